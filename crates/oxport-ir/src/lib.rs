@@ -1,0 +1,1 @@
+//! The FX graph: nodes, meta values, signature, operator definitions, text, verifier.

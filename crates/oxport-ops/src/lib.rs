@@ -1,0 +1,1 @@
+//! The operator tables: schema, meta, kernel, decomposition, cost and samples side by side.

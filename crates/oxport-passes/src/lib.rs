@@ -1,0 +1,1 @@
+//! Functions from program to program: functionalise, decompose, fold, clean up.

@@ -1,0 +1,1 @@
+//! Archives and program JSON of torch.export, safely read and faithfully written.

@@ -1,0 +1,1 @@
+//! Trees of Python containers: specs, flatten and unflatten, key paths, the JSON protocol.

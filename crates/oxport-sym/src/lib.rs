@@ -1,0 +1,1 @@
+//! Symbolic integers: expressions, ranges, and the shape environment.

@@ -1,0 +1,1 @@
+//! Tensors: dtypes, layouts, storages, and the dtype-generic loops that kernels are made of.

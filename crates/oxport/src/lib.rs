@@ -1,0 +1,1 @@
+//! Run, check and improve programs exported by torch.export.
