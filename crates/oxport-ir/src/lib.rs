@@ -1,1 +1,48 @@
-//! The FX graph: nodes, meta values, signature, operator definitions, text, verifier.
+//! The FX graph: nodes, meta values, signatures, programs, and what an operator *is*.
+//!
+//! An [`ExportedProgram`] is a value: a [`Graph`] of [`Node`]s in explicit order, a [`Signature`] that says what its
+//! inputs and outputs mean, and the tensors that it owns. Every node carries its meta value ([`Val`]): a [`Fake`]
+//! tensor (dtype, symbolic sizes and strides, no data), a symbolic number, or a list of those.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`schema`] | `FunctionSchema`: ATen's operator signatures, parsed |
+//! | [`opdef`] | [`OpDef`], [`Op`], [`Registry`]: everything that is known of an operator, and how it is found |
+//! | [`args`] | argument lists bound to a schema, read in one of three worlds: meta, build, real |
+//! | [`fake`] | meta values |
+//! | [`infer`] | from a call to its meta value |
+//! | [`node`], [`graph`] | the graph and its edits |
+//! | [`signature`], [`program`] | the exported program |
+//! | [`builder`] | making programs and decompositions, with metas inferred on the way |
+//!
+//! Laws: names are unique within a graph; a node stands after everything that it uses; ids are never reused; users
+//! are exact after every edit. This room knows no files, no kernels' bodies and no e-graphs.
+
+pub mod args;
+pub mod builder;
+pub mod error;
+pub mod fake;
+pub mod from_arg;
+pub mod graph;
+pub mod infer;
+pub mod node;
+pub mod opdef;
+pub mod program;
+pub mod schema;
+pub mod signature;
+pub mod template;
+pub mod value;
+
+pub use args::{Arg, Args, Build, Complex, Meta, Real, Sym, World};
+pub use builder::{Builder, ProgramBuilder};
+pub use error::{Error, Result};
+pub use fake::{Device, Fake, MemoryFormat, MemoryLayout, Val};
+pub use from_arg::{FromArg, Number, Operand};
+pub use graph::Graph;
+pub use infer::MetaCx;
+pub use node::{Argument, Node, NodeId, NodeKind, NodeMeta};
+pub use opdef::{Cost, Decomp, Effect, Exact, Kernel, Op, OpDef, Registry};
+pub use program::{Constant, Dialect, ExportedProgram, ModuleCall, ModuleCallSignature, RangeConstraint, StateTensor};
+pub use schema::FunctionSchema;
+pub use signature::{InputKind, InputSpec, OutputKind, OutputSpec, Signature};
+pub use value::{Callable, RunCx, Value};

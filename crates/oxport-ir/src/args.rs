@@ -1,0 +1,387 @@
+//! Argument lists bound to a schema, read in one of three worlds.
+//!
+//! ```text
+//! world    tensor   int              used by
+//! Meta     Fake     Expr             meta functions, costs
+//! Build    NodeId   Sym<i64, NodeId> decompositions
+//! Real     Tensor   i64              kernels
+//! ```
+//!
+//! A body reads its arguments as a tuple, in schema order, already bound: defaults filled, kinds checked.
+//!
+//! ```ignore
+//! let (x, dim, half): (&Fake, i64, bool) = args.unpack()?;
+//! ```
+//!
+//! Law: the tuple may be shorter than the schema (trailing arguments ignored), never longer.
+
+use crate::from_arg::{FromArg, Unpack};
+use crate::schema::{FunctionSchema, Type};
+use crate::{
+    Argument, Callable, Device, Error, Fake, MemoryFormat, MemoryLayout, MetaCx, NodeId, Op, Result, RunCx, Val,
+};
+use indexmap::IndexMap;
+pub use num_complex::Complex64 as Complex;
+use oxport_sym::Expr;
+use oxport_tensor::{DType, Tensor};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// What tensors, numbers and subgraphs are in one reading of the graph.
+pub trait World: Sized + 'static {
+    /// A tensor.
+    type Tensor: Clone + Debug;
+    /// An integer.
+    type Int: Clone + Debug;
+    /// A float.
+    type Float: Clone + Debug;
+    /// A bool.
+    type Bool: Clone + Debug;
+    /// A subgraph.
+    type Graph: Clone + Debug;
+    /// What bodies may ask of their surroundings.
+    type Cx<'a>;
+    /// A constant.
+    fn from_int(n: i64) -> Self::Int;
+    /// A constant.
+    fn from_float(x: f64) -> Self::Float;
+    /// A constant.
+    fn from_bool(b: bool) -> Self::Bool;
+    /// The number, if it is known.
+    fn int(n: &Self::Int) -> Option<i64>;
+    /// The number, if it is known.
+    fn float(x: &Self::Float) -> Option<f64>;
+    /// The truth value, if it is known.
+    fn bool(b: &Self::Bool) -> Option<bool>;
+}
+
+/// While inferring: fakes and expressions.
+#[derive(Debug)]
+pub enum Meta {}
+/// While building: nodes.
+#[derive(Debug)]
+pub enum Build {}
+/// While running: tensors with data.
+#[derive(Debug)]
+pub enum Real {}
+
+/// A number that is known (`Const`) or stands for something computed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sym<T, S> {
+    /// Known.
+    Const(T),
+    /// Computed: an expression, or a node.
+    Sym(S),
+}
+
+impl<T: Copy, S> Sym<T, S> {
+    /// The number, if it is known.
+    pub fn known(&self) -> Option<T> {
+        if let Sym::Const(c) = self { Some(*c) } else { None }
+    }
+}
+
+/// What a meta function sees of a subgraph.
+#[derive(Clone, Debug)]
+pub struct SubgraphMeta {
+    /// The meta values of its placeholders.
+    pub inputs: Vec<Val>,
+    /// The meta values of what it returns.
+    pub outputs: Vec<Val>,
+    /// True if it returns its one output bare.
+    pub is_single_return: bool,
+}
+
+impl World for Meta {
+    type Tensor = Fake;
+    type Int = Expr;
+    type Float = Sym<f64, Expr>;
+    type Bool = Sym<bool, Expr>;
+    type Graph = Arc<SubgraphMeta>;
+    type Cx<'a> = MetaCx<'a>;
+    fn from_int(n: i64) -> Expr {
+        Expr::from(n)
+    }
+    fn from_float(x: f64) -> Self::Float {
+        Sym::Const(x)
+    }
+    fn from_bool(b: bool) -> Self::Bool {
+        Sym::Const(b)
+    }
+    fn int(n: &Expr) -> Option<i64> {
+        n.as_int()
+    }
+    fn float(x: &Self::Float) -> Option<f64> {
+        x.known()
+    }
+    fn bool(b: &Self::Bool) -> Option<bool> {
+        b.known()
+    }
+}
+
+impl World for Build {
+    type Tensor = NodeId;
+    type Int = Sym<i64, NodeId>;
+    type Float = Sym<f64, NodeId>;
+    type Bool = Sym<bool, NodeId>;
+    type Graph = NodeId;
+    type Cx<'a> = ();
+    fn from_int(n: i64) -> Self::Int {
+        Sym::Const(n)
+    }
+    fn from_float(x: f64) -> Self::Float {
+        Sym::Const(x)
+    }
+    fn from_bool(b: bool) -> Self::Bool {
+        Sym::Const(b)
+    }
+    fn int(n: &Self::Int) -> Option<i64> {
+        n.known()
+    }
+    fn float(x: &Self::Float) -> Option<f64> {
+        x.known()
+    }
+    fn bool(b: &Self::Bool) -> Option<bool> {
+        b.known()
+    }
+}
+
+impl World for Real {
+    type Tensor = Tensor;
+    type Int = i64;
+    type Float = f64;
+    type Bool = bool;
+    type Graph = Arc<dyn Callable>;
+    type Cx<'a> = RunCx;
+    fn from_int(n: i64) -> i64 {
+        n
+    }
+    fn from_float(x: f64) -> f64 {
+        x
+    }
+    fn from_bool(b: bool) -> bool {
+        b
+    }
+    fn int(n: &i64) -> Option<i64> {
+        Some(*n)
+    }
+    fn float(x: &f64) -> Option<f64> {
+        Some(*x)
+    }
+    fn bool(b: &bool) -> Option<bool> {
+        Some(*b)
+    }
+}
+
+/// One argument.
+#[derive(Clone, Debug)]
+pub enum Arg<W: World> {
+    /// `None`, or left out where the default is `None`.
+    None,
+    /// A tensor.
+    Tensor(W::Tensor),
+    /// An integer.
+    Int(W::Int),
+    /// A float.
+    Float(W::Float),
+    /// A bool.
+    Bool(W::Bool),
+    /// A complex constant.
+    Complex(Complex),
+    /// A string.
+    Str(Arc<str>),
+    /// A dtype.
+    DType(DType),
+    /// A layout.
+    Layout(MemoryLayout),
+    /// A memory format.
+    MemoryFormat(MemoryFormat),
+    /// A device.
+    Device(Device),
+    /// An operator as a value.
+    Op(Op),
+    /// A list.
+    List(Vec<Arg<W>>),
+    /// A dictionary.
+    Dict(IndexMap<Arc<str>, Arg<W>>),
+    /// A subgraph.
+    Graph(W::Graph),
+    /// An effect token.
+    Token,
+}
+
+impl<W: World> Arg<W> {
+    /// A word for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Arg::None => "None",
+            Arg::Tensor(_) => "Tensor",
+            Arg::Int(_) => "int",
+            Arg::Float(_) => "float",
+            Arg::Bool(_) => "bool",
+            Arg::Complex(_) => "complex",
+            Arg::Str(_) => "str",
+            Arg::DType(_) => "ScalarType",
+            Arg::Layout(_) => "Layout",
+            Arg::MemoryFormat(_) => "MemoryFormat",
+            Arg::Device(_) => "Device",
+            Arg::Op(_) => "operator",
+            Arg::List(_) => "list",
+            Arg::Dict(_) => "dict",
+            Arg::Graph(_) => "graph",
+            Arg::Token => "token",
+        }
+    }
+
+    /// A constant argument; nodes are given by `node`.
+    ///
+    /// # Errors
+    /// Those of `node`.
+    pub fn lower(a: &Argument, node: &mut dyn FnMut(NodeId) -> Result<Arg<W>>) -> Result<Arg<W>> {
+        Ok(match a {
+            Argument::None => Arg::None,
+            Argument::Node(n) => node(*n)?,
+            Argument::Int(n) => Arg::Int(W::from_int(*n)),
+            Argument::Float(x) => Arg::Float(W::from_float(*x)),
+            Argument::Bool(b) => Arg::Bool(W::from_bool(*b)),
+            Argument::Complex(c) => Arg::Complex(*c),
+            Argument::Str(s) => Arg::Str(s.clone()),
+            Argument::DType(d) => Arg::DType(*d),
+            Argument::Layout(l) => Arg::Layout(*l),
+            Argument::MemoryFormat(m) => Arg::MemoryFormat(*m),
+            Argument::Device(d) => Arg::Device(d.clone()),
+            Argument::Op(op) => Arg::Op(op.clone()),
+            Argument::List(l) => Arg::List(l.iter().map(|a| Arg::lower(a, node)).collect::<Result<_>>()?),
+            Argument::Dict(d) => {
+                Arg::Dict(d.iter().map(|(k, a)| Ok((k.clone(), Arg::lower(a, node)?))).collect::<Result<_>>()?)
+            }
+        })
+    }
+
+    /// True if a schema argument of this type takes this.
+    pub fn fits(&self, ty: &Type) -> bool {
+        match (ty, self) {
+            (Type::Other(_), _) | (Type::Generator, Arg::None) => true,
+            (Type::Optional(_), Arg::None) => true,
+            (Type::Optional(t), a) => a.fits(t),
+            // A Python number may stand for a tensor: a wrapped number.
+            (Type::Tensor, Arg::Tensor(_) | Arg::Int(_) | Arg::Float(_) | Arg::Bool(_) | Arg::Complex(_)) => true,
+            (Type::Int | Type::SymInt, Arg::Int(_)) => true,
+            (Type::Float, Arg::Float(_) | Arg::Int(_)) => true,
+            (Type::Bool, Arg::Bool(_)) => true,
+            (Type::Scalar, Arg::Int(_) | Arg::Float(_) | Arg::Bool(_) | Arg::Complex(_)) => true,
+            (Type::Str, Arg::Str(_)) | (Type::DType, Arg::DType(_)) | (Type::Layout, Arg::Layout(_)) => true,
+            (Type::MemoryFormat, Arg::MemoryFormat(_)) | (Type::Device, Arg::Device(_) | Arg::Str(_)) => true,
+            (Type::List(t, _), Arg::List(l)) => l.iter().all(|a| a.fits(t)),
+            _ => false,
+        }
+    }
+}
+
+/// Binds a call's arguments to its schema: one [`Arg`] per schema argument, defaults filled in, kinds checked, single
+/// numbers spread over fixed-length lists (`stride=1` for `int[2] stride`). Nodes are given by `node`.
+///
+/// # Errors
+/// An argument is missing, unknown, given twice or of the wrong kind; the message names it.
+pub fn bind<W: World>(
+    schema: &FunctionSchema,
+    args: &[Argument],
+    kwargs: &IndexMap<Arc<str>, Argument>,
+    node: &mut dyn FnMut(NodeId) -> Result<Arg<W>>,
+) -> Result<Vec<Arg<W>>> {
+    let name = &schema.name;
+    if args.len() > schema.positional() {
+        return Err(Error::invalid(format!(
+            "{name} takes {} positional arguments, not {}",
+            schema.positional(),
+            args.len()
+        )));
+    }
+    for (key, _) in kwargs {
+        match schema.arg(key) {
+            None => return Err(Error::invalid(format!("{name} has no argument `{key}`"))),
+            Some((i, _)) if i < args.len() => {
+                return Err(Error::invalid(format!("{name}: argument `{key}` is given twice")));
+            }
+            _ => {}
+        }
+    }
+    let mut bound = Vec::with_capacity(schema.args.len());
+    for (i, param) in schema.args.iter().enumerate() {
+        let given = args.get(i).or_else(|| kwargs.get(&*param.name)).or(param.default.as_ref());
+        let Some(given) = given else {
+            return Err(Error::invalid(format!("{name}: argument `{}` is missing", param.name)));
+        };
+        let mut arg = Arg::lower(given, node)?;
+        if let Type::List(_, Some(n)) = param.ty.strip_optional()
+            && !matches!(arg, Arg::List(_) | Arg::None)
+        {
+            arg = Arg::List(vec![arg; *n as usize]);
+        }
+        if !arg.fits(&param.ty) {
+            let (got, ty) = (arg.kind(), &param.ty);
+            return Err(Error::invalid(format!("{name}: argument `{}` wants {ty}, got {got}", param.name)));
+        }
+        bound.push(arg);
+    }
+    Ok(bound)
+}
+
+/// A bound argument list with its surroundings.
+pub struct Args<'a, W: World> {
+    /// One argument per schema argument; for operators without schema, the positional ones.
+    pub values: &'a [Arg<W>],
+    /// The operator called.
+    pub op: &'a Op,
+    /// The surroundings.
+    pub cx: &'a W::Cx<'a>,
+}
+
+impl<'a, W: World> Args<'a, W> {
+    /// The leading arguments as a tuple of Rust types.
+    ///
+    /// # Errors
+    /// An argument's value is not what the body can take (symbolic where it needs a number); the message names it.
+    ///
+    /// # Panics
+    /// The tuple is longer than the schema.
+    #[track_caller]
+    pub fn unpack<T: Unpack<'a, W>>(&self) -> Result<T> {
+        T::unpack(self)
+    }
+    /// Argument `i`.
+    ///
+    /// # Errors
+    /// As [`Args::unpack`].
+    ///
+    /// # Panics
+    /// There is no such argument.
+    #[track_caller]
+    pub fn at<T: FromArg<'a, W>>(&self, i: usize) -> Result<T> {
+        let arg = &self.values[i];
+        T::from_arg(arg).ok_or_else(|| {
+            let name = self.op.schema().and_then(|s| s.args.get(i)).map_or(String::new(), |a| format!(" `{}`", a.name));
+            Error::invalid(format!("{}: argument {i}{name} wants {}, got {}", self.op.name(), T::WANTS, describe(arg)))
+        })
+    }
+    /// The argument of that name.
+    ///
+    /// # Errors
+    /// As [`Args::unpack`].
+    ///
+    /// # Panics
+    /// The schema has no such argument.
+    #[track_caller]
+    pub fn named<T: FromArg<'a, W>>(&self, name: &str) -> Result<T> {
+        let (i, _) = self.op.schema().and_then(|s| s.arg(name)).expect("law: a body names arguments of its schema");
+        self.at(i)
+    }
+}
+
+fn describe<W: World>(arg: &Arg<W>) -> String {
+    match arg {
+        Arg::List(l) => format!("[{}]", l.iter().map(describe).collect::<Vec<_>>().join(", ")),
+        Arg::Int(n) => W::int(n).map_or_else(|| format!("{n:?}"), |n| n.to_string()),
+        other => other.kind().to_string(),
+    }
+}

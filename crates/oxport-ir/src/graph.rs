@@ -1,0 +1,328 @@
+//! The graph: an ordered list of nodes, its users, its edits.
+//!
+//! ```text
+//!  slots   [ n0 | n1 | -- | n3 | n4 ]        ids index slots; an erased slot stays empty
+//!  order    n0 → n3 → n1 → n4                a doubly linked list with order keys: is_before is one comparison
+//!  users    n0: {n3: 2, n1: 1}               how often each user mentions it, kept exact by every edit
+//! ```
+//!
+//! Laws: names are unique; ids are never reused; users are exact; the output node, if any, is the last.
+
+use crate::{Argument, Error, Node, NodeId, NodeKind, Op, Result, ensure};
+use indexmap::IndexMap;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// An FX graph with the subgraphs that its higher-order operators use.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    slots: Vec<Slot>,
+    first: Option<NodeId>,
+    last: Option<NodeId>,
+    names: HashMap<Arc<str>, NodeId>,
+    len: usize,
+    /// Subgraphs by the attribute name that `get_attr` nodes use.
+    pub subgraphs: IndexMap<Arc<str>, Graph>,
+    /// True if the graph returns its one output bare, not in a tuple (a `while_loop` condition).
+    pub is_single_return: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    node: Option<Node>,
+    prev: Option<NodeId>,
+    next: Option<NodeId>,
+    order: u64,
+    users: IndexMap<NodeId, u32>,
+}
+
+/// The distance between the order keys of neighbours after a renumbering.
+const GAP: u64 = 1 << 20;
+
+impl Graph {
+    /// An empty graph.
+    pub fn new() -> Graph {
+        Graph::default()
+    }
+
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+    /// True if there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// One more than the largest index of any id: the length of a dense side table.
+    pub fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+    /// The node, unless it was erased.
+    pub fn get(&self, id: NodeId) -> Option<&Node> {
+        self.slots.get(id.index())?.node.as_ref()
+    }
+    /// The node.
+    ///
+    /// # Panics
+    /// If it was erased.
+    pub fn node(&self, id: NodeId) -> &Node {
+        self.get(id).expect("law: a NodeId in use names a live node")
+    }
+    /// The node's meta, to be changed in place. Arguments are changed by [`Graph::set_args`].
+    pub fn meta_mut(&mut self, id: NodeId) -> &mut crate::NodeMeta {
+        &mut self.slots[id.index()].node.as_mut().expect("law: a NodeId in use names a live node").meta
+    }
+    /// The node of that name.
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        self.names.get(name).copied()
+    }
+    /// The nodes in order.
+    pub fn ids(&self) -> Ids<'_> {
+        Ids { graph: self, next: self.first }
+    }
+    /// The nodes in order, with their ids.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        self.ids().map(|id| (id, self.node(id)))
+    }
+    /// The placeholders in order.
+    pub fn placeholders(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        self.nodes().filter(|(_, n)| n.kind == NodeKind::Placeholder)
+    }
+    /// The output node.
+    pub fn output(&self) -> Option<NodeId> {
+        self.last.filter(|&id| self.node(id).kind == NodeKind::Output)
+    }
+    /// What the graph returns; empty if it has no output node.
+    pub fn outputs(&self) -> &[Argument] {
+        self.output().map_or(&[], |id| &self.node(id).args)
+    }
+    /// The users of a node, each with the number of its mentions.
+    pub fn users(&self, id: NodeId) -> &IndexMap<NodeId, u32> {
+        &self.slots[id.index()].users
+    }
+    /// True if `a` stands before `b`.
+    pub fn is_before(&self, a: NodeId, b: NodeId) -> bool {
+        self.slots[a.index()].order < self.slots[b.index()].order
+    }
+    /// The node after this one.
+    pub fn next(&self, id: NodeId) -> Option<NodeId> {
+        self.slots[id.index()].next
+    }
+    /// The node before this one.
+    pub fn prev(&self, id: NodeId) -> Option<NodeId> {
+        self.slots[id.index()].prev
+    }
+    /// The subgraph that a `get_attr` node names.
+    pub fn subgraph_of(&self, id: NodeId) -> Option<&Graph> {
+        if let NodeKind::GetAttr(name) = &self.get(id)?.kind { self.subgraphs.get(name) } else { None }
+    }
+
+    /// A name that starts with `stem` and is not taken: `stem`, `stem_1`, ….
+    pub fn unique_name(&self, stem: &str) -> Arc<str> {
+        if !self.names.contains_key(stem) {
+            return stem.into();
+        }
+        let base = stem.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix('_').unwrap_or(stem);
+        let base = if base.is_empty() { stem } else { base };
+        let name = (1..).map(|i| format!("{base}_{i}")).find(|n| !self.names.contains_key(n.as_str()));
+        name.expect("law: there are more numbers than names").into()
+    }
+
+    /// Adds a node at the end; before the output node, if there is one and this is none.
+    ///
+    /// # Errors
+    /// The name is taken, or an argument is not a node of this graph.
+    pub fn append(&mut self, node: Node) -> Result<NodeId> {
+        match self.output() {
+            Some(out) if node.kind != NodeKind::Output => self.insert_before(out, node),
+            _ => self.insert(self.last, node),
+        }
+    }
+    /// Adds a node before `at`.
+    ///
+    /// # Errors
+    /// As [`Graph::append`].
+    pub fn insert_before(&mut self, at: NodeId, node: Node) -> Result<NodeId> {
+        self.insert(self.prev(at), node)
+    }
+    /// Adds a node after `at`.
+    ///
+    /// # Errors
+    /// As [`Graph::append`].
+    pub fn insert_after(&mut self, at: NodeId, node: Node) -> Result<NodeId> {
+        self.insert(Some(at), node)
+    }
+    fn insert(&mut self, prev: Option<NodeId>, node: Node) -> Result<NodeId> {
+        ensure!(!self.names.contains_key(&node.name), "the name `{}` is taken", node.name);
+        let mut unknown = false;
+        node.for_each_input(&mut |n| unknown |= self.get(n).is_none());
+        ensure!(!unknown, "`{}` uses a node that is not in this graph", node.name);
+        let id = NodeId(u32::try_from(self.slots.len()).map_err(|_| Error::unsupported("more than 2^32 nodes"))?);
+        let next = prev.map_or(self.first, |p| self.slots[p.index()].next);
+        let order = self.order_between(prev, next);
+        self.names.insert(node.name.clone(), id);
+        self.slots.push(Slot { node: Some(node), prev, next, order, users: IndexMap::new() });
+        match prev {
+            Some(p) => self.slots[p.index()].next = Some(id),
+            None => self.first = Some(id),
+        }
+        match next {
+            Some(n) => self.slots[n.index()].prev = Some(id),
+            None => self.last = Some(id),
+        }
+        self.len += 1;
+        self.count_uses(id, true);
+        Ok(id)
+    }
+    /// An order key between two neighbours; renumbers the whole graph where there is no room left.
+    fn order_between(&mut self, prev: Option<NodeId>, next: Option<NodeId>) -> u64 {
+        let key = |g: &Graph, id: NodeId| g.slots[id.index()].order;
+        for _ in 0..2 {
+            let low = prev.map_or(0, |p| key(self, p));
+            let Some(next) = next else { return low + GAP };
+            let high = key(self, next);
+            if high - low > 1 {
+                return low + (high - low) / 2;
+            }
+            let ids: Vec<NodeId> = self.ids().collect();
+            for (i, id) in ids.into_iter().enumerate() {
+                self.slots[id.index()].order = (i as u64 + 1) * GAP;
+            }
+        }
+        unreachable!("law: renumbering leaves room between neighbours")
+    }
+    fn count_uses(&mut self, user: NodeId, add: bool) {
+        let mut used = Vec::new();
+        self.node(user).for_each_input(&mut |n| used.push(n));
+        for n in used {
+            let users = &mut self.slots[n.index()].users;
+            if add {
+                *users.entry(user).or_insert(0) += 1;
+            } else if let Some(count) = users.get_mut(&user) {
+                *count -= 1;
+                if *count == 0 {
+                    users.shift_remove(&user);
+                }
+            }
+        }
+    }
+
+    /// Replaces the arguments of a node.
+    pub fn set_args(&mut self, id: NodeId, args: Vec<Argument>, kwargs: IndexMap<Arc<str>, Argument>) {
+        self.edit(id, |node| (node.args, node.kwargs) = (args, kwargs));
+    }
+    /// Replaces the operator and the arguments of a call.
+    pub fn set_call(&mut self, id: NodeId, op: Op, args: Vec<Argument>, kwargs: IndexMap<Arc<str>, Argument>) {
+        self.edit(id, |node| (node.kind, node.args, node.kwargs) = (NodeKind::CallFunction(op), args, kwargs));
+    }
+    fn edit(&mut self, id: NodeId, f: impl FnOnce(&mut Node)) {
+        self.count_uses(id, false);
+        f(self.slots[id.index()].node.as_mut().expect("law: a NodeId in use names a live node"));
+        self.count_uses(id, true);
+    }
+    /// Gives a node another name.
+    ///
+    /// # Errors
+    /// The name is taken by another node.
+    pub fn rename(&mut self, id: NodeId, name: &str) -> Result<()> {
+        match self.find(name) {
+            Some(other) if other != id => return Err(Error::invalid(format!("the name `{name}` is taken"))),
+            _ => {}
+        }
+        let name: Arc<str> = name.into();
+        let node = self.slots[id.index()].node.as_mut().expect("law: a NodeId in use names a live node");
+        let old = std::mem::replace(&mut node.name, name.clone());
+        self.names.remove(&old);
+        self.names.insert(name, id);
+        Ok(())
+    }
+    /// Makes every user of `old` use `new` instead.
+    pub fn replace_all_uses(&mut self, old: NodeId, new: impl Into<Argument>) {
+        self.replace_uses_where(old, new, |_, _| true);
+    }
+    /// Makes every user of `old` that stands after `after` use `new` instead.
+    pub fn replace_uses_after(&mut self, old: NodeId, new: impl Into<Argument>, after: NodeId) {
+        self.replace_uses_where(old, new, |g, user| g.is_before(after, user));
+    }
+    /// Makes the users of `old` that `which` chooses use `new` instead.
+    pub fn replace_uses_where(
+        &mut self,
+        old: NodeId,
+        new: impl Into<Argument>,
+        which: impl Fn(&Graph, NodeId) -> bool,
+    ) {
+        let new = new.into();
+        let users: Vec<NodeId> = self.users(old).keys().copied().filter(|&u| which(self, u)).collect();
+        for user in users {
+            let mut swap = |n: NodeId| if n == old { new.clone() } else { Argument::Node(n) };
+            let node = self.node(user);
+            let args = node.args.iter().map(|a| a.map_nodes(&mut swap)).collect();
+            let kwargs = node.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(&mut swap))).collect();
+            self.set_args(user, args, kwargs);
+        }
+    }
+    /// Removes a node.
+    ///
+    /// # Errors
+    /// It still has users; the message names one.
+    pub fn erase(&mut self, id: NodeId) -> Result<Node> {
+        if let Some((&user, _)) = self.users(id).first() {
+            let (node, user) = (&self.node(id).name, &self.node(user).name);
+            return Err(Error::invalid(format!("`{node}` cannot be erased: `{user}` uses it")));
+        }
+        self.count_uses(id, false);
+        let slot = &mut self.slots[id.index()];
+        let node = slot.node.take().expect("law: a NodeId in use names a live node");
+        let (prev, next) = (slot.prev, slot.next);
+        match prev {
+            Some(p) => self.slots[p.index()].next = next,
+            None => self.first = next,
+        }
+        match next {
+            Some(n) => self.slots[n.index()].prev = prev,
+            None => self.last = prev,
+        }
+        self.names.remove(&node.name);
+        self.len -= 1;
+        Ok(node)
+    }
+    /// Moves a node to stand before another.
+    pub fn move_before(&mut self, id: NodeId, at: NodeId) {
+        if id == at || self.next(id) == Some(at) {
+            return;
+        }
+        let (prev, next) = (self.prev(id), self.next(id));
+        match prev {
+            Some(p) => self.slots[p.index()].next = next,
+            None => self.first = next,
+        }
+        match next {
+            Some(n) => self.slots[n.index()].prev = prev,
+            None => self.last = prev,
+        }
+        let before = self.prev(at);
+        let order = self.order_between(before, Some(at));
+        let slot = &mut self.slots[id.index()];
+        (slot.prev, slot.next, slot.order) = (before, Some(at), order);
+        self.slots[at.index()].prev = Some(id);
+        match before {
+            Some(p) => self.slots[p.index()].next = Some(id),
+            None => self.first = Some(id),
+        }
+    }
+}
+
+/// The ids of a graph in order.
+pub struct Ids<'a> {
+    graph: &'a Graph,
+    next: Option<NodeId>,
+}
+
+impl Iterator for Ids<'_> {
+    type Item = NodeId;
+    fn next(&mut self) -> Option<NodeId> {
+        let id = self.next?;
+        self.next = self.graph.next(id);
+        Some(id)
+    }
+}

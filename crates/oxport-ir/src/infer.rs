@@ -1,0 +1,214 @@
+//! From a call to its meta value.
+//!
+//! A meta function decides by [`MetaCx`]: a question about symbolic sizes is answered from ranges and equalities where
+//! they settle it, else by the hint (what the sizes were when the program was captured), else as PyTorch's
+//! size-oblivious reasoning does: an unbacked size is neither 0 nor 1.
+//!
+//! Law: inference never adds a guard and never changes the shape environment.
+
+use crate::args::{Arg, Args, Meta, Sym, bind};
+use crate::schema::Type;
+use crate::{Argument, Error, Graph, Node, NodeKind, Op, Result, Val};
+use indexmap::IndexMap;
+use oxport_sym::{Assumptions, Expr, ShapeEnv, Symbol};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// What meta functions may ask.
+#[derive(Debug)]
+pub struct MetaCx<'a> {
+    env: &'a ShapeEnv,
+    born: RefCell<Vec<Symbol>>,
+    first_fresh: u64,
+}
+
+impl<'a> MetaCx<'a> {
+    /// A context over a shape environment.
+    pub fn new(env: &'a ShapeEnv) -> MetaCx<'a> {
+        MetaCx { env, born: RefCell::default(), first_fresh: 0 }
+    }
+    /// A context whose fresh symbols are numbered from `first` on.
+    pub fn with_fresh(env: &'a ShapeEnv, first: u64) -> MetaCx<'a> {
+        MetaCx { env, born: RefCell::default(), first_fresh: first }
+    }
+    /// The shape environment.
+    pub fn env(&self) -> &ShapeEnv {
+        self.env
+    }
+    /// The truth of a relation where ranges and equalities settle it.
+    pub fn known(&self, relation: &Expr) -> Option<bool> {
+        relation.as_bool().or_else(|| self.env.known(relation))
+    }
+    /// The truth of a relation: known, else by hints, else `otherwise`.
+    pub fn decide(&self, relation: &Expr, otherwise: bool) -> bool {
+        if let Some(b) = self.known(relation) {
+            return b;
+        }
+        self.env.hint_of(relation).and_then(|n| n.as_bool()).unwrap_or(otherwise)
+    }
+    /// True if two sizes are equal, by [`MetaCx::decide`]; unknown sizes are taken to differ.
+    pub fn same(&self, a: &Expr, b: &Expr) -> bool {
+        a == b || (a.as_int().is_none() || b.as_int().is_none()) && self.decide(&a.eq_(b), false)
+    }
+    /// True if two sizes are equal or their equality is open: a runtime check would be needed.
+    pub fn may_be_same(&self, a: &Expr, b: &Expr) -> bool {
+        a == b || (a.as_int().is_none() || b.as_int().is_none()) && self.decide(&a.eq_(b), true)
+    }
+    /// True if a size is this number.
+    pub fn is(&self, size: &Expr, n: i64) -> bool {
+        match size.as_int() {
+            Some(m) => m == n,
+            None => self.decide(&size.eq_(&Expr::from(n)), false),
+        }
+    }
+    /// The value of an integer: a constant, or its hint.
+    pub fn hint(&self, e: &Expr) -> Option<i64> {
+        e.as_int().or_else(|| self.env.hint_of(e)?.to_i64())
+    }
+    /// A fresh unbacked size, for results whose size depends on data.
+    pub fn fresh_size(&self) -> Expr {
+        let mut born = self.born.borrow_mut();
+        let symbol = Symbol::new(format!("u{}", self.first_fresh + born.len() as u64), Assumptions::integer());
+        born.push(symbol.clone());
+        Expr::symbol(&symbol)
+    }
+    /// The symbols that [`MetaCx::fresh_size`] gave out.
+    pub fn into_born(self) -> Vec<Symbol> {
+        self.born.into_inner()
+    }
+}
+
+/// A meta value as an argument.
+pub fn arg_of(val: &Val) -> Arg<Meta> {
+    match val {
+        Val::None => Arg::None,
+        Val::Tensor(t) => Arg::Tensor(t.clone()),
+        Val::Int(e) => Arg::Int(e.clone()),
+        Val::Float(e) => Arg::Float(e.as_float().map_or_else(|| Sym::Sym(e.clone()), Sym::Const)),
+        Val::Bool(e) => Arg::Bool(e.as_bool().map_or_else(|| Sym::Sym(e.clone()), Sym::Const)),
+        Val::Str(s) => Arg::Str(Arc::from(&**s)),
+        Val::List(l) => Arg::List(l.iter().map(arg_of).collect()),
+        Val::Token => Arg::Token,
+        Val::Object(_) => Arg::None,
+    }
+}
+
+/// What a node's result is as an argument of its users: its recorded meta, or the subgraph that it names.
+///
+/// # Errors
+/// The node has no meta.
+pub fn arg_of_node(graph: &Graph, id: crate::NodeId) -> Result<Arg<Meta>> {
+    let node = graph.node(id);
+    if let Some(sub) = graph.subgraph_of(id) {
+        let vals = |ids: &mut dyn Iterator<Item = Argument>| -> Vec<Val> {
+            ids.map(|a| val_of_argument(sub, &a).unwrap_or(Val::None)).collect()
+        };
+        return Ok(Arg::Graph(Arc::new(crate::args::SubgraphMeta {
+            inputs: vals(&mut sub.placeholders().map(|(id, _)| Argument::Node(id))),
+            outputs: vals(&mut sub.outputs().iter().cloned()),
+            is_single_return: sub.is_single_return,
+        })));
+    }
+    node.val().map(arg_of).ok_or_else(|| Error::invalid(format!("`{}` has no meta value", node.name)))
+}
+
+/// The meta value of an argument: of the node it names, or of the constant it is.
+pub fn val_of_argument(graph: &Graph, a: &Argument) -> Option<Val> {
+    Some(match a {
+        Argument::Node(id) => graph.node(*id).val()?.clone(),
+        Argument::None => Val::None,
+        Argument::Int(n) => Val::Int(Expr::from(*n)),
+        Argument::Float(x) => Val::Float(Expr::float(*x)),
+        Argument::Bool(b) => Val::Bool(Expr::boolean(*b)),
+        Argument::Str(s) => Val::Str(Box::from(&**s)),
+        Argument::List(l) => Val::List(l.iter().map(|a| val_of_argument(graph, a)).collect::<Option<_>>()?),
+        _ => return None,
+    })
+}
+
+/// The arguments of a call, bound to the operator's schema; without one, the positional ones followed by the keyword
+/// ones.
+///
+/// # Errors
+/// The arguments do not fit the schema, or one of them has no meta.
+pub fn bind_meta(
+    graph: &Graph,
+    op: &Op,
+    args: &[Argument],
+    kwargs: &IndexMap<Arc<str>, Argument>,
+) -> Result<Vec<Arg<Meta>>> {
+    bind_with(op, args, kwargs, &mut |id| arg_of_node(graph, id))
+}
+
+/// [`bind`] for operators with and without schema.
+///
+/// # Errors
+/// As [`bind`].
+pub fn bind_with<W: crate::World>(
+    op: &Op,
+    args: &[Argument],
+    kwargs: &IndexMap<Arc<str>, Argument>,
+    node: &mut dyn FnMut(crate::NodeId) -> Result<Arg<W>>,
+) -> Result<Vec<Arg<W>>> {
+    match op.schema() {
+        Some(schema) if !schema.is_vararg => bind(schema, args, kwargs, node),
+        _ => {
+            let mut bound: Vec<Arg<W>> = args.iter().map(|a| Arg::lower(a, node)).collect::<Result<_>>()?;
+            if !kwargs.is_empty() {
+                bound.push(Arg::lower(&Argument::Dict(kwargs.clone()), node)?);
+            }
+            Ok(bound)
+        }
+    }
+}
+
+/// The meta value of a call.
+///
+/// # Errors
+/// Unsupported if the operator has no meta function here; invalid if the call is wrong.
+pub fn infer_call(
+    graph: &Graph,
+    op: &Op,
+    args: &[Argument],
+    kwargs: &IndexMap<Arc<str>, Argument>,
+    cx: &MetaCx<'_>,
+) -> Result<Val> {
+    infer_bound(op, &bind_meta(graph, op, args, kwargs)?, cx)
+}
+
+/// The meta value of a call with bound arguments.
+///
+/// # Errors
+/// As [`infer_call`].
+pub fn infer_bound(op: &Op, values: &[Arg<Meta>], cx: &MetaCx<'_>) -> Result<Val> {
+    let def = op.def().ok_or_else(|| Error::unsupported(format!("operator {} has no meta function", op.name())))?;
+    let outs = (def.meta)(&Args { values, op, cx })?;
+    Ok(pack(op, outs))
+}
+
+/// The meta value of a node from its arguments' recorded metas; `None` for nodes that are no calls.
+///
+/// # Errors
+/// As [`infer_call`].
+pub fn infer_node(graph: &Graph, node: &Node, cx: &MetaCx<'_>) -> Result<Option<Val>> {
+    match &node.kind {
+        NodeKind::CallFunction(op) => infer_call(graph, op, &node.args, &node.kwargs, cx).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Results as one value: a single return stands for itself, several are a list, none is `None`.
+///
+/// Higher-order operators always return a list (a tuple in Python); Python functions and operators without a schema
+/// return what they return.
+pub fn pack(op: &Op, mut outs: Vec<Val>) -> Val {
+    if op.is_higher_order() {
+        return Val::List(outs);
+    }
+    let single = op.schema().is_none_or(|s| s.returns.len() == 1 && s.returns[0].ty != Type::Other("Any[]".into()));
+    match outs.len() {
+        0 => Val::None,
+        1 if single => outs.remove(0),
+        _ => Val::List(outs),
+    }
+}

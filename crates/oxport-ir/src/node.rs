@@ -1,0 +1,227 @@
+//! Nodes and their arguments.
+
+use crate::{Device, MemoryFormat, MemoryLayout, Op, Val};
+use indexmap::IndexMap;
+use num_complex::Complex64;
+use oxport_tensor::DType;
+use std::sync::Arc;
+
+/// The identity of a node within its graph. Never reused, not even after the node is erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub(crate) u32);
+
+impl NodeId {
+    /// The index of this node in dense side tables.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One node: what it does, on what, and what is known of its result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Unique within the graph; a Python identifier.
+    pub name: Arc<str>,
+    /// What the node does.
+    pub kind: NodeKind,
+    /// The positional arguments. Of an output node: the values that the graph returns.
+    pub args: Vec<Argument>,
+    /// The keyword arguments.
+    pub kwargs: IndexMap<Arc<str>, Argument>,
+    /// What is known of the result.
+    pub meta: NodeMeta,
+}
+
+/// The four kinds of node that an exported graph may hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeKind {
+    /// An input of the graph.
+    Placeholder,
+    /// A call of an operator, a higher-order operator or a Python function on numbers.
+    CallFunction(Op),
+    /// A reference to a subgraph of this graph, by its name.
+    GetAttr(Arc<str>),
+    /// The end of the graph; its arguments are the results.
+    Output,
+}
+
+impl Node {
+    /// A node without meta.
+    pub fn new(name: impl Into<Arc<str>>, kind: NodeKind, args: Vec<Argument>) -> Node {
+        Node { name: name.into(), kind, args, kwargs: IndexMap::new(), meta: NodeMeta::default() }
+    }
+    /// The operator of a call.
+    pub fn op(&self) -> Option<&Op> {
+        if let NodeKind::CallFunction(op) = &self.kind { Some(op) } else { None }
+    }
+    /// True if this node calls the operator of that name, `aten::add.Tensor`.
+    pub fn calls(&self, name: &str) -> bool {
+        self.op().is_some_and(|op| op.name() == name)
+    }
+    /// The meta value, if there is one.
+    pub fn val(&self) -> Option<&Val> {
+        self.meta.val.as_ref()
+    }
+    /// Calls `f` on every node that the arguments mention, as often as they do.
+    pub fn for_each_input(&self, f: &mut dyn FnMut(NodeId)) {
+        for a in self.args.iter().chain(self.kwargs.values()) {
+            a.for_each_node(f);
+        }
+    }
+    /// The nodes that the arguments mention, in order, each once.
+    pub fn inputs(&self) -> Vec<NodeId> {
+        let mut all = Vec::new();
+        self.for_each_input(&mut |n| {
+            if !all.contains(&n) {
+                all.push(n);
+            }
+        });
+        all
+    }
+}
+
+/// What is known of a node beside its call. Texts are kept as the file has them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeMeta {
+    /// The result without its data; nodes called for their effect may lack it.
+    pub val: Option<Val>,
+    /// The Python stack at which the node was traced.
+    pub stack_trace: Option<Arc<str>>,
+    /// The modules around it: `key,path,type;…`.
+    pub nn_module_stack: Option<Arc<str>>,
+    /// The functions it came from, in strict mode.
+    pub source_fn_stack: Option<Arc<str>>,
+    /// `linear_1;builtin_function_or_method.linear`.
+    pub torch_fn: Option<Arc<str>>,
+    /// Which node of which earlier graph it came from: JSON.
+    pub from_node: Option<Arc<str>>,
+    /// The user's own annotations: JSON.
+    pub custom: Option<Arc<str>>,
+    /// Everything else, by key.
+    pub extra: Vec<(Arc<str>, Arc<str>)>,
+}
+
+impl NodeMeta {
+    /// This meta's origin (stack traces, module stack, …) with another value: for nodes made from this one.
+    pub fn derived(&self, val: Option<Val>) -> NodeMeta {
+        NodeMeta { val, ..self.clone() }
+    }
+}
+
+/// An argument of a node, as FX has them: nested plain data over nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// `None`
+    None,
+    /// The result of another node.
+    Node(NodeId),
+    /// A Python int.
+    Int(i64),
+    /// A Python float.
+    Float(f64),
+    /// A Python bool.
+    Bool(bool),
+    /// A Python complex number.
+    Complex(Complex64),
+    /// A string.
+    Str(Arc<str>),
+    /// A `torch.dtype`.
+    DType(DType),
+    /// A `torch.layout`.
+    Layout(MemoryLayout),
+    /// A `torch.memory_format`.
+    MemoryFormat(MemoryFormat),
+    /// A `torch.device`.
+    Device(Device),
+    /// An operator as a value (`auto_functionalized`, `with_effects`).
+    Op(Op),
+    /// A list or tuple.
+    List(Vec<Argument>),
+    /// A dictionary with string keys.
+    Dict(IndexMap<Arc<str>, Argument>),
+}
+
+impl Argument {
+    /// Calls `f` on every node in this argument.
+    pub fn for_each_node(&self, f: &mut dyn FnMut(NodeId)) {
+        match self {
+            Argument::Node(n) => f(*n),
+            Argument::List(l) => l.iter().for_each(|a| a.for_each_node(f)),
+            Argument::Dict(d) => d.values().for_each(|a| a.for_each_node(f)),
+            _ => {}
+        }
+    }
+    /// This argument with every node replaced by `f` of it.
+    pub fn map_nodes(&self, f: &mut dyn FnMut(NodeId) -> Argument) -> Argument {
+        match self {
+            Argument::Node(n) => f(*n),
+            Argument::List(l) => Argument::List(l.iter().map(|a| a.map_nodes(f)).collect()),
+            Argument::Dict(d) => Argument::Dict(d.iter().map(|(k, a)| (k.clone(), a.map_nodes(f))).collect()),
+            other => other.clone(),
+        }
+    }
+    /// The node, if it is one.
+    pub fn as_node(&self) -> Option<NodeId> {
+        if let Argument::Node(n) = self { Some(*n) } else { None }
+    }
+    /// The integer, if it is one.
+    pub fn as_int(&self) -> Option<i64> {
+        if let Argument::Int(n) = self { Some(*n) } else { None }
+    }
+}
+
+impl From<NodeId> for Argument {
+    fn from(n: NodeId) -> Argument {
+        Argument::Node(n)
+    }
+}
+impl From<i64> for Argument {
+    fn from(n: i64) -> Argument {
+        Argument::Int(n)
+    }
+}
+impl From<f64> for Argument {
+    fn from(x: f64) -> Argument {
+        Argument::Float(x)
+    }
+}
+impl From<bool> for Argument {
+    fn from(b: bool) -> Argument {
+        Argument::Bool(b)
+    }
+}
+impl From<DType> for Argument {
+    fn from(d: DType) -> Argument {
+        Argument::DType(d)
+    }
+}
+impl From<&str> for Argument {
+    fn from(s: &str) -> Argument {
+        Argument::Str(s.into())
+    }
+}
+impl From<oxport_tensor::Scalar> for Argument {
+    fn from(s: oxport_tensor::Scalar) -> Argument {
+        match s {
+            oxport_tensor::Scalar::Int(n) => Argument::Int(n),
+            oxport_tensor::Scalar::Float(x) => Argument::Float(x),
+            oxport_tensor::Scalar::Bool(b) => Argument::Bool(b),
+            oxport_tensor::Scalar::Complex(c) => Argument::Complex(c),
+        }
+    }
+}
+impl<T: Into<Argument>> From<Option<T>> for Argument {
+    fn from(x: Option<T>) -> Argument {
+        x.map_or(Argument::None, Into::into)
+    }
+}
+impl<T: Into<Argument>> From<Vec<T>> for Argument {
+    fn from(l: Vec<T>) -> Argument {
+        Argument::List(l.into_iter().map(Into::into).collect())
+    }
+}
+impl<T: Into<Argument> + Clone, const N: usize> From<[T; N]> for Argument {
+    fn from(l: [T; N]) -> Argument {
+        Argument::List(l.into_iter().map(Into::into).collect())
+    }
+}

@@ -1,0 +1,420 @@
+//! `FunctionSchema`: ATen's operator signatures.
+//!
+//! ```text
+//! aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+//! aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]
+//! aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+//! ```
+//!
+//! Laws: `parse` accepts every schema that PyTorch 2.15 registers, and `Display` gives the text back.
+
+use crate::{Argument, Error, MemoryFormat, MemoryLayout, Result};
+use std::fmt;
+
+/// An operator's name, arguments and returns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FunctionSchema {
+    /// `aten::add.Tensor`; an operator without overload name has no dot: `aten::relu`.
+    pub name: Box<str>,
+    /// The arguments, positional ones first.
+    pub args: Box<[Param]>,
+    /// The returns.
+    pub returns: Box<[Return]>,
+    /// True if the schema ends its arguments with `...`.
+    pub is_vararg: bool,
+}
+
+/// One argument of a schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// The argument's name.
+    pub name: Box<str>,
+    /// Its type.
+    pub ty: Type,
+    /// The default, if the argument may be left out.
+    pub default: Option<Argument>,
+    /// The default as the schema spells it.
+    default_text: Option<Box<str>>,
+    /// True after the `*`: the argument is given by name.
+    pub kw_only: bool,
+    /// The alias annotation, `(a!)`.
+    pub alias: Option<Alias>,
+}
+
+/// One return of a schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Return {
+    /// The name, where the schema gives one (`values`, `indices`).
+    pub name: Option<Box<str>>,
+    /// Its type.
+    pub ty: Type,
+    /// The alias annotation.
+    pub alias: Option<Alias>,
+}
+
+/// An alias annotation: `(a)` shares memory, `(a!)` is also written to, `(a -> *)` may alias anything afterwards.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alias {
+    /// The alias sets before the call (`a`, or several: `a|b`).
+    pub before: Box<str>,
+    /// The alias sets after the call, where an arrow gives them.
+    pub after: Option<Box<str>>,
+    /// True for `!`: the call writes to this memory.
+    pub is_write: bool,
+}
+
+/// A schema type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Type {
+    /// `Tensor`
+    Tensor,
+    /// `int`: a number known when the program was captured.
+    Int,
+    /// `SymInt`: possibly symbolic.
+    SymInt,
+    /// `float` (and `SymFloat`)
+    Float,
+    /// `bool` (and `SymBool`)
+    Bool,
+    /// `Scalar`: any number.
+    Scalar,
+    /// `str`
+    Str,
+    /// `ScalarType`
+    DType,
+    /// `Layout`
+    Layout,
+    /// `Device`
+    Device,
+    /// `MemoryFormat`
+    MemoryFormat,
+    /// `Generator`
+    Generator,
+    /// Anything else, by its name: `Any`, `Dimname`, `Storage`, `__torch__.…`.
+    Other(Box<str>),
+    /// `T?`
+    Optional(Box<Type>),
+    /// `T[]` or `T[n]`: a single `T` may stand for a list of `n`.
+    List(Box<Type>, Option<u32>),
+}
+
+impl Type {
+    /// The type inside `?`, or the type itself.
+    pub fn strip_optional(&self) -> &Type {
+        if let Type::Optional(t) = self { t } else { self }
+    }
+    /// True for `Tensor`, and for optional and list types of it.
+    pub fn is_tensor_like(&self) -> bool {
+        match self {
+            Type::Tensor => true,
+            Type::Optional(t) | Type::List(t, _) => t.is_tensor_like(),
+            _ => false,
+        }
+    }
+}
+
+impl FunctionSchema {
+    /// Parses one schema.
+    ///
+    /// # Errors
+    /// The text is not a schema; the message gives the column.
+    pub fn parse(text: &str) -> Result<FunctionSchema> {
+        let mut p = Parser { text, at: 0 };
+        let schema = p.schema().and_then(|s| if p.rest().is_empty() { Ok(s) } else { Err("trailing text".into()) });
+        schema.map_err(|e| Error::invalid(format!("schema column {}: {e} in `{text}`", p.at + 1)))
+    }
+    /// The number of arguments that may be given by position.
+    pub fn positional(&self) -> usize {
+        self.args.iter().take_while(|a| !a.kw_only).count()
+    }
+    /// The argument of this name and its index.
+    pub fn arg(&self, name: &str) -> Option<(usize, &Param)> {
+        self.args.iter().enumerate().find(|(_, a)| &*a.name == name)
+    }
+    /// True if a call writes to any of its arguments.
+    pub fn is_mutable(&self) -> bool {
+        self.args.iter().any(Param::is_written)
+    }
+    /// True if some return shares memory with an argument and nothing is written: a view.
+    pub fn is_view(&self) -> bool {
+        !self.is_mutable() && self.returns.iter().any(|r| r.alias.is_some())
+    }
+}
+
+impl Param {
+    /// True if the call writes to this argument.
+    pub fn is_written(&self) -> bool {
+        self.alias.as_ref().is_some_and(|a| a.is_write)
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+type Parsed<T> = std::result::Result<T, String>;
+
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+    fn skip(&mut self) {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+    }
+    fn eat(&mut self, token: &str) -> bool {
+        self.skip();
+        let hit = self.rest().starts_with(token);
+        if hit {
+            self.at += token.len();
+        }
+        hit
+    }
+    fn expect(&mut self, token: &str) -> Parsed<()> {
+        if self.eat(token) { Ok(()) } else { Err(format!("expected `{token}`")) }
+    }
+    fn word(&mut self, extra: &str) -> Parsed<&'a str> {
+        self.skip();
+        let rest = self.rest();
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || extra.contains(c))).unwrap_or(rest.len());
+        self.at += end;
+        if end == 0 { Err("expected a name".into()) } else { Ok(&rest[..end]) }
+    }
+    fn schema(&mut self) -> Parsed<FunctionSchema> {
+        let name = self.word(":.")?.into();
+        self.expect("(")?;
+        let (mut args, mut kw_only, mut is_vararg) = (Vec::new(), false, false);
+        while !self.eat(")") {
+            if !args.is_empty() || kw_only {
+                self.expect(",")?;
+            }
+            if self.eat("...") {
+                is_vararg = true;
+            } else if self.eat("*") {
+                kw_only = true;
+            } else {
+                args.push(self.param(kw_only)?);
+            }
+        }
+        self.expect("->")?;
+        let mut returns = Vec::new();
+        if self.eat("(") {
+            while !self.eat(")") {
+                if !returns.is_empty() {
+                    self.expect(",")?;
+                }
+                if self.eat("...") {
+                    is_vararg = true;
+                    continue;
+                }
+                returns.push(self.ret()?);
+            }
+        } else if self.eat("...") {
+            is_vararg = true;
+        } else {
+            returns.push(self.ret()?);
+        }
+        Ok(FunctionSchema { name, args: args.into(), returns: returns.into(), is_vararg })
+    }
+    fn ret(&mut self) -> Parsed<Return> {
+        let (ty, alias) = self.ty()?;
+        self.skip();
+        let name = match self.rest().chars().next() {
+            Some(c) if c.is_alphabetic() || c == '_' => Some(self.word("")?.into()),
+            _ => None,
+        };
+        Ok(Return { name, ty, alias })
+    }
+    fn param(&mut self, kw_only: bool) -> Parsed<Param> {
+        let (ty, alias) = self.ty()?;
+        let name: Box<str> = self.word("")?.into();
+        let (mut default, mut default_text) = (None, None);
+        if self.eat("=") {
+            let start = self.at;
+            default = Some(self.literal(ty.strip_optional())?);
+            default_text = Some(self.text[start..self.at].into());
+        }
+        Ok(Param { name, ty, default, default_text, kw_only, alias })
+    }
+    fn ty(&mut self) -> Parsed<(Type, Option<Alias>)> {
+        let mut ty = match self.word(".")? {
+            "Tensor" => Type::Tensor,
+            "int" => Type::Int,
+            "SymInt" => Type::SymInt,
+            "float" | "SymFloat" => Type::Float,
+            "bool" | "SymBool" => Type::Bool,
+            "Scalar" => Type::Scalar,
+            "str" => Type::Str,
+            "ScalarType" => Type::DType,
+            "Layout" => Type::Layout,
+            "Device" => Type::Device,
+            "MemoryFormat" => Type::MemoryFormat,
+            "Generator" => Type::Generator,
+            other => {
+                // `Dict(str, Tensor)`, `Future(t)`: kept whole, by name.
+                let start = self.at - other.len();
+                if self.rest().starts_with('(') && !other.starts_with(char::is_lowercase) {
+                    self.at += self.rest().find(')').ok_or("unclosed type")? + 1;
+                }
+                Type::Other(self.text[start..self.at].into())
+            }
+        };
+        let mut alias = None;
+        loop {
+            if self.rest().starts_with('(') && alias.is_none() {
+                self.at += 1;
+                let inside = &self.rest()[..self.rest().find(')').ok_or("unclosed alias set")?];
+                self.at += inside.len() + 1;
+                let (before, after) = match inside.split_once("->") {
+                    Some((b, a)) => (b.trim(), Some(a.trim().into())),
+                    None => (inside.trim(), None),
+                };
+                let is_write = before.contains('!');
+                alias = Some(Alias { before: before.replace('!', "").into(), after, is_write });
+            } else if self.rest().starts_with('[') {
+                self.at += 1;
+                let count = if self.rest().starts_with(']') { None } else { self.word("")?.parse().ok() };
+                self.expect("]")?;
+                ty = Type::List(Box::new(ty), count);
+            } else if self.rest().starts_with('?') {
+                self.at += 1;
+                ty = Type::Optional(Box::new(ty));
+            } else {
+                return Ok((ty, alias));
+            }
+        }
+    }
+    fn literal(&mut self, ty: &Type) -> Parsed<Argument> {
+        self.skip();
+        if self.eat("[") {
+            let element = if let Type::List(t, _) = ty { t.strip_optional() } else { ty };
+            let mut items = Vec::new();
+            while !self.eat("]") {
+                if !items.is_empty() {
+                    self.expect(",")?;
+                }
+                items.push(self.literal(element)?);
+            }
+            return Ok(Argument::List(items));
+        }
+        if let Some(quote @ ('"' | '\'')) = self.rest().chars().next() {
+            let body = &self.rest()[1..];
+            let end = body.find(quote).ok_or("unclosed string")?;
+            self.at += end + 2;
+            return Ok(Argument::Str(body[..end].into()));
+        }
+        let word = self.word("+-.")?;
+        let number = |w: &str| -> Option<Argument> {
+            w.parse().map(Argument::Int).or_else(|_| w.parse().map(Argument::Float)).ok()
+        };
+        Ok(match (word, ty) {
+            ("None", _) => Argument::None,
+            ("True", _) => Argument::Bool(true),
+            ("False", _) => Argument::Bool(false),
+            ("Mean", _) => Argument::Int(1),
+            ("Sum", _) => Argument::Int(2),
+            ("long", _) => Argument::DType(oxport_tensor::DType::I64),
+            ("float", _) => Argument::DType(oxport_tensor::DType::F32),
+            ("strided", _) => Argument::Layout(MemoryLayout::Strided),
+            ("contiguous_format", _) => Argument::MemoryFormat(MemoryFormat::Contiguous),
+            ("preserve_format", _) => Argument::MemoryFormat(MemoryFormat::Preserve),
+            (w, Type::Float) => Argument::Float(w.parse().map_err(|_| format!("`{w}` is no float"))?),
+            (w, Type::List(_, Some(n))) => {
+                let item = number(w).ok_or_else(|| format!("`{w}` is no default"))?;
+                Argument::List(vec![item; *n as usize])
+            }
+            (w, _) => number(w).ok_or_else(|| format!("`{w}` is no default"))?,
+        })
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, None)
+    }
+}
+
+impl Type {
+    /// Writes the type with its alias annotation, which stands behind the innermost type name.
+    fn write(&self, f: &mut fmt::Formatter<'_>, alias: Option<&Alias>) -> fmt::Result {
+        let name = match self {
+            Type::Optional(t) => {
+                t.write(f, alias)?;
+                return f.write_str("?");
+            }
+            Type::List(t, n) => {
+                t.write(f, alias)?;
+                return match n {
+                    Some(n) => write!(f, "[{n}]"),
+                    None => f.write_str("[]"),
+                };
+            }
+            Type::Tensor => "Tensor",
+            Type::Int => "int",
+            Type::SymInt => "SymInt",
+            Type::Float => "float",
+            Type::Bool => "bool",
+            Type::Scalar => "Scalar",
+            Type::Str => "str",
+            Type::DType => "ScalarType",
+            Type::Layout => "Layout",
+            Type::Device => "Device",
+            Type::MemoryFormat => "MemoryFormat",
+            Type::Generator => "Generator",
+            Type::Other(name) => name,
+        };
+        f.write_str(name)?;
+        match alias {
+            Some(Alias { before, after, is_write }) => {
+                write!(f, "({before}{}", if *is_write { "!" } else { "" })?;
+                match after {
+                    Some(a) => write!(f, " -> {a})"),
+                    None => f.write_str(")"),
+                }
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for FunctionSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.name)?;
+        let mut star = false;
+        for (i, a) in self.args.iter().enumerate() {
+            if i > 0 {
+                f.write_str(", ")?;
+            }
+            if a.kw_only && !star {
+                star = true;
+                f.write_str("*, ")?;
+            }
+            a.ty.write(f, a.alias.as_ref())?;
+            write!(f, " {}", a.name)?;
+            if let Some(d) = &a.default_text {
+                write!(f, "={d}")?;
+            }
+        }
+        if self.is_vararg {
+            f.write_str(if self.args.is_empty() { "..." } else { ", ..." })?;
+        }
+        f.write_str(") -> ")?;
+        if self.is_vararg && self.returns.is_empty() {
+            return f.write_str("...");
+        }
+        let bare = self.returns.len() == 1 && self.returns[0].name.is_none();
+        if !bare {
+            f.write_str("(")?;
+        }
+        for (i, r) in self.returns.iter().enumerate() {
+            if i > 0 {
+                f.write_str(", ")?;
+            }
+            r.ty.write(f, r.alias.as_ref())?;
+            if let Some(name) = &r.name {
+                write!(f, " {name}")?;
+            }
+        }
+        f.write_str(if bare { "" } else { ")" })
+    }
+}
