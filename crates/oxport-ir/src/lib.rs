@@ -20,21 +20,27 @@
 
 pub mod args;
 pub mod builder;
+pub mod diagnostic;
 pub mod error;
 pub mod fake;
 pub mod from_arg;
 pub mod graph;
 pub mod infer;
+mod lex;
 pub mod node;
+pub mod parse;
 pub mod opdef;
+pub mod print;
 pub mod program;
 pub mod schema;
 pub mod signature;
 pub mod template;
 pub mod value;
+pub mod verify;
 
 pub use args::{Arg, Args, Build, Complex, Meta, Real, Sym, World};
 pub use builder::{Builder, ProgramBuilder};
+pub use diagnostic::{Diagnostic, Loc, Severity};
 pub use error::{Error, Result};
 pub use fake::{Device, Fake, MemoryFormat, MemoryLayout, Val};
 pub use from_arg::{FromArg, Number, Operand};
@@ -46,3 +52,4 @@ pub use program::{Constant, Dialect, ExportedProgram, ModuleCall, ModuleCallSign
 pub use schema::FunctionSchema;
 pub use signature::{InputKind, InputSpec, OutputKind, OutputSpec, Signature};
 pub use value::{Callable, RunCx, Value};
+pub use verify::verify;

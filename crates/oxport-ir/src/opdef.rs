@@ -379,6 +379,10 @@ impl Registry {
         names.dedup();
         names
     }
+    /// True if PyTorch registers an operator of this name.
+    pub fn is_pinned(&self, name: &str) -> bool {
+        self.pinned.contains_key(name)
+    }
     /// The pinned schema text of a name.
     pub fn pinned_schema(&self, name: &str) -> Option<&'static str> {
         self.pinned.get(name).map(|p| p.0)
