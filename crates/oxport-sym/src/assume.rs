@@ -1,0 +1,220 @@
+//! What is known of an expression from the assumptions on its symbols alone: integrality, sign, parity.
+//!
+//! Deliberately no stronger than sympy's own deductions, because constructors rewrite by it and torch's text must survive.
+//! Ranges know more; see [`crate::Range`].
+
+use crate::expr::{Expr, Kind};
+use crate::func::Func;
+
+/// What is known of the sign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Signs {
+    pub(crate) positive: bool,
+    pub(crate) nonnegative: bool,
+    pub(crate) negative: bool,
+    pub(crate) nonpositive: bool,
+}
+
+impl Signs {
+    fn of_number(sign: i64) -> Signs {
+        Signs { positive: sign > 0, nonnegative: sign >= 0, negative: sign < 0, nonpositive: sign <= 0 }
+    }
+
+    fn nonneg() -> Signs {
+        Signs { nonnegative: true, ..Signs::default() }
+    }
+
+    fn opposite(self) -> Signs {
+        Signs {
+            positive: self.negative,
+            nonnegative: self.nonpositive,
+            negative: self.positive,
+            nonpositive: self.nonnegative,
+        }
+    }
+
+    fn known(self) -> bool {
+        self.nonnegative || self.nonpositive
+    }
+
+    fn times(self, other: Signs) -> Signs {
+        let strict = (self.positive || self.negative) && (other.positive || other.negative);
+        if !self.known() || !other.known() {
+            return Signs::default();
+        }
+        let same = self.nonnegative == other.nonnegative;
+        Signs { positive: same && strict, nonnegative: same, negative: !same && strict, nonpositive: !same }
+    }
+}
+
+/// The sign of an expression.
+pub(crate) fn signs(e: &Expr) -> Signs {
+    match e.kind() {
+        Kind::Symbol(s) => {
+            let a = s.assumptions();
+            Signs {
+                positive: a.is_positive(),
+                nonnegative: a.is_nonnegative(),
+                negative: a.is_negative(),
+                nonpositive: a.is_nonpositive(),
+            }
+        }
+        Kind::Call(f, args) => of_call(f, args),
+        Kind::NaN | Kind::Zoo | Kind::Bool(_) => Signs::default(),
+        _ => e.as_number().map_or(Signs::default(), |n| Signs::of_number(n.signum())),
+    }
+}
+
+fn of_call(f: Func, args: &[Expr]) -> Signs {
+    let all = |p: fn(Signs) -> bool| args.iter().all(|a| p(signs(a)));
+    let any = |p: fn(Signs) -> bool| args.iter().any(|a| p(signs(a)));
+    let nonneg = Signs::nonneg();
+    match f {
+        Func::Add => sum(args),
+        Func::Mul => args.iter().fold(Signs::of_number(1), |s, a| s.times(signs(a))),
+        Func::Pow => match (signs(&args[0]), args[1].as_int()) {
+            (b, _) if b.positive && is_real(&args[1]) => Signs::of_number(1),
+            (b, Some(e)) if e > 0 && b.nonnegative => nonneg,
+            (_, Some(e)) if e > 0 && e % 2 == 0 && is_real(&args[0]) => nonneg,
+            _ => Signs::default(),
+        },
+        Func::FloorDiv | Func::CleanDiv | Func::ModularIndexing => {
+            let ok = args[..2].iter().all(|a| signs(a).nonnegative && is_integer(a));
+            if ok { nonneg } else { Signs::default() }
+        }
+        Func::Mod => nonneg,
+        Func::PythonMod => {
+            let q = signs(&args[1]);
+            Signs { nonnegative: q.positive, nonpositive: q.negative, ..Signs::default() }
+        }
+        Func::Max => Signs {
+            positive: any(|s| s.positive),
+            nonnegative: any(|s| s.nonnegative),
+            negative: all(|s| s.negative),
+            nonpositive: all(|s| s.nonpositive),
+        },
+        Func::Min => Signs {
+            positive: all(|s| s.positive),
+            nonnegative: all(|s| s.nonnegative),
+            negative: any(|s| s.negative),
+            nonpositive: any(|s| s.nonpositive),
+        },
+        Func::Abs => nonneg,
+        Func::Where => {
+            let (p, q) = (signs(&args[1]), signs(&args[2]));
+            Signs {
+                positive: p.positive && q.positive,
+                nonnegative: p.nonnegative && q.nonnegative,
+                ..Signs::default()
+            }
+        }
+        _ => Signs::default(),
+    }
+}
+
+fn sum(args: &[Expr]) -> Signs {
+    let parts: Vec<Signs> = args.iter().map(signs).collect();
+    let up = |parts: &[Signs]| {
+        let nonnegative = parts.iter().all(|s| s.nonnegative);
+        (nonnegative, nonnegative && parts.iter().any(|s| s.positive))
+    };
+    let opposite: Vec<Signs> = parts.iter().map(|s| s.opposite()).collect();
+    let ((nonnegative, positive), (nonpositive, negative)) = (up(&parts), up(&opposite));
+    let direct = Signs { positive, nonnegative, negative, nonpositive };
+    if direct.known() {
+        return direct;
+    }
+    // `2*s - 1`: a multiple of a positive integer symbol is at least the multiplier.
+    let [term, c] = args else { return direct };
+    let (term, c) = if c.is_rational() { (term, c) } else { (c, term) };
+    if let (Some(least), Some(c)) = (least_magnitude(term), c.as_int())
+        && let Some(bound) = least.checked_add(c)
+    {
+        return match () {
+            _ if least > 0 && bound >= 0 => Signs { positive: bound > 0, nonnegative: true, ..Signs::default() },
+            _ if least < 0 && bound <= 0 => Signs { negative: bound < 0, nonpositive: true, ..Signs::default() },
+            _ => Signs::default(),
+        };
+    }
+    direct
+}
+
+/// `k` if the term is `k` times a positive integer symbol.
+fn least_magnitude(term: &Expr) -> Option<i64> {
+    let (k, s) = match term.args_of(Func::Mul) {
+        Some([k, s]) => (k.as_int()?, s),
+        Some(_) => return None,
+        None => (1, term),
+    };
+    s.as_symbol().filter(|s| s.assumptions().is_positive() && s.assumptions().is_integer()).map(|_| k)
+}
+
+/// True if every value is an integer.
+pub(crate) fn is_integer(e: &Expr) -> bool {
+    use Func::*;
+    match e.kind() {
+        Kind::Int(_) | Kind::Big(_) | Kind::IntOo(_) => true,
+        Kind::Symbol(s) => s.assumptions().is_integer(),
+        Kind::Call(f, args) => match f {
+            Add | Mul | Max | Min | Abs | Identity => args.iter().all(is_integer),
+            Pow => is_integer(&args[0]) && is_integer(&args[1]) && signs(&args[1]).nonnegative,
+            Where => is_integer(&args[1]) && is_integer(&args[2]),
+            Piecewise => args.iter().all(|p| p.args().first().is_some_and(is_integer)),
+            FloorDiv
+            | CleanDiv
+            | CeilDiv
+            | Mod
+            | PythonMod
+            | ModularIndexing
+            | PowByNatural
+            | TruncToInt
+            | FloorToInt
+            | CeilToInt
+            | RoundToInt
+            | LShift
+            | RShift
+            | IsNonOverlappingAndDense
+            | Floor
+            | Ceiling => true,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// True if every value is a real number, and finite unless it is an infinity literal.
+pub(crate) fn is_real(e: &Expr) -> bool {
+    use Func::*;
+    match e.kind() {
+        Kind::Symbol(s) => {
+            let a = s.assumptions();
+            let real = |(k, yes)| yes && matches!(k, crate::Assumption::Real | crate::Assumption::Rational);
+            a.is_integer() || a.is_nonnegative() || a.is_nonpositive() || a.iter().any(real)
+        }
+        Kind::Call(f, args) => match f {
+            Add | Mul | Max | Min | Abs | Identity => args.iter().all(is_real),
+            Pow => is_real(&args[0]) && is_integer(&args[1]) && signs(&args[1]).nonnegative,
+            FloatPow | FloatTrueDiv | IntTrueDiv | ToFloat | TruncToFloat | RoundDecimal => true,
+            _ => is_integer(e),
+        },
+        Kind::Bool(_) | Kind::Zoo | Kind::NaN => false,
+        _ => true,
+    }
+}
+
+/// `Some(true)` if every value is even, `Some(false)` if every value is odd.
+pub(crate) fn parity(e: &Expr) -> Option<bool> {
+    match e.kind() {
+        Kind::Int(v) => Some(v % 2 == 0),
+        Kind::Symbol(s) => s.assumptions().parity(),
+        Kind::Call(Func::Add, args) => args.iter().map(parity).try_fold(true, |even, p| p.map(|p| even == p)),
+        Kind::Call(Func::Mul, args) => match () {
+            _ if !args.iter().all(is_integer) => None,
+            _ if args.iter().any(|a| parity(a) == Some(true)) => Some(true),
+            _ if args.iter().all(|a| parity(a) == Some(false)) => Some(false),
+            _ => None,
+        },
+        Kind::Call(Func::Pow, args) if signs(&args[1]).positive && is_integer(&args[1]) => parity(&args[0]),
+        _ => None,
+    }
+}

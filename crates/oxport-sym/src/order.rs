@@ -1,0 +1,197 @@
+//! The order in which sympy writes arguments: its `sort_key` for factors, its lexicographic monomial order for terms.
+//!
+//! Sums and products keep their arguments in this order, so printing never sorts. `Ord` of expressions is the sort key, with
+//! ties broken structurally; it is total and does not depend on the process.
+
+use std::cmp::Ordering;
+
+use crate::build::{base_exp, split_coeff};
+use crate::expr::{Expr, Kind};
+use crate::func::Func;
+use crate::number::Number;
+
+impl Ord for Expr {
+    fn cmp(&self, other: &Expr) -> Ordering {
+        if self == other { Ordering::Equal } else { by_key(self, other).then_with(|| by_structure(self, other)) }
+    }
+}
+
+impl PartialOrd for Expr {
+    fn partial_cmp(&self, other: &Expr) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Sorts the terms of a sum as sympy's `as_ordered_terms` does.
+pub(crate) fn sort_terms(terms: &mut Vec<Expr>) {
+    // sympy writes `5 - 2*x`, not `-2*x + 5`: a positive number and one factor with a negative coefficient.
+    if let [a, b] = terms.as_slice() {
+        let (number, other) = if a.is_numeric() { (a, b) } else { (b, a) };
+        let factors = other.args_of(Func::Mul).unwrap_or(&[]);
+        let negative = factors.len() == 2 && factors[0].as_number().is_some_and(|n| n.signum() < 0);
+        if number.is_numeric() && negative && number.as_number().is_some_and(|n| n.signum() > 0) {
+            if terms[1].is_numeric() {
+                terms.swap(0, 1);
+            }
+            return;
+        }
+    }
+    let mut monomials: Vec<(Vec<(Expr, i64)>, f64, Expr)> = terms.drain(..).map(monomial).collect();
+    let mut gens: Vec<Expr> = monomials.iter().flat_map(|m| m.0.iter().map(|(g, _)| g.clone())).collect();
+    gens.sort();
+    gens.dedup();
+    let degree = |m: &[(Expr, i64)], g: &Expr| m.iter().find(|(b, _)| b == g).map_or(0, |(_, e)| *e);
+    monomials.sort_by(|(a, ac, ae), (b, bc, be)| {
+        let by_degree = gens.iter().map(|g| degree(b, g).cmp(&degree(a, g))).find(|o| o.is_ne());
+        by_degree.unwrap_or(Ordering::Equal).then_with(|| ac.total_cmp(bc)).then_with(|| ae.cmp(be))
+    });
+    terms.extend(monomials.into_iter().map(|m| m.2));
+}
+
+/// The generators with their degrees, the coefficient, and the term itself.
+fn monomial(term: Expr) -> (Vec<(Expr, i64)>, f64, Expr) {
+    let (coeff, rest) = split_coeff(&term);
+    let powers = match rest.as_ref().and_then(|r| r.args_of(Func::Mul)) {
+        Some(factors) => factors.iter().map(power).collect(),
+        None => rest.iter().map(power).collect(),
+    };
+    (powers, coeff.as_number().map_or(0.0, |n| n.to_f64()), term)
+}
+
+/// A factor as symbolic base and integer exponent: `x**(3/2)` is `(x**(1/2), 3)`.
+fn power(factor: &Expr) -> (Expr, i64) {
+    let (base, exp) = base_exp(factor);
+    match exp.kind() {
+        Kind::Int(e) => (base, e),
+        Kind::Rational(q) => {
+            let unit = Expr::rational(num_rational::BigRational::new(1.into(), q.denom().clone()));
+            (Expr::call(Func::Pow, vec![base, unit]), i64::try_from(q.numer()).unwrap_or(1))
+        }
+        _ => (factor.clone(), 1),
+    }
+}
+
+/// Sorts the arguments of Max, Min, And, Or: fewer nodes first, then by sort key.
+pub(crate) fn sort_lattice(args: &mut Vec<Expr>) {
+    args.sort_by_cached_key(|a| (node_count(a), a.clone()));
+    args.dedup();
+}
+
+/// Nodes of the tree counted twice, because sympy counts a float as a half.
+fn node_count(e: &Expr) -> u64 {
+    match e.kind() {
+        Kind::Float(_) => 1,
+        _ => e.args().iter().fold(2, |n, a| n.saturating_add(node_count(a))),
+    }
+}
+
+/// The parts of sympy's sort key, borrowed from the expression.
+struct Key<'a> {
+    class: (u8, u32, &'static str),
+    body: Body<'a>,
+    exp: Option<&'a Expr>,
+    coeff: Option<&'a Expr>,
+}
+
+enum Body<'a> {
+    None,
+    Text(String),
+    Name(&'a str),
+    Args(&'a [Expr]),
+}
+
+fn by_key(a: &Expr, b: &Expr) -> Ordering {
+    if let (Some(x), Some(y)) = (plain_number(a), plain_number(b)) {
+        return x.compare(&y).unwrap_or(Ordering::Equal);
+    }
+    let (ka, kb) = (key(a), key(b));
+    ka.class
+        .cmp(&kb.class)
+        .then_with(|| body(&ka.body, &kb.body))
+        .then_with(|| match (ka.exp, kb.exp) {
+            (None, None) => Ordering::Equal,
+            (x, y) => x.unwrap_or(&Expr::int(1)).cmp(y.unwrap_or(&Expr::int(1))),
+        })
+        .then_with(|| match (ka.coeff, kb.coeff) {
+            (None, None) => Ordering::Equal,
+            (x, y) => by_key(x.unwrap_or(&Expr::int(1)), y.unwrap_or(&Expr::int(1))),
+        })
+}
+
+fn plain_number(e: &Expr) -> Option<Number> {
+    if e.is_numeric() { e.as_number() } else { None }
+}
+
+fn key(e: &Expr) -> Key<'_> {
+    if e.is_numeric() {
+        return Key { class: (1, 0, "Number"), body: Body::None, exp: None, coeff: None };
+    }
+    let (coeff, factors): (Option<&Expr>, &[Expr]) = match e.args_of(Func::Mul) {
+        Some([c, rest @ ..]) if c.is_numeric() => (Some(c), rest),
+        Some(all) => (None, all),
+        None => (None, std::slice::from_ref(e)),
+    };
+    let [single] = factors else {
+        return Key { class: class(Func::Mul), body: Body::Args(factors), exp: None, coeff };
+    };
+    let (core, exp) = match single.args_of(Func::Pow) {
+        Some([b, x]) => (b, Some(x)),
+        _ => (single, None),
+    };
+    let (class, body) = match core.kind() {
+        Kind::Symbol(s) => ((2, 0, "Symbol"), Body::Name(s.name())),
+        Kind::Bool(true) => ((2, 0, "BooleanTrue"), Body::Name("True")),
+        Kind::Bool(false) => ((2, 0, "BooleanFalse"), Body::Name("False")),
+        Kind::Call(f, args) => (class(f), Body::Args(args)),
+        _ => ((1, 0, "Number"), Body::Text(core.to_string())),
+    };
+    Key { class, body, exp, coeff }
+}
+
+fn class(f: Func) -> (u8, u32, &'static str) {
+    let (a, b) = f.class_key();
+    (a, b, f.name())
+}
+
+fn body(a: &Body<'_>, b: &Body<'_>) -> Ordering {
+    match (a, b) {
+        (Body::Args(x), Body::Args(y)) => x.len().cmp(&y.len()).then_with(|| {
+            x.iter()
+                .zip(*y)
+                .map(|(p, q)| if p == q { Ordering::Equal } else { by_key(p, q) })
+                .find(|o| o.is_ne())
+                .unwrap_or(Ordering::Equal)
+        }),
+        _ => text(a).cmp(&text(b)),
+    }
+}
+
+fn text<'a>(b: &'a Body<'_>) -> Option<&'a str> {
+    match b {
+        Body::Text(t) => Some(t),
+        Body::Name(t) => Some(t),
+        Body::None | Body::Args(_) => None,
+    }
+}
+
+/// A total order for what the sort key cannot tell apart.
+fn by_structure(a: &Expr, b: &Expr) -> Ordering {
+    let rank = |e: &Expr| match e.kind() {
+        Kind::Int(_) | Kind::Big(_) => 0,
+        Kind::Rational(_) => 1,
+        Kind::Float(_) => 2,
+        Kind::Bool(_) => 3,
+        Kind::IntOo(_) => 4,
+        Kind::Oo(_) => 5,
+        Kind::Zoo => 6,
+        Kind::NaN => 7,
+        Kind::Symbol(_) => 8,
+        Kind::Call(..) => 9,
+    };
+    rank(a).cmp(&rank(b)).then_with(|| match (a.kind(), b.kind()) {
+        (Kind::Float(x), Kind::Float(y)) => x.total_cmp(&y),
+        (Kind::Symbol(x), Kind::Symbol(y)) => x.cmp(y),
+        (Kind::Call(f, x), Kind::Call(g, y)) => f.cmp(&g).then_with(|| x.cmp(y)),
+        _ => Ordering::Equal,
+    })
+}

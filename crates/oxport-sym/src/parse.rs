@@ -1,0 +1,422 @@
+//! Expression text → [`Expr`]: sympy's `srepr`, sympy's `str` and Python guards are one grammar, Python's.
+//!
+//! Nothing is executed. Nesting is limited, so no text can overflow the stack; unknown functions are errors.
+
+use std::fmt;
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::Zero;
+
+use crate::expr::Expr;
+use crate::func::Func;
+use crate::lex::{Tok, Token, tokens};
+use crate::number::Sign;
+use crate::symbol::{Assumption, Assumptions, Symbol};
+
+/// Why a text is not an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The byte of the text at which it went wrong.
+    pub offset: usize,
+    /// What was expected or is not allowed.
+    pub message: String,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.message, self.offset)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Deepest nesting of parentheses, calls and unary operators.
+const MAX_DEPTH: usize = 128;
+/// Longest integer literal.
+const MAX_DIGITS: usize = 4096;
+
+impl Expr {
+    /// Parses srepr text (`Add(Symbol('s0', positive=True, integer=True), Integer(1))`) or infix text (`s0 + 1`, `(s0//2)`).
+    ///
+    /// Bare names are symbols with the assumptions of PyTorch's naming convention, see [`Symbol::by_convention`].
+    pub fn parse(text: &str) -> Result<Expr, ParseError> {
+        Expr::parse_with(text, &|_| None)
+    }
+
+    /// As [`Expr::parse`], asking `names` first what a bare name means.
+    ///
+    /// A name may be a source path as guards use them, e.g. `L['x'].size()[0]`, given without white space.
+    pub fn parse_with(text: &str, names: &dyn Fn(&str) -> Option<Expr>) -> Result<Expr, ParseError> {
+        let tokens = tokens(text).map_err(|(offset, message)| ParseError { offset, message })?;
+        let mut parser = Parser { text, tokens, at: 0, depth: 0, names };
+        let e = parser.expr(0)?;
+        match parser.peek().kind {
+            Tok::End => Ok(e),
+            _ => Err(parser.error("expected end of text")),
+        }
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<Token<'a>>,
+    at: usize,
+    depth: usize,
+    names: &'a dyn Fn(&str) -> Option<Expr>,
+}
+
+/// Binding power of Python's binary operators; comparisons chain and are handled apart.
+fn binary(op: &str) -> Option<u8> {
+    Some(match op {
+        "or" => 1,
+        "and" => 2,
+        "<" | "<=" | ">" | ">=" | "==" | "!=" => 4,
+        "|" => 5,
+        "^" => 6,
+        "&" => 7,
+        "<<" | ">>" => 8,
+        "+" | "-" => 9,
+        "*" | "/" | "//" | "%" => 10,
+        "**" => 12,
+        _ => return None,
+    })
+}
+const NOT: u8 = 3;
+const COMPARE: u8 = 4;
+const UNARY: u8 = 11;
+const POWER: u8 = 12;
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> &Token<'a> {
+        // The last token is always `End` and is never passed.
+        &self.tokens[self.at.min(self.tokens.len() - 1)]
+    }
+
+    fn next(&mut self) -> Token<'a> {
+        let token = self.peek().clone();
+        self.at += 1;
+        token
+    }
+
+    fn error(&self, message: impl Into<String>) -> ParseError {
+        ParseError { offset: self.peek().start, message: message.into() }
+    }
+
+    fn eat(&mut self, op: &str) -> bool {
+        let found = matches!(self.peek().kind, Tok::Op(o) if o == op);
+        self.at += found as usize;
+        found
+    }
+
+    fn expect(&mut self, op: &str) -> Result<(), ParseError> {
+        if self.eat(op) { Ok(()) } else { Err(self.error(format!("expected `{op}`"))) }
+    }
+
+    fn operator(&self) -> Option<(&'a str, u8)> {
+        let op = match &self.peek().kind {
+            Tok::Op(op) => op,
+            Tok::Name(n) => *n,
+            _ => return None,
+        };
+        binary(op).map(|p| (op, p))
+    }
+
+    fn expr(&mut self, least: u8) -> Result<Expr, ParseError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.error("expression is nested too deeply"));
+        }
+        let mut left = self.prefix()?;
+        while let Some((op, power)) = self.operator() {
+            if power < least {
+                break;
+            }
+            if power == COMPARE {
+                left = self.comparison(left)?;
+                continue;
+            }
+            self.at += 1;
+            // `**` binds to the right, everything else to the left.
+            let right = self.expr(if power == POWER { UNARY } else { power + 1 })?;
+            left = self.combine(op, left, right)?;
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    fn prefix(&mut self) -> Result<Expr, ParseError> {
+        let token = self.next();
+        match token.kind {
+            Tok::Op("-") => Ok(-self.expr(UNARY)?),
+            Tok::Op("+") => self.expr(UNARY),
+            Tok::Op("~") => Ok(self.expr(UNARY)?.not()),
+            Tok::Op("(") => {
+                let e = self.expr(0)?;
+                self.expect(")")?;
+                Ok(e)
+            }
+            Tok::Int(digits) => self.integer(digits, token.start).map(Expr::big),
+            Tok::Float(text) => text.parse().map(Expr::float).map_err(|_| self.error("not a number")),
+            Tok::Name("not") => Ok(self.expr(NOT)?.not()),
+            Tok::Name(name) => self.name(name, token.start),
+            _ => Err(ParseError { offset: token.start, message: "expected an expression".into() }),
+        }
+    }
+
+    fn integer(&self, digits: &str, offset: usize) -> Result<BigInt, ParseError> {
+        let long = || ParseError { offset, message: "integer literal is too long".into() };
+        if digits.len() > MAX_DIGITS {
+            return Err(long());
+        }
+        digits.parse().map_err(|_| long())
+    }
+
+    /// `a < b <= c` means `a < b and b <= c`.
+    fn comparison(&mut self, mut left: Expr) -> Result<Expr, ParseError> {
+        let mut parts = Vec::new();
+        while let Some((op, COMPARE)) = self.operator() {
+            self.at += 1;
+            let right = self.expr(COMPARE + 1)?;
+            parts.push(self.combine(op, left, right.clone())?);
+            left = right;
+        }
+        Ok(if parts.len() == 1 { parts.remove(0) } else { Expr::call(Func::And, parts) })
+    }
+
+    fn combine(&self, op: &str, a: Expr, b: Expr) -> Result<Expr, ParseError> {
+        let truths = |e: &Expr| e.as_bool().is_some() || e.as_call().is_some_and(|(f, _)| f.is_boolean());
+        let logical = truths(&a) && truths(&b);
+        let func = match op {
+            "+" => Func::Add,
+            "-" => return Ok(a - b),
+            "*" => Func::Mul,
+            "**" => Func::Pow,
+            "//" => Func::FloorDiv,
+            "%" => return Ok(a.modulo(&b)),
+            "/" => {
+                let inverse = Expr::call(Func::Pow, vec![b, Expr::int(-1)]);
+                return Ok(a * inverse);
+            }
+            "<" => Func::Lt,
+            "<=" => Func::Le,
+            ">" => Func::Gt,
+            ">=" => Func::Ge,
+            "==" => Func::Eq,
+            "!=" => Func::Ne,
+            "<<" => Func::LShift,
+            ">>" => Func::RShift,
+            "and" => Func::And,
+            "or" => Func::Or,
+            "&" if logical => Func::And,
+            "|" if logical => Func::Or,
+            "&" => Func::BitAnd,
+            "|" => Func::BitOr,
+            "^" => Func::BitXor,
+            _ => return Err(self.error("unknown operator")),
+        };
+        Ok(Expr::call(func, vec![a, b]))
+    }
+
+    /// A name, a call, or a source path such as `L['x'].size()[0]`.
+    fn name(&mut self, name: &'a str, start: usize) -> Result<Expr, ParseError> {
+        if matches!(self.peek().kind, Tok::Op("[" | ".")) {
+            return self.path(start);
+        }
+        if self.eat("(") {
+            return self.call(name, start);
+        }
+        if let Some(e) = (self.names)(name) {
+            return Ok(e);
+        }
+        Ok(match name {
+            "true" | "True" => Expr::boolean(true),
+            "false" | "False" => Expr::boolean(false),
+            "oo" => Expr::float(f64::INFINITY),
+            "int_oo" => Expr::int_oo(Sign::Plus),
+            "nan" => Expr::float(f64::NAN),
+            "zoo" => Expr::zoo(),
+            _ => Expr::symbol(&Symbol::by_convention(name)),
+        })
+    }
+
+    fn path(&mut self, start: usize) -> Result<Expr, ParseError> {
+        let mut path: String = String::new();
+        path.push_str(&self.text[start..self.tokens[self.at - 1].end]);
+        loop {
+            let from = self.peek().start;
+            if self.eat(".") {
+                let Tok::Name(field) = self.next().kind else {
+                    return Err(ParseError { offset: from, message: "expected a name after `.`".into() });
+                };
+                if matches!(self.peek().kind, Tok::Op("("))
+                    && Func::from_name(field).or(python_function(field)).is_some()
+                {
+                    self.at += 1;
+                    return self.call(field, from);
+                }
+                path.push('.');
+                path.push_str(field);
+            } else if self.eat("[") {
+                let minus = self.eat("-");
+                let key = self.next();
+                if !matches!(key.kind, Tok::Int(_) | Tok::Str(_)) {
+                    return Err(ParseError { offset: key.start, message: "expected an index or a key".into() });
+                }
+                self.expect("]")?;
+                path.push('[');
+                path.push_str(if minus { "-" } else { "" });
+                path.push_str(&self.text[key.start..key.end]);
+                path.push(']');
+            } else if self.eat("(") {
+                self.expect(")")?;
+                path.push_str("()");
+            } else {
+                break;
+            }
+        }
+        (self.names)(&path).ok_or_else(|| ParseError { offset: start, message: format!("unknown name `{path}`") })
+    }
+
+    /// The rest of a call, after the opening parenthesis.
+    fn call(&mut self, name: &str, start: usize) -> Result<Expr, ParseError> {
+        let failed = |message: String| ParseError { offset: start, message };
+        match name {
+            "Symbol" => return self.symbol(),
+            "Integer" => {
+                let negative = self.eat("-");
+                let token = self.next();
+                let Tok::Int(digits) = token.kind else { return Err(failed("expected Integer(digits)".into())) };
+                let value = self.integer(digits, token.start)?;
+                self.expect(")")?;
+                return Ok(Expr::big(if negative { -value } else { value }));
+            }
+            "Float" => return self.float(),
+            "Function" => {
+                let Tok::Str(inner) = self.next().kind else { return Err(failed("expected Function('name')".into())) };
+                self.expect(")")?;
+                self.expect("(")?;
+                return self.call(&inner, start);
+            }
+            _ => {}
+        }
+        let args = self.arguments()?;
+        if name == "Rational" {
+            let whole = |e: &Expr| e.as_number().and_then(|n| if n.is_infinite() { None } else { n.to_rational() });
+            return match args.as_slice() {
+                [p, q] => match (whole(p), whole(q)) {
+                    (Some(p), Some(q)) if !q.is_zero() => Ok(Expr::rational(BigRational::from(p / q))),
+                    _ => Err(failed("expected Rational(integer, nonzero integer)".into())),
+                },
+                _ => Err(failed("Rational takes two arguments".into())),
+            };
+        }
+        if name == "sqrt" && args.len() == 1 {
+            let half = Expr::rational(BigRational::new(1.into(), 2.into()));
+            return Ok(Expr::call(Func::Pow, [args, vec![half]].concat()));
+        }
+        let func = Func::from_name(name).or(python_function(name));
+        let func = func.ok_or_else(|| failed(format!("unknown function `{name}`")))?;
+        if !func.arity().allows(args.len()) {
+            return Err(failed(format!("{name} does not take {} arguments", args.len())));
+        }
+        Ok(Expr::call(func, args))
+    }
+
+    fn arguments(&mut self) -> Result<Vec<Expr>, ParseError> {
+        let mut args = Vec::new();
+        while !self.eat(")") {
+            if !args.is_empty() {
+                self.expect(",")?;
+            }
+            args.push(self.argument()?);
+        }
+        Ok(args)
+    }
+
+    /// An expression, or a pair `(value, condition)` of a `Piecewise` in infix.
+    fn argument(&mut self) -> Result<Expr, ParseError> {
+        let before = (self.at, self.depth);
+        if self.eat("(") {
+            let first = self.expr(0);
+            if let Ok(value) = first
+                && self.eat(",")
+            {
+                let condition = self.expr(0)?;
+                self.expect(")")?;
+                return Ok(Expr::call(Func::ExprCondPair, vec![value, condition]));
+            }
+            (self.at, self.depth) = before;
+        }
+        self.expr(0)
+    }
+
+    fn symbol(&mut self) -> Result<Expr, ParseError> {
+        let Tok::Str(name) = self.next().kind else {
+            self.at -= 1;
+            return Err(self.error("expected a quoted symbol name"));
+        };
+        let mut assumptions = Vec::new();
+        while self.eat(",") {
+            let Tok::Name(key) = self.next().kind else {
+                self.at -= 1;
+                return Err(self.error("expected an assumption"));
+            };
+            let Some(assumption) = Assumption::from_name(key) else {
+                self.at -= 1;
+                return Err(self.error(format!("unknown assumption `{key}`")));
+            };
+            self.expect("=")?;
+            let value = match self.next().kind {
+                Tok::Name("True" | "true") => true,
+                Tok::Name("False" | "false") => false,
+                _ => {
+                    self.at -= 1;
+                    return Err(self.error("expected True or False"));
+                }
+            };
+            assumptions.push((assumption, value));
+        }
+        self.expect(")")?;
+        Ok(Expr::symbol(&Symbol::new(&name, Assumptions::new(assumptions))))
+    }
+
+    fn float(&mut self) -> Result<Expr, ParseError> {
+        let token = self.next();
+        let text = match &token.kind {
+            Tok::Str(s) => s.clone(),
+            Tok::Int(s) | Tok::Float(s) => (*s).to_owned(),
+            _ => String::new(),
+        };
+        let bad = || ParseError { offset: token.start, message: "expected the digits of a float".into() };
+        let numeric = text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
+        let value: f64 = text.parse().ok().filter(|_| numeric).ok_or_else(bad)?;
+        if self.eat(",") {
+            let named = matches!(self.next().kind, Tok::Name("precision" | "dps"));
+            self.expect("=")?;
+            if !named || !matches!(self.next().kind, Tok::Int(_)) {
+                return Err(bad());
+            }
+        }
+        self.expect(")")?;
+        Ok(Expr::float(value))
+    }
+}
+
+/// Functions of Python and torch that guards call; given with or without their module.
+fn python_function(name: &str) -> Option<Func> {
+    Some(match name {
+        "max" | "sym_max" => Func::Max,
+        "min" | "sym_min" => Func::Min,
+        "abs" => Func::Abs,
+        "floor" => Func::FloorToInt,
+        "ceil" => Func::CeilToInt,
+        "trunc" | "sym_int" | "int" => Func::TruncToInt,
+        "sym_float" | "float" => Func::ToFloat,
+        "_sym_sqrt" | "sym_sqrt" => Func::Sqrt,
+        "sym_not" => Func::Not,
+        "sym_ite" => Func::Where,
+        "sym_sum" => Func::Add,
+        _ => return None,
+    })
+}
