@@ -1,1 +1,35 @@
 //! Tensors: dtypes, layouts, storages, and the dtype-generic loops that kernels are made of.
+//!
+//! The picture to have in mind: a [`Tensor`] is a [`DType`], a [`Layout`] (sizes, strides, offset) and a shared piece of
+//! memory, a [`Storage`]. It never changes. A [`TensorMut`] is the same thing owned by one hand and being filled;
+//! `freeze` turns it into a `Tensor`. Every loop reads tensors and fills one `TensorMut`.
+//!
+//! Laws: nothing here knows an operator or a graph; bad input gives an [`Error`], never a panic; results do not depend on
+//! the number of threads; this crate is the only one with `unsafe`, each block with its reason.
+
+mod arena;
+mod copy;
+mod dispatch;
+mod dtype;
+mod element;
+mod error;
+pub mod float8;
+pub mod half_float;
+pub mod layout;
+mod scalar;
+mod storage;
+mod tensor;
+mod tensor_mut;
+
+pub use arena::Arena;
+pub use copy::copy;
+pub use dtype::{Category, DType, native};
+pub use element::{Element, HasDType, Wide, cast};
+pub use error::{Error, Result};
+pub use half::{bf16, f16};
+pub use layout::{Dims, Layout};
+pub use num_complex::Complex;
+pub use scalar::Scalar;
+pub use storage::Storage;
+pub use tensor::Tensor;
+pub use tensor_mut::TensorMut;

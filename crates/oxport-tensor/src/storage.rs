@@ -1,0 +1,201 @@
+//! [`Storage`]: shared bytes, aligned to 64, that know who owns them.
+//!
+//! Three owners: the heap, a read-only mapped file, a region of an [`Arena`]; and a piece of another storage.
+//! Laws: all bytes are initialised from the start (fresh memory is zero); bytes are written only through a
+//! [`TensorMut`](crate::TensorMut), which has shown that nobody else holds the storage; a mapped file is never written.
+
+use std::alloc;
+use std::fs::File;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::{Arena, Error, Result};
+
+/// The alignment of owned storages and of arena regions, in bytes: a cache line, an AVX-512 vector.
+pub const ALIGN: usize = 64;
+
+/// Shared bytes. Cloning shares; the bytes go when the last clone goes.
+#[derive(Clone)]
+pub struct Storage(Arc<Memory>);
+
+struct Memory {
+    start: NonNull<u8>,
+    len: usize,
+    owner: Owner,
+}
+
+/// What keeps the bytes alive, and whether they may be written by a sole holder.
+enum Owner {
+    Heap(#[allow(dead_code)] Block),
+    Region { arena: Arc<Arena>, offset: usize },
+    Map(#[allow(dead_code)] memmap2::Mmap),
+    Piece(#[allow(dead_code)] Storage),
+}
+
+// SAFETY: the bytes are plain memory without thread affinity. Shared access only reads; writing needs the one and only
+// `Storage` handle, which `Storage::write_start` checks.
+unsafe impl Send for Memory {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Memory {}
+
+impl Storage {
+    /// Fresh zeroed memory.
+    pub fn zeroed(len: usize) -> Result<Storage> {
+        let block = Block::zeroed(len)?;
+        Ok(Storage(Arc::new(Memory { start: block.start, len, owner: Owner::Heap(block) })))
+    }
+
+    /// A copy of these bytes.
+    pub fn copy_of(bytes: &[u8]) -> Result<Storage> {
+        let storage = Storage::zeroed(bytes.len())?;
+        // SAFETY: the storage was just made, so nobody else sees its `bytes.len()` bytes, and they cannot overlap `bytes`.
+        unsafe { storage.0.start.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Ok(storage)
+    }
+
+    /// A whole file, mapped read-only: pages are loaded when touched. Use [`piece`](Storage::piece) for its parts.
+    ///
+    /// As with every mapped file, the file must not be changed or truncated by anyone while it is in use.
+    pub fn map_file(file: &File) -> Result<Storage> {
+        // SAFETY: read-only mapping; that the file does not change meanwhile is the documented duty of the caller's
+        // environment, which no program can check.
+        let map = unsafe { memmap2::Mmap::map(file) }?;
+        let start = NonNull::new(map.as_ptr().cast_mut()).ok_or_else(|| Error::memory("mapping at address 0"))?;
+        Ok(Storage(Arc::new(Memory { start, len: map.len(), owner: Owner::Map(map) })))
+    }
+
+    /// `len` bytes from `offset` on, shared and never writable. A piece that is not aligned to 8 bytes is copied.
+    pub fn piece(&self, offset: usize, len: usize) -> Result<Storage> {
+        let bytes = offset.checked_add(len).and_then(|end| self.bytes().get(offset..end)).ok_or_else(|| {
+            Error::memory(format!("bytes {offset} + {len} of a storage of {} bytes", self.len_bytes()))
+        })?;
+        let start = NonNull::from(bytes).cast::<u8>();
+        if !start.cast::<u64>().is_aligned() {
+            return Storage::copy_of(bytes);
+        }
+        Ok(Storage(Arc::new(Memory { start, len, owner: Owner::Piece(self.clone()) })))
+    }
+
+    pub(crate) fn region(arena: Arc<Arena>, start: NonNull<u8>, offset: usize, len: usize) -> Storage {
+        Storage(Arc::new(Memory { start, len, owner: Owner::Region { arena, offset } }))
+    }
+
+    /// Number of bytes.
+    pub fn len_bytes(&self) -> usize {
+        self.0.len
+    }
+
+    /// All bytes.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: `start` is valid for `len` initialised bytes as long as the owner lives, and while a shared reference to
+        // this storage exists nobody writes (a `TensorMut` owns its storage and gives none away).
+        unsafe { std::slice::from_raw_parts(self.0.start.as_ptr(), self.0.len) }
+    }
+
+    /// Do both share the same handle, so that views of them may alias?
+    pub fn same_storage(&self, other: &Storage) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// A number that tells living storages apart.
+    pub fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    /// True when the bytes are a mapped file's, or a piece of another storage.
+    pub fn is_read_only(&self) -> bool {
+        matches!(self.0.owner, Owner::Map(_) | Owner::Piece(_))
+    }
+
+    /// True when this is the only handle and the bytes may be written, so that a `TensorMut` can take it.
+    pub fn is_unique(&mut self) -> bool {
+        !self.is_read_only() && Arc::get_mut(&mut self.0).is_some()
+    }
+
+    /// The first byte. For reading; for writing only by a holder for whom [`is_unique`](Storage::is_unique) held and who
+    /// gave no clone away.
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.0.start.as_ptr()
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Owner::Region { arena, offset } = &self.owner {
+            arena.release(*offset);
+        }
+    }
+}
+
+impl std::fmt::Debug for Storage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let owner = match self.0.owner {
+            Owner::Heap(_) => "heap",
+            Owner::Region { .. } => "region",
+            Owner::Map(_) => "map",
+            Owner::Piece(_) => "piece",
+        };
+        write!(f, "Storage({owner}, {} bytes)", self.0.len)
+    }
+}
+
+/// An aligned zeroed heap block, freed on drop.
+pub(crate) struct Block {
+    pub(crate) start: NonNull<u8>,
+    base: NonNull<u8>,
+    layout: alloc::Layout,
+}
+
+impl Block {
+    /// Over-allocates and aligns by hand: `alloc_zeroed` with a large alignment clears every byte at once, while `calloc`
+    /// leaves fresh pages to the kernel.
+    pub(crate) fn zeroed(len: usize) -> Result<Block> {
+        let out_of_memory = || Error::memory(format!("cannot allocate {len} bytes"));
+        let padded = len.checked_add(ALIGN).ok_or_else(out_of_memory)?;
+        let layout = alloc::Layout::from_size_align(padded, 16).map_err(|_| out_of_memory())?;
+        // SAFETY: the layout has a non-zero size.
+        let base = NonNull::new(unsafe { alloc::alloc_zeroed(layout) }).ok_or_else(out_of_memory)?;
+        let skip = base.as_ptr().align_offset(ALIGN);
+        // SAFETY: `skip < ALIGN`, and the block is `ALIGN` bytes longer than `len`.
+        let start = unsafe { base.add(skip) };
+        Ok(Block { start, base, layout })
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: `base` was allocated with this layout and is freed once.
+        unsafe { alloc::dealloc(self.base.as_ptr(), self.layout) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fresh_memory_is_zero_and_aligned() {
+        for len in [0, 1, 63, 64, 1000] {
+            let s = Storage::zeroed(len).unwrap();
+            assert_eq!(s.bytes(), vec![0; len]);
+            assert_eq!(s.start().addr() % ALIGN, 0);
+        }
+        assert!(Storage::zeroed(usize::MAX - 3).unwrap_err().is_memory());
+        assert!(Storage::zeroed(isize::MAX as usize - 100).unwrap_err().is_memory());
+    }
+
+    #[test]
+    fn pieces_share_and_are_read_only() {
+        let mut s = Storage::copy_of(&(0..32).collect::<Vec<u8>>()).unwrap();
+        assert!(s.is_unique());
+        let mut piece = s.piece(8, 4).unwrap();
+        assert_eq!(piece.bytes(), [8, 9, 10, 11]);
+        assert!(!s.is_unique() && !piece.is_unique());
+        let copied = s.piece(3, 2).unwrap();
+        assert_eq!((copied.bytes(), copied.is_read_only()), (&[3u8, 4][..], false));
+        drop(piece);
+        assert!(s.is_unique());
+        assert!(s.piece(30, 3).unwrap_err().is_memory());
+        assert!(s.piece(usize::MAX, 2).unwrap_err().is_memory());
+    }
+}

@@ -1,0 +1,160 @@
+//! [`TensorMut`]: a tensor in the making, owned by one hand.
+//!
+//! Laws: as for [`Tensor`], and nobody else can see the storage, and no two indices share a place. So many threads may
+//! write disjoint sets of indices at once, which is what the loops do.
+
+use crate::tensor::check_fit;
+use crate::{DType, Element, Error, Layout, Result, Storage, Tensor};
+
+/// An output being filled.
+pub struct TensorMut {
+    storage: Storage,
+    dtype: DType,
+    layout: Layout,
+}
+
+impl TensorMut {
+    /// New zeroed memory for this layout, as large as the layout reaches.
+    pub fn empty(dtype: DType, layout: Layout) -> Result<TensorMut> {
+        let len = layout.extent()?.map_or(Some(0), |(_, high)| (high + 1).checked_mul(dtype.size()));
+        let len = len.ok_or_else(|| Error::memory(format!("sizes {:?} of {dtype} are too large", layout.sizes)))?;
+        TensorMut::in_region(Storage::zeroed(len)?, dtype, layout)
+    }
+
+    /// Takes a storage, which must be held by nobody else, be writable and large enough; no two elements of the layout
+    /// may share a place. What the bytes hold does not matter, except that a bool tensor starts all false.
+    pub fn in_region(mut storage: Storage, dtype: DType, layout: Layout) -> Result<TensorMut> {
+        check_fit(&storage, dtype, &layout)?;
+        check_injective(&layout)?;
+        if !storage.is_unique() {
+            return Err(Error::memory("an output needs a storage that nobody else holds and that may be written"));
+        }
+        if dtype == DType::Bool {
+            // SAFETY: we hold the only handle of a writable storage of this length.
+            unsafe { storage.start().write_bytes(0, storage.len_bytes()) };
+        }
+        Ok(TensorMut { storage, dtype, layout })
+    }
+
+    /// For a storage that was a unique [`Tensor`]'s.
+    pub(crate) fn from_parts(storage: Storage, dtype: DType, layout: Layout) -> TensorMut {
+        TensorMut { storage, dtype, layout }
+    }
+
+    /// Done writing.
+    pub fn freeze(self) -> Tensor {
+        Tensor::from_parts(self.storage, self.dtype, self.layout)
+    }
+
+    /// Length of each dimension.
+    pub fn sizes(&self) -> &[i64] {
+        &self.layout.sizes
+    }
+    /// Distance between neighbours along each dimension, in elements.
+    pub fn strides(&self) -> &[i64] {
+        &self.layout.strides
+    }
+    /// Sizes, strides and offset.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.layout.rank()
+    }
+    /// Number of elements.
+    pub fn numel(&self) -> usize {
+        self.layout.numel()
+    }
+
+    /// The elements in row-major order, if they lie so in memory and `T` is this dtype's native type.
+    pub fn as_mut_slice<T: Element>(&mut self) -> Option<&mut [T]> {
+        if T::DTYPE != self.dtype || !self.layout.is_contiguous() {
+            return None;
+        }
+        Some(match self.numel() {
+            0 => &mut [],
+            // SAFETY: by the laws above the elements are `n` valid values of `T`, inside the storage and aligned, and
+            // nobody else sees them; the borrow is exclusive.
+            n => unsafe { std::slice::from_raw_parts_mut(self.start::<T>(), n) },
+        })
+    }
+
+    /// Lets `f` fill a part of this tensor: any layout over its storage without shared places, as `cat` and scatters need.
+    /// The offset is absolute in the storage.
+    pub fn part<R>(&mut self, layout: Layout, f: impl FnOnce(&mut TensorMut) -> Result<R>) -> Result<R> {
+        check_fit(&self.storage, self.dtype, &layout)?;
+        check_injective(&layout)?;
+        // A panic in `f` leaves the part's layout behind, which is as sound as the whole.
+        let whole = std::mem::replace(&mut self.layout, layout);
+        let result = f(self);
+        self.layout = whole;
+        result
+    }
+
+    /// The element at index 0. Meant for loops, which trust the laws above.
+    pub(crate) fn start<T>(&mut self) -> *mut T {
+        self.storage.start().wrapping_add(self.layout.offset * self.dtype.size()).cast()
+    }
+}
+
+fn check_injective(layout: &Layout) -> Result<()> {
+    match layout.may_overlap() {
+        true => Err(Error::memory(format!("elements of an output share a place: {layout:?}"))),
+        false => Ok(()),
+    }
+}
+
+impl std::fmt::Debug for TensorMut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TensorMut({}{:?} strides {:?})", self.dtype.short(), self.sizes(), self.strides())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Arena;
+
+    #[test]
+    fn only_a_sole_holder_writes() {
+        let arena = Arena::new(256).unwrap();
+        let layout = || Layout::contiguous(&[4]).unwrap();
+        let region = arena.region(0, 16).unwrap();
+        let shared = region.clone();
+        assert!(TensorMut::in_region(region, DType::F32, layout()).unwrap_err().is_memory());
+        let mut out = TensorMut::in_region(shared, DType::F32, layout()).unwrap();
+        out.as_mut_slice::<f32>().unwrap().fill(2.5);
+        let x = out.freeze();
+        assert!(arena.region(0, 16).is_err());
+        assert_eq!(x.to_vec::<f32>(), [2.5; 4]);
+        drop(x);
+        // The next one finds what was left, but bools start false.
+        let bools = TensorMut::in_region(arena.region(0, 16).unwrap(), DType::Bool, layout()).unwrap().freeze();
+        assert_eq!(bools.to_vec::<bool>(), [false; 4]);
+    }
+
+    #[test]
+    fn shared_places_are_refused() {
+        let layout = Layout::contiguous(&[1]).unwrap().expand(&[3]).unwrap();
+        assert!(TensorMut::empty(DType::F32, layout).unwrap_err().is_memory());
+        let small = Storage::zeroed(4).unwrap();
+        assert!(TensorMut::in_region(small, DType::F32, Layout::contiguous(&[2]).unwrap()).unwrap_err().is_memory());
+    }
+
+    #[test]
+    fn parts_are_filled_in_place() {
+        let mut out = TensorMut::empty(DType::I32, Layout::contiguous(&[2, 2]).unwrap()).unwrap();
+        let row = out.layout().select(0, 1).unwrap();
+        out.part(row, |row| {
+            row.as_mut_slice::<i32>().unwrap().fill(7);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(out.freeze().to_vec::<i32>(), [0, 0, 7, 7]);
+    }
+}
