@@ -1,1 +1,4 @@
 //! Tensors: dtypes, layouts, storages, and the dtype-generic loops that kernels are made of.
+
+pub mod gemm;
+mod scratch;
