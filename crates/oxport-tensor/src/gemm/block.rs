@@ -1,0 +1,401 @@
+//! Blocks: how a product is cut into tasks, and what one task does.
+
+use super::narrow;
+use super::pack::{Cols, Rows, Side, Source, pack_panel, slices};
+use super::view::{Batch, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
+use super::{Compute, Multiply};
+use crate::scratch::Scratch;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Below this many multiply-adds a product is not worth waking threads for.
+const PARALLEL_WORK: usize = 1 << 17;
+/// Column panels of one task at most: with a slice of k they fill a part of the L2 cache.
+const TASK_PANELS: usize = 6;
+/// Tasks per thread, where there are panels enough.
+const TASKS_PER_THREAD: usize = 3;
+/// A is packed in runs of rows of about this many elements.
+const PACKED_ROWS: usize = 8 << 20;
+
+/// Computes `c = start + alpha·A·B` (see [`Product`]) on the current rayon pool.
+///
+/// # Panics
+/// If a matrix does not lie in its slice, a packed operand has another shape, or elements of C share a place: layouts
+/// are checked before kernels run, so this is a broken law.
+pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
+    check(p, &c);
+    let batch = offsets(&p.batch);
+    if p.m == 0 || p.n == 0 || batch.is_empty() {
+        return;
+    }
+    let c_view = CView { data: c.data.as_mut_ptr(), rows: c.rows, cols: c.cols };
+    let work = p.m.saturating_mul(p.n).saturating_mul(p.k.max(8));
+    let threads = if work.saturating_mul(batch.len()) < PARALLEL_WORK { 1 } else { rayon::current_num_threads() };
+    let one = |(i, &[a, b, c]): (usize, &[usize; 3]), threads: usize| {
+        let strided = |x: &Mat<'_, T>, at: usize| (at, x.rows, x.cols);
+        let lhs = match &p.a {
+            Lhs::Strided(x) => Operand::Strided(x.data, strided(x, a)),
+            Lhs::Packed(x) => Operand::Packed(x.data()),
+        };
+        let rhs = match &p.b {
+            Rhs::Strided(x) => Operand::Strided(x.data, strided(x, b)),
+            Rhs::Packed(x) => Operand::Packed(x.data()),
+            Rhs::Columns(x) => Operand::Columns(*x, i),
+        };
+        let start = match p.epilogue.start {
+            Start::Scaled(beta) if beta == T::Acc::ZERO => Start::Zero,
+            other => other,
+        };
+        let one = One {
+            m: p.m,
+            n: p.n,
+            k: p.k,
+            a: lhs,
+            b: rhs,
+            c: c_view,
+            at: c,
+            start,
+            alpha: p.alpha,
+            after: p.epilogue.after,
+        };
+        one.oriented().run(threads);
+    };
+    // Whole products are the better tasks where there are enough of them.
+    if threads > 1 && (batch.len() >= 2 * threads || (batch.len() > 1 && work < 4 * PARALLEL_WORK)) {
+        batch.par_iter().enumerate().with_max_len(1).for_each(|x| one(x, 1));
+    } else {
+        batch.iter().enumerate().for_each(|x| one(x, threads));
+    }
+}
+
+/// One product of a batch.
+pub(super) struct One<'a, T: Multiply> {
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) k: usize,
+    pub(super) a: Operand<'a, T>,
+    pub(super) b: Operand<'a, T>,
+    pub(super) c: CView<T>,
+    /// Where this product's C begins in the slice.
+    pub(super) at: usize,
+    pub(super) start: Start<'a, T>,
+    pub(super) alpha: T::Acc,
+    pub(super) after: Option<&'a (dyn Fn(usize, &mut [T]) + Sync)>,
+}
+
+/// An operand of one product.
+#[derive(Clone, Copy)]
+pub(super) enum Operand<'a, T: Multiply> {
+    /// The slice, and where the matrix begins with its strides of rows and columns.
+    Strided(&'a [T], (usize, usize, usize)),
+    Packed(&'a [T::Acc]),
+    Columns(&'a dyn super::PackColumns<T::Acc>, usize),
+}
+
+/// C as tasks share it; each writes its own elements.
+#[derive(Clone, Copy)]
+pub(super) struct CView<T> {
+    data: *mut T,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+}
+// SAFETY: tasks of one product touch disjoint elements (disjointness is checked by `gemm`).
+unsafe impl<T: Send> Send for CView<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for CView<T> {}
+
+impl<T: Multiply> One<'_, T> {
+    /// Turns the product around (`Cᵀ = Bᵀ·Aᵀ`) where C is contiguous along its rows only, or has a single column.
+    fn oriented(self) -> Self {
+        let turn = self.c.cols != 1 && self.c.rows == 1 || self.n == 1 && self.m > 1;
+        match (self.a, self.b) {
+            (Operand::Strided(a, (at, ar, ac)), Operand::Strided(b, (bt, br, bc))) if turn => One {
+                m: self.n,
+                n: self.m,
+                a: Operand::Strided(b, (bt, bc, br)),
+                b: Operand::Strided(a, (at, ac, ar)),
+                c: CView { data: self.c.data, rows: self.c.cols, cols: self.c.rows },
+                start: match self.start {
+                    Start::PerRow(x) => Start::PerColumn(x),
+                    Start::PerColumn(x) => Start::PerRow(x),
+                    other => other,
+                },
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    fn run(&self, threads: usize) {
+        if narrow::run(self, threads) {
+            return;
+        }
+        let rows_at_once = (PACKED_ROWS / self.k.max(1)).max(256);
+        if self.m <= rows_at_once || !matches!(self.a, Operand::Strided(..)) {
+            return self.rows(0..self.m, threads);
+        }
+        for i in (0..self.m).step_by(rows_at_once) {
+            self.rows(i..self.m.min(i + rows_at_once), threads);
+        }
+    }
+
+    /// The product for some rows: packs A, then runs the tasks.
+    fn rows(&self, range: Range<usize>, threads: usize) {
+        let kernels = T::Acc::kernels();
+        let (rows, cols) = (Rows::new(range.len(), kernels), Cols::new(self.n, kernels));
+        let mut scratch;
+        let a: &[T::Acc] = match self.a {
+            Operand::Packed(x) => x,
+            Operand::Columns(..) => unreachable!("law: columns are a right operand"),
+            Operand::Strided(x, (at, rs, cs)) => {
+                scratch = Scratch::take::<T::Acc>(range.len() * self.k);
+                let out = scratch.slice::<T::Acc>(range.len() * self.k);
+                let mut jobs = Vec::new();
+                let mut rest = &mut *out;
+                for (k0, kc) in slices::<T::Acc>(self.k) {
+                    for i in 0..rows.panels {
+                        let (panel, tail) = rest.split_at_mut(kc * rows.len(i));
+                        jobs.push((k0, kc, i, panel));
+                        rest = tail;
+                    }
+                }
+                let pack = |(k0, kc, i, panel): (usize, usize, usize, &mut [T::Acc])| {
+                    let first = at + (range.start + rows.start(i)) * rs + k0 * cs;
+                    let source = Source { data: &x[first..], major: rs, k: cs };
+                    pack_panel(kernels, source, rows.len(i), kc, panel, rows.len(i));
+                };
+                if threads > 1 && jobs.len() > 1 {
+                    jobs.into_par_iter().for_each(pack);
+                } else {
+                    jobs.into_iter().for_each(pack);
+                }
+                out
+            }
+        };
+        let grid = Grid::new(rows.panels, cols.panels, threads);
+        let task = |t: usize| {
+            let (r, j) = grid.task(t);
+            self.task(&range, rows, cols, a, r, j);
+        };
+        if threads > 1 && grid.len() > 1 {
+            (0..grid.len()).into_par_iter().with_max_len(1).for_each(task);
+        } else {
+            (0..grid.len()).for_each(task);
+        }
+    }
+
+    /// Row panels `rp` times column panels `cp`.
+    fn task(&self, range: &Range<usize>, rows: Rows, cols: Cols, a: &[T::Acc], rp: Range<usize>, cp: Range<usize>) {
+        let kernels = T::Acc::kernels();
+        let r0 = rows.start(rp.start);
+        let c_rows = range.start + r0..range.start + rows.start(rp.end);
+        let c_cols = cols.start(cp.start)..cols.start(cp.end);
+        let mut c = Tile::new(self, c_rows, c_cols);
+        let wide = c_width(&cols, &cp);
+        let mut scratch = Scratch::take::<T::Acc>(wide * T::Acc::K_BLOCK.min(self.k));
+        let mut accumulate = c.begin();
+        for (k0, kc) in slices::<T::Acc>(self.k) {
+            let packed: &[T::Acc] = match &self.b {
+                Operand::Packed(b) => &b[cols.place(k0, kc, cp.start)..],
+                other => {
+                    let mut out = scratch.slice::<T::Acc>(wide * kc);
+                    for j in cp.clone() {
+                        let panel;
+                        (panel, out) = out.split_at_mut(kc * cols.step(j));
+                        let first = cols.start(j);
+                        match other {
+                            Operand::Strided(b, (at, rs, cs)) => {
+                                let source = Source { data: &b[at + k0 * rs + first * cs..], major: *cs, k: *rs };
+                                pack_panel(kernels, source, cols.len(j), kc, panel, cols.step(j));
+                            }
+                            Operand::Columns(x, i) => {
+                                x.pack(*i, k0..k0 + kc, first..first + cols.len(j), panel, cols.step(j));
+                            }
+                            Operand::Packed(_) => {}
+                        }
+                    }
+                    scratch.slice::<T::Acc>(wide * kc)
+                }
+            };
+            let mut at = 0;
+            for j in cp.clone() {
+                let step = cols.step(j);
+                let b = &packed[at..][..kc * step];
+                at += kc * step;
+                for i in rp.clone() {
+                    let len = rows.len(i);
+                    let a = &a[rows.place(k0, kc, i)..][..kc * len];
+                    let kernel = kernels.micro[len - 1][cols.registers(j) - 1];
+                    let (p, stride) = c.tile(rows.start(i) - r0, cols.start(j) - cols.start(cp.start));
+                    // SAFETY: `a` and `b` hold kc steps (sliced above); the tile lies in this task's part of C.
+                    unsafe { kernel(kc, a.as_ptr(), b.as_ptr(), step, p, stride, cols.len(j), self.alpha, accumulate) }
+                }
+            }
+            accumulate = true;
+        }
+        c.finish();
+    }
+}
+
+fn c_width(cols: &Cols, cp: &Range<usize>) -> usize {
+    cp.clone().map(|j| cols.step(j)).sum()
+}
+
+/// The tasks: a grid over row panels and column panels.
+struct Grid {
+    panels: [usize; 2],
+    parts: [usize; 2],
+}
+
+impl Grid {
+    fn new(row_panels: usize, col_panels: usize, threads: usize) -> Self {
+        let wanted = if threads > 1 { threads * TASKS_PER_THREAD } else { 1 };
+        // Columns are cut first: a task packs its own columns, so cutting rows packs them again.
+        let col_parts = col_panels.div_ceil(TASK_PANELS).max(wanted.min(col_panels));
+        let row_parts = wanted.div_ceil(col_parts).min(row_panels.div_ceil(2)).max(1);
+        Grid { panels: [row_panels, col_panels], parts: [row_parts, col_parts] }
+    }
+    fn len(&self) -> usize {
+        self.parts[0] * self.parts[1]
+    }
+    fn task(&self, t: usize) -> (Range<usize>, Range<usize>) {
+        let cut = |axis: usize, i: usize| i * self.panels[axis] / self.parts[axis];
+        let (r, j) = (t % self.parts[0], t / self.parts[0]);
+        (cut(0, r)..cut(0, r + 1), cut(1, j)..cut(1, j + 1))
+    }
+}
+
+/// A task's part of C: in place, or in a buffer of the computing type that is rounded and scattered at the end.
+pub(super) struct Tile<'a, T: Multiply> {
+    one: &'a One<'a, T>,
+    rows: Range<usize>,
+    cols: Range<usize>,
+    buffer: Option<Scratch>,
+}
+
+impl<'a, T: Multiply> Tile<'a, T> {
+    pub(super) fn new(one: &'a One<'a, T>, rows: Range<usize>, cols: Range<usize>) -> Self {
+        let direct = one.c.cols == 1 && T::as_acc(&[]).is_some();
+        let buffer = (!direct).then(|| Scratch::take::<T::Acc>(rows.len() * cols.len()));
+        Tile { one, rows, cols, buffer }
+    }
+
+    /// Element (i, j) of the part, and the stride of rows.
+    pub(super) fn tile(&mut self, i: usize, j: usize) -> (*mut T::Acc, usize) {
+        let (width, count) = (self.cols.len(), self.rows.len() * self.cols.len());
+        match &mut self.buffer {
+            Some(b) => (b.slice::<T::Acc>(count)[i * width + j..].as_mut_ptr(), width),
+            None => {
+                let at = self.one.at + (self.rows.start + i) * self.one.c.rows + self.cols.start + j;
+                // SAFETY: in the slice of C, checked by `gemm`; element and computing type are the same here.
+                (unsafe { self.one.c.data.add(at) }.cast(), self.one.c.rows)
+            }
+        }
+    }
+
+    /// Row `i` of the part in the computing type.
+    pub(super) fn row(&mut self, i: usize) -> &mut [T::Acc] {
+        let width = self.cols.len();
+        let (p, _) = self.tile(i, 0);
+        // SAFETY: a row of the part is contiguous, inside C or the buffer, and this task's own.
+        unsafe { std::slice::from_raw_parts_mut(p, width) }
+    }
+
+    /// Writes the start values; false where the first slice of k may overwrite.
+    pub(super) fn begin(&mut self) -> bool {
+        let one = self.one;
+        if matches!(one.start, Start::Zero) && one.k > 0 {
+            return false;
+        }
+        for i in 0..self.rows.len() {
+            let (r, cols) = (self.rows.start + i, self.cols.clone());
+            let at = one.at + r * one.c.rows + cols.start * one.c.cols;
+            let direct = self.buffer.is_none();
+            let row = self.row(i);
+            match one.start {
+                Start::Zero => row.fill(T::Acc::ZERO),
+                Start::PerRow(x) => row.fill(x[r].widen_one()),
+                Start::PerColumn(x) => T::widen(&x[cols], row),
+                Start::Scaled(beta) if direct => row.iter_mut().for_each(|y| *y = beta.times(*y)),
+                Start::Scaled(beta) => {
+                    for (j, y) in row.iter_mut().enumerate() {
+                        // SAFETY: an element of C, checked by `gemm`.
+                        *y = beta.times(unsafe { *one.c.data.add(at + j * one.c.cols) }.widen_one());
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Rounds and scatters a buffered part, and calls the hook.
+    pub(super) fn finish(mut self) {
+        let one = self.one;
+        if self.buffer.is_none() && one.after.is_none() {
+            return;
+        }
+        let (buffered, cs) = (self.buffer.is_some(), one.c.cols);
+        let mut rounded = Scratch::take::<T>(self.cols.len());
+        for i in 0..self.rows.len() {
+            let at = one.at + (self.rows.start + i) * one.c.rows + self.cols.start * cs;
+            let width = self.cols.len();
+            if buffered {
+                let rounded = rounded.slice::<T>(width);
+                T::narrow(self.row(i), rounded);
+                for (j, &y) in rounded.iter().enumerate() {
+                    // SAFETY: an element of this task's part of C.
+                    unsafe { *one.c.data.add(at + j * cs) = y };
+                }
+            }
+            if let Some(after) = one.after {
+                let (runs, len) = if cs == 1 { (1, width) } else { (width, 1) };
+                for j in 0..runs {
+                    // SAFETY: as above; `len` elements are contiguous.
+                    after(at + j * cs, unsafe { std::slice::from_raw_parts_mut(one.c.data.add(at + j * cs), len) });
+                }
+            }
+        }
+    }
+}
+
+/// Where the matrices of each product of the batch begin.
+fn offsets(batch: &Batch<'_>) -> Vec<[usize; 3]> {
+    let mut out = vec![[0; 3]];
+    for (d, &size) in batch.sizes.iter().enumerate() {
+        let steps = [batch.a, batch.b, batch.c].map(|s| s.get(d).copied().unwrap_or(0));
+        out = out.iter().flat_map(|o| (0..size).map(move |i| [0, 1, 2].map(|x| o[x] + i * steps[x]))).collect();
+    }
+    out
+}
+
+/// The laws of a call; everything unsafe below relies on them.
+fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
+    let Batch { sizes, a, b, c: cb } = p.batch;
+    let with = |own: [(usize, usize); 2], strides: &[usize]| {
+        assert_eq!(sizes.len(), strides.len(), "law: a stride per batch dimension");
+        sizes.iter().copied().zip(strides.iter().copied()).chain(own).collect::<Vec<_>>()
+    };
+    let inside = |dims: Vec<(usize, usize)>, len: usize| {
+        assert!(extent(dims).is_some_and(|e| e <= len), "law: a matrix lies in its slice");
+    };
+    let packed = |x: &super::Packed<T::Acc>, side: Side, major: usize| {
+        assert!(x.side == side && x.major == major && x.k == p.k, "law: a packed operand has the product's shape");
+    };
+    match &p.a {
+        Lhs::Strided(x) => inside(with([(p.m, x.rows), (p.k, x.cols)], a), x.data.len()),
+        Lhs::Packed(x) => packed(x, Side::Left, p.m),
+    }
+    match &p.b {
+        Rhs::Strided(x) => inside(with([(p.k, x.rows), (p.n, x.cols)], b), x.data.len()),
+        Rhs::Packed(x) => packed(x, Side::Right, p.n),
+        Rhs::Columns(_) => {}
+    }
+    let dims = with([(p.m, c.rows), (p.n, c.cols)], cb);
+    assert!(is_disjoint(dims.iter().copied()), "law: elements of C have places of their own");
+    inside(dims, c.data.len());
+    match p.epilogue.start {
+        Start::PerRow(x) => assert!(x.len() >= p.m, "law: a bias per row"),
+        Start::PerColumn(x) => assert!(x.len() >= p.n, "law: a bias per column"),
+        _ => {}
+    }
+}

@@ -1,0 +1,303 @@
+//! Micro-kernels: the innermost loops of a matrix product, once per instruction set.
+//!
+//! The picture: a *panel* of `MR` rows of A, stored k-major (`a[p*MR + i]`), meets a panel of `NV` registers of columns
+//! of B (`b[p*step + j]`), and `MR×NV` registers hold the tile of C until k is used up.
+//!
+//! Law: an element of the tile is one chain of (fused) multiply-adds in the order of k. Neither the number of rows or
+//! columns in the tile nor the neighbours enter it, so any partition of C gives the same bits.
+
+use super::Compute;
+use super::lane::{Lane, Plain};
+
+/// The tile product: `(k, a, b, b_step, c, c_stride, cols, alpha, accumulate)`; `c = alpha·ab` or `c += alpha·ab`.
+pub(super) type Micro<T> = unsafe fn(usize, *const T, *const T, usize, *mut T, usize, usize, T, bool);
+/// `(k, a, a_stride, b, b_stride, c, c_stride)`: `R` rows of A times 4 rows of B, both contiguous along k, into `R×4`.
+pub(super) type Dot<T> = unsafe fn(usize, *const T, usize, *const T, usize, *mut [T; 4]);
+/// `(n, factors, b, b_stride, y)`: adds 8 rows of B times their factors, one after the other, to `y`.
+pub(super) type Axpy<T> = unsafe fn(usize, &[T; 8], *const T, usize, *mut T);
+/// `(source, stride, members, k, dst, step)`: `dst[p*step + i] = source[i*stride + p]` for `i < members`.
+pub(super) type Transpose<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
+
+/// `(source, stride, members, k, dst, step)`: `dst[p*step + i] = source[p*stride + i]` for `i < members`.
+pub(super) type CopyRows<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
+
+/// The kernels of one number type on one instruction set.
+pub struct Kernels<T: 'static> {
+    /// Numbers in a register.
+    pub(super) lanes: usize,
+    /// Rows of the largest tile.
+    pub(super) rows: usize,
+    /// `micro[rows-1][registers-1]`.
+    pub(super) micro: &'static [[Micro<T>; 2]],
+    /// `dot[rows-1]`.
+    pub(super) dot: [Dot<T>; 4],
+    pub(super) axpy: Axpy<T>,
+    pub(super) transpose: Transpose<T>,
+    pub(super) copy: CopyRows<T>,
+}
+
+impl<T> Kernels<T> {
+    /// Columns of the largest tile.
+    pub(super) fn cols(&self) -> usize {
+        self.lanes * 2
+    }
+}
+
+#[inline(always)]
+unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
+    k: usize,
+    a: *const L::T,
+    b: *const L::T,
+    b_step: usize,
+    c: *mut L::T,
+    c_stride: usize,
+    cols: usize,
+    alpha: L::T,
+    accumulate: bool,
+) {
+    // SAFETY: the caller gives k·MR numbers in `a`, k steps of NV registers in `b`, and a MR×cols tile in `c`.
+    unsafe {
+        let mut acc = [[L::zero(); NV]; MR];
+        let (mut a, mut b) = (a, b);
+        for _ in 0..k {
+            let mut bv = [L::zero(); NV];
+            for (v, r) in bv.iter_mut().enumerate() {
+                *r = L::load(b.add(v * L::N));
+            }
+            for (i, row) in acc.iter_mut().enumerate() {
+                let s = L::splat(*a.add(i));
+                for v in 0..NV {
+                    row[v] = s.mul_add(bv[v], row[v]);
+                }
+            }
+            a = a.add(MR);
+            b = b.add(b_step);
+        }
+        let alpha = L::splat(alpha);
+        for (i, row) in acc.iter().enumerate() {
+            for (v, &r) in row.iter().enumerate() {
+                let at = v * L::N;
+                if at >= cols {
+                    break;
+                }
+                let p = c.add(i * c_stride + at);
+                let r = alpha.mul(r);
+                if cols - at >= L::N {
+                    if accumulate { L::load(p).add(r) } else { r }.store(p);
+                } else {
+                    let n = cols - at;
+                    if accumulate { L::load_part(p, n).add(r) } else { r }.store_part(p, n);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn dot_body<L: Lane, const R: usize>(
+    k: usize,
+    a: *const L::T,
+    a_stride: usize,
+    b: *const L::T,
+    b_stride: usize,
+    out: *mut [L::T; 4],
+) {
+    // SAFETY: the caller gives R rows of k numbers in `a`, four rows in `b`, and R·4 numbers in `out`.
+    unsafe {
+        let mut acc = [[L::zero(); 4]; R];
+        let mut step = |p: usize, n: usize| {
+            let part = |x: *const L::T| if n == L::N { L::load(x) } else { L::load_part(x, n) };
+            let bv: [L; 4] = [0, 1, 2, 3].map(|j| part(b.add(j * b_stride + p)));
+            for (i, row) in acc.iter_mut().enumerate() {
+                let av = part(a.add(i * a_stride + p));
+                for j in 0..4 {
+                    row[j] = av.mul_add(bv[j], row[j]);
+                }
+            }
+        };
+        let whole = k - k % L::N;
+        let mut p = 0;
+        while p < whole {
+            step(p, L::N);
+            p += L::N;
+        }
+        if whole < k {
+            step(whole, k - whole);
+        }
+        for (i, row) in acc.iter().enumerate() {
+            for (j, &r) in row.iter().enumerate() {
+                let mut parts = [L::T::ZERO; 32];
+                r.store(parts.as_mut_ptr());
+                let mut n = L::N;
+                while n > 1 {
+                    n /= 2;
+                    for l in 0..n {
+                        parts[l] = parts[l].plus(parts[l + n]);
+                    }
+                }
+                (*out.add(i))[j] = parts[0];
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn axpy_body<L: Lane>(n: usize, factors: &[L::T; 8], b: *const L::T, b_stride: usize, y: *mut L::T) {
+    // SAFETY: the caller gives eight rows of n numbers in `b` and n numbers in `y`.
+    unsafe {
+        let f = factors.map(|x| L::splat(x));
+        let mut at = 0;
+        while at < n {
+            let m = (n - at).min(L::N);
+            let part = |x: *const L::T| if m == L::N { L::load(x) } else { L::load_part(x, m) };
+            let mut acc = part(y.add(at));
+            for (r, f) in f.iter().enumerate() {
+                acc = f.mul_add(part(b.add(r * b_stride + at)), acc);
+            }
+            if m == L::N {
+                acc.store(y.add(at))
+            } else {
+                acc.store_part(y.add(at), m)
+            }
+            at += L::N;
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn copy_body<L: Lane>(src: *const L::T, stride: usize, members: usize, k: usize, dst: *mut L::T, step: usize) {
+    // SAFETY: the caller gives k runs of `members` numbers in `src` and k steps of `members` numbers in `dst`.
+    unsafe {
+        let (whole, rest) = (members - members % L::N, members % L::N);
+        for p in 0..k {
+            let (s, d) = (src.add(p * stride), dst.add(p * step));
+            for at in (0..whole).step_by(L::N) {
+                L::load(s.add(at)).store(d.add(at));
+            }
+            if rest > 0 {
+                L::load_part(s.add(whole), rest).store_part(d.add(whole), rest);
+            }
+        }
+    }
+}
+
+/// Transposes in blocks of eight by eight so that both sides stay within a few cache lines.
+#[inline(always)]
+unsafe fn transpose_body<T: Copy>(src: *const T, stride: usize, members: usize, k: usize, dst: *mut T, step: usize) {
+    // SAFETY: the caller gives `members` runs of k numbers in `src` and k steps of `members` numbers in `dst`.
+    unsafe {
+        for p0 in (0..k).step_by(8) {
+            let n = (k - p0).min(8);
+            for i in 0..members {
+                let (s, d) = (src.add(i * stride + p0), dst.add(p0 * step + i));
+                for p in 0..n {
+                    *d.add(p * step) = *s.add(p);
+                }
+            }
+        }
+    }
+}
+
+/// Instantiates the bodies below one set of CPU features, for tiles of 1 to `$mr` rows.
+macro_rules! entry {
+    ($module:ident, [$($feature:literal)?], $($mr:literal)+) => {
+        mod $module {
+            use super::*;
+
+            /// The table of one lane; handed out only where the CPU has the features.
+            pub(super) struct Table<L>(std::marker::PhantomData<L>);
+
+            impl<L: Lane> Table<L> {
+                const MICRO: &'static [[Micro<L::T>; 2]] = &[$([micro::<L, $mr, 1>, micro::<L, $mr, 2>]),+];
+                pub(super) const fn kernels(transpose: Transpose<L::T>) -> Kernels<L::T> {
+                    Kernels {
+                        lanes: L::N,
+                        rows: Self::MICRO.len(),
+                        micro: Self::MICRO,
+                        dot: [dot::<L, 1>, dot::<L, 2>, dot::<L, 3>, dot::<L, 4>],
+                        axpy: axpy::<L>,
+                        transpose,
+                        copy: copy::<L>,
+                    }
+                }
+            }
+
+            /// # Safety
+            /// As [`micro_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn micro<L: Lane, const MR: usize, const NV: usize>(
+                k: usize, a: *const L::T, b: *const L::T, step: usize, c: *mut L::T, stride: usize, cols: usize,
+                alpha: L::T, accumulate: bool,
+            ) {
+                // SAFETY: the contract is passed on.
+                unsafe { micro_body::<L, MR, NV>(k, a, b, step, c, stride, cols, alpha, accumulate) }
+            }
+            /// # Safety
+            /// As [`dot_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn dot<L: Lane, const R: usize>(
+                k: usize, a: *const L::T, sa: usize, b: *const L::T, sb: usize, out: *mut [L::T; 4],
+            ) {
+                // SAFETY: the contract is passed on.
+                unsafe { dot_body::<L, R>(k, a, sa, b, sb, out) }
+            }
+            /// # Safety
+            /// As [`copy_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn copy<L: Lane>(src: *const L::T, stride: usize, members: usize, k: usize, dst: *mut L::T, step: usize) {
+                // SAFETY: the contract is passed on.
+                unsafe { copy_body::<L>(src, stride, members, k, dst, step) }
+            }
+            /// # Safety
+            /// As [`axpy_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn axpy<L: Lane>(n: usize, f: &[L::T; 8], b: *const L::T, sb: usize, y: *mut L::T) {
+                // SAFETY: the contract is passed on.
+                unsafe { axpy_body::<L>(n, f, b, sb, y) }
+            }
+        }
+    };
+}
+
+entry!(baseline, [], 1 2 3 4);
+#[cfg(target_arch = "x86_64")]
+entry!(avx2, ["avx2,fma"], 1 2 3 4 5 6);
+#[cfg(target_arch = "x86_64")]
+entry!(avx512, ["avx512f"], 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+
+/// A table of [`Compute::kernels`]: the best one the CPU can run.
+macro_rules! best {
+    ($t:ty, $l512:ty, $l256:ty, $transpose512:expr) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::*;
+            static AVX512: Kernels<$t> = avx512::Table::<$l512>::kernels($transpose512);
+            static AVX2: Kernels<$t> = avx2::Table::<$l256>::kernels(transpose_body::<$t>);
+            if is_x86_feature_detected!("avx512f") {
+                return &AVX512;
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                return &AVX2;
+            }
+        }
+        static BASE: Kernels<$t> = baseline::Table::<Plain<$t, 8>>::kernels(transpose_body::<$t>);
+        &BASE
+    }};
+}
+
+/// The table of `f32`.
+pub(super) fn f32_kernels() -> &'static Kernels<f32> {
+    best!(f32, __m512, __m256, transpose_body::<f32>)
+}
+
+/// The table of `f64`.
+pub(super) fn f64_kernels() -> &'static Kernels<f64> {
+    best!(f64, __m512d, __m256d, transpose_body::<f64>)
+}
+
+/// The table of a number type without intrinsics of its own.
+pub(super) struct PlainKernels<T>(std::marker::PhantomData<T>);
+
+impl<T: Compute> PlainKernels<T> {
+    pub(super) const TABLE: &'static Kernels<T> = &baseline::Table::<Plain<T, 8>>::kernels(transpose_body::<T>);
+}

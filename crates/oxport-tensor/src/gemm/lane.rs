@@ -1,0 +1,225 @@
+//! Vector lanes: the register a micro-kernel is written over.
+//!
+//! One body serves every instruction set: the kernels are generic over [`Lane`], and each `#[target_feature]` entry
+//! point in `kernel.rs` instantiates them with the lane of that set. The methods are `inline(always)` so that the
+//! intrinsics end up inside the function that enables their feature.
+//!
+//! Law: a method of an intrinsic lane is called only below an entry point that enabled the lane's feature.
+
+use super::Compute;
+
+/// A register of `N` numbers of type `T`.
+///
+/// # Safety
+/// The pointer methods read or write `N` (or the stated `n < N`) elements; intrinsic lanes need their CPU feature.
+pub(super) unsafe trait Lane: Copy {
+    /// The number type in a lane.
+    type T: Compute;
+    /// Numbers in one register.
+    const N: usize;
+    /// All zero.
+    unsafe fn zero() -> Self;
+    /// The same number everywhere.
+    unsafe fn splat(x: Self::T) -> Self;
+    /// Reads `N` numbers, unaligned.
+    unsafe fn load(p: *const Self::T) -> Self;
+    /// Writes `N` numbers, unaligned.
+    unsafe fn store(self, p: *mut Self::T);
+    /// Reads the first `n` numbers, the rest is zero.
+    unsafe fn load_part(p: *const Self::T, n: usize) -> Self;
+    /// Writes the first `n` numbers.
+    unsafe fn store_part(self, p: *mut Self::T, n: usize);
+    /// `self * b + c`, fused where the set has it.
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self;
+    /// `self * b`.
+    unsafe fn mul(self, b: Self) -> Self;
+    /// `self + b`.
+    unsafe fn add(self, b: Self) -> Self;
+}
+
+/// The portable lane: an array, vectorised by the compiler as far as the enabled features go.
+#[derive(Clone, Copy)]
+pub(super) struct Plain<T, const N: usize>([T; N]);
+
+// SAFETY: plain array accesses of exactly `N` or `n` elements, no CPU feature needed.
+unsafe impl<T: Compute, const N: usize> Lane for Plain<T, N> {
+    type T = T;
+    const N: usize = N;
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        Plain([T::ZERO; N])
+    }
+    #[inline(always)]
+    unsafe fn splat(x: T) -> Self {
+        Plain([x; N])
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const T) -> Self {
+        // SAFETY: the caller gives `N` readable elements.
+        unsafe { Plain(p.cast::<[T; N]>().read_unaligned()) }
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut T) {
+        // SAFETY: the caller gives `N` writable elements.
+        unsafe { p.cast::<[T; N]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn load_part(p: *const T, n: usize) -> Self {
+        // SAFETY: the caller gives `n` readable elements.
+        Plain(std::array::from_fn(|i| if i < n { unsafe { *p.add(i) } } else { T::ZERO }))
+    }
+    #[inline(always)]
+    unsafe fn store_part(self, p: *mut T, n: usize) {
+        for i in 0..n {
+            // SAFETY: the caller gives `n` writable elements.
+            unsafe { *p.add(i) = self.0[i] }
+        }
+    }
+    #[inline(always)]
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+        Plain(std::array::from_fn(|i| self.0[i].mul_then_add(b.0[i], c.0[i])))
+    }
+    #[inline(always)]
+    unsafe fn mul(self, b: Self) -> Self {
+        Plain(std::array::from_fn(|i| self.0[i].times(b.0[i])))
+    }
+    #[inline(always)]
+    unsafe fn add(self, b: Self) -> Self {
+        Plain(std::array::from_fn(|i| self.0[i].plus(b.0[i])))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::Lane;
+    use std::arch::x86_64::*;
+
+    /// Lists the intrinsics of one register type; `$mask` turns a count into the mask of the first `n` numbers.
+    macro_rules! lane {
+        ($v:ty, $t:ty, $n:literal, $zero:ident, $set1:ident, $load:ident, $store:ident, $fma:ident, $mul:ident, $add:ident,
+         |$c:ident| $mask:expr, |$lp:ident, $lm:ident| $loadm:expr, |$sp:ident, $sm:ident, $sv:ident| $storem:expr) => {
+            // SAFETY: every method touches exactly the stated elements; the CPU feature is the caller's promise (trait contract).
+            unsafe impl Lane for $v {
+                type T = $t;
+                const N: usize = $n;
+                #[inline(always)]
+                unsafe fn zero() -> Self {
+                    // SAFETY: feature promised by the caller.
+                    unsafe { $zero() }
+                }
+                #[inline(always)]
+                unsafe fn splat(x: $t) -> Self {
+                    // SAFETY: feature promised by the caller.
+                    unsafe { $set1(x) }
+                }
+                #[inline(always)]
+                unsafe fn load(p: *const $t) -> Self {
+                    // SAFETY: `N` readable elements promised by the caller.
+                    unsafe { $load(p) }
+                }
+                #[inline(always)]
+                unsafe fn store(self, p: *mut $t) {
+                    // SAFETY: `N` writable elements promised by the caller.
+                    unsafe { $store(p, self) }
+                }
+                #[inline(always)]
+                unsafe fn load_part($lp: *const $t, $c: usize) -> Self {
+                    // SAFETY: the mask leaves out everything past the `n` readable elements.
+                    unsafe {
+                        let $lm = $mask;
+                        $loadm
+                    }
+                }
+                #[inline(always)]
+                unsafe fn store_part(self, $sp: *mut $t, $c: usize) {
+                    // SAFETY: the mask leaves out everything past the `n` writable elements.
+                    unsafe {
+                        let ($sm, $sv) = ($mask, self);
+                        $storem
+                    }
+                }
+                #[inline(always)]
+                unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+                    // SAFETY: feature promised by the caller.
+                    unsafe { $fma(self, b, c) }
+                }
+                #[inline(always)]
+                unsafe fn mul(self, b: Self) -> Self {
+                    // SAFETY: feature promised by the caller.
+                    unsafe { $mul(self, b) }
+                }
+                #[inline(always)]
+                unsafe fn add(self, b: Self) -> Self {
+                    // SAFETY: feature promised by the caller.
+                    unsafe { $add(self, b) }
+                }
+            }
+        };
+    }
+
+    /// `-1` for the first eight, `0` after: a window of it is an AVX2 mask for 32-bit lanes.
+    static MASK32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+    /// The same for 64-bit lanes.
+    static MASK64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
+
+    lane!(
+        __m512,
+        f32,
+        16,
+        _mm512_setzero_ps,
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_fmadd_ps,
+        _mm512_mul_ps,
+        _mm512_add_ps,
+        |n| ((1u32 << n) - 1) as __mmask16,
+        |p, m| _mm512_maskz_loadu_ps(m, p),
+        |p, m, v| _mm512_mask_storeu_ps(p, m, v)
+    );
+    lane!(
+        __m512d,
+        f64,
+        8,
+        _mm512_setzero_pd,
+        _mm512_set1_pd,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_fmadd_pd,
+        _mm512_mul_pd,
+        _mm512_add_pd,
+        |n| ((1u32 << n) - 1) as __mmask8,
+        |p, m| _mm512_maskz_loadu_pd(m, p),
+        |p, m, v| _mm512_mask_storeu_pd(p, m, v)
+    );
+    lane!(
+        __m256,
+        f32,
+        8,
+        _mm256_setzero_ps,
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps,
+        _mm256_fmadd_ps,
+        _mm256_mul_ps,
+        _mm256_add_ps,
+        |n| _mm256_loadu_si256(MASK32.as_ptr().add(8 - n).cast()),
+        |p, m| _mm256_maskload_ps(p, m),
+        |p, m, v| _mm256_maskstore_ps(p, m, v)
+    );
+    lane!(
+        __m256d,
+        f64,
+        4,
+        _mm256_setzero_pd,
+        _mm256_set1_pd,
+        _mm256_loadu_pd,
+        _mm256_storeu_pd,
+        _mm256_fmadd_pd,
+        _mm256_mul_pd,
+        _mm256_add_pd,
+        |n| _mm256_loadu_si256(MASK64.as_ptr().add(4 - n).cast()),
+        |p, m| _mm256_maskload_pd(p, m),
+        |p, m, v| _mm256_maskstore_pd(p, m, v)
+    );
+}

@@ -1,0 +1,34 @@
+//! Matrix products on strided slices: `C = alpha·A·B + (beta·C or bias)`, batched, for every number type.
+//!
+//! ```text
+//!            n (columns: registers)            A is packed into panels of rows, B into panels of columns, both k-major;
+//!          ┌────────────────────┐              a micro-kernel multiplies two panels into a tile of C that stays in
+//!   k      │  B   panel panel … │ k            registers. Work is cut into blocks of C; a block packs its own columns
+//! ┌────┐   ├────────────────────┤              of B in slices of k that stay in the L2 cache.
+//! │ A  │ m │  C   tile  tile  … │
+//! └────┘   └────────────────────┘
+//! ```
+//!
+//! Laws:
+//! * Same bits for any number of threads: an element of C is a chain of multiply-adds in the order of k, cut at
+//!   multiples of [`Compute::K_BLOCK`]; how C is cut does not enter. Which road is taken (tiles, dot products, row
+//!   sums) depends on shapes and strides only.
+//! * `f16` and `bf16` are multiplied and summed in `f32` and rounded once; integers wrap.
+//! * `beta == 0` does not read C; an empty k gives `beta·C + bias`.
+
+mod block;
+mod element;
+mod kernel;
+mod lane;
+mod narrow;
+mod pack;
+mod view;
+
+pub use block::gemm;
+pub use element::{Compute, Multiply};
+pub use pack::{PackColumns, Packed};
+pub(crate) use view::extent;
+pub use view::{Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Start};
+
+#[cfg(test)]
+mod tests;

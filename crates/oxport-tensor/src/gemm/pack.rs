@@ -1,0 +1,220 @@
+//! Packing: operands rewritten as panels, k-major, in slices of k, so that a micro-kernel reads them in order.
+//!
+//! ```text
+//! slice 0 (K_BLOCK steps)                     slice 1 …
+//! ┌ panel 0 ─────────┬ panel 1 ────────┬ … ┐
+//! │ p=0: x0 x1 x2 x3 │ p=0: x4 x5 x6 x7│   │      x_i: row i of A, or column i of B
+//! │ p=1: x0 x1 x2 x3 │ …               │   │
+//! ```
+//!
+//! Laws: rows are shared out evenly (panels differ by one row at most) and not padded; columns fill panels of two
+//! registers and the last panel is padded with zeros to a whole register.
+
+use super::kernel::Kernels;
+use super::{Compute, Mat, Multiply, extent};
+use crate::scratch::Scratch;
+
+/// An operand packed once and used in many products (weights).
+pub struct Packed<T> {
+    /// Rows of A, or columns of B.
+    pub(super) major: usize,
+    pub(super) k: usize,
+    pub(super) side: Side,
+    data: Vec<T>,
+    start: usize,
+}
+
+/// Which operand a packed matrix can be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+impl<T: Compute> Packed<T> {
+    /// Packs an `m×k` matrix for the left side.
+    pub fn lhs<S: Multiply<Acc = T>>(m: usize, k: usize, a: Mat<'_, S>) -> Self {
+        Self::new(Side::Left, m, k, a.data, a.rows, a.cols)
+    }
+
+    /// Packs a `k×n` matrix for the right side.
+    pub fn rhs<S: Multiply<Acc = T>>(k: usize, n: usize, b: Mat<'_, S>) -> Self {
+        Self::new(Side::Right, n, k, b.data, b.cols, b.rows)
+    }
+
+    /// Bytes held.
+    pub fn len_bytes(&self) -> usize {
+        self.data.len() * size_of::<T>()
+    }
+
+    fn new<S: Multiply<Acc = T>>(
+        side: Side,
+        major: usize,
+        k: usize,
+        data: &[S],
+        major_stride: usize,
+        k_stride: usize,
+    ) -> Self {
+        let fits = extent([(major, major_stride), (k, k_stride)]).is_some_and(|e| e <= data.len());
+        assert!(fits, "law: a packed matrix lies in its slice");
+        let kernels = T::kernels();
+        let (rows, cols) = (Rows::new(major, kernels), Cols::new(major, kernels));
+        let total = k * if side == Side::Left { major } else { cols.padded() };
+        let slack = 64 / size_of::<T>();
+        let mut out = vec![T::ZERO; total + slack];
+        let start = out.as_ptr().align_offset(64).min(slack);
+        for (k0, kc) in slices::<T>(k) {
+            let panels = if side == Side::Left { rows.panels } else { cols.panels };
+            for i in 0..panels {
+                let (first, members, step, at) = match side {
+                    Side::Left => (rows.start(i), rows.len(i), rows.len(i), rows.place(k0, kc, i)),
+                    Side::Right => (cols.start(i), cols.len(i), cols.step(i), cols.place(k0, kc, i)),
+                };
+                let from = &data[first * major_stride + k0 * k_stride..];
+                let source = Source { data: from, major: major_stride, k: k_stride };
+                pack_panel(kernels, source, members, kc, &mut out[start + at..][..kc * step], step);
+            }
+        }
+        Packed { major, k, side, data: out, start }
+    }
+
+    pub(super) fn data(&self) -> &[T] {
+        &self.data[self.start..]
+    }
+}
+
+/// A right operand that exists only as panels, made while the product runs.
+pub trait PackColumns<T>: Sync {
+    /// Writes columns `columns` of rows `rows` of matrix `batch`: `out[(p - rows.start)*step + (j - columns.start)]`;
+    /// what lies between the last column and `step` must be zero.
+    fn pack(
+        &self,
+        batch: usize,
+        rows: std::ops::Range<usize>,
+        columns: std::ops::Range<usize>,
+        out: &mut [T],
+        step: usize,
+    );
+}
+
+/// The slices of k: `(first, length)`.
+pub(super) fn slices<T: Compute>(k: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..k).step_by(T::K_BLOCK).map(move |k0| (k0, (k - k0).min(T::K_BLOCK)))
+}
+
+/// How rows are shared out to panels.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    total: usize,
+    pub(super) panels: usize,
+    base: usize,
+    extra: usize,
+}
+
+impl Rows {
+    pub(super) fn new<T>(total: usize, kernels: &Kernels<T>) -> Self {
+        let panels = total.div_ceil(kernels.rows).max(1);
+        Rows { total, panels, base: total / panels, extra: total % panels }
+    }
+    pub(super) fn start(&self, i: usize) -> usize {
+        i * self.base + i.min(self.extra)
+    }
+    pub(super) fn len(&self, i: usize) -> usize {
+        self.base + usize::from(i < self.extra)
+    }
+    /// Where panel `i` of the slice at `k0` begins.
+    pub(super) fn place(&self, k0: usize, kc: usize, i: usize) -> usize {
+        k0 * self.total + kc * self.start(i)
+    }
+}
+
+/// How columns are shared out to panels.
+#[derive(Clone, Copy)]
+pub(super) struct Cols {
+    pub(super) total: usize,
+    pub(super) panels: usize,
+    width: usize,
+    lanes: usize,
+}
+
+impl Cols {
+    pub(super) fn new<T>(total: usize, kernels: &Kernels<T>) -> Self {
+        let width = kernels.cols();
+        Cols { total, panels: total.div_ceil(width), width, lanes: kernels.lanes }
+    }
+    pub(super) fn start(&self, j: usize) -> usize {
+        (j * self.width).min(self.total)
+    }
+    pub(super) fn len(&self, j: usize) -> usize {
+        (self.total - j * self.width).min(self.width)
+    }
+    pub(super) fn registers(&self, j: usize) -> usize {
+        self.len(j).div_ceil(self.lanes)
+    }
+    /// Numbers from one step of k to the next in panel `j`.
+    pub(super) fn step(&self, j: usize) -> usize {
+        self.registers(j) * self.lanes
+    }
+    /// All columns with the padding of the last panel.
+    pub(super) fn padded(&self) -> usize {
+        self.total.next_multiple_of(self.lanes)
+    }
+    /// Where panel `j` of the slice at `k0` begins.
+    pub(super) fn place(&self, k0: usize, kc: usize, j: usize) -> usize {
+        k0 * self.padded() + kc * self.start(j)
+    }
+}
+
+/// The part of an operand that a panel is made of: member `i` at step `p` is `data[i*major + p*k]`.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a, S> {
+    pub(super) data: &'a [S],
+    pub(super) major: usize,
+    pub(super) k: usize,
+}
+
+/// Packs one panel: `dst[p*step + i]`, zero for `members ≤ i < step`.
+pub(super) fn pack_panel<S: Multiply>(
+    kernels: &Kernels<S::Acc>,
+    source: Source<'_, S>,
+    members: usize,
+    kc: usize,
+    dst: &mut [S::Acc],
+    step: usize,
+) {
+    let Source { data, major, k } = source;
+    if members < step {
+        for row in dst.chunks_mut(step) {
+            row[members..].fill(S::Acc::ZERO);
+        }
+    }
+    let fits = extent([(members, major), (kc, k)]).is_some_and(|e| e <= data.len());
+    assert!(fits && kc * step <= dst.len() && members <= step, "law: a panel lies in its operand");
+    match S::as_acc(data) {
+        // SAFETY: members·kc elements of `data` and kc·step of `dst` were checked above.
+        Some(x) if k == 1 => unsafe { (kernels.transpose)(x.as_ptr(), major, members, kc, dst.as_mut_ptr(), step) },
+        // SAFETY: the same; members are contiguous.
+        Some(x) if major == 1 => unsafe { (kernels.copy)(x.as_ptr(), k, members, kc, dst.as_mut_ptr(), step) },
+        None if major == 1 => {
+            for p in 0..kc {
+                S::widen(&data[p * k..][..members], &mut dst[p * step..][..members]);
+            }
+        }
+        None if k == 1 => {
+            let mut stage = Scratch::take::<S::Acc>(members * kc);
+            let stage = stage.slice::<S::Acc>(members * kc);
+            for (i, run) in stage.chunks_exact_mut(kc.max(1)).enumerate() {
+                S::widen(&data[i * major..][..kc], run);
+            }
+            // SAFETY: `stage` holds members·kc elements; `dst` was checked above.
+            unsafe { (kernels.transpose)(stage.as_ptr(), kc, members, kc, dst.as_mut_ptr(), step) }
+        }
+        _ => {
+            for p in 0..kc {
+                for i in 0..members {
+                    dst[p * step + i] = data[i * major + p * k].widen_one();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Every road of the product against naive loops, and the law of equal bits.
+
+use super::*;
+use half::{bf16, f16};
+use num_complex::Complex;
+
+/// Small integers as elements: exact in every type, so results compare exactly.
+trait Sample: Multiply + PartialEq + std::fmt::Debug {
+    fn of(x: i64) -> Self;
+}
+macro_rules! sample { ($($t:ty, |$x:ident| $e:expr;)*) => { $(impl Sample for $t { fn of($x: i64) -> Self { $e } })* } }
+sample! {
+    f32, |x| x as f32; f64, |x| x as f64; i64, |x| x; i8, |x| x as i8; u8, |x| x as u8;
+    f16, |x| f16::from_f32(x as f32); bf16, |x| bf16::from_f32(x as f32);
+    Complex<f32>, |x| Complex::new(x as f32, -x as f32);
+}
+
+/// A fixed stream of numbers in -3..=3.
+fn numbers<T: Sample>(n: usize, seed: u64) -> Vec<T> {
+    let mut s = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    (0..n)
+        .map(|_| {
+            s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            T::of((s >> 33) as i64 % 7 - 3)
+        })
+        .collect()
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    m: usize,
+    n: usize,
+    k: usize,
+    a_t: bool,
+    b_t: bool,
+    c_t: bool,
+    start: usize,
+    batch: usize,
+}
+
+fn strides(t: bool, rows: usize, cols: usize) -> (usize, usize) {
+    if t { (1, rows) } else { (cols, 1) }
+}
+
+fn check<T: Sample>(case: Case) {
+    let Case { m, n, k, a_t, b_t, c_t, start, batch } = case;
+    let (a, b) = (numbers::<T>(batch * m * k, 1), numbers::<T>(batch * k * n, 2));
+    let bias = numbers::<T>(m.max(n), 3);
+    let before = numbers::<T>(batch * m * n, 4);
+    let ((ar, ac), (br, bc), (cr, cc)) = (strides(a_t, m, k), strides(b_t, k, n), strides(c_t, m, n));
+    let two = T::of(2).widen_one();
+    let mut p = Product::new(m, n, k, Mat::new(&a, ar, ac), Mat::new(&b, br, bc));
+    let (sa, sb, sc) = ([m * k], [k * n], [m * n]);
+    let sizes = [batch];
+    p.batch = Batch { sizes: &sizes, a: &sa, b: &sb, c: &sc };
+    p.alpha = two;
+    p.epilogue.start = match start {
+        0 => Start::Zero,
+        1 => Start::Scaled(two),
+        2 => Start::PerRow(&bias),
+        _ => Start::PerColumn(&bias),
+    };
+    let mut expected = before.clone();
+    for x in 0..batch {
+        for i in 0..m {
+            for j in 0..n {
+                let mut s = T::Acc::ZERO;
+                for q in 0..k {
+                    let (u, v) = (a[x * m * k + i * ar + q * ac], b[x * k * n + q * br + j * bc]);
+                    s = u.widen_one().times(v.widen_one()).plus(s);
+                }
+                let y = &mut expected[x * m * n + i * cr + j * cc];
+                let from = match start {
+                    0 => T::Acc::ZERO,
+                    1 => two.times(y.widen_one()),
+                    2 => bias[i].widen_one(),
+                    _ => bias[j].widen_one(),
+                };
+                T::narrow(&[from.plus(two.times(s))], std::slice::from_mut(y));
+            }
+        }
+    }
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("law: a pool starts");
+        let mut c = before.clone();
+        pool.install(|| gemm(&p, MatMut { data: &mut c, rows: cr, cols: cc }));
+        assert!(c == expected, "{} {case:?} threads {threads}", std::any::type_name::<T>());
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let mut out = Vec::new();
+    let sizes =
+        [(1, 1, 1), (1, 70, 100), (3, 37, 45), (14, 32, 16), (15, 33, 17), (29, 65, 300), (5, 7, 0), (70, 1, 40)];
+    for (i, (m, n, k)) in sizes.into_iter().enumerate() {
+        for bits in 0..8 {
+            let (a_t, b_t, c_t) = (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
+            out.push(Case { m, n, k, a_t, b_t, c_t, start: (i + bits) % 4, batch: 1 + bits % 3 });
+        }
+    }
+    out
+}
+
+#[test]
+fn every_road_equals_naive_loops() {
+    for case in cases() {
+        check::<f32>(case);
+        check::<f64>(case);
+        check::<f16>(case);
+        check::<bf16>(case);
+        check::<i64>(case);
+        check::<i8>(case);
+        check::<u8>(case);
+        check::<Complex<f32>>(case);
+    }
+    check::<f32>(Case { m: 130, n: 270, k: 800, a_t: false, b_t: true, c_t: false, start: 3, batch: 1 });
+    check::<f64>(Case { m: 300, n: 70, k: 600, a_t: true, b_t: false, c_t: true, start: 2, batch: 1 });
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    let noise = |n: usize| (0..n).map(|i| ((i * 7919 + 13) % 1009) as f32 / 331.0 - 1.5).collect::<Vec<_>>();
+    for (m, n, k) in [(197, 300, 500), (1, 900, 700), (2, 800, 900), (40, 50, 3000)] {
+        let (a, b) = (noise(m * k), noise(n * k));
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("law: a pool starts");
+            let mut c = vec![0.0; m * n];
+            let p = Product::new(m, n, k, Mat::new(&a, k, 1), Mat::new(&b, 1, k));
+            pool.install(|| gemm(&p, MatMut { data: &mut c, rows: n, cols: 1 }));
+            c
+        };
+        let one = run(1);
+        assert!([2, 3, 8].into_iter().all(|t| run(t) == one), "{m}x{n}x{k}");
+    }
+}
+
+#[test]
+fn packed_operands_and_the_hook() {
+    let (m, n, k) = (31, 77, 401);
+    let (a, b) = (numbers::<f32>(m * k, 5), numbers::<f32>(k * n, 6));
+    let mut plain = vec![0.0; m * n];
+    let mut p = Product::new(m, n, k, Mat::new(&a, k, 1), Mat::new(&b, n, 1));
+    gemm(&p, MatMut { data: &mut plain, rows: n, cols: 1 });
+    let (pa, pb) = (Packed::lhs(m, k, Mat::new(&a, k, 1)), Packed::rhs(k, n, Mat::new(&b, n, 1)));
+    p.a = Lhs::Packed(&pa);
+    p.b = Rhs::Packed(&pb);
+    let relu = |_: usize, run: &mut [f32]| run.iter_mut().for_each(|y| *y = y.max(0.0) + 1.0);
+    p.epilogue.after = Some(&relu);
+    let mut packed = vec![0.0; m * n];
+    gemm(&p, MatMut { data: &mut packed, rows: n, cols: 1 });
+    assert!(plain.iter().zip(&packed).all(|(x, y)| x.max(0.0) + 1.0 == *y));
+}

@@ -1,0 +1,160 @@
+//! What a product is asked of: strided matrices over slices, packed operands, and what happens to a finished element.
+
+use super::{Compute, Multiply, PackColumns, Packed};
+
+/// A strided matrix in a slice: element `(i, j)` is `data[i*rows + j*cols]`.
+pub struct Mat<'a, T> {
+    /// The elements, from the first one of the matrix.
+    pub data: &'a [T],
+    /// Stride from row to row; may be 0 (a broadcast row).
+    pub rows: usize,
+    /// Stride from column to column; may be 0.
+    pub cols: usize,
+}
+
+impl<T> Clone for Mat<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Mat<'_, T> {}
+
+impl<'a, T> Mat<'a, T> {
+    /// A matrix with these strides.
+    pub fn new(data: &'a [T], rows: usize, cols: usize) -> Self {
+        Mat { data, rows, cols }
+    }
+    /// The transposed view.
+    pub fn t(self) -> Self {
+        Mat { data: self.data, rows: self.cols, cols: self.rows }
+    }
+}
+
+/// The output: as [`Mat`], written; no two elements may share a place.
+pub struct MatMut<'a, T> {
+    /// The elements, from the first one of the matrix.
+    pub data: &'a mut [T],
+    /// Stride from row to row.
+    pub rows: usize,
+    /// Stride from column to column.
+    pub cols: usize,
+}
+
+/// The left operand, `m×k`.
+pub enum Lhs<'a, T: Multiply> {
+    /// Read in place.
+    Strided(Mat<'a, T>),
+    /// Packed before by [`Packed::lhs`]; one matrix for the whole batch.
+    Packed(&'a Packed<T::Acc>),
+}
+
+/// The right operand, `k×n`.
+pub enum Rhs<'a, T: Multiply> {
+    /// Read in place.
+    Strided(Mat<'a, T>),
+    /// Packed before by [`Packed::rhs`]; one matrix for the whole batch.
+    Packed(&'a Packed<T::Acc>),
+    /// Made panel by panel while the product runs (the columns of a convolution).
+    Columns(&'a dyn PackColumns<T::Acc>),
+}
+
+/// What a C element is before the product is added to it.
+#[derive(Clone, Copy)]
+pub enum Start<'a, T: Multiply> {
+    /// Zero: C is not read.
+    Zero,
+    /// `beta` times the old C.
+    Scaled(T::Acc),
+    /// A number per row.
+    PerRow(&'a [T]),
+    /// A number per column.
+    PerColumn(&'a [T]),
+}
+
+/// What is added before, and done after.
+pub struct Epilogue<'a, T: Multiply> {
+    /// What C starts from.
+    pub start: Start<'a, T>,
+    /// Called with `(place in c.data, finished elements there)` exactly once for every element, in runs that are
+    /// contiguous in memory and still in the cache; from any thread.
+    pub after: Option<&'a (dyn Fn(usize, &mut [T]) + Sync)>,
+}
+
+impl<T: Multiply> Default for Epilogue<'_, T> {
+    fn default() -> Self {
+        Epilogue { start: Start::Zero, after: None }
+    }
+}
+
+/// Dimensions in front of the matrix dimensions, with the strides of the three matrices along each.
+#[derive(Clone, Copy, Default)]
+pub struct Batch<'a> {
+    /// Sizes.
+    pub sizes: &'a [usize],
+    /// Strides of A; 0 repeats it. Ignored for packed operands.
+    pub a: &'a [usize],
+    /// Strides of B; 0 repeats it. Ignored for packed operands; [`PackColumns`] gets the batch number.
+    pub b: &'a [usize],
+    /// Strides of C.
+    pub c: &'a [usize],
+}
+
+/// `C = start + alpha·A·B`, batched.
+pub struct Product<'a, T: Multiply> {
+    /// Rows of A and C.
+    pub m: usize,
+    /// Columns of B and C.
+    pub n: usize,
+    /// Columns of A, rows of B.
+    pub k: usize,
+    /// The left operand.
+    pub a: Lhs<'a, T>,
+    /// The right operand.
+    pub b: Rhs<'a, T>,
+    /// Factor of the product.
+    pub alpha: T::Acc,
+    /// Start value and finish.
+    pub epilogue: Epilogue<'a, T>,
+    /// Batch dimensions; none for a single product.
+    pub batch: Batch<'a>,
+}
+
+impl<'a, T: Multiply> Product<'a, T> {
+    /// The plain product `A·B` of two strided matrices.
+    pub fn new(m: usize, n: usize, k: usize, a: Mat<'a, T>, b: Mat<'a, T>) -> Self {
+        Product {
+            m,
+            n,
+            k,
+            a: Lhs::Strided(a),
+            b: Rhs::Strided(b),
+            alpha: T::Acc::ONE,
+            epilogue: Epilogue::default(),
+            batch: Batch::default(),
+        }
+    }
+}
+
+/// One past the last element of a strided box, or `None` where that overflows; 0 for an empty one.
+pub(crate) fn extent(dims: impl IntoIterator<Item = (usize, usize)>) -> Option<usize> {
+    let mut last = 0usize;
+    for (size, stride) in dims {
+        if size == 0 {
+            return Some(0);
+        }
+        last = last.checked_add((size - 1).checked_mul(stride)?)?;
+    }
+    last.checked_add(1)
+}
+
+/// Whether no two elements of a strided box share a place (sufficient: each stride jumps over all smaller ones).
+pub(crate) fn is_disjoint(dims: impl IntoIterator<Item = (usize, usize)>) -> bool {
+    let mut dims: Vec<_> = dims.into_iter().filter(|d| d.0 != 1).collect();
+    dims.sort_by_key(|d| d.1);
+    let mut reach = 1;
+    dims.iter().all(|&(size, stride)| {
+        let fits = stride >= reach;
+        reach = stride.saturating_mul(size.saturating_sub(1)).saturating_add(reach);
+        fits
+    })
+}
