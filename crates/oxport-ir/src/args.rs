@@ -28,7 +28,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// What tensors, numbers and subgraphs are in one reading of the graph.
-pub trait World: Sized + 'static {
+pub trait World: Sized + Clone + 'static {
     /// A tensor.
     type Tensor: Clone + Debug;
     /// An integer.
@@ -56,13 +56,13 @@ pub trait World: Sized + 'static {
 }
 
 /// While inferring: fakes and expressions.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Meta {}
 /// While building: nodes.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Build {}
 /// While running: tensors with data.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Real {}
 
 /// A number that is known (`Const`) or stands for something computed.

@@ -8,7 +8,7 @@ use crate::{
     NodeKind, NodeMeta, Op, OutputKind, Registry, Result, Signature, StateTensor, Val, template,
 };
 use indexmap::IndexMap;
-use oxport_pytree::{Tree, flatten};
+use oxport_pytree::{Kind, Tree};
 use oxport_sym::{Expr, Range, ShapeEnv};
 use oxport_tensor::Tensor;
 use std::sync::Arc;
@@ -88,6 +88,7 @@ impl<'a> Builder<'a> {
             let cx = MetaCx::with_fresh(self.env, self.env.next_unbacked());
             let val = infer_call(self.graph, op, &args, &kwargs, &cx)?;
             for symbol in cx.into_born() {
+                self.env.reserve(&symbol);
                 self.env.set_range(&symbol, Range::at_least(0));
             }
             val
@@ -221,7 +222,7 @@ impl<'r> ProgramBuilder<'r> {
     pub fn size(&mut self, name: &str, min: i64, max: Option<i64>) -> Expr {
         let symbol = oxport_sym::Symbol::new(name, oxport_sym::Assumptions::size());
         let expr = Expr::symbol(&symbol);
-        self.program.env.set_range(&symbol, Range::between(Some(min), max));
+        self.program.env.set_range(&symbol, Range::from_bounds(Some(min), max));
         self.program.ranges.insert(expr.clone(), crate::RangeConstraint { min: Some(min), max });
         expr
     }
@@ -297,14 +298,14 @@ impl<'r> ProgramBuilder<'r> {
         let args: Vec<Argument> = outputs.iter().map(|&o| o.into()).collect();
         self.program.graph.append(Node::new("output", NodeKind::Output, args))?;
         self.program.signature.outputs = outputs.iter().map(|_| OutputKind::UserOutput.into()).collect();
-        let leaves = || outputs.iter().map(|_| Tree::Leaf(())).collect();
-        let result = if outputs.len() == 1 { Tree::Leaf(()) } else { Tree::Tuple(leaves()) };
-        let call = Tree::Tuple(vec![Tree::Tuple(self.inputs), Tree::Dict(IndexMap::new())]);
+        let result =
+            if outputs.len() == 1 { Tree::Leaf(()) } else { Tree::tuple(outputs.iter().map(|_| Tree::Leaf(()))) };
+        let call = Tree::tuple([Tree::tuple(self.inputs), Tree::Node(Kind::Dict(Vec::new()), Vec::new())]);
         let signature = ModuleCallSignature {
             inputs: Vec::new(),
             outputs: Vec::new(),
-            in_spec: flatten(&call).1,
-            out_spec: flatten(&result).1,
+            in_spec: call,
+            out_spec: result,
             forward_arg_names: Some(self.names),
         };
         self.program.module_calls.push(ModuleCall { fqn: "".into(), signature: Some(signature) });

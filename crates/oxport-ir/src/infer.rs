@@ -63,12 +63,12 @@ impl<'a> MetaCx<'a> {
     }
     /// The value of an integer: a constant, or its hint.
     pub fn hint(&self, e: &Expr) -> Option<i64> {
-        e.as_int().or_else(|| self.env.hint_of(e)?.to_i64())
+        e.as_int().or_else(|| self.env.hint_of(e)?.as_i64())
     }
     /// A fresh unbacked size, for results whose size depends on data.
     pub fn fresh_size(&self) -> Expr {
         let mut born = self.born.borrow_mut();
-        let symbol = Symbol::new(format!("u{}", self.first_fresh + born.len() as u64), Assumptions::integer());
+        let symbol = Symbol::new(&format!("u{}", self.first_fresh + born.len() as u64), Assumptions::integer());
         born.push(symbol.clone());
         Expr::symbol(&symbol)
     }

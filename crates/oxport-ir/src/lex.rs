@@ -65,7 +65,8 @@ fn number(text: &str) -> Result<(Token, usize), String> {
     }
     let word = &text[..end];
     let int = word.parse().map(Token::Int).ok();
-    let token = int.or_else(|| word.parse().map(Token::Float).ok().filter(|_| !word.bytes().all(|b| b.is_ascii_digit())));
+    let token =
+        int.or_else(|| word.parse().map(Token::Float).ok().filter(|_| !word.bytes().all(|b| b.is_ascii_digit())));
     token.map(|t| (t, end)).ok_or_else(|| format!("`{word}` is no number in range"))
 }
 

@@ -77,7 +77,8 @@ pub fn parse(text: &str, registry: &Registry) -> Result<ExportedProgram, Vec<Dia
     }
     let mut program = ExportedProgram::new(top.graph, signature, p.env);
     program.ranges = p.ranges;
-    let mutates = |g: &Graph| g.nodes().any(|(_, n)| n.op().is_some_and(|op| op.schema().is_some_and(|s| s.is_mutable())));
+    let mutates =
+        |g: &Graph| g.nodes().any(|(_, n)| n.op().is_some_and(|op| op.schema().is_some_and(|s| s.is_mutable())));
     if mutates(&program.graph) {
         program.dialect = crate::Dialect::Training;
     }
@@ -115,7 +116,8 @@ impl Specs {
     fn line(&mut self, line: &str, section: Section) -> Result<(), String> {
         let (name, rest) = line.split_once(": ").ok_or("expected `name: KIND`")?;
         let kind = rest.split(' ').next().unwrap_or("");
-        let target = rest.split_once("target='").and_then(|(_, t)| t.split_once('\'')).map(|(t, _)| Arc::<str>::from(t));
+        let target =
+            rest.split_once("target='").and_then(|(_, t)| t.split_once('\'')).map(|(t, _)| Arc::<str>::from(t));
         let target = || target.clone().ok_or(format!("{kind} wants a target"));
         if section == Section::Inputs {
             let kind = match kind {
@@ -182,7 +184,7 @@ impl Parser<'_> {
             let (min, max) = (bound(min)?, bound(max)?);
             let expr = Expr::parse(expr).map_err(|e| e.to_string())?;
             if let Some(symbol) = expr.as_symbol() {
-                self.env.set_range(symbol, Range::between(min, max));
+                self.env.set_range(symbol, Range::from_bounds(min, max));
             }
             self.ranges.insert(expr, RangeConstraint { min, max });
         }
@@ -239,9 +241,7 @@ impl Parser<'_> {
         let (kind, args, kwargs) = line.right_hand_side(self.registry)?;
         let inferred = match &kind {
             NodeKind::CallFunction(op) if op.is_getitem() => element(line.graph, &args),
-            NodeKind::CallFunction(op) => {
-                infer_call(line.graph, op, &args, &kwargs, &MetaCx::new(&self.env)).ok()
-            }
+            NodeKind::CallFunction(op) => infer_call(line.graph, op, &args, &kwargs, &MetaCx::new(&self.env)).ok(),
             _ => None,
         };
         let val = match (given, inferred) {
@@ -263,7 +263,7 @@ impl Parser<'_> {
         let expr = |t: &str| Expr::parse(t).map_err(|e| format!("in `{text}`: {e}"));
         if let Some(inner) = text.strip_prefix("Sym(").and_then(|t| t.strip_suffix(')')) {
             let e = expr(inner)?;
-            return Ok(if e.is_boolean() { Val::Bool(e) } else { Val::Int(e) });
+            return Ok(if self.env.range_of(&e).is_bool() { Val::Bool(e) } else { Val::Int(e) });
         }
         let (dtype, sizes) = text.split_once('[').ok_or_else(|| format!("`{text}` is no annotation"))?;
         let dtype = DType::from_short(dtype).ok_or_else(|| format!("unknown dtype `{dtype}`"))?;

@@ -59,7 +59,7 @@ impl Promotion {
     pub fn result(self, promoted: DType) -> DType {
         match self {
             Promotion::AlwaysBool => DType::Bool,
-            Promotion::ComplexToFloat => promoted.real(),
+            Promotion::ComplexToFloat => promoted.to_real(),
             _ => self.compute(promoted),
         }
     }

@@ -58,6 +58,11 @@ impl ShapeEnv {
         }
     }
 
+    /// The number that the next fresh symbol will have.
+    pub fn next_unbacked(&self) -> u64 {
+        self.unbacked
+    }
+
     /// A new data-dependent integer symbol: `u0`, `u1`, …
     pub fn fresh_unbacked(&mut self) -> Symbol {
         let symbol = Symbol::new(&format!("u{}", self.unbacked), Assumptions::integer());

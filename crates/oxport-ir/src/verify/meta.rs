@@ -173,9 +173,9 @@ impl<'e> Compare<'e> {
         }
         (0..6u64).any(|round| {
             let value = |s: &Symbol| {
-                let (min, max) = self.env.range(s).int_bounds();
-                let min = min.unwrap_or(0).max(2);
-                let max = max.unwrap_or(i64::MAX).min(min + 997);
+                let range = self.env.range(s);
+                let min = range.min_int().unwrap_or(0).max(2);
+                let max = range.max_int().unwrap_or(i64::MAX).min(min + 997);
                 let hash = s.name().bytes().fold(round + 1, |h, b| h.wrapping_mul(0x100_0000_01b3) ^ u64::from(b));
                 Some(min + (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as i64 % (max - min).max(1))
             };

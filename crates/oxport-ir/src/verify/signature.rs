@@ -96,9 +96,7 @@ fn outputs(c: &mut Check<'_>) {
             OutputKind::ParameterMutation(n) | OutputKind::GradientToParameter(n) if !parameters.contains(&**n) => {
                 Some(format!("there is no parameter `{n}`"))
             }
-            OutputKind::UserInputMutation(n) | OutputKind::GradientToUserInput(n)
-                if !user_inputs.contains(&**n) =>
-            {
+            OutputKind::UserInputMutation(n) | OutputKind::GradientToUserInput(n) if !user_inputs.contains(&**n) => {
                 Some(format!("there is no user input `{n}`"))
             }
             _ => None,

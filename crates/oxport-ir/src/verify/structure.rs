@@ -80,9 +80,8 @@ fn is_allowed_function(op: &Op) -> bool {
         "getitem", "add", "mul", "sub", "truediv", "floordiv", "mod", "pow", "neg", "pos", "abs", "and_", "or_", "xor",
         "not_", "lshift", "rshift", "ge", "le", "gt", "lt", "eq", "ne",
     ];
-    const TORCH: &[&str] = &[
-        "sym_int", "sym_float", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "_sym_sqrt", "sym_sum",
-    ];
+    const TORCH: &[&str] =
+        &["sym_int", "sym_float", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "_sym_sqrt", "sym_sum"];
     match op.namespace() {
         "_operator" => OPERATOR.contains(&op.short_name()),
         "math" => matches!(op.short_name(), "ceil" | "floor" | "trunc"),

@@ -19,7 +19,7 @@ pub(super) fn check(c: &mut Check<'_>) {
         }
         let below = |h: i64| range.min.is_some_and(|min| h < min);
         let above = |h: i64| range.max.is_some_and(|max| h > max);
-        if let Some(hint) = program.env.hint_of(expr).and_then(|n| n.to_i64())
+        if let Some(hint) = program.env.hint_of(expr).and_then(|n| n.as_i64())
             && (below(hint) || above(hint))
         {
             let (min, max) = (bound(range.min), bound(range.max));
@@ -43,9 +43,11 @@ fn bound_before_use(c: &mut Check<'_>) {
     let mut inner: HashSet<Symbol> = HashSet::new();
     walk(&program.graph, "", &mut |graph, path| {
         if !path.is_empty() {
-            graph.nodes().filter_map(|(_, n)| n.val()).for_each(|v| v.for_each_expr(&mut |e| {
-                inner.extend(e.free_symbols());
-            }));
+            graph.nodes().filter_map(|(_, n)| n.val()).for_each(|v| {
+                v.for_each_expr(&mut |e| {
+                    inner.extend(e.free_symbols());
+                })
+            });
         }
     });
     for (_, node) in program.graph.nodes() {
