@@ -1,17 +1,31 @@
 //! The operator tables: one file a family; schema, doc, meta, kernel, decomposition, cost and samples side by side.
 //!
 //! [`registry`] is what the other rooms are handed. A new operator is one entry in one family file; a new family is one
-//! file and one word in [`families`]. `docs/add-an-op.md` walks through it.
+//! file and one word in the list below. `docs/add-an-op.md` walks through it.
 //!
 //! Laws: every schema is the pinned one of `schemas/aten_schemas.txt` (where PyTorch has the operator); a meta function
 //! decides dtype, sizes *and* strides of a result, as PyTorch's CPU kernels do, and the kernel fills what it is given.
 
-use oxport_ir::Registry;
+use oxport_ir::{OpDef, Registry};
 use std::sync::OnceLock;
 
-pub mod families;
 pub mod meta;
 pub mod promote;
+
+macro_rules! families {
+    ($($family:ident,)*) => {
+        $(pub mod $family;)*
+        /// The tables of all families.
+        pub static TABLES: &[&[OpDef]] = &[$($family::OPS),*];
+    };
+}
+
+// Each is a file with a table `OPS`.
+families! {
+    reshape,
+    split,
+    view,
+}
 
 /// The pinned schemas: every overload that PyTorch 2.15 registers, with its tags.
 pub static SCHEMAS: &str = include_str!("../../../schemas/aten_schemas.txt");
@@ -19,5 +33,5 @@ pub static SCHEMAS: &str = include_str!("../../../schemas/aten_schemas.txt");
 /// All operators of this crate over the pinned schemas.
 pub fn registry() -> &'static Registry {
     static REGISTRY: OnceLock<Registry> = OnceLock::new();
-    REGISTRY.get_or_init(|| Registry::new(families::TABLES, SCHEMAS))
+    REGISTRY.get_or_init(|| Registry::new(TABLES, SCHEMAS))
 }

@@ -52,11 +52,7 @@ fn bound_before_use(c: &mut Check<'_>) {
     });
     for (_, node) in program.graph.nodes() {
         let Some(val) = node.val() else { continue };
-        let binds = match &node.kind {
-            NodeKind::Placeholder => true,
-            NodeKind::CallFunction(_) => true,
-            _ => false,
-        };
+        let binds = matches!(node.kind, NodeKind::Placeholder | NodeKind::CallFunction(_));
         let (mut born, mut used) = (Vec::new(), Vec::new());
         let mut visit = |e: &Expr| {
             let symbols = e.free_symbols();

@@ -1,0 +1,161 @@
+//! Splits: one tensor as a list of views along a dimension.
+
+use crate::meta::{MetaArgs, Metas, wrap_dim};
+use crate::view::{by_meta, copied, fill_by_meta, sliced};
+use oxport_ir::{Exact, Fake, OpDef, Result, Val, ensure};
+use oxport_sym::Expr;
+
+/// A list of views: the kernel follows the meta.
+macro_rules! views {
+    ($schema:literal, $meta:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
+        OpDef::new($schema, $meta).view(|args| by_meta(args, $meta)).doc($doc).samples(&[$($sample),*])
+    };
+}
+/// The same parts in fresh contiguous memory.
+macro_rules! copies {
+    ($schema:literal, $meta:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
+        OpDef::new($schema, |args| copied($meta(args)?))
+            .fill(|args, outs| fill_by_meta(args, outs, $meta))
+            .exact(Exact::Bits)
+            .doc($doc)
+            .samples(&[$($sample),*])
+    };
+}
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    views!("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", split, "Parts of a size; the last may be smaller.", ["f32[5, 2], 2", "f32[4], 4", "f32[0], 2", "!f32[4], -1"]),
+    views!("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", split_with_sizes, "Parts of given sizes.", ["f32[5, 2], [2, 3]"]),
+    views!("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split_with_sizes, "Parts of given sizes.", ["f32[5, 2], [2, 3]", "!f32[5], [2, 2]"]),
+    views!("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk, "At most so many parts of equal size; the last may be smaller.", ["f32[5, 2], 2", "f32[2, 7], 3, 1", "!f32[4], 0"]),
+    views!("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind, "Every index of a dimension.", ["f32[3, 2]", "f32[3, 2], -1", "!f32[]"]),
+    views!("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split, "So many parts, the first ones larger by one where it does not divide.", ["f32[5, 2], 3", "!f32[5], 0"]),
+    views!("aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split_at, "Parts between some indices.", ["f32[5, 2], [1, 4]", "f32[5], [3, 1]"]),
+    views!("aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", |a| equal_parts(a, usize::from(a.at::<&Fake>(0)?.dim() > 1)), "Equal parts along the second dimension, or the only one.", ["f32[2, 4], 2", "f32[4], 2"]),
+    views!("aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", |a| equal_parts(a, 0), "Equal parts along the first dimension.", ["f32[4, 2], 2"]),
+    views!("aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", |a| equal_parts(a, 2), "Equal parts along the third dimension.", ["f32[2, 2, 4], 2"]),
+    views!("aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", |a| parts_at(a, usize::from(a.at::<&Fake>(0)?.dim() > 1)), "Parts between indices of the second dimension, or the only one.", ["f32[2, 4], [1, 3]"]),
+    views!("aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", |a| parts_at(a, 0), "Parts between indices of the first dimension.", ["f32[4, 2], [1, 3]"]),
+    views!("aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", |a| parts_at(a, 2), "Parts between indices of the third dimension.", ["f32[2, 2, 4], [1, 3]"]),
+    copies!("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "Parts of a size, copied.", ["f32[5, 2], 2"]),
+    copies!("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_with_sizes, "Parts of given sizes, copied.", ["f32[5, 2], [2, 3]"]),
+    copies!("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk, "At most so many parts of equal size, copied.", ["f32[5, 2], 2"]),
+    copies!("aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "Parts of a size, copied.", ["f32[5, 2], 2"]),
+    copies!("aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_with_sizes, "Parts of given sizes, copied.", ["f32[5, 2], [2, 3]"]),
+    copies!("aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", unbind, "Every index of a dimension, copied.", ["f32[3, 2]"]),
+];
+
+fn dimension<'a>(args: &MetaArgs<'a>, dim: i64) -> Result<(&'a Fake, usize)> {
+    let x: &Fake = args.at(0)?;
+    ensure!(x.dim() > 0, "{} of a 0-d tensor", args.op.name());
+    Ok((x, wrap_dim(dim, x.dim())?))
+}
+
+/// The parts that start at 0 and have these lengths.
+fn parts(x: &Fake, d: usize, lengths: impl IntoIterator<Item = Expr>) -> Metas {
+    let mut start = Expr::from(0i64);
+    let mut out = Vec::new();
+    for length in lengths {
+        let next = &start + &length;
+        out.push(Val::Tensor(sliced(x, d, &start, length, &Expr::from(1i64))));
+        start = next;
+    }
+    Ok(vec![Val::List(out)])
+}
+
+/// The number that a size is, or was when the program was captured: the number of parts cannot be symbolic.
+fn known(args: &MetaArgs<'_>, size: &Expr) -> Result<i64> {
+    let open = || oxport_ir::Error::unsupported(format!("{}: the size {size} is not known", args.op.name()));
+    args.cx.hint(size).ok_or_else(open)
+}
+
+fn split(args: &MetaArgs<'_>) -> Metas {
+    let (_, size, dim): (&Fake, Expr, i64) = args.unpack()?;
+    let (x, d) = dimension(args, dim)?;
+    let (n, each) = (known(args, &x.sizes[d])?, known(args, &size)?);
+    ensure!(each > 0 || each == 0 && n == 0, "split size {each} of dimension {dim} of size {n}");
+    let count = if each == 0 { 1 } else { ((n + each - 1) / each).max(1) };
+    let last = &x.sizes[d] - &(&size * &Expr::from(count - 1));
+    parts(x, d, (1..count).map(|_| size.clone()).chain([last]))
+}
+
+fn split_with_sizes(args: &MetaArgs<'_>) -> Metas {
+    let (_, sizes, dim): (&Fake, Vec<Expr>, i64) = args.unpack()?;
+    let (x, d) = dimension(args, dim)?;
+    let total = sizes.iter().fold(Expr::from(0i64), |n, s| n + s);
+    ensure!(args.cx.may_be_same(&total, &x.sizes[d]), "split sizes add up to {total}, dimension {dim} has {}", x.sizes[d]);
+    ensure!(sizes.iter().all(|s| s.as_int().is_none_or(|n| n >= 0)), "a negative split size");
+    parts(x, d, sizes)
+}
+
+fn chunk(args: &MetaArgs<'_>) -> Metas {
+    let (_, chunks, dim): (&Fake, i64, i64) = args.unpack()?;
+    let (x, d) = dimension(args, dim)?;
+    ensure!(chunks > 0, "chunk into {chunks} parts");
+    let n = known(args, &x.sizes[d])?;
+    let each = (n + chunks - 1) / chunks;
+    if each == 0 {
+        return parts(x, d, (0..chunks).map(|_| Expr::from(0i64)));
+    }
+    let count = ((n + each - 1) / each).max(1);
+    let size = (&x.sizes[d] + &Expr::from(chunks - 1)).floor_div(&Expr::from(chunks));
+    let last = &x.sizes[d] - &(&size * &Expr::from(count - 1));
+    parts(x, d, (1..count).map(|_| size.clone()).chain([last]))
+}
+
+fn unbind(args: &MetaArgs<'_>) -> Metas {
+    let (_, dim): (&Fake, i64) = args.unpack()?;
+    let (x, d) = dimension(args, dim)?;
+    let one = Expr::from(1i64);
+    let part = |i| {
+        let mut view = sliced(x, d, &Expr::from(i), one.clone(), &one);
+        view.sizes.remove(d);
+        view.strides.remove(d);
+        Val::Tensor(view)
+    };
+    Ok(vec![Val::List((0..known(args, &x.sizes[d])?).map(part).collect())])
+}
+
+fn tensor_split(args: &MetaArgs<'_>) -> Metas {
+    let (_, sections, dim): (&Fake, i64, i64) = args.unpack()?;
+    let (x, d) = dimension(args, dim)?;
+    ensure!(sections > 0, "tensor_split into {sections} parts");
+    let n = known(args, &x.sizes[d])?;
+    parts(x, d, (0..sections).map(|i| Expr::from(n / sections + i64::from(i < n % sections))))
+}
+
+fn tensor_split_at(args: &MetaArgs<'_>) -> Metas {
+    let (_, indices, dim): (&Fake, Vec<i64>, i64) = args.unpack()?;
+    let (x, d) = dimension(args, dim)?;
+    between(args, x, d, &indices)
+}
+
+fn parts_at(args: &MetaArgs<'_>, d: usize) -> Metas {
+    let (x, indices): (&Fake, Vec<i64>) = args.unpack()?;
+    ensure!(d < x.dim(), "{} of a tensor of {} dimensions", args.op.name(), x.dim());
+    between(args, x, d, &indices)
+}
+
+/// The parts between indices, each clamped as a slice's bounds are.
+fn between(args: &MetaArgs<'_>, x: &Fake, d: usize, indices: &[i64]) -> Metas {
+    let n = known(args, &x.sizes[d])?;
+    let clamp = |i: i64| if i < 0 { (i + n).max(0) } else { i.min(n) };
+    let ends = indices.iter().map(|&i| clamp(i)).chain([n]);
+    let mut start = 0;
+    let one = Expr::from(1i64);
+    let part = ends.map(|end| {
+        let view = sliced(x, d, &Expr::from(start), Expr::from((end - start).max(0)), &one);
+        start = end;
+        Val::Tensor(view)
+    });
+    Ok(vec![Val::List(part.collect())])
+}
+
+fn equal_parts(args: &MetaArgs<'_>, d: usize) -> Metas {
+    let (x, sections): (&Fake, i64) = args.unpack()?;
+    ensure!(d < x.dim() && sections > 0, "{} of a tensor of {} dimensions into {sections}", args.op.name(), x.dim());
+    let n = known(args, &x.sizes[d])?;
+    ensure!(n % sections == 0, "{}: size {n} does not divide by {sections}", args.op.name());
+    parts(x, d, (0..sections).map(|_| Expr::from(n / sections)))
+}
