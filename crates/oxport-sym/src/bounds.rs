@@ -4,10 +4,15 @@ use std::cmp::Ordering;
 
 use num_bigint::BigInt;
 use num_integer::Integer;
-use num_traits::One;
+use num_rational::BigRational;
+use num_traits::{One, Signed};
 
+use crate::assume::is_integer;
+use crate::build::{self, split_coeff};
 use crate::eval::{apply, unary};
+use crate::expand::integer;
 use crate::expr::Expr;
+use crate::floor::floor_div_args;
 use crate::func::Func;
 use crate::number::{Number, Sign};
 use crate::range::Range;
@@ -21,9 +26,18 @@ pub(crate) fn of_call(f: Func, args: &[Expr], symbols: &dyn Fn(&Symbol) -> Range
         (Func::Pow, [b, e]) => power(&of(b), e),
         (Func::Add, terms) => {
             let sum = fold(terms.iter().map(&of), add);
-            // `n - n % k` is `n // k * k`: bounding the terms apart loses that they move together.
-            match remainder_pair(terms) {
+            // Bounding the terms apart loses that `n` and `n // k` move together.
+            let sum = match remainder_pair(terms) {
                 Some(joined) => meet(sum, fold(joined.iter().map(&of), add)),
+                None => sum,
+            };
+            match relaxed(terms) {
+                Some((below, above)) => {
+                    let (below, above) = (of(&below).min.ceil(), of(&above).max.floor());
+                    let bound = |n: Option<Number>, open| n.filter(|n| !n.is_nan()).unwrap_or(open);
+                    let hull = Range { min: bound(below, Number::NEG_INT_OO), max: bound(above, Number::INT_OO) };
+                    meet(sum, hull)
+                }
                 None => sum,
             }
         }
@@ -337,6 +351,36 @@ fn piecewise(pairs: &[Expr], of: &dyn Fn(&Expr) -> Range) -> Range {
         }
     }
     hull.unwrap_or_else(Range::floats)
+}
+
+/// Two sums without floor divisions by constants, one never above and one never below the sum of the terms: `a // k` lies
+/// between `(a - k + 1) / k` and `a / k`. `None` if there is nothing to gain: no such division, or it shares no symbol.
+fn relaxed(terms: &[Expr]) -> Option<(Expr, Expr)> {
+    let floor = |t: &Expr| {
+        let (c, rest) = split_coeff(t);
+        let rest = rest?;
+        let [a, k] = floor_div_args(&rest)?;
+        let k = integer(k).filter(|k| k.is_positive() && is_integer(a))?;
+        Some((c.as_number()?, a.clone(), k))
+    };
+    if !terms.iter().all(is_integer) {
+        return None;
+    }
+    let (divisions, plain): (Vec<&Expr>, Vec<&Expr>) = terms.iter().partition(|t| floor(t).is_some());
+    let shared = |s: &Symbol| plain.iter().any(|p| p.free_symbols().contains(s));
+    if divisions.is_empty() || divisions.len() == 1 && !divisions[0].free_symbols().iter().any(shared) {
+        return None;
+    }
+    let mut below: Vec<Expr> = plain.iter().map(|t| (*t).clone()).collect();
+    let mut above = below.clone();
+    for (c, a, k) in divisions.iter().filter_map(|t| floor(t)) {
+        let scale = Expr::rational(BigRational::from_integer(1.into()) / &k) * Expr::number(c.clone());
+        let (top, bottom) = (&a * &scale, (&a - Expr::big(k - 1)) * scale);
+        let (low, high) = if c.signum() > 0 { (bottom, top) } else { (top, bottom) };
+        below.push(low);
+        above.push(high);
+    }
+    Some((build::add(below), build::add(above)))
 }
 
 /// The intersection, or the first if numbers went wrong and it would be empty.

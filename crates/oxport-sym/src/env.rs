@@ -1,11 +1,19 @@
-//! What is known about the symbols of one program: ranges, hints, equalities. Decides relations and equality of sizes.
+//! What is known about the symbols of one program: ranges, hints, equalities, inequalities. Decides relations and equality of
+//! sizes.
 
 use std::collections::BTreeMap;
 
-use crate::expr::Expr;
+use num_bigint::BigInt;
+use num_integer::Integer;
+
+use crate::assume::is_integer;
+use crate::build::split_coeff;
+use crate::expand::{integer, terms_of};
+use crate::expr::{Expr, Kind};
 use crate::func::Func;
 use crate::number::Number;
 use crate::range::Range;
+use crate::simplify::{Form, reduce, shifted, simplify, weight};
 use crate::symbol::{Assumptions, Symbol};
 
 /// The knowledge about symbols. A plain value: cloning it forks the knowledge.
@@ -13,9 +21,13 @@ use crate::symbol::{Assumptions, Symbol};
 pub struct ShapeEnv {
     ranges: BTreeMap<Symbol, Range>,
     hints: BTreeMap<Symbol, Number>,
-    /// Symbol → what it equals; right sides are already rewritten by the others.
+    /// Symbol → what it equals; right sides hold no replaced symbols.
     replacements: BTreeMap<Symbol, Expr>,
-    /// Truths that are not ranges of a symbol or replacements.
+    /// Normal forms that are zero and could not be solved for a symbol.
+    zeros: Vec<Expr>,
+    /// Normal forms of integers that are at least zero.
+    nonnegative: Vec<Expr>,
+    /// Other conditions that hold.
     facts: Vec<Expr>,
     unbacked: u64,
 }
@@ -36,7 +48,7 @@ impl ShapeEnv {
         self.ranges.get(symbol).cloned().unwrap_or_else(|| Range::of_symbol(symbol))
     }
 
-    /// The symbols whose range was set, with it.
+    /// The symbols whose range was set, with it, in the order of symbols.
     pub fn ranges(&self) -> impl Iterator<Item = (&Symbol, &Range)> {
         self.ranges.iter()
     }
@@ -51,7 +63,7 @@ impl ShapeEnv {
         self.hints.get(symbol)
     }
 
-    /// Tells the environment that a name is taken, so that [`ShapeEnv::fresh_unbacked`] will not give it out.
+    /// Takes a symbol's name, so that [`ShapeEnv::fresh_unbacked`] will not give it out.
     pub fn reserve(&mut self, symbol: &Symbol) {
         if let Some(n) = symbol.name().strip_prefix('u').and_then(|n| n.parse::<u64>().ok()) {
             self.unbacked = self.unbacked.max(n.saturating_add(1));
@@ -80,6 +92,17 @@ impl ShapeEnv {
         e.eval(&|s| self.hints.get(s).cloned()).ok()
     }
 
+    /// Whether two sizes are equal for every value of the symbols, as far as can be proved.
+    pub fn equal(&self, a: &Expr, b: &Expr) -> bool {
+        if a == b {
+            return true;
+        }
+        if a.is_const() && b.is_const() {
+            return false;
+        }
+        self.difference(a, b).as_int() == Some(0)
+    }
+
     /// Whether a condition holds for every value of the symbols. `false` if it does not or is not known.
     pub fn statically_true(&self, condition: &Expr) -> bool {
         self.known(condition) == Some(true)
@@ -90,27 +113,23 @@ impl ShapeEnv {
         if let Some(b) = condition.as_bool() {
             return Some(b);
         }
-        let simple = self.simplify(condition);
-        if let Some(b) = simple.as_bool() {
-            return Some(b);
-        }
-        if self.facts.contains(&simple) {
-            return Some(true);
-        }
-        if self.facts.contains(&simple.not()) {
-            return Some(false);
-        }
-        match simple.as_call()? {
-            (Func::And, parts) => self.junction(parts, false),
-            (Func::Or, parts) => self.junction(parts, true),
-            (f, [a, b]) if f.is_relation() => {
-                // Comparing the difference with zero sees more than comparing the sides.
-                let difference = self.simplify(&(a - b));
-                let moved = Expr::call(f, vec![difference, Expr::int(0)]);
-                moved.as_bool().or_else(|| self.range_of(&moved).truth())
-            }
+        match condition.as_call() {
+            Some((Func::And, parts)) => self.junction(parts, false),
+            Some((Func::Or, parts)) => self.junction(parts, true),
+            Some((Func::Not, [inner])) => self.known(inner).map(|b| !b),
+            Some((f, [a, b])) if f.is_relation() => self.relation(f, a, b),
             _ => None,
         }
+        .or_else(|| self.range_of(condition).truth())
+        .or_else(|| {
+            let simple = self.simplify(condition);
+            simple.as_bool().or_else(|| {
+                let opposite = simple.not();
+                self.facts
+                    .iter()
+                    .find_map(|f| if *f == simple { Some(true) } else { (*f == opposite).then_some(false) })
+            })
+        })
     }
 
     fn junction(&self, parts: &[Expr], absorbing: bool) -> Option<bool> {
@@ -121,49 +140,135 @@ impl ShapeEnv {
         known.iter().all(|k| *k == Some(!absorbing)).then_some(!absorbing)
     }
 
-    /// An expression of the same value, as simple as the ranges and equalities allow: equalities substituted, products of
-    /// sums expanded, divisions and remainders resolved where ranges decide them, constants where the range is a point.
+    fn relation(&self, f: Func, a: &Expr, b: &Expr) -> Option<bool> {
+        if !is_integer(a) || !is_integer(b) {
+            return None;
+        }
+        let d = self.difference(a, b);
+        let (one, opposite) = (Expr::int(1), -&d);
+        let at_least = |e: &Expr| self.at_least_zero(e);
+        match f {
+            Func::Eq | Func::Ne => {
+                let apart = || at_least(&(&d - &one)) || at_least(&(&opposite - &one)) || never_zero(&d);
+                let equal = if d.as_int() == Some(0) { Some(true) } else { apart().then_some(false) };
+                equal.map(|e| e == (f == Func::Eq))
+            }
+            Func::Ge | Func::Lt => {
+                let ge = if at_least(&d) { Some(true) } else { at_least(&(&opposite - &one)).then_some(false) };
+                ge.map(|v| v == (f == Func::Ge))
+            }
+            _ => {
+                let le = if at_least(&opposite) { Some(true) } else { at_least(&(&d - &one)).then_some(false) };
+                le.map(|v| v == (f == Func::Le))
+            }
+        }
+    }
+
+    /// Whether an integer is never negative; sees more if it is a normal form.
+    pub(crate) fn at_least_zero(&self, e: &Expr) -> bool {
+        let proved = |e: &Expr| self.bounds(e).min.signum() >= 0;
+        proved(e) || self.nonnegative.iter().any(|n| proved(&(e - n)))
+    }
+
+    /// The range of an expression, tightened by measuring symbols from their bounds.
+    fn bounds(&self, e: &Expr) -> Range {
+        let plain = self.range_of(e);
+        if plain.min.signum() >= 0 || plain.max.signum() <= 0 && plain.max.signum() < 0 || !is_polynomial(e) {
+            return plain;
+        }
+        match shifted(e, self).map(|r| plain.intersect(&r)) {
+            Some(both) if !both.is_empty() => both,
+            _ => plain,
+        }
+    }
+
+    /// The normal form of `a - b`, reduced by known equalities.
+    fn difference(&self, a: &Expr, b: &Expr) -> Expr {
+        let (a, b) = (simplify(a, self, Form::Normal), simplify(b, self, Form::Normal));
+        let d = simplify(&(a - b), self, Form::Normal);
+        if self.zeros.is_empty() { d } else { reduce(&d, &self.zeros) }
+    }
+
+    /// An expression of the same value, as simple as ranges and equalities allow: equalities substituted, divisions,
+    /// remainders, maxima resolved where ranges decide them, constants where the range is a point, products expanded where
+    /// that makes the whole smaller.
     pub fn simplify(&self, e: &Expr) -> Expr {
-        crate::simplify::simplify(e, self)
+        if e.is_const() || (e.as_symbol().is_some() && self.replacements.is_empty() && self.ranges.is_empty()) {
+            return e.clone();
+        }
+        if let Some((f, [a, b])) = e.as_call()
+            && f.is_relation()
+            && let Some(known) = self.relation(f, a, b)
+        {
+            return Expr::boolean(known);
+        }
+        let light = simplify(e, self, Form::Light);
+        if light.args().is_empty() {
+            return light;
+        }
+        let normal = simplify(e, self, Form::Normal);
+        if weight(&normal) < weight(&light) { normal } else { light }
     }
 
     /// What a symbol is known to equal.
-    pub(crate) fn replacement(&self, symbol: &Symbol) -> Option<&Expr> {
+    pub fn replacement(&self, symbol: &Symbol) -> Option<&Expr> {
         self.replacements.get(symbol)
     }
 
-    /// Learns that two expressions are always equal. Where one side can be solved for a symbol, that symbol is replaced.
+    /// Learns that two integers are always equal. Where the equation can be solved for a symbol, that symbol is replaced.
     pub fn add_equality(&mut self, a: &Expr, b: &Expr) {
-        let difference = self.simplify(&(a - b));
-        if difference.is_const() {
+        let zero = self.difference(a, b);
+        if zero.is_const() {
             return;
         }
-        match solve(&difference) {
-            Some((symbol, value)) => {
-                let range = self.range(&symbol).intersect(&self.range_of(&value));
-                if let Some(other) = value.as_symbol() {
-                    let both = range.clone();
-                    if !both.is_empty() {
-                        self.ranges.insert(other.clone(), both);
-                    }
-                }
-                let with = |s: &Symbol| (*s == symbol).then(|| value.clone());
-                for replaced in self.replacements.values_mut() {
-                    *replaced = replaced.subs(&with);
-                }
-                self.replacements.insert(symbol, value);
+        match solve(&zero) {
+            Some((symbol, value)) => self.replace(symbol, value),
+            None => self.zeros.push(zero),
+        }
+    }
+
+    fn replace(&mut self, symbol: Symbol, value: Expr) {
+        let range = self.range(&symbol);
+        if let Some(hint) = self.hint(&symbol).cloned()
+            && let Some(other) = value.as_symbol()
+            && self.hint(other).is_none()
+        {
+            self.hints.insert(other.clone(), hint);
+        }
+        // The replaced symbol's bounds go on as bounds of the value.
+        for (bound, relation) in [(&range.min, Func::Ge), (&range.max, Func::Le)] {
+            if let Number::Int(bound) = bound {
+                self.add_fact(&Expr::call(relation, vec![value.clone(), Expr::big(bound.clone())]));
             }
-            None => self.facts.push(difference.eq_(&Expr::int(0))),
+        }
+        let with = |s: &Symbol| (*s == symbol).then(|| value.clone());
+        for replaced in self.replacements.values_mut() {
+            *replaced = replaced.subs(&with);
+        }
+        self.replacements.insert(symbol, value);
+        for list in [std::mem::take(&mut self.zeros), std::mem::take(&mut self.nonnegative)].iter().enumerate() {
+            let renewed: Vec<Expr> =
+                list.1.iter().map(|e| self.difference(e, &Expr::int(0))).filter(|e| !e.is_const()).collect();
+            if list.0 == 0 { self.zeros = renewed } else { self.nonnegative = renewed }
         }
     }
 
     /// Learns that a condition holds: an equality, a bound of a symbol, a conjunction of such, or any other truth.
     pub fn add_fact(&mut self, condition: &Expr) {
+        if condition.as_bool().is_some() {
+            return;
+        }
         match condition.as_call() {
             Some((Func::And, parts)) => parts.iter().for_each(|p| self.add_fact(p)),
-            Some((Func::Eq, [a, b])) => self.add_equality(a, b),
+            Some((f, [a, b])) if f.is_relation() && is_integer(a) && is_integer(b) => match f {
+                Func::Eq => self.add_equality(a, b),
+                Func::Ge => self.learn_nonnegative(self.difference(a, b)),
+                Func::Gt => self.learn_nonnegative(self.difference(a, b) - 1),
+                Func::Le => self.learn_nonnegative(self.difference(b, a)),
+                Func::Lt => self.learn_nonnegative(self.difference(b, a) - 1),
+                _ => self.learn_unequal(condition, &self.difference(a, b)),
+            },
             _ => {
-                crate::simplify::narrow(condition, self);
                 let simple = self.simplify(condition);
                 if simple.as_bool().is_none() && !self.facts.contains(&simple) {
                     self.facts.push(simple);
@@ -172,27 +277,91 @@ impl ShapeEnv {
         }
     }
 
-    /// Whether two sizes are equal for every value of the symbols, as far as can be proved.
-    pub fn equal(&self, a: &Expr, b: &Expr) -> bool {
-        if a == b {
-            return true;
+    /// A bound of a symbol becomes its range; anything else is kept.
+    fn learn_nonnegative(&mut self, e: Expr) {
+        if e.is_const() {
+            return;
         }
-        if a.is_const() && b.is_const() {
-            return false;
-        }
-        let (x, y) = (self.simplify(a), self.simplify(b));
-        x == y || {
-            let difference = self.simplify(&(x - y));
-            difference.as_int() == Some(0) || self.facts.contains(&difference.eq_(&Expr::int(0)))
+        match linear(&e) {
+            Some((c, symbol, k)) => {
+                let bound = -k;
+                let range = if c > 0.into() {
+                    Range { min: Number::Int(Integer::div_ceil(&bound, &c)), max: Number::INT_OO }
+                } else {
+                    Range { min: Number::NEG_INT_OO, max: Number::Int(bound.div_floor(&c)) }
+                };
+                let narrowed = self.range(&symbol).intersect(&range);
+                if !narrowed.is_empty() {
+                    self.set_range(&symbol, narrowed);
+                }
+            }
+            None if !self.nonnegative.contains(&e) => self.nonnegative.push(e),
+            None => {}
         }
     }
+
+    /// `s != k` at the end of the range of `s` moves that end.
+    fn learn_unequal(&mut self, condition: &Expr, difference: &Expr) {
+        if let Some((c, symbol, k)) = linear(difference)
+            && (&k % &c) == 0.into()
+        {
+            let excluded = Number::Int(-k / c);
+            let mut range = self.range(&symbol);
+            if range.min == excluded {
+                range.min = range.min.add(&1.into());
+            }
+            if range.max == excluded {
+                range.max = range.max.sub(&1.into());
+            }
+            if !range.is_empty() && range != self.range(&symbol) {
+                self.set_range(&symbol, range);
+                return;
+            }
+        }
+        if !self.facts.contains(condition) {
+            self.facts.push(condition.clone());
+        }
+    }
+}
+
+/// Whether the common factor of all terms but the constant does not divide the constant: `2*s + 1`.
+fn never_zero(e: &Expr) -> bool {
+    let mut step = BigInt::default();
+    let mut constant = BigInt::default();
+    for term in terms_of(e) {
+        match split_coeff(term) {
+            (c, None) => constant = integer(&c).unwrap_or_default(),
+            (c, Some(rest)) if is_integer(&rest) => step = step.gcd(&integer(&c).unwrap_or_else(|| 1.into())),
+            _ => return false,
+        }
+    }
+    step > 1.into() && constant % step != BigInt::default()
+}
+
+/// Sums, products and natural powers of symbols and integers.
+fn is_polynomial(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::Int(_) | Kind::Big(_) | Kind::Rational(_) | Kind::Symbol(_) => true,
+        Kind::Call(Func::Add | Func::Mul, args) => args.iter().all(is_polynomial),
+        Kind::Call(Func::Pow, [b, x]) => is_polynomial(b) && x.as_int().is_some_and(|x| x > 0),
+        _ => false,
+    }
+}
+
+/// `c*s + k` as `(c, s, k)`.
+fn linear(e: &Expr) -> Option<(BigInt, Symbol, BigInt)> {
+    let (constants, terms): (Vec<&Expr>, Vec<&Expr>) = terms_of(e).iter().partition(|t| t.is_const());
+    let [term] = terms.as_slice() else { return None };
+    let (c, s) = split_coeff(term);
+    let k = constants.first().map_or(Some(BigInt::default()), |k| integer(k))?;
+    Some((integer(&c)?, s?.as_symbol()?.clone(), k))
 }
 
 /// A symbol that stands in one term of the sum with coefficient ±1 and nowhere else, and what it equals.
 ///
 /// Data-dependent symbols go first, then the larger name, so that the older symbol stays.
 fn solve(zero: &Expr) -> Option<(Symbol, Expr)> {
-    let terms = zero.args_of(Func::Add).unwrap_or(std::slice::from_ref(zero));
+    let terms = terms_of(zero);
     let mut best: Option<(Symbol, Expr)> = None;
     for term in terms {
         for (sign, candidate) in [(-1, term.clone()), (1, -term)] {

@@ -6,7 +6,8 @@ use num_traits::{One, Signed, Zero};
 
 use crate::assume::{is_integer, parity, signs};
 use crate::build::{add, fold, mul, pow, split_coeff};
-use crate::expr::{Expr, Kind};
+use crate::expand::{self, integer};
+use crate::expr::Expr;
 use crate::func::Func;
 
 /// The canonical quotient, or `None` if the call is canonical as it stands.
@@ -47,7 +48,18 @@ pub(crate) fn divide(func: Func, base: &Expr, divisor: &Expr) -> Option<Expr> {
         }
     }
     let g = gcd(base, divisor);
-    (g.as_int() != Some(1)).then(|| Expr::call(Func::FloorDiv, vec![exact_div(base, &g), exact_div(divisor, &g)]))
+    if g.as_int() != Some(1) {
+        return Some(Expr::call(Func::FloorDiv, vec![exact_div(base, &g), exact_div(divisor, &g)]));
+    }
+    whole_sum(base, divisor)
+}
+
+/// `(s + 1)*t // (2*s + 2)` by polynomial division, where the sum without its common integer factor divides exactly.
+fn whole_sum(base: &Expr, divisor: &Expr) -> Option<Expr> {
+    divisor.args_of(Func::Add)?;
+    let step = Expr::big(content(divisor));
+    let (quotient, rest) = expand::divide(&expand::expanded(base), &exact_div(divisor, &step))?;
+    (rest.as_int() == Some(0)).then(|| Expr::call(Func::FloorDiv, vec![quotient, step]))
 }
 
 pub(crate) fn floor_div_args(e: &Expr) -> Option<[&Expr; 2]> {
@@ -120,14 +132,6 @@ pub(crate) fn shift(func: Func, base: &Expr, by: &Expr) -> Option<Expr> {
 
 fn is_zero(e: &Expr) -> bool {
     e.is_numeric() && e.as_number().is_some_and(|n| n.is_zero())
-}
-
-fn integer(e: &Expr) -> Option<BigInt> {
-    match e.kind() {
-        Kind::Int(v) => Some(v.into()),
-        Kind::Big(v) => Some(v.clone()),
-        _ => None,
-    }
 }
 
 /// Whether a term is an integer multiple of an integer.

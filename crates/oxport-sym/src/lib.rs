@@ -15,6 +15,7 @@ mod bounds;
 mod build;
 mod env;
 mod eval;
+mod expand;
 mod expr;
 mod float_fns;
 mod floor;

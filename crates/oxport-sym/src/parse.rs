@@ -300,7 +300,7 @@ impl<'a> Parser<'a> {
             }
             _ => {}
         }
-        let args = self.arguments()?;
+        let args = self.arguments(name == "Piecewise")?;
         if name == "Rational" {
             let whole = |e: &Expr| e.as_number().and_then(|n| if n.is_infinite() { None } else { n.to_rational() });
             return match args.as_slice() {
@@ -323,32 +323,24 @@ impl<'a> Parser<'a> {
         Ok(Expr::call(func, args))
     }
 
-    fn arguments(&mut self) -> Result<Vec<Expr>, ParseError> {
+    /// The arguments of a call; `pairs` for those of an infix `Piecewise`, `(value, condition)`.
+    fn arguments(&mut self, pairs: bool) -> Result<Vec<Expr>, ParseError> {
         let mut args = Vec::new();
         while !self.eat(")") {
             if !args.is_empty() {
                 self.expect(",")?;
             }
-            args.push(self.argument()?);
-        }
-        Ok(args)
-    }
-
-    /// An expression, or a pair `(value, condition)` of a `Piecewise` in infix.
-    fn argument(&mut self) -> Result<Expr, ParseError> {
-        let before = (self.at, self.depth);
-        if self.eat("(") {
-            let first = self.expr(0);
-            if let Ok(value) = first
-                && self.eat(",")
-            {
+            if pairs && self.eat("(") {
+                let value = self.expr(0)?;
+                self.expect(",")?;
                 let condition = self.expr(0)?;
                 self.expect(")")?;
-                return Ok(Expr::call(Func::ExprCondPair, vec![value, condition]));
+                args.push(Expr::call(Func::ExprCondPair, vec![value, condition]));
+            } else {
+                args.push(self.expr(0)?);
             }
-            (self.at, self.depth) = before;
         }
-        self.expr(0)
+        Ok(args)
     }
 
     fn symbol(&mut self) -> Result<Expr, ParseError> {

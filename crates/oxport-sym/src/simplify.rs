@@ -1,271 +1,331 @@
-//! Simplification under knowledge: the normal form in which sizes are compared.
+//! Simplification under knowledge.
 //!
-//! Bottom up: replace symbols by what they equal, rebuild, expand products of sums, resolve floor divisions, remainders,
-//! maxima and relations by ranges, and take the point of a range that is a point.
+//! Two forms, both computed bottom up, both of the same value as the original wherever the environment's ranges and equalities
+//! hold. The *light* form only resolves what ranges and equalities decide and stays readable. The *normal* form also expands
+//! products, turns remainders into floor divisions and merges divisions, so that equal sizes meet in one expression.
+
+use std::collections::{HashMap, HashSet};
 
 use num_bigint::BigInt;
 use num_integer::Integer;
+use num_traits::{Signed, Zero};
 
 use crate::assume::is_integer;
 use crate::build::{add, mul, split_coeff};
 use crate::env::ShapeEnv;
+use crate::expand::{divide, expand, factors_of, integer, term_quotient, terms_of};
 use crate::expr::{Expr, Kind};
 use crate::floor::floor_div_args;
 use crate::func::Func;
 use crate::number::Number;
 use crate::range::Range;
 
-/// Products are not expanded beyond this many terms.
-const MAX_TERMS: usize = 512;
+/// Which form to compute.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Light,
+    Normal,
+}
 
-pub(crate) fn simplify(e: &Expr, env: &ShapeEnv) -> Expr {
-    match e.kind() {
-        Kind::Symbol(s) => {
-            if let Some(value) = env.replacement(s) {
-                return value.clone();
+/// The form of an expression.
+pub(crate) fn simplify(e: &Expr, env: &ShapeEnv, form: Form) -> Expr {
+    /// Rewriting stops after this many steps, whatever the input.
+    const FUEL: u32 = 4096;
+    if e.is_const() { e.clone() } else { Simplifier { env, form, memo: HashMap::new(), fuel: FUEL }.run(e) }
+}
+
+struct Simplifier<'a> {
+    env: &'a ShapeEnv,
+    form: Form,
+    memo: HashMap<Expr, Expr>,
+    fuel: u32,
+}
+
+impl Simplifier<'_> {
+    fn run(&mut self, e: &Expr) -> Expr {
+        match e.kind() {
+            Kind::Symbol(s) => match self.env.replacement(s).cloned() {
+                Some(value) => self.run(&value),
+                None => self.point(e),
+            },
+            Kind::Call(f, args) => {
+                if let Some(known) = self.memo.get(e) {
+                    return known.clone();
+                }
+                let args: Vec<Expr> = args.iter().map(|a| self.run(a)).collect();
+                let built = Expr::call(f, args);
+                let rewritten = built.as_call().and_then(|(f, args)| self.rewrite(f, args, &built));
+                let done = match rewritten.filter(|r| *r != built && self.fuel > 0) {
+                    Some(next) => {
+                        self.fuel -= 1;
+                        self.run(&next)
+                    }
+                    None => self.point(&built),
+                };
+                self.memo.insert(e.clone(), done.clone());
+                self.memo.insert(done.clone(), done.clone());
+                done
             }
-            point(e, env)
+            _ => e.clone(),
         }
-        Kind::Call(f, args) => {
-            let args: Vec<Expr> = args.iter().map(|a| simplify(a, env)).collect();
-            let built = Expr::call(f, args);
-            let rewritten = match built.as_call() {
-                Some((f, args)) => rewrite(f, args, &built, env),
-                None => None,
-            };
-            point(&rewritten.unwrap_or(built), env)
-        }
-        _ => e.clone(),
     }
-}
 
-/// The only value, if the range has just one integer or truth value.
-fn point(e: &Expr, env: &ShapeEnv) -> Expr {
-    match env.range_of(e).singleton() {
-        Some(n @ (Number::Int(_) | Number::Bool(_))) if !e.is_const() => Expr::number(n.clone()),
-        _ => e.clone(),
+    /// The only value, if the range has just one integer or truth value.
+    fn point(&self, e: &Expr) -> Expr {
+        match self.env.range_of(e).singleton() {
+            Some(n @ (Number::Int(_) | Number::Bool(_))) => Expr::number(n.clone()),
+            _ => e.clone(),
+        }
     }
-}
 
-fn rewrite(f: Func, args: &[Expr], whole: &Expr, env: &ShapeEnv) -> Option<Expr> {
-    match (f, args) {
-        (Func::Mul, _) => expand(args),
-        (Func::Pow, [base, exp]) => {
-            let times = usize::try_from(exp.as_int()?).ok().filter(|n| *n <= 8)?;
-            base.args_of(Func::Add)?;
-            expand(&vec![base.clone(); times])
-        }
-        (Func::FloorDiv | Func::CleanDiv, [a, b]) => floor_div(a, b, env),
-        (Func::Mod | Func::PythonMod, [a, b]) => modulo(a, b, env),
-        (Func::ModularIndexing, [a, d, m]) => {
-            let quotient = simplify(&a.floor_div(d), env);
-            Some(simplify(&quotient.python_mod(m), env))
-        }
-        (Func::Max | Func::Min, _) => extremum(f, args, env),
-        (Func::Abs, [x]) => match env.range_of(x) {
-            r if r.min.signum() >= 0 => Some(x.clone()),
-            r if r.max.signum() <= 0 => Some(-x),
+    fn rewrite(&mut self, f: Func, args: &[Expr], whole: &Expr) -> Option<Expr> {
+        let normal = self.form == Form::Normal;
+        match (f, args) {
+            (Func::Mul, _) if normal => expand(args),
+            (Func::Pow, _) if normal => expand(std::slice::from_ref(whole)),
+            (Func::FloorDiv | Func::CleanDiv, [a, b]) => self.floor_div(f, a, b),
+            (Func::Mod | Func::PythonMod, [a, b]) => self.modulo(f, a, b),
+            (Func::ModularIndexing, [a, d, m]) if normal => Some(a.floor_div(d).python_mod(m)),
+            (Func::Max | Func::Min, _) => self.extremum(f, args),
+            (Func::Abs, [x]) => match self.env.range_of(x) {
+                r if r.min.signum() >= 0 => Some(x.clone()),
+                r if r.max.signum() <= 0 => Some(-x),
+                _ => None,
+            },
+            (Func::Identity, [x]) if normal => Some(x.clone()),
+            (Func::TruncToInt | Func::FloorToInt | Func::CeilToInt | Func::RoundToInt, [x]) => {
+                x.args_of(Func::ToFloat).map(|inner| inner[0].clone()).filter(|n| self.exact_as_float(n))
+            }
+            (Func::Where, [c, a, b]) => match self.env.known(c) {
+                Some(true) => Some(a.clone()),
+                Some(false) => Some(b.clone()),
+                None => (a == b).then(|| a.clone()),
+            },
             _ => None,
-        },
-        (Func::Identity, [x]) => Some(x.clone()),
-        (
-            Func::TruncToInt | Func::FloorToInt | Func::CeilToInt | Func::RoundToInt | Func::Floor | Func::Ceiling,
-            [x],
-        ) => x.args_of(Func::ToFloat).map(|inner| &inner[0]).filter(|n| small(n, env)).cloned(),
-        (Func::Where, [c, a, b]) => match env.known(c) {
-            Some(true) => Some(a.clone()),
-            Some(false) => Some(b.clone()),
-            None => (a == b).then(|| a.clone()),
-        },
-        _ if f.is_relation() => env.range_of(whole).truth().map(Expr::boolean),
-        _ => None,
+        }
     }
-}
 
-/// Integers that a double holds exactly.
-fn small(e: &Expr, env: &ShapeEnv) -> bool {
-    let exact = 1i64 << 53;
-    Range::new(-exact, exact).covers(&env.range_of(e)) && is_integer(e)
-}
-
-fn terms_of(e: &Expr) -> &[Expr] {
-    e.args_of(Func::Add).unwrap_or(std::slice::from_ref(e))
-}
-
-/// The product of sums as a sum of products, unless it is large or nothing is gained.
-fn expand(factors: &[Expr]) -> Option<Expr> {
-    let powers: Vec<Expr> = factors
-        .iter()
-        .flat_map(|f| match f.args_of(Func::Pow) {
-            Some([b, e]) if b.args_of(Func::Add).is_some() && e.as_int().is_some_and(|e| (2..=8).contains(&e)) => {
-                vec![b.clone(); e.as_int().unwrap_or(1) as usize]
-            }
-            _ => vec![f.clone()],
-        })
-        .collect();
-    if powers.iter().all(|f| f.args_of(Func::Add).is_none()) {
-        return None;
+    /// Integers that a double holds exactly.
+    fn exact_as_float(&self, e: &Expr) -> bool {
+        let most = 1i64 << f64::MANTISSA_DIGITS;
+        is_integer(e) && Range::new(-most, most).covers(&self.env.range_of(e))
     }
-    let mut sum = vec![Expr::int(1)];
-    for factor in &powers {
-        let terms = terms_of(factor);
-        if sum.len() * terms.len() > MAX_TERMS {
+
+    fn positive(&self, e: &Expr) -> bool {
+        self.env.range_of(e).min.signum() > 0
+    }
+
+    /// Whether `0 <= a < b`.
+    fn within(&self, a: &Expr, b: &Expr) -> bool {
+        self.env.at_least_zero(a) && self.env.at_least_zero(&(b - a - 1))
+    }
+
+    fn floor_div(&mut self, f: Func, a: &Expr, b: &Expr) -> Option<Expr> {
+        if !is_integer(a) || !is_integer(b) || !self.positive(b) {
             return None;
         }
-        let product =
-            add(sum.iter().flat_map(|a| terms.iter().map(move |b| mul(vec![a.clone(), b.clone()]))).collect());
-        sum = terms_of(&product).to_vec();
+        if self.within(a, b) {
+            return Some(Expr::int(0));
+        }
+        if let Some([inner, by]) = floor_div_args(a)
+            && self.positive(by)
+        {
+            return Some(inner.floor_div(&(by * b)));
+        }
+        if self.form == Form::Light {
+            return None;
+        }
+        let with = |(q, r): (Expr, Expr)| q + r.floor_div(b);
+        match integer(b) {
+            Some(n) => split(a, &n).map(with).or_else(|| coarsen(a, &n)).or_else(|| merge(a, &n)),
+            None => split_symbolic(a, b).map(with).or_else(|| self.divide(a, b)),
+        }
+        .or_else(|| (f == Func::CleanDiv).then(|| a.floor_div(b)))
     }
-    Some(add(sum))
+
+    /// Polynomial division, where the remainder is smaller than the divisor.
+    fn divide(&self, a: &Expr, b: &Expr) -> Option<Expr> {
+        let (q, r) = divide(a, b)?;
+        self.within(&r, b).then_some(q)
+    }
+
+    fn modulo(&mut self, f: Func, a: &Expr, b: &Expr) -> Option<Expr> {
+        if !is_integer(a) || !is_integer(b) || !self.positive(b) {
+            return None;
+        }
+        if self.within(a, b) {
+            return Some(a.clone());
+        }
+        if self.form == Form::Light {
+            // A remainder ignores multiples of the divisor, but `Mod` is not defined below zero.
+            let kept: Vec<Expr> = terms_of(a).iter().filter(|t| term_quotient(t, b).is_none()).cloned().collect();
+            let shorter = kept.len() < terms_of(a).len();
+            let rest = add(kept);
+            let f = if self.env.range_of(&rest).min.signum() < 0 { Func::PythonMod } else { f };
+            return shorter.then(|| Expr::call(f, vec![rest, b.clone()]));
+        }
+        Some(a - a.floor_div(b) * b)
+    }
+
+    /// Drops arguments that another one dominates; the normal form also pulls out what all arguments share.
+    fn extremum(&mut self, f: Func, args: &[Expr]) -> Option<Expr> {
+        let env = self.env;
+        let beats = |a: &Expr, b: &Expr| env.at_least_zero(&if f == Func::Max { a - b } else { b - a });
+        let mut kept: Vec<Expr> = args.to_vec();
+        let mut i = 0;
+        while i < kept.len() {
+            let beaten = kept.iter().enumerate().any(|(j, other)| j != i && beats(other, &kept[i]));
+            if beaten {
+                kept.remove(i);
+            } else {
+                i += 1;
+            }
+        }
+        if kept.len() < args.len() {
+            return Some(Expr::call(f, kept));
+        }
+        if self.form == Form::Light {
+            return None;
+        }
+        let offset = shared(args);
+        (offset.as_int() != Some(0)).then(|| &offset + Expr::call(f, args.iter().map(|a| a - &offset).collect()))
+    }
 }
 
-fn integer(e: &Expr) -> Option<BigInt> {
-    match e.kind() {
-        Kind::Int(v) => Some(v.into()),
-        Kind::Big(v) => Some(v.clone()),
-        _ => None,
-    }
+/// For each monomial (the constant too) its least coefficient among the arguments: what `Max` and `Min` can do without.
+fn shared(args: &[Expr]) -> Expr {
+    let coefficients = |e: &Expr| -> HashMap<Option<Expr>, BigInt> {
+        let split = |t: &Expr| {
+            let (c, rest) = split_coeff(t);
+            integer(&c).map(|c| (rest, c))
+        };
+        terms_of(e).iter().filter_map(split).collect()
+    };
+    let maps: Vec<HashMap<Option<Expr>, BigInt>> = args.iter().map(coefficients).collect();
+    let least =
+        |key: &Option<Expr>| maps.iter().map(|m| m.get(key).cloned().unwrap_or_default()).min().unwrap_or_default();
+    let keys: HashSet<&Option<Expr>> = maps.iter().flat_map(HashMap::keys).collect();
+    add(keys.into_iter().map(|k| mul(std::iter::once(Expr::big(least(k))).chain(k.clone()).collect())).collect())
 }
 
-/// Splits `a` into `(q, r)` with `a = q*d + r`, taking every term that `d` divides, and as much of integer coefficients as
-/// it divides.
-pub(crate) fn split(a: &Expr, d: &Expr) -> (Expr, Expr) {
+/// `a` as `(q, r)` with `a = q*n + r` and every integer coefficient of `r` in `0..n`; `None` if `q` is zero.
+fn split(a: &Expr, n: &BigInt) -> Option<(Expr, Expr)> {
     let (mut quotient, mut rest) = (Vec::new(), Vec::new());
-    let n = integer(d);
     for term in terms_of(a) {
         let (c, symbols) = split_coeff(term);
-        match (&n, integer(&c)) {
-            (Some(n), Some(c)) if *n > 0.into() && symbols.as_ref().is_none_or(is_integer) => {
+        match integer(&c).filter(|_| symbols.as_ref().is_none_or(is_integer)) {
+            Some(c) => {
                 let (q, r) = c.div_mod_floor(n);
                 let times = |k: BigInt| mul(std::iter::once(Expr::big(k)).chain(symbols.clone()).collect());
-                // A remainder nearer to zero from below keeps `s - 1` as it is.
-                let near = symbols.is_none() || r < &n.clone() - &r || c >= 0.into();
-                let (q, r) = if near { (q, r) } else { (q + 1, r - n) };
                 quotient.push(times(q));
                 rest.push(times(r));
             }
-            (None, _) => match term_quotient(term, d) {
-                Some(q) => quotient.push(q),
-                None => rest.push(term.clone()),
-            },
-            _ => rest.push(term.clone()),
+            None => rest.push(term.clone()),
         }
     }
-    (add(quotient), add(rest))
+    let quotient = add(quotient);
+    (quotient.as_int() != Some(0)).then(|| (quotient, add(rest)))
 }
 
-/// `term / d` if every factor of `d` stands in the term.
-fn term_quotient(term: &Expr, d: &Expr) -> Option<Expr> {
-    let q = mul(vec![term.clone(), crate::floor::reciprocal(d)]);
-    is_integer(&q).then_some(q)
-}
-
-/// Polynomial division of a sum by a sum in the leading term of the divisor: exact, or nothing.
-fn divide_sums(a: &Expr, d: &Expr) -> Option<(Expr, Expr)> {
-    d.args_of(Func::Add)?;
-    let lead = terms_of(d).first()?;
-    if integer(lead).is_some() {
-        return None;
-    }
-    let (mut rest, mut quotient) = (a.clone(), Vec::new());
-    for _ in 0..64 {
-        let Some(q) = terms_of(&rest).iter().find_map(|t| term_quotient(t, lead)) else { break };
-        let product = expand(&[q.clone(), d.clone()]).unwrap_or_else(|| &q * d);
-        let next = &rest - product;
-        quotient.push(q);
-        rest = next;
-        if rest.as_int() == Some(0) {
-            break;
+fn split_symbolic(a: &Expr, b: &Expr) -> Option<(Expr, Expr)> {
+    let (mut quotient, mut rest) = (Vec::new(), Vec::new());
+    for term in terms_of(a) {
+        match term_quotient(term, b) {
+            Some(q) => quotient.push(q),
+            None => rest.push(term.clone()),
         }
     }
-    (!quotient.is_empty()).then(|| (add(quotient), rest))
+    (!quotient.is_empty()).then(|| (add(quotient), add(rest)))
 }
 
-fn floor_div(a: &Expr, b: &Expr, env: &ShapeEnv) -> Option<Expr> {
-    let (d, rd) = (env.range_of(b), env.range_of(a));
-    if d.contains(&Number::from(0)) || !is_integer(a) || !is_integer(b) {
+/// `(g*x + k) // (g*m)` is `(x + k//g) // m`: a constant below the step of the rest does not matter.
+fn coarsen(a: &Expr, n: &BigInt) -> Option<Expr> {
+    let mut step = n.clone();
+    for term in terms_of(a).iter().filter(|t| !t.is_const()) {
+        let (c, rest) = split_coeff(term);
+        step = step.gcd(&integer(&c).filter(|_| rest.as_ref().is_none_or(is_integer))?);
+    }
+    if step <= 1.into() {
         return None;
     }
-    let positive = d.min.signum() > 0;
-    // Within one period the quotient is constant.
-    if positive && rd.min.signum() >= 0 && env.range_of(&(a - b)).max.signum() < 0 {
-        return Some(Expr::int(0));
-    }
-    if positive
-        && let Some([inner, by]) = floor_div_args(a)
-        && env.range_of(by).min.signum() > 0
-    {
-        return Some(simplify(&Expr::call(Func::FloorDiv, vec![inner.clone(), by * b]), env));
-    }
-    let (q, r) = match split(a, b) {
-        (q, r) if q.as_int() != Some(0) => (q, r),
-        _ => divide_sums(a, b).filter(|(_, r)| terms_of(r).len() < terms_of(a).len())?,
-    };
-    let rest = simplify(&r.floor_div(b), env);
-    Some(simplify(&(q + rest), env))
+    let scaled = terms_of(a).iter().map(|t| {
+        let (c, rest) = split_coeff(t);
+        // Constants round down, everything else divides.
+        let c = integer(&c).unwrap_or_default().div_floor(&step);
+        mul(std::iter::once(Expr::big(c)).chain(rest).collect())
+    });
+    Some(add(scaled.collect()).floor_div(&Expr::big(n / &step)))
 }
 
-fn modulo(a: &Expr, b: &Expr, env: &ShapeEnv) -> Option<Expr> {
-    let (d, x) = (env.range_of(b), env.range_of(a));
-    if d.contains(&Number::from(0)) || !is_integer(a) || !is_integer(b) {
-        return None;
-    }
-    if d.min.signum() > 0 && x.min.signum() >= 0 && env.range_of(&(a - b)).max.signum() < 0 {
-        return Some(a.clone());
-    }
-    // a % b = a - a // b * b; one form for both remainders.
-    let quotient = simplify(&a.floor_div(b), env);
-    Some(simplify(&(a - mul(vec![quotient, b.clone()])), env))
+/// `(x//m + y) // n` is `(x + m*y) // (m*n)`.
+fn merge(a: &Expr, n: &BigInt) -> Option<Expr> {
+    let inner = |t: &Expr| {
+        let [x, m] = floor_div_args(t)?;
+        integer(m).filter(BigInt::is_positive).map(|m| (x.clone(), m))
+    };
+    let mut floors = terms_of(a).iter().filter(|t| inner(t).is_some());
+    let (floor, None) = (floors.next()?, floors.next()) else { return None };
+    let (x, m) = inner(floor)?;
+    let others = add(terms_of(a).iter().filter(|t| *t != floor).cloned().collect());
+    is_integer(&others).then(|| (x + others * Expr::big(m.clone())).floor_div(&Expr::big(m * n)))
 }
 
-/// Drops arguments that another one dominates.
-fn extremum(f: Func, args: &[Expr], env: &ShapeEnv) -> Option<Expr> {
-    let beats = |a: &Expr, b: &Expr| {
-        let difference = if f == Func::Max { a - b } else { b - a };
-        env.range_of(&difference).min.signum() >= 0 && !env.range_of(&difference).min.is_nan()
-    };
-    let mut kept: Vec<Expr> = args.to_vec();
-    let mut i = 0;
-    while i < kept.len() {
-        let beaten = kept.iter().enumerate().any(|(j, other)| j != i && beats(other, &kept[i]));
-        if beaten {
-            kept.remove(i);
-        } else {
-            i += 1;
+/// Subtracts multiples of expressions known to be zero from a normal form, eliminating one term of each.
+pub(crate) fn reduce(e: &Expr, zeros: &[Expr]) -> Expr {
+    const MAX_STEPS: usize = 64;
+    let mut e = e.clone();
+    for zero in zeros {
+        let Some(pivot) = terms_of(zero).iter().filter(|t| !t.is_const()).max_by_key(|t| weight(t)) else { continue };
+        let (c, Some(pivot)) = split_coeff(pivot) else { continue };
+        for _ in 0..MAX_STEPS {
+            let found = terms_of(&e).iter().find_map(|t| {
+                let (k, Some(monomial)) = split_coeff(t) else { return None };
+                let cofactor = term_quotient(&monomial, &pivot)?;
+                Some((k.as_number()?.div(&c.as_number()?)?, cofactor))
+            });
+            let Some((ratio, cofactor)) = found else { break };
+            let multiple = mul(vec![Expr::number(ratio), cofactor]);
+            let next =
+                add(vec![e.clone(), -expand(&[multiple.clone(), zero.clone()]).unwrap_or_else(|| multiple * zero)]);
+            if next == e {
+                break;
+            }
+            e = next;
         }
     }
-    (kept.len() < args.len()).then(|| Expr::call(f, kept))
+    e
 }
 
-/// Takes a bound of a symbol from a relation with a number: `s >= 3`, `2*s < 7`, `s + 1 != 0` is not one.
-pub(crate) fn narrow(condition: &Expr, env: &mut ShapeEnv) {
-    let Some((f, [a, b])) = condition.as_call() else { return };
-    if !matches!(f, Func::Lt | Func::Le | Func::Gt | Func::Ge) || !is_integer(a) || !is_integer(b) {
-        return;
-    }
-    // c*s + k (f) 0
-    let difference = env.simplify(&(a - b));
-    let (k, linear): (Vec<&Expr>, Vec<&Expr>) = terms_of(&difference).iter().partition(|t| t.is_const());
-    let [term] = linear.as_slice() else { return };
-    let (c, s) = split_coeff(term);
-    let (Some(c), Some(s)) = (integer(&c), s.as_ref().and_then(Expr::as_symbol)) else { return };
-    let Some(k) = k.first().map_or(Some(BigInt::from(0)), |k| integer(k)) else { return };
-    // Strict relations of integers are loose ones, one further.
-    let (at_least, k) = match f {
-        Func::Ge => (true, k),
-        Func::Gt => (true, k - 1),
-        Func::Le => (false, k),
-        _ => (false, k + 1),
+/// How complicated a term is: calls first, then the number of factors.
+pub(crate) fn weight(e: &Expr) -> usize {
+    let own = match e.as_call() {
+        Some((Func::Add | Func::Mul | Func::Pow, _)) => 1,
+        Some(_) => 8,
+        None => 1,
     };
-    let bound = -k;
-    let known = env.range(s);
-    let range = if at_least == (c > 0.into()) {
-        Range { min: Number::Int(Integer::div_ceil(&bound, &c)), max: Number::INT_OO }
-    } else {
-        Range { min: Number::NEG_INT_OO, max: Number::Int(bound.div_floor(&c)) }
+    e.args().iter().fold(own, |n, a| n.saturating_add(weight(a)))
+}
+
+/// `e` with every bounded symbol measured from its bound: `s` in `[2, 9]` becomes `s + 2` with `s` in `[0, 7]`.
+///
+/// In the expanded result terms cannot cancel against the bound, so its interval is tighter: `s*t - s` becomes positive.
+pub(crate) fn shifted(e: &Expr, env: &ShapeEnv) -> Option<Range> {
+    let from_below = |s: &crate::Symbol| env.range(s).min.clone();
+    let from_above = |s: &crate::Symbol| env.range(s).max.clone();
+    let moved = e.subs(&|s| {
+        let symbol = Expr::symbol(s);
+        match (from_below(s), from_above(s)) {
+            (Number::Int(low), _) if !low.is_zero() => Some(symbol + Expr::big(low)),
+            (Number::IntOo(_), Number::Int(high)) => Some(Expr::big(high) - symbol),
+            _ => None,
+        }
+    });
+    let apart = terms_of(&moved).iter().map(|t| expand(factors_of(t)).unwrap_or_else(|| t.clone())).collect();
+    let range_of = |s: &crate::Symbol| match (from_below(s), from_above(s)) {
+        (low @ Number::Int(_), high) => Range { min: 0.into(), max: high.sub(&low) },
+        (Number::IntOo(_), Number::Int(_)) => Range::at_least(0),
+        _ => env.range(s),
     };
-    let narrowed = known.intersect(&range);
-    if !narrowed.is_empty() {
-        env.set_range(s, narrowed);
-    }
+    // Only polynomials: inside other functions the shift was not expanded, and the ranges below no longer fit.
+    Some(Range::of(&add(apart), &range_of)).filter(|r| !r.is_empty())
 }
