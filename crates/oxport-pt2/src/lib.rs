@@ -1,1 +1,10 @@
-//! Archives and program JSON of torch.export, safely read and faithfully written.
+//! Archives and program JSON of `torch.export`, safely read and faithfully written.
+//!
+//! Nothing from a file is trusted, and nothing from a file is ever executed.
+
+mod error;
+mod limits;
+pub mod zip;
+
+pub use error::{Diagnostic, Error, Result};
+pub use limits::Limits;

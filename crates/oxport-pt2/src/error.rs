@@ -1,0 +1,128 @@
+//! What can go wrong with a file: one opaque [`Error`], and the [`Diagnostic`]s of a program that is not valid.
+
+use std::fmt;
+
+/// Why a file was not read or written.
+#[derive(Debug)]
+pub struct Error(Box<Kind>);
+
+/// The result of reading or writing a file.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Debug)]
+enum Kind {
+    Io { what: String, cause: std::io::Error },
+    Invalid(Vec<Diagnostic>),
+    Unsupported(Vec<Diagnostic>),
+}
+
+/// One complaint about a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What sort of complaint, in one word: `zip`, `crc`, `json`, `name`, …; stable, for programs.
+    pub code: &'static str,
+    /// Where: an entry of the archive, and where within it, as `models/model.json: graph_module.graph.nodes[3]`.
+    pub at: String,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// What else may help.
+    pub notes: Vec<String>,
+}
+
+impl Diagnostic {
+    /// A complaint without notes.
+    pub fn new(code: &'static str, at: impl Into<String>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { code, at: at.into(), message: message.into(), notes: Vec::new() }
+    }
+
+    /// The complaint with one more note.
+    pub fn note(mut self, note: impl Into<String>) -> Diagnostic {
+        self.notes.push(note.into());
+        self
+    }
+}
+
+impl Error {
+    /// The operating system refused.
+    pub fn io(what: impl Into<String>, cause: std::io::Error) -> Error {
+        Error(Box::new(Kind::Io { what: what.into(), cause }))
+    }
+
+    /// The file is not valid, for one reason.
+    pub fn invalid(code: &'static str, at: impl Into<String>, message: impl Into<String>) -> Error {
+        Diagnostic::new(code, at, message).into()
+    }
+
+    /// The file is not valid, for all these reasons.
+    pub fn all(diagnostics: Vec<Diagnostic>) -> Error {
+        Error(Box::new(Kind::Invalid(diagnostics)))
+    }
+
+    /// The file may well be valid, but this crate cannot take it.
+    pub fn unsupported(code: &'static str, at: impl Into<String>, message: impl Into<String>) -> Error {
+        Error(Box::new(Kind::Unsupported(vec![Diagnostic::new(code, at, message)])))
+    }
+
+    /// True if the operating system refused: no such file, no space, ….
+    pub fn is_io(&self) -> bool {
+        matches!(*self.0, Kind::Io { .. })
+    }
+
+    /// True if the file is not valid.
+    pub fn is_invalid(&self) -> bool {
+        matches!(*self.0, Kind::Invalid(_))
+    }
+
+    /// True if the file is valid as far as it was read, but has something that this crate cannot take.
+    pub fn is_unsupported(&self) -> bool {
+        matches!(*self.0, Kind::Unsupported(_))
+    }
+
+    /// The complaints; none if the operating system refused.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        match &*self.0 {
+            Kind::Io { .. } => &[],
+            Kind::Invalid(list) | Kind::Unsupported(list) => list,
+        }
+    }
+}
+
+impl From<Diagnostic> for Error {
+    fn from(diagnostic: Diagnostic) -> Error {
+        Error::all(vec![diagnostic])
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error[{}]", self.code)?;
+        if !self.at.is_empty() {
+            write!(f, " at {}", self.at)?;
+        }
+        write!(f, ": {}", self.message)?;
+        self.notes.iter().try_for_each(|note| write!(f, "\n  note: {note}"))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Io { what, cause } => write!(f, "{what}: {cause}"),
+            Kind::Invalid(list) | Kind::Unsupported(list) => {
+                for (i, diagnostic) in list.iter().enumerate() {
+                    write!(f, "{}{diagnostic}", if i == 0 { "" } else { "\n" })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            Kind::Io { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+}
