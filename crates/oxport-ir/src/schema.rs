@@ -316,7 +316,9 @@ impl<'a> Parser<'a> {
             ("long", _) => Argument::DType(oxport_tensor::DType::I64),
             ("float", _) => Argument::DType(oxport_tensor::DType::F32),
             ("strided", _) => Argument::Layout(MemoryLayout::Strided),
-            ("contiguous_format", _) => Argument::MemoryFormat(MemoryFormat::Contiguous),
+            // PyTorch registers default formats and dtypes by their C++ numbers.
+            ("4", Type::DType) => Argument::DType(oxport_tensor::DType::I64),
+            ("contiguous_format", _) | ("0", Type::MemoryFormat) => Argument::MemoryFormat(MemoryFormat::Contiguous),
             ("preserve_format", _) => Argument::MemoryFormat(MemoryFormat::Preserve),
             (w, Type::Float) => Argument::Float(w.parse().map_err(|_| format!("`{w}` is no float"))?),
             (w, Type::List(_, Some(n))) => {
