@@ -166,14 +166,38 @@ impl ShapeEnv {
 
     /// Whether an integer is never negative; sees more if it is a normal form.
     pub(crate) fn at_least_zero(&self, e: &Expr) -> bool {
+        /// Each `Max` or `Min` in the sum is looked into, one after the other, this many.
+        const DEPTH: usize = 3;
+        self.never_negative(e, DEPTH)
+    }
+
+    fn never_negative(&self, e: &Expr, depth: usize) -> bool {
         let proved = |e: &Expr| self.bounds(e).min.signum() >= 0;
-        proved(e) || self.nonnegative.iter().any(|n| proved(&(e - n)))
+        if proved(e) || self.nonnegative.iter().any(|n| proved(&(e - n))) {
+            return true;
+        }
+        // A maximum is at least any of its arguments, and is one of them.
+        let extremum = |t: &Expr| {
+            let (c, rest) = split_coeff(t);
+            let rest = rest?;
+            let (f, args) = rest.as_call().filter(|(f, _)| matches!(f, Func::Max | Func::Min))?;
+            let any = (f == Func::Max) == (c.as_number()?.signum() > 0);
+            Some((any, args.iter().map(|a| a * &c).collect::<Vec<_>>()))
+        };
+        let Some((term, (any, choices))) =
+            terms_of(e).iter().find_map(|t| Some((t, extremum(t)?))).filter(|_| depth > 0)
+        else {
+            return false;
+        };
+        let rest = e - term;
+        let mut holds = choices.iter().map(|choice| self.never_negative(&(&rest + choice), depth - 1));
+        if any { holds.any(|h| h) } else { holds.all(|h| h) }
     }
 
     /// The range of an expression, tightened by measuring symbols from their bounds.
     fn bounds(&self, e: &Expr) -> Range {
         let plain = self.range_of(e);
-        if plain.min.signum() >= 0 || plain.max.signum() <= 0 && plain.max.signum() < 0 || !is_polynomial(e) {
+        if plain.min.signum() >= 0 || plain.max.signum() < 0 || !is_polynomial(e) {
             return plain;
         }
         match shifted(e, self).map(|r| plain.intersect(&r)) {

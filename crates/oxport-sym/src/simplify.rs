@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use num_bigint::BigInt;
 use num_integer::Integer;
-use num_traits::{Signed, Zero};
+use num_traits::Zero;
 
 use crate::assume::is_integer;
 use crate::build::{add, mul, split_coeff};
@@ -137,10 +137,19 @@ impl Simplifier<'_> {
         }
         let with = |(q, r): (Expr, Expr)| q + r.floor_div(b);
         match integer(b) {
-            Some(n) => split(a, &n).map(with).or_else(|| coarsen(a, &n)).or_else(|| merge(a, &n)),
+            Some(n) => split(a, &n).map(with).or_else(|| coarsen(a, &n)),
             None => split_symbolic(a, b).map(with).or_else(|| self.divide(a, b)),
         }
+        .or_else(|| self.merge(a, b))
         .or_else(|| (f == Func::CleanDiv).then(|| a.floor_div(b)))
+    }
+
+    /// `(x//m + y) // n` is `(x + m*y) // (m*n)` for positive divisors.
+    fn merge(&self, a: &Expr, n: &Expr) -> Option<Expr> {
+        let mut floors = terms_of(a).iter().filter_map(|t| floor_div_args(t).map(|[x, m]| (t, x, m)));
+        let (Some((floor, x, m)), None) = (floors.next(), floors.next()) else { return None };
+        let others = add(terms_of(a).iter().filter(|t| *t != floor).cloned().collect());
+        (is_integer(&others) && self.positive(m)).then(|| (x + others * m).floor_div(&(m * n)))
     }
 
     /// Polynomial division, where the remainder is smaller than the divisor.
@@ -255,19 +264,6 @@ fn coarsen(a: &Expr, n: &BigInt) -> Option<Expr> {
         mul(std::iter::once(Expr::big(c)).chain(rest).collect())
     });
     Some(add(scaled.collect()).floor_div(&Expr::big(n / &step)))
-}
-
-/// `(x//m + y) // n` is `(x + m*y) // (m*n)`.
-fn merge(a: &Expr, n: &BigInt) -> Option<Expr> {
-    let inner = |t: &Expr| {
-        let [x, m] = floor_div_args(t)?;
-        integer(m).filter(BigInt::is_positive).map(|m| (x.clone(), m))
-    };
-    let mut floors = terms_of(a).iter().filter(|t| inner(t).is_some());
-    let (floor, None) = (floors.next()?, floors.next()) else { return None };
-    let (x, m) = inner(floor)?;
-    let others = add(terms_of(a).iter().filter(|t| *t != floor).cloned().collect());
-    is_integer(&others).then(|| (x + others * Expr::big(m.clone())).floor_div(&Expr::big(m * n)))
 }
 
 /// Subtracts multiples of expressions known to be zero from a normal form, eliminating one term of each.
