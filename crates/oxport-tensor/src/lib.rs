@@ -8,6 +8,7 @@
 //! the number of threads; this crate is the only one with `unsafe`, each block with its reason.
 
 mod arena;
+pub mod conv;
 mod copy;
 mod dispatch;
 mod dtype;

@@ -31,7 +31,7 @@ pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
     let c_view = CView { data: c.data.as_mut_ptr(), rows: c.rows, cols: c.cols };
     let work = p.m.saturating_mul(p.n).saturating_mul(p.k.max(8));
     let threads = if work.saturating_mul(batch.len()) < PARALLEL_WORK { 1 } else { rayon::current_num_threads() };
-    let one = |(i, &[a, b, c]): (usize, &[usize; 3]), threads: usize| {
+    let one = |(i, &[a, b, c, s]): (usize, &[usize; 4]), threads: usize| {
         let strided = |x: &Mat<'_, T>, at: usize| (at, x.rows, x.cols);
         let lhs = match &p.a {
             Lhs::Strided(x) => Operand::Strided(x.data, strided(x, a)),
@@ -44,6 +44,8 @@ pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
         };
         let start = match p.epilogue.start {
             Start::Scaled(beta) if beta == T::Acc::ZERO => Start::Zero,
+            Start::PerRow(x) => Start::PerRow(&x[s..]),
+            Start::PerColumn(x) => Start::PerColumn(&x[s..]),
             other => other,
         };
         let one = One {
@@ -359,18 +361,18 @@ impl<'a, T: Multiply> Tile<'a, T> {
 }
 
 /// Where the matrices of each product of the batch begin.
-fn offsets(batch: &Batch<'_>) -> Vec<[usize; 3]> {
-    let mut out = vec![[0; 3]];
+fn offsets(batch: &Batch<'_>) -> Vec<[usize; 4]> {
+    let mut out = vec![[0; 4]];
     for (d, &size) in batch.sizes.iter().enumerate() {
-        let steps = [batch.a, batch.b, batch.c].map(|s| s.get(d).copied().unwrap_or(0));
-        out = out.iter().flat_map(|o| (0..size).map(move |i| [0, 1, 2].map(|x| o[x] + i * steps[x]))).collect();
+        let steps = [batch.a, batch.b, batch.c, batch.start].map(|s| s.get(d).copied().unwrap_or(0));
+        out = out.iter().flat_map(|o| (0..size).map(move |i| [0, 1, 2, 3].map(|x| o[x] + i * steps[x]))).collect();
     }
     out
 }
 
 /// The laws of a call; everything unsafe below relies on them.
 fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
-    let Batch { sizes, a, b, c: cb } = p.batch;
+    let Batch { sizes, a, b, c: cb, start } = p.batch;
     let with = |own: [(usize, usize); 2], strides: &[usize]| {
         assert_eq!(sizes.len(), strides.len(), "law: a stride per batch dimension");
         sizes.iter().copied().zip(strides.iter().copied()).chain(own).collect::<Vec<_>>()
@@ -393,9 +395,13 @@ fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
     let dims = with([(p.m, c.rows), (p.n, c.cols)], cb);
     assert!(is_disjoint(dims.iter().copied()), "law: elements of C have places of their own");
     inside(dims, c.data.len());
+    let bias = |n: usize, len: usize| {
+        let steps = start.iter().copied().chain(std::iter::repeat(0));
+        inside(sizes.iter().copied().zip(steps).chain([(n, 1)]).collect(), len);
+    };
     match p.epilogue.start {
-        Start::PerRow(x) => assert!(x.len() >= p.m, "law: a bias per row"),
-        Start::PerColumn(x) => assert!(x.len() >= p.n, "law: a bias per column"),
+        Start::PerRow(x) => bias(p.m, x.len()),
+        Start::PerColumn(x) => bias(p.n, x.len()),
         _ => {}
     }
 }

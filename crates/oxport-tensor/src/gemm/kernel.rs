@@ -21,6 +21,9 @@ pub(super) type Transpose<T> = unsafe fn(*const T, usize, usize, usize, *mut T, 
 /// `(source, stride, members, k, dst, step)`: `dst[p*step + i] = source[p*stride + i]` for `i < members`.
 pub(super) type CopyRows<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
 
+/// `(n, places, factors, x, start, y)`: `y[j] = start + Σ factors[t]·x[places[t] + j]`, tap after tap.
+pub(crate) type Taps<T> = unsafe fn(usize, &[usize], &[T], *const T, T, *mut T);
+
 /// The kernels of one number type on one instruction set.
 pub struct Kernels<T: 'static> {
     /// Numbers in a register.
@@ -34,6 +37,7 @@ pub struct Kernels<T: 'static> {
     pub(super) axpy: Axpy<T>,
     pub(super) transpose: Transpose<T>,
     pub(super) copy: CopyRows<T>,
+    pub(crate) taps: Taps<T>,
 }
 
 impl<T> Kernels<T> {
@@ -181,6 +185,41 @@ unsafe fn copy_body<L: Lane>(src: *const L::T, stride: usize, members: usize, k:
     }
 }
 
+#[inline(always)]
+unsafe fn taps_body<L: Lane>(n: usize, places: &[usize], factors: &[L::T], x: *const L::T, start: L::T, y: *mut L::T) {
+    // SAFETY: the caller gives n numbers at every place of `x`, and n in `y`.
+    unsafe {
+        let mut at = 0;
+        while at + 4 * L::N <= n {
+            let mut acc = [L::splat(start); 4];
+            for (&place, &f) in places.iter().zip(factors) {
+                let f = L::splat(f);
+                for (v, a) in acc.iter_mut().enumerate() {
+                    *a = f.mul_add(L::load(x.add(place + at + v * L::N)), *a);
+                }
+            }
+            for (v, a) in acc.into_iter().enumerate() {
+                a.store(y.add(at + v * L::N));
+            }
+            at += 4 * L::N;
+        }
+        while at < n {
+            let m = (n - at).min(L::N);
+            let mut acc = L::splat(start);
+            for (&place, &f) in places.iter().zip(factors) {
+                let x = x.add(place + at);
+                acc = L::splat(f).mul_add(if m == L::N { L::load(x) } else { L::load_part(x, m) }, acc);
+            }
+            if m == L::N {
+                acc.store(y.add(at))
+            } else {
+                acc.store_part(y.add(at), m)
+            }
+            at += L::N;
+        }
+    }
+}
+
 /// Transposes in blocks of eight by eight so that both sides stay within a few cache lines.
 #[inline(always)]
 unsafe fn transpose_body<T: Copy>(src: *const T, stride: usize, members: usize, k: usize, dst: *mut T, step: usize) {
@@ -218,6 +257,7 @@ macro_rules! entry {
                         axpy: axpy::<L>,
                         transpose,
                         copy: copy::<L>,
+ taps: taps::<L>,
                     }
                 }
             }
@@ -247,6 +287,13 @@ macro_rules! entry {
             unsafe fn copy<L: Lane>(src: *const L::T, stride: usize, members: usize, k: usize, dst: *mut L::T, step: usize) {
                 // SAFETY: the contract is passed on.
                 unsafe { copy_body::<L>(src, stride, members, k, dst, step) }
+            }
+            /// # Safety
+            /// As [`taps_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn taps<L: Lane>(n: usize, places: &[usize], factors: &[L::T], x: *const L::T, start: L::T, y: *mut L::T) {
+                // SAFETY: the contract is passed on.
+                unsafe { taps_body::<L>(n, places, factors, x, start, y) }
             }
             /// # Safety
             /// As [`axpy_body`]; the CPU has the features.
