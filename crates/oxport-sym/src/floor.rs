@@ -29,11 +29,9 @@ pub(crate) fn divide(func: Func, base: &Expr, divisor: &Expr) -> Option<Expr> {
     match divisor.as_int() {
         Some(1) if is_integer(base) => return Some(base.clone()),
         Some(-1) if is_integer(base) => return Some(-base),
+        _ if base.is_const() && divisor.is_const() => return fold(Func::FloorDiv, &[base.clone(), divisor.clone()]),
         _ if base == divisor => return Some(Expr::int(1)),
         _ => {}
-    }
-    if base.is_const() && divisor.is_const() {
-        return fold(Func::FloorDiv, &[base.clone(), divisor.clone()]);
     }
     // Only over a positive divisor; PyTorch does it always, but `7 // 2 // -1` is not `7 // -2`.
     if let Some([inner, by]) = floor_div_args(base).filter(|_| signs(divisor).positive) {

@@ -76,16 +76,8 @@ fn power(factor: &Expr) -> (Expr, i64) {
 
 /// Sorts the arguments of Max, Min, And, Or: fewer nodes first, then by sort key.
 pub(crate) fn sort_lattice(args: &mut Vec<Expr>) {
-    args.sort_by(|a, b| node_count(a).cmp(&node_count(b)).then_with(|| a.order(b)));
+    args.sort_by(|a, b| a.size().halves.cmp(&b.size().halves).then_with(|| a.order(b)));
     args.dedup();
-}
-
-/// Nodes of the tree counted twice, because sympy counts a float as a half.
-fn node_count(e: &Expr) -> u64 {
-    match e.kind() {
-        Kind::Float(_) => 1,
-        _ => e.args().iter().fold(2, |n, a| n.saturating_add(node_count(a))),
-    }
 }
 
 /// The parts of sympy's sort key, borrowed from the expression.
