@@ -8,7 +8,6 @@
 //! the number of threads; this crate is the only one with `unsafe`, each block with its reason.
 
 mod arena;
-mod copy;
 mod dispatch;
 mod dtype;
 mod element;
@@ -16,19 +15,29 @@ mod error;
 pub mod float8;
 pub mod half_float;
 pub mod layout;
+pub mod loops;
+pub mod math;
+mod number;
+pub mod reduce;
+pub mod rows;
 mod scalar;
+pub mod simd;
 mod storage;
 mod tensor;
 mod tensor_mut;
 
 pub use arena::Arena;
-pub use copy::copy;
 pub use dtype::{Category, DType, native};
 pub use element::{Element, HasDType, Wide, cast};
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use layout::{Dims, Layout};
+pub use loops::{Rows, copy, fill, map, update, update_rows, update_zip, zip, zip_rows, zip3};
+pub use math::Analytic;
 pub use num_complex::Complex;
+pub use number::{Bits, Float, Int, Number, Real};
+pub use reduce::{fold_slice, reduce, reduce_indexed, reduce_with};
+pub use rows::{Lines, along, for_rows, scan};
 pub use scalar::Scalar;
 pub use storage::Storage;
 pub use tensor::Tensor;
