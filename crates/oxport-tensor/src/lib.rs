@@ -8,6 +8,7 @@
 //! the number of threads; this crate is the only one with `unsafe`, each block with its reason.
 
 mod arena;
+mod chunks;
 mod copy;
 mod dispatch;
 mod dtype;
@@ -24,6 +25,7 @@ mod tensor;
 mod tensor_mut;
 
 pub use arena::Arena;
+pub use chunks::{CHUNK, chunks1, chunks2, chunks3};
 pub use copy::copy;
 pub use dtype::{Category, DType, native};
 pub use element::{Element, HasDType, Wide, cast};
