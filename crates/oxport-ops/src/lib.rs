@@ -26,10 +26,13 @@ macro_rules! families {
 // Each is a file with a table `OPS`.
 families! {
     arithmetic,
+    compare,
     pointwise,
+    power,
     python,
     reshape,
     split,
+    ternary,
     view,
 }
 

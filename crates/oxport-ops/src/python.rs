@@ -7,7 +7,7 @@
 
 use crate::meta::{MetaArgs, Metas};
 use crate::python_number::{self as py, Kind};
-use oxport_ir::{Arg, Args, Effect, Error, Exact, Meta, Number, OpDef, Real, Result, Sym, Val, Value};
+use oxport_ir::{Arg, Effect, Error, Exact, Meta, Number, OpDef, Real, Result, Sym, Val, Value};
 use oxport_sym::{Expr, Func};
 use oxport_tensor::Scalar;
 
