@@ -25,13 +25,18 @@ macro_rules! families {
 
 // Each is a file with a table `OPS`.
 families! {
+    activation,
     arithmetic,
+    cast,
     compare,
+    create,
     pointwise,
     power,
     python,
+    ranges,
     reshape,
     split,
+    symbolic,
     ternary,
     view,
 }

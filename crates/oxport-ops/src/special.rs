@@ -210,3 +210,47 @@ pub fn logaddexp2(a: f64, b: f64) -> f64 {
 pub fn logaddexp(a: f64, b: f64) -> f64 {
     if a == b && a.is_infinite() { a } else { a.max(b) + f64::ln_1p((-(a - b).abs()).exp()) }
 }
+
+/// `e⁻|ˣ|` times a modified Bessel function of the first kind, of order 0 or 1, for `x ≥ 0`.
+fn scaled_bessel(order: u32, x: f64) -> f64 {
+    let nu = f64::from(order);
+    if x < 30.0 {
+        // The power series has positive terms only.
+        let z = x * x / 4.0;
+        let (mut term, mut sum, mut k) = (if order == 0 { 1.0 } else { x / 2.0 }, 0.0, 0.0);
+        while term > sum * 1e-18 {
+            sum += term;
+            k += 1.0;
+            term *= z / (k * (k + nu));
+        }
+        return sum * (-x).exp();
+    }
+    if x.is_infinite() {
+        return 0.0;
+    }
+    // Hankel's asymptotic series, which has more than enough terms from 30 on.
+    let (mut term, mut sum) = (1.0, 1.0);
+    for k in 1..20 {
+        let odd = f64::from(2 * k - 1);
+        term *= -(4.0 * nu * nu - odd * odd) / (f64::from(k) * 8.0 * x);
+        sum += term;
+    }
+    sum / (2.0 * PI * x).sqrt()
+}
+
+/// The modified Bessel function of the first kind of order 0, times `e⁻|ˣ|`.
+pub fn i0e(x: f64) -> f64 {
+    if x.is_nan() { x } else { scaled_bessel(0, x.abs()) }
+}
+/// The modified Bessel function of the first kind of order 1, times `e⁻|ˣ|`.
+pub fn i1e(x: f64) -> f64 {
+    if x.is_nan() { x } else { scaled_bessel(1, x.abs()).copysign(x) }
+}
+/// The modified Bessel function of the first kind of order 0.
+pub fn i0(x: f64) -> f64 {
+    if x.is_infinite() { f64::INFINITY } else { i0e(x) * x.abs().exp() }
+}
+/// The modified Bessel function of the first kind of order 1.
+pub fn i1(x: f64) -> f64 {
+    if x.is_infinite() { x } else { i1e(x) * x.abs().exp() }
+}
