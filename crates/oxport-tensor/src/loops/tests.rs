@@ -1,0 +1,128 @@
+//! The loops against naive ones, over drawn sizes and strides.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Layout;
+
+/// A tensor of the given sizes whose strides come from a permutation, a step and broadcasting, filled with 0, 1, 2, …
+fn strided(sizes: &[i64], order: usize, step: i64, broadcast: usize) -> Tensor {
+    let rank = sizes.len();
+    let mut base: Vec<i64> = (0..rank).map(|d| if broadcast >> d & 1 == 1 { 1 } else { sizes[d] * step }).collect();
+    let mut dims: Vec<i64> = (0..rank as i64).collect();
+    dims.rotate_left(if rank == 0 { 0 } else { order % rank });
+    if order > 3 {
+        dims.reverse();
+    }
+    let permuted: Vec<i64> = dims.iter().map(|&d| base[d as usize]).collect();
+    let n: i64 = permuted.iter().product();
+    let x = Tensor::from_vec(&permuted, (0..n).map(|i| i as i32).collect()).unwrap();
+    let mut back = vec![0; rank];
+    for (i, &d) in dims.iter().enumerate() {
+        back[d as usize] = i as i64;
+    }
+    let mut x = x.view(|l| l.permute(&back)).unwrap();
+    for d in 0..rank {
+        if base[d] != 1 {
+            x = x.view(|l| l.slice(d as i64, None, None, step)).unwrap();
+        }
+        base[d] = sizes[d];
+    }
+    x.view(|l| l.expand(sizes)).unwrap()
+}
+
+fn out_like(x: &Tensor) -> TensorMut {
+    TensorMut::empty(x.dtype(), x.layout().preserve()).unwrap()
+}
+
+prop_compose! {
+    fn case()(sizes in prop::collection::vec(prop::sample::select(vec![1i64, 2, 3, 5, 40, 70]), 0..4))
+        (orders in prop::collection::vec(0usize..8, 3), steps in prop::collection::vec(1i64..3, 3),
+         broadcasts in prop::collection::vec(0usize..8, 3), sizes in Just(sizes)) -> (Vec<i64>, Vec<Tensor>) {
+        let tensors = (0..3).map(|i| strided(&sizes, orders[i], steps[i], if steps[i] == 1 { broadcasts[i] } else { 0 }));
+        let tensors = tensors.collect();
+        (sizes, tensors)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 3 } else { 200 }, failure_persistence: None, ..Default::default() })]
+    #[test]
+    fn loops_agree_with_naive_ones((sizes, x) in case()) {
+        let naive: Vec<Vec<i64>> =
+            x.iter().map(|x| Vec::<f64>::from(x).into_iter().map(|v| v as i64).collect()).collect();
+        for shape in [x[0].layout().preserve(), x[1].layout().preserve(), Layout::contiguous(&sizes).unwrap()] {
+            let mut out = TensorMut::empty(DType::I64, shape.clone()).unwrap();
+            map(&x[0], &mut out, |v: i32| i64::from(v) + 1).unwrap();
+            let want: Vec<i64> = naive[0].iter().map(|v| v + 1).collect();
+            prop_assert_eq!(out.freeze().to_vec::<i64>(), want);
+
+            let mut out = TensorMut::empty(DType::F64, shape.clone()).unwrap();
+            zip3(&x[0], &x[1], &x[2], &mut out, |a: i32, b: i32, c: i32| f64::from(a * 2 - b + 7 * c)).unwrap();
+            let want: Vec<f64> = (0..naive[0].len()).map(|i| (naive[0][i] * 2 - naive[1][i] + 7 * naive[2][i]) as f64).collect();
+            prop_assert_eq!(out.freeze().to_vec::<f64>(), want);
+
+            let mut out = TensorMut::empty(DType::I32, shape).unwrap();
+            copy(&x[1], &mut out).unwrap();
+            update_zip(&mut out, &x[2], |a: i32, b: i32| a - b).unwrap();
+            update(&mut out, |a: i32| a * 3).unwrap();
+            let want: Vec<i64> = (0..naive[0].len()).map(|i| (naive[1][i] - naive[2][i]) * 3).collect();
+            prop_assert_eq!(out.freeze().to_vec::<i64>(), want);
+        }
+    }
+}
+
+#[test]
+fn inputs_broadcast() {
+    let x = strided(&[2, 1, 3], 0, 1, 0);
+    let y = strided(&[4, 1], 0, 1, 0);
+    let mut out = TensorMut::empty(DType::I32, Layout::contiguous(&[2, 4, 3]).unwrap()).unwrap();
+    zip(&x, &y, &mut out, |a: i32, b: i32| 10 * a + b).unwrap();
+    let want: Vec<i32> = (0..24).map(|i| 10 * (i / 12 * 3 + i % 3) + i / 3 % 4).collect();
+    assert_eq!(out.freeze().to_vec::<i32>(), want);
+}
+
+#[test]
+fn large_tensors_on_several_threads() {
+    let n = if cfg!(miri) { 300 } else { 1000 };
+    let x = strided(&[n, n], 1, 1, 0);
+    let bias = strided(&[n, 1], 0, 1, 0);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let mut out = out_like(&strided(&[n, n], 0, 1, 0));
+    pool.install(|| zip(&x, &bias, &mut out, |a: i32, b: i32| a - b)).unwrap();
+    let (out, x) = (out.freeze().to_vec::<i32>(), x.to_vec::<i32>());
+    assert!((0..(n * n) as usize).all(|i| out[i] == x[i] - (i / n as usize) as i32));
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let x = strided(&[2, 3], 0, 1, 0);
+    let mut out = TensorMut::empty(DType::I32, Layout::contiguous(&[3, 2]).unwrap()).unwrap();
+    assert!(map(&x, &mut out, |v: i32| v).unwrap_err().is_shape());
+    assert!(map(&x, &mut out, |v: f32| v as i32).unwrap_err().to_string().contains("float32"));
+    assert!(zip_rows(&[&x], &mut [], &|_| ()).is_err());
+}
+
+#[test]
+fn several_outputs() {
+    let x = strided(&[5, 70], 1, 1, 0);
+    let (mut a, mut b) = (out_like(&x), TensorMut::empty(DType::F32, Layout::contiguous(&[5, 70]).unwrap()).unwrap());
+    zip_rows(&[&x], &mut [&mut a, &mut b], &|rows| {
+        let (x, a, b) = (rows.input::<i32>(0), rows.output::<i32>(0), rows.output::<f32>(1));
+        for i in 0..x.len() {
+            (a[i], b[i]) = (x[i] + 1, x[i] as f32 / 2.0);
+        }
+    })
+    .unwrap();
+    let x = x.to_vec::<i32>();
+    assert_eq!(a.freeze().to_vec::<i32>(), x.iter().map(|v| v + 1).collect::<Vec<_>>());
+    assert_eq!(b.freeze().to_vec::<f32>(), x.iter().map(|&v| v as f32 / 2.0).collect::<Vec<_>>());
+}
+
+#[test]
+fn filled() {
+    let mut out =
+        TensorMut::empty(DType::BF16, Layout::contiguous(&[3]).unwrap().slice(0, Some(1), None, 1).unwrap()).unwrap();
+    fill(&mut out, Scalar::Float(1.5)).unwrap();
+    assert_eq!(out.freeze().to_vec::<f32>(), [1.5, 1.5]);
+}

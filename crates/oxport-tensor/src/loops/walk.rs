@@ -1,0 +1,276 @@
+//! [`Walk`]: the order in which a loop visits the indices of several operands at once.
+//!
+//! Size-1 dimensions vanish, dimensions are sorted by the output's strides, neighbours that step evenly in all operands
+//! become one. The last two dimensions are cut into tiles of a few thousand elements; a tile is the unit of work. An
+//! operand whose tile is not one contiguous piece is packed into scratch memory first (and outputs unpacked after), so a
+//! row function only ever sees contiguous rows. Packing in tiles is also what makes transposed reads kind to the caches.
+//!
+//! Law: which tiles there are depends on the layouts only, not on the number of threads.
+
+use rayon::prelude::*;
+use smallvec::SmallVec;
+
+use super::pack::move_2d;
+use crate::Layout;
+
+/// Elements of a tile that needs no packing.
+const TILE: usize = 4096;
+/// Bytes of scratch memory per packed operand.
+const SCRATCH: usize = 16384;
+/// Sides of a tile where some operand is transposed against the output.
+const TRANSPOSED: (usize, usize) = (64, 64);
+/// Fewer elements than this run on the calling thread; a task has at least half as many.
+const PARALLEL: usize = 32768;
+
+/// One tensor of a loop: memory, and strides in bytes over the common dimensions.
+pub(crate) struct Operand {
+    start: *mut u8,
+    size: usize,
+    strides: SmallVec<[isize; 6]>,
+    access: Access,
+}
+
+/// What a loop does with an operand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+    Update,
+}
+
+impl Operand {
+    /// `layout` has the sizes of the loop (expanded); `start` is where its index 0 lies.
+    pub(crate) fn new(start: *mut u8, size: usize, layout: &Layout, access: Access) -> Operand {
+        let strides = layout.strides.iter().map(|&s| s as isize * size as isize).collect();
+        Operand { start, size, strides, access }
+    }
+}
+
+/// A row function: a number of elements, and for each operand where they lie, contiguous and aligned.
+pub(crate) type RowFn<'a> = &'a (dyn Fn(usize, &[*mut u8]) + Sync);
+
+pub(crate) struct Walk {
+    sizes: SmallVec<[usize; 6]>,
+    operands: SmallVec<[Operand; 4]>,
+    /// Elements along the last and the last but one dimension of a tile.
+    tile: (usize, usize),
+}
+
+// SAFETY: a walk is a description; its pointers are only used by `rows`, whose contract covers threads.
+unsafe impl Sync for Walk {}
+
+impl Walk {
+    /// The first operand decides the order of dimensions; give the output first.
+    pub(crate) fn new(sizes: &[i64], operands: SmallVec<[Operand; 4]>) -> Walk {
+        let mut walk = Walk { sizes: sizes.iter().map(|&s| s as usize).collect(), operands, tile: (0, 0) };
+        walk.keep((0..sizes.len()).filter(|&d| sizes[d] != 1).collect());
+        walk.sort();
+        walk.collapse();
+        let transposed = walk.bring_forward_the_transposed();
+        walk.tile = walk.choose_tile(transposed);
+        walk
+    }
+
+    /// Keeps these dimensions, in this order.
+    fn keep(&mut self, dims: SmallVec<[usize; 6]>) {
+        self.sizes = dims.iter().map(|&d| self.sizes[d]).collect();
+        for x in &mut self.operands {
+            x.strides = dims.iter().map(|&d| x.strides[d]).collect();
+        }
+    }
+
+    /// Largest strides of the first operand first; for equal ones the order stays.
+    fn sort(&mut self) {
+        let strides = &self.operands[0].strides;
+        if strides.is_sorted_by(|a, b| a.abs() >= b.abs()) {
+            return;
+        }
+        let mut dims: SmallVec<[usize; 6]> = (0..self.sizes.len()).collect();
+        dims.sort_by_key(|&d| std::cmp::Reverse(strides[d].abs()));
+        self.keep(dims);
+    }
+
+    fn collapse(&mut self) {
+        let mut d = self.sizes.len();
+        while d > 1 {
+            d -= 1;
+            let inner = self.sizes[d] as isize;
+            if self.operands.iter().all(|x| x.strides[d - 1] == x.strides[d] * inner) {
+                self.sizes[d - 1] *= self.sizes[d];
+                self.sizes.remove(d);
+                for x in &mut self.operands {
+                    x.strides.remove(d - 1);
+                }
+            }
+        }
+    }
+
+    /// If an operand steps less along another dimension than along the last one, that dimension becomes the last but one.
+    fn bring_forward_the_transposed(&mut self) -> bool {
+        let Some(last) = self.sizes.len().checked_sub(1) else { return false };
+        let transposed = self.operands[1..].iter().find_map(|x| {
+            let inner = x.strides[last].abs();
+            let least = (0..last).filter(|&d| x.strides[d] != 0).min_by_key(|&d| x.strides[d].abs())?;
+            (inner > x.size as isize && x.strides[least].abs() < inner).then_some(least)
+        });
+        if let Some(d) = transposed {
+            let mut dims: SmallVec<[usize; 6]> = (0..=last).filter(|&e| e != d).collect();
+            dims.insert(last - 1, d);
+            self.keep(dims);
+        }
+        transposed.is_some()
+    }
+
+    fn choose_tile(&self, transposed: bool) -> (usize, usize) {
+        let (n0, n1) = self.inner_sizes();
+        let widest = self.operands.iter().map(|x| x.size).max().unwrap_or(1);
+        let packed = (SCRATCH / widest).min(TILE);
+        if transposed {
+            let side = TRANSPOSED.0.min(n0);
+            return (side, (packed / side).min(TRANSPOSED.1 * TRANSPOSED.0 / side).min(n1).max(1));
+        }
+        if n0 >= TILE / 4 || n1 == 1 {
+            let direct = self.operands.iter().all(|x| x.strides.last().is_none_or(|&s| s == x.size as isize));
+            return (n0.min(if direct { TILE } else { packed }).max(1), 1);
+        }
+        (n0.max(1), (packed / n0.max(1)).clamp(1, n1.max(1)))
+    }
+
+    fn inner_sizes(&self) -> (usize, usize) {
+        let from_end = |i: usize| self.sizes.len().checked_sub(i).map_or(1, |d| self.sizes[d]);
+        (from_end(1), from_end(2))
+    }
+
+    /// Calls `row` for all elements, each once, in parallel on the current pool if there are many.
+    ///
+    /// # Safety
+    /// Every index of every operand lies in memory that is valid for its access; memory of outputs is visible to nobody
+    /// else and overlaps no other operand; `row` reads and writes only the given number of elements of each operand.
+    pub(crate) unsafe fn rows(&self, row: RowFn<'_>) {
+        let numel: usize = self.sizes.iter().product();
+        if numel == 0 {
+            return;
+        }
+        let (n0, n1) = self.inner_sizes();
+        let per_plane = n0.div_ceil(self.tile.0) * n1.div_ceil(self.tile.1);
+        let planes = numel / (n0 * n1);
+        let tiles = planes * per_plane;
+        if numel < PARALLEL || rayon::current_num_threads() == 1 {
+            // SAFETY: passed on.
+            return unsafe { self.tiles(0..tiles, row) };
+        }
+        let per_task = (PARALLEL / 2).div_ceil(numel.div_ceil(tiles));
+        (0..tiles.div_ceil(per_task)).into_par_iter().for_each(|task| {
+            let first = task * per_task;
+            // SAFETY: passed on; tasks have disjoint tiles, and so disjoint outputs.
+            unsafe { self.tiles(first..tiles.min(first + per_task), row) }
+        });
+    }
+
+    /// # Safety
+    /// As for [`rows`](Walk::rows).
+    unsafe fn tiles(&self, range: std::ops::Range<usize>, row: RowFn<'_>) {
+        let (n0, n1) = self.inner_sizes();
+        let (across, down) = (n0.div_ceil(self.tile.0), n1.div_ceil(self.tile.1));
+        let rank = self.sizes.len();
+        let mut scratch = Scratch::default();
+        let mut starts = SmallVec::<[*mut u8; 4]>::new();
+        for tile in range {
+            let (i0, rest) = (tile % across * self.tile.0, tile / across);
+            let (i1, mut plane) = (rest % down * self.tile.1, rest / down);
+            starts.clear();
+            starts.extend(self.operands.iter().map(|x| {
+                let step = |d: usize, i: usize| rank.checked_sub(d).map_or(0, |d| x.strides[d] * i as isize);
+                x.start.wrapping_offset(step(1, i0) + step(2, i1))
+            }));
+            for d in (0..rank.saturating_sub(2)).rev() {
+                let index = (plane % self.sizes[d]) as isize;
+                plane /= self.sizes[d];
+                for (start, x) in starts.iter_mut().zip(&self.operands) {
+                    *start = start.wrapping_offset(x.strides[d] * index);
+                }
+            }
+            // SAFETY: passed on; the tile lies inside the loop's sizes.
+            unsafe { self.tile(&starts, self.tile.0.min(n0 - i0), self.tile.1.min(n1 - i1), &mut scratch, row) };
+        }
+    }
+
+    /// # Safety
+    /// As for [`rows`](Walk::rows), for the elements of this tile.
+    unsafe fn tile(&self, starts: &[*mut u8], m0: usize, m1: usize, scratch: &mut Scratch, row: RowFn<'_>) {
+        let rank = self.sizes.len();
+        let stride = |x: &Operand, d: usize| rank.checked_sub(d).map_or(0, |d| x.strides[d]);
+        let dense = |x: &Operand| {
+            let row = x.size as isize;
+            (m0 == 1 || stride(x, 1) == row) && (m1 == 1 || stride(x, 2) == row * m0 as isize)
+        };
+        // Rows long enough are given to `row` one by one where that saves the unpacking of outputs.
+        let by_rows = m0 >= 32
+            && self.operands.iter().all(|x| x.access == Access::Read || stride(x, 1) == x.size as isize)
+            && !self.operands.iter().all(dense);
+        let mut places = SmallVec::<[*mut u8; 4]>::from_slice(starts);
+        let mut steps = SmallVec::<[isize; 4]>::new();
+        for (k, x) in self.operands.iter().enumerate() {
+            let direct = dense(x) || by_rows && stride(x, 1) == x.size as isize;
+            if !direct {
+                places[k] = scratch.get(k, self.operands.len());
+                let constant = x.access == Access::Read && x.strides.iter().all(|&s| s == 0);
+                if constant {
+                    if scratch.first_use(k) {
+                        let whole = (self.tile.0 * self.tile.1, 1);
+                        // SAFETY: the one element is readable by the contract, and scratch has room for a tile.
+                        unsafe { move_2d(starts[k], (0, 0), places[k], (x.size as isize, 0), whole, x.size) };
+                    }
+                } else if x.access != Access::Write {
+                    let packed = (x.size as isize, (x.size * m0) as isize);
+                    // SAFETY: the tile's elements are readable by the contract, and scratch has room for a tile.
+                    unsafe { move_2d(starts[k], (stride(x, 1), stride(x, 2)), places[k], packed, (m0, m1), x.size) };
+                }
+            }
+            steps.push(if direct && by_rows { stride(x, 2) } else { (x.size * m0) as isize });
+        }
+        if by_rows {
+            for _ in 0..m1 {
+                row(m0, &places);
+                for (place, step) in places.iter_mut().zip(&steps) {
+                    *place = place.wrapping_offset(*step);
+                }
+            }
+            return;
+        }
+        row(m0 * m1, &places);
+        for (k, x) in self.operands.iter().enumerate() {
+            if x.access != Access::Read && places[k] != starts[k] {
+                let packed = (x.size as isize, (x.size * m0) as isize);
+                // SAFETY: the tile's elements are writable by the contract; scratch holds a valid tile.
+                unsafe { move_2d(places[k], packed, starts[k], (stride(x, 1), stride(x, 2)), (m0, m1), x.size) };
+            }
+        }
+    }
+}
+
+/// Zeroed scratch memory, one piece per operand, allocated when first needed; zero is a valid value of every element type.
+#[derive(Default)]
+struct Scratch {
+    memory: Vec<[u64; 8]>,
+    /// Operands that are one element repeated and have been written.
+    constants: SmallVec<[usize; 4]>,
+}
+
+impl Scratch {
+    fn get(&mut self, operand: usize, operands: usize) -> *mut u8 {
+        const UNITS: usize = SCRATCH / size_of::<[u64; 8]>();
+        if self.memory.is_empty() {
+            self.memory = vec![[0; 8]; UNITS * operands];
+        }
+        self.memory.as_mut_ptr().wrapping_add(operand * UNITS).cast()
+    }
+
+    fn first_use(&mut self, operand: usize) -> bool {
+        let first = !self.constants.contains(&operand);
+        if first {
+            self.constants.push(operand);
+        }
+        first
+    }
+}

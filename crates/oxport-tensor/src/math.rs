@@ -1,0 +1,272 @@
+//! Elementary functions as generic functions, to be named in [`dispatch!`](crate::dispatch) bodies: `exp::<T>`.
+//!
+//! Those of `f32` in `single` are branch-free, so that a loop over a row becomes vector code; all are within 2 units in the
+//! last place. float16 and bfloat16 go through `f32`; `f64` and complex use the platform's.
+//! Law: no fused multiply-add, so every instruction set gives the same bits.
+
+use half::{bf16, f16};
+use num_complex::Complex;
+
+use crate::{Float, Number};
+
+mod periodic;
+mod single;
+pub mod special;
+
+/// Floats and complex numbers: what the elementary functions are defined on. Rounds once per function.
+pub trait Analytic: Number {
+    /// Quotient.
+    fn div(self, rhs: Self) -> Self;
+    /// Power.
+    fn pow(self, exponent: Self) -> Self;
+    /// From a real constant.
+    fn from_real(x: f64) -> Self;
+    /// `1/x`
+    fn recip(self) -> Self;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// `1/√x`
+    fn rsqrt(self) -> Self;
+    /// `e^x`
+    fn exp(self) -> Self;
+    /// `2^x`
+    fn exp2(self) -> Self;
+    /// `e^x − 1`, accurate near 0.
+    fn expm1(self) -> Self;
+    /// Natural logarithm.
+    fn ln(self) -> Self;
+    /// Binary logarithm.
+    fn log2(self) -> Self;
+    /// Decimal logarithm.
+    fn log10(self) -> Self;
+    /// `ln(1 + x)`, accurate near 0.
+    fn log1p(self) -> Self;
+    /// Sine.
+    fn sin(self) -> Self;
+    /// Cosine.
+    fn cos(self) -> Self;
+    /// Tangent.
+    fn tan(self) -> Self;
+    /// Inverse sine.
+    fn asin(self) -> Self;
+    /// Inverse cosine.
+    fn acos(self) -> Self;
+    /// Inverse tangent.
+    fn atan(self) -> Self;
+    /// Hyperbolic sine.
+    fn sinh(self) -> Self;
+    /// Hyperbolic cosine.
+    fn cosh(self) -> Self;
+    /// Hyperbolic tangent.
+    fn tanh(self) -> Self;
+    /// Inverse hyperbolic sine.
+    fn asinh(self) -> Self;
+    /// Inverse hyperbolic cosine.
+    fn acosh(self) -> Self;
+    /// Inverse hyperbolic tangent.
+    fn atanh(self) -> Self;
+    /// `1/(1 + e^−x)`
+    fn sigmoid(self) -> Self;
+}
+
+/// Functions of real floats beyond [`Analytic`]; reached through the free functions below.
+trait Activation: Float {
+    fn erf(self) -> Self;
+    fn gelu(self) -> Self;
+    fn gelu_tanh(self) -> Self;
+    fn silu(self) -> Self;
+}
+
+/// A free generic function for each method, as kernels name them.
+macro_rules! functions { ($($(#[$doc:meta])* $name:ident)*) => { $(
+    $(#[$doc])*
+    #[inline(always)]
+    pub fn $name<T: Analytic>(x: T) -> T { Analytic::$name(x) }
+)*}}
+functions! {
+    /// `1/x`
+    recip
+    /// Square root.
+    sqrt
+    /// `1/√x`
+    rsqrt
+    /// `e^x`
+    exp
+    /// `2^x`
+    exp2
+    /// `e^x − 1`
+    expm1
+    /// Natural logarithm.
+    ln
+    /// Binary logarithm.
+    log2
+    /// Decimal logarithm.
+    log10
+    /// `ln(1 + x)`
+    log1p
+    /// Sine.
+    sin
+    /// Cosine.
+    cos
+    /// Tangent.
+    tan
+    /// Inverse sine.
+    asin
+    /// Inverse cosine.
+    acos
+    /// Inverse tangent.
+    atan
+    /// Hyperbolic sine.
+    sinh
+    /// Hyperbolic cosine.
+    cosh
+    /// Hyperbolic tangent.
+    tanh
+    /// Inverse hyperbolic sine.
+    asinh
+    /// Inverse hyperbolic cosine.
+    acosh
+    /// Inverse hyperbolic tangent.
+    atanh
+    /// `1/(1 + e^−x)`
+    sigmoid
+}
+
+/// Sum, by the rules of [`Number`].
+#[inline(always)]
+pub fn add<T: Number>(a: T, b: T) -> T {
+    Number::add(a, b)
+}
+/// Difference, by the rules of [`Number`].
+#[inline(always)]
+pub fn sub<T: Number>(a: T, b: T) -> T {
+    Number::sub(a, b)
+}
+/// Product, by the rules of [`Number`].
+#[inline(always)]
+pub fn mul<T: Number>(a: T, b: T) -> T {
+    Number::mul(a, b)
+}
+/// Quotient of floats or complex numbers.
+#[inline(always)]
+pub fn div<T: Analytic>(a: T, b: T) -> T {
+    Analytic::div(a, b)
+}
+/// Power of floats or complex numbers.
+#[inline(always)]
+pub fn pow<T: Analytic>(a: T, b: T) -> T {
+    Analytic::pow(a, b)
+}
+
+/// Functions of a real float, computed in its wide type and rounded once.
+macro_rules! activations { ($($(#[$doc:meta])* $name:ident)*) => { $(
+    $(#[$doc])*
+    #[inline(always)]
+    pub fn $name<T: Float>(x: T) -> T where T::Wide: RealFunctions { T::narrow(Activation::$name(x.wide())) }
+)*}}
+activations! {
+    /// The error function.
+    erf
+    /// `x Φ(x)`: PyTorch's `gelu` with `approximate='none'`.
+    gelu
+    /// PyTorch's `gelu` with `approximate='tanh'`.
+    gelu_tanh
+    /// `x sigmoid(x)`
+    silu
+}
+
+/// The wide floats, `f32` and `f64`; bound that the real functions of this module need.
+#[allow(private_bounds)]
+pub trait RealFunctions: Activation {}
+impl<T: Activation> RealFunctions for T {}
+
+impl Activation for f32 {
+    #[inline(always)]
+    fn erf(self) -> f32 {
+        single::erf(self)
+    }
+    #[inline(always)]
+    fn gelu(self) -> f32 {
+        0.5 * self * (1.0 + single::erf(self * std::f32::consts::FRAC_1_SQRT_2))
+    }
+    #[inline(always)]
+    fn gelu_tanh(self) -> f32 {
+        let inner = SQRT_2_OVER_PI as f32 * (self + 0.044_715 * self * self * self);
+        0.5 * self * (1.0 + single::tanh(inner))
+    }
+    #[inline(always)]
+    fn silu(self) -> f32 {
+        self / (1.0 + single::exp(-self))
+    }
+}
+
+impl Activation for f64 {
+    fn erf(self) -> f64 {
+        special::erf(self)
+    }
+    fn gelu(self) -> f64 {
+        0.5 * self * (1.0 + special::erf(self * std::f64::consts::FRAC_1_SQRT_2))
+    }
+    fn gelu_tanh(self) -> f64 {
+        let inner = SQRT_2_OVER_PI * (self + 0.044_715 * self * self * self);
+        0.5 * self * (1.0 + inner.tanh())
+    }
+    fn silu(self) -> f64 {
+        self / (1.0 + (-self).exp())
+    }
+}
+
+const SQRT_2_OVER_PI: f64 = 0.797_884_560_802_865_4;
+
+/// The methods of [`Analytic`] by name, each a function of the given expression.
+macro_rules! analytic { ($T:ty; |$x:ident, $y:ident| div $div:expr, pow $pow:expr; |$r:ident| $real:expr; $($name:ident $body:expr;)*) => {
+    impl Analytic for $T {
+        #[inline(always)] fn div(self, rhs: Self) -> Self { let ($x, $y) = (self, rhs); $div }
+        #[inline(always)] fn pow(self, rhs: Self) -> Self { let ($x, $y) = (self, rhs); $pow }
+        #[inline(always)] fn from_real($r: f64) -> Self { $real }
+        $(#[inline(always)] fn $name(self) -> Self { let $x = self; $body })*
+    }
+}}
+
+analytic! { f32; |x, y| div x / y, pow single::pow(x, y); |r| r as f32;
+    recip 1.0 / x; sqrt f32::sqrt(x); rsqrt 1.0 / f32::sqrt(x);
+    exp single::exp(x); exp2 single::exp2(x); expm1 single::expm1(x);
+    ln single::ln(x); log2 single::log2(x); log10 single::log10(x); log1p single::log1p(x);
+    sin periodic::sin(x); cos periodic::cos(x); tan periodic::tan(x);
+    asin f32::asin(x); acos f32::acos(x); atan single::atan(x);
+    sinh f32::sinh(x); cosh f32::cosh(x); tanh single::tanh(x);
+    asinh f32::asinh(x); acosh f32::acosh(x); atanh f32::atanh(x);
+    sigmoid 1.0 / (1.0 + single::exp(-x));
+}
+analytic! { f64; |x, y| div x / y, pow f64::powf(x, y); |r| r;
+    recip 1.0 / x; sqrt f64::sqrt(x); rsqrt 1.0 / f64::sqrt(x);
+    exp f64::exp(x); exp2 f64::exp2(x); expm1 f64::exp_m1(x);
+    ln f64::ln(x); log2 f64::log2(x); log10 f64::log10(x); log1p f64::ln_1p(x);
+    sin f64::sin(x); cos f64::cos(x); tan f64::tan(x); asin f64::asin(x); acos f64::acos(x); atan f64::atan(x);
+    sinh f64::sinh(x); cosh f64::cosh(x); tanh f64::tanh(x);
+    asinh f64::asinh(x); acosh f64::acosh(x); atanh f64::atanh(x);
+    sigmoid 1.0 / (1.0 + f64::exp(-x));
+}
+
+macro_rules! analytic_half { ($($T:ty),*) => { $(
+    analytic_half! { @ $T; recip sqrt rsqrt exp exp2 expm1 ln log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh
+        asinh acosh atanh sigmoid }
+)*};
+(@ $T:ty; $($name:ident)*) => { analytic! { $T;
+    |x, y| div <$T>::narrow(x.wide() / y.wide()), pow <$T>::narrow(Analytic::pow(x.wide(), y.wide()));
+    |r| <$T>::narrow(r as f32);
+    $($name <$T>::narrow(Analytic::$name(x.wide()));)*
+} } }
+analytic_half!(f16, bf16);
+
+macro_rules! analytic_complex { ($($F:ident),*) => { $( analytic! { Complex<$F>;
+    |x, y| div x / y, pow if y == Complex::ZERO { Complex::ONE } else if x == Complex::ZERO { x } else { x.powc(y) };
+    |r| Complex::new(r as $F, 0.0);
+    recip Complex::new(1.0, 0.0) / x; sqrt x.sqrt(); rsqrt Complex::new(1.0, 0.0) / x.sqrt();
+    exp x.exp(); exp2 x.scale(std::$F::consts::LN_2).exp(); expm1 x.exp() - 1.0;
+    ln x.ln(); log2 x.ln().unscale(std::$F::consts::LN_2); log10 x.ln().unscale(std::$F::consts::LN_10); log1p (x + 1.0).ln();
+    sin x.sin(); cos x.cos(); tan x.tan(); asin x.asin(); acos x.acos(); atan x.atan();
+    sinh x.sinh(); cosh x.cosh(); tanh x.tanh(); asinh x.asinh(); acosh x.acosh(); atanh x.atanh();
+    sigmoid Complex::new(1.0, 0.0) / ((-x).exp() + 1.0);
+} )* } }
+analytic_complex!(f32, f64);

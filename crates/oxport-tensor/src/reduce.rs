@@ -1,0 +1,500 @@
+//! Reductions over any set of dimensions, with one order of operations whatever the strides and the number of threads.
+//!
+//! Law (the order): the elements that are reduced to one output are taken in row-major order and cut into blocks of 1024.
+//! In a block, element `i` is folded into lane `i % 32`, and lanes are combined by halves (a block of fewer than 32
+//! elements uses the next power of two as the number of lanes). Blocks are combined pairwise, neighbours first.
+//! So the rounding error of a sum grows with the logarithm of the length, and loops over a block are vector code.
+//!
+//! Where the reduced dimension is dense, lanes run along it; where a kept dimension is, whole rows of outputs run along it
+//! (with 32 rows of lanes); both do the same operations.
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
+use crate::element::HasDType;
+use crate::simd::{self, Kernel};
+use crate::{Element, Error, Result, Tensor, TensorMut};
+
+mod geometry;
+mod named;
+
+use geometry::Geometry;
+pub use named::{all, amax, amin, any, argmax, argmin, mean, prod, sum, var};
+
+const LANES: usize = 32;
+const BLOCK: usize = 1024;
+/// Blocks that one task reduces; a power of two, so that tasks are whole subtrees.
+const TASK_BLOCKS: usize = 64;
+/// Fewer elements than this run on the calling thread; tasks have about this many.
+const PARALLEL: usize = 32768;
+
+/// Reduces `dims` of `x`: every lane starts from `init`, takes elements by `fold`, lanes and blocks meet by `combine`, and
+/// `finish` gives the output.
+///
+/// `combine(init, a)` should be `a`, up to rounding. `out` has the sizes of `x` without `dims`, or with 1 in their place.
+/// No dims means that every element is an output; an empty reduction gives `finish(init)`.
+pub fn reduce<T: Element, A: Copy + Send + Sync, U: Element>(
+    x: &Tensor,
+    dims: &[i64],
+    out: &mut TensorMut,
+    init: A,
+    fold: impl Fn(A, T) -> A + Sync,
+    combine: impl Fn(A, A) -> A + Sync,
+    finish: impl Fn(A) -> U + Sync,
+) -> Result<()> {
+    run(x, NO_CONTEXT, dims, out, Steps { init, fold: |a, x, _: bool, _| fold(a, x), combine, finish })
+}
+
+/// As [`reduce`], where `fold` also gets the row-major position of the element among those that are reduced.
+pub fn reduce_indexed<T: Element, A: Copy + Send + Sync, U: Element>(
+    x: &Tensor,
+    dims: &[i64],
+    out: &mut TensorMut,
+    init: A,
+    fold: impl Fn(A, T, usize) -> A + Sync,
+    combine: impl Fn(A, A) -> A + Sync,
+    finish: impl Fn(A) -> U + Sync,
+) -> Result<()> {
+    run(x, NO_CONTEXT, dims, out, Steps { init, fold: |a, x, _: bool, i| fold(a, x, i), combine, finish })
+}
+
+/// As [`reduce`], where `fold` also gets a value that belongs to the output, such as a mean; `context` has the sizes of
+/// `out`, with or without the reduced dimensions.
+pub fn reduce_with<T: Element, C: Element, A: Copy + Send + Sync, U: Element>(
+    x: &Tensor,
+    context: &Tensor,
+    dims: &[i64],
+    out: &mut TensorMut,
+    init: A,
+    fold: impl Fn(A, T, C) -> A + Sync,
+    combine: impl Fn(A, A) -> A + Sync,
+    finish: impl Fn(A) -> U + Sync,
+) -> Result<()> {
+    run(x, Some(context), dims, out, Steps { init, fold: |a, x, c, _| fold(a, x, c), combine, finish })
+}
+
+const NO_CONTEXT: Option<&Tensor> = None;
+
+/// Reduces a slice in the order of this module, on the calling thread; for kernels that work by rows.
+pub fn fold_slice<T: Element, A: Copy>(x: &[T], init: A, fold: impl Fn(A, T) -> A, combine: impl Fn(A, A) -> A) -> A {
+    let steps = Steps { init, fold: |a, x, _: bool, _| fold(a, x), combine, finish: |_: A| false };
+    let mut tree = Tree::default();
+    for (i, block) in x.chunks(BLOCK).enumerate() {
+        let a = simd::run(AlongBlock { x: block, first: i * BLOCK, context: false, steps: &steps });
+        tree.push(a, &steps.combine);
+    }
+    tree.finish(&steps.combine).unwrap_or(init)
+}
+
+/// What a reduction does, in one value.
+struct Steps<A, F, G, H> {
+    init: A,
+    fold: F,
+    combine: G,
+    finish: H,
+}
+
+/// Blocks that have been reduced, as roots of complete subtrees of falling size.
+struct Tree<A>(Vec<(usize, A)>);
+
+impl<A> Default for Tree<A> {
+    fn default() -> Tree<A> {
+        Tree(Vec::new())
+    }
+}
+
+impl<A: Copy> Tree<A> {
+    fn push(&mut self, a: A, combine: &impl Fn(A, A) -> A) {
+        let (mut size, mut a) = (1, a);
+        while let Some(&(left, b)) = self.0.last()
+            && left == size
+        {
+            self.0.pop();
+            (size, a) = (2 * size, combine(b, a));
+        }
+        self.0.push((size, a));
+    }
+    fn finish(mut self, combine: &impl Fn(A, A) -> A) -> Option<A> {
+        let (_, mut a) = self.0.pop()?;
+        while let Some((_, b)) = self.0.pop() {
+            a = combine(b, a);
+        }
+        Some(a)
+    }
+}
+
+fn lanes(length: usize) -> usize {
+    length.next_power_of_two().min(LANES)
+}
+
+/// A block of contiguous elements for one output.
+struct AlongBlock<'a, T, A, C, F, G, H> {
+    x: &'a [T],
+    first: usize,
+    context: C,
+    steps: &'a Steps<A, F, G, H>,
+}
+
+impl<T, A, C, F, G, H> Kernel for AlongBlock<'_, T, A, C, F, G, H>
+where
+    T: Element,
+    A: Copy,
+    C: Copy,
+    F: Fn(A, T, C, usize) -> A,
+    G: Fn(A, A) -> A,
+{
+    type Output = A;
+    const WIDE: bool = <T as HasDType>::DTYPE.is_float();
+    #[inline(always)]
+    fn run(self) -> A {
+        let AlongBlock { x, first, context, steps } = self;
+        let mut acc = [steps.init; LANES];
+        let (chunks, tail) = x.as_chunks::<LANES>();
+        let mut at = first;
+        for chunk in chunks {
+            for l in 0..LANES {
+                acc[l] = (steps.fold)(acc[l], chunk[l], context, at + l);
+            }
+            at += LANES;
+        }
+        for (l, &x) in tail.iter().enumerate() {
+            acc[l] = (steps.fold)(acc[l], x, context, at + l);
+        }
+        let mut half = lanes(x.len()) / 2;
+        while half > 0 {
+            for l in 0..half {
+                acc[l] = (steps.combine)(acc[l], acc[l + half]);
+            }
+            half /= 2;
+        }
+        acc[0]
+    }
+}
+
+/// One input row over several outputs: element `j` is folded into `acc[j]`.
+struct AcrossRow<'a, T, A, C, F, G, H> {
+    x: &'a [T],
+    acc: &'a mut [A],
+    context: &'a [C],
+    index: usize,
+    steps: &'a Steps<A, F, G, H>,
+}
+
+impl<T, A, C, F, G, H> Kernel for AcrossRow<'_, T, A, C, F, G, H>
+where
+    T: Element,
+    A: Copy,
+    C: Copy,
+    F: Fn(A, T, C, usize) -> A,
+{
+    type Output = ();
+    const WIDE: bool = <T as HasDType>::DTYPE.is_float();
+    #[inline(always)]
+    fn run(self) {
+        for ((a, &x), &c) in self.acc.iter_mut().zip(self.x).zip(self.context) {
+            *a = (self.steps.fold)(*a, x, c, self.index);
+        }
+    }
+}
+
+/// `a[j] = combine(a[j], b[j])`
+struct CombineRows<'a, A, F, G, H> {
+    a: &'a mut [A],
+    b: &'a [A],
+    steps: &'a Steps<A, F, G, H>,
+}
+
+impl<A: Copy, F, G: Fn(A, A) -> A, H> Kernel for CombineRows<'_, A, F, G, H> {
+    type Output = ();
+    const WIDE: bool = false;
+    #[inline(always)]
+    fn run(self) {
+        for (a, &b) in self.a.iter_mut().zip(self.b) {
+            *a = (self.steps.combine)(*a, b);
+        }
+    }
+}
+
+/// A pointer that tasks share; each writes or reads places of its own.
+struct Shared<T>(*mut T);
+// SAFETY: the users in this file touch disjoint outputs, and inputs only for reading.
+unsafe impl<T> Sync for Shared<T> {}
+impl<T> Shared<T> {
+    fn at(&self, offset: isize) -> *mut T {
+        self.0.wrapping_offset(offset)
+    }
+}
+
+fn run<T, C, A, U, F, G, H>(
+    x: &Tensor,
+    context: Option<&Tensor>,
+    dims: &[i64],
+    out: &mut TensorMut,
+    steps: Steps<A, F, G, H>,
+) -> Result<()>
+where
+    T: Element,
+    C: Element,
+    A: Copy + Send + Sync,
+    U: Element,
+    F: Fn(A, T, C, usize) -> A + Sync,
+    G: Fn(A, A) -> A + Sync,
+    H: Fn(A) -> U + Sync,
+{
+    let types = [(x.dtype(), T::DTYPE), (out.dtype(), U::DTYPE), (context.map_or(C::DTYPE, Tensor::dtype), C::DTYPE)];
+    if let Some((found, expected)) = types.into_iter().find(|(found, expected)| found != expected) {
+        return Err(Error::invalid(format!("a reduction over {expected} was given a tensor of {found}")));
+    }
+    let geometry = Geometry::new(x.layout(), dims, out.layout(), context.map(Tensor::layout))?;
+    if geometry.outputs == 0 {
+        return Ok(());
+    }
+    let no_context = C::default();
+    let job = Job {
+        x: Shared(x.start::<T>().cast_mut()),
+        context: Shared(context.map_or(std::ptr::from_ref(&no_context), |c| c.start::<C>()).cast_mut()),
+        out: Shared(out.start::<U>()),
+        steps,
+        width: geometry.rows_of_outputs().map_or(1, |inner| inner.size.min(row_width::<A>())),
+        rows: geometry.rows_of_outputs().is_some(),
+        geometry,
+    };
+    // SAFETY: the geometry was made from the layouts of these tensors, whose elements are all valid; the output is ours.
+    unsafe { job.run() };
+    Ok(())
+}
+
+/// Outputs that are reduced together, such that their lanes stay in the first-level cache.
+fn row_width<A>() -> usize {
+    (16384 / LANES / size_of::<A>().max(1)).clamp(8, 256)
+}
+
+struct Job<T, C, U, A, F, G, H> {
+    x: Shared<T>,
+    context: Shared<C>,
+    out: Shared<U>,
+    steps: Steps<A, F, G, H>,
+    geometry: Geometry,
+    /// Outputs per tile, all along the innermost kept dimension.
+    width: usize,
+    rows: bool,
+}
+
+impl<T, C, A, U, F, G, H> Job<T, C, U, A, F, G, H>
+where
+    T: Element,
+    C: Element,
+    A: Copy + Send + Sync,
+    U: Element,
+    F: Fn(A, T, C, usize) -> A + Sync,
+    G: Fn(A, A) -> A + Sync,
+    H: Fn(A) -> U + Sync,
+{
+    /// # Safety
+    /// All elements that the geometry names are valid in input, context and output, and the output is not aliased.
+    unsafe fn run(&self) {
+        let inner = if self.rows { self.geometry.kept.last().map_or(1, |k| k.size) } else { 1 };
+        let (per_inner, planes) = (inner.div_ceil(self.width), self.geometry.outputs / inner);
+        let tiles = per_inner * planes;
+        let tile = |tile: usize| {
+            let start = tile % per_inner * self.width;
+            (tile / per_inner * inner + start, self.width.min(inner - start))
+        };
+        let length = self.geometry.length;
+        let parts = length.div_ceil(BLOCK * TASK_BLOCKS).max(1);
+        if parts == 1 {
+            let per_task = PARALLEL.div_ceil((length * self.width).max(1));
+            let some_tiles = |range: std::ops::Range<usize>| {
+                let mut space = Workspace::default();
+                for (first, width) in range.map(tile) {
+                    // SAFETY: passed on.
+                    unsafe { self.part(first, width, 0..length, &mut space) };
+                    for (j, &a) in space.result.iter().enumerate() {
+                        let (_, out, _) = self.geometry.output(first + j);
+                        // SAFETY: this output belongs to this tile only.
+                        unsafe { self.out.at(out).write((self.steps.finish)(a)) };
+                    }
+                }
+            };
+            return match length * self.geometry.outputs < PARALLEL {
+                true => some_tiles(0..tiles),
+                false => (0..tiles.div_ceil(per_task))
+                    .into_par_iter()
+                    .for_each(|task| some_tiles(task * per_task..tiles.min((task + 1) * per_task))),
+            };
+        }
+        // Long reductions are cut into parts, which are whole subtrees of the order.
+        let results: Vec<OnceLock<Vec<A>>> = (0..tiles * parts).map(|_| OnceLock::new()).collect();
+        (0..tiles * parts).into_par_iter().for_each(|task| {
+            let ((first, width), part) = (tile(task / parts), task % parts);
+            let start = part * BLOCK * TASK_BLOCKS;
+            let mut space = Workspace::default();
+            // SAFETY: passed on.
+            unsafe { self.part(first, width, start..length.min(start + BLOCK * TASK_BLOCKS), &mut space) };
+            results[task].get_or_init(|| space.result);
+        });
+        for (i, parts) in results.chunks(parts).enumerate() {
+            let (first, width) = tile(i);
+            for j in 0..width {
+                let mut tree = Tree::default();
+                for part in parts {
+                    tree.push(part.get().expect("law: every task leaves its result")[j], &self.steps.combine);
+                }
+                let a = tree.finish(&self.steps.combine).unwrap_or(self.steps.init);
+                let (_, out, _) = self.geometry.output(first + j);
+                // SAFETY: passed on.
+                unsafe { self.out.at(out).write((self.steps.finish)(a)) };
+            }
+        }
+    }
+
+    /// Reduces the elements `range` of `width` outputs from `first` on, into `space.result`.
+    ///
+    /// # Safety
+    /// As for [`run`](Job::run).
+    unsafe fn part(&self, first: usize, width: usize, range: std::ops::Range<usize>, space: &mut Workspace<T, C, A>) {
+        // SAFETY: passed on.
+        match self.rows {
+            true => unsafe { self.across(first, width, range, space) },
+            false => unsafe { self.along(first, range, space) },
+        }
+    }
+
+    /// # Safety
+    /// As for [`run`](Job::run).
+    unsafe fn along(&self, output: usize, range: std::ops::Range<usize>, space: &mut Workspace<T, C, A>) {
+        let (base, _, context) = self.geometry.output(output);
+        // SAFETY: this output's context is an element of its tensor (or of the default that stands in for it).
+        let context = unsafe { *self.context.at(context) };
+        let dense = matches!(self.geometry.reduced[..], [] | [(_, 1)]);
+        let mut tree = Tree::default();
+        for first in range.clone().step_by(BLOCK) {
+            let end = range.end.min(first + BLOCK);
+            let x: &[T] = if dense {
+                // SAFETY: the reduced elements of this output are contiguous and valid.
+                unsafe { std::slice::from_raw_parts(self.x.at(base + first as isize), end - first) }
+            } else {
+                space.packed.clear();
+                self.geometry.runs(first, end, |offset, stride, count| {
+                    // SAFETY: the runs are made of elements of this output.
+                    let read = |i: usize| unsafe { *self.x.at(base + offset + stride * i as isize) };
+                    space.packed.extend((0..count).map(read));
+                });
+                &space.packed
+            };
+            let a = simd::run(AlongBlock { x, first, context, steps: &self.steps });
+            tree.push(a, &self.steps.combine);
+        }
+        space.result.clear();
+        space.result.push(tree.finish(&self.steps.combine).unwrap_or(self.steps.init));
+    }
+
+    /// # Safety
+    /// As for [`run`](Job::run).
+    unsafe fn across(
+        &self,
+        output: usize,
+        width: usize,
+        range: std::ops::Range<usize>,
+        space: &mut Workspace<T, C, A>,
+    ) {
+        let (base, _, context) = self.geometry.output(output);
+        let inner = *self.geometry.kept.last().expect("law: rows of outputs run along a kept dimension");
+        space.context.clear();
+        // SAFETY: the contexts of these outputs are elements of their tensor.
+        space.context.extend((0..width).map(|j| unsafe { *self.context.at(context + inner.context * j as isize) }));
+        let mut tree = RowTree::default();
+        for first in range.clone().step_by(BLOCK) {
+            let end = range.end.min(first + BLOCK);
+            let lanes = lanes(end - first);
+            let mut acc = tree.row(lanes * width, self.steps.init);
+            let mut index = first;
+            self.geometry.runs(first, end, |offset, stride, count| {
+                for i in 0..count as isize {
+                    let row = self.x.at(base + offset + stride * i);
+                    let x: &[T] = if inner.x == 1 {
+                        // SAFETY: these elements of consecutive outputs are contiguous and valid.
+                        unsafe { std::slice::from_raw_parts(row, width) }
+                    } else {
+                        space.packed.clear();
+                        // SAFETY: these are elements of consecutive outputs.
+                        let read = |j: usize| unsafe { *row.wrapping_offset(inner.x * j as isize) };
+                        space.packed.extend((0..width).map(read));
+                        &space.packed
+                    };
+                    let lane = (index - first) % lanes * width;
+                    let acc = &mut acc[lane..lane + width];
+                    simd::run(AcrossRow { x, acc, context: &space.context, index, steps: &self.steps });
+                    index += 1;
+                }
+            });
+            let mut half = lanes / 2;
+            while half > 0 {
+                let (a, b) = acc.split_at_mut(half * width);
+                simd::run(CombineRows { a, b, steps: &self.steps });
+                acc.truncate(half * width);
+                half /= 2;
+            }
+            acc.truncate(width);
+            tree.push(acc, &self.steps);
+        }
+        space.result = tree.finish(&self.steps, width);
+    }
+}
+
+/// Buffers of one task.
+struct Workspace<T, C, A> {
+    packed: Vec<T>,
+    context: Vec<C>,
+    result: Vec<A>,
+}
+
+impl<T, C, A> Default for Workspace<T, C, A> {
+    fn default() -> Self {
+        Workspace { packed: Vec::new(), context: Vec::new(), result: Vec::new() }
+    }
+}
+
+/// [`Tree`] over rows of outputs, which reuses the memory of merged rows.
+struct RowTree<A> {
+    rows: Vec<(usize, Vec<A>)>,
+    spare: Vec<Vec<A>>,
+}
+
+impl<A> Default for RowTree<A> {
+    fn default() -> Self {
+        RowTree { rows: Vec::new(), spare: Vec::new() }
+    }
+}
+
+impl<A: Copy> RowTree<A> {
+    fn row(&mut self, len: usize, init: A) -> Vec<A> {
+        let mut row = self.spare.pop().unwrap_or_default();
+        row.clear();
+        row.resize(len, init);
+        row
+    }
+    fn push<F, G: Fn(A, A) -> A, H>(&mut self, row: Vec<A>, steps: &Steps<A, F, G, H>) {
+        let (mut size, mut row) = (1, row);
+        while self.rows.last().is_some_and(|(left, _)| *left == size)
+            && let Some((_, mut left)) = self.rows.pop()
+        {
+            simd::run(CombineRows { a: &mut left, b: &row, steps });
+            self.spare.push(std::mem::replace(&mut row, left));
+            size *= 2;
+        }
+        self.rows.push((size, row));
+    }
+    fn finish<F, G: Fn(A, A) -> A, H>(mut self, steps: &Steps<A, F, G, H>, width: usize) -> Vec<A> {
+        let Some((_, mut row)) = self.rows.pop() else { return vec![steps.init; width] };
+        while let Some((_, mut left)) = self.rows.pop() {
+            simd::run(CombineRows { a: &mut left, b: &row, steps });
+            row = left;
+        }
+        row
+    }
+}
+
+#[cfg(test)]
+mod tests;

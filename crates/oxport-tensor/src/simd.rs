@@ -1,0 +1,89 @@
+//! Code compiled several times, for the instruction sets a CPU may have, and chosen when it runs.
+//!
+//! The default build targets plain x86-64. A [`Kernel`] is inlined into functions that LLVM may compile for AVX2 and
+//! AVX-512, so its loops become wide vector code where the CPU has it. Law: all versions give the same bits (Rust never
+//! fuses or reorders float operations by itself).
+
+/// A loop with everything it needs. `run` must be `#[inline(always)]`, and so should be what it calls per element.
+pub trait Kernel {
+    /// What the loop gives.
+    type Output;
+    /// Is a version for AVX-512 worth its code? Yes for float arithmetic, no for moving and comparing.
+    const WIDE: bool = true;
+    /// Runs the loop.
+    fn run(self) -> Self::Output;
+}
+
+/// Runs a kernel in the best version for this CPU.
+#[inline(always)]
+pub fn run<K: Kernel>(kernel: K) -> K::Output {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        match level() {
+            // SAFETY: `level` found every feature that the function is compiled for.
+            Level::Avx512 if K::WIDE => return unsafe { avx512(kernel) },
+            // SAFETY: as above; AVX-512 implies AVX2 here.
+            Level::Avx2 | Level::Avx512 => return unsafe { avx2(kernel) },
+            Level::Base => {}
+        }
+    }
+    kernel.run()
+}
+
+/// Runs a closure as a [`Kernel`]. Only what LLVM inlines gains by it, so keep the closure small.
+#[inline(always)]
+pub fn vectorize<R>(f: impl FnOnce() -> R) -> R {
+    struct Closure<F>(F);
+    impl<R, F: FnOnce() -> R> Kernel for Closure<F> {
+        type Output = R;
+        #[inline(always)]
+        fn run(self) -> R {
+            (self.0)()
+        }
+    }
+    run(Closure(f))
+}
+
+/// The instruction sets for which kernels are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// What the build targets.
+    Base,
+    /// AVX2 with FMA and F16C.
+    Avx2,
+    /// AVX-512 F, BW, DQ, VL, and all of the above.
+    Avx512,
+}
+
+/// What this CPU can run.
+#[inline]
+pub fn level() -> Level {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        if has!("avx2")
+            && has!("fma")
+            && has!("f16c")
+            && has!("bmi1")
+            && has!("bmi2")
+            && has!("lzcnt")
+            && has!("popcnt")
+        {
+            let wide = has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl");
+            return if wide { Level::Avx512 } else { Level::Avx2 };
+        }
+    }
+    Level::Base
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+fn avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+fn avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
