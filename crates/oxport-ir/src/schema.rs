@@ -320,6 +320,10 @@ impl<'a> Parser<'a> {
             ("4", Type::DType) => Argument::DType(oxport_tensor::DType::I64),
             ("contiguous_format", _) | ("0", Type::MemoryFormat) => Argument::MemoryFormat(MemoryFormat::Contiguous),
             ("preserve_format", _) => Argument::MemoryFormat(MemoryFormat::Preserve),
+            // The numbers of the C++ enums.
+            ("4", Type::DType) => Argument::DType(oxport_tensor::DType::I64),
+            ("6", Type::DType) => Argument::DType(oxport_tensor::DType::F32),
+            ("0", Type::MemoryFormat) => Argument::MemoryFormat(MemoryFormat::Contiguous),
             (w, Type::Float) => Argument::Float(w.parse().map_err(|_| format!("`{w}` is no float"))?),
             (w, Type::List(_, Some(n))) => {
                 let item = number(w).ok_or_else(|| format!("`{w}` is no default"))?;

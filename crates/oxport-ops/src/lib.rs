@@ -9,8 +9,11 @@
 use oxport_ir::{OpDef, Registry};
 use std::sync::OnceLock;
 
+pub mod class;
 pub mod meta;
 pub mod promote;
+pub mod python_number;
+pub mod special;
 
 macro_rules! families {
     ($($family:ident,)*) => {
@@ -22,8 +25,19 @@ macro_rules! families {
 
 // Each is a file with a table `OPS`.
 families! {
+    activation,
+    arithmetic,
+    cast,
+    compare,
+    create,
+    pointwise,
+    power,
+    python,
+    ranges,
     reshape,
     split,
+    symbolic,
+    ternary,
     view,
 }
 

@@ -9,6 +9,7 @@
 
 mod arena;
 pub mod conv;
+mod chunks;
 mod copy;
 mod dispatch;
 mod dtype;
@@ -31,6 +32,8 @@ mod tensor;
 mod tensor_mut;
 
 pub use arena::Arena;
+pub use chunks::{CHUNK, chunks1, chunks2, chunks3};
+pub use copy::copy;
 pub use dtype::{Category, DType, native};
 pub use element::{Element, HasDType, Wide, cast};
 pub use error::{Error, Result};

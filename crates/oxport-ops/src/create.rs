@@ -1,0 +1,182 @@
+//! Tensors from nothing: constants, ranges, triangles.
+//!
+//! Laws: results are contiguous, but for `*_like`, which keep the strides, and for what names its strides; the default
+//! dtype is float32, that of `full` and `arange` follows the numbers; `empty` is zeros here.
+
+use crate::class::{RealArgs, map1};
+use crate::computed;
+use crate::meta::{MetaArgs, Metas, dense_strides, format_strides, one, strides_in_format, wrap_dims};
+use oxport_ir::fake::Dims;
+use oxport_ir::{Args, Device, Exact, Fake, MemoryFormat, Meta, Number, OpDef, Result, World, ensure};
+use oxport_sym::Expr;
+use oxport_tensor::{DType, Element, Scalar, Tensor, TensorMut, cast, dispatch};
+
+/// A factory: its schema, where its dtype comes from, what it is filled with.
+macro_rules! factory {
+    ($schema:literal, $meta:expr, $value:expr, $doc:literal, [$($sample:literal),*]) => {
+        OpDef::new($schema, $meta)
+            .fill(|a, o| {
+                let value: fn(&RealArgs<'_>) -> Result<Scalar> = $value;
+                fill(&mut o[0], value(a)?)
+            })
+            .exact(Exact::Bits)
+            .doc($doc)
+            .samples(&[$($sample),*])
+    };
+}
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    factory!("aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", full, |a| a.at(1), "Sizes filled with a number, whose kind gives the dtype.", ["[2, 3], 1.5", "[2], 3", "[], True", "[2], 1, dtype=float16"]),
+    factory!("aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| sized(a, DType::F32), zero, "Zeros.", ["[2, 3]", "[4], dtype=int64", "!-1"]),
+    factory!("aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| sized(a, DType::F32), unit, "Ones.", ["[2, 3]", "[4], dtype=int64"]),
+    factory!("aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", |a| sized(a, DType::F32), zero, "Any values; here zeros.", ["[2, 3]", "[2, 3, 4, 5], memory_format=channels_last"]).exact(Exact::Random),
+    factory!("aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, |a| a.at(1), "Like another tensor, filled with a number.", ["f32[2, 3]{1, 2}, 1.5"]),
+    factory!("aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, zero, "Zeros like another tensor.", ["f32[2, 3]{1, 2}", "f32[2], dtype=int64"]),
+    factory!("aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, unit, "Ones like another tensor.", ["f32[2, 3]{1, 2}"]),
+    factory!("aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, zero, "Any values like another tensor; here zeros.", ["f32[2, 3]{1, 2}"]).exact(Exact::Random),
+    factory!("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new, |a| a.at(2), "Sizes filled with a number, in the dtype of another tensor.", ["i64[1], [2, 3], 2"]),
+    factory!("aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new, zero, "Zeros in the dtype of another tensor.", ["i64[1], [2, 3]"]),
+    factory!("aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new, unit, "Ones in the dtype of another tensor.", ["i64[1], [2, 3]"]),
+    factory!("aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new, zero, "Any values in the dtype of another tensor; here zeros.", ["i64[1], [2, 3]"]).exact(Exact::Random),
+    factory!("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| { let t: &Fake = a.at(0)?; strided(a, 1, t.dtype, &t.device) }, zero, "Any values with given strides; here zeros.", ["i64[1], [2, 3], [1, 2]"]).exact(Exact::Random),
+    factory!("aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| strided(a, 0, DType::F32, &Device::cpu()), zero, "Any values with given strides; here zeros.", ["[2, 3], [1, 2]"]).exact(Exact::Random),
+    factory!("aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", permuted, zero, "Any values, dense with its dimensions in a given order; here zeros.", ["[2, 3, 4], [0, 2, 1]"]).exact(Exact::Random),
+    factory!("aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| made(a, Vec::new(), DType::F32), |a| a.at(0), "A number as a 0-d tensor.", ["2.5", "3, dtype=int64"]),
+    factory!("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", like, |a| a.at(1), "Filled with a number.", ["f32[2, 3]{1, 2}, 2"]),
+    factory!("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", like, |a| Ok(a.at::<&Tensor>(1)?.item()?), "Filled with the one element of a tensor.", ["f32[2, 3], f32[]"]),
+    factory!("prims::fill(Tensor self, Scalar value) -> Tensor", like, |a| a.at(1), "Filled with a number.", ["f32[2, 3], 2"]),
+    factory!("aten::zero(Tensor self) -> Tensor", like, zero, "Filled with zeros.", ["f32[2, 3]"]),
+    OpDef::new("aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| { let (n,): (Expr,) = a.unpack()?; made(a, vec![n.clone(), n], DType::F32) }).fill(eye).exact(Exact::Bits).doc("The identity matrix.").samples(&["3", "2, dtype=int64"]),
+    OpDef::new("aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| { let (n, m): (Expr, Expr) = a.unpack()?; made(a, vec![n, m], DType::F32) }).fill(eye).exact(Exact::Bits).doc("Ones on the diagonal of n × m zeros.").samples(&["2, 3"]),
+    OpDef::new("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta).fill(|a, o| triangle(a, o, |row, column, k| column - row <= k)).exact(Exact::Bits).doc("The lower triangles of matrices, zeros above.").samples(&["f32[3, 4]", "i64[2, 3, 3], -1", "!f32[3]"]),
+    OpDef::new("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta).fill(|a, o| triangle(a, o, |row, column, k| column - row >= k)).exact(Exact::Bits).doc("The upper triangles of matrices, zeros below.").samples(&["f32[3, 4]", "f32[3, 3], 1"]),
+    OpDef::new("aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| indices_meta(a, |d, k| d <= k)).fill(|a, o| indices(a, o, |d, k| d <= k)).exact(Exact::Bits).doc("The places of a lower triangle, row by row.").samples(&["3, 4", "3, 3, -1"]),
+    OpDef::new("aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| indices_meta(a, |d, k| d >= k)).fill(|a, o| indices(a, o, |d, k| d >= k)).exact(Exact::Bits).doc("The places of an upper triangle, row by row.").samples(&["3, 4", "3, 3, 1"]),
+];
+
+fn zero(_: &RealArgs<'_>) -> Result<Scalar> {
+    Ok(Scalar::Int(0))
+}
+fn unit(_: &RealArgs<'_>) -> Result<Scalar> {
+    Ok(Scalar::Int(1))
+}
+
+/// Fills with a number.
+pub(crate) fn fill(out: &mut TensorMut, value: Scalar) -> Result<()> {
+    let constant = Tensor::from_scalar(value, out.dtype());
+    computed!(plain out.dtype(), |T| map1(&constant, out, |x: T| x))
+}
+
+/// Fills a contiguous output by row-major position.
+pub(crate) fn fill_by<T: Element>(out: &mut TensorMut, f: impl FnMut(usize) -> T) -> Result<()> {
+    let values: Vec<T> = (0..out.numel()).map(f).collect();
+    Ok(oxport_tensor::copy(&Tensor::from_vec(out.sizes(), values)?, out)?)
+}
+
+/// The argument of that name, if the schema has it and it is given.
+pub(crate) fn option<'a, W: World, T: oxport_ir::FromArg<'a, W>>(a: &Args<'a, W>, name: &str) -> Result<Option<T>> {
+    match a.op.schema().and_then(|s| s.arg(name)) {
+        Some((i, _)) => a.at(i),
+        None => Ok(None),
+    }
+}
+
+/// A contiguous tensor of these sizes, of the dtype and device that are asked for.
+pub(crate) fn made(a: &MetaArgs<'_>, sizes: Vec<Expr>, dtype: DType) -> Metas {
+    for size in &sizes {
+        ensure!(a.cx.known(&size.lt(&0i64.into())) != Some(true), "Trying to create tensor with negative dimension {size}");
+    }
+    let (dtype, device) = (option(a, "dtype")?.unwrap_or(dtype), option::<_, &Device>(a, "device")?);
+    let mut fake = Fake { device: device.cloned().unwrap_or_else(Device::cpu), ..Fake::new(dtype, sizes) };
+    if let Some(format) = option::<_, MemoryFormat>(a, "memory_format")? {
+        fake.strides = strides_in_format(&fake.sizes, format)?;
+    }
+    one(fake)
+}
+
+fn sized(a: &MetaArgs<'_>, dtype: DType) -> Metas {
+    made(a, a.named("size")?, dtype)
+}
+
+fn full(a: &MetaArgs<'_>) -> Metas {
+    sized(a, a.at::<Number<Meta>>(1)?.default_dtype())
+}
+
+pub(crate) fn like(a: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = a.at(0)?;
+    let strides = format_strides(a.cx, x, option(a, "memory_format")?)?;
+    let device = option::<_, &Device>(a, "device")?.unwrap_or(&x.device).clone();
+    one(Fake { strides, device, ..Fake::new(option(a, "dtype")?.unwrap_or(x.dtype), x.sizes.clone()) })
+}
+
+fn new(a: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = a.at(0)?;
+    let mut out = made(a, a.at(1)?, x.dtype)?;
+    if let (Some(oxport_ir::Val::Tensor(t)), None) = (out.first_mut(), option::<_, &Device>(a, "device")?) {
+        t.device = x.device.clone();
+    }
+    Ok(out)
+}
+
+fn strided(a: &MetaArgs<'_>, first: usize, dtype: DType, device: &Device) -> Metas {
+    let (sizes, strides): (Vec<Expr>, Vec<Expr>) = (a.at(first)?, a.at(first + 1)?);
+    ensure!(sizes.len() == strides.len(), "{} sizes but {} strides", sizes.len(), strides.len());
+    let dtype = option(a, "dtype")?.unwrap_or(dtype);
+    let device = option::<_, &Device>(a, "device")?.unwrap_or(device).clone();
+    one(Fake { strides: strides.into(), device, ..Fake::new(dtype, sizes) })
+}
+
+fn permuted(a: &MetaArgs<'_>) -> Metas {
+    let (sizes, order): (Vec<Expr>, Vec<i64>) = a.unpack()?;
+    ensure!(order.len() == sizes.len(), "{} sizes but {} in the physical layout", sizes.len(), order.len());
+    let mut order = wrap_dims(&order, sizes.len())?;
+    order.reverse();
+    let dtype = option(a, "dtype")?.unwrap_or(DType::F32);
+    let strides: Dims = dense_strides(&sizes, &order);
+    one(Fake { strides, ..Fake::new(dtype, sizes) })
+}
+
+fn eye(_: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    let columns = o[0].sizes()[1] as usize;
+    dispatch!(plain o[0].dtype(), |T| fill_by::<T>(&mut o[0], |i| cast(i / columns == i % columns)))
+}
+
+fn triangle_meta(a: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = a.at(0)?;
+    ensure!(x.dim() >= 2, "{}: input tensor must have at least 2 dimensions", a.op.name());
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
+}
+
+/// Elements of a matrix by (row, column, diagonal), else zeros.
+fn triangle(a: &RealArgs<'_>, o: &mut [TensorMut], keep: fn(i64, i64, i64) -> bool) -> Result<()> {
+    let (x, k): (&Tensor, i64) = a.unpack()?;
+    let out = &mut o[0];
+    let [.., rows, columns] = *x.sizes() else { return Ok(()) };
+    let keeps = |i: usize| keep(i as i64 / columns, i as i64 % columns, k);
+    let mask = Tensor::from_vec(&[rows, columns], (0..(rows * columns) as usize).map(keeps).collect())?;
+    computed!(plain out.dtype(), |T| {
+        crate::class::map2(x, &mask, out, |x: T, keep: bool| if keep { x } else { T::default() })
+    })
+}
+
+/// The places (row, column) of a triangle by `column - row` and offset.
+fn places(row: i64, column: i64, offset: i64, keep: fn(i64, i64) -> bool) -> Vec<(i64, i64)> {
+    (0..row).flat_map(|r| (0..column).map(move |c| (r, c))).filter(|(r, c)| keep(c - r, offset)).collect()
+}
+
+fn indices_meta(a: &MetaArgs<'_>, keep: fn(i64, i64) -> bool) -> Metas {
+    let (row, column, offset): (i64, i64, i64) = a.unpack()?;
+    ensure!(row >= 0 && column >= 0, "row and col must be non-negative, got {row} and {column}");
+    ensure!(row.checked_mul(column).is_some_and(|n| n < 1 << 32), "{row} × {column} places are too many");
+    let count = places(row, column, offset, keep).len();
+    made(a, vec![2i64.into(), count.into()], DType::I64)
+}
+
+fn indices(a: &RealArgs<'_>, o: &mut [TensorMut], keep: fn(i64, i64) -> bool) -> Result<()> {
+    let (row, column, offset): (i64, i64, i64) = a.unpack()?;
+    let places = places(row, column, offset, keep);
+    let all: Vec<i64> = places.iter().map(|p| p.0).chain(places.iter().map(|p| p.1)).collect();
+    Ok(oxport_tensor::copy(&Tensor::from_vec(o[0].sizes(), all)?, &mut o[0])?)
+}
