@@ -9,8 +9,12 @@
 use oxport_ir::{OpDef, Registry};
 use std::sync::OnceLock;
 
+pub mod dense;
 pub mod meta;
+pub mod nn;
+pub mod product;
 pub mod promote;
+pub mod rows;
 
 macro_rules! families {
     ($($family:ident,)*) => {
@@ -22,7 +26,13 @@ macro_rules! families {
 
 // Each is a file with a table `OPS`.
 families! {
+    attention,
+    batch_norm,
+    linear,
+    matmul,
+    norm,
     reshape,
+    softmax,
     split,
     view,
 }

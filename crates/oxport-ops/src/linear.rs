@@ -209,7 +209,7 @@ fn batched(b: &mut Builder<'_>, x: NodeId, y: NodeId) -> Result<NodeId> {
             _ => return Err(Error::invalid("matmul: operands without batch")),
         });
     }
-    let mut fold = |b: &mut Builder<'_>, t: NodeId| -> Result<NodeId> {
+    let fold = |b: &mut Builder<'_>, t: NodeId| -> Result<NodeId> {
         let tail = [b.size(t, -2)?, b.size(t, -1)?];
         let full = sizes.iter().chain(&tail).cloned().collect();
         let t = b.call("expand", (t, Argument::List(full)))?;

@@ -54,6 +54,14 @@ pub static OPS: &[OpDef] = &[
     .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], 2, 4, 9, 2, 1e-5"]),
 ];
 
+/// A parameter has the input's dtype, or float32 where the input is half as wide. RMS norm, a composite, promotes.
+pub(super) fn parameter_dtype(args: &MetaArgs<'_>, x: &Fake, p: &Fake) -> Result<()> {
+    let narrow = matches!(x.dtype, DType::F16 | DType::BF16);
+    let fits = p.dtype == x.dtype || narrow && p.dtype == DType::F32 || args.op.short_name() == "rms_norm";
+    ensure!(fits, "{}: a parameter of {} does not fit an input of {}", args.op.name(), p.dtype.name(), x.dtype.name());
+    Ok(())
+}
+
 /// Checks the normalised dimensions; gives how many there are in front of them.
 fn normalized(args: &MetaArgs<'_>, x: &Fake, shape: &[Expr], parameters: &[Option<&Fake>]) -> Result<usize> {
     crate::nn::floating(args, x, args.op.short_name() == "rms_norm")?;
@@ -63,6 +71,7 @@ fn normalized(args: &MetaArgs<'_>, x: &Fake, shape: &[Expr], parameters: &[Optio
         agree(args.cx, a, b, "normalized_shape")?;
     }
     for p in parameters.iter().flatten() {
+        parameter_dtype(args, x, p)?;
         ensure!(p.dim() == shape.len(), "{}: weight and bias must have the normalized shape, got {p}", args.op.name());
         for (a, b) in p.sizes.iter().zip(shape) {
             agree(args.cx, a, b, "normalized_shape of weight or bias")?;
@@ -96,7 +105,7 @@ fn layer_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let (x, w, b) = (Dense::<T>::of(x), Dense::<T>::maybe(w), Dense::<T>::maybe(b));
         let stats = fill(&mut outs[0], |out| {
             let body = |x: &[T], out: &mut [T]| layer_row(x, out, w.as_deref(), b.as_deref(), T::of(eps));
-            let mut stats = vec![(T::nan(), T::nan()); if n == 0 { 0 } else { x.len() / n }];
+            let mut stats = vec![(T::of(0.0), T::of(f64::NAN)); x.len().checked_div(n).unwrap_or(0)];
             for_rows_and(&x, n, out, n, &mut stats, |_, x, out, stat| *stat = body(x, out));
             stats
         })?;
@@ -104,10 +113,10 @@ fn layer_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     })
 }
 
-/// Writes pairs of statistics to two outputs. Samples without elements have mean and reciprocal deviation NaN.
+/// Writes pairs of statistics to two outputs. Samples without elements have mean 0 and reciprocal deviation NaN.
 fn statistics<T: Compute>(stats: &[(T, T)], outs: &mut [TensorMut]) -> Result<()> {
     let [mean, rstd] = outs else { return Ok(()) };
-    let get = |i: usize| stats.get(i).copied().unwrap_or((T::nan(), T::nan()));
+    let get = |i: usize| stats.get(i).copied().unwrap_or((T::zero(), T::nan()));
     fill(mean, |out: &mut [T]| out.iter_mut().enumerate().for_each(|(i, y)| *y = get(i).0))?;
     fill(rstd, |out: &mut [T]| out.iter_mut().enumerate().for_each(|(i, y)| *y = get(i).1))
 }
@@ -206,6 +215,7 @@ fn check_groups(args: &MetaArgs<'_>, x: &Fake, groups: i64, parameters: &[Option
     let whole = groups > 0 && x.sizes[1].as_int().is_none_or(|c| c % groups == 0);
     ensure!(whole, "{}: {} channels do not make {groups} groups", args.op.name(), x.sizes[1]);
     for p in parameters.iter().flatten() {
+        parameter_dtype(args, x, p)?;
         ensure!(p.dim() == 1, "{}: weight and bias must be one number per channel, got {p}", args.op.name());
         agree(args.cx, &p.sizes[0], &x.sizes[1], "channels of weight or bias")?;
     }
@@ -260,11 +270,11 @@ fn group_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     computed!(x.dtype(), |T| {
         let (x, w, b) = (Dense::<T>::of(x), Dense::<T>::maybe(w), Dense::<T>::maybe(b));
         let stats = fill(&mut outs[0], |out| {
-            let mut stats = vec![(T::nan(), T::nan()); if n == 0 { 0 } else { x.len() / n }];
+            let mut stats = vec![(T::of(0.0), T::of(f64::NAN)); x.len().checked_div(n).unwrap_or(0)];
             for_rows_and(&x, n, out, n, &mut stats, |i, x, out, stat| {
                 let first = i % groups * per_group;
                 *stat = group_row(x, out, pixels, T::of(eps), |c| {
-                    (w.as_deref().map_or(T::one(), |w| w[first + c]), b.as_deref().map_or(T::zero(), |b| b[first + c]))
+                    (w.as_deref().map_or(T::of(1.0), |w| w[first + c]), b.as_deref().map_or(T::of(0.0), |b| b[first + c]))
                 });
             });
             stats

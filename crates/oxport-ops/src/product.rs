@@ -27,19 +27,25 @@ macro_rules! dispatch_product {
 /// `out = plus + alpha · a @ b` over the last two dimensions; the dimensions in front of them broadcast to those of `out`.
 ///
 /// # Errors
-/// The dtype has no product, the sizes do not fit, or an integer product has fractional factors.
+/// The dtype has no product, or the sizes do not fit.
 pub fn product(a: &Tensor, b: &Tensor, out: &mut TensorMut, alpha: Scalar, plus: Plus<'_>) -> Result<()> {
     let dtype = out.dtype();
-    ensure!(a.dtype() == dtype && b.dtype() == dtype, "a product wants equal dtypes, got {} and {}", a.dtype(), b.dtype());
-    let beta = if let Plus::Scaled(beta, _) = plus { beta } else { Scalar::Int(1) };
-    if !dtype.is_float() && !dtype.is_complex() {
-        let whole = |s: Scalar| matches!(s, Scalar::Int(_) | Scalar::Bool(_));
-        ensure!(whole(alpha) && whole(beta), "an integer product wants integer factors");
-    }
+    ensure!(
+        a.dtype() == dtype && b.dtype() == dtype,
+        "a product wants equal dtypes, got {} and {}",
+        a.dtype(),
+        b.dtype()
+    );
     dispatch_product!(dtype, |T| typed::<T>(a, b, out, alpha, plus))
 }
 
-fn typed<T: Multiply + Element>(a: &Tensor, b: &Tensor, out: &mut TensorMut, alpha: Scalar, plus: Plus<'_>) -> Result<()>
+fn typed<T: Multiply + Element>(
+    a: &Tensor,
+    b: &Tensor,
+    out: &mut TensorMut,
+    alpha: Scalar,
+    plus: Plus<'_>,
+) -> Result<()>
 where
     T::Acc: Element,
 {

@@ -72,7 +72,13 @@ pub fn moments<T: Compute>(row: &[T]) -> (T, T) {
 }
 
 /// Calls `f(i, row, out_row)` for rows of `n` elements of `x` and `m` elements of `out`, in parallel where it pays.
-pub fn for_rows<T: Sync, U: Send>(x: &[T], n: usize, out: &mut [U], m: usize, f: impl Fn(usize, &[T], &mut [U]) + Sync) {
+pub fn for_rows<T: Sync, U: Send>(
+    x: &[T],
+    n: usize,
+    out: &mut [U],
+    m: usize,
+    f: impl Fn(usize, &[T], &mut [U]) + Sync,
+) {
     for_out_rows(out, m, n, |i, out| f(i, &x[i * n..(i + 1) * n], out));
 }
 
