@@ -28,6 +28,10 @@ macro_rules! families {
 families! {
     attention,
     batch_norm,
+    conv,
+    distance,
+    embedding,
+    embedding_bag,
     linear,
     matmul,
     norm,

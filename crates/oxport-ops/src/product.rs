@@ -2,7 +2,7 @@
 //!
 //! Law: operands are read where they lie, whatever their (non-negative) strides; a bias costs no pass of its own.
 
-use crate::dense::{span, span_of};
+pub(crate) use crate::dense::{span, span_of};
 use oxport_ir::{Error, Result, ensure};
 use oxport_tensor::gemm::{Batch, Epilogue, Lhs, Mat, MatMut, Multiply, Product, Rhs, Start, gemm};
 use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, copy};
@@ -23,6 +23,8 @@ macro_rules! dispatch_product {
             [U8 I8 I16 I32 I64 F16 BF16 F32 F64 C64 C128], $T, $body)
     };
 }
+
+pub(crate) use dispatch_product;
 
 /// `out = plus + alpha · a @ b` over the last two dimensions; the dimensions in front of them broadcast to those of `out`.
 ///
@@ -126,7 +128,7 @@ where
         b: Rhs::Strided(Mat::new(elements(&b_span)?, sb[lead], sb[lead + 1])),
         alpha: alpha.to::<T::Acc>(),
         epilogue: Epilogue { start, after: None },
-        batch: Batch { sizes: &sizes[..lead], a: &sa[..lead], b: &sb[..lead], c: &sc[..lead] },
+        batch: Batch { sizes: &sizes[..lead], a: &sa[..lead], b: &sb[..lead], c: &sc[..lead], ..Batch::default() },
     };
     out.part(span_of(&layout)?, |memory| {
         let data = memory.as_mut_slice::<T>().expect("law: a span is a slice of its own type");
