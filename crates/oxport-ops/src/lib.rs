@@ -10,10 +10,14 @@ use oxport_ir::{OpDef, Registry};
 use std::sync::OnceLock;
 
 pub mod class;
+pub mod dense;
 pub mod meta;
+pub mod nn;
+pub mod product;
 pub mod promote;
 pub mod python_number;
 pub mod special;
+pub mod rows;
 
 macro_rules! families {
     ($($family:ident,)*) => {
@@ -34,7 +38,17 @@ families! {
     power,
     python,
     ranges,
+    attention,
+    batch_norm,
+    conv,
+    distance,
+    embedding,
+    embedding_bag,
+    linear,
+    matmul,
+    norm,
     reshape,
+    softmax,
     split,
     symbolic,
     ternary,
