@@ -77,7 +77,11 @@ pub(crate) const ESCAPES: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 pub(crate) enum Action {
     /// Element `index` of a list.
-    Pick { slot: u32, take: bool, index: i64 },
+    Pick {
+        slot: u32,
+        take: bool,
+        index: i64,
+    },
     View(fn(&Args<'_, Real>) -> Result<Option<Vec<Tensor>>>),
     Fill(fn(&Args<'_, Real>, &mut [TensorMut]) -> Result<()>),
     Eval(fn(&Args<'_, Real>) -> Result<Vec<Value>>),

@@ -47,7 +47,10 @@ impl Frames {
     }
     /// Keeps a frame for the next run; all its slots are empty.
     pub fn give_back(&self, frame: Frame) {
-        debug_assert!(frame.slots.iter().all(|v| matches!(v, Value::None)), "law: slots are empty after their last use");
+        debug_assert!(
+            frame.slots.iter().all(|v| matches!(v, Value::None)),
+            "law: slots are empty after their last use"
+        );
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < KEPT {
             idle.push(frame);

@@ -72,7 +72,8 @@ impl Checks {
         let mut checks = Checks { inputs: Vec::new(), symbols: Vec::new(), mode };
         let placeholders = program.graph.placeholders().zip(&program.signature.inputs);
         for ((_, node), spec) in placeholders.filter(|(_, spec)| spec.kind.is_user()) {
-            let path = paths.get(checks.inputs.len()).map_or_else(|| node.name.to_string(), |p| user_path(&p.to_string()));
+            let path =
+                paths.get(checks.inputs.len()).map_or_else(|| node.name.to_string(), |p| user_path(&p.to_string()));
             let want = match (&spec.kind, node.val()) {
                 (InputKind::ConstantInput(Argument::None), _) => Want::Anything,
                 (InputKind::ConstantInput(c), _) => crate::lower::constant(c).map_or(Want::Anything, Want::Constant),
@@ -138,7 +139,11 @@ impl Checks {
                 (Want::Constant(c), v) if same_constant(c, v) => {}
                 (Want::Constant(c), v) => {
                     let (c, v) = (show(c), show(v));
-                    return Err(check.refuse("", format!("equal to {c}, but got {v}"), "it was a constant when exported"));
+                    return Err(check.refuse(
+                        "",
+                        format!("equal to {c}, but got {v}"),
+                        "it was a constant when exported",
+                    ));
                 }
                 (Want::Tensor(dtype, sizes), Value::Tensor(t)) => {
                     if t.rank() != sizes.len() {

@@ -30,6 +30,8 @@ mod plan;
 mod profile;
 mod recording;
 mod slots;
+#[cfg(test)]
+mod toy_ops;
 
 pub use error::{Error, Result};
 pub use inputs::InputChecks;

@@ -202,7 +202,10 @@ impl<'a> Lowering<'a> {
         }
         let action = match kernel(&op) {
             _ if op.schema().is_some_and(|s| s.is_mutable()) => {
-                return Err(IrError::invalid(format!("{} writes to its arguments: functionalise the program", op.name())));
+                return Err(IrError::invalid(format!(
+                    "{} writes to its arguments: functionalise the program",
+                    op.name()
+                )));
             }
             Kernel::View(f) => Action::View(f),
             Kernel::Fill(f) => Action::Fill(f),

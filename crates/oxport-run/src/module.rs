@@ -44,9 +44,9 @@ impl Module {
     /// # Errors
     /// The arguments do not form the tree that the program takes; the message names the place.
     pub fn flatten(&self, args: Vec<Tree<Value>>, kwargs: IndexMap<String, Tree<Value>>) -> Result<Vec<Value>> {
-        let signature = self.plan.signature().ok_or_else(|| Error::input("the program does not say how it is called"))?;
-        let kwargs = kwargs.into_iter().map(|(k, v)| (k.into(), v)).collect();
-        let call = Tree::Tuple(vec![Tree::Tuple(args), Tree::Dict(kwargs)]);
+        let signature =
+            self.plan.signature().ok_or_else(|| Error::input("the program does not say how it is called"))?;
+        let call = Tree::call(args, kwargs);
         let leaves = signature.in_spec.flatten_like(&call);
         let leaves = leaves.map_err(|e| Error::input(format!("the arguments do not fit the program: {e}")))?;
         Ok(leaves.into_iter().cloned().collect())

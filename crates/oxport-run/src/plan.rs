@@ -311,7 +311,8 @@ fn targets(program: &ExportedProgram, state: &[StateTensor], users: &[&Arc<str>]
     let values = program.graph.outputs();
     for i in 0..targets.len() {
         if let (Target::User, Argument::Node(n)) = (targets[i], &values[i]) {
-            let is_twin = |j: &usize| values[*j].as_node() == Some(*n) && program.signature.outputs[*j].kind.is_mutation();
+            let is_twin =
+                |j: &usize| values[*j].as_node() == Some(*n) && program.signature.outputs[*j].kind.is_mutation();
             if let Some(j) = (0..values.len()).find(is_twin) {
                 targets[i] = Target::SameAs(j);
             }
@@ -331,4 +332,262 @@ fn copied(old: &Tensor, new: &Tensor) -> Result<Tensor> {
     let mut out = TensorMut::empty(old.dtype(), layout)?;
     copy(&new.view(|l| l.expand(old.sizes()))?, &mut out)?;
     Ok(out.freeze())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toy_ops::{f32s, plan, program, registry, show};
+
+    /// Runs thrice (recording, replaying, replaying again), which must agree, and shows the outputs.
+    fn run(plan: &Plan, inputs: &[Value]) -> Vec<String> {
+        let once = || plan.run(inputs.to_vec()).unwrap().user.iter().map(show).collect::<Vec<_>>();
+        let first = once();
+        assert_eq!(first, once(), "replayed");
+        assert_eq!(first, once(), "replayed again");
+        first
+    }
+
+    const CHAIN: &str = r#"
+def forward(self, x: "f32[s0, 2]"):
+    relu = torch.ops.aten.relu.default(x)
+    add = torch.ops.aten.add.Tensor(relu, x)
+    view = torch.ops.aten.view.default(add, [2, -1])
+    relu_1 = torch.ops.aten.relu.default(add)
+    add_1 = torch.ops.aten.add.Tensor(relu_1, add)
+    return (add_1,)
+"#;
+
+    #[test]
+    fn buffers_share_an_arena() {
+        let plan = plan(CHAIN);
+        assert_eq!(plan.num_steps(), 4, "the dead view is left out");
+        let x: Vec<f32> = (0..512).map(|i| i as f32 - 256.0).collect();
+        let want: Vec<f32> = x.iter().map(|x| x + 3.0 * x.max(0.0)).collect();
+        for rows in [256, 1, 0, 256] {
+            let n = rows as usize * 2;
+            let x = f32s(&[rows, 2], x[..n].to_vec());
+            assert_eq!(run(&plan, &[x]), [show(&f32s(&[rows, 2], want[..n].to_vec()))]);
+        }
+        // relu, add, relu_1 need two places; add_1 escapes.
+        assert_eq!((plan.arena_bytes(), plan.refused_regions()), (2 * 2048, 0));
+    }
+
+    #[test]
+    fn what_escapes_survives_the_next_call() {
+        let plan = plan(
+            r#"
+def forward(self, x: "f32[4]"):
+    relu = torch.ops.aten.relu.default(x)
+    split = torch.ops.aten.split.Tensor(relu, 2)
+    getitem = split[0]
+    getitem_1 = split[1]
+    add = torch.ops.aten.add.Tensor(getitem_1, getitem)
+    relu_1 = torch.ops.aten.relu.default(add)
+    return (getitem, relu_1, relu_1, x, 7, None)
+"#,
+        );
+        let call = |n: f32| plan.run(vec![f32s(&[4], [n, n + 1.0, n + 2.0, n + 3.0])]).unwrap().user;
+        let all: Vec<Vec<Value>> = (0..4).map(|i| call(i as f32)).collect();
+        let shown: Vec<String> = all.iter().map(|o| o.iter().map(show).collect::<Vec<_>>().join("; ")).collect();
+        assert_eq!(shown[3], "f32[2]: 3 4; f32[2]: 8 10; f32[2]: 8 10; f32[4]: 3 4 5 6; 7; None");
+        assert_eq!(shown[1], "f32[2]: 1 2; f32[2]: 4 6; f32[2]: 4 6; f32[4]: 1 2 3 4; 7; None");
+        assert_eq!(plan.refused_regions(), 0);
+    }
+
+    #[test]
+    fn a_view_that_strides_forbid_is_a_copy() {
+        let plan = plan(
+            r#"
+def forward(self, x: "f32[2, 3]"):
+    relu = torch.ops.aten.relu.default(x)
+    t = torch.ops.aten.t.default(relu)
+    view = torch.ops.aten.view.default(t, [6])
+    view_1 = torch.ops.aten.view.default(relu, [6])
+    add = torch.ops.aten.add.Tensor(view, view_1)
+    return (add,)
+"#,
+        );
+        let x = f32s(&[2, 3], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(run(&plan, std::slice::from_ref(&x)), ["f32[6]: 0 4 3 7 6 10"]);
+        // Other strides are another signature: now the first view is free and the second copies.
+        let Value::Tensor(x) = x else { unreachable!() };
+        let turned = x.reshape(&[3, 2]).unwrap().view(|l| l.transpose(0, 1)).unwrap();
+        assert_eq!(run(&plan, &[turned.into()]), ["f32[6]: 0 3 6 4 7 10"].map(String::from));
+    }
+
+    #[test]
+    fn sizes_that_depend_on_data_are_followed() {
+        let plan = plan(
+            r#"
+def forward(self, x: "f32[5]", y: "f32[5]"):
+    relu: "f32[5]" = torch.ops.aten.relu.default(x)
+    nonzero: "i64[u0]" = torch.ops.aten.nonzero.default(relu)
+    sym_size: "Sym(u0)" = torch.ops.aten.sym_size.int(nonzero, 0)
+    mul: "Sym(2*u0)" = sym_size * 2
+    full: "f32[2*u0]" = torch.ops.aten.full.default([mul], 0.5)
+    cat: "f32[2*u0 + 5]" = torch.ops.aten.cat.default([full, y])
+    relu_1: "f32[2*u0 + 5]" = torch.ops.aten.relu.default(cat)
+    return (nonzero, relu_1, mul)
+"#,
+        );
+        let y = f32s(&[5], [-1.0, 1.0, 2.0, 3.0, 4.0]);
+        for (x, want) in [
+            ([1.0, 0.0, 0.0, -1.0, 5.0], ["i64[2]: 0 4", "f32[9]: 0.5 0.5 0.5 0.5 0 1 2 3 4", "4"]),
+            ([0.0, 0.0, 0.0, -1.0, 5.0], ["i64[1]: 4", "f32[7]: 0.5 0.5 0 1 2 3 4", "2"]),
+            ([0.0; 5], ["i64[0]: ", "f32[5]: 0 1 2 3 4", "0"]),
+            ([1.0, 1.0, 0.0, 0.0, 0.0], ["i64[2]: 0 1", "f32[9]: 0.5 0.5 0.5 0.5 0 1 2 3 4", "4"]),
+        ] {
+            assert_eq!(run(&plan, &[f32s(&[5], x), y.clone()]), want);
+        }
+    }
+
+    #[test]
+    fn numbers_decide_sizes_or_not() {
+        // n is a size: another signature. k and item only scale: the same recording serves all values.
+        let plan = plan(
+            r#"
+def forward(self, n: "Sym(s0)", k: "Sym(s1)", x: "f32[1]"):
+    item: "Sym(u0)" = torch.ops.aten._local_scalar_dense.default(x)
+    full = torch.ops.aten.full.default([n], 1.0)
+    mul = torch.ops.aten.mul.Scalar(full, k)
+    mul_1 = torch.ops.aten.mul.Scalar(mul, item)
+    relu = torch.ops.aten.relu.default(mul_1)
+    return (relu,)
+"#,
+        );
+        for (n, k, x, want) in
+            [(2, 3, 0.5, "f32[2]: 1.5 1.5"), (2, 5, 1.0, "f32[2]: 5 5"), (3, 5, 2.0, "f32[3]: 10 10 10")]
+        {
+            assert_eq!(run(&plan, &[Value::Int(n), Value::Int(k), f32s(&[1], [x])]), [want]);
+        }
+        assert_eq!(plan.body.cache.len(), 2);
+    }
+
+    #[test]
+    fn subgraphs_are_called() {
+        let plan = plan(
+            r#"
+class GraphModule(torch.nn.Module):
+    def forward(self, p: "b8[]", x: "f32[3]"):
+        true_graph_0 = self.true_graph_0
+        false_graph_0 = self.false_graph_0
+        relu: "f32[3]" = torch.ops.aten.relu.default(x)
+        cond = torch.ops.higher_order.cond(p, true_graph_0, false_graph_0, [relu, x])
+        getitem: "f32[3]" = cond[0]
+        add: "f32[3]" = torch.ops.aten.add.Tensor(getitem, x)
+        return (add,)
+
+    class true_graph_0(torch.nn.Module):
+        def forward(self, a: "f32[3]", b: "f32[3]"):
+            add: "f32[3]" = torch.ops.aten.add.Tensor(a, b)
+            relu: "f32[3]" = torch.ops.aten.relu.default(add)
+            return (relu,)
+
+    class false_graph_0(torch.nn.Module):
+        def forward(self, a: "f32[3]", b: "f32[3]"):
+            return (a,)
+"#,
+        );
+        let x = f32s(&[3], [-1.0, 2.0, 3.0]);
+        for (p, want) in [(true, "f32[3]: -1 6 9"), (false, "f32[3]: -1 4 6"), (true, "f32[3]: -1 6 9")] {
+            assert_eq!(run(&plan, &[Value::Tensor(Tensor::scalar(p)), x.clone()]), [want]);
+        }
+        assert_eq!(plan.refused_regions(), 0);
+    }
+
+    #[test]
+    fn missing_operators_are_listed_whole() {
+        let text = r#"
+class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[3]"):
+        sub_0 = self.sub_0
+        b: "f32[3]" = torch.ops.my.odd.default(x)
+        c: "f32[3]" = torch.ops.aten.relu.default(b)
+        dead: "f32[3]" = torch.ops.aten.cosh.default(b)
+        d = torch.ops.higher_order.cond(True, sub_0, sub_0, [b])
+        e: "f32[3]" = d[0]
+        f: "f32[3]" = torch.ops.my.odd.default(e)
+        return (c, f)
+
+    class sub_0(torch.nn.Module):
+        def forward(self, a: "f32[3]"):
+            s: "f32[3]" = torch.ops.aten.sinh.default(a)
+            return (s,)
+"#;
+        let e = Plan::new(&program(text), &registry(), &PlanOptions::default()).unwrap_err();
+        assert_eq!(e.missing(), ["aten::sinh", "my::odd"]);
+        assert!(e.is_unsupported() && !e.is_input() && !e.is_assertion());
+        assert_eq!(e.to_string(), "no kernel for aten::sinh, my::odd");
+    }
+
+    #[test]
+    fn assertions_and_errors_say_where() {
+        let text = r#"
+def forward(self, x: "f32[s0]", y: "f32[s1]"):
+    sym_size: "Sym(s0)" = torch.ops.aten.sym_size.int(x, 0)
+    ge: "Sym(s0 >= 4)" = sym_size >= 4
+    _assert = torch.ops.aten._assert_scalar.default(ge, 'Runtime assertion failed for s0 >= 4')
+    add: "f32[s0]" = torch.ops.aten.add.Tensor(x, y)
+    return (add,)
+"#;
+        let mut p = program(text);
+        let add = p.graph.find("add").unwrap();
+        p.graph.meta_mut(add).stack_trace = Some("File \"m.py\", line 3, in forward\n    return x + y".into());
+        let plan = Plan::new(&p, &registry(), &PlanOptions::default()).unwrap();
+        let zeros = |n: i64| f32s(&[n], vec![0.0; n as usize]);
+        let e = plan.run(vec![zeros(3), zeros(3)]).unwrap_err();
+        assert!(e.is_assertion() && !e.is_unsupported(), "{e}");
+        assert!(
+            e.to_string().starts_with("Runtime assertion failed for s0 >= 4\n  in %_assert = aten::_assert_scalar")
+        );
+        let e = plan.run(vec![zeros(4), zeros(5)]).unwrap_err();
+        assert!(!e.is_assertion() && !e.is_unsupported() && !e.is_input(), "{e}");
+        let place = "in %add = aten::add.Tensor(f32[4], f32[5], 1)\n  File \"m.py\", line 3, in forward: return x + y";
+        assert!(e.to_string().ends_with(place), "{e}");
+        // The plan is as good as before.
+        assert_eq!(run(&plan, &[zeros(4), zeros(4)]), ["f32[4]: 0 0 0 0"]);
+    }
+
+    #[test]
+    fn other_dtypes_are_computed_with() {
+        let plan = plan(CHAIN);
+        let x = Tensor::from_vec(&[1, 2], vec![1.5f64, -2.0]).unwrap();
+        assert_eq!(run(&plan, &[x.into()]), ["f64[1, 2]: 6 -2"]);
+        assert_eq!(run(&plan, &[f32s(&[1, 2], [1.5, -2.0])]), ["f32[1, 2]: 6 -2"]);
+    }
+
+    #[test]
+    fn many_threads_share_a_plan() {
+        let plan = plan(CHAIN);
+        std::thread::scope(|s| {
+            for t in 0..8 {
+                let plan = &plan;
+                s.spawn(move || {
+                    for i in 0..50 {
+                        let rows = 1 + (t + i) % 3;
+                        let x: Vec<f32> = (0..rows * 2).map(|n| (n + t) as f32 - 3.0).collect();
+                        let want: Vec<f32> = x.iter().map(|x| x + 3.0 * x.max(0.0)).collect();
+                        let got = plan.run(vec![f32s(&[rows as i64, 2], x)]).unwrap().user;
+                        assert_eq!(show(&got[0]), show(&f32s(&[rows as i64, 2], want)));
+                    }
+                });
+            }
+        });
+        assert_eq!(plan.refused_regions(), 0);
+    }
+
+    #[test]
+    fn profiles_count_calls_and_bytes() {
+        let plan = plan(CHAIN);
+        let mut profile = plan.new_profile();
+        for _ in 0..3 {
+            plan.call(vec![f32s(&[2, 2], [1.0; 4])], vec![], Some(&mut profile)).unwrap();
+        }
+        let counts: Vec<_> = profile.nodes.iter().map(|n| (&*n.name, n.calls, n.bytes)).collect();
+        assert_eq!(counts, [("relu", 3, 48), ("add", 3, 48), ("relu_1", 3, 48), ("add_1", 3, 48)]);
+        let by_op: Vec<_> = profile.by_op().iter().map(|n| n.calls).collect();
+        assert_eq!(by_op, [6, 6]);
+        assert!(profile.to_string().contains("aten::relu"));
+    }
 }

@@ -210,6 +210,10 @@ impl Cache {
         }
         all.insert(key.into_vec().into(), Arc::new(recording));
     }
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
     /// The size of the largest arena that a recording asked for.
     pub fn arena_bytes(&self) -> usize {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The world of planned calls.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Slots {}
 
 /// Where a value will be found: a slot, or an element of the list in it.
@@ -107,10 +107,9 @@ fn split(arg: Arg<Slots>, path: &mut SmallVec<[u32; 2]>, patches: &mut Vec<Patch
         Arg::None
     };
     match arg {
-        Arg::Tensor(Place::Ref(r))
-        | Arg::Int(Sym::Sym(r))
-        | Arg::Float(Sym::Sym(r))
-        | Arg::Bool(Sym::Sym(r)) => later(r, path),
+        Arg::Tensor(Place::Ref(r)) | Arg::Int(Sym::Sym(r)) | Arg::Float(Sym::Sym(r)) | Arg::Bool(Sym::Sym(r)) => {
+            later(r, path)
+        }
         Arg::Tensor(Place::Known(t)) => Arg::Tensor(t),
         Arg::Int(Sym::Const(n)) => Arg::Int(n),
         Arg::Float(Sym::Const(x)) => Arg::Float(x),
