@@ -10,10 +10,10 @@
 
 use crate::frame::{Frame, Frames};
 use crate::locate::locate;
-use crate::outs::{OutPlan, Packing, infer, make_owned};
+use crate::outs::{OutPlan, Packing, infer, make_owned, pack_tensors, pack_values, pick};
 use crate::profile::Profile;
 use crate::recording::{Cache, Placement, Recorder, Recording, Replay, shape_key};
-use crate::slots::{Patch, Ref, arg_of, fetch};
+use crate::slots::{Patch, Ref, fetch};
 use oxport_ir::{Arg, Args, Callable, Error, Op, Real, Result, RunCx, Value};
 use oxport_tensor::{Arena, Tensor, TensorMut};
 use smallvec::SmallVec;
@@ -141,10 +141,10 @@ impl Body {
         Ok(outputs)
     }
 
+    #[inline]
     fn step(&self, cx: &RunCx, i: usize, step: &Step, frame: &mut Frame, mode: &mut Mode<'_>) -> Result<Value> {
         for patch in &step.patches {
-            let value = fetch(&mut frame.slots, patch.from, patch.take)?;
-            patch.put(&mut frame.args[i], arg_of(value));
+            patch.apply(&mut frame.slots, &mut frame.args[i])?;
         }
         let args = Args { values: &frame.args[i], op: &step.op, cx };
         let arena = frame.arena.as_ref();
@@ -191,6 +191,12 @@ impl Body {
         if let Mode::Replay(recording, placement) = mode
             && let Replay::Fill(outs, packing) = &recording.steps[i]
         {
+            if let ([plan], Packing::Tensor) = (&outs[..], packing) {
+                let mut out = [self.make(plan, placement, arena)?];
+                f(args, &mut out)?;
+                let [out] = out;
+                return Ok(Value::Tensor(out.freeze()));
+            }
             let made = outs.iter().map(|o| self.make(o, placement, arena));
             let mut outs = made.collect::<Result<SmallVec<[TensorMut; 2]>>>()?;
             f(args, &mut outs)?;
@@ -260,39 +266,6 @@ impl Output {
     }
 }
 
-/// Element `index` of the list in a slot, which is emptied if nobody reads it afterwards.
-fn pick(slot: &mut Value, take: bool, index: i64) -> Result<Value> {
-    let Value::List(l) = slot else {
-        return Err(Error::invalid(format!("getitem of a {}", slot.kind())));
-    };
-    let at = if index < 0 { index + l.len() as i64 } else { index };
-    let found = usize::try_from(at).ok().filter(|&at| at < l.len());
-    let at = found.ok_or_else(|| Error::invalid(format!("getitem {index} of {} results", l.len())))?;
-    if !take {
-        return Ok(l[at].clone());
-    }
-    let value = l.swap_remove(at);
-    *slot = Value::None;
-    Ok(value)
-}
-
-/// Results as one value, by the rules of [`oxport_ir::infer::pack`].
-fn pack_values(step: &Step, mut outs: Vec<Value>) -> Value {
-    match outs.len() {
-        _ if step.op.is_higher_order() => Value::List(outs),
-        0 => Value::None,
-        1 if Packing::is_single(&step.op) => outs.remove(0),
-        _ => Value::List(outs),
-    }
-}
-
-fn pack_tensors(step: &Step, mut views: Vec<Tensor>) -> Value {
-    if views.len() == 1 && Packing::is_single_tensor(&step.op) {
-        return Value::Tensor(views.remove(0));
-    }
-    Value::List(views.into_iter().map(Value::Tensor).collect())
-}
-
 /// A body that a higher-order operator's kernel can call.
 pub(crate) struct Subgraph {
     pub name: Arc<str>,
@@ -308,5 +281,158 @@ impl Callable for Subgraph {
 impl std::fmt::Debug for Subgraph {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Subgraph({}, {} steps)", self.name, self.body.steps.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::toy_ops::{CHAIN, f32s, plan, run_thrice as run, show};
+    use oxport_ir::Value;
+    use oxport_tensor::Tensor;
+
+    #[test]
+    fn buffers_share_an_arena() {
+        let plan = plan(CHAIN);
+        assert_eq!(plan.num_steps(), 4, "the dead view is left out");
+        let x: Vec<f32> = (0..512).map(|i| i as f32 - 256.0).collect();
+        let want: Vec<f32> = x.iter().map(|x| x + 3.0 * x.max(0.0)).collect();
+        for rows in [256, 1, 0, 256] {
+            let n = rows as usize * 2;
+            let x = f32s(&[rows, 2], x[..n].to_vec());
+            assert_eq!(run(&plan, &[x]), [show(&f32s(&[rows, 2], want[..n].to_vec()))]);
+        }
+        // relu, add, relu_1 need two places; add_1 escapes.
+        assert_eq!((plan.arena_bytes(), plan.refused_regions()), (2 * 2048, 0));
+    }
+
+    #[test]
+    fn what_escapes_survives_the_next_call() {
+        let plan = plan(
+            r#"
+def forward(self, x: "f32[4]"):
+    relu = torch.ops.aten.relu.default(x)
+    split = torch.ops.aten.split.Tensor(relu, 2)
+    getitem = split[0]
+    getitem_1 = split[1]
+    add = torch.ops.aten.add.Tensor(getitem_1, getitem)
+    relu_1 = torch.ops.aten.relu.default(add)
+    return (getitem, relu_1, relu_1, x, 7, None)
+"#,
+        );
+        let call = |n: f32| plan.run(vec![f32s(&[4], [n, n + 1.0, n + 2.0, n + 3.0])]).unwrap().user;
+        let all: Vec<Vec<Value>> = (0..4).map(|i| call(i as f32)).collect();
+        let shown: Vec<String> = all.iter().map(|o| o.iter().map(show).collect::<Vec<_>>().join("; ")).collect();
+        assert_eq!(shown[3], "f32[2]: 3 4; f32[2]: 8 10; f32[2]: 8 10; f32[4]: 3 4 5 6; 7; None");
+        assert_eq!(shown[1], "f32[2]: 1 2; f32[2]: 4 6; f32[2]: 4 6; f32[4]: 1 2 3 4; 7; None");
+        assert_eq!(plan.refused_regions(), 0);
+    }
+
+    #[test]
+    fn a_view_that_strides_forbid_is_a_copy() {
+        let plan = plan(
+            r#"
+def forward(self, x: "f32[2, 3]"):
+    relu = torch.ops.aten.relu.default(x)
+    t = torch.ops.aten.t.default(relu)
+    view = torch.ops.aten.view.default(t, [6])
+    view_1 = torch.ops.aten.view.default(relu, [6])
+    add = torch.ops.aten.add.Tensor(view, view_1)
+    return (add,)
+"#,
+        );
+        let x = f32s(&[2, 3], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(run(&plan, std::slice::from_ref(&x)), ["f32[6]: 0 4 3 7 6 10"]);
+        // Other strides are another signature: now the first view is free and the second copies.
+        let Value::Tensor(x) = x else { unreachable!() };
+        let turned = x.reshape(&[3, 2]).unwrap().view(|l| l.transpose(0, 1)).unwrap();
+        assert_eq!(run(&plan, &[turned.into()]), ["f32[6]: 0 3 6 4 7 10"].map(String::from));
+    }
+
+    #[test]
+    fn sizes_that_depend_on_data_are_followed() {
+        let plan = plan(
+            r#"
+def forward(self, x: "f32[5]", y: "f32[5]"):
+    relu: "f32[5]" = torch.ops.aten.relu.default(x)
+    nonzero: "i64[u0]" = torch.ops.aten.nonzero.default(relu)
+    sym_size: "Sym(u0)" = torch.ops.aten.sym_size.int(nonzero, 0)
+    mul: "Sym(2*u0)" = sym_size * 2
+    full: "f32[2*u0]" = torch.ops.aten.full.default([mul], 0.5)
+    cat: "f32[2*u0 + 5]" = torch.ops.aten.cat.default([full, y])
+    relu_1: "f32[2*u0 + 5]" = torch.ops.aten.relu.default(cat)
+    return (nonzero, relu_1, mul)
+"#,
+        );
+        let y = f32s(&[5], [-1.0, 1.0, 2.0, 3.0, 4.0]);
+        for (x, want) in [
+            ([1.0, 0.0, 0.0, -1.0, 5.0], ["i64[2]: 0 4", "f32[9]: 0.5 0.5 0.5 0.5 0 1 2 3 4", "4"]),
+            ([0.0, 0.0, 0.0, -1.0, 5.0], ["i64[1]: 4", "f32[7]: 0.5 0.5 0 1 2 3 4", "2"]),
+            ([0.0; 5], ["i64[0]: ", "f32[5]: 0 1 2 3 4", "0"]),
+            ([1.0, 1.0, 0.0, 0.0, 0.0], ["i64[2]: 0 1", "f32[9]: 0.5 0.5 0.5 0.5 0 1 2 3 4", "4"]),
+        ] {
+            assert_eq!(run(&plan, &[f32s(&[5], x), y.clone()]), want);
+        }
+    }
+
+    #[test]
+    fn numbers_decide_sizes_or_not() {
+        // n is a size: another signature. k and item only scale: the same recording serves all values.
+        let plan = plan(
+            r#"
+def forward(self, n: "Sym(s0)", k: "Sym(s1)", x: "f32[1]"):
+    item: "Sym(u0)" = torch.ops.aten._local_scalar_dense.default(x)
+    full = torch.ops.aten.full.default([n], 1.0)
+    mul = torch.ops.aten.mul.Scalar(full, k)
+    mul_1 = torch.ops.aten.mul.Scalar(mul, item)
+    relu = torch.ops.aten.relu.default(mul_1)
+    return (relu,)
+"#,
+        );
+        for (n, k, x, want) in
+            [(2, 3, 0.5, "f32[2]: 1.5 1.5"), (2, 5, 1.0, "f32[2]: 5 5"), (3, 5, 2.0, "f32[3]: 10 10 10")]
+        {
+            assert_eq!(run(&plan, &[Value::Int(n), Value::Int(k), f32s(&[1], [x])]), [want]);
+        }
+        assert_eq!(plan.num_recordings(), 2);
+    }
+
+    #[test]
+    fn subgraphs_are_called() {
+        let plan = plan(
+            r#"
+class GraphModule(torch.nn.Module):
+    def forward(self, p: "b8[]", x: "f32[3]"):
+        true_graph_0 = self.true_graph_0
+        false_graph_0 = self.false_graph_0
+        relu: "f32[3]" = torch.ops.aten.relu.default(x)
+        cond = torch.ops.higher_order.cond(p, true_graph_0, false_graph_0, [relu, x])
+        getitem: "f32[3]" = cond[0]
+        add: "f32[3]" = torch.ops.aten.add.Tensor(getitem, x)
+        return (add,)
+
+    class true_graph_0(torch.nn.Module):
+        def forward(self, a: "f32[3]", b: "f32[3]"):
+            add: "f32[3]" = torch.ops.aten.add.Tensor(a, b)
+            relu: "f32[3]" = torch.ops.aten.relu.default(add)
+            return (relu,)
+
+    class false_graph_0(torch.nn.Module):
+        def forward(self, a: "f32[3]", b: "f32[3]"):
+            return (a,)
+"#,
+        );
+        let x = f32s(&[3], [-1.0, 2.0, 3.0]);
+        for (p, want) in [(true, "f32[3]: -1 6 9"), (false, "f32[3]: -1 4 6"), (true, "f32[3]: -1 6 9")] {
+            assert_eq!(run(&plan, &[Value::Tensor(Tensor::scalar(p)), x.clone()]), [want]);
+        }
+        assert_eq!(plan.refused_regions(), 0);
+    }
+
+    #[test]
+    fn other_dtypes_are_computed_with() {
+        let plan = plan(CHAIN);
+        let x = Tensor::from_vec(&[1, 2], vec![1.5f64, -2.0]).unwrap();
+        assert_eq!(run(&plan, &[x.into()]), ["f64[1, 2]: 6 -2"]);
+        assert_eq!(run(&plan, &[f32s(&[1, 2], [1.5, -2.0])]), ["f32[1, 2]: 6 -2"]);
     }
 }

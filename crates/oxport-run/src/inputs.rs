@@ -262,3 +262,128 @@ fn user_path(path: &str) -> String {
         _ => path.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toy_ops::program;
+    use oxport_tensor::Tensor;
+
+    fn tensor(dtype: DType, sizes: &[i64]) -> Value {
+        Tensor::zeros(dtype, sizes).unwrap().into()
+    }
+
+    const PROGRAM: &str = r#"
+ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, x: "f32[s0, 3]", y: "f32[2*s0 + 1, s1]", z: "f32[s0*s1]", n: "Sym(s1)"):
+            return (x,)
+
+Graph signature:
+    # inputs
+    x: USER_INPUT
+    y: USER_INPUT
+    z: USER_INPUT
+    n: USER_INPUT
+    # outputs
+    x: USER_OUTPUT
+
+Range constraints: {s0: VR[4, 10], s1: VR[2, int_oo], 2*s0 + 1: VR[9, 21]}
+"#;
+
+    #[test]
+    fn inputs_as_pytorch_checks_them() {
+        let checks = Checks::of(&program(PROGRAM), InputChecks::Torch);
+        let check = |x: &[i64], y: &[i64], z: &[i64], n: Value| {
+            let f = |s| tensor(DType::F32, s);
+            checks.check(&[f(x), f(y), f(z), n]).map_or_else(|e| e.to_string(), |()| "fine".into())
+        };
+        let int = Value::Int;
+        for (got, want) in [
+            (check(&[4, 3], &[9, 5], &[20], int(5)), "fine"),
+            // Sizes of several symbols are free, and so is the low end of a range up to 2.
+            (check(&[4, 3], &[9, 0], &[7], int(0)), "fine"),
+            (check(&[4, 4], &[9, 5], &[20], int(5)), "`x` at x.shape[1] to be equal to 3, but got 4: it is static"),
+            (
+                check(&[3, 3], &[7, 5], &[20], int(5)),
+                "`x` at x.shape[0] to be >= 4, but got 3: that is the declared range of s0",
+            ),
+            (
+                check(&[11, 3], &[23, 5], &[20], int(5)),
+                "`x` at x.shape[0] to be <= 10, but got 11: that is the declared range of s0",
+            ),
+            (
+                check(&[4, 3], &[11, 5], &[20], int(5)),
+                "`y` at y.shape[0] to be equal to 9, but got 11: it is 2*s0 + 1 with s0 = 4",
+            ),
+            (
+                check(&[4, 3], &[9, 5], &[20], int(6)),
+                "`n` at n to be equal to 5, but got 6: s1 has that value elsewhere",
+            ),
+            (
+                check(&[4, 3, 1], &[9, 5], &[20], int(5)),
+                "`x` at x.shape to be of sizes [s0, 3], but got [4, 3, 1]: the number of dimensions is fixed",
+            ),
+            (
+                check(&[4, 3], &[9, 5], &[20], Value::Float(5.0)),
+                "`n` at n to be an int, but got 5.0: it was one when exported",
+            ),
+        ] {
+            assert_eq!(got.strip_prefix("expected input ").unwrap_or(&got), want);
+        }
+        let few = checks.check(&[int(1)]).unwrap_err();
+        assert!(few.is_input() && few.to_string() == "the program takes 4 inputs, but got 1");
+    }
+
+    #[test]
+    fn derived_sizes_are_solved() {
+        let text = r#"
+def forward(self, y: "f32[2*s0 + 1]", x: "f32[s0]"):
+    return (x,)
+"#;
+        let checks = Checks::of(&program(text), InputChecks::Torch);
+        let check = |y, x| checks.check(&[tensor(DType::F32, &[y]), tensor(DType::F32, &[x])]);
+        assert_eq!(check(9, 4), Ok(()));
+        let e = check(8, 4).unwrap_err().to_string();
+        assert_eq!(e, "expected input `y` at y.shape[0] to be of the form 2*s0 + 1, but got 8: s0 is an integer");
+        let e = check(9, 5).unwrap_err().to_string();
+        assert_eq!(e, "expected input `x` at x.shape[0] to be equal to 4, but got 5: s0 has that value elsewhere");
+    }
+
+    #[test]
+    fn dtypes_are_checked_on_demand() {
+        let p = program("def forward(self, x: \"f32[2]\"):\n    return (x,)\n");
+        let double = [tensor(DType::F64, &[2])];
+        assert_eq!(Checks::of(&p, InputChecks::Torch).check(&double), Ok(()));
+        let e = Checks::of(&p, InputChecks::Strict).check(&double).unwrap_err().to_string();
+        assert_eq!(e, "expected input `x` at x.dtype to be float32, but got float64: dtypes are checked strictly");
+    }
+
+    #[test]
+    fn constants_must_be_themselves() {
+        let mut p = program("def forward(self, x: \"f32[2]\"):\n    return (x,)\n");
+        let cases = [
+            (Argument::Int(7), Value::Int(7), Value::Float(7.0)),
+            (Argument::Float(f64::NAN), Value::Float(f64::NAN), Value::Float(0.0)),
+            (Argument::Bool(true), Value::Bool(true), Value::Int(1)),
+            (Argument::from("mean"), Value::Str("mean".into()), Value::Str("sum".into())),
+        ];
+        for (constant, same, other) in cases {
+            p.signature.inputs[0].kind = InputKind::ConstantInput(constant);
+            let checks = Checks::of(&p, InputChecks::Torch);
+            assert_eq!(checks.check(&[same]), Ok(()));
+            assert!(checks.check(&[other]).unwrap_err().to_string().ends_with("it was a constant when exported"));
+        }
+        p.signature.inputs[0].kind = InputKind::ConstantInput(Argument::None);
+        assert_eq!(Checks::of(&p, InputChecks::Torch).check(&[Value::Int(3)]), Ok(()));
+    }
+
+    #[test]
+    fn paths_as_callers_know_them() {
+        for (path, want) in
+            [("[0][1]", "*args[1]"), ("[0][0]['a'].x", "*args[0]['a'].x"), ("[1]['mask'][2]", "mask[2]")]
+        {
+            assert_eq!(user_path(path), want);
+        }
+    }
+}

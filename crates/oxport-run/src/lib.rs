@@ -12,7 +12,7 @@
 //! | `recording`, `outs`, `memory` | specialisation: layouts and lifetimes by shape signature, places in the arena |
 //! | `frame` | slots, arguments and arena of one run, pooled |
 //! | `inputs` | PyTorch's input checks |
-//! | `plan`, `module` | what users hold |
+//! | `plan`, `outputs`, `module` | what users hold |
 //!
 //! Laws: programs are functional, so every value is shared and none is changed; nothing is decided by name or hash while
 //! running; results do not depend on the number of threads, on earlier calls, or on other threads.
@@ -25,6 +25,7 @@ mod locate;
 mod lower;
 mod memory;
 mod module;
+mod outputs;
 mod outs;
 mod plan;
 mod profile;
@@ -36,5 +37,6 @@ mod toy_ops;
 pub use error::{Error, Result};
 pub use inputs::InputChecks;
 pub use module::Module;
-pub use plan::{Outputs, Plan, PlanOptions, StateTensor};
+pub use outputs::Outputs;
+pub use plan::{Plan, PlanOptions, StateTensor};
 pub use profile::{NodeProfile, Profile};

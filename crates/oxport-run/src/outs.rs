@@ -143,3 +143,37 @@ fn meta_of(arg: &Arg<Real>) -> Arg<Meta> {
         Arg::Token => Arg::Token,
     }
 }
+
+/// Element `index` of the list in a slot, which is emptied if nobody reads it afterwards.
+pub(crate) fn pick(slot: &mut Value, take: bool, index: i64) -> Result<Value> {
+    let Value::List(l) = slot else {
+        return Err(Error::invalid(format!("getitem of a {}", slot.kind())));
+    };
+    let at = if index < 0 { index + l.len() as i64 } else { index };
+    let found = usize::try_from(at).ok().filter(|&at| at < l.len());
+    let at = found.ok_or_else(|| Error::invalid(format!("getitem {index} of {} results", l.len())))?;
+    if !take {
+        return Ok(l[at].clone());
+    }
+    let value = l.swap_remove(at);
+    *slot = Value::None;
+    Ok(value)
+}
+
+/// Results as one value, by the rules of [`oxport_ir::infer::pack`].
+pub(crate) fn pack_values(step: &Step, mut outs: Vec<Value>) -> Value {
+    match outs.len() {
+        _ if step.op.is_higher_order() => Value::List(outs),
+        0 => Value::None,
+        1 if Packing::is_single(&step.op) => outs.remove(0),
+        _ => Value::List(outs),
+    }
+}
+
+/// Views as one value.
+pub(crate) fn pack_tensors(step: &Step, mut views: Vec<Tensor>) -> Value {
+    if views.len() == 1 && Packing::is_single_tensor(&step.op) {
+        return Value::Tensor(views.remove(0));
+    }
+    Value::List(views.into_iter().map(Value::Tensor).collect())
+}

@@ -70,7 +70,23 @@ pub(crate) struct Patch {
 }
 
 impl Patch {
+    /// Puts the value from its slot into the arguments of a call.
+    ///
+    /// # Errors
+    /// The slot's list is too short.
+    #[inline]
+    pub fn apply(&self, slots: &mut [Value], args: &mut [Arg<Real>]) -> Result<()> {
+        // The common case, written so that a tensor is moved once.
+        if let ([i], true, None) = (&self.path[..], self.take, self.from.element) {
+            args[*i as usize] = arg_of(std::mem::replace(&mut slots[self.from.slot as usize], Value::None));
+            return Ok(());
+        }
+        let value = fetch(slots, self.from, self.take)?;
+        self.put(args, arg_of(value));
+        Ok(())
+    }
     /// Puts a value at this patch's place.
+    #[inline]
     pub fn put(&self, args: &mut [Arg<Real>], value: Arg<Real>) {
         if let [i] = self.path[..] {
             args[i as usize] = value;
@@ -166,6 +182,7 @@ pub(crate) fn fetch(slots: &mut [Value], from: Ref, take: bool) -> Result<Value>
 }
 
 /// A run-time value as an argument.
+#[inline]
 pub(crate) fn arg_of(value: Value) -> Arg<Real> {
     match value {
         Value::None => Arg::None,

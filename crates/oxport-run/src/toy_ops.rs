@@ -33,6 +33,26 @@ pub(crate) fn f32s(sizes: &[i64], elements: impl IntoIterator<Item = f32>) -> Va
     Value::Tensor(Tensor::from_vec(sizes, elements.into_iter().collect()).unwrap())
 }
 
+/// Elementwise steps, one of them dead.
+pub(crate) const CHAIN: &str = r#"
+def forward(self, x: "f32[s0, 2]"):
+    relu = torch.ops.aten.relu.default(x)
+    add = torch.ops.aten.add.Tensor(relu, x)
+    view = torch.ops.aten.view.default(add, [2, -1])
+    relu_1 = torch.ops.aten.relu.default(add)
+    add_1 = torch.ops.aten.add.Tensor(relu_1, add)
+    return (add_1,)
+"#;
+
+/// Runs thrice (recording, replaying, replaying again), which must agree, and shows the outputs.
+pub(crate) fn run_thrice(plan: &Plan, inputs: &[Value]) -> Vec<String> {
+    let once = || plan.run(inputs.to_vec()).unwrap().user.iter().map(show).collect::<Vec<_>>();
+    let first = once();
+    assert_eq!(first, once(), "replayed");
+    assert_eq!(first, once(), "replayed again");
+    first
+}
+
 /// `f32[2]: 1.0 2.0`, `7`, `[…]`: values as text.
 pub(crate) fn show(v: &Value) -> String {
     match v {
