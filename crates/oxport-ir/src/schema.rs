@@ -316,11 +316,9 @@ impl<'a> Parser<'a> {
             ("long", _) => Argument::DType(oxport_tensor::DType::I64),
             ("float", _) => Argument::DType(oxport_tensor::DType::F32),
             ("strided", _) => Argument::Layout(MemoryLayout::Strided),
-            // PyTorch registers default formats and dtypes by their C++ numbers.
-            ("4", Type::DType) => Argument::DType(oxport_tensor::DType::I64),
-            ("contiguous_format", _) | ("0", Type::MemoryFormat) => Argument::MemoryFormat(MemoryFormat::Contiguous),
+            ("contiguous_format", _) => Argument::MemoryFormat(MemoryFormat::Contiguous),
             ("preserve_format", _) => Argument::MemoryFormat(MemoryFormat::Preserve),
-            // The numbers of the C++ enums.
+            // PyTorch registers some defaults by the numbers of its C++ enums.
             ("4", Type::DType) => Argument::DType(oxport_tensor::DType::I64),
             ("6", Type::DType) => Argument::DType(oxport_tensor::DType::F32),
             ("0", Type::MemoryFormat) => Argument::MemoryFormat(MemoryFormat::Contiguous),

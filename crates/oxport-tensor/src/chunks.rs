@@ -135,7 +135,10 @@ impl Grid {
             match grid.sizes.last_mut() {
                 Some(last) if grid.strides.iter().zip(&all).all(merges) => {
                     *last *= size;
-                    grid.strides.iter_mut().zip(&all).for_each(|(have, all)| *have.last_mut().expect("merged") = all[i]);
+                    grid.strides
+                        .iter_mut()
+                        .zip(&all)
+                        .for_each(|(have, all)| *have.last_mut().expect("merged") = all[i]);
                 }
                 _ => {
                     grid.sizes.push(size);

@@ -8,9 +8,8 @@
 //! the number of threads; this crate is the only one with `unsafe`, each block with its reason.
 
 mod arena;
-pub mod conv;
 mod chunks;
-mod copy;
+pub mod conv;
 mod dispatch;
 mod dtype;
 mod element;
@@ -32,8 +31,6 @@ mod tensor;
 mod tensor_mut;
 
 pub use arena::Arena;
-pub use chunks::{CHUNK, chunks1, chunks2, chunks3};
-pub use copy::copy;
 pub use dtype::{Category, DType, native};
 pub use element::{Element, HasDType, Wide, cast};
 pub use error::{Error, Result};
