@@ -8,8 +8,6 @@
 //! the number of threads; this crate is the only one with `unsafe`, each block with its reason.
 
 mod arena;
-mod chunks;
-mod copy;
 mod dispatch;
 mod dtype;
 mod element;
@@ -31,14 +29,14 @@ mod tensor;
 mod tensor_mut;
 
 pub use arena::Arena;
-pub use chunks::{CHUNK, chunks1, chunks2, chunks3};
-pub use copy::copy;
 pub use dtype::{Category, DType, native};
 pub use element::{Element, HasDType, Wide, cast};
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use layout::{Dims, Layout};
-pub use loops::{Rows, copy, fill, map, update, update_rows, update_zip, zip, zip_rows, zip3};
+pub use loops::{
+    Rows, copy, fill, map, map_as, update, update_rows, update_zip, zip, zip_as, zip_rows, zip3, zip3_as,
+};
 pub use math::Analytic;
 pub use num_complex::Complex;
 pub use number::{Bits, Float, Int, Number, Real};
