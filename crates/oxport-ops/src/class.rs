@@ -8,13 +8,13 @@
 //!
 //! A kernel computes in the *computed* dtype of its promotion; 16-bit floats compute in `f32` and round once. Laws: a
 //! body is compiled once per computed type; conversion and broadcasting are the loops' business
-//! ([`oxport_tensor::chunks1`]).
+//! ([`oxport_tensor::map_as`]).
 
 use crate::meta::{MetaArgs, Metas, one, pointwise};
 use crate::promote::{Promotion, promote};
 use oxport_ir::opdef::MetaFn;
 use oxport_ir::{Args, Error, Exact, Meta, OpDef, Operand, Real, Result};
-use oxport_tensor::{DType, Element, Tensor, TensorMut, chunks1, chunks2, chunks3};
+use oxport_tensor::{DType, Element, Tensor, TensorMut};
 
 /// A kernel that fills its outputs.
 pub type Fill = fn(&RealArgs<'_>, &mut [TensorMut]) -> Result<()>;
@@ -176,33 +176,31 @@ pub fn promoted(args: &RealArgs<'_>, n: usize) -> Result<DType> {
     promote(&operands.iter().collect::<Vec<_>>())
 }
 
-/// One element after the other.
+/// One element after the other, from and to any dtypes.
 ///
 /// # Errors
-/// As [`chunks1`].
+/// The input does not broadcast to the output.
 pub fn map1<A: Element, O: Element>(a: &Tensor, out: &mut TensorMut, f: impl Fn(A) -> O + Sync) -> Result<()> {
-    Ok(chunks1::<A, O>(a, out, &|a, o| o.iter_mut().zip(a).for_each(|(o, &a)| *o = f(a)))?)
+    Ok(oxport_tensor::map_as(a, out, f)?)
 }
 
-/// Pairs of elements, broadcast.
+/// Pairs of elements, broadcast, from and to any dtypes.
 ///
 /// # Errors
-/// As [`chunks2`].
+/// As [`map1`].
 pub fn map2<A: Element, B: Element, O: Element>(
     a: &Tensor,
     b: &Tensor,
     out: &mut TensorMut,
     f: impl Fn(A, B) -> O + Sync,
 ) -> Result<()> {
-    Ok(chunks2::<A, B, O>(a, b, out, &|a, b, o| {
-        o.iter_mut().zip(a).zip(b).for_each(|((o, &a), &b)| *o = f(a, b));
-    })?)
+    Ok(oxport_tensor::zip_as(a, b, out, f)?)
 }
 
-/// Triples of elements, broadcast.
+/// Triples of elements, broadcast, from and to any dtypes.
 ///
 /// # Errors
-/// As [`chunks3`].
+/// As [`map1`].
 pub fn map3<A: Element, B: Element, C: Element, O: Element>(
     a: &Tensor,
     b: &Tensor,
@@ -210,9 +208,7 @@ pub fn map3<A: Element, B: Element, C: Element, O: Element>(
     out: &mut TensorMut,
     f: impl Fn(A, B, C) -> O + Sync,
 ) -> Result<()> {
-    Ok(chunks3::<A, B, C, O>(a, b, c, out, &|a, b, c, o| {
-        o.iter_mut().zip(a).zip(b).zip(c).for_each(|(((o, &a), &b), &c)| *o = f(a, b, c));
-    })?)
+    Ok(oxport_tensor::zip3_as(a, b, c, out, f)?)
 }
 
 /// A function of real floats, in the output's dtype.

@@ -8,7 +8,6 @@
 //! the number of threads; this crate is the only one with `unsafe`, each block with its reason.
 
 mod arena;
-mod chunks;
 pub mod conv;
 mod dispatch;
 mod dtype;
@@ -36,7 +35,9 @@ pub use element::{Element, HasDType, Wide, cast};
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use layout::{Dims, Layout};
-pub use loops::{Rows, copy, fill, map, update, update_rows, update_zip, zip, zip_rows, zip3};
+pub use loops::{
+    Rows, copy, fill, map, map_as, update, update_rows, update_zip, zip, zip_as, zip_rows, zip3, zip3_as,
+};
 pub use math::Analytic;
 pub use num_complex::Complex;
 pub use number::{Bits, Float, Int, Number, Real};

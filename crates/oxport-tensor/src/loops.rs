@@ -10,10 +10,12 @@ use crate::simd::{self, Kernel};
 use crate::{DType, Element, Error, Layout, Result, Scalar, Tensor, TensorMut, dispatch};
 
 mod cast;
+mod converted;
 mod pack;
 mod walk;
 
 pub use cast::copy;
+pub use converted::{map_as, zip_as, zip3_as};
 pub(crate) use pack::move_2d;
 use walk::{Access, Operand, Walk};
 
