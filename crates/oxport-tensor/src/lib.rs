@@ -18,6 +18,7 @@ pub mod float8;
 pub mod gemm;
 pub mod half_float;
 pub mod layout;
+pub mod rng;
 mod scalar;
 mod scratch;
 mod storage;
