@@ -22,6 +22,7 @@ pub mod math;
 mod number;
 pub mod reduce;
 pub mod rows;
+pub mod rng;
 mod scalar;
 mod scratch;
 pub mod simd;
