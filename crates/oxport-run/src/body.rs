@@ -8,9 +8,9 @@
 //! Laws: what a run yields does not depend on its mode; a slot is empty after its last use; values that leave the body
 //! do not lie in an arena.
 
+use crate::buffers::{OutPlan, Packing, infer, make_owned, pack_tensors, pack_values, pick};
 use crate::frame::{Frame, Frames};
 use crate::locate::locate;
-use crate::outs::{OutPlan, Packing, infer, make_owned, pack_tensors, pack_values, pick};
 use crate::profile::Profile;
 use crate::recording::{Cache, Placement, Recorder, Recording, Replay, shape_key};
 use crate::slots::{Patch, Ref, fetch};
@@ -286,7 +286,7 @@ impl std::fmt::Debug for Subgraph {
 
 #[cfg(test)]
 mod tests {
-    use crate::toy_ops::{CHAIN, f32s, plan, run_thrice as run, show};
+    use crate::toy_ops::{CHAIN, drawn, f32s, plan, run_thrice as run, show};
     use oxport_ir::Value;
     use oxport_tensor::Tensor;
 
@@ -434,5 +434,32 @@ class GraphModule(torch.nn.Module):
         let x = Tensor::from_vec(&[1, 2], vec![1.5f64, -2.0]).unwrap();
         assert_eq!(run(&plan, &[x.into()]), ["f64[1, 2]: 6 -2"]);
         assert_eq!(run(&plan, &[f32s(&[1, 2], [1.5, -2.0])]), ["f32[1, 2]: 6 -2"]);
+    }
+
+    #[test]
+    fn drawn_programs_replay_as_they_record() {
+        let mut seed = 3u64;
+        let mut draw = move |n: usize| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as usize % n
+        };
+        for _ in 0..150 {
+            let text = drawn(&mut draw);
+            let veteran = plan(&text);
+            let mut kept = Vec::new();
+            for _ in 0..4 {
+                let mut four = |sizes: &[i64]| f32s(sizes, [0; 4].map(|_| draw(9) as f32 - 4.0));
+                let inputs = vec![four(&[4]), four(&[2, 2])];
+                let shown = |v: &[Value]| v.iter().map(show).collect::<Vec<_>>();
+                let fresh = shown(&plan(&text).run(inputs.clone()).unwrap().user);
+                let out = veteran.run(inputs).unwrap().user;
+                assert_eq!(shown(&out), fresh, "{text}");
+                kept.push((out, fresh));
+            }
+            for (out, fresh) in kept {
+                assert_eq!(out.iter().map(show).collect::<Vec<_>>(), fresh, "a later call changed this:\n{text}");
+            }
+            assert_eq!(veteran.refused_regions(), 0, "{text}");
+        }
     }
 }

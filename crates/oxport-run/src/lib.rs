@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `lower`, `slots` | from a graph to steps: dead nodes left out, calls bound once, values in numbered slots |
 //! | `body` | the loop over the steps, and what it knows of them |
-//! | `recording`, `outs`, `memory` | specialisation: layouts and lifetimes by shape signature, places in the arena |
+//! | `recording`, `buffers`, `memory` | specialisation: layouts and lifetimes by shape signature, places in the arena |
 //! | `frame` | slots, arguments and arena of one run, pooled |
 //! | `inputs` | PyTorch's input checks |
 //! | `plan`, `outputs`, `module` | what users hold |
@@ -18,6 +18,7 @@
 //! running; results do not depend on the number of threads, on earlier calls, or on other threads.
 
 mod body;
+mod buffers;
 mod error;
 mod frame;
 mod inputs;
@@ -26,7 +27,7 @@ mod lower;
 mod memory;
 mod module;
 mod outputs;
-mod outs;
+
 mod plan;
 mod profile;
 mod recording;

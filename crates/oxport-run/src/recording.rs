@@ -8,8 +8,8 @@
 //! the recorded one ends the replay.
 
 use crate::body::{ESCAPES, Input, Step};
+use crate::buffers::{OutPlan, Packing};
 use crate::memory::{Lifetime, place};
-use crate::outs::{OutPlan, Packing};
 use crate::slots::for_each_tensor;
 use indexmap::IndexMap;
 use oxport_ir::{Arg, Real, Value};

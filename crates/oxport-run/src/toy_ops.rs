@@ -68,6 +68,41 @@ pub(crate) fn show(v: &Value) -> String {
     }
 }
 
+/// A program of drawn calls over vectors of 4, of 2, and square matrices, that returns some of its values.
+pub(crate) fn drawn(draw: &mut dyn FnMut(usize) -> usize) -> String {
+    let mut values: [Vec<String>; 3] = [vec!["x".into()], vec![], vec!["y".into()]];
+    let mut text = "def forward(self, x: \"f32[4]\", y: \"f32[2, 2]\"):\n".to_string();
+    let mut n = 0;
+    for _ in 0..20 {
+        let kind = draw(3);
+        if values[kind].is_empty() {
+            continue;
+        }
+        let a = values[kind][draw(values[kind].len())].clone();
+        let b = values[kind][draw(values[kind].len())].clone();
+        let (call, to) = match (draw(5), kind) {
+            (0 | 1, _) => (format!("add.Tensor({a}, {b})"), kind),
+            (2, _) => (format!("relu.default({a})"), kind),
+            (_, 0) if draw(2) == 0 => (format!("view.default({a}, [2, 2])"), 2),
+            (_, 0) => (format!("split.Tensor({a}, 2)"), 1),
+            (_, 1) => (format!("cat.default([{a}, {b}])"), 0),
+            (3, _) => (format!("t.default({a})"), 2),
+            (_, _) => (format!("view.default({a}, [4])"), 0),
+        };
+        n += 1;
+        text += &format!("    v{n} = torch.ops.aten.{call}\n");
+        let mut name = format!("v{n}");
+        if call.starts_with("split") {
+            text += &format!("    e{n} = v{n}[{}]\n", draw(2));
+            name = format!("e{n}");
+        }
+        values[to].push(name);
+    }
+    let all = values.concat();
+    let outputs: Vec<String> = (0..1 + draw(3)).map(|_| all[draw(all.len())].clone()).collect();
+    text + &format!("    return ({},)\n", outputs.join(", "))
+}
+
 static OPS: &[OpDef] = &[
     OpDef::new("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", like_first).fill(
         |a, outs| {
