@@ -80,7 +80,7 @@ impl Expressions {
         }
         let mut spellings = HashMap::new();
         for (expr, text, hint) in self.seen {
-            let derived = env.hint_of(&expr).and_then(|n| n.as_i64());
+            let derived = env.hint_of(&expr).filter(|n| !matches!(n, Number::Bool(_))).and_then(|n| n.as_i64());
             let hint = match hint {
                 Some(HintKey::Int(n)) => Some(n),
                 Some(_) => derived,
