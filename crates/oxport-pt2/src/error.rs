@@ -39,6 +39,11 @@ impl Error {
         Error(Box::new(Kind::Unsupported(vec![Diagnostic::error(code, at, message)])))
     }
 
+    /// As [`Error::unsupported`], for all these reasons.
+    pub fn all_unsupported(diagnostics: Vec<Diagnostic>) -> Error {
+        Error(Box::new(Kind::Unsupported(diagnostics)))
+    }
+
     /// An entry of an archive (or the archive, if the name is empty) is not valid.
     pub(crate) fn entry(code: &'static str, entry: &str, message: impl Into<String>) -> Error {
         let at = if entry.is_empty() { Loc::Program } else { Loc::Entry(entry.to_string()) };
