@@ -16,8 +16,8 @@ pub mod nn;
 pub mod product;
 pub mod promote;
 pub mod python_number;
-pub mod special;
 pub mod rows;
+pub mod special;
 
 macro_rules! families {
     ($($family:ident,)*) => {

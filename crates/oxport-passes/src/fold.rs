@@ -1,25 +1,47 @@
 //! Computing once what depends on constants only.
 //!
-//! Law: nothing that a call could observe changes: buffers that the program mutates are no constants, and the total of
-//! folded results stays below a limit.
+//! The constant part of a program is a program itself: it is cut out, run once, and its results become lifted constants.
+//!
+//! Law: nothing that a call could observe changes: buffers that the program mutates are no constants, and no folded
+//! result is larger than a limit.
 
 use oxport_ir::{
-    Argument, Constant, Effect, ExportedProgram, InputKind, Node, NodeId, NodeKind, Op, OutputKind, Result,
+    Argument, Constant, Effect, ExportedProgram, Graph, InputKind, Node, NodeId, NodeKind, OutputKind, Result,
     StateTensor, Value,
 };
 use oxport_tensor::Tensor;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Computes one call: the operator, its arguments and keyword arguments, and what each node argument is.
-pub type Evaluate<'a> = &'a dyn Fn(&Op, &Node, &dyn Fn(NodeId) -> Option<Value>) -> Result<Value>;
+/// Runs a program without user inputs and gives its outputs.
+pub type Evaluate<'a> = &'a dyn Fn(&ExportedProgram) -> Result<Vec<Value>>;
 
 /// Replaces pure nodes whose inputs are all constants by lifted tensor constants (`_folded_0`, …), as long as a result
-/// has at most `max_bytes` bytes. Gives the number of nodes folded.
+/// has at most `max_bytes` bytes. Gives the number of constants made.
 ///
 /// # Errors
-/// The evaluation of a node fails.
+/// The evaluation of the constant part fails.
 pub fn fold_constants(program: &mut ExportedProgram, max_bytes: usize, evaluate: Evaluate<'_>) -> Result<usize> {
+    let constant = constant_nodes(program, max_bytes);
+    let is_read = |id: NodeId| program.graph.users(id).keys().any(|u| !constant.contains(u));
+    let is_tensor = |id: NodeId| program.graph.node(id).val().is_some_and(|v| v.as_tensor().is_some());
+    let calls = program.graph.nodes().filter(|(id, n)| n.op().is_some() && constant.contains(id));
+    let frontier: Vec<NodeId> = calls.map(|(id, _)| id).filter(|&id| is_read(id) && is_tensor(id)).collect();
+    if frontier.is_empty() {
+        return Ok(0);
+    }
+    let results = evaluate(&cut_out(program, &constant, &frontier)?)?;
+    for (id, value) in frontier.iter().zip(results) {
+        if let Value::Tensor(t) = value {
+            lift(program, *id, t)?;
+        }
+    }
+    crate::eliminate_dead(program);
+    Ok(frontier.len())
+}
+
+/// Placeholders that are filled by constants, and pure calls of nothing else.
+fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashSet<NodeId> {
     let mutated: HashSet<&Arc<str>> = program
         .signature
         .outputs
@@ -29,54 +51,45 @@ pub fn fold_constants(program: &mut ExportedProgram, max_bytes: usize, evaluate:
             _ => None,
         })
         .collect();
-    let mut known: HashMap<NodeId, Value> = HashMap::new();
-    for ((id, _), spec) in program.graph.placeholders().zip(&program.signature.inputs) {
-        if let Some(t) = program.lifted(&spec.kind).filter(|_| spec.kind.lifted().is_none_or(|n| !mutated.contains(n)))
-        {
-            known.insert(id, Value::Tensor(t.tensor.clone()));
-        }
-    }
-    let mut folded: Vec<(NodeId, Tensor)> = Vec::new();
-    let ids: Vec<NodeId> = program.graph.ids().collect();
-    for id in ids {
-        let node = program.graph.node(id);
+    let is_fixed =
+        |kind: &InputKind| program.lifted(kind).is_some() && kind.lifted().is_none_or(|n| !mutated.contains(n));
+    let placeholders = program.graph.placeholders().zip(&program.signature.inputs);
+    let mut constant: HashSet<NodeId> =
+        placeholders.filter(|(_, s)| is_fixed(&s.kind)).map(|((id, _), _)| id).collect();
+    for (id, node) in program.graph.nodes() {
         let Some(op) = node.op() else { continue };
+        let is_plain = op.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() && op.def().is_some();
         let inputs = node.inputs();
-        let has_meta_only_inputs = inputs.is_empty() && node.op().is_some_and(|op| op.namespace() != "aten");
-        if op.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || has_meta_only_inputs {
-            continue;
-        }
-        if !inputs.iter().all(|i| known.contains_key(i)) || size_of(node) > max_bytes {
-            continue;
-        }
-        let value = if op.is_getitem() {
-            match (node.args.first().and_then(Argument::as_node).and_then(|n| known.get(&n)), node.args.get(1)) {
-                (Some(Value::List(l)), Some(Argument::Int(i))) => l.get(*i as usize).cloned().unwrap_or(Value::None),
-                _ => continue,
-            }
-        } else {
-            match evaluate(op, node, &|n| known.get(&n).cloned()) {
-                Err(e) if e.is_unsupported() => continue,
-                done => done?,
-            }
-        };
-        if let Value::Tensor(t) = &value {
-            folded.push((id, t.clone()));
-        }
-        known.insert(id, value);
-    }
-    // Only what something that stays reads becomes a constant.
-    let gone: HashSet<NodeId> = known.keys().copied().collect();
-    let needed = |g: &oxport_ir::Graph, id: NodeId| g.users(id).keys().any(|u| !gone.contains(u));
-    let mut count = 0;
-    for (id, tensor) in folded {
-        if needed(&program.graph, id) {
-            lift(program, id, tensor)?;
-            count += 1;
+        // Factories are left to the run: they cost less than what they would add to the program.
+        if is_plain && !inputs.is_empty() && inputs.iter().all(|i| constant.contains(i)) && size_of(node) <= max_bytes {
+            constant.insert(id);
         }
     }
-    crate::eliminate_dead(program);
-    Ok(count)
+    constant
+}
+
+/// The program that computes the `frontier` from constants.
+fn cut_out(program: &ExportedProgram, constant: &HashSet<NodeId>, frontier: &[NodeId]) -> Result<ExportedProgram> {
+    let mut part = ExportedProgram::new(Graph::new(), Default::default(), program.env.clone());
+    (part.state, part.constants) = (program.state.clone(), program.constants.clone());
+    let kinds: HashMap<NodeId, &InputKind> =
+        program.graph.placeholders().zip(&program.signature.inputs).map(|((id, _), s)| (id, &s.kind)).collect();
+    let mut map: HashMap<NodeId, NodeId> = HashMap::new();
+    for (id, node) in program.graph.nodes().filter(|(id, _)| constant.contains(id)) {
+        let mut swap = |n: NodeId| Argument::Node(map[&n]);
+        let mut copy = node.clone();
+        copy.args = node.args.iter().map(|a| a.map_nodes(&mut swap)).collect();
+        copy.kwargs = node.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(&mut swap))).collect();
+        map.insert(id, part.graph.append(copy)?);
+        if let Some(kind) = kinds.get(&id) {
+            part.signature.inputs.push((*kind).clone().into());
+        }
+    }
+    let outputs = frontier.iter().map(|id| map[id].into()).collect();
+    part.graph.append(Node::new("output", NodeKind::Output, outputs))?;
+    part.signature.outputs = frontier.iter().map(|_| OutputKind::UserOutput.into()).collect();
+    crate::eliminate_dead(&mut part);
+    Ok(part)
 }
 
 /// The bytes of a node's result, as far as its meta tells.

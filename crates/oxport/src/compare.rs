@@ -26,6 +26,18 @@ pub enum Tolerance {
     Exact,
 }
 
+impl Tolerance {
+    /// The rule by dtype; for float32 four times `diff_no_mkldnn` of the `stats.json` beside a file of expected outputs,
+    /// where that is more.
+    pub fn of_stats(expected: &std::path::Path) -> Tolerance {
+        let read = || -> Option<f64> {
+            let text = std::fs::read(expected.with_file_name("stats.json")).ok()?;
+            serde_json::from_slice::<serde_json::Value>(&text).ok()?.get("diff_no_mkldnn")?.as_f64()
+        };
+        Tolerance::Relative { f32: read().map_or(1e-4, |d| (4.0 * d).max(1e-4)) }
+    }
+}
+
 impl Default for Tolerance {
     fn default() -> Tolerance {
         Tolerance::Relative { f32: 1e-4 }
@@ -66,7 +78,8 @@ fn close(a: f64, b: f64) -> bool {
     a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-9 * b.abs().max(1e-6)
 }
 
-fn show(v: &Value) -> String {
+/// A value in a few characters.
+pub fn show(v: &Value) -> String {
     match v {
         Value::Tensor(t) => format!("{}{:?}", t.dtype().short(), t.sizes()),
         Value::Int(n) => n.to_string(),

@@ -2,9 +2,12 @@
 
 use crate::{Result, registry};
 use oxport_ir::{Dialect, ExportedProgram, Kernel, Op};
-use oxport_passes::{decompose, decompose_where, eliminate_common, eliminate_dead, functionalize, inline_wraps};
+use oxport_passes::{
+    decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants, functionalize, inline_wraps,
+};
 use oxport_rewrite::rule::Soundness;
 use oxport_rewrite::{Limits, Report, optimize};
+use oxport_run::{Plan, PlanOptions};
 
 /// How much a program is optimised before it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,9 +55,17 @@ pub fn improve(program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(
 const FOLD_BYTES: usize = 64 << 20;
 
 fn fold(program: &mut ExportedProgram) -> Result<()> {
-    let cx = oxport_ir::RunCx::default();
-    oxport_passes::fold_constants(program, FOLD_BYTES, &|op, node, value| oxport_run::evaluate(op, node, value, &cx))?;
-    Ok(())
+    let run = |part: &ExportedProgram| {
+        let part = decompose(part, registry())?;
+        let plan = Plan::new(&part, registry(), &PlanOptions::default());
+        let outputs = plan.and_then(|p| p.run(Vec::new())).map_err(|e| oxport_ir::Error::unsupported(e.to_string()))?;
+        Ok(outputs.user)
+    };
+    match fold_constants(program, FOLD_BYTES, &run) {
+        // What cannot be computed now will say so when the program runs.
+        Err(e) if e.is_unsupported() => Ok(()),
+        done => Ok(done.map(drop)?),
+    }
 }
 
 /// What `run_decompositions({})` does: no writes, mutations as outputs, mode blocks inlined.
