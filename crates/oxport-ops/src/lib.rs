@@ -9,8 +9,10 @@
 use oxport_ir::{OpDef, Registry};
 use std::sync::OnceLock;
 
+pub mod bessel;
 pub mod class;
 pub mod meta;
+pub mod orthogonal;
 pub mod promote;
 pub mod python_number;
 pub mod special;
@@ -35,6 +37,7 @@ families! {
     python,
     ranges,
     reshape,
+    specials,
     split,
     symbolic,
     ternary,
