@@ -318,7 +318,7 @@ impl<'a> Parser<'a> {
             ("strided", _) => Argument::Layout(MemoryLayout::Strided),
             ("contiguous_format", _) => Argument::MemoryFormat(MemoryFormat::Contiguous),
             ("preserve_format", _) => Argument::MemoryFormat(MemoryFormat::Preserve),
-            // The numbers of the C++ enums.
+            // PyTorch registers some defaults by the numbers of its C++ enums.
             ("4", Type::DType) => Argument::DType(oxport_tensor::DType::I64),
             ("6", Type::DType) => Argument::DType(oxport_tensor::DType::F32),
             ("0", Type::MemoryFormat) => Argument::MemoryFormat(MemoryFormat::Contiguous),

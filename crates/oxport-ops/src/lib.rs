@@ -11,10 +11,14 @@ use std::sync::OnceLock;
 
 pub mod bessel;
 pub mod class;
+pub mod dense;
 pub mod meta;
 pub mod orthogonal;
+pub mod nn;
+pub mod product;
 pub mod promote;
 pub mod python_number;
+pub mod rows;
 pub mod special;
 
 macro_rules! families {
@@ -36,8 +40,18 @@ families! {
     power,
     python,
     ranges,
+    attention,
+    batch_norm,
+    conv,
+    distance,
+    embedding,
+    embedding_bag,
+    linear,
+    matmul,
+    norm,
     reshape,
     specials,
+    softmax,
     split,
     symbolic,
     ternary,

@@ -120,7 +120,9 @@ fn divide_exactly(a: i64, b: i64) -> f64 {
 pub fn floordiv(a: Scalar, b: Scalar) -> Result<Scalar> {
     nonzero(b.is_zero())?;
     match pair(a, b)? {
-        Pair::Ints(a, b) => fits(a.checked_div_euclid(b).map(|q| if b < 0 && a.rem_euclid(b) != 0 { q - 1 } else { q })),
+        Pair::Ints(a, b) => {
+            fits(a.checked_div_euclid(b).map(|q| if b < 0 && a.rem_euclid(b) != 0 { q - 1 } else { q }))
+        }
         Pair::Floats(a, b) => Ok(Scalar::Float(float_divmod(a, b).0)),
     }
 }

@@ -138,9 +138,21 @@ pub fn polygamma(n: i64, x: f64) -> f64 {
 pub fn igamma(a: f64, x: f64) -> f64 {
     match () {
         _ if x < 0.0 || a < 0.0 || a.is_nan() || x.is_nan() => f64::NAN,
-        _ if a == 0.0 => if x > 0.0 { 1.0 } else { f64::NAN },
+        _ if a == 0.0 => {
+            if x > 0.0 {
+                1.0
+            } else {
+                f64::NAN
+            }
+        }
         _ if x == 0.0 => 0.0,
-        _ if a.is_infinite() => if x.is_infinite() { f64::NAN } else { 0.0 },
+        _ if a.is_infinite() => {
+            if x.is_infinite() {
+                f64::NAN
+            } else {
+                0.0
+            }
+        }
         _ if x.is_infinite() => 1.0,
         _ if x <= a + 1.0 => lower_series(a, x),
         _ => 1.0 - upper_fraction(a, x),
@@ -151,9 +163,21 @@ pub fn igamma(a: f64, x: f64) -> f64 {
 pub fn igammac(a: f64, x: f64) -> f64 {
     match () {
         _ if x < 0.0 || a < 0.0 || a.is_nan() || x.is_nan() => f64::NAN,
-        _ if a == 0.0 => if x > 0.0 { 0.0 } else { f64::NAN },
+        _ if a == 0.0 => {
+            if x > 0.0 {
+                0.0
+            } else {
+                f64::NAN
+            }
+        }
         _ if x == 0.0 => 1.0,
-        _ if a.is_infinite() => if x.is_infinite() { f64::NAN } else { 1.0 },
+        _ if a.is_infinite() => {
+            if x.is_infinite() {
+                f64::NAN
+            } else {
+                1.0
+            }
+        }
         _ if x.is_infinite() => 0.0,
         _ if x <= a + 1.0 => 1.0 - lower_series(a, x),
         _ => upper_fraction(a, x),

@@ -1,1 +1,26 @@
-//! Functions from program to program: functionalise, decompose, fold, clean up.
+//! Functions from program to program.
+//!
+//! | pass | does |
+//! |---|---|
+//! | [`inline_wraps`] | replaces `wrap_with_set_grad_enabled` and `wrap_with_autocast` blocks by their nodes |
+//! | [`functionalize`] | makes a TRAINING program ATEN: no writes, mutations as outputs |
+//! | [`decompose`] | expands operators by their decompositions |
+//! | [`eliminate_dead`], [`eliminate_common`] | drop and merge pure nodes |
+//! | [`fold_constants`] | computes once what depends on constants only |
+//!
+//! Laws: a pass gives a valid program from a valid one; it keeps names, stack traces and signature where it keeps the
+//! node; nodes that it makes have metas and the origin of the node they came from.
+
+mod aliasing;
+mod autocast;
+mod clean;
+mod decompose;
+mod fold;
+mod functionalize;
+mod inline;
+
+pub use clean::{eliminate_common, eliminate_dead};
+pub use decompose::{decompose, decompose_where};
+pub use fold::{Evaluate, fold_constants};
+pub use functionalize::functionalize;
+pub use inline::inline_wraps;

@@ -1,6 +1,8 @@
-//! What can go wrong with a file: one opaque [`Error`], and the [`Diagnostic`]s of a program that is not valid.
+//! What can go wrong with a file: one opaque [`Error`], which carries the diagnostics of a file that is not valid.
 
 use std::fmt;
+
+use oxport_ir::{Diagnostic, Loc};
 
 /// Why a file was not read or written.
 #[derive(Debug)]
@@ -16,32 +18,6 @@ enum Kind {
     Unsupported(Vec<Diagnostic>),
 }
 
-/// One complaint about a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Diagnostic {
-    /// What sort of complaint, in one word: `zip`, `crc`, `json`, `name`, …; stable, for programs.
-    pub code: &'static str,
-    /// Where: an entry of the archive, and where within it, as `models/model.json: graph_module.graph.nodes[3]`.
-    pub at: String,
-    /// What is wrong, in one sentence.
-    pub message: String,
-    /// What else may help.
-    pub notes: Vec<String>,
-}
-
-impl Diagnostic {
-    /// A complaint without notes.
-    pub fn new(code: &'static str, at: impl Into<String>, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { code, at: at.into(), message: message.into(), notes: Vec::new() }
-    }
-
-    /// The complaint with one more note.
-    pub fn note(mut self, note: impl Into<String>) -> Diagnostic {
-        self.notes.push(note.into());
-        self
-    }
-}
-
 impl Error {
     /// The operating system refused.
     pub fn io(what: impl Into<String>, cause: std::io::Error) -> Error {
@@ -49,8 +25,8 @@ impl Error {
     }
 
     /// The file is not valid, for one reason.
-    pub fn invalid(code: &'static str, at: impl Into<String>, message: impl Into<String>) -> Error {
-        Diagnostic::new(code, at, message).into()
+    pub fn invalid(code: &'static str, at: Loc, message: impl Into<String>) -> Error {
+        Error::all(vec![Diagnostic::error(code, at, message)])
     }
 
     /// The file is not valid, for all these reasons.
@@ -59,8 +35,19 @@ impl Error {
     }
 
     /// The file may well be valid, but this crate cannot take it.
-    pub fn unsupported(code: &'static str, at: impl Into<String>, message: impl Into<String>) -> Error {
-        Error(Box::new(Kind::Unsupported(vec![Diagnostic::new(code, at, message)])))
+    pub fn unsupported(code: &'static str, at: Loc, message: impl Into<String>) -> Error {
+        Error(Box::new(Kind::Unsupported(vec![Diagnostic::error(code, at, message)])))
+    }
+
+    /// As [`Error::unsupported`], for all these reasons.
+    pub fn all_unsupported(diagnostics: Vec<Diagnostic>) -> Error {
+        Error(Box::new(Kind::Unsupported(diagnostics)))
+    }
+
+    /// An entry of an archive (or the archive, if the name is empty) is not valid.
+    pub(crate) fn entry(code: &'static str, entry: &str, message: impl Into<String>) -> Error {
+        let at = if entry.is_empty() { Loc::Program } else { Loc::Entry(entry.to_string()) };
+        Error::invalid(code, at, message)
     }
 
     /// True if the operating system refused: no such file, no space, ….
@@ -90,17 +77,6 @@ impl Error {
 impl From<Diagnostic> for Error {
     fn from(diagnostic: Diagnostic) -> Error {
         Error::all(vec![diagnostic])
-    }
-}
-
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error[{}]", self.code)?;
-        if !self.at.is_empty() {
-            write!(f, " at {}", self.at)?;
-        }
-        write!(f, ": {}", self.message)?;
-        self.notes.iter().try_for_each(|note| write!(f, "\n  note: {note}"))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::eval;
 use crate::expr::{Expr, Kind};
 use crate::func::Func;
 use crate::number::Number;
-use crate::order::sort_terms;
+use crate::order::{sort_factors, sort_terms};
 use crate::{float_fns, floor, logic, minmax};
 
 impl Expr {
@@ -231,7 +231,7 @@ pub(crate) fn mul(args: Vec<Expr>) -> Expr {
         }
         _ => {}
     }
-    factors.sort();
+    sort_factors(&mut factors);
     if coeff.as_int() != Some(1) {
         factors.insert(0, coeff);
     }

@@ -13,7 +13,8 @@ use crate::expr::{Expr, Kind};
 use crate::func::Func;
 use crate::number::Number;
 use crate::range::Range;
-use crate::simplify::{Form, reduce, shifted, simplify, weight};
+use crate::simplify::{Form, Simplifier, reduce, shifted, weight};
+use crate::solve::{isolate, linear};
 use crate::symbol::{Assumptions, Symbol};
 
 /// The knowledge about symbols. A plain value: cloning it forks the knowledge.
@@ -94,11 +95,11 @@ impl ShapeEnv {
 
     /// Whether two sizes are equal for every value of the symbols, as far as can be proved.
     pub fn equal(&self, a: &Expr, b: &Expr) -> bool {
-        if a == b {
-            return true;
-        }
-        if a.is_const() && b.is_const() {
+        if a.is_undefined() || b.is_undefined() {
             return false;
+        }
+        if a == b || (a.is_const() && b.is_const()) {
+            return a == b;
         }
         self.difference(a, b).as_int() == Some(0)
     }
@@ -166,14 +167,38 @@ impl ShapeEnv {
 
     /// Whether an integer is never negative; sees more if it is a normal form.
     pub(crate) fn at_least_zero(&self, e: &Expr) -> bool {
+        /// Each `Max` or `Min` in the sum is looked into, one after the other, this many.
+        const DEPTH: usize = 3;
+        self.never_negative(e, DEPTH)
+    }
+
+    fn never_negative(&self, e: &Expr, depth: usize) -> bool {
         let proved = |e: &Expr| self.bounds(e).min.signum() >= 0;
-        proved(e) || self.nonnegative.iter().any(|n| proved(&(e - n)))
+        if proved(e) || self.nonnegative.iter().any(|n| proved(&(e - n))) {
+            return true;
+        }
+        // A maximum is at least any of its arguments, and is one of them.
+        let extremum = |t: &Expr| {
+            let (c, rest) = split_coeff(t);
+            let rest = rest?;
+            let (f, args) = rest.as_call().filter(|(f, _)| matches!(f, Func::Max | Func::Min))?;
+            let any = (f == Func::Max) == (c.as_number()?.signum() > 0);
+            Some((any, args.iter().map(|a| a * &c).collect::<Vec<_>>()))
+        };
+        let Some((term, (any, choices))) =
+            terms_of(e).iter().find_map(|t| Some((t, extremum(t)?))).filter(|_| depth > 0)
+        else {
+            return false;
+        };
+        let rest = e - term;
+        let mut holds = choices.iter().map(|choice| self.never_negative(&(&rest + choice), depth - 1));
+        if any { holds.any(|h| h) } else { holds.all(|h| h) }
     }
 
     /// The range of an expression, tightened by measuring symbols from their bounds.
     fn bounds(&self, e: &Expr) -> Range {
         let plain = self.range_of(e);
-        if plain.min.signum() >= 0 || plain.max.signum() <= 0 && plain.max.signum() < 0 || !is_polynomial(e) {
+        if plain.min.signum() >= 0 || plain.max.signum() < 0 || !is_polynomial(e) {
             return plain;
         }
         match shifted(e, self).map(|r| plain.intersect(&r)) {
@@ -184,8 +209,9 @@ impl ShapeEnv {
 
     /// The normal form of `a - b`, reduced by known equalities.
     fn difference(&self, a: &Expr, b: &Expr) -> Expr {
-        let (a, b) = (simplify(a, self, Form::Normal), simplify(b, self, Form::Normal));
-        let d = simplify(&(a - b), self, Form::Normal);
+        let mut normal = Simplifier::new(self, Form::Normal);
+        let (a, b) = (normal.run(a), normal.run(b));
+        let d = normal.run(&(a - b));
         if self.zeros.is_empty() { d } else { reduce(&d, &self.zeros) }
     }
 
@@ -202,11 +228,11 @@ impl ShapeEnv {
         {
             return Expr::boolean(known);
         }
-        let light = simplify(e, self, Form::Light);
+        let light = Simplifier::new(self, Form::Light).run(e);
         if light.args().is_empty() {
             return light;
         }
-        let normal = simplify(e, self, Form::Normal);
+        let normal = Simplifier::new(self, Form::Normal).run(e);
         if weight(&normal) < weight(&light) { normal } else { light }
     }
 
@@ -221,7 +247,7 @@ impl ShapeEnv {
         if zero.is_const() {
             return;
         }
-        match solve(&zero) {
+        match isolate(&zero) {
             Some((symbol, value)) => self.replace(symbol, value),
             None => self.zeros.push(zero),
         }
@@ -236,21 +262,17 @@ impl ShapeEnv {
             self.hints.insert(other.clone(), hint);
         }
         // The replaced symbol's bounds go on as bounds of the value.
-        for (bound, relation) in [(&range.min, Func::Ge), (&range.max, Func::Le)] {
-            if let Number::Int(bound) = bound {
-                self.add_fact(&Expr::call(relation, vec![value.clone(), Expr::big(bound.clone())]));
-            }
-        }
+        self.constrain(&value, &range);
         let with = |s: &Symbol| (*s == symbol).then(|| value.clone());
         for replaced in self.replacements.values_mut() {
             *replaced = replaced.subs(&with);
         }
         self.replacements.insert(symbol, value);
-        for list in [std::mem::take(&mut self.zeros), std::mem::take(&mut self.nonnegative)].iter().enumerate() {
-            let renewed: Vec<Expr> =
-                list.1.iter().map(|e| self.difference(e, &Expr::int(0))).filter(|e| !e.is_const()).collect();
-            if list.0 == 0 { self.zeros = renewed } else { self.nonnegative = renewed }
-        }
+        let (zeros, nonnegative) = (std::mem::take(&mut self.zeros), std::mem::take(&mut self.nonnegative));
+        let renew = |e: &Expr| Some(self.difference(e, &Expr::int(0))).filter(|e| !e.is_const());
+        let (zeros, nonnegative) =
+            (zeros.iter().filter_map(renew).collect(), nonnegative.iter().filter_map(renew).collect());
+        (self.zeros, self.nonnegative) = (zeros, nonnegative);
     }
 
     /// Learns that a condition holds: an equality, a bound of a symbol, a conjunction of such, or any other truth.
@@ -273,6 +295,20 @@ impl ShapeEnv {
                 if simple.as_bool().is_none() && !self.facts.contains(&simple) {
                     self.facts.push(simple);
                 }
+            }
+        }
+    }
+
+    /// Learns that an expression lies in a range, as an entry of a program's `range_constraints` says: of a symbol
+    /// (intersected with what is known) or of a derived size such as `2*s77`.
+    pub fn constrain(&mut self, e: &Expr, range: &Range) {
+        if let Some(symbol) = e.as_symbol() {
+            let narrowed = self.range(symbol).intersect(range);
+            return self.set_range(symbol, narrowed);
+        }
+        for (bound, relation) in [(&range.min, Func::Ge), (&range.max, Func::Le)] {
+            if let Number::Int(bound) = bound {
+                self.add_fact(&Expr::call(relation, vec![e.clone(), Expr::big(bound.clone())]));
             }
         }
     }
@@ -346,35 +382,4 @@ fn is_polynomial(e: &Expr) -> bool {
         Kind::Call(Func::Pow, [b, x]) => is_polynomial(b) && x.as_int().is_some_and(|x| x > 0),
         _ => false,
     }
-}
-
-/// `c*s + k` as `(c, s, k)`.
-fn linear(e: &Expr) -> Option<(BigInt, Symbol, BigInt)> {
-    let (constants, terms): (Vec<&Expr>, Vec<&Expr>) = terms_of(e).iter().partition(|t| t.is_const());
-    let [term] = terms.as_slice() else { return None };
-    let (c, s) = split_coeff(term);
-    let k = constants.first().map_or(Some(BigInt::default()), |k| integer(k))?;
-    Some((integer(&c)?, s?.as_symbol()?.clone(), k))
-}
-
-/// A symbol that stands in one term of the sum with coefficient ±1 and nowhere else, and what it equals.
-///
-/// Data-dependent symbols go first, then the larger name, so that the older symbol stays.
-fn solve(zero: &Expr) -> Option<(Symbol, Expr)> {
-    let terms = terms_of(zero);
-    let mut best: Option<(Symbol, Expr)> = None;
-    for term in terms {
-        for (sign, candidate) in [(-1, term.clone()), (1, -term)] {
-            let Some(s) = candidate.as_symbol() else { continue };
-            let rest = Expr::sum(terms.iter().filter(|t| *t != term));
-            if rest.free_symbols().contains(s) {
-                continue;
-            }
-            let better = best.as_ref().is_none_or(|(b, _)| (s.is_unbacked(), s) > (b.is_unbacked(), b));
-            if better {
-                best = Some((s.clone(), rest * sign));
-            }
-        }
-    }
-    best
 }

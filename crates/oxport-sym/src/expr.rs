@@ -9,14 +9,21 @@ use num_rational::BigRational;
 use num_traits::ToPrimitive;
 
 use crate::func::Func;
-use crate::intern::{Data, Node, intern};
+use crate::intern::{Data, Node, Size, intern};
 use crate::number::{Number, Sign};
 use crate::symbol::Symbol;
+
+/// Deeper expressions than this become `nan`: every walk over an expression is recursive, and no program may overflow the
+/// stack.
+const MAX_DEPTH: u32 = 256;
+/// Likewise for the number of nodes, counted as a tree.
+const MAX_NODES: u32 = 1 << 17;
 
 /// A canonical symbolic expression: integer, float, truth value, symbol, or a function of expressions.
 ///
 /// Cloning is cheap, integers of 64 bits and other plain numbers need no allocation, and `==` compares pointers. Equal
-/// expressions are equal values; for the converse ask [`ShapeEnv::equal`](crate::ShapeEnv::equal).
+/// expressions are equal values; for the converse ask [`ShapeEnv::equal`](crate::ShapeEnv::equal). An expression that would
+/// be deeper than 256 calls or larger than 131072 nodes is `nan`, which equals no size.
 #[derive(Clone)]
 pub struct Expr(Repr);
 
@@ -118,13 +125,31 @@ impl Expr {
         }
     }
 
-    pub(crate) fn node(data: Data) -> Expr {
-        Expr(Repr::Node(intern(data)))
+    fn node(data: Data) -> Expr {
+        Expr(Repr::Node(intern(data, Size::LEAF)))
     }
 
-    /// A call that is already canonical.
+    /// A call that is already canonical; `nan` if it would be too large to work with.
     pub(crate) fn raw(func: Func, args: impl Into<Box<[Expr]>>) -> Expr {
-        Expr::node(Data::Call(func, args.into()))
+        let args = args.into();
+        let size = Size::of_call(&args);
+        if size.depth > MAX_DEPTH || size.halves / 2 > MAX_NODES {
+            return Expr::float(f64::NAN);
+        }
+        Expr(Repr::Node(intern(Data::Call(func, args), size)))
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        match &self.0 {
+            Repr::Node(n) => n.size,
+            Repr::Float(_) => Size::FLOAT,
+            _ => Size::LEAF,
+        }
+    }
+
+    /// True for `nan` and for complex infinity: not equal to anything, itself included.
+    pub(crate) fn is_undefined(&self) -> bool {
+        matches!(self.0, Repr::NaN | Repr::Zoo)
     }
 
     /// What this is.

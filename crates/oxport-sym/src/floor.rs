@@ -29,13 +29,12 @@ pub(crate) fn divide(func: Func, base: &Expr, divisor: &Expr) -> Option<Expr> {
     match divisor.as_int() {
         Some(1) if is_integer(base) => return Some(base.clone()),
         Some(-1) if is_integer(base) => return Some(-base),
+        _ if base.is_const() && divisor.is_const() => return fold(Func::FloorDiv, &[base.clone(), divisor.clone()]),
         _ if base == divisor => return Some(Expr::int(1)),
         _ => {}
     }
-    if base.is_const() && divisor.is_const() {
-        return fold(Func::FloorDiv, &[base.clone(), divisor.clone()]);
-    }
-    if let Some([inner, by]) = floor_div_args(base) {
+    // Only over a positive divisor; PyTorch does it always, but `7 // 2 // -1` is not `7 // -2`.
+    if let Some([inner, by]) = floor_div_args(base).filter(|_| signs(divisor).positive) {
         return Some(Expr::call(Func::FloorDiv, vec![inner.clone(), by * divisor]));
     }
     if let Some(d) = integer(divisor) {
@@ -86,11 +85,10 @@ pub(crate) fn modulo(func: Func, p: &Expr, q: &Expr) -> Option<Expr> {
     {
         return Some(Expr::int(!even as i64));
     }
-    let ratio = mul(vec![p.clone(), reciprocal(q)]);
-    if is_integer(&ratio) {
+    if is_integer(&mul(vec![p.clone(), reciprocal(q)])) {
         return zero;
     }
-    (signs(&(p - q)).negative && signs(&ratio).positive).then(|| p.clone())
+    (signs(p).nonnegative && signs(&(p - q)).negative).then(|| p.clone())
 }
 
 /// `(base // divisor) % modulus`, canonically.
@@ -118,7 +116,8 @@ pub(crate) fn modular_indexing(base: &Expr, divisor: &Expr, modulus: &Expr) -> O
             return again(add(rest.into_iter().cloned().collect()), divisor.clone());
         }
     }
-    floor_div_args(base).and_then(|[inner, by]| again(inner.clone(), by * divisor))
+    let inner = floor_div_args(base).filter(|_| signs(divisor).positive);
+    inner.and_then(|[inner, by]| again(inner.clone(), by * divisor))
 }
 
 /// Shifts are products and floor divisions by a power of two.

@@ -16,10 +16,32 @@ use crate::expr::Expr;
 use crate::func::Func;
 use crate::symbol::Symbol;
 
-/// An interned node with its cached hash.
+/// An interned node with what is asked of it often.
 pub(crate) struct Node {
     pub(crate) hash: u64,
+    pub(crate) size: Size,
     pub(crate) data: Data,
+}
+
+/// The extent of an expression seen as a tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    /// Nodes counted twice, because sympy's ordering counts a float as half a node. Saturating.
+    pub(crate) halves: u32,
+    /// Longest path to a leaf.
+    pub(crate) depth: u32,
+}
+
+impl Size {
+    pub(crate) const LEAF: Size = Size { halves: 2, depth: 0 };
+    pub(crate) const FLOAT: Size = Size { halves: 1, depth: 0 };
+
+    pub(crate) fn of_call(args: &[Expr]) -> Size {
+        args.iter().map(Expr::size).fold(Size::LEAF, |whole, part| Size {
+            halves: whole.halves.saturating_add(part.halves),
+            depth: whole.depth.max(part.depth + 1),
+        })
+    }
 }
 
 /// What is too large to stand inside an [`Expr`].
@@ -32,7 +54,7 @@ pub(crate) enum Data {
 }
 
 /// The one node with this content.
-pub(crate) fn intern(data: Data) -> Arc<Node> {
+pub(crate) fn intern(data: Data, size: Size) -> Arc<Node> {
     let mut hasher = DefaultHasher::new();
     data.hash(&mut hasher);
     let hash = hasher.finish();
@@ -52,7 +74,7 @@ pub(crate) fn intern(data: Data) -> Arc<Node> {
         drop(shard);
         return found;
     }
-    let node = Arc::new(Node { hash, data });
+    let node = Arc::new(Node { hash, size, data });
     bucket.push(Arc::downgrade(&node));
     drop(shard);
     node
@@ -93,5 +115,36 @@ impl Hasher for Already {
     }
     fn write_u64(&mut self, n: u64) {
         self.0 = n;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Expr, Symbol};
+
+    fn entries() -> usize {
+        super::TABLE.iter().map(|s| s.lock().map_or(0, |s| s.len())).sum()
+    }
+
+    #[test]
+    fn nodes_leave_with_their_last_expression() {
+        // Other tests share the table, so this looks at far more nodes than they hold.
+        const MANY: usize = 10_000;
+        let symbol = |i: usize| Expr::symbol(&Symbol::by_convention(&format!("leaving{i}")));
+        let kept: Vec<Expr> = (0..MANY).map(symbol).collect();
+        assert!(entries() >= MANY);
+        assert!(kept.iter().enumerate().all(|(i, e)| *e == symbol(i)));
+        drop(kept);
+        assert!(entries() < MANY);
+    }
+
+    #[test]
+    fn threads_agree() {
+        let build = || (0..200).fold(Expr::int(1), |e, i| e.max(&Expr::parse(&format!("s{i}*2 + {i}")).unwrap()));
+        let all: Vec<Expr> = std::thread::scope(|scope| {
+            let handles: Vec<_> = (0..8).map(|_| scope.spawn(build)).collect();
+            handles.into_iter().map(|h| h.join().unwrap()).collect()
+        });
+        assert!(all.windows(2).all(|w| w[0] == w[1]));
     }
 }

@@ -31,6 +31,7 @@ mod parse;
 mod print;
 mod range;
 mod simplify;
+mod solve;
 mod symbol;
 
 pub use env::ShapeEnv;

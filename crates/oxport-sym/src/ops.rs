@@ -136,11 +136,16 @@ impl Expr {
 }
 
 macro_rules! operators {
-    ($($trait:ident $method:ident, $assign:ident $assign_method:ident: |$a:ident, $b:ident| $body:expr;)*) => {$(
+    ($($trait:ident $method:ident, $assign:ident $assign_method:ident, $small:path: |$a:ident, $b:ident| $body:expr;)*) => {$(
         impl $trait<&Expr> for &Expr {
             type Output = Expr;
             fn $method(self, rhs: &Expr) -> Expr {
-                let ($a, $b) = (self.clone(), rhs.clone());
+                if let (Some(a), Some(b)) = (self.as_int(), rhs.as_int())
+                    && let Some(value) = $small(a, b)
+                {
+                    return Expr::int(value);
+                }
+                let ($a, $b) = (self, rhs);
                 $body
             }
         }
@@ -181,9 +186,9 @@ macro_rules! operators {
     )*};
 }
 operators! {
-    Add add, AddAssign add_assign: |a, b| crate::build::add(vec![a, b]);
-    Sub sub, SubAssign sub_assign: |a, b| crate::build::add(vec![a, Expr::neg(&b)]);
-    Mul mul, MulAssign mul_assign: |a, b| crate::build::mul(vec![a, b]);
+    Add add, AddAssign add_assign, i64::checked_add: |a, b| crate::build::add(vec![a.clone(), b.clone()]);
+    Sub sub, SubAssign sub_assign, i64::checked_sub: |a, b| crate::build::add(vec![a.clone(), Expr::neg(b)]);
+    Mul mul, MulAssign mul_assign, i64::checked_mul: |a, b| crate::build::mul(vec![a.clone(), b.clone()]);
 }
 
 impl Neg for &Expr {

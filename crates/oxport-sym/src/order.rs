@@ -1,7 +1,7 @@
 //! The order in which sympy writes arguments: its `sort_key` for factors, its lexicographic monomial order for terms.
 //!
-//! Sums and products keep their arguments in this order, so printing never sorts. `Ord` of expressions is the sort key, with
-//! ties broken structurally; it is total and does not depend on the process.
+//! Sums and products keep their arguments in this order, so printing never sorts. Where sympy's key cannot tell two expressions
+//! apart, the order falls back to their structure, so it is total.
 
 use std::cmp::Ordering;
 
@@ -10,16 +10,19 @@ use crate::expr::{Expr, Kind};
 use crate::func::Func;
 use crate::number::Number;
 
-impl Ord for Expr {
-    fn cmp(&self, other: &Expr) -> Ordering {
+impl Expr {
+    /// The order in which sympy writes arguments: total, and the same in every process.
+    ///
+    /// `Expr` has no `Ord` on purpose: `a < b` would compile and mean this instead of the relation of the values, and
+    /// [`Expr::max`] would be hidden by `Ord::max`.
+    pub fn order(&self, other: &Expr) -> Ordering {
         if self == other { Ordering::Equal } else { by_key(self, other).then_with(|| by_structure(self, other)) }
     }
 }
 
-impl PartialOrd for Expr {
-    fn partial_cmp(&self, other: &Expr) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
+/// Sorts the factors of a product.
+pub(crate) fn sort_factors(factors: &mut [Expr]) {
+    factors.sort_by(Expr::order);
 }
 
 /// Sorts the terms of a sum as sympy's `as_ordered_terms` does.
@@ -38,12 +41,12 @@ pub(crate) fn sort_terms(terms: &mut Vec<Expr>) {
     }
     let mut monomials: Vec<(Vec<(Expr, i64)>, f64, Expr)> = terms.drain(..).map(monomial).collect();
     let mut gens: Vec<Expr> = monomials.iter().flat_map(|m| m.0.iter().map(|(g, _)| g.clone())).collect();
-    gens.sort();
+    gens.sort_by(Expr::order);
     gens.dedup();
     let degree = |m: &[(Expr, i64)], g: &Expr| m.iter().find(|(b, _)| b == g).map_or(0, |(_, e)| *e);
     monomials.sort_by(|(a, ac, ae), (b, bc, be)| {
         let by_degree = gens.iter().map(|g| degree(b, g).cmp(&degree(a, g))).find(|o| o.is_ne());
-        by_degree.unwrap_or(Ordering::Equal).then_with(|| ac.total_cmp(bc)).then_with(|| ae.cmp(be))
+        by_degree.unwrap_or(Ordering::Equal).then_with(|| ac.total_cmp(bc)).then_with(|| ae.order(be))
     });
     terms.extend(monomials.into_iter().map(|m| m.2));
 }
@@ -73,16 +76,8 @@ fn power(factor: &Expr) -> (Expr, i64) {
 
 /// Sorts the arguments of Max, Min, And, Or: fewer nodes first, then by sort key.
 pub(crate) fn sort_lattice(args: &mut Vec<Expr>) {
-    args.sort_by_cached_key(|a| (node_count(a), a.clone()));
+    args.sort_by(|a, b| a.size().halves.cmp(&b.size().halves).then_with(|| a.order(b)));
     args.dedup();
-}
-
-/// Nodes of the tree counted twice, because sympy counts a float as a half.
-fn node_count(e: &Expr) -> u64 {
-    match e.kind() {
-        Kind::Float(_) => 1,
-        _ => e.args().iter().fold(2, |n, a| n.saturating_add(node_count(a))),
-    }
 }
 
 /// The parts of sympy's sort key, borrowed from the expression.
@@ -110,7 +105,7 @@ fn by_key(a: &Expr, b: &Expr) -> Ordering {
         .then_with(|| body(&ka.body, &kb.body))
         .then_with(|| match (ka.exp, kb.exp) {
             (None, None) => Ordering::Equal,
-            (x, y) => x.unwrap_or(&Expr::int(1)).cmp(y.unwrap_or(&Expr::int(1))),
+            (x, y) => x.unwrap_or(&Expr::int(1)).order(y.unwrap_or(&Expr::int(1))),
         })
         .then_with(|| match (ka.coeff, kb.coeff) {
             (None, None) => Ordering::Equal,
@@ -191,7 +186,10 @@ fn by_structure(a: &Expr, b: &Expr) -> Ordering {
     rank(a).cmp(&rank(b)).then_with(|| match (a.kind(), b.kind()) {
         (Kind::Float(x), Kind::Float(y)) => x.total_cmp(&y),
         (Kind::Symbol(x), Kind::Symbol(y)) => x.cmp(y),
-        (Kind::Call(f, x), Kind::Call(g, y)) => f.cmp(&g).then_with(|| x.cmp(y)),
+        (Kind::Call(f, x), Kind::Call(g, y)) => f.cmp(&g).then_with(|| {
+            let first = x.iter().zip(y).map(|(p, q)| p.order(q)).find(|o| o.is_ne());
+            first.unwrap_or_else(|| x.len().cmp(&y.len()))
+        }),
         _ => Ordering::Equal,
     })
 }

@@ -412,3 +412,71 @@ fn python_function(name: &str) -> Option<Func> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards() {
+        let names = |path: &str| {
+            let (source, method) = path.split_once('.').unwrap_or((path, ""));
+            let name =
+                format!("{}{}", source.replace(['L', '[', ']', '\''], "_"), method.replace(['(', ')', '[', ']'], ""));
+            Some(Expr::symbol(&Symbol::new(&name, Assumptions::integer())))
+        };
+        let table = "
+            L['x'].size()[0] == ((-1) + L['y'].size()[0]) => Eq(xsize0, ysize0 - 1)
+            (L['x'].size()[0] // 2) != 1                  => Ne((xsize0//2), 1)
+            L['n'] >= 2                                   => n >= 2
+            L['flat_args'][0].stride()[1] <= 4            => flat_args0stride1 <= 4
+            2 <= L['n'] and L['n'] <= 10                  => (2 <= n) & (n <= 10)
+            2 <= L['n'] < 10                              => (2 <= n) & (n < 10)
+            not (L['n'] < 3)                              => n >= 3
+            max(1, L['n']) % 2 == 0 or False              => Eq(Mod(Max(1, n), 2), 0)
+            math.floor(torch.sym_float(L['n']))           => FloorToInt(ToFloat(n))
+            torch._sym_sqrt(torch.sym_float(L['n']))      => OpaqueUnaryFn_sqrt(ToFloat(n))
+            -2**2                                         => -4
+            2**-1                                         => 1/2
+            7 - 3 - 2                                     => 2
+            -7 // 2                                       => -4
+        ";
+        for (text, expected) in table.lines().filter_map(|l| l.split_once("=>")) {
+            let e = Expr::parse_with(text.trim(), &names).unwrap_or_else(|e| panic!("{text}: {e}"));
+            assert_eq!(e.to_string(), expected.trim(), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_have_a_place() {
+        let table = [
+            ("", 0, "expected an expression"),
+            ("s0 +", 4, "expected an expression"),
+            ("s0 s1", 3, "expected end of text"),
+            ("(s0", 3, "expected `)`"),
+            ("foo(s0)", 0, "unknown function `foo`"),
+            ("Mod(s0)", 0, "Mod does not take 1 arguments"),
+            ("Symbol(s0)", 7, "expected a quoted symbol name"),
+            ("Symbol('s0', shiny=True)", 13, "unknown assumption `shiny`"),
+            ("Symbol('s0', integer=1)", 21, "expected True or False"),
+            ("Rational(1, 0)", 0, "expected Rational(integer, nonzero integer)"),
+            ("'s0", 0, "unterminated string"),
+            ("s0 ? 1", 3, "unexpected character"),
+            ("x.size()[0]", 0, "unknown name `x.size()[0]`"),
+            ("__import__('os')", 11, "expected an expression"),
+            ("[1, 2]", 0, "expected an expression"),
+        ];
+        for (text, offset, message) in table {
+            let expected = ParseError { offset, message: message.to_owned() };
+            assert_eq!(Expr::parse(text), Err(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn large_numbers_stay_unevaluated() {
+        for text in ["10**10**10", "2**100000000", "(2**16000)**16000", "LShift(1, 100000)"] {
+            assert!(Expr::parse(text).is_ok_and(|e| e.to_string().len() < 10_000), "{text}");
+        }
+        assert!(Expr::parse(&"9".repeat(100_000)).is_err());
+    }
+}

@@ -166,7 +166,7 @@ fn infix(e: &Expr) -> String {
             Func::ExprCondPair => format!("({}, {})", infix(&args[0]), infix(&args[1])),
             Func::Max | Func::Min => {
                 let mut sorted = args.to_vec();
-                sorted.sort();
+                sorted.sort_by(Expr::order);
                 format!("{}({})", f.name(), join(&sorted, ", ", 0))
             }
             _ => format!("{}({})", f.name(), join(args, ", ", 0)),

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use num_bigint::BigInt;
 use num_integer::Integer;
-use num_traits::{Signed, Zero};
+use num_traits::Zero;
 
 use crate::assume::is_integer;
 use crate::build::{add, mul, split_coeff};
@@ -27,22 +27,27 @@ pub(crate) enum Form {
     Normal,
 }
 
-/// The form of an expression.
-pub(crate) fn simplify(e: &Expr, env: &ShapeEnv, form: Form) -> Expr {
-    /// Rewriting stops after this many steps, whatever the input.
-    const FUEL: u32 = 4096;
-    if e.is_const() { e.clone() } else { Simplifier { env, form, memo: HashMap::new(), fuel: FUEL }.run(e) }
-}
+/// Rewrites of rewrites of … end here.
+const MAX_NESTING: u32 = 64;
 
-struct Simplifier<'a> {
+/// Computes one form under one environment, remembering what it has seen.
+pub(crate) struct Simplifier<'a> {
     env: &'a ShapeEnv,
     form: Form,
     memo: HashMap<Expr, Expr>,
     fuel: u32,
+    nesting: u32,
 }
 
-impl Simplifier<'_> {
-    fn run(&mut self, e: &Expr) -> Expr {
+impl<'a> Simplifier<'a> {
+    pub(crate) fn new(env: &'a ShapeEnv, form: Form) -> Simplifier<'a> {
+        /// Rewriting stops after this many steps, whatever the input.
+        const FUEL: u32 = 4096;
+        Simplifier { env, form, memo: HashMap::new(), fuel: FUEL, nesting: 0 }
+    }
+
+    /// The form of an expression.
+    pub(crate) fn run(&mut self, e: &Expr) -> Expr {
         match e.kind() {
             Kind::Symbol(s) => match self.env.replacement(s).cloned() {
                 Some(value) => self.run(&value),
@@ -55,10 +60,14 @@ impl Simplifier<'_> {
                 let args: Vec<Expr> = args.iter().map(|a| self.run(a)).collect();
                 let built = Expr::call(f, args);
                 let rewritten = built.as_call().and_then(|(f, args)| self.rewrite(f, args, &built));
-                let done = match rewritten.filter(|r| *r != built && self.fuel > 0) {
+                // A rewritten expression is run again, inside this call: the stack bounds the chain.
+                let done = match rewritten.filter(|r| *r != built && self.fuel > 0 && self.nesting < MAX_NESTING) {
                     Some(next) => {
                         self.fuel -= 1;
-                        self.run(&next)
+                        self.nesting += 1;
+                        let done = self.run(&next);
+                        self.nesting -= 1;
+                        done
                     }
                     None => self.point(&built),
                 };
@@ -112,12 +121,14 @@ impl Simplifier<'_> {
     }
 
     fn positive(&self, e: &Expr) -> bool {
-        self.env.range_of(e).min.signum() > 0
+        e.as_int().map_or_else(|| self.env.range_of(e).min.signum() > 0, |v| v > 0)
     }
 
     /// Whether `0 <= a < b`.
     fn within(&self, a: &Expr, b: &Expr) -> bool {
-        self.env.at_least_zero(a) && self.env.at_least_zero(&(b - a - 1))
+        let range = self.env.range_of(a);
+        let below = b.as_number().is_some_and(|n| range.max.compare(&n).is_some_and(|o| o.is_lt()));
+        (range.min.signum() >= 0 || self.env.at_least_zero(a)) && (below || self.env.at_least_zero(&(b - a - 1)))
     }
 
     fn floor_div(&mut self, f: Func, a: &Expr, b: &Expr) -> Option<Expr> {
@@ -137,10 +148,19 @@ impl Simplifier<'_> {
         }
         let with = |(q, r): (Expr, Expr)| q + r.floor_div(b);
         match integer(b) {
-            Some(n) => split(a, &n).map(with).or_else(|| coarsen(a, &n)).or_else(|| merge(a, &n)),
+            Some(n) => split(a, &n).map(with).or_else(|| coarsen(a, &n)),
             None => split_symbolic(a, b).map(with).or_else(|| self.divide(a, b)),
         }
+        .or_else(|| self.merge(a, b))
         .or_else(|| (f == Func::CleanDiv).then(|| a.floor_div(b)))
+    }
+
+    /// `(x//m + y) // n` is `(x + m*y) // (m*n)` for positive divisors.
+    fn merge(&self, a: &Expr, n: &Expr) -> Option<Expr> {
+        let mut floors = terms_of(a).iter().filter_map(|t| floor_div_args(t).map(|[x, m]| (t, x, m)));
+        let (Some((floor, x, m)), None) = (floors.next(), floors.next()) else { return None };
+        let others = add(terms_of(a).iter().filter(|t| *t != floor).cloned().collect());
+        (is_integer(&others) && self.positive(m)).then(|| (x + others * m).floor_div(&(m * n)))
     }
 
     /// Polynomial division, where the remainder is smaller than the divisor.
@@ -255,19 +275,6 @@ fn coarsen(a: &Expr, n: &BigInt) -> Option<Expr> {
         mul(std::iter::once(Expr::big(c)).chain(rest).collect())
     });
     Some(add(scaled.collect()).floor_div(&Expr::big(n / &step)))
-}
-
-/// `(x//m + y) // n` is `(x + m*y) // (m*n)`.
-fn merge(a: &Expr, n: &BigInt) -> Option<Expr> {
-    let inner = |t: &Expr| {
-        let [x, m] = floor_div_args(t)?;
-        integer(m).filter(BigInt::is_positive).map(|m| (x.clone(), m))
-    };
-    let mut floors = terms_of(a).iter().filter(|t| inner(t).is_some());
-    let (floor, None) = (floors.next()?, floors.next()) else { return None };
-    let (x, m) = inner(floor)?;
-    let others = add(terms_of(a).iter().filter(|t| *t != floor).cloned().collect());
-    is_integer(&others).then(|| (x + others * Expr::big(m.clone())).floor_div(&Expr::big(m * n)))
 }
 
 /// Subtracts multiples of expressions known to be zero from a normal form, eliminating one term of each.

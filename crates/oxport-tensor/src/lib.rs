@@ -8,6 +8,7 @@
 //! the number of threads; this crate is the only one with `unsafe`, each block with its reason.
 
 mod arena;
+pub mod conv;
 mod dispatch;
 mod dtype;
 mod element;
@@ -20,6 +21,7 @@ pub mod loops;
 pub mod math;
 mod number;
 pub mod reduce;
+pub mod rng;
 pub mod rows;
 mod scalar;
 mod scratch;
@@ -34,9 +36,7 @@ pub use element::{Element, HasDType, Wide, cast};
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use layout::{Dims, Layout};
-pub use loops::{
-    Rows, copy, fill, map, map_as, update, update_rows, update_zip, zip, zip_as, zip_rows, zip3, zip3_as,
-};
+pub use loops::{Rows, copy, fill, map, map_as, update, update_rows, update_zip, zip, zip_as, zip_rows, zip3, zip3_as};
 pub use math::Analytic;
 pub use num_complex::Complex;
 pub use number::{Bits, Float, Int, Number, Real};

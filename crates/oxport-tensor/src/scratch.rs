@@ -76,13 +76,22 @@ impl Scratch {
         unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr().cast(), count) }
     }
 
+    /// The first `count` numbers, to read.
+    pub(crate) fn get<T: Plain>(&self, count: usize) -> &[T] {
+        assert!(count.checked_mul(size_of::<T>()).is_some_and(|b| b <= self.bytes), "law: a slice lies in its buffer");
+        // SAFETY: as in `slice`, borrowed for reading.
+        unsafe { std::slice::from_raw_parts(self.ptr.as_ptr().cast(), count) }
+    }
+
     fn layout(bytes: usize) -> Layout {
         Layout::from_size_align(bytes, ALIGN).expect("law: scratch sizes fit in memory")
     }
 }
 
-// SAFETY: the buffer is owned memory.
+// SAFETY: the buffer is owned memory, written through `&mut` only.
 unsafe impl Send for Scratch {}
+// SAFETY: as above.
+unsafe impl Sync for Scratch {}
 
 impl Drop for Scratch {
     fn drop(&mut self) {

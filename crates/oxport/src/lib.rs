@@ -1,1 +1,88 @@
-//! Run, check and improve programs exported by torch.export.
+//! Run, check and improve programs exported by `torch.export`, without Python and without libtorch.
+//!
+//! The road through the house, a crate a step:
+//!
+//! ```no_run
+//! # fn main() -> Result<(), oxport::Error> {
+//! let program = oxport::read("model.pt2")?;                        // bytes → ExportedProgram
+//! let complaints = oxport::verify(&program);                        // everything that is wrong, located
+//! assert!(complaints.is_empty());
+//! let program = oxport::prepare(&program, oxport::Opt::Exact)?;     // functional, optimised, executable
+//! let plan = oxport::plan(&program, &Default::default())?;          // order, lifetimes, buffers
+//! # let inputs = vec![];
+//! let outputs = plan.run(inputs)?;
+//! # Ok(()) }
+//! ```
+//!
+//! A program is built in Rust, verified, run and written:
+//!
+//! ```
+//! use oxport::{Fake, ProgramBuilder, Tensor, Value, DType};
+//! # fn main() -> Result<(), oxport::Error> {
+//! let mut b = ProgramBuilder::new(oxport::registry());
+//! let batch = b.size("s0", 1, Some(64));
+//! let x = b.input("x", Fake::new(DType::F32, [batch, 2.into()]))?;
+//! let w = b.parameter("w", Tensor::from_vec(&[2, 2], vec![1.0f32, 2.0, 3.0, 4.0])?)?;
+//! let y = b.call("aten::linear", (x, w))?;
+//! let z = b.call("aten::relu", (y,))?;
+//! let program = b.finish(&[z])?;
+//! assert!(oxport::verify(&program).is_empty());
+//!
+//! let plan = oxport::plan(&oxport::prepare(&program, oxport::Opt::None)?, &Default::default())?;
+//! let input = Tensor::from_vec(&[1, 2], vec![1.0f32, -1.0])?;
+//! let outputs = plan.run(vec![Value::Tensor(input)])?;
+//! assert_eq!(outputs.user[0].as_tensor().unwrap().to_vec::<f32>(), [0.0, 0.0]);
+//!
+//! let folder = tempfile::tempdir().unwrap();
+//! oxport::write(&program, folder.path().join("small.pt2"))?;
+//! # Ok(()) }
+//! ```
+
+pub mod compare;
+pub mod difference;
+mod error;
+pub mod io;
+mod prepare;
+
+pub use error::{Error, Result};
+pub use oxport_ir::{
+    Builder, Diagnostic, ExportedProgram, Fake, Graph, Op, OpDef, ProgramBuilder, Registry, Severity, Val, Value, print,
+};
+pub use oxport_ops::registry;
+pub use oxport_rewrite::{Limits, Report};
+pub use oxport_run::{Module, Outputs, Plan, PlanOptions};
+pub use oxport_sym::Expr;
+pub use oxport_tensor::{DType, Scalar, Tensor};
+pub use prepare::{Opt, core, functional, improve, prepare};
+
+use std::path::Path;
+
+/// Reads a program: a `.pt2` archive, or a `.json` program with its `.safetensors` beside it.
+///
+/// # Errors
+/// The file cannot be read, or holds no valid program: [`Error::diagnostics`] says all that is wrong.
+pub fn read(path: impl AsRef<Path>) -> Result<ExportedProgram> {
+    Ok(oxport_pt2::read(path.as_ref(), registry(), &oxport_pt2::Limits::default())?)
+}
+
+/// Writes a program, by the suffix of the path: `.pt2`, or `.json` with `.safetensors` beside it. The file appears whole
+/// or not at all.
+///
+/// # Errors
+/// The program holds what the format cannot express, or the file cannot be written.
+pub fn write(program: &ExportedProgram, path: impl AsRef<Path>) -> Result<()> {
+    Ok(oxport_pt2::write(program, path.as_ref())?)
+}
+
+/// Everything that is wrong with a program.
+pub fn verify(program: &ExportedProgram) -> Vec<Diagnostic> {
+    oxport_ir::verify(program, registry())
+}
+
+/// A plan of a prepared program.
+///
+/// # Errors
+/// The program is not functional, or needs operators without kernels: the whole list is in the error.
+pub fn plan(program: &ExportedProgram, options: &PlanOptions) -> Result<Plan> {
+    Ok(Plan::new(program, registry(), options)?)
+}

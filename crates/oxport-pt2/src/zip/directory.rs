@@ -3,7 +3,8 @@
 use indexmap::IndexMap;
 
 use super::{CENTRAL, CENTRAL_LEN, END, END64, IN_ZIP64, LOCAL, LOCAL_LEN, LOCATOR64, ZIP64_ID};
-use crate::{Diagnostic, Error, Limits, Result};
+use crate::{Error, Limits, Result};
+use oxport_ir::{Diagnostic, Loc};
 
 /// The entries of a ZIP file by name, in the order of its central directory.
 #[derive(Clone, Debug, Default)]
@@ -64,14 +65,22 @@ impl Directory {
                 Ok(None) => {}
                 Ok(Some((name, entry))) => {
                     if directory.entries.insert(name.clone(), entry).is_some() {
-                        complaints.push(Diagnostic::new("duplicate", name, "this entry stands in the archive twice"));
+                        complaints.push(Diagnostic::error(
+                            "duplicate",
+                            Loc::Entry(name),
+                            "this entry stands in the archive twice",
+                        ));
                     }
                 }
                 Err(error) => complaints.extend(error.diagnostics().iter().cloned()),
             }
         }
         if at != end.at {
-            complaints.push(Diagnostic::new("zip", "", "the central directory has more than the end record says"));
+            complaints.push(Diagnostic::error(
+                "zip",
+                Loc::Program,
+                "the central directory has more than the end record says",
+            ));
         }
         directory.check_extents(limits, &mut complaints);
         if complaints.is_empty() { Ok(directory) } else { Err(Error::all(complaints)) }
@@ -82,13 +91,13 @@ impl Directory {
         let mut order: Vec<_> = self.entries.iter().collect();
         order.sort_by_key(|(_, entry)| entry.header);
         if order.first().is_some_and(|(_, entry)| entry.header != 0) {
-            complaints.push(Diagnostic::new("zip", "", "there are bytes before the first entry"));
+            complaints.push(Diagnostic::error("zip", Loc::Program, "there are bytes before the first entry"));
         }
         for pair in order.windows(2) {
             let ((first, a), (second, b)) = (pair[0], pair[1]);
             if a.offset + a.stored_len > b.header {
                 let message = format!("its data overlaps the entry {second:?}");
-                complaints.push(Diagnostic::new("overlap", first.as_str(), message));
+                complaints.push(Diagnostic::error("overlap", Loc::Entry(first.clone()), message));
             }
         }
         let total = self.entries.values().fold(0u64, |sum, entry| match entry.method {
@@ -97,7 +106,7 @@ impl Directory {
         });
         if total > limits.inflated_total {
             let message = format!("the entries inflate to {total} bytes, the limit is {}", limits.inflated_total);
-            complaints.push(Diagnostic::new("size", "", message));
+            complaints.push(Diagnostic::error("size", Loc::Program, message));
         }
     }
 }
@@ -182,7 +191,7 @@ impl<'a> Record<'a> {
     /// The entry, or `None` for an empty directory entry.
     fn entry(&self, file: &[u8], directory: usize, limits: &Limits) -> Result<Option<(String, Entry)>> {
         let shown = String::from_utf8_lossy(&self.name[..self.name.len().min(200)]).into_owned();
-        let fail = |code, message: String| Error::invalid(code, shown.as_str(), message);
+        let fail = |code, message: String| Error::entry(code, &shown, message);
         let name = checked_name(self.name, limits).map_err(|message| fail("name", message))?;
         let half = |offset| u16_at(self.fixed, offset).unwrap_or(0);
         if half(8) & 0b10_0000_0100_0001 != 0 {
@@ -203,8 +212,8 @@ impl<'a> Record<'a> {
         if u32_at(local, 0) != Some(LOCAL) {
             return Err(fail("zip", format!("there is no local header at byte {header}")));
         }
-        let (name_len, extra_len) =
-            (u16_at(local, 26).unwrap_or(0).into(), usize::from(u16_at(local, 28).unwrap_or(0)));
+        let field = |at| u16_at(local, at).map_or(0, usize::from);
+        let (name_len, extra_len) = (field(26), field(28));
         if local.get(LOCAL_LEN..LOCAL_LEN + name_len) != Some(self.name) {
             return Err(fail("zip", "the local header has another name than the directory".into()));
         }
@@ -280,7 +289,7 @@ fn index(n: u64) -> Result<usize> {
 }
 
 fn zip(message: impl Into<String>) -> Error {
-    Error::invalid("zip", "", message)
+    Error::entry("zip", "", message)
 }
 
 impl Error {

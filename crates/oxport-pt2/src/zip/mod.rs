@@ -29,3 +29,6 @@ const CENTRAL_LEN: usize = 46;
 const IN_ZIP64: u64 = 0xffff_ffff;
 /// The id of the zip64 extra field.
 const ZIP64_ID: u16 = 1;
+
+#[cfg(test)]
+mod tests;

@@ -25,17 +25,17 @@ impl Entry {
                 let mut reader = flate2::read::DeflateDecoder::new(stored).take(self.len.saturating_add(1));
                 reader
                     .read_to_end(&mut data)
-                    .map_err(|e| Error::invalid("zip", name, format!("the compressed data is damaged: {e}")))?;
+                    .map_err(|e| Error::entry("zip", name, format!("the compressed data is damaged: {e}")))?;
                 Cow::Owned(data)
             }
         };
         if data.len() as u64 != self.len {
-            return Err(Error::invalid("zip", name, format!("the entry does not inflate to {} bytes", self.len)));
+            return Err(Error::entry("zip", name, format!("the entry does not inflate to {} bytes", self.len)));
         }
         let crc = crc32fast::hash(&data);
         if crc != self.crc {
             let message = format!("the CRC-32 of the data is {crc:08x}, the archive says {:08x}", self.crc);
-            return Err(Error::invalid("crc", name, message));
+            return Err(Error::entry("crc", name, message));
         }
         Ok(data)
     }

@@ -73,7 +73,9 @@ impl<W: Write> ZipWriter<W> {
             put16(&mut tail, 45);
             put16(&mut tail, 45);
             put64(&mut tail, 0);
-            [count, count, size, start].map(|n| put64(&mut tail, n));
+            for n in [count, count, size, start] {
+                put64(&mut tail, n);
+            }
             put32(&mut tail, LOCATOR64);
             put32(&mut tail, 0);
             put64(&mut tail, end);
@@ -81,8 +83,12 @@ impl<W: Write> ZipWriter<W> {
         }
         put32(&mut tail, END);
         put32(&mut tail, 0);
-        [count, count].map(|n| put16(&mut tail, n.min(0xffff) as u16));
-        [size, start].map(|n| put32(&mut tail, n.min(IN_ZIP64) as u32));
+        for n in [count, count] {
+            put16(&mut tail, n.min(0xffff) as u16);
+        }
+        for n in [size, start] {
+            put32(&mut tail, n.min(IN_ZIP64) as u32);
+        }
         put16(&mut tail, 0);
         self.put(&tail)?;
         self.out.flush()?;
@@ -105,7 +111,9 @@ impl Written {
         put16(out, 0);
         put16(out, 0x21);
         put32(out, self.crc);
-        [self.len, self.len].map(|n| put32(out, n.min(IN_ZIP64) as u32));
+        for n in [self.len, self.len] {
+            put32(out, n.min(IN_ZIP64) as u32);
+        }
     }
 
     fn central(&self) -> Vec<u8> {

@@ -12,10 +12,14 @@ use std::ops::Range;
 const PARALLEL_WORK: usize = 1 << 17;
 /// Column panels of one task at most: with a slice of k they fill a part of the L2 cache.
 const TASK_PANELS: usize = 6;
+/// Row panels of a block at most.
+const BLOCK_PANELS: usize = 20;
 /// Tasks per thread, where there are panels enough.
 const TASKS_PER_THREAD: usize = 3;
 /// A is packed in runs of rows of about this many elements.
 const PACKED_ROWS: usize = 8 << 20;
+/// The same where the product has few columns.
+const PACKED_FOR_FEW: usize = 1 << 18;
 
 /// Computes `c = start + alpha·A·B` (see [`Product`]) on the current rayon pool.
 ///
@@ -31,7 +35,7 @@ pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
     let c_view = CView { data: c.data.as_mut_ptr(), rows: c.rows, cols: c.cols };
     let work = p.m.saturating_mul(p.n).saturating_mul(p.k.max(8));
     let threads = if work.saturating_mul(batch.len()) < PARALLEL_WORK { 1 } else { rayon::current_num_threads() };
-    let one = |(i, &[a, b, c]): (usize, &[usize; 3]), threads: usize| {
+    let one = |(i, &[a, b, c, s]): (usize, &[usize; 4]), threads: usize| {
         let strided = |x: &Mat<'_, T>, at: usize| (at, x.rows, x.cols);
         let lhs = match &p.a {
             Lhs::Strided(x) => Operand::Strided(x.data, strided(x, a)),
@@ -44,6 +48,8 @@ pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
         };
         let start = match p.epilogue.start {
             Start::Scaled(beta) if beta == T::Acc::ZERO => Start::Zero,
+            Start::PerRow(x) => Start::PerRow(&x[s..]),
+            Start::PerColumn(x) => Start::PerColumn(&x[s..]),
             other => other,
         };
         let one = One {
@@ -130,7 +136,10 @@ impl<T: Multiply> One<'_, T> {
         if narrow::run(self, threads) {
             return;
         }
-        let rows_at_once = (PACKED_ROWS / self.k.max(1)).max(256);
+        // Few columns read packed rows only once: so few rows at a time that they stay in the caches.
+        let few = self.n <= TASK_PANELS * T::Acc::kernels().cols();
+        let at_once = if few { PACKED_FOR_FEW * threads } else { PACKED_ROWS };
+        let rows_at_once = (at_once / self.k.max(1)).max(256);
         if self.m <= rows_at_once || !matches!(self.a, Operand::Strided(..)) {
             return self.rows(0..self.m, threads);
         }
@@ -191,54 +200,84 @@ impl<T: Multiply> One<'_, T> {
         let c_rows = range.start + r0..range.start + rows.start(rp.end);
         let c_cols = cols.start(cp.start)..cols.start(cp.end);
         let mut c = Tile::new(self, c_rows, c_cols);
-        let wide = c_width(&cols, &cp);
-        let mut scratch = Scratch::take::<T::Acc>(wide * T::Acc::K_BLOCK.min(self.k));
-        let mut accumulate = c.begin();
-        for (k0, kc) in slices::<T::Acc>(self.k) {
-            let packed: &[T::Acc] = match &self.b {
-                Operand::Packed(b) => &b[cols.place(k0, kc, cp.start)..],
-                other => {
-                    let mut out = scratch.slice::<T::Acc>(wide * kc);
-                    for j in cp.clone() {
-                        let panel;
-                        (panel, out) = out.split_at_mut(kc * cols.step(j));
-                        let first = cols.start(j);
-                        match other {
-                            Operand::Strided(b, (at, rs, cs)) => {
-                                let source = Source { data: &b[at + k0 * rs + first * cs..], major: *cs, k: *rs };
-                                pack_panel(kernels, source, cols.len(j), kc, panel, cols.step(j));
-                            }
-                            Operand::Columns(x, i) => {
-                                x.pack(*i, k0..k0 + kc, first..first + cols.len(j), panel, cols.step(j));
-                            }
-                            Operand::Packed(_) => {}
+        let wide: usize = cp.clone().map(|j| cols.step(j)).sum();
+        let blocks: Vec<_> = cut(rp, BLOCK_PANELS).collect();
+        // One block of rows uses a slice of columns once; several come back to it, and all slices are kept.
+        let kept = if blocks.len() == 1 { T::Acc::K_BLOCK.min(self.k) } else { self.k };
+        let mut scratch = Scratch::take::<T::Acc>(wide * kept);
+        let start = c.begin();
+        for (b, block) in blocks.iter().enumerate() {
+            let mut accumulate = start;
+            for (k0, kc) in slices::<T::Acc>(self.k) {
+                let packed: &[T::Acc] = match &self.b {
+                    Operand::Packed(b) => &b[cols.place(k0, kc, cp.start)..],
+                    _ => {
+                        let from = if blocks.len() == 1 { 0 } else { wide * k0 };
+                        let out = &mut scratch.slice::<T::Acc>(wide * kept)[from..][..wide * kc];
+                        if b == 0 {
+                            self.pack_columns(cols, cp.clone(), k0..k0 + kc, out);
+                        }
+                        out
+                    }
+                };
+                // The block of rows stays in the L2 cache while the column panels pass.
+                let mut at = 0;
+                for j in cp.clone() {
+                    let step = cols.step(j);
+                    let b = &packed[at..][..kc * step];
+                    at += kc * step;
+                    for i in block.clone() {
+                        let len = rows.len(i);
+                        let a = &a[rows.place(k0, kc, i)..][..kc * len];
+                        let kernel = kernels.micro[len - 1][cols.registers(j) - 1];
+                        let (p, stride) = c.tile(rows.start(i) - r0, cols.start(j) - cols.start(cp.start));
+                        // SAFETY: `a` and `b` hold kc steps (sliced above); the tile lies in this task's part of C.
+                        unsafe {
+                            kernel(kc, a.as_ptr(), b.as_ptr(), step, p, stride, cols.len(j), self.alpha, accumulate)
                         }
                     }
-                    scratch.slice::<T::Acc>(wide * kc)
                 }
-            };
-            let mut at = 0;
-            for j in cp.clone() {
-                let step = cols.step(j);
-                let b = &packed[at..][..kc * step];
-                at += kc * step;
-                for i in rp.clone() {
-                    let len = rows.len(i);
-                    let a = &a[rows.place(k0, kc, i)..][..kc * len];
-                    let kernel = kernels.micro[len - 1][cols.registers(j) - 1];
-                    let (p, stride) = c.tile(rows.start(i) - r0, cols.start(j) - cols.start(cp.start));
-                    // SAFETY: `a` and `b` hold kc steps (sliced above); the tile lies in this task's part of C.
-                    unsafe { kernel(kc, a.as_ptr(), b.as_ptr(), step, p, stride, cols.len(j), self.alpha, accumulate) }
-                }
+                accumulate = true;
             }
-            accumulate = true;
         }
         c.finish();
     }
+
+    /// Packs one slice of k of some column panels.
+    fn pack_columns(&self, cols: Cols, cp: Range<usize>, slice: Range<usize>, out: &mut [T::Acc]) {
+        let kernels = T::Acc::kernels();
+        let (first, kc) = (cols.start(cp.start), slice.len());
+        match &self.b {
+            Operand::Packed(_) => {}
+            Operand::Columns(x, i) => {
+                for j in cp {
+                    let from = cols.start(j);
+                    let panel = &mut out[(from - first) * kc..][..kc * cols.step(j)];
+                    x.pack(*i, slice.clone(), from..from + cols.len(j), panel, cols.step(j));
+                }
+            }
+            Operand::Strided(b, (at, rs, cs)) => {
+                // Rows of B are read in long runs, a few rows at a time, where they are contiguous.
+                let run = if *cs == 1 { 8 } else { kc };
+                for p in (0..kc).step_by(run.max(1)) {
+                    let n = (kc - p).min(run);
+                    for j in cp.clone() {
+                        let (from, step) = (cols.start(j), cols.step(j));
+                        let panel = &mut out[(from - first) * kc + p * step..][..n * step];
+                        let source = Source { data: &b[at + (slice.start + p) * rs + from * cs..], major: *cs, k: *rs };
+                        pack_panel(kernels, source, cols.len(j), n, panel, step);
+                    }
+                }
+            }
+        }
+    }
 }
 
-fn c_width(cols: &Cols, cp: &Range<usize>) -> usize {
-    cp.clone().map(|j| cols.step(j)).sum()
+/// A range in runs of about equal length, at most `most`.
+fn cut(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let (start, len) = (range.start, range.len());
+    let parts = len.div_ceil(most).max(1);
+    (0..parts).map(move |i| start + i * len / parts..start + (i + 1) * len / parts)
 }
 
 /// The tasks: a grid over row panels and column panels.
@@ -359,18 +398,18 @@ impl<'a, T: Multiply> Tile<'a, T> {
 }
 
 /// Where the matrices of each product of the batch begin.
-fn offsets(batch: &Batch<'_>) -> Vec<[usize; 3]> {
-    let mut out = vec![[0; 3]];
+fn offsets(batch: &Batch<'_>) -> Vec<[usize; 4]> {
+    let mut out = vec![[0; 4]];
     for (d, &size) in batch.sizes.iter().enumerate() {
-        let steps = [batch.a, batch.b, batch.c].map(|s| s.get(d).copied().unwrap_or(0));
-        out = out.iter().flat_map(|o| (0..size).map(move |i| [0, 1, 2].map(|x| o[x] + i * steps[x]))).collect();
+        let steps = [batch.a, batch.b, batch.c, batch.start].map(|s| s.get(d).copied().unwrap_or(0));
+        out = out.iter().flat_map(|o| (0..size).map(move |i| [0, 1, 2, 3].map(|x| o[x] + i * steps[x]))).collect();
     }
     out
 }
 
 /// The laws of a call; everything unsafe below relies on them.
 fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
-    let Batch { sizes, a, b, c: cb } = p.batch;
+    let Batch { sizes, a, b, c: cb, start } = p.batch;
     let with = |own: [(usize, usize); 2], strides: &[usize]| {
         assert_eq!(sizes.len(), strides.len(), "law: a stride per batch dimension");
         sizes.iter().copied().zip(strides.iter().copied()).chain(own).collect::<Vec<_>>()
@@ -393,9 +432,13 @@ fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
     let dims = with([(p.m, c.rows), (p.n, c.cols)], cb);
     assert!(is_disjoint(dims.iter().copied()), "law: elements of C have places of their own");
     inside(dims, c.data.len());
+    let bias = |n: usize, len: usize| {
+        let steps = start.iter().copied().chain(std::iter::repeat(0));
+        inside(sizes.iter().copied().zip(steps).chain([(n, 1)]).collect(), len);
+    };
     match p.epilogue.start {
-        Start::PerRow(x) => assert!(x.len() >= p.m, "law: a bias per row"),
-        Start::PerColumn(x) => assert!(x.len() >= p.n, "law: a bias per column"),
+        Start::PerRow(x) => bias(p.m, x.len()),
+        Start::PerColumn(x) => bias(p.n, x.len()),
         _ => {}
     }
 }

@@ -21,6 +21,9 @@ pub(super) type Transpose<T> = unsafe fn(*const T, usize, usize, usize, *mut T, 
 /// `(source, stride, members, k, dst, step)`: `dst[p*step + i] = source[p*stride + i]` for `i < members`.
 pub(super) type CopyRows<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
 
+/// `(n, places, factors, x, start, y)`: `y[j] = start + Σ factors[t]·x[places[t] + j]`, tap after tap.
+pub(crate) type Taps<T> = unsafe fn(usize, &[usize], &[T], *const T, T, *mut T);
+
 /// The kernels of one number type on one instruction set.
 pub struct Kernels<T: 'static> {
     /// Numbers in a register.
@@ -34,6 +37,7 @@ pub struct Kernels<T: 'static> {
     pub(super) axpy: Axpy<T>,
     pub(super) transpose: Transpose<T>,
     pub(super) copy: CopyRows<T>,
+    pub(crate) taps: Taps<T>,
 }
 
 impl<T> Kernels<T> {
@@ -58,6 +62,10 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
     // SAFETY: the caller gives k·MR numbers in `a`, k steps of NV registers in `b`, and a MR×cols tile in `c`.
     unsafe {
         let mut acc = [[L::zero(); NV]; MR];
+        for i in 0..MR {
+            L::prefetch(c.wrapping_add(i * c_stride));
+            L::prefetch(c.wrapping_add(i * c_stride + cols - 1));
+        }
         let (mut a, mut b) = (a, b);
         for _ in 0..k {
             let mut bv = [L::zero(); NV];
@@ -181,17 +189,65 @@ unsafe fn copy_body<L: Lane>(src: *const L::T, stride: usize, members: usize, k:
     }
 }
 
-/// Transposes in blocks of eight by eight so that both sides stay within a few cache lines.
 #[inline(always)]
-unsafe fn transpose_body<T: Copy>(src: *const T, stride: usize, members: usize, k: usize, dst: *mut T, step: usize) {
+unsafe fn taps_body<L: Lane>(n: usize, places: &[usize], factors: &[L::T], x: *const L::T, start: L::T, y: *mut L::T) {
+    // SAFETY: the caller gives n numbers at every place of `x`, and n in `y`.
+    unsafe {
+        let mut at = 0;
+        while at + 4 * L::N <= n {
+            let mut acc = [L::splat(start); 4];
+            for (&place, &f) in places.iter().zip(factors) {
+                let f = L::splat(f);
+                for (v, a) in acc.iter_mut().enumerate() {
+                    *a = f.mul_add(L::load(x.add(place + at + v * L::N)), *a);
+                }
+            }
+            for (v, a) in acc.into_iter().enumerate() {
+                a.store(y.add(at + v * L::N));
+            }
+            at += 4 * L::N;
+        }
+        while at < n {
+            let m = (n - at).min(L::N);
+            let mut acc = L::splat(start);
+            for (&place, &f) in places.iter().zip(factors) {
+                let x = x.add(place + at);
+                acc = L::splat(f).mul_add(if m == L::N { L::load(x) } else { L::load_part(x, m) }, acc);
+            }
+            if m == L::N {
+                acc.store(y.add(at))
+            } else {
+                acc.store_part(y.add(at), m)
+            }
+            at += L::N;
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn transpose_body<L: Lane>(
+    src: *const L::T,
+    stride: usize,
+    members: usize,
+    k: usize,
+    dst: *mut L::T,
+    step: usize,
+) {
     // SAFETY: the caller gives `members` runs of k numbers in `src` and k steps of `members` numbers in `dst`.
     unsafe {
-        for p0 in (0..k).step_by(8) {
-            let n = (k - p0).min(8);
-            for i in 0..members {
-                let (s, d) = (src.add(i * stride + p0), dst.add(p0 * step + i));
-                for p in 0..n {
-                    *d.add(p * step) = *s.add(p);
+        for i0 in (0..members).step_by(L::N) {
+            let have = (members - i0).min(L::N);
+            for p0 in (0..k).step_by(L::N) {
+                let n = (k - p0).min(L::N);
+                let mut square = [L::zero(); 16];
+                for (i, r) in square.iter_mut().enumerate().take(have) {
+                    let s = src.add((i0 + i) * stride + p0);
+                    *r = if n == L::N { L::load(s) } else { L::load_part(s, n) };
+                }
+                L::transpose(&mut square);
+                for (p, r) in square.iter().enumerate().take(n) {
+                    let d = dst.add((p0 + p) * step + i0);
+                    if have == L::N { r.store(d) } else { r.store_part(d, have) }
                 }
             }
         }
@@ -209,17 +265,16 @@ macro_rules! entry {
 
             impl<L: Lane> Table<L> {
                 const MICRO: &'static [[Micro<L::T>; 2]] = &[$([micro::<L, $mr, 1>, micro::<L, $mr, 2>]),+];
-                pub(super) const fn kernels(transpose: Transpose<L::T>) -> Kernels<L::T> {
-                    Kernels {
-                        lanes: L::N,
-                        rows: Self::MICRO.len(),
-                        micro: Self::MICRO,
-                        dot: [dot::<L, 1>, dot::<L, 2>, dot::<L, 3>, dot::<L, 4>],
-                        axpy: axpy::<L>,
-                        transpose,
-                        copy: copy::<L>,
-                    }
-                }
+                pub(super) const KERNELS: Kernels<L::T> = Kernels {
+                    lanes: L::N,
+                    rows: Self::MICRO.len(),
+                    micro: Self::MICRO,
+                    dot: [dot::<L, 1>, dot::<L, 2>, dot::<L, 3>, dot::<L, 4>],
+                    axpy: axpy::<L>,
+                    transpose: transpose::<L>,
+                    copy: copy::<L>,
+                    taps: taps::<L>,
+                };
             }
 
             /// # Safety
@@ -242,11 +297,25 @@ macro_rules! entry {
                 unsafe { dot_body::<L, R>(k, a, sa, b, sb, out) }
             }
             /// # Safety
+            /// As [`transpose_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn transpose<L: Lane>(src: *const L::T, stride: usize, members: usize, k: usize, dst: *mut L::T, step: usize) {
+                // SAFETY: the contract is passed on.
+                unsafe { transpose_body::<L>(src, stride, members, k, dst, step) }
+            }
+            /// # Safety
             /// As [`copy_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
             unsafe fn copy<L: Lane>(src: *const L::T, stride: usize, members: usize, k: usize, dst: *mut L::T, step: usize) {
                 // SAFETY: the contract is passed on.
                 unsafe { copy_body::<L>(src, stride, members, k, dst, step) }
+            }
+            /// # Safety
+            /// As [`taps_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn taps<L: Lane>(n: usize, places: &[usize], factors: &[L::T], x: *const L::T, start: L::T, y: *mut L::T) {
+                // SAFETY: the contract is passed on.
+                unsafe { taps_body::<L>(n, places, factors, x, start, y) }
             }
             /// # Safety
             /// As [`axpy_body`]; the CPU has the features.
@@ -267,12 +336,12 @@ entry!(avx512, ["avx512f"], 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
 
 /// A table of [`Compute::kernels`]: the best one the CPU can run.
 macro_rules! best {
-    ($t:ty, $l512:ty, $l256:ty, $transpose512:expr) => {{
+    ($t:ty, $l512:ty, $l256:ty) => {{
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::*;
-            static AVX512: Kernels<$t> = avx512::Table::<$l512>::kernels($transpose512);
-            static AVX2: Kernels<$t> = avx2::Table::<$l256>::kernels(transpose_body::<$t>);
+            static AVX512: Kernels<$t> = avx512::Table::<$l512>::KERNELS;
+            static AVX2: Kernels<$t> = avx2::Table::<$l256>::KERNELS;
             if is_x86_feature_detected!("avx512f") {
                 return &AVX512;
             }
@@ -280,24 +349,24 @@ macro_rules! best {
                 return &AVX2;
             }
         }
-        static BASE: Kernels<$t> = baseline::Table::<Plain<$t, 8>>::kernels(transpose_body::<$t>);
+        static BASE: Kernels<$t> = baseline::Table::<Plain<$t, 8>>::KERNELS;
         &BASE
     }};
 }
 
 /// The table of `f32`.
 pub(super) fn f32_kernels() -> &'static Kernels<f32> {
-    best!(f32, __m512, __m256, transpose_body::<f32>)
+    best!(f32, __m512, __m256)
 }
 
 /// The table of `f64`.
 pub(super) fn f64_kernels() -> &'static Kernels<f64> {
-    best!(f64, __m512d, __m256d, transpose_body::<f64>)
+    best!(f64, __m512d, __m256d)
 }
 
 /// The table of a number type without intrinsics of its own.
 pub(super) struct PlainKernels<T>(std::marker::PhantomData<T>);
 
 impl<T: Compute> PlainKernels<T> {
-    pub(super) const TABLE: &'static Kernels<T> = &baseline::Table::<Plain<T, 8>>::kernels(transpose_body::<T>);
+    pub(super) const TABLE: &'static Kernels<T> = &baseline::Table::<Plain<T, 8>>::KERNELS;
 }

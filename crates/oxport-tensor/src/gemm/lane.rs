@@ -35,6 +35,10 @@ pub(super) unsafe trait Lane: Copy {
     unsafe fn mul(self, b: Self) -> Self;
     /// `self + b`.
     unsafe fn add(self, b: Self) -> Self;
+    /// Transposes the square of the first `N` registers.
+    unsafe fn transpose(square: &mut [Self; 16]);
+    /// Asks for the cache line at `p`, which need not be readable.
+    unsafe fn prefetch(p: *const Self::T);
 }
 
 /// The portable lane: an array, vectorised by the compiler as far as the enabled features go.
@@ -87,6 +91,16 @@ unsafe impl<T: Compute, const N: usize> Lane for Plain<T, N> {
     unsafe fn add(self, b: Self) -> Self {
         Plain(std::array::from_fn(|i| self.0[i].plus(b.0[i])))
     }
+    #[inline(always)]
+    unsafe fn transpose(square: &mut [Self; 16]) {
+        for i in 0..N {
+            for j in 0..i {
+                (square[i].0[j], square[j].0[i]) = (square[j].0[i], square[i].0[j]);
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn prefetch(_: *const T) {}
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -97,7 +111,7 @@ mod x86 {
     /// Lists the intrinsics of one register type; `$mask` turns a count into the mask of the first `n` numbers.
     macro_rules! lane {
         ($v:ty, $t:ty, $n:literal, $zero:ident, $set1:ident, $load:ident, $store:ident, $fma:ident, $mul:ident, $add:ident,
-         |$c:ident| $mask:expr, |$lp:ident, $lm:ident| $loadm:expr, |$sp:ident, $sm:ident, $sv:ident| $storem:expr) => {
+         |$c:ident| $mask:expr, |$lp:ident, $lm:ident| $loadm:expr, |$sp:ident, $sm:ident, $sv:ident| $storem:expr, $transpose:ident) => {
             // SAFETY: every method touches exactly the stated elements; the CPU feature is the caller's promise (trait contract).
             unsafe impl Lane for $v {
                 type T = $t;
@@ -153,8 +167,106 @@ mod x86 {
                     // SAFETY: feature promised by the caller.
                     unsafe { $add(self, b) }
                 }
+                #[inline(always)]
+                unsafe fn transpose(square: &mut [Self; 16]) {
+                    // SAFETY: feature promised by the caller.
+                    unsafe { $transpose(square) }
+                }
+                #[inline(always)]
+                unsafe fn prefetch(p: *const $t) {
+                    // SAFETY: a prefetch of any address is harmless.
+                    unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+                }
             }
         };
+    }
+
+    /// The last step of a square: register `c + group·l` gathers 128-bit part `l` of registers `c`, `c + group`, ….
+    macro_rules! parts4 {
+        ($u:ident, $out:ident, $group:literal, $shuffle:ident) => {
+            for c in 0..$group {
+                let low = $shuffle::<0x44>($u[c], $u[$group + c]);
+                let high = $shuffle::<0xEE>($u[c], $u[$group + c]);
+                let low2 = $shuffle::<0x44>($u[2 * $group + c], $u[3 * $group + c]);
+                let high2 = $shuffle::<0xEE>($u[2 * $group + c], $u[3 * $group + c]);
+                $out[c] = $shuffle::<0x88>(low, low2);
+                $out[$group + c] = $shuffle::<0xDD>(low, low2);
+                $out[2 * $group + c] = $shuffle::<0x88>(high, high2);
+                $out[3 * $group + c] = $shuffle::<0xDD>(high, high2);
+            }
+        };
+    }
+
+    #[inline(always)]
+    unsafe fn square16(s: &mut [__m512; 16]) {
+        // SAFETY: feature promised by the caller of `Lane::transpose`.
+        unsafe {
+            let mut u = *s;
+            for g in (0..16).step_by(4) {
+                let pair = |a, b| {
+                    let (low, high) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+                    (_mm512_castps_pd(low), _mm512_castps_pd(high))
+                };
+                let ((a, b), (c, d)) = (pair(s[g], s[g + 1]), pair(s[g + 2], s[g + 3]));
+                u[g] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+                u[g + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+                u[g + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
+                u[g + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
+            }
+            parts4!(u, s, 4, _mm512_shuffle_f32x4);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn square8d(s: &mut [__m512d; 16]) {
+        // SAFETY: feature promised by the caller of `Lane::transpose`.
+        unsafe {
+            let mut u = *s;
+            for g in (0..8).step_by(2) {
+                u[g] = _mm512_unpacklo_pd(s[g], s[g + 1]);
+                u[g + 1] = _mm512_unpackhi_pd(s[g], s[g + 1]);
+            }
+            parts4!(u, s, 2, _mm512_shuffle_f64x2);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn square8(s: &mut [__m256; 16]) {
+        // SAFETY: feature promised by the caller of `Lane::transpose`.
+        unsafe {
+            let mut u = *s;
+            for g in (0..8).step_by(4) {
+                let pair = |a, b| {
+                    let (low, high) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+                    (_mm256_castps_pd(low), _mm256_castps_pd(high))
+                };
+                let ((a, b), (c, d)) = (pair(s[g], s[g + 1]), pair(s[g + 2], s[g + 3]));
+                u[g] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, c));
+                u[g + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, c));
+                u[g + 2] = _mm256_castpd_ps(_mm256_unpacklo_pd(b, d));
+                u[g + 3] = _mm256_castpd_ps(_mm256_unpackhi_pd(b, d));
+            }
+            for c in 0..4 {
+                s[c] = _mm256_permute2f128_ps::<0x20>(u[c], u[4 + c]);
+                s[4 + c] = _mm256_permute2f128_ps::<0x31>(u[c], u[4 + c]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn square4d(s: &mut [__m256d; 16]) {
+        // SAFETY: feature promised by the caller of `Lane::transpose`.
+        unsafe {
+            let mut u = *s;
+            for g in (0..4).step_by(2) {
+                u[g] = _mm256_unpacklo_pd(s[g], s[g + 1]);
+                u[g + 1] = _mm256_unpackhi_pd(s[g], s[g + 1]);
+            }
+            for c in 0..2 {
+                s[c] = _mm256_permute2f128_pd::<0x20>(u[c], u[2 + c]);
+                s[2 + c] = _mm256_permute2f128_pd::<0x31>(u[c], u[2 + c]);
+            }
+        }
     }
 
     /// `-1` for the first eight, `0` after: a window of it is an AVX2 mask for 32-bit lanes.
@@ -175,7 +287,8 @@ mod x86 {
         _mm512_add_ps,
         |n| ((1u32 << n) - 1) as __mmask16,
         |p, m| _mm512_maskz_loadu_ps(m, p),
-        |p, m, v| _mm512_mask_storeu_ps(p, m, v)
+        |p, m, v| _mm512_mask_storeu_ps(p, m, v),
+        square16
     );
     lane!(
         __m512d,
@@ -190,7 +303,8 @@ mod x86 {
         _mm512_add_pd,
         |n| ((1u32 << n) - 1) as __mmask8,
         |p, m| _mm512_maskz_loadu_pd(m, p),
-        |p, m, v| _mm512_mask_storeu_pd(p, m, v)
+        |p, m, v| _mm512_mask_storeu_pd(p, m, v),
+        square8d
     );
     lane!(
         __m256,
@@ -205,7 +319,8 @@ mod x86 {
         _mm256_add_ps,
         |n| _mm256_loadu_si256(MASK32.as_ptr().add(8 - n).cast()),
         |p, m| _mm256_maskload_ps(p, m),
-        |p, m, v| _mm256_maskstore_ps(p, m, v)
+        |p, m, v| _mm256_maskstore_ps(p, m, v),
+        square8
     );
     lane!(
         __m256d,
@@ -220,6 +335,7 @@ mod x86 {
         _mm256_add_pd,
         |n| _mm256_loadu_si256(MASK64.as_ptr().add(4 - n).cast()),
         |p, m| _mm256_maskload_pd(p, m),
-        |p, m, v| _mm256_maskstore_pd(p, m, v)
+        |p, m, v| _mm256_maskstore_pd(p, m, v),
+        square4d
     );
 }

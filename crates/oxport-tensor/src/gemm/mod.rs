@@ -27,8 +27,8 @@ mod view;
 pub use block::gemm;
 pub use element::{Compute, Multiply};
 pub use pack::{PackColumns, Packed};
-pub(crate) use view::extent;
 pub use view::{Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Start};
+pub(crate) use view::{extent, is_disjoint};
 
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use std::ops::Range;
 const MAX_ROWS: usize = 4;
 /// Columns of a task: a multiple of every panel width, small enough to share matrix-vector products out.
 const DOT_COLUMNS: usize = 64;
-const SUM_COLUMNS: usize = 512;
+const SUM_COLUMNS: usize = 2048;
 
 /// Computes the product if it is narrow; false leaves it to the tiles.
 pub(super) fn run<T: Multiply>(one: &One<'_, T>, threads: usize) -> bool {
@@ -35,7 +35,9 @@ pub(super) fn run<T: Multiply>(one: &One<'_, T>, threads: usize) -> bool {
             row.iter_mut().enumerate().for_each(|(p, y)| *y = a[at + p * a_at.2].widen_one());
         }
     }
-    let width = if by_dot { DOT_COLUMNS } else { SUM_COLUMNS };
+    // Columns do not know of each other, so tasks may be as wide as there are threads for.
+    let share = one.n.div_ceil(2 * threads).next_multiple_of(64);
+    let width = if by_dot { DOT_COLUMNS } else { share.min(SUM_COLUMNS) };
     let task = |t: usize| {
         let cols = t * width..one.n.min((t + 1) * width);
         let from = b_at.0 + cols.start * b_at.2;

@@ -97,9 +97,10 @@ pub trait PackColumns<T>: Sync {
     );
 }
 
-/// The slices of k: `(first, length)`.
+/// The slices of k, as even as whole cache lines allow: `(first, length)`.
 pub(super) fn slices<T: Compute>(k: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..k).step_by(T::K_BLOCK).map(move |k0| (k0, (k - k0).min(T::K_BLOCK)))
+    let length = k.div_ceil(k.div_ceil(T::K_BLOCK).max(1)).next_multiple_of(16).min(T::K_BLOCK);
+    (0..k).step_by(length.max(1)).map(move |k0| (k0, (k - k0).min(length)))
 }
 
 /// How rows are shared out to panels.

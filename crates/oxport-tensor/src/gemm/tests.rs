@@ -52,7 +52,7 @@ fn check<T: Sample>(case: Case) {
     let mut p = Product::new(m, n, k, Mat::new(&a, ar, ac), Mat::new(&b, br, bc));
     let (sa, sb, sc) = ([m * k], [k * n], [m * n]);
     let sizes = [batch];
-    p.batch = Batch { sizes: &sizes, a: &sa, b: &sb, c: &sc };
+    p.batch = Batch { sizes: &sizes, a: &sa, b: &sb, c: &sc, start: &[] };
     p.alpha = two;
     p.epilogue.start = match start {
         0 => Start::Zero,

@@ -97,6 +97,8 @@ pub struct Batch<'a> {
     pub b: &'a [usize],
     /// Strides of C.
     pub c: &'a [usize],
+    /// Strides of the numbers of [`Start::PerRow`] and [`Start::PerColumn`]; none for the same numbers everywhere.
+    pub start: &'a [usize],
 }
 
 /// `C = start + alpha·A·B`, batched.

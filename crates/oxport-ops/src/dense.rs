@@ -1,0 +1,109 @@
+//! How kernels of the neural-network families reach elements: as slices, in the type that they compute in.
+//!
+//! Law: `f16` and `bf16` are widened to `f32`, computed, and rounded once at the end.
+
+use oxport_ir::Result;
+use oxport_tensor::{Element, Layout, Tensor, TensorMut, copy};
+use std::iter::Sum;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// A float type that kernels compute in.
+pub trait Compute: Element + num_traits::Float + num_traits::NumAssign + Sum + num_traits::FloatConst {
+    /// A literal.
+    fn of(x: f64) -> Self;
+    /// `e^x`, vectorisable where the precision allows it.
+    fn fast_exp(self) -> Self;
+}
+impl Compute for f32 {
+    #[inline(always)]
+    fn of(x: f64) -> f32 {
+        x as f32
+    }
+    #[inline(always)]
+    fn fast_exp(self) -> f32 {
+        crate::rows::exp_f32(self)
+    }
+}
+impl Compute for f64 {
+    #[inline(always)]
+    fn of(x: f64) -> f64 {
+        x
+    }
+    #[inline(always)]
+    fn fast_exp(self) -> f64 {
+        self.exp()
+    }
+}
+
+/// Runs a body with `T` bound to the type that floats of a dtype are computed in: `f64` for float64, else `f32`.
+macro_rules! computed {
+    ($dtype:expr, |$T:ident| $body:expr) => {
+        match $dtype {
+            oxport_tensor::DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            oxport_tensor::DType::F32 | oxport_tensor::DType::F16 | oxport_tensor::DType::BF16 => {
+                type $T = f32;
+                $body
+            }
+            dtype => Err(oxport_tensor::Error::unsupported_dtype(dtype, "floats").into()),
+        }
+    };
+}
+pub(crate) use computed;
+
+/// A tensor's elements in row-major order as `T`s: borrowed where they lie so, else copied.
+pub struct Dense<T>(Tensor, PhantomData<T>);
+
+impl<T: Element> Dense<T> {
+    /// The elements of this tensor.
+    pub fn of(x: &Tensor) -> Dense<T> {
+        Dense(x.to_dtype(T::DTYPE).contiguous(), PhantomData)
+    }
+    /// The elements of an optional tensor.
+    pub fn maybe(x: Option<&Tensor>) -> Option<Dense<T>> {
+        x.map(Dense::of)
+    }
+}
+
+impl<T: Element> Deref for Dense<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        self.0.as_slice().expect("law: a contiguous tensor of this type is a slice")
+    }
+}
+
+/// Lets `f` write an output's elements in row-major order as `T`s; they are rounded and moved where the output has
+/// another dtype or layout. The slice holds unspecified values.
+///
+/// # Errors
+/// There is no memory for the detour.
+pub fn fill<T: Element, R>(out: &mut TensorMut, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
+    if let Some(slice) = out.as_mut_slice::<T>() {
+        return Ok(f(slice));
+    }
+    let mut detour = TensorMut::empty(T::DTYPE, Layout::contiguous(out.sizes())?)?;
+    let result = f(detour.as_mut_slice().expect("law: a fresh contiguous tensor is a slice"));
+    copy(&detour.freeze(), out)?;
+    Ok(result)
+}
+
+/// A tensor's memory from its first element to its last as one slice; the tensor must have its elements at non-negative
+/// strides. Gives the tensor that owns the slice.
+///
+/// # Errors
+/// A stride is negative.
+pub fn span(x: &Tensor) -> Result<Tensor> {
+    Ok(x.with_layout(span_of(x.layout())?)?)
+}
+
+/// The one-dimensional layout from the first to the last element of a layout.
+///
+/// # Errors
+/// A position does not fit, or lies before the first element.
+pub fn span_of(layout: &Layout) -> Result<Layout> {
+    let length = layout.extent()?.map_or(0, |(low, high)| high + 1 - low);
+    Ok(Layout::new(&[length as i64], &[1], layout.offset)?)
+}

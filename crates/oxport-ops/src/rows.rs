@@ -1,0 +1,190 @@
+//! Loops over rows: the sums, maxima and exponentials that norms, softmaxes and attention are made of.
+//!
+//! Law: a row is folded in [`LANES`] lanes that are combined pairwise, so results do not depend on threads or on the
+//! processor.
+
+use crate::dense::Compute;
+use rayon::prelude::*;
+
+/// In how many interleaved parts a row is folded.
+pub const LANES: usize = 16;
+/// Fewer elements than this are not worth waking threads for.
+const PARALLEL: usize = 1 << 15;
+/// About so many elements make a task.
+const TASK: usize = 1 << 13;
+
+/// Folds a row.
+#[inline(always)]
+pub fn fold<T: Copy, A: Copy>(row: &[T], init: A, step: impl Fn(A, T) -> A, combine: impl Fn(A, A) -> A) -> A {
+    let mut acc = [init; LANES];
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    for chunk in chunks {
+        for i in 0..LANES {
+            acc[i] = step(acc[i], chunk[i]);
+        }
+    }
+    for (acc, &x) in acc.iter_mut().zip(rest) {
+        *acc = step(*acc, x);
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for i in 0..width {
+            acc[i] = combine(acc[i], acc[i + width]);
+        }
+        width /= 2;
+    }
+    acc[0]
+}
+
+/// The sum of `f` over a row.
+#[inline(always)]
+pub fn sum<T: Compute>(row: &[T], f: impl Fn(T) -> T) -> T {
+    fold(row, T::zero(), |a, x| a + f(x), |a, b| a + b)
+}
+
+/// The greater of two numbers; NaN wins.
+#[inline(always)]
+pub fn greater<T: Compute>(a: T, b: T) -> T {
+    if b > a || b.is_nan() { b } else { a }
+}
+
+/// The greatest number of a row; NaN wins, an empty row gives −∞.
+#[inline(always)]
+pub fn max<T: Compute>(row: &[T]) -> T {
+    fold(row, T::neg_infinity(), greater, greater)
+}
+
+/// `out = exp(x − shift)`, and the sum of it.
+#[inline(always)]
+pub fn exp_sum<T: Compute>(row: &[T], shift: T, out: &mut [T]) -> T {
+    for (out, &x) in out.iter_mut().zip(row) {
+        *out = (x - shift).fast_exp();
+    }
+    sum(out, |x| x)
+}
+
+/// Mean and variance (without correction) of a row.
+#[inline(always)]
+pub fn moments<T: Compute>(row: &[T]) -> (T, T) {
+    let n = T::of(row.len() as f64);
+    let mean = sum(row, |x| x) / n;
+    (mean, sum(row, |x| (x - mean) * (x - mean)) / n)
+}
+
+/// Calls `f(i, row, out_row)` for rows of `n` elements of `x` and `m` elements of `out`, in parallel where it pays.
+pub fn for_rows<T: Sync, U: Send>(
+    x: &[T],
+    n: usize,
+    out: &mut [U],
+    m: usize,
+    f: impl Fn(usize, &[T], &mut [U]) + Sync,
+) {
+    for_out_rows(out, m, n, |i, out| f(i, &x[i * n..(i + 1) * n], out));
+}
+
+/// As [`for_rows`], with one more result per row.
+pub fn for_rows_and<T: Sync, U: Send, R: Send>(
+    x: &[T],
+    n: usize,
+    out: &mut [U],
+    m: usize,
+    results: &mut [R],
+    f: impl Fn(usize, &[T], &mut [U], &mut R) + Sync,
+) {
+    if n == 0 || m == 0 {
+        return;
+    }
+    let one = |(i, ((x, out), result)): (usize, ((&[T], &mut [U]), &mut R))| f(i, x, out, result);
+    if x.len() < PARALLEL {
+        x.chunks_exact(n).zip(out.chunks_exact_mut(m)).zip(results).enumerate().for_each(one);
+    } else {
+        let rows = x.par_chunks_exact(n).zip(out.par_chunks_exact_mut(m)).zip(results).enumerate();
+        rows.with_min_len((TASK / n).max(1)).for_each(one);
+    }
+}
+
+/// Calls `f(i, out_row)` for rows of `m` elements of `out`, each of which takes about `work` steps.
+pub fn for_out_rows<U: Send>(out: &mut [U], m: usize, work: usize, f: impl Fn(usize, &mut [U]) + Sync) {
+    if m == 0 || out.is_empty() {
+        return;
+    }
+    let (rows, work) = (out.len() / m, work.max(m).max(1));
+    if rows.saturating_mul(work) < PARALLEL || rows == 1 {
+        out.chunks_exact_mut(m).enumerate().for_each(|(i, out)| f(i, out));
+        return;
+    }
+    let per_task = (TASK / work).max(1);
+    out.par_chunks_mut(per_task * m).enumerate().for_each(|(task, out)| {
+        for (i, out) in out.chunks_exact_mut(m).enumerate() {
+            f(task * per_task + i, out);
+        }
+    });
+}
+
+/// `2^n` by bits, for the polynomials below.
+#[inline(always)]
+fn power_of_two(n: i32) -> f32 {
+    f32::from_bits(((n + 127) as u32) << 23)
+}
+
+/// `e^x` to the last bit or the one before, in a form that compilers turn into vector code. NaN stays NaN.
+#[inline(always)]
+pub fn exp_f32(x: f32) -> f32 {
+    // Beyond these the result is ∞ and 0 anyway.
+    let x = if x > 89.0 { 89.0 } else { x };
+    let x = if x < -104.0 { -104.0 } else { x };
+    const MAGIC: f32 = 12_582_912.0;
+    let shifted = x * std::f32::consts::LOG2_E + MAGIC;
+    let n = shifted - MAGIC;
+    // ln 2 in two parts, the first with trailing zeros, so that n times it is exact.
+    let r = x - n * 0.693_359_4 + n * 2.121_944_4e-4;
+    let mut p = 1.987_569_2e-4f32;
+    for c in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
+        p = p * r + c;
+    }
+    let p = p * r * r + r + 1.0;
+    // Two factors, because the power alone may not be a number.
+    let n = shifted.to_bits() as i32 - MAGIC.to_bits() as i32;
+    let half = n >> 1;
+    p * power_of_two(half) * power_of_two(n - half)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponentials() {
+        let mut worst = 0.0f64;
+        for i in -110_000..90_000 {
+            let x = i as f32 / 1000.0;
+            let (got, want) = (f64::from(exp_f32(x)), f64::from(x).exp());
+            if want > 1.2e-38 && want < 3.4e38 {
+                worst = worst.max((got - want).abs() / want);
+            } else if want <= 1.2e-38 {
+                assert!((got - want).abs() < 2e-45, "{x}: {got} {want}");
+            }
+        }
+        assert!(worst < 1.3e-7, "{worst}");
+        assert!(exp_f32(f32::NAN).is_nan());
+        assert_eq!([exp_f32(f32::INFINITY), exp_f32(f32::NEG_INFINITY), exp_f32(0.0)], [f32::INFINITY, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn folds() {
+        let row: Vec<f32> = (1..=37).map(|i| i as f32).collect();
+        assert_eq!(sum(&row, |x| x), 703.0);
+        assert_eq!(max(&row), 37.0);
+        assert!(max(&[1.0f32, f32::NAN, 2.0]).is_nan());
+        assert_eq!(max::<f32>(&[]), f32::NEG_INFINITY);
+        assert_eq!(moments(&[1.0f64, 3.0]), (2.0, 1.0));
+    }
+
+    #[test]
+    fn rows_in_parallel_are_all_visited() {
+        let x: Vec<u32> = (0..100_000).collect();
+        let mut out = vec![0u32; 50_000];
+        for_rows(&x, 2, &mut out, 1, |i, x, out| out[0] = x[0] + x[1] - i as u32);
+        assert!(out.iter().enumerate().all(|(i, &y)| y == 3 * i as u32 + 1));
+    }
+}

@@ -1,0 +1,187 @@
+//! Which calls alias their input, and how a write to the alias goes back to what it is an alias of.
+//!
+//! The schema says which operators *may* alias. Some do so only sometimes (`reshape`, `contiguous`, `to`), which the
+//! recorded sizes, strides and dtypes decide here, as eager PyTorch decides it when it runs.
+
+use indexmap::IndexMap;
+use oxport_ir::{Argument, Builder, Error, Fake, Graph, MemoryFormat, Node, NodeId, Op, Result};
+use oxport_sym::ShapeEnv;
+use oxport_tensor::Layout;
+use std::sync::Arc;
+
+/// One step from a tensor to an alias of it: a call whose first argument is the tensor, and an element of its result.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub op: Op,
+    /// The arguments after the first.
+    pub args: Vec<Argument>,
+    pub kwargs: IndexMap<Arc<str>, Argument>,
+    /// Which element, where the call gives a list.
+    pub element: Option<i64>,
+}
+
+impl Step {
+    pub fn of(node: &Node, op: &Op) -> Step {
+        let args = node.args.get(1..).unwrap_or_default().to_vec();
+        Step { op: op.clone(), args, kwargs: node.kwargs.clone(), element: None }
+    }
+    /// The call on another tensor.
+    pub fn replay(&self, b: &mut Builder<'_>, base: NodeId) -> Result<NodeId> {
+        let args = std::iter::once(base.into()).chain(self.args.iter().cloned()).collect();
+        let call = b.call_op(&self.op, args, self.kwargs.clone())?;
+        self.element.map_or(Ok(call), |i| b.getitem(call, i))
+    }
+}
+
+/// True if the call's result shares memory with its first argument.
+pub(crate) fn is_alias(graph: &Graph, env: &ShapeEnv, node: &Node, op: &Op) -> bool {
+    let Some(x) = node.args.first().and_then(Argument::as_node) else { return false };
+    let Some(x) = graph.node(x).val().and_then(|v| v.as_tensor()) else { return false };
+    let flag = |i: usize| matches!(node.args.get(i), Some(Argument::Bool(true)));
+    let same_dtype = || node.val().and_then(|v| v.as_tensor()).is_some_and(|t| t.dtype == x.dtype);
+    let format = || {
+        let given = node.args.iter().chain(node.kwargs.values()).find_map(|a| match a {
+            Argument::MemoryFormat(m) => Some(*m),
+            _ => None,
+        });
+        given.unwrap_or(MemoryFormat::Preserve)
+    };
+    match op.name().split('.').next().unwrap_or("") {
+        "aten::dropout" | "aten::feature_dropout" | "aten::alpha_dropout" | "aten::feature_alpha_dropout" => !flag(2),
+        "aten::contiguous" => {
+            let format = if format() == MemoryFormat::Preserve { MemoryFormat::Contiguous } else { format() };
+            is_in_format(env, x, format)
+        }
+        "aten::to" | "aten::type_as" => {
+            let copy = node.kwargs.get("copy") == Some(&Argument::Bool(true))
+                || op.schema().and_then(|s| s.arg("copy")).is_some_and(|(i, _)| flag(i));
+            same_dtype() && !copy && is_in_format(env, x, format())
+        }
+        "aten::reshape" | "aten::reshape_as" | "aten::flatten" | "aten::ravel" => {
+            let to = node.val().and_then(|v| v.as_tensor());
+            to.is_some_and(|to| can_view(env, x, to))
+        }
+        "aten::atleast_1d" | "aten::atleast_2d" | "aten::atleast_3d" => true,
+        _ => op.schema().is_some_and(|s| s.is_view() && s.args.first().is_some_and(|a| a.alias.is_some())),
+    }
+}
+
+/// Sizes and strides when the program was captured.
+fn layout(env: &ShapeEnv, t: &Fake) -> Option<Layout> {
+    let number = |e: &oxport_sym::Expr| e.as_int().or_else(|| env.hint_of(e)?.as_i64());
+    let sizes = t.sizes.iter().map(number).collect::<Option<_>>()?;
+    let strides = t.strides.iter().map(number).collect::<Option<_>>()?;
+    Some(Layout { sizes, strides, offset: 0 })
+}
+
+fn is_in_format(env: &ShapeEnv, t: &Fake, format: MemoryFormat) -> bool {
+    let Some(layout) = layout(env, t) else { return format == MemoryFormat::Preserve };
+    match format {
+        MemoryFormat::Preserve => true,
+        MemoryFormat::Contiguous => layout.is_contiguous(),
+        MemoryFormat::ChannelsLast | MemoryFormat::ChannelsLast3d => layout.is_channels_last(),
+    }
+}
+
+fn can_view(env: &ShapeEnv, from: &Fake, to: &Fake) -> bool {
+    match (layout(env, from), layout(env, to)) {
+        (Some(from), Some(to)) => from.reshape(&to.sizes).is_some(),
+        _ => true,
+    }
+}
+
+/// The new value of `base` after `value` was written to its alias by `step`.
+///
+/// # Errors
+/// Unsupported, for aliases that no operator can write back.
+pub(crate) fn write_back(b: &mut Builder<'_>, step: &Step, base: NodeId, value: NodeId) -> Result<NodeId> {
+    let arg = |i: usize| step.args.get(i).cloned();
+    let int = |i: usize| arg(i).and_then(|a| a.as_int());
+    let short = step.op.short_name().to_string();
+    match short.split('.').next().unwrap_or("") {
+        "alias"
+        | "detach"
+        | "lift_fresh"
+        | "contiguous"
+        | "to"
+        | "type_as"
+        | "dropout"
+        | "feature_dropout"
+        | "alpha_dropout"
+        | "feature_alpha_dropout"
+        | "positive"
+        | "resolve_conj"
+        | "resolve_neg" => Ok(value),
+        "view" if short == "view.dtype" => {
+            let dtype = b.fake(base)?.dtype;
+            b.call("aten::view.dtype", (value, dtype))
+        }
+        "view" | "reshape" | "_unsafe_view" | "flatten" | "unflatten" | "squeeze" | "unsqueeze" | "view_as"
+        | "reshape_as" | "ravel" | "_reshape_alias" | "atleast_1d" | "atleast_2d" | "atleast_3d" => {
+            let rank = b.fake(base)?.dim() as i64;
+            let sizes = (0..rank).map(|d| b.size(base, d)).collect::<Result<Vec<_>>>()?;
+            b.call("aten::view", (value, Argument::List(sizes)))
+        }
+        "transpose" | "swapaxes" | "swapdims" | "t" | "numpy_T" | "mT" => step.replay(b, value),
+        "permute" => {
+            let Some(Argument::List(dims)) = arg(0) else { return Err(refuse(&step.op)) };
+            let rank = dims.len() as i64;
+            let dims: Vec<i64> = dims.iter().filter_map(Argument::as_int).map(|d| (d + rank) % rank.max(1)).collect();
+            let inverse: Vec<i64> =
+                (0..rank).map(|d| dims.iter().position(|&p| p == d).map_or(d, |i| i as i64)).collect();
+            b.call("aten::permute", (value, inverse))
+        }
+        "select" => b.call("aten::select_scatter", (base, value, arg(0), arg(1))),
+        "slice" => {
+            let mut args = vec![base.into(), value.into()];
+            args.extend(step.args.iter().cloned());
+            b.call("aten::slice_scatter", args)
+        }
+        "narrow" => {
+            let (Some(dim), Some(start), Some(length)) = (int(0), int(1), int(2)) else { return Err(refuse(&step.op)) };
+            b.call("aten::slice_scatter", (base, value, dim, start, start + length))
+        }
+        "diagonal" => {
+            let mut args = vec![base.into(), value.into()];
+            args.extend(step.args.iter().cloned());
+            b.call_op(&b.registry().op("aten::diagonal_scatter"), args, step.kwargs.clone())
+        }
+        "as_strided" => {
+            let mut args = vec![base.into(), value.into()];
+            args.extend(step.args.iter().cloned());
+            b.call("aten::as_strided_scatter", args)
+        }
+        "split" | "split_with_sizes" | "chunk" | "tensor_split" | "unsafe_chunk" | "hsplit" | "vsplit" | "dsplit" => {
+            part_write_back(b, step, base, value)
+        }
+        "unbind" => {
+            let dim = int(0).unwrap_or(0);
+            b.call("aten::select_scatter", (base, value, dim, step.element.unwrap_or(0)))
+        }
+        _ => Err(refuse(&step.op)),
+    }
+}
+
+/// An element of a split goes back to the slice where it begins.
+fn part_write_back(b: &mut Builder<'_>, step: &Step, base: NodeId, value: NodeId) -> Result<NodeId> {
+    let dim = match step.op.short_name().split('.').next() {
+        Some("hsplit") => i64::from(b.fake(base)?.dim() > 1),
+        Some("vsplit") => 0,
+        Some("dsplit") => 2,
+        _ => step.args.get(1).and_then(Argument::as_int).unwrap_or(0),
+    };
+    let whole = Step { element: None, ..step.clone() }.replay(b, base)?;
+    let element = step.element.unwrap_or(0);
+    let d = oxport_tensor::layout::wrap_dim(dim, b.fake(base)?.dim())?;
+    let oxport_ir::Val::List(parts) = b.val(whole)?.clone() else { return Err(refuse(&step.op)) };
+    let size = |part: &oxport_ir::Val| part.as_tensor().and_then(|t| t.sizes[d].as_int());
+    let sizes: Option<Vec<i64>> = parts.iter().take(element as usize + 1).map(size).collect();
+    let sizes = sizes.ok_or_else(|| refuse(&step.op))?;
+    let end: i64 = sizes.iter().sum();
+    let start = end - sizes.last().copied().unwrap_or(0);
+    b.call("aten::slice_scatter", (base, value, dim, start, end))
+}
+
+fn refuse(op: &Op) -> Error {
+    Error::unsupported(format!("a write through {} cannot be made functional", op.name()))
+}

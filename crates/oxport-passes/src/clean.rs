@@ -1,0 +1,120 @@
+//! Dropping dead nodes and merging equal ones.
+//!
+//! Laws: only pure nodes are merged, only pure and random ones are dropped; what fails, asserts or binds a symbol stays.
+
+use oxport_ir::{Argument, Effect, ExportedProgram, Graph, Node, NodeId, NodeKind, Val};
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// Drops the nodes that nothing needs, in subgraphs too, and subgraphs that nothing names. Placeholders stay. Gives the
+/// number of nodes dropped.
+pub fn eliminate_dead(program: &mut ExportedProgram) -> usize {
+    dead(&mut program.graph)
+}
+
+fn dead(graph: &mut Graph) -> usize {
+    let mut dropped: usize = graph.subgraphs.values_mut().map(dead).sum();
+    let ids: Vec<NodeId> = graph.ids().collect();
+    for id in ids.into_iter().rev() {
+        let node = graph.node(id);
+        let removable = match &node.kind {
+            NodeKind::GetAttr(_) => true,
+            NodeKind::CallFunction(op) => {
+                matches!(op.effect(), Effect::Pure | Effect::Random) && !op.is_mutable() && !binds_symbol(node)
+            }
+            _ => false,
+        };
+        if removable && graph.users(id).is_empty() && graph.erase(id).is_ok() {
+            dropped += 1;
+        }
+    }
+    let named: Vec<_> = graph
+        .nodes()
+        .filter_map(|(_, n)| if let NodeKind::GetAttr(name) = &n.kind { Some(name.clone()) } else { None })
+        .collect();
+    graph.subgraphs.retain(|name, _| named.contains(name));
+    dropped
+}
+
+/// True if the node may be the one that gives an unbacked symbol its value: other metas depend on it.
+fn binds_symbol(node: &Node) -> bool {
+    let mut binds = false;
+    if let Some(val) = node.val() {
+        let item = node.calls("aten::item") || node.calls("aten::_local_scalar_dense");
+        val.for_each_expr(&mut |e| binds |= item && e.as_symbol().is_some_and(|s| s.is_unbacked()));
+    }
+    binds
+}
+
+/// Merges pure calls of the same operator on the same arguments, in subgraphs too. Gives the number of nodes merged.
+pub fn eliminate_common(program: &mut ExportedProgram) -> usize {
+    common(&mut program.graph)
+}
+
+fn common(graph: &mut Graph) -> usize {
+    let mut merged: usize = graph.subgraphs.values_mut().map(common).sum();
+    let mut seen: HashMap<String, NodeId> = HashMap::new();
+    let ids: Vec<NodeId> = graph.ids().collect();
+    for id in ids {
+        let node = graph.node(id);
+        let Some(op) = node.op() else { continue };
+        // Two calls that make fresh symbols have equal values, but metas that name different symbols.
+        if op.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || is_data_dependent(node) {
+            continue;
+        }
+        let mut key = op.name().to_string();
+        for a in &node.args {
+            write_key(&mut key, a);
+        }
+        for (name, a) in &node.kwargs {
+            let _ = write!(key, "|{name}=");
+            write_key(&mut key, a);
+        }
+        match seen.get(&key) {
+            Some(&first) => {
+                graph.replace_all_uses(id, first);
+                if graph.erase(id).is_ok() {
+                    merged += 1;
+                }
+            }
+            None => {
+                seen.insert(key, id);
+            }
+        }
+    }
+    merged
+}
+
+/// True if the meta names an unbacked symbol that no argument could have brought: compared by text, conservatively.
+fn is_data_dependent(node: &Node) -> bool {
+    let mut unbacked = false;
+    if let Some(val) = node.val() {
+        val.for_each_expr(&mut |e| unbacked |= e.free_symbols().iter().any(|s| s.is_unbacked()));
+    }
+    unbacked && matches!(node.val(), Some(Val::Int(_) | Val::Float(_) | Val::Tensor(_) | Val::List(_)))
+}
+
+/// An argument as a key: floats by their bits, so that −0 and 0 differ.
+fn write_key(key: &mut String, a: &Argument) {
+    let _ = match a {
+        Argument::Node(id) => write!(key, "|%{}", id.index()),
+        Argument::Float(x) => write!(key, "|f{:x}", x.to_bits()),
+        Argument::Complex(c) => write!(key, "|c{:x},{:x}", c.re.to_bits(), c.im.to_bits()),
+        Argument::List(l) => {
+            key.push_str("|[");
+            l.iter().for_each(|a| write_key(key, a));
+            key.push(']');
+            Ok(())
+        }
+        Argument::Dict(d) => {
+            key.push_str("|{");
+            for (k, a) in d {
+                let _ = write!(key, "{k:?}:");
+                write_key(key, a);
+            }
+            key.push('}');
+            Ok(())
+        }
+        other => write!(key, "|{other:?}"),
+    };
+}

@@ -1,0 +1,135 @@
+//! Expanding operators by their decompositions.
+//!
+//! Law: the node that carries the result keeps the name of the node that was expanded.
+
+use oxport_ir::args::Arg;
+use oxport_ir::infer::bind_with;
+use oxport_ir::{
+    Args, Argument, Build, Builder, Decomp, Error, ExportedProgram, Graph, NodeId, NodeKind, Op, Registry, Result, Sym,
+    Val,
+};
+use oxport_sym::ShapeEnv;
+
+/// How deep decompositions may nest.
+const MAX_DEPTH: usize = 32;
+
+/// Expands every operator that has a decomposition and that `which` chooses, again and again, in subgraphs too.
+///
+/// # Errors
+/// A decomposition refuses its call; the message names the node.
+pub fn decompose_where(
+    program: &ExportedProgram,
+    registry: &Registry,
+    which: &dyn Fn(&Op) -> bool,
+) -> Result<ExportedProgram> {
+    let mut program = program.clone();
+    let ExportedProgram { graph, env, .. } = &mut program;
+    expand(graph, env, registry, which)?;
+    Ok(program)
+}
+
+/// Expands every operator that cannot be computed directly.
+///
+/// # Errors
+/// As [`decompose_where`].
+pub fn decompose(program: &ExportedProgram, registry: &Registry) -> Result<ExportedProgram> {
+    decompose_where(program, registry, &|op| op.def().is_some_and(|d| matches!(d.kernel, oxport_ir::Kernel::None)))
+}
+
+fn expand(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry, which: &dyn Fn(&Op) -> bool) -> Result<()> {
+    for sub in graph.subgraphs.values_mut() {
+        expand(sub, env, registry, which)?;
+    }
+    let mut next = graph.ids().next();
+    let mut depth_end: Vec<NodeId> = Vec::new();
+    while let Some(id) = next {
+        if depth_end.last() == Some(&id) {
+            depth_end.pop();
+        }
+        next = graph.next(id);
+        let node = graph.node(id);
+        let Some(op) = node.op().filter(|op| which(op)).cloned() else { continue };
+        let Some(def) = op.def().filter(|d| !matches!(d.decomp, Decomp::None)) else { continue };
+        let name = node.name.clone();
+        if depth_end.len() >= MAX_DEPTH {
+            return Err(Error::invalid(format!("{name}: decompositions of {} do not end", op.name())));
+        }
+        let before = graph.prev(id);
+        let outs = build(graph, env, registry, id, &op, def.decomp).map_err(|e| e.at(&name))?;
+        let first = before.map_or_else(|| graph.ids().next(), |b| graph.next(b));
+        let fresh: Vec<NodeId> = std::iter::successors(first, |&n| graph.next(n)).take_while(|&n| n != id).collect();
+        replace(graph, id, &outs, &op, &fresh)?;
+        // New nodes are expanded in turn.
+        if first != Some(id) {
+            depth_end.extend(next);
+            next = first;
+        }
+    }
+    Ok(())
+}
+
+fn build(
+    graph: &mut Graph,
+    env: &mut ShapeEnv,
+    registry: &Registry,
+    id: NodeId,
+    op: &Op,
+    decomp: Decomp,
+) -> Result<Vec<Argument>> {
+    let node = graph.node(id);
+    let values = bind_with::<Build>(op, &node.args, &node.kwargs, &mut |n| Ok(build_arg(graph, n)))?;
+    let mut b = Builder::new(graph, env, registry).before(id);
+    match decomp {
+        Decomp::None => Ok(Vec::new()),
+        Decomp::Fn(f) => f(&mut b, &Args { values: &values, op, cx: &() }),
+        Decomp::Expr(text) => {
+            let names = |name: &str| {
+                let (i, _) = op.schema()?.arg(name)?;
+                <Argument as oxport_ir::FromArg<'_, Build>>::from_arg(&values[i])
+            };
+            Ok(vec![b.expr(text, &names)?])
+        }
+    }
+}
+
+/// A node as an argument of a decomposition: a tensor, or a number that is not known.
+fn build_arg(graph: &Graph, id: NodeId) -> Arg<Build> {
+    match graph.node(id).val() {
+        Some(Val::Int(e)) => Arg::Int(e.as_int().map_or(Sym::Sym(id), Sym::Const)),
+        Some(Val::Float(_)) => Arg::Float(Sym::Sym(id)),
+        Some(Val::Bool(_)) => Arg::Bool(Sym::Sym(id)),
+        _ if matches!(graph.node(id).kind, NodeKind::GetAttr(_)) => Arg::Graph(id),
+        _ => Arg::Tensor(id),
+    }
+}
+
+/// Puts results in the place of a node, and takes the node away. Of the `fresh` nodes, those that carry a result take
+/// over the name of what they replace.
+pub(crate) fn replace(graph: &mut Graph, id: NodeId, outs: &[Argument], op: &Op, fresh: &[NodeId]) -> Result<()> {
+    let take_over = |graph: &mut Graph, old: NodeId, new: &Argument| -> Result<()> {
+        let name = graph.node(old).name.clone();
+        graph.replace_all_uses(old, new.clone());
+        graph.erase(old)?;
+        match new.as_node().filter(|n| fresh.contains(n)) {
+            Some(new) => graph.rename(new, &name),
+            None => Ok(()),
+        }
+    };
+    let is_single = op.schema().is_none_or(|s| s.returns.len() == 1);
+    let elements: Vec<Argument> = match outs {
+        [Argument::List(l)] => l.clone(),
+        [one] if is_single => return take_over(graph, id, one),
+        outs => outs.to_vec(),
+    };
+    let users: Vec<NodeId> = graph.users(id).keys().copied().collect();
+    for user in users {
+        let node = graph.node(user);
+        let index = node.args.get(1).and_then(Argument::as_int).filter(|_| node.op().is_some_and(Op::is_getitem));
+        match index.and_then(|i| elements.get(usize::try_from(i).ok()?)).cloned() {
+            Some(element) => take_over(graph, user, &element)?,
+            None => graph.replace_uses_where(id, Argument::List(elements.clone()), |_, u| u == user),
+        }
+    }
+    graph.erase(id)?;
+    Ok(())
+}

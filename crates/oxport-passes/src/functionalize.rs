@@ -1,0 +1,358 @@
+//! Functionalisation: a TRAINING program made ATEN.
+//!
+//! ```text
+//! storage     current value   version        a tensor value is a chain of view steps from a storage
+//!   x     →   x, add, …       0, 1, …        x ──slice──> a ──view──> b
+//! ```
+//!
+//! A write to `b` computes its new value, scatters it back along the chain into a new value of `x`, and makes all other
+//! aliases stale; a stale alias is made anew from the current value when it is next read. What was written to inputs
+//! becomes mutation outputs.
+//!
+//! Laws: a program that writes nothing is returned as it is, with the ATEN dialect; nodes that stay keep their names,
+//! and a write `add_` becomes the node `add_` that calls `add`.
+
+use crate::aliasing::{Step, is_alias, write_back};
+use indexmap::IndexMap;
+use oxport_ir::{
+    Argument, Builder, Dialect, Error, ExportedProgram, Graph, InputKind, InputSpec, Node, NodeId, NodeKind, Op,
+    OutputKind, OutputSpec, Registry, Result,
+};
+use oxport_sym::ShapeEnv;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Makes a program functional.
+///
+/// # Errors
+/// A write has no functional form; the message names the node.
+pub fn functionalize(program: &ExportedProgram, registry: &Registry) -> Result<ExportedProgram> {
+    let mut program = program.clone();
+    let ExportedProgram { graph, env, .. } = &mut program;
+    let written = functional(graph, env, registry)?;
+    program.dialect = Dialect::Aten;
+    mutation_outputs(&mut program, &written)?;
+    crate::eliminate_dead(&mut program);
+    Ok(program)
+}
+
+/// Makes a graph functional; gives the placeholders that were written to, with their last values.
+fn functional(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<IndexMap<NodeId, NodeId>> {
+    for (name, sub) in &mut graph.subgraphs {
+        if !functional(sub, env, registry)?.is_empty() {
+            return Err(Error::unsupported(format!("subgraph {name} writes to its inputs")));
+        }
+    }
+    let mut f = Functional { graph, env, registry, storages: Vec::new(), values: HashMap::new() };
+    let ids: Vec<NodeId> = f.graph.ids().collect();
+    for id in ids {
+        let name = f.graph.node(id).name.clone();
+        f.visit(id).map_err(|e| e.at(name))?;
+    }
+    let placeholders: Vec<NodeId> = f.graph.placeholders().map(|(id, _)| id).collect();
+    let written = placeholders.into_iter().filter_map(|p| {
+        let storage = &f.storages[f.values.get(&p)?.storage];
+        (storage.version > 0).then_some((p, storage.current))
+    });
+    Ok(written.collect())
+}
+
+struct Functional<'a> {
+    graph: &'a mut Graph,
+    env: &'a mut ShapeEnv,
+    registry: &'a Registry,
+    storages: Vec<Storage>,
+    values: HashMap<NodeId, Value>,
+}
+
+/// Memory that tensors share: its value now, and how often it was written.
+struct Storage {
+    current: NodeId,
+    version: u32,
+}
+
+/// A tensor of the program: a chain of views from a storage, and the node that holds its value as of a version.
+#[derive(Clone)]
+struct Value {
+    storage: usize,
+    chain: Arc<[Step]>,
+    node: NodeId,
+    version: u32,
+}
+
+impl Functional<'_> {
+    fn visit(&mut self, id: NodeId) -> Result<()> {
+        let op = match &self.graph.node(id).kind {
+            NodeKind::Placeholder => {
+                self.own(id);
+                return Ok(());
+            }
+            NodeKind::GetAttr(_) => return Ok(()),
+            NodeKind::Output => return self.refresh_arguments(id),
+            NodeKind::CallFunction(op) => op.clone(),
+        };
+        if op.is_getitem() {
+            return self.element(id);
+        }
+        self.refresh_arguments(id)?;
+        let node = self.graph.node(id);
+        if op.schema().is_some_and(|s| s.is_mutable()) {
+            if op.name() == "aten::detach_" {
+                return self.alias(id, &self.registry.op("aten::detach"));
+            }
+            return self.write(id, &op);
+        }
+        if updates_statistics(node, &op) {
+            return self.batch_norm(id);
+        }
+        if is_alias(self.graph, self.env, node, &op) {
+            return self.alias(id, &op);
+        }
+        self.own(id);
+        Ok(())
+    }
+
+    /// The node's result is memory of its own.
+    fn own(&mut self, id: NodeId) {
+        self.storages.push(Storage { current: id, version: 0 });
+        let storage = self.storages.len() - 1;
+        self.values.insert(id, Value { storage, chain: Arc::from([]), node: id, version: 0 });
+    }
+
+    /// The node's result is a view of its first argument.
+    fn alias(&mut self, id: NodeId, op: &Op) -> Result<()> {
+        let node = self.graph.node(id);
+        let base = node.args.first().and_then(Argument::as_node);
+        let step = Step::of(node, op);
+        if node.op() != Some(op) {
+            let (args, kwargs) = (node.args.clone(), node.kwargs.clone());
+            self.graph.set_call(id, op.clone(), args, kwargs);
+        }
+        match base.and_then(|b| self.values.get(&b).cloned()) {
+            Some(base) => self.extend(id, base, step),
+            None => self.own(id),
+        }
+        Ok(())
+    }
+
+    fn extend(&mut self, id: NodeId, base: Value, step: Step) {
+        let chain = base.chain.iter().cloned().chain([step]).collect();
+        let version = self.storages[base.storage].version;
+        self.values.insert(id, Value { storage: base.storage, chain, node: id, version });
+    }
+
+    /// `getitem`: an element of a list of views is a view; any other is memory of its own.
+    fn element(&mut self, id: NodeId) -> Result<()> {
+        let node = self.graph.node(id);
+        let (Some(of), Some(index)) =
+            (node.args.first().and_then(Argument::as_node), node.args.get(1).and_then(Argument::as_int))
+        else {
+            return Err(Error::invalid("getitem wants a node and an index"));
+        };
+        match self.values.get(&of).filter(|v| !v.chain.is_empty()).cloned() {
+            Some(mut list) => {
+                let mut chain = list.chain.to_vec();
+                if let Some(last) = chain.last_mut() {
+                    last.element = Some(index);
+                }
+                (list.chain, list.node) = (chain.into(), id);
+                self.values.insert(id, list);
+            }
+            None => self.own(id),
+        }
+        Ok(())
+    }
+
+    /// Makes every argument of a node current.
+    fn refresh_arguments(&mut self, id: NodeId) -> Result<()> {
+        for input in self.graph.node(id).inputs() {
+            let fresh = self.refresh(input, id)?;
+            if fresh != input {
+                self.graph.replace_uses_where(input, fresh, |_, user| user == id);
+            }
+        }
+        Ok(())
+    }
+
+    /// The node that holds a tensor's current value; made anew before `at` if that is stale.
+    fn refresh(&mut self, tensor: NodeId, at: NodeId) -> Result<NodeId> {
+        let Some(value) = self.values.get(&tensor) else { return Ok(tensor) };
+        let storage = &self.storages[value.storage];
+        if value.version == storage.version {
+            return Ok(value.node);
+        }
+        let (chain, version, mut node) = (value.chain.clone(), storage.version, storage.current);
+        let mut b = Builder::new(self.graph, self.env, self.registry).before(at);
+        for step in chain.iter() {
+            node = step.replay(&mut b, node)?;
+        }
+        if let Some(value) = self.values.get_mut(&tensor) {
+            (value.node, value.version) = (node, version);
+            let fresh = value.clone();
+            self.values.insert(node, fresh);
+        }
+        Ok(node)
+    }
+
+    /// A call that writes to an argument becomes one that computes the new value.
+    fn write(&mut self, id: NodeId, op: &Op) -> Result<()> {
+        let schema = op.schema().expect("law: a mutable operator has a schema");
+        let written: Vec<usize> = (0..schema.args.len()).filter(|&i| schema.args[i].is_written()).collect();
+        let node = self.graph.node(id);
+        let [0] = written[..] else {
+            return Err(Error::unsupported(format!("{} has no functional form", op.name())));
+        };
+        let Some(target) = node.args.first().and_then(Argument::as_node) else {
+            return Err(Error::invalid(format!("{} writes to no tensor", op.name())));
+        };
+        let target = self.values.get(&target).cloned().ok_or_else(|| Error::invalid("a write to what is no tensor"))?;
+        let functional = functional_twin(self.registry, op)?;
+        let (args, kwargs) = (node.args.clone(), node.kwargs.clone());
+        self.graph.set_call(id, functional.clone(), args, kwargs);
+        let value = self.cast_like(id, target.node, &functional)?;
+        self.assign(&target, value, id)?;
+        Ok(())
+    }
+
+    /// The result of a rewritten call in the dtype of what it is written to.
+    fn cast_like(&mut self, id: NodeId, target: NodeId, op: &Op) -> Result<NodeId> {
+        let tensor = |g: &Graph, n: NodeId| g.node(n).val().and_then(|v| v.as_tensor()).cloned();
+        let Some(target) = tensor(self.graph, target) else { return Ok(id) };
+        let node = self.graph.node(id);
+        let cx = oxport_ir::MetaCx::new(self.env);
+        match oxport_ir::infer::infer_call(self.graph, op, &node.args, &node.kwargs, &cx) {
+            Ok(val) => self.graph.meta_mut(id).val = Some(val),
+            Err(e) if e.is_unsupported() => return Ok(id),
+            Err(e) => return Err(e),
+        }
+        if tensor(self.graph, id).is_none_or(|t| t.dtype == target.dtype) {
+            return Ok(id);
+        }
+        let mut b = self.after(id);
+        b.call_kw("aten::_to_copy", (id,), &[("dtype", target.dtype.into())])
+    }
+
+    /// A builder right behind a node.
+    fn after(&mut self, id: NodeId) -> Builder<'_> {
+        let origin = self.graph.node(id).meta.derived(None);
+        let next = self.graph.next(id);
+        let b = Builder::new(self.graph, self.env, self.registry);
+        match next {
+            Some(next) => b.before(next).with_origin(&origin),
+            None => b.with_origin(&origin),
+        }
+    }
+
+    /// `target` has the value of node `value` from now on; so have its storage and, where they are read, its aliases.
+    /// `id` is an alias of it.
+    fn assign(&mut self, target: &Value, value: NodeId, id: NodeId) -> Result<()> {
+        let storage = self.storages[target.storage].current;
+        let mut b = self.after(value);
+        // The values along the chain, from the storage to what the last step was applied to.
+        let mut bases = vec![storage];
+        for step in target.chain.iter().take(target.chain.len().saturating_sub(1)) {
+            bases.push(step.replay(&mut b, bases[bases.len() - 1])?);
+        }
+        let mut new = value;
+        for (step, &base) in target.chain.iter().zip(&bases).rev() {
+            new = write_back(&mut b, step, base, new)?;
+        }
+        let storage = &mut self.storages[target.storage];
+        storage.version += 1;
+        storage.current = new;
+        let version = storage.version;
+        let now = Value { node: value, version, ..target.clone() };
+        for v in self.values.values_mut() {
+            if v.node == target.node && v.storage == target.storage {
+                (v.node, v.version) = (value, version);
+            }
+        }
+        self.values.insert(id, now);
+        Ok(())
+    }
+
+    /// `batch_norm` in training mode also updates its running statistics, although its schema does not say so.
+    fn batch_norm(&mut self, id: NodeId) -> Result<()> {
+        let node = self.graph.node(id);
+        // Without the last argument, `cudnn_enabled`.
+        let args: Vec<Argument> = node.args.iter().take(8).cloned().collect();
+        let (mean, var) = (args[3].as_node(), args[4].as_node());
+        let mut b = Builder::new(self.graph, self.env, self.registry).before(id);
+        let call = b.call("aten::_native_batch_norm_legit_functional", args)?;
+        let out = b.getitem(call, 0)?;
+        let new = [b.getitem(call, 3)?, b.getitem(call, 4)?];
+        let name = self.graph.node(id).name.clone();
+        self.graph.replace_all_uses(id, out);
+        self.graph.erase(id)?;
+        self.graph.rename(out, &name)?;
+        self.own(out);
+        for (target, new) in [mean, var].into_iter().zip(new) {
+            let target = target.and_then(|t| self.values.get(&t).cloned());
+            let target = target.ok_or_else(|| Error::invalid("running statistics that are no tensors"))?;
+            self.assign(&target, new, new)?;
+        }
+        Ok(())
+    }
+}
+
+/// True for normalisations in training mode that update running statistics.
+fn updates_statistics(node: &Node, op: &Op) -> bool {
+    op.name() == "aten::batch_norm"
+        && node.args.get(5) == Some(&Argument::Bool(true))
+        && matches!(node.args.get(3), Some(Argument::Node(_)))
+}
+
+/// The operator that computes what this one writes: `add_.Tensor` → `add.Tensor`.
+fn functional_twin(registry: &Registry, op: &Op) -> Result<Op> {
+    let short = op.short_name();
+    let (base, overload) = short.split_once('.').map_or((short, ""), |(b, o)| (b, o));
+    let base = match base {
+        "normal_" => "normal_functional".to_string(),
+        b if b.starts_with("__i") && b.ends_with("__") => format!("__{}", &b[3..]),
+        b => b.trim_end_matches('_').to_string(),
+    };
+    let overload = match (base.as_str(), overload) {
+        ("bernoulli", "float") => "p",
+        (_, o) => o,
+    };
+    let dot = if overload.is_empty() { "" } else { "." };
+    let twin = registry.op(&format!("{}::{base}{dot}{overload}", op.namespace()));
+    if twin.schema().is_some_and(|s| !s.is_mutable()) {
+        return Ok(twin);
+    }
+    Err(Error::unsupported(format!("{} has no functional form", op.name())))
+}
+
+/// What was written to inputs becomes outputs, in the order of the inputs, before the user's outputs.
+fn mutation_outputs(program: &mut ExportedProgram, written: &IndexMap<NodeId, NodeId>) -> Result<()> {
+    let placeholders: Vec<(NodeId, Arc<str>)> =
+        program.graph.placeholders().map(|(id, n)| (id, n.name.clone())).collect();
+    let (mut values, mut specs): (Vec<Argument>, Vec<OutputSpec>) = (Vec::new(), Vec::new());
+    for ((id, name), spec) in placeholders.into_iter().zip(&mut program.signature.inputs) {
+        let Some(&value) = written.get(&id) else { continue };
+        let kind = match &spec.kind {
+            InputKind::Parameter(name) => OutputKind::ParameterMutation(name.clone()),
+            InputKind::Buffer { name, .. } => OutputKind::BufferMutation(name.clone()),
+            InputKind::TensorConstant(name) => {
+                // A constant that is written to (a static cache) is a buffer that is not saved.
+                let kind = OutputKind::BufferMutation(name.clone());
+                *spec = InputSpec::from(InputKind::Buffer { name: name.clone(), persistent: false });
+                kind
+            }
+            InputKind::UserInput => OutputKind::UserInputMutation(name),
+            _ => return Err(Error::invalid(format!("a write to the input `{name}`"))),
+        };
+        values.push(value.into());
+        specs.push(kind.into());
+    }
+    if values.is_empty() {
+        return Ok(());
+    }
+    let output = program.graph.output().ok_or_else(|| Error::invalid("the graph has no output"))?;
+    let tokens = program.signature.outputs.iter().take_while(|s| s.kind == OutputKind::Token).count();
+    let mut args = program.graph.node(output).args.clone();
+    args.splice(tokens..tokens, values);
+    program.signature.outputs.splice(tokens..tokens, specs);
+    program.graph.set_args(output, args, IndexMap::new());
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! Inlining blocks that only set a mode: `wrap_with_set_grad_enabled`, `wrap_with_autocast`.
+//!
+//! Law: the block's results take over the names of the `getitem` nodes that picked them.
+
+use crate::autocast::{Casts, cast_arguments};
+use oxport_ir::{Argument, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, Registry, Result};
+use oxport_sym::ShapeEnv;
+use oxport_tensor::DType;
+use std::collections::HashMap;
+
+/// Replaces every mode block by its nodes, in subgraphs too; in an autocast block, the casts that PyTorch's CPU autocast
+/// makes at run time become `_to_copy` nodes.
+///
+/// # Errors
+/// A block's arguments are not what PyTorch writes.
+pub fn inline_wraps(program: &ExportedProgram, registry: &Registry) -> Result<ExportedProgram> {
+    let mut program = program.clone();
+    let ExportedProgram { graph, env, .. } = &mut program;
+    inline(graph, env, registry)?;
+    crate::eliminate_dead(&mut program);
+    Ok(program)
+}
+
+fn inline(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
+    for sub in graph.subgraphs.values_mut() {
+        inline(sub, env, registry)?;
+    }
+    let ids: Vec<NodeId> = graph.ids().collect();
+    for id in ids {
+        let node = graph.node(id);
+        let Some(op) = node.op() else { continue };
+        let (graph_at, casts) = match op.name() {
+            "higher_order::wrap_with_set_grad_enabled" => (1, None),
+            "higher_order::wrap_with_autocast" => (4, casts(node)),
+            "torch._C::_set_grad_enabled" => {
+                graph.erase(id)?;
+                continue;
+            }
+            _ => continue,
+        };
+        let name = node.name.clone();
+        block(graph, env, registry, id, graph_at, casts).map_err(|e| e.at(name))?;
+    }
+    Ok(())
+}
+
+/// `(device_type, dtype | None, enabled, cache_enabled | None, graph, *operands)`
+fn casts(node: &Node) -> Option<Casts> {
+    let enabled = node.args.get(2) == Some(&Argument::Bool(true));
+    let dtype = match node.args.get(1) {
+        Some(Argument::DType(d)) => *d,
+        _ => DType::BF16,
+    };
+    enabled.then_some(Casts { low: dtype })
+}
+
+fn block(
+    graph: &mut Graph,
+    env: &mut ShapeEnv,
+    registry: &Registry,
+    id: NodeId,
+    graph_at: usize,
+    casts: Option<Casts>,
+) -> Result<()> {
+    let wrong = || Error::invalid("a mode block without a graph");
+    let node = graph.node(id);
+    let op = node.op().cloned().ok_or_else(wrong)?;
+    let sub = node.args.get(graph_at).and_then(Argument::as_node).and_then(|g| graph.subgraph_of(g)).cloned();
+    let sub = sub.ok_or_else(wrong)?;
+    let operands = node.args[graph_at + 1..].to_vec();
+    let inputs: Vec<NodeId> = sub.placeholders().map(|(id, _)| id).collect();
+    if inputs.len() != operands.len() {
+        return Err(Error::invalid(format!("{} operands for {} placeholders", operands.len(), inputs.len())));
+    }
+    let mut map: HashMap<NodeId, Argument> = inputs.into_iter().zip(operands).collect();
+    let mut fresh = Vec::new();
+    for (old, node) in sub.nodes() {
+        let mut swap = |n: NodeId| map.get(&n).cloned().unwrap_or(Argument::None);
+        let args: Vec<Argument> = node.args.iter().map(|a| a.map_nodes(&mut swap)).collect();
+        let kwargs = node.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(&mut swap))).collect();
+        match &node.kind {
+            NodeKind::Placeholder | NodeKind::Output => {}
+            NodeKind::GetAttr(name) => {
+                let mut name = name.clone();
+                let inner = sub.subgraphs.get(&name).cloned().ok_or_else(wrong)?;
+                while graph.subgraphs.contains_key(&name) {
+                    name = format!("{name}_").into();
+                }
+                graph.subgraphs.insert(name.clone(), inner);
+                let node = Node::new(graph.unique_name(&node.name), NodeKind::GetAttr(name), Vec::new());
+                map.insert(old, graph.insert_before(id, node)?.into());
+            }
+            NodeKind::CallFunction(inner) => {
+                let mut b = Builder::new(graph, env, registry).before(id).with_origin(&node.meta);
+                let call = match casts {
+                    // Under autocast the recorded metas are those of the block, casts included: inferred anew.
+                    Some(casts) => {
+                        let args = cast_arguments(&mut b, inner, args, casts)?;
+                        b.named(&node.name).call_op(inner, args, kwargs)?
+                    }
+                    None => b.named(&node.name).add(inner, args, kwargs, node.meta.val.clone())?,
+                };
+                fresh.push(call);
+                map.insert(old, call.into());
+            }
+        }
+    }
+    let outs: Vec<Argument> =
+        sub.outputs().iter().map(|a| a.map_nodes(&mut |n| map.get(&n).cloned().unwrap_or(Argument::None))).collect();
+    let outs = if sub.is_single_return { outs } else { vec![Argument::List(outs)] };
+    crate::decompose::replace(graph, id, &outs, &op, &fresh)
+}

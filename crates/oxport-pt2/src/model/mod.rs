@@ -1,0 +1,141 @@
+//! The program JSON, schema 8.20, one Rust type for every record of it.
+//!
+//! A *record* is an object: keys without default are required, unknown keys are kept in `extra`, and all keys are
+//! written, in the order of their declaration, as PyTorch writes them. A *union* is an object with exactly one key, and
+//! is a Rust enum. Nothing is interpreted here: names are not resolved, numbers of enums are not looked up.
+//!
+//! Law: reading what PyTorch wrote and writing it again gives the same JSON value; and the same text, where floats are
+//! written in their shortest form.
+
+mod graph;
+mod number;
+mod payload;
+mod program;
+mod signature;
+mod value;
+
+pub use graph::*;
+pub use number::{Bound, Flag, Real};
+pub use payload::*;
+pub use program::*;
+pub use signature::*;
+pub use value::*;
+
+use serde::de::{DeserializeSeed, Visitor};
+use serde_json::{Map, Value};
+
+/// Unknown keys of a record with their values; nearly always `None`.
+pub type Extra = Option<Box<Map<String, Value>>>;
+
+/// A map that keeps the order of the file.
+pub type Dict<T> = indexmap::IndexMap<String, T>;
+
+/// Declares records: their keys in writing order, each with its type and, if it may be left out, its default.
+macro_rules! records {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident $(as $key:literal)? : $ty:ty $(= $default:expr)?,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: $ty,)*
+            /// Unknown keys.
+            pub extra: $crate::model::Extra,
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
+                struct Record;
+                impl<'de> serde::de::Visitor<'de> for Record {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str(concat!("an object (", stringify!($name), ")"))
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
+                        use serde::de::Error as _;
+                        const KEYS: &[&str] = &[$(records!(@key $field $($key)?),)*];
+                        $(let mut $field: Option<$ty> = None;)*
+                        let mut extra: $crate::model::Extra = None;
+                        while let Some(key) = map.next_key_seed($crate::model::KeyOf(KEYS))? {
+                            let key = match key {
+                                Ok(key) => key,
+                                Err(unknown) => {
+                                    extra.get_or_insert_default().insert(unknown, map.next_value()?);
+                                    continue;
+                                }
+                            };
+                            $(if key == records!(@key $field $($key)?) {
+                                if $field.is_some() {
+                                    return Err(A::Error::duplicate_field(key));
+                                }
+                                $field = Some(map.next_value()?);
+                                continue;
+                            })*
+                        }
+                        Ok($name {
+                            $($field: match $field {
+                                Some(value) => value,
+                                None => records!(@missing A, $field $($key)? $(= $default)?),
+                            },)*
+                            extra,
+                        })
+                    }
+                }
+                deserializer.deserialize_map(Record)
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeMap;
+                let mut map = serializer.serialize_map(None)?;
+                $(map.serialize_entry(records!(@key $field $($key)?), &self.$field)?;)*
+                for (key, value) in self.extra.iter().flat_map(|extra| extra.iter()) {
+                    map.serialize_entry(key, value)?;
+                }
+                map.end()
+            }
+        }
+    )*};
+    (@key $field:ident) => { stringify!($field) };
+    (@key $field:ident $key:literal) => { $key };
+    (@missing $access:ident, $field:ident $($key:literal)?) => {
+        return Err($access::Error::missing_field(records!(@key $field $($key)?)))
+    };
+    (@missing $access:ident, $field:ident $($key:literal)? = $default:expr) => { $default };
+}
+use records;
+
+/// Declares unions: their tags in snake case, each with the type of its value.
+macro_rules! unions {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$tag_doc:meta])* $tag:ident($ty:ty),)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            $($(#[$tag_doc])* $tag($ty),)*
+        }
+    )*};
+}
+use unions;
+
+/// Reads a key: one of these, or else the unknown key.
+struct KeyOf(&'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for KeyOf {
+    type Value = Result<&'static str, String>;
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for KeyOf {
+    type Value = Result<&'static str, String>;
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a key")
+    }
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().copied().find(|known| *known == key).ok_or_else(|| key.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! Expressions of a document: parsed once each, their symbols unified by name, their hints gathered.
+//!
+//! A symbol is its name: where a document gives one name different assumptions, the first ones stand for all, as they do
+//! when PyTorch reads it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use oxport_ir::program::Spelling;
+use oxport_sym::{Expr, Number, ShapeEnv, Symbol};
+
+use crate::model::{Hint, SymExpr};
+
+/// All expressions seen so far.
+#[derive(Default)]
+pub(super) struct Expressions {
+    parsed: HashMap<String, Result<Expr, String>>,
+    symbols: HashMap<String, Symbol>,
+    /// Every expression with its text and hint, in order of appearance, each triple once.
+    seen: indexmap::IndexSet<(Expr, Arc<str>, Option<HintKey>)>,
+}
+
+/// A hint that can be compared and hashed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum HintKey {
+    Int(i64),
+    Bool(bool),
+    Float(u64),
+}
+
+impl Expressions {
+    /// Parses a text, in either form; a bare name means the symbol of that name.
+    pub(super) fn parse(&mut self, text: &str) -> Result<Expr, String> {
+        if let Some(known) = self.parsed.get(text) {
+            return known.clone();
+        }
+        let symbols = &self.symbols;
+        let parsed = Expr::parse_with(text, &|name| symbols.get(name).map(Expr::symbol));
+        let unified = parsed.map_err(|e| format!("{text:?} is no expression: {e}")).map(|e| self.unify(e));
+        self.parsed.insert(text.to_string(), unified.clone());
+        unified
+    }
+
+    /// The expression of a symbolic value.
+    pub(super) fn read(&mut self, sym: &SymExpr) -> Result<Expr, String> {
+        let expr = self.parse(&sym.expr_str)?;
+        let hint = sym.hint.as_ref().map(|hint| match hint {
+            Hint::AsInt(n) => HintKey::Int(*n),
+            Hint::AsBool(b) => HintKey::Bool(*b),
+            Hint::AsFloat(x) => HintKey::Float(x.0.to_bits()),
+        });
+        self.seen.insert((expr.clone(), sym.expr_str.as_str().into(), hint));
+        Ok(expr)
+    }
+
+    fn unify(&mut self, expr: Expr) -> Expr {
+        let mut differing = false;
+        for symbol in expr.free_symbols() {
+            let known = self.symbols.entry(symbol.name().to_string()).or_insert_with(|| symbol.clone());
+            differing |= *known != symbol;
+        }
+        if !differing {
+            return expr;
+        }
+        expr.subs(&|symbol| self.symbols.get(symbol.name()).map(Expr::symbol))
+    }
+
+    /// Tells the environment all symbols and their hints, and gives the expressions whose text or hint could not be told
+    /// from the expression and the environment. Texts that are not srepr (PyTorch 2.5) are not kept: they are re-spelled.
+    pub(super) fn finish(self, env: &mut ShapeEnv) -> HashMap<Expr, Spelling> {
+        for symbol in self.symbols.values() {
+            env.reserve(symbol);
+        }
+        for (expr, _, hint) in &self.seen {
+            if let (Some(symbol), Some(hint)) = (expr.as_symbol(), hint)
+                && env.hint(symbol).is_none()
+            {
+                env.set_hint(symbol, hint.number());
+            }
+        }
+        let mut spellings = HashMap::new();
+        for (expr, text, hint) in self.seen {
+            let derived = env.hint_of(&expr).filter(|n| !matches!(n, Number::Bool(_))).and_then(|n| n.as_i64());
+            let hint = match hint {
+                Some(HintKey::Int(n)) => Some(n),
+                Some(_) => derived,
+                None => None,
+            };
+            let is_srepr = text.ends_with(')') && !text.starts_with('(');
+            if derived != hint || (is_srepr && expr.srepr() != *text) {
+                let text = if is_srepr { text } else { expr.srepr().into() };
+                spellings.entry(expr).or_insert(Spelling { text, hint });
+            }
+        }
+        spellings
+    }
+}
+
+impl HintKey {
+    fn number(self) -> Number {
+        match self {
+            HintKey::Int(n) => n.into(),
+            HintKey::Bool(b) => b.into(),
+            HintKey::Float(bits) => f64::from_bits(bits).into(),
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! From the graph of a document to a graph: placeholders, calls, the output, and the nodes that the document does not
+//! store.
+//!
+//! A document names the elements of a multiple result; FX has a `getitem` node for each. They are all made again, the
+//! unused ones too, as PyTorch does on loading. A subgraph stands in a document as an argument; FX has a `get_attr` node.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use oxport_ir::schema::Type;
+use oxport_ir::{Argument, Diagnostic, Fake, Graph, Loc, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Val};
+use oxport_sym::Expr;
+
+use super::arguments::{device, dtype};
+use super::expressions::Expressions;
+use super::metadata::read_metadata;
+use crate::model::{
+    self, Argument as Json, SymBool, SymBoolArgument, SymFloat, SymFloatArgument, SymInt, SymIntArgument,
+};
+
+/// What all graphs of a document share.
+pub(super) struct Context<'a> {
+    pub(super) registry: &'a Registry,
+    pub(super) expressions: Expressions,
+    pub(super) problems: Vec<Diagnostic>,
+    pub(super) unsupported: Vec<Diagnostic>,
+}
+
+/// Reads one graph.
+pub(super) struct GraphReader<'a, 'r> {
+    cx: &'a mut Context<'r>,
+    graph: Graph,
+    /// The value names that stand for themselves elsewhere: a node of another name bears the value.
+    values: HashMap<String, NodeId>,
+    metas: HashMap<&'a str, Val>,
+    /// The subgraphs as the document has them, to tell a second use from a clash of names.
+    subgraphs: HashMap<&'a str, &'a model::Graph>,
+    /// The subgraph's place in the program; empty for the top graph.
+    scope: String,
+    /// What is being read: `node add_1`.
+    at: String,
+    json: &'a model::Graph,
+}
+
+/// Reads a graph; `names` are the placeholder names that the signature gives to constant inputs.
+pub(super) fn read_graph<'r>(
+    cx: &mut Context<'r>,
+    json: &model::Graph,
+    scope: &str,
+    names: &dyn Fn(usize) -> Option<String>,
+) -> Graph {
+    let mut reader = GraphReader {
+        cx,
+        graph: Graph::new(),
+        values: HashMap::new(),
+        metas: HashMap::new(),
+        subgraphs: HashMap::new(),
+        scope: scope.to_string(),
+        at: String::new(),
+        json,
+    };
+    reader.read_metas();
+    for (i, input) in json.inputs.iter().enumerate() {
+        reader.placeholder(i, input, names);
+    }
+    for node in &json.nodes {
+        reader.node(node);
+    }
+    reader.output();
+    reader.graph.is_single_return = json.is_single_tensor_return;
+    reader.graph
+}
+
+impl<'a> GraphReader<'a, '_> {
+    pub(super) fn complain(&mut self, code: &'static str, message: impl Into<String>) {
+        let at = Loc::Node { graph: self.scope.clone(), node: self.at.clone() };
+        self.cx.problems.push(Diagnostic::error(code, at, message));
+    }
+
+    pub(super) fn unsupported(&mut self, message: impl Into<String>) {
+        let at = Loc::Node { graph: self.scope.clone(), node: self.at.clone() };
+        self.cx.unsupported.push(Diagnostic::error("unsupported", at, message));
+    }
+
+    pub(super) fn operator(&mut self, target: &str) -> Op {
+        self.cx.registry.op(target)
+    }
+
+    /// The node of a value.
+    pub(super) fn find(&self, name: &str) -> Option<NodeId> {
+        self.values.get(name).copied()
+    }
+
+    /// The node of a value as an argument; an unknown one is complained about.
+    pub(super) fn used(&mut self, name: &str) -> Argument {
+        match self.find(name) {
+            Some(id) => Argument::Node(id),
+            None => {
+                let later = self.metas.contains_key(name);
+                let why = if later { "before it is computed" } else { "which does not exist" };
+                self.complain("name", format!("it uses the value {name:?} {why}"));
+                Argument::None
+            }
+        }
+    }
+
+    fn read_metas(&mut self) {
+        let json = self.json;
+        for (name, meta) in &json.tensor_values {
+            self.at.clone_from(name);
+            let fake = self.fake(meta);
+            self.meta(name, Val::Tensor(fake));
+        }
+        for (name, value) in &json.sym_int_values {
+            self.at.clone_from(name);
+            let value = self.int(value);
+            self.meta(name, Val::Int(value));
+        }
+        for (name, value) in &json.sym_float_values {
+            self.at.clone_from(name);
+            let value = match value {
+                SymFloat::AsFloat(x) => Expr::float(x.0),
+                SymFloat::AsExpr(e) => self.expr(e),
+            };
+            self.meta(name, Val::Float(value));
+        }
+        for (name, value) in &json.sym_bool_values {
+            self.at.clone_from(name);
+            let value = match value {
+                SymBool::AsBool(b) => Expr::boolean(*b),
+                SymBool::AsExpr(e) => self.expr(e),
+            };
+            self.meta(name, Val::Bool(value));
+        }
+        for (name, object) in &json.custom_obj_values {
+            self.at.clone_from(name);
+            self.meta(name, Val::Object(object.class_fqn.as_str().into()));
+        }
+    }
+
+    fn meta(&mut self, name: &'a str, val: Val) {
+        if self.metas.insert(name, val).is_some() {
+            self.complain("name", format!("{name:?} is a value of two kinds"));
+        }
+    }
+
+    fn fake(&mut self, json: &model::TensorMeta) -> Fake {
+        let dtype = dtype(json.dtype).unwrap_or_else(|| {
+            self.complain("enum", format!("{} is no dtype", json.dtype));
+            oxport_tensor::DType::F32
+        });
+        if json.layout != oxport_ir::MemoryLayout::Strided as i64 {
+            self.unsupported("the tensor is not strided");
+        }
+        if json.sizes.len() != json.strides.len() {
+            let message = format!("{} sizes, but {} strides", json.sizes.len(), json.strides.len());
+            self.complain("meta", message);
+        }
+        Fake {
+            dtype,
+            sizes: json.sizes.iter().map(|n| self.int(n)).collect(),
+            strides: json.strides.iter().map(|n| self.int(n)).collect(),
+            offset: self.int(&json.storage_offset),
+            device: device(&json.device),
+            requires_grad: json.requires_grad,
+        }
+    }
+
+    fn int(&mut self, json: &SymInt) -> Expr {
+        match json {
+            SymInt::AsInt(n) => Expr::from(*n),
+            SymInt::AsExpr(e) => self.expr(e),
+        }
+    }
+
+    fn expr(&mut self, json: &model::SymExpr) -> Expr {
+        self.cx.expressions.read(json).unwrap_or_else(|message| {
+            self.complain("expression", message);
+            Expr::from(0i64)
+        })
+    }
+
+    /// Adds a node, under another name if its own is taken.
+    fn add(&mut self, name: &str, kind: NodeKind, args: Vec<Argument>, meta: NodeMeta) -> NodeId {
+        let name = self.graph.unique_name(if name.is_empty() { "value" } else { name });
+        let node = Node { name, kind, args, kwargs: IndexMap::new(), meta };
+        self.graph.append(node).expect("law: the name is unique and arguments come from this graph")
+    }
+
+    /// Lets a node bear a value.
+    fn bear(&mut self, name: &str, id: NodeId) {
+        if self.values.insert(name.to_string(), id).is_some() {
+            self.complain("name", format!("the value {name:?} is computed twice"));
+        }
+    }
+
+    /// The meta of a value.
+    fn val(&mut self, name: &str) -> Option<Val> {
+        let val = self.metas.get(name).cloned();
+        if val.is_none() {
+            self.complain("meta", format!("the value {name:?} has no meta"));
+        }
+        val
+    }
+
+    fn placeholder(&mut self, i: usize, input: &'a Json, names: &dyn Fn(usize) -> Option<String>) {
+        let constant = |val| (None, Some(val));
+        let (name, val) = match input {
+            Json::AsTensor(t) => (Some(&t.name), None),
+            Json::AsCustomObj(o) => (Some(&o.name), None),
+            Json::AsSymInt(SymIntArgument::AsName(name)) => (Some(name), None),
+            Json::AsSymFloat(SymFloatArgument::AsName(name)) => (Some(name), None),
+            Json::AsSymBool(SymBoolArgument::AsName(name)) => (Some(name), None),
+            Json::AsNone(_) => constant(Val::None),
+            Json::AsInt(n) => constant(Val::Int(Expr::from(*n))),
+            Json::AsFloat(x) => constant(Val::Float(Expr::float(x.0))),
+            Json::AsBool(b) => constant(Val::Bool(Expr::boolean(*b))),
+            Json::AsString(s) => constant(Val::Str(s.as_str().into())),
+            _ => {
+                self.at = format!("input {i}");
+                self.complain("input", "the graph takes something that is no tensor, number, string or object");
+                constant(Val::None)
+            }
+        };
+        let Some(name) = name else {
+            let name = names(i).filter(|name| !name.is_empty()).unwrap_or_else(|| format!("arg{i}"));
+            self.add(&name, NodeKind::Placeholder, Vec::new(), NodeMeta { val, ..NodeMeta::default() });
+            return;
+        };
+        self.at.clone_from(name);
+        let val = self.val(name);
+        let id = self.add(name, NodeKind::Placeholder, Vec::new(), NodeMeta { val, ..NodeMeta::default() });
+        self.bear(name, id);
+    }
+
+    fn node(&mut self, json: &'a model::Node) {
+        let op = self.operator(&json.target);
+        let single = single_output(json, &op);
+        let name = match (&json.name, single) {
+            (Some(name), _) => name.clone(),
+            (None, Some(name)) => name.to_string(),
+            (None, None) => self.graph.unique_name(&stem(&op)).to_string(),
+        };
+        self.at.clone_from(&name);
+        let mut meta = read_metadata(&json.metadata);
+        let (args, kwargs, input_names) = self.inputs(&op, json);
+        let origin = meta.clone();
+        meta.extra.extend(input_names.map(|names| (INPUT_NAMES.into(), names)));
+        if let ([Json::AsTensors(_)], None) = (json.outputs.as_slice(), single)
+            && (op.schema().is_none() || op.is_higher_order())
+        {
+            meta.extra.push((TENSOR_LIST.into(), "".into()));
+        }
+        for arg in args.iter().chain(kwargs.values()) {
+            if let Argument::Node(id) = arg
+                && self.graph.subgraph_of(*id).is_some()
+            {
+                *self.graph.meta_mut(*id) = origin.clone();
+            }
+        }
+        let id = self.add(&name, NodeKind::CallFunction(op.clone()), args, meta);
+        if !kwargs.is_empty() {
+            let args = self.graph.node(id).args.clone();
+            self.graph.set_args(id, args, kwargs);
+        }
+        let val = match (json.outputs.as_slice(), single) {
+            ([], _) => None,
+            ([Json::AsNone(_)], _) => Some(Val::None),
+            (_, Some(value)) => {
+                self.bear(value, id);
+                self.val(value)
+            }
+            // A schema's `Tensor[]`, or a dictionary of a higher-order operator.
+            ([Json::AsTensors(list)], None) => {
+                let items: Vec<Json> = list.iter().map(|t| Json::AsTensor(t.clone())).collect();
+                Some(Val::List(self.getitems(id, &items, &origin)))
+            }
+            (outputs, None) => Some(Val::List(self.getitems(id, outputs, &origin))),
+        };
+        self.graph.meta_mut(id).val = val;
+    }
+
+    /// Makes a `getitem` node for every element of a multiple result, and gives the metas.
+    fn getitems(&mut self, of: NodeId, outputs: &[Json], meta: &NodeMeta) -> Vec<Val> {
+        let getitem = self.operator("_operator.getitem");
+        let mut vals = Vec::with_capacity(outputs.len());
+        for (i, output) in outputs.iter().enumerate() {
+            let args = vec![Argument::Node(of), Argument::Int(i as i64)];
+            let kind = NodeKind::CallFunction(getitem.clone());
+            let name = match output {
+                Json::AsTensor(t) => Some(&t.name),
+                Json::AsSymInt(SymIntArgument::AsName(name))
+                | Json::AsSymFloat(SymFloatArgument::AsName(name))
+                | Json::AsSymBool(SymBoolArgument::AsName(name)) => Some(name),
+                _ => None,
+            };
+            let val = match (name, output) {
+                (Some(name), _) => {
+                    let val = self.val(name).unwrap_or(Val::None);
+                    let id = self.add(name, kind, args, meta.derived(Some(val.clone())));
+                    self.bear(name, id);
+                    val
+                }
+                (None, Json::AsTensors(list)) => {
+                    let id = self.add("getitem", kind, args, meta.derived(None));
+                    let items: Vec<Json> = list.iter().map(|t| Json::AsTensor(t.clone())).collect();
+                    let val = Val::List(self.getitems(id, &items, meta));
+                    self.graph.meta_mut(id).val = Some(val.clone());
+                    val
+                }
+                (None, Json::AsNone(_)) => Val::None,
+                _ => {
+                    self.complain("output", format!("result {i} is no tensor, list of tensors, number or None"));
+                    Val::None
+                }
+            };
+            vals.push(val);
+        }
+        vals
+    }
+
+    /// The arguments of a call; the names of positional ones where no schema has them.
+    fn inputs(
+        &mut self,
+        op: &Op,
+        json: &'a model::Node,
+    ) -> (Vec<Argument>, IndexMap<Arc<str>, Argument>, Option<Arc<str>>) {
+        let (mut args, mut kwargs) = (Vec::new(), IndexMap::new());
+        let Some(schema) = op.schema().filter(|_| !op.is_higher_order() && !op.is_python()) else {
+            let mut names = Vec::new();
+            for input in &json.inputs {
+                let argument = self.argument_at(&input.arg);
+                if input.kind == Some(1) || input.name.is_empty() || op.is_python() {
+                    args.push(argument);
+                    names.push(input.name.as_str());
+                } else {
+                    kwargs.insert(input.name.as_str().into(), argument);
+                }
+            }
+            let named = !op.is_python() && names.iter().any(|name| !name.is_empty());
+            return (args, kwargs, named.then(|| names.join(",").into()));
+        };
+        let schema = schema.clone();
+        let mut given: IndexMap<&str, (Argument, Option<i64>)> = IndexMap::new();
+        for input in &json.inputs {
+            let argument = self.argument_at(&input.arg);
+            if schema.arg(&input.name).is_none() {
+                self.complain("argument", format!("{} has no argument {:?}", op.name(), input.name));
+            } else if given.insert(&input.name, (argument, input.kind)).is_some() {
+                self.complain("argument", format!("the argument {:?} is given twice", input.name));
+            }
+        }
+        for param in &schema.args {
+            let is_required = param.default.is_none() && !param.kw_only;
+            match given.shift_remove(&*param.name) {
+                Some((argument, Some(1))) => args.push(argument),
+                Some((argument, kind)) if kind != Some(2) && is_required && kwargs.is_empty() => args.push(argument),
+                Some((argument, _)) => drop(kwargs.insert(Arc::from(&*param.name), argument)),
+                None if param.default.is_none() => {
+                    self.complain("argument", format!("{}: the argument {:?} is missing", op.name(), param.name));
+                }
+                None => {}
+            }
+        }
+        (args, kwargs, None)
+    }
+
+    fn argument_at(&mut self, json: &'a Json) -> Argument {
+        if let Json::AsGraph(g) = json { self.subgraph_at(g) } else { self.argument(json) }
+    }
+
+    /// A subgraph within a list or a dictionary, where PyTorch has none.
+    pub(super) fn subgraph(&mut self, json: &model::GraphArgument) -> Argument {
+        self.unsupported(format!("the subgraph {:?} stands within a list or dictionary", json.name));
+        Argument::None
+    }
+
+    fn subgraph_at(&mut self, json: &'a model::GraphArgument) -> Argument {
+        let name = json.name.as_str();
+        match self.subgraphs.insert(name, &json.graph) {
+            Some(earlier) if *earlier != *json.graph => {
+                self.complain("name", format!("two different subgraphs have the name {name:?}"));
+            }
+            Some(_) => {}
+            None => {
+                let scope = if self.scope.is_empty() { name.to_string() } else { format!("{}.{name}", self.scope) };
+                let graph = read_graph(self.cx, &json.graph, &scope, &|_| None);
+                self.graph.subgraphs.insert(name.into(), graph);
+            }
+        }
+        Argument::Node(self.add(name, NodeKind::GetAttr(name.into()), Vec::new(), NodeMeta::default()))
+    }
+
+    fn output(&mut self) {
+        self.at = "output".to_string();
+        let mut args = Vec::with_capacity(self.json.outputs.len());
+        for output in &self.json.outputs {
+            let is_value = matches!(
+                output,
+                Json::AsTensor(_)
+                    | Json::AsSymInt(_)
+                    | Json::AsSymFloat(_)
+                    | Json::AsSymBool(_)
+                    | Json::AsInt(_)
+                    | Json::AsFloat(_)
+                    | Json::AsBool(_)
+                    | Json::AsString(_)
+                    | Json::AsNone(_)
+                    | Json::AsCustomObj(_)
+            );
+            if !is_value {
+                self.complain("output", "the graph returns something that is no tensor, number, string or None");
+            }
+            args.push(self.argument(output));
+        }
+        if self.json.is_single_tensor_return && args.len() != 1 {
+            self.complain("output", format!("the graph returns one bare tensor, but has {} outputs", args.len()));
+        }
+        self.add("output", NodeKind::Output, args, NodeMeta::default());
+    }
+}
+
+/// The key under which a node's meta keeps the argument names of a call whose operator has no schema.
+pub(crate) const INPUT_NAMES: &str = "oxport.input_names";
+
+/// The key by which a node's meta says that its results stand in the document as one list of tensors, where no schema
+/// says so.
+pub(crate) const TENSOR_LIST: &str = "oxport.tensor_list";
+
+/// The value that the node itself is, if its result is not a tuple or list.
+fn single_output<'j>(json: &'j model::Node, op: &Op) -> Option<&'j str> {
+    let [output] = json.outputs.as_slice() else { return None };
+    if op.is_higher_order() && json.is_hop_single_tensor_return == Some(false) {
+        return None;
+    }
+    let is_list = |ty: &Type| matches!(ty, Type::List(..));
+    if op.schema().is_some_and(|s| !op.is_higher_order() && s.returns.first().is_some_and(|r| is_list(&r.ty))) {
+        return None;
+    }
+    match output {
+        Json::AsTensor(t) => Some(&t.name),
+        Json::AsSymInt(SymIntArgument::AsName(name))
+        | Json::AsSymFloat(SymFloatArgument::AsName(name))
+        | Json::AsSymBool(SymBoolArgument::AsName(name)) => Some(name),
+        _ => None,
+    }
+}
+
+/// What FX would call a node of this operator: `split_with_sizes`.
+fn stem(op: &Op) -> String {
+    op.short_name().split('.').next().unwrap_or("value").to_lowercase()
+}

@@ -1,0 +1,216 @@
+//! Reading programs.
+//!
+//! ```text
+//! file ─> Archive ─> model (JSON) ─> upgrade ─> ExportedProgram
+//!                └─> payload configs ─> tensors over the mapped file
+//! ```
+//!
+//! Reading collects what is wrong and reports it all at once. It checks that the document is well formed (names, kinds
+//! of values, arguments by schema, trees); whether the program makes sense is the verifier's question.
+
+mod arguments;
+mod expressions;
+mod graph;
+mod metadata;
+mod signature;
+mod weights;
+
+pub(crate) use graph::{INPUT_NAMES, TENSOR_LIST};
+
+use std::path::Path;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use oxport_ir::program::Origin;
+use oxport_ir::{Diagnostic, Dialect, ExportedProgram, Loc, RangeConstraint, Registry};
+use oxport_sym::{Range, ShapeEnv};
+
+use crate::model::{self, Dict, PayloadConfig};
+use crate::{Archive, Error, Limits, Result, json, upgrade};
+use graph::{Context, read_graph};
+use weights::PayloadReader;
+
+/// How to read.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// Bounds on what is read.
+    pub limits: Limits,
+    /// Which model of an archive with several; without, `model`, or the only one.
+    pub model: Option<String>,
+    /// Whether the CRC-32 of weights is checked, for which all of them must be loaded. Everything else always is.
+    pub verify_weights: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> ReadOptions {
+        ReadOptions { limits: Limits::default(), model: None, verify_weights: true }
+    }
+}
+
+/// Reads a program from a `.pt2` archive, which stays mapped as long as a tensor of the program lives.
+///
+/// Operators are looked up in the registry; unknown ones are kept by name.
+pub fn read_pt2(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
+    read_archive(&Archive::open(path, &options.limits)?, registry, options)
+}
+
+/// Reads a program from the bytes of a `.pt2` archive.
+pub fn read_pt2_bytes(bytes: &[u8], registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
+    read_archive(&Archive::from_bytes(bytes, &options.limits)?, registry, options)
+}
+
+/// Reads a program from an opened archive.
+pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
+    let model = choose_model(archive, options)?;
+    let limits = &options.limits;
+    let name = format!("models/{model}.json");
+    let document = json::from_slice(&name, &archive.read(&name)?, limits)?;
+    let mut parts = Parts::read(document, registry)?;
+    for kind in ["weights", "constants"] {
+        let name = format!("data/{kind}/{model}_{kind}_config.json");
+        let config: PayloadConfig = json::from_slice(&name, &archive.read(&name)?, limits)?;
+        let payloads = |path: &str| archive.storage(&format!("data/{kind}/{path}"), options.verify_weights);
+        let mut reader = PayloadReader { name: &name, payloads: &payloads, limits, problems: &mut parts.problems };
+        match kind {
+            "weights" => parts.program.state = reader.state(&config),
+            _ => parts.program.constants = reader.constants(&config),
+        }
+    }
+    let samples = format!("data/sample_inputs/{model}.pt");
+    if archive.has(&samples) {
+        let bytes = archive.read(&samples)?;
+        parts.program.example_inputs = (!bytes.is_empty()).then(|| Arc::from(&*bytes));
+    }
+    for name in archive.names().filter(|name| name.starts_with("extra/")) {
+        let bytes = archive.read(name)?;
+        parts.program.origin.extra_files.insert(name.into(), Arc::from(&*bytes));
+    }
+    parts.finish()
+}
+
+fn choose_model(archive: &Archive, options: &ReadOptions) -> Result<String> {
+    let models = archive.models();
+    let asked = options.model.as_deref().unwrap_or("model");
+    match models.as_slice() {
+        models if models.contains(&asked) => Ok(asked.to_string()),
+        [only] if options.model.is_none() => Ok(only.to_string()),
+        [] => Err(Error::entry("entry", "", "the archive holds no model")),
+        models => {
+            let message = format!("the archive has no model {asked:?}; it has {}", models.join(", "));
+            Err(Error::entry("entry", "", message))
+        }
+    }
+}
+
+/// A program while it is read.
+pub(crate) struct Parts {
+    pub(crate) program: ExportedProgram,
+    pub(crate) problems: Vec<Diagnostic>,
+    pub(crate) unsupported: Vec<Diagnostic>,
+}
+
+impl Parts {
+    /// Everything that the document says; no tensors yet.
+    ///
+    /// Errors if the schema version is unknown. Other complaints are in the result.
+    pub(crate) fn read(mut document: model::ExportedProgram, registry: &Registry) -> Result<Parts> {
+        let version = upgrade(&mut document)?;
+        let expressions = expressions::Expressions::default();
+        let mut cx = Context { registry, expressions, problems: Vec::new(), unsupported: Vec::new() };
+        let module = &document.graph_module;
+        let name = |i: usize| signature::constant_input_name(&module.signature, i);
+        let graph = read_graph(&mut cx, &module.graph, "", &name);
+        let signature = signature::read_signature(&module.signature, &graph, &mut cx.problems);
+        let mut env = ShapeEnv::new();
+        let (ranges, range_texts) = read_ranges(&document.range_constraints, &mut cx, &mut env);
+        let mut program = ExportedProgram::new(graph, signature, env);
+        program.ranges = ranges;
+        program.origin = origin(&document, version, range_texts);
+        program.dialect = match document.verifiers.iter().any(|v| v == "TRAINING") {
+            true => Dialect::Training,
+            false => Dialect::Aten,
+        };
+        program.guards = document.guards_code.iter().map(|guard| guard.as_str().into()).collect();
+        program.module_calls = signature::read_module_calls(
+            &module.module_call_graph,
+            &program.origin.namedtuple_fields,
+            &mut cx.problems,
+        );
+        program.origin.spellings = cx.expressions.finish(&mut program.env);
+        Ok(Parts { program, problems: cx.problems, unsupported: cx.unsupported })
+    }
+
+    /// The program, if there are no complaints.
+    pub(crate) fn finish(self) -> Result<ExportedProgram> {
+        match (self.problems.is_empty(), self.unsupported.is_empty()) {
+            (true, true) => Ok(self.program),
+            (false, _) => Err(Error::all(self.problems)),
+            (true, false) => Err(Error::all_unsupported(self.unsupported)),
+        }
+    }
+}
+
+/// The declared ranges; and by expression, the texts that are not how oxport prints the expression.
+fn read_ranges(
+    json: &Dict<model::RangeConstraint>,
+    cx: &mut Context<'_>,
+    env: &mut ShapeEnv,
+) -> (IndexMap<oxport_sym::Expr, RangeConstraint>, Vec<(String, String)>) {
+    let (mut ranges, mut texts) = (IndexMap::new(), Vec::new());
+    for (text, range) in json {
+        let at = || Loc::Range(text.clone());
+        let expr = match cx.expressions.parse(text) {
+            Ok(expr) => expr,
+            Err(message) => {
+                cx.problems.push(Diagnostic::error("expression", at(), message));
+                continue;
+            }
+        };
+        let (min, max) = (range.min_val.0, range.max_val.0);
+        if let (Some(min), Some(max)) = (min, max)
+            && min > max
+        {
+            cx.problems.push(Diagnostic::error("range", at(), format!("the range is empty: {min} to {max}")));
+            continue;
+        }
+        if let Some(symbol) = expr.as_symbol() {
+            env.set_range(symbol, Range::from_bounds(min, max));
+        }
+        if expr.to_string() != *text {
+            texts.push((expr.to_string(), text.clone()));
+        }
+        if ranges.insert(expr, RangeConstraint { min, max }).is_some() {
+            cx.problems.push(Diagnostic::error("range", at(), "the expression has a range already"));
+        }
+    }
+    (ranges, texts)
+}
+
+/// What the document says of itself.
+fn origin(json: &model::ExportedProgram, version: (u32, u32), range_texts: Vec<(String, String)>) -> Origin {
+    let module = &json.graph_module;
+    let mut unknown = IndexMap::new();
+    for (place, extra) in [("", &json.extra), ("graph_module.", &module.extra)] {
+        for (key, value) in extra.iter().flat_map(|extra| extra.iter()) {
+            unknown.insert(format!("{place}{key}").into(), json::to_string(value).into());
+        }
+    }
+    for (expr, text) in range_texts {
+        unknown.insert(format!("range:{expr}").into(), text.into());
+    }
+    let usual = matches!(json.verifiers.as_slice(), [v] if v == "TRAINING" || v == "ATEN");
+    Origin {
+        schema_version: Some(version),
+        torch_version: Some(json.torch_version.as_str().into()),
+        opset: json.opset_version.iter().map(|(k, v)| (k.as_str().into(), *v)).collect(),
+        metadata: module.metadata.iter().map(|(k, v)| (k.as_str().into(), v.as_str().into())).collect(),
+        namedtuple_fields: module
+            .treespec_namedtuple_fields
+            .iter()
+            .map(|(k, v)| (k.as_str().into(), v.field_names.iter().map(|f| f.as_str().into()).collect()))
+            .collect(),
+        verifiers: (!usual).then(|| json.verifiers.iter().map(|v| v.as_str().into()).collect()),
+        unknown,
+        ..Origin::default()
+    }
+}

@@ -1,0 +1,52 @@
+//! From older documents to schema 8.20.
+//!
+//! Most of what changed was added, and the reader takes it as absent; what it must know is done here. Expressions are
+//! re-spelled and argument kinds filled in by reading and writing.
+
+use oxport_ir::Loc;
+
+use crate::model::{Argument, ExportedProgram, Graph, Node};
+use crate::{Error, Result};
+
+/// The version of the schema that is written.
+pub const SCHEMA_VERSION: (u32, u32) = (8, 20);
+
+/// Brings a document to the current schema, and gives the version it had.
+///
+/// Errors if its major version is neither 7 (PyTorch 2.5) nor 8, nor the version 0.0 that PyTorch lets pass.
+pub fn upgrade(document: &mut ExportedProgram) -> Result<(u32, u32)> {
+    let (major, minor) = (document.schema_version.major, document.schema_version.minor);
+    let version = match (u32::try_from(major), u32::try_from(minor)) {
+        (Ok(major @ (7 | 8)), Ok(minor)) => (major, minor),
+        (Ok(0), Ok(0)) => (0, 0),
+        _ => {
+            let message = format!("the program has schema version {major}.{minor}; versions 7 and 8 can be read");
+            return Err(Error::unsupported("version", Loc::Json("schema_version".into()), message));
+        }
+    };
+    if (7, 0) <= version && version < (8, 7) {
+        upgrade_results(&mut document.graph_module.graph);
+    }
+    Ok(version)
+}
+
+/// Before 8.7 a higher-order operator's one tensor in a tuple was a list of tensors; a bare one was a tensor.
+fn upgrade_results(graph: &mut Graph) {
+    for node in &mut graph.nodes {
+        if node.target.starts_with("torch.ops.higher_order.") && node.is_hop_single_tensor_return.is_none() {
+            node.is_hop_single_tensor_return = Some(matches!(node.outputs.as_slice(), [Argument::AsTensor(_)]));
+            spread_list(node);
+        }
+        for input in &mut node.inputs {
+            if let Argument::AsGraph(subgraph) = &mut input.arg {
+                upgrade_results(&mut subgraph.graph);
+            }
+        }
+    }
+}
+
+fn spread_list(node: &mut Node) {
+    if let [Argument::AsTensors(list)] = node.outputs.as_mut_slice() {
+        node.outputs = std::mem::take(list).into_iter().map(Argument::AsTensor).collect();
+    }
+}

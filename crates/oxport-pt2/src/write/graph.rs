@@ -1,0 +1,276 @@
+//! From a graph to the graph of a document: `getitem` nodes fold into the results of the call that they pick from,
+//! `get_attr` nodes into the arguments that their subgraphs are.
+
+use std::collections::HashMap;
+
+use oxport_ir::schema::Type;
+use oxport_ir::{Diagnostic, Graph, InputKind, Loc, Node, NodeId, NodeKind, Op, Signature, Val};
+
+use super::metadata::write_metadata;
+use super::symbols::Symbols;
+use crate::model::{self, Argument as Json, CustomObjArgument, Dict, NamedArgument, Real, TensorArgument};
+use crate::read::{INPUT_NAMES, TENSOR_LIST};
+
+/// Writes one graph.
+pub(super) struct GraphWriter<'a, 'p> {
+    pub(super) graph: &'a Graph,
+    symbols: &'a Symbols<'p>,
+    problems: &'a mut Vec<Diagnostic>,
+    scope: String,
+    out: model::Graph,
+    /// `getitem` nodes that pick what an earlier one picked, with the earlier one's name.
+    duplicates: HashMap<NodeId, String>,
+}
+
+/// Writes a graph; the signature is that of the top graph.
+pub(super) fn write_graph(
+    graph: &Graph,
+    signature: Option<&Signature>,
+    symbols: &Symbols<'_>,
+    scope: &str,
+    problems: &mut Vec<Diagnostic>,
+) -> model::Graph {
+    let out = model::Graph {
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        nodes: Vec::new(),
+        tensor_values: Dict::new(),
+        sym_int_values: Dict::new(),
+        sym_bool_values: Dict::new(),
+        is_single_tensor_return: graph.is_single_return,
+        custom_obj_values: Dict::new(),
+        sym_float_values: Dict::new(),
+        extra: None,
+    };
+    let (scope, duplicates) = (scope.to_string(), HashMap::new());
+    let mut writer = GraphWriter { graph, symbols, problems, scope, out, duplicates };
+    let mut position = 0;
+    for (id, node) in graph.nodes() {
+        let written = match &node.kind {
+            NodeKind::Placeholder => {
+                let kind = signature.and_then(|s| s.inputs.get(position)).map(|spec| &spec.kind);
+                position += 1;
+                writer.placeholder(node, kind)
+            }
+            NodeKind::CallFunction(op) if op.is_getitem() => Ok(()),
+            NodeKind::CallFunction(op) => writer.call(id, node, op),
+            NodeKind::GetAttr(_) => Ok(()),
+            NodeKind::Output => writer.outputs(node),
+        };
+        if let Err(message) = written {
+            let at = Loc::Node { graph: writer.scope.clone(), node: node.name.to_string() };
+            writer.problems.push(Diagnostic::error("write", at, message));
+        }
+    }
+    writer.out
+}
+
+impl GraphWriter<'_, '_> {
+    /// The name of the value that a node is.
+    pub(super) fn name(&self, id: NodeId) -> String {
+        self.duplicates.get(&id).cloned().unwrap_or_else(|| self.graph.node(id).name.to_string())
+    }
+
+    pub(super) fn subgraph(&mut self, attribute: &str) -> Result<model::Graph, String> {
+        let graph = self.graph.subgraphs.get(attribute).ok_or_else(|| format!("there is no subgraph {attribute:?}"))?;
+        let scope = if self.scope.is_empty() { attribute.to_string() } else { format!("{}.{attribute}", self.scope) };
+        Ok(write_graph(graph, None, self.symbols, &scope, self.problems))
+    }
+
+    fn placeholder(&mut self, node: &Node, kind: Option<&InputKind>) -> Result<(), String> {
+        let val = node.val().ok_or("the input has no meta value")?;
+        // A number that the user gives stands under its name, even where it is known; one in a subgraph does not.
+        let is_value = !matches!(kind, None | Some(InputKind::ConstantInput(_)));
+        let input = match val {
+            Val::None => Json::NONE,
+            Val::Str(s) => Json::AsString(s.to_string()),
+            Val::Int(n) if !is_value && n.as_int().is_some() => Json::AsInt(n.as_int().unwrap_or_default()),
+            Val::Float(x) if x.as_float().is_some() => Json::AsFloat(Real(x.as_float().unwrap_or_default())),
+            Val::Bool(b) if b.as_bool().is_some() => Json::AsBool(b.as_bool().unwrap_or_default()),
+            val => self.value(&node.name, val)?,
+        };
+        self.out.inputs.push(input);
+        Ok(())
+    }
+
+    /// Declares a value, and gives the argument that names it.
+    fn value(&mut self, name: &str, val: &Val) -> Result<Json, String> {
+        let name = name.to_string();
+        let clash = match val {
+            Val::None => return Ok(Json::NONE),
+            Val::Tensor(fake) => {
+                let meta = self.symbols.tensor(fake);
+                self.out.tensor_values.insert(name.clone(), meta).is_some()
+            }
+            Val::Token => {
+                let empty = oxport_ir::Fake::new(oxport_tensor::DType::F32, [0i64.into()]);
+                self.out.tensor_values.insert(name.clone(), self.symbols.tensor(&empty)).is_some()
+            }
+            Val::Int(n) => self.out.sym_int_values.insert(name.clone(), self.symbols.int(n)).is_some(),
+            Val::Float(x) => self.out.sym_float_values.insert(name.clone(), self.symbols.float(x)).is_some(),
+            Val::Bool(b) => self.out.sym_bool_values.insert(name.clone(), self.symbols.bool(b)).is_some(),
+            Val::Object(class) => {
+                let object = CustomObjArgument { name: name.clone(), class_fqn: class.to_string(), extra: None };
+                self.out.custom_obj_values.insert(name.clone(), object).is_some()
+            }
+            Val::Str(_) | Val::List(_) => return Err(format!("the value {name:?} is a string or a list")),
+        };
+        if clash {
+            return Err(format!("two values have the name {name:?}"));
+        }
+        Ok(match val {
+            Val::Int(_) => Json::AsSymInt(model::SymIntArgument::AsName(name)),
+            Val::Float(_) => Json::AsSymFloat(model::SymFloatArgument::AsName(name)),
+            Val::Bool(_) => Json::AsSymBool(model::SymBoolArgument::AsName(name)),
+            Val::Object(class) => {
+                Json::AsCustomObj(CustomObjArgument { name, class_fqn: class.to_string(), extra: None })
+            }
+            _ => Json::tensor(name),
+        })
+    }
+
+    fn call(&mut self, id: NodeId, node: &Node, op: &Op) -> Result<(), String> {
+        let inputs = self.inputs(node, op)?;
+        let outputs = self.results(id, node, op)?;
+        let is_tensor = matches!(node.val(), Some(Val::Tensor(_) | Val::Token));
+        self.out.nodes.push(model::Node {
+            target: op.target(),
+            inputs,
+            outputs,
+            metadata: write_metadata(&node.meta),
+            is_hop_single_tensor_return: op.is_higher_order().then_some(is_tensor),
+            name: Some(node.name.to_string()),
+            extra: None,
+        });
+        Ok(())
+    }
+
+    fn inputs(&mut self, node: &Node, op: &Op) -> Result<Vec<NamedArgument>, String> {
+        const POSITIONAL: Option<i64> = Some(1);
+        const KEYWORD: Option<i64> = Some(2);
+        let mut inputs = Vec::with_capacity(node.args.len() + node.kwargs.len());
+        let mut push = |name: &str, arg: Result<Json, String>, kind| {
+            let arg = arg.map_err(|message| format!("argument {name:?}: {message}"))?;
+            inputs.push(NamedArgument { name: name.to_string(), arg, kind, extra: None });
+            Ok::<(), String>(())
+        };
+        match op.schema().filter(|_| !op.is_higher_order() && !op.is_python()) {
+            Some(schema) => {
+                if node.args.len() > schema.positional() {
+                    return Err(format!("{} takes {} positional arguments", op.name(), schema.positional()));
+                }
+                if let Some(name) = node.kwargs.keys().find(|name| schema.arg(name).is_none()) {
+                    return Err(format!("{} has no argument `{name}`", op.name()));
+                }
+                for (i, param) in schema.args.iter().enumerate() {
+                    if let Some(arg) = node.kwargs.get(&*param.name) {
+                        push(&param.name, self.argument(arg, Some(&param.ty)), KEYWORD)?;
+                    } else if let Some(arg) = node.args.get(i).filter(|_| !param.kw_only) {
+                        push(&param.name, self.argument(arg, Some(&param.ty)), POSITIONAL)?;
+                    }
+                }
+            }
+            None => {
+                let kept = node.meta.extra.iter().find(|(key, _)| &**key == INPUT_NAMES);
+                let names: Vec<&str> = match kept {
+                    Some((_, names)) => names.split(',').collect(),
+                    None => python_names(op, node.args.len()),
+                };
+                for (i, arg) in node.args.iter().enumerate() {
+                    push(names.get(i).copied().unwrap_or(""), self.argument(arg, None), POSITIONAL)?;
+                }
+                for (name, arg) in &node.kwargs {
+                    push(name, self.argument(arg, None), KEYWORD)?;
+                }
+            }
+        }
+        Ok(inputs)
+    }
+
+    /// What a call gives: one value, or the elements of its tuple or list under the names of their `getitem` nodes.
+    fn results(&mut self, id: NodeId, node: &Node, op: &Op) -> Result<Vec<Json>, String> {
+        let schema = op.schema().filter(|_| !op.is_higher_order());
+        let items = match node.val() {
+            Some(Val::List(items)) => items,
+            Some(val) if schema.is_none_or(|s| !s.returns.is_empty()) => return Ok(vec![self.value(&node.name, val)?]),
+            None if schema.is_some_and(|s| !s.returns.is_empty()) => return Err("the call has no meta value".into()),
+            _ => return Ok(Vec::new()),
+        };
+        let is_list = match schema {
+            Some(schema) => matches!(&*schema.returns, [only] if matches!(only.ty, Type::List(..))),
+            None => node.meta.extra.iter().any(|(key, _)| &**key == TENSOR_LIST),
+        };
+        if is_list {
+            return Ok(vec![Json::AsTensors(self.tensor_list(Some(id), &node.name, items)?)]);
+        }
+        let picks = self.picks(id)?;
+        let mut outputs = Vec::with_capacity(items.len());
+        for (i, item) in items.iter().enumerate() {
+            let pick = picks.get(&(i as i64)).copied();
+            let unused = format!("{}_unused_{i}", node.name);
+            outputs.push(match item {
+                Val::List(tensors) => Json::AsTensors(self.tensor_list(pick, &unused, tensors)?),
+                item => self.value(&pick.map_or(unused, |pick| self.name(pick)), item)?,
+            });
+        }
+        Ok(outputs)
+    }
+
+    /// The tensors of a list: under the names of what picks from the node `list`; without one, named after `stem`.
+    fn tensor_list(&mut self, list: Option<NodeId>, stem: &str, items: &[Val]) -> Result<Vec<TensorArgument>, String> {
+        let picks = list.map(|list| self.picks(list)).transpose()?.unwrap_or_default();
+        let mut tensors = Vec::with_capacity(items.len());
+        for (i, item) in items.iter().enumerate() {
+            let name = match (picks.get(&(i as i64)), list) {
+                (Some(pick), _) => self.name(*pick),
+                (None, Some(list)) => format!("{}_unused_{i}", self.graph.node(list).name),
+                (None, None) => format!("{stem}_{i}"),
+            };
+            match item {
+                Val::Tensor(_) => drop(self.value(&name, item)?),
+                Val::None => continue,
+                _ => return Err("a list of results holds something that is no tensor".into()),
+            }
+            tensors.push(TensorArgument::new(name));
+        }
+        Ok(tensors)
+    }
+
+    /// The first `getitem` node for every element of a multiple result; later ones become duplicates of it.
+    fn picks(&mut self, of: NodeId) -> Result<HashMap<i64, NodeId>, String> {
+        let mut picks = HashMap::new();
+        for &user in self.graph.users(of).keys() {
+            let node = self.graph.node(user);
+            let index = node.op().filter(|op| op.is_getitem()).and_then(|_| node.args.get(1)?.as_int());
+            let Some(index) = index else {
+                return Err(format!("`{}` uses the multiple result as a whole", node.name));
+            };
+            match picks.get(&index) {
+                None => drop(picks.insert(index, user)),
+                Some(first) => drop(self.duplicates.insert(user, self.graph.node(*first).name.to_string())),
+            }
+        }
+        Ok(picks)
+    }
+
+    fn outputs(&mut self, node: &Node) -> Result<(), String> {
+        for arg in &node.args {
+            let output = self.argument(arg, None)?;
+            self.out.outputs.push(output);
+        }
+        Ok(())
+    }
+}
+
+/// The parameter names of Python's functions on numbers; functions on tensors have none in a document.
+fn python_names(op: &Op, count: usize) -> Vec<&'static str> {
+    match op.name() {
+        "math::trunc" | "math::floor" | "math::ceil" => vec!["x"],
+        "torch::sym_ite" => vec!["b", "t", "f"],
+        "builtins::round" => vec!["number", "ndigits"],
+        _ if matches!(op.namespace(), "_operator" | "torch" | "builtins") => {
+            ["a", "b"].into_iter().take(count).collect()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,163 @@
+//! Writing programs: the reverse of reading.
+//!
+//! Law: writing what was read gives the same JSON value, with the schema version of today; and the same program always
+//! gives the same bytes.
+
+mod arguments;
+mod graph;
+mod metadata;
+mod signature;
+mod symbols;
+mod weights;
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use oxport_ir::{Dialect, ExportedProgram};
+
+use crate::model::{self, Bound, Dict, NamedTupleDef, RangeConstraint, SchemaVersion};
+use crate::zip::ZipWriter;
+use crate::{Error, Result, SCHEMA_VERSION, json};
+use symbols::Symbols;
+use weights::{gather_constants, gather_state};
+
+/// Writes a program as a `.pt2` archive that `torch.export.load` takes. The file appears whole or not at all.
+pub fn write_pt2(program: &ExportedProgram, path: &Path) -> Result<()> {
+    let document = to_model(program)?;
+    let root = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("archive");
+    replace_file(path, |out| write_archive(program, &document, root, out))
+}
+
+/// The bytes of the `.pt2` archive of a program.
+pub fn write_pt2_bytes(program: &ExportedProgram) -> Result<Vec<u8>> {
+    let document = to_model(program)?;
+    let mut bytes = Vec::new();
+    write_archive(program, &document, "archive", &mut bytes).map_err(|e| Error::io("cannot write", e))?;
+    Ok(bytes)
+}
+
+/// Writes a file beside its place and then moves it there, so that a reader never sees half of it.
+pub(crate) fn replace_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let failed = |e| Error::io(format!("cannot write {}", path.display()), e);
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    let mut out = BufWriter::new(file);
+    write(&mut out).map_err(failed)?;
+    let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
+    share(&file).map_err(failed)?;
+    file.persist(path).map_err(|e| failed(e.error))?;
+    Ok(())
+}
+
+/// Temporary files are their owner's alone; a program is as readable as other files.
+fn share(file: &tempfile::NamedTempFile) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    }
+    let _ = file;
+    Ok(())
+}
+
+fn write_archive(
+    program: &ExportedProgram,
+    document: &model::ExportedProgram,
+    root: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    // A root is one folder with a plain name.
+    let root = if root.is_empty() || root.contains(['/', '\\']) || root.starts_with('.') { "archive" } else { root };
+    let mut zip = ZipWriter::new(out);
+    let mut add = |name: &str, data: &[u8]| zip.add(&format!("{root}/{name}"), data);
+    for (kind, payloads) in
+        [("weights", gather_state(program.state.iter())), ("constants", gather_constants(program.constants.iter()))]
+    {
+        for (path, payload) in &payloads.files {
+            add(&format!("data/{kind}/{path}"), payload.bytes())?;
+        }
+        add(&format!("data/{kind}/model_{kind}_config.json"), json::to_string(&payloads.config).as_bytes())?;
+    }
+    add("models/model.json", json::to_string(document).as_bytes())?;
+    add("data/sample_inputs/model.pt", program.example_inputs.as_deref().unwrap_or(&[]))?;
+    for (name, bytes) in &program.origin.extra_files {
+        add(name, bytes)?;
+    }
+    add("archive_format", b"pt2")?;
+    add("archive_version", b"0")?;
+    add(".data/version", b"6\n")?;
+    add("byteorder", b"little")?;
+    zip.finish().map(drop)
+}
+
+/// The document of a program.
+///
+/// Errors name every node that the program JSON cannot say: lists that mix kinds, values without meta, ….
+pub fn to_model(program: &ExportedProgram) -> Result<model::ExportedProgram> {
+    let mut problems = Vec::new();
+    let symbols = Symbols::new(program);
+    let graph = graph::write_graph(&program.graph, Some(&program.signature), &symbols, "", &mut problems);
+    let signature = signature::write_signature(program, &mut problems);
+    let origin = &program.origin;
+    let fields = origin.namedtuple_fields.iter().map(|(name, fields)| {
+        (name.to_string(), NamedTupleDef { field_names: fields.iter().map(|f| f.to_string()).collect(), extra: None })
+    });
+    let graph_module = model::GraphModule {
+        graph,
+        signature,
+        module_call_graph: signature::write_module_calls(program),
+        metadata: origin.metadata.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
+        treespec_namedtuple_fields: fields.collect(),
+        extra: None,
+    };
+    let mut opset: Dict<i64> = origin.opset.iter().map(|(k, v)| (k.to_string(), *v)).collect();
+    if origin.schema_version.is_none() {
+        opset.entry("aten".into()).or_insert(10);
+    }
+    let dialect = match program.dialect {
+        Dialect::Training => "TRAINING",
+        Dialect::Aten => "ATEN",
+    };
+    let mut document = model::ExportedProgram {
+        graph_module,
+        opset_version: opset,
+        range_constraints: ranges(program),
+        schema_version: SchemaVersion { major: SCHEMA_VERSION.0.into(), minor: SCHEMA_VERSION.1.into(), extra: None },
+        verifiers: match &origin.verifiers {
+            Some(list) => list.iter().map(|v| v.to_string()).collect(),
+            None => vec![dialect.to_string()],
+        },
+        torch_version: origin.torch_version.as_deref().unwrap_or("oxport").to_string(),
+        guards_code: program.guards.iter().map(|guard| guard.to_string()).collect(),
+        extra: None,
+    };
+    restore_unknown(program, &mut document);
+    if problems.is_empty() { Ok(document) } else { Err(Error::all(problems)) }
+}
+
+fn ranges(program: &ExportedProgram) -> Dict<RangeConstraint> {
+    let text = |expr: &oxport_sym::Expr| {
+        let own = expr.to_string();
+        let kept = program.origin.unknown.get(format!("range:{own}").as_str());
+        kept.map_or(own, |kept| kept.to_string())
+    };
+    let range =
+        |r: &oxport_ir::RangeConstraint| RangeConstraint { min_val: Bound(r.min), max_val: Bound(r.max), extra: None };
+    program.ranges.iter().map(|(expr, r)| (text(expr), range(r))).collect()
+}
+
+/// Unknown keys of the document and of its graph module stand where they stood.
+fn restore_unknown(program: &ExportedProgram, document: &mut model::ExportedProgram) {
+    for (place, text) in &program.origin.unknown {
+        let Ok(value) = serde_json::from_str(text) else { continue };
+        let (extra, key) = match place.strip_prefix("graph_module.") {
+            _ if place.starts_with("range:") => continue,
+            Some(key) => (&mut document.graph_module.extra, key),
+            None => (&mut document.extra, &**place),
+        };
+        extra.get_or_insert_default().insert(key.to_string(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! The signature and the module calls, as a document spells them.
+
+use oxport_ir::program::ModuleCallArgument;
+use oxport_ir::{Argument, Diagnostic, ExportedProgram, InputKind, Loc, NodeId, OutputKind, Val};
+
+use crate::model::{
+    self, Argument as Json, ConstantValue, CustomObjArgument, Flag, Real, SymBoolArgument, SymFloatArgument,
+    SymIntArgument, TensorArgument, TokenArgument,
+};
+
+/// The signature.
+pub(super) fn write_signature(program: &ExportedProgram, problems: &mut Vec<Diagnostic>) -> model::GraphSignature {
+    let graph = &program.graph;
+    let placeholders: Vec<NodeId> = graph.placeholders().map(|(id, _)| id).collect();
+    let counts = [
+        ("inputs", program.signature.inputs.len(), placeholders.len()),
+        ("outputs", program.signature.outputs.len(), graph.outputs().len()),
+    ];
+    for (what, specs, have) in counts.into_iter().filter(|(_, specs, have)| specs != have) {
+        let message = format!("the signature has {specs} {what}, the graph {have}");
+        problems.push(Diagnostic::error("signature", Loc::Program, message));
+    }
+    let inputs = placeholders.iter().zip(&program.signature.inputs);
+    let outputs = graph.outputs().iter().zip(&program.signature.outputs);
+    model::GraphSignature {
+        input_specs: inputs.map(|(id, spec)| input_spec(program, *id, &spec.kind)).collect(),
+        output_specs: outputs.map(|(arg, spec)| output_spec(program, arg, &spec.kind)).collect(),
+        extra: None,
+    }
+}
+
+fn input_spec(program: &ExportedProgram, id: NodeId, kind: &InputKind) -> model::InputSpec {
+    let name = program.graph.node(id).name.to_string();
+    let arg = TensorArgument::new(name.clone());
+    match kind {
+        InputKind::UserInput => {
+            model::InputSpec::UserInput(model::UserInputSpec { arg: value(program, &Argument::Node(id)), extra: None })
+        }
+        InputKind::ConstantInput(constant) => {
+            let value = match constant {
+                Argument::Int(n) => ConstantValue::AsInt(*n),
+                Argument::Float(x) => ConstantValue::AsFloat(Real(*x)),
+                Argument::Bool(b) => ConstantValue::AsBool(*b),
+                Argument::Str(s) => ConstantValue::AsString(s.to_string()),
+                _ => ConstantValue::AsNone(Flag),
+            };
+            model::InputSpec::ConstantInput(model::ConstantInputSpec { name, value, extra: None })
+        }
+        InputKind::Parameter(p) => {
+            model::InputSpec::Parameter(model::ParameterSpec { arg, parameter_name: p.to_string(), extra: None })
+        }
+        InputKind::Buffer { name, persistent } => {
+            let (buffer_name, persistent) = (name.to_string(), *persistent);
+            model::InputSpec::Buffer(model::BufferSpec { arg, buffer_name, persistent, extra: None })
+        }
+        InputKind::TensorConstant(c) => {
+            let tensor_constant_name = c.to_string();
+            model::InputSpec::TensorConstant(model::TensorConstantSpec { arg, tensor_constant_name, extra: None })
+        }
+        InputKind::CustomObj { name: object, class } => {
+            let arg = CustomObjArgument { name, class_fqn: class.to_string(), extra: None };
+            model::InputSpec::CustomObj(model::CustomObjSpec { arg, custom_obj_name: object.to_string(), extra: None })
+        }
+        InputKind::Token => {
+            let arg = TokenArgument { name, extra: None };
+            model::InputSpec::Token(model::TokenSpec { arg, extra: None })
+        }
+    }
+}
+
+fn output_spec(program: &ExportedProgram, output: &Argument, kind: &OutputKind) -> model::OutputSpec {
+    use model::OutputSpec as Spec;
+    let name = output.as_node().map_or(String::new(), |id| program.graph.node(id).name.to_string());
+    let arg = TensorArgument::new(name.clone());
+    let parameter = |arg, name: &std::sync::Arc<str>| model::ParameterOutputSpec {
+        arg,
+        parameter_name: name.to_string(),
+        extra: None,
+    };
+    let user_input = |arg, name: &std::sync::Arc<str>| model::UserInputOutputSpec {
+        arg,
+        user_input_name: name.to_string(),
+        extra: None,
+    };
+    match kind {
+        OutputKind::UserOutput => Spec::UserOutput(model::UserOutputSpec { arg: value(program, output), extra: None }),
+        OutputKind::BufferMutation(b) => {
+            Spec::BufferMutation(model::BufferMutationSpec { arg, buffer_name: b.to_string(), extra: None })
+        }
+        OutputKind::ParameterMutation(p) => Spec::ParameterMutation(parameter(arg, p)),
+        OutputKind::GradientToParameter(p) => Spec::GradientToParameter(parameter(arg, p)),
+        OutputKind::UserInputMutation(i) => Spec::UserInputMutation(user_input(arg, i)),
+        OutputKind::GradientToUserInput(i) => Spec::GradientToUserInput(user_input(arg, i)),
+        OutputKind::Token => Spec::Token(model::TokenSpec { arg: TokenArgument { name, extra: None }, extra: None }),
+        OutputKind::LossOutput => Spec::LossOutput(model::LossOutputSpec { arg, extra: None }),
+    }
+}
+
+/// A value of the top graph by its name, or a constant.
+fn value(program: &ExportedProgram, arg: &Argument) -> Json {
+    let Argument::Node(id) = arg else { return constant(arg) };
+    let node = program.graph.node(*id);
+    let name = node.name.to_string();
+    match node.val() {
+        Some(Val::Int(_)) => Json::AsSymInt(SymIntArgument::AsName(name)),
+        Some(Val::Float(_)) => Json::AsSymFloat(SymFloatArgument::AsName(name)),
+        Some(Val::Bool(_)) => Json::AsSymBool(SymBoolArgument::AsName(name)),
+        Some(Val::Object(class)) => {
+            Json::AsCustomObj(CustomObjArgument { name, class_fqn: class.to_string(), extra: None })
+        }
+        _ => Json::tensor(name),
+    }
+}
+
+fn constant(arg: &Argument) -> Json {
+    match arg {
+        Argument::Int(n) => Json::AsInt(*n),
+        Argument::Float(x) => Json::AsFloat(Real(*x)),
+        Argument::Bool(b) => Json::AsBool(*b),
+        Argument::Str(s) => Json::AsString(s.to_string()),
+        Argument::List(items) => match items.iter().map(Argument::as_int).collect() {
+            Some(list) => Json::AsInts(list),
+            None => Json::NONE,
+        },
+        _ => Json::NONE,
+    }
+}
+
+/// The module calls.
+pub(super) fn write_module_calls(program: &ExportedProgram) -> Vec<model::ModuleCallEntry> {
+    let arguments = |list: &[ModuleCallArgument]| list.iter().map(call_argument).collect();
+    let entry = |call: &oxport_ir::ModuleCall| model::ModuleCallEntry {
+        fqn: call.fqn.to_string(),
+        signature: call.signature.as_ref().map(|s| model::ModuleCallSignature {
+            inputs: arguments(&s.inputs),
+            outputs: arguments(&s.outputs),
+            in_spec: s.in_spec.to_json(),
+            out_spec: s.out_spec.to_json(),
+            forward_arg_names: s.forward_arg_names.as_ref().map(|names| names.iter().map(|n| n.to_string()).collect()),
+            extra: None,
+        }),
+        extra: None,
+    };
+    program.module_calls.iter().map(entry).collect()
+}
+
+fn call_argument(arg: &ModuleCallArgument) -> Json {
+    match arg {
+        ModuleCallArgument::Tensor(name) | ModuleCallArgument::Token(name) => Json::tensor(&**name),
+        ModuleCallArgument::SymInt(name) => Json::AsSymInt(SymIntArgument::AsName(name.to_string())),
+        ModuleCallArgument::SymFloat(name) => Json::AsSymFloat(SymFloatArgument::AsName(name.to_string())),
+        ModuleCallArgument::SymBool(name) => Json::AsSymBool(SymBoolArgument::AsName(name.to_string())),
+        ModuleCallArgument::CustomObj(name, class) => {
+            Json::AsCustomObj(CustomObjArgument { name: name.to_string(), class_fqn: class.to_string(), extra: None })
+        }
+        ModuleCallArgument::Constant(arg) => constant(arg),
+    }
+}

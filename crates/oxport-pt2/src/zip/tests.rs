@@ -1,0 +1,142 @@
+//! Laws of reading and writing ZIP files: ours and those of the `zip` crate agree, and damage is always noticed.
+
+use std::io::{Cursor, Read, Write};
+
+use super::*;
+use crate::{Limits, Result};
+
+fn written(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Vec::new());
+    for (name, data) in entries {
+        writer.add(name, data).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+fn deflated(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ::zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, data) in entries {
+        let options = ::zip::write::SimpleFileOptions::default().compression_method(::zip::CompressionMethod::Deflated);
+        writer.start_file(*name, options).unwrap();
+        writer.write_all(data).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// Reads everything: the directory and the data of every entry.
+fn read(file: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>> {
+    let directory = Directory::read(file, limits)?;
+    directory.entries.iter().map(|(name, entry)| Ok((name.clone(), entry.read(name, file)?.into_owned()))).collect()
+}
+
+fn refused(file: &[u8], limits: &Limits, code: &str, message: &str) {
+    let error = read(file, limits).expect_err(message);
+    let text = error.to_string();
+    assert!(
+        text.contains(&format!("error[{code}]")) && text.contains(message),
+        "{text}\nshould say [{code}] {message}"
+    );
+}
+
+const ENTRIES: [(&str, &[u8]); 3] = [("m/a", b"first"), ("m/.data/b", b""), ("m/c", &[7; 1000])];
+
+#[test]
+fn written_entries_are_read_back_aligned_and_stable() {
+    let file = written(&ENTRIES);
+    let directory = Directory::read(&file, &Limits::default()).unwrap();
+    assert!(directory.entries.values().all(|entry| entry.offset as u64 % ALIGN == 0));
+    let back = read(&file, &Limits::default()).unwrap();
+    assert!(back.iter().map(|(n, d)| (n.as_str(), d.as_slice())).eq(ENTRIES));
+    assert_eq!(file, written(&ENTRIES));
+    let mut other = ::zip::ZipArchive::new(Cursor::new(&file)).unwrap();
+    for (name, data) in ENTRIES {
+        let mut got = Vec::new();
+        other.by_name(name).unwrap().read_to_end(&mut got).unwrap();
+        assert_eq!(got, data);
+    }
+    assert!(read(&written(&[]), &Limits::default()).unwrap().is_empty());
+}
+
+#[test]
+fn deflated_entries_are_inflated_within_limits() {
+    let zeros = vec![0; 100_000];
+    let file = deflated(&[("m/a", &zeros), ("m/b", b"text")]);
+    assert_eq!(read(&file, &Limits::default()).unwrap()[0].1, zeros);
+    refused(&file, &Limits { inflated: 99_999, ..Limits::default() }, "size", "inflates to 100000 bytes");
+    refused(&file, &Limits { inflated_total: 100_000, ..Limits::default() }, "size", "inflate to 100004 bytes");
+    refused(&file, &Limits { entries: 1, ..Limits::default() }, "zip", "2 entries are more than the limit");
+    let bomb = deflated(&[("m/a", &vec![0; Limits::FREE_INFLATION as usize + 1])]);
+    refused(&bomb, &Limits::default(), "size", "more than 200 times");
+}
+
+#[test]
+fn zip64_directories_are_read_and_written() {
+    let names: Vec<String> = (0..70_000).map(|i| format!("m/{i}")).collect();
+    let entries: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), b"".as_slice())).collect();
+    let file = written(&entries);
+    assert_eq!(Directory::read(&file, &Limits::default()).unwrap().entries.len(), 70_000);
+    assert_eq!(::zip::ZipArchive::new(Cursor::new(&file)).unwrap().len(), 70_000);
+}
+
+#[test]
+fn crafted_files_are_refused_with_their_own_words() {
+    let limits = Limits::default();
+    let file = written(&ENTRIES);
+    let patched = |from: &[u8], to: &[u8]| {
+        let mut file = file.clone();
+        for at in 0..=file.len() - from.len() {
+            if file[at..].starts_with(from) {
+                file[at..at + to.len()].copy_from_slice(to);
+            }
+        }
+        file
+    };
+    refused(b"", &limits, "zip", "this is no ZIP file");
+    refused(&[b"junk".as_slice(), &file].concat(), &limits, "zip", "does not end where the end record starts");
+    refused(&[file.as_slice(), b"junk"].concat(), &limits, "zip", "this is no ZIP file");
+    refused(&patched(b"m/c", b"m/a"), &limits, "duplicate", "stands in the archive twice");
+    refused(&patched(b"m/c", b"../"), &limits, "name", "climbs out of its folder");
+    refused(&patched(b"m/c", b"/mc"), &limits, "name", "no relative path");
+    refused(&patched(b"m/c", b"m\\c"), &limits, "name", "no relative path");
+    refused(&patched(b"m/c", b"m\0c"), &limits, "name", "no relative path");
+    refused(&patched(b"m/c", b"m/\xff"), &limits, "name", "not UTF-8");
+    refused(&patched(b"first", b"First"), &limits, "crc", "m/a: the CRC-32 of the data");
+    refused(&file, &Limits { name: 3, ..limits.clone() }, "name", "the limit is 3");
+    // The directory's record of `m/c` is the last: header offset at 42, sizes at 20 and 24, method at 10.
+    let record = file.len() - 22 - CENTRAL_LEN - 3;
+    let with = |at: usize, bytes: &[u8]| {
+        let mut file = file.clone();
+        file[record + at..record + at + bytes.len()].copy_from_slice(bytes);
+        file
+    };
+    refused(&with(42, &[0; 4]), &limits, "zip", "the local header has another name");
+    refused(&with(42, &[1]), &limits, "zip", "there is no local header");
+    refused(&with(20, &[0xfe; 8]), &limits, "zip", "does not lie within the file");
+    refused(&with(20, &[0xff; 8]), &limits, "zip", "the zip64 sizes are missing");
+    refused(&with(20, &[1]), &limits, "zip", "the entry is stored, but has sizes");
+    refused(&with(10, &[12]), &limits, "zip", "compression method 12");
+    refused(&with(8, &[1]), &limits, "zip", "encrypted");
+    // The first entry made longer, so that it reaches into the second.
+    let first = file.len() - 22 - 3 * CENTRAL_LEN - 3 - 9 - 3;
+    let mut overlapping = file.clone();
+    for at in [20, 24] {
+        overlapping[first + at] = 200;
+    }
+    refused(&overlapping, &limits, "overlap", "its data overlaps the entry \"m/.data/b\"");
+}
+
+#[test]
+fn every_cut_and_every_flipped_byte_is_survived() {
+    for file in [written(&ENTRIES), deflated(&ENTRIES)] {
+        for len in 0..file.len() {
+            assert!(read(&file[..len], &Limits::default()).is_err(), "cut to {len}");
+        }
+        for at in 0..file.len() {
+            for bit in [1, 0x80] {
+                let mut broken = file.clone();
+                broken[at] ^= bit;
+                let _ = read(&broken, &Limits::default());
+            }
+        }
+    }
+}

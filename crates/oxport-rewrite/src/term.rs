@@ -1,0 +1,162 @@
+//! The e-graph language: one term type for every operator.
+//!
+//! Every argument of the schema is a child, in schema order, defaults filled in; constants and what is not rewritten are
+//! leaves; lists have a term of their own, so `cat`'s operands are `(list ?a ?b)`. In patterns the namespace `aten::` is
+//! left out, numbers and `None`, `True`, `False` are constants.
+
+use egg::{Id, Language, Symbol};
+use oxport_ir::{Argument, Device, MemoryFormat, MemoryLayout};
+use oxport_tensor::DType;
+use std::fmt;
+use std::sync::Arc;
+
+/// A term.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Term {
+    /// A call, by the operator's name.
+    Op(Symbol, Box<[Id]>),
+    /// A list of arguments.
+    List(Box<[Id]>),
+    /// A constant.
+    Const(Constant),
+    /// The result of a node that is not rewritten, by its index in the graph.
+    Leaf(u32),
+}
+
+/// A constant argument, with an order and a hash: floats by their bits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Constant {
+    /// `None`
+    None,
+    /// An int.
+    Int(i64),
+    /// A float's bits.
+    Float(u64),
+    /// A bool.
+    Bool(bool),
+    /// The bits of real and imaginary part.
+    Complex(u64, u64),
+    /// A string.
+    Str(Arc<str>),
+    /// A dtype, by its code in the program JSON.
+    DType(u8),
+    /// A layout.
+    Layout(MemoryLayout),
+    /// A memory format.
+    MemoryFormat(MemoryFormat),
+    /// A device.
+    Device(Device),
+}
+
+impl Constant {
+    /// The constant of an argument, if it is one.
+    pub fn of(a: &Argument) -> Option<Constant> {
+        Some(match a {
+            Argument::None => Constant::None,
+            Argument::Int(n) => Constant::Int(*n),
+            Argument::Float(x) => Constant::Float(x.to_bits()),
+            Argument::Bool(b) => Constant::Bool(*b),
+            Argument::Complex(c) => Constant::Complex(c.re.to_bits(), c.im.to_bits()),
+            Argument::Str(s) => Constant::Str(s.clone()),
+            Argument::DType(d) => Constant::DType(d.code()),
+            Argument::Layout(l) => Constant::Layout(*l),
+            Argument::MemoryFormat(m) => Constant::MemoryFormat(*m),
+            Argument::Device(d) => Constant::Device(d.clone()),
+            _ => return None,
+        })
+    }
+    /// The argument that this constant is.
+    pub fn argument(&self) -> Argument {
+        match self {
+            Constant::None => Argument::None,
+            Constant::Int(n) => Argument::Int(*n),
+            Constant::Float(x) => Argument::Float(f64::from_bits(*x)),
+            Constant::Bool(b) => Argument::Bool(*b),
+            Constant::Complex(re, im) => {
+                Argument::Complex(oxport_ir::Complex::new(f64::from_bits(*re), f64::from_bits(*im)))
+            }
+            Constant::Str(s) => Argument::Str(s.clone()),
+            Constant::DType(code) => Argument::DType(DType::from_code(*code).expect("law: the code came from a dtype")),
+            Constant::Layout(l) => Argument::Layout(*l),
+            Constant::MemoryFormat(m) => Argument::MemoryFormat(*m),
+            Constant::Device(d) => Argument::Device(d.clone()),
+        }
+    }
+    /// The number, if it is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Constant::Int(n) => Some(*n as f64),
+            Constant::Float(x) => Some(f64::from_bits(*x)),
+            _ => None,
+        }
+    }
+}
+
+impl Language for Term {
+    type Discriminant = (u8, Option<Symbol>, usize);
+
+    fn discriminant(&self) -> Self::Discriminant {
+        match self {
+            Term::Op(name, kids) => (0, Some(*name), kids.len()),
+            Term::List(kids) => (1, None, kids.len()),
+            Term::Const(_) => (2, None, 0),
+            Term::Leaf(_) => (3, None, 0),
+        }
+    }
+    fn matches(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Term::Op(a, x), Term::Op(b, y)) => a == b && x.len() == y.len(),
+            (Term::List(x), Term::List(y)) => x.len() == y.len(),
+            (a, b) => a == b,
+        }
+    }
+    fn children(&self) -> &[Id] {
+        if let Term::Op(_, kids) | Term::List(kids) = self { kids } else { &[] }
+    }
+    fn children_mut(&mut self) -> &mut [Id] {
+        if let Term::Op(_, kids) | Term::List(kids) = self { kids } else { &mut [] }
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Term::Op(name, _) => f.write_str(name.as_str().strip_prefix("aten::").unwrap_or(name.as_str())),
+            Term::List(_) => f.write_str("list"),
+            Term::Const(c) => match c {
+                Constant::None => f.write_str("None"),
+                Constant::Int(n) => write!(f, "{n}"),
+                Constant::Float(x) => write!(f, "{:?}", f64::from_bits(*x)),
+                Constant::Bool(b) => f.write_str(if *b { "True" } else { "False" }),
+                other => write!(f, "{:?}", other.argument()),
+            },
+            Term::Leaf(n) => write!(f, "%{n}"),
+        }
+    }
+}
+
+impl egg::FromOp for Term {
+    type Error = String;
+
+    fn from_op(op: &str, kids: Vec<Id>) -> Result<Self, String> {
+        if op == "list" {
+            return Ok(Term::List(kids.into()));
+        }
+        if kids.is_empty() {
+            let constant = match op {
+                "None" => Some(Constant::None),
+                "True" => Some(Constant::Bool(true)),
+                "False" => Some(Constant::Bool(false)),
+                _ => op
+                    .parse()
+                    .map(Constant::Int)
+                    .or_else(|_| op.parse().map(|x: f64| Constant::Float(x.to_bits())))
+                    .ok(),
+            };
+            return constant.map(Term::Const).ok_or_else(|| format!("`{op}` is no constant"));
+        }
+        let is_computed = op.starts_with('@') || op.contains("::");
+        let name = if is_computed { op.to_string() } else { format!("aten::{op}") };
+        Ok(Term::Op(name.into(), kids.into()))
+    }
+}

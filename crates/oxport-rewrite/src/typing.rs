@@ -1,0 +1,192 @@
+//! The class analysis: what every class yields, computed by the operators' own meta functions.
+//!
+//! Laws: two classes are merged only if their values have the same dtype and the same sizes, so an ill-typed rule cannot
+//! hide; analysis never adds a guard.
+
+use crate::term::{Constant, Term};
+use egg::{Analysis, DidMerge, EGraph, Id};
+use oxport_ir::infer::{arg_of, infer_bound};
+use oxport_ir::{Arg, Args, Cost, Fake, Meta, MetaCx, Registry, Val};
+use oxport_sym::ShapeEnv;
+
+/// The e-graph of this crate.
+pub type Graph<'r> = EGraph<Term, Typing<'r>>;
+
+/// What the analysis needs: operators and symbols.
+pub struct Typing<'r> {
+    /// The operators.
+    pub registry: &'r Registry,
+    /// The symbols.
+    pub env: ShapeEnv,
+    /// The recorded value of the term that is added next: the program's own metas are trusted.
+    pub(crate) recorded: Option<Data>,
+    /// Rule applications that the typing law refused.
+    pub(crate) refused: usize,
+}
+
+/// What is known of a class.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// What it yields.
+    pub kind: Kind,
+    /// True if it depends on parameters and constants only: computed once, before the first run.
+    pub is_static: bool,
+}
+
+/// What a class yields.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// The result of a call.
+    Value(Val),
+    /// A constant argument.
+    Const(Constant),
+    /// A list of arguments.
+    List(Vec<Kind>),
+    /// Something that inference cannot type. No rule touches it.
+    Unknown,
+}
+
+impl Kind {
+    /// The tensor, if it is one.
+    pub fn tensor(&self) -> Option<&Fake> {
+        if let Kind::Value(Val::Tensor(t)) = self { Some(t) } else { None }
+    }
+    /// The constant, if it is one.
+    pub fn constant(&self) -> Option<&Constant> {
+        if let Kind::Const(c) = self { Some(c) } else { None }
+    }
+    /// A list of known integers.
+    pub fn ints(&self) -> Option<Vec<i64>> {
+        let Kind::List(items) = self else { return None };
+        let int = |k: &Kind| match k {
+            Kind::Const(Constant::Int(n)) => Some(*n),
+            _ => None,
+        };
+        items.iter().map(int).collect()
+    }
+    fn arg(&self) -> Option<Arg<Meta>> {
+        Some(match self {
+            Kind::Value(v) => arg_of(v),
+            Kind::Const(c) => Arg::lower(&c.argument(), &mut |_| Ok(Arg::None)).ok()?,
+            Kind::List(l) => Arg::List(l.iter().map(Kind::arg).collect::<Option<_>>()?),
+            Kind::Unknown => return None,
+        })
+    }
+}
+
+impl<'r> Typing<'r> {
+    /// An analysis over these operators and symbols.
+    pub fn new(registry: &'r Registry, env: ShapeEnv) -> Typing<'r> {
+        Typing { registry, env, recorded: None, refused: 0 }
+    }
+}
+
+/// What a term over existing classes would yield; `None` if it is ill-typed.
+pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
+    let data = |id: &Id| &graph[*id].data;
+    Some(match term {
+        Term::Const(c) => Data { kind: Kind::Const(c.clone()), is_static: true },
+        Term::List(kids) => Data {
+            kind: Kind::List(kids.iter().map(|k| data(k).kind.clone()).collect()),
+            is_static: kids.iter().all(|k| data(k).is_static),
+        },
+        Term::Leaf(_) => return None,
+        Term::Op(name, kids) => {
+            let is_static = kids.iter().all(|k| data(k).is_static);
+            let typing = &graph.analysis;
+            let op = typing.registry.op(name.as_str());
+            if op.is_getitem() {
+                let (Kind::Value(Val::List(l)), Some(Constant::Int(i))) =
+                    (&data(&kids[0]).kind, data(&kids[1]).kind.constant())
+                else {
+                    return None;
+                };
+                let element = l.get(usize::try_from(*i).ok()?)?.clone();
+                return Some(Data { kind: Kind::Value(element), is_static });
+            }
+            let mut args: Vec<Arg<Meta>> = kids.iter().map(|k| data(k).kind.arg()).collect::<Option<_>>()?;
+            spread(&op, &mut args);
+            let schema = op.schema()?;
+            if schema.args.len() != args.len() || !schema.args.iter().zip(&args).all(|(p, a)| a.fits(&p.ty)) {
+                return None;
+            }
+            let cx = MetaCx::new(&typing.env);
+            let val = infer_bound(&op, &args, &cx).ok()?;
+            // A data-dependent size has no name in the e-graph.
+            if !cx.into_born().is_empty() {
+                return None;
+            }
+            Data { kind: Kind::Value(val), is_static }
+        }
+    })
+}
+
+/// Single numbers spread over fixed-length lists, as binding does.
+fn spread(op: &oxport_ir::Op, args: &mut [Arg<Meta>]) {
+    let Some(schema) = op.schema() else { return };
+    for (param, arg) in schema.args.iter().zip(args) {
+        if let oxport_ir::schema::Type::List(_, Some(n)) = param.ty.strip_optional()
+            && !matches!(arg, Arg::List(_) | Arg::None)
+        {
+            *arg = Arg::List(vec![arg.clone(); *n as usize]);
+        }
+    }
+}
+
+/// The work of a term, from its operator's cost function.
+pub(crate) fn cost_of(graph: &Graph<'_>, term: &Term, result: &Kind) -> Option<Cost> {
+    let Term::Op(name, kids) = term else { return Some(Cost::default()) };
+    let op = graph.analysis.registry.op(name.as_str());
+    if op.is_getitem() || op.is_python() {
+        return Some(Cost::default());
+    }
+    let mut args: Vec<Arg<Meta>> = kids.iter().map(|k| graph[*k].data.kind.arg()).collect::<Option<_>>()?;
+    spread(&op, &mut args);
+    let Kind::Value(val) = result else { return None };
+    let cx = MetaCx::new(&graph.analysis.env);
+    let outs = match val {
+        Val::List(l) => l.clone(),
+        one => vec![one.clone()],
+    };
+    Some((op.def()?.cost)(&Args { values: &args, op: &op, cx: &cx }, &outs))
+}
+
+/// True if two classes may be merged: same dtype, same sizes; other values must be alike.
+pub(crate) fn same_type(env: &ShapeEnv, a: &Kind, b: &Kind) -> bool {
+    match (a, b) {
+        (Kind::Value(Val::Tensor(a)), Kind::Value(Val::Tensor(b))) => {
+            a.dtype == b.dtype
+                && a.sizes.len() == b.sizes.len()
+                && a.sizes.iter().zip(&b.sizes).all(|(a, b)| a == b || env.equal(a, b))
+        }
+        (Kind::Value(Val::Int(a)), Kind::Value(Val::Int(b))) => a == b || env.equal(a, b),
+        (Kind::Value(Val::List(a)), Kind::Value(Val::List(b))) => {
+            let kind = |v: &Val| Kind::Value(v.clone());
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_type(env, &kind(a), &kind(b)))
+        }
+        _ => false,
+    }
+}
+
+impl<'r> Analysis<Term> for Typing<'r> {
+    type Data = Data;
+
+    fn make(graph: &mut Graph<'r>, term: &Term, _id: Id) -> Data {
+        if let Some(data) = graph.analysis.recorded.take() {
+            return data;
+        }
+        type_of(graph, term).unwrap_or(Data { kind: Kind::Unknown, is_static: false })
+    }
+
+    fn merge(&mut self, a: &mut Data, b: Data) -> DidMerge {
+        // The rule applier has compared the types. What is merged by congruence has equal children, so equal types; the
+        // recorded value stays, and what is known to be static stays so.
+        let was = a.is_static;
+        a.is_static |= b.is_static;
+        if matches!(a.kind, Kind::Unknown) && !matches!(b.kind, Kind::Unknown) {
+            a.kind = b.kind;
+            return DidMerge(true, true);
+        }
+        DidMerge(a.is_static != was, a.is_static != b.is_static)
+    }
+}

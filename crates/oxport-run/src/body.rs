@@ -1,0 +1,465 @@
+//! A graph made ready to run: [`Body`], its steps, and the loop that runs them.
+//!
+//! A run is in one of three modes. It *records* the first time that inputs of a shape signature are seen: every meta
+//! function is asked with the sizes at hand, buffers are owned. It *replays* a recording from then on: layouts are known,
+//! buffers are regions of the frame's arena. It goes on *free*, asking metas again, from the step at which a value
+//! turned out otherwise than recorded: a size that depends on data.
+//!
+//! Laws: what a run yields does not depend on its mode; a slot is empty after its last use; values that leave the body
+//! do not lie in an arena.
+
+use crate::buffers::{OutPlan, Packing, infer, make_owned, pack_tensors, pack_values, pick};
+use crate::frame::{Frame, Frames};
+use crate::locate::locate;
+use crate::profile::Profile;
+use crate::recording::{Cache, Placement, Recorder, Recording, Replay, shape_key};
+use crate::slots::{Patch, Ref, fetch};
+use oxport_ir::{Arg, Args, Callable, Error, Op, Real, Result, RunCx, Value};
+use oxport_tensor::{Arena, Tensor, TensorMut};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// A graph made ready to run.
+pub(crate) struct Body {
+    pub steps: Box<[Step]>,
+    /// What every call's arguments share, per step.
+    pub templates: Box<[Box<[Arg<Real>]>]>,
+    /// The number of slots.
+    pub slots: usize,
+    /// One per placeholder; `None` where nobody reads it.
+    pub inputs: Box<[Option<Input>]>,
+    pub outputs: Box<[Output]>,
+    /// Recordings by shape signature.
+    pub cache: Cache,
+    pub frames: Frames,
+    /// How often the arena refused a region, because its last tenant was still alive.
+    pub refused: AtomicUsize,
+}
+
+/// Where an input goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input {
+    pub slot: u32,
+    /// True if numbers in it can decide sizes, so that they belong to the shape signature.
+    pub is_watched: bool,
+}
+
+/// What a body returns.
+#[derive(Debug)]
+pub(crate) enum Output {
+    Ref { from: Ref, take: bool },
+    Known(Value),
+    List(Vec<Output>),
+}
+
+/// One call.
+pub(crate) struct Step {
+    pub name: Arc<str>,
+    pub op: Op,
+    pub action: Action,
+    /// What is put into the template, and taken out afterwards.
+    pub patches: Box<[Patch]>,
+    /// Where the result goes; `None` if nobody reads it.
+    pub out: Option<u32>,
+    /// The last step that reads the result or a view of it by this slot; [`ESCAPES`] if it leaves the body.
+    pub last_use: u32,
+    /// True if numbers in the result can decide sizes.
+    pub is_watched: bool,
+    pub stack_trace: Option<Arc<str>>,
+}
+
+/// The last use of values that leave the body.
+pub(crate) const ESCAPES: u32 = u32::MAX;
+
+/// How a step is computed.
+#[derive(Clone, Copy)]
+pub(crate) enum Action {
+    /// Element `index` of a list.
+    Pick {
+        slot: u32,
+        take: bool,
+        index: i64,
+    },
+    View(fn(&Args<'_, Real>) -> Result<Option<Vec<Tensor>>>),
+    Fill(fn(&Args<'_, Real>, &mut [TensorMut]) -> Result<()>),
+    Eval(fn(&Args<'_, Real>) -> Result<Vec<Value>>),
+}
+
+enum Mode<'a> {
+    Record(Recorder),
+    Replay(&'a Recording, &'a Placement),
+    Free,
+}
+
+impl Body {
+    /// Runs the steps on values for the placeholders.
+    ///
+    /// # Errors
+    /// A step fails: the error says which, on what arguments, and where in the Python source.
+    pub fn run(&self, cx: &RunCx, inputs: Vec<Value>, mut profile: Option<&mut Profile>) -> Result<Vec<Value>> {
+        if inputs.len() != self.inputs.len() {
+            let (want, got) = (self.inputs.len(), inputs.len());
+            return Err(Error::invalid(format!("the graph takes {want} inputs, not {got}")));
+        }
+        let key = shape_key(&inputs, &self.inputs);
+        let recording = self.cache.get(&key);
+        let mut frame = self.frames.take(self);
+        let mut mode = match &recording {
+            None => Mode::Record(Recorder::new(self.steps.len())),
+            Some(r) => {
+                let placement = r.placement();
+                frame.reserve(placement.bytes)?;
+                Mode::Replay(r, placement)
+            }
+        };
+        for (input, value) in self.inputs.iter().zip(inputs) {
+            if let Some(input) = input {
+                frame.slots[input.slot as usize] = value;
+            }
+        }
+        for (i, step) in self.steps.iter().enumerate() {
+            let start = profile.is_some().then(Instant::now);
+            let done = self.step(cx, i, step, &mut frame, &mut mode);
+            let value = done.map_err(|e| locate(e, step, &frame.args[i]))?;
+            if let (Some(profile), Some(start)) = (profile.as_deref_mut(), start) {
+                profile.add(i, start.elapsed(), &value);
+            }
+            for patch in &step.patches {
+                patch.put(&mut frame.args[i], Arg::None);
+            }
+            if let Some(out) = step.out {
+                frame.slots[out as usize] = value;
+            }
+        }
+        let outputs = self.outputs.iter().map(|o| o.collect(&mut frame.slots)).collect::<Result<_>>()?;
+        self.frames.give_back(frame);
+        if let Mode::Record(recorder) = mode {
+            self.cache.insert(key, recorder.finish());
+        }
+        Ok(outputs)
+    }
+
+    #[inline]
+    fn step(&self, cx: &RunCx, i: usize, step: &Step, frame: &mut Frame, mode: &mut Mode<'_>) -> Result<Value> {
+        for patch in &step.patches {
+            patch.apply(&mut frame.slots, &mut frame.args[i])?;
+        }
+        let args = Args { values: &frame.args[i], op: &step.op, cx };
+        let arena = frame.arena.as_ref();
+        match step.action {
+            Action::Pick { slot, take, index } => {
+                let value = pick(&mut frame.slots[slot as usize], take, index)?;
+                if let Mode::Record(r) = mode {
+                    r.holds(step, &value);
+                }
+                Ok(value)
+            }
+            Action::Fill(f) => self.fill(f, i, step, &args, arena, mode),
+            Action::View(f) => {
+                let value = match f(&args)? {
+                    Some(views) => pack_tensors(step, views),
+                    None => self.copy(i, step, &args, arena, mode)?,
+                };
+                if let Mode::Record(r) = mode {
+                    r.holds(step, &value);
+                }
+                Ok(value)
+            }
+            Action::Eval(f) => {
+                let value = pack_values(step, f(&args)?);
+                match mode {
+                    Mode::Record(r) => r.eval(i, step, args.values, &value),
+                    Mode::Replay(r, _) if !r.is_as_recorded(i, step, &value) => *mode = Mode::Free,
+                    _ => {}
+                }
+                Ok(value)
+            }
+        }
+    }
+
+    fn fill(
+        &self,
+        f: fn(&Args<'_, Real>, &mut [TensorMut]) -> Result<()>,
+        i: usize,
+        step: &Step,
+        args: &Args<'_, Real>,
+        arena: Option<&Arc<Arena>>,
+        mode: &mut Mode<'_>,
+    ) -> Result<Value> {
+        if let Mode::Replay(recording, placement) = mode
+            && let Replay::Fill(outs, packing) = &recording.steps[i]
+        {
+            if let ([plan], Packing::Tensor) = (&outs[..], packing) {
+                let mut out = [self.make(plan, placement, arena)?];
+                f(args, &mut out)?;
+                let [out] = out;
+                return Ok(Value::Tensor(out.freeze()));
+            }
+            let made = outs.iter().map(|o| self.make(o, placement, arena));
+            let mut outs = made.collect::<Result<SmallVec<[TensorMut; 2]>>>()?;
+            f(args, &mut outs)?;
+            return Ok(packing.pack(&mut outs.into_iter().map(TensorMut::freeze)));
+        }
+        let (plans, packing) = infer(step, args.values)?;
+        let mut outs = plans.iter().map(make_owned).collect::<Result<SmallVec<[TensorMut; 2]>>>()?;
+        f(args, &mut outs)?;
+        let value = packing.pack(&mut outs.into_iter().map(TensorMut::freeze));
+        if let Mode::Record(r) = mode {
+            r.fill(i, step, plans, packing, &value);
+        }
+        Ok(value)
+    }
+
+    /// The first tensor argument's elements in row-major order, in a fresh tensor of the sizes that the meta says: what
+    /// a view yields where strides forbid one.
+    fn copy(
+        &self,
+        i: usize,
+        step: &Step,
+        args: &Args<'_, Real>,
+        arena: Option<&Arc<Arena>>,
+        mode: &mut Mode<'_>,
+    ) -> Result<Value> {
+        let mut first = None;
+        args.values.iter().for_each(|a| {
+            crate::slots::for_each_tensor(a, &mut |t| {
+                first.get_or_insert_with(|| t.clone());
+            });
+        });
+        let x = first.ok_or_else(|| Error::invalid("a view of no tensor"))?;
+        if let Mode::Replay(recording, placement) = mode
+            && let Replay::Copy(plan) = &recording.steps[i]
+        {
+            return Ok(Value::Tensor(plan.copy(self.make(plan, placement, arena)?, &x)?));
+        }
+        let (plans, _) = infer(step, args.values)?;
+        let [plan] = <[OutPlan; 1]>::try_from(plans).map_err(|_| Error::unsupported("several views that must copy"))?;
+        let plan = plan.row_major()?;
+        let value = Value::Tensor(plan.copy(make_owned(&plan)?, &x)?);
+        if let Mode::Record(r) = mode {
+            r.copy(i, step, plan, &value);
+        }
+        Ok(value)
+    }
+
+    /// A buffer at its place in the arena; an owned one where it has none, or where its place is still taken.
+    fn make(&self, plan: &OutPlan, placement: &Placement, arena: Option<&Arc<Arena>>) -> Result<TensorMut> {
+        if let (Some(offset), Some(arena)) = (placement.offsets[plan.buffer as usize], arena) {
+            match arena.region(offset, plan.bytes) {
+                Ok(region) => return Ok(TensorMut::in_region(region, plan.dtype, plan.layout.clone())?),
+                Err(_) => self.refused.fetch_add(1, Ordering::Relaxed),
+            };
+        }
+        make_owned(plan)
+    }
+}
+
+impl Output {
+    fn collect(&self, slots: &mut [Value]) -> Result<Value> {
+        match self {
+            Output::Ref { from, take } => fetch(slots, *from, *take),
+            Output::Known(value) => Ok(value.clone()),
+            Output::List(l) => l.iter().map(|o| o.collect(slots)).collect::<Result<_>>().map(Value::List),
+        }
+    }
+}
+
+/// A body that a higher-order operator's kernel can call.
+pub(crate) struct Subgraph {
+    pub name: Arc<str>,
+    pub body: Body,
+}
+
+impl Callable for Subgraph {
+    fn call(&self, cx: &RunCx, inputs: Vec<Value>) -> Result<Vec<Value>> {
+        self.body.run(cx, inputs, None)
+    }
+}
+
+impl std::fmt::Debug for Subgraph {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Subgraph({}, {} steps)", self.name, self.body.steps.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::toy_ops::{CHAIN, drawn, f32s, plan, run_thrice as run, show};
+    use oxport_ir::Value;
+    use oxport_tensor::Tensor;
+
+    #[test]
+    fn buffers_share_an_arena() {
+        let plan = plan(CHAIN);
+        assert_eq!(plan.num_steps(), 4, "the dead view is left out");
+        let x: Vec<f32> = (0..512).map(|i| i as f32 - 256.0).collect();
+        let want: Vec<f32> = x.iter().map(|x| x + 3.0 * x.max(0.0)).collect();
+        for rows in [256, 1, 0, 256] {
+            let n = rows as usize * 2;
+            let x = f32s(&[rows, 2], x[..n].to_vec());
+            assert_eq!(run(&plan, &[x]), [show(&f32s(&[rows, 2], want[..n].to_vec()))]);
+        }
+        // relu, add, relu_1 need two places; add_1 escapes.
+        assert_eq!((plan.arena_bytes(), plan.refused_regions()), (2 * 2048, 0));
+    }
+
+    #[test]
+    fn what_escapes_survives_the_next_call() {
+        let plan = plan(
+            r#"
+def forward(self, x: "f32[4]"):
+    relu = torch.ops.aten.relu.default(x)
+    split = torch.ops.aten.split.Tensor(relu, 2)
+    getitem = split[0]
+    getitem_1 = split[1]
+    add = torch.ops.aten.add.Tensor(getitem_1, getitem)
+    relu_1 = torch.ops.aten.relu.default(add)
+    return (getitem, relu_1, relu_1, x, 7, None)
+"#,
+        );
+        let call = |n: f32| plan.run(vec![f32s(&[4], [n, n + 1.0, n + 2.0, n + 3.0])]).unwrap().user;
+        let all: Vec<Vec<Value>> = (0..4).map(|i| call(i as f32)).collect();
+        let shown: Vec<String> = all.iter().map(|o| o.iter().map(show).collect::<Vec<_>>().join("; ")).collect();
+        assert_eq!(shown[3], "f32[2]: 3 4; f32[2]: 8 10; f32[2]: 8 10; f32[4]: 3 4 5 6; 7; None");
+        assert_eq!(shown[1], "f32[2]: 1 2; f32[2]: 4 6; f32[2]: 4 6; f32[4]: 1 2 3 4; 7; None");
+        assert_eq!(plan.refused_regions(), 0);
+    }
+
+    #[test]
+    fn a_view_that_strides_forbid_is_a_copy() {
+        let plan = plan(
+            r#"
+def forward(self, x: "f32[2, 3]"):
+    relu = torch.ops.aten.relu.default(x)
+    t = torch.ops.aten.t.default(relu)
+    view = torch.ops.aten.view.default(t, [6])
+    view_1 = torch.ops.aten.view.default(relu, [6])
+    add = torch.ops.aten.add.Tensor(view, view_1)
+    return (add,)
+"#,
+        );
+        let x = f32s(&[2, 3], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(run(&plan, std::slice::from_ref(&x)), ["f32[6]: 0 4 3 7 6 10"]);
+        // Other strides are another signature: now the first view is free and the second copies.
+        let Value::Tensor(x) = x else { unreachable!() };
+        let turned = x.reshape(&[3, 2]).unwrap().view(|l| l.transpose(0, 1)).unwrap();
+        assert_eq!(run(&plan, &[turned.into()]), ["f32[6]: 0 3 6 4 7 10"].map(String::from));
+    }
+
+    #[test]
+    fn sizes_that_depend_on_data_are_followed() {
+        let plan = plan(
+            r#"
+def forward(self, x: "f32[5]", y: "f32[5]"):
+    relu: "f32[5]" = torch.ops.aten.relu.default(x)
+    nonzero: "i64[u0]" = torch.ops.aten.nonzero.default(relu)
+    sym_size: "Sym(u0)" = torch.ops.aten.sym_size.int(nonzero, 0)
+    mul: "Sym(2*u0)" = sym_size * 2
+    full: "f32[2*u0]" = torch.ops.aten.full.default([mul], 0.5)
+    cat: "f32[2*u0 + 5]" = torch.ops.aten.cat.default([full, y])
+    relu_1: "f32[2*u0 + 5]" = torch.ops.aten.relu.default(cat)
+    return (nonzero, relu_1, mul)
+"#,
+        );
+        let y = f32s(&[5], [-1.0, 1.0, 2.0, 3.0, 4.0]);
+        for (x, want) in [
+            ([1.0, 0.0, 0.0, -1.0, 5.0], ["i64[2]: 0 4", "f32[9]: 0.5 0.5 0.5 0.5 0 1 2 3 4", "4"]),
+            ([0.0, 0.0, 0.0, -1.0, 5.0], ["i64[1]: 4", "f32[7]: 0.5 0.5 0 1 2 3 4", "2"]),
+            ([0.0; 5], ["i64[0]: ", "f32[5]: 0 1 2 3 4", "0"]),
+            ([1.0, 1.0, 0.0, 0.0, 0.0], ["i64[2]: 0 1", "f32[9]: 0.5 0.5 0.5 0.5 0 1 2 3 4", "4"]),
+        ] {
+            assert_eq!(run(&plan, &[f32s(&[5], x), y.clone()]), want);
+        }
+    }
+
+    #[test]
+    fn numbers_decide_sizes_or_not() {
+        // n is a size: another signature. k and item only scale: the same recording serves all values.
+        let plan = plan(
+            r#"
+def forward(self, n: "Sym(s0)", k: "Sym(s1)", x: "f32[1]"):
+    item: "Sym(u0)" = torch.ops.aten._local_scalar_dense.default(x)
+    full = torch.ops.aten.full.default([n], 1.0)
+    mul = torch.ops.aten.mul.Scalar(full, k)
+    mul_1 = torch.ops.aten.mul.Scalar(mul, item)
+    relu = torch.ops.aten.relu.default(mul_1)
+    return (relu,)
+"#,
+        );
+        for (n, k, x, want) in
+            [(2, 3, 0.5, "f32[2]: 1.5 1.5"), (2, 5, 1.0, "f32[2]: 5 5"), (3, 5, 2.0, "f32[3]: 10 10 10")]
+        {
+            assert_eq!(run(&plan, &[Value::Int(n), Value::Int(k), f32s(&[1], [x])]), [want]);
+        }
+        assert_eq!(plan.num_recordings(), 2);
+    }
+
+    #[test]
+    fn subgraphs_are_called() {
+        let plan = plan(
+            r#"
+class GraphModule(torch.nn.Module):
+    def forward(self, p: "b8[]", x: "f32[3]"):
+        true_graph_0 = self.true_graph_0
+        false_graph_0 = self.false_graph_0
+        relu: "f32[3]" = torch.ops.aten.relu.default(x)
+        cond = torch.ops.higher_order.cond(p, true_graph_0, false_graph_0, [relu, x])
+        getitem: "f32[3]" = cond[0]
+        add: "f32[3]" = torch.ops.aten.add.Tensor(getitem, x)
+        return (add,)
+
+    class true_graph_0(torch.nn.Module):
+        def forward(self, a: "f32[3]", b: "f32[3]"):
+            add: "f32[3]" = torch.ops.aten.add.Tensor(a, b)
+            relu: "f32[3]" = torch.ops.aten.relu.default(add)
+            return (relu,)
+
+    class false_graph_0(torch.nn.Module):
+        def forward(self, a: "f32[3]", b: "f32[3]"):
+            return (a,)
+"#,
+        );
+        let x = f32s(&[3], [-1.0, 2.0, 3.0]);
+        for (p, want) in [(true, "f32[3]: -1 6 9"), (false, "f32[3]: -1 4 6"), (true, "f32[3]: -1 6 9")] {
+            assert_eq!(run(&plan, &[Value::Tensor(Tensor::scalar(p)), x.clone()]), [want]);
+        }
+        assert_eq!(plan.refused_regions(), 0);
+    }
+
+    #[test]
+    fn other_dtypes_are_computed_with() {
+        let plan = plan(CHAIN);
+        let x = Tensor::from_vec(&[1, 2], vec![1.5f64, -2.0]).unwrap();
+        assert_eq!(run(&plan, &[x.into()]), ["f64[1, 2]: 6 -2"]);
+        assert_eq!(run(&plan, &[f32s(&[1, 2], [1.5, -2.0])]), ["f32[1, 2]: 6 -2"]);
+    }
+
+    #[test]
+    fn drawn_programs_replay_as_they_record() {
+        let mut seed = 3u64;
+        let mut draw = move |n: usize| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as usize % n
+        };
+        for _ in 0..150 {
+            let text = drawn(&mut draw);
+            let veteran = plan(&text);
+            let mut kept = Vec::new();
+            for _ in 0..4 {
+                let mut four = |sizes: &[i64]| f32s(sizes, [0; 4].map(|_| draw(9) as f32 - 4.0));
+                let inputs = vec![four(&[4]), four(&[2, 2])];
+                let shown = |v: &[Value]| v.iter().map(show).collect::<Vec<_>>();
+                let fresh = shown(&plan(&text).run(inputs.clone()).unwrap().user);
+                let out = veteran.run(inputs).unwrap().user;
+                assert_eq!(shown(&out), fresh, "{text}");
+                kept.push((out, fresh));
+            }
+            for (out, fresh) in kept {
+                assert_eq!(out.iter().map(show).collect::<Vec<_>>(), fresh, "a later call changed this:\n{text}");
+            }
+            assert_eq!(veteran.refused_regions(), 0, "{text}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Outputs to be filled: their dtypes and layouts from meta functions, and the value that they form.
+
+use crate::body::Step;
+use oxport_ir::args::{Meta, SubgraphMeta};
+use oxport_ir::infer::infer_bound;
+use oxport_ir::schema::Type;
+use oxport_ir::{Arg, Error, Fake, MetaCx, Op, Real, Result, Sym, Val, Value};
+use oxport_sym::{Expr, ShapeEnv};
+use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy};
+use std::sync::{Arc, LazyLock};
+
+/// A buffer that a step fills.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OutPlan {
+    pub dtype: DType,
+    pub layout: Layout,
+    pub bytes: usize,
+    /// The number of the buffer in the recording.
+    pub buffer: u32,
+}
+
+impl OutPlan {
+    fn new(dtype: DType, layout: Layout) -> Result<OutPlan> {
+        let elements = layout.extent()?.map_or(0, |(_, last)| last + 1);
+        let bytes = elements.checked_mul(dtype.size());
+        let bytes = bytes.ok_or_else(|| Error::invalid(format!("sizes {:?} are too large", layout.sizes)))?;
+        Ok(OutPlan { dtype, layout, bytes, buffer: u32::MAX })
+    }
+    fn of(fake: &Fake, op: &Op) -> Result<OutPlan> {
+        let layout = fake.concrete_layout().ok_or_else(|| {
+            Error::unsupported(format!("{}: the sizes {:?} of a result are open", op.name(), fake.sizes))
+        })?;
+        if layout.may_overlap() {
+            return OutPlan::new(fake.dtype, Layout::contiguous(&layout.sizes)?);
+        }
+        OutPlan::new(fake.dtype, layout)
+    }
+    /// The same sizes with row-major strides.
+    pub fn row_major(&self) -> Result<OutPlan> {
+        OutPlan::new(self.dtype, Layout::contiguous(&self.layout.sizes)?)
+    }
+    /// Fills this contiguous buffer with the elements of `x` in row-major order.
+    pub fn copy(&self, out: TensorMut, x: &Tensor) -> Result<Tensor> {
+        if x.numel() != self.layout.numel() {
+            return Err(Error::invalid(format!("sizes {:?} cannot be viewed as {:?}", x.sizes(), self.layout.sizes)));
+        }
+        let mut out = out;
+        out.part(Layout::contiguous(x.sizes())?, |out| copy(x, out))?;
+        Ok(out.freeze())
+    }
+}
+
+/// A buffer of its own.
+pub(crate) fn make_owned(plan: &OutPlan) -> Result<TensorMut> {
+    Ok(TensorMut::empty(plan.dtype, plan.layout.clone())?)
+}
+
+/// How filled tensors form the value of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Packing {
+    Tensor,
+    Known(Known),
+    List(Vec<Packing>),
+}
+
+/// A result that is no tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Known {
+    None,
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+}
+
+impl Packing {
+    fn of(val: &Val, op: &Op, outs: &mut Vec<OutPlan>) -> Result<Packing> {
+        let open = || Error::unsupported(format!("{}: a result is an open number", op.name()));
+        Ok(match val {
+            Val::Tensor(t) => {
+                outs.push(OutPlan::of(t, op)?);
+                Packing::Tensor
+            }
+            Val::List(l) => Packing::List(l.iter().map(|v| Packing::of(v, op, outs)).collect::<Result<_>>()?),
+            Val::Int(e) => Packing::Known(Known::Int(e.as_int().ok_or_else(open)?)),
+            Val::Float(e) => Packing::Known(Known::Float(e.as_float().ok_or_else(open)?)),
+            Val::Bool(e) => Packing::Known(Known::Bool(e.as_bool().ok_or_else(open)?)),
+            Val::None | Val::Str(_) | Val::Token | Val::Object(_) => Packing::Known(Known::None),
+        })
+    }
+    /// The value of these tensors.
+    pub fn pack(&self, tensors: &mut dyn Iterator<Item = Tensor>) -> Value {
+        match self {
+            Packing::Tensor => Value::Tensor(tensors.next().expect("law: as many outputs as the packing has tensors")),
+            Packing::List(l) => Value::List(l.iter().map(|p| p.pack(tensors)).collect()),
+            Packing::Known(Known::None) => Value::None,
+            Packing::Known(Known::Int(n)) => Value::Int(*n),
+            Packing::Known(Known::Float(x)) => Value::Float(*x),
+            Packing::Known(Known::Bool(b)) => Value::Bool(*b),
+        }
+    }
+    /// True if a single result stands for itself, as [`oxport_ir::infer::pack`] has it.
+    pub fn is_single(op: &Op) -> bool {
+        op.schema().is_none_or(|s| s.returns.len() == 1 && s.returns[0].ty != Type::Other("Any[]".into()))
+    }
+    /// True if the one result is a tensor, not a list of them.
+    pub fn is_single_tensor(op: &Op) -> bool {
+        op.schema().is_none_or(|s| s.returns.len() == 1 && !matches!(s.returns[0].ty, Type::List(..)))
+    }
+}
+
+/// The outputs of a call on these arguments, by its meta function.
+///
+/// # Errors
+/// The meta function refuses the call; unsupported, if it leaves a size open.
+pub(crate) fn infer(step: &Step, args: &[Arg<Real>]) -> Result<(Vec<OutPlan>, Packing)> {
+    static NO_SYMBOLS: LazyLock<ShapeEnv> = LazyLock::new(ShapeEnv::new);
+    let args: Vec<Arg<Meta>> = args.iter().map(meta_of).collect();
+    let val = infer_bound(&step.op, &args, &MetaCx::new(&NO_SYMBOLS))?;
+    let mut outs = Vec::with_capacity(1);
+    let packing = Packing::of(&val, &step.op, &mut outs)?;
+    Ok((outs, packing))
+}
+
+fn meta_of(arg: &Arg<Real>) -> Arg<Meta> {
+    match arg {
+        Arg::None => Arg::None,
+        Arg::Tensor(t) => Arg::Tensor(Fake::of(t)),
+        Arg::Int(n) => Arg::Int(Expr::from(*n)),
+        Arg::Float(x) => Arg::Float(Sym::Const(*x)),
+        Arg::Bool(b) => Arg::Bool(Sym::Const(*b)),
+        Arg::Complex(c) => Arg::Complex(*c),
+        Arg::Str(s) => Arg::Str(s.clone()),
+        Arg::DType(d) => Arg::DType(*d),
+        Arg::Layout(l) => Arg::Layout(*l),
+        Arg::MemoryFormat(m) => Arg::MemoryFormat(*m),
+        Arg::Device(d) => Arg::Device(d.clone()),
+        Arg::Op(op) => Arg::Op(op.clone()),
+        Arg::List(l) => Arg::List(l.iter().map(meta_of).collect()),
+        Arg::Dict(d) => Arg::Dict(d.iter().map(|(k, a)| (k.clone(), meta_of(a))).collect()),
+        Arg::Graph(_) => {
+            Arg::Graph(Arc::new(SubgraphMeta { inputs: Vec::new(), outputs: Vec::new(), is_single_return: false }))
+        }
+        Arg::Token => Arg::Token,
+    }
+}
+
+/// Element `index` of the list in a slot, which is emptied if nobody reads it afterwards.
+pub(crate) fn pick(slot: &mut Value, take: bool, index: i64) -> Result<Value> {
+    let Value::List(l) = slot else {
+        return Err(Error::invalid(format!("getitem of a {}", slot.kind())));
+    };
+    let at = if index < 0 { index + l.len() as i64 } else { index };
+    let found = usize::try_from(at).ok().filter(|&at| at < l.len());
+    let at = found.ok_or_else(|| Error::invalid(format!("getitem {index} of {} results", l.len())))?;
+    if !take {
+        return Ok(l[at].clone());
+    }
+    let value = l.swap_remove(at);
+    *slot = Value::None;
+    Ok(value)
+}
+
+/// Results as one value, by the rules of [`oxport_ir::infer::pack`].
+pub(crate) fn pack_values(step: &Step, mut outs: Vec<Value>) -> Value {
+    match outs.len() {
+        _ if step.op.is_higher_order() => Value::List(outs),
+        0 => Value::None,
+        1 if Packing::is_single(&step.op) => outs.remove(0),
+        _ => Value::List(outs),
+    }
+}
+
+/// Views as one value.
+pub(crate) fn pack_tensors(step: &Step, mut views: Vec<Tensor>) -> Value {
+    if views.len() == 1 && Packing::is_single_tensor(&step.op) {
+        return Value::Tensor(views.remove(0));
+    }
+    Value::List(views.into_iter().map(Value::Tensor).collect())
+}

@@ -1,0 +1,75 @@
+//! The one error of this room: a program that cannot be planned, or a call that cannot be served.
+
+use oxport_ir::Error as IrError;
+use std::fmt;
+
+/// A result of this room.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a program cannot be planned, or a call cannot be served; opaque, with predicates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error(Box<Kind>);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Missing(Vec<String>),
+    Input(String),
+    Run(IrError),
+}
+
+impl Error {
+    /// Operators without kernel, by name.
+    pub(crate) fn missing_ops(mut names: Vec<String>) -> Error {
+        names.sort();
+        names.dedup();
+        Error(Box::new(Kind::Missing(names)))
+    }
+    /// An input that the program does not take.
+    pub(crate) fn input(message: impl Into<String>) -> Error {
+        Error(Box::new(Kind::Input(message.into())))
+    }
+    /// True if oxport lacks something, rather than the program or the call being wrong.
+    pub fn is_unsupported(&self) -> bool {
+        match &*self.0 {
+            Kind::Missing(_) => true,
+            Kind::Input(_) => false,
+            Kind::Run(e) => e.is_unsupported(),
+        }
+    }
+    /// True if an assertion written in the program failed: `aten::_assert_scalar` and its like.
+    pub fn is_assertion(&self) -> bool {
+        matches!(&*self.0, Kind::Run(e) if e.is_assertion())
+    }
+    /// True if the inputs were refused before anything ran: their number, tree, sizes, kinds or values.
+    pub fn is_input(&self) -> bool {
+        matches!(&*self.0, Kind::Input(_))
+    }
+    /// The whole list of operators that the program needs and that have no kernel, sorted; empty for other errors.
+    pub fn missing(&self) -> &[String] {
+        if let Kind::Missing(names) = &*self.0 { names } else { &[] }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Missing(names) => write!(f, "no kernel for {}", names.join(", ")),
+            Kind::Input(message) => f.write_str(message),
+            Kind::Run(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<IrError> for Error {
+    fn from(e: IrError) -> Error {
+        Error(Box::new(Kind::Run(e)))
+    }
+}
+
+impl From<oxport_tensor::Error> for Error {
+    fn from(e: oxport_tensor::Error) -> Error {
+        IrError::from(e).into()
+    }
+}

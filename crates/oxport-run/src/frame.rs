@@ -1,0 +1,59 @@
+//! What one run needs for itself: slots, arguments, an arena. Frames are pooled, so that many threads can run one body
+//! and none allocates its frame anew.
+
+use crate::body::Body;
+use oxport_ir::{Arg, Real, Result, Value};
+use oxport_tensor::Arena;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What one run needs for itself.
+pub(crate) struct Frame {
+    pub slots: Vec<Value>,
+    /// Per step, the arguments: the template, patched while the step runs.
+    pub args: Vec<Box<[Arg<Real>]>>,
+    pub arena: Option<Arc<Arena>>,
+}
+
+impl Frame {
+    /// Makes sure that the arena has at least this many bytes.
+    ///
+    /// # Errors
+    /// The memory is not to be had.
+    pub fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if bytes > self.arena.as_ref().map_or(0, |a| a.len_bytes()) {
+            self.arena = None;
+            self.arena = Some(Arena::new(bytes)?);
+        }
+        Ok(())
+    }
+}
+
+/// Frames that are not in use.
+#[derive(Default)]
+pub(crate) struct Frames(Mutex<Vec<Frame>>);
+
+/// How many idle frames a body keeps.
+const KEPT: usize = 32;
+
+impl Frames {
+    /// An idle frame, or a new one.
+    pub fn take(&self, body: &Body) -> Frame {
+        let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        idle.unwrap_or_else(|| Frame {
+            slots: vec![Value::None; body.slots],
+            args: body.templates.to_vec(),
+            arena: None,
+        })
+    }
+    /// Keeps a frame for the next run; all its slots are empty.
+    pub fn give_back(&self, frame: Frame) {
+        debug_assert!(
+            frame.slots.iter().all(|v| matches!(v, Value::None)),
+            "law: slots are empty after their last use"
+        );
+        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < KEPT {
+            idle.push(frame);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! A program as a user holds it: [`Module`], a shared plan with state of its own.
+//!
+//! As in PyTorch, a call takes the tree that the program was exported with: types of containers exactly, keys of
+//! dictionaries in any order.
+
+use crate::error::{Error, Result};
+use crate::outputs::Outputs;
+use crate::plan::Plan;
+use crate::profile::Profile;
+use indexmap::IndexMap;
+use oxport_ir::Value;
+use oxport_pytree::Tree;
+use oxport_tensor::Tensor;
+use std::sync::Arc;
+
+/// A plan with the buffers that its calls change.
+#[derive(Clone, Debug)]
+pub struct Module {
+    plan: Arc<Plan>,
+    state: Vec<Tensor>,
+}
+
+impl Module {
+    /// A module whose buffers are as the program has them.
+    pub fn new(plan: Arc<Plan>) -> Module {
+        let state = plan.initial_state();
+        Module { plan, state }
+    }
+    /// The plan.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+    /// Calls the program with positional and keyword arguments, and changes the buffers.
+    ///
+    /// # Errors
+    /// The arguments do not form the tree that the program takes, or as [`Plan::call`]. The buffers are then unchanged.
+    pub fn call(&mut self, args: Vec<Tree<Value>>, kwargs: IndexMap<String, Tree<Value>>) -> Result<Tree<Value>> {
+        let inputs = self.flatten(args, kwargs)?;
+        let user = self.call_flat(inputs)?.user;
+        let signature = self.plan.signature().expect("law: `flatten` has seen the signature");
+        signature.out_spec.unflatten(user).map_err(|e| Error::input(format!("the outputs do not fit the tree: {e}")))
+    }
+    /// The flat inputs of a call with positional and keyword arguments.
+    ///
+    /// # Errors
+    /// The arguments do not form the tree that the program takes; the message names the place.
+    pub fn flatten(&self, args: Vec<Tree<Value>>, kwargs: IndexMap<String, Tree<Value>>) -> Result<Vec<Value>> {
+        let signature =
+            self.plan.signature().ok_or_else(|| Error::input("the program does not say how it is called"))?;
+        let call = Tree::call(args, kwargs);
+        let leaves = signature.in_spec.flatten_like(&call);
+        let leaves = leaves.map_err(|e| Error::input(format!("the arguments do not fit the program: {e}")))?;
+        Ok(leaves.into_iter().cloned().collect())
+    }
+    /// Calls the program on flat inputs, and changes the buffers.
+    ///
+    /// # Errors
+    /// As [`Plan::call`]. The buffers are then unchanged.
+    pub fn call_flat(&mut self, inputs: Vec<Value>) -> Result<Outputs> {
+        self.call_profiled(inputs, None)
+    }
+    /// [`Module::call_flat`], adding to a profile.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn call_profiled(&mut self, inputs: Vec<Value>, profile: Option<&mut Profile>) -> Result<Outputs> {
+        let outputs = self.plan.call(inputs, self.state.clone(), profile)?;
+        self.state.clone_from(&outputs.state);
+        Ok(outputs)
+    }
+    /// The buffers and parameters that calls change, by name, as they are now.
+    pub fn buffers(&self) -> impl Iterator<Item = (&Arc<str>, &Tensor)> {
+        self.plan.state().iter().map(|s| &s.name).zip(&self.state)
+    }
+    /// Replaces a buffer.
+    ///
+    /// # Errors
+    /// The program changes no buffer of that name, or it has another dtype or other sizes.
+    pub fn set_buffer(&mut self, name: &str, value: Tensor) -> Result<()> {
+        let at = self.plan.state().iter().position(|s| &*s.name == name);
+        let old = &mut self.state[at.ok_or_else(|| Error::input(format!("no buffer `{name}` that calls change")))?];
+        if old.dtype() != value.dtype() || old.sizes() != value.sizes() {
+            let show = |t: &Tensor| format!("{}{:?}", t.dtype().short(), t.sizes());
+            return Err(Error::input(format!("buffer `{name}` is {}, not {}", show(old), show(&value))));
+        }
+        *old = value;
+        Ok(())
+    }
+    /// Sets the buffers back to what the program has.
+    pub fn reset(&mut self) {
+        self.state = self.plan.initial_state();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::PlanOptions;
+    use crate::toy_ops::{f32s, program, registry, show};
+    use oxport_ir::{ExportedProgram, ModuleCall, ModuleCallSignature, StateTensor};
+    use oxport_tensor::DType;
+
+    const COUNTER: &str = r#"
+ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, p_w: "f32[2]", b_n: "f32[2]", x: "f32[2]", y: "f32[2]"):
+            add: "f32[2]" = torch.ops.aten.add.Tensor(b_n, x)
+            add_1: "f32[2]" = torch.ops.aten.add.Tensor(add, p_w)
+            relu: "f32[2]" = torch.ops.aten.relu.default(y)
+            return (add, relu, add_1, add, y)
+
+Graph signature:
+    # inputs
+    p_w: PARAMETER target='w'
+    b_n: BUFFER target='n' persistent=True
+    x: USER_INPUT
+    y: USER_INPUT
+    # outputs
+    add: BUFFER_MUTATION target='n'
+    relu: USER_INPUT_MUTATION target='y'
+    add_1: USER_OUTPUT
+    add: USER_OUTPUT
+    y: USER_OUTPUT
+
+Range constraints: {}
+"#;
+
+    fn counter() -> ExportedProgram {
+        let mut p = program(COUNTER);
+        let of = |x: [f32; 2]| Tensor::from_vec(&[2], x.to_vec()).unwrap();
+        p.state.insert("w".into(), StateTensor::new(of([10.0, 20.0]), true));
+        p.state.insert("n".into(), StateTensor::new(of([0.0, 0.0]), false));
+        p
+    }
+
+    fn module(p: &ExportedProgram) -> Module {
+        Module::new(Arc::new(Plan::new(p, &registry(), &PlanOptions::default()).unwrap()))
+    }
+
+    fn texts(values: &[Value]) -> String {
+        values.iter().map(show).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn buffers_live_from_call_to_call() {
+        let mut m = module(&counter());
+        let call = |m: &mut Module| m.call_flat(vec![f32s(&[2], [1.0, 2.0]), f32s(&[2], [-1.0, 3.0])]).unwrap();
+        let first = call(&mut m);
+        assert_eq!(texts(&first.user), "f32[2]: 11 22; f32[2]: 1 2; f32[2]: -1 3");
+        let (n, y) = &first.mutated_inputs[0];
+        assert_eq!((*n, show(&Value::Tensor(y.clone()))), (1, "f32[2]: 0 3".into()));
+        let kept = first.user[1].clone();
+        let second = call(&mut m);
+        assert_eq!(texts(&second.user), "f32[2]: 12 24; f32[2]: 2 4; f32[2]: -1 3");
+        let (name, n) = &second.mutated_buffers[0];
+        assert_eq!((&**name, show(&Value::Tensor(n.clone()))), ("n", "f32[2]: 2 4".into()));
+        assert_eq!(show(&kept), "f32[2]: 1 2");
+        // A module of its own starts anew; a plan alone never changes.
+        assert_eq!(texts(&call(&mut Module::new(m.plan().clone())).user[..1]), "f32[2]: 11 22");
+        let copy = m.clone();
+        m.reset();
+        assert_eq!(texts(&call(&mut m).user[..1]), "f32[2]: 11 22");
+        let now: Vec<_> = copy.buffers().map(|(n, t)| format!("{n} {}", show(&t.clone().into()))).collect();
+        assert_eq!(now, ["n f32[2]: 2 4"]);
+    }
+
+    #[test]
+    fn a_mutation_keeps_the_buffers_dtype_and_sizes() {
+        let mut p = counter();
+        let half = Tensor::from_vec(&[3, 2], vec![0f32; 6]).unwrap().to_dtype(DType::F16);
+        p.state["n"].tensor = half.clone();
+        let graph = &mut p.graph;
+        let (add, x) = (graph.find("add").unwrap(), graph.find("x").unwrap());
+        graph.set_args(add, vec![x.into(), x.into()], IndexMap::new());
+        let mut m = module(&p);
+        let out = m.call_flat(vec![f32s(&[2], [0.5, 1.0]), f32s(&[2], [0.0; 2])]).unwrap();
+        let want = "f16[3, 2]: 1 2 1 2 1 2";
+        assert_eq!(show(&out.mutated_buffers[0].1.clone().into()), want);
+        // The user output that is the same value gets the buffer itself.
+        assert_eq!(show(&out.user[1]), want);
+        assert!(m.set_buffer("n", half).is_ok());
+        assert!(m.set_buffer("w", Tensor::scalar(1f32)).unwrap_err().to_string().contains("no buffer `w`"));
+        let e = m.set_buffer("n", Tensor::scalar(1f32)).unwrap_err().to_string();
+        assert_eq!(e, "buffer `n` is f16[3, 2], not f32[]");
+    }
+
+    #[test]
+    fn trees_go_in_and_out() {
+        let mut p = counter();
+        let leaf = || Tree::Leaf(());
+        let in_spec = Tree::call([Tree::dict([("a", leaf())])], [("y", leaf())]);
+        let out_spec = Tree::tuple([leaf(), Tree::list([leaf(), leaf()])]);
+        let (inputs, outputs) = (Vec::new(), Vec::new());
+        let signature = ModuleCallSignature { inputs, outputs, in_spec, out_spec, forward_arg_names: None };
+        p.module_calls.push(ModuleCall { fqn: "".into(), signature: Some(signature) });
+        let mut m = module(&p);
+        let x = || Tree::Leaf(f32s(&[2], [1.0, 2.0]));
+        let kwargs = || IndexMap::from([("y".to_string(), x())]);
+        let out = m.call(vec![Tree::dict([("a", x())])], kwargs()).unwrap();
+        assert_eq!(out.children().len(), 2);
+        assert_eq!(texts(&out.leaves().into_iter().cloned().collect::<Vec<_>>()).split("; ").count(), 3);
+        let e = m.call(vec![Tree::list([x()])], kwargs()).unwrap_err();
+        assert!(e.is_input(), "{e}");
+        let wrong = Tree::Leaf(f32s(&[3], [0.0; 3]));
+        let e = m.call(vec![Tree::dict([("a", wrong)])], kwargs()).unwrap_err().to_string();
+        assert_eq!(e, "expected input `x` at *args[0]['a'].shape[0] to be equal to 2, but got 3: it is static");
+        // A refused call leaves the buffers as they were.
+        assert_eq!(m.buffers().map(|(_, t)| t.to_vec::<f32>()).collect::<Vec<_>>(), [vec![1.0, 2.0]]);
+    }
+}

@@ -1,0 +1,332 @@
+//! A program made ready to run: [`Plan`], and one call of it.
+//!
+//! ```text
+//! user inputs ─ checks ─┐
+//! mutable state ────────┼─> body ─> outputs ─┬─> what the user gets
+//! weights (in the body) ┘                    └─> new values of buffers and inputs, as `copy_` would leave them
+//! ```
+//!
+//! Laws: a plan never changes (beside its caches), so any number of threads may call it; every call gives the same
+//! bits, whatever the number of threads.
+
+use crate::body::Body;
+use crate::error::{Error, Result};
+use crate::inputs::{Checks, InputChecks};
+use crate::lower::lower;
+use crate::outputs::{Outputs, Target, sort, targets};
+use crate::profile::Profile;
+use indexmap::IndexSet;
+use oxport_ir::{ExportedProgram, InputKind, ModuleCallSignature, OutputKind, Registry, RunCx, Value};
+use oxport_tensor::Tensor;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// How a plan is made.
+#[derive(Clone, Debug, Default)]
+pub struct PlanOptions {
+    /// The number of threads; 0 is as many as the machine has.
+    pub threads: usize,
+    /// How strictly inputs are checked.
+    pub checks: InputChecks,
+    /// The seed of random operators.
+    pub seed: u64,
+}
+
+/// A functional program made ready to run.
+pub struct Plan {
+    body: Body,
+    checks: Checks,
+    /// What fills each placeholder.
+    feeds: Vec<Feed>,
+    state: Vec<StateTensor>,
+    outputs: Vec<Target>,
+    signature: Option<ModuleCallSignature>,
+    weights_bytes: usize,
+    pool: rayon::ThreadPool,
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Feed {
+    User(usize),
+    State(usize),
+    Token,
+    /// Part of the body.
+    Known,
+}
+
+/// A tensor of the program that its calls change: a mutated buffer or parameter.
+#[derive(Clone, Debug)]
+pub struct StateTensor {
+    /// The name in the state dict, or in the constants.
+    pub name: Arc<str>,
+    /// The value before the first call.
+    pub initial: Tensor,
+    /// Whether it is part of the state dict.
+    pub is_persistent: bool,
+}
+
+impl Plan {
+    /// Makes a program ready: functional, with an operator's kernel for every node.
+    ///
+    /// # Errors
+    /// Unsupported, with [`Error::missing`], if operators have no kernel; otherwise if a call does not fit its schema or
+    /// writes to its arguments, or if the program lacks a tensor that its signature names.
+    pub fn new(program: &ExportedProgram, registry: &Registry, options: &PlanOptions) -> Result<Plan> {
+        let signature = &program.signature;
+        let placeholders: Vec<&Arc<str>> = program.graph.placeholders().map(|(_, n)| &n.name).collect();
+        if placeholders.len() != signature.inputs.len() || program.graph.outputs().len() != signature.outputs.len() {
+            return Err(oxport_ir::Error::invalid("the signature does not fit the graph's inputs and outputs").into());
+        }
+        let mutated: IndexSet<&Arc<str>> = signature
+            .outputs
+            .iter()
+            .filter_map(|o| match &o.kind {
+                OutputKind::BufferMutation(name) | OutputKind::ParameterMutation(name) => Some(name),
+                _ => None,
+            })
+            .collect();
+        let (mut feeds, mut state, mut known) = (Vec::new(), Vec::<StateTensor>::new(), Vec::new());
+        let mut users = Vec::new();
+        for (spec, placeholder) in signature.inputs.iter().zip(&placeholders) {
+            let mut value = None;
+            let lifted = spec.kind.lifted();
+            feeds.push(match &spec.kind {
+                InputKind::UserInput | InputKind::ConstantInput(_) => {
+                    users.push(*placeholder);
+                    if let InputKind::ConstantInput(c) = &spec.kind {
+                        value = crate::lower::constant(c).ok().filter(|v| !matches!(v, Value::None));
+                    }
+                    Feed::User(users.len() - 1)
+                }
+                InputKind::Token => Feed::Token,
+                // Loaded but not interpreted; an operator that wants it has no kernel.
+                InputKind::CustomObj { .. } => {
+                    value = Some(Value::None);
+                    Feed::Known
+                }
+                kind => {
+                    let name = lifted.expect("law: every other kind is lifted");
+                    let tensor = program.lifted(kind).ok_or_else(|| {
+                        oxport_ir::Error::invalid(format!("the program has no tensor `{name}` for `{placeholder}`"))
+                    })?;
+                    if mutated.contains(name) {
+                        let known = state.iter().position(|s| s.name == *name);
+                        Feed::State(known.unwrap_or_else(|| {
+                            let is_persistent = program.state.contains_key(name);
+                            let initial = tensor.tensor.clone();
+                            state.push(StateTensor { name: name.clone(), initial, is_persistent });
+                            state.len() - 1
+                        }))
+                    } else {
+                        value = Some(Value::Tensor(tensor.tensor.clone()));
+                        Feed::Known
+                    }
+                }
+            });
+            known.push(value);
+        }
+        let outputs = targets(program, &state, &users)?;
+        let body = lower(&program.graph, registry, &|i| known[i].clone())?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(options.threads)
+            .thread_name(|i| format!("oxport-{i}"))
+            .build()
+            .map_err(|e| oxport_ir::Error::invalid(format!("cannot start threads: {e}")))?;
+        let mut storages = std::collections::HashMap::new();
+        for (_, t) in program.tensors() {
+            storages.insert(t.tensor.storage().id(), t.tensor.storage().len_bytes());
+        }
+        Ok(Plan {
+            body,
+            checks: Checks::of(program, options.checks),
+            feeds,
+            state,
+            outputs,
+            signature: program.call_signature().cloned(),
+            weights_bytes: storages.values().sum(),
+            pool,
+            seed: options.seed,
+        })
+    }
+
+    /// Calls the program on flat user inputs, with its state as it was when loaded.
+    ///
+    /// # Errors
+    /// As [`Plan::call`].
+    pub fn run(&self, inputs: Vec<Value>) -> Result<Outputs> {
+        self.call(inputs, self.initial_state(), None)
+    }
+
+    /// Calls the program on flat user inputs and a state: one tensor per [`Plan::state`]. Fills a profile if one is given
+    /// ([`Plan::new_profile`]).
+    ///
+    /// # Errors
+    /// The inputs are refused ([`Error::is_input`]); an assertion of the program fails ([`Error::is_assertion`]); or a
+    /// kernel cannot serve its call.
+    pub fn call(&self, inputs: Vec<Value>, state: Vec<Tensor>, profile: Option<&mut Profile>) -> Result<Outputs> {
+        self.checks.check(&inputs)?;
+        if state.len() != self.state.len() {
+            let (want, got) = (self.state.len(), state.len());
+            return Err(Error::input(format!("the program has {want} state tensors, but got {got}")));
+        }
+        let feed = |feed: &Feed| match *feed {
+            Feed::User(i) => inputs[i].clone(),
+            Feed::State(i) => Value::Tensor(state[i].clone()),
+            Feed::Token => Value::Token,
+            Feed::Known => Value::None,
+        };
+        let fed = self.feeds.iter().map(feed).collect();
+        let cx = RunCx { seed: self.seed };
+        let results = self.pool.install(|| self.body.run(&cx, fed, profile))?;
+        sort(&self.outputs, results, &inputs, &self.state, state)
+    }
+
+    /// The tensors that calls change.
+    pub fn state(&self) -> &[StateTensor] {
+        &self.state
+    }
+    /// Their values when loaded.
+    pub fn initial_state(&self) -> Vec<Tensor> {
+        self.state.iter().map(|s| s.initial.clone()).collect()
+    }
+    /// The number of flat user inputs.
+    pub fn num_inputs(&self) -> usize {
+        self.checks.len()
+    }
+    /// The placeholder names of the flat user inputs.
+    pub fn input_names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.checks.names()
+    }
+    /// How the program is called: trees of inputs and outputs, where known.
+    pub fn signature(&self) -> Option<&ModuleCallSignature> {
+        self.signature.as_ref()
+    }
+    /// The number of threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+    /// The number of calls in the plan, subgraphs not counted.
+    pub fn num_steps(&self) -> usize {
+        self.body.steps.len()
+    }
+    /// Bytes of the program's tensors, shared storages counted once.
+    pub fn weights_bytes(&self) -> usize {
+        self.weights_bytes
+    }
+    /// Bytes of the largest arena that a call has needed so far; 0 before a shape signature came back.
+    pub fn arena_bytes(&self) -> usize {
+        self.body.cache.arena_bytes()
+    }
+    #[cfg(test)]
+    pub(crate) fn num_recordings(&self) -> usize {
+        self.body.cache.len()
+    }
+    /// How often a buffer could not get its place in the arena and was allocated by itself.
+    pub fn refused_regions(&self) -> usize {
+        self.body.refused.load(Ordering::Relaxed)
+    }
+    /// An empty profile of this plan's nodes.
+    pub fn new_profile(&self) -> Profile {
+        Profile::of(&self.body)
+    }
+}
+
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Plan({} steps, {} weight bytes, {} threads)", self.num_steps(), self.weights_bytes, self.threads())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toy_ops::{CHAIN, f32s, plan, program, registry, run_thrice, show};
+
+    #[test]
+    fn missing_operators_are_listed_whole() {
+        let text = r#"
+class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[3]"):
+        sub_0 = self.sub_0
+        b: "f32[3]" = torch.ops.my.odd.default(x)
+        c: "f32[3]" = torch.ops.aten.relu.default(b)
+        dead: "f32[3]" = torch.ops.aten.cosh.default(b)
+        d = torch.ops.higher_order.cond(True, sub_0, sub_0, [b])
+        e: "f32[3]" = d[0]
+        f: "f32[3]" = torch.ops.my.odd.default(e)
+        return (c, f)
+
+    class sub_0(torch.nn.Module):
+        def forward(self, a: "f32[3]"):
+            s: "f32[3]" = torch.ops.aten.sinh.default(a)
+            return (s,)
+"#;
+        let e = Plan::new(&program(text), &registry(), &PlanOptions::default()).unwrap_err();
+        assert_eq!(e.missing(), ["aten::sinh", "my::odd"]);
+        assert!(e.is_unsupported() && !e.is_input() && !e.is_assertion());
+        assert_eq!(e.to_string(), "no kernel for aten::sinh, my::odd");
+    }
+
+    #[test]
+    fn assertions_and_errors_say_where() {
+        let text = r#"
+def forward(self, x: "f32[s0]", y: "f32[s1]"):
+    sym_size: "Sym(s0)" = torch.ops.aten.sym_size.int(x, 0)
+    ge: "Sym(s0 >= 4)" = sym_size >= 4
+    _assert = torch.ops.aten._assert_scalar.default(ge, 'Runtime assertion failed for s0 >= 4')
+    add: "f32[s0]" = torch.ops.aten.add.Tensor(x, y)
+    return (add,)
+"#;
+        let mut p = program(text);
+        let add = p.graph.find("add").unwrap();
+        p.graph.meta_mut(add).stack_trace = Some("File \"m.py\", line 3, in forward\n    return x + y".into());
+        let plan = Plan::new(&p, &registry(), &PlanOptions::default()).unwrap();
+        let zeros = |n: i64| f32s(&[n], vec![0.0; n as usize]);
+        let e = plan.run(vec![zeros(3), zeros(3)]).unwrap_err();
+        assert!(e.is_assertion() && !e.is_unsupported(), "{e}");
+        assert!(
+            e.to_string().starts_with("Runtime assertion failed for s0 >= 4\n  in %_assert = aten::_assert_scalar")
+        );
+        let e = plan.run(vec![zeros(4), zeros(5)]).unwrap_err();
+        assert!(!e.is_assertion() && !e.is_unsupported() && !e.is_input(), "{e}");
+        let place = "in %add = aten::add.Tensor(f32[4], f32[5], 1)\n  File \"m.py\", line 3, in forward: return x + y";
+        assert!(e.to_string().ends_with(place), "{e}");
+        // The plan is as good as before.
+        assert_eq!(run_thrice(&plan, &[zeros(4), zeros(4)]), ["f32[4]: 0 0 0 0"]);
+    }
+
+    #[test]
+    fn many_threads_share_a_plan() {
+        let plan = plan(CHAIN);
+        std::thread::scope(|s| {
+            for t in 0..8 {
+                let plan = &plan;
+                s.spawn(move || {
+                    for i in 0..50 {
+                        let rows = 1 + (t + i) % 3;
+                        let x: Vec<f32> = (0..rows * 2).map(|n| (n + t) as f32 - 3.0).collect();
+                        let want: Vec<f32> = x.iter().map(|x| x + 3.0 * x.max(0.0)).collect();
+                        let got = plan.run(vec![f32s(&[rows as i64, 2], x)]).unwrap().user;
+                        assert_eq!(show(&got[0]), show(&f32s(&[rows as i64, 2], want)));
+                    }
+                });
+            }
+        });
+        assert_eq!(plan.refused_regions(), 0);
+    }
+
+    #[test]
+    fn profiles_count_calls_and_bytes() {
+        let plan = plan(CHAIN);
+        let mut profile = plan.new_profile();
+        for _ in 0..3 {
+            plan.call(vec![f32s(&[2, 2], [1.0; 4])], vec![], Some(&mut profile)).unwrap();
+        }
+        let counts: Vec<_> = profile.nodes.iter().map(|n| (&*n.name, n.calls, n.bytes)).collect();
+        assert_eq!(counts, [("relu", 3, 48), ("add", 3, 48), ("relu_1", 3, 48), ("add_1", 3, 48)]);
+        let by_op: Vec<_> = profile.by_op().iter().map(|n| n.calls).collect();
+        assert_eq!(by_op, [6, 6]);
+        assert!(profile.to_string().contains("aten::relu"));
+    }
+}

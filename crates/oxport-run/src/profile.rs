@@ -1,0 +1,98 @@
+//! Where the time of a call goes: wall time, calls and bytes per node.
+
+use crate::body::Body;
+use oxport_ir::Value;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The time of every node, summed over the calls that were profiled. Nodes of subgraphs count for the node that calls.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// In the order of execution.
+    pub nodes: Vec<NodeProfile>,
+}
+
+/// What one node took.
+#[derive(Clone, Debug)]
+pub struct NodeProfile {
+    /// The node's name.
+    pub name: Arc<str>,
+    /// The operator, `aten::add.Tensor`.
+    pub op: Box<str>,
+    /// How often it ran.
+    pub calls: u32,
+    /// Wall time, all calls together.
+    pub time: Duration,
+    /// Bytes of its results' elements, all calls together; of views too.
+    pub bytes: u64,
+}
+
+impl Profile {
+    pub(crate) fn of(body: &Body) -> Profile {
+        let node = |s: &crate::body::Step| NodeProfile {
+            name: s.name.clone(),
+            op: s.op.name().into(),
+            calls: 0,
+            time: Duration::ZERO,
+            bytes: 0,
+        };
+        Profile { nodes: body.steps.iter().map(node).collect() }
+    }
+    pub(crate) fn add(&mut self, step: usize, time: Duration, value: &Value) {
+        let node = &mut self.nodes[step];
+        node.calls += 1;
+        node.time += time;
+        node.bytes += bytes_of(value);
+    }
+    /// The time of all nodes together.
+    pub fn total(&self) -> Duration {
+        self.nodes.iter().map(|n| n.time).sum()
+    }
+    /// The time per operator, the most expensive first.
+    pub fn by_op(&self) -> Vec<NodeProfile> {
+        let mut ops = indexmap::IndexMap::<&str, NodeProfile>::new();
+        for n in &self.nodes {
+            let sum = ops.entry(&n.op).or_insert_with(|| NodeProfile {
+                name: "".into(),
+                calls: 0,
+                time: Duration::ZERO,
+                bytes: 0,
+                op: n.op.clone(),
+            });
+            sum.calls += n.calls;
+            sum.time += n.time;
+            sum.bytes += n.bytes;
+        }
+        let mut ops: Vec<NodeProfile> = ops.into_values().collect();
+        ops.sort_by_key(|n| std::cmp::Reverse(n.time));
+        ops
+    }
+}
+
+fn bytes_of(value: &Value) -> u64 {
+    match value {
+        Value::Tensor(t) => (t.numel() * t.dtype().size()) as u64,
+        Value::List(l) => l.iter().map(bytes_of).sum(),
+        _ => 0,
+    }
+}
+
+/// A table by operator, then the twenty slowest nodes.
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let total = self.total().as_secs_f64().max(f64::MIN_POSITIVE);
+        let row = |f: &mut fmt::Formatter<'_>, n: &NodeProfile| {
+            let (ms, share) = (n.time.as_secs_f64() * 1e3, 100.0 * n.time.as_secs_f64() / total);
+            let mb = n.bytes as f64 / 1e6;
+            writeln!(f, "{ms:10.3} ms {share:5.1} % {:7} calls {mb:10.2} MB  {} {}", n.calls, n.op, n.name)
+        };
+        for n in self.by_op() {
+            row(f, &n)?;
+        }
+        let mut nodes: Vec<&NodeProfile> = self.nodes.iter().collect();
+        nodes.sort_by_key(|n| std::cmp::Reverse(n.time));
+        writeln!(f, "slowest nodes:")?;
+        nodes.iter().take(20).try_for_each(|n| row(f, n))
+    }
+}

@@ -1,0 +1,222 @@
+//! What one run leaves for the next of the same shape signature: layouts, buffer lifetimes, and the results whose sizes
+//! depend on data.
+//!
+//! The signature of inputs is their dtypes, sizes and strides, and the numbers among them that can decide sizes.
+//! Aliases are observed, not derived: a value that shares its storage with a buffer keeps that buffer alive.
+//!
+//! Law: a recording only proposes. A buffer whose place is taken is allocated elsewhere, and a result that differs from
+//! the recorded one ends the replay.
+
+use crate::body::{ESCAPES, Input, Step};
+use crate::buffers::{OutPlan, Packing};
+use crate::memory::{Lifetime, place};
+use crate::slots::for_each_tensor;
+use indexmap::IndexMap;
+use oxport_ir::{Arg, Real, Value};
+use oxport_tensor::Tensor;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+/// What is known of one step.
+#[derive(Clone, Debug)]
+pub(crate) enum Replay {
+    /// Nothing is needed.
+    Nothing,
+    /// These outputs are filled.
+    Fill(Box<[OutPlan]>, Packing),
+    /// A view that strides forbid: this buffer takes a copy.
+    Copy(OutPlan),
+    /// The result, as [`print`] writes it; another one ends the replay.
+    Watch(Box<[i64]>),
+}
+
+/// One run, written down.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    pub steps: Vec<Replay>,
+    lives: Vec<Lifetime>,
+    placement: OnceLock<Placement>,
+}
+
+/// Where the buffers of a recording lie.
+#[derive(Debug)]
+pub(crate) struct Placement {
+    /// Per buffer; `None` for those that leave the body, and empty ones.
+    pub offsets: Vec<Option<usize>>,
+    /// The size of the arena.
+    pub bytes: usize,
+}
+
+impl Recording {
+    /// The placement; made when it is first asked for, so that sizes that are seen once cost nothing.
+    pub fn placement(&self) -> &Placement {
+        self.placement.get_or_init(|| {
+            let inside = |l: &Lifetime| l.last != ESCAPES && l.bytes > 0;
+            let lives: Vec<Lifetime> = self.lives.iter().copied().filter(inside).collect();
+            let (offsets, bytes) = place(&lives);
+            let mut offsets = offsets.into_iter();
+            let offsets = self.lives.iter().map(|l| if inside(l) { offsets.next() } else { None }).collect();
+            Placement { offsets, bytes }
+        })
+    }
+    /// The size of the arena, once placed.
+    pub fn arena_bytes(&self) -> usize {
+        self.placement.get().map_or(0, |p| p.bytes)
+    }
+    /// True if an evaluated step yielded what it did when recorded, as far as sizes can depend on it.
+    pub fn is_as_recorded(&self, i: usize, step: &Step, value: &Value) -> bool {
+        let Replay::Watch(recorded) = &self.steps[i] else { return true };
+        let mut now = SmallVec::<[i64; 32]>::new();
+        print(value, step.is_watched, &mut now);
+        now[..] == recorded[..]
+    }
+}
+
+/// Writes a recording while a run goes on.
+pub(crate) struct Recorder {
+    steps: Vec<Replay>,
+    lives: Vec<Lifetime>,
+    /// The newest buffer with a storage. Storage ids return after their storage died; what is alive is the newest.
+    by_storage: HashMap<usize, u32>,
+}
+
+impl Recorder {
+    pub fn new(steps: usize) -> Recorder {
+        Recorder { steps: vec![Replay::Nothing; steps], lives: Vec::new(), by_storage: HashMap::new() }
+    }
+    /// Step `i` filled buffers that it was given.
+    pub fn fill(&mut self, i: usize, step: &Step, mut plans: Vec<OutPlan>, packing: Packing, value: &Value) {
+        let mut tensors = Vec::new();
+        collect(value, &mut tensors);
+        for (plan, tensor) in plans.iter_mut().zip(tensors) {
+            self.buffer(i, plan, tensor);
+        }
+        self.steps[i] = Replay::Fill(plans.into(), packing);
+        self.holds(step, value);
+    }
+    /// Step `i` copied what it could not view.
+    pub fn copy(&mut self, i: usize, step: &Step, mut plan: OutPlan, value: &Value) {
+        if let Value::Tensor(t) = value {
+            self.buffer(i, &mut plan, t);
+        }
+        self.steps[i] = Replay::Copy(plan);
+        self.holds(step, value);
+    }
+    /// Step `i` made its results itself. They may share memory with any argument, next time if not this time.
+    pub fn eval(&mut self, i: usize, step: &Step, args: &[Arg<Real>], value: &Value) {
+        let mut tensors = Vec::new();
+        collect(value, &mut tensors);
+        if !tensors.is_empty() {
+            args.iter().for_each(|a| for_each_tensor(a, &mut |t| self.hold(t, step.last_use)));
+        }
+        let mut seen = SmallVec::<[i64; 32]>::new();
+        print(value, step.is_watched, &mut seen);
+        self.steps[i] = Replay::Watch(seen.into_vec().into());
+        self.holds(step, value);
+    }
+    /// The value of a step stands in a slot until its last use, and keeps buffers alive.
+    pub fn holds(&mut self, step: &Step, value: &Value) {
+        let mut tensors = Vec::new();
+        collect(value, &mut tensors);
+        for t in tensors {
+            self.hold(t, step.last_use);
+        }
+    }
+    fn hold(&mut self, tensor: &Tensor, until: u32) {
+        if let Some(&buffer) = self.by_storage.get(&tensor.storage().id()) {
+            let life = &mut self.lives[buffer as usize];
+            life.last = life.last.max(until);
+        }
+    }
+    fn buffer(&mut self, i: usize, plan: &mut OutPlan, tensor: &Tensor) {
+        plan.buffer = self.lives.len() as u32;
+        self.by_storage.insert(tensor.storage().id(), plan.buffer);
+        self.lives.push(Lifetime { bytes: plan.bytes, first: i as u32, last: i as u32 });
+    }
+    pub fn finish(self) -> Recording {
+        Recording { steps: self.steps, lives: self.lives, placement: OnceLock::new() }
+    }
+}
+
+fn collect<'a>(value: &'a Value, into: &mut Vec<&'a Tensor>) {
+    match value {
+        Value::Tensor(t) => into.push(t),
+        Value::List(l) => l.iter().for_each(|v| collect(v, into)),
+        _ => {}
+    }
+}
+
+/// A shape signature.
+pub(crate) type Key = SmallVec<[i64; 64]>;
+
+/// The signature of inputs. What nobody reads does not count.
+pub(crate) fn shape_key(values: &[Value], inputs: &[Option<Input>]) -> Key {
+    let mut key = Key::new();
+    for (value, input) in values.iter().zip(inputs) {
+        if let Some(input) = input {
+            print(value, input.is_watched, &mut key);
+        }
+    }
+    key
+}
+
+/// Writes what sizes can depend on: layouts of tensors, and numbers if asked for. Every kind has its own mark, and
+/// lists their length, so different values never print the same.
+fn print<A: smallvec::Array<Item = i64>>(value: &Value, numbers: bool, key: &mut SmallVec<A>) {
+    let mut number = |mark: i64, parts: &[i64]| {
+        key.push(mark);
+        if numbers {
+            key.extend_from_slice(parts);
+        }
+    };
+    match value {
+        Value::Tensor(t) => {
+            key.push(i64::from(t.dtype().code()));
+            key.push(t.rank() as i64);
+            key.extend_from_slice(t.sizes());
+            key.extend_from_slice(t.strides());
+        }
+        Value::None => key.push(-1),
+        Value::Int(n) => number(-2, &[*n]),
+        Value::Float(x) => number(-3, &[x.to_bits() as i64]),
+        Value::Bool(b) => number(-4, &[i64::from(*b)]),
+        Value::Complex(c) => number(-5, &[c.re.to_bits() as i64, c.im.to_bits() as i64]),
+        Value::Str(_) => key.push(-6),
+        Value::Token => key.push(-7),
+        Value::List(l) => {
+            key.push(-8);
+            key.push(l.len() as i64);
+            l.iter().for_each(|v| print(v, numbers, key));
+        }
+    }
+}
+
+/// Recordings by shape signature; the oldest goes when there are too many.
+#[derive(Debug, Default)]
+pub(crate) struct Cache(RwLock<IndexMap<Box<[i64]>, Arc<Recording>>>);
+
+/// How many recordings a body keeps.
+const KEPT: usize = 64;
+
+impl Cache {
+    pub fn get(&self, key: &Key) -> Option<Arc<Recording>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key[..]).cloned()
+    }
+    pub fn insert(&self, key: Key, recording: Recording) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= KEPT {
+            all.shift_remove_index(0);
+        }
+        all.insert(key.into_vec().into(), Arc::new(recording));
+    }
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+    /// The size of the largest arena that a recording asked for.
+    pub fn arena_bytes(&self) -> usize {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        all.values().map(|r| r.arena_bytes()).max().unwrap_or(0)
+    }
+}

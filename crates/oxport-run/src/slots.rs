@@ -1,0 +1,208 @@
+//! Binding a call once, when the plan is made: a fourth world of arguments, in which tensors and numbers are *where they
+//! will be found*.
+//!
+//! ```text
+//! node      add(x, p_w, alpha=n)                     x, n computed; p_w a weight
+//! template  [None, Tensor(w), None]                  what every call shares
+//! patches   [0] <- slot 3, [2] <- slot 7 (last use)  what a call puts in, and takes out again
+//! ```
+//!
+//! Law: a patch that is the last mention of its slot moves the value, so a slot is empty after its last use.
+
+use oxport_ir::{Arg, Callable, Real, Result, Sym, Value, World};
+use oxport_tensor::Tensor;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// The world of planned calls.
+#[derive(Clone, Debug)]
+pub(crate) enum Slots {}
+
+/// Where a value will be found: a slot, or an element of the list in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ref {
+    pub slot: u32,
+    pub element: Option<u32>,
+}
+
+/// A tensor that is known when planning, or where it will be found.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    Ref(Ref),
+    Known(Tensor),
+}
+
+impl World for Slots {
+    type Tensor = Place;
+    type Int = Sym<i64, Ref>;
+    type Float = Sym<f64, Ref>;
+    type Bool = Sym<bool, Ref>;
+    type Graph = Arc<dyn Callable>;
+    type Cx<'a> = ();
+    fn from_int(n: i64) -> Self::Int {
+        Sym::Const(n)
+    }
+    fn from_float(x: f64) -> Self::Float {
+        Sym::Const(x)
+    }
+    fn from_bool(b: bool) -> Self::Bool {
+        Sym::Const(b)
+    }
+    fn int(n: &Self::Int) -> Option<i64> {
+        n.known()
+    }
+    fn float(x: &Self::Float) -> Option<f64> {
+        x.known()
+    }
+    fn bool(b: &Self::Bool) -> Option<bool> {
+        b.known()
+    }
+}
+
+/// What a call puts into its argument template.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Patch {
+    /// The argument's index, then indices into nested lists and dictionaries.
+    pub path: SmallVec<[u32; 2]>,
+    pub from: Ref,
+    /// True if nobody reads the slot afterwards.
+    pub take: bool,
+}
+
+impl Patch {
+    /// Puts the value from its slot into the arguments of a call.
+    ///
+    /// # Errors
+    /// The slot's list is too short.
+    #[inline]
+    pub fn apply(&self, slots: &mut [Value], args: &mut [Arg<Real>]) -> Result<()> {
+        // The common case, written so that a tensor is moved once.
+        if let ([i], true, None) = (&self.path[..], self.take, self.from.element) {
+            args[*i as usize] = arg_of(std::mem::replace(&mut slots[self.from.slot as usize], Value::None));
+            return Ok(());
+        }
+        let value = fetch(slots, self.from, self.take)?;
+        self.put(args, arg_of(value));
+        Ok(())
+    }
+    /// Puts a value at this patch's place.
+    #[inline]
+    pub fn put(&self, args: &mut [Arg<Real>], value: Arg<Real>) {
+        if let [i] = self.path[..] {
+            args[i as usize] = value;
+            return;
+        }
+        let mut at = &mut args[self.path[0] as usize];
+        for &i in &self.path[1..] {
+            at = match at {
+                Arg::List(l) => &mut l[i as usize],
+                Arg::Dict(d) => &mut d[i as usize],
+                _ => unreachable!("law: a patch's path leads through lists and dictionaries"),
+            };
+        }
+        *at = value;
+    }
+}
+
+/// Splits a bound call into what all calls share and what each call puts in.
+pub(crate) fn template(bound: Vec<Arg<Slots>>) -> (Box<[Arg<Real>]>, Vec<Patch>) {
+    let mut patches = Vec::new();
+    let mut path = SmallVec::new();
+    let mut args = Vec::with_capacity(bound.len());
+    for (i, arg) in bound.into_iter().enumerate() {
+        path.push(i as u32);
+        args.push(split(arg, &mut path, &mut patches));
+        path.pop();
+    }
+    (args.into(), patches)
+}
+
+fn split(arg: Arg<Slots>, path: &mut SmallVec<[u32; 2]>, patches: &mut Vec<Patch>) -> Arg<Real> {
+    let mut later = |from: Ref, path: &SmallVec<[u32; 2]>| {
+        patches.push(Patch { path: path.clone(), from, take: false });
+        Arg::None
+    };
+    match arg {
+        Arg::Tensor(Place::Ref(r)) | Arg::Int(Sym::Sym(r)) | Arg::Float(Sym::Sym(r)) | Arg::Bool(Sym::Sym(r)) => {
+            later(r, path)
+        }
+        Arg::Tensor(Place::Known(t)) => Arg::Tensor(t),
+        Arg::Int(Sym::Const(n)) => Arg::Int(n),
+        Arg::Float(Sym::Const(x)) => Arg::Float(x),
+        Arg::Bool(Sym::Const(b)) => Arg::Bool(b),
+        Arg::List(l) => {
+            let mut inner = |(i, a)| {
+                path.push(i as u32);
+                let a = split(a, path, patches);
+                path.pop();
+                a
+            };
+            Arg::List(l.into_iter().enumerate().map(&mut inner).collect())
+        }
+        Arg::Dict(d) => {
+            let mut inner = |(i, (k, a))| {
+                path.push(i as u32);
+                let a = split(a, path, patches);
+                path.pop();
+                (k, a)
+            };
+            Arg::Dict(d.into_iter().enumerate().map(&mut inner).collect())
+        }
+        Arg::None => Arg::None,
+        Arg::Complex(c) => Arg::Complex(c),
+        Arg::Str(s) => Arg::Str(s),
+        Arg::DType(d) => Arg::DType(d),
+        Arg::Layout(l) => Arg::Layout(l),
+        Arg::MemoryFormat(m) => Arg::MemoryFormat(m),
+        Arg::Device(d) => Arg::Device(d),
+        Arg::Op(op) => Arg::Op(op),
+        Arg::Graph(g) => Arg::Graph(g),
+        Arg::Token => Arg::Token,
+    }
+}
+
+/// The value in a slot, or the list element that is meant; moved out if this is the last use.
+///
+/// # Errors
+/// There is no such element.
+pub(crate) fn fetch(slots: &mut [Value], from: Ref, take: bool) -> Result<Value> {
+    let slot = &mut slots[from.slot as usize];
+    let Some(i) = from.element else {
+        return Ok(if take { std::mem::replace(slot, Value::None) } else { slot.clone() });
+    };
+    let found = match slot {
+        Value::List(l) if take => (l.len() > i as usize).then(|| l.swap_remove(i as usize)),
+        Value::List(l) => l.get(i as usize).cloned(),
+        _ => None,
+    };
+    if take {
+        *slot = Value::None;
+    }
+    found.ok_or_else(|| oxport_ir::Error::invalid(format!("there is no element {i}")))
+}
+
+/// A run-time value as an argument.
+#[inline]
+pub(crate) fn arg_of(value: Value) -> Arg<Real> {
+    match value {
+        Value::None => Arg::None,
+        Value::Tensor(t) => Arg::Tensor(t),
+        Value::Int(n) => Arg::Int(n),
+        Value::Float(x) => Arg::Float(x),
+        Value::Bool(b) => Arg::Bool(b),
+        Value::Complex(c) => Arg::Complex(c),
+        Value::Str(s) => Arg::Str(s),
+        Value::List(l) => Arg::List(l.into_iter().map(arg_of).collect()),
+        Value::Token => Arg::Token,
+    }
+}
+
+/// Calls `f` on every tensor in an argument.
+pub(crate) fn for_each_tensor(arg: &Arg<Real>, f: &mut dyn FnMut(&Tensor)) {
+    match arg {
+        Arg::Tensor(t) => f(t),
+        Arg::List(l) => l.iter().for_each(|a| for_each_tensor(a, f)),
+        Arg::Dict(d) => d.values().for_each(|a| for_each_tensor(a, f)),
+        _ => {}
+    }
+}

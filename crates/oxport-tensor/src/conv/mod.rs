@@ -1,0 +1,229 @@
+//! Convolutions of one, two and three dimensions, forward and transposed, on strided slices.
+//!
+//! ```text
+//!   weight [O, C·K]  ×  columns [C·K, pixels]  =  output [O, pixels]        one product per image and group
+//! ```
+//!
+//! Roads, chosen by shape alone: a 1×1 kernel is a matrix product of the input itself; a kernel per channel is summed
+//! directly ([`depthwise`]); else the columns of a tile of pixels are packed from a padded copy of the input while the
+//! product runs ([`columns`]). A transposed convolution is a product whose columns are added into the output.
+//!
+//! Laws: as of [`crate::gemm`]: same bits for any number of threads, half types are summed in `f32` and rounded once,
+//! integers wrap. Lower dimensions are three with sizes of 1 in front.
+
+mod columns;
+mod depthwise;
+mod padded;
+mod transposed;
+
+use crate::gemm::{
+    Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, extent, gemm, is_disjoint,
+};
+use columns::Columns;
+use padded::Padded;
+
+/// The sizes of a convolution; spatial numbers are depth, height, width, with 1 (or padding 0) for absent ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Images.
+    pub batch: usize,
+    /// Groups that channels are divided into.
+    pub groups: usize,
+    /// Channels of the input, of all groups.
+    pub in_channels: usize,
+    /// Channels of the output, of all groups.
+    pub out_channels: usize,
+    /// Spatial sizes of the input.
+    pub input: [usize; 3],
+    /// Spatial sizes of the kernel.
+    pub kernel: [usize; 3],
+    /// Steps of the window.
+    pub stride: [usize; 3],
+    /// Zeros around the input, on both sides.
+    pub padding: [usize; 3],
+    /// Steps between the taps of the kernel.
+    pub dilation: [usize; 3],
+    /// Whether this is the transposed convolution.
+    pub transposed: bool,
+    /// Extra size at the end of the output of a transposed convolution.
+    pub output_padding: [usize; 3],
+}
+
+impl Geometry {
+    /// Spatial sizes of the output, or `None` where PyTorch refuses: the kernel does not fit, a stride or dilation is
+    /// zero, groups do not divide the channels, or sizes overflow.
+    pub fn output(&self) -> Option<[usize; 3]> {
+        let divides = |c: usize| self.groups > 0 && c % self.groups == 0;
+        if !divides(self.in_channels) || !divides(self.out_channels) {
+            return None;
+        }
+        let mut out = [0; 3];
+        for d in 0..3 {
+            let (s, p) = (self.stride[d], self.padding[d].checked_mul(2)?);
+            if s == 0 || self.dilation[d] == 0 || self.kernel[d] == 0 {
+                return None;
+            }
+            let reach = (self.kernel[d] - 1).checked_mul(self.dilation[d])?.checked_add(1)?;
+            out[d] = if self.transposed {
+                let last = self.input[d].checked_sub(1)?.checked_mul(s)?;
+                last.checked_add(reach)?.checked_add(self.output_padding[d])?.checked_sub(p)?
+            } else {
+                self.input[d].checked_add(p)?.checked_sub(reach)? / s + 1
+            };
+        }
+        Some(out)
+    }
+
+    /// Sizes of the weight: `[O, C/groups, kernel…]`, or `[C, O/groups, kernel…]` if transposed.
+    pub fn weight(&self) -> [usize; 5] {
+        let [d, h, w] = self.kernel;
+        let (first, second) =
+            if self.transposed { (self.in_channels, self.out_channels) } else { (self.out_channels, self.in_channels) };
+        [first, second / self.groups.max(1), d, h, w]
+    }
+
+    fn taps(&self) -> usize {
+        self.kernel.iter().product()
+    }
+    fn in_group(&self) -> usize {
+        self.in_channels / self.groups
+    }
+    fn out_group(&self) -> usize {
+        self.out_channels / self.groups
+    }
+}
+
+/// A convolution to run.
+pub struct Convolution<'a, T: Multiply> {
+    /// The sizes.
+    pub geometry: Geometry,
+    /// The input `[N, C, D, H, W]`, from its first element.
+    pub x: &'a [T],
+    /// Strides of the input.
+    pub x_strides: [usize; 5],
+    /// The weight, contiguous, of sizes [`Geometry::weight`].
+    pub weight: &'a [T],
+    /// The weight as packed by [`pack_weight`]; the output is the same.
+    pub packed: Option<&'a Packed<T::Acc>>,
+    /// A number per output channel.
+    pub bias: Option<&'a [T]>,
+    /// Called with `(place in y, finished elements)` exactly once for every output, in contiguous runs, from any thread.
+    pub after: Option<&'a (dyn Fn(usize, &mut [T]) + Sync)>,
+}
+
+/// Packs a weight for [`Convolution::packed`], where that helps: forward, one group, not a transposed product.
+pub fn pack_weight<T: Multiply>(g: &Geometry, weight: &[T]) -> Option<Packed<T::Acc>> {
+    let k = g.in_channels * g.taps();
+    (g.groups == 1 && !g.transposed).then(|| Packed::lhs(g.out_channels, k, Mat::new(weight, k, 1)))
+}
+
+/// Runs a convolution into `y`, with strides `[N, C, D, H, W]`; the spatial strides must be those of a contiguous
+/// volume times a pixel stride (contiguous and channels-last outputs are).
+///
+/// # Panics
+/// If sizes and slices do not agree: shapes are checked before kernels run, so this is a broken law.
+pub fn convolution<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: [usize; 5]) {
+    let g = &conv.geometry;
+    let out = g.output().expect("law: a convolution has an output");
+    let fits = |n: usize, c: usize, s: [usize; 3], strides: [usize; 5], len: usize| {
+        let dims = [n, c, s[0], s[1], s[2]].into_iter().zip(strides);
+        assert!(extent(dims).is_some_and(|e| e <= len), "law: a volume lies in its slice");
+    };
+    fits(g.batch, g.in_channels, g.input, conv.x_strides, conv.x.len());
+    fits(g.batch, g.out_channels, out, y_strides, y.len());
+    let dims = [g.batch, g.out_channels, out[0], out[1], out[2]].into_iter().zip(y_strides);
+    assert!(is_disjoint(dims), "law: outputs have places of their own");
+    assert!(conv.weight.len() >= g.weight().iter().product(), "law: a weight has all its taps");
+    assert!(conv.bias.is_none_or(|b| b.len() >= g.out_channels), "law: a bias per channel");
+    if g.batch * g.out_channels * out.iter().product::<usize>() == 0 {
+        return;
+    }
+    let pixel = pixel_stride(out, y_strides).expect("law: pixels of an output are evenly spaced");
+    let out = Output { data: y, sizes: out, strides: [y_strides[0], y_strides[1], pixel] };
+    if g.transposed {
+        transposed::run(conv, out);
+    } else if g.in_group() == 1 && out.strides[2] == 1 {
+        depthwise::run(conv, out);
+    } else {
+        product(conv, out);
+    }
+}
+
+/// The output: where, how large, and strides of images, channels and pixels.
+struct Output<'a, T> {
+    data: &'a mut [T],
+    sizes: [usize; 3],
+    strides: [usize; 3],
+}
+
+impl<T> Output<'_, T> {
+    fn pixels(&self) -> usize {
+        self.sizes.iter().product()
+    }
+}
+
+/// The stride from pixel to pixel if a volume's spatial dimensions are one run.
+fn pixel_stride(sizes: [usize; 3], strides: [usize; 5]) -> Option<usize> {
+    let mut run: Option<(usize, usize)> = None; // (stride of a pixel, expected stride of the next dimension)
+    for d in [2, 1, 0] {
+        if sizes[d] == 1 {
+            continue;
+        }
+        let stride = strides[d + 2];
+        let (pixel, expected) = run.unwrap_or((stride, stride));
+        if stride != expected {
+            return None;
+        }
+        run = Some((pixel, expected * sizes[d]));
+    }
+    Some(run.map_or(1, |r| r.0))
+}
+
+/// The roads over a matrix product: weight times input, or weight times columns.
+fn product<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
+    let g = &conv.geometry;
+    let (k, pixels) = (g.in_group() * g.taps(), out.pixels());
+    let [sn, sc, sp] = out.strides;
+    let is_pointwise = g.taps() == 1 && g.stride == [1; 3] && g.padding == [0; 3];
+    let x_pixel = if is_pointwise { pixel_stride(g.input, conv.x_strides) } else { None };
+    let padded;
+    let columns;
+    let (b, xn, xg) = match x_pixel {
+        Some(stride) => {
+            let [xn, xc, ..] = conv.x_strides;
+            (Rhs::Strided(Mat::new(conv.x, xc, stride)), xn, xc * g.in_group())
+        }
+        None => {
+            padded = Padded::new(g, conv.x, conv.x_strides);
+            columns = Columns::new(g, &padded, out.sizes);
+            (Rhs::Columns(&columns), 0, 0)
+        }
+    };
+    // Several images share one packed weight.
+    let own = (conv.packed.is_none() && g.batch > 1).then(|| pack_weight(g, conv.weight)).flatten();
+    // A product that is written channels-last is turned around, which a packed left operand is not; it stays plain.
+    let packed = conv.packed.or(own.as_ref()).filter(|_| sp == 1 || x_pixel.is_none());
+    let og = g.out_group();
+    gemm(
+        &Product {
+            m: og,
+            n: pixels,
+            k,
+            a: packed.map_or(Lhs::Strided(Mat::new(conv.weight, k, 1)), Lhs::Packed),
+            b,
+            alpha: T::Acc::ONE,
+            epilogue: Epilogue { start: conv.bias.map_or(Start::Zero, Start::PerRow), after: conv.after },
+            batch: Batch {
+                sizes: &[g.batch, g.groups],
+                a: &[0, og * k],
+                b: &[xn, xg],
+                c: &[sn, og * sc],
+                start: &[0, og],
+            },
+        },
+        MatMut { data: out.data, rows: sc, cols: sp },
+    );
+}
+
+#[cfg(test)]
+mod tests;

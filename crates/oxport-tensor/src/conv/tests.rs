@@ -1,0 +1,162 @@
+//! Every road of the convolution against the definition.
+
+use super::*;
+use half::f16;
+
+fn numbers(n: usize, seed: usize) -> Vec<f32> {
+    (0..n).map(|i| ((i * 7919 + seed * 104_729) % 13) as f32 - 6.0).collect()
+}
+
+fn contiguous(n: usize, c: usize, s: [usize; 3]) -> [usize; 5] {
+    let _ = n;
+    [c * s[0] * s[1] * s[2], s[0] * s[1] * s[2], s[1] * s[2], s[2], 1]
+}
+
+fn channels_last(c: usize, s: [usize; 3]) -> [usize; 5] {
+    [c * s[0] * s[1] * s[2], 1, s[1] * s[2] * c, s[2] * c, c]
+}
+
+/// The definition: every input pixel meets every tap.
+fn naive(g: &Geometry, x: &[f32], xs: [usize; 5], w: &[f32], bias: &[f32], y: &mut [f32], ys: [usize; 5]) {
+    let out = g.output().expect("a valid case");
+    let place = |s: [usize; 5], n: usize, c: usize, p: [usize; 3]| {
+        n * s[0] + c * s[1] + p[0] * s[2] + p[1] * s[3] + p[2] * s[4]
+    };
+    let all = |s: [usize; 3]| (0..s[0] * s[1] * s[2]).map(move |i| [i / (s[1] * s[2]), i / s[2] % s[1], i % s[2]]);
+    let (ig, og) = (g.in_group(), g.out_group());
+    for n in 0..g.batch {
+        for o in 0..g.out_channels {
+            for p in all(out) {
+                y[place(ys, n, o, p)] = bias[o];
+            }
+            for (i, p) in (0..ig).flat_map(|i| all(g.input).map(move |p| (i, p))) {
+                for (t, tap) in all(g.kernel).enumerate() {
+                    let (mut q, mut inside) = ([0; 3], true);
+                    for d in 0..3 {
+                        let (pad, reach) = (g.padding[d] as isize, (tap[d] * g.dilation[d]) as isize);
+                        let (p, s) = (p[d] as isize, g.stride[d] as isize);
+                        let at = if g.transposed { p * s + reach - pad } else { p + pad - reach };
+                        let at = if g.transposed {
+                            at
+                        } else if at % s == 0 {
+                            at / s
+                        } else {
+                            -1
+                        };
+                        inside &= at >= 0 && at < out[d] as isize;
+                        q[d] = at as usize;
+                    }
+                    if inside {
+                        let c = o / og * ig + i;
+                        let w = if g.transposed {
+                            w[(c * og + o % og) * g.taps() + t]
+                        } else {
+                            w[(o * ig + i) * g.taps() + t]
+                        };
+                        y[place(ys, n, o, q)] += w * x[place(xs, n, c, p)];
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn geometry(text: &str) -> Geometry {
+    let numbers: Vec<Vec<usize>> =
+        text.split_whitespace().map(|w| w.split(',').map(|x| x.parse().expect("a number")).collect()).collect();
+    let three = |i: usize| [numbers[i][0], numbers[i][1], numbers[i][2]];
+    Geometry {
+        batch: numbers[0][0],
+        groups: numbers[0][1],
+        in_channels: numbers[0][2],
+        out_channels: numbers[0][3],
+        input: three(1),
+        kernel: three(2),
+        stride: three(3),
+        padding: three(4),
+        dilation: three(5),
+        transposed: numbers.len() > 6,
+        output_padding: if numbers.len() > 6 { three(6) } else { [0; 3] },
+    }
+}
+
+#[test]
+fn every_road_equals_the_definition() {
+    // batch,groups,C,O  input  kernel  stride  padding  dilation  [output padding: transposed]
+    for text in [
+        "1,1,5,7 1,6,9 1,1,1 1,1,1 0,0,0 1,1,1",
+        "2,1,3,8 1,9,11 1,3,3 1,1,1 0,1,1 1,1,1",
+        "2,1,4,6 1,9,10 1,3,3 1,2,2 0,1,1 1,1,1",
+        "1,1,3,5 1,12,13 1,3,5 1,3,2 0,2,3 1,2,3",
+        "2,2,6,4 1,7,7 1,3,3 1,1,1 0,1,1 1,1,1",
+        "2,2,4,8 1,7,7 1,1,1 1,1,1 0,0,0 1,1,1",
+        "1,4,4,4 1,10,70 1,3,3 1,1,1 0,1,1 1,1,1",
+        "2,4,4,8 1,10,9 1,3,3 1,2,2 0,1,1 1,1,1",
+        "1,3,3,3 1,12,12 1,5,5 1,1,1 0,4,4 1,2,2",
+        "1,1,2,3 5,6,7 3,2,3 2,1,1 1,0,1 1,2,1",
+        "3,1,2,4 1,1,30 1,1,4 1,1,3 0,0,2 1,1,2",
+        "1,1,40,20 1,1,1 1,1,1 1,2,2 0,0,0 1,1,1",
+        "1,1,4,3 1,5,6 1,3,3 1,2,2 0,1,1 1,1,1 0,1,1",
+        "2,2,4,6 1,5,6 1,2,2 1,2,2 0,0,0 1,1,1 0,0,0",
+        "1,1,3,2 3,4,5 2,3,2 1,3,2 1,0,1 2,1,2 0,2,1",
+        "2,4,4,4 1,1,9 1,1,5 1,1,1 0,0,2 1,1,1 0,0,0",
+    ] {
+        let g = geometry(text);
+        let out = g.output().expect("a valid case");
+        let count = |c: usize, s: [usize; 3]| g.batch * c * s.iter().product::<usize>();
+        let x = numbers(count(g.in_channels, g.input), 1);
+        let w = numbers(g.weight().iter().product(), 2);
+        let bias = numbers(g.out_channels, 3);
+        for (last_in, last_out) in [(false, false), (true, false), (false, true), (true, true)] {
+            let strides = |last: bool, c: usize, s: [usize; 3]| {
+                if last { channels_last(c, s) } else { contiguous(g.batch, c, s) }
+            };
+            let (xs, ys) = (strides(last_in, g.in_channels, g.input), strides(last_out, g.out_channels, out));
+            let mut expected = vec![0.0; count(g.out_channels, out)];
+            naive(&g, &x, xs, &w, &bias, &mut expected, ys);
+            for threads in [1, 3] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("law: a pool starts");
+                let mut y = vec![0.0; expected.len()];
+                let packed = pack_weight(&g, &w).filter(|_| threads == 3);
+                let conv = Convolution {
+                    geometry: g,
+                    x: &x,
+                    x_strides: xs,
+                    weight: &w,
+                    packed: packed.as_ref(),
+                    bias: Some(&bias),
+                    after: None,
+                };
+                pool.install(|| convolution(&conv, &mut y, ys));
+                assert!(y == expected, "f32 {text} {last_in} {last_out} {threads}");
+                let half = |v: &[f32]| v.iter().map(|&x| f16::from_f32(x)).collect::<Vec<_>>();
+                let (hx, hw, hb) = (half(&x), half(&w), half(&bias));
+                let mut hy = half(&y);
+                let conv = Convolution {
+                    geometry: g,
+                    x: &hx,
+                    x_strides: xs,
+                    weight: &hw,
+                    packed: None,
+                    bias: Some(&hb),
+                    after: Some(&|_, run| run.iter_mut().for_each(|y| *y = -*y)),
+                };
+                pool.install(|| convolution(&conv, &mut hy, ys));
+                let expected: Vec<_> = expected.iter().map(|&x| -f16::from_f32(x)).collect();
+                assert!(hy == expected, "f16 {text} {last_in} {last_out} {threads}");
+            }
+        }
+    }
+}
+
+#[test]
+fn refuses_what_has_no_output() {
+    for text in [
+        "1,1,5,7 1,2,9 1,3,3 1,1,1 0,0,0 1,1,1",
+        "1,2,5,8 1,6,9 1,1,1 1,1,1 0,0,0 1,1,1",
+        "1,1,5,7 1,6,9 1,1,1 1,0,1 0,0,0 1,1,1",
+        "1,0,5,7 1,6,9 1,1,1 1,1,1 0,0,0 1,1,1",
+    ] {
+        assert_eq!(geometry(text).output(), None, "{text}");
+    }
+}

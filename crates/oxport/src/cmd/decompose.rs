@@ -1,0 +1,42 @@
+//! `oxport decompose`: what `run_decompositions()` does.
+
+use super::report::working;
+use clap::ValueEnum;
+use oxport::Result;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Makes a program functional, or takes its operators apart.
+#[derive(clap::Args)]
+pub struct Decompose {
+    /// The program
+    program: PathBuf,
+    /// Where to write the result
+    #[arg(short, value_name = "OUT")]
+    out: PathBuf,
+    /// How far to go
+    #[arg(long, value_enum, default_value_t = To::Core)]
+    to: To,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum To {
+    /// Core ATen, as far as oxport knows decompositions
+    Core,
+    /// No writes, mutations as outputs
+    Functional,
+}
+
+impl Decompose {
+    /// See the module.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let program = working("reading", || oxport::read(&self.program))?;
+        let result = working("decomposing", || match self.to {
+            To::Core => oxport::core(&program),
+            To::Functional => oxport::functional(&program),
+        })?;
+        oxport::write(&result, &self.out)?;
+        println!("{} nodes -> {} nodes", program.graph.len(), result.graph.len());
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,127 @@
+//! The commands, one file each; what they share stands in `report`.
+
+mod bench;
+mod convert;
+mod decompose;
+mod diff;
+mod ops;
+mod optimize;
+pub mod report;
+mod run;
+mod show;
+mod verify;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use oxport::{Opt, PlanOptions};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Run, check and improve programs exported by torch.export.
+///
+/// PROGRAM is a .pt2 archive, or a .json program with its .safetensors beside it.
+#[derive(Parser)]
+#[command(name = "oxport", version)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run a program once; compare with expected outputs
+    Run(run::Run),
+    /// Measure load, plan and run times
+    Bench(bench::Bench),
+    /// Print everything that is wrong with a program, in its own text
+    Verify(verify::Verify),
+    /// Improve a program by equality saturation
+    Optimize(optimize::Optimize),
+    /// Make a program functional, or take its operators apart
+    Decompose(decompose::Decompose),
+    /// Convert between .pt2 and .json + .safetensors
+    Convert(convert::Convert),
+    /// Print a program
+    Show(show::Show),
+    /// Compare two programs, names aside
+    Diff(diff::Diff),
+    /// List the known operators
+    Ops(ops::Ops),
+}
+
+/// Carries out a command.
+pub fn run(command: Command) -> oxport::Result<ExitCode> {
+    match command {
+        Command::Run(c) => c.execute(),
+        Command::Bench(c) => c.execute(),
+        Command::Verify(c) => c.execute(),
+        Command::Optimize(c) => c.execute(),
+        Command::Decompose(c) => c.execute(),
+        Command::Convert(c) => c.execute(),
+        Command::Show(c) => c.execute(),
+        Command::Diff(c) => c.execute(),
+        Command::Ops(c) => c.execute(),
+    }
+}
+
+/// What `run` and `bench` have in common.
+#[derive(Args)]
+pub struct Running {
+    /// The program
+    pub program: PathBuf,
+    /// Inputs: a safetensors file with `in.0`, `in.1`, … or placeholder names
+    #[arg(long, value_name = "F")]
+    pub inputs: Option<PathBuf>,
+    /// How much to optimise before running
+    #[arg(long, value_enum, default_value_t = Level::Exact)]
+    pub opt: Level,
+    /// The number of threads; all cores by default
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// The seed of drawn inputs and of random operators
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+}
+
+impl Running {
+    fn options(&self) -> PlanOptions {
+        PlanOptions { threads: self.threads, seed: self.seed, ..PlanOptions::default() }
+    }
+    /// The inputs: as given, else the archive's own sample inputs, else drawn.
+    fn values(&self, program: &oxport::ExportedProgram) -> oxport::Result<Vec<oxport::Value>> {
+        if let Some(path) = &self.inputs {
+            return oxport::io::inputs_from(program, &oxport::io::read_values(path)?);
+        }
+        match oxport::io::sample_inputs(program) {
+            Some(samples) => Ok(samples),
+            None => oxport::io::draw_inputs(program, self.seed),
+        }
+    }
+}
+
+/// How much to optimise.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Level {
+    /// Not at all
+    None,
+    /// Without changing a bit of any result
+    Exact,
+    /// Allowing other rounding
+    Fast,
+}
+
+impl From<Level> for Opt {
+    fn from(level: Level) -> Opt {
+        match level {
+            Level::None => Opt::None,
+            Level::Exact => Opt::Exact,
+            Level::Fast => Opt::Fast,
+        }
+    }
+}
+
+/// The exit code for "compared, and different".
+pub const DIFFERENT: u8 = 1;
+/// The exit code for "the program is not valid".
+pub const INVALID: u8 = 3;

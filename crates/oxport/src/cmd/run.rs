@@ -1,0 +1,91 @@
+//! `oxport run`: once, with a comparison.
+
+use super::report::working;
+use super::{DIFFERENT, Running};
+use oxport::Result;
+use oxport::compare::{Tolerance, compare};
+use oxport::io::{Values, named_outputs, read_values, write_values};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Runs a program once.
+#[derive(clap::Args)]
+pub struct Run {
+    #[command(flatten)]
+    running: Running,
+    /// Write the outputs there
+    #[arg(long, value_name = "F")]
+    outputs: Option<PathBuf>,
+    /// Compare the outputs with this file's `out.*`, `mut.*` and `inmut.*`
+    #[arg(long, value_name = "F")]
+    expect: Option<PathBuf>,
+    /// Relative tolerance, element by element, in place of the rule by dtype
+    #[arg(long, value_name = "R")]
+    rtol: Option<f64>,
+    /// Absolute tolerance, likewise
+    #[arg(long, value_name = "A")]
+    atol: Option<f64>,
+    /// Print where the time went
+    #[arg(long)]
+    profile: bool,
+}
+
+impl Run {
+    /// See the module.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let program = working("reading", || oxport::read(&self.running.program))?;
+        let inputs = self.running.values(&program)?;
+        let prepared = working("preparing", || oxport::prepare(&program, self.running.opt.into()))?;
+        let plan = oxport::plan(&prepared, &self.running.options())?;
+        let outputs = if self.profile {
+            let mut profile = plan.new_profile();
+            let outputs = plan.call(inputs, plan.initial_state(), Some(&mut profile))?;
+            print!("{profile}");
+            outputs
+        } else {
+            working("running", || plan.run(inputs))?
+        };
+        let values = named_outputs(&outputs);
+        if let Some(path) = &self.outputs {
+            write_values(path, &values)?;
+        }
+        match &self.expect {
+            Some(path) => expect(path, &values, self.tolerance(path)),
+            None => {
+                values.iter().for_each(|(name, v)| println!("{name}: {}", oxport::compare::show(v)));
+                Ok(ExitCode::SUCCESS)
+            }
+        }
+    }
+
+    fn tolerance(&self, expected: &Path) -> Tolerance {
+        match (self.rtol, self.atol) {
+            (None, None) => Tolerance::of_stats(expected),
+            (rtol, atol) => Tolerance::Absolute { rtol: rtol.unwrap_or(0.0), atol: atol.unwrap_or(0.0) },
+        }
+    }
+}
+
+/// Compares and prints the worst element of every output.
+fn expect(path: &Path, values: &Values, tolerance: Tolerance) -> Result<ExitCode> {
+    let expected = read_values(path)?;
+    let is_output = |k: &str| k.starts_with("out.") || k.starts_with("mut.") || k.starts_with("inmut.");
+    let (mut compared, mut different) = (0, 0);
+    for (name, want) in expected.iter().filter(|(k, _)| is_output(k)) {
+        let (agree, detail) = match values.get(name) {
+            Some(got) => {
+                let c = compare(got, want, tolerance);
+                (c.agree, c.detail)
+            }
+            None => (false, "the program has no such output".to_string()),
+        };
+        compared += 1;
+        different += usize::from(!agree);
+        println!("{} {name}: {detail}", if agree { "ok  " } else { "DIFF" });
+    }
+    println!("{compared} compared, {different} different");
+    if compared == 0 {
+        return Err(oxport::Error::data(format!("{} holds no out.*, mut.* or inmut.*", path.display())));
+    }
+    Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+}

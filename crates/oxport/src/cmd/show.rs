@@ -1,0 +1,83 @@
+//! `oxport show`: a program for people and for other tools.
+
+use clap::ValueEnum;
+use oxport::{ExportedProgram, Result};
+use oxport_ir::print;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Prints a program.
+#[derive(clap::Args)]
+pub struct Show {
+    /// The program
+    program: PathBuf,
+    /// How
+    #[arg(long, value_enum, default_value_t = Format::Readable)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// As PyTorch prints an ExportedProgram
+    Readable,
+    /// As PyTorch prints a graph, one line a node
+    Fx,
+    /// One row a node: name, operator, result
+    Table,
+    /// Graphviz
+    Dot,
+    /// The program JSON
+    Json,
+}
+
+impl Show {
+    /// See the module.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let program = oxport::read(&self.program)?;
+        match self.format {
+            Format::Readable => print!("{}", print::readable(&program)),
+            Format::Fx => print!("{}", print::fx(&program.graph)),
+            Format::Table => table(&program),
+            Format::Dot => dot(&program),
+            Format::Json => println!("{}", oxport_pt2::to_json(&program)?),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn table(program: &ExportedProgram) {
+    let result = |n: &oxport_ir::Node| match n.val() {
+        Some(oxport::Val::Tensor(t)) => t.to_string(),
+        Some(oxport::Val::Int(e) | oxport::Val::Float(e) | oxport::Val::Bool(e)) => e.to_string(),
+        Some(oxport::Val::List(l)) => format!("{} results", l.len()),
+        _ => String::new(),
+    };
+    let rows: Vec<[String; 3]> = program
+        .graph
+        .nodes()
+        .map(|(_, n)| {
+            let what = match &n.kind {
+                oxport_ir::NodeKind::Placeholder => "placeholder".to_string(),
+                oxport_ir::NodeKind::Output => "output".to_string(),
+                oxport_ir::NodeKind::GetAttr(a) => format!("get_attr {a}"),
+                oxport_ir::NodeKind::CallFunction(op) => op.target(),
+            };
+            [n.name.to_string(), what, result(n)]
+        })
+        .collect();
+    let width = |c: usize| rows.iter().map(|r| r[c].len()).max().unwrap_or(0);
+    let (a, b) = (width(0), width(1));
+    rows.iter().for_each(|[name, what, result]| println!("{name:a$}  {what:b$}  {result}"));
+}
+
+fn dot(program: &ExportedProgram) {
+    println!("digraph program {{\n    node [shape=box, fontname=monospace];");
+    for (_, node) in program.graph.nodes() {
+        let label = node.op().map_or(String::new(), |op| format!("\\n{}", op.short_name()));
+        println!("    {:?} [label=\"{}{label}\"];", &*node.name, node.name);
+        for input in node.inputs() {
+            println!("    {:?} -> {:?};", &*program.graph.node(input).name, &*node.name);
+        }
+    }
+    println!("}}");
+}

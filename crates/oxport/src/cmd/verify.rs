@@ -1,0 +1,58 @@
+//! `oxport verify`: all diagnostics, in the program's own text.
+
+use super::INVALID;
+use super::report::{json, working};
+use oxport::{Diagnostic, Result, Severity};
+use oxport_ir::diagnostic::annotate;
+use oxport_ir::print::Style;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Checks a program.
+#[derive(clap::Args)]
+pub struct Verify {
+    /// The program
+    program: PathBuf,
+    /// Print JSON: a list of `{code, severity, at, message, notes}`
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verify {
+    /// See the module.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let program = match working("reading", || oxport::read(&self.program)) {
+            Ok(program) => program,
+            // A file that cannot be read as a program is not valid either: its complaints are the answer.
+            Err(e) if self.json && !e.diagnostics().is_empty() => {
+                json(&list(e.diagnostics()));
+                return Ok(ExitCode::from(e.exit_code()));
+            }
+            Err(e) => return Err(e),
+        };
+        let found = working("verifying", || oxport::verify(&program));
+        if self.json {
+            json(&list(&found));
+        } else if found.is_empty() {
+            println!("valid: {} nodes, no diagnostics", program.graph.len());
+        } else {
+            print!("{}", annotate(&program, &found, Style { origins: true, ..Style::GRAPH }));
+            println!("{} diagnostics", found.len());
+        }
+        let invalid = found.iter().any(|d| d.severity == Severity::Error);
+        Ok(if invalid { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })
+    }
+}
+
+fn list(found: &[Diagnostic]) -> serde_json::Value {
+    let one = |d: &Diagnostic| {
+        serde_json::json!({
+            "code": d.code,
+            "severity": d.severity.to_string(),
+            "at": d.at.to_string(),
+            "message": d.message,
+            "notes": d.notes,
+        })
+    };
+    found.iter().map(one).collect()
+}

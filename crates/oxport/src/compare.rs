@@ -1,0 +1,182 @@
+//! When do two tensors agree? The rule of the command line and of the conformance runner.
+//!
+//! An output agrees with what was expected if dtype and sizes are equal, NaN and ±∞ stand in the same places, and
+//! `max|a − b| ≤ t · max(|b|max, 1e-6)` with `t` by dtype; integers and bools are compared exactly. With explicit
+//! tolerances it is `|a − b| ≤ atol + rtol · |b|`, element by element.
+
+use oxport_ir::Value;
+use oxport_tensor::{DType, Tensor};
+
+/// How far values may differ.
+#[derive(Clone, Copy, Debug)]
+pub enum Tolerance {
+    /// By dtype; float32 by this much, relative to the largest expected value.
+    Relative {
+        /// The factor for float32: 1e-4, or more where PyTorch's own kernels differ by more.
+        f32: f64,
+    },
+    /// Element by element.
+    Absolute {
+        /// Relative part.
+        rtol: f64,
+        /// Absolute part.
+        atol: f64,
+    },
+    /// To the bit; NaNs are equal to each other.
+    Exact,
+}
+
+impl Tolerance {
+    /// The rule by dtype; for float32 four times `diff_no_mkldnn` of the `stats.json` beside a file of expected outputs,
+    /// where that is more.
+    pub fn of_stats(expected: &std::path::Path) -> Tolerance {
+        let read = || -> Option<f64> {
+            let text = std::fs::read(expected.with_file_name("stats.json")).ok()?;
+            serde_json::from_slice::<serde_json::Value>(&text).ok()?.get("diff_no_mkldnn")?.as_f64()
+        };
+        Tolerance::Relative { f32: read().map_or(1e-4, |d| (4.0 * d).max(1e-4)) }
+    }
+}
+
+impl Default for Tolerance {
+    fn default() -> Tolerance {
+        Tolerance::Relative { f32: 1e-4 }
+    }
+}
+
+/// The outcome of one comparison.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Whether they agree.
+    pub agree: bool,
+    /// The worst element, or what else is different, for people.
+    pub detail: String,
+}
+
+fn differ(detail: String) -> Comparison {
+    Comparison { agree: false, detail }
+}
+
+/// Compares a value with what was expected.
+pub fn compare(got: &Value, want: &Value, tolerance: Tolerance) -> Comparison {
+    match (got, want) {
+        (Value::Tensor(a), Value::Tensor(b)) => compare_tensors(a, b, tolerance),
+        (Value::Int(a), Value::Int(b)) if a == b => equal(format!("{a}")),
+        (Value::Bool(a), Value::Bool(b)) if a == b => equal(format!("{a}")),
+        (Value::Float(a), Value::Float(b)) if close(*a, *b) => equal(format!("{a}")),
+        (Value::Str(a), Value::Str(b)) if a == b => equal(format!("{a:?}")),
+        (Value::None, Value::None) => equal("None".to_string()),
+        (a, b) => differ(format!("got {}, expected {}", show(a), show(b))),
+    }
+}
+
+fn equal(detail: String) -> Comparison {
+    Comparison { agree: true, detail }
+}
+
+fn close(a: f64, b: f64) -> bool {
+    a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-9 * b.abs().max(1e-6)
+}
+
+/// A value in a few characters.
+pub fn show(v: &Value) -> String {
+    match v {
+        Value::Tensor(t) => format!("{}{:?}", t.dtype().short(), t.sizes()),
+        Value::Int(n) => n.to_string(),
+        Value::Float(x) => x.to_string(),
+        Value::Bool(b) => b.to_string(),
+        Value::Str(s) => format!("{s:?}"),
+        other => other.kind().to_string(),
+    }
+}
+
+/// Compares two tensors.
+pub fn compare_tensors(got: &Tensor, want: &Tensor, tolerance: Tolerance) -> Comparison {
+    if got.dtype() != want.dtype() || got.sizes() != want.sizes() {
+        let show = |t: &Tensor| format!("{}{:?}", t.dtype().short(), t.sizes());
+        return differ(format!("got {}, expected {}", show(got), show(want)));
+    }
+    match got.dtype() {
+        d if d.is_complex() => numbers(&parts(got), &parts(want), want, tolerance, 2),
+        d if d.is_float() => numbers(&doubles(got), &doubles(want), want, tolerance, 1),
+        _ => integers(got, want),
+    }
+}
+
+fn doubles(t: &Tensor) -> Vec<f64> {
+    t.to_dtype(DType::F64).to_vec()
+}
+
+/// Real and imaginary parts, interleaved.
+fn parts(t: &Tensor) -> Vec<f64> {
+    t.to_dtype(DType::C128).to_vec::<oxport_tensor::Complex<f64>>().into_iter().flat_map(|c| [c.re, c.im]).collect()
+}
+
+fn integers(got: &Tensor, want: &Tensor) -> Comparison {
+    let whole = |t: &Tensor| -> Vec<i64> {
+        // Unsigned 64-bit integers keep their bits.
+        t.to_dtype(DType::I64).to_vec()
+    };
+    let (a, b) = (whole(got), whole(want));
+    let wrong = a.iter().zip(&b).filter(|(a, b)| a != b).count();
+    match a.iter().zip(&b).position(|(a, b)| a != b) {
+        None => equal(format!("{} elements equal", a.len())),
+        Some(i) => differ(format!("element {i}: got {}, expected {} ({wrong} of {} differ)", a[i], b[i], a.len())),
+    }
+}
+
+fn numbers(got: &[f64], want: &[f64], like: &Tensor, tolerance: Tolerance, parts: usize) -> Comparison {
+    let special = |x: f64| {
+        if x.is_nan() {
+            2
+        } else if x.is_infinite() {
+            x.signum() as i32
+        } else {
+            0
+        }
+    };
+    let mut largest: f64 = 0.0;
+    for (i, (&a, &b)) in got.iter().zip(want).enumerate() {
+        if special(a) != special(b) {
+            return differ(format!("element {}: got {a}, expected {b}", i / parts));
+        }
+        if b.is_finite() {
+            largest = largest.max(b.abs());
+        }
+    }
+    let factor = match (like.dtype(), tolerance) {
+        (DType::F16 | DType::C32, _) => 1e-2,
+        (DType::BF16, _) => 3e-2,
+        (DType::F64 | DType::C128, _) => 1e-9,
+        (DType::F32 | DType::C64, Tolerance::Relative { f32 }) => f32,
+        _ => 0.13,
+    };
+    let bound = |b: f64| match tolerance {
+        Tolerance::Relative { .. } => factor * largest.max(1e-6),
+        Tolerance::Absolute { rtol, atol } => atol + rtol * b.abs(),
+        Tolerance::Exact => 0.0,
+    };
+    let (mut worst, mut at, mut over) = (-1.0, 0, 0);
+    for (i, (&a, &b)) in got.iter().zip(want).enumerate() {
+        let same_bits = a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+        let error = if a == b || !a.is_finite() { 0.0 } else { (a - b).abs() };
+        let is_over = match tolerance {
+            Tolerance::Exact => !same_bits,
+            _ => error > bound(b),
+        };
+        over += usize::from(is_over);
+        if error > worst {
+            (worst, at) = (error, i);
+        }
+    }
+    if got.is_empty() {
+        return equal("0 elements".to_string());
+    }
+    let (a, b) = (got[at], want[at]);
+    let detail = format!(
+        "worst element {}: got {a:e}, expected {b:e}, error {worst:.3e} (allowed {:.3e}, largest {largest:.3e})",
+        at / parts,
+        bound(b)
+    );
+    if over == 0 { equal(detail) } else { differ(format!("{detail}; {over} of {} differ", got.len())) }
+}

@@ -1,0 +1,104 @@
+//! The façade's error: what failed, and with which exit code the command line says so.
+
+use oxport_ir::Diagnostic;
+use std::fmt;
+
+/// A result of the façade.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a request failed.
+#[derive(Debug)]
+pub struct Error(Box<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    File(oxport_pt2::Error),
+    Call(oxport_ir::Error),
+    Run(oxport_run::Error),
+    Rewrite(String),
+    Io(String, std::io::Error),
+    Data(String),
+    Usage(String),
+}
+
+impl Error {
+    /// An input or output file that is not what it should be.
+    pub fn data(message: impl Into<String>) -> Error {
+        Error(Box::new(Kind::Data(message.into())))
+    }
+    /// A request that makes no sense.
+    pub fn usage(message: impl Into<String>) -> Error {
+        Error(Box::new(Kind::Usage(message.into())))
+    }
+    /// A file that cannot be read or written.
+    pub fn io(what: impl fmt::Display, cause: std::io::Error) -> Error {
+        Error(Box::new(Kind::Io(what.to_string(), cause)))
+    }
+    /// A rewrite that failed its validation.
+    pub fn rewrite(message: impl Into<String>) -> Error {
+        Error(Box::new(Kind::Rewrite(message.into())))
+    }
+    /// What is wrong with the program, where that is why.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        if let Kind::File(e) = &*self.0 { e.diagnostics() } else { &[] }
+    }
+    /// True if oxport lacks something that a valid program needs.
+    pub fn is_unsupported(&self) -> bool {
+        match &*self.0 {
+            Kind::File(e) => e.is_unsupported(),
+            Kind::Call(e) => e.is_unsupported(),
+            Kind::Run(e) => e.is_unsupported(),
+            _ => false,
+        }
+    }
+    /// The operators that a program needs and oxport cannot run.
+    pub fn missing(&self) -> &[String] {
+        if let Kind::Run(e) = &*self.0 { e.missing() } else { &[] }
+    }
+    /// The exit code of the command line: 2 usage, 3 not valid, 4 not supported, 5 failed while running, 6 file trouble.
+    pub fn exit_code(&self) -> u8 {
+        match &*self.0 {
+            Kind::Usage(_) => 2,
+            _ if self.is_unsupported() => 4,
+            Kind::File(e) if e.is_io() => 6,
+            Kind::Io(..) | Kind::Data(_) => 6,
+            Kind::File(_) | Kind::Call(_) => 3,
+            Kind::Run(_) | Kind::Rewrite(_) => 5,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::File(e) => e.fmt(f),
+            Kind::Call(e) => e.fmt(f),
+            Kind::Run(e) => e.fmt(f),
+            Kind::Io(what, cause) => write!(f, "{what}: {cause}"),
+            Kind::Data(m) | Kind::Usage(m) | Kind::Rewrite(m) => f.write_str(m),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<oxport_pt2::Error> for Error {
+    fn from(e: oxport_pt2::Error) -> Error {
+        Error(Box::new(Kind::File(e)))
+    }
+}
+impl From<oxport_ir::Error> for Error {
+    fn from(e: oxport_ir::Error) -> Error {
+        Error(Box::new(Kind::Call(e)))
+    }
+}
+impl From<oxport_run::Error> for Error {
+    fn from(e: oxport_run::Error) -> Error {
+        Error(Box::new(Kind::Run(e)))
+    }
+}
+impl From<oxport_tensor::Error> for Error {
+    fn from(e: oxport_tensor::Error) -> Error {
+        oxport_ir::Error::from(e).into()
+    }
+}

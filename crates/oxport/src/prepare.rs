@@ -1,0 +1,96 @@
+//! From a program as it was read to one that the engine runs.
+
+use crate::{Result, registry};
+use oxport_ir::{Dialect, ExportedProgram, Kernel, Op};
+use oxport_passes::{
+    decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants, functionalize, inline_wraps,
+};
+use oxport_rewrite::rule::Soundness;
+use oxport_rewrite::{Limits, Report, optimize};
+use oxport_run::{Plan, PlanOptions};
+
+/// How much a program is optimised before it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Opt {
+    /// Not at all.
+    None,
+    /// By rules that change no bit of any result.
+    #[default]
+    Exact,
+    /// By rules that may round differently, too.
+    Fast,
+}
+
+/// Makes a program ready for [`crate::plan`]: mode blocks inlined, functional, operators without kernel decomposed, and
+/// optimised.
+///
+/// # Errors
+/// A write has no functional form, or a decomposition refuses its call.
+pub fn prepare(program: &ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
+    let program = functional(program)?;
+    let mut program = decompose(&program, registry())?;
+    eliminate_dead(&mut program);
+    if opt != Opt::None {
+        program = improve(&program, opt, &Limits::default())?.0;
+    }
+    Ok(program)
+}
+
+/// Improves a functional program by equality saturation, merges equal nodes, and computes once what depends on
+/// constants only.
+///
+/// # Errors
+/// The evaluation of a constant fails.
+pub fn improve(program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
+    let soundness = if opt == Opt::Fast { Soundness::Rounding } else { Soundness::Bitwise };
+    let (mut program, mut report) = optimize(program, registry(), &Limits { soundness, ..*limits })?;
+    eliminate_common(&mut program);
+    fold(&mut program)?;
+    eliminate_dead(&mut program);
+    report.nodes_after = program.graph.len();
+    Ok((program, report))
+}
+
+/// Results of constants are computed once if they are at most this large.
+const FOLD_BYTES: usize = 64 << 20;
+
+fn fold(program: &mut ExportedProgram) -> Result<()> {
+    let run = |part: &ExportedProgram| {
+        let part = decompose(part, registry())?;
+        let plan = Plan::new(&part, registry(), &PlanOptions::default());
+        let outputs = plan.and_then(|p| p.run(Vec::new())).map_err(|e| oxport_ir::Error::unsupported(e.to_string()))?;
+        Ok(outputs.user)
+    };
+    match fold_constants(program, FOLD_BYTES, &run) {
+        // What cannot be computed now will say so when the program runs.
+        Err(e) if e.is_unsupported() => Ok(()),
+        done => Ok(done.map(drop)?),
+    }
+}
+
+/// What `run_decompositions({})` does: no writes, mutations as outputs, mode blocks inlined.
+///
+/// # Errors
+/// A write has no functional form.
+pub fn functional(program: &ExportedProgram) -> Result<ExportedProgram> {
+    let program = inline_wraps(program, registry())?;
+    let mut program = functionalize(&program, registry())?;
+    program.dialect = Dialect::Aten;
+    Ok(program)
+}
+
+/// What `run_decompositions()` does: functional, and operators outside of Core ATen decomposed where oxport knows how.
+///
+/// # Errors
+/// As [`functional`], or a decomposition refuses its call.
+pub fn core(program: &ExportedProgram) -> Result<ExportedProgram> {
+    let program = functional(program)?;
+    let composite = |op: &Op| op.namespace() == "aten" && (!op.has_tag("core") || is_kernel_free(op));
+    let mut program = decompose_where(&program, registry(), &composite)?;
+    eliminate_dead(&mut program);
+    Ok(program)
+}
+
+fn is_kernel_free(op: &Op) -> bool {
+    op.def().is_some_and(|d| matches!(d.kernel, Kernel::None))
+}
