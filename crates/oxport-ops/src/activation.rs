@@ -47,8 +47,8 @@ fn relu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 }
 
 fn clip<T: PartialOrd>(x: T, low: T, high: T) -> T {
-    let x = if x < low { low } else { x };
-    if x > high { high } else { x }
+    // The lower bound wins where the two are crossed.
+    if x < low { low } else if x > high { high } else { x }
 }
 
 fn between(a: &RealArgs<'_>, o: &mut [TensorMut], low: Scalar, high: Scalar) -> Result<()> {

@@ -134,8 +134,9 @@ fn zip<T: Element>(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(T, T) -> T 
 /// The factor `alpha` of a sum, which must fit the dtype.
 fn alpha(a: &RealArgs<'_>, dtype: DType) -> Result<Scalar> {
     let alpha: Scalar = a.at(2)?;
-    ensure!(alpha.category() <= dtype.category(), "alpha of a {dtype} result must not be a {:?}", alpha.category());
-    ensure!(dtype != DType::Bool || alpha.category() == dtype.category() || alpha == Scalar::Int(1), "alpha of a bool result must be a bool");
+    // The default is an integer, whatever the dtype.
+    let fits = alpha == Scalar::Int(1) || alpha.category() <= dtype.category();
+    ensure!(fits, "alpha of a {dtype} result must not be a {:?}", alpha.category());
     Ok(alpha)
 }
 

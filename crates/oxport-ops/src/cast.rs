@@ -6,12 +6,13 @@
 use crate::class::Rule::*;
 use crate::class::{C32, C64, RealArgs, bits, input, map1, map2, require, unary};
 use crate::meta::{MetaArgs, Metas, broadcast, format_strides, is_channels_last, is_contiguous, one, pointwise_as};
+use oxport_ir::fake::contiguous_strides;
 use oxport_ir::{
     Arg, Args, Argument, Build, Builder, Device, Error, Exact, Fake, FromArg, MemoryFormat, NodeId, OpDef, Result, Val,
     World, ensure,
 };
 use oxport_sym::{Expr, ShapeEnv};
-use oxport_tensor::{DType, Layout, Tensor, TensorMut};
+use oxport_tensor::{DType, Layout, Tensor, TensorMut, math};
 
 /// The table.
 #[rustfmt::skip]
@@ -25,11 +26,11 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", contiguous_meta).decomp(contiguous).exact(Exact::Bits).doc("Itself if in row-major order (or the format), else a copy.").samples(&["f32[2, 3]{1, 2}", "f32[2, 3]"]),
     bits(OpDef::new("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta).fill(copy0)).doc("A copy.").samples(&["f32[2, 3]{1, 2}", "f32[2, 3]{1, 2}, memory_format=contiguous_format"]),
     bits(OpDef::new("prims::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta).fill(copy0)).doc("A copy.").samples(&["f32[2, 3]{1, 2}"]),
-    bits(OpDef::new("aten::lift_fresh_copy(Tensor self) -> Tensor", clone_meta).fill(copy0)).doc("A copy of a constant.").samples(&["f32[2, 3]"]),
+    bits(OpDef::new("aten::lift_fresh_copy(Tensor self) -> Tensor", |a| copied(a, a.at(0)?, a.at::<&Fake>(0)?.dtype, Some(MemoryFormat::Contiguous), None)).fill(copy0)).doc("A copy of a constant.").samples(&["f32[2, 3]"]),
     bits(OpDef::new("aten::alias_copy(Tensor self) -> Tensor", clone_meta).fill(copy0)).doc("A copy.").samples(&["f32[2, 3]"]),
     bits(OpDef::new("aten::lift(Tensor self) -> Tensor", clone_meta).fill(copy0)).doc("The same tensor.").samples(&["f32[2, 3]"]),
     bits(OpDef::new("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta).fill(copy1)).doc("`src` in the sizes and dtype of `self`.").samples(&["f32[2, 3], i64[3]", "!f32[2], f32[3]"]),
-    bits(OpDef::new("aten::chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", |a| to_dtype(a, DType::C32)).fill(copy0)).doc("A copy as complex32.").samples(&["f32[2, 3]"]),
+    bits(OpDef::new("aten::chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", |a| copied(a, a.at(0)?, DType::C32, a.at(1)?, None)).fill(copy0)).doc("A copy as complex32.").samples(&["f32[2, 3]"]),
     bits(OpDef::new("prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", |a| to_dtype(a, a.at(1)?)).fill(copy0)).doc("A copy in another dtype.").samples(&["f32[2, 3], float16"]),
     OpDef::new("aten::real(Tensor(a) self) -> Tensor(a)", real).view(|a| viewed(a, real)).doc("The real part, as a view; of a real tensor, itself.").samples(&["c64[2, 3]", "f32[2]"]),
     OpDef::new("aten::imag(Tensor(a) self) -> Tensor(a)", imag).view(|a| viewed(a, imag)).doc("The imaginary part, as a view.").samples(&["c64[2, 3]", "!f32[2]"]),
@@ -38,14 +39,14 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::view_as_real(Tensor(a) self) -> Tensor(a)", view_as_real).view(|a| viewed(a, view_as_real)).doc("A last dimension of real and imaginary part.").samples(&["c64[2, 3]", "!f32[2]"]),
     OpDef::new("aten::view_as_complex(Tensor(a) self) -> Tensor(a)", view_as_complex).view(|a| viewed(a, view_as_complex)).doc("A last dimension of 2 read as complex numbers.").samples(&["f32[3, 2]", "!f32[3]", "!i64[2]"]),
     bits(unary("aten::_conj(Tensor(a) self) -> Tensor(a)", Any, conj)).doc("The complex conjugate."),
-    bits(unary("aten::conj(Tensor(a) self) -> Tensor(a)", Any, conj)).doc("The complex conjugate."),
-    bits(unary("aten::conj_physical(Tensor self) -> Tensor", Any, conj)).doc("The complex conjugate."),
+    OpDef::new("aten::conj(Tensor(a) self) -> Tensor(a)", conj_meta).decomp(conj_parts).exact(Exact::Bits).doc("The complex conjugate; of a real tensor, itself.").samples(&["c64[2, 3]", "f32[2]"]),
+    OpDef::new("aten::conj_physical(Tensor self) -> Tensor", conj_meta).decomp(conj_parts).exact(Exact::Bits).doc("The complex conjugate; of a real tensor, itself.").samples(&["c64[2, 3]", "f32[2]"]),
     bits(unary("aten::_conj_physical(Tensor self) -> Tensor", Any, conj)).doc("The complex conjugate."),
     bits(unary("prims::conj(Tensor(a) a) -> Tensor(a)", Any, conj)).doc("The complex conjugate."),
     bits(unary("prims::conj_physical(Tensor self) -> Tensor", Any, conj)).doc("The complex conjugate."),
-    unary("aten::angle(Tensor self) -> Tensor", ToAnalytic, angle).doc("The argument of a complex number; of a real one 0 or π.").samples(&["c64[2, 3]", "f32[4]", "i64[4]"]),
-    bits(OpDef::new("aten::complex(Tensor real, Tensor imag) -> Tensor", |a| pair(a, |_| true)).fill(complex)).doc("From real and imaginary part.").samples(&["f32[2, 3], f32[3]", "!f32[2], f64[2]"]),
-    OpDef::new("aten::polar(Tensor abs, Tensor angle) -> Tensor", |a| pair(a, |d| matches!(d, DType::F32 | DType::F64))).fill(polar).doc("From magnitude and angle.").samples(&["f32[2, 3], f32[3]"]),
+    OpDef::new("aten::angle(Tensor self) -> Tensor", angle_meta).fill(angle).doc("The argument of a complex number; of a real one 0 or π.").samples(&["c64[2, 3]", "f32[4]", "i64[4]"]),
+    bits(OpDef::new("aten::complex(Tensor real, Tensor imag) -> Tensor", |a| pair(a)).fill(complex)).doc("From real and imaginary part.").samples(&["f32[2, 3], f32[3]", "!f32[2], f64[2]"]),
+    OpDef::new("aten::polar(Tensor abs, Tensor angle) -> Tensor", |a| pair(a)).fill(polar).doc("From magnitude and angle.").samples(&["f32[2, 3], f32[3]"]),
     OpDef::new("aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp_meta).fill(frexp).exact(Exact::Bits).doc("Mantissa in ±[½, 1) and exponent of 2.").samples(&["f32[2, 3]", "!i64[2]"]),
 ];
 
@@ -163,7 +164,16 @@ fn copy_meta(a: &MetaArgs<'_>) -> Metas {
     let sizes = broadcast(a.cx, &[&x.sizes, &src.sizes])?;
     let same = sizes.len() == x.dim() && sizes.iter().zip(&x.sizes).all(|(s, t)| a.cx.may_be_same(s, t));
     ensure!(same, "copy: sizes {:?} do not broadcast to {:?}", src.sizes, x.sizes);
-    copied(a, x, x.dtype, None, None)
+    // A copy of the memory, gaps included, unless elements share places.
+    let strides = if overlaps(a.cx, x) { contiguous_strides(&x.sizes) } else { x.strides.clone() };
+    one(Fake { strides, device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
+}
+
+/// May two elements share a place? As far as sizes and strides at hand tell.
+fn overlaps(cx: &oxport_ir::MetaCx<'_>, x: &Fake) -> bool {
+    let number = |e: &Expr| cx.hint(e).unwrap_or(4096);
+    let strides = x.strides.iter().map(number).collect();
+    Layout { sizes: x.sizes.iter().map(number).collect(), strides, offset: 0 }.may_overlap()
 }
 
 fn copy1(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
@@ -240,6 +250,23 @@ fn conj(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     }
 }
 
+fn conj_meta(a: &MetaArgs<'_>) -> Metas {
+    let (x,): (&Fake,) = a.unpack()?;
+    if x.dtype.is_complex() { crate::class::pointwise_meta::<1>(a, Any) } else { one(x.clone()) }
+}
+
+fn conj_parts(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x,): (NodeId,) = a.unpack()?;
+    let is_complex = b.fake(x)?.dtype.is_complex();
+    Ok(vec![if is_complex { b.call("aten::_conj_physical", (x,))? } else { x }.into()])
+}
+
+fn angle_meta(a: &MetaArgs<'_>) -> Metas {
+    let (x,): (&Fake,) = a.unpack()?;
+    require(a, x.dtype, ToAnalytic.takes(x.dtype))?;
+    one(pointwise_as(a.cx, &[x], ToAnalytic.promotion().result(x.dtype).to_real())?)
+}
+
 fn angle(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     use std::f64::consts::PI;
     let x: &Tensor = a.at(0)?;
@@ -250,10 +277,10 @@ fn angle(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     }
 }
 
-fn pair(a: &MetaArgs<'_>, takes: fn(DType) -> bool) -> Metas {
+fn pair(a: &MetaArgs<'_>) -> Metas {
     let (x, y): (&Fake, &Fake) = a.unpack()?;
     ensure!(x.dtype == y.dtype, "Expected object of scalar type {} but got scalar type {} for second argument", x.dtype, y.dtype);
-    require(a, x.dtype, matches!(x.dtype, DType::F16 | DType::F32 | DType::F64) && takes(x.dtype))?;
+    require(a, x.dtype, matches!(x.dtype, DType::F16 | DType::F32 | DType::F64))?;
     one(pointwise_as(a.cx, &[x, y], x.dtype.to_complex())?)
 }
 
@@ -269,7 +296,7 @@ fn polar(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (x, y): (&Tensor, &Tensor) = a.unpack()?;
     match o[0].dtype() {
         DType::C128 => map2(x, y, &mut o[0], |r: f64, t: f64| C64::new(r * t.cos(), r * t.sin())),
-        _ => map2(x, y, &mut o[0], |r: f32, t: f32| C32::new(r * t.cos(), r * t.sin())),
+        _ => map2(x, y, &mut o[0], |r: f32, t: f32| C32::new(r * math::cos(t), r * math::sin(t))),
     }
 }
 

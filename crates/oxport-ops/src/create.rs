@@ -3,13 +3,13 @@
 //! Laws: results are contiguous, but for `*_like`, which keep the strides, and for what names its strides; the default
 //! dtype is float32, that of `full` and `arange` follows the numbers; `empty` is zeros here.
 
-use crate::class::{RealArgs, map1};
+use crate::class::RealArgs;
 use crate::computed;
 use crate::meta::{MetaArgs, Metas, dense_strides, format_strides, one, strides_in_format, wrap_dims};
 use oxport_ir::fake::Dims;
-use oxport_ir::{Args, Device, Exact, Fake, MemoryFormat, Meta, Number, OpDef, Result, World, ensure};
+use oxport_ir::{Args, Device, Exact, Fake, MemoryFormat, Meta, Number, OpDef, Result, Value, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Element, Scalar, Tensor, TensorMut, cast, dispatch};
+use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch};
 
 /// A factory: its schema, where its dtype comes from, what it is filled with.
 macro_rules! factory {
@@ -40,8 +40,8 @@ pub static OPS: &[OpDef] = &[
     factory!("aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new, zero, "Zeros in the dtype of another tensor.", ["i64[1], [2, 3]"]),
     factory!("aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new, unit, "Ones in the dtype of another tensor.", ["i64[1], [2, 3]"]),
     factory!("aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new, zero, "Any values in the dtype of another tensor; here zeros.", ["i64[1], [2, 3]"]).exact(Exact::Random),
-    factory!("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| { let t: &Fake = a.at(0)?; strided(a, 1, t.dtype, &t.device) }, zero, "Any values with given strides; here zeros.", ["i64[1], [2, 3], [1, 2]"]).exact(Exact::Random),
-    factory!("aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| strided(a, 0, DType::F32, &Device::cpu()), zero, "Any values with given strides; here zeros.", ["[2, 3], [1, 2]"]).exact(Exact::Random),
+    OpDef::new("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| { let t: &Fake = a.at(0)?; strided(a, 1, t.dtype, &t.device) }).eval(empty_strided).doc("Any values with given strides; here zeros.").samples(&["i64[1], [2, 3], [1, 2]"]).exact(Exact::Random),
+    OpDef::new("aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| strided(a, 0, DType::F32, &Device::cpu())).eval(empty_strided).doc("Any values with given strides; here zeros.").samples(&["[2, 3], [1, 2]"]).exact(Exact::Random),
     factory!("aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", permuted, zero, "Any values, dense with its dimensions in a given order; here zeros.", ["[2, 3, 4], [0, 2, 1]"]).exact(Exact::Random),
     factory!("aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| made(a, Vec::new(), DType::F32), |a| a.at(0), "A number as a 0-d tensor.", ["2.5", "3, dtype=int64"]),
     factory!("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", like, |a| a.at(1), "Filled with a number.", ["f32[2, 3]{1, 2}, 2"]),
@@ -65,12 +65,15 @@ fn unit(_: &RealArgs<'_>) -> Result<Scalar> {
 
 /// Fills with a number.
 pub(crate) fn fill(out: &mut TensorMut, value: Scalar) -> Result<()> {
-    let constant = Tensor::from_scalar(value, out.dtype());
-    computed!(plain out.dtype(), |T| map1(&constant, out, |x: T| x))
+    Ok(oxport_tensor::fill(out, value)?)
 }
 
 /// Fills a contiguous output by row-major position.
-pub(crate) fn fill_by<T: Element>(out: &mut TensorMut, f: impl FnMut(usize) -> T) -> Result<()> {
+pub(crate) fn fill_by<T: Element>(out: &mut TensorMut, mut f: impl FnMut(usize) -> T) -> Result<()> {
+    if let Some(row) = out.as_mut_slice::<T>() {
+        row.iter_mut().enumerate().for_each(|(i, x)| *x = f(i));
+        return Ok(());
+    }
     let values: Vec<T> = (0..out.numel()).map(f).collect();
     Ok(oxport_tensor::copy(&Tensor::from_vec(out.sizes(), values)?, out)?)
 }
@@ -126,6 +129,17 @@ fn strided(a: &MetaArgs<'_>, first: usize, dtype: DType, device: &Device) -> Met
     let dtype = option(a, "dtype")?.unwrap_or(dtype);
     let device = option::<_, &Device>(a, "device")?.unwrap_or(device).clone();
     one(Fake { strides: strides.into(), device, ..Fake::new(dtype, sizes) })
+}
+
+/// Strides may be any, so the memory is made by its extent.
+fn empty_strided(a: &RealArgs<'_>) -> Result<Vec<Value>> {
+    let first = usize::from(a.op.name().contains("new_"));
+    let (sizes, strides): (Vec<i64>, Vec<i64>) = (a.at(first)?, a.at(first + 1)?);
+    let default = if first == 1 { a.at::<&Tensor>(0)?.dtype() } else { DType::F32 };
+    let layout = Layout::new(&sizes, &strides, 0)?;
+    let extent = layout.extent()?.map_or(0, |(_, last)| last as i64 + 1);
+    let memory = Tensor::zeros(option(a, "dtype")?.unwrap_or(default), &[extent])?;
+    Ok(vec![memory.with_layout(layout)?.into()])
 }
 
 fn permuted(a: &MetaArgs<'_>) -> Metas {

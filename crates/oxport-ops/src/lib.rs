@@ -9,9 +9,11 @@
 use oxport_ir::{OpDef, Registry};
 use std::sync::OnceLock;
 
+pub mod bessel;
 pub mod class;
 pub mod dense;
 pub mod meta;
+pub mod orthogonal;
 pub mod nn;
 pub mod product;
 pub mod promote;
@@ -48,6 +50,7 @@ families! {
     matmul,
     norm,
     reshape,
+    specials,
     softmax,
     split,
     symbolic,

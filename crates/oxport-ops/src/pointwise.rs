@@ -4,9 +4,11 @@
 //! come out as from PyTorch's CPU kernels.
 
 use crate::class::Rule::*;
-use crate::class::{C32, C64, RealArgs, alias, bits, float_or_copy, input, map1, real1, unary};
+use crate::class::{C32, C64, RealArgs, alias, bits, float_or_copy, input, map1, real1, require, unary};
+use crate::meta::{MetaArgs, Metas, one, pointwise_as};
+use crate::promote::Promotion;
 use crate::{computed, special};
-use oxport_ir::{OpDef, Result, ensure};
+use oxport_ir::{Fake, OpDef, Result, ensure};
 use oxport_tensor::{DType, Element, Number as Sum, Real as Ordered, TensorMut, math};
 
 /// A function of floats and complex numbers by its name in [`oxport_tensor::math`].
@@ -28,7 +30,7 @@ const ACOSH: OpDef = unary("aten::acosh(Tensor self) -> Tensor", ToAnalytic, ana
     .doc("Inverse hyperbolic cosine.");
 const ASIN: OpDef = unary("aten::asin(Tensor self) -> Tensor", ToAnalytic, analytic!(asin))
     .doc("Inverse sine.");
-const ASINH: OpDef = unary("aten::asinh(Tensor self) -> Tensor", ToAnalytic, analytic!(asinh))
+const ASINH: OpDef = unary("aten::asinh(Tensor self) -> Tensor", ToAnalytic, asinh)
     .doc("Inverse hyperbolic sine.");
 const ATAN: OpDef = unary("aten::atan(Tensor self) -> Tensor", ToAnalytic, analytic!(atan))
     .doc("Inverse tangent.");
@@ -99,11 +101,17 @@ pub static OPS: &[OpDef] = &[
     bits(unary("aten::frac(Tensor self) -> Tensor", Float, |a, o| real1(a, o, |x| x - x.trunc(), |x| x - x.trunc()))).doc("The fractional part."),
     bits(unary("aten::sign(Tensor self) -> Tensor", Real, sign)).doc("−1, 0 or 1; 0 for NaN."),
     unary("aten::sgn(Tensor self) -> Tensor", Plain, sgn).doc("The sign; of a complex number, its direction."),
-    unary("aten::square(Tensor self) -> Tensor", Arith, |a, o| {
+    OpDef::new("aten::square(Tensor self) -> Tensor", square_meta).samples(&["f32[2, 3]", "b8[4]"]).fill(|a, o| {
         computed!(arith o[0].dtype(), |T| over(a, o, |x: T| Sum::mul(x, x)))
     })
     .doc("`x²`"),
 ];
+
+fn square_meta(a: &MetaArgs<'_>) -> Metas {
+    let (x,): (&Fake,) = a.unpack()?;
+    require(a, x.dtype, Plain.takes(x.dtype))?;
+    one(pointwise_as(a.cx, &[x], Promotion::BoolToLong.result(x.dtype))?)
+}
 
 fn abs(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let x = input(a, 0, o[0].dtype())?;
@@ -159,6 +167,16 @@ pub(crate) fn wide1(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(f64) -> f6
 fn c32(x: C32, f: impl Fn(C64) -> C64) -> C32 {
     let y = f(C64::new(x.re.into(), x.im.into()));
     C32::new(y.re as f32, y.im as f32)
+}
+
+/// Complex numbers compute in the right half plane and in double precision, where nothing cancels.
+fn asinh(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    let complex = |x: C64| if x.re < 0.0 { -(-x).asinh() } else { x.asinh() };
+    match o[0].dtype().opmath() {
+        DType::C64 => over(a, o, |x: C32| c32(x, complex)),
+        DType::C128 => over(a, o, complex),
+        _ => computed!(float o[0].dtype(), |T| over::<T>(a, o, math::asinh::<T>)),
+    }
 }
 
 fn sinc(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {

@@ -70,15 +70,10 @@ fn range_meta(a: &MetaArgs<'_>, is_closed: bool) -> Metas {
     let numbers: [Number<Meta>; 3] = bounds(a)?;
     let is_int = numbers.iter().all(|n| matches!(n, Number::Int(_) | Number::Bool(_)));
     let dtype = if is_int && !is_closed { DType::I64 } else { DType::F32 };
-    let asked: Option<DType> = option(a, "dtype")?;
     let known: Option<Vec<Scalar>> = numbers.iter().map(Number::known).collect();
     let length = match known {
-        Some(known) if !is_int || is_closed || asked.is_some_and(|d| d.is_integer()) => {
-            let [start, end, step] = [known[0], known[1], known[2]].map(|s| match asked {
-                // Integers are cut off before they are counted.
-                Some(d) if d.is_integer() && !is_int => s.to::<i64>() as f64,
-                _ => s.to::<f64>(),
-            });
+        Some(known) if !is_int || is_closed => {
+            let [start, end, step] = [known[0], known[1], known[2]].map(Scalar::to::<f64>);
             ensure!(step != 0.0, "step must be nonzero");
             ensure!(start.is_finite() && end.is_finite(), "unsupported range: {start} -> {end}");
             ensure!((end - start) * step >= 0.0, "upper bound and lower bound inconsistent with step sign");
@@ -194,7 +189,7 @@ fn cosine_window(a: &RealArgs<'_>, o: &mut [TensorMut], [k0, k1, k2]: [f64; 3]) 
 }
 
 fn kaiser(a: &RealArgs<'_>, o: &mut [TensorMut], beta: f64) -> Result<()> {
-    use crate::special::i0;
+    use crate::bessel::i0;
     windowed(a, o, |i, n| {
         let x = 2.0 * i / n - 1.0;
         i0(beta * (1.0 - x * x).max(0.0).sqrt()) / i0(beta)

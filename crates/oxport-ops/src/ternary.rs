@@ -22,9 +22,9 @@ pub static OPS: &[OpDef] = &[
     bits(OpDef::new("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta).fill(clamp)).doc("Not below `min`, then not above `max`.").expr("clamp(self, min, max)").samples(&["f32[2, 3], -0.5, 0.5"]),
     bits(OpDef::new("aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp_meta).fill(clamp)).doc("Not below `min`, then not above `max`.").expr("clamp.Tensor(self, min, max)").samples(&["f32[2, 3], f32[3], f32[2, 1]"]),
     bits(with_scalar("aten::clamp_min(Tensor self, Scalar min) -> Tensor", Number, least)).doc("Not below `min`."),
-    bits(binary("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", Number, least)).doc("Not below `min`."),
+    bits(binary("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", Real, least)).doc("Not below `min`."),
     bits(with_scalar("aten::clamp_max(Tensor self, Scalar max) -> Tensor", Number, most)).doc("Not above `max`."),
-    bits(binary("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", Number, most)).doc("Not above `max`."),
+    bits(binary("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", Real, most)).doc("Not above `max`."),
     ternary("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Arith, addcmul).doc("`self + value · tensor1 · tensor2`"),
     ternary("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", FloatOrComplex, addcdiv).doc("`self + value · tensor1 / tensor2`"),
     OpDef::new("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", lerp_meta::<3>).fill(lerp).doc("`self + weight · (end − self)`; the dtypes must be equal.").samples(&["f32[2, 3], f32[3], f32[2, 1]", "!f32[2], f64[2], f32[2]"]),
@@ -63,7 +63,7 @@ fn clamp_meta(a: &MetaArgs<'_>) -> Metas {
     let mut operands = vec![a.at::<Operand<'_, Meta>>(0)?];
     operands.extend(bounds.into_iter().flatten());
     let dtype = promote(&operands.iter().collect::<Vec<_>>())?;
-    require(a, dtype, Number.takes(dtype))?;
+    require(a, dtype, Real.takes(dtype))?;
     let tensors: Vec<&Fake> = operands.iter().filter_map(|o| if let Operand::Tensor(t) = o { Some(*t) } else { None }).collect();
     one(pointwise_as(a.cx, &tensors, dtype)?)
 }
@@ -77,7 +77,7 @@ fn clamp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         (false, _) => bound(a, o, 2, false),
         _ => {
             let (low, high) = (input(a, 1, dtype)?, input(a, 2, dtype)?);
-            computed!(number dtype, |T| map3(&x, &low, &high, &mut o[0], |x: T, l: T, h: T| {
+            computed!(real dtype, |T| map3(&x, &low, &high, &mut o[0], |x: T, l: T, h: T| {
                 Ordered::minimum(Ordered::maximum(x, l), h)
             }))
         }
@@ -88,7 +88,7 @@ fn clamp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 fn bound(a: &RealArgs<'_>, o: &mut [TensorMut], i: usize, is_low: bool) -> Result<()> {
     let dtype = o[0].dtype();
     let (x, y) = (input(a, 0, dtype)?, input(a, i, dtype)?);
-    computed!(number dtype, |T| match is_low {
+    computed!(real dtype, |T| match is_low {
         true => map2(&x, &y, &mut o[0], <T as Ordered>::maximum),
         false => map2(&x, &y, &mut o[0], <T as Ordered>::minimum),
     })

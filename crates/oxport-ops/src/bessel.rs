@@ -1,0 +1,249 @@
+//! Bessel functions and the Airy function, in double precision.
+//!
+//! Near the origin they come from series and recurrences without cancellation, far from it from asymptotic series, and
+//! the functions of the second kind that decay from their integral, which the trapezoidal rule sums to full precision.
+//!
+//! Law: relative errors stay below 1e-11 away from zeros.
+
+use std::f64::consts::PI;
+
+const EULER_GAMMA: f64 = 0.577_215_664_901_532_9;
+/// From here on Hankel's series have the terms they need.
+const FAR: f64 = 25.0;
+
+/// `J₀(x), J₁(x), …` for `0 < x < FAR`: downward recurrence, normalised by `J₀ + 2 J₂ + 2 J₄ + … = 1`.
+fn first_kind(x: f64) -> [f64; 80] {
+    let mut j = [0.0; 80];
+    let (mut above, mut here) = (0.0, 1e-290);
+    let mut sum = 0.0;
+    for n in (0..80).rev() {
+        j[n] = here;
+        sum += if n == 0 { here } else if n % 2 == 0 { 2.0 * here } else { 0.0 };
+        (above, here) = (here, 2.0 * n as f64 / x * here - above);
+        if here.abs() > 1e250 {
+            // Rescaling early keeps small arguments from overflowing; what underflows does not matter.
+            (above, here, sum) = (above * 1e-250, here * 1e-250, sum * 1e-250);
+            j.iter_mut().for_each(|v| *v *= 1e-250);
+        }
+    }
+    j.map(|v| v / sum)
+}
+
+/// Amplitude, phase sums `P` and `Q` of Hankel's series for order `nu`: `√(2/πx)`, P, Q, and the angle.
+fn hankel(nu: f64, x: f64) -> (f64, f64, f64, f64) {
+    let (mut p, mut q, mut term) = (1.0, 0.0, 1.0);
+    for k in 1..24 {
+        let odd = f64::from(2 * k - 1);
+        term *= (4.0 * nu * nu - odd * odd) / (f64::from(k) * 8.0 * x);
+        match k % 4 {
+            1 => q += term,
+            2 => p -= term,
+            3 => q -= term,
+            _ => p += term,
+        }
+    }
+    ((2.0 / (PI * x)).sqrt(), p, q, x - (nu / 2.0 + 0.25) * PI)
+}
+
+/// The Bessel function of the first kind of order 0.
+pub fn j0(x: f64) -> f64 {
+    match x.abs() {
+        a if a.is_nan() => a,
+        0.0 => 1.0,
+        a if a.is_infinite() => 0.0,
+        a if a < FAR => first_kind(a)[0],
+        a => {
+            let (r, p, q, t) = hankel(0.0, a);
+            r * (p * t.cos() - q * t.sin())
+        }
+    }
+}
+
+/// The Bessel function of the first kind of order 1.
+pub fn j1(x: f64) -> f64 {
+    let magnitude = match x.abs() {
+        a if a.is_nan() => a,
+        a if a == 0.0 || a.is_infinite() => 0.0,
+        a if a < FAR => first_kind(a)[1],
+        a => {
+            let (r, p, q, t) = hankel(1.0, a);
+            r * (p * t.cos() - q * t.sin())
+        }
+    };
+    if x < 0.0 { -magnitude } else { magnitude }
+}
+
+/// The Bessel function of the second kind of order 0.
+pub fn y0(x: f64) -> f64 {
+    match x {
+        _ if x.is_nan() || x < 0.0 => f64::NAN,
+        0.0 => f64::NEG_INFINITY,
+        _ if x.is_infinite() => 0.0,
+        _ if x < FAR => {
+            let j = first_kind(x);
+            let tail: f64 = (1..40).map(|k| if k % 2 == 1 { 1.0 } else { -1.0 } * j[2 * k] / k as f64).sum();
+            2.0 / PI * ((x / 2.0).ln() + EULER_GAMMA) * j[0] + 4.0 / PI * tail
+        }
+        _ => {
+            let (r, p, q, t) = hankel(0.0, x);
+            r * (p * t.sin() + q * t.cos())
+        }
+    }
+}
+
+/// The Bessel function of the second kind of order 1.
+pub fn y1(x: f64) -> f64 {
+    match x {
+        _ if x.is_nan() || x < 0.0 => f64::NAN,
+        0.0 => f64::NEG_INFINITY,
+        _ if x.is_infinite() => 0.0,
+        _ if x < FAR => {
+            let j = first_kind(x);
+            let term = |k: usize| (2 * k + 1) as f64 / (k * (k + 1)) as f64 * j[2 * k + 1];
+            let tail: f64 = (1..39).map(|k| if k % 2 == 1 { -term(k) } else { term(k) }).sum();
+            -2.0 / (PI * x) + 2.0 / PI * ((x / 2.0).ln() + EULER_GAMMA - 1.0) * j[1] - 4.0 / PI * tail
+        }
+        _ => {
+            let (r, p, q, t) = hankel(1.0, x);
+            r * (p * t.sin() + q * t.cos())
+        }
+    }
+}
+
+/// `eˣ` times the modified Bessel function of the second kind of any order, for `x > 0`: `∫ exp(x − x cosh t) cosh νt dt`.
+fn scaled_second_kind(nu: f64, x: f64) -> f64 {
+    const STEP: f64 = 1.0 / 16.0;
+    let mut sum = 0.5;
+    for k in 1..2000 {
+        let t = f64::from(k) * STEP;
+        // cosh t − 1 without cancellation.
+        let half = (t / 2.0).sinh();
+        let term = (-2.0 * x * half * half).exp() * (nu * t).cosh();
+        sum += term;
+        if term < sum * 1e-18 {
+            break;
+        }
+    }
+    sum * STEP
+}
+
+/// `eˣ K₀(x)`
+pub fn k0e(x: f64) -> f64 {
+    second(0.0, x)
+}
+/// `eˣ K₁(x)`
+pub fn k1e(x: f64) -> f64 {
+    second(1.0, x)
+}
+/// The modified Bessel function of the second kind of order 0.
+pub fn k0(x: f64) -> f64 {
+    if x.is_infinite() && x > 0.0 { 0.0 } else { second(0.0, x) * (-x).exp() }
+}
+/// The modified Bessel function of the second kind of order 1.
+pub fn k1(x: f64) -> f64 {
+    if x.is_infinite() && x > 0.0 { 0.0 } else { second(1.0, x) * (-x).exp() }
+}
+
+fn second(nu: f64, x: f64) -> f64 {
+    match x {
+        _ if x.is_nan() || x < 0.0 => f64::NAN,
+        0.0 => f64::INFINITY,
+        _ if x.is_infinite() => 0.0,
+        // The integral gets long: leading terms of the series instead.
+        _ if x < 1e-8 && nu == 0.0 => -(x / 2.0).ln() - EULER_GAMMA,
+        _ if x < 1e-8 => 1.0 / x,
+        _ => scaled_second_kind(nu, x),
+    }
+}
+
+/// `sin(x) / x`
+pub fn spherical_j0(x: f64) -> f64 {
+    match x {
+        _ if x.is_infinite() => 0.0,
+        _ if x.abs() < 1e-4 => 1.0 - x * x / 6.0,
+        _ => x.sin() / x,
+    }
+}
+
+/// The Airy function Ai.
+pub fn airy_ai(x: f64) -> f64 {
+    let zeta = 2.0 / 3.0 * x.abs().powf(1.5);
+    match x {
+        _ if x.is_nan() => x,
+        _ if x.is_infinite() => 0.0,
+        _ if x > 1.0 => (x / 3.0).sqrt() / PI * scaled_second_kind(1.0 / 3.0, zeta) * (-zeta).exp(),
+        _ if x > -7.0 => {
+            // Ai(0) f(x) + Ai'(0) g(x), two power series.
+            let cube = x * x * x;
+            let (mut f, mut g) = (1.0, x);
+            let (mut sum_f, mut sum_g) = (f, g);
+            for k in 1..60 {
+                let n = 3.0 * f64::from(k);
+                f *= cube / (n * (n - 1.0));
+                g *= cube / (n * (n + 1.0));
+                sum_f += f;
+                sum_g += g;
+            }
+            0.355_028_053_887_817_24 * sum_f - 0.258_819_403_792_806_8 * sum_g
+        }
+        _ => {
+            let (mut p, mut q, mut term) = (1.0, 0.0, 1.0);
+            for k in 1..16 {
+                let n = f64::from(k);
+                term *= (6.0 * n - 5.0) * (6.0 * n - 1.0) / (72.0 * n * zeta);
+                match k % 4 {
+                    1 => q += term,
+                    2 => p -= term,
+                    3 => q -= term,
+                    _ => p += term,
+                }
+            }
+            let t = zeta - PI / 4.0;
+            (p * t.cos() + q * t.sin()) / (PI.sqrt() * x.abs().powf(0.25))
+        }
+    }
+}
+
+/// `e⁻|ˣ|` times a modified Bessel function of the first kind, of order 0 or 1, for `x ≥ 0`.
+fn scaled_bessel(order: u32, x: f64) -> f64 {
+    let nu = f64::from(order);
+    if x < 30.0 {
+        // The power series has positive terms only.
+        let z = x * x / 4.0;
+        let (mut term, mut sum, mut k) = (if order == 0 { 1.0 } else { x / 2.0 }, 0.0, 0.0);
+        while term > sum * 1e-18 {
+            sum += term;
+            k += 1.0;
+            term *= z / (k * (k + nu));
+        }
+        return sum * (-x).exp();
+    }
+    if x.is_infinite() {
+        return 0.0;
+    }
+    // Hankel's asymptotic series, which has more than enough terms from 30 on.
+    let (mut term, mut sum) = (1.0, 1.0);
+    for k in 1..20 {
+        let odd = f64::from(2 * k - 1);
+        term *= -(4.0 * nu * nu - odd * odd) / (f64::from(k) * 8.0 * x);
+        sum += term;
+    }
+    sum / (2.0 * PI * x).sqrt()
+}
+
+/// The modified Bessel function of the first kind of order 0, times `e⁻|ˣ|`.
+pub fn i0e(x: f64) -> f64 {
+    if x.is_nan() { x } else { scaled_bessel(0, x.abs()) }
+}
+/// The modified Bessel function of the first kind of order 1, times `e⁻|ˣ|`.
+pub fn i1e(x: f64) -> f64 {
+    if x.is_nan() { x } else { scaled_bessel(1, x.abs()).copysign(x) }
+}
+/// The modified Bessel function of the first kind of order 0.
+pub fn i0(x: f64) -> f64 {
+    if x.is_infinite() { f64::INFINITY } else { i0e(x) * x.abs().exp() }
+}
+/// The modified Bessel function of the first kind of order 1.
+pub fn i1(x: f64) -> f64 {
+    if x.is_infinite() { x } else { i1e(x) * x.abs().exp() }
+}
