@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 pub mod bessel;
 pub mod class;
 pub mod dense;
+pub(crate) mod lines;
 pub mod meta;
 pub mod orthogonal;
 pub mod nn;
@@ -32,26 +33,37 @@ macro_rules! families {
 // Each is a file with a table `OPS`.
 families! {
     activation,
+    advanced,
     arithmetic,
+    attention,
+    batch_norm,
     cast,
     compare,
+    conv,
     create,
+    distance,
+    embed,
+    embedding,
+    embedding_bag,
+    extreme,
+    index,
+    join,
+    linear,
+    masked,
+    matmul,
+    norm,
     pointwise,
     power,
     python,
     ranges,
-    attention,
-    batch_norm,
-    conv,
-    distance,
-    embedding,
-    embedding_bag,
-    linear,
-    matmul,
-    norm,
+    reduce,
+    repeat,
     reshape,
     specials,
+    scan,
+    scatter,
     softmax,
+    sort,
     split,
     symbolic,
     ternary,
