@@ -47,6 +47,7 @@ families! {
     linear,
     matmul,
     norm,
+    pool,
     reshape,
     softmax,
     split,
