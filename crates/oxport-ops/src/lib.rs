@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 
 pub mod class;
 pub mod dense;
+pub mod gather;
 pub mod meta;
 pub mod nn;
 pub mod product;
@@ -47,7 +48,9 @@ families! {
     linear,
     matmul,
     norm,
+    pad,
     pool,
+    resample,
     reshape,
     softmax,
     split,
