@@ -41,6 +41,7 @@ families! {
     distance,
     embedding,
     embedding_bag,
+    higher_order,
     linear,
     matmul,
     norm,
