@@ -13,6 +13,7 @@ pub mod bessel;
 pub mod class;
 pub mod dense;
 pub(crate) mod lines;
+pub mod gather;
 pub mod meta;
 pub mod orthogonal;
 pub mod nn;
@@ -62,6 +63,21 @@ families! {
     specials,
     scan,
     scatter,
+    embedding,
+    embedding_bag,
+    higher_order,
+    linear,
+    matmul,
+    norm,
+    pad,
+    pointwise,
+    pool,
+    power,
+    python,
+    ranges,
+    resample,
+    reshape,
+    rnn,
     softmax,
     sort,
     split,
