@@ -12,11 +12,11 @@ use std::sync::OnceLock;
 pub mod bessel;
 pub mod class;
 pub mod dense;
-pub(crate) mod lines;
 pub mod gather;
+pub mod lines;
 pub mod meta;
-pub mod orthogonal;
 pub mod nn;
+pub mod orthogonal;
 pub mod product;
 pub mod promote;
 pub mod python_number;
@@ -47,26 +47,11 @@ families! {
     embedding,
     embedding_bag,
     extreme,
+    higher_order,
     index,
     join,
     linear,
     masked,
-    matmul,
-    norm,
-    pointwise,
-    power,
-    python,
-    ranges,
-    reduce,
-    repeat,
-    reshape,
-    specials,
-    scan,
-    scatter,
-    embedding,
-    embedding_bag,
-    higher_order,
-    linear,
     matmul,
     norm,
     pad,
@@ -75,11 +60,16 @@ families! {
     power,
     python,
     ranges,
+    reduce,
+    repeat,
     resample,
     reshape,
     rnn,
+    scan,
+    scatter,
     softmax,
     sort,
+    specials,
     split,
     symbolic,
     ternary,

@@ -9,7 +9,6 @@ mod limits;
 pub mod model;
 mod pair;
 mod read;
-pub mod safetensors;
 mod replace;
 mod tensors;
 mod upgrade;
@@ -27,40 +26,6 @@ pub use upgrade::{SCHEMA_VERSION, upgrade};
 pub use values::{ValueSet, read_values, write_values};
 pub use write::{to_model, write_pt2, write_pt2_bytes};
 
-use oxport_ir::{ExportedProgram, Registry};
-use std::path::Path;
-
-/// Reads a program by the suffix of the path: a `.pt2` archive, or a `.json` program with its `.safetensors` beside it.
-///
-/// # Errors
-/// The file cannot be read ([`Error::is_io`]) or holds no valid program ([`Error::diagnostics`]).
-pub fn read(path: &Path, registry: &Registry, limits: &Limits) -> Result<ExportedProgram> {
-    let options = ReadOptions { limits: limits.clone(), ..ReadOptions::default() };
-    read_pt2(path, registry, &options)
-}
-
-/// Writes a program by the suffix of the path, likewise.
-///
-/// # Errors
-/// The format cannot say something of the program, or the file cannot be written.
-pub fn write(program: &ExportedProgram, path: &Path) -> Result<()> {
-    write_pt2(program, path)
-}
-
-/// The program JSON of a program, as text.
-///
-/// # Errors
-/// The format cannot say something of the program.
-pub fn to_json(program: &ExportedProgram) -> Result<String> {
-    Ok(json::to_string(&to_model(program)?))
-}
-
-/// Writes a file whole or not at all.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    write::replace_file(path, |out| out.write_all(bytes))
 use std::path::Path;
 
 use oxport_ir::{ExportedProgram, Registry};
@@ -77,4 +42,20 @@ pub fn write(program: &ExportedProgram, path: &Path) -> Result<()> {
 
 fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|suffix| suffix == "json")
+}
+
+/// The program JSON of a program, as text.
+///
+/// # Errors
+/// The format cannot say something of the program.
+pub fn to_json(program: &ExportedProgram) -> Result<String> {
+    Ok(json::to_string(&to_model(program)?))
+}
+
+/// Writes a file whole or not at all.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace::replace_file(path, |out| out.write_all(bytes))
 }
