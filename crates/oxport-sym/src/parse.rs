@@ -252,11 +252,10 @@ impl<'a> Parser<'a> {
                 let Tok::Name(field) = self.next().kind else {
                     return Err(ParseError { offset: from, message: "expected a name after `.`".into() });
                 };
-                if matches!(self.peek().kind, Tok::Op("("))
-                    && Func::from_name(field).or(python_function(field)).is_some()
-                {
-                    self.at += 1;
-                    return self.call(field, from);
+                // `math.floor(…)` is Python's function, not sympy's of the same name.
+                let func = python_function(field).or(Func::from_name(field));
+                if let Some(func) = func.filter(|_| self.eat("(")) {
+                    return self.call(func.name(), from);
                 }
                 path.push('.');
                 path.push_str(field);

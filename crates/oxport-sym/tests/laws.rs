@@ -273,7 +273,7 @@ fn nests_are_simplified_in_time() {
     ];
     for nest in nests {
         for depth in [5, 12, 80] {
-            let e = (0..depth).fold(s.clone(), |e, i| nest(e, i));
+            let e = (0..depth).fold(s.clone(), nest);
             let simple = env.simplify(&e);
             let at = |_: &Symbol| Some(Number::from(5));
             // Too large is `nan`, which is no error here.
