@@ -62,30 +62,41 @@ pub fn sorted_positions<T: Real>(x: &[T], descending: bool) -> Vec<(u64, u32)> {
 /// The key of every element with its position.
 fn keys<T: Real>(x: &[T], descending: bool) -> Vec<(u64, u32)> {
     let flip = |key: u64| if descending { key.not() } else { key };
-    x.iter().enumerate().map(|(i, &v)| (flip(key(v)), i as u32)).collect()
+    x.iter().enumerate().map(|(i, &v)| (flip(sort_key(v)), i as u32)).collect()
 }
 
-/// An integer in the order of the element: NaN above all, −0 as 0.
-fn key<T: Element>(x: T) -> u64 {
+/// An integer in the order of the element: NaN above all, −0 as 0. For elements of at most four bytes the lower half is equal
+/// for all (but NaN).
+#[inline(always)]
+pub fn sort_key<T: Element>(x: T) -> u64 {
     const TOP: u64 = 1 << 63;
+    let small = size_of::<T>() <= 4;
     match x.to_wide() {
-        Wide::Bool(x) => x.into(),
+        Wide::Bool(x) => (x as u64) << 32,
+        Wide::Int(x) if small && T::DTYPE == DType::U32 => (x as u64) << 32,
+        Wide::Int(x) if small => (x << 32) as u64 ^ TOP,
         Wide::Int(x) => x as u64 ^ TOP,
         Wide::UInt(x) => x,
-        Wide::Single(x) => float_key(x.into()),
-        Wide::Double(x) => float_key(x),
-        Wide::ComplexSingle(x) => float_key(x.re.into()),
-        Wide::ComplexDouble(x) => float_key(x.re),
+        Wide::Single(x) => single_key(x),
+        Wide::ComplexSingle(x) => single_key(x.re),
+        Wide::Double(x) => double_key(x),
+        Wide::ComplexDouble(x) => double_key(x.re),
     }
 }
 
-fn float_key(x: f64) -> u64 {
-    if x.is_nan() {
-        return u64::MAX;
-    }
-    // Adding 0 turns −0 into 0. Negative numbers have all bits flipped, others the sign bit.
+// Adding 0 turns −0 into 0. Negative numbers have all bits flipped, others the sign bit.
+#[inline(always)]
+fn single_key(x: f32) -> u64 {
     let bits = (x + 0.0).to_bits();
-    bits ^ if bits >> 63 == 1 { u64::MAX } else { 1 << 63 }
+    let key = bits ^ ((bits as i32 >> 31) as u32 | 1 << 31);
+    u64::from(if x.is_nan() { u32::MAX } else { key }) << 32
+}
+
+#[inline(always)]
+fn double_key(x: f64) -> u64 {
+    let bits = (x + 0.0).to_bits();
+    let key = bits ^ ((bits as i64 >> 63) as u64 | 1 << 63);
+    if x.is_nan() { u64::MAX } else { key }
 }
 
 fn emit<T: Element>(x: &[T], sorted: &[(u64, u32)], values: &mut [T], indices: &mut [i64]) {
