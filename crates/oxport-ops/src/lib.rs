@@ -39,6 +39,7 @@ families! {
     pointwise,
     power,
     python,
+    random,
     ranges,
     attention,
     batch_norm,
