@@ -2,9 +2,10 @@
 
 use crate::Result;
 use num_complex::Complex64;
+use oxport_tensor::rng::Generator;
 use oxport_tensor::{Scalar, Tensor};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What a node yields at run time.
 #[derive(Clone, Debug)]
@@ -81,8 +82,28 @@ pub trait Callable: Send + Sync + fmt::Debug {
 }
 
 /// What kernels may ask of the engine while running.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct RunCx {
     /// The seed of random operators.
     pub seed: u64,
+    generator: OnceLock<Mutex<Generator>>,
+}
+
+impl RunCx {
+    /// A context whose random operators start as after `torch.manual_seed(seed)`.
+    pub fn new(seed: u64) -> RunCx {
+        RunCx { seed, generator: OnceLock::new() }
+    }
+    /// The generator that random operators draw from, one after the other.
+    pub fn generator(&self) -> MutexGuard<'_, Generator> {
+        let generator = self.generator.get_or_init(|| Mutex::new(Generator::new(self.seed)));
+        // A kernel that panicked left a generator that is as good as any.
+        generator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for RunCx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunCx").field("seed", &self.seed).finish_non_exhaustive()
+    }
 }

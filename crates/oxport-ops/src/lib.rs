@@ -59,6 +59,7 @@ families! {
     pool,
     power,
     python,
+    random,
     ranges,
     reduce,
     repeat,

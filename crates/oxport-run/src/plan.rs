@@ -177,7 +177,7 @@ impl Plan {
             Feed::Known => Value::None,
         };
         let fed = self.feeds.iter().map(feed).collect();
-        let cx = RunCx { seed: self.seed };
+        let cx = RunCx::new(self.seed);
         let results = self.pool.install(|| self.body.run(&cx, fed, profile))?;
         sort(&self.outputs, results, &inputs, &self.state, state)
     }
