@@ -38,6 +38,7 @@ families! {
     arithmetic,
     attention,
     batch_norm,
+    bins,
     cast,
     compare,
     conv,
@@ -53,7 +54,9 @@ families! {
     linear,
     masked,
     matmul,
+    moments,
     norm,
+    order,
     pad,
     pointwise,
     pool,
@@ -74,6 +77,7 @@ families! {
     split,
     symbolic,
     ternary,
+    unique,
     view,
 }
 

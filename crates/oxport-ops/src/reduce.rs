@@ -115,7 +115,9 @@ pub(crate) fn over<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Over> {
     };
     let keepdim = place("keepdim").map_or(Ok(false), |i| args.at(i))?;
     let mut dims = wrap_dims(&dims, rank)?;
-    if dims.is_empty() {
+    // Only of `any` and `all` does an empty list name no dimension; elsewhere it means all.
+    let none = matches!(args.op.short_name(), "any.dims" | "all.dims") && matches!(&args.values[1], Arg::List(_));
+    if dims.is_empty() && !none {
         dims = (0..rank).collect();
     }
     // A 0-d tensor has a dimension to name, but none to reduce.
