@@ -214,7 +214,7 @@ fn check_groups(args: &MetaArgs<'_>, x: &Fake, groups: i64, parameters: &[Option
     crate::nn::floating(args, x, false)?;
     ensure!(x.dim() >= 2, "{} wants at least two dimensions, got {x}", args.op.name());
     let whole = groups > 0 && x.sizes[1].as_int().is_none_or(|c| c % groups == 0);
-    ensure!(whole, "{}: {} channels do not make {groups} groups", args.op.name(), x.sizes[1]);
+    ensure!(whole && !args.cx.is(&x.sizes[1], 0), "{}: {} channels do not make {groups} groups", args.op.name(), x.sizes[1]);
     for p in parameters.iter().flatten() {
         parameter_dtype(args, x, p)?;
         ensure!(p.dim() == 1, "{}: weight and bias must be one number per channel, got {p}", args.op.name());

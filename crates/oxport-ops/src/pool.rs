@@ -227,6 +227,9 @@ fn fractional_pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> 
     // Two dimensions take their samples in the other order.
     let sample = move |plane: usize, d: usize| samples[plane * n + if n == 2 { 1 - d } else { d }];
     let of = |plane: usize| axes(x, n, |d, size| fractional(size, sizes[d], kernel[d], sample(plane, d), single));
+    if x.numel() == 0 {
+        return Ok(());
+    }
     maximum(x, &of, true, n, outs)
 }
 

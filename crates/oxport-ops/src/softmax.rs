@@ -104,6 +104,11 @@ fn along(args: &Args<'_, Real>, outs: &mut [TensorMut], form: Form) -> Result<()
     })
 }
 
+/// The log softmax of `[.., n, inner]`.
+pub(crate) fn log_softmax_of<T: Compute>(x: &[T], n: usize, inner: usize, out: &mut [T]) {
+    for_rows(x, n * inner, out, n * inner, |_, x, out| columns(x, out, inner, Form::Log));
+}
+
 #[inline(always)]
 fn row<T: Compute>(x: &[T], out: &mut [T], form: Form) {
     let top = max(x);

@@ -20,11 +20,16 @@ pub(super) fn run(
     let sizes = |d: usize| (x.sizes()[d + 2], out.sizes()[d + 2]);
     let sizes: Vec<(i64, i64)> = (0..n).map(sizes).collect();
     let bytes = out.dtype() == DType::U8;
-    computed!(if bytes { DType::F32 } else { out.dtype() }, |T| {
-        let taps: Vec<Taps<T>> = sizes
+    // Bytes are summed in whole numbers, which f64 holds.
+    computed!(if bytes { DType::F64 } else { out.dtype() }, |T| {
+        let taps: Vec<(Taps<T>, Option<u32>)> = sizes
             .iter()
             .zip(factors)
-            .map(|(&(input, count), &factor)| Taps::new(filter, antialias, align, input, count, factor))
+            .map(|(&(input, count), &factor)| {
+                let mut taps = Taps::new(filter, antialias, align, input, count, factor);
+                let bits = bytes.then(|| taps.quantize());
+                (taps, bits)
+            })
             .collect();
         // Channels are innermost in memory, or planes are.
         let last = out.layout().suggests_channels_last() && !out.layout().is_contiguous();
@@ -37,10 +42,10 @@ pub(super) fn run(
         let layout = out.layout().permute(&order)?;
         part(out, layout, |out| {
             fill(out, |out: &mut [T]| {
-                let from: usize = taps.iter().map(|t| t.input).product::<usize>() * inner;
-                let to: usize = taps.iter().map(Taps::len).product::<usize>() * inner;
+                let from: usize = taps.iter().map(|t| t.0.input).product::<usize>() * inner;
+                let to: usize = taps.iter().map(|t| t.0.len()).product::<usize>() * inner;
                 let mut nothing = vec![(); out.len().checked_div(to).unwrap_or(0)];
-                for_rows_and(&x, from, out, to, &mut nothing, |_, x, out, ()| volume(x, &taps, inner, bytes, out));
+                for_rows_and(&x, from, out, to, &mut nothing, |_, x, out, ()| volume(x, &taps, inner, out));
             })
         })
     })
@@ -48,15 +53,17 @@ pub(super) fn run(
 
 /// One volume: the last dimension first, where lines are shortest to reach.
 #[inline(never)]
-fn volume<T: Compute>(x: &[T], taps: &[Taps<T>], inner: usize, bytes: bool, out: &mut [T]) {
+fn volume<T: Compute>(x: &[T], taps: &[(Taps<T>, Option<u32>)], inner: usize, out: &mut [T]) {
     let mut now: Vec<T> = x.to_vec();
     let mut stride = inner;
-    for taps in taps.iter().rev() {
-        if !taps.is_identity() {
+    for (taps, bits) in taps.iter().rev() {
+        let skipped = if bits.is_some() { taps.len() == taps.input } else { taps.is_identity() };
+        if !skipped {
             let mut next = vec![T::zero(); now.len() / taps.input * taps.len()];
             lines(&now, taps, stride, &mut next);
-            if bytes {
-                next.iter_mut().for_each(|x| *x = (*x + T::of(0.5)).floor().max(T::zero()).min(T::of(255.0)));
+            if let Some(bits) = bits {
+                let (one, half) = (T::of(f64::from(1u32 << bits)), T::of(0.5));
+                next.iter_mut().for_each(|x| *x = (*x / one + half).floor().max(T::zero()).min(T::of(255.0)));
             }
             now = next;
         }

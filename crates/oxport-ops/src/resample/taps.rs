@@ -28,6 +28,15 @@ impl<T: Compute> Taps<T> {
     pub(super) fn at(&self, i: usize) -> (usize, &[T]) {
         (self.starts[i].0, &self.weights[self.starts[i].1..self.starts[i + 1].1])
     }
+    /// Makes the weights whole numbers of 16 bits, as PyTorch does for bytes; gives the power of two that 1 became.
+    pub(super) fn quantize(&mut self) -> u32 {
+        let top = self.weights.iter().fold(T::zero(), |a, &b| a.max(b));
+        let fits = |bits: &u32| (T::of(0.5) + top * T::of(f64::from(1u32 << (bits + 1)))).floor() < T::of(32768.0);
+        let bits = (0..22).take_while(fits).count() as u32;
+        let scale = T::of(f64::from(1u32 << bits));
+        self.weights.iter_mut().for_each(|w| *w = (*w * scale).round());
+        bits
+    }
     /// True if every element is made of itself.
     pub(super) fn is_identity(&self) -> bool {
         self.len() == self.input && (0..self.len()).all(|i| self.at(i) == (i, &[T::one()]))
