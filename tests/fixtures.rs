@@ -4,8 +4,8 @@ use crate::{all, programs};
 use oxport::compare::{Tolerance, compare};
 use oxport::io::{inputs_from, named_outputs, read_values};
 use oxport::{ExportedProgram, Opt, PlanOptions, Value};
-use oxport_testkit::programs::{judge, value_files};
 use oxport_testkit::Status;
+use oxport_testkit::programs::{judge, value_files};
 use std::path::Path;
 
 fn read(dir: &Path) -> Result<ExportedProgram, String> {
@@ -70,7 +70,8 @@ fn bitwise_rules_change_no_bit_and_keep_programs_valid() {
         let file = value_files(dir).into_iter().next().ok_or("no values")?;
         let inputs = read_values(&file).and_then(|v| inputs_from(&program, &v)).map_err(|e| e.to_string())?;
         let functional = oxport::functional(&program).map_err(|e| e.to_string())?;
-        let improved = oxport::improve(&functional, Opt::Exact, &oxport::Limits::default()).map_err(|e| e.to_string())?.0;
+        let improved =
+            oxport::improve(&functional, Opt::Exact, &oxport::Limits::default()).map_err(|e| e.to_string())?.0;
         let found = oxport::verify(&improved);
         if let Some(d) = found.first() {
             return Err(format!("the improved program is not valid: {d}"));

@@ -68,7 +68,8 @@ fn flipped_bytes_never_panic() {
 
 /// Replaces text in the program JSON of an archive and writes a new one.
 fn tampered(from: &str, to: &str) -> Result<Vec<u8>, String> {
-    let archive = oxport_pt2::Archive::from_bytes(&small(), &oxport_pt2::Limits::default()).map_err(|e| e.to_string())?;
+    let archive =
+        oxport_pt2::Archive::from_bytes(&small(), &oxport_pt2::Limits::default()).map_err(|e| e.to_string())?;
     let mut zip = oxport_pt2::zip::ZipWriter::new(Vec::new());
     let names: Vec<String> = archive.names().map(str::to_string).collect();
     for name in names {
@@ -116,7 +117,8 @@ fn tampered_programs_are_refused_or_complained_about() {
 fn every_fixture_survives_losing_an_entry() {
     let first = programs().into_iter().next().expect("law: there are fixtures");
     let bytes = std::fs::read(first.join("program.pt2")).expect("law: the fixtures are checked in");
-    let archive = oxport_pt2::Archive::from_bytes(&bytes, &oxport_pt2::Limits::default()).expect("law: it is an archive");
+    let archive =
+        oxport_pt2::Archive::from_bytes(&bytes, &oxport_pt2::Limits::default()).expect("law: it is an archive");
     let names: Vec<String> = archive.names().map(str::to_string).collect();
     all(names.clone(), |lost| {
         let mut zip = oxport_pt2::zip::ZipWriter::new(Vec::new());

@@ -131,8 +131,7 @@ fn samples_run_and_error_samples_are_refused() {
 #[test]
 fn decompositions_agree_with_kernels() {
     let both = |d: &OpDef| !matches!(d.kernel, Kernel::None) && !matches!(d.decomp, Decomp::None);
-    let cases: Vec<_> =
-        samples().into_iter().filter(|(n, s)| both(named(n)) && !s.starts_with('!')).collect();
+    let cases: Vec<_> = samples().into_iter().filter(|(n, s)| both(named(n)) && !s.starts_with('!')).collect();
     all(cases, |(name, text)| {
         let def = named(name);
         if def.exact == Exact::Random {

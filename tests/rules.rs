@@ -34,9 +34,7 @@ fn left(rule: &Rule) -> Result<(ExportedProgram, Vec<Tensor>), String> {
     let mut values: Vec<Argument> = Vec::new();
     for node in pattern.ast.as_ref() {
         let value = match node {
-            egg::ENodeOrVar::Var(v) => {
-                bound.get(&v.to_string()).cloned().ok_or(format!("{v} has no example"))?
-            }
+            egg::ENodeOrVar::Var(v) => bound.get(&v.to_string()).cloned().ok_or(format!("{v} has no example"))?,
             egg::ENodeOrVar::ENode(Term::Const(c)) => c.argument(),
             egg::ENodeOrVar::ENode(Term::List(kids)) => {
                 Argument::List(kids.iter().map(|k| values[usize::from(*k)].clone()).collect())
@@ -62,7 +60,8 @@ fn left(rule: &Rule) -> Result<(ExportedProgram, Vec<Tensor>), String> {
 
 fn run(program: &ExportedProgram, inputs: &[Tensor]) -> Result<Value, String> {
     let run = || -> oxport::Result<Value> {
-        let plan = oxport::plan(&oxport::prepare(program, Opt::None)?, &PlanOptions { threads: 1, ..Default::default() })?;
+        let plan =
+            oxport::plan(&oxport::prepare(program, Opt::None)?, &PlanOptions { threads: 1, ..Default::default() })?;
         Ok(plan.run(inputs.iter().cloned().map(Value::Tensor).collect())?.user.remove(0))
     };
     run().map_err(|e| e.to_string())

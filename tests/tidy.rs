@@ -36,8 +36,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "oxport",
         &[
-            "oxport-ir", "oxport-ops", "oxport-passes", "oxport-pt2", "oxport-pytree", "oxport-rewrite", "oxport-run",
-            "oxport-sym", "oxport-tensor",
+            "oxport-ir",
+            "oxport-ops",
+            "oxport-passes",
+            "oxport-pt2",
+            "oxport-pytree",
+            "oxport-rewrite",
+            "oxport-run",
+            "oxport-sym",
+            "oxport-tensor",
         ],
     ),
 ];
@@ -92,7 +99,9 @@ fn unsafe_lives_in_one_room() {
             let code = l.split("//").next().unwrap_or("");
             // Split, so that this line is none itself.
             let word = concat!("un", "safe");
-            code.contains(&format!("{word} {{")) || code.contains(&format!("{word} fn")) || code.contains(&format!("{word} impl"))
+            code.contains(&format!("{word} {{"))
+                || code.contains(&format!("{word} fn"))
+                || code.contains(&format!("{word} impl"))
         };
         match text.lines().find(uses) {
             Some(line) if !allowed => Err(format!("`{}`", line.trim())),

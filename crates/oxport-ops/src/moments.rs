@@ -152,8 +152,8 @@ fn moduli(x: &Tensor) -> Result<Tensor> {
     let x = x.to_dtype(wide);
     let mut out = TensorMut::empty(wide.to_real(), Layout::contiguous(x.sizes())?)?;
     match wide {
-        DType::C128 => map::<Complex<f64>, f64>(&x, &mut out, |z| z.re.hypot(z.im))?,
-        _ => map::<Complex<f32>, f32>(&x, &mut out, |z| z.re.hypot(z.im))?,
+        DType::C128 => map::<Complex<f64>, f64>(&x, &mut out, |z: Complex<f64>| z.re.hypot(z.im))?,
+        _ => map::<Complex<f32>, f32>(&x, &mut out, |z: Complex<f32>| z.re.hypot(z.im))?,
     }
     Ok(out.freeze())
 }

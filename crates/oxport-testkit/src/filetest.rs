@@ -40,7 +40,11 @@ pub fn check(path: &Path) -> Result<(), String> {
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         return std::fs::write(path, now).map_err(|e| format!("{}: {e}", path.display()));
     }
-    let line = text.lines().zip(now.lines()).position(|(a, b)| a != b).unwrap_or_else(|| text.lines().count().min(now.lines().count()));
+    let line = text
+        .lines()
+        .zip(now.lines())
+        .position(|(a, b)| a != b)
+        .unwrap_or_else(|| text.lines().count().min(now.lines().count()));
     let at = |t: &str| t.lines().nth(line).unwrap_or("<end>").to_string();
     Err(format!(
         "{} line {}:\n    the file has: {}\n    it should be: {}\n  (UPDATE_EXPECT=1 rewrites it)",
@@ -85,7 +89,8 @@ fn run(text: &str) -> Result<String, String> {
         "functional" => source(oxport::functional(&program).map_or_else(failed, |p| show(&p))),
         "decompose" => source(oxport::core(&program).map_or_else(failed, |p| show(&p))),
         "optimize" => {
-            let improved = oxport::functional(&program).and_then(|p| oxport::improve(&p, Opt::Exact, &Limits::default()));
+            let improved =
+                oxport::functional(&program).and_then(|p| oxport::improve(&p, Opt::Exact, &Limits::default()));
             source(improved.map_or_else(failed, |(p, _)| show(&p)))
         }
         other => return Err(format!("unknown stage `{other}`")),

@@ -177,8 +177,17 @@ pub fn draw(dtype: DType, count: usize, range: Option<(f64, f64)>, seed: u64) ->
 
 /// Floats that show what careless rules forget: −0, infinities, NaN, subnormals, extremes, among moderate ones.
 pub fn awkward(count: usize, seed: u64) -> Vec<f64> {
-    const SPECIAL: [f64; 9] =
-        [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-40, -1e-40, f32::MAX as f64, f32::MIN_POSITIVE as f64];
+    const SPECIAL: [f64; 9] = [
+        0.0,
+        -0.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        1e-40,
+        -1e-40,
+        f32::MAX as f64,
+        f32::MIN_POSITIVE as f64,
+    ];
     let plain = draw(DType::F64, count, Some((-4.0, 4.0)), seed);
     let choice = draw(DType::I64, count, Some((0.0, 27.0)), seed + 77);
     plain.into_iter().zip(choice).map(|(x, c)| SPECIAL.get(c as usize).copied().unwrap_or(x)).collect()

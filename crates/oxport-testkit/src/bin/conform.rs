@@ -142,7 +142,10 @@ fn ops(dir: &Path, filter: Option<String>, json: Option<PathBuf>, timeout: u64) 
                 // The thread is lost, the run goes on with another.
                 worker = Worker::start(corpus);
                 let detail = format!("no answer within {timeout} s");
-                operators::Judged { record: Record { id: text(&corpus.cases[i]), status: Status::Crash, detail }, strides: None }
+                operators::Judged {
+                    record: Record { id: text(&corpus.cases[i]), status: Status::Crash, detail },
+                    strides: None,
+                }
             }
         };
         if let Some(right) = judged.strides {
@@ -192,7 +195,8 @@ fn all_programs(
 ) -> Result<bool, String> {
     let wanted = matcher(filter)?;
     let entries = std::fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-    let mut dirs: Vec<PathBuf> = entries.flatten().map(|e| e.path()).filter(|p| p.join("program.pt2").exists()).collect();
+    let mut dirs: Vec<PathBuf> =
+        entries.flatten().map(|e| e.path()).filter(|p| p.join("program.pt2").exists()).collect();
     dirs.sort();
     let name = |p: &Path| p.file_name().and_then(|n| n.to_str()).unwrap_or("").to_string();
     let mut records = Vec::new();
