@@ -18,7 +18,13 @@ fn first_kind(x: f64) -> [f64; 80] {
     let mut sum = 0.0;
     for n in (0..80).rev() {
         j[n] = here;
-        sum += if n == 0 { here } else if n % 2 == 0 { 2.0 * here } else { 0.0 };
+        sum += if n == 0 {
+            here
+        } else if n % 2 == 0 {
+            2.0 * here
+        } else {
+            0.0
+        };
         (above, here) = (here, 2.0 * n as f64 / x * here - above);
         if here.abs() > 1e250 {
             // Rescaling early keeps small arguments from overflowing; what underflows does not matter.

@@ -4,7 +4,7 @@
 //! by the width or more leave 0, or the sign.
 
 use crate::class::Rule::*;
-use crate::class::{C64, Fill, RealArgs, binary, bits, input, map2, promoted, with_scalar};
+use crate::class::{C64, Fill, RealArgs, binary, bits, input, map2, over2, promoted, with_scalar};
 use crate::computed;
 use crate::meta::{MetaArgs, Metas, one, pointwise_as};
 use crate::promote::promote;
@@ -104,31 +104,25 @@ const LOGICAL_XOR: Fill = logical!(^);
 /// A bitwise function in the output's dtype.
 macro_rules! bitwise {
     ($f:ident) => {
-        |a, o| computed!(integral o[0].dtype(), |T| zip(a, o, <T as Bits>::$f))
+        |a, o| computed!(integral o[0].dtype(), |T| over2(a, o, <T as Bits>::$f))
     };
 }
 const BIT_AND: Fill = bitwise!(bit_and);
 const BIT_OR: Fill = bitwise!(bit_or);
 const BIT_XOR: Fill = bitwise!(bit_xor);
 
-/// Both operands in the output's computed type.
-fn zip<T: Element>(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(T, T) -> T + Sync) -> Result<()> {
-    let dtype = o[0].dtype();
-    map2(&input(a, 0, dtype)?, &input(a, 1, dtype)?, &mut o[0], f)
-}
-
 fn shift_left(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     if o[0].dtype().is_integer() {
-        return computed!(integer o[0].dtype(), |T| zip(a, o, <T as Int>::shl));
+        return computed!(integer o[0].dtype(), |T| over2(a, o, <T as Int>::shl));
     }
-    computed!(float o[0].dtype(), |T| zip(a, o, |x: T, y: T| x * math::exp2(y)))
+    computed!(float o[0].dtype(), |T| over2(a, o, |x: T, y: T| x * math::exp2(y)))
 }
 
 fn shift_right(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     if o[0].dtype().is_integer() {
-        return computed!(integer o[0].dtype(), |T| zip(a, o, <T as Int>::shr));
+        return computed!(integer o[0].dtype(), |T| over2(a, o, <T as Int>::shr));
     }
-    computed!(float o[0].dtype(), |T| zip(a, o, |x: T, y: T| x / math::exp2(y)))
+    computed!(float o[0].dtype(), |T| over2(a, o, |x: T, y: T| x / math::exp2(y)))
 }
 
 fn isclose_meta(a: &MetaArgs<'_>) -> Metas {
@@ -157,7 +151,7 @@ fn isclose(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 /// A truth value that only the data tells: an expression of a fresh symbol.
 fn truth_meta(a: &MetaArgs<'_>) -> Metas {
-    Ok(vec![Val::Bool(a.cx.fresh_size().eq_(&Expr::from(1i64)))])
+    Ok(vec![Val::Bool(a.cx.fresh_number().eq_(&Expr::from(1i64)))])
 }
 
 fn allclose(a: &RealArgs<'_>) -> Result<Vec<Value>> {

@@ -89,7 +89,10 @@ pub(crate) fn option<'a, W: World, T: oxport_ir::FromArg<'a, W>>(a: &Args<'a, W>
 /// A contiguous tensor of these sizes, of the dtype and device that are asked for.
 pub(crate) fn made(a: &MetaArgs<'_>, sizes: Vec<Expr>, dtype: DType) -> Metas {
     for size in &sizes {
-        ensure!(a.cx.known(&size.lt(&0i64.into())) != Some(true), "Trying to create tensor with negative dimension {size}");
+        ensure!(
+            a.cx.known(&size.lt(&0i64.into())) != Some(true),
+            "Trying to create tensor with negative dimension {size}"
+        );
     }
     let (dtype, device) = (option(a, "dtype")?.unwrap_or(dtype), option::<_, &Device>(a, "device")?);
     let mut fake = Fake { device: device.cloned().unwrap_or_else(Device::cpu), ..Fake::new(dtype, sizes) };

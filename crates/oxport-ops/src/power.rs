@@ -4,7 +4,7 @@
 //! product or root that it stands for, as in PyTorch.
 
 use crate::class::Rule::*;
-use crate::class::{C32, C64, RealArgs, binary, bits, input, map1, map2, unary, with_scalar};
+use crate::class::{C32, C64, RealArgs, binary, bits, input, map1, over2, unary, with_scalar};
 use crate::computed;
 use crate::meta::{MetaArgs, Metas, one, pointwise};
 use crate::promote::{Promotion, promote};
@@ -31,18 +31,12 @@ pub static OPS: &[OpDef] = &[
     bits(unary("aten::bitwise_not(Tensor self) -> Tensor", Integral, |a, o| computed!(integral o[0].dtype(), |T| map1(&input(a, 0, o[0].dtype())?, &mut o[0], <T as Bits>::bit_not)))).doc("All bits flipped."),
 ];
 
-/// Both operands in the output's computed type.
-fn zip<T: Element>(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(T, T) -> T + Sync) -> Result<()> {
-    let dtype = o[0].dtype();
-    map2(&input(a, 0, dtype)?, &input(a, 1, dtype)?, &mut o[0], f)
-}
-
 fn power(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let dtype = o[0].dtype();
     if dtype.is_integer() {
-        return computed!(integer dtype, |T| zip(a, o, <T as Int>::int_pow));
+        return computed!(integer dtype, |T| over2(a, o, <T as Int>::int_pow));
     }
-    computed!(analytic dtype, |T| zip(a, o, math::pow::<T>))
+    computed!(analytic dtype, |T| over2(a, o, math::pow::<T>))
 }
 
 fn power_scalar(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {

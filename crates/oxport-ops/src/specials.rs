@@ -98,7 +98,10 @@ pub static OPS: &[OpDef] = &[
 
 /// An operator by another name, without a kernel of its own.
 const fn renamed(schema: &'static str, rule: Rule, text: &'static str) -> OpDef {
-    OpDef::new(schema, rule.meta::<1>()).expr(text).doc("Another operator by its name in `torch.special`.").samples(&["f32[2, 3]"])
+    OpDef::new(schema, rule.meta::<1>())
+        .expr(text)
+        .doc("Another operator by its name in `torch.special`.")
+        .samples(&["f32[2, 3]"])
 }
 
 fn wide1(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(f64) -> f64 + Sync) -> Result<()> {

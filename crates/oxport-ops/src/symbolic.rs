@@ -136,8 +136,12 @@ fn run_contiguous(a: &RealArgs<'_>) -> Result<Vec<Value>> {
 
 fn item(a: &MetaArgs<'_>) -> Metas {
     let (t,): (&Fake,) = a.unpack()?;
-    ensure!(a.cx.may_be_same(&t.numel(), &1i64.into()), "a Tensor with {} elements cannot be converted to Scalar", t.numel());
-    let fresh = a.cx.fresh_size();
+    ensure!(
+        a.cx.may_be_same(&t.numel(), &1i64.into()),
+        "a Tensor with {} elements cannot be converted to Scalar",
+        t.numel()
+    );
+    let fresh = a.cx.fresh_number();
     Ok(vec![match t.dtype.category() {
         Category::Bool => val(fresh.eq_(&1i64.into()), Kind::Bool),
         Category::Int => val(fresh, Kind::Int),

@@ -64,7 +64,8 @@ fn clamp_meta(a: &MetaArgs<'_>) -> Metas {
     operands.extend(bounds.into_iter().flatten());
     let dtype = promote(&operands.iter().collect::<Vec<_>>())?;
     require(a, dtype, Real.takes(dtype))?;
-    let tensors: Vec<&Fake> = operands.iter().filter_map(|o| if let Operand::Tensor(t) = o { Some(*t) } else { None }).collect();
+    let tensors: Vec<&Fake> =
+        operands.iter().filter_map(|o| if let Operand::Tensor(t) = o { Some(*t) } else { None }).collect();
     one(pointwise_as(a.cx, &tensors, dtype)?)
 }
 
@@ -104,7 +105,11 @@ fn most(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 /// The three operands and `value` of a fused product or quotient.
 fn fused(a: &RealArgs<'_>, dtype: DType) -> Result<([Tensor; 3], Scalar)> {
     let value: Scalar = a.named("value")?;
-    ensure!(value.category() <= dtype.category().max(Category::Int), "value must not be a {:?} for a {dtype} result", value.category());
+    ensure!(
+        value.category() <= dtype.category().max(Category::Int),
+        "value must not be a {:?} for a {dtype} result",
+        value.category()
+    );
     Ok(([input(a, 0, dtype)?, input(a, 1, dtype)?, input(a, 2, dtype)?], value))
 }
 
@@ -153,7 +158,11 @@ fn lerp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 fn masked_fill_meta(a: &MetaArgs<'_>) -> Metas {
     let (x, mask, value): (&Fake, &Fake, Operand<'_, Meta>) = a.unpack()?;
-    ensure!(mask.dtype == DType::Bool, "masked_fill only supports boolean masks, but got mask with dtype {}", mask.dtype);
+    ensure!(
+        mask.dtype == DType::Bool,
+        "masked_fill only supports boolean masks, but got mask with dtype {}",
+        mask.dtype
+    );
     if let Operand::Tensor(v) = &value {
         ensure!(v.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got {} dimensions", v.dim());
     }
