@@ -1,1 +1,43 @@
 //! One binary for all workspace tests.
+
+mod fixtures;
+mod garbage;
+mod ops;
+mod rules;
+mod text;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+
+/// The workspace's root.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("law: the tests lie in the workspace").to_path_buf()
+}
+
+/// The folders of the exported programs, in order.
+fn programs() -> Vec<PathBuf> {
+    let dir = root().join("fixtures/programs");
+    let mut dirs: Vec<PathBuf> = std::fs::read_dir(dir)
+        .expect("law: the fixtures are checked in")
+        .flatten()
+        .map(|e| e.path())
+        .filter(|p| p.join("program.pt2").exists())
+        .collect();
+    dirs.sort();
+    assert!(dirs.len() >= 16, "there are at least 16 exported programs");
+    dirs
+}
+
+/// Runs a check on every item and fails with all failures at once.
+fn all<T: std::fmt::Debug>(items: impl IntoIterator<Item = T>, check: impl Fn(&T) -> Result<(), String>) {
+    let mut failures = Vec::new();
+    let mut count = 0;
+    for item in items {
+        count += 1;
+        if let Err(e) = check(&item) {
+            failures.push(format!("{item:?}: {e}"));
+        }
+    }
+    assert!(count > 0, "there is something to check");
+    assert!(failures.is_empty(), "{} of {count} failed:\n{}", failures.len(), failures.join("\n"));
+}

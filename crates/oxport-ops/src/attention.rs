@@ -49,18 +49,18 @@ fn attention_sizes(args: &MetaArgs<'_>, q: &Fake, k: &Fake, v: &Fake, mask: Opti
     agree(cx, &last(k, 2), &last(v, 2), "lengths of key and value")?;
     let lead = |x: &Fake| x.sizes[..x.dim() - 2].to_vec();
     let mut sizes = if gqa {
-        ensure!(q.dim() >= 3 && k.dim() == q.dim() && v.dim() == q.dim(), "{name}: grouped heads want a dimension of heads");
-        let heads = q.dim() - 3;
+        ensure!(q.dim() >= 3 && k.dim() >= 3 && v.dim() >= 3, "{name}: grouped heads want a dimension of heads");
+        let heads = last(q, 3);
         for x in [k, v] {
-            let fits = match (q.sizes[heads].as_int(), x.sizes[heads].as_int()) {
+            let fits = match (heads.as_int(), last(x, 3).as_int()) {
                 (Some(q), Some(n)) => n > 0 && q % n == 0,
                 _ => true,
             };
-            ensure!(fits, "{name}: {} heads do not make groups for {}", q.sizes[heads], x.sizes[heads]);
+            ensure!(fits, "{name}: {heads} heads do not make groups for {}", last(x, 3));
         }
-        let (some_q, some_k) = (&lead(q)[..heads], &lead(k)[..heads]);
-        let mut sizes = broadcast(cx, &[some_q, some_k])?;
-        sizes.push(q.sizes[heads].clone());
+        let batch = |x: &Fake| x.sizes[..x.dim() - 3].to_vec();
+        let mut sizes = broadcast(cx, &[&batch(q), &batch(k), &batch(v)])?;
+        sizes.push(heads);
         sizes
     } else {
         broadcast(cx, &[&lead(q), &lead(k), &lead(v)])?
@@ -145,12 +145,12 @@ fn run(
             // Heads become [groups, heads of a group]; a group shares its key and value.
             let at = rank as i64 - 3;
             let heads = lead[rank - 3];
-            let groups = |x: &Tensor| x.sizes()[rank - 3];
+            let groups = |x: &Tensor| x.sizes()[x.rank() - 3];
             let n = groups(&k).max(groups(&v));
             let split = [n, heads / n.max(1)];
             q = q.view(|l| l.unflatten(at, &split))?;
             mask = mask.map(|m| m.view(|l| l.unflatten(at, &split))).transpose()?;
-            (k, v) = (k.view(|l| l.unsqueeze(at + 1))?, v.view(|l| l.unsqueeze(at + 1))?);
+            (k, v) = (k.view(|l| l.unsqueeze(-3))?, v.view(|l| l.unsqueeze(-3))?);
             lead.truncate(rank - 3);
             lead.extend(split);
         }

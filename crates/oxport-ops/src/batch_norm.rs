@@ -86,8 +86,10 @@ fn batch_norm_meta(args: &MetaArgs<'_>) -> Metas {
     let s = spec(args)?;
     let name = args.op.name();
     floating(args, s.x, false)?;
-    ensure!(s.x.dim() >= 2, "{name} wants at least two dimensions, got {}", s.x);
-    let channels = &s.x.sizes[1];
+    // An empty list passes as it is.
+    let empty = s.x.dim() == 1 && args.cx.is(&s.x.sizes[0], 0);
+    ensure!(s.x.dim() >= 2 || empty, "{name} wants at least two dimensions, got {}", s.x);
+    let channels = &s.x.sizes[s.x.dim().min(2) - 1];
     for p in [s.weight, s.bias, s.mean, s.var].into_iter().flatten() {
         parameter_dtype(args, s.x, p)?;
         ensure!(p.dim() == 1, "{name}: parameters are one number per channel, got {p}");
@@ -116,6 +118,9 @@ fn batch_norm_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn batch_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let s = spec(args)?;
+    if s.x.rank() < 2 {
+        return Ok(());
+    }
     computed!(s.x.dtype(), |T| run::<T>(&s, outs))
 }
 

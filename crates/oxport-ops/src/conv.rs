@@ -8,7 +8,7 @@ use crate::nn::{agree, fresh, per_dim, same_dtype};
 use crate::product::{check_product_dtype, dispatch_product, part, span, span_of};
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::conv::{Convolution, Geometry, convolution};
+use oxport_tensor::conv::{Convolution, Geometry, convolve};
 use oxport_tensor::gemm::Multiply;
 use oxport_tensor::{Element, Layout, Tensor, TensorMut, copy};
 
@@ -224,7 +224,7 @@ fn run<T: Multiply + Element>(
     };
     let strides = five(&layout.strides);
     part(out, span_of(layout)?, |out| {
-        convolution(&call, out.as_mut_slice().ok_or_else(wrong)?, strides);
+        convolve(&call, out.as_mut_slice().ok_or_else(wrong)?, strides);
         Ok(())
     })
 }

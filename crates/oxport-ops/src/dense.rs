@@ -12,29 +12,35 @@ use std::ops::Deref;
 pub trait Compute: Element + num_traits::Float + num_traits::NumAssign + Sum + num_traits::FloatConst {
     /// A literal.
     fn of(x: f64) -> Self;
-    /// `e^x`, vectorisable where the precision allows it.
+    /// `e^x` in a form that compilers turn into vector code.
     fn fast_exp(self) -> Self;
-}
-impl Compute for f32 {
+    /// `tanh x`, as [`Compute::fast_exp`].
+    fn fast_tanh(self) -> Self;
+    /// `1 / (1 + e^−x)`
     #[inline(always)]
-    fn of(x: f64) -> f32 {
-        x as f32
-    }
-    #[inline(always)]
-    fn fast_exp(self) -> f32 {
-        crate::rows::exp_f32(self)
+    fn sigmoid(self) -> Self {
+        (Self::one() + (-self).fast_exp()).recip()
     }
 }
-impl Compute for f64 {
-    #[inline(always)]
-    fn of(x: f64) -> f64 {
-        x
-    }
-    #[inline(always)]
-    fn fast_exp(self) -> f64 {
-        self.exp()
-    }
+macro_rules! compute {
+    ($($T:ident)*) => {$(
+        impl Compute for $T {
+            #[inline(always)]
+            fn of(x: f64) -> $T {
+                x as $T
+            }
+            #[inline(always)]
+            fn fast_exp(self) -> $T {
+                oxport_tensor::Analytic::exp(self)
+            }
+            #[inline(always)]
+            fn fast_tanh(self) -> $T {
+                oxport_tensor::Analytic::tanh(self)
+            }
+        }
+    )*};
 }
+compute! { f32 f64 }
 
 /// Runs a body with `T` bound to the type that floats of a dtype are computed in: `f64` for float64, else `f32`.
 macro_rules! computed {

@@ -12,9 +12,11 @@ use std::sync::OnceLock;
 pub mod bessel;
 pub mod class;
 pub mod dense;
+pub mod gather;
+pub mod lines;
 pub mod meta;
-pub mod orthogonal;
 pub mod nn;
+pub mod orthogonal;
 pub mod product;
 pub mod promote;
 pub mod python_number;
@@ -32,11 +34,34 @@ macro_rules! families {
 // Each is a file with a table `OPS`.
 families! {
     activation,
+    advanced,
     arithmetic,
+    attention,
+    batch_norm,
+    bins,
     cast,
+    class_loss,
     compare,
+    conv,
     create,
+    distance,
+    embed,
+    embedding,
+    embedding_bag,
+    extreme,
+    higher_order,
+    index,
+    join,
+    linear,
+    loss,
+    masked,
+    matmul,
+    moments,
+    norm,
+    order,
+    pad,
     pointwise,
+    pool,
     power,
     prims,
     python,
@@ -53,12 +78,20 @@ families! {
     linear,
     matmul,
     norm,
+    reduce,
+    repeat,
+    resample,
     reshape,
-    specials,
+    rnn,
+    scan,
+    scatter,
     softmax,
+    sort,
+    specials,
     split,
     symbolic,
     ternary,
+    unique,
     view,
 }
 

@@ -76,7 +76,7 @@ pub fn broadcast(cx: &MetaCx<'_>, shapes: &[&[Expr]]) -> Result<Dims> {
 /// The strides of a pointwise result over inputs, as TensorIterator allocates it: the inputs' common dense layout, or
 /// the order of dimensions that the first input with an opinion prefers.
 pub fn pointwise_strides(cx: &MetaCx<'_>, sizes: &[Expr], inputs: &[&Fake]) -> Dims {
-    let full: Vec<&&Fake> = inputs.iter().filter(|t| t.dim() > 0).collect();
+    let full: Vec<&Fake> = inputs.iter().copied().filter(|t| t.dim() > 0).collect();
     let same_shape =
         full.iter().all(|t| t.sizes.len() == sizes.len() && t.sizes.iter().zip(sizes).all(|(a, b)| cx.same(a, b)));
     if full.is_empty() || same_shape && full.iter().all(|t| is_contiguous(cx, t)) {
@@ -92,7 +92,7 @@ pub fn pointwise_strides(cx: &MetaCx<'_>, sizes: &[Expr], inputs: &[&Fake]) -> D
 }
 
 /// The dimensions from fastest to slowest, as TensorIterator's `reorder_dimensions` sorts them.
-fn dimension_order(cx: &MetaCx<'_>, sizes: &[Expr], inputs: &[&&Fake]) -> Vec<usize> {
+pub(crate) fn dimension_order(cx: &MetaCx<'_>, sizes: &[Expr], inputs: &[&Fake]) -> Vec<usize> {
     let number = |e: &Expr| cx.hint(e).unwrap_or(4096);
     let ndim = sizes.len();
     let shape: Vec<i64> = sizes.iter().map(number).collect();

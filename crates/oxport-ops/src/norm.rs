@@ -9,6 +9,7 @@ use crate::nn::{agree, fresh, fresh_in_format};
 use crate::rows::{for_rows, for_rows_and, moments, sum};
 use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
@@ -106,7 +107,7 @@ fn layer_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let stats = fill(&mut outs[0], |out| {
             let body = |x: &[T], out: &mut [T]| layer_row(x, out, w.as_deref(), b.as_deref(), T::of(eps));
             let mut stats = vec![(T::of(0.0), T::of(f64::NAN)); x.len().checked_div(n).unwrap_or(0)];
-            for_rows_and(&x, n, out, n, &mut stats, |_, x, out, stat| *stat = body(x, out));
+            for_rows_and(&x, n, out, n, &mut stats, |_, x, out, stat| *stat = vectorize(|| body(x, out)));
             stats
         })?;
         if outs.len() > 1 { statistics(&stats, &mut outs[1..]) } else { Ok(()) }
@@ -121,7 +122,7 @@ fn statistics<T: Compute>(stats: &[(T, T)], outs: &mut [TensorMut]) -> Result<()
     fill(rstd, |out: &mut [T]| out.iter_mut().enumerate().for_each(|(i, y)| *y = get(i).1))
 }
 
-#[inline(never)]
+#[inline(always)]
 fn layer_row<T: Compute>(x: &[T], out: &mut [T], w: Option<&[T]>, b: Option<&[T]>, eps: T) -> (T, T) {
     let (mean, var) = moments(x);
     let rstd = (var + eps).sqrt().recip();
@@ -167,7 +168,7 @@ fn rms_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let n = shape.iter().product::<i64>() as usize;
     computed!(x.dtype(), |T| {
         let (x, w) = (Dense::<T>::of(x), Dense::<T>::maybe(w));
-        fill(&mut outs[0], |out| for_rows(&x, n, out, n, |_, x, out| rms_row(x, out, w.as_deref(), T::of(eps))))?;
+        fill(&mut outs[0], |out| for_rows(&x, n, out, n, |_, x, out| vectorize(|| rms_row(x, out, w.as_deref(), T::of(eps)))))?;
         match outs.get_mut(1) {
             Some(rstd) => fill(rstd, |out: &mut [T]| for_rows(&x, n, out, 1, |_, x, out| out[0] = rms(x, T::of(eps)))),
             None => Ok(()),
@@ -180,7 +181,7 @@ fn rms<T: Compute>(x: &[T], eps: T) -> T {
     (sum(x, |x| x * x) / T::of(x.len() as f64) + eps).sqrt().recip()
 }
 
-#[inline(never)]
+#[inline(always)]
 fn rms_row<T: Compute>(x: &[T], out: &mut [T], w: Option<&[T]>, eps: T) {
     let scale = rms(x, eps);
     match w {
@@ -213,7 +214,7 @@ fn check_groups(args: &MetaArgs<'_>, x: &Fake, groups: i64, parameters: &[Option
     crate::nn::floating(args, x, false)?;
     ensure!(x.dim() >= 2, "{} wants at least two dimensions, got {x}", args.op.name());
     let whole = groups > 0 && x.sizes[1].as_int().is_none_or(|c| c % groups == 0);
-    ensure!(whole, "{}: {} channels do not make {groups} groups", args.op.name(), x.sizes[1]);
+    ensure!(whole && !args.cx.is(&x.sizes[1], 0), "{}: {} channels do not make {groups} groups", args.op.name(), x.sizes[1]);
     for p in parameters.iter().flatten() {
         parameter_dtype(args, x, p)?;
         ensure!(p.dim() == 1, "{}: weight and bias must be one number per channel, got {p}", args.op.name());

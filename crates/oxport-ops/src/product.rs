@@ -38,6 +38,9 @@ pub fn product(a: &Tensor, b: &Tensor, out: &mut TensorMut, alpha: Scalar, plus:
         a.dtype(),
         b.dtype()
     );
+    if out.numel() == 0 {
+        return Ok(());
+    }
     dispatch_product!(dtype, |T| typed::<T>(a, b, out, alpha, plus))
 }
 

@@ -121,54 +121,9 @@ pub fn for_out_rows<U: Send>(out: &mut [U], m: usize, work: usize, f: impl Fn(us
     });
 }
 
-/// `2^n` by bits, for the polynomials below.
-#[inline(always)]
-fn power_of_two(n: i32) -> f32 {
-    f32::from_bits(((n + 127) as u32) << 23)
-}
-
-/// `e^x` to the last bit or the one before, in a form that compilers turn into vector code. NaN stays NaN.
-#[inline(always)]
-pub fn exp_f32(x: f32) -> f32 {
-    // Beyond these the result is ∞ and 0 anyway.
-    let x = if x > 89.0 { 89.0 } else { x };
-    let x = if x < -104.0 { -104.0 } else { x };
-    const MAGIC: f32 = 12_582_912.0;
-    let shifted = x * std::f32::consts::LOG2_E + MAGIC;
-    let n = shifted - MAGIC;
-    // ln 2 in two parts, the first with trailing zeros, so that n times it is exact.
-    let r = x - n * 0.693_359_4 + n * 2.121_944_4e-4;
-    let mut p = 1.987_569_2e-4f32;
-    for c in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
-        p = p * r + c;
-    }
-    let p = p * r * r + r + 1.0;
-    // Two factors, because the power alone may not be a number.
-    let n = shifted.to_bits() as i32 - MAGIC.to_bits() as i32;
-    let half = n >> 1;
-    p * power_of_two(half) * power_of_two(n - half)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn exponentials() {
-        let mut worst = 0.0f64;
-        for i in -110_000..90_000 {
-            let x = i as f32 / 1000.0;
-            let (got, want) = (f64::from(exp_f32(x)), f64::from(x).exp());
-            if want > 1.2e-38 && want < 3.4e38 {
-                worst = worst.max((got - want).abs() / want);
-            } else if want <= 1.2e-38 {
-                assert!((got - want).abs() < 2e-45, "{x}: {got} {want}");
-            }
-        }
-        assert!(worst < 1.3e-7, "{worst}");
-        assert!(exp_f32(f32::NAN).is_nan());
-        assert_eq!([exp_f32(f32::INFINITY), exp_f32(f32::NEG_INFINITY), exp_f32(0.0)], [f32::INFINITY, 0.0, 1.0]);
-    }
 
     #[test]
     fn folds() {

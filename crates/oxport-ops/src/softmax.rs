@@ -7,6 +7,7 @@ use crate::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::nn::{floating, fresh};
 use crate::rows::{exp_sum, for_out_rows, for_rows, greater, max, sum};
 use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Real, Result};
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
@@ -95,15 +96,20 @@ fn along(args: &Args<'_, Real>, outs: &mut [TensorMut], form: Form) -> Result<()
     computed!(out.dtype(), |T| {
         let x = Dense::<T>::of(&x.to_dtype(out.dtype()));
         fill(out, |out: &mut [T]| match inner as usize {
-            1 => for_rows(&x, n, out, n, |_, x, out| row(x, out, form)),
+            1 => for_rows(&x, n, out, n, |_, x, out| vectorize(|| row(x, out, form))),
             inner => for_out_rows(out, n * inner, n * inner * 4, |i, out| {
-                columns(&x[i * n * inner..(i + 1) * n * inner], out, inner, form);
+                vectorize(|| columns(&x[i * n * inner..(i + 1) * n * inner], out, inner, form));
             }),
         })
     })
 }
 
-#[inline(never)]
+/// The log softmax of `[.., n, inner]`.
+pub(crate) fn log_softmax_of<T: Compute>(x: &[T], n: usize, inner: usize, out: &mut [T]) {
+    for_rows(x, n * inner, out, n * inner, |_, x, out| columns(x, out, inner, Form::Log));
+}
+
+#[inline(always)]
 fn row<T: Compute>(x: &[T], out: &mut [T], form: Form) {
     let top = max(x);
     match form {
@@ -120,7 +126,7 @@ fn row<T: Compute>(x: &[T], out: &mut [T], form: Form) {
 }
 
 /// The same down the columns of a row-major matrix.
-#[inline(never)]
+#[inline(always)]
 fn columns<T: Compute>(x: &[T], out: &mut [T], width: usize, form: Form) {
     let mut top = vec![T::neg_infinity(); width];
     let mut total = vec![T::zero(); width];

@@ -85,6 +85,17 @@ static NUMBERS: LazyLock<ShapeEnv> = LazyLock::new(ShapeEnv::new);
 
 /// What a meta function says of real arguments: fakes with the sizes at hand, offsets from each tensor's own.
 pub(crate) fn ask_meta(args: &Args<'_, Real>, meta: fn(&MetaArgs<'_>) -> Metas) -> Metas {
+    ask_meta_of(args, &fake_args(args.values), meta)
+}
+
+/// What a meta function of this operator says of these arguments.
+pub(crate) fn ask_meta_of(args: &Args<'_, Real>, values: &[Arg<Meta>], meta: fn(&MetaArgs<'_>) -> Metas) -> Metas {
+    let cx = MetaCx::new(&NUMBERS);
+    meta(&MetaArgs { values, op: args.op, cx: &cx })
+}
+
+/// Real arguments as metas.
+pub(crate) fn fake_args(args: &[Arg<Real>]) -> Vec<Arg<Meta>> {
     fn fake(a: &Arg<Real>) -> Arg<Meta> {
         use oxport_ir::Sym::Const;
         match a {
@@ -99,13 +110,11 @@ pub(crate) fn ask_meta(args: &Args<'_, Real>, meta: fn(&MetaArgs<'_>) -> Metas) 
             Arg::MemoryFormat(m) => Arg::MemoryFormat(*m),
             Arg::Device(d) => Arg::Device(d.clone()),
             Arg::Op(op) => Arg::Op(op.clone()),
-            Arg::List(l) => Arg::List(l.iter().map(fake).collect()),
+            Arg::List(l) => Arg::List(fake_args(l)),
             _ => Arg::None,
         }
     }
-    let values: Vec<Arg<Meta>> = args.values.iter().map(fake).collect();
-    let cx = MetaCx::new(&NUMBERS);
-    meta(&MetaArgs { values: &values, op: args.op, cx: &cx })
+    args.iter().map(fake).collect()
 }
 
 /// Lays what the meta says over the first argument's storage.
@@ -284,7 +293,7 @@ fn squeezed(cx: &MetaCx<'_>, x: &Fake, may_go: impl Fn(usize) -> bool) -> Fake {
     pick(x, &keep)
 }
 
-fn select(args: &MetaArgs<'_>) -> Metas {
+pub(crate) fn select(args: &MetaArgs<'_>) -> Metas {
     let (x, dim, index): (&Fake, i64, Expr) = args.unpack()?;
     ensure!(x.dim() > 0, "select of a 0-d tensor");
     let d = wrap_dim(dim, x.dim())?;
@@ -299,7 +308,7 @@ fn select(args: &MetaArgs<'_>) -> Metas {
     one(Fake { offset, ..pick(x, &keep) })
 }
 
-fn slice(args: &MetaArgs<'_>) -> Metas {
+pub(crate) fn slice(args: &MetaArgs<'_>) -> Metas {
     let (x, dim, start, end, step): (&Fake, i64, Option<Expr>, Option<Expr>, Expr) = args.unpack()?;
     ensure!(x.dim() > 0, "slice of a 0-d tensor");
     let d = wrap_dim(dim, x.dim())?;
@@ -350,7 +359,7 @@ fn narrow(args: &MetaArgs<'_>) -> Metas {
     one(sliced(x, d, &start, length, &Expr::from(1i64)))
 }
 
-fn diagonal(args: &MetaArgs<'_>) -> Metas {
+pub(crate) fn diagonal(args: &MetaArgs<'_>) -> Metas {
     let (x, offset, a, b): (&Fake, i64, i64, i64) = args.unpack()?;
     let (a, b) = (wrap_dim(a, x.dim())?, wrap_dim(b, x.dim())?);
     ensure!(a != b && x.dim() >= 2, "diagonal wants two different dimensions");
@@ -387,7 +396,7 @@ fn unfold(args: &MetaArgs<'_>) -> Metas {
     one(view)
 }
 
-fn as_strided(args: &MetaArgs<'_>) -> Metas {
+pub(crate) fn as_strided(args: &MetaArgs<'_>) -> Metas {
     let (x, sizes, strides, offset): (&Fake, Vec<Expr>, Vec<Expr>, Option<Expr>) = args.unpack()?;
     ensure!(sizes.len() == strides.len(), "as_strided: {} sizes and {} strides", sizes.len(), strides.len());
     let offset = offset.unwrap_or_else(|| x.offset.clone());

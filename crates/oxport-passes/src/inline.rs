@@ -27,8 +27,8 @@ fn inline(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
     }
     let ids: Vec<NodeId> = graph.ids().collect();
     for id in ids {
-        let node = graph.node(id);
-        let Some(op) = node.op() else { continue };
+        // Inlining a block erases the nodes that picked its results.
+        let Some((node, op)) = graph.get(id).and_then(|n| Some((n, n.op()?))) else { continue };
         let (graph_at, casts) = match op.name() {
             "higher_order::wrap_with_set_grad_enabled" => (1, None),
             "higher_order::wrap_with_autocast" => (4, casts(node)),

@@ -7,37 +7,41 @@ mod error;
 pub mod json;
 mod limits;
 pub mod model;
+mod pair;
 mod read;
-pub mod safetensors;
+mod replace;
+mod tensors;
 mod upgrade;
+mod values;
 mod write;
 pub mod zip;
 
 pub use archive::{Archive, Layout};
 pub use error::{Error, Result};
 pub use limits::Limits;
+pub use pair::{read_json, write_json};
 pub use read::{ReadOptions, read_archive, read_pt2, read_pt2_bytes};
+pub use tensors::{read_tensors, write_tensors};
 pub use upgrade::{SCHEMA_VERSION, upgrade};
+pub use values::{ValueSet, read_values, write_values};
 pub use write::{to_model, write_pt2, write_pt2_bytes};
 
-use oxport_ir::{ExportedProgram, Registry};
 use std::path::Path;
 
-/// Reads a program by the suffix of the path: a `.pt2` archive, or a `.json` program with its `.safetensors` beside it.
-///
-/// # Errors
-/// The file cannot be read ([`Error::is_io`]) or holds no valid program ([`Error::diagnostics`]).
-pub fn read(path: &Path, registry: &Registry, limits: &Limits) -> Result<ExportedProgram> {
-    let options = ReadOptions { limits: limits.clone(), ..ReadOptions::default() };
-    read_pt2(path, registry, &options)
+use oxport_ir::{ExportedProgram, Registry};
+
+/// Reads a program: by its suffix a `.json` file with its `.safetensors` beside it, else a `.pt2` archive.
+pub fn read(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
+    if is_json(path) { read_json(path, registry, options) } else { read_pt2(path, registry, options) }
 }
 
-/// Writes a program by the suffix of the path, likewise.
-///
-/// # Errors
-/// The format cannot say something of the program, or the file cannot be written.
+/// Writes a program: by its suffix as `.json` with `.safetensors`, else as a `.pt2` archive.
 pub fn write(program: &ExportedProgram, path: &Path) -> Result<()> {
-    write_pt2(program, path)
+    if is_json(path) { write_json(program, path) } else { write_pt2(program, path) }
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|suffix| suffix == "json")
 }
 
 /// The program JSON of a program, as text.
@@ -53,5 +57,5 @@ pub fn to_json(program: &ExportedProgram) -> Result<String> {
 /// # Errors
 /// The file cannot be written.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    write::replace_file(path, |out| out.write_all(bytes))
+    replace::replace_file(path, |out| out.write_all(bytes))
 }

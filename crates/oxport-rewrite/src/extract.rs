@@ -45,6 +45,18 @@ pub(crate) fn local_cost(egraph: &Graph<'_>, term: &Term, class: Id) -> f64 {
 
 /// Chooses; `original` are the program's own terms.
 pub(crate) fn extract(egraph: &Graph<'_>, original: &HashSet<Term>) -> Choice {
+    choose(egraph, original, &|term, class| local_cost(egraph, term, class))
+}
+
+/// Chooses what the program did not have, wherever there is something.
+pub(crate) fn extract_preferring_new(egraph: &Graph<'_>, original: &HashSet<Term>) -> Choice {
+    choose(egraph, original, &|term, class| {
+        let penalty = if original.contains(term) { 1e12 } else { 0.0 };
+        local_cost(egraph, term, class) + penalty
+    })
+}
+
+fn choose(egraph: &Graph<'_>, original: &HashSet<Term>, price: &dyn Fn(&Term, Id) -> f64) -> Choice {
     let mut classes: Vec<Id> = egraph.classes().map(|c| c.id).collect();
     classes.sort_unstable();
     let index: HashMap<Id, usize> = classes.iter().enumerate().map(|(i, &id)| (id, i)).collect();
@@ -59,7 +71,7 @@ pub(crate) fn extract(egraph: &Graph<'_>, original: &HashSet<Term>) -> Choice {
             terms
                 .into_iter()
                 .map(|t| {
-                    let cost = local_cost(egraph, &t, id);
+                    let cost = price(&t, id);
                     (t, cost)
                 })
                 .collect()
@@ -67,7 +79,7 @@ pub(crate) fn extract(egraph: &Graph<'_>, original: &HashSet<Term>) -> Choice {
         .collect();
     for _round in 0..classes.len() + 2 {
         let mut changed = false;
-        for (at, &id) in classes.iter().enumerate() {
+        for at in 0..classes.len() {
             for (term, cost) in &terms[at] {
                 let Some((total, needs)) = choice.price(egraph, term, *cost, at, words) else { continue };
                 let better = match &choice.best[at] {
@@ -79,7 +91,6 @@ pub(crate) fn extract(egraph: &Graph<'_>, original: &HashSet<Term>) -> Choice {
                     changed = true;
                 }
             }
-            let _ = id;
         }
         if !changed {
             break;

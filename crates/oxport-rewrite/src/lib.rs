@@ -128,6 +128,27 @@ pub fn optimize(program: &ExportedProgram, registry: &Registry, limits: &Limits)
     Ok((result, report))
 }
 
+/// The program after one rule was applied wherever it fires, preferring what the rule made; `None` if it fires nowhere.
+///
+/// # Errors
+/// As [`optimize`].
+pub fn apply(program: &ExportedProgram, registry: &Registry, rule: &rule::Rule) -> Result<Option<ExportedProgram>> {
+    let mut ingested = ingest::ingest(program, registry);
+    let egraph = std::mem::replace(&mut ingested.egraph, egg::EGraph::new(Typing::new(registry, program.env.clone())));
+    let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone()))
+        .with_egraph(egraph)
+        .with_iter_limit(1)
+        .run(&[rule.compile()]);
+    if runner.iterations.iter().all(|i| i.applied.values().all(|n| *n == 0)) {
+        return Ok(None);
+    }
+    ingested.egraph = runner.egraph;
+    let own: HashSet<Term> =
+        ingested.term_of.values().map(|t| t.clone().map_children(|k| ingested.egraph.find(k))).collect();
+    let choice = extract::extract_preferring_new(&ingested.egraph, &own);
+    emit::emit(program, registry, &ingested, &choice).map(Some)
+}
+
 /// The cost of the program's own terms.
 fn own_cost(ingested: &ingest::Ingested<'_>) -> f64 {
     let mut seen = HashSet::new();

@@ -8,7 +8,8 @@
 //! Laws: what a run yields does not depend on its mode; a slot is empty after its last use; values that leave the body
 //! do not lie in an arena.
 
-use crate::buffers::{OutPlan, Packing, infer, make_owned, pack_tensors, pack_values, pick};
+use crate::buffers::{OutPlan, Packing, make_owned, pack_tensors, pack_values, pick};
+use crate::call;
 use crate::frame::{Frame, Frames};
 use crate::locate::locate;
 use crate::profile::Profile;
@@ -159,7 +160,7 @@ impl Body {
             Action::Fill(f) => self.fill(f, i, step, &args, arena, mode),
             Action::View(f) => {
                 let value = match f(&args)? {
-                    Some(views) => pack_tensors(step, views),
+                    Some(views) => pack_tensors(&step.op, views),
                     None => self.copy(i, step, &args, arena, mode)?,
                 };
                 if let Mode::Record(r) = mode {
@@ -168,7 +169,7 @@ impl Body {
                 Ok(value)
             }
             Action::Eval(f) => {
-                let value = pack_values(step, f(&args)?);
+                let value = pack_values(&step.op, f(&args)?);
                 match mode {
                     Mode::Record(r) => r.eval(i, step, args.values, &value),
                     Mode::Replay(r, _) if !r.is_as_recorded(i, step, &value) => *mode = Mode::Free,
@@ -202,18 +203,14 @@ impl Body {
             f(args, &mut outs)?;
             return Ok(packing.pack(&mut outs.into_iter().map(TensorMut::freeze)));
         }
-        let (plans, packing) = infer(step, args.values)?;
-        let mut outs = plans.iter().map(make_owned).collect::<Result<SmallVec<[TensorMut; 2]>>>()?;
-        f(args, &mut outs)?;
-        let value = packing.pack(&mut outs.into_iter().map(TensorMut::freeze));
+        let (plans, packing, value) = call::fill(f, args)?;
         if let Mode::Record(r) = mode {
             r.fill(i, step, plans, packing, &value);
         }
         Ok(value)
     }
 
-    /// The first tensor argument's elements in row-major order, in a fresh tensor of the sizes that the meta says: what
-    /// a view yields where strides forbid one.
+    /// What a view yields where strides forbid one: see [`call::copy`].
     fn copy(
         &self,
         i: usize,
@@ -222,22 +219,13 @@ impl Body {
         arena: Option<&Arc<Arena>>,
         mode: &mut Mode<'_>,
     ) -> Result<Value> {
-        let mut first = None;
-        args.values.iter().for_each(|a| {
-            crate::slots::for_each_tensor(a, &mut |t| {
-                first.get_or_insert_with(|| t.clone());
-            });
-        });
-        let x = first.ok_or_else(|| Error::invalid("a view of no tensor"))?;
         if let Mode::Replay(recording, placement) = mode
             && let Replay::Copy(plan) = &recording.steps[i]
         {
+            let x = call::first_tensor(args.values)?;
             return Ok(Value::Tensor(plan.copy(self.make(plan, placement, arena)?, &x)?));
         }
-        let (plans, _) = infer(step, args.values)?;
-        let [plan] = <[OutPlan; 1]>::try_from(plans).map_err(|_| Error::unsupported("several views that must copy"))?;
-        let plan = plan.row_major()?;
-        let value = Value::Tensor(plan.copy(make_owned(&plan)?, &x)?);
+        let (plan, value) = call::copy(args)?;
         if let Mode::Record(r) = mode {
             r.copy(i, step, plan, &value);
         }

@@ -1,6 +1,5 @@
 //! Outputs to be filled: their dtypes and layouts from meta functions, and the value that they form.
 
-use crate::body::Step;
 use oxport_ir::args::{Meta, SubgraphMeta};
 use oxport_ir::infer::infer_bound;
 use oxport_ir::schema::Type;
@@ -112,12 +111,12 @@ impl Packing {
 ///
 /// # Errors
 /// The meta function refuses the call; unsupported, if it leaves a size open.
-pub(crate) fn infer(step: &Step, args: &[Arg<Real>]) -> Result<(Vec<OutPlan>, Packing)> {
+pub(crate) fn infer(op: &Op, args: &[Arg<Real>]) -> Result<(Vec<OutPlan>, Packing)> {
     static NO_SYMBOLS: LazyLock<ShapeEnv> = LazyLock::new(ShapeEnv::new);
     let args: Vec<Arg<Meta>> = args.iter().map(meta_of).collect();
-    let val = infer_bound(&step.op, &args, &MetaCx::new(&NO_SYMBOLS))?;
+    let val = infer_bound(op, &args, &MetaCx::new(&NO_SYMBOLS))?;
     let mut outs = Vec::with_capacity(1);
-    let packing = Packing::of(&val, &step.op, &mut outs)?;
+    let packing = Packing::of(&val, op, &mut outs)?;
     Ok((outs, packing))
 }
 
@@ -161,18 +160,18 @@ pub(crate) fn pick(slot: &mut Value, take: bool, index: i64) -> Result<Value> {
 }
 
 /// Results as one value, by the rules of [`oxport_ir::infer::pack`].
-pub(crate) fn pack_values(step: &Step, mut outs: Vec<Value>) -> Value {
+pub(crate) fn pack_values(op: &Op, mut outs: Vec<Value>) -> Value {
     match outs.len() {
-        _ if step.op.is_higher_order() => Value::List(outs),
+        _ if op.is_higher_order() => Value::List(outs),
         0 => Value::None,
-        1 if Packing::is_single(&step.op) => outs.remove(0),
+        1 if Packing::is_single(op) => outs.remove(0),
         _ => Value::List(outs),
     }
 }
 
 /// Views as one value.
-pub(crate) fn pack_tensors(step: &Step, mut views: Vec<Tensor>) -> Value {
-    if views.len() == 1 && Packing::is_single_tensor(&step.op) {
+pub(crate) fn pack_tensors(op: &Op, mut views: Vec<Tensor>) -> Value {
+    if views.len() == 1 && Packing::is_single_tensor(op) {
         return Value::Tensor(views.remove(0));
     }
     Value::List(views.into_iter().map(Value::Tensor).collect())

@@ -10,6 +10,7 @@
 //! | `lower`, `slots` | from a graph to steps: dead nodes left out, calls bound once, values in numbered slots |
 //! | `body` | the loop over the steps, and what it knows of them |
 //! | `recording`, `buffers`, `memory` | specialisation: layouts and lifetimes by shape signature, places in the arena |
+//! | `call` | one call by itself, for constant folding |
 //! | `frame` | slots, arguments and arena of one run, pooled |
 //! | `inputs` | PyTorch's input checks |
 //! | `plan`, `outputs`, `module` | what users hold |
@@ -19,6 +20,7 @@
 
 mod body;
 mod buffers;
+mod call;
 mod error;
 mod frame;
 mod inputs;
@@ -35,6 +37,7 @@ mod slots;
 #[cfg(test)]
 mod toy_ops;
 
+pub use call::evaluate;
 pub use error::{Error, Result};
 pub use inputs::InputChecks;
 pub use module::Module;

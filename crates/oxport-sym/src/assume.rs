@@ -149,35 +149,35 @@ fn least_magnitude(term: &Expr) -> Option<i64> {
     s.as_symbol().filter(|s| s.assumptions().is_positive() && s.assumptions().is_integer()).map(|_| k)
 }
 
-/// True if every value is an integer.
+/// True if every value is an integer. Known for every expression without a walk.
 pub(crate) fn is_integer(e: &Expr) -> bool {
+    e.shape().integer
+}
+
+/// The same of a call, from its arguments.
+pub(crate) fn is_integer_call(f: Func, args: &[Expr]) -> bool {
     use Func::*;
-    match e.kind() {
-        Kind::Int(_) | Kind::Big(_) | Kind::IntOo(_) => true,
-        Kind::Symbol(s) => s.assumptions().is_integer(),
-        Kind::Call(f, args) => match f {
-            Add | Mul | Max | Min | Abs | Identity => args.iter().all(is_integer),
-            Pow => is_integer(&args[0]) && is_integer(&args[1]) && signs(&args[1]).nonnegative,
-            Where => is_integer(&args[1]) && is_integer(&args[2]),
-            Piecewise => args.iter().all(|p| p.args().first().is_some_and(is_integer)),
-            FloorDiv
-            | CleanDiv
-            | CeilDiv
-            | Mod
-            | PythonMod
-            | ModularIndexing
-            | PowByNatural
-            | TruncToInt
-            | FloorToInt
-            | CeilToInt
-            | RoundToInt
-            | LShift
-            | RShift
-            | IsNonOverlappingAndDense
-            | Floor
-            | Ceiling => true,
-            _ => false,
-        },
+    match f {
+        Add | Mul | Max | Min | Abs | Identity => args.iter().all(is_integer),
+        Pow => matches!(args, [b, e] if is_integer(b) && is_integer(e) && signs(e).nonnegative),
+        Where => matches!(args, [_, a, b] if is_integer(a) && is_integer(b)),
+        Piecewise => args.iter().all(|p| p.args().first().is_some_and(is_integer)),
+        FloorDiv
+        | CleanDiv
+        | CeilDiv
+        | Mod
+        | PythonMod
+        | ModularIndexing
+        | PowByNatural
+        | TruncToInt
+        | FloorToInt
+        | CeilToInt
+        | RoundToInt
+        | LShift
+        | RShift
+        | IsNonOverlappingAndDense
+        | Floor
+        | Ceiling => true,
         _ => false,
     }
 }

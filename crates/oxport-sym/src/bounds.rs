@@ -1,6 +1,8 @@
 //! How each function carries ranges: the interval of the result from the intervals of the arguments.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -11,41 +13,77 @@ use crate::assume::is_integer;
 use crate::build::{self, split_coeff};
 use crate::eval::{apply, unary};
 use crate::expand::integer;
-use crate::expr::Expr;
+use crate::expr::{Expr, Kind};
 use crate::floor::floor_div_args;
 use crate::func::Func;
 use crate::number::{Number, Sign};
 use crate::range::Range;
 use crate::symbol::Symbol;
 
-/// The range of a call.
-pub(crate) fn of_call(f: Func, args: &[Expr], symbols: &dyn Fn(&Symbol) -> Range) -> Range {
-    let of = |e: &Expr| Range::of(e, symbols);
-    match (f, args) {
-        (Func::Piecewise, pairs) => piecewise(pairs, &of),
-        (Func::Pow, [b, e]) => power(&of(b), e),
-        (Func::Add, terms) => {
-            let sum = fold(terms.iter().map(&of), add);
-            // Bounding the terms apart loses that `n` and `n // k` move together.
-            let sum = match remainder_pair(terms) {
-                Some(joined) => meet(sum, fold(joined.iter().map(&of), add)),
-                None => sum,
-            };
-            match relaxed(terms) {
-                Some((below, above)) => {
-                    let (below, above) = (of(&below).min.ceil(), of(&above).max.floor());
-                    let bound = |n: Option<Number>, open| n.filter(|n| !n.is_nan()).unwrap_or(open);
-                    let hull = Range { min: bound(below, Number::NEG_INT_OO), max: bound(above, Number::INT_OO) };
-                    meet(sum, hull)
-                }
-                None => sum,
-            }
+/// How often, on the way to a leaf, a sum is bounded a second time in another form. Each costs a factor of time.
+const DETOURS: u32 = 1;
+
+/// Bounds expressions over the same symbols, remembering large ones.
+pub(crate) struct Bounds<'a> {
+    symbols: &'a dyn Fn(&Symbol) -> Range,
+    seen: RefCell<HashMap<(Expr, u32), Range>>,
+}
+
+impl<'a> Bounds<'a> {
+    pub(crate) fn new(symbols: &'a dyn Fn(&Symbol) -> Range) -> Bounds<'a> {
+        Bounds { symbols, seen: RefCell::default() }
+    }
+
+    /// The range of an expression.
+    pub(crate) fn of(&self, e: &Expr) -> Range {
+        self.bound(e, DETOURS)
+    }
+
+    fn bound(&self, e: &Expr, detours: u32) -> Range {
+        /// Smaller expressions are bounded faster than found.
+        const WORTH_REMEMBERING: u32 = 24;
+        if e.shape().halves < WORTH_REMEMBERING {
+            return self.compute(e, detours);
         }
-        _ => {
-            let ranges: Vec<Range> = args.iter().map(of).collect();
-            transfer(f, &ranges)
+        let key = (e.clone(), detours);
+        if let Some(known) = self.seen.borrow().get(&key) {
+            return known.clone();
+        }
+        let range = self.compute(e, detours);
+        self.seen.borrow_mut().insert(key, range.clone());
+        range
+    }
+
+    fn compute(&self, e: &Expr, detours: u32) -> Range {
+        let of = |e: &Expr| self.bound(e, detours);
+        match e.kind() {
+            Kind::Symbol(s) => (self.symbols)(s),
+            Kind::NaN | Kind::Zoo => Range::floats(),
+            Kind::Call(Func::Piecewise, pairs) => piecewise(pairs, &of),
+            Kind::Call(Func::Pow, [b, e]) => power(&of(b), e),
+            Kind::Call(Func::Add, terms) => {
+                let sum = fold(terms.iter().map(&of), add);
+                if detours == 0 { sum } else { together(terms, sum, &|e| self.bound(e, detours - 1)) }
+            }
+            Kind::Call(f, args) => {
+                let ranges: Vec<Range> = args.iter().map(of).collect();
+                transfer(f, &ranges)
+            }
+            _ => e.as_number().map_or_else(Range::floats, Range::point),
         }
     }
+}
+
+/// The range of a sum, tightened where terms move together: bounding them apart loses that `n` and `n // k` do.
+fn together(terms: &[Expr], apart: Range, of: &dyn Fn(&Expr) -> Range) -> Range {
+    let sum = match remainder_pair(terms) {
+        Some(joined) => meet(apart, fold(joined.iter().map(of), add)),
+        None => apart,
+    };
+    let Some((below, above)) = relaxed(terms) else { return sum };
+    let (below, above) = (of(&below).min.ceil(), of(&above).max.floor());
+    let known = |n: Option<Number>, open| n.filter(|n| !n.is_nan()).unwrap_or(open);
+    meet(sum, Range { min: known(below, Number::NEG_INT_OO), max: known(above, Number::INT_OO) })
 }
 
 /// The range of a function of ranges.

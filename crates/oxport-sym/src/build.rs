@@ -25,10 +25,9 @@ impl Expr {
             Func::Add => add(args),
             Func::Mul => mul(args),
             _ => {
-                if args.iter().any(|a| matches!(a.kind(), Kind::NaN))
-                    && !func.is_boolean()
-                    && func != Func::ExprCondPair
-                {
+                // A pair is undefined if its condition is; an undefined value may never be chosen.
+                let strict = if func == Func::ExprCondPair { &args[1..] } else { &args[..] };
+                if strict.iter().any(|a| matches!(a.kind(), Kind::NaN)) {
                     return Expr::float(f64::NAN);
                 }
                 let built = match func {

@@ -209,7 +209,8 @@ impl ShapeEnv {
 
     /// The normal form of `a - b`, reduced by known equalities.
     fn difference(&self, a: &Expr, b: &Expr) -> Expr {
-        let mut normal = Simplifier::new(self, Form::Normal);
+        let ranges = |s: &Symbol| self.range(s);
+        let mut normal = Simplifier::new(self, &ranges, Form::Normal);
         let (a, b) = (normal.run(a), normal.run(b));
         let d = normal.run(&(a - b));
         if self.zeros.is_empty() { d } else { reduce(&d, &self.zeros) }
@@ -228,11 +229,12 @@ impl ShapeEnv {
         {
             return Expr::boolean(known);
         }
-        let light = Simplifier::new(self, Form::Light).run(e);
+        let ranges = |s: &Symbol| self.range(s);
+        let light = Simplifier::new(self, &ranges, Form::Light).run(e);
         if light.args().is_empty() {
             return light;
         }
-        let normal = Simplifier::new(self, Form::Normal).run(e);
+        let normal = Simplifier::new(self, &ranges, Form::Normal).run(e);
         if weight(&normal) < weight(&light) { normal } else { light }
     }
 

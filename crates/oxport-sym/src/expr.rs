@@ -9,7 +9,7 @@ use num_rational::BigRational;
 use num_traits::ToPrimitive;
 
 use crate::func::Func;
-use crate::intern::{Data, Node, Size, intern};
+use crate::intern::{Data, Node, Shape, intern};
 use crate::number::{Number, Sign};
 use crate::symbol::Symbol;
 
@@ -76,18 +76,18 @@ impl Expr {
     pub fn big(value: BigInt) -> Expr {
         match value.to_i64() {
             Some(v) => Expr::int(v),
-            None => Expr::node(Data::Big(value)),
+            None => Expr::leaf(Data::Big(value)),
         }
     }
 
     /// A fraction; an integer if the denominator cancels.
     pub fn rational(value: BigRational) -> Expr {
-        if value.is_integer() { Expr::big(value.to_integer()) } else { Expr::node(Data::Rational(value)) }
+        if value.is_integer() { Expr::big(value.to_integer()) } else { Expr::leaf(Data::Rational(value)) }
     }
 
     /// A symbol.
     pub fn symbol(symbol: &Symbol) -> Expr {
-        Expr::node(Data::Symbol(symbol.clone()))
+        Expr::leaf(Data::Symbol(symbol.clone()))
     }
 
     /// A double. Infinities become `±oo`, NaN becomes `nan`.
@@ -125,25 +125,31 @@ impl Expr {
         }
     }
 
-    fn node(data: Data) -> Expr {
-        Expr(Repr::Node(intern(data, Size::LEAF)))
+    fn leaf(data: Data) -> Expr {
+        let integer = match &data {
+            Data::Big(_) => true,
+            Data::Symbol(s) => s.assumptions().is_integer(),
+            Data::Rational(_) | Data::Call(..) => false,
+        };
+        Expr(Repr::Node(intern(data, Shape::leaf(integer))))
     }
 
     /// A call that is already canonical; `nan` if it would be too large to work with.
     pub(crate) fn raw(func: Func, args: impl Into<Box<[Expr]>>) -> Expr {
         let args = args.into();
-        let size = Size::of_call(&args);
-        if size.depth > MAX_DEPTH || size.halves / 2 > MAX_NODES {
+        let shape = Shape::of_call(func, &args);
+        if shape.depth > MAX_DEPTH || shape.halves / 2 > MAX_NODES {
             return Expr::float(f64::NAN);
         }
-        Expr(Repr::Node(intern(Data::Call(func, args), size)))
+        Expr(Repr::Node(intern(Data::Call(func, args), shape)))
     }
 
-    pub(crate) fn size(&self) -> Size {
+    pub(crate) fn shape(&self) -> Shape {
         match &self.0 {
-            Repr::Node(n) => n.size,
-            Repr::Float(_) => Size::FLOAT,
-            _ => Size::LEAF,
+            Repr::Node(n) => n.shape,
+            Repr::Float(_) => Shape { halves: 1, ..Shape::leaf(false) },
+            Repr::Int(_) | Repr::IntOo(_) => Shape::leaf(true),
+            _ => Shape::leaf(false),
         }
     }
 

@@ -12,6 +12,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use smallvec::SmallVec;
 
+use crate::assume;
 use crate::expr::Expr;
 use crate::func::Func;
 use crate::symbol::Symbol;
@@ -19,27 +20,32 @@ use crate::symbol::Symbol;
 /// An interned node with what is asked of it often.
 pub(crate) struct Node {
     pub(crate) hash: u64,
-    pub(crate) size: Size,
+    pub(crate) shape: Shape,
     pub(crate) data: Data,
 }
 
-/// The extent of an expression seen as a tree.
+/// What walks over an expression ask at every step.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Size {
-    /// Nodes counted twice, because sympy's ordering counts a float as half a node. Saturating.
+pub(crate) struct Shape {
+    /// Nodes of the tree counted twice, because sympy's ordering counts a float as half a node. Saturating.
     pub(crate) halves: u32,
     /// Longest path to a leaf.
     pub(crate) depth: u32,
+    /// Every value is an integer.
+    pub(crate) integer: bool,
 }
 
-impl Size {
-    pub(crate) const LEAF: Size = Size { halves: 2, depth: 0 };
-    pub(crate) const FLOAT: Size = Size { halves: 1, depth: 0 };
+impl Shape {
+    pub(crate) fn leaf(integer: bool) -> Shape {
+        Shape { halves: 2, depth: 0, integer }
+    }
 
-    pub(crate) fn of_call(args: &[Expr]) -> Size {
-        args.iter().map(Expr::size).fold(Size::LEAF, |whole, part| Size {
+    pub(crate) fn of_call(func: Func, args: &[Expr]) -> Shape {
+        let leaf = Shape::leaf(assume::is_integer_call(func, args));
+        args.iter().map(Expr::shape).fold(leaf, |whole, part| Shape {
             halves: whole.halves.saturating_add(part.halves),
             depth: whole.depth.max(part.depth + 1),
+            integer: whole.integer,
         })
     }
 }
@@ -54,7 +60,7 @@ pub(crate) enum Data {
 }
 
 /// The one node with this content.
-pub(crate) fn intern(data: Data, size: Size) -> Arc<Node> {
+pub(crate) fn intern(data: Data, shape: Shape) -> Arc<Node> {
     let mut hasher = DefaultHasher::new();
     data.hash(&mut hasher);
     let hash = hasher.finish();
@@ -74,7 +80,7 @@ pub(crate) fn intern(data: Data, size: Size) -> Arc<Node> {
         drop(shard);
         return found;
     }
-    let node = Arc::new(Node { hash, size, data });
+    let node = Arc::new(Node { hash, shape, data });
     bucket.push(Arc::downgrade(&node));
     drop(shard);
     node

@@ -4,6 +4,7 @@
 //! apart, the order falls back to their structure, so it is total.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use crate::build::{base_exp, split_coeff};
 use crate::expr::{Expr, Kind};
@@ -39,26 +40,57 @@ pub(crate) fn sort_terms(terms: &mut Vec<Expr>) {
             return;
         }
     }
-    let mut monomials: Vec<(Vec<(Expr, i64)>, f64, Expr)> = terms.drain(..).map(monomial).collect();
-    let mut gens: Vec<Expr> = monomials.iter().flat_map(|m| m.0.iter().map(|(g, _)| g.clone())).collect();
+    let mut monomials: Vec<Monomial> = terms.drain(..).map(monomial).collect();
+    let mut gens: Vec<Expr> = monomials.iter().flat_map(|m| m.powers.iter().map(|(g, _)| g.clone())).collect();
     gens.sort_by(Expr::order);
     gens.dedup();
-    let degree = |m: &[(Expr, i64)], g: &Expr| m.iter().find(|(b, _)| b == g).map_or(0, |(_, e)| *e);
-    monomials.sort_by(|(a, ac, ae), (b, bc, be)| {
-        let by_degree = gens.iter().map(|g| degree(b, g).cmp(&degree(a, g))).find(|o| o.is_ne());
-        by_degree.unwrap_or(Ordering::Equal).then_with(|| ac.total_cmp(bc)).then_with(|| ae.order(be))
+    let place: HashMap<Expr, usize> = gens.into_iter().enumerate().map(|(i, g)| (g, i)).collect();
+    for m in &mut monomials {
+        m.degrees = m.powers.iter().map(|(g, degree)| (place.get(g).copied().unwrap_or(0), *degree)).collect();
+        m.degrees.sort_unstable();
+    }
+    monomials.sort_by(|a, b| {
+        by_degrees(&a.degrees, &b.degrees).then_with(|| a.coeff.total_cmp(&b.coeff)).then_with(|| a.term.order(&b.term))
     });
-    terms.extend(monomials.into_iter().map(|m| m.2));
+    terms.extend(monomials.into_iter().map(|m| m.term));
 }
 
-/// The generators with their degrees, the coefficient, and the term itself.
-fn monomial(term: Expr) -> (Vec<(Expr, i64)>, f64, Expr) {
+/// The lexicographic order of monomials, higher degrees first. Generators not named have degree 0.
+fn by_degrees(a: &[(usize, i64)], b: &[(usize, i64)]) -> Ordering {
+    let (mut i, mut j) = (0, 0);
+    loop {
+        let (x, y) = (a.get(i), b.get(j));
+        let at = match (x, y) {
+            (None, None) => return Ordering::Equal,
+            (Some((g, _)), None) | (None, Some((g, _))) => *g,
+            (Some((g, _)), Some((h, _))) => *g.min(h),
+        };
+        let degree = |p: Option<&(usize, i64)>| p.filter(|(g, _)| *g == at).map(|(_, d)| *d);
+        let order = degree(y).unwrap_or(0).cmp(&degree(x).unwrap_or(0));
+        if order.is_ne() {
+            return order;
+        }
+        i += degree(x).is_some() as usize;
+        j += degree(y).is_some() as usize;
+    }
+}
+
+/// A term of a sum as sympy's polynomial view sees it.
+struct Monomial {
+    powers: Vec<(Expr, i64)>,
+    /// The powers by place of the generator among all of the sum, sorted.
+    degrees: Vec<(usize, i64)>,
+    coeff: f64,
+    term: Expr,
+}
+
+fn monomial(term: Expr) -> Monomial {
     let (coeff, rest) = split_coeff(&term);
     let powers = match rest.as_ref().and_then(|r| r.args_of(Func::Mul)) {
         Some(factors) => factors.iter().map(power).collect(),
         None => rest.iter().map(power).collect(),
     };
-    (powers, coeff.as_number().map_or(0.0, |n| n.to_f64()), term)
+    Monomial { powers, degrees: Vec::new(), coeff: coeff.as_number().map_or(0.0, |n| n.to_f64()), term }
 }
 
 /// A factor as symbolic base and integer exponent: `x**(3/2)` is `(x**(1/2), 3)`.
@@ -76,7 +108,7 @@ fn power(factor: &Expr) -> (Expr, i64) {
 
 /// Sorts the arguments of Max, Min, And, Or: fewer nodes first, then by sort key.
 pub(crate) fn sort_lattice(args: &mut Vec<Expr>) {
-    args.sort_by(|a, b| a.size().halves.cmp(&b.size().halves).then_with(|| a.order(b)));
+    args.sort_by(|a, b| a.shape().halves.cmp(&b.shape().halves).then_with(|| a.order(b)));
     args.dedup();
 }
 

@@ -226,12 +226,15 @@ impl<'a> Parser<'a> {
         if self.eat("(") {
             return self.call(name, start);
         }
+        match name {
+            "true" | "True" => return Ok(Expr::boolean(true)),
+            "false" | "False" => return Ok(Expr::boolean(false)),
+            _ => {}
+        }
         if let Some(e) = (self.names)(name) {
             return Ok(e);
         }
         Ok(match name {
-            "true" | "True" => Expr::boolean(true),
-            "false" | "False" => Expr::boolean(false),
             "oo" => Expr::float(f64::INFINITY),
             "int_oo" => Expr::int_oo(Sign::Plus),
             "nan" => Expr::float(f64::NAN),
@@ -249,11 +252,10 @@ impl<'a> Parser<'a> {
                 let Tok::Name(field) = self.next().kind else {
                     return Err(ParseError { offset: from, message: "expected a name after `.`".into() });
                 };
-                if matches!(self.peek().kind, Tok::Op("("))
-                    && Func::from_name(field).or(python_function(field)).is_some()
-                {
-                    self.at += 1;
-                    return self.call(field, from);
+                // `math.floor(…)` is Python's function, not sympy's of the same name.
+                let func = python_function(field).or(Func::from_name(field));
+                if let Some(func) = func.filter(|_| self.eat("(")) {
+                    return self.call(func.name(), from);
                 }
                 path.push('.');
                 path.push_str(field);
@@ -420,9 +422,7 @@ mod tests {
     #[test]
     fn guards() {
         let names = |path: &str| {
-            let (source, method) = path.split_once('.').unwrap_or((path, ""));
-            let name =
-                format!("{}{}", source.replace(['L', '[', ']', '\''], "_"), method.replace(['(', ')', '[', ']'], ""));
+            let name = path.replace("L[", "").replace(['[', ']', '(', ')', '\'', '.'], "");
             Some(Expr::symbol(&Symbol::new(&name, Assumptions::integer())))
         };
         let table = "

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::expr::{Expr, Kind};
+use crate::expr::Expr;
 use crate::number::Number;
 use crate::symbol::Symbol;
 
@@ -21,12 +21,7 @@ pub struct Range {
 impl Range {
     /// The range of an expression, given those of its symbols.
     pub fn of(e: &Expr, symbols: &dyn Fn(&Symbol) -> Range) -> Range {
-        match e.kind() {
-            Kind::Symbol(s) => symbols(s),
-            Kind::Call(f, args) => crate::bounds::of_call(f, args, symbols),
-            Kind::NaN | Kind::Zoo => Range::floats(),
-            _ => e.as_number().map_or_else(Range::floats, Range::point),
-        }
+        crate::bounds::Bounds::new(symbols).of(e)
     }
 
     /// Between two numbers. The caller sees to `min <= max`; otherwise the range is empty.

@@ -11,6 +11,7 @@ use num_integer::Integer;
 use num_traits::Zero;
 
 use crate::assume::is_integer;
+use crate::bounds::Bounds;
 use crate::build::{add, mul, split_coeff};
 use crate::env::ShapeEnv;
 use crate::expand::{divide, expand, factors_of, integer, term_quotient, terms_of};
@@ -19,6 +20,7 @@ use crate::floor::floor_div_args;
 use crate::func::Func;
 use crate::number::Number;
 use crate::range::Range;
+use crate::symbol::Symbol;
 
 /// Which form to compute.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,15 +37,17 @@ pub(crate) struct Simplifier<'a> {
     env: &'a ShapeEnv,
     form: Form,
     memo: HashMap<Expr, Expr>,
+    bounds: Bounds<'a>,
     fuel: u32,
     nesting: u32,
 }
 
 impl<'a> Simplifier<'a> {
-    pub(crate) fn new(env: &'a ShapeEnv, form: Form) -> Simplifier<'a> {
+    /// `ranges` are those of `env`.
+    pub(crate) fn new(env: &'a ShapeEnv, ranges: &'a dyn Fn(&Symbol) -> Range, form: Form) -> Simplifier<'a> {
         /// Rewriting stops after this many steps, whatever the input.
         const FUEL: u32 = 4096;
-        Simplifier { env, form, memo: HashMap::new(), fuel: FUEL, nesting: 0 }
+        Simplifier { env, form, memo: HashMap::new(), bounds: Bounds::new(ranges), fuel: FUEL, nesting: 0 }
     }
 
     /// The form of an expression.
@@ -71,6 +75,8 @@ impl<'a> Simplifier<'a> {
                     }
                     None => self.point(&built),
                 };
+                // Too large to be written out: the expression itself is the best form.
+                let done = if done.is_undefined() { e.clone() } else { done };
                 self.memo.insert(e.clone(), done.clone());
                 self.memo.insert(done.clone(), done.clone());
                 done
@@ -81,7 +87,7 @@ impl<'a> Simplifier<'a> {
 
     /// The only value, if the range has just one integer or truth value.
     fn point(&self, e: &Expr) -> Expr {
-        match self.env.range_of(e).singleton() {
+        match self.bounds.of(e).singleton() {
             Some(n @ (Number::Int(_) | Number::Bool(_))) => Expr::number(n.clone()),
             _ => e.clone(),
         }
@@ -96,7 +102,7 @@ impl<'a> Simplifier<'a> {
             (Func::Mod | Func::PythonMod, [a, b]) => self.modulo(f, a, b),
             (Func::ModularIndexing, [a, d, m]) if normal => Some(a.floor_div(d).python_mod(m)),
             (Func::Max | Func::Min, _) => self.extremum(f, args),
-            (Func::Abs, [x]) => match self.env.range_of(x) {
+            (Func::Abs, [x]) => match self.bounds.of(x) {
                 r if r.min.signum() >= 0 => Some(x.clone()),
                 r if r.max.signum() <= 0 => Some(-x),
                 _ => None,
@@ -105,7 +111,7 @@ impl<'a> Simplifier<'a> {
             (Func::TruncToInt | Func::FloorToInt | Func::CeilToInt | Func::RoundToInt, [x]) => {
                 x.args_of(Func::ToFloat).map(|inner| inner[0].clone()).filter(|n| self.exact_as_float(n))
             }
-            (Func::Where, [c, a, b]) => match self.env.known(c) {
+            (Func::Where, [c, a, b]) => match self.bounds.of(c).truth() {
                 Some(true) => Some(a.clone()),
                 Some(false) => Some(b.clone()),
                 None => (a == b).then(|| a.clone()),
@@ -117,16 +123,16 @@ impl<'a> Simplifier<'a> {
     /// Integers that a double holds exactly.
     fn exact_as_float(&self, e: &Expr) -> bool {
         let most = 1i64 << f64::MANTISSA_DIGITS;
-        is_integer(e) && Range::new(-most, most).covers(&self.env.range_of(e))
+        is_integer(e) && Range::new(-most, most).covers(&self.bounds.of(e))
     }
 
     fn positive(&self, e: &Expr) -> bool {
-        e.as_int().map_or_else(|| self.env.range_of(e).min.signum() > 0, |v| v > 0)
+        e.as_int().map_or_else(|| self.bounds.of(e).min.signum() > 0, |v| v > 0)
     }
 
     /// Whether `0 <= a < b`.
     fn within(&self, a: &Expr, b: &Expr) -> bool {
-        let range = self.env.range_of(a);
+        let range = self.bounds.of(a);
         let below = b.as_number().is_some_and(|n| range.max.compare(&n).is_some_and(|o| o.is_lt()));
         (range.min.signum() >= 0 || self.env.at_least_zero(a)) && (below || self.env.at_least_zero(&(b - a - 1)))
     }
@@ -181,14 +187,21 @@ impl<'a> Simplifier<'a> {
             let kept: Vec<Expr> = terms_of(a).iter().filter(|t| term_quotient(t, b).is_none()).cloned().collect();
             let shorter = kept.len() < terms_of(a).len();
             let rest = add(kept);
-            let f = if self.env.range_of(&rest).min.signum() < 0 { Func::PythonMod } else { f };
+            let f = if self.bounds.of(&rest).min.signum() < 0 { Func::PythonMod } else { f };
             return shorter.then(|| Expr::call(f, vec![rest, b.clone()]));
         }
-        Some(a - a.floor_div(b) * b)
+        /// The dividend is written twice; nests of remainders would double at every level.
+        const MAX_HALVES: u32 = 160;
+        (a.shape().halves <= MAX_HALVES).then(|| a - a.floor_div(b) * b)
     }
 
     /// Drops arguments that another one dominates; the normal form also pulls out what all arguments share.
     fn extremum(&mut self, f: Func, args: &[Expr]) -> Option<Expr> {
+        /// Beyond this many arguments they are not compared pairwise.
+        const MAX_ARGS: usize = 24;
+        if args.len() > MAX_ARGS {
+            return None;
+        }
         let env = self.env;
         let beats = |a: &Expr, b: &Expr| env.at_least_zero(&if f == Func::Max { a - b } else { b - a });
         let mut kept: Vec<Expr> = args.to_vec();
@@ -317,8 +330,8 @@ pub(crate) fn weight(e: &Expr) -> usize {
 ///
 /// In the expanded result terms cannot cancel against the bound, so its interval is tighter: `s*t - s` becomes positive.
 pub(crate) fn shifted(e: &Expr, env: &ShapeEnv) -> Option<Range> {
-    let from_below = |s: &crate::Symbol| env.range(s).min.clone();
-    let from_above = |s: &crate::Symbol| env.range(s).max.clone();
+    let from_below = |s: &Symbol| env.range(s).min.clone();
+    let from_above = |s: &Symbol| env.range(s).max.clone();
     let moved = e.subs(&|s| {
         let symbol = Expr::symbol(s);
         match (from_below(s), from_above(s)) {
@@ -328,7 +341,7 @@ pub(crate) fn shifted(e: &Expr, env: &ShapeEnv) -> Option<Range> {
         }
     });
     let apart = terms_of(&moved).iter().map(|t| expand(factors_of(t)).unwrap_or_else(|| t.clone())).collect();
-    let range_of = |s: &crate::Symbol| match (from_below(s), from_above(s)) {
+    let range_of = |s: &Symbol| match (from_below(s), from_above(s)) {
         (low @ Number::Int(_), high) => Range { min: 0.into(), max: high.sub(&low) },
         (Number::IntOo(_), Number::Int(_)) => Range::at_least(0),
         _ => env.range(s),

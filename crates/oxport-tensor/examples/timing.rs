@@ -1,7 +1,7 @@
 //! Times products, convolutions and friends: `cargo run --release -p oxport-tensor --example timing -- THREADS [FILTER]`.
 //! The lines carry the names that a script over another framework would print, so that tables can be put side by side.
 
-use oxport_tensor::conv::{Convolution, Geometry, convolution, pack_weight};
+use oxport_tensor::conv::{Convolution, Geometry, convolve, pack_weight};
 use oxport_tensor::gemm::{Batch, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};
 use std::time::{Duration, Instant};
 
@@ -157,7 +157,7 @@ fn one_convolution(bench: &Bench, name: &str, [c, h, o, k, s, p, g]: [usize; 7],
         };
         let flops = 2.0 * (oh * ow * o * c / g * k * k) as f64;
         bench.run(&format!("{name} {c}x{h} -> {o} k{k} s{s} g{g} {kind}"), flops, || {
-            convolution(&conv, &mut y, [o * oh * ow, oh * ow, oh * ow, ow, 1]);
+            convolve(&conv, &mut y, [o * oh * ow, oh * ow, oh * ow, ow, 1]);
         });
     }
 }

@@ -1,28 +1,35 @@
 //! Elementwise loops: `map`, `zip`, `zip3`, `update`, `fill`, `copy`, and `zip_rows` for any number of operands.
 //!
-//! Inputs broadcast to the sizes of the output; strides are free on all sides. A loop runs on the current rayon pool when
-//! there are enough elements. Only the contiguous row is compiled per element type and closure, and it is compiled for
-//! several instruction sets ([`simd`](crate::simd)): pass named functions marked `#[inline(always)]`, or small closures.
+//! Inputs broadcast to the sizes of the output; strides are free on all sides. The typed loops compute in the types of the
+//! closure: an operand of another dtype is converted on the way, by the rules of casts, row by row in the cache. So type
+//! promotion needs no temporary tensors, and a float kernel is compiled for `f32` and `f64` only:
+//! `dispatch!(wide_float x.dtype().opmath(), |W| map(x, out, gelu::<W>))` serves float16 and bfloat16 as well.
+//!
+//! A loop runs on the current rayon pool when there are enough elements. Only the contiguous row is compiled per type and
+//! closure, for several instruction sets ([`simd`](crate::simd)). It becomes vector code if the closure is inlined, which
+//! LLVM does for small ones; a long function is given as a [`Unary`] or [`Binary`] type, which always is, like those in
+//! [`math::op`](crate::math::op).
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use crate::simd::{self, Kernel};
 use crate::{DType, Element, Error, Layout, Result, Scalar, Tensor, TensorMut, dispatch};
 
 mod cast;
+mod convert;
 mod converted;
 mod pack;
 mod walk;
 
 pub use cast::copy;
+use convert::Converted;
 pub use converted::{map_as, zip_as, zip3_as};
 pub(crate) use pack::move_2d;
-use walk::{Access, Operand, Walk};
+use walk::{Access, Operand, RowFn, Walk};
 
 /// `out[i] = f(x[i])`
-pub fn map<T: Element, U: Element>(x: &Tensor, out: &mut TensorMut, f: impl Fn(T) -> U + Sync) -> Result<()> {
-    check_types(&[(x, T::DTYPE)], &[(out, U::DTYPE)])?;
-    zip_rows(&[x], &mut [out], &|rows| {
+pub fn map<T: Element, U: Element>(x: &Tensor, out: &mut TensorMut, f: impl Unary<T, U>) -> Result<()> {
+    run(&[x], &mut [out], Access::Write, Some(&[U::DTYPE, T::DTYPE]), &|rows| {
         simd::run(Map { x: rows.input::<T>(0), out: rows.output::<U>(0), f: &f });
     })
 }
@@ -32,10 +39,9 @@ pub fn zip<A: Element, B: Element, U: Element>(
     a: &Tensor,
     b: &Tensor,
     out: &mut TensorMut,
-    f: impl Fn(A, B) -> U + Sync,
+    f: impl Binary<A, B, U>,
 ) -> Result<()> {
-    check_types(&[(a, A::DTYPE), (b, B::DTYPE)], &[(out, U::DTYPE)])?;
-    zip_rows(&[a, b], &mut [out], &|rows| {
+    run(&[a, b], &mut [out], Access::Write, Some(&[U::DTYPE, A::DTYPE, B::DTYPE]), &|rows| {
         simd::run(Zip { a: rows.input::<A>(0), b: rows.input::<B>(1), out: rows.output::<U>(0), f: &f });
     })
 }
@@ -48,23 +54,22 @@ pub fn zip3<A: Element, B: Element, C: Element, U: Element>(
     out: &mut TensorMut,
     f: impl Fn(A, B, C) -> U + Sync,
 ) -> Result<()> {
-    check_types(&[(a, A::DTYPE), (b, B::DTYPE), (c, C::DTYPE)], &[(out, U::DTYPE)])?;
-    zip_rows(&[a, b, c], &mut [out], &|rows| {
+    run(&[a, b, c], &mut [out], Access::Write, Some(&[U::DTYPE, A::DTYPE, B::DTYPE, C::DTYPE]), &|rows| {
         let (a, b, c) = (rows.input::<A>(0), rows.input::<B>(1), rows.input::<C>(2));
         simd::run(Zip3 { a, b, c, out: rows.output::<U>(0), f: &f });
     })
 }
 
 /// `out[i] = f(out[i])`, in place.
-pub fn update<U: Element>(out: &mut TensorMut, f: impl Fn(U) -> U + Sync) -> Result<()> {
-    check_types(&[], &[(out, U::DTYPE)])?;
-    run(&[], &mut [out], Access::Update, &|rows| simd::run(Update { out: rows.output::<U>(0), f: &f }))
+pub fn update<U: Element>(out: &mut TensorMut, f: impl Unary<U, U>) -> Result<()> {
+    run(&[], &mut [out], Access::Update, Some(&[U::DTYPE]), &|rows| {
+        simd::run(Update { out: rows.output::<U>(0), f: &f })
+    })
 }
 
 /// `out[i] = f(out[i], x[i])`, in place, where `x` broadcasts to the sizes of `out`.
 pub fn update_zip<U: Element, T: Element>(out: &mut TensorMut, x: &Tensor, f: impl Fn(U, T) -> U + Sync) -> Result<()> {
-    check_types(&[(x, T::DTYPE)], &[(out, U::DTYPE)])?;
-    run(&[x], &mut [out], Access::Update, &|rows| {
+    run(&[x], &mut [out], Access::Update, Some(&[U::DTYPE, T::DTYPE]), &|rows| {
         simd::run(UpdateZip { x: rows.input::<T>(0), out: rows.output::<U>(0), f: &f });
     })
 }
@@ -82,12 +87,12 @@ pub fn fill(out: &mut TensorMut, value: Scalar) -> Result<()> {
 /// Inputs broadcast to the sizes of the outputs, which have equal sizes. `f` must write every element of every output row:
 /// what the row holds before is unspecified.
 pub fn zip_rows(inputs: &[&Tensor], outs: &mut [&mut TensorMut], f: &(dyn Fn(&mut Rows<'_>) + Sync)) -> Result<()> {
-    run(inputs, outs, Access::Write, f)
+    run(inputs, outs, Access::Write, None, f)
 }
 
 /// As [`zip_rows`], where output rows hold the elements that the outputs have.
 pub fn update_rows(inputs: &[&Tensor], outs: &mut [&mut TensorMut], f: &(dyn Fn(&mut Rows<'_>) + Sync)) -> Result<()> {
-    run(inputs, outs, Access::Update, f)
+    run(inputs, outs, Access::Update, None, f)
 }
 
 /// Matching rows of the operands of one [`zip_rows`].
@@ -124,55 +129,81 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// A function of one element; every `Fn(T) -> U` is one. Implement it with `#[inline(always)]` where the function is long.
+pub trait Unary<T, U>: Sync {
+    /// The value.
+    fn call(&self, x: T) -> U;
+}
+impl<T, U, F: Fn(T) -> U + Sync> Unary<T, U> for F {
+    #[inline(always)]
+    fn call(&self, x: T) -> U {
+        self(x)
+    }
+}
+
+/// A function of two elements; every `Fn(A, B) -> U` is one.
+pub trait Binary<A, B, U>: Sync {
+    /// The value.
+    fn call(&self, a: A, b: B) -> U;
+}
+impl<A, B, U, F: Fn(A, B) -> U + Sync> Binary<A, B, U> for F {
+    #[inline(always)]
+    fn call(&self, a: A, b: B) -> U {
+        self(a, b)
+    }
+}
+
+/// `compute` is the dtypes in which the rows are wanted, outputs first; without it, those of the tensors.
 fn run(
     inputs: &[&Tensor],
     outs: &mut [&mut TensorMut],
     access: Access,
+    compute: Option<&[DType]>,
     f: &(dyn Fn(&mut Rows<'_>) + Sync),
 ) -> Result<()> {
     let Some((first, rest)) = outs.split_first() else { return Err(Error::invalid("a loop needs an output")) };
     if let Some(other) = rest.iter().find(|o| o.sizes() != first.sizes()) {
         return Err(Error::shape(format!("outputs of sizes {:?} and {:?}", first.sizes(), other.sizes())));
     }
-    let sizes = SmallVec::<[i64; 6]>::from_slice(first.sizes());
-    let dtypes: SmallVec<[DType; 4]> = outs.iter().map(|o| o.dtype()).chain(inputs.iter().map(|x| x.dtype())).collect();
+    let own: SmallVec<[DType; 4]> = outs.iter().map(|o| o.dtype()).chain(inputs.iter().map(|x| x.dtype())).collect();
+    let dtypes = compute.unwrap_or(&own);
     let outputs = outs.len();
-    let row = |len: usize, places: &[*mut u8]| {
-        f(&mut Rows { len, places, dtypes: &dtypes, outputs, taken: 0 });
-    };
-    let same = |layout: &Layout| layout.sizes == sizes && layout.is_contiguous();
-    let walk = if outs.iter().all(|o| same(o.layout())) && inputs.iter().all(|x| same(x.layout())) {
-        let flat = Layout { sizes: smallvec![outs[0].numel() as i64], strides: smallvec![1], offset: 0 };
-        let outs = outs.iter_mut().map(|o| Operand::new(o.start(), o.dtype().size(), &flat, access));
-        let inputs =
-            inputs.iter().map(|x| Operand::new(x.start::<u8>().cast_mut(), x.dtype().size(), &flat, Access::Read));
-        Walk::new(&flat.sizes, outs.chain(inputs).collect())
-    } else {
-        let mut operands = SmallVec::<[Operand; 4]>::new();
-        for out in outs.iter_mut() {
-            let start = out.start();
-            operands.push(Operand::new(start, out.dtype().size(), out.layout(), access));
-        }
-        for x in inputs {
-            let spread = x.layout().expand(&sizes)?;
-            operands.push(Operand::new(x.start::<u8>().cast_mut(), x.dtype().size(), &spread, Access::Read));
-        }
-        Walk::new(&sizes, operands)
-    };
-    // SAFETY: tensors keep all their elements inside valid memory; an output is held by us alone, so it overlaps no input and
-    // no other output; `Rows` hands out only the given rows.
-    unsafe { walk.rows(&row) };
-    Ok(())
+    let row = |len: usize, places: &[*mut u8]| f(&mut Rows { len, places, dtypes, outputs, taken: 0 });
+    if own[..] == *dtypes {
+        return visit(inputs, outs, access, &row);
+    }
+    let convert = Converted::new(&own, dtypes, outputs, access)?;
+    // SAFETY: `visit` gives rows of the tensors' own dtypes, and outputs are ours.
+    visit(inputs, outs, access, &|len, places| unsafe { convert.call(len, places, &row) })
 }
 
-/// Errors when an operand is not of the dtype that a loop was compiled for.
-fn check_types(inputs: &[(&Tensor, DType)], outs: &[(&TensorMut, DType)]) -> Result<()> {
-    let pairs = inputs.iter().map(|(x, d)| (x.dtype(), *d)).chain(outs.iter().map(|(o, d)| (o.dtype(), *d)));
-    for (found, expected) in pairs {
-        if found != expected {
-            return Err(Error::invalid(format!("a loop over {expected} was given a tensor of {found}")));
-        }
+/// Calls `row` for matching contiguous rows of all operands.
+fn visit(inputs: &[&Tensor], outs: &mut [&mut TensorMut], access: Access, row: RowFn<'_>) -> Result<()> {
+    let sizes = SmallVec::<[i64; 6]>::from_slice(outs[0].sizes());
+    let same = |layout: &Layout| layout.sizes == sizes && layout.is_contiguous();
+    if outs.iter().all(|o| same(o.layout())) && inputs.iter().all(|x| same(x.layout())) {
+        let sized = |start: *mut u8, dtype: DType| (start, dtype.size());
+        let places: SmallVec<[(*mut u8, usize); 4]> = outs
+            .iter_mut()
+            .map(|o| sized(o.start(), o.dtype()))
+            .chain(inputs.iter().map(|x| sized(x.start::<u8>().cast_mut(), x.dtype())))
+            .collect();
+        // SAFETY: all operands are contiguous with this many elements; outputs are held by us alone.
+        unsafe { walk::flat(outs[0].numel(), &places, row) };
+        return Ok(());
     }
+    let mut operands = SmallVec::<[Operand; 4]>::new();
+    for out in outs.iter_mut() {
+        let start = out.start();
+        operands.push(Operand::new(start, out.dtype().size(), out.layout(), access));
+    }
+    for x in inputs {
+        let spread = x.layout().expand(&sizes)?;
+        operands.push(Operand::new(x.start::<u8>().cast_mut(), x.dtype().size(), &spread, Access::Read));
+    }
+    // SAFETY: tensors keep all their elements inside valid memory; an output is held by us alone, so it overlaps no input and
+    // no other output; `Rows` and `Converted` touch only the given rows.
+    unsafe { Walk::new(&sizes, operands).rows(row) };
     Ok(())
 }
 
@@ -193,13 +224,13 @@ struct Map<'a, T, U, F> {
     out: &'a mut [U],
     f: &'a F,
 }
-impl<T: Element, U: Element, F: Fn(T) -> U> Kernel for Map<'_, T, U, F> {
+impl<T: Element, U: Element, F: Unary<T, U>> Kernel for Map<'_, T, U, F> {
     type Output = ();
     const WIDE: bool = wide(&[T::DTYPE, U::DTYPE]);
     #[inline(always)]
     fn run(self) {
         for (out, &x) in self.out.iter_mut().zip(self.x) {
-            *out = (self.f)(x);
+            *out = self.f.call(x);
         }
     }
 }
@@ -210,13 +241,13 @@ struct Zip<'a, A, B, U, F> {
     out: &'a mut [U],
     f: &'a F,
 }
-impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U> Kernel for Zip<'_, A, B, U, F> {
+impl<A: Element, B: Element, U: Element, F: Binary<A, B, U>> Kernel for Zip<'_, A, B, U, F> {
     type Output = ();
     const WIDE: bool = wide(&[A::DTYPE, B::DTYPE, U::DTYPE]);
     #[inline(always)]
     fn run(self) {
         for ((out, &a), &b) in self.out.iter_mut().zip(self.a).zip(self.b) {
-            *out = (self.f)(a, b);
+            *out = self.f.call(a, b);
         }
     }
 }
@@ -243,13 +274,13 @@ struct Update<'a, U, F> {
     out: &'a mut [U],
     f: &'a F,
 }
-impl<U: Element, F: Fn(U) -> U> Kernel for Update<'_, U, F> {
+impl<U: Element, F: Unary<U, U>> Kernel for Update<'_, U, F> {
     type Output = ();
     const WIDE: bool = wide(&[U::DTYPE]);
     #[inline(always)]
     fn run(self) {
         for out in self.out {
-            *out = (self.f)(*out);
+            *out = self.f.call(*out);
         }
     }
 }

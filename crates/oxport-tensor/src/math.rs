@@ -9,6 +9,7 @@ use num_complex::Complex;
 
 use crate::{Float, Number};
 
+pub mod op;
 mod periodic;
 mod single;
 pub mod special;
@@ -77,7 +78,7 @@ trait Activation: Float {
     fn silu(self) -> Self;
 }
 
-/// A free generic function for each method, as kernels name them.
+/// For each method a free generic function, as kernels name them.
 macro_rules! functions { ($($(#[$doc:meta])* $name:ident)*) => { $(
     $(#[$doc])*
     #[inline(always)]

@@ -159,7 +159,8 @@ unsafe impl Sync for Job {}
 impl Job {
     /// Rows of fewer elements in total run on the calling thread; tasks have about this many.
     const PARALLEL: usize = 16384;
-    const PACKED_BYTES: usize = 65536;
+    /// Bytes of a packed group: at most half of a second-level cache.
+    const PACKED_BYTES: usize = 1 << 19;
     const GROUP: usize = 16;
 
     fn new(lines: SmallVec<[Line; 4]>, outputs: usize, others: SmallVec<[usize; 6]>) -> Job {

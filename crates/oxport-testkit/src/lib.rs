@@ -1,1 +1,57 @@
-//! What tests share: the file-test driver, the conformance runner, drawn programs, tolerances.
+//! What tests share: the conformance runner, the file-test driver, samples and drawn tensors.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`corpus`] | reading operator cases in the format of `fixtures/ops` |
+//! | [`operators`] | one operator case through the whole road: build, prepare, plan, run, judge |
+//! | [`programs`] | one program directory: every `io*.safetensors` against what the program yields |
+//! | [`filetest`] | the driver of `tests/**/*.fx` |
+//! | [`samples`] | sample texts of the operator table |
+
+pub mod corpus;
+pub mod filetest;
+pub mod operators;
+pub mod programs;
+pub mod samples;
+
+/// How a conformance case ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// As expected.
+    Pass,
+    /// It ran, with other results.
+    Mismatch,
+    /// oxport lacks an operator, a dtype or a case.
+    Unsupported,
+    /// The program could not be read, or is not valid.
+    Invalid,
+    /// It failed while running.
+    Error,
+    /// It panicked, or ran out of time.
+    Crash,
+}
+
+impl Status {
+    /// The word in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Pass => "pass",
+            Status::Mismatch => "mismatch",
+            Status::Unsupported => "unsupported",
+            Status::Invalid => "invalid",
+            Status::Error => "error",
+            Status::Crash => "crash",
+        }
+    }
+}
+
+/// One line of a conformance report.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The case.
+    pub id: String,
+    /// How it ended.
+    pub status: Status,
+    /// Why.
+    pub detail: String,
+}

@@ -8,10 +8,10 @@
 use crate::{Error, Result};
 use indexmap::IndexMap;
 use oxport_ir::{InputKind, Val, Value};
+use oxport_pt2::{Limits, ValueSet};
 use oxport_run::Outputs;
-use oxport_tensor::{DType, Layout, Tensor};
-use serde_json::{Map, json};
-use std::path::{Path, PathBuf};
+use oxport_tensor::Tensor;
+use std::path::Path;
 
 /// Named values.
 pub type Values = IndexMap<String, Value>;
@@ -21,106 +21,16 @@ pub type Values = IndexMap<String, Value>;
 /// # Errors
 /// A file cannot be read or is not what it should be.
 pub fn read_values(path: &Path) -> Result<Values> {
-    let tensors = oxport_pt2::safetensors::read(path)?;
-    let mut values: Values = tensors.into_iter().map(|(k, t)| (k, Value::Tensor(t))).collect();
-    let Some(said) = read_sets(path)? else { return Ok(values) };
-    for (key, value) in said {
-        let described = describe(&key, &value, values.get(&key))?;
-        values.insert(key, described);
-    }
-    Ok(values)
+    Ok(oxport_pt2::read_values(path, &Limits::default()).map_err(|e| Error::data(e.to_string()))?.values)
 }
 
-/// The JSON file beside a tensor file.
-fn json_path(path: &Path) -> PathBuf {
-    let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("");
-    let numbered = stem.strip_prefix("io_").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
-    if numbered { path.with_file_name("io.json") } else { path.with_extension("json") }
-}
-
-/// The entry of the JSON file for this tensor file.
-fn read_sets(path: &Path) -> Result<Option<Map<String, serde_json::Value>>> {
-    let beside = json_path(path);
-    let bytes = match std::fs::read(&beside) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(Error::io(beside.display(), e)),
-    };
-    let wrong = |what: &str| Error::data(format!("{}: {what}", beside.display()));
-    let json: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| wrong(&e.to_string()))?;
-    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
-    let sets = json.get("sets").and_then(|s| s.as_array()).ok_or_else(|| wrong("no list `sets`"))?;
-    let set = sets.iter().find(|s| s.get("file").and_then(|f| f.as_str()) == Some(name));
-    Ok(set.and_then(|s| s.get("values")).and_then(|v| v.as_object()).cloned())
-}
-
-/// A value as the JSON file describes it.
-fn describe(key: &str, json: &serde_json::Value, stored: Option<&Value>) -> Result<Value> {
-    let wrong = |what: &str| Error::data(format!("value `{key}`: {what}"));
-    let text = |name: &str| json.get(name).and_then(|v| v.as_str());
-    let ints = |name: &str| -> Option<Vec<i64>> {
-        json.get(name)?.as_array()?.iter().map(serde_json::Value::as_i64).collect()
-    };
-    match text("kind") {
-        Some("const") => {
-            let value = json.get("value").unwrap_or(&serde_json::Value::Null);
-            Ok(match text("type") {
-                Some("int") => Value::Int(value.as_i64().ok_or_else(|| wrong("no int"))?),
-                Some("float") => Value::Float(match value.as_str() {
-                    Some("Infinity" | "inf") => f64::INFINITY,
-                    Some("-Infinity" | "-inf") => f64::NEG_INFINITY,
-                    Some("NaN" | "nan") => f64::NAN,
-                    _ => value.as_f64().ok_or_else(|| wrong("no float"))?,
-                }),
-                Some("bool") => Value::Bool(value.as_bool().ok_or_else(|| wrong("no bool"))?),
-                Some("str") => Value::Str(value.as_str().ok_or_else(|| wrong("no string"))?.into()),
-                Some("NoneType") => Value::None,
-                other => return Err(wrong(&format!("unknown type {other:?}"))),
-            })
-        }
-        Some("tensor") => {
-            let mut tensor = match stored {
-                Some(Value::Tensor(t)) => t.clone(),
-                _ => return Err(wrong("it is not in the tensor file")),
-            };
-            if text("stored") == Some("view_as_real") {
-                tensor = complex_of(&tensor).ok_or_else(|| wrong("it is not stored as pairs of floats"))?;
-            }
-            match (text("dtype").and_then(DType::from_name), ints("shape")) {
-                (Some(d), _) if d != tensor.dtype() => return Err(wrong("the stored dtype is another one")),
-                (_, Some(sizes)) if sizes != tensor.sizes() => return Err(wrong("the stored sizes are others")),
-                _ => {}
-            }
-            match ints("stride") {
-                Some(strides) => restride(&tensor, &strides).map(Value::Tensor),
-                None => Ok(Value::Tensor(tensor)),
-            }
-        }
-        other => Err(wrong(&format!("unknown kind {other:?}"))),
-    }
-}
-
-/// Pairs of floats in the last dimension as complex numbers.
-fn complex_of(t: &Tensor) -> Option<Tensor> {
-    let t = t.contiguous();
-    let sizes = t.sizes().split_last().filter(|(last, _)| **last == 2).map(|(_, rest)| rest.to_vec())?;
-    let layout = Layout::contiguous(&sizes).ok()?;
-    Tensor::from_storage(t.storage().clone(), t.dtype().to_complex(), layout).ok()
-}
-
-/// The same elements with other strides, in a storage of their own.
-fn restride(t: &Tensor, strides: &[i64]) -> Result<Tensor> {
-    if strides == t.strides() {
-        return Ok(t.clone());
-    }
-    let layout = Layout::new(t.sizes(), strides, 0)?;
-    if layout.may_overlap() {
-        // Expanded inputs: the values are what counts.
-        return Ok(t.clone());
-    }
-    let mut out = oxport_tensor::TensorMut::empty(t.dtype(), layout)?;
-    oxport_tensor::copy(t, &mut out)?;
-    Ok(out.freeze())
+/// Writes named values: tensors as safetensors, the rest in the JSON file beside it.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write_values(path: &Path, values: &Values) -> Result<()> {
+    let set = ValueSet { values: values.clone(), ..ValueSet::default() };
+    Ok(oxport_pt2::write_values(path, &set)?)
 }
 
 /// The flat user inputs of a program from named values.
@@ -217,56 +127,4 @@ pub fn named_outputs(outputs: &Outputs) -> Values {
         values.insert(format!("inmut.{i}"), Value::Tensor(t.clone()));
     }
     values
-}
-
-/// Writes named values: tensors as safetensors, the rest in the JSON file beside it.
-///
-/// # Errors
-/// A file cannot be written.
-pub fn write_values(path: &Path, values: &Values) -> Result<()> {
-    let tensors: IndexMap<String, Tensor> = values
-        .iter()
-        .filter_map(|(k, v)| match v {
-            Value::Tensor(t) if t.dtype() == DType::C64 || t.dtype() == DType::C128 => Some((k.clone(), pairs_of(t)?)),
-            Value::Tensor(t) => Some((k.clone(), t.contiguous())),
-            _ => None,
-        })
-        .collect();
-    oxport_pt2::safetensors::write(path, &tensors)?;
-    let mut said = Map::new();
-    for (key, value) in values {
-        let constant = |kind: &str, value: serde_json::Value| json!({"kind": "const", "type": kind, "value": value});
-        let entry = match value {
-            Value::Tensor(t) if t.dtype().is_complex() => {
-                json!({"kind": "tensor", "dtype": t.dtype().name(), "shape": t.sizes(), "stored": "view_as_real"})
-            }
-            Value::Tensor(t) => json!({"kind": "tensor", "dtype": t.dtype().name(), "shape": t.sizes()}),
-            Value::Int(n) => constant("int", json!(n)),
-            Value::Float(x) if x.is_finite() => constant("float", json!(x)),
-            Value::Float(x) => constant(
-                "float",
-                json!(if x.is_nan() {
-                    "NaN"
-                } else if *x > 0.0 {
-                    "Infinity"
-                } else {
-                    "-Infinity"
-                }),
-            ),
-            Value::Bool(b) => constant("bool", json!(b)),
-            Value::Str(s) => constant("str", json!(&**s)),
-            _ => constant("NoneType", json!(null)),
-        };
-        said.insert(key.clone(), entry);
-    }
-    let file = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
-    let text = json!({"sets": [{"file": file, "values": said}]}).to_string();
-    Ok(oxport_pt2::write_whole(&json_path(path), text.as_bytes())?)
-}
-
-/// Complex numbers as pairs of floats in a new last dimension.
-fn pairs_of(t: &Tensor) -> Option<Tensor> {
-    let t = t.contiguous();
-    let sizes: Vec<i64> = t.sizes().iter().copied().chain([2]).collect();
-    Tensor::from_storage(t.storage().clone(), t.dtype().to_real(), Layout::contiguous(&sizes).ok()?).ok()
 }

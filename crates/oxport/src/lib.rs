@@ -62,7 +62,7 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be read, or holds no valid program: [`Error::diagnostics`] says all that is wrong.
 pub fn read(path: impl AsRef<Path>) -> Result<ExportedProgram> {
-    Ok(oxport_pt2::read(path.as_ref(), registry(), &oxport_pt2::Limits::default())?)
+    Ok(oxport_pt2::read(path.as_ref(), registry(), &oxport_pt2::ReadOptions::default())?)
 }
 
 /// Writes a program, by the suffix of the path: `.pt2`, or `.json` with `.safetensors` beside it. The file appears whole

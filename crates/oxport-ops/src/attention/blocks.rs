@@ -12,6 +12,7 @@ use crate::dense::{Compute, span};
 use crate::rows::{greater, max};
 use oxport_ir::{Error, Result};
 use oxport_tensor::gemm::{Epilogue, Mat, MatMut, Multiply, Product, Start, gemm};
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{Element, Tensor};
 use rayon::prelude::*;
 
@@ -113,7 +114,8 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
                     row[(first + i + 1).saturating_sub(key)..].fill(T::neg_infinity());
                 }
                 let acc = &mut acc[i * width..(i + 1) * width];
-                running_softmax(row, &mut state.top[i], &mut state.total[i], acc);
+                let (top, total) = (&mut state.top[i], &mut state.total[i]);
+                vectorize(|| running_softmax(row, top, total, acc));
             }
             let (a, b) = (Mat::new(&*scores, keys, 1), vs.at(head, key));
             let epilogue = Epilogue { start: Start::Scaled(T::of(1.0)), after: None };
@@ -159,7 +161,7 @@ fn add_mask<T: Compute>(row: &mut [T], mask: Mat<'_, T>, key: usize) {
 }
 
 /// Turns scores into weights under the greatest score so far.
-#[inline(never)]
+#[inline(always)]
 fn running_softmax<T: Compute>(row: &mut [T], top: &mut T, total: &mut T, acc: &mut [T]) {
     let new = greater(*top, max(row));
     if new == T::neg_infinity() {

@@ -51,7 +51,7 @@ macro_rules! records {
                     }
                     fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
                         use serde::de::Error as _;
-                        const KEYS: &[&str] = &[$(records!(@key $field $($key)?),)*];
+                        const KEYS: &[&str] = &[$($crate::model::records!(@key $field $($key)?),)*];
                         $(let mut $field: Option<$ty> = None;)*
                         let mut extra: $crate::model::Extra = None;
                         while let Some(key) = map.next_key_seed($crate::model::KeyOf(KEYS))? {
@@ -62,7 +62,7 @@ macro_rules! records {
                                     continue;
                                 }
                             };
-                            $(if key == records!(@key $field $($key)?) {
+                            $(if key == $crate::model::records!(@key $field $($key)?) {
                                 if $field.is_some() {
                                     return Err(A::Error::duplicate_field(key));
                                 }
@@ -73,7 +73,7 @@ macro_rules! records {
                         Ok($name {
                             $($field: match $field {
                                 Some(value) => value,
-                                None => records!(@missing A, $field $($key)? $(= $default)?),
+                                None => $crate::model::records!(@missing A, $field $($key)? $(= $default)?),
                             },)*
                             extra,
                         })
@@ -87,7 +87,7 @@ macro_rules! records {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeMap;
                 let mut map = serializer.serialize_map(None)?;
-                $(map.serialize_entry(records!(@key $field $($key)?), &self.$field)?;)*
+                $(map.serialize_entry($crate::model::records!(@key $field $($key)?), &self.$field)?;)*
                 for (key, value) in self.extra.iter().flat_map(|extra| extra.iter()) {
                     map.serialize_entry(key, value)?;
                 }
@@ -98,11 +98,11 @@ macro_rules! records {
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident $key:literal) => { $key };
     (@missing $access:ident, $field:ident $($key:literal)?) => {
-        return Err($access::Error::missing_field(records!(@key $field $($key)?)))
+        return Err($access::Error::missing_field($crate::model::records!(@key $field $($key)?)))
     };
     (@missing $access:ident, $field:ident $($key:literal)? = $default:expr) => { $default };
 }
-use records;
+pub(crate) use records;
 
 /// Declares unions: their tags in snake case, each with the type of its value.
 macro_rules! unions {
@@ -118,7 +118,7 @@ macro_rules! unions {
 use unions;
 
 /// Reads a key: one of these, or else the unknown key.
-struct KeyOf(&'static [&'static str]);
+pub(crate) struct KeyOf(pub(crate) &'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for KeyOf {
     type Value = Result<&'static str, String>;

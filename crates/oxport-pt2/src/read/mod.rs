@@ -28,7 +28,7 @@ use oxport_sym::{Range, ShapeEnv};
 use crate::model::{self, Dict, PayloadConfig};
 use crate::{Archive, Error, Limits, Result, json, upgrade};
 use graph::{Context, read_graph};
-use weights::PayloadReader;
+pub(crate) use weights::PayloadReader;
 
 /// How to read.
 #[derive(Clone, Debug)]
@@ -69,7 +69,12 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
     for kind in ["weights", "constants"] {
         let name = format!("data/{kind}/{model}_{kind}_config.json");
         let config: PayloadConfig = json::from_slice(&name, &archive.read(&name)?, limits)?;
-        let payloads = |path: &str| archive.storage(&format!("data/{kind}/{path}"), options.verify_weights);
+        let payloads = |path: &str| {
+            if path.contains('/') {
+                return Err(Error::entry("name", path, "the name of a payload has a slash"));
+            }
+            archive.storage(&format!("data/{kind}/{path}"), options.verify_weights)
+        };
         let mut reader = PayloadReader { name: &name, payloads: &payloads, limits, problems: &mut parts.problems };
         match kind {
             "weights" => parts.program.state = reader.state(&config),

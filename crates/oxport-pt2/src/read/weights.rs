@@ -15,7 +15,7 @@ use crate::model::{PayloadConfig, PayloadMeta, SymInt, TensorMeta};
 use crate::{Limits, Result};
 
 /// Where the storages of payloads come from.
-pub(super) trait Payloads {
+pub(crate) trait Payloads {
     /// The storage of that file.
     fn storage(&self, path: &str) -> Result<Storage>;
 }
@@ -27,17 +27,17 @@ impl<F: Fn(&str) -> Result<Storage>> Payloads for F {
 }
 
 /// Reads the payloads of one config.
-pub(super) struct PayloadReader<'a> {
+pub(crate) struct PayloadReader<'a> {
     /// What to call the config in errors.
-    pub(super) name: &'a str,
-    pub(super) payloads: &'a dyn Payloads,
-    pub(super) limits: &'a Limits,
-    pub(super) problems: &'a mut Vec<Diagnostic>,
+    pub(crate) name: &'a str,
+    pub(crate) payloads: &'a dyn Payloads,
+    pub(crate) limits: &'a Limits,
+    pub(crate) problems: &'a mut Vec<Diagnostic>,
 }
 
 impl PayloadReader<'_> {
     /// The state dict.
-    pub(super) fn state(&mut self, config: &PayloadConfig) -> IndexMap<Arc<str>, StateTensor> {
+    pub(crate) fn state(&mut self, config: &PayloadConfig) -> IndexMap<Arc<str>, StateTensor> {
         let mut files = HashMap::new();
         let mut state = IndexMap::new();
         for (name, meta) in &config.config {
@@ -50,7 +50,7 @@ impl PayloadReader<'_> {
     }
 
     /// The constants.
-    pub(super) fn constants(&mut self, config: &PayloadConfig) -> IndexMap<Arc<str>, Constant> {
+    pub(crate) fn constants(&mut self, config: &PayloadConfig) -> IndexMap<Arc<str>, Constant> {
         let mut files = HashMap::new();
         let mut constants = IndexMap::new();
         for (name, meta) in &config.config {
@@ -71,9 +71,6 @@ impl PayloadReader<'_> {
     }
 
     fn file(&self, path: &str) -> Result<Storage, String> {
-        if path.contains('/') {
-            return Err(format!("the file name {path:?} has a slash"));
-        }
         self.payloads.storage(path).map_err(|e| e.to_string())
     }
 

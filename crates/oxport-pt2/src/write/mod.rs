@@ -10,16 +10,17 @@ mod signature;
 mod symbols;
 mod weights;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use oxport_ir::{Dialect, ExportedProgram};
 
 use crate::model::{self, Bound, Dict, NamedTupleDef, RangeConstraint, SchemaVersion};
+use crate::replace::replace_file;
 use crate::zip::ZipWriter;
 use crate::{Error, Result, SCHEMA_VERSION, json};
 use symbols::Symbols;
-use weights::{gather_constants, gather_state};
+pub(crate) use weights::{Payload, Payloads, gather_constants, gather_state};
 
 /// Writes a program as a `.pt2` archive that `torch.export.load` takes. The file appears whole or not at all.
 pub fn write_pt2(program: &ExportedProgram, path: &Path) -> Result<()> {
@@ -34,30 +35,6 @@ pub fn write_pt2_bytes(program: &ExportedProgram) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     write_archive(program, &document, "archive", &mut bytes).map_err(|e| Error::io("cannot write", e))?;
     Ok(bytes)
-}
-
-/// Writes a file beside its place and then moves it there, so that a reader never sees half of it.
-pub(crate) fn replace_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let failed = |e| Error::io(format!("cannot write {}", path.display()), e);
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    let mut out = BufWriter::new(file);
-    write(&mut out).map_err(failed)?;
-    let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
-    share(&file).map_err(failed)?;
-    file.persist(path).map_err(|e| failed(e.error))?;
-    Ok(())
-}
-
-/// Temporary files are their owner's alone; a program is as readable as other files.
-fn share(file: &tempfile::NamedTempFile) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
-    }
-    let _ = file;
-    Ok(())
 }
 
 fn write_archive(

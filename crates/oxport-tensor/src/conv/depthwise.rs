@@ -1,6 +1,6 @@
 //! A kernel per channel: each output row is a sum of shifted input rows, without any packing.
 
-use super::padded::{Padded, taps};
+use super::padded::Frame;
 use super::{Compute, Convolution, Multiply, Output};
 use crate::scratch::Scratch;
 use rayon::prelude::*;
@@ -8,32 +8,30 @@ use rayon::prelude::*;
 /// Runs a convolution with one input channel per group, into an output with contiguous pixels.
 pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let g = &conv.geometry;
-    let padded = Padded::new(g, conv.x, conv.x_strides);
-    let (taps, pixels) = (taps(g, &padded), out.pixels());
-    let [sn, sc, ..] = padded.strides;
-    let [_, h, w] = out.sizes;
-    let kernel = T::Acc::kernels().taps;
+    let (frame, kernels, pixels) = (Frame::new(g), T::Acc::kernels(), out.pixels());
+    let taps = frame.taps(g);
+    let mut tiles = Vec::new();
+    frame.tiles(g, out.sizes, 0..pixels, kernels.lanes, &mut tiles);
+    // Registers are read whole, beyond the end of the plane.
+    let size = frame.plane + kernels.lanes;
+    let furthest = tiles.iter().map(|t| t.from).max().unwrap_or(0) + taps.iter().max().copied().unwrap_or(0);
+    assert!(furthest + kernels.lanes <= size, "law: taps lie in the padded input");
+    let [sn, sc, sd, sh, sw] = conv.x_strides;
     let planes = Planes { data: out.data.as_mut_ptr() };
     let plane = |i: usize| {
         let (n, o) = (i / g.out_channels, i % g.out_channels);
-        let x = &padded.data()[n * sn + o / g.out_group() * sc..];
-        let mut weight = Scratch::take::<T::Acc>(taps.len());
-        let weight = weight.slice::<T::Acc>(taps.len());
+        let mut scratch = Scratch::take::<T::Acc>(size + taps.len() + pixels);
+        let (x, rest) = scratch.slice::<T::Acc>(size + taps.len() + pixels).split_at_mut(size);
+        let (weight, stage) = rest.split_at_mut(taps.len());
+        frame.fill(g, &conv.x[n * sn + o / g.out_group() * sc..], [sd, sh, sw], &mut x[..frame.plane]);
         T::widen(&conv.weight[o * taps.len()..][..taps.len()], weight);
         let start = conv.bias.map_or(T::Acc::ZERO, |b| b[o].widen_one());
         let at = n * out.strides[0] + o * out.strides[1];
-        // SAFETY: a plane is a run of `pixels` outputs inside the slice and this task's own (checked by `convolution`).
+        // SAFETY: a plane is a run of `pixels` outputs inside the slice and this task's own (checked by `convolve`).
         let y = unsafe { std::slice::from_raw_parts_mut(planes.at(at), pixels) };
-        let mut stage = Scratch::take::<T::Acc>(w);
-        for (row, y) in y.chunks_exact_mut(w).enumerate() {
-            let x = &x[padded.row(g, row / h, row % h)..];
-            let stage = stage.slice::<T::Acc>(w);
-            let last = taps.iter().max().expect("law: a kernel has taps");
-            assert!(x.len() >= last + w, "law: taps lie in the padded input");
-            // SAFETY: w numbers can be read at every tap (checked) and written to `stage`.
-            unsafe { kernel(w, &taps, weight, x.as_ptr(), start, stage.as_mut_ptr()) }
-            T::narrow(stage, y);
-        }
+        // SAFETY: a register can be read at every place of every tile (checked), and the tiles fill `pixels` numbers.
+        unsafe { (kernels.taps)(&tiles, &taps, weight, x.as_ptr(), start, stage.as_mut_ptr()) }
+        T::narrow(stage, y);
         if let Some(after) = conv.after {
             after(at, y);
         }
@@ -51,7 +49,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
 struct Planes<T> {
     data: *mut T,
 }
-// SAFETY: planes are disjoint (checked by `convolution`).
+// SAFETY: planes are disjoint (checked by `convolve`).
 unsafe impl<T: Send> Sync for Planes<T> {}
 
 impl<T> Planes<T> {

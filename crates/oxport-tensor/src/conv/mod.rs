@@ -14,11 +14,14 @@
 mod columns;
 mod depthwise;
 mod padded;
+mod tensor;
 mod transposed;
 
 use crate::gemm::{
     Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, extent, gemm, is_disjoint,
 };
+pub use tensor::{ConvOptions, PackedKernel, convolution};
+
 use columns::Columns;
 use padded::Padded;
 
@@ -122,7 +125,7 @@ pub fn pack_weight<T: Multiply>(g: &Geometry, weight: &[T]) -> Option<Packed<T::
 ///
 /// # Panics
 /// If sizes and slices do not agree: shapes are checked before kernels run, so this is a broken law.
-pub fn convolution<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: [usize; 5]) {
+pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: [usize; 5]) {
     let g = &conv.geometry;
     let out = g.output().expect("law: a convolution has an output");
     let fits = |n: usize, c: usize, s: [usize; 3], strides: [usize; 5], len: usize| {

@@ -8,17 +8,112 @@
 //! `ow + kw·dilation / s` of phase `kw·dilation mod s`: neighbouring pixels are neighbours in memory.
 
 use super::Geometry;
-use crate::gemm::{Compute, Multiply};
+use crate::gemm::{Compute, Multiply, Tile};
 use crate::scratch::Scratch;
 use rayon::prelude::*;
 
-/// The input of a convolution, padded and split by phase; or the input itself where it is that already.
-pub(super) struct Padded<'a, T: Multiply> {
-    data: Data<'a, T::Acc>,
-    /// Strides of images, channels, depth, height in `data`; pixels of a phase have stride 1.
-    pub(super) strides: [usize; 4],
+/// Where the pixels of a plane lie; a plane of a padded copy, or of the input itself.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    /// Strides of depth and height; pixels of a phase have stride 1.
+    strides: [usize; 2],
     /// Numbers in a phase of a row.
     phase: usize,
+    /// Numbers in a plane of a copy.
+    pub(super) plane: usize,
+}
+
+impl Frame {
+    /// The frame of a padded copy.
+    pub(super) fn new(g: &Geometry) -> Frame {
+        let [d, h, w] = [0, 1, 2].map(|i| g.input[i] + 2 * g.padding[i]);
+        let phase = w.div_ceil(g.stride[2]);
+        let row = phase * g.stride[2];
+        Frame { strides: [h * row, row], phase, plane: d * h * row }
+    }
+
+    /// Copies a plane of the input `[D, H, W]` with these strides, and the zeros around it.
+    pub(super) fn fill<T: Multiply>(&self, g: &Geometry, x: &[T], [sd, sh, sw]: [usize; 3], out: &mut [T::Acc]) {
+        let ([pd, ph, pw], step, phase) = (g.padding, g.stride[2], self.phase);
+        let h = g.input[1] + 2 * ph;
+        for (r, out) in out.chunks_exact_mut(self.strides[1].max(1)).enumerate() {
+            let (id, ih) = ((r / h).wrapping_sub(pd), (r % h).wrapping_sub(ph));
+            if id >= g.input[0] || ih >= g.input[1] || g.input[2] == 0 {
+                out.fill(T::Acc::ZERO);
+                continue;
+            }
+            let x = &x[id * sd + ih * sh..][..(g.input[2] - 1) * sw + 1];
+            if step == 1 && sw == 1 {
+                out[..pw].fill(T::Acc::ZERO);
+                T::widen(x, &mut out[pw..pw + x.len()]);
+                out[pw + x.len()..].fill(T::Acc::ZERO);
+                continue;
+            }
+            for (q, out) in out.chunks_exact_mut(phase).enumerate() {
+                // Place j of phase q is column j·step + q of the padded row.
+                let first = pw.saturating_sub(q).div_ceil(step).min(phase);
+                let end = (g.input[2] + pw).saturating_sub(q).div_ceil(step).clamp(first, phase);
+                out[..first].fill(T::Acc::ZERO);
+                out[end..].fill(T::Acc::ZERO);
+                if first == end {
+                    continue;
+                }
+                let (x, out) = (&x[(first * step + q - pw) * sw..], &mut out[first..end]);
+                match step * sw {
+                    2 => every::<T, 2>(x, out),
+                    by => out.iter_mut().zip(x.iter().step_by(by)).for_each(|(y, x)| *y = x.widen_one()),
+                }
+            }
+        }
+    }
+
+    /// The places of all taps of the kernel, in order, seen from a pixel's first tap.
+    pub(super) fn taps(&self, g: &Geometry) -> Vec<usize> {
+        let [_, h, w] = g.kernel;
+        let place = |t: usize| {
+            let [d, h, w] = [t / (h * w) * g.dilation[0], t / w % h * g.dilation[1], t % w * g.dilation[2]];
+            d * self.strides[0] + h * self.strides[1] + w % g.stride[2] * self.phase + w / g.stride[2]
+        };
+        (0..g.taps()).map(place).collect()
+    }
+
+    /// Cuts pixels of an output of these sizes into runs of one row and at most `lanes` long: from the place of their
+    /// first tap, to their number among the pixels.
+    pub(super) fn tiles(
+        &self,
+        g: &Geometry,
+        [_, h, w]: [usize; 3],
+        pixels: std::ops::Range<usize>,
+        lanes: usize,
+        out: &mut Vec<Tile>,
+    ) {
+        out.clear();
+        let mut at = pixels.start;
+        while at < pixels.end {
+            let (row, ow) = (at / w, at % w);
+            let from = row / h * g.stride[0] * self.strides[0] + row % h * g.stride[1] * self.strides[1] + ow;
+            let len = (w - ow).min(pixels.end - at).min(lanes);
+            out.push(Tile { from, to: at - pixels.start, len });
+            at += len;
+        }
+    }
+}
+
+/// Every `N`th number.
+fn every<T: Multiply, const N: usize>(x: &[T], out: &mut [T::Acc]) {
+    let (whole, rest) = x.as_chunks::<N>();
+    out.iter_mut().zip(whole).for_each(|(y, x)| *y = x[0].widen_one());
+    if let (Some(y), Some(x)) = (out.get_mut(whole.len()), rest.first()) {
+        *y = x.widen_one();
+    }
+}
+
+/// The whole input of a convolution in a frame; or the input itself where it is that already.
+pub(super) struct Padded<'a, T: Multiply> {
+    data: Data<'a, T::Acc>,
+    /// Strides of images and channels.
+    pub(super) strides: [usize; 2],
+    pub(super) frame: Frame,
 }
 
 enum Data<'a, A> {
@@ -30,56 +125,23 @@ impl<'a, T: Multiply> Padded<'a, T> {
     pub(super) fn new(g: &Geometry, x: &'a [T], strides: [usize; 5]) -> Self {
         let [sn, sc, sd, sh, sw] = strides;
         if let (Some(x), true, true) = (T::as_acc(x), g.padding == [0; 3] && g.stride[2] == 1, sw == 1) {
-            return Padded { data: Data::Input(x), strides: [sn, sc, sd, sh], phase: 0 };
+            let frame = Frame { strides: [sd, sh], phase: 0, plane: 0 };
+            return Padded { data: Data::Input(x), strides: [sn, sc], frame };
         }
-        let [d, h, w] = [0, 1, 2].map(|i| g.input[i] + 2 * g.padding[i]);
-        let step = g.stride[2];
-        let phase = w.div_ceil(step);
-        let row = phase * step;
-        let plane = d * h * row;
-        let count = g.batch * g.in_channels * plane;
+        let frame = Frame::new(g);
+        let count = g.batch * g.in_channels * frame.plane;
         let mut scratch = Scratch::take::<T::Acc>(count);
-        let [pd, ph, pw] = g.padding;
-        let fill = |(i, out): (usize, &mut [T::Acc])| {
-            let (n, c) = (i / g.in_channels, i % g.in_channels);
-            let from = n * sn + c * sc;
-            for (r, out) in out.chunks_exact_mut(row).enumerate() {
-                let (id, ih) = ((r / h).wrapping_sub(pd), (r % h).wrapping_sub(ph));
-                if id >= g.input[0] || ih >= g.input[1] || g.input[2] == 0 {
-                    out.fill(T::Acc::ZERO);
-                    continue;
-                }
-                let x = &x[from + id * sd + ih * sh..][..(g.input[2] - 1) * sw + 1];
-                if step == 1 && sw == 1 {
-                    out[..pw].fill(T::Acc::ZERO);
-                    T::widen(x, &mut out[pw..pw + x.len()]);
-                    out[pw + x.len()..].fill(T::Acc::ZERO);
-                    continue;
-                }
-                for (q, out) in out.chunks_exact_mut(phase).enumerate() {
-                    // Place j of phase q is column j·step + q of the padded row.
-                    let first = pw.saturating_sub(q).div_ceil(step).min(phase);
-                    let end = (g.input[2] + pw).saturating_sub(q).div_ceil(step).clamp(first, phase);
-                    out[..first].fill(T::Acc::ZERO);
-                    out[end..].fill(T::Acc::ZERO);
-                    if first == end {
-                        continue;
-                    }
-                    let x = &x[(first * step + q - pw) * sw..];
-                    out[first..end].iter_mut().zip(x.iter().step_by(step * sw)).for_each(|(y, x)| *y = x.widen_one());
-                }
-            }
-        };
         let data = scratch.slice::<T::Acc>(count);
-        if plane == 0 {
-        } else if count > 1 << 16 && rayon::current_num_threads() > 1 {
-            let planes = (1usize << 14).div_ceil(plane);
-            data.par_chunks_exact_mut(plane).enumerate().with_min_len(planes).for_each(fill);
+        let fill = |(i, out): (usize, &mut [T::Acc])| {
+            frame.fill(g, &x[i / g.in_channels * sn + i % g.in_channels * sc..], [sd, sh, sw], out);
+        };
+        let plane = frame.plane.max(1);
+        if count > 1 << 16 && rayon::current_num_threads() > 1 {
+            data.par_chunks_exact_mut(plane).enumerate().with_min_len((1usize << 14).div_ceil(plane)).for_each(fill);
         } else {
             data.chunks_exact_mut(plane).enumerate().for_each(fill);
         }
-        let strides = [g.in_channels * plane, plane, h * row, row];
-        Padded { data: Data::Copy(scratch, count), strides, phase }
+        Padded { data: Data::Copy(scratch, count), strides: [g.in_channels * plane, plane], frame }
     }
 
     pub(super) fn data(&self) -> &[T::Acc] {
@@ -88,21 +150,4 @@ impl<'a, T: Multiply> Padded<'a, T> {
             Data::Copy(scratch, count) => scratch.get(*count),
         }
     }
-
-    /// Where tap `(kd, kh, kw)` lies, seen from a pixel's first tap.
-    pub(super) fn tap(&self, g: &Geometry, tap: [usize; 3]) -> usize {
-        let [d, h, w] = [0, 1, 2].map(|i| tap[i] * g.dilation[i]);
-        d * self.strides[2] + h * self.strides[3] + w % g.stride[2] * self.phase + w / g.stride[2]
-    }
-
-    /// Where the first tap of pixel `(od, oh, 0)` lies in a plane.
-    pub(super) fn row(&self, g: &Geometry, od: usize, oh: usize) -> usize {
-        od * g.stride[0] * self.strides[2] + oh * g.stride[1] * self.strides[3]
-    }
-}
-
-/// The places of all taps of a kernel, in order.
-pub(super) fn taps<T: Multiply>(g: &Geometry, padded: &Padded<'_, T>) -> Vec<usize> {
-    let [d, h, w] = g.kernel;
-    (0..d * h * w).map(|t| padded.tap(g, [t / (h * w), t / w % h, t % w])).collect()
 }

@@ -127,7 +127,7 @@ fn every_road_equals_the_definition() {
                     bias: Some(&bias),
                     after: None,
                 };
-                pool.install(|| convolution(&conv, &mut y, ys));
+                pool.install(|| convolve(&conv, &mut y, ys));
                 assert!(y == expected, "f32 {text} {last_in} {last_out} {threads}");
                 let half = |v: &[f32]| v.iter().map(|&x| f16::from_f32(x)).collect::<Vec<_>>();
                 let (hx, hw, hb) = (half(&x), half(&w), half(&bias));
@@ -141,7 +141,7 @@ fn every_road_equals_the_definition() {
                     bias: Some(&hb),
                     after: Some(&|_, run| run.iter_mut().for_each(|y| *y = -*y)),
                 };
-                pool.install(|| convolution(&conv, &mut hy, ys));
+                pool.install(|| convolve(&conv, &mut hy, ys));
                 let expected: Vec<_> = expected.iter().map(|&x| -f16::from_f32(x)).collect();
                 assert!(hy == expected, "f16 {text} {last_in} {last_out} {threads}");
             }

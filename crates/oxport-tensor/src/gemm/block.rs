@@ -1,9 +1,9 @@
 //! Blocks: how a product is cut into tasks, and what one task does.
 
-use super::narrow;
 use super::pack::{Cols, Rows, Side, Source, pack_panel, slices};
 use super::view::{Batch, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
 use super::{Compute, Multiply};
+use super::{narrow, planes};
 use crate::scratch::Scratch;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
     if p.m == 0 || p.n == 0 || batch.is_empty() {
         return;
     }
-    let c_view = CView { data: c.data.as_mut_ptr(), rows: c.rows, cols: c.cols };
+    let c_view = CView::new(c);
     let work = p.m.saturating_mul(p.n).saturating_mul(p.k.max(8));
     let threads = if work.saturating_mul(batch.len()) < PARALLEL_WORK { 1 } else { rayon::current_num_threads() };
     let one = |(i, &[a, b, c, s]): (usize, &[usize; 4]), threads: usize| {
@@ -98,6 +98,12 @@ pub(super) enum Operand<'a, T: Multiply> {
     Columns(&'a dyn super::PackColumns<T::Acc>, usize),
 }
 
+impl<T> CView<T> {
+    pub(super) fn new(c: MatMut<'_, T>) -> Self {
+        CView { data: c.data.as_mut_ptr(), rows: c.rows, cols: c.cols }
+    }
+}
+
 /// C as tasks share it; each writes its own elements.
 #[derive(Clone, Copy)]
 pub(super) struct CView<T> {
@@ -132,8 +138,8 @@ impl<T: Multiply> One<'_, T> {
         }
     }
 
-    fn run(&self, threads: usize) {
-        if narrow::run(self, threads) {
+    pub(super) fn run(&self, threads: usize) {
+        if planes::run(self, threads) || narrow::run(self, threads) {
             return;
         }
         // Few columns read packed rows only once: so few rows at a time that they stay in the caches.

@@ -1,6 +1,6 @@
 //! The number types a product is computed in, and the element types it is read from and written to.
 
-use super::kernel::{Kernels, PlainKernels, f32_kernels, f64_kernels};
+use super::kernel::{Kernels, f32_kernels, f64_kernels, plain_kernels, wide_kernels};
 use crate::scratch::Plain;
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 use num_complex::Complex;
@@ -11,6 +11,8 @@ pub trait Compute: Plain + PartialEq {
     const ZERO: Self;
     /// One.
     const ONE: Self;
+    /// One below zero, wrapped for unsigned integers.
+    const MINUS_ONE: Self;
     /// Products are summed in slices of k this long; a slice of both operands fits the caches.
     const K_BLOCK: usize = 256;
     /// `self * b + c`, fused where that is one instruction.
@@ -19,6 +21,14 @@ pub trait Compute: Plain + PartialEq {
     fn times(self, b: Self) -> Self;
     /// `self + b`.
     fn plus(self, b: Self) -> Self;
+    /// The type of the parts of a complex number; a real number is its own part.
+    type Part: Compute<Part = Self::Part>;
+    /// Whether this is a complex number, with a part of another type.
+    const IS_COMPLEX: bool = false;
+    /// Real and imaginary part; zero for real numbers.
+    fn parts(self) -> [Self::Part; 2];
+    /// The number of these parts; real numbers ignore the second.
+    fn of_parts(parts: [Self::Part; 2]) -> Self;
     /// The kernels for this CPU.
     #[doc(hidden)]
     fn kernels() -> &'static Kernels<Self>;
@@ -29,6 +39,7 @@ macro_rules! float {
         impl Compute for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
+            const MINUS_ONE: Self = -1.0;
             const K_BLOCK: usize = $block;
             #[inline(always)]
             fn mul_then_add(self, b: Self, c: Self) -> Self {
@@ -42,6 +53,13 @@ macro_rules! float {
             fn plus(self, b: Self) -> Self {
                 self + b
             }
+            type Part = Self;
+            fn parts(self) -> [Self; 2] {
+                [self, Self::ZERO]
+            }
+            fn of_parts(parts: [Self; 2]) -> Self {
+                parts[0]
+            }
             fn kernels() -> &'static Kernels<Self> {
                 $kernels()
             }
@@ -51,10 +69,11 @@ macro_rules! float {
 float! { f32, f32_kernels, 384; f64, f64_kernels, 256; }
 
 macro_rules! integer {
-    ($($t:ty)*) => {$(
+    ($($t:ty, $kernels:expr;)*) => {$(
         impl Compute for $t {
             const ZERO: Self = 0;
             const ONE: Self = 1;
+            const MINUS_ONE: Self = (0 as Self).wrapping_sub(1);
             #[inline(always)]
             fn mul_then_add(self, b: Self, c: Self) -> Self {
                 self.wrapping_mul(b).wrapping_add(c)
@@ -67,20 +86,31 @@ macro_rules! integer {
             fn plus(self, b: Self) -> Self {
                 self.wrapping_add(b)
             }
+            type Part = Self;
+            fn parts(self) -> [Self; 2] {
+                [self, Self::ZERO]
+            }
+            fn of_parts(parts: [Self; 2]) -> Self {
+                parts[0]
+            }
             fn kernels() -> &'static Kernels<Self> {
-                PlainKernels::<Self>::TABLE
+                $kernels()
             }
         }
     )*};
 }
-integer! { u8 i8 u16 i16 u32 i32 u64 i64 }
+integer! {
+    u8, plain_kernels; i8, plain_kernels; u16, plain_kernels; i16, plain_kernels;
+    u32, plain_kernels; i32, wide_kernels; u64, plain_kernels; i64, wide_kernels;
+}
 
-impl<F: Compute + num_traits::Num + Copy> Compute for Complex<F>
+impl<F: Compute<Part = F> + num_traits::Num> Compute for Complex<F>
 where
     Complex<F>: Plain,
 {
     const ZERO: Self = Complex { re: F::ZERO, im: F::ZERO };
     const ONE: Self = Complex { re: F::ONE, im: F::ZERO };
+    const MINUS_ONE: Self = Complex { re: F::MINUS_ONE, im: F::ZERO };
     #[inline(always)]
     fn mul_then_add(self, b: Self, c: Self) -> Self {
         self * b + c
@@ -93,8 +123,16 @@ where
     fn plus(self, b: Self) -> Self {
         self + b
     }
+    type Part = F;
+    const IS_COMPLEX: bool = true;
+    fn parts(self) -> [F; 2] {
+        [self.re, self.im]
+    }
+    fn of_parts([re, im]: [F; 2]) -> Self {
+        Complex { re, im }
+    }
     fn kernels() -> &'static Kernels<Self> {
-        PlainKernels::<Self>::TABLE
+        plain_kernels()
     }
 }
 

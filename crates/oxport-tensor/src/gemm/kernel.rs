@@ -21,13 +21,24 @@ pub(super) type Transpose<T> = unsafe fn(*const T, usize, usize, usize, *mut T, 
 /// `(source, stride, members, k, dst, step)`: `dst[p*step + i] = source[p*stride + i]` for `i < members`.
 pub(super) type CopyRows<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
 
-/// `(n, places, factors, x, start, y)`: `y[j] = start + Σ factors[t]·x[places[t] + j]`, tap after tap.
-pub(crate) type Taps<T> = unsafe fn(usize, &[usize], &[T], *const T, T, *mut T);
+/// `(tiles, places, factors, x, start, y)`: in every tile, `y[to + j] = start + Σ factors[t]·x[from + places[t] + j]`, tap
+/// after tap. Whole registers are read at every place, whatever the tile's length.
+pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, T, *mut T);
+/// `(places, tiles, x, out, step)`: in every tile, `out[p*step + to + j] = x[places[p] + from + j]`.
+pub(crate) type Gather<T> = unsafe fn(&[usize], &[Tile], *const T, *mut T, usize);
+
+/// A run of at most a register of numbers, from one place to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tile {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) len: usize,
+}
 
 /// The kernels of one number type on one instruction set.
 pub struct Kernels<T: 'static> {
     /// Numbers in a register.
-    pub(super) lanes: usize,
+    pub(crate) lanes: usize,
     /// Rows of the largest tile.
     pub(super) rows: usize,
     /// `micro[rows-1][registers-1]`.
@@ -38,6 +49,7 @@ pub struct Kernels<T: 'static> {
     pub(super) transpose: Transpose<T>,
     pub(super) copy: CopyRows<T>,
     pub(crate) taps: Taps<T>,
+    pub(crate) gather: Gather<T>,
 }
 
 impl<T> Kernels<T> {
@@ -190,36 +202,62 @@ unsafe fn copy_body<L: Lane>(src: *const L::T, stride: usize, members: usize, k:
 }
 
 #[inline(always)]
-unsafe fn taps_body<L: Lane>(n: usize, places: &[usize], factors: &[L::T], x: *const L::T, start: L::T, y: *mut L::T) {
-    // SAFETY: the caller gives n numbers at every place of `x`, and n in `y`.
+unsafe fn taps_body<L: Lane>(
+    tiles: &[Tile],
+    places: &[usize],
+    factors: &[L::T],
+    x: *const L::T,
+    start: L::T,
+    y: *mut L::T,
+) {
+    // SAFETY: the caller gives a register of numbers at every place of every tile, and room for every tile in `y`.
     unsafe {
-        let mut at = 0;
-        while at + 4 * L::N <= n {
-            let mut acc = [L::splat(start); 4];
-            for (&place, &f) in places.iter().zip(factors) {
-                let f = L::splat(f);
-                for (v, a) in acc.iter_mut().enumerate() {
-                    *a = f.mul_add(L::load(x.add(place + at + v * L::N)), *a);
+        let (eights, rest) = tiles.as_chunks::<8>();
+        eights.iter().for_each(|tiles| taps_group::<L, 8>(tiles, places, factors, x, start, y));
+        let (twos, rest) = rest.as_chunks::<2>();
+        twos.iter().for_each(|tiles| taps_group::<L, 2>(tiles, places, factors, x, start, y));
+        rest.iter().for_each(|&tile| taps_group::<L, 1>(&[tile], places, factors, x, start, y));
+    }
+}
+
+#[inline(always)]
+unsafe fn taps_group<L: Lane, const G: usize>(
+    tiles: &[Tile; G],
+    places: &[usize],
+    factors: &[L::T],
+    x: *const L::T,
+    start: L::T,
+    y: *mut L::T,
+) {
+    // SAFETY: as for `taps_body`.
+    unsafe {
+        let from = tiles.map(|t| x.add(t.from));
+        let mut acc = [L::splat(start); G];
+        for (&place, &f) in places.iter().zip(factors) {
+            let f = L::splat(f);
+            for (a, x) in acc.iter_mut().zip(from) {
+                *a = f.mul_add(L::load(x.add(place)), *a);
+            }
+        }
+        for (a, tile) in acc.into_iter().zip(tiles) {
+            if tile.len == L::N { a.store(y.add(tile.to)) } else { a.store_part(y.add(tile.to), tile.len) }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn gather_body<L: Lane>(places: &[usize], tiles: &[Tile], x: *const L::T, out: *mut L::T, step: usize) {
+    // SAFETY: the caller gives every tile at every place of `x`, and room for it in every row of `out`.
+    unsafe {
+        for (p, &place) in places.iter().enumerate() {
+            let (x, out) = (x.add(place), out.add(p * step));
+            for t in tiles {
+                if t.len == L::N {
+                    L::load(x.add(t.from)).store(out.add(t.to));
+                } else {
+                    L::load_part(x.add(t.from), t.len).store_part(out.add(t.to), t.len);
                 }
             }
-            for (v, a) in acc.into_iter().enumerate() {
-                a.store(y.add(at + v * L::N));
-            }
-            at += 4 * L::N;
-        }
-        while at < n {
-            let m = (n - at).min(L::N);
-            let mut acc = L::splat(start);
-            for (&place, &f) in places.iter().zip(factors) {
-                let x = x.add(place + at);
-                acc = L::splat(f).mul_add(if m == L::N { L::load(x) } else { L::load_part(x, m) }, acc);
-            }
-            if m == L::N {
-                acc.store(y.add(at))
-            } else {
-                acc.store_part(y.add(at), m)
-            }
-            at += L::N;
         }
     }
 }
@@ -274,6 +312,7 @@ macro_rules! entry {
                     transpose: transpose::<L>,
                     copy: copy::<L>,
                     taps: taps::<L>,
+                    gather: gather::<L>,
                 };
             }
 
@@ -313,9 +352,18 @@ macro_rules! entry {
             /// # Safety
             /// As [`taps_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn taps<L: Lane>(n: usize, places: &[usize], factors: &[L::T], x: *const L::T, start: L::T, y: *mut L::T) {
+            unsafe fn taps<L: Lane>(
+                tiles: &[Tile], places: &[usize], factors: &[L::T], x: *const L::T, start: L::T, y: *mut L::T,
+            ) {
                 // SAFETY: the contract is passed on.
-                unsafe { taps_body::<L>(n, places, factors, x, start, y) }
+                unsafe { taps_body::<L>(tiles, places, factors, x, start, y) }
+            }
+            /// # Safety
+            /// As [`gather_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn gather<L: Lane>(places: &[usize], tiles: &[Tile], x: *const L::T, out: *mut L::T, step: usize) {
+                // SAFETY: the contract is passed on.
+                unsafe { gather_body::<L>(places, tiles, x, out, step) }
             }
             /// # Safety
             /// As [`axpy_body`]; the CPU has the features.
@@ -331,6 +379,8 @@ macro_rules! entry {
 entry!(baseline, [], 1 2 3 4);
 #[cfg(target_arch = "x86_64")]
 entry!(avx2, ["avx2,fma"], 1 2 3 4 5 6);
+#[cfg(target_arch = "x86_64")]
+entry!(wide, ["avx512f,avx512dq"], 1 2 3 4 5 6 7 8);
 #[cfg(target_arch = "x86_64")]
 entry!(avx512, ["avx512f"], 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
 
@@ -365,8 +415,15 @@ pub(super) fn f64_kernels() -> &'static Kernels<f64> {
 }
 
 /// The table of a number type without intrinsics of its own.
-pub(super) struct PlainKernels<T>(std::marker::PhantomData<T>);
+pub(super) fn plain_kernels<T: Compute>() -> &'static Kernels<T> {
+    &baseline::Table::<Plain<T, 8>>::KERNELS
+}
 
-impl<T: Compute> PlainKernels<T> {
-    pub(super) const TABLE: &'static Kernels<T> = &baseline::Table::<Plain<T, 8>>::KERNELS;
+/// As [`plain_kernels`], compiled for AVX-512 as well, which multiplies 64-bit integers.
+pub(super) fn wide_kernels<T: Compute>() -> &'static Kernels<T> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+        return &wide::Table::<Plain<T, 8>>::KERNELS;
+    }
+    plain_kernels()
 }

@@ -22,11 +22,16 @@ mod kernel;
 mod lane;
 mod narrow;
 mod pack;
+mod planes;
+mod tensor;
 mod view;
 
 pub use block::gemm;
 pub use element::{Compute, Multiply};
+pub(crate) use kernel::Tile;
 pub use pack::{PackColumns, Packed};
+pub(crate) use tensor::as_singles;
+pub use tensor::{Affine, After, PackedMatrix, Right, affine, matmul};
 pub use view::{Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Start};
 pub(crate) use view::{extent, is_disjoint};
 

@@ -132,7 +132,7 @@ fn sums<T: Multiply>(
 }
 
 /// Adds `alpha` times the sums to the start values.
-fn write<T: Multiply>(one: &One<'_, T>, cols: Range<usize>, sums: &[T::Acc], width: usize) {
+pub(super) fn write<T: Multiply>(one: &One<'_, T>, cols: Range<usize>, sums: &[T::Acc], width: usize) {
     let n = cols.len();
     let mut tile = Tile::new(one, 0..one.m, cols);
     let accumulate = tile.begin();

@@ -1,13 +1,13 @@
-//! [`copy`]: moving elements between layouts, converting them where the dtypes differ.
+//! Conversion of rows from one dtype to another, and [`copy`].
 //!
-//! Equal dtypes move by element size. Conversions between the computing dtypes have a row function for every pair; float8
-//! and complex32 go through float32 and complex64, which hold them exactly. float16 rows use the CPU's own conversion.
+//! Between the computing dtypes there is a row function for every pair; float8 and complex32 go through float32 and
+//! complex64, which hold them exactly. float16 rows use the CPU's own conversion.
 
 use half::f16;
 
-use super::{Rows, zip_rows};
+use super::zip_rows;
 use crate::half_float::{f16_from_f32, f16_to_f32};
-use crate::simd::{self, Kernel, Level};
+use crate::simd::{self, Kernel};
 use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, cast, dispatch};
 
 /// Fills `out` with the values of `x`, broadcast to its sizes and converted by PyTorch's cast rules to its dtype.
@@ -23,102 +23,130 @@ pub fn copy(x: &Tensor, out: &mut TensorMut) -> Result<()> {
         copy(x, &mut middle)?;
         return copy(&middle.freeze(), out);
     }
-    zip_rows(&[x], &mut [out], &row_function(from, to)?)
+    let convert = row_function(from, to)?;
+    zip_rows(&[x], &mut [out], &|rows| {
+        let (to, from) = (rows.places[0], rows.places[1].cast_const());
+        // SAFETY: the rows have `len` elements of these dtypes each, and do not overlap.
+        unsafe { convert(from, to, rows.len()) };
+    })
 }
 
 /// The dtype between a dtype that is only stored and any other but the one that holds it.
-fn stop_over(from: DType, to: DType) -> Option<DType> {
+pub(super) fn stop_over(from: DType, to: DType) -> Option<DType> {
     let stored_only = |d: DType| d.is_float8() || d == DType::C32;
     [from, to].into_iter().find(|&d| stored_only(d)).map(DType::opmath).filter(|&d| d != from && d != to)
 }
 
-type RowFunction = fn(&mut Rows<'_>);
+/// Converts a number of contiguous elements.
+///
+/// # Safety
+/// Source and target hold that many elements of the dtypes that the function is for, and do not overlap. The target need not
+/// be initialised.
+pub(super) type ConvertRow = unsafe fn(*const u8, *mut u8, usize);
 
-fn row_function(from: DType, to: DType) -> Result<RowFunction> {
+/// The function for a pair of dtypes that needs no [`stop_over`].
+pub(super) fn row_function(from: DType, to: DType) -> Result<ConvertRow> {
     use DType::*;
     match (from, to) {
-        (F16, F32) => Ok(|rows| widen_half(rows.input(0), rows.output(0))),
-        (F32, F16) => Ok(|rows| narrow_half(rows.input(0), rows.output(0))),
-        (_, F32) => dispatch!(all from, |T| Ok::<RowFunction, Error>(convert::<T, f32>)),
-        (F32, _) => dispatch!(all to, |U| Ok::<RowFunction, Error>(convert::<f32, U>)),
+        (F16, F32) => Ok(widen_half_row),
+        (F32, F16) => Ok(narrow_half_row),
+        (_, F32) => dispatch!(all from, |T| Ok::<ConvertRow, Error>(convert::<T, f32>)),
+        (F32, _) => dispatch!(all to, |U| Ok::<ConvertRow, Error>(convert::<f32, U>)),
         (C32, _) => Ok(convert::<crate::native::C32, crate::native::C64>),
         (_, C32) => Ok(convert::<crate::native::C64, crate::native::C32>),
-        _ => dispatch!(plain from, |T| dispatch!(plain to, |U| Ok::<RowFunction, Error>(convert::<T, U>))),
+        _ => dispatch!(plain from, |T| dispatch!(plain to, |U| Ok::<ConvertRow, Error>(convert::<T, U>))),
     }
 }
 
-fn convert<T: Element, U: Element>(rows: &mut Rows<'_>) {
-    simd::run(Convert { x: rows.input::<T>(0), out: rows.output::<U>(0) });
+/// # Safety
+/// As for [`ConvertRow`].
+unsafe fn convert<T: Element, U: Element>(from: *const u8, to: *mut u8, n: usize) {
+    simd::run(Convert { from: from.cast::<T>(), to: to.cast::<U>(), n });
 }
 
-struct Convert<'a, T, U> {
-    x: &'a [T],
-    out: &'a mut [U],
+/// Made by [`convert`] only, whose contract it has.
+struct Convert<T, U> {
+    from: *const T,
+    to: *mut U,
+    n: usize,
 }
-impl<T: Element, U: Element> Kernel for Convert<'_, T, U> {
+impl<T: Element, U: Element> Kernel for Convert<T, U> {
     type Output = ();
     const WIDE: bool = false;
     #[inline(always)]
     fn run(self) {
-        for (out, &x) in self.out.iter_mut().zip(self.x) {
-            *out = cast(x);
+        for i in 0..self.n {
+            // SAFETY: there are `n` elements on both sides.
+            unsafe { self.to.add(i).write(cast(self.from.add(i).read())) }
         }
     }
 }
 
-/// Half to single, by F16C where the CPU has it.
-pub(crate) fn widen_half(x: &[f16], out: &mut [f32]) {
-    let done = match simd::level() {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: every level above the base has AVX and F16C.
-        Level::Avx2 | Level::Avx512 => unsafe { widen_half_f16c(x, out) },
-        _ => 0,
-    };
-    for (out, &x) in out.iter_mut().zip(x).skip(done) {
-        *out = f16_to_f32(x);
+/// # Safety
+/// As for [`ConvertRow`].
+unsafe fn widen_half_row(from: *const u8, to: *mut u8, n: usize) {
+    let (from, to) = (from.cast::<f16>(), to.cast::<f32>());
+    let mut done = 0;
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if simd::level() > simd::Level::Base {
+        // SAFETY: every level above the base has AVX and F16C; the rest is passed on.
+        done = unsafe { widen_half_f16c(from, to, n) };
+    }
+    for i in done..n {
+        // SAFETY: there are `n` elements on both sides.
+        unsafe { to.add(i).write(f16_to_f32(from.add(i).read())) }
     }
 }
 
-/// Single to half, by F16C where the CPU has it.
-pub(crate) fn narrow_half(x: &[f32], out: &mut [f16]) {
-    let done = match simd::level() {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: every level above the base has AVX and F16C.
-        Level::Avx2 | Level::Avx512 => unsafe { narrow_half_f16c(x, out) },
-        _ => 0,
-    };
-    for (out, &x) in out.iter_mut().zip(x).skip(done) {
-        *out = f16_from_f32(x);
+/// # Safety
+/// As for [`ConvertRow`].
+unsafe fn narrow_half_row(from: *const u8, to: *mut u8, n: usize) {
+    let (from, to) = (from.cast::<f32>(), to.cast::<f16>());
+    let mut done = 0;
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if simd::level() > simd::Level::Base {
+        // SAFETY: every level above the base has AVX and F16C; the rest is passed on.
+        done = unsafe { narrow_half_f16c(from, to, n) };
+    }
+    for i in done..n {
+        // SAFETY: there are `n` elements on both sides.
+        unsafe { to.add(i).write(f16_from_f32(from.add(i).read())) }
     }
 }
 
 /// Converts whole groups of eight; gives the number of elements done.
-#[cfg(target_arch = "x86_64")]
+///
+/// # Safety
+/// There are `n` elements on both sides, and the CPU has F16C.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx,f16c")]
-fn widen_half_f16c(x: &[f16], out: &mut [f32]) -> usize {
+unsafe fn widen_half_f16c(from: *const f16, to: *mut f32, n: usize) -> usize {
     use std::arch::x86_64::{_mm_loadu_si128, _mm256_cvtph_ps, _mm256_storeu_ps};
-    let (from, to) = (x.as_chunks::<8>().0, out.as_chunks_mut::<8>().0);
-    for (from, to) in from.iter().zip(to) {
-        // SAFETY: eight halves are 16 bytes, eight singles are 32; both accesses may be unaligned.
-        unsafe { _mm256_storeu_ps(to.as_mut_ptr(), _mm256_cvtph_ps(_mm_loadu_si128(from.as_ptr().cast()))) };
+    let whole = n / 8 * 8;
+    for i in (0..whole).step_by(8) {
+        // SAFETY: eight elements from `i` on exist on both sides; both accesses may be unaligned.
+        unsafe { _mm256_storeu_ps(to.add(i), _mm256_cvtph_ps(_mm_loadu_si128(from.add(i).cast()))) };
     }
-    x.len().min(out.len()) / 8 * 8
+    whole
 }
 
 /// Converts whole groups of eight; gives the number of elements done.
-#[cfg(target_arch = "x86_64")]
+///
+/// # Safety
+/// There are `n` elements on both sides, and the CPU has F16C.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx,f16c")]
-fn narrow_half_f16c(x: &[f32], out: &mut [f16]) -> usize {
+unsafe fn narrow_half_f16c(from: *const f32, to: *mut f16, n: usize) -> usize {
     use std::arch::x86_64::{_MM_FROUND_TO_NEAREST_INT, _mm_storeu_si128, _mm256_cvtps_ph, _mm256_loadu_ps};
-    let (from, to) = (x.as_chunks::<8>().0, out.as_chunks_mut::<8>().0);
-    for (from, to) in from.iter().zip(to) {
-        // SAFETY: eight halves are 16 bytes, eight singles are 32; both accesses may be unaligned.
+    let whole = n / 8 * 8;
+    for i in (0..whole).step_by(8) {
+        // SAFETY: eight elements from `i` on exist on both sides; both accesses may be unaligned.
         unsafe {
-            let halves = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_loadu_ps(from.as_ptr()));
-            _mm_storeu_si128(to.as_mut_ptr().cast(), halves);
+            let halves = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_loadu_ps(from.add(i)));
+            _mm_storeu_si128(to.add(i).cast(), halves);
         }
     }
-    x.len().min(out.len()) / 8 * 8
+    whole
 }
 
 #[cfg(test)]
@@ -180,15 +208,13 @@ mod tests {
     #[test]
     fn hardware_and_software_halves_agree() {
         let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
-        let mut wide = vec![0f32; all.len()];
-        widen_half(&all, &mut wide);
-        for (x, y) in all.iter().zip(&wide) {
-            assert!(x.is_nan() && y.is_nan() || f16_to_f32(*x).to_bits() == y.to_bits());
-        }
-        let mut back = vec![f16::ZERO; all.len()];
-        narrow_half(&wide, &mut back);
-        for (x, y) in all.iter().zip(&back) {
-            assert!(x.is_nan() && y.is_nan() || x.to_bits() == y.to_bits());
+        let x = Tensor::from_vec(&[all.len() as i64], all.clone()).unwrap();
+        let wide = x.to_dtype(DType::F32);
+        let back = wide.to_dtype(DType::F16);
+        let (wide, back) = (wide.as_slice::<f32>().unwrap(), back.as_slice::<f16>().unwrap());
+        for (i, &h) in all.iter().enumerate() {
+            assert!(h.is_nan() && wide[i].is_nan() || f16_to_f32(h).to_bits() == wide[i].to_bits());
+            assert!(h.is_nan() && back[i].is_nan() || h.to_bits() == back[i].to_bits());
         }
     }
 }

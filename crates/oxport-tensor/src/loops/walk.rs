@@ -56,6 +56,31 @@ pub(crate) struct Walk {
     tile: (usize, usize),
 }
 
+/// The loop over operands that are all contiguous with `numel` elements, given as start and element size.
+///
+/// # Safety
+/// As for [`Walk::rows`].
+pub(crate) unsafe fn flat(numel: usize, operands: &[(*mut u8, usize)], row: RowFn<'_>) {
+    struct Places<'a>(&'a [(*mut u8, usize)]);
+    // SAFETY: the pointers are used for disjoint ranges of elements, by the caller's contract.
+    unsafe impl Sync for Places<'_> {}
+    let places = Places(operands);
+    let part = |range: std::ops::Range<usize>| {
+        let places = &places;
+        for first in range.clone().step_by(TILE) {
+            let starts: SmallVec<[*mut u8; 4]> = places.0.iter().map(|p| p.0.wrapping_add(first * p.1)).collect();
+            row(TILE.min(range.end - first), &starts);
+        }
+    };
+    if numel < PARALLEL || rayon::current_num_threads() == 1 {
+        return part(0..numel);
+    }
+    let per_task = PARALLEL / 2;
+    (0..numel.div_ceil(per_task))
+        .into_par_iter()
+        .for_each(|task| part(task * per_task..numel.min((task + 1) * per_task)));
+}
+
 // SAFETY: a walk is a description; its pointers are only used by `rows`, whose contract covers threads.
 unsafe impl Sync for Walk {}
 
@@ -213,7 +238,7 @@ impl Walk {
         for (k, x) in self.operands.iter().enumerate() {
             let direct = dense(x) || by_rows && stride(x, 1) == x.size as isize;
             if !direct {
-                places[k] = scratch.get(k, self.operands.len());
+                places[k] = scratch.get(k, &self.operands, self.tile.0 * self.tile.1);
                 let constant = x.access == Access::Read && x.strides.iter().all(|&s| s == 0);
                 if constant {
                     if scratch.first_use(k) {
@@ -258,12 +283,14 @@ struct Scratch {
 }
 
 impl Scratch {
-    fn get(&mut self, operand: usize, operands: usize) -> *mut u8 {
-        const UNITS: usize = SCRATCH / size_of::<[u64; 8]>();
+    /// Room for a tile of an operand.
+    fn get(&mut self, operand: usize, operands: &[Operand], elements: usize) -> *mut u8 {
+        let widest = operands.iter().map(|x| x.size).max().unwrap_or(1);
+        let units = (elements * widest).div_ceil(size_of::<[u64; 8]>());
         if self.memory.is_empty() {
-            self.memory = vec![[0; 8]; UNITS * operands];
+            self.memory = vec![[0; 8]; units * operands.len()];
         }
-        self.memory.as_mut_ptr().wrapping_add(operand * UNITS).cast()
+        self.memory.as_mut_ptr().wrapping_add(operand * units).cast()
     }
 
     fn first_use(&mut self, operand: usize) -> bool {

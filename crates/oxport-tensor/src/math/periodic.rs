@@ -1,8 +1,8 @@
 //! Sine, cosine and tangent for `f32`, branch-free and accurate for arguments of any size.
 //!
-//! An argument is a 24-bit integer times a power of two. A table holds `2/π · 2^e mod 4` for every exponent, in two parts
-//! such that the product of the integer with the first is exact; so the quarter turn and what is left of it come out of two
-//! multiplications in `f64`, however large the argument is.
+//! An argument is a 24-bit integer times a power of two. `2/π` times that power, modulo 4, is a window of the binary digits
+//! of 2/π; it is taken in two parts such that the product of the integer with the first is exact. So the quarter turn and
+//! what is left of it come out of two multiplications in `f64`, however large the argument is.
 
 use super::single::polynomial;
 
@@ -10,46 +10,39 @@ use super::single::polynomial;
 const TWO_OVER_PI: [u64; 4] =
     [0xa2f9_836e_4e44_1529, 0xfc27_57d1_f534_ddc0, 0xdb62_9599_3c43_9041, 0xfe51_63ab_debb_c561];
 
-/// By biased exponent: the leading 28 bits of `2/π · 2^(e−150) mod 4`, and the 53 bits that follow.
-static QUARTER_TURNS: [[f64; 2]; 256] = quarter_turns();
-
 /// `2^n` for normal doubles.
-const fn power_of_two(n: i32) -> f64 {
-    f64::from_bits(((n + 1023) as u64) << 52)
+#[inline(always)]
+fn power_of_two(n: i64) -> f64 {
+    f64::from_bits((n.wrapping_add(1023) as u64) << 52)
 }
 
-/// `count` digits of 2/π, `count` ≤ 53, after the first `start`.
-const fn digits(start: usize, count: usize) -> u64 {
-    let (word, bit) = (start / 64, start % 64);
-    let window = (TWO_OVER_PI[word] as u128) << 64 | TWO_OVER_PI[word + 1] as u128;
-    (window << bit >> (128 - count)) as u64
-}
-
-const fn quarter_turns() -> [[f64; 2]; 256] {
-    let mut table = [[0.0; 2]; 256];
-    let mut biased = 0;
-    while biased < 256 {
-        let exponent = biased as i32 - 150;
-        // Digit i weighs 2^(exponent − 1 − i); those that weigh 4 or more vanish.
-        let skip = if exponent > 2 { exponent - 2 } else { 0 };
-        let high = digits(skip as usize, 28) as f64 * power_of_two(exponent - skip - 28);
-        let low = digits(skip as usize + 28, 53) as f64 * power_of_two(exponent - skip - 81);
-        table[biased] = [high, low];
-        biased += 1;
-    }
-    table
+/// An integer below 2^52 as a double, without a conversion instruction.
+#[inline(always)]
+fn double(n: u64) -> f64 {
+    const OFFSET: u64 = 0x4330_0000_0000_0000;
+    f64::from_bits(n | OFFSET) - f64::from_bits(OFFSET)
 }
 
 /// The quarter turns in |x|, modulo 4, and the rest as an angle within ±π/4.
 #[inline(always)]
 fn reduce(x: f32) -> (u32, f64) {
     const ROUND: f64 = 6_755_399_441_055_744.0;
-    let bits = x.to_bits() & 0x7fff_ffff;
+    let bits = u64::from(x.to_bits() & 0x7fff_ffff);
     let biased = bits >> 23;
-    let hidden = if biased == 0 { 0 } else { 0x80_0000 };
-    let integer = f64::from(((bits & 0x7f_ffff) | hidden) as i32);
-    // Subnormals have the weight of the least normal exponent.
-    let [high, low] = QUARTER_TURNS[(if biased == 0 { 1 } else { biased } & 0xff) as usize];
+    // Subnormals have no hidden bit, and the weight of the least normal exponent.
+    let integer = double((bits & 0x7f_ffff) | if biased == 0 { 0 } else { 0x80_0000 });
+    let exponent = (if biased == 0 { 1 } else { biased }) as i64 - 150;
+    // Digit i weighs 2^(exponent − 1 − i); those that weigh 4 or more vanish.
+    let skip = if exponent > 2 { exponent - 2 } else { 0 } as u64;
+    let [a, b, c, d] = TWO_OVER_PI;
+    let (w0, w1, w2) = if skip >= 64 { (b, c, d) } else { (a, b, c) };
+    let shift = skip & 63;
+    let first = (w0 << shift) | (w1 >> 1 >> (63 - shift));
+    let second = (w1 << shift) | (w2 >> 1 >> (63 - shift));
+    // 28 digits, and the 52 that follow.
+    let weight = exponent - skip as i64;
+    let high = double(first >> 36) * power_of_two(weight - 28);
+    let low = double((first & 0xf_ffff_ffff) << 16 | second >> 48) * power_of_two(weight - 80);
     let (leading, following) = (integer * high, integer * low);
     let shifted = leading + following + ROUND;
     let rest = leading - (shifted - ROUND) + following;

@@ -191,13 +191,13 @@ pub fn pow(x: f32, y: f32) -> f32 {
     // pow(±1, anything) and pow(anything, 0) are 1, also with NaN or infinity.
     let exponent = if a == 1.0 || y == 0.0 { 0.0 } else { exponent };
     let power = exp2_double(exponent) as f32;
+    // `&` and `|` instead of `&&` and `||`: no branches.
     let is_whole = y.trunc() == y;
-    let is_odd = is_whole && (y * 0.5).trunc() != y * 0.5;
-    let negative = if is_odd { -power } else { power };
-    let is_nan = x < 0.0 && a < f64::INFINITY && !is_whole && y.abs() < f64::INFINITY;
-    let signed = if x.is_sign_negative() { negative } else { power };
+    let is_odd = is_whole & ((y * 0.5).trunc() != y * 0.5);
+    let signed = if is_odd & x.is_sign_negative() { -power } else { power };
+    let no_real_power = (x < 0.0) & (a < f64::INFINITY) & !is_whole & (y.abs() < f64::INFINITY);
     // pow(1, NaN) is 1, pow(−1, NaN) is not.
-    let is_nan = is_nan || (x == -1.0 && y != y);
+    let is_nan = no_real_power | ((x == -1.0) & y.is_nan());
     if is_nan { f32::NAN } else { signed }
 }
 

@@ -1,5 +1,6 @@
 //! The reductions that kernels name: sums, extremes, means, truth values.
 
+use crate::sort::sort_key;
 use crate::{DType, Element, Error, Float, Layout, Number, Real, Result, Tensor, TensorMut, cast};
 
 use super::{reduce, reduce_indexed, reduce_with};
@@ -29,38 +30,33 @@ pub fn amin<T: Real>(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> Result<()
 /// Position (i64, row-major among the reduced elements) of the first greatest element; a NaN counts as greatest.
 pub fn argmax<T: Real>(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> Result<()> {
     refuse_empty(x, out)?;
-    extreme::<T>(x, dims, out, T::LOWEST, |a, b| a > b)
+    extreme::<T>(x, dims, out, true)
 }
 
 /// Position of the first least element; a NaN counts as least.
 pub fn argmin<T: Real>(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> Result<()> {
     refuse_empty(x, out)?;
-    extreme::<T>(x, dims, out, T::HIGHEST, |a, b| a < b)
+    extreme::<T>(x, dims, out, false)
 }
 
-/// Keeps the element that `beats` the other, a NaN that beats all, and of equals the first.
-fn extreme<T: Real>(
-    x: &Tensor,
-    dims: &[i64],
-    out: &mut TensorMut,
-    worst: T,
-    beats: impl Fn(T, T) -> bool + Sync,
-) -> Result<()> {
-    const NONE: usize = usize::MAX;
-    let better = |a: (T, usize), b: (T, usize)| {
-        let b_wins = beats(b.0, a.0) || b.0.is_nan() && !a.0.is_nan();
-        let tie = b.0 == a.0 || b.0.is_nan() && a.0.is_nan();
-        if b_wins || tie && b.1 < a.1 { b } else { a }
+/// The greatest pair of (rank, position from the end) is the first best element. Small elements keep both in one integer,
+/// which makes vector code.
+fn extreme<T: Real>(x: &Tensor, dims: &[i64], out: &mut TensorMut, greatest: bool) -> Result<()> {
+    let rank = move |x: T| {
+        let key = sort_key(x);
+        if greatest || x.is_nan() { key } else { !key }
     };
-    reduce_indexed::<T, (T, usize), i64>(
-        x,
-        dims,
-        out,
-        (worst, NONE),
-        |a, x, i| better(a, (x, i)),
-        better,
-        |a| a.1 as i64,
-    )
+    if size_of::<T>() <= 4 && x.numel() < u32::MAX as usize {
+        let fold = |a: i64, x: T, i: usize| {
+            let b = (((rank(x) >> 32) << 32 | (u64::MAX - i as u64) & 0xffff_ffff) ^ 1 << 63) as i64;
+            if b > a { b } else { a }
+        };
+        let finish = |a: i64| i64::from(!(a as u32));
+        return reduce_indexed::<T, i64, i64>(x, dims, out, i64::MIN, fold, |a, b| if b > a { b } else { a }, finish);
+    }
+    let better = |a: (u64, usize), b: (u64, usize)| if b > a { b } else { a };
+    let fold = |a, x: T, i| better(a, (rank(x), usize::MAX - i));
+    reduce_indexed::<T, (u64, usize), i64>(x, dims, out, (0, 0), fold, better, |a| (usize::MAX - a.1) as i64)
 }
 
 /// Are all elements true (not zero)? True for none. `U` is bool, or u8 where PyTorch's `all` of uint8 says so.

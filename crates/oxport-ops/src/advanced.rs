@@ -1,0 +1,266 @@
+//! Indexing by a list of tensors, as Python's `x[i, :, mask]` does: `index.Tensor` and `index_put`.
+//!
+//! Laws: masks stand for the coordinates of their true elements; index tensors broadcast together; their sizes stand
+//! where the first of them was, or in front if a dimension between them is not indexed. Indices may count from the end.
+
+use crate::lines::{Lines, dense, fill_dense, wrap_index};
+use crate::index::copy_rows;
+use crate::masked::coordinates;
+use crate::meta::{MetaArgs, Metas, broadcast, dense_strides, dimension_order, one, preserved_strides};
+use oxport_ir::fake::{Dims, contiguous_strides};
+use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Value, ensure};
+use oxport_sym::Expr;
+use oxport_tensor::{DType, Element, Layout, Number, Tensor, TensorMut, dispatch, layout::broadcast_sizes};
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    OpDef::new("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta).eval(index).exact(Exact::Bits).doc("Elements at index tensors; missing ones take a whole dimension, masks their true places.").samples(&["f32[4, 3], [i64[5]<-4..4>]", "f32[2, 3, 4], [None, i64[2, 1]<3>, i64[3]<4>]", "f32[2, 3, 4], [i64[2]<2>, None, i64[2]<4>]", "f32[4, 3], [b8[4]]", "f32[4, 3], [b8[4, 3]]", "f32[3], [i64[]<3>]", "!f32[3], [i64[2]<3..4>]", "!f32[3], [i64[2]<3>, i64[2]<3>]", "!f32[3], [b8[4]]", "!f32[3], [f32[3]]"]),
+    OpDef::new("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta).eval(index).exact(Exact::Bits).doc("As `index.Tensor`, of indices known to be in range.").samples(&["f32[4, 3], [i64[5]<4>]"]),
+    OpDef::new("aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", put_meta).fill(put).exact(Exact::Bits).doc("A copy with elements at index tensors replaced, or added to in order.").samples(&["f32[4, 3], [i64[2]<4>], f32[2, 3]", "f32[4, 3], [None, i64[2]<3>], f32[], True", "f32[4, 3], [b8[4]], f32[]", "!f32[4], [i64[2]<4>], f32[3]", "!f32[4], [i64[2]<4>], f64[2]"]),
+    OpDef::new("aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", put_meta).fill(put).exact(Exact::Bits).doc("As `index_put`, of indices known to be in range.").samples(&["f32[4, 3], [i64[2]<4>], f32[2, 3]"]),
+    OpDef::new("aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", masked_index_meta).expr("where.ScalarOther(mask, _unsafe_index.Tensor(self, indices), fill)").exact(Exact::Bits).doc("Elements at index tensors, replaced by a number where the mask is false."),
+];
+
+/// Where index tensors stand: per dimension of the indexed tensor, whether it is indexed.
+#[derive(Debug, PartialEq)]
+struct Places {
+    /// Dimensions that are not indexed, before the broadcast sizes of the indices in the result.
+    before: Vec<usize>,
+    /// Indexed dimensions.
+    indexed: Vec<usize>,
+    /// Dimensions that are not indexed, after them.
+    after: Vec<usize>,
+}
+
+fn places(indexed: Vec<usize>, rank: usize) -> Places {
+    let adjacent = indexed.windows(2).all(|w| w[1] == w[0] + 1);
+    let first = if adjacent { indexed.first().copied().unwrap_or(0) } else { 0 };
+    let free = |d: &usize| !indexed.contains(d);
+    Places { before: (0..first).filter(free).collect(), after: (first..rank).filter(free).collect(), indexed }
+}
+
+/// The meta indices by dimension of the indexed tensor: masks as their coordinates, of `found` elements.
+fn meta_indices(args: &MetaArgs<'_>, x: &Fake, at: usize) -> Result<Vec<(usize, Fake)>> {
+    let given: Vec<Option<&Fake>> = args.at(at)?;
+    let (mut d, mut out) = (0, Vec::new());
+    for index in given {
+        let Some(index) = index else {
+            d += 1;
+            continue;
+        };
+        match index.dtype {
+            DType::Bool | DType::U8 => {
+                ensure!(d + index.dim() <= x.dim(), "too many indices for a tensor of {} dimensions", x.dim());
+                for (m, s) in index.sizes.iter().zip(&x.sizes[d..]) {
+                    ensure!(args.cx.may_be_same(m, s), "a mask of size {m} for a dimension of size {s}");
+                }
+                let found = args.cx.fresh_size();
+                // All coordinates are columns of one `nonzero`.
+                for k in 0..index.dim() {
+                    out.push((d + k, Fake::new(DType::I64, [found.clone()])));
+                }
+                d += index.dim();
+            }
+            DType::I64 | DType::I32 | DType::I16 | DType::I8 => {
+                out.push((d, index.clone()));
+                d += 1;
+            }
+            other => return Err(oxport_ir::Error::invalid(format!("tensors used as indices must be integers or bool, got {}", other.name()))),
+        }
+    }
+    ensure!(d <= x.dim() && out.iter().all(|(d, _)| *d < x.dim()), "too many indices for a tensor of {} dimensions", x.dim());
+    Ok(out)
+}
+
+/// What an indexing yields.
+struct Indexed {
+    places: Places,
+    indices: Vec<(usize, Fake)>,
+    /// The broadcast sizes of the indices.
+    common: Dims,
+    /// Sizes of the result.
+    sizes: Dims,
+}
+
+fn indexed_sizes(args: &MetaArgs<'_>, x: &Fake, at: usize) -> Result<Indexed> {
+    let indices = meta_indices(args, x, at)?;
+    let common = broadcast(args.cx, &indices.iter().map(|(_, t)| &t.sizes[..]).collect::<Vec<_>>())?;
+    let places = places(indices.iter().map(|(d, _)| *d).collect(), x.dim());
+    let pick = |dims: &[usize]| dims.iter().map(|&d| x.sizes[d].clone()).collect::<Vec<_>>();
+    let middle = if indices.is_empty() { Vec::new() } else { common.to_vec() };
+    let sizes = pick(&places.before).into_iter().chain(middle).chain(pick(&places.after)).collect();
+    Ok(Indexed { places, indices, common, sizes })
+}
+
+fn index_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    let Indexed { places, indices, common, sizes } = indexed_sizes(args, x, 1)?;
+    let cx = args.cx;
+    for &d in &places.indexed {
+        let empty = cx.is(&x.sizes[d], 0) && !sizes.iter().any(|s| cx.is(s, 0));
+        ensure!(!empty || common.iter().any(|s| s.as_int().is_none()), "index is out of bounds for dimension {d} of size 0");
+    }
+    // TensorIterator orders the dimensions by the strides of the indexed tensor, then of the indices.
+    let zero = || Expr::from(0i64);
+    let around = |middle: Vec<Expr>, free: &dyn Fn(usize) -> Expr| -> Dims {
+        let side = |dims: &[usize]| dims.iter().map(|&d| free(d)).collect::<Vec<_>>();
+        side(&places.before).into_iter().chain(middle).chain(side(&places.after)).collect()
+    };
+    let mut operands = vec![Fake {
+        sizes: sizes.clone(),
+        strides: around(common.iter().map(|_| zero()).collect(), &|d| x.strides[d].clone()),
+        ..x.clone()
+    }];
+    for (_, index) in &indices {
+        let lead = common.len() - index.dim();
+        let stride = |k: usize| match k.checked_sub(lead) {
+            Some(k) if !cx.is(&index.sizes[k], 1) => index.strides[k].clone(),
+            _ => zero(),
+        };
+        let strides = around((0..common.len()).map(stride).collect(), &|_| zero());
+        operands.push(Fake { sizes: sizes.clone(), strides, ..index.clone() });
+    }
+    let strides = if indices.is_empty() {
+        preserved_strides(cx, x)
+    } else if sizes.iter().any(|s| cx.is(s, 0)) {
+        contiguous_strides(&sizes)
+    } else {
+        dense_strides(&sizes, &dimension_order(cx, &sizes, &operands.iter().collect::<Vec<_>>()))
+    };
+    one(Fake { sizes, strides, offset: zero(), requires_grad: false, ..x.clone() })
+}
+
+/// An indexing of a tensor whose indexed dimensions stand together, as lines.
+struct Resolved {
+    /// The tensor's dimensions, the indexed ones together.
+    order: Vec<i64>,
+    /// The indexed dimensions as one.
+    lines: Lines,
+    /// Where on it the elements of the broadcast indices are.
+    picks: Vec<usize>,
+    /// Sizes of the result.
+    sizes: Vec<i64>,
+}
+
+fn resolve(x: &Tensor, given: Vec<Option<&Tensor>>) -> Result<Resolved> {
+    let (mut d, mut indices) = (0, Vec::new());
+    for index in given {
+        match index {
+            None => d += 1,
+            Some(mask) if matches!(mask.dtype(), DType::Bool | DType::U8) => {
+                let fits = d + mask.rank() <= x.rank() && mask.sizes() == &x.sizes()[d..d + mask.rank()];
+                ensure!(fits, "a mask of sizes {:?} for sizes {:?} from dimension {d}", mask.sizes(), x.sizes());
+                for column in coordinates(mask) {
+                    indices.push((d, Tensor::from_vec(&[column.len() as i64], column)?));
+                    d += 1;
+                }
+            }
+            Some(index) => {
+                indices.push((d, index.clone()));
+                d += 1;
+            }
+        }
+    }
+    ensure!(d <= x.rank(), "too many indices for a tensor of {} dimensions", x.rank());
+    let common = match indices.is_empty() {
+        true => Vec::new(),
+        false => broadcast_sizes(&indices.iter().map(|(_, t)| t.sizes()).collect::<Vec<_>>())?.to_vec(),
+    };
+    let places = places(indices.iter().map(|(d, _)| *d).collect(), x.rank());
+    let mut picks = vec![0; common.iter().product::<i64>() as usize];
+    let mut step = 1;
+    for (d, index) in indices.iter().rev() {
+        let (n, index) = (x.sizes()[*d], dense::<i64>(&index.view(|l| l.expand(&common))?));
+        for (pick, &i) in picks.iter_mut().zip(&*index) {
+            *pick += wrap_index(i, n)? * step;
+        }
+        step *= n as usize;
+    }
+    let pick = |dims: &[usize]| dims.iter().map(|&d| x.sizes()[d]).collect::<Vec<_>>();
+    let (before, after) = (pick(&places.before), pick(&places.after));
+    let count = |sizes: &[i64]| sizes.iter().product::<i64>() as usize;
+    let lines = Lines { outer: count(&before), n: step, inner: count(&after) };
+    let order = places.before.iter().chain(&places.indexed).chain(&places.after).map(|&d| d as i64).collect();
+    Ok(Resolved { order, lines, picks, sizes: [before, common, after].concat() })
+}
+
+fn index(args: &Args<'_, Real>) -> Result<Vec<Value>> {
+    let (x, given): (&Tensor, Vec<Option<&Tensor>>) = args.unpack()?;
+    let Resolved { order, lines, picks, sizes } = resolve(x, given)?;
+    let x = x.view(|l| l.permute(&order))?;
+    let mut out = TensorMut::empty(x.dtype(), Layout::contiguous(&sizes)?)?;
+    dispatch!(all x.dtype(), |T| copy_rows(&dense::<T>(&x), lines, &picks, &mut out))?;
+    Ok(vec![out.freeze().into()])
+}
+
+fn put_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    let values: &Fake = args.at(2)?;
+    ensure!(x.dtype == values.dtype, "index_put of {} into {}", values.dtype.name(), x.dtype.name());
+    let sizes = indexed_sizes(args, x, 1)?.sizes;
+    ensure!(values.dim() <= sizes.len(), "index_put of {values} into {} dimensions", sizes.len());
+    broadcast(args.cx, &[&sizes, &values.sizes])?;
+    one(Fake { strides: preserved_strides(args.cx, x), offset: Expr::from(0i64), requires_grad: false, ..x.clone() })
+}
+
+fn put(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, given, values, accumulate): (&Tensor, Vec<Option<&Tensor>>, &Tensor, bool) = args.unpack()?;
+    let resolved = resolve(x, given)?;
+    let values = values.view(|l| l.expand(&resolved.sizes))?;
+    let place = outs[0].layout().permute(&resolved.order)?;
+    let x = x.view(|l| l.permute(&resolved.order))?;
+    let mut result = Ok(());
+    outs[0].part(place, |out| {
+        result = put_rows(&x, &values, &resolved, accumulate, out);
+        Ok(())
+    })?;
+    result
+}
+
+fn put_rows(x: &Tensor, values: &Tensor, at: &Resolved, accumulate: bool, out: &mut TensorMut) -> Result<()> {
+    fn add<T: Number>(a: T, b: T) -> T {
+        a.add(b)
+    }
+    match accumulate {
+        true => dispatch!(plain x.dtype(), |T| update_rows::<T>(x, &dense(values), at, out, add::<T>)),
+        false => dispatch!(all x.dtype(), |T| update_rows::<T>(x, &dense(values), at, out, |_, v| v)),
+    }
+}
+
+/// `out` is `x` with rows updated in order.
+#[inline(never)]
+fn update_rows<T: Element>(
+    x: &Tensor,
+    values: &[T],
+    at: &Resolved,
+    out: &mut TensorMut,
+    f: impl Fn(T, T) -> T,
+) -> Result<()> {
+    let Lines { outer, n, inner } = at.lines;
+    let direct = out.layout().is_contiguous();
+    if direct {
+        oxport_tensor::copy(x, out)?;
+    }
+    fill_dense::<T>(out, |out| {
+        if !direct {
+            out.copy_from_slice(&dense::<T>(x));
+        }
+        if values.is_empty() {
+            return Ok(());
+        }
+        let rows = (0..outer).flat_map(|o| at.picks.iter().map(move |p| (o * n + p) * inner));
+        for (values, start) in values.chunks_exact(inner).zip(rows) {
+            for (out, &v) in out[start..start + inner].iter_mut().zip(values) {
+                *out = f(*out, v);
+            }
+        }
+        Ok(())
+    })
+}
+
+fn masked_index_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, mask): (&Fake, &Fake) = args.unpack()?;
+    let sizes = broadcast(args.cx, &[&indexed_sizes(args, x, 2)?.sizes, &mask.sizes])?;
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
+}

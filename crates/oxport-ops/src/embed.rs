@@ -1,0 +1,179 @@
+//! Parts written into copies of a whole: what functionalised in-place writes to views become; diagonals and triangles.
+//!
+//! Law: the part is the view that the operator's reading twin (`select`, `slice`, `diagonal`, `as_strided`) takes of the
+//! copy; the copy has the strides of the original where it is dense.
+
+use crate::lines::{dense, fill_dense};
+use crate::meta::{MetaArgs, Metas, one, preserved_strides, wrap_dim};
+use crate::view::{as_strided, ask_meta_of, diagonal, fake_args, select, slice};
+use oxport_ir::{Arg, Args, Exact, Fake, Meta, OpDef, Real, Result, Val, ensure};
+use oxport_sym::Expr;
+use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, dispatch};
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    OpDef::new("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", |a| into_meta(a, select)).fill(|a, o| into(a, o, select)).exact(Exact::Bits).doc("A copy with one index of a dimension replaced.").samples(&["f32[2, 3], f32[2], 1, -1", "!f32[2, 3], f32[3], 1, 0"]),
+    OpDef::new("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", |a| into_meta(a, slice)).fill(|a, o| into(a, o, slice)).exact(Exact::Bits).doc("A copy with a range of a dimension replaced.").samples(&["f32[5, 3], f32[2, 3], 0, 1, 3", "f32[5], f32[3], 0, None, None, 2", "f32[5, 3], f32[3], 0, 1, 2"]),
+    OpDef::new("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", |a| into_meta(a, diagonal)).fill(|a, o| into(a, o, diagonal)).exact(Exact::Bits).doc("A copy with a diagonal replaced.").samples(&["f32[3, 4], f32[3]", "f32[3, 3], f32[2], 1"]),
+    OpDef::new("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", |a| into_meta(a, as_strided)).fill(into_strided).exact(Exact::Bits).doc("A copy with the elements of a strided view of it replaced.").samples(&["f32[8], f32[2, 3], [2, 3], [3, 1], 1"]),
+    OpDef::new("aten::diag(Tensor self, int diagonal=0) -> Tensor", diag_meta).fill(diag).exact(Exact::Bits).doc("The matrix with a vector on its diagonal, or the diagonal of a matrix.").samples(&["f32[3]", "f32[3], -1", "f32[2, 3], 1", "!f32[]"]),
+    OpDef::new("aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat_meta).fill(diagflat).exact(Exact::Bits).doc("The matrix with the flattened tensor on its diagonal.").samples(&["f32[2, 2]", "f32[2], 1"]),
+    OpDef::new("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", embed_meta).fill(embed).exact(Exact::Bits).doc("The last dimension spread along the diagonal of two new ones.").samples(&["f32[2, 3]", "f32[2, 3], 1, 0, 2", "!f32[2], 0, 0, 0"]),
+    OpDef::new("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta).fill(|a, o| triangle(a, o, true)).exact(Exact::Bits).doc("Matrices with zeros above a diagonal.").samples(&["f32[3, 4]", "f32[2, 3, 3], -1", "b8[3, 3]", "!f32[3]"]),
+    OpDef::new("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta).fill(|a, o| triangle(a, o, false)).exact(Exact::Bits).doc("Matrices with zeros below a diagonal.").samples(&["f32[3, 4]", "f32[2, 3, 3], 1", "!f32[3]"]),
+    OpDef::new("aten::trace(Tensor self) -> Tensor", trace_meta).expr("sum(diagonal(self))").doc("The sum of the diagonal of a matrix.").samples(&["f32[3, 4]", "i32[2, 2]", "!f32[3]"]),
+];
+
+/// The meta of the view that the arguments without `src` say.
+fn view_meta(args: &MetaArgs<'_>, view: fn(&MetaArgs<'_>) -> Metas) -> Result<Fake> {
+    let values: Vec<Arg<Meta>> =
+        args.values.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, a)| a.clone()).collect();
+    let vals = view(&MetaArgs { values: &values, op: args.op, cx: args.cx })?;
+    let fake = vals.into_iter().find_map(|v| if let Val::Tensor(t) = v { Some(t) } else { None });
+    Ok(fake.expect("law: a view is a tensor"))
+}
+
+fn into_meta(args: &MetaArgs<'_>, view: fn(&MetaArgs<'_>) -> Metas) -> Metas {
+    let (x, source): (&Fake, &Fake) = args.unpack()?;
+    let part = view_meta(args, view)?;
+    // A slice may be written by what broadcasts to it; the others want equal sizes.
+    let broadcasts = args.op.short_name() == "slice_scatter";
+    let lead = part.dim().checked_sub(source.dim());
+    let same = |(a, b): (&Expr, &Expr)| args.cx.may_be_same(a, b) || broadcasts && args.cx.is(b, 1);
+    let fits = lead.is_some_and(|lead| {
+        (broadcasts || lead == 0) && part.sizes[lead..].iter().zip(&source.sizes).all(same)
+    });
+    ensure!(fits, "{}: {source} does not fit {part}", args.op.name());
+    one(Fake { strides: preserved_strides(args.cx, x), offset: Expr::from(0i64), requires_grad: false, ..x.clone() })
+}
+
+fn into(args: &Args<'_, Real>, outs: &mut [TensorMut], view: fn(&MetaArgs<'_>) -> Metas) -> Result<()> {
+    let (x, source): (&Tensor, &Tensor) = args.unpack()?;
+    let out = &mut outs[0];
+    oxport_tensor::copy(x, out)?;
+    let mut values = fake_args(args.values);
+    values.remove(1);
+    let strides = out.strides().iter().map(|&s| Expr::from(s)).collect();
+    values[0] = Arg::Tensor(Fake { strides, ..Fake::of(x) });
+    let views = ask_meta_of(args, &values, view)?;
+    let law = "law: the view of numbers is numbers";
+    let part = views.first().and_then(Val::as_tensor).expect(law);
+    let offset = part.offset.as_int().expect(law) as usize + out.layout().offset;
+    let part = Layout { offset, ..part.concrete_layout().expect(law) };
+    Ok(out.part(part, |part| oxport_tensor::copy(source, part))?)
+}
+
+fn into_strided(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, source, sizes, strides, offset): (&Tensor, &Tensor, Vec<i64>, Vec<i64>, Option<i64>) = args.unpack()?;
+    let out = &mut outs[0];
+    ensure!(x.strides() == out.strides(), "as_strided_scatter into a tensor that is not dense");
+    oxport_tensor::copy(x, out)?;
+    let offset = offset.map_or(0, |o| o - x.layout().offset as i64) + out.layout().offset as i64;
+    let place = out.layout().as_strided(&sizes, &strides, Some(offset))?;
+    Ok(out.part(place, |place| oxport_tensor::copy(source, place))?)
+}
+
+fn diagonal_sizes(n: &Expr, offset: i64) -> [Expr; 2] {
+    let n = n + &Expr::from(offset.abs());
+    [n.clone(), n]
+}
+
+fn diag_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, offset): (&Fake, i64) = args.unpack()?;
+    let sizes = match x.dim() {
+        1 => diagonal_sizes(&x.sizes[0], offset).to_vec(),
+        2 => view_of(args, x, offset)?.sizes.to_vec(),
+        n => return Err(oxport_ir::Error::invalid(format!("diag of a tensor of {n} dimensions"))),
+    };
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
+}
+
+fn view_of(args: &MetaArgs<'_>, x: &Fake, offset: i64) -> Result<Fake> {
+    let int = |n: i64| Arg::Int(Expr::from(n));
+    let values = [Arg::Tensor(x.clone()), int(offset), int(0), int(1)];
+    let views = diagonal(&MetaArgs { values: &values, op: args.op, cx: args.cx })?;
+    Ok(views.first().and_then(Val::as_tensor).expect("law: a view is a tensor").clone())
+}
+
+fn diag(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, offset): (&Tensor, i64) = args.unpack()?;
+    if x.rank() == 1 {
+        return on_diagonal(x, offset, 0, 1, &mut outs[0]);
+    }
+    Ok(oxport_tensor::copy(&x.view(|l| l.diagonal(offset, 0, 1))?, &mut outs[0])?)
+}
+
+/// Zeros with `x` on the diagonal of two dimensions.
+fn on_diagonal(x: &Tensor, offset: i64, a: i64, b: i64, out: &mut TensorMut) -> Result<()> {
+    oxport_tensor::fill(out, Scalar::Int(0))?;
+    let place = out.layout().diagonal(offset, a, b)?;
+    Ok(out.part(place, |place| oxport_tensor::copy(x, place))?)
+}
+
+fn diagflat_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, offset): (&Fake, i64) = args.unpack()?;
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, diagonal_sizes(&x.numel(), offset)) })
+}
+
+fn diagflat(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, offset): (&Tensor, i64) = args.unpack()?;
+    on_diagonal(&x.reshape(&[-1])?, offset, 0, 1, &mut outs[0])
+}
+
+fn embed_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, offset, a, b): (&Fake, i64, i64, i64) = args.unpack()?;
+    let (a, b) = (wrap_dim(a, x.dim() + 1)?, wrap_dim(b, x.dim() + 1)?);
+    ensure!(x.dim() > 0 && a != b, "diag_embed wants a dimension, and two different places for it");
+    let (last, rest) = x.sizes.split_last().expect("law: checked above");
+    let mut sizes = rest.to_vec();
+    let [n, m] = diagonal_sizes(last, offset);
+    sizes.insert(a.min(b), n);
+    sizes.insert(a.max(b), m);
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
+}
+
+fn embed(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, offset, a, b): (&Tensor, i64, i64, i64) = args.unpack()?;
+    on_diagonal(x, offset, a, b, &mut outs[0])
+}
+
+fn triangle_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    ensure!(x.dim() >= 2, "{} of {} dimensions", args.op.name(), x.dim());
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
+}
+
+fn triangle(args: &Args<'_, Real>, outs: &mut [TensorMut], lower: bool) -> Result<()> {
+    let (x, diagonal): (&Tensor, i64) = args.unpack()?;
+    let (rows, columns) = (x.sizes()[x.rank() - 2], x.sizes()[x.rank() - 1]);
+    fn masked<T: Element>(x: &[T], (rows, columns): (i64, i64), diagonal: i64, lower: bool, out: &mut TensorMut) -> Result<()> {
+        fill_dense::<T>(out, |out| {
+            for (r, (out, x)) in out.chunks_exact_mut(columns as usize).zip(x.chunks_exact(columns as usize)).enumerate() {
+                // Columns up to here are below or on the diagonal.
+                let border = (r as i64 % rows).saturating_add(diagonal);
+                let (keep, zero) = if lower {
+                    let k = border.saturating_add(1).clamp(0, columns) as usize;
+                    (0..k, k..columns as usize)
+                } else {
+                    let k = border.clamp(0, columns) as usize;
+                    (k..columns as usize, 0..k)
+                };
+                out[keep.clone()].copy_from_slice(&x[keep]);
+                out[zero].fill(T::default());
+            }
+            Ok(())
+        })
+    }
+    if outs[0].numel() == 0 {
+        return Ok(());
+    }
+    dispatch!(all x.dtype(), |T| masked::<T>(&dense(x), (rows, columns), diagonal, lower, &mut outs[0]))
+}
+
+fn trace_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    ensure!(x.dim() == 2, "trace of {} dimensions", x.dim());
+    let dtype = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { DType::I64 };
+    one(Fake { device: x.device.clone(), ..Fake::new(dtype, []) })
+}

@@ -1,0 +1,197 @@
+//! Orders along a dimension: `sort`, `argsort`, `topk`, `kthvalue`, `msort`.
+//!
+//! Laws: sorting is stable, also where PyTorch does not promise it; NaN counts as greatest; −0 equals 0.
+
+use crate::lines::{Lines, dense, fill_dense};
+use crate::meta::{MetaArgs, Metas, preserved_strides, wrap_dim};
+use crate::reduce::{wide, widest};
+use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, ensure};
+use oxport_sym::Expr;
+use oxport_tensor::{DType, Real as Ordered, Tensor, TensorMut};
+use rayon::prelude::*;
+use std::cmp::Ordering;
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    OpDef::new("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", |a| sort_meta(a, Both::Yes)).fill(|a, o| sort(a, o, Both::Yes)).exact(Exact::Bits).doc("The elements along a dimension in order, and where they were.").samples(&["f32[2, 5]", "i64[4, 3], 0, True", "f32[]", "b8[4]", "f32[2, 3]{1, 2}", "!c64[2]"]),
+    OpDef::new("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", |a| sort_meta(a, Both::Yes)).fill(|a, o| sort(a, o, Both::Yes)).exact(Exact::Bits).doc("As `sort`; equal elements keep their order.").samples(&["f32[2, 5], stable=True, dim=0"]),
+    OpDef::new("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", |a| sort_meta(a, Both::Indices)).fill(|a, o| sort(a, o, Both::Indices)).exact(Exact::Bits).doc("Where the elements along a dimension are, in their order.").samples(&["f32[2, 5]"]),
+    OpDef::new("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", |a| sort_meta(a, Both::Indices)).fill(|a, o| sort(a, o, Both::Indices)).exact(Exact::Bits).doc("As `argsort`; equal elements keep their order.").samples(&["f32[2, 5], stable=True"]),
+    OpDef::new("aten::msort(Tensor self) -> Tensor", |a| sort_meta(a, Both::Values)).fill(|a, o| sort(a, o, Both::Values)).exact(Exact::Bits).doc("The elements along the first dimension in order.").samples(&["f32[4, 2]"]),
+    OpDef::new("aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", topk_meta).fill(topk).exact(Exact::Bits).doc("The `k` greatest (or least) elements along a dimension in order, and where they were.").samples(&["f32[2, 5], 3", "i64[4, 3], 2, 0, False", "f32[], 1", "f32[5], 0", "!f32[3], 4", "!f32[3], -1"]),
+    OpDef::new("aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", kth_meta).fill(kth).exact(Exact::Bits).doc("The `k`-th least element along a dimension, from 1, and where it is.").samples(&["f32[2, 5], 2", "f32[5], 5, 0, True", "!f32[3], 0", "!f32[3], 4"]),
+];
+
+/// Which results an operator has.
+#[derive(Clone, Copy, PartialEq)]
+enum Both {
+    Yes,
+    Values,
+    Indices,
+}
+
+fn sort_dim<W: oxport_ir::World>(args: &Args<'_, W>, rank: usize) -> Result<(usize, bool)> {
+    if args.op.short_name() == "msort" {
+        return Ok((0, false));
+    }
+    Ok((wrap_dim(args.named("dim")?, rank)?, args.named("descending")?))
+}
+
+fn sort_meta(args: &MetaArgs<'_>, both: Both) -> Metas {
+    let x: &Fake = args.at(0)?;
+    sort_dim(args, x.dim())?;
+    ensure!(!x.dtype.is_complex(), "{} of complex numbers", args.op.name());
+    let strides = preserved_strides(args.cx, x);
+    let fake = |dtype| {
+        let fake = Fake { device: x.device.clone(), ..Fake::new(dtype, x.sizes.clone()) };
+        Val::Tensor(Fake { strides: strides.clone(), ..fake })
+    };
+    Ok(match both {
+        Both::Yes => vec![fake(x.dtype), fake(DType::I64)],
+        Both::Values => vec![fake(x.dtype)],
+        Both::Indices => vec![fake(DType::I64)],
+    })
+}
+
+/// An element and where it was.
+type Entry<T> = (T, i64);
+
+/// The order of a line: by value, then by place.
+fn compare<T: Ordered>(descending: bool) -> impl Fn(&Entry<T>, &Entry<T>) -> Ordering + Sync + Copy {
+    move |a, b| {
+        let by_value = if descending { b.0.order(a.0) } else { a.0.order(b.0) };
+        by_value.then(a.1.cmp(&b.1))
+    }
+}
+
+/// Every line of `x` as entries that `arrange` orders; the first `k` of each are kept.
+fn arranged<T: Ordered>(
+    x: &[T],
+    lines: Lines,
+    k: usize,
+    arrange: impl Fn(&mut [Entry<T>]) + Sync,
+) -> Vec<Entry<T>> {
+    let starts: Vec<usize> = lines.starts().collect();
+    let line = |&start: &usize| {
+        let mut line: Vec<Entry<T>> = (0..lines.n).map(|i| (x[start + i * lines.inner], i as i64)).collect();
+        arrange(&mut line);
+        line.truncate(k);
+        line
+    };
+    if lines.n * starts.len() < 1 << 13 {
+        return starts.iter().flat_map(line).collect();
+    }
+    starts.par_iter().flat_map_iter(line).collect()
+}
+
+/// Writes the kept entries of every line: line by line as they were made, or as a dimension among others.
+fn write<T: Ordered>(entries: &[Entry<T>], lines: Lines, k: usize, outs: (Option<&mut TensorMut>, Option<&mut TensorMut>)) -> Result<()> {
+    let place = |e: usize| {
+        let (line, i) = (e / k, e % k);
+        (line / lines.inner * k + i) * lines.inner + line % lines.inner
+    };
+    if let Some(values) = outs.0 {
+        fill_dense::<T>(values, |out| {
+            entries.iter().enumerate().for_each(|(e, entry)| out[place(e)] = entry.0);
+            Ok(())
+        })?;
+    }
+    if let Some(indices) = outs.1 {
+        fill_dense::<i64>(indices, |out| {
+            entries.iter().enumerate().for_each(|(e, entry)| out[place(e)] = entry.1);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn pair(outs: &mut [TensorMut]) -> (Option<&mut TensorMut>, Option<&mut TensorMut>) {
+    let mut outs = outs.iter_mut();
+    (outs.next(), outs.next())
+}
+
+fn sort(args: &Args<'_, Real>, outs: &mut [TensorMut], both: Both) -> Result<()> {
+    fn run<T: Ordered>(x: &[T], lines: Lines, descending: bool, outs: &mut [TensorMut], both: Both) -> Result<()> {
+        let entries = arranged(x, lines, lines.n, |line| line.sort_unstable_by(compare(descending)));
+        let outs = match both {
+            Both::Yes => pair(outs),
+            Both::Values => (outs.first_mut(), None),
+            Both::Indices => (None, outs.first_mut()),
+        };
+        write(&entries, lines, lines.n, outs)
+    }
+    let x: &Tensor = args.at(0)?;
+    let (d, descending) = sort_dim(args, x.rank())?;
+    let lines = Lines::of(x.sizes(), d);
+    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x), lines, descending, outs, both))
+}
+
+/// Values and indices of these sizes.
+fn two(x: &Fake, sizes: Vec<Expr>) -> Metas {
+    let fake = |dtype| Val::Tensor(Fake { device: x.device.clone(), ..Fake::new(dtype, sizes.clone()) });
+    Ok(vec![fake(x.dtype), fake(DType::I64)])
+}
+
+fn topk_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, k, dim): (&Fake, Expr, i64) = args.unpack()?;
+    let d = wrap_dim(dim, x.dim())?;
+    ensure!(!x.dtype.is_complex(), "topk of complex numbers");
+    let n = x.sizes.get(d).cloned().unwrap_or(Expr::from(1i64));
+    let fits = args.cx.decide(&k.ge(&Expr::from(0i64)), true) && args.cx.decide(&k.le(&n), true);
+    ensure!(fits, "topk: k = {k} is out of range for size {n}");
+    let mut sizes = x.sizes.to_vec();
+    if let Some(size) = sizes.get_mut(d) {
+        *size = k;
+    }
+    two(x, sizes)
+}
+
+fn topk(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    fn run<T: Ordered>(x: &[T], lines: Lines, k: usize, largest: bool, outs: &mut [TensorMut]) -> Result<()> {
+        let order = compare(largest);
+        let entries = arranged(x, lines, k, |line| {
+            if k < line.len() {
+                line.select_nth_unstable_by(k - 1, order);
+            }
+            line[..k].sort_unstable_by(order);
+        });
+        write(&entries, lines, k, pair(outs))
+    }
+    let (x, k, dim, largest): (&Tensor, i64, i64, bool) = args.unpack()?;
+    let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
+    if k == 0 {
+        return Ok(());
+    }
+    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x), lines, k as usize, largest, outs))
+}
+
+fn kth_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, k, dim, keepdim): (&Fake, Expr, i64, bool) = args.unpack()?;
+    let d = wrap_dim(dim, x.dim())?;
+    ensure!(!x.dtype.is_complex(), "kthvalue of complex numbers");
+    let n = x.sizes.get(d).cloned().unwrap_or(Expr::from(1i64));
+    let fits = args.cx.decide(&k.ge(&Expr::from(1i64)), true) && args.cx.decide(&k.le(&n), true);
+    ensure!(fits, "kthvalue: k = {k} is out of range for size {n}");
+    let mut sizes = x.sizes.to_vec();
+    if d < sizes.len() {
+        sizes[d] = Expr::from(1i64);
+        if !keepdim {
+            sizes.remove(d);
+        }
+    }
+    two(x, sizes)
+}
+
+fn kth(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    fn run<T: Ordered>(x: &[T], lines: Lines, k: usize, outs: &mut [TensorMut]) -> Result<()> {
+        let entries = arranged(x, lines, 1, |line| {
+            line.select_nth_unstable_by(k - 1, compare(false));
+            line.swap(0, k - 1);
+        });
+        write(&entries, lines, 1, pair(outs))
+    }
+    let (x, k, dim): (&Tensor, i64, i64) = args.unpack()?;
+    let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
+    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x), lines, k as usize, outs))
+}

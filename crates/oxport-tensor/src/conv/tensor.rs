@@ -1,0 +1,244 @@
+//! Convolutions of tensors: shapes checked, layouts made fit, dtypes dispatched.
+
+use super::{Convolution, Geometry, convolve, pixel_stride};
+use crate::gemm::{After, Multiply, Packed};
+use crate::strided::{Counts, counts};
+use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, copy, dispatch};
+use std::any::Any;
+
+/// The options of `aten.convolution`; a list of one number stands for all spatial dimensions.
+#[derive(Clone, Copy, Debug)]
+pub struct ConvOptions<'a> {
+    /// Steps of the window.
+    pub stride: &'a [i64],
+    /// Zeros on both sides.
+    pub padding: &'a [i64],
+    /// Steps between taps.
+    pub dilation: &'a [i64],
+    /// Whether this is the transposed convolution.
+    pub transposed: bool,
+    /// Extra output size of a transposed convolution.
+    pub output_padding: &'a [i64],
+    /// Groups of channels.
+    pub groups: i64,
+}
+
+impl Default for ConvOptions<'_> {
+    fn default() -> Self {
+        ConvOptions { stride: &[1], padding: &[0], dilation: &[1], transposed: false, output_padding: &[0], groups: 1 }
+    }
+}
+
+impl ConvOptions<'_> {
+    /// The sizes of the output `[N, O, spatial…]` for an input `[N, C, spatial…]` and a weight of these sizes.
+    pub fn output_sizes(&self, x: &[i64], weight: &[i64]) -> Result<Vec<i64>> {
+        let geometry = self.geometry(x, weight)?;
+        let out = self.checked_output(&geometry, x, weight)?;
+        let spatial = &out[5 - x.len()..];
+        let sizes = [geometry.batch, geometry.out_channels].into_iter().chain(spatial.iter().copied());
+        Ok(sizes.map(|s| s as i64).collect())
+    }
+
+    fn checked_output(&self, g: &Geometry, x: &[i64], weight: &[i64]) -> Result<[usize; 3]> {
+        g.output().ok_or_else(|| Error::shape(format!("a kernel {weight:?} does not fit an input {x:?} with {self:?}")))
+    }
+
+    fn geometry(&self, x: &[i64], weight: &[i64]) -> Result<Geometry> {
+        let fail = || Error::shape(format!("cannot convolve an input {x:?} with a kernel {weight:?} and {self:?}"));
+        let rank =
+            x.len().checked_sub(2).filter(|r| (1..=3).contains(r) && weight.len() == x.len()).ok_or_else(fail)?;
+        let spread = |list: &[i64], absent: usize| -> Result<[usize; 3]> {
+            let mut out = [absent; 3];
+            let list = counts(list)?;
+            for d in 0..rank {
+                out[3 - rank + d] = *if list.len() == 1 { &list[0] } else { list.get(d).ok_or_else(fail)? };
+            }
+            Ok(out)
+        };
+        let groups = usize::try_from(self.groups).ok().filter(|&g| g > 0).ok_or_else(fail)?;
+        let (xs, ws) = (counts(x)?, counts(weight)?);
+        let out_channels = if self.transposed { ws[1].checked_mul(groups).ok_or_else(fail)? } else { ws[0] };
+        let geometry = Geometry {
+            batch: xs[0],
+            groups,
+            in_channels: xs[1],
+            out_channels,
+            input: spread(&x[2..], 1)?,
+            kernel: spread(&weight[2..], 1)?,
+            stride: spread(self.stride, 1)?,
+            padding: spread(self.padding, 0)?,
+            dilation: spread(self.dilation, 1)?,
+            transposed: self.transposed,
+            output_padding: if self.transposed { spread(self.output_padding, 0)? } else { [0; 3] },
+        };
+        let [first, second, ..] = geometry.weight();
+        if [first, second] != ws[..2] || xs[1] % groups != 0 || out_channels % groups != 0 {
+            return Err(fail());
+        }
+        Ok(geometry)
+    }
+}
+
+/// A constant weight packed once for many inputs of any size.
+pub struct PackedKernel {
+    dtype: DType,
+    sizes: Counts,
+    packed: Box<dyn Any + Send + Sync>,
+}
+
+impl PackedKernel {
+    /// Packs a weight `[O, C, kernel…]`; `None` where no road uses a packed one (groups, transposed convolutions).
+    pub fn new(weight: &Tensor, options: &ConvOptions<'_>) -> Result<Option<PackedKernel>> {
+        let sizes = counts(weight.sizes())?;
+        if options.groups != 1 || options.transposed || !(3..=5).contains(&sizes.len()) {
+            return Ok(None);
+        }
+        let (o, k) = (sizes[0], sizes[1..].iter().product());
+        let weight = weight.contiguous();
+        dispatch!(arith weight.dtype(), |T| {
+            let packed = Packed::lhs(o, k, crate::gemm::Mat::new(weight.places::<T>()?, k, 1));
+            Ok(Some(PackedKernel { dtype: weight.dtype(), sizes, packed: Box::new(packed) }))
+        })
+    }
+}
+
+/// Fills `out [N, O, spatial…]` with the convolution of `x [N, C, spatial…]` and `weight` (`[O, C/groups, kernel…]`, or
+/// `[C, O/groups, kernel…]` if transposed), plus `bias [O]`: `aten.convolution` for one to three spatial dimensions.
+/// All dtypes are equal. `packed` may hold the same weight; the result is the same. `after` runs over finished
+/// elements (see [`After`]), for `float32` only.
+pub fn convolution(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &ConvOptions<'_>,
+    packed: Option<&PackedKernel>,
+    after: Option<After<'_>>,
+    out: &mut TensorMut,
+) -> Result<()> {
+    let dtypes = [x.dtype(), weight.dtype(), bias.map_or(x.dtype(), Tensor::dtype)];
+    if let Some(other) = dtypes.into_iter().find(|&d| d != out.dtype()) {
+        return Err(Error::invalid(format!(
+            "expected all to have the same dtype, but got {other} and {}",
+            out.dtype()
+        )));
+    }
+    if after.is_some() && out.dtype() != DType::F32 {
+        return Err(Error::unsupported(format!("a hook after a convolution of {}", out.dtype())));
+    }
+    let sizes = options.output_sizes(x.sizes(), weight.sizes())?;
+    if sizes != out.sizes() || bias.is_some_and(|b| b.sizes() != &sizes[1..2]) {
+        return Err(Error::shape(format!("a convolution into {:?} instead of {sizes:?}", out.sizes())));
+    }
+    let geometry = options.geometry(x.sizes(), weight.sizes())?;
+    let is_spaced = spaced(&geometry, &options.checked_output(&geometry, x.sizes(), weight.sizes())?, out)?;
+    let run = |out: &mut TensorMut| dispatch!(arith out.dtype(), |T| typed::<T>(geometry, x, weight, bias, packed, after, out));
+    if is_spaced {
+        return run(out);
+    }
+    let mut dense = TensorMut::empty(out.dtype(), Layout::contiguous(&sizes)?)?;
+    run(&mut dense)?;
+    copy(&dense.freeze(), out)
+}
+
+/// Whether the pixels of an output are evenly spaced, as the product wants it.
+fn spaced(g: &Geometry, sizes: &[usize; 3], out: &TensorMut) -> Result<bool> {
+    Ok(g.transposed || pixel_stride(*sizes, five(out.layout())?).is_some())
+}
+
+/// Strides `[N, C, D, H, W]`, zero for absent dimensions.
+fn five(layout: &Layout) -> Result<[usize; 5]> {
+    let strides = counts(&layout.strides)?;
+    let mut out = [0; 5];
+    out[..2].copy_from_slice(&strides[..2]);
+    out[7 - strides.len()..].copy_from_slice(&strides[2..]);
+    Ok(out)
+}
+
+fn typed<T: Element + Multiply>(
+    geometry: Geometry,
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    packed: Option<&PackedKernel>,
+    after: Option<After<'_>>,
+    out: &mut TensorMut,
+) -> Result<()> {
+    let (x, weight, bias) = (x.forward(), weight.contiguous(), bias.map(Tensor::contiguous));
+    let packed = match packed {
+        Some(p) if p.dtype != T::DTYPE || p.sizes != counts(weight.sizes())? => {
+            return Err(Error::invalid(format!("a packed {} {:?} in a convolution of {}", p.dtype, p.sizes, T::DTYPE)));
+        }
+        Some(p) => p.packed.downcast_ref::<Packed<T::Acc>>(),
+        None => None,
+    };
+    let strides = five(out.layout())?;
+    let after = after.map(|f| move |at: usize, run: &mut [T]| f(at, crate::gemm::as_singles(run)));
+    let conv = Convolution {
+        geometry,
+        x: x.places::<T>()?,
+        x_strides: five(x.layout())?,
+        weight: weight.places::<T>()?,
+        packed,
+        bias: bias.as_ref().map(|b| b.places::<T>()).transpose()?,
+        after: after.as_ref().map(|f| f as &(dyn Fn(usize, &mut [T]) + Sync)),
+    };
+    convolve(&conv, out.places::<T>()?, strides);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tensor(sizes: &[i64]) -> Tensor {
+        let n = sizes.iter().product::<i64>();
+        Tensor::from_vec(sizes, (0..n).map(|i| (i * 7 % 11 - 5) as f32).collect()).expect("a valid case")
+    }
+
+    fn run(x: &Tensor, w: &Tensor, b: Option<&Tensor>, options: &ConvOptions<'_>, last: bool) -> Result<Vec<f32>> {
+        let sizes = options.output_sizes(x.sizes(), w.sizes())?;
+        let layout = if last { Layout::channels_last(&sizes)? } else { Layout::contiguous(&sizes)? };
+        let mut out = TensorMut::empty(DType::F32, layout)?;
+        let packed = PackedKernel::new(w, options)?;
+        convolution(x, w, b, options, packed.as_ref(), None, &mut out)?;
+        Ok(out.freeze().to_vec())
+    }
+
+    /// The numbers are PyTorch's for these inputs.
+    #[test]
+    fn one_and_two_dimensions() {
+        let (x, w, b) = (tensor(&[1, 2, 5]), tensor(&[2, 2, 3]), tensor(&[2]));
+        let options = ConvOptions { stride: &[2], padding: &[1], ..Default::default() };
+        let y = run(&x, &w, Some(&b), &options, false).expect("a valid case");
+        assert_eq!(y, ONE);
+        let (x, w) = (tensor(&[1, 2, 3, 3]), tensor(&[2, 1, 2, 2]));
+        let options = ConvOptions { stride: &[2, 1], transposed: true, output_padding: &[1, 0], ..Default::default() };
+        for last in [false, true] {
+            let y = run(&x, &w, None, &options, last).expect("a valid case");
+            assert_eq!(y, TWO);
+        }
+    }
+    const ONE: [f32; 6] = [-34.0, 3.0, -45.0, -23.0, 22.0, 7.0];
+    const TWO: [f32; 28] = [
+        28.0, -30.0, 12.0, 11.0, 22.0, -33.0, -6.0, -10.0, -23.0, -3.0, 28.0, -21.0, -2.0, 15.0, 31.0, -15.0, -19.0,
+        2.0, 33.0, -20.0, -4.0, 8.0, 24.0, -20.0, 0.0, 0.0, 0.0, 0.0,
+    ];
+
+    #[test]
+    fn refuses_what_does_not_fit() {
+        let d = ConvOptions::default();
+        for (x, w, options) in [
+            (&[1, 2, 5][..], &[2, 3, 3][..], d),
+            (&[1, 2, 2], &[2, 2, 3], d),
+            (&[2, 5], &[2, 3], d),
+            (&[1, 2, 5, 5], &[2, 2, 3], d),
+            (&[1, 4, 5], &[3, 2, 3], ConvOptions { groups: 2, ..d }),
+            (&[1, 2, 5], &[2, 2, 3], ConvOptions { groups: 0, ..d }),
+            (&[1, 2, 5], &[2, 2, 3], ConvOptions { stride: &[0], ..d }),
+            (&[1, 2, 5], &[2, 2, 3], ConvOptions { padding: &[-1], ..d }),
+            (&[1, 2, 5, 5], &[2, 2, 3, 3], ConvOptions { stride: &[], ..d }),
+        ] {
+            assert!(options.output_sizes(x, w).is_err(), "{x:?} {w:?} {options:?}");
+        }
+    }
+}

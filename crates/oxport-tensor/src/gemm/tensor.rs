@@ -1,0 +1,342 @@
+//! Products of tensors: shapes checked, batch dimensions broadcast, dtypes dispatched.
+
+use super::{Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};
+use crate::strided::{Counts, counts};
+use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorMut, copy, dispatch};
+use std::any::Any;
+
+/// The right operand of a product.
+#[derive(Clone, Copy)]
+pub enum Right<'a> {
+    /// A tensor `[…, k, n]`.
+    Tensor(&'a Tensor),
+    /// A matrix `[k, n]` packed before.
+    Packed(&'a PackedMatrix),
+}
+
+/// Called with the place in the output (relative to its first element) and finished `float32` elements there, exactly
+/// once for every element, in contiguous runs, from any thread.
+pub type After<'a> = &'a (dyn Fn(usize, &mut [f32]) + Sync);
+
+/// What goes with a product `out = beta·add + alpha·(a @ b)`.
+#[derive(Clone, Copy)]
+pub struct Affine<'a> {
+    /// Added to the product; broadcasts to the output. As in PyTorch, it is not read where `beta` is 0.
+    pub add: Option<&'a Tensor>,
+    /// Factor of `add`.
+    pub beta: Scalar,
+    /// Factor of the product.
+    pub alpha: Scalar,
+    /// Run over finished elements, for `float32` outputs only.
+    pub after: Option<After<'a>>,
+}
+
+impl Default for Affine<'_> {
+    fn default() -> Self {
+        Affine { add: None, beta: Scalar::Int(1), alpha: Scalar::Int(1), after: None }
+    }
+}
+
+/// Fills `out [b…, m, n]` with the products of the matrices of `a [b…, m, k]` and `b [b…, k, n]`; batch dimensions
+/// broadcast. All dtypes are equal: integers (wrapping), floats (halves are summed in `f32`) or complex.
+pub fn matmul(a: &Tensor, b: &Tensor, out: &mut TensorMut) -> Result<()> {
+    affine(a, Right::Tensor(b), out, &Affine::default())
+}
+
+/// As [`matmul`], with something added, factors, a packed right operand or a hook (`addmm`, `baddbmm`, `linear`).
+pub fn affine(a: &Tensor, b: Right<'_>, out: &mut TensorMut, with: &Affine<'_>) -> Result<()> {
+    let dtypes = [Some(a.dtype()), Some(b.dtype()), with.add.map(Tensor::dtype)];
+    if let Some(other) = dtypes.into_iter().flatten().find(|&d| d != out.dtype()) {
+        return Err(Error::invalid(format!(
+            "expected all to have the same dtype, but got {other} and {}",
+            out.dtype()
+        )));
+    }
+    if with.after.is_some() && out.dtype() != DType::F32 {
+        return Err(Error::unsupported(format!("a hook after a product of {}", out.dtype())));
+    }
+    dispatch!(arith out.dtype(), |T| typed::<T>(a, b, out, with))
+}
+
+fn typed<T: Element + Multiply>(a: &Tensor, b: Right<'_>, out: &mut TensorMut, with: &Affine<'_>) -> Result<()>
+where
+    T::Acc: Element,
+{
+    let a = a.forward();
+    let held;
+    let tensor = match b {
+        Right::Tensor(b) => {
+            held = b.forward();
+            Some(&held)
+        }
+        Right::Packed(_) => None,
+    };
+    let b_sizes = match b {
+        Right::Tensor(b) => counts(b.sizes())?,
+        Right::Packed(p) => Counts::from_slice(&[p.k, p.n]),
+    };
+    let shape = Shape::new(&a, &b_sizes, tensor, out)?;
+    let (beta, alpha) = (with.beta.to::<T::Acc>(), with.alpha.to::<T::Acc>());
+    let add = with.add.filter(|_| beta != T::Acc::ZERO);
+    // A bias along the last dimension is a start value per column; anything else is written to the output first.
+    let bias = match add {
+        Some(x) if x.rank() == 1 && x.sizes()[0] == shape.n as i64 && beta == T::Acc::ONE => Some(x.contiguous()),
+        Some(x) => {
+            let sizes = out.sizes().to_vec();
+            copy(&x.view(|l| l.expand(&sizes))?, out)?;
+            None
+        }
+        None => None,
+    };
+    let start = match &bias {
+        Some(bias) => Start::PerColumn(bias.places::<T>()?),
+        None if add.is_some() => Start::Scaled(beta),
+        None => Start::Zero,
+    };
+    let c = out.places::<T>()?;
+    let dims = shape.folded();
+    let [am, bm, cm] = dims.strides;
+    let after = with.after.map(|f| move |at: usize, run: &mut [T]| f(at, as_singles(run)));
+    let product = Product {
+        m: dims.m,
+        n: dims.n,
+        k: dims.k,
+        a: Lhs::Strided(Mat::new(a.places::<T>()?, am.0, am.1)),
+        b: match (b, tensor) {
+            (Right::Packed(p), _) => Rhs::Packed(p.get::<T>()?),
+            (_, Some(b)) => Rhs::Strided(Mat::new(b.places::<T>()?, bm.0, bm.1)),
+            (Right::Tensor(_), None) => return Err(Error::invalid("law: a tensor on the right is held")),
+        },
+        alpha,
+        epilogue: Epilogue { start, after: after.as_ref().map(|f| f as &(dyn Fn(usize, &mut [T]) + Sync)) },
+        batch: Batch { sizes: &dims.sizes, a: &dims.batch[0], b: &dims.batch[1], c: &dims.batch[2], start: &[] },
+    };
+    gemm(&product, MatMut { data: c, rows: cm.0, cols: cm.1 });
+    Ok(())
+}
+
+/// The run as `f32`, which it is: hooks are refused for other dtypes.
+pub(crate) fn as_singles<T: Element>(run: &mut [T]) -> &mut [f32] {
+    assert_eq!(T::DTYPE, DType::F32, "law: hooks are for float32 products");
+    // SAFETY: `T` is `f32`, the only native type of that dtype.
+    unsafe { std::slice::from_raw_parts_mut(run.as_mut_ptr().cast(), run.len()) }
+}
+
+/// The checked shape of a product: matrix sizes and strides, and batch dimensions with strides of 0 where broadcast.
+struct Shape {
+    m: usize,
+    n: usize,
+    k: usize,
+    /// Strides of rows and columns of a, b, out.
+    strides: [(usize, usize); 3],
+    sizes: Counts,
+    batch: [Counts; 3],
+}
+
+impl Shape {
+    fn new(a: &Tensor, b_sizes: &[usize], b: Option<&Tensor>, out: &TensorMut) -> Result<Shape> {
+        let (a_sizes, c_sizes) = (counts(a.sizes())?, counts(out.sizes())?);
+        let fail = || Error::shape(format!("cannot multiply {a_sizes:?} by {b_sizes:?} into {c_sizes:?}"));
+        let matrix = |s: &[usize]| s.len().checked_sub(2).map(|r| (r, s[r], s[r + 1])).ok_or_else(fail);
+        let ((ar, m, k), (br, k2, n), (cr, m2, n2)) = (matrix(&a_sizes)?, matrix(b_sizes)?, matrix(&c_sizes)?);
+        if k != k2 || m != m2 || n != n2 {
+            return Err(fail());
+        }
+        let (a_strides, c_strides) = (counts(a.strides())?, counts(out.strides())?);
+        let b_strides = b.map_or(Ok(Counts::from_elem(0, b_sizes.len())), |b| counts(b.strides()))?;
+        let aligned = |sizes: &[usize], strides: &[usize], rank: usize| -> Result<Counts> {
+            let skip = cr.checked_sub(rank).ok_or_else(fail)?;
+            let own = (0..rank).map(|d| match sizes[d] {
+                s if s == c_sizes[skip + d] => Ok(strides[d]),
+                1 => Ok(0),
+                _ => Err(fail()),
+            });
+            (0..skip).map(|_| Ok(0)).chain(own).collect()
+        };
+        let pair = |s: &[usize]| (s[s.len() - 2], s[s.len() - 1]);
+        Ok(Shape {
+            m,
+            n,
+            k,
+            strides: [pair(&a_strides), pair(&b_strides), pair(&c_strides)],
+            batch: [
+                aligned(&a_sizes, &a_strides, ar)?,
+                aligned(b_sizes, &b_strides, br)?,
+                c_strides[..cr].iter().copied().collect(),
+            ],
+            sizes: c_sizes[..cr].iter().copied().collect(),
+        })
+    }
+
+    /// Batch dimensions that share B and continue the rows of A and of the output become rows.
+    fn folded(mut self) -> Shape {
+        while let Some(d) = self.sizes.len().checked_sub(1) {
+            let size = self.sizes[d];
+            let follows = |x: usize| self.m == 1 || self.batch[x][d] == self.m * self.strides[x].0;
+            if size != 1 && !(self.batch[1][d] == 0 && follows(0) && follows(2)) {
+                break;
+            }
+            if size != 1 {
+                if self.m == 1 {
+                    (self.strides[0].0, self.strides[2].0) = (self.batch[0][d], self.batch[2][d]);
+                }
+                self.m *= size;
+            }
+            self.sizes.pop();
+            for strides in &mut self.batch {
+                strides.pop();
+            }
+        }
+        self
+    }
+}
+
+/// A constant right operand, packed once for many products with any number of rows.
+pub struct PackedMatrix {
+    dtype: DType,
+    k: usize,
+    n: usize,
+    bytes: usize,
+    packed: Box<dyn Any + Send + Sync>,
+}
+
+impl PackedMatrix {
+    /// Packs `b [k, n]`; of any strides, so a weight `[n, k]` is packed by its transposed view.
+    pub fn new(b: &Tensor) -> Result<PackedMatrix> {
+        let (&[k, n], b) = (&counts(b.sizes())?[..], b.forward()) else {
+            return Err(Error::shape(format!("a matrix has two dimensions, not {:?}", b.sizes())));
+        };
+        let strides = counts(b.strides())?;
+        dispatch!(arith b.dtype(), |T| {
+            let packed = Packed::rhs(k, n, Mat::new(b.places::<T>()?, strides[0], strides[1]));
+            let bytes = packed.len_bytes();
+            Ok(PackedMatrix { dtype: b.dtype(), k, n, bytes, packed: Box::new(packed) })
+        })
+    }
+
+    /// `[k, n]`.
+    pub fn sizes(&self) -> [usize; 2] {
+        [self.k, self.n]
+    }
+    /// The dtype of the matrix that was packed.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+    /// Bytes held; half types are packed as `f32`.
+    pub fn len_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn get<T: Element + Multiply>(&self) -> Result<&Packed<T::Acc>> {
+        let packed = self.packed.downcast_ref();
+        packed.ok_or_else(|| Error::invalid(format!("a packed {} in a product of {}", self.dtype, T::DTYPE)))
+    }
+}
+
+impl Right<'_> {
+    fn dtype(&self) -> DType {
+        match self {
+            Right::Tensor(t) => t.dtype(),
+            Right::Packed(p) => p.dtype,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Layout;
+
+    fn tensor(sizes: &[i64], from: i64) -> Tensor {
+        let n = sizes.iter().product::<i64>();
+        Tensor::from_vec(sizes, (0..n).map(|i| ((i * 7 + from) % 11 - 5) as f32).collect()).expect("a valid case")
+    }
+
+    fn out(sizes: &[i64]) -> TensorMut {
+        TensorMut::empty(DType::F32, Layout::contiguous(sizes).expect("a valid case")).expect("a valid case")
+    }
+
+    /// By the definition, over broadcast contiguous copies.
+    fn naive(a: &Tensor, b: &Tensor, sizes: &[i64]) -> Vec<f32> {
+        let [.., m, n] = *sizes else { panic!("a matrix") };
+        let (k, batch) = (a.sizes()[a.rank() - 1], &sizes[..sizes.len() - 2]);
+        let full = |x: &Tensor, tail: [i64; 2]| {
+            x.view(|l| l.expand(&[batch, &tail[..]].concat())).expect("a valid case").to_vec::<f32>()
+        };
+        let (a, b) = (full(a, [m, k]), full(b, [k, n]));
+        let (m, n, k) = (m as usize, n as usize, k as usize);
+        let one = |i: usize| {
+            let (x, r, c) = (i / (m * n), i / n % m, i % n);
+            (0..k).map(|p| a[(x * m + r) * k + p] * b[(x * k + p) * n + c]).sum()
+        };
+        (0..sizes.iter().product::<i64>() as usize).map(one).collect()
+    }
+
+    #[test]
+    fn batches_broadcast_and_fold() {
+        for (a, b, c) in [
+            (&[3, 4][..], &[4, 5][..], &[3, 5][..]),
+            (&[2, 6, 3, 4], &[4, 5], &[2, 6, 3, 5]),
+            (&[2, 1, 3, 4], &[6, 4, 5], &[2, 6, 3, 5]),
+            (&[3, 4], &[2, 6, 4, 5], &[2, 6, 3, 5]),
+            (&[7, 1, 4], &[4, 40], &[7, 1, 40]),
+            (&[0, 3, 4], &[4, 5], &[0, 3, 5]),
+            (&[2, 3, 0], &[0, 5], &[2, 3, 5]),
+            (&[1, 3, 4], &[2, 4, 5], &[2, 3, 5]),
+        ] {
+            let (a, b, mut y) = (tensor(a, 1), tensor(b, 2), out(c));
+            matmul(&a, &b, &mut y).expect("a valid case");
+            assert_eq!(y.freeze().to_vec::<f32>(), naive(&a, &b, c), "{:?} {:?}", a.sizes(), b.sizes());
+        }
+        let (a, b) = (tensor(&[4, 3], 1), tensor(&[5, 4], 2));
+        let turn = |x: &Tensor| x.view(|l| l.transpose(0, 1)).expect("a valid case");
+        let (a, b, mut y) = (turn(&a), turn(&b), out(&[3, 5]));
+        matmul(&a, &b, &mut y).expect("a valid case");
+        assert_eq!(y.freeze().to_vec::<f32>(), naive(&a, &b, &[3, 5]));
+        let flipped = a.view(|l| l.flip(&[0])).expect("a valid case");
+        let mut y = out(&[3, 5]);
+        matmul(&flipped, &b, &mut y).expect("a valid case");
+        assert_eq!(y.freeze().to_vec::<f32>(), naive(&flipped, &b, &[3, 5]));
+    }
+
+    #[test]
+    fn adds_with_factors_packed_and_hooked() {
+        let (x, w) = (tensor(&[2, 3, 8], 1), tensor(&[5, 8], 2));
+        let b = w.view(|l| l.transpose(0, 1)).expect("a valid case");
+        let packed = PackedMatrix::new(&b).expect("a valid case");
+        let product = naive(&x, &b, &[2, 3, 5]);
+        let relu = |_: usize, run: &mut [f32]| run.iter_mut().for_each(|y| *y = y.max(0.0));
+        for add in [tensor(&[5], 3), tensor(&[3, 1], 4), tensor(&[2, 3, 5], 5)] {
+            let full = add.view(|l| l.expand(&[2, 3, 5])).expect("a valid case").to_vec::<f32>();
+            for (beta, alpha) in [(1, 1), (2, 3), (0, 1)] {
+                let expected: Vec<f32> =
+                    product.iter().zip(&full).map(|(p, a)| (beta as f32 * a + alpha as f32 * p).max(0.0)).collect();
+                for right in [Right::Tensor(&b), Right::Packed(&packed)] {
+                    let with = Affine {
+                        add: Some(&add),
+                        beta: Scalar::Int(beta),
+                        alpha: Scalar::Int(alpha),
+                        after: Some(&relu),
+                    };
+                    let mut y = out(&[2, 3, 5]);
+                    affine(&x, right, &mut y, &with).expect("a valid case");
+                    assert_eq!(y.freeze().to_vec::<f32>(), expected, "{:?} {beta} {alpha}", add.sizes());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn refuses_what_does_not_fit() {
+        let shapes = |a: &[i64], b: &[i64], c: &[i64]| matmul(&tensor(a, 0), &tensor(b, 0), &mut out(c)).is_err();
+        assert!(shapes(&[3, 4], &[5, 5], &[3, 5]));
+        assert!(shapes(&[2, 3, 4], &[3, 4, 5], &[3, 3, 5]));
+        assert!(shapes(&[4], &[4, 5], &[5]));
+        assert!(shapes(&[2, 3, 4], &[4, 5], &[3, 5]));
+        let ints = Tensor::from_vec(&[2, 2], vec![1i64; 4]).expect("a valid case");
+        assert!(matmul(&ints, &tensor(&[2, 2], 0), &mut out(&[2, 2])).is_err());
+        let bools = Tensor::from_vec(&[1, 1], vec![true]).expect("a valid case");
+        let mut y = TensorMut::empty(DType::Bool, bools.layout().clone()).expect("a valid case");
+        assert!(matmul(&bools, &bools, &mut y).unwrap_err().is_unsupported());
+    }
+}

@@ -1,0 +1,78 @@
+//! [`Converted`]: rows of other dtypes than those a loop computes in.
+
+use smallvec::SmallVec;
+
+use super::cast::{ConvertRow, row_function, stop_over};
+use super::walk::{Access, RowFn};
+use crate::{DType, Error, Result};
+
+/// Elements that are converted at a time: small enough for the stack and the first-level cache.
+const CHUNK: usize = 512;
+/// The largest element.
+type Unit = [u64; 2];
+
+/// How each operand's rows become what the loop computes in, and back.
+pub(super) struct Converted {
+    operands: SmallVec<[Operand; 4]>,
+}
+
+struct Operand {
+    /// Bytes per element of the tensor.
+    size: usize,
+    before: Option<ConvertRow>,
+    after: Option<ConvertRow>,
+    converts: bool,
+}
+
+impl Converted {
+    /// Outputs come first. Errors for the pairs of dtypes that need an intermediate one.
+    pub(super) fn new(own: &[DType], compute: &[DType], outputs: usize, access: Access) -> Result<Converted> {
+        let find = |from: DType, to: DType| match stop_over(from, to) {
+            None => row_function(from, to),
+            Some(_) => Err(Error::unsupported(format!("a loop that converts from {from} to {to}"))),
+        };
+        let operand = |(k, (&own, &compute)): (usize, (&DType, &DType))| {
+            let (reads, writes) = (k >= outputs || access == Access::Update, k < outputs);
+            let converts = own != compute;
+            Ok(Operand {
+                size: own.size(),
+                before: if converts && reads { Some(find(own, compute)?) } else { None },
+                after: if converts && writes { Some(find(compute, own)?) } else { None },
+                converts,
+            })
+        };
+        Ok(Converted { operands: own.iter().zip(compute).enumerate().map(operand).collect::<Result<_>>()? })
+    }
+
+    /// Calls `row` on converted chunks of these rows.
+    ///
+    /// # Safety
+    /// The places hold `len` elements of the tensors' own dtypes, and outputs may be written.
+    pub(super) unsafe fn call(&self, len: usize, places: &[*mut u8], row: RowFn<'_>) {
+        // Zero is a valid value of every element type, so output rows may be handed out before they are written.
+        let count = self.operands.iter().filter(|x| x.converts).count();
+        let mut buffers: SmallVec<[[Unit; CHUNK]; 2]> = (0..count).map(|_| [[0; 2]; CHUNK]).collect();
+        let mut chunk = SmallVec::<[*mut u8; 4]>::new();
+        for first in (0..len).step_by(CHUNK) {
+            let n = CHUNK.min(len - first);
+            let mut free = buffers.iter_mut();
+            chunk.clear();
+            for (x, &place) in self.operands.iter().zip(places) {
+                let own = place.wrapping_add(first * x.size);
+                let buffer = if x.converts { free.next() } else { None };
+                chunk.push(buffer.map_or(own, |b| b.as_mut_ptr().cast()));
+                if let (Some(before), Some(&buffer)) = (x.before, chunk.last()) {
+                    // SAFETY: `n` own elements exist by the contract, and a buffer holds `CHUNK` of any type.
+                    unsafe { before(own, buffer, n) };
+                }
+            }
+            row(n, &chunk);
+            for ((x, &place), &buffer) in self.operands.iter().zip(places).zip(&chunk) {
+                if let Some(after) = x.after {
+                    // SAFETY: as above, the other way round.
+                    unsafe { after(buffer, place.wrapping_add(first * x.size), n) };
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The order in which a reduction combines: lanes in a block, blocks in a tree. See the law of the parent module.
+
+use super::{LANES, Steps};
+use crate::Element;
+use crate::element::HasDType;
+use crate::simd::{self, Kernel};
+
+/// Blocks that have been reduced, as roots of complete subtrees of falling size.
+pub(super) struct Tree<A>(Vec<(usize, A)>);
+
+impl<A> Default for Tree<A> {
+    fn default() -> Tree<A> {
+        Tree(Vec::new())
+    }
+}
+
+impl<A: Copy> Tree<A> {
+    pub(super) fn push(&mut self, a: A, combine: &impl Fn(A, A) -> A) {
+        let (mut size, mut a) = (1, a);
+        while let Some(&(left, b)) = self.0.last()
+            && left == size
+        {
+            self.0.pop();
+            (size, a) = (2 * size, combine(b, a));
+        }
+        self.0.push((size, a));
+    }
+    pub(super) fn finish(mut self, combine: &impl Fn(A, A) -> A) -> Option<A> {
+        let (_, mut a) = self.0.pop()?;
+        while let Some((_, b)) = self.0.pop() {
+            a = combine(b, a);
+        }
+        Some(a)
+    }
+}
+
+pub(super) fn lanes(length: usize) -> usize {
+    length.next_power_of_two().min(LANES)
+}
+
+/// A block of contiguous elements for one output.
+pub(super) struct AlongBlock<'a, T, A, C, F, G, H> {
+    pub(super) x: &'a [T],
+    pub(super) first: usize,
+    pub(super) context: C,
+    pub(super) steps: &'a Steps<A, F, G, H>,
+}
+
+impl<T, A, C, F, G, H> Kernel for AlongBlock<'_, T, A, C, F, G, H>
+where
+    T: Element,
+    A: Copy,
+    C: Copy,
+    F: Fn(A, T, C, usize) -> A,
+    G: Fn(A, A) -> A,
+{
+    type Output = A;
+    const WIDE: bool = <T as HasDType>::DTYPE.is_float();
+    #[inline(always)]
+    fn run(self) -> A {
+        let AlongBlock { x, first, context, steps } = self;
+        let mut acc = [steps.init; LANES];
+        let (chunks, tail) = x.as_chunks::<LANES>();
+        let mut at = first;
+        for chunk in chunks {
+            for l in 0..LANES {
+                acc[l] = (steps.fold)(acc[l], chunk[l], context, at + l);
+            }
+            at += LANES;
+        }
+        for (l, &x) in tail.iter().enumerate() {
+            acc[l] = (steps.fold)(acc[l], x, context, at + l);
+        }
+        let mut half = lanes(x.len()) / 2;
+        while half > 0 {
+            for l in 0..half {
+                acc[l] = (steps.combine)(acc[l], acc[l + half]);
+            }
+            half /= 2;
+        }
+        acc[0]
+    }
+}
+
+/// One input row over several outputs: element `j` is folded into `acc[j]`.
+pub(super) struct AcrossRow<'a, T, A, C, F, G, H> {
+    pub(super) x: &'a [T],
+    pub(super) acc: &'a mut [A],
+    pub(super) context: &'a [C],
+    pub(super) index: usize,
+    pub(super) steps: &'a Steps<A, F, G, H>,
+}
+
+impl<T, A, C, F, G, H> Kernel for AcrossRow<'_, T, A, C, F, G, H>
+where
+    T: Element,
+    A: Copy,
+    C: Copy,
+    F: Fn(A, T, C, usize) -> A,
+{
+    type Output = ();
+    const WIDE: bool = <T as HasDType>::DTYPE.is_float();
+    #[inline(always)]
+    fn run(self) {
+        for ((a, &x), &c) in self.acc.iter_mut().zip(self.x).zip(self.context) {
+            *a = (self.steps.fold)(*a, x, c, self.index);
+        }
+    }
+}
+
+/// `a[j] = combine(a[j], b[j])`
+pub(super) struct CombineRows<'a, A, F, G, H> {
+    pub(super) a: &'a mut [A],
+    pub(super) b: &'a [A],
+    pub(super) steps: &'a Steps<A, F, G, H>,
+}
+
+impl<A: Copy, F, G: Fn(A, A) -> A, H> Kernel for CombineRows<'_, A, F, G, H> {
+    type Output = ();
+    const WIDE: bool = false;
+    #[inline(always)]
+    fn run(self) {
+        for (a, &b) in self.a.iter_mut().zip(self.b) {
+            *a = (self.steps.combine)(*a, b);
+        }
+    }
+}
+
+/// [`Tree`] over rows of outputs, which reuses the memory of merged rows.
+pub(super) struct RowTree<A> {
+    rows: Vec<(usize, Vec<A>)>,
+    spare: Vec<Vec<A>>,
+}
+
+impl<A> Default for RowTree<A> {
+    fn default() -> Self {
+        RowTree { rows: Vec::new(), spare: Vec::new() }
+    }
+}
+
+impl<A: Copy> RowTree<A> {
+    pub(super) fn row(&mut self, len: usize, init: A) -> Vec<A> {
+        let mut row = self.spare.pop().unwrap_or_default();
+        row.clear();
+        row.resize(len, init);
+        row
+    }
+    pub(super) fn push<F, G: Fn(A, A) -> A, H>(&mut self, row: Vec<A>, steps: &Steps<A, F, G, H>) {
+        let (mut size, mut row) = (1, row);
+        while self.rows.last().is_some_and(|(left, _)| *left == size)
+            && let Some((_, mut left)) = self.rows.pop()
+        {
+            simd::run(CombineRows { a: &mut left, b: &row, steps });
+            self.spare.push(std::mem::replace(&mut row, left));
+            size *= 2;
+        }
+        self.rows.push((size, row));
+    }
+    pub(super) fn finish<F, G: Fn(A, A) -> A, H>(mut self, steps: &Steps<A, F, G, H>, width: usize) -> Vec<A> {
+        let Some((_, mut row)) = self.rows.pop() else { return vec![steps.init; width] };
+        while let Some((_, mut left)) = self.rows.pop() {
+            simd::run(CombineRows { a: &mut left, b: &row, steps });
+            row = left;
+        }
+        row
+    }
+}

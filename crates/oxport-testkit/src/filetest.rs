@@ -1,0 +1,104 @@
+//! The driver of `tests/**/*.fx`: a header, FX text, and in it what the stage says.
+//!
+//! ```text
+//! # test verify
+//! def forward(self, x: "f32[2, 3]"):
+//!     add: "f32[2, 4]" = torch.ops.aten.add.Tensor(x, 1)
+//!     # error[meta]: the recorded meta is f32[2, 4], the operator yields f32[2, 3]
+//!     return (add,)
+//! ```
+//!
+//! | header | the text is | the file holds |
+//! |---|---|---|
+//! | `# test parse` | parsed | the errors, by line, or the text printed again |
+//! | `# test verify` | verified | every diagnostic under its line |
+//! | `# test functional` | made functional | the result |
+//! | `# test optimize` | improved by bitwise rules | the result |
+//! | `# test decompose` | decomposed to Core ATen | the result |
+//!
+//! `UPDATE_EXPECT=1` rewrites the files: `just bless`.
+
+use oxport::{Limits, Opt, registry};
+use oxport_ir::diagnostic::annotate;
+use oxport_ir::parse::parse;
+use oxport_ir::print::{Style, readable_with};
+use std::path::Path;
+
+/// What separates the text from a result that is a program of its own.
+const RESULT: &str = "# result\n";
+
+/// Runs one file test; the error is for people.
+///
+/// # Errors
+/// The file does not hold what the stage says.
+pub fn check(path: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let now = run(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+    if now == text {
+        return Ok(());
+    }
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        return std::fs::write(path, now).map_err(|e| format!("{}: {e}", path.display()));
+    }
+    let line = text
+        .lines()
+        .zip(now.lines())
+        .position(|(a, b)| a != b)
+        .unwrap_or_else(|| text.lines().count().min(now.lines().count()));
+    let at = |t: &str| t.lines().nth(line).unwrap_or("<end>").to_string();
+    Err(format!(
+        "{} line {}:\n    the file has: {}\n    it should be: {}\n  (UPDATE_EXPECT=1 rewrites it)",
+        path.display(),
+        line + 1,
+        at(&text),
+        at(&now)
+    ))
+}
+
+/// What the file should hold.
+fn run(text: &str) -> Result<String, String> {
+    let header = text.lines().next().unwrap_or("");
+    let stage = header.strip_prefix("# test ").ok_or("the first line is no `# test STAGE`")?;
+    let source = text.split(RESULT).next().unwrap_or(text);
+    let body: String = source.lines().skip(1).filter(|l| !is_note(l)).map(|l| format!("{l}\n")).collect();
+    let program = match parse(&body, registry()) {
+        Ok(program) => program,
+        Err(errors) => {
+            // Errors of syntax stand under their line, whatever the stage.
+            let mut out = format!("{header}\n");
+            for (i, line) in body.lines().enumerate() {
+                out.push_str(&format!("{line}\n"));
+                let pad = " ".repeat(line.len() - line.trim_start().len());
+                for e in errors.iter().filter(|e| e.at == oxport_ir::Loc::Line(i + 1)) {
+                    out.push_str(&format!("{pad}# {}\n", e.headline()));
+                }
+            }
+            return Ok(out);
+        }
+    };
+    let show = |p: &oxport::ExportedProgram| readable_with(p, Style::PLAIN, &|_, _| Vec::new());
+    let source = |rest: String| format!("{header}\n{body}{RESULT}{rest}");
+    let failed = |e: oxport::Error| format!("# error: {e}\n");
+    Ok(match stage {
+        "parse" => source(show(&program)),
+        "verify" => {
+            let style = if body.contains("Graph signature:") { Style::PLAIN } else { Style::GRAPH };
+            let text = annotate(&program, &oxport::verify(&program), style);
+            format!("{header}\n{text}")
+        }
+        "functional" => source(oxport::functional(&program).map_or_else(failed, |p| show(&p))),
+        "decompose" => source(oxport::core(&program).map_or_else(failed, |p| show(&p))),
+        "optimize" => {
+            let improved =
+                oxport::functional(&program).and_then(|p| oxport::improve(&p, Opt::Exact, &Limits::default()));
+            source(improved.map_or_else(failed, |(p, _)| show(&p)))
+        }
+        other => return Err(format!("unknown stage `{other}`")),
+    })
+}
+
+/// True for lines that a stage wrote.
+fn is_note(line: &str) -> bool {
+    let t = line.trim_start();
+    t.starts_with("# error") || t.starts_with("# warning") || t.starts_with("#   note:") || t.starts_with("# at ")
+}

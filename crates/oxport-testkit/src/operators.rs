@@ -1,0 +1,238 @@
+//! One operator case through the whole road: a program of one call is built, prepared, planned, run and judged.
+
+use crate::corpus::{Corpus, Wrong, argument, float, ints};
+use crate::{Record, Status};
+use oxport::{DType, Fake, Opt, PlanOptions, Tensor, Value, registry};
+use oxport_ir::{Argument, Node, NodeKind, OutputKind, Val};
+use serde_json::Value as Json;
+
+/// What a case's values, and its strides, came to.
+pub struct Judged {
+    /// Values, dtypes and sizes.
+    pub record: Record,
+    /// Whether the strides are PyTorch's, where they were compared.
+    pub strides: Option<bool>,
+}
+
+/// Runs and judges a case.
+pub fn judge(corpus: &Corpus, case: &Json) -> Judged {
+    let id = format!("{} {}", case["id"].as_str().unwrap_or("?"), case["op"].as_str().unwrap_or("?"));
+    let mut strides = None;
+    let (status, detail) = match run(corpus, case, &mut strides) {
+        Ok(()) => (Status::Pass, String::new()),
+        Err(failure) => failure,
+    };
+    Judged { record: Record { id, status, detail }, strides }
+}
+
+type Failure = (Status, String);
+
+fn invalid(e: Wrong) -> Failure {
+    (Status::Invalid, e)
+}
+
+fn refused(e: &oxport::Error) -> Failure {
+    (if e.is_unsupported() { Status::Unsupported } else { Status::Error }, e.to_string())
+}
+
+fn run(corpus: &Corpus, case: &Json, strides: &mut Option<bool>) -> Result<(), Failure> {
+    let flags: Vec<&str> = case["flags"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    let result = execute(corpus, case);
+    if case.get("error").is_some() {
+        return match result {
+            Ok(_) => Err((Status::Mismatch, format!("must be refused: {}", case["error"]["message"]))),
+            Err((Status::Unsupported, e)) => Err((Status::Unsupported, e)),
+            Err(_) => Ok(()),
+        };
+    }
+    let (outputs, mutated) = result?;
+    let expected = case["outputs"].as_array().ok_or_else(|| invalid("no outputs".into()))?;
+    let mut judge = Judge { corpus, case, flags: &flags, at: 0, tensor: 0, strides };
+    for want in expected {
+        judge.one(&outputs, want).map_err(|e| (Status::Mismatch, e))?;
+    }
+    for m in case["mutated"].as_array().into_iter().flatten() {
+        let index = m["input"].as_u64().unwrap_or(0) as usize;
+        let got = mutated.iter().find(|(i, _)| *i == index).map(|(_, t)| t);
+        let got = got.ok_or_else(|| (Status::Mismatch, format!("input {index} was not written")))?;
+        judge.values(got, &m["tensor"]).map_err(|e| (Status::Mismatch, format!("input {index}: {e}")))?;
+    }
+    Ok(())
+}
+
+/// Flat outputs, and what was written to inputs.
+type Results = (Vec<Value>, Vec<(usize, Tensor)>);
+
+fn execute(corpus: &Corpus, case: &Json) -> Result<Results, Failure> {
+    let name = case["op"].as_str().ok_or_else(|| invalid("no op".into()))?;
+    let op = registry().op(&format!("torch.ops.{name}"));
+    if op.def().is_none() && !op.is_mutable() {
+        return Err((Status::Unsupported, format!("operator {} is not implemented", op.name())));
+    }
+    let mut b = oxport::ProgramBuilder::new(registry());
+    let mut inputs: Vec<Value> = Vec::new();
+    let mut tensor = |json: &Json| -> Result<Argument, Wrong> {
+        let t = corpus.tensor(json)?.ok_or("an input without values")?;
+        let fake = Fake::of(&t);
+        inputs.push(Value::Tensor(t));
+        let offset = json["storage_offset"].as_i64().unwrap_or(0).into();
+        let fake = Fake { offset, ..fake };
+        Ok(b.input(&format!("x{}", inputs.len() - 1), fake).map_err(|e| e.to_string())?.into())
+    };
+    let list = case["args"].as_array().cloned().unwrap_or_default();
+    let args = list.iter().map(|a| argument(a, &mut tensor)).collect::<Result<Vec<_>, _>>().map_err(invalid)?;
+    let mut kwargs = indexmap::IndexMap::new();
+    for (key, value) in case["kwargs"].as_object().into_iter().flatten() {
+        kwargs.insert(key.as_str().into(), argument(value, &mut tensor).map_err(invalid)?);
+    }
+    let call = if op.def().is_some() {
+        b.calls().call_op(&op, args, kwargs)
+    } else {
+        // An operator that writes has no meta function of its own: its result is what it writes to.
+        let first = args.first().and_then(Argument::as_node);
+        let mut calls = b.calls();
+        let val = first.and_then(|n| calls.val(n).ok().cloned());
+        calls.add(&op, args, kwargs, val)
+    };
+    let call = call.map_err(|e| refused(&e.into()))?;
+    let outputs = flat_outputs(&mut b, call).map_err(|e| refused(&e.into()))?;
+    let mut program = b.finish(&[]).map_err(|e| refused(&e.into()))?;
+    set_outputs(&mut program, outputs);
+    if op.is_mutable() {
+        program.dialect = oxport_ir::Dialect::Training;
+    }
+    let prepared = oxport::prepare(&program, Opt::None).map_err(|e| refused(&e))?;
+    let plan = oxport::plan(&prepared, &PlanOptions { threads: 1, ..PlanOptions::default() });
+    let outputs = plan.and_then(|p| Ok(p.run(inputs)?)).map_err(|e| refused(&e))?;
+    Ok((outputs.user, outputs.mutated_inputs))
+}
+
+/// Every tensor or number of a call's result, lists taken apart.
+fn flat_outputs(b: &mut oxport::ProgramBuilder<'_>, call: oxport_ir::NodeId) -> oxport_ir::Result<Vec<Argument>> {
+    let mut calls = b.calls();
+    let Val::List(items) = calls.graph.node(call).val().cloned().unwrap_or(Val::None) else {
+        return Ok(vec![call.into()]);
+    };
+    let mut flat = Vec::new();
+    for (i, item) in items.iter().enumerate() {
+        let element = calls.getitem(call, i as i64)?;
+        match item {
+            Val::List(inner) => {
+                for j in 0..inner.len() {
+                    flat.push(calls.getitem(element, j as i64)?.into());
+                }
+            }
+            _ => flat.push(element.into()),
+        }
+    }
+    Ok(flat)
+}
+
+fn set_outputs(program: &mut oxport::ExportedProgram, outputs: Vec<Argument>) {
+    if let Some(output) = program.graph.output() {
+        debug_assert!(matches!(program.graph.node(output), Node { kind: NodeKind::Output, .. }));
+        program.signature.outputs = outputs.iter().map(|_| OutputKind::UserOutput.into()).collect();
+        program.graph.set_args(output, outputs, indexmap::IndexMap::new());
+    }
+    program.module_calls.clear();
+}
+
+struct Judge<'a> {
+    corpus: &'a Corpus,
+    case: &'a Json,
+    flags: &'a [&'a str],
+    /// The next flat output.
+    at: usize,
+    /// The number of output tensors judged.
+    tensor: usize,
+    strides: &'a mut Option<bool>,
+}
+
+impl Judge<'_> {
+    fn one(&mut self, outputs: &[Value], want: &Json) -> Result<(), String> {
+        let (key, value) = want.as_object().and_then(|o| o.iter().next()).ok_or("an output without a key")?;
+        match key.as_str() {
+            "as_tensors" | "as_optional_tensors" => {
+                for item in value.as_array().into_iter().flatten() {
+                    let item = item.get("as_tensor").unwrap_or(item);
+                    let got = self.next(outputs);
+                    if item.get("as_none").is_none() {
+                        self.tensor(got, item)?;
+                    }
+                }
+                Ok(())
+            }
+            "as_tensor" => {
+                let got = self.next(outputs);
+                self.tensor(got, value)
+            }
+            _ => {
+                let got = self.next(outputs);
+                let want = argument(want, &mut |_| Err("a tensor".into()))?;
+                if self.flags.contains(&"random") {
+                    return Ok(());
+                }
+                let c = oxport::compare::compare(&got, &crate::corpus::value(&want), Default::default());
+                if c.agree { Ok(()) } else { Err(c.detail) }
+            }
+        }
+    }
+    fn next(&mut self, outputs: &[Value]) -> Value {
+        self.at += 1;
+        outputs.get(self.at - 1).cloned().unwrap_or(Value::None)
+    }
+    fn tensor(&mut self, got: Value, want: &Json) -> Result<(), String> {
+        let index = self.tensor;
+        self.tensor += 1;
+        let Value::Tensor(got) = got else { return Err(format!("output {index} is no tensor but {}", got.kind())) };
+        self.values(&got, want).map_err(|e| format!("output {index}: {e}"))?;
+        let strides = ints(&want["strides"])?;
+        let (have, want) = (significant(got.sizes(), got.strides()), significant(got.sizes(), &strides));
+        *self.strides = Some(self.strides.unwrap_or(true) && have == want);
+        Ok(())
+    }
+    fn values(&self, got: &Tensor, want: &Json) -> Result<(), String> {
+        let sizes = ints(&want["sizes"])?;
+        let dtype = want["dtype"].as_u64().and_then(|c| DType::from_code(c as u8)).ok_or("unknown dtype")?;
+        if got.sizes() != sizes || got.dtype() != dtype {
+            return Err(format!("got {}{:?}, expected {}{sizes:?}", got.dtype().short(), got.sizes(), dtype.short()));
+        }
+        let skip = ["random", "uninitialised", "undefined", "gauge", "cast_range"];
+        if self.flags.iter().any(|f| skip.contains(f)) {
+            return Ok(());
+        }
+        let Some(want) = self.corpus.tensor(want)? else { return Ok(()) };
+        let tolerance = |k: &str| self.case["tol"].get(k).and_then(float).unwrap_or(0.0);
+        close(got, &want, tolerance("atol"), tolerance("rtol"), self.flags)
+    }
+}
+
+/// Strides that say something: those of sizes above 1 in tensors that are not empty.
+fn significant(sizes: &[i64], strides: &[i64]) -> Vec<i64> {
+    if sizes.contains(&0) {
+        return Vec::new();
+    }
+    sizes.iter().zip(strides).filter(|(n, _)| **n > 1).map(|(_, s)| *s).collect()
+}
+
+fn close(got: &Tensor, want: &Tensor, atol: f64, rtol: f64, flags: &[&str]) -> Result<(), String> {
+    let is_inexact = want.dtype().is_float() || want.dtype().is_complex();
+    if !is_inexact {
+        if flags.contains(&"ties") {
+            return Ok(());
+        }
+        let c = oxport::compare::compare_tensors(got, want, oxport::compare::Tolerance::Exact);
+        return if c.agree { Ok(()) } else { Err(c.detail) };
+    }
+    let numbers = |t: &Tensor| t.to_dtype(DType::C128).to_vec::<oxport_tensor::Complex<f64>>();
+    let alike = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
+    for (i, (a, b)) in numbers(got).into_iter().zip(numbers(want)).enumerate() {
+        let error = (a - b).norm();
+        let within = error <= atol + rtol * b.norm() || alike(a.re, b.re) && alike(a.im, b.im);
+        let in_range = flags.contains(&"range") && (!a.norm().is_finite() || !b.norm().is_finite());
+        if !within && !in_range {
+            return Err(format!("element {i}: got {a}, expected {b} (atol {atol:e}, rtol {rtol:e})"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! Sample texts of the operator table: `f32[2, 3], 1, alpha=2`, with `!` in front where the call must be refused.
+//!
+//! ```text
+//! tensor := dtype "[" sizes "]" ("{" strides "}")? ("<" (low "..")? high | ">" low)?
+//! value  := tensor | number | True | False | None | "text" | [ value, … ] | dtype name | memory format | name=value
+//! ```
+
+use oxport::{DType, Tensor};
+use oxport_ir::{Argument, MemoryFormat};
+use oxport_tensor::Layout;
+
+/// A sample, read.
+#[derive(Debug, Default)]
+pub struct Sample {
+    /// True if the call must be refused.
+    pub is_error: bool,
+    /// Positional arguments; tensors are given by their number in `tensors`, as [`Item::Tensor`].
+    pub args: Vec<Item>,
+    /// Keyword arguments.
+    pub kwargs: Vec<(String, Item)>,
+    /// The tensors, in the order in which they stand.
+    pub tensors: Vec<Tensor>,
+}
+
+/// An argument of a sample.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// A tensor, by its number.
+    Tensor(usize),
+    /// A constant.
+    Const(Argument),
+    /// A list.
+    List(Vec<Item>),
+}
+
+impl Item {
+    /// The argument, with tensors given by `tensor`.
+    pub fn argument(&self, tensor: &dyn Fn(usize) -> Argument) -> Argument {
+        match self {
+            Item::Tensor(i) => tensor(*i),
+            Item::Const(a) => a.clone(),
+            Item::List(l) => Argument::List(l.iter().map(|i| i.argument(tensor)).collect()),
+        }
+    }
+}
+
+/// Reads a sample; tensor values are drawn from the text, the same each time.
+///
+/// # Errors
+/// The text is no sample.
+pub fn parse(text: &str) -> Result<Sample, String> {
+    let (is_error, body) = text.strip_prefix('!').map_or((false, text), |b| (true, b));
+    let mut sample = Sample { is_error, ..Sample::default() };
+    for part in split(body) {
+        match part.split_once('=').filter(|(k, _)| k.chars().all(|c| c.is_alphanumeric() || c == '_')) {
+            Some((key, value)) => {
+                let item = item(value.trim(), &mut sample.tensors)?;
+                sample.kwargs.push((key.trim().to_string(), item));
+            }
+            None => {
+                let item = item(part, &mut sample.tensors)?;
+                sample.args.push(item);
+            }
+        }
+    }
+    Ok(sample)
+}
+
+/// Parts between commas that no bracket encloses.
+pub fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (i, c) in text.char_indices() {
+        match c {
+            '[' | '{' | '(' => depth += 1,
+            ']' | '}' | ')' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(text[start..i].trim());
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[start..].trim());
+    parts.retain(|p| !p.is_empty());
+    parts
+}
+
+fn item(text: &str, tensors: &mut Vec<Tensor>) -> Result<Item, String> {
+    if let Some(inner) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
+        return Ok(Item::List(split(inner).into_iter().map(|p| item(p, tensors)).collect::<Result<_, _>>()?));
+    }
+    if let Some((short, rest)) = text.split_once('[')
+        && let Some(dtype) = DType::from_short(short)
+    {
+        tensors.push(tensor(dtype, rest, text, tensors.len())?);
+        return Ok(Item::Tensor(tensors.len() - 1));
+    }
+    let quoted = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+    let format = MemoryFormat::ALL.into_iter().find(|m| m.name() == text || m.name() == format!("{text}_format"));
+    Ok(Item::Const(match text {
+        "None" => Argument::None,
+        "True" => Argument::Bool(true),
+        "False" => Argument::Bool(false),
+        "cpu" => Argument::Device(oxport_ir::Device::cpu()),
+        "strided" => Argument::Layout(oxport_ir::MemoryLayout::Strided),
+        _ if quoted.is_some() => Argument::Str(quoted.unwrap_or("").into()),
+        _ => match (text.parse(), text.parse(), DType::from_name(text), format) {
+            (Ok(n), ..) => Argument::Int(n),
+            (_, Ok(x), ..) => Argument::Float(x),
+            (_, _, Some(d), _) => Argument::DType(d),
+            (_, _, _, Some(m)) => Argument::MemoryFormat(m),
+            _ => return Err(format!("`{text}` is no value")),
+        },
+    }))
+}
+
+fn numbers(text: &str) -> Result<Vec<i64>, String> {
+    split(text).into_iter().map(|n| n.parse().map_err(|_| format!("`{n}` is no number"))).collect()
+}
+
+/// `2, 3]{1, 2}<5`
+fn tensor(dtype: DType, rest: &str, text: &str, index: usize) -> Result<Tensor, String> {
+    let (sizes, rest) = rest.split_once(']').ok_or_else(|| format!("`{text}`: unclosed sizes"))?;
+    let sizes = numbers(sizes)?;
+    let (strides, rest) = match rest.strip_prefix('{').and_then(|r| r.split_once('}')) {
+        Some((strides, rest)) => (Some(numbers(strides)?), rest),
+        None => (None, rest),
+    };
+    let range = match (rest.strip_prefix('<'), rest.strip_prefix('>')) {
+        (Some(high), _) => match high.split_once("..") {
+            Some((low, high)) => Some((number(low)?, number(high)?)),
+            None => Some((0.0, number(high)?)),
+        },
+        (_, Some(low)) => Some((number(low)?, number(low)? + 2.0)),
+        _ => None,
+    };
+    let count = sizes.iter().product::<i64>().max(0) as usize;
+    let values = draw(dtype, count, range, index as u64 + 1);
+    let made = || -> oxport_tensor::Result<Tensor> {
+        let plain = Tensor::from_vec(&sizes, values)?.to_dtype(dtype);
+        let Some(strides) = strides else { return Ok(plain) };
+        let layout = Layout::new(&sizes, &strides, 0)?;
+        let mut out = oxport_tensor::TensorMut::empty(dtype, layout)?;
+        oxport_tensor::copy(&plain, &mut out)?;
+        Ok(out.freeze())
+    };
+    made().map_err(|e| format!("`{text}`: {e}"))
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| format!("`{text}` is no number"))
+}
+
+/// Values: within a range where one is given (whole numbers for integers); else moderate floats, small integers, bools.
+pub fn draw(dtype: DType, count: usize, range: Option<(f64, f64)>, seed: u64) -> Vec<f64> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut unit = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let (low, high) = range.unwrap_or(match dtype {
+        d if d.is_bool() => (0.0, 2.0),
+        d if d.is_float() || d.is_complex() => (-2.0, 2.0),
+        d if d.is_signed() => (-9.0, 10.0),
+        _ => (0.0, 10.0),
+    });
+    let is_whole = !(dtype.is_float() || dtype.is_complex());
+    (0..count)
+        .map(|_| {
+            let x = low + unit() * (high - low);
+            if is_whole { x.floor().min(high - 1.0) } else { x }
+        })
+        .collect()
+}
+
+/// Floats that show what careless rules forget: −0, infinities, NaN, subnormals, extremes, among moderate ones.
+pub fn awkward(count: usize, seed: u64) -> Vec<f64> {
+    const SPECIAL: [f64; 9] = [
+        0.0,
+        -0.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        1e-40,
+        -1e-40,
+        f32::MAX as f64,
+        f32::MIN_POSITIVE as f64,
+    ];
+    let plain = draw(DType::F64, count, Some((-4.0, 4.0)), seed);
+    let choice = draw(DType::I64, count, Some((0.0, 27.0)), seed + 77);
+    plain.into_iter().zip(choice).map(|(x, c)| SPECIAL.get(c as usize).copied().unwrap_or(x)).collect()
+}

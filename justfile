@@ -1,0 +1,37 @@
+# The verbs of the house. `just ci` is what CI runs.
+
+# What must hold before a change lands
+ci:
+    bash .ci/run
+
+# Fast feedback while writing
+check:
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# All tests
+test *ARGS:
+    cargo test --release --workspace {{ARGS}}
+
+# Rewrite the expectations of file tests and expect-tests
+bless:
+    UPDATE_EXPECT=1 cargo test --release --workspace
+
+# Format everything
+fmt:
+    cargo fmt --all
+
+# The conformance runner: `just conform programs fixtures/programs`
+conform *ARGS:
+    cargo run --release -p oxport-testkit --bin conform -- {{ARGS}}
+
+# Time a program: `just bench fixtures/programs/vit_small/program.pt2`
+bench PROGRAM *ARGS:
+    cargo run --release -- bench {{PROGRAM}} {{ARGS}}
+
+# Build the documentation
+docs:
+    cargo doc --workspace --no-deps --open
+
+# Export the fixtures anew with real PyTorch 2.15 (by hand; see fixtures/README.md)
+fixtures PYTHON="python3":
+    {{PYTHON}} fixtures/export.py --out fixtures/programs

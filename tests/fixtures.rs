@@ -1,0 +1,176 @@
+//! Every exported program: read, verified, run, improved, written and read again.
+
+use crate::{all, programs};
+use oxport::compare::{Tolerance, compare};
+use oxport::io::{inputs_from, named_outputs, read_values};
+use oxport::{ExportedProgram, Opt, PlanOptions, Value};
+use oxport_testkit::Status;
+use oxport_testkit::programs::{judge, value_files};
+use std::path::Path;
+
+fn read(dir: &Path) -> Result<ExportedProgram, String> {
+    oxport::read(dir.join("program.pt2")).map_err(|e| e.to_string())
+}
+
+fn passes(dir: &Path, opt: Opt) -> Result<(), String> {
+    let record = judge(dir, opt);
+    if record.status == Status::Pass { Ok(()) } else { Err(format!("{}: {}", record.status.word(), record.detail)) }
+}
+
+#[test]
+fn run_as_pytorch_does() {
+    all(programs(), |dir| passes(dir, Opt::None));
+}
+
+#[test]
+fn run_as_pytorch_does_with_bitwise_rules() {
+    all(programs(), |dir| passes(dir, Opt::Exact));
+}
+
+#[test]
+fn run_as_pytorch_does_with_rounding_rules() {
+    all(programs(), |dir| passes(dir, Opt::Fast));
+}
+
+#[test]
+fn verify_without_diagnostics() {
+    all(programs(), |dir| {
+        let found = oxport::verify(&read(dir)?);
+        if found.is_empty() { Ok(()) } else { Err(found.iter().map(|d| d.to_string()).collect::<Vec<_>>().join("; ")) }
+    });
+}
+
+fn outputs(program: &ExportedProgram, inputs: &[Value], threads: usize) -> Result<oxport::io::Values, String> {
+    let run = || -> oxport::Result<_> {
+        let plan = oxport::plan(program, &PlanOptions { threads, ..PlanOptions::default() })?;
+        // The second run replays what the first one recorded.
+        plan.run(inputs.to_vec())?;
+        Ok(named_outputs(&plan.run(inputs.to_vec())?))
+    };
+    run().map_err(|e| e.to_string())
+}
+
+fn equal(a: &oxport::io::Values, b: &oxport::io::Values) -> Result<(), String> {
+    if a.len() != b.len() {
+        return Err(format!("{} and {} outputs", a.len(), b.len()));
+    }
+    for (name, want) in a {
+        let c = compare(b.get(name).unwrap_or(&Value::None), want, Tolerance::Exact);
+        if !c.agree {
+            return Err(format!("{name}: {}", c.detail));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn bitwise_rules_change_no_bit_and_keep_programs_valid() {
+    all(programs(), |dir| {
+        let program = read(dir)?;
+        let file = value_files(dir).into_iter().next().ok_or("no values")?;
+        let inputs = read_values(&file).and_then(|v| inputs_from(&program, &v)).map_err(|e| e.to_string())?;
+        let functional = oxport::functional(&program).map_err(|e| e.to_string())?;
+        let improved =
+            oxport::improve(&functional, Opt::Exact, &oxport::Limits::default()).map_err(|e| e.to_string())?.0;
+        let found = oxport::verify(&improved);
+        if let Some(d) = found.first() {
+            return Err(format!("the improved program is not valid: {d}"));
+        }
+        let plain = oxport::prepare(&program, Opt::None).map_err(|e| e.to_string())?;
+        let again = oxport::prepare(&improved, Opt::None).map_err(|e| e.to_string())?;
+        equal(&outputs(&plain, &inputs, 1)?, &outputs(&again, &inputs, 1)?)
+    });
+}
+
+#[test]
+fn threads_change_no_bit() {
+    all(programs(), |dir| {
+        let program = read(dir)?;
+        let file = value_files(dir).into_iter().next().ok_or("no values")?;
+        let inputs = read_values(&file).and_then(|v| inputs_from(&program, &v)).map_err(|e| e.to_string())?;
+        let prepared = oxport::prepare(&program, Opt::Exact).map_err(|e| e.to_string())?;
+        equal(&outputs(&prepared, &inputs, 1)?, &outputs(&prepared, &inputs, 3)?)
+    });
+}
+
+#[test]
+fn writing_loses_nothing() {
+    all(programs(), |dir| {
+        let program = read(dir)?;
+        let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let json = |p: &ExportedProgram| -> Result<serde_json::Value, String> {
+            let text = oxport_pt2::to_json(p).map_err(|e| e.to_string())?;
+            serde_json::from_str(&text).map_err(|e| e.to_string())
+        };
+        let before = json(&program)?;
+        for file in ["a.pt2", "a.json", "b.pt2"] {
+            let path = folder.path().join(file);
+            oxport::write(&program, &path).map_err(|e| format!("{file}: {e}"))?;
+            let again = oxport::read(&path).map_err(|e| format!("{file}: {e}"))?;
+            if json(&again)? != before {
+                return Err(format!("{file}: the program JSON is another one"));
+            }
+            for (name, t) in program.tensors() {
+                let (_, u) = again.tensors().find(|(n, _)| *n == name).ok_or(format!("{file}: `{name}` is lost"))?;
+                let c = oxport::compare::compare_tensors(&u.tensor, &t.tensor, Tolerance::Exact);
+                if !c.agree || u.tensor.strides() != t.tensor.strides() {
+                    return Err(format!("{file}: `{name}`: {}", c.detail));
+                }
+            }
+        }
+        // The same program, the same bytes.
+        let bytes = |f: &str| std::fs::read(folder.path().join(f)).map_err(|e| e.to_string());
+        oxport::write(&program, folder.path().join("c/../a2.pt2")).ok();
+        if bytes("a.pt2")?.len() != bytes("b.pt2")?.len() { Err("two writes differ in size".into()) } else { Ok(()) }
+    });
+}
+
+#[test]
+fn the_json_read_is_the_json_of_the_archive() {
+    all(programs(), |dir| {
+        let program = read(dir)?;
+        let archive = oxport_pt2::Archive::open(&dir.join("program.pt2"), &oxport_pt2::Limits::default());
+        let archive = archive.map_err(|e| e.to_string())?;
+        let bytes = archive.read("models/model.json").map_err(|e| e.to_string())?;
+        let original: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| e.to_string())?;
+        let text = oxport_pt2::to_json(&program).map_err(|e| e.to_string())?;
+        let written: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        let at = first_difference(&original, &written, "$");
+        at.map_or(Ok(()), Err)
+    });
+}
+
+/// The place of the first difference of two JSON values.
+fn first_difference(a: &serde_json::Value, b: &serde_json::Value, at: &str) -> Option<String> {
+    use serde_json::Value::{Array, Object};
+    match (a, b) {
+        (Object(x), Object(y)) => {
+            let missing = x.keys().chain(y.keys()).find(|k| !x.contains_key(*k) || !y.contains_key(*k));
+            missing
+                .map(|k| format!("{at}.{k} is on one side only"))
+                .or_else(|| x.iter().find_map(|(k, v)| first_difference(v, &y[k], &format!("{at}.{k}"))))
+        }
+        (Array(x), Array(y)) if x.len() == y.len() => {
+            x.iter().zip(y).enumerate().find_map(|(i, (v, w))| first_difference(v, w, &format!("{at}[{i}]")))
+        }
+        (a, b) if a == b => None,
+        (a, b) => Some(format!("{at}: {a} became {b}")),
+    }
+}
+
+#[test]
+fn printed_programs_parse_back() {
+    use oxport_ir::print::{Style, readable_with};
+    all(programs(), |dir| {
+        let program = read(dir)?;
+        let show = |p: &ExportedProgram| readable_with(p, Style::PLAIN, &|_, _| Vec::new());
+        let text = show(&program);
+        let again = oxport_ir::parse::parse(&text, oxport::registry())
+            .map_err(|e| e.iter().map(|d| d.to_string()).collect::<Vec<_>>().join("; "))?;
+        let second = show(&again);
+        match text.lines().zip(second.lines()).find(|(a, b)| a != b) {
+            Some((a, b)) => Err(format!("`{a}` became `{b}`")),
+            None => Ok(()),
+        }
+    });
+}

@@ -1,0 +1,216 @@
+//! The operator table: what an entry says of itself agrees with itself, and with PyTorch's schemas.
+
+use crate::all;
+use oxport::compare::{Tolerance, compare};
+use oxport::{Fake, Opt, PlanOptions, Tensor, Value, registry};
+use oxport_ir::infer::{MetaCx, infer_call};
+use oxport_ir::{Argument, Decomp, Exact, Kernel, OpDef, Val};
+use oxport_sym::{Assumptions, Expr, Range, ShapeEnv, Symbol};
+use oxport_testkit::samples::{Sample, parse};
+
+fn tables() -> impl Iterator<Item = &'static OpDef> {
+    oxport_ops::TABLES.iter().flat_map(|t| t.iter())
+}
+
+fn named(name: &str) -> &'static OpDef {
+    tables().find(|d| d.name() == name).expect("law: the name came from the table")
+}
+
+#[test]
+fn entries_are_unique_and_documented() {
+    let mut names: Vec<&str> = tables().map(OpDef::name).collect();
+    let count = names.len();
+    names.sort_unstable();
+    for pair in names.windows(2) {
+        assert_ne!(pair[0], pair[1], "two entries of one operator");
+    }
+    assert!(count > 400, "the table holds {count} operators");
+    all(names, |name| {
+        let def = named(name);
+        if def.doc.is_empty() || !def.doc.ends_with('.') {
+            return Err("an entry has a doc sentence, which ends with a stop".to_string());
+        }
+        match (def.kernel, def.decomp) {
+            (Kernel::None, Decomp::None) => Err("it has neither kernel nor decomposition".to_string()),
+            _ => Ok(()),
+        }
+    });
+}
+
+#[test]
+fn schemas_are_pytorchs() {
+    all(tables().map(OpDef::name), |name| match registry().pinned_schema(name) {
+        Some(pinned) if pinned.contains('(') && pinned != named(name).schema => {
+            Err(format!("`{}` is not the pinned `{pinned}`", named(name).schema))
+        }
+        None if name.starts_with("aten::") || name.starts_with("prims::") => {
+            Err("PyTorch has no such operator".to_string())
+        }
+        _ => Ok(()),
+    });
+}
+
+#[test]
+fn pinned_schemas_parse_and_print_back() {
+    let pinned: Vec<&str> = registry().names().into_iter().filter(|n| n.starts_with("aten::")).collect();
+    all(pinned, |name| {
+        let Some(text) = registry().pinned_schema(name).filter(|t| t.contains('(')) else { return Ok(()) };
+        // Type variables and dictionaries of TorchScript are read, but not spelled back.
+        if text.contains("t[]") || text.contains("Dict(") || text.contains(" t ") || text.contains("...") {
+            return Ok(());
+        }
+        let schema = oxport_ir::FunctionSchema::parse(text).map_err(|e| e.to_string())?;
+        let printed = schema.to_string();
+        if printed == text { Ok(()) } else { Err(format!("`{text}` became `{printed}`")) }
+    });
+}
+
+/// What a sample's call yields, with or without the operator's own decomposition.
+fn execute(def: &OpDef, sample: &Sample, decomposed: bool) -> Result<Vec<Value>, (bool, String)> {
+    let failed = |e: oxport::Error| (e.is_unsupported(), e.to_string());
+    let mut b = oxport::ProgramBuilder::new(registry());
+    let mut ids = Vec::new();
+    for (i, t) in sample.tensors.iter().enumerate() {
+        ids.push(b.input(&format!("x{i}"), Fake::of(t)).map_err(|e| failed(e.into()))?);
+    }
+    let tensor = |i: usize| Argument::Node(ids[i]);
+    let args = sample.args.iter().map(|a| a.argument(&tensor)).collect();
+    let kwargs = sample.kwargs.iter().map(|(k, a)| (k.as_str().into(), a.argument(&tensor))).collect();
+    let call = b.calls().call_op(&registry().op(def.name()), args, kwargs).map_err(|e| failed(e.into()))?;
+    let val = b.calls().val(call).map_err(|e| failed(e.into()))?.clone();
+    let outputs = match &val {
+        Val::List(l) if !l.is_empty() => (0..l.len() as i64)
+            .map(|i| b.calls().getitem(call, i))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|e| failed(e.into()))?,
+        _ => vec![call],
+    };
+    let mut program = b.finish(&outputs).map_err(|e| failed(e.into()))?;
+    if decomposed {
+        program = oxport_passes::decompose_where(&program, registry(), &|op| op.name() == def.name())
+            .map_err(|e| failed(e.into()))?;
+    }
+    let program = oxport::prepare(&program, Opt::None).map_err(failed)?;
+    let plan = oxport::plan(&program, &PlanOptions { threads: 1, ..PlanOptions::default() }).map_err(failed)?;
+    let inputs = sample.tensors.iter().cloned().map(Value::Tensor).collect();
+    let results = plan.run(inputs).map_err(|e| failed(e.into()))?.user;
+    // The meta said what the kernel would give.
+    let metas = match &val {
+        Val::List(l) if !l.is_empty() => l.clone(),
+        one => vec![one.clone()],
+    };
+    for (meta, got) in metas.iter().zip(&results) {
+        if let (Val::Tensor(meta), Value::Tensor(t)) = (meta, got) {
+            let sizes_differ = meta.concrete_sizes().is_some_and(|s| s[..] != *t.sizes());
+            if meta.dtype != t.dtype() || sizes_differ {
+                return Err((false, format!("meta {meta}, kernel {}{:?}", t.dtype().short(), t.sizes())));
+            }
+        }
+    }
+    Ok(results)
+}
+
+fn samples() -> Vec<(&'static str, &'static str)> {
+    tables().flat_map(|d| d.samples.iter().map(move |s| (d.name(), *s))).collect()
+}
+
+#[test]
+fn samples_run_and_error_samples_are_refused() {
+    all(samples(), |(name, text)| {
+        let sample = parse(text)?;
+        match (execute(named(name), &sample, false), sample.is_error) {
+            (Ok(_), false) => Ok(()),
+            (Err((false, _)), true) => Ok(()),
+            (Err((true, e)), true) => Err(format!("refused as unsupported: {e}")),
+            (Ok(_), true) => Err("it must be refused".to_string()),
+            (Err((_, e)), false) => Err(e),
+        }
+    });
+}
+
+#[test]
+fn decompositions_agree_with_kernels() {
+    let both = |d: &OpDef| !matches!(d.kernel, Kernel::None) && !matches!(d.decomp, Decomp::None);
+    let cases: Vec<_> = samples().into_iter().filter(|(n, s)| both(named(n)) && !s.starts_with('!')).collect();
+    all(cases, |(name, text)| {
+        let def = named(name);
+        if def.exact == Exact::Random {
+            return Ok(());
+        }
+        let sample = parse(text)?;
+        let plain = execute(def, &sample, false).map_err(|e| e.1)?;
+        let taken_apart = execute(def, &sample, true).map_err(|e| format!("decomposed: {}", e.1))?;
+        for (a, b) in plain.iter().zip(&taken_apart) {
+            let c = compare(b, a, Tolerance::default());
+            if !c.agree {
+                return Err(c.detail);
+            }
+        }
+        Ok(())
+    });
+}
+
+/// The fake of a tensor with every size above 1 a symbol of its own, so valued at capture.
+fn symbolic(t: &Tensor, env: &mut ShapeEnv, made: &mut Vec<(Expr, i64)>) -> Fake {
+    let sizes: Vec<Expr> = t
+        .sizes()
+        .iter()
+        .map(|&n| {
+            if n < 2 {
+                return Expr::from(n);
+            }
+            // Equal sizes are the same symbol: broadcasting wants them so.
+            if let Some((e, _)) = made.iter().find(|(_, v)| *v == n) {
+                return e.clone();
+            }
+            let symbol = Symbol::new(&format!("s{}", made.len()), Assumptions::size());
+            env.set_range(&symbol, Range::at_least(2));
+            env.set_hint(&symbol, n);
+            made.push((Expr::symbol(&symbol), n));
+            Expr::symbol(&symbol)
+        })
+        .collect();
+    Fake::new(t.dtype(), sizes)
+}
+
+#[test]
+fn symbolic_metas_evaluate_to_concrete_ones() {
+    let cases: Vec<_> = samples().into_iter().filter(|(_, s)| !s.starts_with('!') && !s.contains('{')).collect();
+    all(cases, |(name, text)| {
+        let def = named(name);
+        let sample = parse(text)?;
+        let (mut env, mut made) = (ShapeEnv::new(), Vec::new());
+        let infer = |fakes: Vec<Fake>, env: &ShapeEnv| -> Result<Val, oxport_ir::Error> {
+            let mut graph = oxport_ir::Graph::new();
+            let mut ids = Vec::new();
+            for (i, fake) in fakes.into_iter().enumerate() {
+                let mut node = oxport_ir::Node::new(format!("x{i}"), oxport_ir::NodeKind::Placeholder, Vec::new());
+                node.meta.val = Some(Val::Tensor(fake));
+                ids.push(graph.append(node)?);
+            }
+            let tensor = |i: usize| Argument::Node(ids[i]);
+            let args: Vec<Argument> = sample.args.iter().map(|a| a.argument(&tensor)).collect();
+            let kwargs = sample.kwargs.iter().map(|(k, a)| (k.as_str().into(), a.argument(&tensor))).collect();
+            infer_call(&graph, &registry().op(def.name()), &args, &kwargs, &MetaCx::new(env))
+        };
+        let concrete = infer(sample.tensors.iter().map(Fake::of).collect(), &env).map_err(|e| e.to_string())?;
+        let fakes = sample.tensors.iter().map(|t| symbolic(t, &mut env, &mut made)).collect();
+        let symbolic = match infer(fakes, &env) {
+            Ok(val) => val,
+            Err(e) if e.is_unsupported() => return Ok(()),
+            // A size that the sample writes as a number (`view` to [3, -1]) need not fit symbols.
+            Err(_) => return Ok(()),
+        };
+        for (s, c) in symbolic.tensors().iter().zip(concrete.tensors()) {
+            let value = |e: &Expr| e.as_int().or_else(|| env.hint_of(e)?.as_i64());
+            let sizes: Option<Vec<i64>> = s.sizes.iter().map(value).collect();
+            let want = c.concrete_sizes();
+            if let (Some(sizes), Some(want)) = (sizes, want)
+                && (sizes[..] != want[..] || s.dtype != c.dtype)
+            {
+                return Err(format!("symbolic {s} is {sizes:?}, concrete {c}"));
+            }
+        }
+        Ok(())
+    });
+}

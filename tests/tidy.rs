@@ -1,0 +1,141 @@
+//! The house rules, from `docs/architecture.md`.
+
+use crate::{all, root};
+use std::path::{Path, PathBuf};
+
+fn sources() -> Vec<PathBuf> {
+    fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
+            if path.is_dir() && name != "target" {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&root().join("crates"), &mut found);
+    walk(&root().join("tests"), &mut found);
+    found.sort();
+    found
+}
+
+/// What each room may know: arrows point down only.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("oxport-sym", &[]),
+    ("oxport-pytree", &[]),
+    ("oxport-tensor", &[]),
+    ("oxport-ir", &["oxport-sym", "oxport-pytree", "oxport-tensor"]),
+    ("oxport-ops", &["oxport-ir", "oxport-sym", "oxport-tensor"]),
+    ("oxport-pt2", &["oxport-ir", "oxport-sym", "oxport-pytree", "oxport-tensor"]),
+    ("oxport-passes", &["oxport-ir", "oxport-sym", "oxport-tensor"]),
+    ("oxport-rewrite", &["oxport-ir", "oxport-sym", "oxport-tensor"]),
+    ("oxport-run", &["oxport-ir", "oxport-sym", "oxport-pytree", "oxport-tensor"]),
+    (
+        "oxport",
+        &[
+            "oxport-ir",
+            "oxport-ops",
+            "oxport-passes",
+            "oxport-pt2",
+            "oxport-pytree",
+            "oxport-rewrite",
+            "oxport-run",
+            "oxport-sym",
+            "oxport-tensor",
+        ],
+    ),
+];
+
+#[test]
+fn arrows_point_down() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = std::process::Command::new(cargo)
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("law: cargo runs this test");
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("law: cargo metadata is JSON");
+    let packages = metadata["packages"].as_array().expect("law: there are packages");
+    all(ARROWS, |(room, may_know)| {
+        let package = packages.iter().find(|p| p["name"] == *room).ok_or("there is no such room")?;
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let name = dependency["name"].as_str().unwrap_or("");
+            let is_normal = dependency["kind"].is_null();
+            if is_normal && name.starts_with("oxport") && !may_know.contains(&name) {
+                return Err(format!("it knows {name}"));
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn files_are_one_concept() {
+    all(sources(), |path| {
+        let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+        let lines = text.lines().count();
+        let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("");
+        if lines > 500 {
+            return Err(format!("{lines} lines"));
+        }
+        if ["utils", "util", "helpers", "common", "misc", "manager"].contains(&stem) || stem.ends_with("_v2") {
+            return Err("a file is named after a noun".to_string());
+        }
+        let is_library = path.components().any(|c| c.as_os_str() == "crates");
+        let starts_with_doc = text.starts_with("//!") || text.starts_with("#!") || text.starts_with("/*!");
+        if is_library && !starts_with_doc { Err("a module begins with what it defines".to_string()) } else { Ok(()) }
+    });
+}
+
+#[test]
+fn unsafe_lives_in_one_room() {
+    all(sources(), |path| {
+        let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+        let allowed = path.components().any(|c| c.as_os_str() == "oxport-tensor");
+        let uses = |l: &&str| {
+            let code = l.split("//").next().unwrap_or("");
+            // Split, so that this line is none itself.
+            let word = concat!("un", "safe");
+            code.contains(&format!("{word} {{"))
+                || code.contains(&format!("{word} fn"))
+                || code.contains(&format!("{word} impl"))
+        };
+        match text.lines().find(uses) {
+            Some(line) if !allowed => Err(format!("`{}`", line.trim())),
+            _ => Ok(()),
+        }
+    });
+}
+
+#[test]
+fn nothing_is_left_undone_or_tied_to_a_machine() {
+    let words = [
+        concat!("todo", "!("),
+        concat!("unimplemented", "!("),
+        concat!("dbg", "!("),
+        concat!("#[ign", "ore"),
+        concat!("/wo", "rk/"),
+        concat!("/ro", "ot/"),
+        concat!("/op", "t/"),
+    ];
+    all(sources(), |path| {
+        let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+        match words.iter().find(|w| text.contains(**w)) {
+            Some(word) => Err(format!("it holds `{word}`")),
+            None => Ok(()),
+        }
+    });
+}
+
+#[test]
+fn the_checkout_stays_small() {
+    fn size(dir: &Path) -> u64 {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        entries.map(|e| if e.path().is_dir() { size(&e.path()) } else { e.metadata().map_or(0, |m| m.len()) }).sum()
+    }
+    let megabytes = size(&root().join("fixtures")) >> 20;
+    assert!(megabytes < 60, "the fixtures take {megabytes} MB");
+}
