@@ -8,7 +8,7 @@ use crate::class::{C32, C64, RealArgs, alias, binary, bits, input, map2, over2, 
 use crate::meta::{MetaArgs, Metas};
 use crate::{computed, special};
 use oxport_ir::{Error, OpDef, Result, ensure};
-use oxport_tensor::{DType, Element, Int, Number as Sum, Real as Ordered, Scalar, Tensor, TensorMut, math};
+use oxport_tensor::{DType, Int, Number as Sum, Real as Ordered, Scalar, Tensor, TensorMut, math};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const ADD: OpDef = binary("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Plain, add)
@@ -24,7 +24,7 @@ const ADD: OpDef = binary("aten::add.Tensor(Tensor self, Tensor other, *, Scalar
 const SUB: OpDef = binary("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Arith, |a, o| {
     subtract(a, o, 0, 1)
 })
-.doc("`self − alpha · other`")
+.doc("`self − alpha · other`.")
 .samples(&["f32[2, 3], f32[3]", "f32[2], 2", "i64[4], 1, alpha=2", "!b8[4], b8[4]"]);
 const MUL: OpDef =
     binary("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", Plain, mul).doc("`self · other`; bools by `and`.");
@@ -101,8 +101,8 @@ pub static OPS: &[OpDef] = &[
     OpDef { schema: "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", ..SUB }.samples(&["f32[2, 3], 2.5", "i64[4], 2, 3"]),
     alias("aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", SUB, "sub.Tensor(self, other, alpha=alpha)"),
     alias("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", SUB, "sub.Tensor(self, other, alpha=alpha)").samples(&["f32[2], 1"]),
-    binary("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Arith, |a, o| subtract(a, o, 1, 0)).doc("`other − alpha · self`"),
-    with_scalar("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Arith, |a, o| subtract(a, o, 1, 0)).doc("`other − alpha · self`"),
+    binary("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Arith, |a, o| subtract(a, o, 1, 0)).doc("`other − alpha · self`."),
+    with_scalar("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Arith, |a, o| subtract(a, o, 1, 0)).doc("`other − alpha · self`."),
     MUL,
     OpDef { schema: "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", ..MUL }.samples(&["f32[2, 3], 2.5", "i64[4], 2"]),
     alias("aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", MUL, "mul.Tensor(self, other)"),
@@ -138,12 +138,12 @@ pub static OPS: &[OpDef] = &[
     .doc("The lesser; the other one of a NaN."),
     ATAN2,
     alias("aten::arctan2(Tensor self, Tensor other) -> Tensor", ATAN2, "atan2(self, other)"),
-    binary("aten::hypot(Tensor self, Tensor other) -> Tensor", Float, |a, o| real2(a, o, f32::hypot, f64::hypot)).doc("`√(self² + other²)`"),
-    binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", FloatOrComplex, logaddexp).doc("`ln(eˢᵉˡᶠ + eᵒᵗʰᵉʳ)`"),
+    binary("aten::hypot(Tensor self, Tensor other) -> Tensor", Float, |a, o| real2(a, o, f32::hypot, f64::hypot)).doc("`√(self² + other²)`."),
+    binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", FloatOrComplex, logaddexp).doc("`ln(eˢᵉˡᶠ + eᵒᵗʰᵉʳ)`."),
     binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", Float, |a, o| {
         real2(a, o, |x, y| special::logaddexp2(x.into(), y.into()) as f32, special::logaddexp2)
     })
-    .doc("`log₂(2ˢᵉˡᶠ + 2ᵒᵗʰᵉʳ)`"),
+    .doc("`log₂(2ˢᵉˡᶠ + 2ᵒᵗʰᵉʳ)`."),
     bits(binary("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| real2(a, o, f32::copysign, f64::copysign)))
         .doc("The magnitude of `self` with the sign of `other`."),
     bits(with_scalar("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", ToFloat, |a, o| real2(a, o, f32::copysign, f64::copysign)))
@@ -172,7 +172,7 @@ pub static OPS: &[OpDef] = &[
     binary("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", ToAnalytic, |a, o| {
         computed!(analytic o[0].dtype(), |T| over2(a, o, |x: T, y: T| Sum::mul(x, math::exp2(y))))
     })
-    .doc("`self · 2ᵒᵗʰᵉʳ`"),
+    .doc("`self · 2ᵒᵗʰᵉʳ`."),
 ];
 
 /// The factor `alpha` of a sum, which must fit the dtype.

@@ -28,8 +28,8 @@ macro_rules! derivative {
 /// The table.
 #[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    grad("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", FloatOrComplex, |a, o| of_output(a, o, |y| 1.0 - y * y)).doc("`grad · (1 − y²)`"),
-    grad("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", FloatOrComplex, |a, o| of_output(a, o, |y| (1.0 - y) * y)).doc("`grad · y (1 − y)`"),
+    grad("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", FloatOrComplex, |a, o| of_output(a, o, |y| 1.0 - y * y)).doc("`grad · (1 − y²)`."),
+    grad("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", FloatOrComplex, |a, o| of_output(a, o, |y| (1.0 - y) * y)).doc("`grad · y (1 − y)`."),
     grad("aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", Float, derivative!(|g, x, a, T| { let s = math::sigmoid(x); g * s * (1.0 + x * (1.0 - s)) })).doc("The derivative of `silu`."),
     grad("aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", Float, derivative!(|g, x, a, T| {
         let t = math::tanh(math::log1p(math::exp(x)));

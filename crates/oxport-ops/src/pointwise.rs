@@ -52,16 +52,16 @@ pub static OPS: &[OpDef] = &[
     alias("aten::negative(Tensor self) -> Tensor", NEG, "neg(self)"),
     TRUNC,
     alias("aten::fix(Tensor self) -> Tensor", TRUNC, "trunc(self)"),
-    unary("aten::exp(Tensor self) -> Tensor", ToAnalytic, analytic!(exp)).doc("`eˣ`"),
-    unary("aten::exp2(Tensor self) -> Tensor", ToAnalytic, analytic!(exp2)).doc("`2ˣ`"),
+    unary("aten::exp(Tensor self) -> Tensor", ToAnalytic, analytic!(exp)).doc("`eˣ`."),
+    unary("aten::exp2(Tensor self) -> Tensor", ToAnalytic, analytic!(exp2)).doc("`2ˣ`."),
     unary("aten::expm1(Tensor self) -> Tensor", ToAnalytic, analytic!(expm1)).doc("`eˣ − 1`, precise near 0."),
     unary("aten::log(Tensor self) -> Tensor", ToAnalytic, analytic!(ln)).doc("Natural logarithm."),
     unary("aten::log2(Tensor self) -> Tensor", ToAnalytic, analytic!(log2)).doc("Logarithm of base 2."),
     unary("aten::log10(Tensor self) -> Tensor", ToAnalytic, analytic!(log10)).doc("Logarithm of base 10."),
     unary("aten::log1p(Tensor self) -> Tensor", ToAnalytic, analytic!(log1p)).doc("`ln(1 + x)`, precise near 0."),
     unary("aten::sqrt(Tensor self) -> Tensor", ToAnalytic, analytic!(sqrt)).doc("Square root."),
-    unary("aten::rsqrt(Tensor self) -> Tensor", ToAnalytic, analytic!(rsqrt)).doc("`1 / √x`"),
-    unary("aten::reciprocal(Tensor self) -> Tensor", ToAnalytic, analytic!(recip)).doc("`1 / x`"),
+    unary("aten::rsqrt(Tensor self) -> Tensor", ToAnalytic, analytic!(rsqrt)).doc("`1 / √x`."),
+    unary("aten::reciprocal(Tensor self) -> Tensor", ToAnalytic, analytic!(recip)).doc("`1 / x`."),
     unary("aten::sin(Tensor self) -> Tensor", ToAnalytic, analytic!(sin)).doc("Sine."),
     unary("aten::cos(Tensor self) -> Tensor", ToAnalytic, analytic!(cos)).doc("Cosine."),
     unary("aten::tan(Tensor self) -> Tensor", ToAnalytic, analytic!(tan)).doc("Tangent."),
@@ -78,7 +78,7 @@ pub static OPS: &[OpDef] = &[
         .doc("The logarithm of `|Γ(x)|`."),
     unary("aten::digamma(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma))
         .doc("The logarithmic derivative of `Γ`."),
-    unary("aten::sinc(Tensor self) -> Tensor", ToAnalytic, sinc).doc("`sin(πx) / πx`"),
+    unary("aten::sinc(Tensor self) -> Tensor", ToAnalytic, sinc).doc("`sin(πx) / πx`."),
     unary("aten::deg2rad(Tensor self) -> Tensor", ToFloat, |a, o| real1(a, o, f32::to_radians, f64::to_radians))
         .doc("Degrees to radians."),
     unary("aten::rad2deg(Tensor self) -> Tensor", ToFloat, |a, o| real1(a, o, f32::to_degrees, f64::to_degrees))
@@ -100,7 +100,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::square(Tensor self) -> Tensor", square_meta)
         .samples(&["f32[2, 3]", "b8[4]"])
         .fill(|a, o| computed!(arith o[0].dtype(), |T| over(a, o, |x: T| Sum::mul(x, x))))
-        .doc("`x²`"),
+        .doc("`x²`."),
 ];
 
 fn square_meta(a: &MetaArgs<'_>) -> Metas {

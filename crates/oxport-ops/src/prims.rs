@@ -87,9 +87,9 @@ pub static OPS: &[OpDef] = &[
     two("prims::shift_left(Tensor self, Tensor other) -> Tensor", Integer, "bitwise_left_shift.Tensor(self, other)"),
     two("prims::shift_right_arithmetic(Tensor self, Tensor other) -> Tensor", Integer, "bitwise_right_shift.Tensor(self, other)"),
     OpDef::new("prims::div(Tensor self, Tensor other) -> Tensor", Arith.meta::<2>()).decomp(div).doc("The quotient; of integers, rounded towards 0.").samples(&["f32[3], f32[3]", "i64[3], i64[3]<1..9>"]),
-    OpDef::new("prims::where(Tensor pred, Tensor a, Tensor b) -> Tensor", where_meta).expr("where.self(pred, a, b)").doc("`where.self`").samples(&["b8[3], f32[3], f32[3]"]),
-    OpDef::new("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", |a| made(a, Vec::new(), DType::F32)).expr("scalar_tensor(s, dtype=dtype)").doc("`scalar_tensor`").samples(&["2.0, dtype=float32"]),
-    OpDef::new("prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) -> Tensor", iota_meta).fill(iota).doc("`start + i · step`").samples(&["5, start=2, step=3, dtype=int64, device=\"cpu\", requires_grad=False"]),
+    OpDef::new("prims::where(Tensor pred, Tensor a, Tensor b) -> Tensor", where_meta).expr("where.self(pred, a, b)").doc("`where.self`.").samples(&["b8[3], f32[3], f32[3]"]),
+    OpDef::new("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", |a| made(a, Vec::new(), DType::F32)).expr("scalar_tensor(s, dtype=dtype)").doc("`scalar_tensor`.").samples(&["2.0, dtype=float32"]),
+    OpDef::new("prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) -> Tensor", iota_meta).fill(iota).doc("`start + i · step`."),
 ];
 
 /// A primitive of one tensor.

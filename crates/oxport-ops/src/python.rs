@@ -34,11 +34,11 @@ macro_rules! unary {
 /// The table.
 pub static OPS: &[OpDef] = &[
     binary!("_operator::add(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a + b, py::add, "2, 3", "2, 0.5")
-        .doc("`a + b`"),
+        .doc("`a + b`."),
     binary!("_operator::sub(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a - b, py::sub, "2, 3")
-        .doc("`a - b`"),
+        .doc("`a - b`."),
     binary!("_operator::mul(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a * b, py::mul, "2, 3", "True, 4")
-        .doc("`a * b`"),
+        .doc("`a * b`."),
     binary!(
         "_operator::truediv(Scalar a, Scalar b) -> Scalar",
         |_, _| Kind::Float,
@@ -47,7 +47,7 @@ pub static OPS: &[OpDef] = &[
         "7, 2",
         "!1, 0"
     )
-    .doc("`a / b`"),
+    .doc("`a / b`."),
     binary!(
         "_operator::floordiv(Scalar a, Scalar b) -> Scalar",
         Kind::wider,
@@ -57,7 +57,7 @@ pub static OPS: &[OpDef] = &[
         "-7.5, 2",
         "!1, 0"
     )
-    .doc("`a // b`"),
+    .doc("`a // b`."),
     binary!(
         "_operator::mod(Scalar a, Scalar b) -> Scalar",
         Kind::wider,
@@ -67,13 +67,13 @@ pub static OPS: &[OpDef] = &[
         "7.5, -2.0",
         "!1, 0"
     )
-    .doc("`a % b`"),
+    .doc("`a % b`."),
     binary!("_operator::pow(Scalar a, Scalar b) -> Scalar", Kind::wider, pow, py::pow, "2, 5", "2, -1", "2.0, 0.5")
-        .doc("`a ** b`"),
+        .doc("`a ** b`."),
     binary!("_operator::and_(Scalar a, Scalar b) -> Scalar", Kind::bitwise, bit_and, py::and, "True, False", "6, 3")
-        .doc("`a & b`"),
+        .doc("`a & b`."),
     binary!("_operator::or_(Scalar a, Scalar b) -> Scalar", Kind::bitwise, bit_or, py::or, "True, False", "6, 3")
-        .doc("`a | b`"),
+        .doc("`a | b`."),
     binary!(
         "_operator::xor(Scalar a, Scalar b) -> Scalar",
         Kind::bitwise,
@@ -82,7 +82,7 @@ pub static OPS: &[OpDef] = &[
         "True, False",
         "6, 3"
     )
-    .doc("`a ^ b`"),
+    .doc("`a ^ b`."),
     binary!(
         "_operator::lshift(Scalar a, Scalar b) -> Scalar",
         Kind::bitwise,
@@ -91,7 +91,7 @@ pub static OPS: &[OpDef] = &[
         "3, 2",
         "!1, -1"
     )
-    .doc("`a << b`"),
+    .doc("`a << b`."),
     binary!(
         "_operator::rshift(Scalar a, Scalar b) -> Scalar",
         Kind::bitwise,
@@ -99,25 +99,25 @@ pub static OPS: &[OpDef] = &[
         py::rshift,
         "-7, 1"
     )
-    .doc("`a >> b`"),
+    .doc("`a >> b`."),
     binary!("_operator::eq(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.eq_(b), py::eq, "2, 2.0")
-        .doc("`a == b`"),
+        .doc("`a == b`."),
     binary!("_operator::ne(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.ne_(b), py::ne, "2, 3")
-        .doc("`a != b`"),
+        .doc("`a != b`."),
     binary!("_operator::lt(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.lt(b), py::lt, "2, 3")
-        .doc("`a < b`"),
+        .doc("`a < b`."),
     binary!("_operator::le(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.le(b), py::le, "2, 3")
-        .doc("`a <= b`"),
+        .doc("`a <= b`."),
     binary!("_operator::gt(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.gt(b), py::gt, "2, 3")
-        .doc("`a > b`"),
+        .doc("`a > b`."),
     binary!("_operator::ge(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.ge(b), py::ge, "2, 3")
-        .doc("`a >= b`"),
-    unary!("_operator::neg(Scalar a) -> Scalar", Kind::number, |_, a| a.neg(), py::neg, "2", "-0.5").doc("`-a`"),
-    unary!("_operator::pos(Scalar a) -> Scalar", Kind::number, |_, a| a.clone(), py::pos, "2").doc("`+a`"),
-    unary!("_operator::abs(Scalar a) -> Scalar", Kind::number, |_, a| a.abs(), py::abs, "-2").doc("`abs(a)`"),
-    unary!("builtins::abs(Scalar a) -> Scalar", Kind::number, |_, a| a.abs(), py::abs, "-2").doc("`abs(a)`"),
-    unary!("_operator::not_(Scalar a) -> Scalar", |_| Kind::Bool, not, py::not, "True", "0").doc("`not a`"),
-    unary!("torch::sym_not(Scalar a) -> Scalar", |_| Kind::Bool, not, py::not, "True").doc("`not a`"),
+        .doc("`a >= b`."),
+    unary!("_operator::neg(Scalar a) -> Scalar", Kind::number, |_, a| a.neg(), py::neg, "2", "-0.5").doc("`-a`."),
+    unary!("_operator::pos(Scalar a) -> Scalar", Kind::number, |_, a| a.clone(), py::pos, "2").doc("`+a`."),
+    unary!("_operator::abs(Scalar a) -> Scalar", Kind::number, |_, a| a.abs(), py::abs, "-2").doc("`abs(a)`."),
+    unary!("builtins::abs(Scalar a) -> Scalar", Kind::number, |_, a| a.abs(), py::abs, "-2").doc("`abs(a)`."),
+    unary!("_operator::not_(Scalar a) -> Scalar", |_| Kind::Bool, not, py::not, "True", "0").doc("`not a`."),
+    unary!("torch::sym_not(Scalar a) -> Scalar", |_| Kind::Bool, not, py::not, "True").doc("`not a`."),
     unary!(
         "math::ceil(Scalar x) -> Scalar",
         |_| Kind::Int,
@@ -139,8 +139,8 @@ pub static OPS: &[OpDef] = &[
         "2.5",
         "3"
     )
-    .doc("`int(a)`"),
-    unary!("torch::sym_float(Scalar a) -> Scalar", |_| Kind::Float, |_, a| a.clone(), py::float, "2").doc("`float(a)`"),
+    .doc("`int(a)`."),
+    unary!("torch::sym_float(Scalar a) -> Scalar", |_| Kind::Float, |_, a| a.clone(), py::float, "2").doc("`float(a)`."),
     unary!(
         "torch::_sym_sqrt(Scalar a) -> Scalar",
         |_| Kind::Float,
@@ -149,7 +149,7 @@ pub static OPS: &[OpDef] = &[
         "2",
         "!-1.0"
     )
-    .doc("`math.sqrt(a)`"),
+    .doc("`math.sqrt(a)`."),
     binary!("torch::sym_max(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a.max(b), py::max, "3, 2.5", "2, 3")
         .doc("The greater; a float if either is."),
     binary!("torch::sym_min(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a.min(b), py::min, "3, 2.5", "2, 3")
