@@ -45,7 +45,9 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn spaced(schema: &'static str, kernel: crate::class::Fill) -> OpDef {
-    OpDef::new(schema, space_meta).fill(kernel).doc("`steps` numbers from `start` to `end`, both included, evenly (or as powers of a base).")
+    OpDef::new(schema, space_meta)
+        .fill(kernel)
+        .doc("`steps` numbers from `start` to `end`, both included, evenly (or as powers of a base).")
 }
 
 const fn window(schema: &'static str, kernel: crate::class::Fill) -> OpDef {
@@ -92,7 +94,11 @@ fn range_meta(a: &MetaArgs<'_>, is_closed: bool) -> Metas {
             let up = a.cx.decide(&step.gt(&0i64.into()), true);
             let wrong = if up { span.lt(&0i64.into()) } else { span.gt(&0i64.into()) };
             ensure!(a.cx.known(&wrong) != Some(true), "upper bound and lower bound inconsistent with step sign");
-            if step.as_int() == Some(1) { span } else { (span + &step - if up { 1i64 } else { -1i64 }).floor_div(&step) }
+            if step.as_int() == Some(1) {
+                span
+            } else {
+                (span + &step - if up { 1i64 } else { -1i64 }).floor_div(&step)
+            }
         }
         _ => {
             let float = |n: &Number<Meta>| -> Result<Expr> {
@@ -130,13 +136,20 @@ fn space_meta(a: &MetaArgs<'_>) -> Metas {
         is_complex |= match a.at::<Operand<'_, Meta>>(i)? {
             Operand::Number(n) => matches!(n, Number::Complex(_)),
             Operand::Tensor(t) => {
-                ensure!(t.dim() == 0, "linspace only supports 0-dimensional start and end tensors, but got {} dimensions", t.dim());
+                ensure!(
+                    t.dim() == 0,
+                    "linspace only supports 0-dimensional start and end tensors, but got {} dimensions",
+                    t.dim()
+                );
                 t.dtype.is_complex()
             }
         };
     }
     let dtype: Option<DType> = option(a, "dtype")?;
-    ensure!(!is_complex || dtype.is_none_or(DType::is_complex), "inferred dtype is complex, but a real dtype is asked for");
+    ensure!(
+        !is_complex || dtype.is_none_or(DType::is_complex),
+        "inferred dtype is complex, but a real dtype is asked for"
+    );
     made(a, vec![steps.into()], if is_complex { DType::C64 } else { DType::F32 })
 }
 
