@@ -43,13 +43,18 @@ families! {
     cast,
     class_loss,
     compare,
+    contract,
     conv,
     create,
+    ctc,
     distance,
+    einsum,
     embed,
     embedding,
     embedding_bag,
     extreme,
+    fold,
+    grid,
     higher_order,
     index,
     join,
@@ -84,6 +89,7 @@ families! {
     ternary,
     unique,
     view,
+    weight_norm,
 }
 
 /// The pinned schemas: every overload that PyTorch 2.15 registers, with its tags.
