@@ -53,6 +53,7 @@ families! {
     embedding,
     embedding_bag,
     extreme,
+    fft,
     fold,
     grid,
     higher_order,
