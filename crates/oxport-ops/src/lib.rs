@@ -86,6 +86,7 @@ families! {
     sort,
     specials,
     split,
+    stft,
     symbolic,
     ternary,
     unique,
