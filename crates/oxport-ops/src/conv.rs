@@ -188,7 +188,7 @@ fn grown(x: &Tensor, more: &[i64]) -> Result<Tensor> {
     let sizes: Vec<i64> = x.sizes().iter().enumerate().map(|(d, &s)| s + if d < 2 { 0 } else { more[d - 2] }).collect();
     let mut out = TensorMut::empty(x.dtype(), Layout::contiguous(&sizes)?)?;
     oxport_tensor::dispatch!(all x.dtype(), |T| Ok::<(), Error>(out.as_mut_slice::<T>().into_iter().for_each(|s| s.fill(T::default()))))?;
-    let inside = Layout::new(x.sizes(), &out.strides().to_vec(), 0)?;
+    let inside = Layout::new(x.sizes(), out.strides(), 0)?;
     out.part(inside, |out| copy(x, out))?;
     Ok(out.freeze())
 }

@@ -109,7 +109,7 @@ fn kth(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (mut values, mut indices) = sort::outputs(x, dim, 1)?;
     sort::kth(x, dim, k as usize, &mut values, &mut indices)?;
     for (out, kept) in outs.iter_mut().zip([values, indices]) {
-        oxport_tensor::copy(&kept.freeze().reshape(&out.sizes().to_vec())?, out)?;
+        oxport_tensor::copy(&kept.freeze().reshape(out.sizes())?, out)?;
     }
     Ok(())
 }

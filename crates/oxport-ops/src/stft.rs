@@ -209,7 +209,7 @@ fn envelope<T: crate::dense::Compute>(window: &[Complex<T>], hop: i64, count: i6
     let mut sum = vec![zero; window.len() + (hop * (count - 1).max(0)) as usize];
     for t in 0..count as usize {
         let to = &mut sum[t * hop as usize..];
-        to.iter_mut().zip(window).for_each(|(y, w)| *y = *y + w * w);
+        to.iter_mut().zip(window).for_each(|(y, w)| *y += w * w);
     }
     sum
 }

@@ -42,7 +42,7 @@ fn weight_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     computed!(v.dtype(), |T| {
         let (x, g) = (Dense::<T>::of(&turned), Dense::<T>::of(g));
         let n = x.len().checked_div(rows).unwrap_or(0).max(1);
-        let norms: Vec<T> = x.chunks_exact(n).map(|row| length(row)).collect();
+        let norms: Vec<T> = x.chunks_exact(n).map(length).collect();
         let layout = outs[0].layout().transpose(0, dim)?;
         part(&mut outs[0], layout, |out| {
             fill(out, |out: &mut [T]| {
