@@ -13,7 +13,7 @@ use oxport_tensor::{Layout, Tensor, TensorMut, copy};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    form("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor")
+    direct("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor")
         .samples(&["f32[2, 3, 8], f32[4, 3, 3], f32[4], [1], [1], [1], False, [0], 1", "f32[2, 4, 5, 5], f32[6, 2, 3, 3], None, [2, 2], [1, 1], [1, 1], False, [0, 0], 2", "f32[2, 4, 5, 5], f32[4, 3, 3, 3], f32[6], [2, 2], [1, 1], [1, 1], True, [1, 1], 2", "f64[1, 2, 4, 4, 4], f64[3, 2, 2, 2, 2], None, [1, 1, 1], [0, 0, 0], [2, 2, 2], False, [0, 0, 0], 1", "!f32[2, 4, 5, 5], f32[6, 3, 3, 3], None, [1], [0], [1], False, [0], 1"]),
     form("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor"),
     form("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor"),
@@ -36,8 +36,13 @@ pub static OPS: &[OpDef] = &[
     form("aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor"),
 ];
 
+/// A form that is `aten::convolution` with other arguments.
 const fn form(schema: &'static str) -> OpDef {
-    OpDef::new(schema, conv_meta).doc("The convolution of images with kernels, or its transpose.").fill(conv).decomp(conv_decomp)
+    direct(schema).decomp(conv_decomp)
+}
+
+const fn direct(schema: &'static str) -> OpDef {
+    OpDef::new(schema, conv_meta).doc("The convolution of images with kernels, or its transpose.").fill(conv)
 }
 
 /// Zeros around the input: given, or by name.
