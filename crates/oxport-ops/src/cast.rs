@@ -45,8 +45,8 @@ pub static OPS: &[OpDef] = &[
     bits(unary("prims::conj(Tensor(a) a) -> Tensor(a)", Any, conj)).doc("The complex conjugate."),
     bits(unary("prims::conj_physical(Tensor self) -> Tensor", Any, conj)).doc("The complex conjugate."),
     OpDef::new("aten::angle(Tensor self) -> Tensor", angle_meta).fill(angle).doc("The argument of a complex number; of a real one 0 or π.").samples(&["c64[2, 3]", "f32[4]", "i64[4]"]),
-    bits(OpDef::new("aten::complex(Tensor real, Tensor imag) -> Tensor", |a| pair(a)).fill(complex)).doc("From real and imaginary part.").samples(&["f32[2, 3], f32[3]", "!f32[2], f64[2]"]),
-    OpDef::new("aten::polar(Tensor abs, Tensor angle) -> Tensor", |a| pair(a)).fill(polar).doc("From magnitude and angle.").samples(&["f32[2, 3], f32[3]"]),
+    bits(OpDef::new("aten::complex(Tensor real, Tensor imag) -> Tensor", pair).fill(complex)).doc("From real and imaginary part.").samples(&["f32[2, 3], f32[3]", "!f32[2], f64[2]"]),
+    OpDef::new("aten::polar(Tensor abs, Tensor angle) -> Tensor", pair).fill(polar).doc("From magnitude and angle.").samples(&["f32[2, 3], f32[3]"]),
     OpDef::new("aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp_meta).fill(frexp).exact(Exact::Bits).doc("Mantissa in ±[½, 1) and exponent of 2.").samples(&["f32[2, 3]", "!i64[2]"]),
 ];
 

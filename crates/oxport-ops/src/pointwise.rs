@@ -92,7 +92,8 @@ pub static OPS: &[OpDef] = &[
     }))
     .doc("Rounding to the nearest, half to even."),
     unary("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", Number, round_decimals)
-        .doc("Rounding to some decimals, half to even."),
+        .doc("Rounding to some decimals, half to even.")
+        .samples(&["f32[2, 3], decimals=1", "i64[4], decimals=0"]),
     bits(unary("aten::frac(Tensor self) -> Tensor", Float, |a, o| real1(a, o, |x| x - x.trunc(), |x| x - x.trunc())))
         .doc("The fractional part."),
     bits(unary("aten::sign(Tensor self) -> Tensor", Real, sign)).doc("−1, 0 or 1; 0 for NaN."),

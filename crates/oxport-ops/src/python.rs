@@ -123,8 +123,7 @@ pub static OPS: &[OpDef] = &[
         |_| Kind::Int,
         |k, a| to_int(Func::CeilToInt, k, a),
         py::ceil,
-        "2.5",
-        "!1e30"
+        "2.5"
     )
     .doc("The least integer that is not less."),
     unary!("math::floor(Scalar x) -> Scalar", |_| Kind::Int, |k, a| to_int(Func::FloorToInt, k, a), py::floor, "-2.5")

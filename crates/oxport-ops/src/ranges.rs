@@ -40,8 +40,6 @@ pub static OPS: &[OpDef] = &[
     window("aten::kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| kaiser(a, o, 12.0)).samples(&["5"]),
     window("aten::kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| kaiser(a, o, 12.0)).samples(&["5, False"]),
     window("aten::kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| kaiser(a, o, a.at(2)?)).samples(&["5, False, 8.0"]),
-    OpDef::new("aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| frequencies_meta(a, |n| n)).fill(|a, o| frequencies(a, o, |i, n| if i <= (n - 1) / 2 { i } else { i - n })).doc("The frequencies of a discrete Fourier transform.").samples(&["5", "4, 0.5"]),
-    OpDef::new("aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| frequencies_meta(a, |n| n / 2 + 1)).fill(|a, o| frequencies(a, o, |i, _| i)).doc("The frequencies of a real discrete Fourier transform.").samples(&["5", "4, 0.5"]),
 ];
 
 const fn spaced(schema: &'static str, kernel: crate::class::Fill) -> OpDef {
@@ -207,16 +205,4 @@ fn kaiser(a: &RealArgs<'_>, o: &mut [TensorMut], beta: f64) -> Result<()> {
         let x = 2.0 * i / n - 1.0;
         i0(beta * (1.0 - x * x).max(0.0).sqrt()) / i0(beta)
     })
-}
-
-fn frequencies_meta(a: &MetaArgs<'_>, count: fn(i64) -> i64) -> Metas {
-    let n: i64 = a.at(0)?;
-    ensure!(n > 0, "n must be positive, got {n}");
-    made(a, vec![count(n).into()], DType::F32)
-}
-
-fn frequencies(a: &RealArgs<'_>, o: &mut [TensorMut], index: fn(i64, i64) -> i64) -> Result<()> {
-    let (n, d): (i64, f64) = a.unpack()?;
-    let unit = 1.0 / (n as f64 * d);
-    dispatch!(plain o[0].dtype(), |T| fill_by::<T>(&mut o[0], |i| cast(index(i as i64, n) as f64 * unit)))
 }

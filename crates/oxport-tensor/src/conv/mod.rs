@@ -56,7 +56,7 @@ impl Geometry {
     /// Spatial sizes of the output, or `None` where PyTorch refuses: the kernel does not fit, a stride or dilation is
     /// zero, groups do not divide the channels, or sizes overflow.
     pub fn output(&self) -> Option<[usize; 3]> {
-        let divides = |c: usize| self.groups > 0 && c % self.groups == 0;
+        let divides = |c: usize| self.groups > 0 && c.is_multiple_of(self.groups);
         if !divides(self.in_channels) || !divides(self.out_channels) {
             return None;
         }

@@ -1,0 +1,5 @@
+# test functional
+def forward(self, x: "f32[2, 3]"):
+    clone: "f32[2, 3]" = torch.ops.aten.clone.default(x)
+    add_: "f32[2, 3]" = torch.ops.aten.add_.Tensor(clone, 1)
+    return (clone,)

@@ -1,0 +1,4 @@
+# test verify
+def forward(self, x: "f32[2, 3]"):
+    softmax: "f32[2, 3]" = torch.ops.aten.softmax.int(x, 2)
+    return (softmax,)

@@ -1,0 +1,15 @@
+# test verify
+ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, x: "f32[s0]"):
+            relu: "f32[s0]" = torch.ops.aten.relu.default(x)
+            return (relu,)
+
+Graph signature:
+    # inputs
+    x: USER_INPUT
+
+    # outputs
+    relu: USER_OUTPUT
+
+Range constraints: {s0: VR[8, 4]}

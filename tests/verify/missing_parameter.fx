@@ -1,0 +1,16 @@
+# test verify
+ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, p_w: "f32[3]", x: "f32[3]"):
+            mul: "f32[3]" = torch.ops.aten.mul.Tensor(x, p_w)
+            return (mul,)
+
+Graph signature:
+    # inputs
+    p_w: PARAMETER target='w'
+    x: USER_INPUT
+
+    # outputs
+    mul: USER_OUTPUT
+
+Range constraints: {}

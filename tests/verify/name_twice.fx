@@ -1,0 +1,5 @@
+# test verify
+def forward(self, x: "f32[3]"):
+    relu: "f32[3]" = torch.ops.aten.relu.default(x)
+    relu: "f32[3]" = torch.ops.aten.relu.default(x)
+    return (relu,)

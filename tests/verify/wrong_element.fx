@@ -1,0 +1,5 @@
+# test verify
+def forward(self, x: "f32[4, 3]"):
+    split = torch.ops.aten.split.Tensor(x, 2)
+    getitem: "f32[4, 3]" = split[1]
+    return (getitem,)

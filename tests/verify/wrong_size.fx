@@ -1,0 +1,4 @@
+# test verify
+def forward(self, x: "f32[2, 3]"):
+    relu: "f32[2, 4]" = torch.ops.aten.relu.default(x)
+    return (relu,)
