@@ -13,3 +13,4 @@ Graph signature:
     relu: USER_OUTPUT
 
 Range constraints: {s0: VR[8, 4]}
+# at range s0: error[range]: the range of s0 is empty: 8 to 4

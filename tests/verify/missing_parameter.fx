@@ -2,6 +2,7 @@
 ExportedProgram:
     class GraphModule(torch.nn.Module):
         def forward(self, p_w: "f32[3]", x: "f32[3]"):
+            # error[state]: parameter `w` is not in the state dict
             mul: "f32[3]" = torch.ops.aten.mul.Tensor(x, p_w)
             return (mul,)
 

@@ -14,3 +14,4 @@ Graph signature:
     mul: USER_INPUT_MUTATION target='x'
 
 Range constraints: {}
+# at output 1: error[output-order]: a mutation stands after a user output, or a token after either

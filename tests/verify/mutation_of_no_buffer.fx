@@ -14,3 +14,4 @@ Graph signature:
     mul: USER_OUTPUT
 
 Range constraints: {}
+# at output 0: error[signature]: there is no buffer `count`

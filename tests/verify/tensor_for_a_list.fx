@@ -1,4 +1,7 @@
 # test verify
-def forward(self, x: "f32[2, 3]"):
-    permute: "f32[3, 2]" = torch.ops.aten.permute.default(x, x)
-    return (permute,)
+ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, x: "f32[2, 3]"):
+            permute: "f32[3, 2]" = torch.ops.aten.permute.default(x, x)
+            # error[arguments]: aten::permute: argument `dims` wants int[], got Tensor
+            return (permute,)

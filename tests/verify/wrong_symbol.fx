@@ -3,6 +3,7 @@ ExportedProgram:
     class GraphModule(torch.nn.Module):
         def forward(self, x: "f32[s0, 3]", y: "f32[s1, 3]"):
             add: "f32[s1, 3]" = torch.ops.aten.mul.Tensor(x, 2)
+            # error[meta]: the recorded meta is f32[s1, 3], the operator yields f32[s0, 3]
             return (add,)
 
 Graph signature:

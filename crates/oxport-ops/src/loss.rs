@@ -51,12 +51,13 @@ fn loss_meta(args: &MetaArgs<'_>) -> Metas {
     let all = tensors(args)?;
     let (name, x) = (args.op.short_name(), all[0]);
     let mut dtype = all[1..].iter().try_fold(x.dtype, |d, t| DType::promote(d, t.dtype)).ok_or_else(|| Error::invalid("no common dtype"))?;
-    let mut sizes = broadcast(args.cx, &all.iter().map(|t| &t.sizes[..]).collect::<Vec<_>>())?;
+    // Its target has no feature dimension.
+    let alike = if name == "cosine_embedding_loss" { &all[..2] } else { &all[..] };
+    let mut sizes = broadcast(args.cx, &alike.iter().map(|t| &t.sizes[..]).collect::<Vec<_>>())?;
     match name {
         "cosine_embedding_loss" => {
             ensure!(all.len() == 3 && all[2].dim() + 1 == x.dim() && all[2].dim() < 2, "{name}: inputs {x} and target {}", all[2]);
             ensure!(all[1].dim() == x.dim(), "{name}: inputs {x} and {}", all[1]);
-            sizes = broadcast(args.cx, &[&x.sizes, &all[1].sizes])?;
             sizes.pop();
             if let Some(n) = sizes.first() {
                 crate::nn::agree(args.cx, n, &all[2].sizes[0], "batch sizes of inputs and target")?;

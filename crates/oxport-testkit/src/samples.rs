@@ -105,6 +105,10 @@ fn item(text: &str, tensors: &mut Vec<Tensor>) -> Result<Item, String> {
         "True" => Argument::Bool(true),
         "False" => Argument::Bool(false),
         "cpu" => Argument::Device(oxport_ir::Device::cpu()),
+        _ if text.strip_suffix('j').is_some_and(|n| n.parse::<f64>().is_ok()) => {
+            let imaginary = text.trim_end_matches('j').parse().unwrap_or(0.0);
+            Argument::Complex(oxport_ir::Complex::new(0.0, imaginary))
+        }
         "strided" => Argument::Layout(oxport_ir::MemoryLayout::Strided),
         _ if quoted.is_some() => Argument::Str(quoted.unwrap_or("").into()),
         _ => match (text.parse(), text.parse(), DType::from_name(text), format) {
