@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Roads, chosen by shape alone: a 1×1 kernel is a matrix product of the input itself; a kernel per channel is summed
-//! directly ([`depthwise`]); else the columns of a tile of pixels are packed from a padded copy of the input while the
-//! product runs ([`columns`]). A transposed convolution is a product whose columns are added into the output.
+//! directly (`depthwise`); else the columns of a tile of pixels are packed from a padded copy of the input while the
+//! product runs (`columns`). A transposed convolution is a product whose columns are added into the output.
 //!
 //! Laws: as of [`crate::gemm`]: same bits for any number of threads, half types are summed in `f32` and rounded once,
 //! integers wrap. Lower dimensions are three with sizes of 1 in front.
