@@ -1,6 +1,22 @@
 //! Archives and program JSON of `torch.export`, safely read and faithfully written.
 //!
-//! Nothing from a file is trusted, and nothing from a file is ever executed.
+//! ```text
+//! .pt2 ──────────────> Archive ──> model ──> upgrade ──> ExportedProgram ──> model ──> .pt2
+//! .json + .safetensors ───────────────┘                         └────────────────────> .json + .safetensors
+//! ```
+//!
+//! | item | does |
+//! |---|---|
+//! | [`read`], [`write`] | a program from and to a file, by its suffix |
+//! | [`read_values`], [`write_values`] | files of inputs and outputs |
+//! | [`example_inputs`] | the inputs that an archive carries |
+//! | [`Archive`], [`zip`] | the container |
+//! | [`model`], [`json`] | the program JSON, record by record |
+//! | [`pickle`] | what `torch.save` writes, read without running it |
+//!
+//! Laws: nothing from a file is trusted, and nothing from a file is ever executed; a file that is wrong is refused with
+//! all its complaints, never with a panic; reading what PyTorch wrote and writing it again loses nothing; the same
+//! program gives the same bytes.
 
 mod archive;
 #[cfg(test)]

@@ -277,7 +277,7 @@ impl<'a> Machine<'a> {
     }
 
     fn set(&mut self, flat: Vec<Id>) -> Step<()> {
-        if flat.len() % 2 != 0 {
+        if !flat.len().is_multiple_of(2) {
             return Err("a key has no value".into());
         }
         let pairs = flat.chunks_exact(2).map(|pair| (pair[0], pair[1]));

@@ -286,3 +286,68 @@ fn replaced_values_are_survived() {
         }
     }
 }
+
+/// Only what PyTorch demands: no kinds, no names, no optional keys.
+#[test]
+fn a_program_written_by_hand_is_read() {
+    let meta = |sizes: Value| {
+        json!({"dtype": 7, "sizes": sizes, "requires_grad": false, "device": {"type": "cpu"},
+            "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7})
+    };
+    let s0 = json!({"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint": {"as_int": 4}}});
+    let tree = |children: &[&str]| {
+        format!(
+            "[1, {{\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [{}]}}]",
+            children.join(", ")
+        )
+    };
+    let leaf = r#"{"type": null, "context": null, "children_spec": []}"#;
+    let args = format!(r#"{{"type": "builtins.tuple", "context": "null", "children_spec": [{leaf}]}}"#);
+    let kwargs = r#"{"type": "builtins.dict", "context": "[]", "children_spec": []}"#;
+    let document = json!({
+        "graph_module": {
+            "graph": {
+                "inputs": [{"as_tensor": {"name": "p_w"}}, {"as_tensor": {"name": "x"}}],
+                "outputs": [{"as_tensor": {"name": "y"}}, {"as_sym_int": {"as_name": "n"}}],
+                "nodes": [
+                    {"target": "torch.ops.aten.mul.Tensor", "metadata": {}, "outputs": [{"as_tensor": {"name": "y"}}],
+                     "inputs": [{"name": "other", "arg": {"as_tensor": {"name": "p_w"}}},
+                                {"name": "self", "arg": {"as_tensor": {"name": "x"}}}]},
+                    {"target": "torch.ops.aten.sym_size.int", "metadata": {},
+                     "outputs": [{"as_sym_int": {"as_name": "n"}}],
+                     "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}}},
+                                {"name": "dim", "arg": {"as_int": 0}}]}],
+                "tensor_values": {"p_w": meta(json!([{"as_int": 1}])), "x": meta(json!([s0])), "y": meta(json!([s0]))},
+                "sym_int_values": {"n": s0}, "sym_bool_values": {}},
+            "signature": {
+                "input_specs": [{"parameter": {"arg": {"name": "p_w"}, "parameter_name": "w"}},
+                                {"user_input": {"arg": {"as_tensor": {"name": "x"}}}}],
+                "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "y"}}}},
+                                 {"user_output": {"arg": {"as_sym_int": {"as_name": "n"}}}}]},
+            "module_call_graph": [{"fqn": "", "signature": {"inputs": [], "outputs": [],
+                "in_spec": tree(&[&args, kwargs]), "out_spec": tree(&[leaf, leaf])}}]},
+        "opset_version": {}, "range_constraints": {"s0": {"min_val": 2, "max_val": null}},
+        "schema_version": {"major": 8, "minor": 0}});
+    let weights = json!({"config": {"w": {"path_name": "weight_0", "is_param": true, "use_pickle": false,
+        "tensor_meta": meta(json!([{"as_int": 1}]))}}});
+    let entry = |name: &str, data: &[u8]| (format!("hand/{name}"), data.to_vec());
+    let program = read(&[
+        entry("archive_format", b"pt2"),
+        entry("archive_version", b"0"),
+        entry(".data/version", b"3"),
+        entry("models/model.json", document.to_string().as_bytes()),
+        entry("data/weights/model_weights_config.json", weights.to_string().as_bytes()),
+        entry("data/weights/weight_0", &2.0f32.to_le_bytes()),
+        entry("data/constants/model_constants_config.json", b"{\"config\": {}}"),
+        entry("data/sample_inputs/model.pt", b""),
+    ])
+    .unwrap();
+    let node = program.graph.node(program.graph.find("y").unwrap());
+    let names: Vec<&str> = node.inputs().iter().map(|id| &*program.graph.node(*id).name).collect();
+    assert_eq!(names, ["x", "p_w"]);
+    assert_eq!(program.state["w"].tensor.as_slice::<f32>(), Some(&[2.0][..]));
+    assert_eq!(program.ranges.keys().next().unwrap().to_string(), "s0");
+    let document = to_model(&program).unwrap();
+    assert_eq!(document.graph_module.graph.nodes[0].name.as_deref(), Some("y"));
+    assert_eq!(document.graph_module.graph.nodes[0].inputs[1].kind, Some(1));
+}

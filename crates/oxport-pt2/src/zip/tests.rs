@@ -44,7 +44,7 @@ const ENTRIES: [(&str, &[u8]); 3] = [("m/a", b"first"), ("m/.data/b", b""), ("m/
 fn written_entries_are_read_back_aligned_and_stable() {
     let file = written(&ENTRIES);
     let directory = Directory::read(&file, &Limits::default()).unwrap();
-    assert!(directory.entries.values().all(|entry| entry.offset as u64 % ALIGN == 0));
+    assert!(directory.entries.values().all(|entry| (entry.offset as u64).is_multiple_of(ALIGN)));
     let back = read(&file, &Limits::default()).unwrap();
     assert!(back.iter().map(|(n, d)| (n.as_str(), d.as_slice())).eq(ENTRIES));
     assert_eq!(file, written(&ENTRIES));
