@@ -87,9 +87,9 @@ impl<'a> Builder<'a> {
         } else {
             let cx = MetaCx::with_fresh(self.env, self.env.next_unbacked());
             let val = infer_call(self.graph, op, &args, &kwargs, &cx)?;
-            for symbol in cx.into_born() {
+            for (symbol, range) in cx.into_born() {
                 self.env.reserve(&symbol);
-                self.env.set_range(&symbol, Range::at_least(0));
+                self.env.set_range(&symbol, range);
             }
             val
         };

@@ -10,7 +10,7 @@ use crate::args::{Arg, Args, Meta, Sym, bind};
 use crate::schema::Type;
 use crate::{Argument, Error, Graph, Node, NodeKind, Op, Result, Val};
 use indexmap::IndexMap;
-use oxport_sym::{Assumptions, Expr, ShapeEnv, Symbol};
+use oxport_sym::{Assumptions, Expr, Range, ShapeEnv, Symbol};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct MetaCx<'a> {
     env: &'a ShapeEnv,
-    born: RefCell<Vec<Symbol>>,
+    born: RefCell<Vec<(Symbol, Range)>>,
     first_fresh: u64,
 }
 
@@ -67,13 +67,20 @@ impl<'a> MetaCx<'a> {
     }
     /// A fresh unbacked size, for results whose size depends on data.
     pub fn fresh_size(&self) -> Expr {
+        self.fresh(Range::at_least(0))
+    }
+    /// A fresh unbacked integer, for numbers that are read from data.
+    pub fn fresh_number(&self) -> Expr {
+        self.fresh(Range::from_bounds(None, None))
+    }
+    fn fresh(&self, range: Range) -> Expr {
         let mut born = self.born.borrow_mut();
         let symbol = Symbol::new(&format!("u{}", self.first_fresh + born.len() as u64), Assumptions::integer());
-        born.push(symbol.clone());
+        born.push((symbol.clone(), range));
         Expr::symbol(&symbol)
     }
-    /// The symbols that [`MetaCx::fresh_size`] gave out.
-    pub fn into_born(self) -> Vec<Symbol> {
+    /// The symbols that [`MetaCx::fresh_size`] and [`MetaCx::fresh_number`] gave out, with their ranges.
+    pub fn into_born(self) -> Vec<(Symbol, Range)> {
         self.born.into_inner()
     }
 }

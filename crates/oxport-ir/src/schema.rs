@@ -22,6 +22,8 @@ pub struct FunctionSchema {
     pub returns: Box<[Return]>,
     /// True if the schema ends its arguments with `...`.
     pub is_vararg: bool,
+    /// True if the returns stand in parentheses: some single named ones do, some do not.
+    is_tuple: bool,
 }
 
 /// One argument of a schema.
@@ -198,7 +200,8 @@ impl<'a> Parser<'a> {
         }
         self.expect("->")?;
         let mut returns = Vec::new();
-        if self.eat("(") {
+        let is_tuple = self.eat("(");
+        if is_tuple {
             while !self.eat(")") {
                 if !returns.is_empty() {
                     self.expect(",")?;
@@ -214,7 +217,7 @@ impl<'a> Parser<'a> {
         } else {
             returns.push(self.ret()?);
         }
-        Ok(FunctionSchema { name, args: args.into(), returns: returns.into(), is_vararg })
+        Ok(FunctionSchema { name, args: args.into(), returns: returns.into(), is_vararg, is_tuple })
     }
     fn ret(&mut self) -> Parsed<Return> {
         let (ty, alias) = self.ty()?;
@@ -406,8 +409,7 @@ impl fmt::Display for FunctionSchema {
         if self.is_vararg && self.returns.is_empty() {
             return f.write_str("...");
         }
-        let bare = self.returns.len() == 1 && self.returns[0].name.is_none();
-        if !bare {
+        if self.is_tuple {
             f.write_str("(")?;
         }
         for (i, r) in self.returns.iter().enumerate() {
@@ -419,6 +421,6 @@ impl fmt::Display for FunctionSchema {
                 write!(f, " {name}")?;
             }
         }
-        f.write_str(if bare { "" } else { ")" })
+        f.write_str(if self.is_tuple { ")" } else { "" })
     }
 }

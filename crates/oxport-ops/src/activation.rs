@@ -4,10 +4,10 @@
 //! out as NaN.
 
 use crate::class::Rule::*;
-use crate::class::{C32, C64, RealArgs, bits, input, map1, map2, real1, require, unary};
+use crate::class::{C32, C64, RealArgs, bits, input, map1, map2, over, real1, require, unary};
 use crate::computed;
 use crate::meta::{MetaArgs, Metas, format_strides, one, pointwise_as, wrap_dim};
-use oxport_ir::{Argument, Args, Build, Builder, Fake, NodeId, OpDef, Result, Val, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Result, Val, ensure};
 use oxport_tensor::{DType, Number as Sum, Scalar, Tensor, TensorMut, math};
 
 const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
@@ -20,20 +20,20 @@ pub static OPS: &[OpDef] = &[
     bits(unary("aten::relu6(Tensor self) -> Tensor", Number, |a, o| between(a, o, Scalar::Int(0), Scalar::Int(6)))).doc("Clamped to 0 … 6.").expr("hardtanh(self, 0, 6)"),
     bits(unary("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", Number, |a, o| between(a, o, a.at(1)?, a.at(2)?))).doc("Clamped to `min_val` … `max_val`."),
     unary("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", Float, gelu).doc("`x · Φ(x)`, with the error function or, by `approximate=\"tanh\"`, nearly.").samples(&["f32[2, 3]", "f32[3], approximate=\"tanh\"", "bf16[5]", "!i64[4]"]),
-    unary("aten::silu(Tensor self) -> Tensor", FloatOrComplex, silu).doc("`x · sigmoid(x)`").expr("mul.Tensor(self, sigmoid(self))"),
+    unary("aten::silu(Tensor self) -> Tensor", FloatOrComplex, silu).doc("`x · sigmoid(x)`.").expr("mul.Tensor(self, sigmoid(self))"),
     unary("aten::sigmoid(Tensor self) -> Tensor", ToAnalytic, |a, o| computed!(analytic o[0].dtype(), |T| map1(&input(a, 0, o[0].dtype())?, &mut o[0], math::sigmoid::<T>))).doc("The logistic function."),
-    unary("aten::mish(Tensor self) -> Tensor", Float, |a, o| real1(a, o, mish, |x| x * (x.max(0.0) + (-x.abs()).exp().ln_1p()).tanh())).doc("`x · tanh(softplus(x))`"),
+    unary("aten::mish(Tensor self) -> Tensor", Float, mish).doc("`x · tanh(softplus(x))`."),
     unary("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", Float, elu).doc("`scale · x`, below 0 `scale · alpha · (exp(input_scale · x) − 1)`."),
     unary("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", Float, celu).doc("`x`, below 0 `alpha · (exp(x / alpha) − 1)`."),
     unary("aten::selu(Tensor self) -> Tensor", Float, |a, o| exponential(a, o, SELU_ALPHA * SELU_SCALE, SELU_SCALE, 1.0)).doc("The self-normalising `elu`."),
     unary("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", Float, leaky_relu).doc("`negative_slope · x` where negative."),
-    unary("aten::hardswish(Tensor self) -> Tensor", Float, |a, o| real1(a, o, |x| x * clip(x + 3.0, 0.0, 6.0) / 6.0, |x| x * clip(x + 3.0, 0.0, 6.0) / 6.0)).doc("`x · relu6(x + 3) / 6`"),
-    unary("aten::hardsigmoid(Tensor self) -> Tensor", Float, |a, o| real1(a, o, |x| clip(x + 3.0, 0.0, 6.0) / 6.0, |x| clip(x + 3.0, 0.0, 6.0) / 6.0)).doc("`relu6(x + 3) / 6`"),
+    unary("aten::hardswish(Tensor self) -> Tensor", Float, hardswish).doc("`x · relu6(x + 3) / 6`."),
+    unary("aten::hardsigmoid(Tensor self) -> Tensor", Float, hardsigmoid).doc("`relu6(x + 3) / 6`."),
     unary("aten::log_sigmoid(Tensor self) -> Tensor", Float, log_sigmoid).doc("The logarithm of the logistic function."),
     OpDef::new("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", log_sigmoid_meta).fill(log_sigmoid_forward).doc("`log_sigmoid`, and `exp(−|x|)` for its derivative.").samples(&["f32[2, 3]"]),
     unary("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", Float, softplus).doc("`ln(1 + exp(beta · x)) / beta`; `x` itself above the threshold."),
-    bits(unary("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", Float, |a, o| shrink(a, o, false))).doc("0 where the magnitude is at most `lambd`."),
-    unary("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", Float, |a, o| shrink(a, o, true)).doc("Nearer to 0 by `lambd`."),
+    bits(unary("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", Float, hardshrink)).doc("0 where the magnitude is at most `lambd`."),
+    unary("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", Float, softshrink).doc("Nearer to 0 by `lambd`."),
     bits(OpDef::new("aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta).fill(prelu)).doc("`weight · x` where negative; one weight, or one for each channel (dimension 1).").samples(&["f32[2, 3, 4], f32[3]", "f32[2, 3], f32[1]", "!f32[2, 3], f32[2]"]),
     bits(OpDef::new("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", Float.meta::<2>()).fill(prelu_kernel)).doc("`weight · x` where negative, broadcast.").samples(&["f32[2, 3], f32[1, 3]"]),
     OpDef::new("aten::glu(Tensor self, int dim=-1) -> Tensor", glu_meta).decomp(glu).doc("The first half along a dimension times the sigmoid of the second.").samples(&["f32[2, 4]", "f32[4, 3], 0", "!f32[2, 3]"]),
@@ -46,9 +46,16 @@ fn relu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     computed!(number dtype, |T| map1(&input(a, 0, dtype)?, &mut o[0], |x: T| if x < T::default() { T::default() } else { x }))
 }
 
+#[inline(always)]
 fn clip<T: PartialOrd>(x: T, low: T, high: T) -> T {
     // The lower bound wins where the two are crossed.
-    if x < low { low } else if x > high { high } else { x }
+    if x < low {
+        low
+    } else if x > high {
+        high
+    } else {
+        x
+    }
 }
 
 fn between(a: &RealArgs<'_>, o: &mut [TensorMut], low: Scalar, high: Scalar) -> Result<()> {
@@ -63,7 +70,9 @@ fn gelu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     match a.named::<&str>("approximate")? {
         "none" => real1(a, o, math::gelu::<f32>, math::gelu::<f64>),
         "tanh" => real1(a, o, math::gelu_tanh::<f32>, math::gelu_tanh::<f64>),
-        other => Err(oxport_ir::Error::invalid(format!("approximate argument must be either none or tanh, not {other}"))),
+        other => {
+            Err(oxport_ir::Error::invalid(format!("approximate argument must be either none or tanh, not {other}")))
+        }
     }
 }
 
@@ -76,19 +85,35 @@ fn silu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     }
 }
 
-fn mish(x: f32) -> f32 {
-    x * math::tanh(x.max(0.0) + math::log1p(math::exp(-x.abs())))
+/// A function of the first argument in the output's float type.
+macro_rules! float {
+    ($a:ident, $o:ident, |$x:ident, $T:ident| $body:expr) => {
+        float!($a, $o, |$x, $T| {} $body)
+    };
+    ($a:ident, $o:ident, |$x:ident, $T:ident| { $($given:stmt;)* } $body:expr) => {
+        computed!(float $o[0].dtype(), |$T| {
+            $($given)*
+            over($a, $o, |$x: $T| -> $T { $body })
+        })
+    };
+}
+
+fn mish(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    float!(a, o, |x, T| x * math::tanh(clip(x, 0.0, T::INFINITY) + math::log1p(math::exp(-x.abs()))))
+}
+
+fn hardsigmoid(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    float!(a, o, |x, T| clip(x + 3.0, 0.0, 6.0) / 6.0)
+}
+
+fn hardswish(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    float!(a, o, |x, T| x * clip(x + 3.0, 0.0, 6.0) / 6.0)
 }
 
 /// `scale · x`, where not positive `below · (exp(inner · x) − 1)`.
 fn exponential(a: &RealArgs<'_>, o: &mut [TensorMut], below: f64, scale: f64, inner: f64) -> Result<()> {
-    let (b, s, i) = (below as f32, scale as f32, inner as f32);
-    real1(
-        a,
-        o,
-        |x| if x <= 0.0 { math::expm1(x * i) * b } else { x * s },
-        |x| if x <= 0.0 { (x * inner).exp_m1() * below } else { x * scale },
-    )
+    float!(a, o, |x, T| { let (b, s, i) = (below as T, scale as T, inner as T); }
+        if x <= 0.0 { math::expm1(x * i) * b } else { x * s })
 }
 
 fn elu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
@@ -104,17 +129,11 @@ fn celu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 fn leaky_relu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let slope: f64 = a.at(1)?;
-    let s = slope as f32;
-    real1(a, o, |x| if x > 0.0 { x } else { x * s }, |x| if x > 0.0 { x } else { x * slope })
+    float!(a, o, |x, T| { let s = slope as T; } if x > 0.0 { x } else { x * s })
 }
 
 fn log_sigmoid(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
-    real1(
-        a,
-        o,
-        |x| (if x > 0.0 { 0.0 } else { x }) - math::log1p(math::exp(-x.abs())),
-        |x| (if x > 0.0 { 0.0 } else { x }) - (-x.abs()).exp().ln_1p(),
-    )
+    float!(a, o, |x, T| (if x > 0.0 { 0.0 } else { x }) - math::log1p(math::exp(-x.abs())))
 }
 
 fn log_sigmoid_meta(a: &MetaArgs<'_>) -> Metas {
@@ -127,34 +146,25 @@ fn log_sigmoid_meta(a: &MetaArgs<'_>) -> Metas {
 fn log_sigmoid_forward(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (output, buffer) = o.split_at_mut(1);
     log_sigmoid(a, output)?;
-    real1(a, buffer, |x| math::exp(-x.abs()), |x| (-x.abs()).exp())
+    float!(a, buffer, |x, T| math::exp(-x.abs()))
 }
 
 fn softplus(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (_, beta, threshold): (&Tensor, f64, f64) = a.unpack()?;
-    let (b, t) = (beta as f32, threshold as f32);
-    real1(
-        a,
-        o,
-        |x| if x * b > t { x } else { math::log1p(math::exp(x * b)) / b },
-        |x| if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta },
-    )
+    float!(a, o, |x, T| { let (b, t) = (beta as T, threshold as T); }
+        if x * b > t { x } else { math::log1p(math::exp(x * b)) / b })
 }
 
-fn shrink(a: &RealArgs<'_>, o: &mut [TensorMut], is_soft: bool) -> Result<()> {
+fn hardshrink(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let lambd: f64 = a.at(1)?;
-    ensure!(!is_soft || lambd >= 0.0, "lambda must be greater or equal to 0, but found to be {lambd}");
-    let l = lambd as f32;
-    if is_soft {
-        // NaN is not within the band, and stays.
-        return real1(
-            a,
-            o,
-            |x| if x > l { x - l } else if x < -l { x + l } else { x * 0.0 },
-            |x| if x > lambd { x - lambd } else if x < -lambd { x + lambd } else { x * 0.0 },
-        );
-    }
-    real1(a, o, |x| if x >= -l && x <= l { 0.0 } else { x }, |x| if x >= -lambd && x <= lambd { 0.0 } else { x })
+    float!(a, o, |x, T| { let l = lambd as T; } if x >= -l && x <= l { 0.0 } else { x })
+}
+
+fn softshrink(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    let lambd: f64 = a.at(1)?;
+    ensure!(lambd >= 0.0, "lambda must be greater or equal to 0, but found to be {lambd}");
+    // NaN is not within the band, and stays.
+    float!(a, o, |x, T| { let l = lambd as T; } if x > l { x - l } else if x < -l { x + l } else { x * 0.0 })
 }
 
 fn prelu_meta(a: &MetaArgs<'_>) -> Metas {
@@ -165,7 +175,11 @@ fn prelu_meta(a: &MetaArgs<'_>) -> Metas {
     if !a.cx.is(&weight.numel(), 1) {
         ensure!(x.dim() > 0, "prelu: a 0-d input takes one weight only");
         let channels = x.sizes.get(1).cloned().unwrap_or_else(|| 1i64.into());
-        ensure!(a.cx.may_be_same(&channels, &weight.numel()), "prelu: {channels} channels but {} weights", weight.numel());
+        ensure!(
+            a.cx.may_be_same(&channels, &weight.numel()),
+            "prelu: {channels} channels but {} weights",
+            weight.numel()
+        );
     }
     one(pointwise_as(a.cx, &[x], x.dtype)?)
 }
@@ -198,7 +212,11 @@ fn glu_meta(a: &MetaArgs<'_>) -> Metas {
     ensure!(x.dim() > 0, "glu does not support 0-dimensional tensors");
     let dim = wrap_dim(dim, x.dim())?;
     let two = 2i64.into();
-    ensure!(a.cx.is(&x.sizes[dim].modulo(&two), 0), "Halving dimension must be even, but dimension {dim} is size {}", x.sizes[dim]);
+    ensure!(
+        a.cx.is(&x.sizes[dim].modulo(&two), 0),
+        "Halving dimension must be even, but dimension {dim} is size {}",
+        x.sizes[dim]
+    );
     let mut half = x.clone();
     half.sizes[dim] = x.sizes[dim].floor_div(&two);
     let strides = format_strides(a.cx, &half, None)?;
@@ -215,14 +233,8 @@ fn glu(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
 
 fn logit(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let eps: Option<f64> = a.at(1)?;
-    let g = move |x: f64| {
+    float!(a, o, |x, T| { let eps = eps.map(|e| e as T); } {
         let x = eps.map_or(x, |e| clip(x, e, 1.0 - e));
-        (x / (1.0 - x)).ln()
-    };
-    let e = eps.map(|e| e as f32);
-    let f = move |x: f32| {
-        let x = e.map_or(x, |e| clip(x, e, 1.0 - e));
-        (x / (1.0 - x)).ln()
-    };
-    real1(a, o, f, g)
+        math::ln(x / (1.0 - x))
+    })
 }

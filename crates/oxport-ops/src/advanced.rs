@@ -3,20 +3,17 @@
 //! Laws: masks stand for the coordinates of their true elements; index tensors broadcast together; their sizes stand
 //! where the first of them was, or in front if a dimension between them is not indexed. Indices may count from the end.
 
-use crate::lines::{Lines, dense, fill_dense, wrap_index};
-use crate::index::copy_rows;
-use crate::masked::coordinates;
 use crate::meta::{MetaArgs, Metas, broadcast, dense_strides, dimension_order, one, preserved_strides};
 use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Value, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Element, Layout, Number, Tensor, TensorMut, dispatch, layout::broadcast_sizes};
+use oxport_tensor::{DType, Layout, Number, Tensor, TensorMut, dispatch, index};
 
 /// The table.
 #[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta).eval(index).exact(Exact::Bits).doc("Elements at index tensors; missing ones take a whole dimension, masks their true places.").samples(&["f32[4, 3], [i64[5]<-4..4>]", "f32[2, 3, 4], [None, i64[2, 1]<3>, i64[3]<4>]", "f32[2, 3, 4], [i64[2]<2>, None, i64[2]<4>]", "f32[4, 3], [b8[4]]", "f32[4, 3], [b8[4, 3]]", "f32[3], [i64[]<3>]", "!f32[3], [i64[2]<3..4>]", "!f32[3], [i64[2]<3>, i64[2]<3>]", "!f32[3], [b8[4]]", "!f32[3], [f32[3]]"]),
-    OpDef::new("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta).eval(index).exact(Exact::Bits).doc("As `index.Tensor`, of indices known to be in range.").samples(&["f32[4, 3], [i64[5]<4>]"]),
+    OpDef::new("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta).eval(read).exact(Exact::Bits).doc("Elements at index tensors; missing ones take a whole dimension, masks their true places.").samples(&["f32[4, 3], [i64[5]<-4..4>]", "f32[2, 3, 4], [None, i64[2, 1]<3>, i64[3]<4>]", "f32[2, 3, 4], [i64[2]<2>, None, i64[2]<4>]", "f32[4, 3], [b8[4]]", "f32[4, 3], [b8[4, 3]]", "f32[3], [i64[]<3>]", "!f32[3], [i64[2]<3..4>]", "!f32[3], [i64[2]<3>, i64[2]<3>]", "!f32[3], [b8[4]]", "!f32[3], [f32[3]]"]),
+    OpDef::new("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta).eval(read).exact(Exact::Bits).doc("As `index.Tensor`, of indices known to be in range.").samples(&["f32[4, 3], [i64[5]<4>]"]),
     OpDef::new("aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", put_meta).fill(put).exact(Exact::Bits).doc("A copy with elements at index tensors replaced, or added to in order.").samples(&["f32[4, 3], [i64[2]<4>], f32[2, 3]", "f32[4, 3], [None, i64[2]<3>], f32[], True", "f32[4, 3], [b8[4]], f32[]", "!f32[4], [i64[2]<4>], f32[3]", "!f32[4], [i64[2]<4>], f64[2]"]),
     OpDef::new("aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", put_meta).fill(put).exact(Exact::Bits).doc("As `index_put`, of indices known to be in range.").samples(&["f32[4, 3], [i64[2]<4>], f32[2, 3]"]),
     OpDef::new("aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", masked_index_meta).expr("where.ScalarOther(mask, _unsafe_index.Tensor(self, indices), fill)").exact(Exact::Bits).doc("Elements at index tensors, replaced by a number where the mask is false."),
@@ -62,11 +59,11 @@ fn meta_indices(args: &MetaArgs<'_>, x: &Fake, at: usize) -> Result<Vec<(usize, 
                 }
                 d += index.dim();
             }
-            DType::I64 | DType::I32 | DType::I16 | DType::I8 => {
+            DType::I64 | DType::I32 => {
                 out.push((d, index.clone()));
                 d += 1;
             }
-            other => return Err(oxport_ir::Error::invalid(format!("tensors used as indices must be integers or bool, got {}", other.name()))),
+            other => return Err(oxport_ir::Error::invalid(format!("tensors used as indices must be long, int, byte or bool, got {}", other.name()))),
         }
     }
     ensure!(d <= x.dim() && out.iter().all(|(d, _)| *d < x.dim()), "too many indices for a tensor of {} dimensions", x.dim());
@@ -131,66 +128,18 @@ fn index_meta(args: &MetaArgs<'_>) -> Metas {
     one(Fake { sizes, strides, offset: zero(), requires_grad: false, ..x.clone() })
 }
 
-/// An indexing of a tensor whose indexed dimensions stand together, as lines.
-struct Resolved {
-    /// The tensor's dimensions, the indexed ones together.
-    order: Vec<i64>,
-    /// The indexed dimensions as one.
-    lines: Lines,
-    /// Where on it the elements of the broadcast indices are.
-    picks: Vec<usize>,
-    /// Sizes of the result.
-    sizes: Vec<i64>,
+/// The index tensors of a call, masks as their coordinates.
+fn indices(x: &Tensor, given: Vec<Option<&Tensor>>) -> Result<Vec<Option<Tensor>>> {
+    let given: Vec<Option<Tensor>> = given.into_iter().map(|t| t.cloned()).collect();
+    Ok(index::expand_masks(x.sizes(), &given)?)
 }
 
-fn resolve(x: &Tensor, given: Vec<Option<&Tensor>>) -> Result<Resolved> {
-    let (mut d, mut indices) = (0, Vec::new());
-    for index in given {
-        match index {
-            None => d += 1,
-            Some(mask) if matches!(mask.dtype(), DType::Bool | DType::U8) => {
-                let fits = d + mask.rank() <= x.rank() && mask.sizes() == &x.sizes()[d..d + mask.rank()];
-                ensure!(fits, "a mask of sizes {:?} for sizes {:?} from dimension {d}", mask.sizes(), x.sizes());
-                for column in coordinates(mask) {
-                    indices.push((d, Tensor::from_vec(&[column.len() as i64], column)?));
-                    d += 1;
-                }
-            }
-            Some(index) => {
-                indices.push((d, index.clone()));
-                d += 1;
-            }
-        }
-    }
-    ensure!(d <= x.rank(), "too many indices for a tensor of {} dimensions", x.rank());
-    let common = match indices.is_empty() {
-        true => Vec::new(),
-        false => broadcast_sizes(&indices.iter().map(|(_, t)| t.sizes()).collect::<Vec<_>>())?.to_vec(),
-    };
-    let places = places(indices.iter().map(|(d, _)| *d).collect(), x.rank());
-    let mut picks = vec![0; common.iter().product::<i64>() as usize];
-    let mut step = 1;
-    for (d, index) in indices.iter().rev() {
-        let (n, index) = (x.sizes()[*d], dense::<i64>(&index.view(|l| l.expand(&common))?));
-        for (pick, &i) in picks.iter_mut().zip(&*index) {
-            *pick += wrap_index(i, n)? * step;
-        }
-        step *= n as usize;
-    }
-    let pick = |dims: &[usize]| dims.iter().map(|&d| x.sizes()[d]).collect::<Vec<_>>();
-    let (before, after) = (pick(&places.before), pick(&places.after));
-    let count = |sizes: &[i64]| sizes.iter().product::<i64>() as usize;
-    let lines = Lines { outer: count(&before), n: step, inner: count(&after) };
-    let order = places.before.iter().chain(&places.indexed).chain(&places.after).map(|&d| d as i64).collect();
-    Ok(Resolved { order, lines, picks, sizes: [before, common, after].concat() })
-}
-
-fn index(args: &Args<'_, Real>) -> Result<Vec<Value>> {
+fn read(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (x, given): (&Tensor, Vec<Option<&Tensor>>) = args.unpack()?;
-    let Resolved { order, lines, picks, sizes } = resolve(x, given)?;
-    let x = x.view(|l| l.permute(&order))?;
+    let indices = indices(x, given)?;
+    let sizes = index::index_sizes(x.layout(), &indices)?;
     let mut out = TensorMut::empty(x.dtype(), Layout::contiguous(&sizes)?)?;
-    dispatch!(all x.dtype(), |T| copy_rows(&dense::<T>(&x), lines, &picks, &mut out))?;
+    index::index(x, &indices, &mut out)?;
     Ok(vec![out.freeze().into()])
 }
 
@@ -205,58 +154,16 @@ fn put_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn put(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let (x, given, values, accumulate): (&Tensor, Vec<Option<&Tensor>>, &Tensor, bool) = args.unpack()?;
-    let resolved = resolve(x, given)?;
-    let values = values.view(|l| l.expand(&resolved.sizes))?;
-    let place = outs[0].layout().permute(&resolved.order)?;
-    let x = x.view(|l| l.permute(&resolved.order))?;
-    let mut result = Ok(());
-    outs[0].part(place, |out| {
-        result = put_rows(&x, &values, &resolved, accumulate, out);
-        Ok(())
-    })?;
-    result
-}
-
-fn put_rows(x: &Tensor, values: &Tensor, at: &Resolved, accumulate: bool, out: &mut TensorMut) -> Result<()> {
     fn add<T: Number>(a: T, b: T) -> T {
         a.add(b)
     }
+    let (x, given, values, accumulate): (&Tensor, Vec<Option<&Tensor>>, &Tensor, bool) = args.unpack()?;
+    let (indices, out) = (indices(x, given)?, &mut outs[0]);
+    oxport_tensor::copy(x, out)?;
     match accumulate {
-        true => dispatch!(plain x.dtype(), |T| update_rows::<T>(x, &dense(values), at, out, add::<T>)),
-        false => dispatch!(all x.dtype(), |T| update_rows::<T>(x, &dense(values), at, out, |_, v| v)),
+        false => Ok(index::put(out, &indices, values)?),
+        true => dispatch!(plain x.dtype(), |T| Ok(index::put_with::<T>(out, &indices, values, add)?)),
     }
-}
-
-/// `out` is `x` with rows updated in order.
-#[inline(never)]
-fn update_rows<T: Element>(
-    x: &Tensor,
-    values: &[T],
-    at: &Resolved,
-    out: &mut TensorMut,
-    f: impl Fn(T, T) -> T,
-) -> Result<()> {
-    let Lines { outer, n, inner } = at.lines;
-    let direct = out.layout().is_contiguous();
-    if direct {
-        oxport_tensor::copy(x, out)?;
-    }
-    fill_dense::<T>(out, |out| {
-        if !direct {
-            out.copy_from_slice(&dense::<T>(x));
-        }
-        if values.is_empty() {
-            return Ok(());
-        }
-        let rows = (0..outer).flat_map(|o| at.picks.iter().map(move |p| (o * n + p) * inner));
-        for (values, start) in values.chunks_exact(inner).zip(rows) {
-            for (out, &v) in out[start..start + inner].iter_mut().zip(values) {
-                *out = f(*out, v);
-            }
-        }
-        Ok(())
-    })
 }
 
 fn masked_index_meta(args: &MetaArgs<'_>) -> Metas {

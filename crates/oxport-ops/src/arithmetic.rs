@@ -4,44 +4,94 @@
 //! by 0; overloads of one operator share one kernel, which reads tensors and numbers alike.
 
 use crate::class::Rule::*;
-use crate::class::{C32, C64, RealArgs, alias, binary, bits, input, map2, promoted, real2, require, with_scalar};
+use crate::class::{C32, C64, RealArgs, alias, binary, bits, input, map2, over2, promoted, real2, require, with_scalar};
 use crate::meta::{MetaArgs, Metas};
 use crate::{computed, special};
 use oxport_ir::{Error, OpDef, Result, ensure};
-use oxport_tensor::{DType, Element, Int, Number as Sum, Real as Ordered, Scalar, Tensor, TensorMut, math};
+use oxport_tensor::{DType, Int, Number as Sum, Real as Ordered, Scalar, Tensor, TensorMut, math};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const ADD: OpDef = binary("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Plain, add)
     .doc("`self + alpha · other`; bools by `or`.")
-    .samples(&["f32[2, 3], f32[3]", "f32[2], 2", "i64[4], 1.5, alpha=2", "b8[4], b8[4]", "!f32[2], f32[3]", "!i64[2], 1, alpha=0.5"]);
-const SUB: OpDef = binary("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Arith, |a, o| subtract(a, o, 0, 1))
-    .doc("`self − alpha · other`")
-    .samples(&["f32[2, 3], f32[3]", "f32[2], 2", "i64[4], 1, alpha=2", "!b8[4], b8[4]"]);
-const MUL: OpDef = binary("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", Plain, mul).doc("`self · other`; bools by `and`.");
-const DIV: OpDef = binary("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", ToAnalytic, divide).doc("`self / other`, a float.");
-const DIV_MODE: OpDef = OpDef::new("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", div_mode_meta)
-    .doc("`self / other`: true, or rounded `\"floor\"` or `\"trunc\"`, which keep integers.")
-    .fill(div_mode)
-    .samples(&["f32[2, 3], f32[3], rounding_mode=\"floor\"", "i64[4], i64[4]<1..9>, rounding_mode=\"trunc\"", "i64[4], 2, rounding_mode=None"]);
-const ATAN2: OpDef = binary("aten::atan2(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| real2(a, o, f32::atan2, f64::atan2)).doc("The angle of the point (other, self).");
-const MAXIMUM: OpDef = bits(binary("aten::maximum(Tensor self, Tensor other) -> Tensor", Real, |a, o| {
-    computed!(real o[0].dtype(), |T| zip(a, o, <T as Ordered>::maximum))
-}))
+    .samples(&[
+        "f32[2, 3], f32[3]",
+        "f32[2], 2",
+        "i64[4], 1.5, alpha=2",
+        "b8[4], b8[4]",
+        "!f32[2], f32[3]",
+        "!i64[2], 1, alpha=0.5",
+    ]);
+const SUB: OpDef = binary("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Arith, |a, o| {
+    subtract(a, o, 0, 1)
+})
+.doc("`self − alpha · other`.")
+.samples(&["f32[2, 3], f32[3]", "f32[2], 2", "i64[4], 1, alpha=2", "!b8[4], b8[4]"]);
+const MUL: OpDef =
+    binary("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", Plain, mul).doc("`self · other`; bools by `and`.");
+const DIV: OpDef =
+    binary("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", ToAnalytic, divide).doc("`self / other`, a float.");
+const DIV_MODE: OpDef =
+    OpDef::new("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", div_mode_meta)
+        .doc("`self / other`: true, or rounded `\"floor\"` or `\"trunc\"`, which keep integers.")
+        .fill(div_mode)
+        .samples(&[
+            "f32[2, 3], f32[3], rounding_mode=\"floor\"",
+            "i64[4], i64[4]<1..9>, rounding_mode=\"trunc\"",
+            "i64[4], 2, rounding_mode=None",
+        ]);
+const ATAN2: OpDef =
+    binary("aten::atan2(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| real2(a, o, f32::atan2, f64::atan2))
+        .doc("The angle of the point (other, self).");
+const MAXIMUM: OpDef = bits(binary(
+    "aten::maximum(Tensor self, Tensor other) -> Tensor",
+    Real,
+    |a, o| computed!(real o[0].dtype(), |T| over2(a, o, <T as Ordered>::maximum)),
+))
 .doc("The greater; NaN if either is.");
-const MINIMUM: OpDef = bits(binary("aten::minimum(Tensor self, Tensor other) -> Tensor", Real, |a, o| {
-    computed!(real o[0].dtype(), |T| zip(a, o, <T as Ordered>::minimum))
-}))
+const MINIMUM: OpDef = bits(binary(
+    "aten::minimum(Tensor self, Tensor other) -> Tensor",
+    Real,
+    |a, o| computed!(real o[0].dtype(), |T| over2(a, o, <T as Ordered>::minimum)),
+))
 .doc("The lesser; NaN if either is.");
 const XLOGY: OpDef = binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| {
-    real2(a, o, |x, y| xlog(x, y, y.ln()), |x, y| if y.is_nan() { y } else if x == 0.0 { 0.0 } else { x * y.ln() })
+    real2(
+        a,
+        o,
+        |x, y| xlog(x, y, y.ln()),
+        |x, y| {
+            if y.is_nan() {
+                y
+            } else if x == 0.0 {
+                0.0
+            } else {
+                x * y.ln()
+            }
+        },
+    )
 })
 .doc("`self · ln(other)`, 0 where `self` is.");
 const XLOG1PY: OpDef = binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| {
-    real2(a, o, |x, y| xlog(x, y, y.ln_1p()), |x, y| if y.is_nan() { y } else if x == 0.0 { 0.0 } else { x * y.ln_1p() })
+    real2(
+        a,
+        o,
+        |x, y| xlog(x, y, y.ln_1p()),
+        |x, y| {
+            if y.is_nan() {
+                y
+            } else if x == 0.0 {
+                0.0
+            } else {
+                x * y.ln_1p()
+            }
+        },
+    )
 })
 .doc("`self · ln(1 + other)`, 0 where `self` is.");
-const REMAINDER: OpDef = bits(binary("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", Number, remainder)).doc("The remainder with the sign of the divisor.");
-const FMOD: OpDef = bits(binary("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", Number, fmod)).doc("The remainder with the sign of the dividend.");
+const REMAINDER: OpDef = bits(binary("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", Number, remainder))
+    .doc("The remainder with the sign of the divisor.");
+const FMOD: OpDef = bits(binary("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", Number, fmod))
+    .doc("The remainder with the sign of the dividend.");
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -51,8 +101,8 @@ pub static OPS: &[OpDef] = &[
     OpDef { schema: "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", ..SUB }.samples(&["f32[2, 3], 2.5", "i64[4], 2, 3"]),
     alias("aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", SUB, "sub.Tensor(self, other, alpha=alpha)"),
     alias("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", SUB, "sub.Tensor(self, other, alpha=alpha)").samples(&["f32[2], 1"]),
-    binary("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Arith, |a, o| subtract(a, o, 1, 0)).doc("`other − alpha · self`"),
-    with_scalar("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Arith, |a, o| subtract(a, o, 1, 0)).doc("`other − alpha · self`"),
+    binary("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Arith, |a, o| subtract(a, o, 1, 0)).doc("`other − alpha · self`."),
+    with_scalar("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Arith, |a, o| subtract(a, o, 1, 0)).doc("`other − alpha · self`."),
     MUL,
     OpDef { schema: "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", ..MUL }.samples(&["f32[2, 3], 2.5", "i64[4], 2"]),
     alias("aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", MUL, "mul.Tensor(self, other)"),
@@ -79,29 +129,29 @@ pub static OPS: &[OpDef] = &[
     MINIMUM,
     alias("aten::min.other(Tensor self, Tensor other) -> Tensor", MINIMUM, "minimum(self, other)"),
     bits(binary("aten::fmax(Tensor self, Tensor other) -> Tensor", Real, |a, o| {
-        computed!(real o[0].dtype(), |T| zip(a, o, |x: T, y: T| if Ordered::is_nan(x) || y > x { y } else { x }))
+        computed!(real o[0].dtype(), |T| over2(a, o, |x: T, y: T| if Ordered::is_nan(x) || y > x { y } else { x }))
     }))
     .doc("The greater; the other one of a NaN."),
     bits(binary("aten::fmin(Tensor self, Tensor other) -> Tensor", Real, |a, o| {
-        computed!(real o[0].dtype(), |T| zip(a, o, |x: T, y: T| if Ordered::is_nan(x) || y < x { y } else { x }))
+        computed!(real o[0].dtype(), |T| over2(a, o, |x: T, y: T| if Ordered::is_nan(x) || y < x { y } else { x }))
     }))
     .doc("The lesser; the other one of a NaN."),
     ATAN2,
     alias("aten::arctan2(Tensor self, Tensor other) -> Tensor", ATAN2, "atan2(self, other)"),
-    binary("aten::hypot(Tensor self, Tensor other) -> Tensor", Float, |a, o| real2(a, o, f32::hypot, f64::hypot)).doc("`√(self² + other²)`"),
-    binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", FloatOrComplex, logaddexp).doc("`ln(eˢᵉˡᶠ + eᵒᵗʰᵉʳ)`"),
+    binary("aten::hypot(Tensor self, Tensor other) -> Tensor", Float, |a, o| real2(a, o, f32::hypot, f64::hypot)).doc("`√(self² + other²)`."),
+    binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", FloatOrComplex, logaddexp).doc("`ln(eˢᵉˡᶠ + eᵒᵗʰᵉʳ)`."),
     binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", Float, |a, o| {
         real2(a, o, |x, y| special::logaddexp2(x.into(), y.into()) as f32, special::logaddexp2)
     })
-    .doc("`log₂(2ˢᵉˡᶠ + 2ᵒᵗʰᵉʳ)`"),
+    .doc("`log₂(2ˢᵉˡᶠ + 2ᵒᵗʰᵉʳ)`."),
     bits(binary("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| real2(a, o, f32::copysign, f64::copysign)))
         .doc("The magnitude of `self` with the sign of `other`."),
     bits(with_scalar("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", ToFloat, |a, o| real2(a, o, f32::copysign, f64::copysign)))
         .doc("The magnitude of `self` with the sign of `other`."),
     bits(binary("aten::nextafter(Tensor self, Tensor other) -> Tensor", Float, nextafter)).doc("The next float from `self` towards `other`."),
-    bits(binary("aten::gcd(Tensor self, Tensor other) -> Tensor", Integer, |a, o| computed!(integer o[0].dtype(), |T| zip(a, o, <T as Int>::gcd)))).doc("Greatest common divisor."),
+    bits(binary("aten::gcd(Tensor self, Tensor other) -> Tensor", Integer, |a, o| computed!(integer o[0].dtype(), |T| over2(a, o, <T as Int>::gcd)))).doc("Greatest common divisor."),
     bits(binary("aten::lcm(Tensor self, Tensor other) -> Tensor", Integer, |a, o| {
-        computed!(integer o[0].dtype(), |T| zip(a, o, |x: T, y: T| {
+        computed!(integer o[0].dtype(), |T| over2(a, o, |x: T, y: T| {
             let g = Int::gcd(x, y);
             if g == T::default() { g } else { Ordered::abs(Sum::mul(Ordered::trunc_div(x, g), y)) }
         }))
@@ -120,16 +170,10 @@ pub static OPS: &[OpDef] = &[
         .doc("0 below 0, 1 above, `values` at 0; dtypes must be equal.")
         .samples(&["f32[2, 3], f32[3]", "i64[4], i64[4]"]),
     binary("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", ToAnalytic, |a, o| {
-        computed!(analytic o[0].dtype(), |T| zip(a, o, |x: T, y: T| Sum::mul(x, math::exp2(y))))
+        computed!(analytic o[0].dtype(), |T| over2(a, o, |x: T, y: T| Sum::mul(x, math::exp2(y))))
     })
-    .doc("`self · 2ᵒᵗʰᵉʳ`"),
+    .doc("`self · 2ᵒᵗʰᵉʳ`."),
 ];
-
-/// A kernel over two operands of the output's computed type.
-fn zip<T: Element>(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(T, T) -> T + Sync) -> Result<()> {
-    let dtype = o[0].dtype();
-    map2(&input(a, 0, dtype)?, &input(a, 1, dtype)?, &mut o[0], f)
-}
 
 /// The factor `alpha` of a sum, which must fit the dtype.
 fn alpha(a: &RealArgs<'_>, dtype: DType) -> Result<Scalar> {
@@ -144,8 +188,8 @@ fn add(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let dtype = o[0].dtype();
     let alpha = alpha(a, dtype)?;
     computed!(plain dtype, |T| match alpha {
-        Scalar::Int(1) => zip(a, o, <T as Sum>::add),
-        _ => { let k: T = alpha.to(); zip(a, o, |x: T, y: T| Sum::add(x, Sum::mul(k, y))) }
+        Scalar::Int(1) => over2(a, o, <T as Sum>::add),
+        _ => { let k: T = alpha.to(); over2(a, o, |x: T, y: T| Sum::add(x, Sum::mul(k, y))) }
     })
 }
 
@@ -161,16 +205,16 @@ fn subtract(a: &RealArgs<'_>, o: &mut [TensorMut], i: usize, j: usize) -> Result
 }
 
 fn mul(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
-    computed!(plain o[0].dtype(), |T| zip(a, o, <T as Sum>::mul))
+    computed!(plain o[0].dtype(), |T| over2(a, o, <T as Sum>::mul))
 }
 
 fn divide(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     match o[0].dtype().opmath() {
-        DType::C64 => zip(a, o, |x: C32, y: C32| {
+        DType::C64 => over2(a, o, |x: C32, y: C32| {
             let q = complex_div(C64::new(x.re.into(), x.im.into()), C64::new(y.re.into(), y.im.into()));
             C32::new(q.re as f32, q.im as f32)
         }),
-        DType::C128 => zip(a, o, complex_div),
+        DType::C128 => over2(a, o, complex_div),
         _ => real2(a, o, |x, y| x / y, |x, y| x / y),
     }
 }
@@ -196,10 +240,10 @@ macro_rules! division {
         fn $name(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
             let dtype = o[0].dtype();
             if !dtype.is_integer() {
-                return computed!(float dtype, |T| zip(a, o, <T as Ordered>::$method));
+                return computed!(float dtype, |T| over2(a, o, <T as Ordered>::$method));
             }
             let by_zero = AtomicBool::new(false);
-            computed!(integer dtype, |T| zip(a, o, |x: T, y: T| {
+            computed!(integer dtype, |T| over2(a, o, |x: T, y: T| {
                 if y == T::default() {
                     by_zero.store(true, Relaxed);
                     return y;
@@ -219,7 +263,9 @@ fn div_mode_meta(a: &MetaArgs<'_>) -> Metas {
     let rule = match a.named::<Option<&str>>("rounding_mode")? {
         None => ToAnalytic,
         Some("floor" | "trunc") => Number,
-        Some(mode) => return Err(Error::invalid(format!("rounding_mode must be None, 'trunc' or 'floor', not '{mode}'"))),
+        Some(mode) => {
+            return Err(Error::invalid(format!("rounding_mode must be None, 'trunc' or 'floor', not '{mode}'")));
+        }
     };
     crate::class::pointwise_meta::<2>(a, rule)
 }
@@ -233,7 +279,13 @@ fn div_mode(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 }
 
 fn xlog(x: f32, y: f32, log: f32) -> f32 {
-    if y.is_nan() { y } else if x == 0.0 { 0.0 } else { x * log }
+    if y.is_nan() {
+        y
+    } else if x == 0.0 {
+        0.0
+    } else {
+        x * log
+    }
 }
 
 fn logaddexp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
@@ -245,11 +297,11 @@ fn logaddexp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         high + (C64::new(1.0, 0.0) + (low - high).exp()).ln()
     }
     match o[0].dtype().opmath() {
-        DType::C64 => zip(a, o, |x: C32, y: C32| {
+        DType::C64 => over2(a, o, |x: C32, y: C32| {
             let z = complex(C64::new(x.re.into(), x.im.into()), C64::new(y.re.into(), y.im.into()));
             C32::new(z.re as f32, z.im as f32)
         }),
-        DType::C128 => zip(a, o, complex),
+        DType::C128 => over2(a, o, complex),
         _ => real2(a, o, |x, y| special::logaddexp(x.into(), y.into()) as f32, special::logaddexp),
     }
 }
@@ -280,8 +332,8 @@ fn nextafter(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     match dtype {
         DType::F16 => map2(&narrow(0)?, &narrow(1)?, &mut o[0], next!(f16, u16)),
         DType::BF16 => map2(&narrow(0)?, &narrow(1)?, &mut o[0], next!(bf16, u16)),
-        DType::F32 => zip(a, o, next!(f32, u32)),
-        DType::F64 => zip(a, o, next!(f64, u64)),
+        DType::F32 => over2(a, o, next!(f32, u32)),
+        DType::F64 => over2(a, o, next!(f64, u64)),
         dtype => require(a, dtype, false),
     }
 }
@@ -293,7 +345,7 @@ fn heaviside(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     if dtype == DType::Bool {
         return map2(x, y, &mut o[0], |x: bool, y: bool| x || y);
     }
-    computed!(number dtype, |T| zip(a, o, |x: T, y: T| {
+    computed!(number dtype, |T| over2(a, o, |x: T, y: T| {
         let zero = T::default();
         if x == zero { y } else if x > zero { <T as Sum>::ONE } else { zero }
     }))

@@ -4,7 +4,7 @@
 //! out = softmax(scale · query @ keyᵀ + mask) @ value        query [.., L, E], key [.., S, E], value [.., S, V]
 //! ```
 //!
-//! Laws: the score matrix is never made whole (see [`blocks`]); a query that may look at nothing gives 0; the result has
+//! Laws: the score matrix is never made whole (see `blocks`); a query that may look at nothing gives 0; the result has
 //! the strides of the query where PyTorch's fused kernel runs, else it is contiguous.
 
 mod blocks;

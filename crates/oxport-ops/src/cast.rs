@@ -45,14 +45,17 @@ pub static OPS: &[OpDef] = &[
     bits(unary("prims::conj(Tensor(a) a) -> Tensor(a)", Any, conj)).doc("The complex conjugate."),
     bits(unary("prims::conj_physical(Tensor self) -> Tensor", Any, conj)).doc("The complex conjugate."),
     OpDef::new("aten::angle(Tensor self) -> Tensor", angle_meta).fill(angle).doc("The argument of a complex number; of a real one 0 or π.").samples(&["c64[2, 3]", "f32[4]", "i64[4]"]),
-    bits(OpDef::new("aten::complex(Tensor real, Tensor imag) -> Tensor", |a| pair(a)).fill(complex)).doc("From real and imaginary part.").samples(&["f32[2, 3], f32[3]", "!f32[2], f64[2]"]),
-    OpDef::new("aten::polar(Tensor abs, Tensor angle) -> Tensor", |a| pair(a)).fill(polar).doc("From magnitude and angle.").samples(&["f32[2, 3], f32[3]"]),
+    bits(OpDef::new("aten::complex(Tensor real, Tensor imag) -> Tensor", pair).fill(complex)).doc("From real and imaginary part.").samples(&["f32[2, 3], f32[3]", "!f32[2], f64[2]"]),
+    OpDef::new("aten::polar(Tensor abs, Tensor angle) -> Tensor", pair).fill(polar).doc("From magnitude and angle.").samples(&["f32[2, 3], f32[3]"]),
     OpDef::new("aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp_meta).fill(frexp).exact(Exact::Bits).doc("Mantissa in ±[½, 1) and exponent of 2.").samples(&["f32[2, 3]", "!i64[2]"]),
 ];
 
 /// `to` in its overloads.
 const fn composite(schema: &'static str) -> OpDef {
-    OpDef::new(schema, to_meta).decomp(to).exact(Exact::Bits).doc("Itself if nothing changes, else a copy in that dtype and format.")
+    OpDef::new(schema, to_meta)
+        .decomp(to)
+        .exact(Exact::Bits)
+        .doc("Itself if nothing changes, else a copy in that dtype and format.")
 }
 
 /// What a `to` asks for.
@@ -101,7 +104,8 @@ fn copied(a: &MetaArgs<'_>, x: &Fake, dtype: DType, format: Option<MemoryFormat>
 fn to_meta(a: &MetaArgs<'_>) -> Metas {
     let x: &Fake = a.at(0)?;
     let wanted = Wanted::of(a, |other| if let Arg::Tensor(t) = other { Some(t.dtype) } else { None })?;
-    let device = a.op.schema().and_then(|s| s.arg("device")).map(|(i, _)| a.at::<Option<&Device>>(i)).transpose()?.flatten();
+    let device =
+        a.op.schema().and_then(|s| s.arg("device")).map(|(i, _)| a.at::<Option<&Device>>(i)).transpose()?.flatten();
     if wanted.is_met(a.cx, x) {
         return one(Fake { device: device.unwrap_or(&x.device).clone(), ..x.clone() });
     }
@@ -216,14 +220,24 @@ fn view_as_complex(a: &MetaArgs<'_>) -> Metas {
         DType::F16 => DType::C32,
         DType::F32 => DType::C64,
         DType::F64 => DType::C128,
-        other => return Err(Error::invalid(format!("view_as_complex is only supported for half, float and double tensors, but got a tensor of {other}"))),
+        other => {
+            return Err(Error::invalid(format!(
+                "view_as_complex is only supported for half, float and double tensors, but got a tensor of {other}"
+            )));
+        }
     };
     let n = x.dim();
     ensure!(n > 0 && a.cx.is(&x.sizes[n - 1], 2), "Tensor must have a last dimension of size 2");
     ensure!(a.cx.is(&x.strides[n - 1], 1), "Tensor must have a last dimension with stride 1");
     let two = Expr::from(2i64);
     let strides = x.strides[..n - 1].iter().map(|s| s.floor_div(&two)).collect();
-    one(Fake { dtype, sizes: x.sizes[..n - 1].iter().cloned().collect(), strides, offset: x.offset.floor_div(&two), ..x.clone() })
+    one(Fake {
+        dtype,
+        sizes: x.sizes[..n - 1].iter().cloned().collect(),
+        strides,
+        offset: x.offset.floor_div(&two),
+        ..x.clone()
+    })
 }
 
 /// A view with other element sizes, as its meta has it.
@@ -273,13 +287,26 @@ fn angle(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     match x.dtype().opmath() {
         DType::C64 => map1(x, &mut o[0], |x: C32| x.im.atan2(x.re)),
         DType::C128 => map1(x, &mut o[0], |x: C64| x.im.atan2(x.re)),
-        _ => map1(&input(a, 0, o[0].dtype())?, &mut o[0], |x: f64| if x.is_nan() { x } else if x < 0.0 { PI } else { 0.0 }),
+        _ => map1(&input(a, 0, o[0].dtype())?, &mut o[0], |x: f64| {
+            if x.is_nan() {
+                x
+            } else if x < 0.0 {
+                PI
+            } else {
+                0.0
+            }
+        }),
     }
 }
 
 fn pair(a: &MetaArgs<'_>) -> Metas {
     let (x, y): (&Fake, &Fake) = a.unpack()?;
-    ensure!(x.dtype == y.dtype, "Expected object of scalar type {} but got scalar type {} for second argument", x.dtype, y.dtype);
+    ensure!(
+        x.dtype == y.dtype,
+        "Expected object of scalar type {} but got scalar type {} for second argument",
+        x.dtype,
+        y.dtype
+    );
     require(a, x.dtype, matches!(x.dtype, DType::F16 | DType::F32 | DType::F64))?;
     one(pointwise_as(a.cx, &[x, y], x.dtype.to_complex())?)
 }

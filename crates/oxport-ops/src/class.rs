@@ -211,6 +211,23 @@ pub fn map3<A: Element, B: Element, C: Element, O: Element>(
     Ok(oxport_tensor::zip3_as(a, b, c, out, f)?)
 }
 
+/// A function of operand 0 in the output's computed type, `T`.
+///
+/// # Errors
+/// As [`map1`].
+pub fn over<T: Element>(args: &RealArgs<'_>, outs: &mut [TensorMut], f: impl Fn(T) -> T + Sync) -> Result<()> {
+    map1(&input(args, 0, outs[0].dtype())?, &mut outs[0], f)
+}
+
+/// A function of operands 0 and 1 in the output's computed type, `T`.
+///
+/// # Errors
+/// As [`map1`].
+pub fn over2<T: Element>(args: &RealArgs<'_>, outs: &mut [TensorMut], f: impl Fn(T, T) -> T + Sync) -> Result<()> {
+    let dtype = outs[0].dtype();
+    map2(&input(args, 0, dtype)?, &input(args, 1, dtype)?, &mut outs[0], f)
+}
+
 /// A function of real floats, in the output's dtype.
 ///
 /// # Errors
@@ -221,11 +238,9 @@ pub fn real1(
     f: impl Fn(f32) -> f32 + Sync,
     g: impl Fn(f64) -> f64 + Sync,
 ) -> Result<()> {
-    let out = &mut outs[0];
-    let x = input(args, 0, out.dtype())?;
-    match out.dtype().opmath() {
-        DType::F32 => map1(&x, out, f),
-        DType::F64 => map1(&x, out, g),
+    match outs[0].dtype().opmath() {
+        DType::F32 => over(args, outs, f),
+        DType::F64 => over(args, outs, g),
         dtype => require(args, dtype, false),
     }
 }
@@ -240,11 +255,9 @@ pub fn real2(
     f: impl Fn(f32, f32) -> f32 + Sync,
     g: impl Fn(f64, f64) -> f64 + Sync,
 ) -> Result<()> {
-    let out = &mut outs[0];
-    let (x, y) = (input(args, 0, out.dtype())?, input(args, 1, out.dtype())?);
-    match out.dtype().opmath() {
-        DType::F32 => map2(&x, &y, out, f),
-        DType::F64 => map2(&x, &y, out, g),
+    match outs[0].dtype().opmath() {
+        DType::F32 => over2(args, outs, f),
+        DType::F64 => over2(args, outs, g),
         dtype => require(args, dtype, false),
     }
 }

@@ -5,16 +5,15 @@
 
 use crate::meta::{MetaArgs, Metas, channels_last_strides, one, prefers_channels_last};
 use crate::nn::{agree, fresh, per_dim, same_dtype};
-use crate::product::{check_product_dtype, dispatch_product, part, span, span_of};
+use crate::product::{check_product_dtype, part};
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::conv::{Convolution, Geometry, convolve};
-use oxport_tensor::gemm::Multiply;
-use oxport_tensor::{Element, Layout, Tensor, TensorMut, copy};
+use oxport_tensor::conv::{ConvOptions, convolution};
+use oxport_tensor::{Layout, Tensor, TensorMut, copy};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    form("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor")
+    direct("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor")
         .samples(&["f32[2, 3, 8], f32[4, 3, 3], f32[4], [1], [1], [1], False, [0], 1", "f32[2, 4, 5, 5], f32[6, 2, 3, 3], None, [2, 2], [1, 1], [1, 1], False, [0, 0], 2", "f32[2, 4, 5, 5], f32[4, 3, 3, 3], f32[6], [2, 2], [1, 1], [1, 1], True, [1, 1], 2", "f64[1, 2, 4, 4, 4], f64[3, 2, 2, 2, 2], None, [1, 1, 1], [0, 0, 0], [2, 2, 2], False, [0, 0, 0], 1", "!f32[2, 4, 5, 5], f32[6, 3, 3, 3], None, [1], [0], [1], False, [0], 1"]),
     form("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor"),
     form("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor"),
@@ -37,8 +36,13 @@ pub static OPS: &[OpDef] = &[
     form("aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor"),
 ];
 
+/// A form that is `aten::convolution` with other arguments.
 const fn form(schema: &'static str) -> OpDef {
-    OpDef::new(schema, conv_meta).doc("The convolution of images with kernels, or its transpose.").fill(conv).decomp(conv_decomp)
+    direct(schema).decomp(conv_decomp)
+}
+
+const fn direct(schema: &'static str) -> OpDef {
+    OpDef::new(schema, conv_meta).doc("The convolution of images with kernels, or its transpose.").fill(conv)
 }
 
 /// Zeros around the input: given, or by name.
@@ -167,66 +171,18 @@ fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             total.iter().map(|t| t / 2).collect()
         }
     };
-    // Absent dimensions have size 1 (padding 0) and stand in front.
-    let three = |values: &[i64], absent: usize| -> [usize; 3] {
-        let mut all = [absent; 3];
-        all[3 - n..].iter_mut().zip(values).for_each(|(a, &v)| *a = v as usize);
-        all
-    };
-    let (xs, ws) = (x.sizes(), s.weight.sizes());
-    let out = &mut outs[0];
-    let geometry = Geometry {
-        batch: xs[0] as usize,
-        groups: s.groups as usize,
-        in_channels: xs[1] as usize,
-        out_channels: out.sizes()[usize::from(batched)] as usize,
-        input: three(&xs[2..], 1),
-        kernel: three(&ws[2..], 1),
-        stride: three(&s.stride, 1),
-        padding: three(&padding, 0),
-        dilation: three(&s.dilation, 1),
+    let options = ConvOptions {
+        stride: &s.stride,
+        padding: &padding,
+        dilation: &s.dilation,
         transposed: s.transposed,
-        output_padding: three(&s.output_padding, 0),
+        output_padding: &s.output_padding,
+        groups: s.groups,
     };
-    let fits = geometry.output().is_some_and(|o| o == three(&out.sizes()[usize::from(batched) + 1..], 1));
-    ensure!(fits, "{}: sizes {xs:?} and {ws:?} do not fit", args.op.name());
+    let out = &mut outs[0];
     let layout = if batched { out.layout().clone() } else { out.layout().unsqueeze(0)? };
-    dispatch_product!(out.dtype(), |T| run::<T>(geometry, &x, s.weight, s.bias, &layout, out))
-}
-
-fn run<T: Multiply + Element>(
-    geometry: Geometry,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    layout: &Layout,
-    out: &mut TensorMut,
-) -> Result<()> {
-    let five = |strides: &[i64]| -> [usize; 5] {
-        let mut all = [0; 5];
-        let absent = 5 - strides.len();
-        for (i, &s) in strides.iter().enumerate() {
-            all[if i < 2 { i } else { i + absent }] = s as usize;
-        }
-        all
-    };
-    let x = if x.strides().iter().any(|&s| s < 0) { x.contiguous() } else { x.clone() };
-    let (memory, weight, bias) = (span(&x)?, weight.contiguous(), bias.map(Tensor::contiguous));
-    let wrong = || Error::invalid("a convolution wants equal dtypes");
-    let call = Convolution {
-        geometry,
-        x: memory.as_slice::<T>().ok_or_else(wrong)?,
-        x_strides: five(x.strides()),
-        weight: weight.as_slice::<T>().ok_or_else(wrong)?,
-        packed: None,
-        bias: bias.as_ref().map(|b| b.as_slice::<T>().ok_or_else(wrong)).transpose()?,
-        after: None,
-    };
-    let strides = five(&layout.strides);
-    part(out, span_of(layout)?, |out| {
-        convolve(&call, out.as_mut_slice().ok_or_else(wrong)?, strides);
-        Ok(())
-    })
+    let weight = s.weight.contiguous();
+    part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, None, None, out)?))
 }
 
 /// A tensor with so many zeros more at the end of each spatial dimension.
@@ -237,7 +193,7 @@ fn grown(x: &Tensor, more: &[i64]) -> Result<Tensor> {
     let sizes: Vec<i64> = x.sizes().iter().enumerate().map(|(d, &s)| s + if d < 2 { 0 } else { more[d - 2] }).collect();
     let mut out = TensorMut::empty(x.dtype(), Layout::contiguous(&sizes)?)?;
     oxport_tensor::dispatch!(all x.dtype(), |T| Ok::<(), Error>(out.as_mut_slice::<T>().into_iter().for_each(|s| s.fill(T::default()))))?;
-    let inside = Layout::new(x.sizes(), &out.strides().to_vec(), 0)?;
+    let inside = Layout::new(x.sizes(), out.strides(), 0)?;
     out.part(inside, |out| copy(x, out))?;
     Ok(out.freeze())
 }

@@ -4,7 +4,6 @@
 //! dtype is float32, that of `full` and `arange` follows the numbers; `empty` is zeros here.
 
 use crate::class::RealArgs;
-use crate::computed;
 use crate::meta::{MetaArgs, Metas, dense_strides, format_strides, one, strides_in_format, wrap_dims};
 use oxport_ir::fake::Dims;
 use oxport_ir::{Args, Device, Exact, Fake, MemoryFormat, Meta, Number, OpDef, Result, Value, World, ensure};
@@ -50,8 +49,6 @@ pub static OPS: &[OpDef] = &[
     factory!("aten::zero(Tensor self) -> Tensor", like, zero, "Filled with zeros.", ["f32[2, 3]"]),
     OpDef::new("aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| { let (n,): (Expr,) = a.unpack()?; made(a, vec![n.clone(), n], DType::F32) }).fill(eye).exact(Exact::Bits).doc("The identity matrix.").samples(&["3", "2, dtype=int64"]),
     OpDef::new("aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| { let (n, m): (Expr, Expr) = a.unpack()?; made(a, vec![n, m], DType::F32) }).fill(eye).exact(Exact::Bits).doc("Ones on the diagonal of n × m zeros.").samples(&["2, 3"]),
-    OpDef::new("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta).fill(|a, o| triangle(a, o, |row, column, k| column - row <= k)).exact(Exact::Bits).doc("The lower triangles of matrices, zeros above.").samples(&["f32[3, 4]", "i64[2, 3, 3], -1", "!f32[3]"]),
-    OpDef::new("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta).fill(|a, o| triangle(a, o, |row, column, k| column - row >= k)).exact(Exact::Bits).doc("The upper triangles of matrices, zeros below.").samples(&["f32[3, 4]", "f32[3, 3], 1"]),
     OpDef::new("aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| indices_meta(a, |d, k| d <= k)).fill(|a, o| indices(a, o, |d, k| d <= k)).exact(Exact::Bits).doc("The places of a lower triangle, row by row.").samples(&["3, 4", "3, 3, -1"]),
     OpDef::new("aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| indices_meta(a, |d, k| d >= k)).fill(|a, o| indices(a, o, |d, k| d >= k)).exact(Exact::Bits).doc("The places of an upper triangle, row by row.").samples(&["3, 4", "3, 3, 1"]),
 ];
@@ -89,7 +86,10 @@ pub(crate) fn option<'a, W: World, T: oxport_ir::FromArg<'a, W>>(a: &Args<'a, W>
 /// A contiguous tensor of these sizes, of the dtype and device that are asked for.
 pub(crate) fn made(a: &MetaArgs<'_>, sizes: Vec<Expr>, dtype: DType) -> Metas {
     for size in &sizes {
-        ensure!(a.cx.known(&size.lt(&0i64.into())) != Some(true), "Trying to create tensor with negative dimension {size}");
+        ensure!(
+            a.cx.known(&size.lt(&0i64.into())) != Some(true),
+            "Trying to create tensor with negative dimension {size}"
+        );
     }
     let (dtype, device) = (option(a, "dtype")?.unwrap_or(dtype), option::<_, &Device>(a, "device")?);
     let mut fake = Fake { device: device.cloned().unwrap_or_else(Device::cpu), ..Fake::new(dtype, sizes) };
@@ -155,24 +155,6 @@ fn permuted(a: &MetaArgs<'_>) -> Metas {
 fn eye(_: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let columns = o[0].sizes()[1] as usize;
     dispatch!(plain o[0].dtype(), |T| fill_by::<T>(&mut o[0], |i| cast(i / columns == i % columns)))
-}
-
-fn triangle_meta(a: &MetaArgs<'_>) -> Metas {
-    let x: &Fake = a.at(0)?;
-    ensure!(x.dim() >= 2, "{}: input tensor must have at least 2 dimensions", a.op.name());
-    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
-}
-
-/// Elements of a matrix by (row, column, diagonal), else zeros.
-fn triangle(a: &RealArgs<'_>, o: &mut [TensorMut], keep: fn(i64, i64, i64) -> bool) -> Result<()> {
-    let (x, k): (&Tensor, i64) = a.unpack()?;
-    let out = &mut o[0];
-    let [.., rows, columns] = *x.sizes() else { return Ok(()) };
-    let keeps = |i: usize| keep(i as i64 / columns, i as i64 % columns, k);
-    let mask = Tensor::from_vec(&[rows, columns], (0..(rows * columns) as usize).map(keeps).collect())?;
-    computed!(plain out.dtype(), |T| {
-        crate::class::map2(x, &mask, out, |x: T, keep: bool| if keep { x } else { T::default() })
-    })
 }
 
 /// The places (row, column) of a triangle by `column - row` and offset.

@@ -96,20 +96,12 @@ pub fn fill<T: Element, R>(out: &mut TensorMut, f: impl FnOnce(&mut [T]) -> R) -
     Ok(result)
 }
 
-/// A tensor's memory from its first element to its last as one slice; the tensor must have its elements at non-negative
-/// strides. Gives the tensor that owns the slice.
-///
-/// # Errors
-/// A stride is negative.
-pub fn span(x: &Tensor) -> Result<Tensor> {
-    Ok(x.with_layout(span_of(x.layout())?)?)
-}
-
-/// The one-dimensional layout from the first to the last element of a layout.
+/// A tensor's memory from its first element to its last as one slice; strides must not be negative. Gives the tensor that
+/// owns the slice.
 ///
 /// # Errors
 /// A position does not fit, or lies before the first element.
-pub fn span_of(layout: &Layout) -> Result<Layout> {
-    let length = layout.extent()?.map_or(0, |(low, high)| high + 1 - low);
-    Ok(Layout::new(&[length as i64], &[1], layout.offset)?)
+pub fn span(x: &Tensor) -> Result<Tensor> {
+    let length = x.layout().extent()?.map_or(0, |(low, high)| high + 1 - low);
+    Ok(x.with_layout(Layout::new(&[length as i64], &[1], x.layout().offset)?)?)
 }

@@ -20,7 +20,7 @@ pub static OPS: &[OpDef] = &[
         .decomp(pairwise)
         .samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[3], 1.0, 1e-6, True"]),
     cdist_form("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor"),
-    cdist_form("aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor"),
+    cdist_form("aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor").samples(&["f32[2, 3], f32[4, 3], 2.0, None"]),
     cdist_form("aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor"),
     pdist_form("aten::pdist(Tensor self, float p=2.) -> Tensor"),
     pdist_form("aten::_pdist_forward(Tensor self, float p=2.) -> Tensor"),

@@ -159,7 +159,9 @@ fn one_hot(args: &Args<'_, Real>) -> Result<Vec<Value>> {
 
 fn one_hot_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let (x, classes): (NodeId, i64) = args.unpack()?;
-    ensure!(classes >= 0, "one_hot without a number of classes has no decomposition");
+    if classes < 0 {
+        return Err(oxport_ir::Error::unsupported("one_hot without a number of classes has no decomposition"));
+    }
     let x = b.call("unsqueeze", (x, -1i64))?;
     let numbers = b.call_kw("arange", (classes,), &[("dtype", DType::I64.into())])?;
     let hit = b.call("eq.Tensor", (x, numbers))?;

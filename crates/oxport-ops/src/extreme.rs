@@ -78,7 +78,7 @@ fn with_index(args: &Args<'_, Real>, outs: &mut [TensorMut], greatest: bool) -> 
     let index = index.freeze();
     let mut values = TensorMut::empty(x.dtype(), Layout::contiguous(&sizes)?)?;
     match over.dims[..] {
-        [d] => crate::index::gather_to(x, d, &index, &mut values)?,
+        [d] => oxport_tensor::index::gather(x, d as i64, &index, &mut values)?,
         _ => oxport_tensor::copy(x, &mut values)?,
     }
     let flat: Vec<i64> = outs[0].sizes().to_vec();

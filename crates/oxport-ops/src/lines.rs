@@ -59,28 +59,6 @@ impl Lines {
     }
 }
 
-/// An index that may count from the end, made one from the start.
-///
-/// # Errors
-/// Out of range.
-pub(crate) fn wrap_index(i: i64, n: i64) -> Result<usize> {
-    let wrapped = if i < 0 { i + n } else { i };
-    if (0..n).contains(&wrapped) { Ok(wrapped as usize) } else { Err(out_of_range(i, n)) }
-}
-
-/// An index that must count from the start.
-///
-/// # Errors
-/// Out of range.
-pub(crate) fn check_index(i: i64, n: i64) -> Result<usize> {
-    if (0..n).contains(&i) { Ok(i as usize) } else { Err(out_of_range(i, n)) }
-}
-
-#[cold]
-fn out_of_range(i: i64, n: i64) -> Error {
-    Error::invalid(format!("index {i} is out of bounds for dimension with size {n}"))
-}
-
 /// Refuses what is no index dtype.
 ///
 /// # Errors

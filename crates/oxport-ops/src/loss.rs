@@ -18,7 +18,7 @@ pub static OPS: &[OpDef] = &[
     composed("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor").samples(&["f32[3], f32[3], True, True, 1e-8, 1"]),
     composed("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor").samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[2, 3], 2, log_target=True"]),
     composed("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3], f32[3], f32[3]"]),
-    composed("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3], i64[2]<2"]),
+    composed("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3], i64[2]<1..2"]),
     composed("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3], f32[2, 3], swap=True"]),
     direct("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3]", "f16[2, 3], f16[3], 0"]),
     direct("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor").samples(&["f32[2, 3], f32[2, 3], 1, 0.5"]),
@@ -51,12 +51,13 @@ fn loss_meta(args: &MetaArgs<'_>) -> Metas {
     let all = tensors(args)?;
     let (name, x) = (args.op.short_name(), all[0]);
     let mut dtype = all[1..].iter().try_fold(x.dtype, |d, t| DType::promote(d, t.dtype)).ok_or_else(|| Error::invalid("no common dtype"))?;
-    let mut sizes = broadcast(args.cx, &all.iter().map(|t| &t.sizes[..]).collect::<Vec<_>>())?;
+    // Its target has no feature dimension.
+    let alike = if name == "cosine_embedding_loss" { &all[..2] } else { &all[..] };
+    let mut sizes = broadcast(args.cx, &alike.iter().map(|t| &t.sizes[..]).collect::<Vec<_>>())?;
     match name {
         "cosine_embedding_loss" => {
             ensure!(all.len() == 3 && all[2].dim() + 1 == x.dim() && all[2].dim() < 2, "{name}: inputs {x} and target {}", all[2]);
             ensure!(all[1].dim() == x.dim(), "{name}: inputs {x} and {}", all[1]);
-            sizes = broadcast(args.cx, &[&x.sizes, &all[1].sizes])?;
             sizes.pop();
             if let Some(n) = sizes.first() {
                 crate::nn::agree(args.cx, n, &all[2].sizes[0], "batch sizes of inputs and target")?;

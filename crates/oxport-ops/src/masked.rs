@@ -2,11 +2,10 @@
 //!
 //! Law: coordinates come in row-major order. The strides of `nonzero` are those of a transposed matrix, `(1, n)`.
 
-use crate::lines::{dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, broadcast, one};
 use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, Value, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Element, Layout, Tensor, TensorMut, dispatch, layout::broadcast_sizes};
+use oxport_tensor::{DType, Scalar, Tensor, TensorMut, index};
 
 /// The table.
 #[rustfmt::skip]
@@ -20,24 +19,6 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", scatter_meta).fill(scatter).exact(Exact::Bits).doc("A copy whose elements where the mask is true are taken from a source, in order.").samples(&["f32[2, 3], b8[2, 3], f32[6]", "f32[3], b8[2, 1], f32[6]", "!f32[3], b8[3], f64[3]"]),
 ];
 
-/// The coordinates of the true elements, one list per dimension.
-pub(crate) fn coordinates(mask: &Tensor) -> Vec<Vec<i64>> {
-    let found: Vec<usize> = dense::<bool>(mask).iter().enumerate().filter_map(|(i, &m)| m.then_some(i)).collect();
-    let (mut columns, mut step) = (Vec::with_capacity(mask.rank()), 1);
-    for &size in mask.sizes().iter().rev() {
-        let size = size.max(1) as usize;
-        columns.push(found.iter().map(|&i| (i / step % size) as i64).collect());
-        step *= size;
-    }
-    columns.reverse();
-    // A 0-d mask has no coordinates, but it is found or not: callers that care ask for the count.
-    columns
-}
-
-fn count(mask: &Tensor) -> usize {
-    dense::<bool>(mask).iter().filter(|&&m| m).count()
-}
-
 fn nonzero_meta(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
     let found = args.cx.fresh_size();
@@ -47,12 +28,7 @@ fn nonzero_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn nonzero(args: &Args<'_, Real>) -> Result<Vec<Value>> {
-    let x: &Tensor = args.at(0)?;
-    let columns = coordinates(x);
-    let rows = columns.first().map_or_else(|| count(x), Vec::len) as i64;
-    let transposed = Tensor::from_vec(&[columns.len() as i64, rows], columns.concat())?;
-    let layout = Layout { sizes: [rows, columns.len() as i64][..].into(), strides: [1, rows.max(1)][..].into(), offset: 0 };
-    Ok(vec![transposed.with_layout(layout)?.into()])
+    Ok(vec![index::nonzero(args.at(0)?)?.into()])
 }
 
 fn columns_meta(args: &MetaArgs<'_>) -> Metas {
@@ -64,9 +40,9 @@ fn columns_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn columns(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let x: &Tensor = args.at(0)?;
-    let columns = if x.rank() == 0 { coordinates(&x.reshape(&[1])?) } else { coordinates(x) };
-    let column = |c: Vec<i64>| Ok(Value::Tensor(Tensor::from_vec(&[c.len() as i64], c)?));
-    Ok(vec![Value::List(columns.into_iter().map(column).collect::<Result<_>>()?)])
+    let found = index::nonzero(&if x.rank() == 0 { x.reshape(&[1])? } else { x.clone() })?;
+    let column = |d| Ok(Value::Tensor(found.view(|l| l.select(1, d))?));
+    Ok(vec![Value::List((0..x.rank().max(1) as i64).map(column).collect::<Result<_>>()?)])
 }
 
 fn static_meta(args: &MetaArgs<'_>) -> Metas {
@@ -76,15 +52,13 @@ fn static_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn static_fill(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let (x, _, filler): (&Tensor, i64, i64) = args.unpack()?;
-    let columns = coordinates(x);
-    fill_dense::<i64>(&mut outs[0], |out| {
-        out.fill(filler);
-        for (d, column) in columns.iter().enumerate() {
-            out.iter_mut().skip(d).step_by(columns.len()).zip(column).for_each(|(out, &c)| *out = c);
-        }
-        Ok(())
-    })
+    let (x, size, filler): (&Tensor, i64, i64) = args.unpack()?;
+    let (found, out) = (index::nonzero(x)?, &mut outs[0]);
+    oxport_tensor::fill(out, Scalar::Int(filler))?;
+    let rows = found.sizes()[0].min(size);
+    let place = out.layout().narrow(0, 0, rows)?;
+    let found = found.view(|l| l.narrow(0, 0, rows))?;
+    Ok(out.part(place, |out| oxport_tensor::copy(&found, out))?)
 }
 
 fn check_mask(mask: &Fake) -> Result<()> {
@@ -99,22 +73,9 @@ fn select_meta(args: &MetaArgs<'_>) -> Metas {
     one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, [args.cx.fresh_size()]) })
 }
 
-/// Both expanded to their common sizes.
-fn spread(x: &Tensor, mask: &Tensor) -> Result<(Tensor, Tensor)> {
-    let sizes = broadcast_sizes(&[x.sizes(), mask.sizes()])?;
-    Ok((x.view(|l| l.expand(&sizes))?, mask.view(|l| l.expand(&sizes))?))
-}
-
 fn select(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (x, mask): (&Tensor, &Tensor) = args.unpack()?;
-    let (x, mask) = spread(x, mask)?;
-    let mask = dense::<bool>(&mask);
-    dispatch!(all x.dtype(), |T| chosen(&dense::<T>(&x), &mask).map(|t| vec![t.into()]))
-}
-
-fn chosen<T: Element>(x: &[T], mask: &[bool]) -> Result<Tensor> {
-    let found: Vec<T> = x.iter().zip(mask).filter_map(|(&x, &m)| m.then_some(x)).collect();
-    Ok(Tensor::from_vec(&[found.len() as i64], found)?)
+    Ok(vec![index::masked_select(x, mask)?.into()])
 }
 
 fn scatter_meta(args: &MetaArgs<'_>) -> Metas {
@@ -127,19 +88,6 @@ fn scatter_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn scatter(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, mask, source): (&Tensor, &Tensor, &Tensor) = args.unpack()?;
-    let (x, mask) = spread(x, mask)?;
-    let mask = dense::<bool>(&mask);
-    dispatch!(all x.dtype(), |T| scattered::<T>(&dense(&x), &mask, &dense(source), &mut outs[0]))
-}
-
-fn scattered<T: Element>(x: &[T], mask: &[bool], source: &[T], out: &mut TensorMut) -> Result<()> {
-    let wanted = mask.iter().filter(|&&m| m).count();
-    ensure!(wanted <= source.len(), "masked_scatter of {} elements into {wanted}", source.len());
-    fill_dense::<T>(out, |out| {
-        let mut source = source.iter();
-        for ((out, &x), &m) in out.iter_mut().zip(x).zip(mask) {
-            *out = if m { source.next().copied().unwrap_or(x) } else { x };
-        }
-        Ok(())
-    })
+    oxport_tensor::copy(x, &mut outs[0])?;
+    Ok(index::masked_scatter(&mut outs[0], mask, source)?)
 }

@@ -19,7 +19,7 @@ pub static OPS: &[OpDef] = &[
         .samples(&["f32[5, 2, 3], f32[5, 3, 4]", "f16[2, 2, 0], f16[2, 0, 4]", "!f32[5, 2, 3], f32[4, 3, 4]"]),
     added("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
         .doc("`beta·self + alpha·(mat1 @ mat2)`, with `self` broadcast.")
-        .samples(&["f32[4], f32[2, 3], f32[3, 4]", "f32[2, 1], f32[2, 3], f32[3, 4], beta=0.5, alpha=2", "i32[2, 4], i32[2, 3], i32[3, 4]", "f32[4], f32[2, 3], f32[4, 3]{1, 3}"]),
+        .samples(&["f32[4], f32[2, 3], f32[3, 4]", "f32[2, 1], f32[2, 3], f32[3, 4], beta=0.5, alpha=2", "i32[2, 4], i32[2, 3], i32[3, 4]", "f32[4], f32[2, 3], f32[3, 4]{1, 3}"]),
     added("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
         .doc("`beta·self + alpha·(batch1 @ batch2)`, matrix by matrix.")
         .samples(&["f32[5, 2, 4], f32[5, 2, 3], f32[5, 3, 4]", "f32[1], f32[5, 2, 3], f32[5, 3, 4], beta=0, alpha=0.5"]),

@@ -4,12 +4,12 @@
 //! come out as from PyTorch's CPU kernels.
 
 use crate::class::Rule::*;
-use crate::class::{C32, C64, RealArgs, alias, bits, float_or_copy, input, map1, real1, require, unary};
+use crate::class::{C32, C64, RealArgs, alias, bits, float_or_copy, input, map1, over, real1, require, unary};
 use crate::meta::{MetaArgs, Metas, one, pointwise_as};
 use crate::promote::Promotion;
 use crate::{computed, special};
 use oxport_ir::{Fake, OpDef, Result, ensure};
-use oxport_tensor::{DType, Element, Number as Sum, Real as Ordered, TensorMut, math};
+use oxport_tensor::{DType, Number as Sum, Real as Ordered, TensorMut, math};
 
 /// A function of floats and complex numbers by its name in [`oxport_tensor::math`].
 macro_rules! analytic {
@@ -18,27 +18,19 @@ macro_rules! analytic {
     };
 }
 
-/// A function of the output's computed type.
-fn over<T: Element>(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(T) -> T + Sync) -> Result<()> {
-    map1(&input(a, 0, o[0].dtype())?, &mut o[0], f)
-}
-
 const ABS: OpDef = bits(unary("aten::abs(Tensor self) -> Tensor", Magnitude, abs)).doc("The magnitude.");
-const ACOS: OpDef = unary("aten::acos(Tensor self) -> Tensor", ToAnalytic, analytic!(acos))
-    .doc("Inverse cosine.");
-const ACOSH: OpDef = unary("aten::acosh(Tensor self) -> Tensor", ToAnalytic, analytic!(acosh))
-    .doc("Inverse hyperbolic cosine.");
-const ASIN: OpDef = unary("aten::asin(Tensor self) -> Tensor", ToAnalytic, analytic!(asin))
-    .doc("Inverse sine.");
-const ASINH: OpDef = unary("aten::asinh(Tensor self) -> Tensor", ToAnalytic, asinh)
-    .doc("Inverse hyperbolic sine.");
-const ATAN: OpDef = unary("aten::atan(Tensor self) -> Tensor", ToAnalytic, analytic!(atan))
-    .doc("Inverse tangent.");
-const ATANH: OpDef = unary("aten::atanh(Tensor self) -> Tensor", ToAnalytic, analytic!(atanh))
-    .doc("Inverse hyperbolic tangent.");
+const ACOS: OpDef = unary("aten::acos(Tensor self) -> Tensor", ToAnalytic, analytic!(acos)).doc("Inverse cosine.");
+const ACOSH: OpDef =
+    unary("aten::acosh(Tensor self) -> Tensor", ToAnalytic, analytic!(acosh)).doc("Inverse hyperbolic cosine.");
+const ASIN: OpDef = unary("aten::asin(Tensor self) -> Tensor", ToAnalytic, analytic!(asin)).doc("Inverse sine.");
+const ASINH: OpDef = unary("aten::asinh(Tensor self) -> Tensor", ToAnalytic, asinh).doc("Inverse hyperbolic sine.");
+const ATAN: OpDef = unary("aten::atan(Tensor self) -> Tensor", ToAnalytic, analytic!(atan)).doc("Inverse tangent.");
+const ATANH: OpDef =
+    unary("aten::atanh(Tensor self) -> Tensor", ToAnalytic, analytic!(atanh)).doc("Inverse hyperbolic tangent.");
 const NEG: OpDef = bits(unary("aten::neg(Tensor self) -> Tensor", Arith, neg)).doc("The opposite; integers wrap.");
-const TRUNC: OpDef = bits(unary("aten::trunc(Tensor self) -> Tensor", Number, |a, o| float_or_copy(a, o, f32::trunc, f64::trunc)))
-    .doc("Rounding towards 0.");
+const TRUNC: OpDef =
+    bits(unary("aten::trunc(Tensor self) -> Tensor", Number, |a, o| float_or_copy(a, o, f32::trunc, f64::trunc)))
+        .doc("Rounding towards 0.");
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -60,51 +52,56 @@ pub static OPS: &[OpDef] = &[
     alias("aten::negative(Tensor self) -> Tensor", NEG, "neg(self)"),
     TRUNC,
     alias("aten::fix(Tensor self) -> Tensor", TRUNC, "trunc(self)"),
-    unary("aten::exp(Tensor self) -> Tensor", ToAnalytic, analytic!(exp)).doc("`eˣ`"),
-    unary("aten::exp2(Tensor self) -> Tensor", ToAnalytic, analytic!(exp2)).doc("`2ˣ`"),
-    unary("aten::expm1(Tensor self) -> Tensor", ToAnalytic, analytic!(expm1))
-        .doc("`eˣ − 1`, precise near 0."),
+    unary("aten::exp(Tensor self) -> Tensor", ToAnalytic, analytic!(exp)).doc("`eˣ`."),
+    unary("aten::exp2(Tensor self) -> Tensor", ToAnalytic, analytic!(exp2)).doc("`2ˣ`."),
+    unary("aten::expm1(Tensor self) -> Tensor", ToAnalytic, analytic!(expm1)).doc("`eˣ − 1`, precise near 0."),
     unary("aten::log(Tensor self) -> Tensor", ToAnalytic, analytic!(ln)).doc("Natural logarithm."),
-    unary("aten::log2(Tensor self) -> Tensor", ToAnalytic, analytic!(log2))
-        .doc("Logarithm of base 2."),
-    unary("aten::log10(Tensor self) -> Tensor", ToAnalytic, analytic!(log10))
-        .doc("Logarithm of base 10."),
-    unary("aten::log1p(Tensor self) -> Tensor", ToAnalytic, analytic!(log1p))
-        .doc("`ln(1 + x)`, precise near 0."),
+    unary("aten::log2(Tensor self) -> Tensor", ToAnalytic, analytic!(log2)).doc("Logarithm of base 2."),
+    unary("aten::log10(Tensor self) -> Tensor", ToAnalytic, analytic!(log10)).doc("Logarithm of base 10."),
+    unary("aten::log1p(Tensor self) -> Tensor", ToAnalytic, analytic!(log1p)).doc("`ln(1 + x)`, precise near 0."),
     unary("aten::sqrt(Tensor self) -> Tensor", ToAnalytic, analytic!(sqrt)).doc("Square root."),
-    unary("aten::rsqrt(Tensor self) -> Tensor", ToAnalytic, analytic!(rsqrt))
-    .doc("`1 / √x`"),
-    unary("aten::reciprocal(Tensor self) -> Tensor", ToAnalytic, analytic!(recip))
-        .doc("`1 / x`"),
+    unary("aten::rsqrt(Tensor self) -> Tensor", ToAnalytic, analytic!(rsqrt)).doc("`1 / √x`."),
+    unary("aten::reciprocal(Tensor self) -> Tensor", ToAnalytic, analytic!(recip)).doc("`1 / x`."),
     unary("aten::sin(Tensor self) -> Tensor", ToAnalytic, analytic!(sin)).doc("Sine."),
     unary("aten::cos(Tensor self) -> Tensor", ToAnalytic, analytic!(cos)).doc("Cosine."),
     unary("aten::tan(Tensor self) -> Tensor", ToAnalytic, analytic!(tan)).doc("Tangent."),
     unary("aten::sinh(Tensor self) -> Tensor", ToAnalytic, analytic!(sinh)).doc("Hyperbolic sine."),
-    unary("aten::cosh(Tensor self) -> Tensor", ToAnalytic, analytic!(cosh))
-        .doc("Hyperbolic cosine."),
-    unary("aten::tanh(Tensor self) -> Tensor", ToAnalytic, analytic!(tanh))
-        .doc("Hyperbolic tangent."),
-    unary("aten::erf(Tensor self) -> Tensor", ToFloat, |a, o| real1(a, o, math::erf::<f32>, math::erf::<f64>)).doc("The error function."),
-    unary("aten::erfc(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfc)).doc("`1 − erf(x)`, precise for large `x`."),
-    unary("aten::erfinv(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfinv)).doc("The inverse of the error function."),
-    unary("aten::lgamma(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::lgamma)).doc("The logarithm of `|Γ(x)|`."),
-    unary("aten::digamma(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma)).doc("The logarithmic derivative of `Γ`."),
-    unary("aten::sinc(Tensor self) -> Tensor", ToAnalytic, sinc)
-        .doc("`sin(πx) / πx`"),
-    unary("aten::deg2rad(Tensor self) -> Tensor", ToFloat, |a, o| real1(a, o, f32::to_radians, f64::to_radians)).doc("Degrees to radians."),
-    unary("aten::rad2deg(Tensor self) -> Tensor", ToFloat, |a, o| real1(a, o, f32::to_degrees, f64::to_degrees)).doc("Radians to degrees."),
-    bits(unary("aten::ceil(Tensor self) -> Tensor", Number, |a, o| float_or_copy(a, o, f32::ceil, f64::ceil))).doc("Rounding up."),
-    bits(unary("aten::floor(Tensor self) -> Tensor", Number, |a, o| float_or_copy(a, o, f32::floor, f64::floor))).doc("Rounding down."),
-    bits(unary("aten::round(Tensor self) -> Tensor", Number, |a, o| float_or_copy(a, o, f32::round_ties_even, f64::round_ties_even)))
-        .doc("Rounding to the nearest, half to even."),
-    unary("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", Number, round_decimals).doc("Rounding to some decimals, half to even."),
-    bits(unary("aten::frac(Tensor self) -> Tensor", Float, |a, o| real1(a, o, |x| x - x.trunc(), |x| x - x.trunc()))).doc("The fractional part."),
+    unary("aten::cosh(Tensor self) -> Tensor", ToAnalytic, analytic!(cosh)).doc("Hyperbolic cosine."),
+    unary("aten::tanh(Tensor self) -> Tensor", ToAnalytic, analytic!(tanh)).doc("Hyperbolic tangent."),
+    unary("aten::erf(Tensor self) -> Tensor", ToFloat, |a, o| real1(a, o, math::erf::<f32>, math::erf::<f64>))
+        .doc("The error function."),
+    unary("aten::erfc(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfc))
+        .doc("`1 − erf(x)`, precise for large `x`."),
+    unary("aten::erfinv(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfinv))
+        .doc("The inverse of the error function."),
+    unary("aten::lgamma(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::lgamma))
+        .doc("The logarithm of `|Γ(x)|`."),
+    unary("aten::digamma(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma))
+        .doc("The logarithmic derivative of `Γ`."),
+    unary("aten::sinc(Tensor self) -> Tensor", ToAnalytic, sinc).doc("`sin(πx) / πx`."),
+    unary("aten::deg2rad(Tensor self) -> Tensor", ToFloat, |a, o| real1(a, o, f32::to_radians, f64::to_radians))
+        .doc("Degrees to radians."),
+    unary("aten::rad2deg(Tensor self) -> Tensor", ToFloat, |a, o| real1(a, o, f32::to_degrees, f64::to_degrees))
+        .doc("Radians to degrees."),
+    bits(unary("aten::ceil(Tensor self) -> Tensor", Number, |a, o| float_or_copy(a, o, f32::ceil, f64::ceil)))
+        .doc("Rounding up."),
+    bits(unary("aten::floor(Tensor self) -> Tensor", Number, |a, o| float_or_copy(a, o, f32::floor, f64::floor)))
+        .doc("Rounding down."),
+    bits(unary("aten::round(Tensor self) -> Tensor", Number, |a, o| {
+        float_or_copy(a, o, f32::round_ties_even, f64::round_ties_even)
+    }))
+    .doc("Rounding to the nearest, half to even."),
+    unary("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", Number, round_decimals)
+        .doc("Rounding to some decimals, half to even.")
+        .samples(&["f32[2, 3], decimals=1", "i64[4], decimals=0"]),
+    bits(unary("aten::frac(Tensor self) -> Tensor", Float, |a, o| real1(a, o, |x| x - x.trunc(), |x| x - x.trunc())))
+        .doc("The fractional part."),
     bits(unary("aten::sign(Tensor self) -> Tensor", Real, sign)).doc("−1, 0 or 1; 0 for NaN."),
     unary("aten::sgn(Tensor self) -> Tensor", Plain, sgn).doc("The sign; of a complex number, its direction."),
-    OpDef::new("aten::square(Tensor self) -> Tensor", square_meta).samples(&["f32[2, 3]", "b8[4]"]).fill(|a, o| {
-        computed!(arith o[0].dtype(), |T| over(a, o, |x: T| Sum::mul(x, x)))
-    })
-    .doc("`x²`"),
+    OpDef::new("aten::square(Tensor self) -> Tensor", square_meta)
+        .samples(&["f32[2, 3]", "b8[4]"])
+        .fill(|a, o| computed!(arith o[0].dtype(), |T| over(a, o, |x: T| Sum::mul(x, x))))
+        .doc("`x²`."),
 ];
 
 fn square_meta(a: &MetaArgs<'_>) -> Metas {
@@ -155,7 +152,11 @@ fn round_decimals(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         false => (x / s).round_ties_even() * s,
     };
     ensure!(!o[0].dtype().is_integer() || decimals >= 0, "round of integers to tens is not implemented");
-    if decimals == 0 { float_or_copy(a, o, f32::round_ties_even, f64::round_ties_even) } else { float_or_copy(a, o, g, f) }
+    if decimals == 0 {
+        float_or_copy(a, o, f32::round_ties_even, f64::round_ties_even)
+    } else {
+        float_or_copy(a, o, g, f)
+    }
 }
 
 /// A function of double precision for both widths.

@@ -34,58 +34,121 @@ macro_rules! unary {
 /// The table.
 pub static OPS: &[OpDef] = &[
     binary!("_operator::add(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a + b, py::add, "2, 3", "2, 0.5")
-        .doc("`a + b`"),
+        .doc("`a + b`."),
     binary!("_operator::sub(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a - b, py::sub, "2, 3")
-        .doc("`a - b`"),
+        .doc("`a - b`."),
     binary!("_operator::mul(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a * b, py::mul, "2, 3", "True, 4")
-        .doc("`a * b`"),
-    binary!("_operator::truediv(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Float, |_, a, b| a.true_div(b), py::truediv, "7, 2", "!1, 0")
-        .doc("`a / b`"),
-    binary!("_operator::floordiv(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a.floor_div(b), py::floordiv, "-7, 2", "-7.5, 2", "!1, 0")
-        .doc("`a // b`"),
-    binary!("_operator::mod(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a.modulo(b), py::modulo, "-7, 3", "7.5, -2.0", "!1, 0")
-        .doc("`a % b`"),
+        .doc("`a * b`."),
+    binary!(
+        "_operator::truediv(Scalar a, Scalar b) -> Scalar",
+        |_, _| Kind::Float,
+        |_, a, b| a.true_div(b),
+        py::truediv,
+        "7, 2",
+        "!1, 0"
+    )
+    .doc("`a / b`."),
+    binary!(
+        "_operator::floordiv(Scalar a, Scalar b) -> Scalar",
+        Kind::wider,
+        |_, a, b| a.floor_div(b),
+        py::floordiv,
+        "-7, 2",
+        "-7.5, 2",
+        "!1, 0"
+    )
+    .doc("`a // b`."),
+    binary!(
+        "_operator::mod(Scalar a, Scalar b) -> Scalar",
+        Kind::wider,
+        |_, a, b| a.modulo(b),
+        py::modulo,
+        "-7, 3",
+        "7.5, -2.0",
+        "!1, 0"
+    )
+    .doc("`a % b`."),
     binary!("_operator::pow(Scalar a, Scalar b) -> Scalar", Kind::wider, pow, py::pow, "2, 5", "2, -1", "2.0, 0.5")
-        .doc("`a ** b`"),
+        .doc("`a ** b`."),
     binary!("_operator::and_(Scalar a, Scalar b) -> Scalar", Kind::bitwise, bit_and, py::and, "True, False", "6, 3")
-        .doc("`a & b`"),
+        .doc("`a & b`."),
     binary!("_operator::or_(Scalar a, Scalar b) -> Scalar", Kind::bitwise, bit_or, py::or, "True, False", "6, 3")
-        .doc("`a | b`"),
-    binary!("_operator::xor(Scalar a, Scalar b) -> Scalar", Kind::bitwise, |_, a, b| call2(Func::BitXor, a, b), py::xor, "True, False", "6, 3")
-        .doc("`a ^ b`"),
-    binary!("_operator::lshift(Scalar a, Scalar b) -> Scalar", Kind::bitwise, |_, a, b| call2(Func::LShift, a, b), py::lshift, "3, 2", "!1, -1")
-        .doc("`a << b`"),
-    binary!("_operator::rshift(Scalar a, Scalar b) -> Scalar", Kind::bitwise, |_, a, b| call2(Func::RShift, a, b), py::rshift, "-7, 1")
-        .doc("`a >> b`"),
+        .doc("`a | b`."),
+    binary!(
+        "_operator::xor(Scalar a, Scalar b) -> Scalar",
+        Kind::bitwise,
+        |_, a, b| call2(Func::BitXor, a, b),
+        py::xor,
+        "True, False",
+        "6, 3"
+    )
+    .doc("`a ^ b`."),
+    binary!(
+        "_operator::lshift(Scalar a, Scalar b) -> Scalar",
+        Kind::bitwise,
+        |_, a, b| call2(Func::LShift, a, b),
+        py::lshift,
+        "3, 2",
+        "!1, -1"
+    )
+    .doc("`a << b`."),
+    binary!(
+        "_operator::rshift(Scalar a, Scalar b) -> Scalar",
+        Kind::bitwise,
+        |_, a, b| call2(Func::RShift, a, b),
+        py::rshift,
+        "-7, 1"
+    )
+    .doc("`a >> b`."),
     binary!("_operator::eq(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.eq_(b), py::eq, "2, 2.0")
-        .doc("`a == b`"),
+        .doc("`a == b`."),
     binary!("_operator::ne(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.ne_(b), py::ne, "2, 3")
-        .doc("`a != b`"),
+        .doc("`a != b`."),
     binary!("_operator::lt(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.lt(b), py::lt, "2, 3")
-        .doc("`a < b`"),
+        .doc("`a < b`."),
     binary!("_operator::le(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.le(b), py::le, "2, 3")
-        .doc("`a <= b`"),
+        .doc("`a <= b`."),
     binary!("_operator::gt(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.gt(b), py::gt, "2, 3")
-        .doc("`a > b`"),
+        .doc("`a > b`."),
     binary!("_operator::ge(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.ge(b), py::ge, "2, 3")
-        .doc("`a >= b`"),
-    unary!("_operator::neg(Scalar a) -> Scalar", Kind::number, |_, a| a.neg(), py::neg, "2", "-0.5").doc("`-a`"),
-    unary!("_operator::pos(Scalar a) -> Scalar", Kind::number, |_, a| a.clone(), py::pos, "2").doc("`+a`"),
-    unary!("_operator::abs(Scalar a) -> Scalar", Kind::number, |_, a| a.abs(), py::abs, "-2").doc("`abs(a)`"),
-    unary!("builtins::abs(Scalar a) -> Scalar", Kind::number, |_, a| a.abs(), py::abs, "-2").doc("`abs(a)`"),
-    unary!("_operator::not_(Scalar a) -> Scalar", |_| Kind::Bool, not, py::not, "True", "0").doc("`not a`"),
-    unary!("torch::sym_not(Scalar a) -> Scalar", |_| Kind::Bool, not, py::not, "True").doc("`not a`"),
-    unary!("math::ceil(Scalar x) -> Scalar", |_| Kind::Int, |k, a| to_int(Func::CeilToInt, k, a), py::ceil, "2.5", "!1e30")
-        .doc("The least integer that is not less."),
+        .doc("`a >= b`."),
+    unary!("_operator::neg(Scalar a) -> Scalar", Kind::number, |_, a| a.neg(), py::neg, "2", "-0.5").doc("`-a`."),
+    unary!("_operator::pos(Scalar a) -> Scalar", Kind::number, |_, a| a.clone(), py::pos, "2").doc("`+a`."),
+    unary!("_operator::abs(Scalar a) -> Scalar", Kind::number, |_, a| a.abs(), py::abs, "-2").doc("`abs(a)`."),
+    unary!("builtins::abs(Scalar a) -> Scalar", Kind::number, |_, a| a.abs(), py::abs, "-2").doc("`abs(a)`."),
+    unary!("_operator::not_(Scalar a) -> Scalar", |_| Kind::Bool, not, py::not, "True", "0").doc("`not a`."),
+    unary!("torch::sym_not(Scalar a) -> Scalar", |_| Kind::Bool, not, py::not, "True").doc("`not a`."),
+    unary!(
+        "math::ceil(Scalar x) -> Scalar",
+        |_| Kind::Int,
+        |k, a| to_int(Func::CeilToInt, k, a),
+        py::ceil,
+        "2.5"
+    )
+    .doc("The least integer that is not less."),
     unary!("math::floor(Scalar x) -> Scalar", |_| Kind::Int, |k, a| to_int(Func::FloorToInt, k, a), py::floor, "-2.5")
         .doc("The greatest integer that is not greater."),
     unary!("math::trunc(Scalar x) -> Scalar", |_| Kind::Int, |k, a| to_int(Func::TruncToInt, k, a), py::trunc, "-2.5")
         .doc("The integer part."),
-    unary!("torch::sym_int(Scalar a) -> Scalar", |_| Kind::Int, |k, a| to_int(Func::TruncToInt, k, a), py::trunc, "2.5", "3")
-        .doc("`int(a)`"),
-    unary!("torch::sym_float(Scalar a) -> Scalar", |_| Kind::Float, |_, a| a.clone(), py::float, "2").doc("`float(a)`"),
-    unary!("torch::_sym_sqrt(Scalar a) -> Scalar", |_| Kind::Float, |_, a| Expr::call(Func::Sqrt, vec![a.clone()]), py::sqrt, "2", "!-1.0")
-        .doc("`math.sqrt(a)`"),
+    unary!(
+        "torch::sym_int(Scalar a) -> Scalar",
+        |_| Kind::Int,
+        |k, a| to_int(Func::TruncToInt, k, a),
+        py::trunc,
+        "2.5",
+        "3"
+    )
+    .doc("`int(a)`."),
+    unary!("torch::sym_float(Scalar a) -> Scalar", |_| Kind::Float, |_, a| a.clone(), py::float, "2").doc("`float(a)`."),
+    unary!(
+        "torch::_sym_sqrt(Scalar a) -> Scalar",
+        |_| Kind::Float,
+        |_, a| Expr::call(Func::Sqrt, vec![a.clone()]),
+        py::sqrt,
+        "2",
+        "!-1.0"
+    )
+    .doc("`math.sqrt(a)`."),
     binary!("torch::sym_max(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a.max(b), py::max, "3, 2.5", "2, 3")
         .doc("The greater; a float if either is."),
     binary!("torch::sym_min(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a.min(b), py::min, "3, 2.5", "2, 3")
@@ -210,7 +273,13 @@ fn ite_meta(args: &MetaArgs<'_>) -> Metas {
     let kind = Kind::wider(t.1, f.1);
     let kind = if t.1 == f.1 { t.1 } else { kind };
     let (c, t, f) = (c.0, as_kind(t, kind), as_kind(f, kind));
-    Ok(vec![val(c.as_bool().map_or_else(|| Expr::call(Func::Where, vec![c, t.clone(), f.clone()]), |c| if c { t.clone() } else { f.clone() }), kind)])
+    Ok(vec![val(
+        c.as_bool().map_or_else(
+            || Expr::call(Func::Where, vec![c, t.clone(), f.clone()]),
+            |c| if c { t.clone() } else { f.clone() },
+        ),
+        kind,
+    )])
 }
 
 fn sum_meta(args: &MetaArgs<'_>) -> Metas {

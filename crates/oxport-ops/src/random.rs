@@ -6,9 +6,7 @@
 use crate::class::{RealArgs, input, map2};
 use crate::create::{like, made, option};
 use crate::meta::{MetaArgs, Metas, one, pointwise_as};
-use oxport_ir::{
-    Args, Argument, Build, Builder, Effect, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure,
-};
+use oxport_ir::{Args, Argument, Build, Builder, Effect, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::rng::Generator;
 use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch};
@@ -226,13 +224,22 @@ fn multinomial(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (weights, categories, count) = (x.to_vec::<f64>(), x.sizes()[x.rank() - 1].max(1) as usize, count as usize);
     let is_valid = |w: &&[f64]| w.iter().all(|p| p.is_finite() && *p >= 0.0) && w.iter().sum::<f64>() > 0.0;
     let rows: Vec<&[f64]> = weights.chunks(categories).collect();
-    ensure!(rows.iter().all(is_valid), "invalid multinomial distribution (sum of probabilities <= 0, or an element negative, NaN or infinite)");
+    ensure!(
+        rows.iter().all(is_valid),
+        "invalid multinomial distribution (sum of probabilities <= 0, or an element negative, NaN or infinite)"
+    );
     let mut g = a.cx.generator();
     let mut drawn: Vec<i64> = Vec::with_capacity(rows.len() * count);
     if replacement {
         for row in rows {
             let total: f64 = row.iter().sum();
-            let sums: Vec<f64> = row.iter().scan(0.0, |sum, p| { *sum += p; Some(*sum / total) }).collect();
+            let sums: Vec<f64> = row
+                .iter()
+                .scan(0.0, |sum, p| {
+                    *sum += p;
+                    Some(*sum / total)
+                })
+                .collect();
             let last = row.iter().rposition(|p| *p > 0.0).unwrap_or(0);
             drawn.extend((0..count).map(|_| {
                 let u = g.uniform_f64();

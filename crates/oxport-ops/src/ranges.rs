@@ -40,12 +40,12 @@ pub static OPS: &[OpDef] = &[
     window("aten::kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| kaiser(a, o, 12.0)).samples(&["5"]),
     window("aten::kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| kaiser(a, o, 12.0)).samples(&["5, False"]),
     window("aten::kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| kaiser(a, o, a.at(2)?)).samples(&["5, False, 8.0"]),
-    OpDef::new("aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| frequencies_meta(a, |n| n)).fill(|a, o| frequencies(a, o, |i, n| if i <= (n - 1) / 2 { i } else { i - n })).doc("The frequencies of a discrete Fourier transform.").samples(&["5", "4, 0.5"]),
-    OpDef::new("aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| frequencies_meta(a, |n| n / 2 + 1)).fill(|a, o| frequencies(a, o, |i, _| i)).doc("The frequencies of a real discrete Fourier transform.").samples(&["5", "4, 0.5"]),
 ];
 
 const fn spaced(schema: &'static str, kernel: crate::class::Fill) -> OpDef {
-    OpDef::new(schema, space_meta).fill(kernel).doc("`steps` numbers from `start` to `end`, both included, evenly (or as powers of a base).")
+    OpDef::new(schema, space_meta)
+        .fill(kernel)
+        .doc("`steps` numbers from `start` to `end`, both included, evenly (or as powers of a base).")
 }
 
 const fn window(schema: &'static str, kernel: crate::class::Fill) -> OpDef {
@@ -92,7 +92,11 @@ fn range_meta(a: &MetaArgs<'_>, is_closed: bool) -> Metas {
             let up = a.cx.decide(&step.gt(&0i64.into()), true);
             let wrong = if up { span.lt(&0i64.into()) } else { span.gt(&0i64.into()) };
             ensure!(a.cx.known(&wrong) != Some(true), "upper bound and lower bound inconsistent with step sign");
-            if step.as_int() == Some(1) { span } else { (span + &step - if up { 1i64 } else { -1i64 }).floor_div(&step) }
+            if step.as_int() == Some(1) {
+                span
+            } else {
+                (span + &step - if up { 1i64 } else { -1i64 }).floor_div(&step)
+            }
         }
         _ => {
             let float = |n: &Number<Meta>| -> Result<Expr> {
@@ -130,13 +134,20 @@ fn space_meta(a: &MetaArgs<'_>) -> Metas {
         is_complex |= match a.at::<Operand<'_, Meta>>(i)? {
             Operand::Number(n) => matches!(n, Number::Complex(_)),
             Operand::Tensor(t) => {
-                ensure!(t.dim() == 0, "linspace only supports 0-dimensional start and end tensors, but got {} dimensions", t.dim());
+                ensure!(
+                    t.dim() == 0,
+                    "linspace only supports 0-dimensional start and end tensors, but got {} dimensions",
+                    t.dim()
+                );
                 t.dtype.is_complex()
             }
         };
     }
     let dtype: Option<DType> = option(a, "dtype")?;
-    ensure!(!is_complex || dtype.is_none_or(DType::is_complex), "inferred dtype is complex, but a real dtype is asked for");
+    ensure!(
+        !is_complex || dtype.is_none_or(DType::is_complex),
+        "inferred dtype is complex, but a real dtype is asked for"
+    );
     made(a, vec![steps.into()], if is_complex { DType::C64 } else { DType::F32 })
 }
 
@@ -194,16 +205,4 @@ fn kaiser(a: &RealArgs<'_>, o: &mut [TensorMut], beta: f64) -> Result<()> {
         let x = 2.0 * i / n - 1.0;
         i0(beta * (1.0 - x * x).max(0.0).sqrt()) / i0(beta)
     })
-}
-
-fn frequencies_meta(a: &MetaArgs<'_>, count: fn(i64) -> i64) -> Metas {
-    let n: i64 = a.at(0)?;
-    ensure!(n > 0, "n must be positive, got {n}");
-    made(a, vec![count(n).into()], DType::F32)
-}
-
-fn frequencies(a: &RealArgs<'_>, o: &mut [TensorMut], index: fn(i64, i64) -> i64) -> Result<()> {
-    let (n, d): (i64, f64) = a.unpack()?;
-    let unit = 1.0 / (n as f64 * d);
-    dispatch!(plain o[0].dtype(), |T| fill_by::<T>(&mut o[0], |i| cast(index(i as i64, n) as f64 * unit)))
 }

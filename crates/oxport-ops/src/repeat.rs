@@ -128,7 +128,7 @@ fn interleave_by(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let mut sizes = x.sizes().to_vec();
     sizes[d] = picks.len() as i64;
     let mut out = TensorMut::empty(x.dtype(), Layout::contiguous(&sizes)?)?;
-    crate::index::select_rows(&x, d, &picks, &mut out)?;
+    crate::index::select_rows(&x, d, picks, &mut out)?;
     Ok(vec![out.freeze().into()])
 }
 

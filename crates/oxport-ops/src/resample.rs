@@ -6,6 +6,8 @@
 mod kernel;
 mod taps;
 
+pub(crate) use taps::cubic_weights;
+
 use crate::gather::gather;
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{fresh_in_format, of_dim};

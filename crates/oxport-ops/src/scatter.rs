@@ -3,12 +3,14 @@
 //! Laws: everything happens in row-major order of the index, on one thread, so sums of floats are the same every time;
 //! of several writes to one place the last one stays. float16 and bfloat16 round once per addition.
 
-use crate::lines::{Lines, check_index, check_index_dtype, dense, fill_dense, wrap_index};
-use crate::index::{AlongDim, check_sizes};
+use crate::index::check_sizes;
+use crate::lines::check_index_dtype;
 use crate::meta::{MetaArgs, Metas, one, preserved_strides, wrap_dim};
 use oxport_ir::{Args, Error, Exact, Fake, OpDef, Operand, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Element, Number, Real as Ordered, Scalar, Tensor, TensorMut, dispatch};
+use oxport_tensor::{
+    DType, Element, Layout, Number, Real as Ordered, Scalar, Tensor, TensorMut, cast, dispatch, index,
+};
 
 /// The table.
 #[rustfmt::skip]
@@ -27,14 +29,11 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", put_meta).fill(put).doc("A copy with elements of the flattened tensor replaced or added to.").samples(&["f32[3, 4], i64[2, 2]<-12..12>, f32[2, 2]", "f32[3], i64[4]<3>, f32[4], True"]),
 ];
 
-/// What is written is no tensor but a number.
-fn source<'a>(args: &Args<'a, Real>, x: &Tensor) -> Result<(Tensor, bool)> {
+/// What is written; a number as a tensor without dimensions.
+fn source<'a>(args: &Args<'a, Real>, x: &Tensor) -> Result<Tensor> {
     Ok(match args.at::<Operand<'a, Real>>(3)? {
-        Operand::Tensor(t) => (t.clone(), false),
-        Operand::Number(n) => {
-            let value: Option<Scalar> = n.known();
-            (Tensor::from_scalar(value.expect("law: real numbers are known"), x.dtype()), true)
-        }
+        Operand::Tensor(t) => t.clone(),
+        Operand::Number(n) => Tensor::from_scalar(n.known().expect("law: real numbers are known"), x.dtype()),
     })
 }
 
@@ -91,52 +90,35 @@ impl Reduce {
     }
 }
 
-/// Where each element of a source goes.
-enum Plan<'a> {
-    /// One place along a dimension per element of an index; the source's strides by dimension of the index.
-    Elements { walk: AlongDim, index: &'a [i64], source: AlongDim },
-    /// One row of the lines per element of an index.
-    Rows { lines: Lines, index: &'a [i64] },
+/// Where the parts of a source go.
+enum Place<'a> {
+    /// Every element where the index says along a dimension.
+    Element(i64, &'a Tensor),
+    /// Every slab along a dimension where the index says.
+    Slab(i64, &'a Tensor),
 }
 
-impl Plan<'_> {
-    /// Calls `f` with (place, element of the source), in order.
-    fn for_each(&self, mut f: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
-        match self {
-            Plan::Elements { walk, index, source } => {
-                let mut from = Vec::with_capacity(index.len());
-                source.for_each(index.len(), |_, s| {
-                    from.push(s);
-                    Ok(())
-                })?;
-                walk.for_each(index.len(), |i, base| f(base + check_index(index[i], walk.n)? * walk.step, from[i]))
-            }
-            Plan::Rows { lines, index } => {
-                let (n, inner) = (lines.n, lines.inner);
-                for o in 0..lines.outer {
-                    for (r, &i) in index.iter().enumerate() {
-                        let row = (o * n + check_index(i, n as i64)?) * inner;
-                        for k in 0..inner {
-                            f(row + k, (o * index.len() + r) * inner + k)?;
-                        }
-                    }
+impl Place<'_> {
+    /// `out[…] = f(out[…], source[…])`, in order.
+    fn each<T: Element>(&self, out: &mut TensorMut, s: &Tensor, f: &(dyn Fn(T, T) -> T + Sync)) -> Result<()> {
+        Ok(match *self {
+            Place::Element(_, index) | Place::Slab(_, index) if index.numel() == 0 => {}
+            Place::Element(dim, index) => index::scatter_with(out, dim, index, s, f)?,
+            Place::Slab(dim, index) => {
+                // A source without dimensions, or of one element for a tensor without, is a slab.
+                let mut sizes = out.sizes().to_vec();
+                if let Some(size) = sizes.get_mut(wrap_dim(dim, out.rank())?) {
+                    *size = index.numel() as i64;
                 }
-                Ok(())
+                index::update_slabs(out, dim, index, &s.reshape(&sizes)?, f)?
             }
-        }
+        })
     }
 }
 
 fn scatter(args: &Args<'_, Real>, outs: &mut [TensorMut], reduce: &str, include_self: bool) -> Result<()> {
     let (x, dim, index): (&Tensor, i64, &Tensor) = args.unpack()?;
-    let d = wrap_dim(dim, x.rank())?;
-    let (source, number) = source(args, x)?;
-    let places = dense::<i64>(index);
-    // Where the source's dimension `d` steps as any other: no coordinate of it is replaced.
-    let from = if number { vec![0; index.rank()] } else { oxport_tensor::Layout::contiguous(source.sizes())?.strides.to_vec() };
-    let from = AlongDim::strided(index.sizes(), &from);
-    let plan = Plan::Elements { walk: AlongDim::new(x.sizes(), index.sizes(), d), index: &places, source: from };
-    apply(x, &source, &plan, Reduce::named(reduce)?, include_self, &mut outs[0])
+    apply(x, &source(args, x)?, &Place::Element(dim, index), Reduce::named(reduce)?, include_self, &mut outs[0])
 }
 
 fn rows_meta(args: &MetaArgs<'_>) -> Metas {
@@ -158,114 +140,60 @@ fn rows_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn rows(args: &Args<'_, Real>, outs: &mut [TensorMut], reduce: &str, include_self: bool) -> Result<()> {
     let (x, dim, index, source): (&Tensor, i64, &Tensor, &Tensor) = args.unpack()?;
-    let index = dense::<i64>(index);
-    let plan = Plan::Rows { lines: Lines::of(x.sizes(), wrap_dim(dim, x.rank())?), index: &index };
-    apply(x, source, &plan, Reduce::named(reduce)?, include_self, &mut outs[0])
+    apply(x, source, &Place::Slab(dim, index), Reduce::named(reduce)?, include_self, &mut outs[0])
 }
 
 fn index_add(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, dim, index, source, alpha): (&Tensor, i64, &Tensor, &Tensor, Scalar) = args.unpack()?;
-    let index = dense::<i64>(index);
-    let plan = Plan::Rows { lines: Lines::of(x.sizes(), wrap_dim(dim, x.rank())?), index: &index };
-    fn scaled<T: Number>(x: &Tensor, source: &[T], plan: &Plan<'_>, alpha: T, out: &mut TensorMut) -> Result<()> {
-        start::<T>(x, out, |out| {
-            plan.for_each(|to, from| {
-                out[to] = out[to].add(alpha.mul(source[from]));
-                Ok(())
-            })
-        })
+    fn add<T: Number>(place: &Place<'_>, source: &Tensor, alpha: T, out: &mut TensorMut) -> Result<()> {
+        place.each::<T>(out, source, &|a, b| a.add(alpha.mul(b)))
     }
-    dispatch!(plain x.dtype(), |T| scaled::<T>(x, &dense(source), &plan, alpha.to(), &mut outs[0]))
+    let place = Place::Slab(dim, index);
+    oxport_tensor::copy(x, &mut outs[0])?;
+    dispatch!(plain x.dtype(), |T| add::<T>(&place, source, alpha.to(), &mut outs[0]))
 }
 
-/// Fills `out` with a copy of `x` and gives `f` its elements.
-fn start<T: Element>(x: &Tensor, out: &mut TensorMut, f: impl FnOnce(&mut [T]) -> Result<()>) -> Result<()> {
-    let direct = out.layout().is_contiguous();
-    if direct {
-        oxport_tensor::copy(x, out)?;
-    }
-    fill_dense::<T>(out, |out| {
-        if !direct {
-            out.copy_from_slice(&dense::<T>(x));
-        }
-        f(out)
-    })
-}
-
-fn apply(x: &Tensor, s: &Tensor, plan: &Plan<'_>, how: Reduce, include_self: bool, out: &mut TensorMut) -> Result<()> {
+fn apply(x: &Tensor, s: &Tensor, place: &Place<'_>, how: Reduce, include: bool, out: &mut TensorMut) -> Result<()> {
+    oxport_tensor::copy(x, out)?;
     match how {
-        Reduce::Set => dispatch!(all x.dtype(), |T| set::<T>(x, &dense(s), plan, out)),
-        Reduce::Add | Reduce::Mul => dispatch!(plain x.dtype(), |T| combine::<T>(x, &dense(s), plan, how, include_self, out)),
-        _ => dispatch!(real x.dtype(), |T| order::<T>(x, &dense(s), plan, how, include_self, out)),
+        Reduce::Set => dispatch!(all x.dtype(), |T| place.each::<T>(out, s, &|_, b| b)),
+        Reduce::Add | Reduce::Mul => dispatch!(plain x.dtype(), |T| combine::<T>(s, place, how, include, out)),
+        _ => dispatch!(real x.dtype(), |T| order::<T>(s, place, how, include, out)),
     }
 }
 
-#[inline(never)]
-fn set<T: Element>(x: &Tensor, source: &[T], plan: &Plan<'_>, out: &mut TensorMut) -> Result<()> {
-    start::<T>(x, out, |out| {
-        plan.for_each(|to, from| {
-            out[to] = source[from];
-            Ok(())
-        })
-    })
-}
-
-#[inline(never)]
-fn combine<T: Number>(x: &Tensor, s: &[T], plan: &Plan<'_>, how: Reduce, include: bool, out: &mut TensorMut) -> Result<()> {
+fn combine<T: Number>(s: &Tensor, place: &Place<'_>, how: Reduce, include: bool, out: &mut TensorMut) -> Result<()> {
     let (identity, f): (T, fn(T, T) -> T) = if how == Reduce::Add { (T::ZERO, T::add) } else { (T::ONE, T::mul) };
-    start::<T>(x, out, |out| {
-        if !include {
-            plan.for_each(|to, _| {
-                out[to] = identity;
-                Ok(())
-            })?;
-        }
-        plan.for_each(|to, from| {
-            out[to] = f(out[to], s[from]);
-            Ok(())
-        })
-    })
+    if !include {
+        place.each::<T>(out, s, &|_, _| identity)?;
+    }
+    place.each::<T>(out, s, &f)
 }
 
-#[inline(never)]
-fn order<T: Ordered>(x: &Tensor, s: &[T], plan: &Plan<'_>, how: Reduce, include: bool, out: &mut TensorMut) -> Result<()> {
-    start::<T>(x, out, |out| {
-        let identity = match how {
-            Reduce::Max => T::LOWEST,
-            Reduce::Min => T::HIGHEST,
-            _ => T::ZERO,
-        };
-        if !include {
-            plan.for_each(|to, _| {
-                out[to] = identity;
-                Ok(())
-            })?;
-        }
-        let mut counts = vec![i64::from(include); if how == Reduce::Mean { out.len() } else { 0 }];
-        plan.for_each(|to, from| {
-            let (a, b) = (out[to], s[from]);
-            out[to] = match how {
-                Reduce::Max => a.maximum(b),
-                Reduce::Min => a.minimum(b),
-                _ => {
-                    counts[to] += 1;
-                    a.add(b)
-                }
-            };
-            Ok(())
-        })?;
-        for (out, &n) in out.iter_mut().zip(&counts).filter(|(_, n)| **n > 1) {
-            let n: T = Scalar::Int(n).to();
-            *out = if T::DTYPE.is_float() { mean(*out, n) } else { out.floor_div(n) };
-        }
-        Ok(())
-    })
-}
-
-/// A quotient of floats, through `f64`, which is exact enough to round once.
-fn mean<T: Ordered>(sum: T, n: T) -> T {
-    let (sum, n): (f64, f64) = (oxport_tensor::cast(sum), oxport_tensor::cast(n));
-    oxport_tensor::cast(sum / n)
+fn order<T: Ordered>(s: &Tensor, place: &Place<'_>, how: Reduce, include: bool, out: &mut TensorMut) -> Result<()> {
+    let (identity, f): (T, fn(T, T) -> T) = match how {
+        Reduce::Max => (T::LOWEST, T::maximum),
+        Reduce::Min => (T::HIGHEST, T::minimum),
+        _ => (T::ZERO, T::add),
+    };
+    if !include {
+        place.each::<T>(out, s, &|_, _| identity)?;
+    }
+    place.each::<T>(out, s, &f)?;
+    if how != Reduce::Mean {
+        return Ok(());
+    }
+    let mut counts = TensorMut::empty(DType::I64, Layout::contiguous(out.sizes())?)?;
+    oxport_tensor::fill(&mut counts, Scalar::Int(i64::from(include)))?;
+    let ones = Tensor::from_scalar(Scalar::Int(1), DType::I64).view(|l| l.expand(s.sizes()))?;
+    place.each::<i64>(&mut counts, &ones, &|a, b| a + b)?;
+    let mean = |a: T, n: i64| match n {
+        0 | 1 => a,
+        // Through `f64`, which is exact enough to round once.
+        n if T::DTYPE.is_float() => cast(cast::<T, f64>(a) / n as f64),
+        n => a.floor_div(cast(n)),
+    };
+    Ok(oxport_tensor::update_zip::<T, i64>(out, &counts.freeze(), mean)?)
 }
 
 fn fill_meta(args: &MetaArgs<'_>) -> Metas {
@@ -285,19 +213,13 @@ fn fill_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn index_fill(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, dim, index): (&Tensor, i64, &Tensor) = args.unpack()?;
-    let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
-    let value = source(args, x)?.0.to_dtype(x.dtype()).item()?;
-    let picks = dense::<i64>(index).iter().map(|&i| wrap_index(i, lines.n as i64)).collect::<Result<Vec<_>>>()?;
-    fn filled<T: Element>(x: &Tensor, lines: Lines, picks: &[usize], value: T, out: &mut TensorMut) -> Result<()> {
-        start::<T>(x, out, |out| {
-            for (o, &i) in (0..lines.outer).flat_map(|o| picks.iter().map(move |i| (o, i))) {
-                let row = (o * lines.n + i) * lines.inner;
-                out[row..row + lines.inner].fill(value);
-            }
-            Ok(())
-        })
-    }
-    dispatch!(all x.dtype(), |T| filled::<T>(x, lines, &picks, value.to(), &mut outs[0]))
+    let (d, value, out) = (wrap_dim(dim, x.rank())?, source(args, x)?.to_dtype(x.dtype()), &mut outs[0]);
+    oxport_tensor::copy(x, out)?;
+    let mut indices = vec![None; d];
+    indices.push(Some(index.clone()));
+    // A tensor without dimensions has one to name here.
+    let place = if x.rank() == 0 { out.layout().unsqueeze(0)? } else { out.layout().clone() };
+    Ok(out.part(place, |out| index::put(out, &indices, &value))?)
 }
 
 fn put_meta(args: &MetaArgs<'_>) -> Metas {
@@ -309,9 +231,16 @@ fn put_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn put(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let (x, index, source, accumulate): (&Tensor, &Tensor, &Tensor, bool) = args.unpack()?;
-    let n = x.numel() as i64;
-    let picks = dense::<i64>(index).iter().map(|&i| Ok(wrap_index(i, n)? as i64)).collect::<Result<Vec<_>>>()?;
-    let plan = Plan::Rows { lines: Lines { outer: 1, n: x.numel(), inner: 1 }, index: &picks };
-    apply(x, source, &plan, if accumulate { Reduce::Add } else { Reduce::Set }, true, &mut outs[0])
+    fn add<T: Number>(a: T, b: T) -> T {
+        a.add(b)
+    }
+    let (x, places, source, accumulate): (&Tensor, &Tensor, &Tensor, bool) = args.unpack()?;
+    let mut flat = TensorMut::empty(x.dtype(), Layout::contiguous(&[x.numel() as i64])?)?;
+    oxport_tensor::copy(&x.reshape(&[-1])?, &mut flat)?;
+    let (places, source) = ([Some(places.reshape(&[-1])?)], source.reshape(&[-1])?);
+    match accumulate {
+        false => index::put(&mut flat, &places, &source)?,
+        true => dispatch!(plain x.dtype(), |T| index::put_with::<T>(&mut flat, &places, &source, add))?,
+    }
+    Ok(oxport_tensor::copy(&flat.freeze().reshape(x.sizes())?, &mut outs[0])?)
 }

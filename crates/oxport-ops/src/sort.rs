@@ -2,14 +2,10 @@
 //!
 //! Laws: sorting is stable, also where PyTorch does not promise it; NaN counts as greatest; −0 equals 0.
 
-use crate::lines::{Lines, dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, preserved_strides, wrap_dim};
-use crate::reduce::{wide, widest};
-use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Error, Exact, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Real as Ordered, Tensor, TensorMut};
-use rayon::prelude::*;
-use std::cmp::Ordering;
+use oxport_tensor::{DType, Layout, Tensor, TensorMut, sort};
 
 /// The table.
 #[rustfmt::skip]
@@ -54,77 +50,15 @@ fn sort_meta(args: &MetaArgs<'_>, both: Both) -> Metas {
     })
 }
 
-/// An element and where it was.
-type Entry<T> = (T, i64);
-
-/// The order of a line: by value, then by place.
-fn compare<T: Ordered>(descending: bool) -> impl Fn(&Entry<T>, &Entry<T>) -> Ordering + Sync + Copy {
-    move |a, b| {
-        let by_value = if descending { b.0.order(a.0) } else { a.0.order(b.0) };
-        by_value.then(a.1.cmp(&b.1))
-    }
-}
-
-/// Every line of `x` as entries that `arrange` orders; the first `k` of each are kept.
-fn arranged<T: Ordered>(
-    x: &[T],
-    lines: Lines,
-    k: usize,
-    arrange: impl Fn(&mut [Entry<T>]) + Sync,
-) -> Vec<Entry<T>> {
-    let starts: Vec<usize> = lines.starts().collect();
-    let line = |&start: &usize| {
-        let mut line: Vec<Entry<T>> = (0..lines.n).map(|i| (x[start + i * lines.inner], i as i64)).collect();
-        arrange(&mut line);
-        line.truncate(k);
-        line
-    };
-    if lines.n * starts.len() < 1 << 13 {
-        return starts.iter().flat_map(line).collect();
-    }
-    starts.par_iter().flat_map_iter(line).collect()
-}
-
-/// Writes the kept entries of every line: line by line as they were made, or as a dimension among others.
-fn write<T: Ordered>(entries: &[Entry<T>], lines: Lines, k: usize, outs: (Option<&mut TensorMut>, Option<&mut TensorMut>)) -> Result<()> {
-    let place = |e: usize| {
-        let (line, i) = (e / k, e % k);
-        (line / lines.inner * k + i) * lines.inner + line % lines.inner
-    };
-    if let Some(values) = outs.0 {
-        fill_dense::<T>(values, |out| {
-            entries.iter().enumerate().for_each(|(e, entry)| out[place(e)] = entry.0);
-            Ok(())
-        })?;
-    }
-    if let Some(indices) = outs.1 {
-        fill_dense::<i64>(indices, |out| {
-            entries.iter().enumerate().for_each(|(e, entry)| out[place(e)] = entry.1);
-            Ok(())
-        })?;
-    }
-    Ok(())
-}
-
-fn pair(outs: &mut [TensorMut]) -> (Option<&mut TensorMut>, Option<&mut TensorMut>) {
-    let mut outs = outs.iter_mut();
-    (outs.next(), outs.next())
-}
-
 fn sort(args: &Args<'_, Real>, outs: &mut [TensorMut], both: Both) -> Result<()> {
-    fn run<T: Ordered>(x: &[T], lines: Lines, descending: bool, outs: &mut [TensorMut], both: Both) -> Result<()> {
-        let entries = arranged(x, lines, lines.n, |line| line.sort_unstable_by(compare(descending)));
-        let outs = match both {
-            Both::Yes => pair(outs),
-            Both::Values => (outs.first_mut(), None),
-            Both::Indices => (None, outs.first_mut()),
-        };
-        write(&entries, lines, lines.n, outs)
-    }
     let x: &Tensor = args.at(0)?;
     let (d, descending) = sort_dim(args, x.rank())?;
-    let lines = Lines::of(x.sizes(), d);
-    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x), lines, descending, outs, both))
+    if let [values, indices] = outs {
+        return Ok(sort::sort(x, d as i64, descending, values, indices)?);
+    }
+    let mut other = TensorMut::empty(if both == Both::Values { DType::I64 } else { x.dtype() }, Layout::contiguous(x.sizes())?)?;
+    let (values, indices) = if both == Both::Values { (&mut outs[0], &mut other) } else { (&mut other, &mut outs[0]) };
+    Ok(sort::sort(x, d as i64, descending, values, indices)?)
 }
 
 /// Values and indices of these sizes.
@@ -148,22 +82,9 @@ fn topk_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn topk(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    fn run<T: Ordered>(x: &[T], lines: Lines, k: usize, largest: bool, outs: &mut [TensorMut]) -> Result<()> {
-        let order = compare(largest);
-        let entries = arranged(x, lines, k, |line| {
-            if k < line.len() {
-                line.select_nth_unstable_by(k - 1, order);
-            }
-            line[..k].sort_unstable_by(order);
-        });
-        write(&entries, lines, k, pair(outs))
-    }
-    let (x, k, dim, largest): (&Tensor, i64, i64, bool) = args.unpack()?;
-    let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
-    if k == 0 {
-        return Ok(());
-    }
-    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x), lines, k as usize, largest, outs))
+    let (x, _, dim, largest): (&Tensor, i64, i64, bool) = args.unpack()?;
+    let [values, indices] = outs else { return Err(Error::invalid("topk has two results")) };
+    Ok(sort::topk(x, dim, largest, values, indices)?)
 }
 
 fn kth_meta(args: &MetaArgs<'_>) -> Metas {
@@ -184,14 +105,11 @@ fn kth_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn kth(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    fn run<T: Ordered>(x: &[T], lines: Lines, k: usize, outs: &mut [TensorMut]) -> Result<()> {
-        let entries = arranged(x, lines, 1, |line| {
-            line.select_nth_unstable_by(k - 1, compare(false));
-            line.swap(0, k - 1);
-        });
-        write(&entries, lines, 1, pair(outs))
-    }
     let (x, k, dim): (&Tensor, i64, i64) = args.unpack()?;
-    let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
-    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x), lines, k as usize, outs))
+    let (mut values, mut indices) = sort::outputs(x, dim, 1)?;
+    sort::kth(x, dim, k as usize, &mut values, &mut indices)?;
+    for (out, kept) in outs.iter_mut().zip([values, indices]) {
+        oxport_tensor::copy(&kept.freeze().reshape(out.sizes())?, out)?;
+    }
+    Ok(())
 }

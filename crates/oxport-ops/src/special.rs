@@ -51,7 +51,8 @@ pub fn ndtri(p: f64) -> f64 {
         _ if !(0.0..=1.0).contains(&p) => f64::NAN,
         0.0 => f64::NEG_INFINITY,
         1.0 => f64::INFINITY,
-        _ if p <= 0.5 => -SQRT_2 * erfcinv(2.0 * p),
+        // Subtracted, so that the median is 0, not −0.
+        _ if p <= 0.5 => 0.0 - SQRT_2 * erfcinv(2.0 * p),
         _ => SQRT_2 * erfcinv(2.0 * (1.0 - p)),
     }
 }

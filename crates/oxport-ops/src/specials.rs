@@ -26,19 +26,19 @@ pub static OPS: &[OpDef] = &[
     unary("aten::special_bessel_j1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::j1)).doc("The Bessel function of the first kind of order 1."),
     unary("aten::special_bessel_y0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::y0)).doc("The Bessel function of the second kind of order 0."),
     unary("aten::special_bessel_y1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::y1)).doc("The Bessel function of the second kind of order 1."),
-    unary("aten::special_spherical_bessel_j0(Tensor x) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::spherical_j0)).doc("`sin(x) / x`"),
+    unary("aten::special_spherical_bessel_j0(Tensor x) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::spherical_j0)).doc("`sin(x) / x`."),
     unary("aten::special_airy_ai(Tensor x) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::airy_ai)).doc("The Airy function Ai."),
-    unary("aten::special_erfcx(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::erfcx)).doc("`exp(x²) · erfc(x)`"),
+    unary("aten::special_erfcx(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::erfcx)).doc("`exp(x²) · erfc(x)`."),
     unary("aten::special_ndtr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::ndtr)).doc("The standard normal distribution function."),
     unary("aten::special_ndtri(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::ndtri)).doc("The inverse of `ndtr`."),
     unary("aten::special_log_ndtr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::log_ndtr)).doc("The logarithm of `ndtr`."),
-    unary("aten::special_entr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::entr)).doc("`−x ln x`"),
-    unary("aten::special_i0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0)).doc("`i0`").expr("i0(self)"),
-    unary("aten::special_digamma(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma)).doc("`digamma`").expr("digamma(self)"),
-    unary("aten::special_psi(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma)).doc("`digamma`").expr("digamma(self)"),
-    unary("aten::special_erfc(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfc)).doc("`erfc`").expr("erfc(self)"),
-    unary("aten::special_erfinv(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfinv)).doc("`erfinv`").expr("erfinv(self)"),
-    unary("aten::special_gammaln(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::lgamma)).doc("`lgamma`").expr("lgamma(self)"),
+    unary("aten::special_entr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::entr)).doc("`−x ln x`."),
+    unary("aten::special_i0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0)).doc("`i0`.").expr("i0(self)"),
+    unary("aten::special_digamma(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma)).doc("`digamma`.").expr("digamma(self)"),
+    unary("aten::special_psi(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma)).doc("`digamma`.").expr("digamma(self)"),
+    unary("aten::special_erfc(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfc)).doc("`erfc`.").expr("erfc(self)"),
+    unary("aten::special_erfinv(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfinv)).doc("`erfinv`.").expr("erfinv(self)"),
+    unary("aten::special_gammaln(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::lgamma)).doc("`lgamma`.").expr("lgamma(self)"),
     renamed("aten::special_erf(Tensor self) -> Tensor", ToFloat, "erf(self)"),
     renamed("aten::special_exp2(Tensor self) -> Tensor", ToAnalytic, "exp2(self)"),
     renamed("aten::special_expit(Tensor self) -> Tensor", ToAnalytic, "sigmoid(self)"),
@@ -85,8 +85,8 @@ pub static OPS: &[OpDef] = &[
     binary("aten::special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::legendre_p)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
     binary("aten::igamma(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igamma)).doc("The regularised lower incomplete gamma function.").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
     binary("aten::igammac(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igammac)).doc("The regularised upper incomplete gamma function.").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
-    binary("aten::special_gammainc(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igamma)).doc("`igamma`").expr("igamma(self, other)").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
-    binary("aten::special_gammaincc(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igammac)).doc("`igammac`").expr("igammac(self, other)").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
+    binary("aten::special_gammainc(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igamma)).doc("`igamma`.").expr("igamma(self, other)").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
+    binary("aten::special_gammaincc(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igammac)).doc("`igammac`.").expr("igammac(self, other)").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
     binary("aten::special_zeta(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| wide2(a, o, special::zeta)).doc("The Hurwitz zeta function.").samples(&["f32[2, 3]<2..4>, f32[3]<1..4>"]),
     binary("aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", ToFloat, |a, o| wide2(a, o, special::zeta)).doc("The Hurwitz zeta function.").samples(&["f32[3]<2..4>, 2.0"]),
     binary("aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", ToFloat, |a, o| wide2(a, o, special::zeta)).doc("The Hurwitz zeta function.").samples(&["2.0, f32[3]<1..4>"]),
@@ -98,7 +98,10 @@ pub static OPS: &[OpDef] = &[
 
 /// An operator by another name, without a kernel of its own.
 const fn renamed(schema: &'static str, rule: Rule, text: &'static str) -> OpDef {
-    OpDef::new(schema, rule.meta::<1>()).expr(text).doc("Another operator by its name in `torch.special`.").samples(&["f32[2, 3]"])
+    OpDef::new(schema, rule.meta::<1>())
+        .expr(text)
+        .doc("Another operator by its name in `torch.special`.")
+        .samples(&["f32[2, 3]"])
 }
 
 fn wide1(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(f64) -> f64 + Sync) -> Result<()> {

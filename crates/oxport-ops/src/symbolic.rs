@@ -52,12 +52,12 @@ pub static OPS: &[OpDef] = &[
     number("aten::numel(Tensor self) -> int", |a| int(a, Fake::numel), |a| run_int(a, Tensor::numel)).doc("The number of elements."),
     number("aten::dim(Tensor self) -> int", |a| int(a, |t| t.dim().into()), |a| run_int(a, Tensor::rank)).doc("The number of dimensions."),
     number("aten::sym_storage_offset(Tensor self) -> SymInt", |a| int(a, |t| t.offset.clone()), |a| run_int(a, |t| t.layout().offset)).doc("The offset in the storage."),
-    number("aten::is_floating_point(Tensor self) -> bool", |a| truth(a, |t| t.dtype.is_float()), |a| run_truth(a, |t| t.dtype().is_float())).doc("Is the dtype a real float?"),
-    number("aten::is_complex(Tensor self) -> bool", |a| truth(a, |t| t.dtype.is_complex()), |a| run_truth(a, |t| t.dtype().is_complex())).doc("Is the dtype complex?"),
-    number("aten::is_signed(Tensor self) -> bool", |a| truth(a, |t| t.dtype.is_signed()), |a| run_truth(a, |t| t.dtype().is_signed())).doc("Does the dtype have a sign?"),
-    number("aten::is_contiguous(Tensor self) -> bool", contiguous, |a| run_truth(a, Tensor::is_contiguous)).doc("Are the elements in row-major order?"),
-    number("aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool", contiguous, run_contiguous).doc("Are the elements in that order?").samples(&["f32[2, 3, 4, 5], channels_last"]),
-    number("aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool", contiguous, run_contiguous).doc("Are the elements in that order?").samples(&["f32[2, 3]"]),
+    number("aten::is_floating_point(Tensor self) -> bool", |a| truth(a, |t| t.dtype.is_float()), |a| run_truth(a, |t| t.dtype().is_float())).doc("True if the dtype is a real float."),
+    number("aten::is_complex(Tensor self) -> bool", |a| truth(a, |t| t.dtype.is_complex()), |a| run_truth(a, |t| t.dtype().is_complex())).doc("True if the dtype is complex."),
+    number("aten::is_signed(Tensor self) -> bool", |a| truth(a, |t| t.dtype.is_signed()), |a| run_truth(a, |t| t.dtype().is_signed())).doc("True if the dtype has a sign."),
+    number("aten::is_contiguous(Tensor self) -> bool", contiguous, |a| run_truth(a, Tensor::is_contiguous)).doc("True if the elements are in row-major order."),
+    number("aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool", contiguous, run_contiguous).doc("True if the elements are in that order.").samples(&["f32[2, 3, 4, 5], channels_last"]),
+    number("aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool", contiguous, run_contiguous).doc("True if the elements are in that order.").samples(&["f32[2, 3]"]),
     number("aten::item(Tensor self) -> Scalar", item, run_item).doc("The one element as a number, of the kind of the dtype.").samples(&["f32[]", "i64[1, 1]", "!f32[2]"]),
     number("aten::_local_scalar_dense(Tensor self) -> Scalar", item, run_item).doc("The one element as a number, of the kind of the dtype.").samples(&["f32[]"]),
     number("prims::item(Tensor a) -> Scalar", item, run_item).doc("The one element as a number, of the kind of the dtype.").samples(&["f32[]"]),
@@ -136,8 +136,12 @@ fn run_contiguous(a: &RealArgs<'_>) -> Result<Vec<Value>> {
 
 fn item(a: &MetaArgs<'_>) -> Metas {
     let (t,): (&Fake,) = a.unpack()?;
-    ensure!(a.cx.may_be_same(&t.numel(), &1i64.into()), "a Tensor with {} elements cannot be converted to Scalar", t.numel());
-    let fresh = a.cx.fresh_size();
+    ensure!(
+        a.cx.may_be_same(&t.numel(), &1i64.into()),
+        "a Tensor with {} elements cannot be converted to Scalar",
+        t.numel()
+    );
+    let fresh = a.cx.fresh_number();
     Ok(vec![match t.dtype.category() {
         Category::Bool => val(fresh.eq_(&1i64.into()), Kind::Bool),
         Category::Int => val(fresh, Kind::Int),

@@ -25,8 +25,8 @@ pub static OPS: &[OpDef] = &[
     bits(binary("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", Real, least)).doc("Not below `min`."),
     bits(with_scalar("aten::clamp_max(Tensor self, Scalar max) -> Tensor", Number, most)).doc("Not above `max`."),
     bits(binary("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", Real, most)).doc("Not above `max`."),
-    ternary("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Arith, addcmul).doc("`self + value · tensor1 · tensor2`"),
-    ternary("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", FloatOrComplex, addcdiv).doc("`self + value · tensor1 / tensor2`"),
+    ternary("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Arith, addcmul).doc("`self + value · tensor1 · tensor2`."),
+    ternary("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", FloatOrComplex, addcdiv).doc("`self + value · tensor1 / tensor2`."),
     OpDef::new("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", lerp_meta::<3>).fill(lerp).doc("`self + weight · (end − self)`; the dtypes must be equal.").samples(&["f32[2, 3], f32[3], f32[2, 1]", "!f32[2], f64[2], f32[2]"]),
     OpDef::new("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", lerp_meta::<2>).fill(lerp).doc("`self + weight · (end − self)`; the dtypes must be equal.").samples(&["f32[2, 3], f32[3], 0.3"]),
     bits(OpDef::new("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", masked_fill_meta).fill(masked_fill)).doc("`value` where the mask holds, in the dtype of `self`.").samples(&["f32[2, 3], b8[3], 1.5", "i64[2], b8[3, 1], 2", "!f32[2], i64[2], 1"]),
@@ -64,7 +64,8 @@ fn clamp_meta(a: &MetaArgs<'_>) -> Metas {
     operands.extend(bounds.into_iter().flatten());
     let dtype = promote(&operands.iter().collect::<Vec<_>>())?;
     require(a, dtype, Real.takes(dtype))?;
-    let tensors: Vec<&Fake> = operands.iter().filter_map(|o| if let Operand::Tensor(t) = o { Some(*t) } else { None }).collect();
+    let tensors: Vec<&Fake> =
+        operands.iter().filter_map(|o| if let Operand::Tensor(t) = o { Some(*t) } else { None }).collect();
     one(pointwise_as(a.cx, &tensors, dtype)?)
 }
 
@@ -104,7 +105,11 @@ fn most(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 /// The three operands and `value` of a fused product or quotient.
 fn fused(a: &RealArgs<'_>, dtype: DType) -> Result<([Tensor; 3], Scalar)> {
     let value: Scalar = a.named("value")?;
-    ensure!(value.category() <= dtype.category().max(Category::Int), "value must not be a {:?} for a {dtype} result", value.category());
+    ensure!(
+        value.category() <= dtype.category().max(Category::Int),
+        "value must not be a {:?} for a {dtype} result",
+        value.category()
+    );
     Ok(([input(a, 0, dtype)?, input(a, 1, dtype)?, input(a, 2, dtype)?], value))
 }
 
@@ -153,7 +158,11 @@ fn lerp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 fn masked_fill_meta(a: &MetaArgs<'_>) -> Metas {
     let (x, mask, value): (&Fake, &Fake, Operand<'_, Meta>) = a.unpack()?;
-    ensure!(mask.dtype == DType::Bool, "masked_fill only supports boolean masks, but got mask with dtype {}", mask.dtype);
+    ensure!(
+        mask.dtype == DType::Bool,
+        "masked_fill only supports boolean masks, but got mask with dtype {}",
+        mask.dtype
+    );
     if let Operand::Tensor(v) = &value {
         ensure!(v.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got {} dimensions", v.dim());
     }

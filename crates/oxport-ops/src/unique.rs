@@ -128,7 +128,7 @@ fn unique(args: &Args<'_, Real>, sorted: bool) -> Result<Vec<Value>> {
         *size = found.firsts.len() as i64;
     }
     let mut values = TensorMut::empty(x.dtype(), Layout::contiguous(&sizes)?)?;
-    crate::index::select_rows(&items, d, &found.firsts, &mut values)?;
+    crate::index::select_rows(&items, d, found.firsts, &mut values)?;
     let vector = |v: Vec<i64>| Tensor::from_vec(&[v.len() as i64], v);
     let inverse = match (wish.inverse, wish.dim) {
         (false, _) => vector(Vec::new())?,

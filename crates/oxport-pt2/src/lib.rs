@@ -3,13 +3,17 @@
 //! Nothing from a file is trusted, and nothing from a file is ever executed.
 
 mod archive;
+#[cfg(test)]
+mod difference;
 mod error;
 pub mod json;
 mod limits;
 pub mod model;
 mod pair;
+pub mod pickle;
 mod read;
 mod replace;
+mod samples;
 mod tensors;
 mod upgrade;
 mod values;
@@ -21,6 +25,7 @@ pub use error::{Error, Result};
 pub use limits::Limits;
 pub use pair::{read_json, write_json};
 pub use read::{ReadOptions, read_archive, read_pt2, read_pt2_bytes};
+pub use samples::example_inputs;
 pub use tensors::{read_tensors, write_tensors};
 pub use upgrade::{SCHEMA_VERSION, upgrade};
 pub use values::{ValueSet, read_values, write_values};

@@ -17,7 +17,7 @@ pub struct Limits {
     pub json: u64,
     /// The number of bytes that the data of one tensor may need in memory.
     pub tensor: u64,
-    /// The number of values in a pickle.
+    /// The number of values in a pickle; a long string counts as several.
     pub pickle_values: usize,
 }
 
@@ -36,7 +36,7 @@ impl Default for Limits {
             ratio: 200,
             json: 2 << 30,
             tensor: 1 << 40,
-            pickle_values: 10_000_000,
+            pickle_values: 2_000_000,
         }
     }
 }

@@ -24,7 +24,7 @@ pub fn upgrade(document: &mut ExportedProgram) -> Result<(u32, u32)> {
             return Err(Error::unsupported("version", Loc::Json("schema_version".into()), message));
         }
     };
-    if (7, 0) <= version && version < (8, 7) {
+    if ((7, 0)..(8, 7)).contains(&version) {
         upgrade_results(&mut document.graph_module.graph);
     }
     Ok(version)

@@ -141,10 +141,14 @@ impl Emitter<'_, '_> {
             return Ok(new);
         }
         let node = self.old.node(id);
-        let args = node.args.iter().map(|a| self.argument(a)).collect::<Result<_>>()?;
+        let args: Vec<Argument> = node.args.iter().map(|a| self.argument(a)).collect::<Result<_>>()?;
         let kwargs = node.kwargs.iter().map(|(k, a)| Ok((k.clone(), self.argument(a)?))).collect::<Result<_>>()?;
         let name = self.new.unique_name(&node.name);
-        let new = Node { name, kind: node.kind.clone(), args, kwargs, meta: node.meta.clone() };
+        let mut kind = node.kind.clone();
+        if node.calls("aten::view") && !self.has_old_strides(node, &args) && !self.can_view(&args) {
+            kind = NodeKind::CallFunction(self.registry.op("aten::reshape"));
+        }
+        let new = Node { name, kind, args, kwargs, meta: node.meta.clone() };
         let new = self.new.append(new)?;
         self.kept.insert(id, new);
         Ok(new)
@@ -227,6 +231,15 @@ impl Emitter<'_, '_> {
             self.new.meta_mut(new).val = Some(val);
         }
         Ok(new)
+    }
+
+    /// True if the first argument has the strides that the node's first argument had.
+    fn has_old_strides(&self, node: &Node, arguments: &[Argument]) -> bool {
+        let strides = |g: &Graph, a: Option<&Argument>| match g.node(a?.as_node()?).val() {
+            Some(Val::Tensor(t)) => Some(t.strides.clone()),
+            _ => None,
+        };
+        strides(self.old, node.args.first()) == strides(self.new, arguments.first())
     }
 
     /// True if the strides of the input allow a view of these sizes in eager PyTorch.

@@ -6,7 +6,7 @@
 //! `dispatch!(wide_float x.dtype().opmath(), |W| map(x, out, gelu::<W>))` serves float16 and bfloat16 as well.
 //!
 //! A loop runs on the current rayon pool when there are enough elements. Only the contiguous row is compiled per type and
-//! closure, for several instruction sets ([`simd`](crate::simd)). It becomes vector code if the closure is inlined, which
+//! closure, for several instruction sets ([`crate::simd`]). It becomes vector code if the closure is inlined, which
 //! LLVM does for small ones; a long function is given as a [`Unary`] or [`Binary`] type, which always is, like those in
 //! [`math::op`](crate::math::op).
 

@@ -1,7 +1,7 @@
 //! Pooling: maxima (with their places) and averages of windows, by a grid of windows or adaptively, in one to three
 //! dimensions.
 //!
-//! The picture: each axis of the output is a list of [`Span`]s of the input; a window is a span of each axis. Grid pools
+//! The picture: each axis of the output is a list of `Span`s of the input; a window is a span of each axis. Grid pools
 //! and adaptive pools differ only in how the spans are made.
 //!
 //! Laws: NaN wins a maximum, the first of equal maxima is taken; averages are summed in the computing type (`f32` for

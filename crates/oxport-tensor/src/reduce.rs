@@ -234,9 +234,10 @@ where
     /// # Safety
     /// As for [`run`](Job::run).
     unsafe fn part(&self, first: usize, width: usize, range: std::ops::Range<usize>, space: &mut Workspace<T, C, A>) {
-        // SAFETY: passed on.
         match self.rows {
+            // SAFETY: passed on.
             true => unsafe { self.across(first, width, range, space) },
+            // SAFETY: passed on.
             false => unsafe { self.along(first, range, space) },
         }
     }

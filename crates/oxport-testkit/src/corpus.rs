@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The tensors and the cases of a corpus.
 pub struct Corpus {
     /// The storages by key.
-    storages: IndexMap<String, Tensor>,
+    storages: IndexMap<String, Vec<u8>>,
     /// The cases, one JSON document each.
     pub cases: Vec<Json>,
 }
@@ -30,10 +30,8 @@ impl Corpus {
         let text = String::from_utf8(unpacked(dir, "cases.jsonl")?).map_err(|e| e.to_string())?;
         let cases = text.lines().map(|l| serde_json::from_str(l).map_err(|e| e.to_string()));
         let bytes = unpacked(dir, "tensors.safetensors")?;
-        let file = tempfile::NamedTempFile::new().map_err(|e| e.to_string())?;
-        std::fs::write(file.path(), &bytes).map_err(|e| e.to_string())?;
-        let limits = oxport_pt2::Limits::default();
-        let storages = oxport_pt2::read_tensors(file.path(), &limits).map_err(|e| e.to_string())?;
+        let file = safetensors::SafeTensors::deserialize(&bytes).map_err(|e| e.to_string())?;
+        let storages = file.tensors().into_iter().map(|(key, view)| (key, view.data().to_vec())).collect();
         Ok(Corpus { storages, cases: cases.collect::<Result<_, _>>()? })
     }
 
@@ -49,7 +47,15 @@ impl Corpus {
         let layout = Layout::new(&ints(&json["sizes"])?, &ints(&json["strides"])?, 0).map_err(|e| e.to_string())?;
         let offset = json["storage_offset"].as_u64().unwrap_or(0) as usize;
         // Every tensor has a storage of its own, even where two name one key.
-        let storage = Storage::copy_of(stored.storage().bytes()).map_err(|e| e.to_string())?;
+        // What lies outside of a bool view may be any byte; inside it is 0 or 1.
+        let bools: Vec<u8>;
+        let bytes = if dtype.is_bool() {
+            bools = stored.iter().map(|&b| u8::from(b != 0)).collect();
+            &bools
+        } else {
+            stored
+        };
+        let storage = Storage::copy_of(bytes).map_err(|e| e.to_string())?;
         Tensor::from_storage(storage, dtype, Layout { offset, ..layout }).map(Some).map_err(|e| e.to_string())
     }
 }

@@ -76,7 +76,9 @@ fn run(text: &str) -> Result<String, String> {
             return Ok(out);
         }
     };
-    let show = |p: &oxport::ExportedProgram| readable_with(p, Style::PLAIN, &|_, _| Vec::new());
+    let show = |p: &oxport::ExportedProgram| -> String {
+        readable_with(p, Style::PLAIN, &|_, _| Vec::new()).lines().map(|l| format!("{}\n", l.trim_end())).collect()
+    };
     let source = |rest: String| format!("{header}\n{body}{RESULT}{rest}");
     let failed = |e: oxport::Error| format!("# error: {e}\n");
     Ok(match stage {
@@ -84,7 +86,9 @@ fn run(text: &str) -> Result<String, String> {
         "verify" => {
             let style = if body.contains("Graph signature:") { Style::PLAIN } else { Style::GRAPH };
             let text = annotate(&program, &oxport::verify(&program), style);
-            format!("{header}\n{text}")
+            // Trailing blanks, as PyTorch prints them on empty lines, would not survive editors.
+            let lines = text.lines().map(|l| format!("{}\n", l.trim_end()));
+            format!("{header}\n{}", lines.collect::<String>())
         }
         "functional" => source(oxport::functional(&program).map_or_else(failed, |p| show(&p))),
         "decompose" => source(oxport::core(&program).map_or_else(failed, |p| show(&p))),

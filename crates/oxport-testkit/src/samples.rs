@@ -1,7 +1,7 @@
 //! Sample texts of the operator table: `f32[2, 3], 1, alpha=2`, with `!` in front where the call must be refused.
 //!
 //! ```text
-//! tensor := dtype "[" sizes "]" ("{" strides "}")? ("<" (low "..")? high | ">" low)?
+//! tensor := dtype "[" sizes "]" ("{" strides "}")? ("<" (low "..")? high ">"? | ">" low)?
 //! value  := tensor | number | True | False | None | "text" | [ value, … ] | dtype name | memory format | name=value
 //! ```
 
@@ -52,7 +52,8 @@ pub fn parse(text: &str) -> Result<Sample, String> {
     let (is_error, body) = text.strip_prefix('!').map_or((false, text), |b| (true, b));
     let mut sample = Sample { is_error, ..Sample::default() };
     for part in split(body) {
-        match part.split_once('=').filter(|(k, _)| k.chars().all(|c| c.is_alphanumeric() || c == '_')) {
+        let is_name = |k: &str| !k.is_empty() && k.chars().all(|c| c.is_alphanumeric() || c == '_');
+        match part.split_once('=').filter(|(k, _)| is_name(k)) {
             Some((key, value)) => {
                 let item = item(value.trim(), &mut sample.tensors)?;
                 sample.kwargs.push((key.trim().to_string(), item));
@@ -68,9 +69,11 @@ pub fn parse(text: &str) -> Result<Sample, String> {
 
 /// Parts between commas that no bracket encloses.
 pub fn split(text: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+    let (mut parts, mut depth, mut start, mut quoted) = (Vec::new(), 0, 0, false);
     for (i, c) in text.char_indices() {
         match c {
+            '"' => quoted = !quoted,
+            _ if quoted => {}
             '[' | '{' | '(' => depth += 1,
             ']' | '}' | ')' => depth -= 1,
             ',' if depth == 0 => {
@@ -102,6 +105,10 @@ fn item(text: &str, tensors: &mut Vec<Tensor>) -> Result<Item, String> {
         "True" => Argument::Bool(true),
         "False" => Argument::Bool(false),
         "cpu" => Argument::Device(oxport_ir::Device::cpu()),
+        _ if text.strip_suffix('j').is_some_and(|n| n.parse::<f64>().is_ok()) => {
+            let imaginary = text.trim_end_matches('j').parse().unwrap_or(0.0);
+            Argument::Complex(oxport_ir::Complex::new(0.0, imaginary))
+        }
         "strided" => Argument::Layout(oxport_ir::MemoryLayout::Strided),
         _ if quoted.is_some() => Argument::Str(quoted.unwrap_or("").into()),
         _ => match (text.parse(), text.parse(), DType::from_name(text), format) {
@@ -126,6 +133,7 @@ fn tensor(dtype: DType, rest: &str, text: &str, index: usize) -> Result<Tensor, 
         Some((strides, rest)) => (Some(numbers(strides)?), rest),
         None => (None, rest),
     };
+    let rest = if rest.starts_with('<') { rest.trim_end_matches('>') } else { rest };
     let range = match (rest.strip_prefix('<'), rest.strip_prefix('>')) {
         (Some(high), _) => match high.split_once("..") {
             Some((low, high)) => Some((number(low)?, number(high)?)),

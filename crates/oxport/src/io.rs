@@ -65,8 +65,7 @@ fn constant(c: &oxport_ir::Argument) -> Value {
 
 /// The archive's own sample inputs, flat; `None` where it has none, or where they hold what oxport does not read.
 pub fn sample_inputs(program: &oxport_ir::ExportedProgram) -> Option<Vec<Value>> {
-    let _ = program;
-    None
+    oxport_pt2::example_inputs(program, &Limits::default()).ok().flatten()
 }
 
 /// Inputs drawn from the input metas: normal-like floats, small non-negative integers, alternating bools; symbolic sizes

@@ -74,7 +74,10 @@ fn fold(program: &mut ExportedProgram) -> Result<()> {
 /// A write has no functional form.
 pub fn functional(program: &ExportedProgram) -> Result<ExportedProgram> {
     let program = inline_wraps(program, registry())?;
-    let mut program = functionalize(&program, registry())?;
+    let program = functionalize(&program, registry())?;
+    // As PyTorch does it: dropout in evaluation mode is nothing.
+    let mut program = decompose_where(&program, registry(), &|op| op.name() == "aten::dropout")?;
+    eliminate_dead(&mut program);
     program.dialect = Dialect::Aten;
     Ok(program)
 }

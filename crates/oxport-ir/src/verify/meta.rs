@@ -48,10 +48,12 @@ fn getitem(c: &mut Check<'_>, node: &Node) {
 }
 
 fn call(c: &mut Check<'_>, node: &Node, op: &Op) {
-    if let Some(missing) = node.inputs().into_iter().find(|&i| needs_val(c, i)) {
-        // Reported at its own place.
-        let _ = missing;
+    // A missing meta is reported at its own place.
+    if node.inputs().into_iter().any(|i| needs_val(c, i)) {
         return;
+    }
+    if op.is_higher_order() {
+        subgraphs(c, node, op);
     }
     let bound = match bind_meta(c.graph, op, &node.args, &node.kwargs) {
         Ok(bound) => bound,
@@ -70,9 +72,6 @@ fn call(c: &mut Check<'_>, node: &Node, op: &Op) {
     }
     if let Some(difference) = Compare::new(env).values(recorded, &inferred) {
         c.node_error("meta", &node.name, difference);
-    }
-    if op.is_higher_order() {
-        subgraphs(c, node, op);
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
         return Ok(());
     }
     let mask = call.mask.map(nonnegative);
-    let memory = [&q, &k, &v].map(|x| span(x));
+    let memory = [&q, &k, &v].map(span);
     let [qm, km, vm] = memory;
     let (qm, km, vm) = (qm?, km?, vm?);
     let mm = mask.as_ref().map(span).transpose()?;

@@ -11,6 +11,7 @@
 mod arguments;
 mod expressions;
 mod graph;
+mod legacy;
 mod metadata;
 mod signature;
 mod weights;
@@ -25,6 +26,7 @@ use oxport_ir::program::Origin;
 use oxport_ir::{Diagnostic, Dialect, ExportedProgram, Loc, RangeConstraint, Registry};
 use oxport_sym::{Range, ShapeEnv};
 
+use crate::archive::{FLAT_PROGRAM, Layout};
 use crate::model::{self, Dict, PayloadConfig};
 use crate::{Archive, Error, Limits, Result, json, upgrade};
 use graph::{Context, read_graph};
@@ -61,36 +63,81 @@ pub fn read_pt2_bytes(bytes: &[u8], registry: &Registry, options: &ReadOptions) 
 
 /// Reads a program from an opened archive.
 pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
-    let model = choose_model(archive, options)?;
     let limits = &options.limits;
-    let name = format!("models/{model}.json");
-    let document = json::from_slice(&name, &archive.read(&name)?, limits)?;
+    let names = match archive.layout() {
+        Layout::Flat => Names::flat(),
+        Layout::Rooted => Names::of_model(&choose_model(archive, options)?),
+    };
+    let document = json::from_slice(&names.program, &archive.read(&names.program)?, limits)?;
     let mut parts = Parts::read(document, registry)?;
-    for kind in ["weights", "constants"] {
-        let name = format!("data/{kind}/{model}_{kind}_config.json");
-        let config: PayloadConfig = json::from_slice(&name, &archive.read(&name)?, limits)?;
+    for (kind, [config, pickled]) in [("weights", &names.weights), ("constants", &names.constants)] {
+        if archive.has(pickled) {
+            // Up to PyTorch 2.8; where both are, PyTorch takes this one.
+            let file = archive.storage(pickled, options.verify_weights)?;
+            let constants = legacy::read_dictionary(pickled, &file, limits)?;
+            match kind {
+                "weights" => parts.program.state = legacy::state(pickled, constants, &mut parts.problems),
+                _ => parts.program.constants = constants,
+            }
+            continue;
+        }
         let payloads = |path: &str| {
             if path.contains('/') {
                 return Err(Error::entry("name", path, "the name of a payload has a slash"));
             }
             archive.storage(&format!("data/{kind}/{path}"), options.verify_weights)
         };
-        let mut reader = PayloadReader { name: &name, payloads: &payloads, limits, problems: &mut parts.problems };
+        let json: PayloadConfig = json::from_slice(config, &archive.read(config)?, limits)?;
+        let mut reader = PayloadReader { name: config, payloads: &payloads, limits, problems: &mut parts.problems };
         match kind {
-            "weights" => parts.program.state = reader.state(&config),
-            _ => parts.program.constants = reader.constants(&config),
+            "weights" => parts.program.state = reader.state(&json),
+            _ => parts.program.constants = reader.constants(&json),
         }
     }
-    let samples = format!("data/sample_inputs/{model}.pt");
-    if archive.has(&samples) {
-        let bytes = archive.read(&samples)?;
+    if archive.has(&names.samples) {
+        let bytes = archive.read(&names.samples)?;
         parts.program.example_inputs = (!bytes.is_empty()).then(|| Arc::from(&*bytes));
     }
-    for name in archive.names().filter(|name| name.starts_with("extra/")) {
-        let bytes = archive.read(name)?;
-        parts.program.origin.extra_files.insert(name.into(), Arc::from(&*bytes));
+    for name in archive.names() {
+        if let Some(rest) = name.strip_prefix(names.extra) {
+            let bytes = archive.read(name)?;
+            parts.program.origin.extra_files.insert(format!("extra/{rest}").into(), Arc::from(&*bytes));
+        }
     }
     parts.finish()
+}
+
+/// Where things are in an archive. State and constants are either a config with payloads, or a pickle.
+struct Names {
+    program: String,
+    weights: [String; 2],
+    constants: [String; 2],
+    samples: String,
+    extra: &'static str,
+}
+
+impl Names {
+    fn of_model(model: &str) -> Names {
+        let kind = |kind: &str| [format!("data/{kind}/{model}_{kind}_config.json"), format!("data/{kind}/{model}.pt")];
+        Names {
+            program: format!("models/{model}.json"),
+            weights: kind("weights"),
+            constants: kind("constants"),
+            samples: format!("data/sample_inputs/{model}.pt"),
+            extra: "extra/",
+        }
+    }
+
+    fn flat() -> Names {
+        let kind = |kind: &str| [format!("serialized_{kind}.pt"), format!("serialized_{kind}.pt")];
+        Names {
+            program: FLAT_PROGRAM.to_string(),
+            weights: kind("state_dict"),
+            constants: kind("constants"),
+            samples: "serialized_example_inputs.pt".to_string(),
+            extra: "extra_files/",
+        }
+    }
 }
 
 fn choose_model(archive: &Archive, options: &ReadOptions) -> Result<String> {
@@ -219,3 +266,6 @@ fn origin(json: &model::ExportedProgram, version: (u32, u32), range_texts: Vec<(
         ..Origin::default()
     }
 }
+
+#[cfg(test)]
+mod tests;

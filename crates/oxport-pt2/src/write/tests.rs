@@ -6,6 +6,7 @@ use oxport_ir::{ExportedProgram, Registry};
 use serde_json::Value;
 
 use super::*;
+use crate::difference::difference;
 use crate::{Archive, Limits, ReadOptions, read_pt2, read_pt2_bytes};
 
 fn registry() -> Registry {
@@ -19,23 +20,6 @@ fn fixtures() -> Vec<PathBuf> {
     paths.into_iter().map(|folder| folder.join("program.pt2")).filter(|path| path.exists()).collect()
 }
 
-/// Where two JSON values differ first.
-fn difference(a: &Value, b: &Value, path: String) -> Option<String> {
-    match (a, b) {
-        (Value::Object(a), Value::Object(b)) => {
-            let missing = a.keys().find(|k| !b.contains_key(*k)).or(b.keys().find(|k| !a.contains_key(*k)));
-            if let Some(key) = missing {
-                return Some(format!("{path}: key {key:?} on one side only"));
-            }
-            a.iter().find_map(|(key, value)| difference(value, &b[key], format!("{path}.{key}")))
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            a.iter().zip(b).enumerate().find_map(|(i, (a, b))| difference(a, b, format!("{path}[{i}]")))
-        }
-        (a, b) => (a != b).then(|| format!("{path}: {a} became {b}")),
-    }
-}
-
 fn document(archive: &Archive, name: &str) -> Value {
     serde_json::from_slice(&archive.read(name).unwrap()).unwrap()
 }
@@ -47,7 +31,7 @@ fn check_round_trip(path: &std::path::Path, program: &ExportedProgram) {
     for name in before.names().filter(|name| *name != ".data/serialization_id") {
         match name.ends_with(".json") {
             true => {
-                let found = difference(&document(&before, name), &document(&after, name), String::new());
+                let found = difference(&document(&before, name), &document(&after, name));
                 assert_eq!(found, None, "{}: {name}", path.display());
             }
             false => assert_eq!(before.read(name).unwrap(), after.read(name).unwrap(), "{}: {name}", path.display()),

@@ -33,7 +33,6 @@ pub(super) static RULES: &[Rule] = &[
     rule("alias",             "(alias ?x)",                                           "?x").given("x: f32[4, 3]"),
     rule("detach",            "(detach ?x)",                                          "?x").given("x: f32[4, 3]"),
     rule("lift-fresh-copy",   "(lift_fresh_copy ?x)",                                 "?x").given("x: f32[4, 3]"),
-    rule("dropout-eval",      "(dropout ?x ?p False)",                                "?x").given("x: f32[4, 3], p: 0.5"),
     rule("to-same",           "(to.dtype ?x ?d ?n ?c ?m)",                            "?x").given("x: f32[4, 3], d: float32, n: False, c: False, m: None").when(&[SameType("x")]),
     rule("to-copy-same",      "(_to_copy ?x ?d ?l ?v ?p ?n ?m)",                      "?x").given("x: f32[4, 3], d: float32, l: None, v: None, p: None, n: False, m: None").when(&[SameType("x")]),
 ];

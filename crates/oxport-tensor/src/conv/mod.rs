@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Roads, chosen by shape alone: a 1×1 kernel is a matrix product of the input itself; a kernel per channel is summed
-//! directly ([`depthwise`]); else the columns of a tile of pixels are packed from a padded copy of the input while the
-//! product runs ([`columns`]). A transposed convolution is a product whose columns are added into the output.
+//! directly (`depthwise`); else the columns of a tile of pixels are packed from a padded copy of the input while the
+//! product runs (`columns`). A transposed convolution is a product whose columns are added into the output.
 //!
 //! Laws: as of [`crate::gemm`]: same bits for any number of threads, half types are summed in `f32` and rounded once,
 //! integers wrap. Lower dimensions are three with sizes of 1 in front.
@@ -56,7 +56,7 @@ impl Geometry {
     /// Spatial sizes of the output, or `None` where PyTorch refuses: the kernel does not fit, a stride or dilation is
     /// zero, groups do not divide the channels, or sizes overflow.
     pub fn output(&self) -> Option<[usize; 3]> {
-        let divides = |c: usize| self.groups > 0 && c % self.groups == 0;
+        let divides = |c: usize| self.groups > 0 && c.is_multiple_of(self.groups);
         if !divides(self.in_channels) || !divides(self.out_channels) {
             return None;
         }

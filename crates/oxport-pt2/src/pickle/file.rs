@@ -1,0 +1,93 @@
+//! Files of `torch.save`: a ZIP file with a pickle and the storages of its tensors.
+
+use std::collections::HashMap;
+
+use oxport_tensor::{Layout, Storage, Tensor};
+
+use super::machine::unpickle;
+use super::rebuild::dtype_of;
+use super::{Pickled, PickledTensor};
+use crate::zip::{Directory, Method};
+use crate::{Error, Limits, Result};
+
+/// A file of `torch.save`, its pickle read.
+#[derive(Clone, Debug)]
+pub struct TorchFile {
+    /// The value that was saved. Dtypes are told apart from other globals.
+    pub value: Pickled,
+    storages: HashMap<String, Storage>,
+    name: String,
+}
+
+impl TorchFile {
+    /// Reads a file; `name` is what errors call it. Its tensors share the bytes of `file`.
+    ///
+    /// Errors if it is not a file of `torch.save` in the ZIP format (the default since PyTorch 1.6), if the pickle uses
+    /// opcodes that PyTorch's files do not have, or is larger than the limits allow.
+    pub fn read(name: &str, file: &Storage, limits: &Limits) -> Result<TorchFile> {
+        let directory = Directory::read(file.bytes(), limits)?;
+        let fail = |message: String| Error::entry("pickle", name, message);
+        let root = directory.entries.keys().find_map(|key| key.strip_suffix("data.pkl"));
+        let root = root.ok_or_else(|| fail("there is no data.pkl".into()))?.to_string();
+        let read = |key: &str| match directory.entries.get(&format!("{root}{key}")) {
+            Some(entry) => entry.read(name, file.bytes()).map(Some),
+            None => Ok(None),
+        };
+        if read("byteorder")?.is_some_and(|order| &*order == b"big") {
+            return Err(fail("the data is big-endian".into()));
+        }
+        let pickle = read("data.pkl")?.ok_or_else(|| fail("there is no data.pkl".into()))?;
+        let value = with_dtypes(unpickle(&pickle, limits).map_err(fail)?);
+        let mut storages = HashMap::new();
+        for (key, entry) in &directory.entries {
+            let Some(key) = key.strip_prefix(&root).and_then(|key| key.strip_prefix("data/")) else { continue };
+            let failed = |e: oxport_tensor::Error| fail(e.to_string());
+            let bytes = entry.read(name, file.bytes())?;
+            let storage = match entry.method {
+                Method::Stored => file.piece(entry.offset, entry.stored_len).map_err(failed)?,
+                Method::Deflate => Storage::copy_of(&bytes).map_err(failed)?,
+            };
+            storages.insert(key.to_string(), storage);
+        }
+        Ok(TorchFile { value, storages, name: name.to_string() })
+    }
+
+    /// A tensor of the file. Tensors of one storage share it.
+    ///
+    /// Errors if the storage is missing or too short.
+    pub fn tensor(&self, tensor: &PickledTensor) -> Result<Tensor> {
+        let fail = |message: String| Error::entry("pickle", &self.name, message);
+        if tensor.is_lazy {
+            return Err(fail("a tensor is conjugated or negated lazily".into()));
+        }
+        let storage = self.storages.get(&tensor.key);
+        let storage = storage.ok_or_else(|| fail(format!("there is no storage {:?}", tensor.key)))?;
+        let offset = usize::try_from(tensor.offset).map_err(|_| fail("a storage offset is negative".into()))?;
+        let layout = Layout::new(&tensor.sizes, &tensor.strides, offset).map_err(|e| fail(e.to_string()))?;
+        Tensor::from_storage(storage.clone(), tensor.dtype, layout)
+            .map_err(|e| fail(format!("a tensor does not fit its storage {:?}: {e}", tensor.key)))
+    }
+}
+
+/// The tree with dtypes where globals name them.
+fn with_dtypes(value: Pickled) -> Pickled {
+    let each = |list: Vec<Pickled>| list.into_iter().map(with_dtypes).collect();
+    let pairs =
+        |list: Vec<(Pickled, Pickled)>| list.into_iter().map(|(k, v)| (with_dtypes(k), with_dtypes(v))).collect();
+    match value {
+        Pickled::Tuple(items) => Pickled::Tuple(each(items)),
+        Pickled::List(items) => Pickled::List(each(items)),
+        Pickled::Dict(entries) => Pickled::Dict(pairs(entries)),
+        Pickled::Object { class, args, items, entries, state } => Pickled::Object {
+            class,
+            args: each(args),
+            items: each(items),
+            entries: pairs(entries),
+            state: state.map(|state| Box::new(with_dtypes(*state))),
+        },
+        value => match dtype_of(&value) {
+            Some(dtype) => Pickled::DType(dtype),
+            None => value,
+        },
+    }
+}

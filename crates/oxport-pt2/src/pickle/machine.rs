@@ -1,0 +1,355 @@
+//! The stack machine.
+//!
+//! Values live in a heap and refer to each other by index, because a pickle remembers a list before it fills it. The tree
+//! that comes out is unfolded from the heap at the end, within bounds.
+
+use std::collections::HashMap;
+
+use super::Pickled;
+use super::rebuild::call;
+use crate::Limits;
+
+/// How deep the values of a pickle may nest.
+const MAX_DEPTH: usize = 200;
+
+/// The value of a pickle.
+///
+/// Errors say at which byte, and what was met there.
+pub(super) fn unpickle(bytes: &[u8], limits: &Limits) -> Result<Pickled, String> {
+    let mut machine = Machine {
+        bytes,
+        at: 0,
+        heap: Vec::new(),
+        stack: Vec::new(),
+        marks: Vec::new(),
+        memo: HashMap::new(),
+        limit: limits.pickle_values,
+    };
+    let root = loop {
+        let at = machine.at;
+        match machine.step() {
+            Ok(None) => {}
+            Ok(Some(root)) => break root,
+            Err(message) => return Err(format!("pickle, at byte {at}: {message}")),
+        }
+    };
+    let mut budget = limits.pickle_values;
+    machine.unfold(root, MAX_DEPTH, &mut budget)
+}
+
+type Id = usize;
+
+/// A value on the heap.
+#[derive(Clone)]
+enum Cell {
+    /// A value without parts.
+    Atom(Pickled),
+    Tuple(Vec<Id>),
+    List(Vec<Id>),
+    Dict(Vec<(Id, Id)>),
+    Global(String),
+    /// A storage: the persistent id's parts.
+    Storage(Vec<Id>),
+    /// A call, with what was done to its result.
+    Call {
+        callee: Id,
+        args: Id,
+        items: Vec<Id>,
+        entries: Vec<(Id, Id)>,
+        state: Option<Id>,
+    },
+}
+
+struct Machine<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    heap: Vec<Cell>,
+    stack: Vec<Id>,
+    marks: Vec<usize>,
+    memo: HashMap<u32, Id>,
+    limit: usize,
+}
+
+type Step<T> = Result<T, String>;
+
+impl<'a> Machine<'a> {
+    /// Runs one opcode; the root when it is STOP.
+    fn step(&mut self) -> Step<Option<Id>> {
+        let op = self.take::<1>()?[0];
+        match op {
+            b'.' => return self.pop().map(Some),
+            0x80 => drop(self.take::<1>()?),
+            0x95 => drop(self.take::<8>()?),
+            b'(' => self.marks.push(self.stack.len()),
+            b'N' => self.push(Cell::Atom(Pickled::None))?,
+            0x88 => self.push(Cell::Atom(Pickled::Bool(true)))?,
+            0x89 => self.push(Cell::Atom(Pickled::Bool(false)))?,
+            b'J' => {
+                let n = i32::from_le_bytes(self.take()?);
+                self.int(n.into())?;
+            }
+            b'K' => {
+                let n = self.take::<1>()?[0];
+                self.int(n.into())?;
+            }
+            b'M' => {
+                let n = u16::from_le_bytes(self.take()?);
+                self.int(n.into())?;
+            }
+            0x8a => {
+                let len = self.take::<1>()?[0].into();
+                let digits = self.slice(len)?;
+                let n = long(digits).ok_or("an int does not fit into 64 bits")?;
+                self.int(n)?;
+            }
+            b'G' => {
+                let x = f64::from_be_bytes(self.take()?);
+                self.push(Cell::Atom(Pickled::Float(x)))?;
+            }
+            b'X' | 0x8c => {
+                let text = self.counted(op == 0x8c)?;
+                let text = std::str::from_utf8(text).map_err(|_| "a string is not UTF-8")?.to_string();
+                self.push(Cell::Atom(Pickled::Str(text)))?;
+            }
+            b'B' | b'C' | b'T' | b'U' => {
+                let bytes = self.counted(matches!(op, b'C' | b'U'))?.to_vec();
+                self.push(Cell::Atom(Pickled::Bytes(bytes)))?;
+            }
+            b')' => self.push(Cell::Tuple(Vec::new()))?,
+            0x85..=0x87 => {
+                let items = self.pop_many(usize::from(op - 0x84))?;
+                self.push(Cell::Tuple(items))?;
+            }
+            b't' => {
+                let items = self.pop_mark()?;
+                self.push(Cell::Tuple(items))?;
+            }
+            b']' => self.push(Cell::List(Vec::new()))?,
+            b'l' => {
+                let items = self.pop_mark()?;
+                self.push(Cell::List(items))?;
+            }
+            b'}' => self.push(Cell::Dict(Vec::new()))?,
+            b'a' => {
+                let item = self.pop()?;
+                self.append(vec![item])?;
+            }
+            b'e' => {
+                let items = self.pop_mark()?;
+                self.append(items)?;
+            }
+            b's' => {
+                let pair = self.pop_many(2)?;
+                self.set(pair)?;
+            }
+            b'u' => {
+                let pairs = self.pop_mark()?;
+                self.set(pairs)?;
+            }
+            b'c' => {
+                let (module, name) = (self.line()?, self.line()?);
+                self.push(Cell::Global(format!("{module}.{name}")))?;
+            }
+            0x93 => {
+                let parts = self.pop_many(2)?;
+                let text = |id: Id| match &self.heap[id] {
+                    Cell::Atom(Pickled::Str(text)) => Ok(text.clone()),
+                    _ => Err("a name is no string".to_string()),
+                };
+                let global = format!("{}.{}", text(parts[0])?, text(parts[1])?);
+                self.push(Cell::Global(global))?;
+            }
+            b'q' => {
+                let key = self.take::<1>()?[0];
+                self.remember(key.into())?;
+            }
+            b'r' => {
+                let key = u32::from_le_bytes(self.take()?);
+                self.remember(key)?;
+            }
+            0x94 => self.remember(self.memo.len() as u32)?,
+            b'h' => {
+                let key = self.take::<1>()?[0];
+                self.recall(key.into())?;
+            }
+            b'j' => {
+                let key = u32::from_le_bytes(self.take()?);
+                self.recall(key)?;
+            }
+            b'0' => drop(self.pop()?),
+            b'Q' => {
+                let id = self.pop()?;
+                let Cell::Tuple(parts) = self.heap[id].clone() else {
+                    return Err("a persistent id is no tuple".into());
+                };
+                self.push(Cell::Storage(parts))?;
+            }
+            // REDUCE and NEWOBJ: a callable (or class) and its arguments.
+            b'R' | 0x81 => {
+                let parts = self.pop_many(2)?;
+                let (callee, args) = (parts[0], parts[1]);
+                self.push(Cell::Call { callee, args, items: Vec::new(), entries: Vec::new(), state: None })?;
+            }
+            b'b' => {
+                let given = self.pop()?;
+                match self.top()? {
+                    Cell::Call { state, .. } => *state = Some(given),
+                    _ => return Err("state is given to something that is no object".into()),
+                }
+            }
+            op => return Err(format!("the opcode {op:#04x} is not known here")),
+        }
+        Ok(None)
+    }
+
+    fn take<const N: usize>(&mut self) -> Step<[u8; N]> {
+        let bytes = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
+        self.at += N;
+        bytes.copied().ok_or_else(|| "the pickle is cut off".into())
+    }
+
+    fn slice(&mut self, len: usize) -> Step<&'a [u8]> {
+        let bytes = self.at.checked_add(len).and_then(|end| self.bytes.get(self.at..end));
+        self.at = self.at.saturating_add(len);
+        bytes.ok_or_else(|| "the pickle is cut off".into())
+    }
+
+    fn counted(&mut self, short: bool) -> Step<&'a [u8]> {
+        let len = match short {
+            true => self.take::<1>()?[0].into(),
+            false => u32::from_le_bytes(self.take()?) as usize,
+        };
+        self.slice(len)
+    }
+
+    fn line(&mut self) -> Step<&'a str> {
+        let rest = self.bytes.get(self.at..).unwrap_or(&[]);
+        let len = rest.iter().position(|b| *b == b'\n').ok_or("the pickle is cut off")?;
+        self.at += len + 1;
+        std::str::from_utf8(&rest[..len]).map_err(|_| "a name is not UTF-8".into())
+    }
+
+    fn push(&mut self, cell: Cell) -> Step<()> {
+        if self.heap.len() >= self.limit {
+            return Err(format!("there are more than {} values", self.limit));
+        }
+        self.stack.push(self.heap.len());
+        self.heap.push(cell);
+        Ok(())
+    }
+
+    fn int(&mut self, n: i64) -> Step<()> {
+        self.push(Cell::Atom(Pickled::Int(n)))
+    }
+
+    /// The bottom of the part of the stack that may be popped.
+    fn floor(&self) -> usize {
+        self.marks.last().copied().unwrap_or(0)
+    }
+
+    fn pop_many(&mut self, count: usize) -> Step<Vec<Id>> {
+        match self.stack.len().checked_sub(count) {
+            Some(start) if start >= self.floor() => Ok(self.stack.split_off(start)),
+            _ => Err("the stack is empty".into()),
+        }
+    }
+
+    fn pop(&mut self) -> Step<Id> {
+        Ok(self.pop_many(1)?[0])
+    }
+
+    fn pop_mark(&mut self) -> Step<Vec<Id>> {
+        let mark = self.marks.pop().ok_or("there is no mark")?;
+        Ok(self.stack.split_off(mark))
+    }
+
+    fn top(&mut self) -> Step<&mut Cell> {
+        let id = *self.stack[self.floor()..].last().ok_or("the stack is empty")?;
+        Ok(&mut self.heap[id])
+    }
+
+    fn append(&mut self, new: Vec<Id>) -> Step<()> {
+        match self.top()? {
+            Cell::List(items) | Cell::Call { items, .. } => items.extend(new),
+            _ => return Err("something is appended to what is no list".into()),
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, flat: Vec<Id>) -> Step<()> {
+        if flat.len() % 2 != 0 {
+            return Err("a key has no value".into());
+        }
+        let pairs = flat.chunks_exact(2).map(|pair| (pair[0], pair[1]));
+        match self.top()? {
+            Cell::Dict(entries) | Cell::Call { entries, .. } => entries.extend(pairs),
+            _ => return Err("an entry is set in what is no dictionary".into()),
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, key: u32) -> Step<()> {
+        let id = *self.stack[self.floor()..].last().ok_or("the stack is empty")?;
+        self.memo.insert(key, id);
+        Ok(())
+    }
+
+    fn recall(&mut self, key: u32) -> Step<()> {
+        let id = *self.memo.get(&key).ok_or_else(|| format!("nothing was remembered as {key}"))?;
+        self.stack.push(id);
+        Ok(())
+    }
+
+    /// The tree of a value. The depth bounds cycles, the budget bounds sharing.
+    fn unfold(&self, id: Id, depth: usize, budget: &mut usize) -> Result<Pickled, String> {
+        // Sharing must not multiply long strings either.
+        let len = match &self.heap[id] {
+            Cell::Atom(Pickled::Str(text)) | Cell::Global(text) => text.len(),
+            Cell::Atom(Pickled::Bytes(bytes)) => bytes.len(),
+            _ => 0,
+        };
+        *budget = budget.checked_sub(1 + len / 32).ok_or("pickle: the values are too many")?;
+        let depth = depth.checked_sub(1).ok_or("pickle: the values nest too deep, or hold themselves")?;
+        let mut each = |ids: &[Id]| ids.iter().map(|id| self.unfold(*id, depth, budget)).collect::<Result<Vec<_>, _>>();
+        Ok(match &self.heap[id] {
+            Cell::Atom(atom) => atom.clone(),
+            Cell::Tuple(items) => Pickled::Tuple(each(items)?),
+            Cell::List(items) => Pickled::List(each(items)?),
+            Cell::Dict(entries) => Pickled::Dict(self.pairs(entries, depth, budget)?),
+            Cell::Global(name) => Pickled::Global(name.clone()),
+            Cell::Storage(parts) => {
+                let (class, args) = ("storage".to_string(), each(parts)?);
+                Pickled::Object { class, args, items: Vec::new(), entries: Vec::new(), state: None }
+            }
+            Cell::Call { callee, args, items, entries, state } => {
+                let callee = self.unfold(*callee, depth, budget)?;
+                let args = self.unfold(*args, depth, budget)?;
+                let items = items.iter().map(|id| self.unfold(*id, depth, budget)).collect::<Result<_, _>>()?;
+                let entries = self.pairs(entries, depth, budget)?;
+                let state = state.map(|id| self.unfold(id, depth, budget)).transpose()?;
+                call(callee, args, items, entries, state)?
+            }
+        })
+    }
+
+    fn pairs(&self, pairs: &[(Id, Id)], depth: usize, budget: &mut usize) -> Result<Vec<(Pickled, Pickled)>, String> {
+        let pair =
+            |(key, value): &(Id, Id)| Ok((self.unfold(*key, depth, budget)?, self.unfold(*value, depth, budget)?));
+        pairs.iter().map(pair).collect()
+    }
+}
+
+/// A little-endian two's complement integer of any length, if it fits.
+fn long(digits: &[u8]) -> Option<i64> {
+    let sign = if digits.last().is_some_and(|top| top & 0x80 != 0) { 0xff } else { 0 };
+    let mut bytes = [sign; 8];
+    for (i, digit) in digits.iter().enumerate() {
+        match bytes.get_mut(i) {
+            Some(byte) => *byte = *digit,
+            None if *digit != sign => return None,
+            None => {}
+        }
+    }
+    let n = i64::from_le_bytes(bytes);
+    ((n < 0) == (sign != 0)).then_some(n)
+}

@@ -1,0 +1,288 @@
+//! Reading: older layouts, and files that are wrong.
+
+use std::path::PathBuf;
+
+use oxport_ir::{Argument, NodeKind, Registry, Val};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::difference::difference;
+use crate::zip::{Directory, ZipWriter};
+use crate::{to_model, write_pt2_bytes};
+
+fn registry() -> Registry {
+    Registry::new(&[], include_str!("../../../../schemas/aten_schemas.txt"))
+}
+
+fn archive(name: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/archives")).join(name)
+}
+
+fn read_file(name: &str) -> ExportedProgram {
+    read_pt2(&archive(name), &registry(), &ReadOptions::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// The document without what older versions did not say: names of nodes, kinds of arguments, guards.
+fn comparable(program: &ExportedProgram) -> Value {
+    fn strip(value: &mut Value) {
+        if value.get("target").is_some() {
+            value.as_object_mut().unwrap().remove("name");
+        }
+        if value.get("arg").is_some() {
+            value.as_object_mut().unwrap().remove("kind");
+        }
+        match value {
+            Value::Object(map) => map.values_mut().for_each(strip),
+            Value::Array(list) => list.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(to_model(program).unwrap()).unwrap();
+    value.as_object_mut().unwrap().remove("guards_code");
+    strip(&mut value);
+    value
+}
+
+#[test]
+fn older_layouts_give_the_program_of_today() {
+    let today = read_file("today.pt2");
+    for name in ["pickled_8_8.pt2", "flat_7_3.pt2"] {
+        let older = read_file(name);
+        assert_eq!(difference(&comparable(&older), &comparable(&today)), None, "{name}");
+        assert_eq!(format!("{:?}", older.state.keys()), format!("{:?}", today.state.keys()), "{name}");
+        for ((key, a), (_, b)) in older.tensors().zip(today.tensors()) {
+            assert_eq!(a.tensor.contiguous().bytes(), b.tensor.contiguous().bytes(), "{name}: {key}");
+            assert_eq!((a.is_param, a.requires_grad), (b.is_param, b.requires_grad), "{name}: {key}");
+        }
+        assert_eq!(older.origin.extra_files["extra/note.txt"][..], *b"kept");
+        assert!(crate::example_inputs(&older, &Limits::default()).unwrap().is_some_and(|inputs| inputs.len() == 1));
+        let written = write_pt2_bytes(&older).unwrap();
+        let again = read_pt2_bytes(&written, &registry(), &ReadOptions::default()).unwrap();
+        assert_eq!(difference(&comparable(&again), &comparable(&today)), None, "{name}");
+    }
+}
+
+#[test]
+fn elements_and_subgraphs_become_nodes() {
+    let program = read_file("today.pt2");
+    let names: Vec<&str> = program.graph.nodes().map(|(_, node)| &*node.name).collect();
+    let cond = names.iter().position(|name| *name == "cond").unwrap();
+    assert_eq!(names[cond - 2..cond + 2], ["true_graph_0", "false_graph_0", "cond", "getitem_2"]);
+    let node = program.graph.node(program.graph.find("true_graph_0").unwrap());
+    assert!(matches!(&node.kind, NodeKind::GetAttr(name) if &**name == "true_graph_0"));
+    let node = program.graph.node(program.graph.find("getitem").unwrap());
+    assert!(matches!(node.args[..], [Argument::Node(_), Argument::Int(0)]));
+    let split = program.graph.node(node.args[0].as_node().unwrap());
+    assert!(matches!(split.val(), Some(Val::List(items)) if items.len() == 2));
+}
+
+/// The entries of an archive, to be changed and packed again.
+fn unpack(name: &str) -> Vec<(String, Vec<u8>)> {
+    let file = std::fs::read(archive(name)).unwrap();
+    let directory = Directory::read(&file, &Limits::default()).unwrap();
+    directory.entries.iter().map(|(name, e)| (name.clone(), e.read(name, &file).unwrap().into_owned())).collect()
+}
+
+fn pack(entries: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Vec::new());
+    entries.iter().for_each(|(name, data)| writer.add(name, data).unwrap());
+    writer.finish().unwrap()
+}
+
+fn read(entries: &[(String, Vec<u8>)]) -> Result<ExportedProgram> {
+    read_pt2_bytes(&pack(entries), &registry(), &ReadOptions::default())
+}
+
+/// Reads the archive with one of its JSON documents changed.
+fn with_document(document: &str, change: impl FnOnce(&mut Value)) -> Result<ExportedProgram> {
+    let mut entries = unpack("today.pt2");
+    let (_, data) = entries.iter_mut().find(|(name, _)| name.ends_with(document)).unwrap();
+    let mut value: Value = serde_json::from_slice(data).unwrap();
+    change(&mut value);
+    *data = value.to_string().into_bytes();
+    read(&entries)
+}
+
+#[test]
+fn wrong_documents_are_refused_with_their_place() {
+    let graph = "/graph_module/graph";
+    let table: Vec<(&str, &str, Value, &str)> = vec![
+        (
+            "model.json",
+            "/schema_version/major",
+            json!(9),
+            "error[version] at json schema_version: the program has schema",
+        ),
+        (
+            "model.json",
+            "/graph_module/graph/nodes",
+            json!({}),
+            "error[json] at json models/model.json: graph_module.graph",
+        ),
+        (
+            "model.json",
+            "/nodes/2/inputs/0/arg",
+            json!({"as_tensor": {"name": "y"}}),
+            "node linear: it uses the value \"y\" which does not exist",
+        ),
+        (
+            "model.json",
+            "/nodes/2/inputs/0/arg",
+            json!({"as_tensor": {"name": "mul"}}),
+            "node linear: it uses the value \"mul\" before it is computed",
+        ),
+        (
+            "model.json",
+            "/nodes/2/inputs/0/name",
+            json!("inputs"),
+            "node linear: aten::linear has no argument \"inputs\"",
+        ),
+        ("model.json", "/nodes/2/inputs/0/name", json!("weight"), "the argument \"weight\" is given twice"),
+        ("model.json", "/nodes/2/outputs/0/as_tensor/name", json!("x"), "the value \"x\" is computed twice"),
+        ("model.json", "/nodes/2/outputs/0/as_tensor/name", json!("y"), "the value \"y\" has no meta"),
+        ("model.json", "/tensor_values/x/dtype", json!(99), "node x: 99 is no dtype"),
+        ("model.json", "/tensor_values/x/layout", json!(1), "error[unsupported] at node x: the tensor is not strided"),
+        ("model.json", "/tensor_values/x/strides", json!([]), "node x: 2 sizes, but 0 strides"),
+        (
+            "model.json",
+            "/tensor_values/x/sizes/0/as_expr/expr_str",
+            json!("__import__('os').system('true')"),
+            "error[expression] at node x",
+        ),
+        ("model.json", "/inputs/4", json!({"as_ints": [1]}), "node input 4: the graph takes something"),
+        ("model.json", "/outputs/0", json!({"as_ints": [1]}), "the graph returns something"),
+        (
+            "model.json",
+            "/graph_module/signature/input_specs/0/parameter/arg/name",
+            json!("w"),
+            "error[signature] at input 0",
+        ),
+        ("model.json", "/graph_module/signature/output_specs", json!([]), "the signature has 0 outputs, the graph 4"),
+        (
+            "model.json",
+            "/graph_module/module_call_graph/0/signature/in_spec",
+            json!("[2, {}]"),
+            "error[tree] at json graph_module.module_call_graph[0].signature.in_spec",
+        ),
+        (
+            "model.json",
+            "/range_constraints",
+            json!({"s77": {"min_val": 9, "max_val": 3}}),
+            "error[range] at range s77: the range is empty",
+        ),
+        ("weights_config.json", "/config/lin.weight/path_name", json!("weight_9"), "config[\"lin.weight\"]"),
+        ("weights_config.json", "/config/lin.weight/path_name", json!("../weight_0"), "has a slash"),
+        ("weights_config.json", "/config/lin.weight/use_pickle", json!(true), "is a pickle, which is not opened"),
+        ("weights_config.json", "/config/lin.weight/tensor_meta/dtype", json!(8), "do not fit the file"),
+        (
+            "weights_config.json",
+            "/config/lin.weight/tensor_meta/sizes/0/as_int",
+            json!(1i64 << 62),
+            "config[\"lin.weight\"]",
+        ),
+        (
+            "weights_config.json",
+            "/config/lin.weight/tensor_meta/storage_offset/as_int",
+            json!(-1),
+            "the storage offset is negative",
+        ),
+        (
+            "weights_config.json",
+            "/config/lin.weight/tensor_meta/storage_offset/as_int",
+            json!(1),
+            "do not fit the file",
+        ),
+    ];
+    for (document, pointer, value, message) in table {
+        let error = with_document(document, |root| {
+            let is_rooted = root.pointer(pointer).is_some();
+            let pointer = if is_rooted { pointer.to_string() } else { format!("{graph}{pointer}") };
+            *root.pointer_mut(&pointer).unwrap_or_else(|| panic!("{pointer}")) = value;
+        });
+        let error = error.expect_err(message).to_string();
+        assert!(error.contains(message), "{error}\nshould say: {message}");
+    }
+}
+
+#[test]
+fn all_complaints_are_made_at_once() {
+    let error = with_document("model.json", |root| {
+        let nodes = root.pointer_mut("/graph_module/graph/nodes").unwrap();
+        for node in nodes.as_array_mut().unwrap() {
+            node["inputs"][0]["arg"] = json!({"as_tensor": {"name": "nothing"}});
+        }
+    });
+    assert!(error.unwrap_err().diagnostics().len() >= 10);
+}
+
+#[test]
+fn missing_and_stray_entries_are_refused() {
+    let entries = unpack("today.pt2");
+    for (i, (name, _)) in entries.iter().enumerate() {
+        let is_optional = ["byteorder", "serialization_id", "sample_inputs/model.pt"].iter().any(|n| name.ends_with(n));
+        let mut rest = entries.clone();
+        rest.remove(i);
+        assert_eq!(read(&rest).is_ok(), is_optional, "without {name}");
+    }
+    let with = |name: &str, data: &[u8]| {
+        let mut all = entries.clone();
+        all.retain(|(n, _)| n != name);
+        all.push((name.to_string(), data.to_vec()));
+        read(&all).map(drop).map_err(|e| e.to_string())
+    };
+    for (name, data, message) in [
+        ("stray", "", "the entry is not in the root folder \"today\""),
+        ("today/archive_format", "pt3", "expected \"pt2\", found \"pt3\""),
+        ("today/archive_version", "0\n", "expected \"0\""),
+        ("today/.data/version", "11", "expected a number from 1 to 10"),
+        ("today/byteorder", "big", "the data is big-endian"),
+    ] {
+        let error = with(name, data.as_bytes()).expect_err(message);
+        assert!(error.contains(message), "{error}\nshould say: {message}");
+    }
+    let error = read_pt2(&archive("none.pt2"), &registry(), &ReadOptions::default()).unwrap_err();
+    assert!(error.is_io());
+    let other = ReadOptions { model: Some("b".into()), ..ReadOptions::default() };
+    let error = read_pt2(&archive("today.pt2"), &registry(), &other).unwrap_err().to_string();
+    assert!(error.contains("no model \"b\"; it has model"), "{error}");
+}
+
+/// Values of a document replaced by something else: an error or a program, never a panic.
+#[test]
+fn replaced_values_are_survived() {
+    let wrong = [
+        json!(null),
+        json!(-1),
+        json!(1i64 << 62),
+        json!("x"),
+        json!([]),
+        json!({}),
+        json!([[]]),
+        json!({"as_int": -9}),
+    ];
+    for document in ["model.json", "weights_config.json", "constants_config.json"] {
+        let mut places = Vec::new();
+        fn walk(value: &Value, at: String, places: &mut Vec<String>) {
+            match value {
+                Value::Object(map) => {
+                    for (key, value) in map {
+                        walk(value, format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), places);
+                    }
+                }
+                Value::Array(list) => {
+                    list.iter().enumerate().for_each(|(i, value)| walk(value, format!("{at}/{i}"), places));
+                }
+                _ => {}
+            }
+            places.push(at);
+        }
+        with_document(document, |root| walk(root, String::new(), &mut places)).unwrap();
+        for (i, place) in places.iter().enumerate().step_by(5) {
+            let value = wrong[i / 5 % wrong.len()].clone();
+            let result = with_document(document, |root| *root.pointer_mut(place).unwrap() = value);
+            if let Ok(program) = result {
+                let _ = write_pt2_bytes(&program);
+            }
+        }
+    }
+}
