@@ -184,6 +184,9 @@ fn too_many(sizes: &[i64]) -> Error {
 }
 
 #[cfg(test)]
+mod by_torch;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -42,7 +42,9 @@ pub use error::{Error, Result};
 pub use gemm::{affine, matmul};
 pub use half::{bf16, f16};
 pub use layout::{Dims, Layout};
-pub use loops::{Rows, copy, fill, map, map_as, update, update_rows, update_zip, zip, zip_as, zip_rows, zip3, zip3_as};
+pub use loops::{
+    Binary, Rows, Unary, copy, fill, map, map_as, update, update_rows, update_zip, zip, zip_as, zip_rows, zip3, zip3_as,
+};
 pub use math::Analytic;
 pub use num_complex::Complex;
 pub use number::{Bits, Float, Int, Number, Real};

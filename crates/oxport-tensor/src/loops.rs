@@ -17,13 +17,12 @@ use crate::{DType, Element, Error, Layout, Result, Scalar, Tensor, TensorMut, di
 
 mod cast;
 mod convert;
-mod converted;
 mod pack;
 mod walk;
 
+pub use self::{map as map_as, zip as zip_as, zip3 as zip3_as};
 pub use cast::copy;
 use convert::Converted;
-pub use converted::{map_as, zip_as, zip3_as};
 pub(crate) use pack::move_2d;
 use walk::{Access, Operand, RowFn, Walk};
 
@@ -172,9 +171,34 @@ fn run(
     if own[..] == *dtypes {
         return visit(inputs, outs, access, &row);
     }
+    if own.iter().zip(dtypes).any(|(&own, &wanted)| cast::stop_over(own, wanted).is_some()) {
+        return run_beside(inputs, outs, access, dtypes, f);
+    }
     let convert = Converted::new(&own, dtypes, outputs, access)?;
     // SAFETY: `visit` gives rows of the tensors' own dtypes, and outputs are ours.
     visit(inputs, outs, access, &|len, places| unsafe { convert.call(len, places, &row) })
+}
+
+/// As [`run`] for the pairs of dtypes that have no row conversion (float8 and complex32 with most others): on converted copies.
+fn run_beside(
+    inputs: &[&Tensor],
+    outs: &mut [&mut TensorMut],
+    access: Access,
+    dtypes: &[DType],
+    f: &(dyn Fn(&mut Rows<'_>) + Sync),
+) -> Result<()> {
+    let converted: Vec<Tensor> =
+        inputs.iter().zip(&dtypes[outs.len()..]).map(|(x, &dtype)| x.to_dtype(dtype)).collect();
+    let mut copies = Vec::new();
+    for (out, &dtype) in outs.iter_mut().zip(dtypes) {
+        let mut copy = TensorMut::empty(dtype, out.layout().preserve())?;
+        if access == Access::Update {
+            cast::copy(&out.snapshot()?, &mut copy)?;
+        }
+        copies.push(copy);
+    }
+    run(&converted.iter().collect::<Vec<_>>(), &mut copies.iter_mut().collect::<Vec<_>>(), access, None, f)?;
+    outs.iter_mut().zip(copies).try_for_each(|(out, copy)| cast::copy(&copy.freeze(), out))
 }
 
 /// Calls `row` for matching contiguous rows of all operands.

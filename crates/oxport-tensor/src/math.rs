@@ -220,14 +220,16 @@ impl Activation for f64 {
 const SQRT_2_OVER_PI: f64 = 0.797_884_560_802_865_4;
 
 /// The methods of [`Analytic`] by name, each a function of the given expression.
-macro_rules! analytic { ($T:ty; |$x:ident, $y:ident| div $div:expr, pow $pow:expr; |$r:ident| $real:expr; $($name:ident $body:expr;)*) => {
+macro_rules! analytic {
+    ($T:ty; |$x:ident, $y:ident| div $div:expr, pow $pow:expr; |$r:ident| $real:expr; $($name:ident $body:expr;)*) => {
     impl Analytic for $T {
         #[inline(always)] fn div(self, rhs: Self) -> Self { let ($x, $y) = (self, rhs); $div }
         #[inline(always)] fn pow(self, rhs: Self) -> Self { let ($x, $y) = (self, rhs); $pow }
         #[inline(always)] fn from_real($r: f64) -> Self { $real }
         $(#[inline(always)] fn $name(self) -> Self { let $x = self; $body })*
     }
-}}
+}
+}
 
 analytic! { f32; |x, y| div x / y, pow single::pow(x, y); |r| r as f32;
     recip 1.0 / x; sqrt f32::sqrt(x); rsqrt 1.0 / f32::sqrt(x);
@@ -265,7 +267,8 @@ macro_rules! analytic_complex { ($($F:ident),*) => { $( analytic! { Complex<$F>;
     |r| Complex::new(r as $F, 0.0);
     recip Complex::new(1.0, 0.0) / x; sqrt x.sqrt(); rsqrt Complex::new(1.0, 0.0) / x.sqrt();
     exp x.exp(); exp2 x.scale(std::$F::consts::LN_2).exp(); expm1 x.exp() - 1.0;
-    ln x.ln(); log2 x.ln().unscale(std::$F::consts::LN_2); log10 x.ln().unscale(std::$F::consts::LN_10); log1p (x + 1.0).ln();
+    ln x.ln(); log2 x.ln().unscale(std::$F::consts::LN_2); log10 x.ln().unscale(std::$F::consts::LN_10);
+    log1p (x + 1.0).ln();
     sin x.sin(); cos x.cos(); tan x.tan(); asin x.asin(); acos x.acos(); atan x.atan();
     sinh x.sinh(); cosh x.cosh(); tanh x.tanh(); asinh x.asinh(); acosh x.acosh(); atanh x.atanh();
     sigmoid Complex::new(1.0, 0.0) / ((-x).exp() + 1.0);

@@ -84,6 +84,23 @@ impl TensorMut {
         })
     }
 
+    /// A copy of what the elements are now, dense, for code that must read an output as a tensor.
+    pub fn snapshot(&self) -> Result<Tensor> {
+        let mut copy = TensorMut::empty(self.dtype, self.layout.preserve())?;
+        let bytes = self.storage.bytes();
+        let size = self.dtype.size();
+        let places = crate::index::offsets(&self.layout.sizes, &self.layout.strides);
+        let targets = crate::index::offsets(&copy.layout.sizes, &copy.layout.strides);
+        let start: *mut u8 = copy.start();
+        for (from, to) in places.into_iter().zip(targets) {
+            let from = (self.layout.offset as isize + from) as usize * size;
+            let element = &bytes[from..from + size];
+            // SAFETY: `to` is the offset of an element of `copy`, which has room for `size` bytes there and is ours.
+            unsafe { start.offset(to * size as isize).copy_from_nonoverlapping(element.as_ptr(), size) };
+        }
+        Ok(copy.freeze())
+    }
+
     /// Lets `f` fill a part of this tensor: any layout over its storage without shared places, as `cat` and scatters need.
     /// The offset is absolute in the storage.
     pub fn part<R>(&mut self, layout: Layout, f: impl FnOnce(&mut TensorMut) -> Result<R>) -> Result<R> {

@@ -161,3 +161,13 @@ fn transposed_blocks() {
         }
     }
 }
+
+#[test]
+fn stored_only_dtypes_take_part() {
+    let x = strided(&[3, 5], 1, 1, 0).to_dtype(DType::F8E5M2);
+    let mut out = TensorMut::empty(DType::F8E4M3FN, Layout::contiguous(&[3, 5]).unwrap()).unwrap();
+    map(&x, &mut out, |v: f64| v / 2.0).unwrap();
+    update(&mut out, |v: f64| v + 1.0).unwrap();
+    let want: Vec<f32> = x.to_vec::<f32>().iter().map(|v| v / 2.0 + 1.0).collect();
+    assert_eq!(out.freeze().to_vec::<f32>(), want);
+}

@@ -5,6 +5,9 @@ use crate::Element;
 use crate::element::HasDType;
 use crate::simd::{self, Kernel};
 
+/// Lanes that are folded in one pass over a block.
+const GROUP: usize = 16;
+
 /// Blocks that have been reduced, as roots of complete subtrees of falling size.
 pub(super) struct Tree<A>(Vec<(usize, A)>);
 
@@ -34,6 +37,7 @@ impl<A: Copy> Tree<A> {
     }
 }
 
+#[inline(always)]
 pub(super) fn lanes(length: usize) -> usize {
     length.next_power_of_two().min(LANES)
 }
@@ -59,15 +63,22 @@ where
     #[inline(always)]
     fn run(self) -> A {
         let AlongBlock { x, first, context, steps } = self;
-        let mut acc = [steps.init; LANES];
         let (chunks, tail) = x.as_chunks::<LANES>();
-        let mut at = first;
-        for chunk in chunks {
-            for l in 0..LANES {
-                acc[l] = (steps.fold)(acc[l], chunk[l], context, at + l);
+        let mut acc = [steps.init; LANES];
+        // Some lanes at a time and only constant indices to them, so that they stay in registers.
+        for (group, acc) in acc.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+            let mut registers = [steps.init; GROUP];
+            let mut at = first + group * GROUP;
+            for chunk in chunks {
+                let x = &chunk.as_chunks::<GROUP>().0[group];
+                for l in 0..GROUP {
+                    registers[l] = (steps.fold)(registers[l], x[l], context, at + l);
+                }
+                at += LANES;
             }
-            at += LANES;
+            *acc = registers;
         }
+        let at = first + chunks.len() * LANES;
         for (l, &x) in tail.iter().enumerate() {
             acc[l] = (steps.fold)(acc[l], x, context, at + l);
         }
