@@ -171,3 +171,19 @@ fn masked_index_meta(args: &MetaArgs<'_>) -> Metas {
     let sizes = broadcast(args.cx, &[&indexed_sizes(args, x, 2)?.sizes, &mask.sizes])?;
     one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn indexes_by_tensors_and_masks() {
+        crate::trial::check(&[
+            ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [i64[1, -1]]", "f32[2, 3] 4 5 6 4 5 6"),
+            ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [None, i64[[2], [0]]]", "f32[2, 2, 1] 3 1 6 4"),
+            ("index.Tensor", "i64[[[0, 1], [2, 3]], [[4, 5], [6, 7]]], [i64[0, 1], None, i64[1, 0]]", "i64[2, 2] 1 3 4 6"),
+            ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [b8[[True, False, True], [False, False, True]]]", "f32[3] 1 3 6"),
+            ("index_put", "f32[[1, 2, 3], [4, 5, 6]], [i64[0, 0]], f32[[1, 1, 1], [2, 2, 2]], True", "f32[2, 3] 4 5 6 4 5 6"),
+            ("index_put", "f32[[1, 2, 3], [4, 5, 6]], [b8[True, False]], f32 9", "f32[2, 3] 9 9 9 4 5 6"),
+            ("index.Tensor", "f32[1, 2], [i64[2]]", "error"),
+        ]);
+    }
+}

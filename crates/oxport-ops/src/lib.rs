@@ -22,6 +22,8 @@ pub mod promote;
 pub mod python_number;
 pub mod rows;
 pub mod special;
+#[cfg(test)]
+mod trial;
 
 macro_rules! families {
     ($($family:ident,)*) => {
@@ -41,6 +43,7 @@ families! {
     batch_norm,
     bins,
     cast,
+    choose,
     class_loss,
     compare,
     contract,
@@ -58,6 +61,7 @@ families! {
     grid,
     higher_order,
     index,
+    integrate,
     join,
     linear,
     loss,

@@ -184,3 +184,19 @@ fn dist_meta(args: &MetaArgs<'_>) -> Metas {
     let dtype = fake.dtype.to_real();
     crate::meta::one(oxport_ir::Fake { device: fake.device, ..oxport_ir::Fake::new(dtype, []) })
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn spreads_and_norms() {
+        crate::trial::check(&[
+            ("var", "f32[1, 2, 4]", "f32[] 2.3333332538604736"),
+            ("std.correction", "f32[[1, 3]], [1], correction=0", "f32[1] 1"),
+            ("var_mean.correction", "f32[[1, 3], [2, 2]], [1]", "f32[2] 2 0; f32[2] 2 2"),
+            ("linalg_vector_norm", "f32[3, 4]", "f32[] 5"),
+            ("linalg_vector_norm", "f32[-3, 4], inf", "f32[] 4"),
+            ("linalg_vector_norm", "f32[0, 4], 0", "f32[] 1"),
+            ("norm.ScalarOpt_dim", "f32[[3, 4]], 1, [1], True", "f32[1, 1] 7"),
+        ]);
+    }
+}
