@@ -6,7 +6,7 @@ use crate::lines::{dense, fill_dense};
 use crate::meta::{MetaArgs, Metas};
 use oxport_ir::{Args, Fake, OpDef, Operand, Real, Result, Val, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{Float, Real as Ordered, Tensor, TensorMut, dispatch};
+use oxport_tensor::{Float, Tensor, TensorMut, dispatch};
 
 /// The table.
 #[rustfmt::skip]

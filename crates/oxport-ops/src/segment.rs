@@ -4,7 +4,7 @@ use crate::lines::{Lines, dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, wrap_dim};
 use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut, dispatch};
+use oxport_tensor::{DType, Float, Scalar, Tensor, TensorMut, dispatch};
 
 /// The table.
 #[rustfmt::skip]
