@@ -5,7 +5,7 @@
 
 use crate::meta::{MetaArgs, Metas, broadcast, dense_strides, dimension_order, one, preserved_strides};
 use oxport_ir::fake::{Dims, contiguous_strides};
-use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Value, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, NodeId, OpDef, Real, Result, Value, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Number, Tensor, TensorMut, dispatch, index};
 
@@ -16,7 +16,8 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta).eval(read).exact(Exact::Bits).doc("As `index.Tensor`, of indices known to be in range.").samples(&["f32[4, 3], [i64[5]<4>]"]),
     OpDef::new("aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", put_meta).fill(put).exact(Exact::Bits).doc("A copy with elements at index tensors replaced, or added to in order.").samples(&["f32[4, 3], [i64[2]<4>], f32[2, 3]", "f32[4, 3], [None, i64[2]<3>], f32[], True", "f32[4, 3], [b8[4]], f32[]", "!f32[4], [i64[2]<4>], f32[3]", "!f32[4], [i64[2]<4>], f64[2]"]),
     OpDef::new("aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", put_meta).fill(put).exact(Exact::Bits).doc("As `index_put`, of indices known to be in range.").samples(&["f32[4, 3], [i64[2]<4>], f32[2, 3]"]),
-    OpDef::new("aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", masked_index_meta).expr("where.ScalarOther(mask, _unsafe_index.Tensor(self, indices), fill)").exact(Exact::Bits).doc("Elements at index tensors, replaced by a number where the mask is false."),
+    OpDef::new("aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", masked_index_meta).decomp(masked_index).exact(Exact::Bits).doc("Elements at index tensors, replaced by a number where the mask is false; there an index may be anything.").samples(&["f32[4, 3], b8[5], [i64[5]<6>, i64[5]<3>], 0"]),
+    OpDef::new("aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", masked_put_meta).decomp(masked_put).exact(Exact::Bits).doc("A copy with elements at index tensors added to where the mask is true.").samples(&["f32[4, 3], b8[5], [i64[5]<4>, i64[5]<3>], f32[5]"]),
 ];
 
 /// Where index tensors stand: per dimension of the indexed tensor, whether it is indexed.
@@ -170,4 +171,58 @@ fn masked_index_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, mask): (&Fake, &Fake) = args.unpack()?;
     let sizes = broadcast(args.cx, &[&indexed_sizes(args, x, 2)?.sizes, &mask.sizes])?;
     one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
+}
+
+/// The indices held inside the tensor.
+fn clamped(b: &mut Builder<'_>, x: NodeId, indices: Vec<Option<NodeId>>) -> Result<Argument> {
+    let mut out = Vec::with_capacity(indices.len());
+    for (d, index) in indices.into_iter().enumerate() {
+        let Some(index) = index else {
+            out.push(Argument::None);
+            continue;
+        };
+        let last: Argument = match b.size(x, d as i64)? {
+            Argument::Int(n) => (n - 1).into(),
+            size => b.call("_operator::sub", (size, 1i64))?.into(),
+        };
+        out.push(b.call("clamp", (index, 0i64, last))?.into());
+    }
+    Ok(Argument::List(out))
+}
+
+fn masked_index(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, mask, indices, fill): (NodeId, NodeId, Vec<Option<NodeId>>, Argument) = args.unpack()?;
+    let indices = clamped(b, x, indices)?;
+    let read = b.call("_unsafe_index.Tensor", (x, indices))?;
+    let hidden = b.call("logical_not", (mask,))?;
+    Ok(vec![b.call("masked_fill.Scalar", (read, hidden, fill))?.into()])
+}
+
+fn masked_put_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    one(Fake { strides: preserved_strides(args.cx, x), offset: Expr::from(0i64), requires_grad: false, ..x.clone() })
+}
+
+fn masked_put(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, mask, indices, values): (NodeId, NodeId, Vec<Option<NodeId>>, NodeId) = args.unpack()?;
+    let indices = clamped(b, x, indices)?;
+    let hidden = b.call("logical_not", (mask,))?;
+    let values = b.call("masked_fill.Scalar", (values, hidden, 0i64))?;
+    Ok(vec![b.call("_unsafe_index_put", (x, indices, values, true))?.into()])
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn indexes_by_tensors_and_masks() {
+        crate::trial::check(&[
+            ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [i64[1, -1]]", "f32[2, 3] 4 5 6 4 5 6"),
+            ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [None, i64[[2], [0]]]", "f32[2, 2, 1] 3 1 6 4"),
+            ("index.Tensor", "i64[[[0, 1], [2, 3]], [[4, 5], [6, 7]]], [i64[0, 1], None, i64[1, 0]]", "i64[2, 2] 1 3 4 6"),
+            ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [b8[[True, False, True], [False, False, True]]]", "f32[3] 1 3 6"),
+            ("index_put", "f32[[1, 2, 3], [4, 5, 6]], [i64[0, 0]], f32[[1, 1, 1], [2, 2, 2]], True", "f32[2, 3] 4 5 6 4 5 6"),
+            ("index_put", "f32[[1, 2, 3], [4, 5, 6]], [b8[True, False]], f32 9", "f32[2, 3] 9 9 9 4 5 6"),
+            ("index.Tensor", "f32[1, 2], [i64[2]]", "error"),
+        ]);
+    }
 }

@@ -5,7 +5,9 @@
 use crate::lines::tensors;
 use crate::meta::{MetaArgs, Metas, channels_last_strides, is_channels_last, one, prefers_channels_last, wrap_dim};
 use crate::promote::{Typed, promote};
-use oxport_ir::{Args, Exact, Fake, OpDef, Operand, Real, Result, World, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Operand, Real, Result, World, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
@@ -30,6 +32,7 @@ pub static OPS: &[OpDef] = &[
     join!("aten::dstack(Tensor[] tensors) -> Tensor", Shape::AtLeast(3), Some(|_| 2), "Along dimension 2.", ["[f32[2, 3], f32[2, 3]]"]),
     join!("aten::column_stack(Tensor[] tensors) -> Tensor", Shape::Column, Some(|_| 1), "Side by side; vectors are columns.", ["[f32[2], f32[2, 3]]"]),
     OpDef::new("aten::block_diag(Tensor[] tensors) -> Tensor", block_diag_meta).fill(block_diag).exact(Exact::Bits).doc("Matrices along the diagonal of a matrix of zeros; vectors are rows.").samples(&["[f32[2, 1], f32[3], f32[]]"]),
+    OpDef::new("aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunks_meta).decomp(chunks).exact(Exact::Bits).doc("Each tensor cut into so many chunks along a dimension, filled up with zeros, and the chunks of all joined.").samples(&["[f32[3, 2], f32[2]], 0, 2", "[f32[2, 3], f32[2, 4]], 1, 2"]),
 ];
 
 /// What happens to a part's sizes before it is joined.
@@ -175,4 +178,62 @@ fn block_diag(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         (row, column) = (row + height, column + width);
     }
     Ok(())
+}
+
+/// The length of a chunk of every tensor: its elements from the dimension on, filled up, by the number of chunks.
+fn chunk_sizes(tensors: &[&Fake], dim: usize, count: i64) -> Vec<Expr> {
+    let each = |t: &&Fake| {
+        let rows = (&t.sizes[dim] + &Expr::from(count - 1)).floor_div(&Expr::from(count));
+        t.sizes[dim + 1..].iter().fold(rows, |n, s| n * s)
+    };
+    tensors.iter().map(each).collect()
+}
+
+fn chunks_meta(args: &MetaArgs<'_>) -> Metas {
+    let (parts, dim, count) = (tensors(args, 0)?, args.at::<i64>(1)?, args.at::<i64>(2)?);
+    ensure!(!parts.is_empty() && count > 0, "_chunk_cat of {} tensors into {count}", parts.len());
+    let d = wrap_dim(dim, parts[0].dim())?;
+    let same = |t: &&Fake| {
+        let lead = |t: &Fake| t.sizes[..d.min(t.dim())].to_vec();
+        t.dtype == parts[0].dtype && t.dim() > d && lead(t) == lead(parts[0]) && !t.sizes.iter().any(|s| args.cx.is(s, 0))
+    };
+    ensure!(parts.iter().all(same), "_chunk_cat of tensors that differ before dimension {d}, or are empty");
+    let total = chunk_sizes(&parts, d, count).iter().fold(Expr::from(0i64), |n, s| n + s);
+    let sizes = parts[0].sizes[..d].iter().cloned().chain([Expr::from(count), total]);
+    one(Fake { device: parts[0].device.clone(), ..Fake::new(parts[0].dtype, sizes) })
+}
+
+fn chunks(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (parts, dim, count): (Vec<NodeId>, i64, i64) = args.unpack()?;
+    let mut views = Vec::new();
+    let d = wrap_dim(dim, b.fake(parts[0])?.dim())?;
+    for part in parts {
+        let fake = b.fake(part)?.clone();
+        let open = || Error::unsupported("_chunk_cat of a symbolic size");
+        let missing = fake.sizes[d].as_int().ok_or_else(open)?.wrapping_neg().rem_euclid(count);
+        let mut pads = vec![Argument::Int(0); 2 * (fake.dim() - d)];
+        *pads.last_mut().expect("law: there is a dimension") = missing.into();
+        let filled = b.call("constant_pad_nd", (part, Argument::List(pads)))?;
+        let mut sizes = (0..d).map(|e| b.size(part, e as i64)).collect::<Result<Vec<_>>>()?;
+        sizes.extend([count.into(), (-1i64).into()]);
+        views.push(b.call("view", (filled, Argument::List(sizes)))?.into());
+    }
+    Ok(vec![b.call("cat", (Argument::List(views), d as i64 + 1))?.into()])
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn joins_as_pytorch_does() {
+        crate::trial::check(&[
+            ("cat", "[f32[[1, 2]], f32[[3, 4], [5, 6]]], 0", "f32[3, 2] 1 2 3 4 5 6"),
+            ("cat", "[f32[], i64[1, 2]], 0", "error"),
+            ("cat", "[f32[1], i64[1, 2]]", "f32[3] 1 1 2"),
+            ("stack", "[i64[1, 2], i64[3, 4]], -1", "i64[2, 2] 1 3 2 4"),
+            ("hstack", "[f32[[1], [2]], f32[[3, 4], [5, 6]]]", "f32[2, 3] 1 3 4 2 5 6"),
+            ("vstack", "[f32 1, f32[2]]", "f32[2, 1] 1 2"),
+            ("column_stack", "[i64[1, 2], i64[[3], [4]]]", "i64[2, 2] 1 3 2 4"),
+            ("block_diag", "[i64[[1, 2]], i64 3]", "i64[2, 3] 1 2 0 0 0 3"),
+        ]);
+    }
 }

@@ -22,6 +22,8 @@ pub mod promote;
 pub mod python_number;
 pub mod rows;
 pub mod special;
+#[cfg(test)]
+mod trial;
 
 macro_rules! families {
     ($($family:ident,)*) => {
@@ -41,6 +43,7 @@ families! {
     batch_norm,
     bins,
     cast,
+    choose,
     class_loss,
     compare,
     contract,
@@ -57,7 +60,9 @@ families! {
     fold,
     grid,
     higher_order,
+    histogram,
     index,
+    integrate,
     join,
     linear,
     loss,
@@ -82,6 +87,7 @@ families! {
     rnn,
     scan,
     scatter,
+    segment,
     softmax,
     sort,
     specials,

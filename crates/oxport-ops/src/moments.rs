@@ -6,7 +6,7 @@
 use crate::lines::as_dtype;
 use crate::meta::{MetaArgs, Metas};
 use crate::reduce::{Rule, over, reduced, widest};
-use oxport_ir::{Arg, Args, OpDef, Operand, Real, Result, ensure};
+use oxport_ir::{Arg, Args, Argument, Build, Builder, Fake, NodeId, OpDef, Operand, Real, Result, ensure};
 use oxport_tensor::{
     Analytic, Complex, DType, Float, Layout, Real as Ordered, Scalar, Tensor, TensorMut, dispatch, map, reduce, update, zip,
 };
@@ -49,6 +49,7 @@ pub static OPS: &[OpDef] = &[
     norm!("aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", "The norm of all elements as a vector, in a dtype.", ["f32[2, 3], 2, dtype=float64"]),
     OpDef::new("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", norm_meta).fill(norm).doc("Norms over at most two dimensions.").samples(&["f32[2, 3], [0, 1]"]),
     OpDef::new("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", dist_meta).expr("norm.Scalar(sub.Tensor(self, other), p)").doc("The norm of a difference.").samples(&["f32[2, 3], f32[2, 3]", "f32[3], f32[2, 1], 1"]),
+    OpDef::new("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", renorm_meta).decomp(renorm).doc("Every index of a dimension scaled down to a norm that is not to be exceeded.").samples(&["f32[2, 3], 2, 0, 1.0", "!f32[3], 2, 0, 1.0"]),
 ];
 
 fn correction(args: &Args<'_, Real>) -> Result<f64> {
@@ -183,4 +184,46 @@ fn dist_meta(args: &MetaArgs<'_>) -> Metas {
     ensure!(fake.dtype.is_float() || fake.dtype.is_complex(), "dist of {}", fake.dtype.name());
     let dtype = fake.dtype.to_real();
     crate::meta::one(oxport_ir::Fake { device: fake.device, ..oxport_ir::Fake::new(dtype, []) })
+}
+
+fn renorm_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, p, dim, most): (&Fake, Scalar, i64, Scalar) = args.unpack()?;
+    ensure!(x.dim() > 1, "renorm of {} dimensions", x.dim());
+    ensure!(p.to::<f64>() > 0.0 && most.to::<f64>() >= 0.0, "renorm by the norm {p:?} to {most:?}");
+    ensure!(x.dtype.is_float() || x.dtype.is_complex(), "renorm of {}", x.dtype.name());
+    crate::meta::wrap_dim(dim, x.dim())?;
+    crate::meta::one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
+}
+
+fn renorm(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, p, dim, most): (NodeId, Argument, i64, Argument) = args.unpack()?;
+    let rank = b.fake(x)?.dim();
+    let d = crate::meta::wrap_dim(dim, rank)?;
+    let others = Argument::List((0..rank).filter(|&e| e != d).map(|e| (e as i64).into()).collect());
+    let norm = b.call("linalg_vector_norm", (x, p, others, true))?;
+    let names = |name: &str| match name {
+        "x" => Some(x.into()),
+        "norm" => Some(norm.into()),
+        "most" => Some(most.clone()),
+        _ => None,
+    };
+    let down = "mul.Scalar(reciprocal(add.Scalar(norm, 1e-07)), most)";
+    let text = format!("mul.Tensor(x, where.ScalarOther(gt.Scalar(norm, most), {down}, 1.0))");
+    Ok(vec![b.expr(&text, &names)?])
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn spreads_and_norms() {
+        crate::trial::check(&[
+            ("var", "f32[1, 2, 4]", "f32[] 2.3333332538604736"),
+            ("std.correction", "f32[[1, 3]], [1], correction=0", "f32[1] 1"),
+            ("var_mean.correction", "f32[[1, 3], [2, 2]], [1]", "f32[2] 2 0; f32[2] 2 2"),
+            ("linalg_vector_norm", "f32[3, 4]", "f32[] 5"),
+            ("linalg_vector_norm", "f32[-3, 4], inf", "f32[] 4"),
+            ("linalg_vector_norm", "f32[0, 4], 0", "f32[] 1"),
+            ("norm.ScalarOpt_dim", "f32[[3, 4]], 1, [1], True", "f32[1, 1] 7"),
+        ]);
+    }
 }

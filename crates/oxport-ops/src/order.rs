@@ -7,6 +7,7 @@ use crate::lines::{Lines, dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::reduce::{Rule, over, reduced, wide, widest};
 use oxport_ir::{Args, Exact, Fake, OpDef, Operand, Real, Result, ensure};
+use oxport_sym::Expr;
 use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut, cast, dispatch};
 
 /// The table.
@@ -121,18 +122,23 @@ fn quantile_meta(args: &MetaArgs<'_>) -> Metas {
     for &d in &over.dims {
         ensure!(!args.cx.is(&x.sizes[d], 0), "quantile of no elements");
     }
-    let mut sizes = crate::reduce::left(&x.sizes, &over);
+    let sizes = crate::reduce::left(&x.sizes, &over);
+    let fresh = |sizes: Vec<Expr>| Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) };
     match q {
         Operand::Tensor(q) => {
             ensure!(q.dim() <= 1 && q.dtype == x.dtype, "quantile of {x} at {q}");
-            sizes.splice(0..0, q.sizes.iter().cloned());
+            // PyTorch makes the dimension of `q` last, and moves it to the front.
+            let mut out = fresh(sizes.into_iter().chain(q.sizes.iter().cloned()).collect());
+            out.sizes.rotate_right(q.dim());
+            out.strides.rotate_right(q.dim());
+            return one(out);
         }
         Operand::Number(q) => {
             let inside = q.known().map(|q| q.to::<f64>()).is_none_or(|q| (0.0..=1.0).contains(&q));
             ensure!(inside, "quantile at a number outside of 0 to 1");
         }
     }
-    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
+    one(fresh(sizes))
 }
 
 fn quantile(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Result<()> {
@@ -183,4 +189,19 @@ fn quantile(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Re
         None => Lines { outer: 1, n: x.numel(), inner: 1 },
     };
     dispatch!(wide_float x.dtype(), |T| run::<T>(&dense(x), lines, &q, skip_nan, &how, &mut outs[0]))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn medians_modes_quantiles() {
+        crate::trial::check(&[
+            ("median", "f32[4, 1, 3, 2]", "f32[] 2"),
+            ("median.dim", "f32[[3, 1, 2], [nan, 1, 0]], 1", "f32[2] 2 nan; i64[2] 2 0"),
+            ("nanmedian.dim", "f32[[3, 1, 2], [nan, 1, 0]], 1", "f32[2] 2 0; i64[2] 2 2"),
+            ("mode", "i64[[3, 1, 3, 1]]", "i64[1] 1; i64[1] 3"),
+            ("quantile.scalar", "f32[1, 2, 4], 0.75", "f32[] 3"),
+            ("quantile", "f32[[1, 2], [nan, 4]], f32[0, 0.5], 1", "f32[2, 2]{1, 2} 1 nan 1.5 nan"),
+        ]);
+    }
 }

@@ -1,0 +1,100 @@
+//! Reductions of consecutive segments of a dimension, given by their lengths or their borders.
+
+use crate::lines::{Lines, dense, fill_dense};
+use crate::meta::{MetaArgs, Metas, one, wrap_dim};
+use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
+use oxport_sym::Expr;
+use oxport_tensor::{DType, Float, Scalar, Tensor, TensorMut, dispatch};
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    OpDef::new("aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", meta).fill(fill).doc("The sum, mean, greatest, least element or product of every segment of a dimension.").samples(&["f32[4, 2], \"sum\", lengths=i64[0], unsafe=True", "!f32[4], \"sum\"", "!f32[4], \"first\", lengths=i64[1]<1>"]),
+];
+
+fn meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, how): (&Fake, &str) = args.unpack()?;
+    let axis = wrap_dim(args.named("axis")?, x.dim())?;
+    ensure!(x.dtype.is_float(), "segment_reduce of {}", x.dtype.name());
+    ensure!(["sum", "mean", "max", "min", "prod"].contains(&how), "segment_reduce: `{how}`");
+    let (lengths, offsets): (Option<&Fake>, Option<&Fake>) = (args.named("lengths")?, args.named("offsets")?);
+    let given = offsets.or(lengths).ok_or_else(|| Error::invalid("segment_reduce wants lengths or offsets"))?;
+    ensure!(matches!(given.dtype, DType::I64 | DType::I32), "segments of dtype {}", given.dtype.name());
+    ensure!(given.dim() == axis + 1, "segment_reduce of {x} along {axis} by {given}");
+    for (a, b) in given.sizes[..axis].iter().zip(&x.sizes) {
+        ensure!(args.cx.may_be_same(a, b), "segment_reduce of {x} along {axis} by {given}");
+    }
+    let mut sizes = x.sizes.clone();
+    sizes[axis] = if offsets.is_some() { &given.sizes[axis] - &Expr::from(1i64) } else { given.sizes[axis].clone() };
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
+}
+
+/// For every outer row the borders of its segments.
+fn borders(args: &Args<'_, Real>, lines: Lines) -> Result<Vec<Vec<i64>>> {
+    let (lengths, offsets): (Option<&Tensor>, Option<&Tensor>) = (args.named("lengths")?, args.named("offsets")?);
+    let given = offsets.or(lengths).ok_or_else(|| Error::invalid("segment_reduce wants lengths or offsets"))?;
+    let count = *given.sizes().last().expect("law: the meta wants a dimension") as usize;
+    let numbers = dense::<i64>(given);
+    let rows = (0..lines.outer).map(|o| {
+        let row = &numbers[o * count..(o + 1) * count];
+        if offsets.is_some() {
+            return row.to_vec();
+        }
+        let mut end = 0;
+        let ends = row.iter().map(|n| {
+            end += n;
+            end
+        });
+        std::iter::once(0).chain(ends).collect()
+    });
+    let rows: Vec<Vec<i64>> = rows.collect();
+    let whole = |row: &Vec<i64>| offsets.is_some() || row.last() == Some(&(lines.n as i64)) || lines.n == 0;
+    let inside = |row: &Vec<i64>| row.is_sorted() && row.iter().all(|b| (0..=lines.n as i64).contains(b));
+    ensure!(rows.iter().all(inside), "segment_reduce: segments outside of the data");
+    ensure!(args.named("unsafe")? || rows.iter().all(whole), "segment_reduce: lengths do not add up to the data");
+    Ok(rows)
+}
+
+fn fill(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    fn run<T: Float>(x: &[T], lines: Lines, rows: &[Vec<i64>], how: &str, initial: Option<f64>, out: &mut TensorMut) -> Result<()> {
+        let (start, f): (T, fn(T, T) -> T) = match how {
+            "max" => (T::LOWEST, T::maximum),
+            "min" => (T::HIGHEST, T::minimum),
+            "prod" => (T::ONE, |a, b| a * b),
+            _ => (T::ZERO, |a, b| a + b),
+        };
+        let start = initial.map_or(start, T::from_f64);
+        fill_dense::<T>(out, |out| {
+            let segments = rows.iter().enumerate().flat_map(|(o, row)| row.windows(2).map(move |w| (o, w[0], w[1])));
+            for ((o, from, to), out) in segments.zip(out.chunks_exact_mut(lines.inner.max(1))) {
+                for (k, out) in out.iter_mut().enumerate() {
+                    let at = |i: i64| x[(o * lines.n + i as usize) * lines.inner + k];
+                    let all = (from..to).fold(start, |a, i| f(a, at(i)));
+                    *out = match how {
+                        "mean" if from < to => all / T::from_f64((to - from) as f64),
+                        "mean" if initial.is_none() => T::NAN,
+                        _ => all,
+                    };
+                }
+            }
+            Ok(())
+        })
+    }
+    let (x, how): (&Tensor, &str) = args.unpack()?;
+    let lines = Lines::of(x.sizes(), wrap_dim(args.named("axis")?, x.rank())?);
+    let initial = args.named::<Option<Scalar>>("initial")?.map(Scalar::to);
+    let rows = borders(args, lines)?;
+    dispatch!(float x.dtype(), |T| run::<T>(&dense(x), lines, &rows, how, initial, &mut outs[0]))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn reduces_segments() {
+        crate::trial::check(&[
+            ("segment_reduce", "f32[1, 2, 3], \"sum\", lengths=i64[2, 0, 1]", "f32[3] 3 0 3"),
+            ("segment_reduce", "f32[1, 2, 3], \"mean\", offsets=i64[0, 2, 2, 3]", "f32[3] 1.5 nan 3"),
+            ("segment_reduce", "f32[1, 2, 3], \"max\", lengths=i64[1]", "error"),
+        ]);
+    }
+}
