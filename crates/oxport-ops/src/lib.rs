@@ -22,6 +22,9 @@ pub mod promote;
 pub mod python_number;
 pub mod rows;
 pub mod special;
+pub mod spread;
+#[cfg(test)]
+pub(crate) mod testing;
 
 macro_rules! families {
     ($($family:ident,)*) => {
@@ -45,6 +48,7 @@ families! {
     compare,
     contract,
     conv,
+    conv_backward,
     create,
     ctc,
     distance,
@@ -61,14 +65,17 @@ families! {
     join,
     linear,
     loss,
+    loss_backward,
     masked,
     matmul,
     moments,
     norm,
+    norm_backward,
     order,
     pad,
     pointwise,
     pool,
+    pool_backward,
     power,
     prims,
     python,
@@ -78,6 +85,7 @@ families! {
     reduce,
     repeat,
     resample,
+    resample_backward,
     reshape,
     rnn,
     scan,
