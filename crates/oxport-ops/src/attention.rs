@@ -167,7 +167,7 @@ fn run(
 }
 
 /// A mask as what is added to the scores.
-fn additive<T: Compute>(mask: &Tensor) -> Result<Tensor> {
+pub(crate) fn additive<T: Compute>(mask: &Tensor) -> Result<Tensor> {
     if mask.dtype() != DType::Bool {
         return Ok(mask.to_dtype(T::DTYPE));
     }
