@@ -58,75 +58,111 @@ enum Outside {
 }
 
 /// How places become pixels along dimensions.
-struct Places {
+pub(crate) struct Places {
     outside: Outside,
     align: bool,
+    mode: i64,
 }
 
+/// A pixel of one dimension: which, how much of it, and the derivative of that by the place.
+type Tap<T> = (i64, T, T);
+
 impl Places {
-    /// The pixel coordinate of a place, not brought inside.
-    fn pixel<T: Compute>(&self, x: T, size: usize) -> T {
-        let (n, half) = (T::of(size as f64), T::of(0.5));
-        if self.align { (x + T::one()) * half * (n - T::one()) } else { ((x + T::one()) * n - T::one()) * half }
+    /// By PyTorch's codes: bilinear, nearest, bicubic; zeros, border, reflection.
+    pub(crate) fn new(mode: i64, padding: i64, align: bool) -> Places {
+        let outside = [Outside::Zeros, Outside::Border, Outside::Reflection][padding.clamp(0, 2) as usize];
+        Places { outside, align, mode }
     }
-    /// A pixel coordinate brought inside, as the padding mode says.
-    fn inside<T: Compute>(&self, x: T, size: usize) -> T {
+    /// The pixel coordinate of a place, not brought inside, and its derivative.
+    fn pixel<T: Compute>(&self, x: T, size: usize) -> (T, T) {
+        let (n, half) = (T::of(size as f64), T::of(0.5));
+        match self.align {
+            true => ((x + T::one()) * half * (n - T::one()), half * (n - T::one())),
+            false => (((x + T::one()) * n - T::one()) * half, half * n),
+        }
+    }
+    /// A pixel coordinate brought inside, as the padding mode says, and the derivative of that.
+    fn inside<T: Compute>(&self, x: T, size: usize) -> (T, T) {
         let top = T::of(size as f64 - 1.0);
-        let clip = |x: T| if x > T::zero() { if x > top { top } else { x } } else { T::zero() };
+        let clip = |x: T, slope: T| {
+            if x > T::zero() && x < top { (x, slope) } else { (if x >= top { top } else { T::zero() }, T::zero()) }
+        };
         match self.outside {
-            Outside::Zeros => x,
-            Outside::Border => clip(x),
+            Outside::Zeros => (x, T::one()),
+            Outside::Border => clip(x, T::one()),
             Outside::Reflection => {
                 let (low, span) = if self.align { (T::zero(), top) } else { (T::of(-0.5), T::of(size as f64)) };
                 if span == T::zero() {
-                    return T::zero();
+                    return (T::zero(), T::zero());
                 }
+                let sign = if x < low { -T::one() } else { T::one() };
                 let x = (x - low).abs();
                 let (extra, flips) = (x % span, (x / span).floor());
                 let even = flips % T::of(2.0) == T::zero();
-                clip(if even { extra + low } else { span - extra + low })
+                if even { clip(extra + low, sign) } else { clip(span - extra + low, -sign) }
             }
         }
+    }
+    /// The pixels of one dimension that a place is made of: up to four.
+    fn line<T: Compute>(&self, x: T, size: usize) -> ([Tap<T>; 4], usize) {
+        let (x, scale) = self.pixel(x, size);
+        let mut taps = [(0, T::zero(), T::zero()); 4];
+        let whole = |x: T| x.to_i64().unwrap_or(i64::MIN / 2);
+        match self.mode {
+            0 => {
+                let (x, slope) = self.inside(x, size);
+                let (first, part) = (whole(x.floor()), x - x.floor());
+                taps[0] = (first, T::one() - part, -slope * scale);
+                taps[1] = (first + 1, part, slope * scale);
+                (taps, 2)
+            }
+            1 => {
+                let (x, _) = self.inside(x, size);
+                let (down, half) = (x.floor(), T::of(0.5));
+                let up = x - down > half || x - down == half && down % T::of(2.0) != T::zero();
+                taps[0] = (whole(if up { down + T::one() } else { down }), T::one(), T::zero());
+                (taps, 1)
+            }
+            _ => {
+                let (first, part) = (whole(x.floor()), x - x.floor());
+                let (weights, slopes) = (cubic_weights(part), cubic_slopes(part));
+                for (j, tap) in taps.iter_mut().enumerate() {
+                    let at = T::of((first - 1 + j as i64) as f64);
+                    *tap = (whole(self.inside(at, size).0), weights[j], slopes[j] * scale);
+                }
+                (taps, 4)
+            }
+        }
+    }
+    /// The pixels inside the image that a place is made of, and their weights. Places list the fastest dimension first.
+    /// With `by`, weights are derivatives by that dimension of the image.
+    pub(crate) fn taps<T: Compute>(&self, at: &[T], sizes: &[usize], by: Option<usize>) -> Vec<(usize, T)> {
+        let mut all = vec![(0usize, T::one())];
+        for (d, &size) in sizes.iter().enumerate() {
+            let (line, count) = self.line(at[sizes.len() - 1 - d], size);
+            let inside = |&(i, w, slope): &Tap<T>| {
+                let i = usize::try_from(i).ok().filter(|&i| i < size)?;
+                Some((i, if by == Some(d) { slope } else { w }))
+            };
+            let inside: Vec<(usize, T)> = line[..count].iter().filter_map(inside).collect();
+            let longer = |&(place, weight): &(usize, T)| inside.iter().map(move |&(i, w)| (place * size + i, weight * w)).collect::<Vec<_>>();
+            all = all.iter().flat_map(longer).collect();
+        }
+        all
     }
 }
 
-/// Pixels and weights of one dimension: up to four.
-type Line<T> = ([(i64, T); 4], usize);
-
-fn line<T: Compute>(p: &Places, mode: i64, x: T, size: usize) -> Line<T> {
-    let x = p.pixel(x, size);
-    let mut taps = [(0, T::zero()); 4];
-    let whole = |x: T| x.to_i64().unwrap_or(i64::MIN / 2);
-    match mode {
-        0 => {
-            let x = p.inside(x, size);
-            let (first, part) = (whole(x.floor()), x - x.floor());
-            taps[0] = (first, T::one() - part);
-            taps[1] = (first + 1, part);
-            (taps, 2)
-        }
-        1 => {
-            let x = p.inside(x, size);
-            let (down, half) = (x.floor(), T::of(0.5));
-            let up = x - down > half || x - down == half && down % T::of(2.0) != T::zero();
-            taps[0] = (whole(if up { down + T::one() } else { down }), T::one());
-            (taps, 1)
-        }
-        _ => {
-            let first = whole(x.floor());
-            for (j, (tap, weight)) in taps.iter_mut().zip(cubic_weights(x - x.floor())).enumerate() {
-                let at = T::of((first - 1 + j as i64) as f64);
-                *tap = (whole(p.inside(at, size)), weight);
-            }
-            (taps, 4)
-        }
-    }
+/// The derivatives of [`cubic_weights`].
+fn cubic_slopes<T: Compute>(t: T) -> [T; 4] {
+    let (a, one, two, three) = (T::of(-0.75), T::one(), T::of(2.0), T::of(3.0));
+    let near = |x: T| (three * (a + two) * x - two * (a + three)) * x;
+    let far = |x: T| (three * a * x - T::of(10.0) * a) * x + T::of(8.0) * a;
+    [far(t + one), near(t), -near(one - t), -far(two - t)]
 }
 
 fn sample(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, grid, mode, padding, align): (&Tensor, &Tensor, i64, i64, bool) = args.unpack()?;
-    let outside = [Outside::Zeros, Outside::Border, Outside::Reflection][padding.clamp(0, 2) as usize];
-    let places = Places { outside, align };
+    let places = Places::new(mode, padding, align);
     let n = x.rank() - 2;
     let sizes: Vec<usize> = x.sizes()[2..].iter().map(|&s| s as usize).collect();
     let channels = x.sizes()[1] as usize;
@@ -140,7 +176,7 @@ fn sample(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             }
             for (i, out) in out.chunks_exact_mut(channels * points).enumerate() {
                 let taps: Vec<Vec<(usize, T)>> =
-                    grid[i * points * n..(i + 1) * points * n].chunks_exact(n).map(|at| taps(&places, mode, at, &sizes)).collect();
+                    grid[i * points * n..(i + 1) * points * n].chunks_exact(n).map(|at| places.taps(at, &sizes, None)).collect();
                 let image = &x[i * channels * volume..][..channels * volume];
                 for_out_rows(out, points, points * 8, |c, out| {
                     let plane = &image[c * volume..][..volume];
@@ -151,18 +187,6 @@ fn sample(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             }
         })
     })
-}
-
-/// The pixels inside the image that a place is made of. Places list the fastest dimension first.
-fn taps<T: Compute>(places: &Places, mode: i64, at: &[T], sizes: &[usize]) -> Vec<(usize, T)> {
-    let mut all = vec![(0usize, T::one())];
-    for (d, &size) in sizes.iter().enumerate() {
-        let (line, count) = line(places, mode, at[sizes.len() - 1 - d], size);
-        let inside = line[..count].iter().filter_map(|&(i, w)| usize::try_from(i).ok().filter(|&i| i < size).map(|i| (i, w)));
-        let inside: Vec<(usize, T)> = inside.collect();
-        all = all.iter().flat_map(|&(place, weight)| inside.iter().map(move |&(i, w)| (place * size + i, weight * w))).collect();
-    }
-    all
 }
 
 fn affine_meta(args: &MetaArgs<'_>) -> Metas {
@@ -207,4 +231,32 @@ fn affine(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             }
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_wave, call, wave};
+    use oxport_ir::Arg;
+
+    fn run(mode: i64, padding: i64, align: bool) -> oxport_tensor::Tensor {
+        let grid: Vec<f32> = wave(&[12], 0.7, 0.0).to_vec::<f32>().iter().map(|x| x * 1.3).collect();
+        let grid = oxport_tensor::Tensor::from_vec(&[1, 2, 3, 2], grid).unwrap();
+        let args = [
+            Arg::Tensor(wave(&[1, 2, 4, 5], 0.7, 0.0)),
+            Arg::Tensor(grid),
+            Arg::Int(mode),
+            Arg::Int(padding),
+            Arg::Bool(align),
+        ];
+        call("aten::grid_sampler_2d", &args).unwrap().remove(0)
+    }
+
+    #[test]
+    fn samples_by_torch() {
+        assert_wave(&run(0, 0, false), &[-0.509984, 0.0, -0.000992, 0.0, 0.186981], 0.49923);
+        assert_wave(&run(2, 2, true), &[-0.385969, 0.39505, -0.526828, -0.157969], 2.1658);
+        let sizes = Arg::List([1, 1, 2, 3].map(Arg::Int).to_vec());
+        let grid = call("aten::affine_grid_generator", &[Arg::Tensor(wave(&[1, 2, 3], 0.7, 0.0)), sizes, Arg::Bool(false)]);
+        assert_wave(&grid.unwrap()[0], &[0.663341, -1.09375, 0.663341, -0.518277], 3.808);
+    }
 }

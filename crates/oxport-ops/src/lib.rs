@@ -24,6 +24,9 @@ pub mod rows;
 pub mod special;
 #[cfg(test)]
 mod trial;
+pub mod spread;
+#[cfg(test)]
+pub(crate) mod testing;
 
 macro_rules! families {
     ($($family:ident,)*) => {
@@ -39,6 +42,7 @@ families! {
     advanced,
     arithmetic,
     attention,
+    attention_backward,
     backward,
     batch_norm,
     bins,
@@ -48,9 +52,11 @@ families! {
     compare,
     contract,
     conv,
+    conv_backward,
     create,
     ctc,
     distance,
+    distance_backward,
     einsum,
     embed,
     embedding,
@@ -59,6 +65,7 @@ families! {
     fft,
     fold,
     grid,
+    grid_backward,
     higher_order,
     histogram,
     index,
@@ -66,14 +73,17 @@ families! {
     join,
     linear,
     loss,
+    loss_backward,
     masked,
     matmul,
     moments,
     norm,
+    norm_backward,
     order,
     pad,
     pointwise,
     pool,
+    pool_backward,
     power,
     prims,
     python,
@@ -83,6 +93,7 @@ families! {
     reduce,
     repeat,
     resample,
+    resample_backward,
     reshape,
     rnn,
     scan,

@@ -78,16 +78,17 @@ fn loss_meta(args: &MetaArgs<'_>) -> Metas {
     if let Some(oxport_ir::Kernel::Fill(_)) = args.op.def().map(|d| d.kernel) {
         floating(args, &x.with_dtype(dtype), false)?;
     }
-    // A float among the numbers makes integers float.
-    let by_float = !matches!(name, "l1_loss" | "mse_loss" | "poisson_nll_loss") || name == "poisson_nll_loss";
-    if by_float && !dtype.is_float() && !dtype.is_complex() && (name != "margin_ranking_loss" && name != "hinge_embedding_loss" || args.named::<f64>("margin").is_ok()) {
+    // All but one meet a float on the way, which makes integers float.
+    let float = dtype.is_float() || dtype.is_complex();
+    if !float && name != "l1_loss" {
         dtype = DType::F32;
     }
     if name == "l1_loss" || name == "triplet_margin_loss" {
         dtype = dtype.to_real();
     }
-    let reduced = reduction(args)? != 0;
-    ensure!(!reduced || dtype.is_float() || dtype.is_complex() || name != "l1_loss" || args.named::<i64>("reduction")? == 2, "{name}: a mean of {}", dtype.name());
+    let reduction = reduction(args)?;
+    ensure!(reduction != 1 || float || name != "l1_loss", "{name}: a mean of {}", dtype.name());
+    let reduced = reduction != 0;
     let contiguous = fresh(x, dtype, if reduced { Default::default() } else { sizes });
     if reduced || matches!(name, "cosine_embedding_loss" | "triplet_margin_loss") {
         return one(contiguous);

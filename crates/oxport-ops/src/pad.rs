@@ -140,6 +140,12 @@ fn edge_meta(args: &MetaArgs<'_>) -> Metas {
     result(args, x, &pad, Edge::of_name(name)?)
 }
 
+/// Where every element of a padded line comes from, by the operator's name and the padding on the left.
+pub(crate) fn edge_sources(name: &str, size: i64, count: i64, left: i64) -> Result<Vec<usize>> {
+    let edge = Edge::of_name(name)?;
+    Ok((0..count).map(|i| if size == 0 { NOWHERE } else { edge.source(i - left, size) }).collect())
+}
+
 fn run(x: &Tensor, pad: &[i64], edge: Edge, filler: Scalar, out: &mut TensorMut) -> Result<()> {
     let rank = x.rank();
     let maps: Vec<Vec<usize>> = (0..rank)

@@ -71,7 +71,7 @@ const fn unpool_form(schema: &'static str) -> OpDef {
 }
 
 /// The number of spatial dimensions, which the operator's name says.
-fn spatial(name: &str) -> usize {
+pub(crate) fn spatial(name: &str) -> usize {
     name.chars().find_map(|c| c.to_digit(10)).map_or(2, |d| d as usize)
 }
 
@@ -205,6 +205,27 @@ fn adaptive_max_pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()
     let x: &Tensor = args.at(0)?;
     let axes = adaptive_axes(args, x)?;
     maximum(x, &|_| axes.clone(), false, spatial(args.op.short_name()), outs)
+}
+
+/// The windows of an average pool's call, by its name: per dimension the input's size, and first element, end and count
+/// of each window.
+pub(crate) fn average_axes(args: &Args<'_, Real>, x: &Tensor, outs: &[i64]) -> Result<Vec<(usize, Vec<(usize, usize, i64)>)>> {
+    let n = outs.len();
+    let sizes = &x.sizes()[x.rank() - n..];
+    let pair = |axis: Axis| (axis.input, axis.windows);
+    if args.op.short_name().contains("adaptive") {
+        return Ok((0..n).map(|d| pair(adaptive(sizes[d], outs[d]))).collect());
+    }
+    let w = window(args)?;
+    let with_padding: bool = args.named("count_include_pad")?;
+    let axis = |d: usize| {
+        let mut axis = sliding(sizes[d], outs[d], [w.kernel[d], w.stride[d], w.padding[d], 1]);
+        if !with_padding {
+            axis.forget_padding();
+        }
+        pair(axis)
+    };
+    Ok((0..n).map(axis).collect())
 }
 
 fn fractional_meta(args: &MetaArgs<'_>) -> Metas {

@@ -58,7 +58,8 @@ const fn smooth(schema: &'static str) -> OpDef {
     OpDef::new(schema, resample_meta).doc("Interpolates between neighbours.").fill(smooth_kernel)
 }
 
-fn spatial(name: &str) -> usize {
+/// The number of spatial dimensions, which the operator's name says.
+pub(crate) fn spatial(name: &str) -> usize {
     name.chars().find_map(|c| c.to_digit(10)).map_or(2, |d| d as usize)
 }
 
@@ -131,14 +132,54 @@ fn nearest_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     gather(x, &maps, Scalar::Int(0), &mut outs[0])
 }
 
+/// What every element of a resampled line is made of, by the operator's name.
+pub(crate) fn resample_shares<T: crate::dense::Compute>(
+    name: &str,
+    align: bool,
+    input: i64,
+    count: i64,
+    factor: Option<f64>,
+) -> Vec<Vec<(usize, T)>> {
+    if name.contains("nearest") {
+        return nearest(input, count, factor, name.contains("exact")).into_iter().map(|i| vec![(i, T::one())]).collect();
+    }
+    let taps = taps::Taps::<T>::new(filter(name), name.contains("_aa"), align, input, count, factor);
+    let shares = |i: usize| {
+        let (first, weights) = taps.at(i);
+        weights.iter().enumerate().map(|(j, &w)| (first + j, w)).collect()
+    };
+    (0..taps.len()).map(shares).collect()
+}
+
+/// The filter that an operator's name says.
+fn filter(name: &str) -> Filter {
+    match name {
+        n if n.contains("lanczos") => Filter::Lanczos,
+        n if n.contains("cubic") => Filter::Cubic,
+        _ => Filter::Linear,
+    }
+}
+
 fn smooth_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = args.at(0)?;
     let s = spec::<_, i64>(args)?;
     let name = args.op.short_name();
-    let filter = match name {
-        n if n.contains("lanczos") => Filter::Lanczos,
-        n if n.contains("cubic") => Filter::Cubic,
-        _ => Filter::Linear,
-    };
-    kernel::run(x, filter, name.contains("_aa"), s.align, &s.factors, &mut outs[0])
+    kernel::run(x, filter(name), name.contains("_aa"), s.align, &s.factors, &mut outs[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_wave, call, wave};
+    use oxport_ir::Arg;
+
+    #[test]
+    fn cubic_and_antialiased_by_torch() {
+        let sizes = |h: i64, w: i64| Arg::List(vec![Arg::Int(h), Arg::Int(w)]);
+        let cubic = [Arg::Tensor(wave(&[1, 1, 4, 5], 0.7, 0.0)), sizes(6, 3), Arg::Bool(false), Arg::None, Arg::None];
+        let out = call("aten::upsample_bicubic2d", &cubic).unwrap();
+        assert_wave(&out[0], &[0.243959, 1.156275, 0.551971, -0.282104], 0.59193);
+        let smooth = [Arg::Tensor(wave(&[1, 1, 6, 8], 0.7, 0.0)), sizes(3, 3), Arg::Bool(false), Arg::None, Arg::None];
+        let out = call("aten::_upsample_bilinear2d_aa", &smooth).unwrap();
+        assert_wave(&out[0], &[0.196207, 0.605834, -0.36235, -0.553948], 0.51953);
+    }
 }

@@ -302,3 +302,38 @@ fn fused(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         Ok(())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_wave, call, wave};
+    use oxport_ir::Arg;
+
+    fn list(tensors: &[oxport_tensor::Tensor]) -> Arg<oxport_ir::Real> {
+        Arg::List(tensors.iter().cloned().map(Arg::Tensor).collect())
+    }
+
+    #[test]
+    fn lstm_by_torch() {
+        let states = list(&[wave(&[1, 2, 4], 0.7, 1.0), wave(&[1, 2, 4], 0.7, 2.0)]);
+        let params =
+            list(&[wave(&[16, 3], 0.3, 0.0), wave(&[16, 4], 0.5, 0.0), wave(&[16], 0.2, 0.0), wave(&[16], 0.9, 0.0)]);
+        let flags = [Arg::Bool(true), Arg::Int(1), Arg::Float(0.0), Arg::Bool(false), Arg::Bool(false), Arg::Bool(false)];
+        let args = [vec![Arg::Tensor(wave(&[3, 2, 3], 0.7, 0.0)), states, params], flags.to_vec()].concat();
+        let outs = call("aten::lstm.input", &args).unwrap();
+        assert_wave(&outs[0], &[0.032652, 0.605809, 0.30034, -0.603443], 4.02404);
+        assert_wave(&outs[1], &[0.100276, 0.411923, 0.405781, -0.394029], 1.61188);
+        assert_wave(&outs[2], &[1.416001, 0.982329, 0.905508, -0.775801], 4.78555);
+    }
+
+    #[test]
+    fn gru_of_two_directions_by_torch() {
+        let params =
+            list(&[wave(&[12, 3], 0.3, 0.0), wave(&[12, 4], 0.5, 0.0), wave(&[12, 3], 0.4, 0.0), wave(&[12, 4], 0.6, 0.0)]);
+        let flags = [Arg::Bool(false), Arg::Int(1), Arg::Float(0.0), Arg::Bool(false), Arg::Bool(true), Arg::Bool(true)];
+        let tensors = vec![Arg::Tensor(wave(&[2, 3, 3], 0.7, 0.0)), Arg::Tensor(wave(&[2, 2, 4], 0.7, 1.0)), params];
+        let outs = call("aten::gru.input", &[tensors, flags.to_vec()].concat()).unwrap();
+        assert_eq!(outs[0].strides(), [8, 16, 1]);
+        assert_wave(&outs[0], &[0.604755, 0.394569, 0.532442, -0.006986], 6.6884);
+        assert_wave(&outs[1], &[0.343157, 0.116187, 0.477088], 1.46897);
+    }
+}

@@ -1,0 +1,84 @@
+//! Gradients of distances between rows.
+
+use crate::dense::{Compute, Dense, computed, fill};
+use crate::meta::{MetaArgs, Metas, one};
+use crate::nn::{floating, fresh};
+use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_tensor::{Tensor, TensorMut};
+
+/// The operators of this family.
+pub static OPS: &[OpDef] = &[
+    OpDef::new("aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", meta)
+        .doc("The gradient of the distances of all rows of two matrices, for the first.")
+        .fill(cdist)
+        .samples(&["f32[2, 4], f32[2, 3], f32[4, 3], 2.0, f32[2, 4]"]),
+    OpDef::new("aten::_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist) -> Tensor", meta)
+        .doc("The gradient of the distances of all pairs of rows.")
+        .fill(pdist)
+        .samples(&["f32[3], f32[3, 4], 2.0, f32[3]"]),
+];
+
+fn meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(1)?;
+    floating(args, x, false)?;
+    ensure!(x.dim() >= 2, "{}: rows {x}", args.op.name());
+    one(fresh(x, x.dtype, x.sizes.clone()))
+}
+
+/// The derivative of a distance by a component of the difference.
+fn slope<T: Compute>(difference: T, distance: T, p: f64) -> T {
+    let sign = if difference > T::zero() { T::one() } else if difference < T::zero() { -T::one() } else { T::zero() };
+    match p {
+        0.0 => T::zero(),
+        1.0 => sign,
+        _ if distance == T::zero() => T::zero(),
+        p if p.is_infinite() => if difference.abs() == distance { sign } else { T::zero() },
+        2.0 => difference / distance,
+        p if p < 1.0 && difference == T::zero() => T::zero(),
+        p => sign * difference.abs().powf(T::of(p - 1.0)) / distance.powf(T::of(p - 1.0)),
+    }
+}
+
+fn cdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (grad, x, y, p, distance): (&Tensor, &Tensor, &Tensor, f64, &Tensor) = args.unpack()?;
+    let [m, k] = [x.sizes()[x.rank() - 2] as usize, x.sizes()[x.rank() - 1] as usize];
+    let n = y.sizes()[y.rank() - 2] as usize;
+    let lead = &x.sizes()[..x.rank() - 2];
+    let spread = |t: &Tensor, rows: usize, columns: usize| {
+        let sizes: Vec<i64> = lead.iter().copied().chain([rows as i64, columns as i64]).collect();
+        t.view(|l| l.expand(&sizes))
+    };
+    let (grad, y, distance) = (spread(grad, m, n)?, spread(y, n, k)?, spread(distance, m, n)?);
+    computed!(x.dtype(), |T| {
+        let (grad, x, y) = (Dense::<T>::of(&grad), Dense::<T>::of(x), Dense::<T>::of(&y));
+        let distance = Dense::<T>::of(&distance);
+        fill(&mut outs[0], |out: &mut [T]| {
+            for (i, out) in out.chunks_exact_mut(k.max(1)).enumerate() {
+                let first = i / m * n;
+                for (c, out) in out.iter_mut().enumerate() {
+                    let share = |j: usize| grad[i * n + j] * slope(x[i * k + c] - y[(first + j) * k + c], distance[i * n + j], p);
+                    *out = (0..n).map(share).sum();
+                }
+            }
+        })
+    })
+}
+
+fn pdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (grad, x, p, distance): (&Tensor, &Tensor, f64, &Tensor) = args.unpack()?;
+    let [n, k] = [x.sizes()[0] as usize, x.sizes()[1] as usize];
+    computed!(x.dtype(), |T| {
+        let (grad, x, distance) = (Dense::<T>::of(grad), Dense::<T>::of(x), Dense::<T>::of(distance));
+        fill(&mut outs[0], |out: &mut [T]| {
+            out.fill(0.0);
+            let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+            for (e, (i, j)) in pairs.enumerate() {
+                for c in 0..k {
+                    let share = grad[e] * slope(x[i * k + c] - x[j * k + c], distance[e], p);
+                    out[i * k + c] += share;
+                    out[j * k + c] -= share;
+                }
+            }
+        })
+    })
+}
