@@ -5,31 +5,36 @@ use oxport::compare::{Tolerance, compare};
 use oxport::io::{inputs_from, named_outputs, read_values};
 use oxport::{ExportedProgram, Opt, PlanOptions, Value};
 use oxport_testkit::Status;
-use oxport_testkit::programs::{judge, value_files};
+use oxport_testkit::programs::{Via, judge, value_files};
 use std::path::Path;
 
 fn read(dir: &Path) -> Result<ExportedProgram, String> {
     oxport::read(dir.join("program.pt2")).map_err(|e| e.to_string())
 }
 
-fn passes(dir: &Path, opt: Opt) -> Result<(), String> {
-    let record = judge(dir, opt);
+fn passes(dir: &Path, opt: Opt, via: Via) -> Result<(), String> {
+    let record = judge(dir, opt, via);
     if record.status == Status::Pass { Ok(()) } else { Err(format!("{}: {}", record.status.word(), record.detail)) }
 }
 
 #[test]
 fn run_as_pytorch_does() {
-    all(programs(), |dir| passes(dir, Opt::None));
+    all(programs(), |dir| passes(dir, Opt::None, Via::Read));
 }
 
 #[test]
 fn run_as_pytorch_does_with_bitwise_rules() {
-    all(programs(), |dir| passes(dir, Opt::Exact));
+    all(programs(), |dir| passes(dir, Opt::Exact, Via::Read));
 }
 
 #[test]
 fn run_as_pytorch_does_with_rounding_rules() {
-    all(programs(), |dir| passes(dir, Opt::Fast));
+    all(programs(), |dir| passes(dir, Opt::Fast, Via::Read));
+}
+
+#[test]
+fn run_as_pytorch_does_in_core_aten() {
+    all(programs(), |dir| passes(dir, Opt::None, Via::Core));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! One binary for all workspace tests.
 
+mod corpus;
+mod documented;
 mod fixtures;
 mod garbage;
 mod ops;

@@ -22,15 +22,17 @@ pub mod promote;
 pub mod python_number;
 pub mod rows;
 pub mod special;
-#[cfg(test)]
-mod trial;
 pub mod spread;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod trial;
 
 macro_rules! families {
     ($($family:ident,)*) => {
         $(pub mod $family;)*
+        /// The tables of all families, by the family's name.
+        pub static FAMILIES: &[(&str, &[OpDef])] = &[$((stringify!($family), $family::OPS)),*];
         /// The tables of all families.
         pub static TABLES: &[&[OpDef]] = &[$($family::OPS),*];
     };

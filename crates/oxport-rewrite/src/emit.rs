@@ -3,8 +3,10 @@
 //! The graph is built anew, in the order of the old one: a class is emitted when it is first needed, under the name and
 //! with the meta and origin of the first old node of that class; arguments of unchanged nodes stay as they were written.
 //!
-//! Laws: the signature stays; a user output that was not an input does not become one (a `clone` is put in); a `view`
-//! that strides would forbid in eager PyTorch is emitted as `reshape`.
+//! Laws: the signature stays; a user output that was not an input does not become one (a `clone` is put in). Rules speak
+//! of values, not of strides: where a removed copy leaves a kept node with an argument that is laid out otherwise, the
+//! node's strides are inferred anew, a `view` that eager PyTorch would refuse becomes `reshape`, and an operator that
+//! reads its argument's storage by strides gets a `contiguous` in front.
 
 use crate::extract::Choice;
 use crate::ingest::Ingested;
@@ -12,9 +14,13 @@ use crate::term::Term;
 use crate::typing::Kind;
 use egg::Id;
 use indexmap::IndexMap;
+use oxport_ir::fake::Dims;
+use oxport_ir::infer::infer_call;
 use oxport_ir::{
-    Argument, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Result, Val,
+    Argument, Builder, Error, ExportedProgram, Graph, MetaCx, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Result,
+    Val,
 };
+use oxport_sym::Expr;
 use std::collections::{HashMap, HashSet};
 
 pub(crate) fn emit(
@@ -144,14 +150,48 @@ impl Emitter<'_, '_> {
         let args: Vec<Argument> = node.args.iter().map(|a| self.argument(a)).collect::<Result<_>>()?;
         let kwargs = node.kwargs.iter().map(|(k, a)| Ok((k.clone(), self.argument(a)?))).collect::<Result<_>>()?;
         let name = self.new.unique_name(&node.name);
-        let mut kind = node.kind.clone();
-        if node.calls("aten::view") && !self.has_old_strides(node, &args) && !self.can_view(&args) {
-            kind = NodeKind::CallFunction(self.registry.op("aten::reshape"));
+        let mut new = Node { name, kind: node.kind.clone(), args, kwargs, meta: node.meta.clone() };
+        if self.layouts_moved(node, &new) {
+            self.lay_out(&mut new, node)?;
         }
-        let new = Node { name, kind, args, kwargs, meta: node.meta.clone() };
         let new = self.new.append(new)?;
         self.kept.insert(id, new);
         Ok(new)
+    }
+
+    /// True if an argument has other strides than it had in the old graph.
+    fn layouts_moved(&self, old: &Node, new: &Node) -> bool {
+        let layouts = |graph: &Graph, node: &Node| {
+            let mut all = Vec::new();
+            node.for_each_input(&mut |n| all.push(graph.node(n).val().map(layout_of)));
+            all
+        };
+        layouts(self.old, old) != layouts(self.new, new)
+    }
+
+    /// Gives a node whose inputs are laid out anew what it needs: an operator that accepts such strides, and the
+    /// strides that it then gives.
+    fn lay_out(&mut self, node: &mut Node, old: &Node) -> Result<()> {
+        if LAYOUT_BOUND.iter().any(|op| node.calls(op)) {
+            if let Some(&Argument::Node(x)) = node.args.first() {
+                if old.args.first().and_then(Argument::as_node).is_some_and(|x| !is_contiguous(self.old, x)) {
+                    return Err(Error::unsupported(format!("`{}` reads strides that a rewrite changed", node.name)));
+                }
+                let mut b = Builder::new(self.new, self.env, self.registry).with_origin(&node.meta.derived(None));
+                node.args[0] = b.call("aten::contiguous", (x,))?.into();
+            }
+            return Ok(());
+        }
+        if node.calls("aten::view") && !self.can_view(&node.args) {
+            node.kind = NodeKind::CallFunction(self.registry.op("aten::reshape"));
+        }
+        if let NodeKind::CallFunction(op) = &node.kind
+            && let Some(recorded) = &mut node.meta.val
+            && let Ok(inferred) = infer_call(self.new, op, &node.args, &node.kwargs, &MetaCx::new(self.env))
+        {
+            take_layout(recorded, &inferred);
+        }
+        Ok(())
     }
 
     fn argument(&mut self, a: &Argument) -> Result<Argument> {
@@ -227,27 +267,51 @@ impl Emitter<'_, '_> {
             b.named(&self.old.node(first).name);
         }
         let new = b.call_op(&op, args, kwargs)?;
-        if let Some(val) = val {
-            self.new.meta_mut(new).val = Some(val);
+        if let Some(mut val) = val {
+            let meta = self.new.meta_mut(new);
+            if let Some(inferred) = &meta.val {
+                take_layout(&mut val, inferred);
+            }
+            meta.val = Some(val);
         }
         Ok(new)
     }
 
-    /// True if the first argument has the strides that the node's first argument had.
-    fn has_old_strides(&self, node: &Node, arguments: &[Argument]) -> bool {
-        let strides = |g: &Graph, a: Option<&Argument>| match g.node(a?.as_node()?).val() {
-            Some(Val::Tensor(t)) => Some(t.strides.clone()),
-            _ => None,
-        };
-        strides(self.old, node.args.first()) == strides(self.new, arguments.first())
-    }
-
-    /// True if the strides of the input allow a view of these sizes in eager PyTorch.
+    /// True if the strides of the input allow a view of any sizes in eager PyTorch.
     fn can_view(&self, arguments: &[Argument]) -> bool {
         let [Argument::Node(x), ..] = arguments else { return true };
-        let Some(Val::Tensor(x)) = self.new.node(*x).val() else { return true };
-        let contiguous = oxport_ir::fake::contiguous_strides(&x.sizes);
-        x.strides == contiguous
+        is_contiguous(self.new, *x)
+    }
+}
+
+fn is_contiguous(graph: &Graph, x: NodeId) -> bool {
+    let Some(Val::Tensor(x)) = graph.node(x).val() else { return true };
+    x.strides == oxport_ir::fake::contiguous_strides(&x.sizes)
+}
+
+/// Operators that read the storage of their first argument by its strides: they are given those of a dense tensor.
+const LAYOUT_BOUND: &[&str] = &[
+    "aten::as_strided",
+    "aten::as_strided_copy",
+    "aten::as_strided_scatter",
+    "aten::view.dtype",
+    "aten::view_as_complex",
+];
+
+/// Strides and offsets of the tensors of a value.
+fn layout_of(val: &Val) -> Vec<(Dims, Expr)> {
+    val.tensors().iter().map(|t| (t.strides.clone(), t.offset.clone())).collect()
+}
+
+/// Sizes and dtype stay as recorded, strides become those inferred.
+fn take_layout(recorded: &mut Val, inferred: &Val) {
+    match (recorded, inferred) {
+        (Val::Tensor(r), Val::Tensor(i)) if r.strides.len() == i.strides.len() => {
+            r.strides = i.strides.clone();
+            r.offset = i.offset.clone();
+        }
+        (Val::List(r), Val::List(i)) => r.iter_mut().zip(i.iter()).for_each(|(r, i)| take_layout(r, i)),
+        _ => {}
     }
 }
 

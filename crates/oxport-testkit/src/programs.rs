@@ -6,10 +6,22 @@ use oxport::io::{inputs_from, named_outputs, read_values};
 use oxport::{Opt, PlanOptions};
 use std::path::{Path, PathBuf};
 
-/// Runs and judges a directory.
-pub fn judge(dir: &Path, opt: Opt) -> Record {
+/// What becomes of a program before it is prepared and run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Via {
+    /// Nothing: as the file says it.
+    #[default]
+    Read,
+    /// Functional ATen, as of `oxport decompose --to functional`.
+    Functional,
+    /// Core ATen, as of `oxport decompose --to core`.
+    Core,
+}
+
+/// Runs and judges a directory. A program that was changed on the way must verify, too.
+pub fn judge(dir: &Path, opt: Opt, via: Via) -> Record {
     let id = dir.file_name().and_then(|n| n.to_str()).unwrap_or("?").to_string();
-    let (status, detail) = match run(dir, opt) {
+    let (status, detail) = match run(dir, opt, via) {
         Ok(None) => (Status::Pass, String::new()),
         Ok(Some(different)) => (Status::Mismatch, different),
         Err(e) => {
@@ -38,8 +50,14 @@ pub fn value_files(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// The first difference, if there is one.
-fn run(dir: &Path, opt: Opt) -> oxport::Result<Option<String>> {
-    let program = oxport::read(dir.join("program.pt2"))?;
+fn run(dir: &Path, opt: Opt, via: Via) -> oxport::Result<Option<String>> {
+    let mut program = oxport::read(dir.join("program.pt2"))?;
+    if via != Via::Read {
+        program = if via == Via::Core { oxport::core(&program)? } else { oxport::functional(&program)? };
+        if let Some(found) = oxport::verify(&program).first() {
+            return Ok(Some(format!("the decomposed program is not valid: {found}")));
+        }
+    }
     let plan = oxport::plan(&oxport::prepare(&program, opt)?, &PlanOptions::default())?;
     for file in value_files(dir) {
         let values = read_values(&file)?;

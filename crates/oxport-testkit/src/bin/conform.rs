@@ -41,6 +41,9 @@ enum Command {
         /// How much to optimise before running
         #[arg(long, value_enum, default_value_t = Level::Exact)]
         opt: Level,
+        /// Decompose before
+        #[arg(long, value_enum, default_value_t = Form::Read)]
+        via: Form,
         /// Only folders whose name matches
         #[arg(long, value_name = "REGEX")]
         filter: Option<String>,
@@ -57,7 +60,26 @@ enum Command {
         dir: PathBuf,
         #[arg(long, value_enum, default_value_t = Level::Exact)]
         opt: Level,
+        #[arg(long, value_enum, default_value_t = Form::Read)]
+        via: Form,
     },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Form {
+    Read,
+    Functional,
+    Core,
+}
+
+impl From<Form> for programs::Via {
+    fn from(form: Form) -> programs::Via {
+        match form {
+            Form::Read => programs::Via::Read,
+            Form::Functional => programs::Via::Functional,
+            Form::Core => programs::Via::Core,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -80,9 +102,11 @@ impl From<Level> for Opt {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Ops { dir, filter, json, timeout } => ops(&dir, filter, json, timeout),
-        Command::Programs { dir, opt, filter, json, timeout } => all_programs(&dir, opt, filter, json, timeout),
-        Command::One { dir, opt } => {
-            let record = programs::judge(&dir, opt.into());
+        Command::Programs { dir, opt, via, filter, json, timeout } => {
+            all_programs(&dir, opt, via, filter, json, timeout)
+        }
+        Command::One { dir, opt, via } => {
+            let record = programs::judge(&dir, opt.into(), via.into());
             println!("{}", to_json(&record));
             Ok(true)
         }
@@ -189,6 +213,7 @@ impl Worker {
 fn all_programs(
     dir: &Path,
     opt: Level,
+    via: Form,
     filter: Option<String>,
     json: Option<PathBuf>,
     timeout: u64,
@@ -201,7 +226,7 @@ fn all_programs(
     let name = |p: &Path| p.file_name().and_then(|n| n.to_str()).unwrap_or("").to_string();
     let mut records = Vec::new();
     for dir in dirs.into_iter().filter(|d| wanted(&name(d))) {
-        let record = in_process(&dir, opt, Duration::from_secs(timeout)).unwrap_or_else(|detail| Record {
+        let record = in_process(&dir, opt, via, Duration::from_secs(timeout)).unwrap_or_else(|detail| Record {
             id: name(&dir),
             status: Status::Crash,
             detail,
@@ -213,14 +238,15 @@ fn all_programs(
 }
 
 /// Judges a folder in a process of its own.
-fn in_process(dir: &Path, opt: Level, timeout: Duration) -> Result<Record, String> {
-    let level = opt.to_possible_value().map_or(String::new(), |v| v.get_name().to_string());
+fn in_process(dir: &Path, opt: Level, via: Form, timeout: Duration) -> Result<Record, String> {
+    let word = |v: Option<clap::builder::PossibleValue>| v.map_or(String::new(), |v| v.get_name().to_string());
+    let (opt, via) = (word(opt.to_possible_value()), word(via.to_possible_value()));
     let exe = std::env::current_exe().map_err(|e| e.to_string())?;
     let out = tempfile::NamedTempFile::new().map_err(|e| e.to_string())?;
     let errors = tempfile::NamedTempFile::new().map_err(|e| e.to_string())?;
     let file = |f: &tempfile::NamedTempFile| f.reopen().map_err(|e| e.to_string());
     let mut child = std::process::Command::new(exe)
-        .args(["one", "--opt", &level])
+        .args(["one", "--opt", &opt, "--via", &via])
         .arg(dir)
         .stdout(file(&out)?)
         .stderr(file(&errors)?)

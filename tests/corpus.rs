@@ -1,0 +1,34 @@
+//! PyTorch's own operator cases (`fixtures/ops`): all pass but those that a kept list names with a reason.
+
+use crate::root;
+use oxport_testkit::corpus::Corpus;
+use oxport_testkit::{Status, operators};
+use std::collections::BTreeMap;
+
+#[test]
+fn operators_do_as_pytorch_does() {
+    let corpus = Corpus::read(&root().join("fixtures/ops")).expect("law: the corpus is checked in");
+    let text = std::fs::read_to_string(root().join("fixtures/ops/known_failures.txt")).expect("law: it is checked in");
+    let known: BTreeMap<&str, &str> =
+        text.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once(' ')).collect();
+    let (mut failures, mut passing, mut strides, mut compared) = (Vec::new(), Vec::new(), 0, 0);
+    for case in &corpus.cases {
+        let judged = operators::judge(&corpus, case);
+        let id = case["id"].as_str().unwrap_or("?");
+        match (judged.record.status, known.contains_key(id)) {
+            (Status::Pass, true) => passing.push(id.to_string()),
+            (Status::Pass, false) | (_, true) => {}
+            (status, false) => {
+                failures.push(format!("{} {}: {}", status.word(), judged.record.id, judged.record.detail));
+            }
+        }
+        if let Some(right) = judged.strides {
+            compared += 1;
+            strides += usize::from(right);
+        }
+    }
+    assert!(corpus.cases.len() > 20_000, "the corpus holds {} cases", corpus.cases.len());
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+    assert!(passing.is_empty(), "these pass now, take them off the list: {passing:?}");
+    assert!(strides * 1000 >= compared * 995, "strides: {strides} of {compared} as PyTorch's");
+}

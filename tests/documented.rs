@@ -1,0 +1,46 @@
+//! Pages that are made from tables: the committed page is what the table says. `UPDATE_EXPECT=1` writes them anew.
+
+use crate::root;
+use expect_test::expect_file;
+use oxport::registry;
+use oxport_ir::{Decomp, Kernel, OpDef};
+use std::fmt::Write;
+
+#[test]
+fn operators_are_listed() {
+    expect_file![root().join("docs/operators.md")].assert_eq(&operators());
+}
+
+fn operators() -> String {
+    let count = |f: &dyn Fn(&OpDef) -> bool| oxport_ops::TABLES.iter().flat_map(|t| t.iter()).filter(|d| f(d)).count();
+    let core: Vec<&str> = registry().names().into_iter().filter(|n| registry().op(n).has_tag("core")).collect();
+    let missing: Vec<&&str> = core.iter().filter(|n| registry().op(n).def().is_none()).collect();
+    let mut page = String::from(
+        "# Operators\n\n<!-- Made from the operator table by tests/documented.rs; UPDATE_EXPECT=1 writes it anew. -->\n\n",
+    );
+    let _ = writeln!(
+        page,
+        "{} overloads in {} families: {} with a kernel (k), {} with a decomposition (d), every one with a meta function.\n\
+         Of the {} overloads that PyTorch tags as core, {} are here{}\n\
+         In-place and `out=` forms need no entry of their own: functionalisation writes them as the functional one.\n",
+        count(&|_| true),
+        oxport_ops::FAMILIES.len(),
+        count(&|d| !matches!(d.kernel, Kernel::None)),
+        count(&|d| !matches!(d.decomp, Decomp::None)),
+        core.len(),
+        core.len() - missing.len(),
+        if missing.is_empty() { ".".to_string() } else { format!("; missing: {missing:?}.") },
+    );
+    for (family, table) in oxport_ops::FAMILIES {
+        let _ = writeln!(page, "## {family}\n\n| operator | how | what |\n|---|---|---|");
+        for def in *table {
+            let kernel = if matches!(def.kernel, Kernel::None) { "" } else { "k" };
+            let decomposition = if matches!(def.decomp, Decomp::None) { "" } else { "d" };
+            let core = if registry().op(def.name()).has_tag("core") { " core" } else { "" };
+            let doc = def.doc.replace('|', "\\|");
+            let _ = writeln!(page, "| `{}` | {kernel}{decomposition}{core} | {doc} |", def.name());
+        }
+        page.push('\n');
+    }
+    page
+}
