@@ -8,7 +8,7 @@
 //!
 //! A kernel computes in the *computed* dtype of its promotion; 16-bit floats compute in `f32` and round once. Laws: a
 //! body is compiled once per computed type; conversion and broadcasting are the loops' business
-//! ([`oxport_tensor::map_as`]).
+//! ([`oxport_tensor::map`]).
 
 use crate::meta::{MetaArgs, Metas, one, pointwise};
 use crate::promote::{Promotion, promote};
@@ -181,7 +181,7 @@ pub fn promoted(args: &RealArgs<'_>, n: usize) -> Result<DType> {
 /// # Errors
 /// The input does not broadcast to the output.
 pub fn map1<A: Element, O: Element>(a: &Tensor, out: &mut TensorMut, f: impl Fn(A) -> O + Sync) -> Result<()> {
-    Ok(oxport_tensor::map_as(a, out, f)?)
+    Ok(oxport_tensor::map(a, out, f)?)
 }
 
 /// Pairs of elements, broadcast, from and to any dtypes.
@@ -194,7 +194,7 @@ pub fn map2<A: Element, B: Element, O: Element>(
     out: &mut TensorMut,
     f: impl Fn(A, B) -> O + Sync,
 ) -> Result<()> {
-    Ok(oxport_tensor::zip_as(a, b, out, f)?)
+    Ok(oxport_tensor::zip(a, b, out, f)?)
 }
 
 /// Triples of elements, broadcast, from and to any dtypes.
@@ -208,7 +208,7 @@ pub fn map3<A: Element, B: Element, C: Element, O: Element>(
     out: &mut TensorMut,
     f: impl Fn(A, B, C) -> O + Sync,
 ) -> Result<()> {
-    Ok(oxport_tensor::zip3_as(a, b, c, out, f)?)
+    Ok(oxport_tensor::zip3(a, b, c, out, f)?)
 }
 
 /// A function of operand 0 in the output's computed type, `T`.

@@ -4,7 +4,7 @@
 //! processor.
 
 use crate::dense::Compute;
-use rayon::prelude::*;
+use oxport_tensor::parallel::{for_chunks, for_chunks_of_two};
 
 /// In how many interleaved parts a row is folded.
 pub const LANES: usize = 16;
@@ -94,13 +94,10 @@ pub fn for_rows_and<T: Sync, U: Send, R: Send>(
     if n == 0 || m == 0 {
         return;
     }
-    let one = |(i, ((x, out), result)): (usize, ((&[T], &mut [U]), &mut R))| f(i, x, out, result);
-    if x.len() < PARALLEL {
-        x.chunks_exact(n).zip(out.chunks_exact_mut(m)).zip(results).enumerate().for_each(one);
-    } else {
-        let rows = x.par_chunks_exact(n).zip(out.par_chunks_exact_mut(m)).zip(results).enumerate();
-        rows.with_min_len((TASK / n).max(1)).for_each(one);
-    }
+    let per_task = if x.len() < PARALLEL { usize::MAX } else { TASK / n };
+    for_chunks_of_two((out, m), (results, 1), per_task, |i, out, result| {
+        f(i, &x[i * n..(i + 1) * n], out, &mut result[0]);
+    });
 }
 
 /// Calls `f(i, out_row)` for rows of `m` elements of `out`, each of which takes about `work` steps.
@@ -109,16 +106,8 @@ pub fn for_out_rows<U: Send>(out: &mut [U], m: usize, work: usize, f: impl Fn(us
         return;
     }
     let (rows, work) = (out.len() / m, work.max(m).max(1));
-    if rows.saturating_mul(work) < PARALLEL || rows == 1 {
-        out.chunks_exact_mut(m).enumerate().for_each(|(i, out)| f(i, out));
-        return;
-    }
-    let per_task = (TASK / work).max(1);
-    out.par_chunks_mut(per_task * m).enumerate().for_each(|(task, out)| {
-        for (i, out) in out.chunks_exact_mut(m).enumerate() {
-            f(task * per_task + i, out);
-        }
-    });
+    let per_task = if rows.saturating_mul(work) < PARALLEL { usize::MAX } else { TASK / work };
+    for_chunks(&mut out[..rows * m], m, per_task, f);
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ pub mod layout;
 pub mod loops;
 pub mod math;
 mod number;
+pub mod parallel;
 pub mod pool;
 pub mod reduce;
 pub mod rng;
@@ -42,9 +43,7 @@ pub use error::{Error, Result};
 pub use gemm::{affine, matmul};
 pub use half::{bf16, f16};
 pub use layout::{Dims, Layout};
-pub use loops::{
-    Binary, Rows, Unary, copy, fill, map, map_as, update, update_rows, update_zip, zip, zip_as, zip_rows, zip3, zip3_as,
-};
+pub use loops::{Binary, Rows, Unary, copy, fill, map, update, update_rows, update_zip, zip, zip_rows, zip3};
 pub use math::Analytic;
 pub use num_complex::Complex;
 pub use number::{Bits, Float, Int, Number, Real};

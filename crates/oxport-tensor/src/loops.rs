@@ -20,7 +20,6 @@ mod convert;
 mod pack;
 mod walk;
 
-pub use self::{map as map_as, zip as zip_as, zip3 as zip3_as};
 pub use cast::copy;
 use convert::Converted;
 pub(crate) use pack::move_2d;
@@ -112,19 +111,28 @@ impl<'a> Rows<'a> {
     }
     /// The row of an input, whose native type is `T`.
     pub fn input<T: Element>(&self, input: usize) -> &'a [T] {
-        let k = self.outputs + input;
-        assert_eq!(self.dtypes[k], T::DTYPE, "law: a row is read as its own type");
+        let place = self.place(self.outputs + input, T::DTYPE);
         // SAFETY: `run` gives `len` valid elements of this dtype, which nobody writes meanwhile.
-        unsafe { std::slice::from_raw_parts(self.places[k].cast_const().cast(), self.len) }
+        unsafe { std::slice::from_raw_parts(place.cast(), self.len) }
     }
     /// The row of an output, whose native type is `U`; may be taken once.
     pub fn output<U: Element>(&mut self, output: usize) -> &'a mut [U] {
-        assert_eq!(self.dtypes[output], U::DTYPE, "law: a row is written as its own type");
+        self.take(output);
+        // SAFETY: `run` gives `len` valid elements of this dtype that belong to this call only; `take` keeps it at one
+        // reference.
+        unsafe { std::slice::from_raw_parts_mut(self.place(output, U::DTYPE).cast(), self.len) }
+    }
+
+    // Not for every type and closure anew.
+    #[inline(never)]
+    fn place(&self, k: usize, dtype: DType) -> *mut u8 {
+        assert_eq!(self.dtypes[k], dtype, "law: a row is read and written as its own type");
+        self.places[k]
+    }
+    #[inline(never)]
+    fn take(&mut self, output: usize) {
         assert!(output < self.outputs && self.taken >> output & 1 == 0, "law: an output row is taken once");
         self.taken |= 1 << output;
-        // SAFETY: `run` gives `len` valid elements of this dtype that belong to this call only; `taken` keeps it at one
-        // reference.
-        unsafe { std::slice::from_raw_parts_mut(self.places[output].cast(), self.len) }
     }
 }
 

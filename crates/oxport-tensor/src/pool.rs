@@ -7,9 +7,9 @@
 //! Laws: NaN wins a maximum, the first of equal maxima is taken; averages are summed in the computing type (`f32` for
 //! halves) in row-major order; planes do not know of each other, so threads do not change bits.
 
+use crate::parallel::{for_chunks, for_chunks_of_two};
 use crate::strided::{Counts, counts};
 use crate::{DType, Element, Error, Result, Tensor, TensorMut, cast, dispatch};
-use rayon::prelude::*;
 
 /// A run of input places along an axis: `start, start + step, … < end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,12 +179,13 @@ fn max_spans(
                         }
                     });
                 };
-                let planes = x.par_chunks(grid.plane).zip(y.par_chunks_mut(grid.windows)).with_min_len(grid.run());
+                let from = |i: usize| &x[i * grid.plane..(i + 1) * grid.plane];
                 match indices.as_mut_slice::<i64>() {
                     Some(places) if wanted => {
-                        planes.zip(places.par_chunks_mut(grid.windows)).for_each(|((x, y), at)| plane(x, y, Some(at)));
+                        let (y, places) = ((y, grid.windows), (places, grid.windows));
+                        for_chunks_of_two(y, places, grid.run(), |i, y, at| plane(from(i), y, Some(at)));
                     }
-                    _ => planes.for_each(|(x, y)| plane(x, y, None)),
+                    _ => for_chunks(y, grid.windows, grid.run(), |i, y| plane(from(i), y, None)),
                 }
                 Ok(())
             })
@@ -310,7 +311,8 @@ impl Grid {
         A: std::ops::Add<Output = A> + std::ops::Div<Output = A>,
     {
         let (x, y) = (self.input::<T>(x)?, self.output::<T>(out)?);
-        x.par_chunks(self.plane).zip(y.par_chunks_mut(self.windows)).with_min_len(self.run()).for_each(|(x, y)| {
+        for_chunks(y, self.windows, self.run(), |plane, y| {
+            let x = &x[plane * self.plane..(plane + 1) * self.plane];
             self.windows(|i, window| {
                 let w = window[2];
                 let mut sum = A::default();

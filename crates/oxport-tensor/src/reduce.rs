@@ -10,8 +10,7 @@
 
 use std::sync::OnceLock;
 
-use rayon::prelude::*;
-
+use crate::parallel::for_tasks;
 use crate::simd;
 use crate::{Element, Error, Result, Tensor, TensorMut};
 
@@ -199,14 +198,14 @@ where
             };
             return match length * self.geometry.outputs < PARALLEL {
                 true => some_tiles(0..tiles),
-                false => (0..tiles.div_ceil(per_task))
-                    .into_par_iter()
-                    .for_each(|task| some_tiles(task * per_task..tiles.min((task + 1) * per_task))),
+                false => for_tasks(tiles.div_ceil(per_task), &|task| {
+                    some_tiles(task * per_task..tiles.min((task + 1) * per_task));
+                }),
             };
         }
         // Long reductions are cut into parts, which are whole subtrees of the order.
         let results: Vec<OnceLock<Vec<A>>> = (0..tiles * parts).map(|_| OnceLock::new()).collect();
-        (0..tiles * parts).into_par_iter().for_each(|task| {
+        for_tasks(tiles * parts, &|task| {
             let ((first, width), part) = (tile(task / parts), task % parts);
             let start = part * BLOCK * TASK_BLOCKS;
             let mut space = Workspace::default();

@@ -43,26 +43,27 @@ pub mod difference;
 mod error;
 pub mod io;
 mod prepare;
+mod toolchain;
 
 pub use error::{Error, Result};
 pub use oxport_ir::{
     Builder, Diagnostic, ExportedProgram, Fake, Graph, Op, OpDef, ProgramBuilder, Registry, Severity, Val, Value, print,
 };
-pub use oxport_ops::registry;
 pub use oxport_rewrite::{Limits, Report};
 pub use oxport_run::{Module, Outputs, Plan, PlanOptions};
 pub use oxport_sym::Expr;
 pub use oxport_tensor::{DType, Scalar, Tensor};
-pub use prepare::{Opt, core, functional, improve, prepare};
+pub use prepare::Opt;
+pub use toolchain::{Toolchain, registry};
 
 use std::path::Path;
 
-/// Reads a program: a `.pt2` archive, or a `.json` program with its `.safetensors` beside it.
+/// [`Toolchain::read`] with oxport's own operators.
 ///
 /// # Errors
-/// The file cannot be read, or holds no valid program: [`Error::diagnostics`] says all that is wrong.
+/// See there.
 pub fn read(path: impl AsRef<Path>) -> Result<ExportedProgram> {
-    Ok(oxport_pt2::read(path.as_ref(), registry(), &oxport_pt2::ReadOptions::default())?)
+    Toolchain::standard().read(path)
 }
 
 /// Writes a program, by the suffix of the path: `.pt2`, or `.json` with `.safetensors` beside it. The file appears whole
@@ -74,15 +75,47 @@ pub fn write(program: &ExportedProgram, path: impl AsRef<Path>) -> Result<()> {
     Ok(oxport_pt2::write(program, path.as_ref())?)
 }
 
-/// Everything that is wrong with a program.
+/// [`Toolchain::verify`] with oxport's own operators.
 pub fn verify(program: &ExportedProgram) -> Vec<Diagnostic> {
-    oxport_ir::verify(program, registry())
+    Toolchain::standard().verify(program)
 }
 
-/// A plan of a prepared program.
+/// [`Toolchain::prepare`] with oxport's own operators.
 ///
 /// # Errors
-/// The program is not functional, or needs operators without kernels: the whole list is in the error.
+/// See there.
+pub fn prepare(program: &ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
+    Toolchain::standard().prepare(program, opt)
+}
+
+/// [`Toolchain::improve`] with oxport's own operators.
+///
+/// # Errors
+/// See there.
+pub fn improve(program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
+    Toolchain::standard().improve(program, opt, limits)
+}
+
+/// [`Toolchain::functional`] with oxport's own operators.
+///
+/// # Errors
+/// See there.
+pub fn functional(program: &ExportedProgram) -> Result<ExportedProgram> {
+    Toolchain::standard().functional(program)
+}
+
+/// [`Toolchain::core`] with oxport's own operators.
+///
+/// # Errors
+/// See there.
+pub fn core(program: &ExportedProgram) -> Result<ExportedProgram> {
+    Toolchain::standard().core(program)
+}
+
+/// [`Toolchain::plan`] with oxport's own operators.
+///
+/// # Errors
+/// See there.
 pub fn plan(program: &ExportedProgram, options: &PlanOptions) -> Result<Plan> {
-    Ok(Plan::new(program, registry(), options)?)
+    Toolchain::standard().plan(program, options)
 }

@@ -1,6 +1,6 @@
 //! From a program as it was read to one that the engine runs.
 
-use crate::{Result, registry};
+use crate::{Result, Toolchain};
 use oxport_ir::{Dialect, ExportedProgram, Kernel, Op};
 use oxport_passes::{
     decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants, functionalize, inline_wraps,
@@ -21,78 +21,81 @@ pub enum Opt {
     Fast,
 }
 
-/// Makes a program ready for [`crate::plan`]: mode blocks inlined, functional, operators without kernel decomposed, and
-/// optimised.
-///
-/// # Errors
-/// A write has no functional form, or a decomposition refuses its call.
-pub fn prepare(program: &ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
-    let program = functional(program)?;
-    let mut program = decompose(&program, registry())?;
-    eliminate_dead(&mut program);
-    if opt != Opt::None {
-        program = improve(&program, opt, &Limits::default())?.0;
+impl Toolchain {
+    /// Makes a program ready for [`Toolchain::plan`]: mode blocks inlined, functional, operators without kernel decomposed, and
+    /// optimised.
+    ///
+    /// # Errors
+    /// A write has no functional form, or a decomposition refuses its call.
+    pub fn prepare(&self, program: &ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
+        let program = self.functional(program)?;
+        let mut program = decompose(&program, &self.registry)?;
+        eliminate_dead(&mut program);
+        if opt != Opt::None {
+            program = self.improve(&program, opt, &Limits::default())?.0;
+        }
+        Ok(program)
     }
-    Ok(program)
-}
 
-/// Improves a functional program by equality saturation, merges equal nodes, and computes once what depends on
-/// constants only.
-///
-/// # Errors
-/// The evaluation of a constant fails.
-pub fn improve(program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
-    let soundness = if opt == Opt::Fast { Soundness::Rounding } else { Soundness::Bitwise };
-    let (mut program, mut report) = optimize(program, registry(), &Limits { soundness, ..*limits })?;
-    eliminate_common(&mut program);
-    fold(&mut program)?;
-    eliminate_dead(&mut program);
-    report.nodes_after = program.graph.len();
-    Ok((program, report))
+    /// Improves a functional program by equality saturation, merges equal nodes, and computes once what depends on
+    /// constants only.
+    ///
+    /// # Errors
+    /// The evaluation of a constant fails.
+    pub fn improve(&self, program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
+        let soundness = if opt == Opt::Fast { Soundness::Rounding } else { Soundness::Bitwise };
+        let (mut program, mut report) = optimize(program, &self.registry, &Limits { soundness, ..*limits })?;
+        eliminate_common(&mut program);
+        self.fold(&mut program)?;
+        eliminate_dead(&mut program);
+        report.nodes_after = program.graph.len();
+        Ok((program, report))
+    }
+
+    fn fold(&self, program: &mut ExportedProgram) -> Result<()> {
+        let run = |part: &ExportedProgram| {
+            let part = decompose(part, &self.registry)?;
+            let plan = Plan::new(&part, &self.registry, &PlanOptions::default());
+            let outputs =
+                plan.and_then(|p| p.run(Vec::new())).map_err(|e| oxport_ir::Error::unsupported(e.to_string()))?;
+            Ok(outputs.user)
+        };
+        match fold_constants(program, FOLD_BYTES, &run) {
+            // What cannot be computed now will say so when the program runs.
+            Err(e) if e.is_unsupported() => Ok(()),
+            done => Ok(done.map(drop)?),
+        }
+    }
+
+    /// What `run_decompositions({})` does: no writes, mutations as outputs, mode blocks inlined.
+    ///
+    /// # Errors
+    /// A write has no functional form.
+    pub fn functional(&self, program: &ExportedProgram) -> Result<ExportedProgram> {
+        let program = inline_wraps(program, &self.registry)?;
+        let program = functionalize(&program, &self.registry)?;
+        // As PyTorch does it: dropout in evaluation mode is nothing.
+        let mut program = decompose_where(&program, &self.registry, &|op| op.name() == "aten::dropout")?;
+        eliminate_dead(&mut program);
+        program.dialect = Dialect::Aten;
+        Ok(program)
+    }
+
+    /// What `run_decompositions()` does: functional, and operators outside of Core ATen decomposed where oxport knows how.
+    ///
+    /// # Errors
+    /// As [`functional`], or a decomposition refuses its call.
+    pub fn core(&self, program: &ExportedProgram) -> Result<ExportedProgram> {
+        let program = self.functional(program)?;
+        let composite = |op: &Op| op.namespace() == "aten" && (!op.has_tag("core") || is_kernel_free(op));
+        let mut program = decompose_where(&program, &self.registry, &composite)?;
+        eliminate_dead(&mut program);
+        Ok(program)
+    }
 }
 
 /// Results of constants are computed once if they are at most this large.
 const FOLD_BYTES: usize = 64 << 20;
-
-fn fold(program: &mut ExportedProgram) -> Result<()> {
-    let run = |part: &ExportedProgram| {
-        let part = decompose(part, registry())?;
-        let plan = Plan::new(&part, registry(), &PlanOptions::default());
-        let outputs = plan.and_then(|p| p.run(Vec::new())).map_err(|e| oxport_ir::Error::unsupported(e.to_string()))?;
-        Ok(outputs.user)
-    };
-    match fold_constants(program, FOLD_BYTES, &run) {
-        // What cannot be computed now will say so when the program runs.
-        Err(e) if e.is_unsupported() => Ok(()),
-        done => Ok(done.map(drop)?),
-    }
-}
-
-/// What `run_decompositions({})` does: no writes, mutations as outputs, mode blocks inlined.
-///
-/// # Errors
-/// A write has no functional form.
-pub fn functional(program: &ExportedProgram) -> Result<ExportedProgram> {
-    let program = inline_wraps(program, registry())?;
-    let program = functionalize(&program, registry())?;
-    // As PyTorch does it: dropout in evaluation mode is nothing.
-    let mut program = decompose_where(&program, registry(), &|op| op.name() == "aten::dropout")?;
-    eliminate_dead(&mut program);
-    program.dialect = Dialect::Aten;
-    Ok(program)
-}
-
-/// What `run_decompositions()` does: functional, and operators outside of Core ATen decomposed where oxport knows how.
-///
-/// # Errors
-/// As [`functional`], or a decomposition refuses its call.
-pub fn core(program: &ExportedProgram) -> Result<ExportedProgram> {
-    let program = functional(program)?;
-    let composite = |op: &Op| op.namespace() == "aten" && (!op.has_tag("core") || is_kernel_free(op));
-    let mut program = decompose_where(&program, registry(), &composite)?;
-    eliminate_dead(&mut program);
-    Ok(program)
-}
 
 fn is_kernel_free(op: &Op) -> bool {
     op.def().is_some_and(|d| matches!(d.kernel, Kernel::None))

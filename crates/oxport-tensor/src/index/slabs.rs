@@ -1,9 +1,9 @@
 //! Slabs: equal blocks of elements at listed offsets, moved from one tensor to another.
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use crate::loops::move_2d;
+use crate::parallel::for_tasks;
 use crate::{Element, Error, Layout, Result, Tensor, TensorMut};
 
 /// Where one tensor's slabs begin and how they are laid out.
@@ -110,9 +110,7 @@ impl Slabs {
             return some(0..count);
         }
         let per_task = (PARALLEL / 2).div_ceil(len);
-        (0..count.div_ceil(per_task))
-            .into_par_iter()
-            .for_each(|task| some(task * per_task..count.min((task + 1) * per_task)));
+        for_tasks(count.div_ceil(per_task), &|task| some(task * per_task..count.min((task + 1) * per_task)));
     }
 
     /// # Safety
@@ -167,9 +165,7 @@ impl Slabs {
             return Ok(());
         }
         let per_task = PARALLEL.div_ceil(count).max(16);
-        (0..len.div_ceil(per_task))
-            .into_par_iter()
-            .for_each(|task| part(task * per_task..len.min((task + 1) * per_task)));
+        for_tasks(len.div_ceil(per_task), &|task| part(task * per_task..len.min((task + 1) * per_task)));
         Ok(())
     }
 

@@ -1,0 +1,63 @@
+//! [`Toolchain`]: the operators that programs may use, and the whole road over them.
+
+use crate::{Diagnostic, ExportedProgram, OpDef, Plan, PlanOptions, Registry, Result};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// The operators that programs may use, and what can be done with programs over them. The functions at the top of this
+/// crate use the [standard](Toolchain::standard) one; a user's own operators make another:
+///
+/// ```
+/// use oxport::{OpDef, Toolchain};
+/// # fn meta(a: &oxport::custom::Args<'_, oxport::custom::Meta>) -> oxport::custom::Result<Vec<oxport::Val>> { unreachable!() }
+/// static MINE: &[OpDef] = &[OpDef::new("mylib::twice(Tensor x) -> Tensor", meta).expr("aten.mul(x, 2)")];
+/// let toolchain = Toolchain::new(&[MINE]);
+/// assert!(toolchain.registry().op("torch.ops.mylib.twice.default").def().is_some());
+/// ```
+///
+/// `examples/custom_op.rs` runs a program of PyTorch's with an operator that PyTorch does not have.
+#[derive(Debug)]
+pub struct Toolchain {
+    pub(crate) registry: Registry,
+}
+
+impl Toolchain {
+    /// oxport's operators and these; of two with one name the last counts.
+    pub fn new(tables: &[&'static [OpDef]]) -> Toolchain {
+        let all: Vec<&'static [OpDef]> = oxport_ops::TABLES.iter().chain(tables).copied().collect();
+        Toolchain { registry: Registry::new(&all, oxport_ops::SCHEMAS) }
+    }
+    /// oxport's own operators.
+    pub fn standard() -> &'static Toolchain {
+        static STANDARD: OnceLock<Toolchain> = OnceLock::new();
+        STANDARD.get_or_init(|| Toolchain::new(&[]))
+    }
+    /// The operators.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Reads a program: a `.pt2` archive, or a `.json` program with its `.safetensors` beside it.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds no valid program: [`crate::Error::diagnostics`] says all that is wrong.
+    pub fn read(&self, path: impl AsRef<Path>) -> Result<ExportedProgram> {
+        Ok(oxport_pt2::read(path.as_ref(), &self.registry, &oxport_pt2::ReadOptions::default())?)
+    }
+    /// Everything that is wrong with a program.
+    pub fn verify(&self, program: &ExportedProgram) -> Vec<Diagnostic> {
+        oxport_ir::verify(program, &self.registry)
+    }
+    /// A plan of a prepared program.
+    ///
+    /// # Errors
+    /// The program is not functional, or needs operators without kernels: the whole list is in the error.
+    pub fn plan(&self, program: &ExportedProgram, options: &PlanOptions) -> Result<Plan> {
+        Ok(Plan::new(program, &self.registry, options)?)
+    }
+}
+
+/// The operators of [`Toolchain::standard`].
+pub fn registry() -> &'static Registry {
+    &Toolchain::standard().registry
+}
