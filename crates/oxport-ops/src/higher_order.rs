@@ -5,6 +5,7 @@
 //! become fresh sizes.
 
 mod control;
+mod functionalized;
 mod scan;
 
 use crate::meta::{MetaArgs, Metas};
@@ -38,6 +39,8 @@ pub static OPS: &[OpDef] = &[
     wrapper("higher_order::local_map_hop"),
     wrapper("higher_order::invoke_quant"),
     wrapper("higher_order::inline_asm_elementwise_wrapper"),
+    hop("higher_order::auto_functionalized", functionalized::meta, functionalized::call)
+        .doc("Calls an operator that writes, giving its results and the new values of what it writes."),
     OpDef::new("higher_order::out_dtype", out_dtype_meta)
         .doc("Runs an operator on operands widened to a dtype.")
         .decomp(out_dtype),

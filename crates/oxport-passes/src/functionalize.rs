@@ -16,7 +16,7 @@ use crate::aliasing::{Step, is_alias, write_back};
 use indexmap::IndexMap;
 use oxport_ir::{
     Argument, Builder, Dialect, Error, ExportedProgram, Graph, InputKind, InputSpec, Node, NodeId, NodeKind, Op,
-    OutputKind, OutputSpec, Registry, Result,
+    OutputKind, OutputSpec, Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
 use std::collections::HashMap;
@@ -199,9 +199,9 @@ impl Functional<'_> {
         let schema = op.schema().expect("law: a mutable operator has a schema");
         let written: Vec<usize> = (0..schema.args.len()).filter(|&i| schema.args[i].is_written()).collect();
         let node = self.graph.node(id);
-        let [0] = written[..] else {
-            return Err(Error::unsupported(format!("{} has no functional form", op.name())));
-        };
+        if op.namespace() != "aten" || written != [0] {
+            return self.write_by_value(id, op);
+        }
         let Some(target) = node.args.first().and_then(Argument::as_node) else {
             return Err(Error::invalid(format!("{} writes to no tensor", op.name())));
         };
@@ -211,6 +211,49 @@ impl Functional<'_> {
         self.graph.set_call(id, functional.clone(), args, kwargs);
         let value = self.cast_like(id, target.node, &functional)?;
         self.assign(&target, value, id)?;
+        Ok(())
+    }
+
+    /// A call of an operator without functional twin is wrapped: `auto_functionalized` gives its results (or `None`) and
+    /// the new values of what it writes.
+    fn write_by_value(&mut self, id: NodeId, op: &Op) -> Result<()> {
+        let schema = op.schema().expect("law: a mutable operator has a schema");
+        let node = self.graph.node(id);
+        let named = schema.args.iter().zip(&node.args).map(|(p, a)| (Arc::from(&*p.name), a.clone()));
+        let kwargs: IndexMap<Arc<str>, Argument> = named.chain(node.kwargs.clone()).collect();
+        let mut targets = Vec::new();
+        for param in schema.args.iter().filter(|p| p.is_written()) {
+            match kwargs.get(&*param.name) {
+                None | Some(Argument::None) => {}
+                Some(Argument::Node(n)) if self.values.contains_key(n) => targets.push(self.values[n].clone()),
+                Some(_) => {
+                    return Err(Error::unsupported(format!("{} writes to `{}`, no tensor", op.name(), param.name)));
+                }
+            }
+        }
+        let mut vals = match (schema.returns.len(), node.meta.val.clone().unwrap_or(Val::None)) {
+            (2.., Val::List(l)) => l,
+            (_, one) => vec![one],
+        };
+        let results = vals.len() as i64;
+        vals.extend(targets.iter().map(|t| self.graph.node(t.node).val().cloned().unwrap_or(Val::None)));
+        self.graph.set_call(
+            id,
+            self.registry.op("higher_order::auto_functionalized"),
+            vec![Argument::Op(op.clone())],
+            kwargs,
+        );
+        self.graph.meta_mut(id).val = Some(Val::List(vals));
+        if schema.returns.len() == 1 {
+            let result = self.after(id).getitem(id, 0)?;
+            self.graph.replace_uses_where(id, result, |_, user| user != result);
+            self.own(result);
+        }
+        self.own(id);
+        for (target, i) in targets.iter().zip(results..) {
+            let new = self.after(id).getitem(id, i)?;
+            self.assign(target, new, new)?;
+        }
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 //! | pass | does |
 //! |---|---|
 //! | [`inline_wraps`] | replaces `wrap_with_set_grad_enabled` and `wrap_with_autocast` blocks by their nodes |
+//! | [`unwrap_calls`] | replaces `auto_functionalized` and `with_effects` by the calls they wrap |
 //! | [`functionalize`] | makes a TRAINING program ATEN: no writes, mutations as outputs |
 //! | [`decompose`] | expands operators by their decompositions |
 //! | [`eliminate_dead`], [`eliminate_common`] | drop and merge pure nodes |
@@ -18,9 +19,11 @@ mod decompose;
 mod fold;
 mod functionalize;
 mod inline;
+mod unwrap;
 
 pub use clean::{eliminate_common, eliminate_dead};
 pub use decompose::{decompose, decompose_where};
 pub use fold::{Evaluate, fold_constants};
 pub use functionalize::functionalize;
 pub use inline::inline_wraps;
+pub use unwrap::unwrap_calls;

@@ -56,6 +56,14 @@ pub use oxport_tensor::{DType, Scalar, Tensor};
 pub use prepare::Opt;
 pub use toolchain::{Toolchain, registry};
 
+/// What the definitions of a user's own operators are written with; see `examples/custom_op.rs`.
+pub mod custom {
+    pub use oxport_ir::{
+        Arg, Args, Build, Cost, Decomp, Effect, Error, Exact, Kernel, Meta, MetaCx, Real, Result, RunCx,
+    };
+    pub use oxport_tensor::{Layout, TensorMut};
+}
+
 use std::path::Path;
 
 /// [`Toolchain::read`] with oxport's own operators.
