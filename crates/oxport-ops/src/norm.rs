@@ -105,9 +105,11 @@ fn layer_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     computed!(x.dtype(), |T| {
         let (x, w, b) = (Dense::<T>::of(x), Dense::<T>::maybe(w), Dense::<T>::maybe(b));
         let stats = fill(&mut outs[0], |out| {
-            let body = |x: &[T], out: &mut [T]| layer_row(x, out, w.as_deref(), b.as_deref(), T::of(eps));
+            let (w, b, eps) = (w.as_deref(), b.as_deref(), T::of(eps));
             let mut stats = vec![(T::of(0.0), T::of(f64::NAN)); x.len().checked_div(n).unwrap_or(0)];
-            for_rows_and(&x, n, out, n, &mut stats, |_, x, out, stat| *stat = vectorize(|| body(x, out)));
+            for_rows_and(&x, n, out, n, &mut stats, |_, x, out, stat| {
+                *stat = vectorize(#[inline(always)] || layer_row(x, out, w, b, eps));
+            });
             stats
         })?;
         if outs.len() > 1 { statistics(&stats, &mut outs[1..]) } else { Ok(()) }
@@ -168,9 +170,12 @@ fn rms_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let n = shape.iter().product::<i64>() as usize;
     computed!(x.dtype(), |T| {
         let (x, w) = (Dense::<T>::of(x), Dense::<T>::maybe(w));
-        fill(&mut outs[0], |out| for_rows(&x, n, out, n, |_, x, out| vectorize(|| rms_row(x, out, w.as_deref(), T::of(eps)))))?;
+        let (w, eps) = (w.as_deref(), T::of(eps));
+        fill(&mut outs[0], |out| {
+            for_rows(&x, n, out, n, |_, x, out| vectorize(#[inline(always)] || rms_row(x, out, w, eps)));
+        })?;
         match outs.get_mut(1) {
-            Some(rstd) => fill(rstd, |out: &mut [T]| for_rows(&x, n, out, 1, |_, x, out| out[0] = rms(x, T::of(eps)))),
+            Some(rstd) => fill(rstd, |out: &mut [T]| for_rows(&x, n, out, 1, |_, x, out| out[0] = rms(x, eps))),
             None => Ok(()),
         }
     })

@@ -96,9 +96,9 @@ fn along(args: &Args<'_, Real>, outs: &mut [TensorMut], form: Form) -> Result<()
     computed!(out.dtype(), |T| {
         let x = Dense::<T>::of(&x.to_dtype(out.dtype()));
         fill(out, |out: &mut [T]| match inner as usize {
-            1 => for_rows(&x, n, out, n, |_, x, out| vectorize(|| row(x, out, form))),
+            1 => for_rows(&x, n, out, n, |_, x, out| vectorize(#[inline(always)] || row(x, out, form))),
             inner => for_out_rows(out, n * inner, n * inner * 4, |i, out| {
-                vectorize(|| columns(&x[i * n * inner..(i + 1) * n * inner], out, inner, form));
+                vectorize(#[inline(always)] || columns(&x[i * n * inner..(i + 1) * n * inner], out, inner, form));
             }),
         })
     })

@@ -30,7 +30,8 @@ pub fn run<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-/// Runs a closure as a [`Kernel`]. Only what LLVM inlines gains by it, so keep the closure small.
+/// Runs a closure as a [`Kernel`]. Only what is inlined gains by it: give `#[inline(always)] || …`, and mark what it
+/// calls so, too.
 #[inline(always)]
 pub fn vectorize<R>(f: impl FnOnce() -> R) -> R {
     struct Closure<F>(F);

@@ -15,7 +15,7 @@ use std::path::Path;
 static MYLIB: &[OpDef] = &[
     OpDef::new("mylib::scaled_tanh(Tensor x, float scale=2.0) -> Tensor", same)
         .doc("`tanh(x) * scale`")
-        .expr("aten.mul.Scalar(aten.tanh(x), scale)"),
+        .expr("mul.Scalar(tanh(x), scale)"),
     // Nothing is returned. The kernel gives the new value of what the operator writes.
     OpDef::new("mylib::add_into(Tensor(a!) out, Tensor x) -> ()", |_| Ok(Vec::new())).doc("`out += x`").eval(add_into),
 ];

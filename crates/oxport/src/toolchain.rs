@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 /// ```
 /// use oxport::{OpDef, Toolchain};
 /// # fn meta(a: &oxport::custom::Args<'_, oxport::custom::Meta>) -> oxport::custom::Result<Vec<oxport::Val>> { unreachable!() }
-/// static MINE: &[OpDef] = &[OpDef::new("mylib::twice(Tensor x) -> Tensor", meta).expr("aten.mul(x, 2)")];
+/// static MINE: &[OpDef] = &[OpDef::new("mylib::twice(Tensor x) -> Tensor", meta).expr("mul.Scalar(x, 2)")];
 /// let toolchain = Toolchain::new(&[MINE]);
 /// assert!(toolchain.registry().op("torch.ops.mylib.twice.default").def().is_some());
 /// ```

@@ -11,7 +11,7 @@
 use crate::dense::{Compute, span};
 use crate::rows::{greater, max};
 use oxport_ir::{Error, Result};
-use oxport_tensor::gemm::{Epilogue, Mat, MatMut, Multiply, Product, Start, gemm};
+use oxport_tensor::gemm::{Epilogue, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{Element, Tensor};
 use rayon::prelude::*;
@@ -62,6 +62,12 @@ impl<'a, T: Element> Matrices<'a, T> {
     }
 }
 
+/// A block of keys and its values, packed.
+struct Pair<T> {
+    keys: Packed<T>,
+    values: Packed<T>,
+}
+
 /// What a task keeps between blocks.
 struct State<T> {
     scores: Vec<T>,
@@ -93,7 +99,7 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
         (Some(mask), Some(memory)) => Some(Matrices::<T>::of(mask, memory)?),
         _ => None,
     };
-    let block = |state: &mut State<T>, head: usize, first: usize, out: &mut [T], sums: &mut [T]| {
+    let block = |state: &mut State<T>, head: usize, packed: &[Pair<T>], first: usize, out: &mut [T], sums: &mut [T]| {
         let rows = sums.len();
         state.top[..rows].fill(T::neg_infinity());
         state.total[..rows].fill(T::zero());
@@ -103,8 +109,12 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
         for key in (0..end).step_by(KEYS) {
             let keys = KEYS.min(end - key);
             let scores = &mut state.scores[..rows * keys];
+            let packed = packed.get(key / KEYS);
             let (a, b) = (qs.at(head, first), ks.at(head, key).t());
-            let product = Product { alpha: T::of(call.scale), ..Product::new(rows, keys, features, a, b) };
+            let mut product = Product { alpha: T::of(call.scale), ..Product::new(rows, keys, features, a, b) };
+            if let Some(pair) = packed {
+                product.b = Rhs::Packed(&pair.keys);
+            }
             gemm(&product, MatMut { data: scores, rows: keys, cols: 1 });
             for (i, row) in scores.chunks_exact_mut(keys).enumerate() {
                 if let Some(mask) = &masks {
@@ -115,11 +125,14 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
                 }
                 let acc = &mut acc[i * width..(i + 1) * width];
                 let (top, total) = (&mut state.top[i], &mut state.total[i]);
-                vectorize(|| running_softmax(row, top, total, acc));
+                vectorize(#[inline(always)] || running_softmax(row, top, total, acc));
             }
             let (a, b) = (Mat::new(&*scores, keys, 1), vs.at(head, key));
             let epilogue = Epilogue { start: Start::Scaled(T::of(1.0)), after: None };
-            let product = Product { epilogue, ..Product::new(rows, width, keys, a, b) };
+            let mut product = Product { epilogue, ..Product::new(rows, width, keys, a, b) };
+            if let Some(pair) = packed {
+                product.b = Rhs::Packed(&pair.values);
+            }
             gemm(&product, MatMut { data: acc, rows: width, cols: 1 });
         }
         for (i, sum) in sums.iter_mut().enumerate() {
@@ -138,10 +151,23 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
             total: vec![T::zero(); rows],
         }
     };
+    // Where several blocks of queries meet the same keys, those are packed once.
+    let pack = |head: usize| -> Vec<Pair<T>> {
+        let blocks = if l > QUERIES { s } else { 0 };
+        let pair = |key: usize| {
+            let keys = KEYS.min(s - key);
+            Pair {
+                keys: Packed::rhs(features, keys, ks.at(head, key).t()),
+                values: Packed::rhs(keys, width, vs.at(head, key)),
+            }
+        };
+        (0..blocks).step_by(KEYS).map(pair).collect()
+    };
     let heads = out.par_chunks_mut(l * width).zip(sums.par_chunks_mut(l)).enumerate();
     heads.for_each(|(head, (out, sums))| {
+        let packed = pack(head);
         let blocks = out.par_chunks_mut(QUERIES * width).zip(sums.par_chunks_mut(QUERIES)).enumerate();
-        blocks.for_each_init(fresh, |state, (i, (out, sums))| block(state, head, i * QUERIES, out, sums));
+        blocks.for_each_init(fresh, |state, (i, (out, sums))| block(state, head, &packed, i * QUERIES, out, sums));
     });
     Ok(())
 }
