@@ -18,6 +18,7 @@ mod decompose;
 mod fold;
 mod functionalize;
 mod inline;
+mod statistics;
 
 pub use clean::{eliminate_common, eliminate_dead};
 pub use decompose::{decompose, decompose_where};
