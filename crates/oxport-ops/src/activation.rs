@@ -48,18 +48,17 @@ fn relu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 #[inline(always)]
 fn clip<T: PartialOrd>(x: T, low: T, high: T) -> T {
-    // The lower bound wins where the two are crossed.
-    if x < low {
-        low
-    } else if x > high {
-        high
-    } else {
-        x
-    }
+    // The upper bound wins where the two are crossed.
+    let x = if x < low { low } else { x };
+    if x > high { high } else { x }
 }
 
 fn between(a: &RealArgs<'_>, o: &mut [TensorMut], low: Scalar, high: Scalar) -> Result<()> {
     let dtype = o[0].dtype();
+    let below_zero = |s: Scalar| s.to::<f64>() < 0.0;
+    let is_unsigned = dtype.is_integer() && !dtype.is_signed();
+    ensure!(!is_unsigned || !below_zero(high), "clamp's upper bound {high:?} is outside the range of {dtype}");
+    let low = if is_unsigned && below_zero(low) { Scalar::Int(0) } else { low };
     computed!(number dtype, |T| {
         let (low, high): (T, T) = (low.to(), high.to());
         map1(&input(a, 0, dtype)?, &mut o[0], |x: T| clip(x, low, high))

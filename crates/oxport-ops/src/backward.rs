@@ -7,7 +7,7 @@ use crate::class::{C32, C64, RealArgs, Rule, input, map2, map3};
 use crate::computed;
 use crate::meta::{MetaArgs, Metas, one, pointwise, pointwise_as};
 use crate::promote::promote;
-use oxport_ir::{Args, Argument, Build, Builder, Effect, Exact, Fake, NodeId, OpDef, Operand, Result, Val};
+use oxport_ir::{Args, Argument, Build, Builder, Effect, Error, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure};
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut, math};
 
 /// The kernel of a derivative: the parameters, then its value from the gradient and another float of the same type.
@@ -52,7 +52,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor", |a| over(a, &[0, 5], Float)).fill(elu).doc("The derivative of `elu`, from its input or result.").samples(&["f32[2, 3], 1.0, 1.0, 1.0, False, f32[2, 3]"]),
     OpDef::new("aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", |a| over(a, &[0, 1], Number)).fill(threshold).doc("The gradient where the input is above the threshold.").exact(Exact::Bits).samples(&["f32[2, 3], f32[2, 3], 0.0"]),
     OpDef::new("aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", |a| over(a, &[0, 1], Float)).fill(log_sigmoid).doc("The derivative of `log_sigmoid`.").samples(&["f32[2, 3], f32[2, 3], f32[2, 3]"]),
-    OpDef::new("aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", |a| over(a, &[0], FloatOrComplex)).fill(native_dropout).doc("The gradient where it was kept, scaled.").samples(&["f32[2, 3], b8[2, 3], 2.0"]),
+    OpDef::new("aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", native_dropout_meta).expr("mul.Scalar(mul.Tensor(grad_output, mask), scale)").doc("The gradient where it was kept, scaled.").samples(&["f32[2, 3], b8[2, 3], 2.0", "i64[3], b8[3], 2.0"]),
     OpDef::new("aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", |a| Ok(vec![over(a, &[0, 1, 2], Float)?.remove(0), over(a, &[0, 1, 2], Float)?.remove(0)])).fill(prelu).doc("The derivatives of `prelu` by input and by weight, broadcast.").samples(&["f32[2, 3], f32[2, 3], f32[1, 3]"]),
     OpDef::new("aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", glu_meta).decomp(glu).doc("The derivative of `glu`.").samples(&["f32[2, 2], f32[2, 4], -1"]),
     OpDef::new("aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", |a| over(a, &[0], Float)).decomp(rrelu).effect(Effect::Random).exact(Exact::Random).doc("A leaky rectifier whose slope is random when training, else the middle of the range.").samples(&["f32[2, 3]"]),
@@ -137,12 +137,12 @@ fn log_sigmoid(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     kernel(a, o)
 }
 
-fn native_dropout(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
-    let (g, mask, scale): (&Tensor, &Tensor, f64) = a.unpack()?;
-    computed!(analytic o[0].dtype(), |T| {
-        let scale: T = Scalar::Float(scale).to();
-        map2(g, mask, &mut o[0], |g: T, keep: bool| g * if keep { scale } else { T::default() })
-    })
+fn native_dropout_meta(a: &MetaArgs<'_>) -> Metas {
+    let (g, mask): (&Fake, &Fake) = a.unpack()?;
+    let dtype = DType::promote(g.dtype, mask.dtype);
+    let dtype = dtype.ok_or_else(|| Error::invalid(format!("{} and {} do not promote", g.dtype, mask.dtype)))?;
+    let dtype = if dtype.is_float() || dtype.is_complex() { dtype } else { DType::F32 };
+    one(pointwise_as(a.cx, &[g, mask], dtype)?)
 }
 
 fn prelu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
@@ -173,6 +173,7 @@ fn glu(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
 
 fn rrelu(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let (x, lower, upper, training): (NodeId, f64, f64, bool) = a.unpack()?;
+    ensure!(lower <= upper, "rrelu: the lower bound {lower} is above the upper bound {upper}");
     if !training {
         return Ok(vec![b.call("aten::leaky_relu", (x, (lower + upper) / 2.0))?.into()]);
     }

@@ -107,7 +107,7 @@ pub fn y1(x: f64) -> f64 {
             let j = first_kind(x);
             let term = |k: usize| (2 * k + 1) as f64 / (k * (k + 1)) as f64 * j[2 * k + 1];
             let tail: f64 = (1..39).map(|k| if k % 2 == 1 { -term(k) } else { term(k) }).sum();
-            -2.0 / (PI * x) + 2.0 / PI * ((x / 2.0).ln() + EULER_GAMMA - 1.0) * j[1] - 4.0 / PI * tail
+            2.0 / PI * (((x / 2.0).ln() + EULER_GAMMA - 1.0) * j[1] - j[0] / x - tail)
         }
         _ => {
             let (r, p, q, t) = hankel(1.0, x);

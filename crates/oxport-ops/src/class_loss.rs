@@ -117,14 +117,14 @@ fn reduced<T: Compute>(losses: &[T], total: T, reduction: i64, out: &mut TensorM
 
 fn nll_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, target, weight, _, ignore): (&Tensor, &Tensor, Option<&Tensor>, i64, i64) = args.unpack()?;
-    let (sizes, reduction) = (three(x), reduction(args)?);
+    let (sizes, rank, reduction) = (three(x), x.rank(), reduction(args)?);
     let target = classes(target, sizes[1], ignore)?;
     computed!(x.dtype(), |T| {
         let (x, weight) = (Dense::<T>::of(x), Dense::<T>::maybe(weight));
         let (losses, total) = likelihoods(&x, sizes, &target, weight.as_deref());
         reduced(&losses, total, reduction, &mut outs[0])?;
         match outs.get_mut(1) {
-            Some(out) => fill(out, |out: &mut [T]| out[0] = if reduction == 0 { T::of(0.0) } else { total }),
+            Some(out) => fill(out, |out: &mut [T]| out[0] = if reduction == 0 && rank > 1 { T::of(0.0) } else { total }),
             None => Ok(()),
         }
     })

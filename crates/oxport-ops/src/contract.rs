@@ -60,9 +60,11 @@ fn tensordot(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument
         // A size of 1 against another one: the other is summed first.
         let (one_x, one_y) = (b.fake(x)?.sizes[i].as_int() == Some(1), b.fake(y)?.sizes[j].as_int() == Some(1));
         if one_x && !one_y {
-            y = b.call("sum.dim_IntList", (y, vec![j as i64], true))?;
+            let dtype = b.fake(y)?.dtype;
+            y = b.call_kw("sum.dim_IntList", (y, vec![j as i64], true), &[("dtype", dtype.into())])?;
         } else if one_y && !one_x {
-            x = b.call("sum.dim_IntList", (x, vec![i as i64], true))?;
+            let dtype = b.fake(x)?.dtype;
+            x = b.call_kw("sum.dim_IntList", (x, vec![i as i64], true), &[("dtype", dtype.into())])?;
         }
     }
     let free = |n: usize, dims: &[usize]| (0..n).filter(|d| !dims.contains(d)).collect::<Vec<_>>();

@@ -6,7 +6,7 @@
 use crate::lines::{dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, preserved_strides, wrap_dim};
 use crate::view::{as_strided, ask_meta_of, diagonal, fake_args, select, slice};
-use oxport_ir::{Arg, Args, Exact, Fake, Meta, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Arg, Args, Exact, Fake, Meta, OpDef, Real, Result, Val, Value, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, dispatch};
 
@@ -16,7 +16,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", |a| into_meta(a, select)).fill(|a, o| into(a, o, select)).exact(Exact::Bits).doc("A copy with one index of a dimension replaced.").samples(&["f32[2, 3], f32[2], 1, -1", "!f32[2, 3], f32[3], 1, 0"]),
     OpDef::new("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", |a| into_meta(a, slice)).fill(|a, o| into(a, o, slice)).exact(Exact::Bits).doc("A copy with a range of a dimension replaced.").samples(&["f32[5, 3], f32[2, 3], 0, 1, 3", "f32[5], f32[3], 0, None, None, 2", "f32[5, 3], f32[3], 0, 1, 2"]),
     OpDef::new("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", |a| into_meta(a, diagonal)).fill(|a, o| into(a, o, diagonal)).exact(Exact::Bits).doc("A copy with a diagonal replaced.").samples(&["f32[3, 4], f32[3]", "f32[3, 3], f32[2], 1"]),
-    OpDef::new("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", |a| into_meta(a, as_strided)).fill(into_strided).exact(Exact::Bits).doc("A copy with the elements of a strided view of it replaced.").samples(&["f32[8], f32[2, 3], [2, 3], [3, 1], 1"]),
+    OpDef::new("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", strided_meta).eval(into_strided).exact(Exact::Bits).doc("A copy with the elements of a strided view of it replaced.").samples(&["f32[8], f32[2, 3], [2, 3], [3, 1], 1", "f32[3, 2]{1, 3}, f32[2], [2], [3]"]),
     OpDef::new("aten::diag(Tensor self, int diagonal=0) -> Tensor", diag_meta).fill(diag).exact(Exact::Bits).doc("The matrix with a vector on its diagonal, or the diagonal of a matrix.").samples(&["f32[3]", "f32[3], -1", "f32[2, 3], 1", "!f32[]"]),
     OpDef::new("aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat_meta).fill(diagflat).exact(Exact::Bits).doc("The matrix with the flattened tensor on its diagonal.").samples(&["f32[2, 2]", "f32[2], 1"]),
     OpDef::new("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", embed_meta).fill(embed).exact(Exact::Bits).doc("The last dimension spread along the diagonal of two new ones.").samples(&["f32[2, 3]", "f32[2, 3], 1, 0, 2", "!f32[2], 0, 0, 0"]),
@@ -64,14 +64,29 @@ fn into(args: &Args<'_, Real>, outs: &mut [TensorMut], view: fn(&MetaArgs<'_>) -
     Ok(out.part(part, |part| oxport_tensor::copy(source, part))?)
 }
 
-fn into_strided(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+/// As `clone_preserve_strides`: the copy lies in its storage as the original does.
+pub(crate) fn strided_meta(args: &MetaArgs<'_>) -> Metas {
+    let strides = args.at::<&Fake>(0)?.strides.clone();
+    let mut vals = into_meta(args, as_strided)?;
+    if let Some(Val::Tensor(t)) = vals.first_mut() {
+        t.strides = strides;
+    }
+    Ok(vals)
+}
+
+/// The storage up to the last element is copied, written to, and seen through the original layout.
+pub(crate) fn into_strided(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (x, source, sizes, strides, offset): (&Tensor, &Tensor, Vec<i64>, Vec<i64>, Option<i64>) = args.unpack()?;
-    let out = &mut outs[0];
-    ensure!(x.strides() == out.strides(), "as_strided_scatter into a tensor that is not dense");
-    oxport_tensor::copy(x, out)?;
-    let offset = offset.map_or(0, |o| o - x.layout().offset as i64) + out.layout().offset as i64;
+    let last: i64 = x.sizes().iter().zip(x.strides()).map(|(n, s)| (n - 1).max(0) * s).sum();
+    let length = if x.numel() == 0 { 0 } else { x.layout().offset as i64 + last + 1 };
+    let all = x.view(|l| l.as_strided(&[length], &[1], Some(0)))?;
+    let mut out = TensorMut::empty(x.dtype(), Layout::contiguous(&[length])?)?;
+    oxport_tensor::copy(&all, &mut out)?;
+    let offset = offset.unwrap_or(x.layout().offset as i64);
     let place = out.layout().as_strided(&sizes, &strides, Some(offset))?;
-    Ok(out.part(place, |place| oxport_tensor::copy(source, place))?)
+    out.part(place, |place| oxport_tensor::copy(source, place))?;
+    let out = out.freeze();
+    Ok(vec![out.view(|l| l.as_strided(x.sizes(), x.strides(), Some(x.layout().offset as i64)))?.into()])
 }
 
 fn diagonal_sizes(n: &Expr, offset: i64) -> [Expr; 2] {

@@ -44,7 +44,6 @@ fn sampler_meta(args: &MetaArgs<'_>) -> Metas {
     ensure!(last.as_int().is_none_or(|l| l == n as i64 - 2), "{name}: places of {last} numbers for {} dimensions", n - 2);
     ensure!(x.sizes[2..].iter().all(|s| !args.cx.is(s, 0)), "{name}: input {x} is empty");
     ensure!((0..=2).contains(&mode) && (0..=2).contains(&padding), "{name}: modes {mode} and {padding}");
-    ensure!(mode != 2 || n == 4, "{name}: cubic interpolation is for images only");
     let sizes = x.sizes[..2].iter().chain(&grid.sizes[1..n - 1]).cloned();
     one(fresh(x, x.dtype, sizes.collect::<Vec<_>>()))
 }

@@ -67,23 +67,12 @@ fn histogram(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             return Ok(dense::<T>(bins).to_vec());
         }
         let (bins, range): (i64, Option<Vec<f64>>) = (args.at(1)?, args.named("range")?);
-        let (mut low, mut high) = match range.as_deref() {
-            Some([low, high]) => (T::from_f64(*low), T::from_f64(*high)),
+        let range = match range.as_deref() {
+            Some([low, high]) => Some((*low, *high)),
             Some(_) => return Err(oxport_ir::Error::invalid("histogram: a range is two numbers")),
-            None if x.is_empty() => (T::ZERO, T::ONE),
-            None => (x.iter().fold(x[0], |a, &b| a.minimum(b)), x.iter().fold(x[0], |a, &b| a.maximum(b))),
+            None => None,
         };
-        ensure!(low.is_finite() && high.is_finite() && low <= high, "histogram: range [{low:?}, {high:?}]");
-        if low == high {
-            (low, high) = (low - T::from_f64(0.5), high + T::from_f64(0.5));
-        }
-        // From both ends, as `linspace` does it.
-        let step = (high - low) / T::from_f64(bins as f64);
-        let edge = |i: i64| match i <= bins / 2 {
-            true => low + step * T::from_f64(i as f64),
-            false => high - step * T::from_f64((bins - i) as f64),
-        };
-        Ok((0..=bins).map(edge).collect())
+        crate::histogramdd::equal_edges(x.iter().copied(), bins, range)
     }
     let (x, weight, density): (&Tensor, Option<&Tensor>, bool) = (args.at(0)?, args.named("weight")?, args.named("density")?);
     dispatch!(wide_float x.dtype(), |T| {

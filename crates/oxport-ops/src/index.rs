@@ -1,6 +1,7 @@
 //! Reading by indices: rows, elements along a dimension, elements of the flattened tensor.
 //!
-//! Law: `gather` and `index_select` take indices from the start only; `take` and `take_along_dim` may count from the end.
+//! Law: `gather` and `index_select` take indices from the start only; `take` may count from the end, and along a dimension
+//! the indices of `take_along_dim` go round.
 
 use crate::lines::check_index_dtype;
 use crate::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
@@ -46,10 +47,11 @@ pub(crate) fn select_rows(x: &Tensor, d: usize, picks: Vec<i64>, out: &mut Tenso
 
 /// The checks of `gather` and the scatters: as many dimensions, and no size but that of `d` above the tensor's.
 pub(crate) fn check_sizes(args: &MetaArgs<'_>, x: &Fake, d: usize, index: &Fake) -> Result<()> {
-    check_index_dtype(index.dtype)?;
+    // No index, no complaint: not even about its dtype.
     if index.sizes.iter().any(|s| args.cx.is(s, 0)) {
         return Ok(());
     }
+    check_index_dtype(index.dtype)?;
     ensure!(x.dim().max(1) == index.dim().max(1), "{}: an index of {} dimensions into {}", args.op.name(), index.dim(), x.dim());
     for (e, (i, s)) in index.sizes.iter().zip(&x.sizes).enumerate() {
         let fits = e == d || args.cx.decide(&i.le(s), true);
@@ -67,6 +69,9 @@ fn gather_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn gather(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, dim, index): (&Tensor, i64, &Tensor) = args.unpack()?;
+    if index.numel() == 0 {
+        return Ok(());
+    }
     Ok(index::gather(x, dim, index, &mut outs[0])?)
 }
 
@@ -117,6 +122,9 @@ fn along(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     }
     let x = b.call("expand", (x, Argument::List(to_x)))?;
     let index = b.call("expand", (index, Argument::List(to_index)))?;
+    // Indices go round: −1 is the last, the size is the first again.
+    let size = b.size(x, d as i64)?;
+    let index = b.call("remainder.Scalar", (index, size))?;
     Ok(vec![b.call("gather", (x, d as i64, index))?.into()])
 }
 
@@ -127,6 +135,7 @@ mod tests {
         crate::trial::check(&[
             ("gather", "f32[[1, 2, 3], [4, 5, 6]], 1, i64[[2, 0], [1, 1]]", "f32[2, 2] 3 1 5 5"),
             ("gather", "f32[1, 2], 0, i64[-1]", "error"),
+            ("gather", "f32[1, 2], 0, u8[]", "error"),
             ("take", "f32[[1, 2, 3], [4, 5, 6]], i64[-1, 0]", "f32[2] 6 1"),
             ("index_select", "f32[[1, 2, 3], [4, 5, 6]], 1, i64[2, 2]", "f32[2, 2] 3 3 6 6"),
         ]);

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 
 pub mod bessel;
 pub mod class;
+mod composite;
 pub mod dense;
 pub mod gather;
 pub mod lines;
@@ -55,14 +56,17 @@ families! {
     contract,
     conv,
     conv_backward,
+    covariance,
     create,
     ctc,
+    differences,
     distance,
     distance_backward,
     einsum,
     embed,
     embedding,
     embedding_bag,
+    embedding_bag_backward,
     extreme,
     fft,
     fold,
@@ -70,6 +74,7 @@ families! {
     grid_backward,
     higher_order,
     histogram,
+    histogramdd,
     index,
     integrate,
     join,
@@ -87,6 +92,7 @@ families! {
     pool,
     pool_backward,
     power,
+    primitive,
     prims,
     python,
     quantize,
@@ -101,6 +107,7 @@ families! {
     scan,
     scatter,
     segment,
+    sequences,
     softmax,
     sort,
     specials,
@@ -110,6 +117,7 @@ families! {
     ternary,
     unique,
     view,
+    view_backward,
     weight_norm,
 }
 

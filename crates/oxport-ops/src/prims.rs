@@ -5,7 +5,7 @@
 use crate::class::Rule::{self, *};
 use crate::create::made;
 use crate::meta::{MetaArgs, Metas, one as single};
-use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Result};
+use oxport_ir::{Args, Argument, Build, Builder, Fake, OpDef, Result};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, TensorMut, cast, dispatch};
 
@@ -108,8 +108,11 @@ const fn two(schema: &'static str, rule: Rule, text: &'static str) -> OpDef {
 }
 
 fn div(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
-    let (x, y): (NodeId, Argument) = a.unpack()?;
-    let is_integer = b.fake(x)?.dtype.is_integer();
+    let (x, y): (Argument, Argument) = a.unpack()?;
+    let is_integer = match x.as_node().or(y.as_node()) {
+        Some(tensor) => b.fake(tensor)?.dtype.is_integer(),
+        None => false,
+    };
     Ok(vec![
         match is_integer {
             true => b.call_kw("aten::div.Tensor_mode", (x, y), &[("rounding_mode", Argument::Str("trunc".into()))])?,

@@ -105,6 +105,7 @@ impl Over {
 /// # Errors
 /// A dimension is out of range or given twice.
 pub(crate) fn over<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Over> {
+    ensure!(rank <= 64, "only tensors with up to 64 dims are supported");
     let place = |name| args.op.schema().and_then(|s| s.arg(name)).map(|(i, _)| i);
     let number = |a: &Arg<W>| if let Arg::Int(n) = a { W::int(n) } else { None };
     let open = || Error::unsupported(format!("{}: a symbolic dim", args.op.name()));
@@ -298,8 +299,11 @@ fn spread_over(cx: &MetaCx<'_>, x: &Fake, sizes: &[Expr]) -> Result<Vec<usize>> 
 
 fn sum_to_size(args: &MetaArgs<'_>) -> Metas {
     let (x, sizes): (&Fake, Vec<Expr>) = args.unpack()?;
-    spread_over(args.cx, x, &sizes)?;
-    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
+    let spread = spread_over(args.cx, x, &sizes)?;
+    // What is summed at all is summed in int64.
+    let is_whole = x.dtype.is_integer() || x.dtype.is_bool();
+    let dtype = if is_whole && !spread.is_empty() { DType::I64 } else { x.dtype };
+    one(Fake { device: x.device.clone(), ..Fake::new(dtype, sizes) })
 }
 
 fn sum_to(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
@@ -339,6 +343,7 @@ mod tests {
             ("any.dims", "i64[[1, 0], [1, 1]], []", "b8[2, 2] 1 0 1 1"),
             ("all", "f32[nan]", "b8[] 1"),
             ("count_nonzero", "f32[[0, 1, 2], [3, 4, 5]], 1", "i64[2] 2 3"),
+            ("sum_to_size", "u8[[200, 100]], [1]", "i64[1] 300"),
             ("logsumexp", "f32[[0, 0], [-inf, -inf], [inf, 0], [nan, 0]], [1]", "f32[4] 0.6931471824645996 -inf inf nan"),
         ]);
     }

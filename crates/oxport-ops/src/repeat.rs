@@ -173,6 +173,8 @@ fn flip_to(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> Result<()> {
 
 fn roll_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, shifts, dims): (&Fake, Vec<Expr>, Vec<i64>) = args.unpack()?;
+    ensure!(!shifts.is_empty(), "roll: `shifts` required");
+    ensure!(x.dim() > 0 || dims.is_empty(), "roll: a tensor without dimensions has none to roll along");
     ensure!(shifts.len() == dims.len() || dims.is_empty() && shifts.len() == 1, "{} shifts for {} dimensions", shifts.len(), dims.len());
     dims.iter().try_for_each(|&d| wrap_dim(d, x.dim()).map(drop))?;
     one(fresh(x, x.sizes.clone()))

@@ -276,8 +276,8 @@ fn fused_meta(args: &MetaArgs<'_>) -> Metas {
     ensure!(mode == 2, "{}: mode {mode} is no LSTM", args.op.name());
     let out = fresh(x, x.dtype, [x.sizes[0].clone(), x.sizes[1].clone(), Expr::from(hidden)]);
     let state = |s: &Fake| fresh(s, s.dtype, s.sizes.clone());
-    let space = fresh(x, oxport_tensor::DType::U8, [Expr::from(0i64)]);
-    Ok([out, state(hx), state(cx), space].into_iter().map(Val::from).collect())
+    // The workspace is PyTorch's own business: there is none here.
+    Ok([out, state(hx), state(cx)].into_iter().map(Val::from).chain([Val::None]).collect())
 }
 
 fn fused(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {

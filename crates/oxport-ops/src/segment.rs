@@ -10,6 +10,7 @@ use oxport_tensor::{DType, Float, Scalar, Tensor, TensorMut, dispatch};
 #[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", meta).fill(fill).doc("The sum, mean, greatest, least element or product of every segment of a dimension.").samples(&["f32[4, 2], \"sum\", lengths=i64[0], unsafe=True", "!f32[4], \"sum\"", "!f32[4], \"first\", lengths=i64[1]<1>"]),
+    OpDef::new("aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor", backward_meta).fill(backward).doc("The derivative of `segment_reduce` by its data.").samples(&["f32[1], f32[1], f32[2], \"sum\", lengths=i64[1]<2..3>"]),
 ];
 
 fn meta(args: &MetaArgs<'_>) -> Metas {
@@ -51,7 +52,8 @@ fn borders(args: &Args<'_, Real>, lines: Lines) -> Result<Vec<Vec<i64>>> {
     let whole = |row: &Vec<i64>| offsets.is_some() || row.last() == Some(&(lines.n as i64)) || lines.n == 0;
     let inside = |row: &Vec<i64>| row.is_sorted() && row.iter().all(|b| (0..=lines.n as i64).contains(b));
     ensure!(rows.iter().all(inside), "segment_reduce: segments outside of the data");
-    ensure!(args.named("unsafe")? || rows.iter().all(whole), "segment_reduce: lengths do not add up to the data");
+    let careless = args.op.schema().is_some_and(|s| s.arg("unsafe").is_none());
+    ensure!(careless || args.named("unsafe")? || rows.iter().all(whole), "segment_reduce: lengths do not add up to the data");
     Ok(rows)
 }
 
@@ -85,6 +87,58 @@ fn fill(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let initial = args.named::<Option<Scalar>>("initial")?.map(Scalar::to);
     let rows = borders(args, lines)?;
     dispatch!(float x.dtype(), |T| run::<T>(&dense(x), lines, &rows, how, initial, &mut outs[0]))
+}
+
+fn backward_meta(args: &MetaArgs<'_>) -> Metas {
+    let (_, _, x): (&Fake, &Fake, &Fake) = args.unpack()?;
+    ensure!(x.dtype.is_float(), "{} of {}", args.op.name(), x.dtype.name());
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
+}
+
+/// Extremes share their gradient, as PyTorch shares it: where it is positive.
+fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    fn run<T: Float>(
+        [g, y, x]: [&[T]; 3],
+        lines: Lines,
+        rows: &[Vec<i64>],
+        how: &str,
+        initial: T,
+        out: &mut TensorMut,
+    ) -> Result<()> {
+        fill_dense::<T>(out, |out| {
+            out.fill(T::ZERO);
+            let segments = rows.iter().enumerate().flat_map(|(o, row)| row.windows(2).map(move |w| (o, w[0], w[1])));
+            for (s, (o, from, to)) in segments.enumerate().filter(|(_, (_, from, to))| from < to) {
+                for k in 0..lines.inner {
+                    let (g, y) = (g[s * lines.inner + k], y[s * lines.inner + k]);
+                    let at: Vec<usize> = (from..to).map(|i| (o * lines.n + i as usize) * lines.inner + k).collect();
+                    match how {
+                        "sum" => at.iter().for_each(|&i| out[i] = g),
+                        "mean" => at.iter().for_each(|&i| out[i] = g / T::from_f64(at.len() as f64)),
+                        "prod" => at.iter().for_each(|&i| {
+                            let others = || at.iter().filter(|&&j| j != i).fold(initial, |p, &j| p * x[j]);
+                            out[i] = if x[i] == T::ZERO || x[i].is_nan() { g * others() } else { g * y / x[i] };
+                        }),
+                        _ => {
+                            let hit = |i: &&usize| x[**i].is_nan() || x[**i] == y;
+                            let count = at.iter().filter(hit).count();
+                            let share = if count > 1 && g > T::ZERO { g / T::from_f64(count as f64) } else { g };
+                            at.iter().filter(hit).for_each(|&i| out[i] = share);
+                        }
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+    let (g, y, x, how): (&Tensor, &Tensor, &Tensor, &str) = args.unpack()?;
+    let lines = Lines::of(x.sizes(), wrap_dim(args.named("axis")?, x.rank())?);
+    let initial: f64 = args.named::<Option<Scalar>>("initial")?.map_or(1.0, Scalar::to);
+    let rows = borders(args, lines)?;
+    dispatch!(float x.dtype(), |T| {
+        let all = [&dense::<T>(g)[..], &dense::<T>(y)[..], &dense::<T>(x)[..]];
+        run::<T>(all, lines, &rows, how, T::from_f64(initial), &mut outs[0])
+    })
 }
 
 #[cfg(test)]

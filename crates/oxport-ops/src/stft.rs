@@ -222,12 +222,12 @@ fn frames(x: &Tensor, s: &Spec<&Tensor>, complex: bool) -> Result<Tensor> {
     let scale = if s.normalized { 1.0 / (s.n as f64).sqrt() } else { 1.0 / s.n as f64 };
     let mut sizes = turned.sizes().to_vec();
     sizes[rank as usize - 1] = s.n;
-    let onesided = s.onesided.unwrap_or(bins != s.n);
-    let real = onesided || !complex && bins != s.n;
-    let dtype = if real { x.dtype().to_real() } else { x.dtype() };
+    let dtype = if complex { x.dtype() } else { x.dtype().to_real() };
     let mut out = TensorMut::empty(dtype, Layout::contiguous(&sizes)?)?;
-    if real {
-        c2r(&turned, &[rank - 1], scale, &mut out)?;
+    if !complex {
+        // Of a real signal the first half of the bins says all.
+        let half = turned.view(|l| l.narrow(rank - 1, 0, bins.min(s.n / 2 + 1)))?;
+        c2r(&half, &[rank - 1], scale, &mut out)?;
     } else {
         c2c(&turned, &[rank - 1], Direction::Inverse, scale, &mut out)?;
     }

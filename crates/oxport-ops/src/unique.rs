@@ -33,11 +33,12 @@ struct Wish {
 fn wish<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Wish> {
     let schema = args.op.schema().expect("law: it is in the table");
     let flag = |name| schema.arg(name).map_or(Ok(false), |(i, _)| args.at::<bool>(i));
-    let dim = schema.arg("dim").map_or(Ok(None), |(i, _)| args.at::<Option<i64>>(i))?;
-    let dim = dim.map(|d| wrap_dim(d, rank)).transpose()?;
+    let given = schema.arg("dim").map_or(Ok(None), |(i, _)| args.at::<Option<i64>>(i))?;
+    let dim = given.map(|d| wrap_dim(d, rank)).transpose()?;
     let whole = args.op.short_name() == "_unique2" || args.op.short_name() == "_unique";
     // Slices always come with both.
-    let along = dim.is_some() && !whole && args.op.short_name() != "unique_consecutive";
+    let flat = args.op.short_name() == "unique_consecutive" && rank == 1 && given == Some(0);
+    let along = dim.is_some() && !whole && !flat;
     Ok(Wish {
         dim: if whole { None } else { dim },
         inverse: flag("return_inverse")? || along,

@@ -13,10 +13,11 @@
 //! and a write `add_` becomes the node `add_` that calls `add`.
 
 use crate::aliasing::{Step, is_alias, write_back};
+use crate::statistics::{updated, updates_statistics};
 use indexmap::IndexMap;
 use oxport_ir::{
-    Argument, Builder, Dialect, Error, ExportedProgram, Graph, InputKind, InputSpec, Node, NodeId, NodeKind, Op,
-    OutputKind, OutputSpec, Registry, Result, Val,
+    Argument, Builder, Dialect, Error, ExportedProgram, Graph, InputKind, InputSpec, NodeId, NodeKind, Op, OutputKind,
+    OutputSpec, Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
 use std::collections::HashMap;
@@ -96,14 +97,14 @@ impl Functional<'_> {
         }
         self.refresh_arguments(id)?;
         let node = self.graph.node(id);
+        if updates_statistics(node, &op) {
+            return self.statistics(id, &op);
+        }
         if op.schema().is_some_and(|s| s.is_mutable()) {
             if op.name() == "aten::detach_" {
                 return self.alias(id, &self.registry.op("aten::detach"));
             }
             return self.write(id, &op);
-        }
-        if updates_statistics(node, &op) {
-            return self.batch_norm(id);
         }
         if is_alias(self.graph, self.env, node, &op) {
             return self.alias(id, &op);
@@ -314,35 +315,23 @@ impl Functional<'_> {
         Ok(())
     }
 
-    /// `batch_norm` in training mode also updates its running statistics, although its schema does not say so.
-    fn batch_norm(&mut self, id: NodeId) -> Result<()> {
-        let node = self.graph.node(id);
-        // Without the last argument, `cudnn_enabled`.
-        let args: Vec<Argument> = node.args.iter().take(8).cloned().collect();
-        let (mean, var) = (args[3].as_node(), args[4].as_node());
-        let mut b = Builder::new(self.graph, self.env, self.registry).before(id);
-        let call = b.call("aten::_native_batch_norm_legit_functional", args)?;
-        let out = b.getitem(call, 0)?;
-        let new = [b.getitem(call, 3)?, b.getitem(call, 4)?];
+    /// A normalisation that updates its running statistics, which its schema may or may not say.
+    fn statistics(&mut self, id: NodeId, op: &Op) -> Result<()> {
+        let targets = [3, 4].map(|i| self.graph.node(id).args.get(i).and_then(Argument::as_node));
+        let b = Builder::new(self.graph, self.env, self.registry).before(id);
+        let done = updated(b, id, op)?;
         let name = self.graph.node(id).name.clone();
-        self.graph.replace_all_uses(id, out);
+        self.graph.replace_all_uses(id, done.result);
         self.graph.erase(id)?;
-        self.graph.rename(out, &name)?;
-        self.own(out);
-        for (target, new) in [mean, var].into_iter().zip(new) {
+        self.graph.rename(done.result, &name)?;
+        self.own(done.result);
+        for (target, new) in targets.into_iter().zip(done.statistics) {
             let target = target.and_then(|t| self.values.get(&t).cloned());
             let target = target.ok_or_else(|| Error::invalid("running statistics that are no tensors"))?;
             self.assign(&target, new, new)?;
         }
         Ok(())
     }
-}
-
-/// True for normalisations in training mode that update running statistics.
-fn updates_statistics(node: &Node, op: &Op) -> bool {
-    op.name() == "aten::batch_norm"
-        && node.args.get(5) == Some(&Argument::Bool(true))
-        && matches!(node.args.get(3), Some(Argument::Node(_)))
 }
 
 /// The operator that computes what this one writes: `add_.Tensor` → `add.Tensor`.

@@ -19,6 +19,7 @@ mod decompose;
 mod fold;
 mod functionalize;
 mod inline;
+mod statistics;
 mod unwrap;
 
 pub use clean::{eliminate_common, eliminate_dead};

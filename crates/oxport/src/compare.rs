@@ -67,6 +67,7 @@ pub fn compare(got: &Value, want: &Value, tolerance: Tolerance) -> Comparison {
         (Value::Int(a), Value::Int(b)) if a == b => equal(format!("{a}")),
         (Value::Bool(a), Value::Bool(b)) if a == b => equal(format!("{a}")),
         (Value::Float(a), Value::Float(b)) if close(*a, *b) => equal(format!("{a}")),
+        (Value::Complex(a), Value::Complex(b)) if close(a.re, b.re) && close(a.im, b.im) => equal(format!("{a}")),
         (Value::Str(a), Value::Str(b)) if a == b => equal(format!("{a:?}")),
         (Value::None, Value::None) => equal("None".to_string()),
         (a, b) => differ(format!("got {}, expected {}", show(a), show(b))),

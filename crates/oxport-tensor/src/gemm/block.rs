@@ -27,11 +27,11 @@ const PACKED_FOR_FEW: usize = 1 << 18;
 /// If a matrix does not lie in its slice, a packed operand has another shape, or elements of C share a place: layouts
 /// are checked before kernels run, so this is a broken law.
 pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
-    check(p, &c);
-    let batch = offsets(&p.batch);
-    if p.m == 0 || p.n == 0 || batch.is_empty() {
+    if p.m == 0 || p.n == 0 || p.batch.sizes.contains(&0) {
         return;
     }
+    check(p, &c);
+    let batch = offsets(&p.batch);
     let c_view = CView::new(c);
     let work = p.m.saturating_mul(p.n).saturating_mul(p.k.max(8));
     let threads = if work.saturating_mul(batch.len()) < PARALLEL_WORK { 1 } else { rayon::current_num_threads() };
