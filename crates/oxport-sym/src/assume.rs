@@ -5,6 +5,7 @@
 
 use crate::expr::{Expr, Kind};
 use crate::func::Func;
+use crate::number::Number;
 
 /// What is known of the sign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,6 +101,15 @@ fn of_call(f: Func, args: &[Expr]) -> Signs {
             nonpositive: any(|s| s.nonpositive),
         },
         Func::Abs => nonneg,
+        Func::Piecewise => {
+            let all = |f: fn(&Signs) -> bool| args.iter().all(|p| p.args().first().is_some_and(|v| f(&signs(v))));
+            Signs {
+                positive: all(|s| s.positive),
+                nonnegative: all(|s| s.nonnegative),
+                negative: all(|s| s.negative),
+                nonpositive: all(|s| s.nonpositive),
+            }
+        }
         Func::Where => {
             let (p, q) = (signs(&args[1]), signs(&args[2]));
             Signs {
@@ -110,6 +120,22 @@ fn of_call(f: Func, args: &[Expr]) -> Signs {
         }
         _ => Signs::default(),
     }
+}
+
+/// Whether no value is below zero: more than the signs that sympy knows, for rewrites whose soundness hangs on it.
+pub(crate) fn never_negative(e: &Expr) -> bool {
+    signs(e).nonnegative
+        || match e.as_call() {
+            Some((Func::Add | Func::Mul | Func::Min, args)) => args.iter().all(never_negative),
+            Some((Func::Max, args)) => args.iter().any(never_negative),
+            Some((Func::PowByNatural | Func::Pow, args)) => never_negative(&args[0]),
+            Some((Func::FloorDiv | Func::CleanDiv | Func::ModularIndexing, args)) => args.iter().all(never_negative),
+            Some((Func::PythonMod, args)) => never_negative(&args[1]),
+            Some((Func::Mod | Func::IsNonOverlappingAndDense, _)) => true,
+            Some((Func::Identity, args)) => never_negative(&args[0]),
+            Some((Func::Where, args)) => args[1..].iter().all(never_negative),
+            _ => false,
+        }
 }
 
 fn sum(args: &[Expr]) -> Signs {
@@ -127,9 +153,8 @@ fn sum(args: &[Expr]) -> Signs {
     // `2*s - 1`: a multiple of a positive integer symbol is at least the multiplier.
     let [term, c] = args else { return direct };
     let (term, c) = if c.is_rational() { (term, c) } else { (c, term) };
-    if let (Some(least), Some(c)) = (least_magnitude(term), c.as_int())
-        && let Some(bound) = least.checked_add(c)
-    {
+    if let (Some(least), Some(c)) = (least_magnitude(term), c.as_number()) {
+        let bound = Number::from(least).add(&c).signum();
         return match () {
             _ if least > 0 && bound >= 0 => Signs { positive: bound > 0, nonnegative: true, ..Signs::default() },
             _ if least < 0 && bound <= 0 => Signs { negative: bound < 0, nonpositive: true, ..Signs::default() },

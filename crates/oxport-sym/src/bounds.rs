@@ -6,16 +6,12 @@ use std::collections::HashMap;
 
 use num_bigint::BigInt;
 use num_integer::Integer;
-use num_rational::BigRational;
-use num_traits::{One, Signed};
+use num_traits::One;
 
-use crate::assume::is_integer;
-use crate::build::{self, split_coeff};
 use crate::eval::{apply, unary};
-use crate::expand::integer;
 use crate::expr::{Expr, Kind};
-use crate::floor::floor_div_args;
 use crate::func::Func;
+use crate::joint::together;
 use crate::number::{Number, Sign};
 use crate::range::Range;
 use crate::symbol::Symbol;
@@ -72,18 +68,6 @@ impl<'a> Bounds<'a> {
             _ => e.as_number().map_or_else(Range::floats, Range::point),
         }
     }
-}
-
-/// The range of a sum, tightened where terms move together: bounding them apart loses that `n` and `n // k` do.
-fn together(terms: &[Expr], apart: Range, of: &dyn Fn(&Expr) -> Range) -> Range {
-    let sum = match remainder_pair(terms) {
-        Some(joined) => meet(apart, fold(joined.iter().map(of), add)),
-        None => apart,
-    };
-    let Some((below, above)) = relaxed(terms) else { return sum };
-    let (below, above) = (of(&below).min.ceil(), of(&above).max.floor());
-    let known = |n: Option<Number>, open| n.filter(|n| !n.is_nan()).unwrap_or(open);
-    meet(sum, Range { min: known(below, Number::NEG_INT_OO), max: known(above, Number::INT_OO) })
 }
 
 /// The range of a function of ranges.
@@ -177,11 +161,11 @@ fn unknown(f: Func) -> Range {
     }
 }
 
-fn fold(ranges: impl Iterator<Item = Range>, f: impl Fn(Range, Range) -> Range) -> Range {
+pub(crate) fn fold(ranges: impl Iterator<Item = Range>, f: impl Fn(Range, Range) -> Range) -> Range {
     ranges.map(Range::unbool).reduce(f).unwrap_or_else(Range::floats)
 }
 
-fn add(a: Range, b: Range) -> Range {
+pub(crate) fn add(a: Range, b: Range) -> Range {
     let or = |n: Number, open: Number| if n.is_nan() { open } else { n };
     let open = if a.is_int() && b.is_int() { Range::integers() } else { Range::floats() };
     Range { min: or(a.min.add(&b.min), open.min), max: or(a.max.add(&b.max), open.max) }
@@ -297,7 +281,8 @@ fn pow_by_natural(a: &Range, b: &Range) -> Range {
     match b.singleton() {
         Some(e) if matches!(e, Number::Int(n) if n.is_even()) => convex(a, |n| pow(n, e)),
         Some(e) => map(a, |n| pow(n, e)).unwrap_or_else(Range::integers),
-        None => match pow(&a.max.clone().max(a.min.neg()).max(1.into()), &b.max) {
+        // The zeroth power is 1.
+        None => match pow(&a.max.clone().max(a.min.neg()).max(i64::from(b.min.is_zero()).into()), &b.max) {
             Some(top) => Range { min: top.neg(), max: top },
             None => Range::integers(),
         },
@@ -312,6 +297,10 @@ fn power(base: &Range, exp: &Expr) -> Range {
             let exact = |n: &Number| if n.is_infinite() { n.pow_by_natural(&e) } else { n.pow(e.as_i64()?) };
             let even = e.as_i64().is_some_and(|e| e % 2 == 0);
             if even { convex(base, exact) } else { map(base, exact).unwrap_or_else(Range::integers) }
+        }
+        Some(e) if e >= 0 && !base.is_bool() => {
+            let power = |n: &Number| Number::Float(n.to_f64()).pow(e);
+            if e % 2 == 0 { convex(base, power) } else { map(base, power).unwrap_or_else(Range::floats) }
         }
         Some(-1) if !has_zero(base) => {
             let invert = |n: &Number| if n.is_infinite() { Some(Number::from(0)) } else { Number::from(1).div(n) };
@@ -358,6 +347,8 @@ fn bitwise(f: Func, a: &Range, b: &Range) -> Range {
     if f == Func::BitAnd {
         let low = a.min.clone().min(b.min.clone());
         let min = match &low {
+            // One operand without sign bit clears it.
+            _ if a.min.signum() >= 0 || b.min.signum() >= 0 => 0.into(),
             Number::Int(v) if low.signum() < 0 => Number::Int(-(BigInt::one() << (-v - 1u8).bits())),
             _ if low.signum() < 0 => low,
             _ => 0.into(),
@@ -389,55 +380,4 @@ fn piecewise(pairs: &[Expr], of: &dyn Fn(&Expr) -> Range) -> Range {
         }
     }
     hull.unwrap_or_else(Range::floats)
-}
-
-/// Two sums without floor divisions by constants, one never above and one never below the sum of the terms: `a // k` lies
-/// between `(a - k + 1) / k` and `a / k`. `None` if there is nothing to gain: no such division, or it shares no symbol.
-fn relaxed(terms: &[Expr]) -> Option<(Expr, Expr)> {
-    let floor = |t: &Expr| {
-        let (c, rest) = split_coeff(t);
-        let rest = rest?;
-        let [a, k] = floor_div_args(&rest)?;
-        let k = integer(k).filter(|k| k.is_positive() && is_integer(a))?;
-        Some((c.as_number()?, a.clone(), k))
-    };
-    if !terms.iter().all(is_integer) {
-        return None;
-    }
-    let (divisions, plain): (Vec<&Expr>, Vec<&Expr>) = terms.iter().partition(|t| floor(t).is_some());
-    let shared = |s: &Symbol| plain.iter().any(|p| p.free_symbols().contains(s));
-    if divisions.is_empty() || divisions.len() == 1 && !divisions[0].free_symbols().iter().any(shared) {
-        return None;
-    }
-    let mut below: Vec<Expr> = plain.iter().map(|t| (*t).clone()).collect();
-    let mut above = below.clone();
-    for (c, a, k) in divisions.iter().filter_map(|t| floor(t)) {
-        let scale = Expr::rational(BigRational::from_integer(1.into()) / &k) * Expr::number(c.clone());
-        let (top, bottom) = (&a * &scale, (&a - Expr::big(k - 1)) * scale);
-        let (low, high) = if c.signum() > 0 { (bottom, top) } else { (top, bottom) };
-        below.push(low);
-        above.push(high);
-    }
-    Some((build::add(below), build::add(above)))
-}
-
-/// The intersection, or the first if numbers went wrong and it would be empty.
-fn meet(a: Range, b: Range) -> Range {
-    let both = a.intersect(&b);
-    if both.is_empty() { a } else { both }
-}
-
-/// A sum that contains `x - x % k`, with that difference as `(x // k) * k`.
-fn remainder_pair(terms: &[Expr]) -> Option<Vec<Expr>> {
-    let (at, base, by) = terms.iter().enumerate().find_map(|(i, t)| match (-t).as_call() {
-        Some((Func::Mod | Func::PythonMod, [x, k])) => Some((i, x.clone(), k.clone())),
-        _ => None,
-    })?;
-    let parts = base.args_of(Func::Add).unwrap_or(std::slice::from_ref(&base)).to_vec();
-    if !parts.iter().all(|p| terms.contains(p)) {
-        return None;
-    }
-    let rest = terms.iter().enumerate().filter(|(i, t)| *i != at && !parts.contains(t)).map(|(_, t)| t.clone());
-    let floored = Expr::raw(Func::FloorDiv, [base.clone(), by.clone()]);
-    Some(std::iter::once(Expr::raw(Func::Mul, [floored, by])).chain(rest).collect())
 }

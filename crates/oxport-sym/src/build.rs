@@ -10,7 +10,7 @@ use crate::expr::{Expr, Kind};
 use crate::func::Func;
 use crate::number::Number;
 use crate::order::{sort_factors, sort_terms};
-use crate::{float_fns, floor, logic, minmax};
+use crate::{float_fns, floor, logic, minmax, piecewise};
 
 impl Expr {
     /// Applies a function, canonically: the rewrites that sympy and PyTorch do at construction, and no others.
@@ -41,7 +41,7 @@ impl Expr {
                     Func::Not => logic::not(&args[0]),
                     f if f.is_relation() => logic::relation(f, &args[0], &args[1]),
                     Func::Where => logic::where_(&args),
-                    Func::Piecewise => logic::piecewise(&args),
+                    Func::Piecewise => piecewise::build(&args),
                     Func::Identity | Func::ExprCondPair => None,
                     _ => float_fns::build(func, &args).or_else(|| fold(func, &args)),
                 };
@@ -95,14 +95,14 @@ pub(crate) fn num_add(a: &Expr, b: &Expr) -> Expr {
     num2(a, b, i64::checked_add, Number::add)
 }
 
-/// The product of numbers; an exact zero annihilates floats, as in sympy.
+fn is_zero(e: &Expr) -> bool {
+    e.as_number().is_some_and(|n| n.is_zero())
+}
+
+/// The product of numbers; zero, float or not, becomes the integer, as in sympy.
 pub(crate) fn num_mul(a: &Expr, b: &Expr) -> Expr {
-    if (a.as_int() == Some(0) && matches!(b.kind(), Kind::Float(_)))
-        || (b.as_int() == Some(0) && matches!(a.kind(), Kind::Float(_)))
-    {
-        return Expr::int(0);
-    }
-    num2(a, b, i64::checked_mul, Number::mul)
+    let product = num2(a, b, i64::checked_mul, Number::mul);
+    if matches!(product.kind(), Kind::Float(0.0)) && (is_zero(a) || is_zero(b)) { Expr::int(0) } else { product }
 }
 
 /// Collects `(key, amount)` pairs, keeping first-seen order and adding amounts of equal keys.
@@ -165,7 +165,7 @@ pub(crate) fn add(args: Vec<Expr>) -> Expr {
             _ => out.push(scale(&c, &rest)),
         }
     }
-    if constant.as_int() != Some(0) {
+    if !is_zero(&constant) {
         out.push(constant);
     }
     match out.len() {
@@ -247,6 +247,9 @@ pub(crate) fn pow(base: &Expr, exp: &Expr) -> Option<Expr> {
         (_, Kind::Int(e)) if base.is_numeric() => base.as_number()?.pow(e).map(Expr::number),
         (_, Kind::Float(e)) if base.is_numeric() => {
             Some(Expr::float(base.as_number()?.to_f64().powf(e))).filter(|v| !matches!(v.kind(), Kind::NaN))
+        }
+        (Kind::Call(Func::Piecewise, pairs), _) => {
+            Some(piecewise::map(pairs, |v| Expr::call(Func::Pow, vec![v.clone(), exp.clone()])))
         }
         (Kind::Call(Func::Pow, inner), Kind::Int(_)) => {
             let exp = mul(vec![inner[1].clone(), exp.clone()]);

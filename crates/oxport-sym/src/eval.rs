@@ -121,7 +121,7 @@ pub(crate) fn apply(f: Func, x: &[Number]) -> Result<Number, EvalError> {
         Func::IntTrueDiv => x[0].div(&x[1]).map(|q| Number::Float(q.to_f64())).ok_or(zero),
         Func::FloatTrueDiv => float(x[0].to_f64() / x[1].to_f64()),
         Func::ToFloat => float(x[0].to_f64()),
-        Func::FloatPow => float(x[0].to_f64().powf(x[1].to_f64())),
+        Func::FloatPow => python_pow(x[0].to_f64(), x[1].to_f64()).map(Number::Float).ok_or(domain),
         Func::PowByNatural => x[0].pow_by_natural(&x[1]).ok_or(domain),
         Func::TruncToInt => x[0].trunc().ok_or(domain),
         Func::TruncToFloat => float(x[0].to_f64().trunc()),
@@ -140,7 +140,8 @@ pub(crate) fn apply(f: Func, x: &[Number]) -> Result<Number, EvalError> {
         Func::BitAnd | Func::BitOr | Func::BitXor => bitwise(f, &x[0], &x[1]).ok_or(domain),
         _ => {
             let v = unary(f).ok_or_else(|| domain.clone())?(x[0].to_f64());
-            if v.is_nan() && !x[0].is_nan() { Err(domain) } else { float(v) }
+            let pole = matches!(f, Func::Log | Func::Log2) && x[0].is_zero();
+            if pole || v.is_nan() && !x[0].is_nan() { Err(domain) } else { float(v) }
         }
     }
 }
@@ -177,6 +178,27 @@ fn round_decimal(x: f64, digits: i64) -> f64 {
     let exact = Number::Float(x).to_rational().map(Number::from);
     let rounded = exact.and_then(|e| e.div(&unit)?.round()).map(|n| n.mul(&unit).to_f64());
     rounded.map_or(x, |v| v.copysign(x))
+}
+
+/// Python's `x ** y` of floats: no complex numbers, no overflow, no pole.
+fn python_pow(x: f64, y: f64) -> Option<f64> {
+    let v = x.powf(y);
+    let fine = !x.is_finite() || !y.is_finite() || v.is_finite();
+    fine.then_some(v)
+}
+
+/// Rounded as the C library rounds it; Rust's own differs in the last bit and overflows.
+fn asinh(x: f64) -> f64 {
+    /// Beyond 2^28 the one under the root is lost, below its inverse the function is the identity.
+    const LARGE: f64 = (1u64 << 28) as f64;
+    let a = x.abs();
+    let v = match () {
+        _ if !x.is_finite() || a < 1.0 / LARGE => return x,
+        _ if a > LARGE => a.ln() + std::f64::consts::LN_2,
+        _ if a > 2.0 => (2.0 * a + 1.0 / ((a * a + 1.0).sqrt() + a)).ln(),
+        _ => (a + a * a / (1.0 + (1.0 + a * a).sqrt())).ln_1p(),
+    };
+    v.copysign(x)
 }
 
 fn shift(f: Func, base: &Number, by: &Number) -> Option<Number> {
@@ -217,7 +239,7 @@ pub(crate) fn unary(f: Func) -> Option<fn(f64) -> f64> {
         Func::Atan => f64::atan,
         Func::Exp => f64::exp,
         Func::Log => f64::ln,
-        Func::Asinh => f64::asinh,
+        Func::Asinh => asinh,
         Func::Log2 => f64::log2,
         _ => return None,
     })

@@ -90,12 +90,12 @@ impl Expr {
         Expr::leaf(Data::Symbol(symbol.clone()))
     }
 
-    /// A double. Infinities become `±oo`, NaN becomes `nan`.
+    /// A double. Infinities become `±oo`, NaN becomes `nan`, and there is only one zero, as in sympy.
     pub fn float(value: f64) -> Expr {
         Expr(match value {
             v if v.is_nan() => Repr::NaN,
             v if v.is_infinite() => Repr::Oo(Sign::of(v < 0.0)),
-            v => Repr::Float(v.to_bits()),
+            v => Repr::Float((v + 0.0).to_bits()),
         })
     }
 

@@ -19,10 +19,14 @@ pub(crate) fn build(func: Func, args: &[Expr]) -> Option<Expr> {
             _ => None,
         },
         Func::Abs => absolute(x),
+        Func::Floor | Func::Ceiling if matches!(x.kind(), Kind::Oo(_)) => Some(x.clone()),
         Func::Floor | Func::Ceiling => split_whole(func, x),
         Func::PowByNatural => match args[1].kind() {
-            Kind::Int(_) if !x.is_const() => Some(pow(x, &args[1]).unwrap_or_else(|| Expr::raw(Func::Pow, args))),
+            Kind::Int(_) if !x.is_const() || matches!(x.kind(), Kind::IntOo(_)) => {
+                Some(pow(x, &args[1]).unwrap_or_else(|| Expr::raw(Func::Pow, args)))
+            }
             Kind::IntOo(Sign::Plus) | Kind::Oo(Sign::Plus) if signs(x).nonnegative => Some(Expr::int_oo(Sign::Plus)),
+            Kind::IntOo(Sign::Plus) | Kind::Oo(Sign::Plus) if signs(x).negative => Some(Expr::zoo()),
             _ => None,
         },
         Func::IsNonOverlappingAndDense => dense(args),
@@ -31,6 +35,9 @@ pub(crate) fn build(func: Func, args: &[Expr]) -> Option<Expr> {
 }
 
 fn absolute(x: &Expr) -> Option<Expr> {
+    if matches!(x.kind(), Kind::Float(0.0)) {
+        return Some(Expr::int(0));
+    }
     let s = signs(x);
     match () {
         _ if s.nonnegative => Some(x.clone()),

@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
 
-use crate::assume::{is_integer, parity, signs};
+use crate::assume::{is_integer, never_negative, parity, signs};
 use crate::build::{add, fold, mul, pow, split_coeff};
 use crate::expand::{self, integer};
 use crate::expr::Expr;
@@ -16,6 +16,9 @@ pub(crate) fn divide(func: Func, base: &Expr, divisor: &Expr) -> Option<Expr> {
         return None;
     }
     if func == Func::CeilDiv {
+        if is_zero(base) && !divisor.is_const() {
+            return Some(Expr::int(0));
+        }
         let g = gcd(base, divisor);
         return Some(if g == *divisor {
             Expr::call(Func::CleanDiv, vec![base.clone(), divisor.clone()])
@@ -33,8 +36,8 @@ pub(crate) fn divide(func: Func, base: &Expr, divisor: &Expr) -> Option<Expr> {
         _ if base == divisor => return Some(Expr::int(1)),
         _ => {}
     }
-    // Only over a positive divisor; PyTorch does it always, but `7 // 2 // -1` is not `7 // -2`.
-    if let Some([inner, by]) = floor_div_args(base).filter(|_| signs(divisor).positive) {
+    // Not over a negative divisor; PyTorch does it always, but `7 // 2 // -1` is not `7 // -2`.
+    if let Some([inner, by]) = floor_div_args(base).filter(|_| never_negative(divisor)) {
         return Some(Expr::call(Func::FloorDiv, vec![inner.clone(), by * divisor]));
     }
     if let Some(d) = integer(divisor) {
@@ -116,7 +119,7 @@ pub(crate) fn modular_indexing(base: &Expr, divisor: &Expr, modulus: &Expr) -> O
             return again(add(rest.into_iter().cloned().collect()), divisor.clone());
         }
     }
-    let inner = floor_div_args(base).filter(|_| signs(divisor).positive);
+    let inner = floor_div_args(base).filter(|_| never_negative(divisor));
     inner.and_then(|[inner, by]| again(inner.clone(), by * divisor))
 }
 

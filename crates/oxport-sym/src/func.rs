@@ -207,6 +207,17 @@ impl Func {
         self.is_relation() || matches!(self, Func::And | Func::Or | Func::Not)
     }
 
+    /// The relation that holds with its sides exchanged; other heads are their own.
+    pub(crate) fn mirrored(self) -> Func {
+        match self {
+            Func::Lt => Func::Gt,
+            Func::Gt => Func::Lt,
+            Func::Le => Func::Ge,
+            Func::Ge => Func::Le,
+            same => same,
+        }
+    }
+
     /// The relation that holds exactly when this one does not.
     pub(crate) fn negated(self) -> Option<Func> {
         use Func::*;

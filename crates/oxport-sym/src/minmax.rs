@@ -11,7 +11,8 @@ pub(crate) fn build(func: Func, args: &[Expr]) -> Option<Expr> {
     let is_max = func == Func::Max;
     let mut number: Option<Number> = None;
     let mut others: Vec<Expr> = Vec::new();
-    for arg in args.iter().flat_map(|a| a.args_of(func).unwrap_or(std::slice::from_ref(a))) {
+    let flat = args.iter().flat_map(|a| a.args_of(func).unwrap_or(std::slice::from_ref(a)));
+    for arg in &collapse(func, flat.cloned().collect()) {
         match arg.as_number().filter(|_| arg.is_numeric()) {
             Some(n) => number = Some(if let Some(m) = number { if is_max { m.max(n) } else { m.min(n) } } else { n }),
             None if !others.contains(arg) => others.push(arg.clone()),
@@ -49,6 +50,74 @@ pub(crate) fn build(func: Func, args: &[Expr]) -> Option<Expr> {
     }
     sort_lattice(&mut others);
     Some(Expr::raw(func, others))
+}
+
+/// Drops what nested minima of a maximum (and the other way round) make redundant: `Max(3, Min(2, x))` is 3,
+/// `Max(x, Min(x, y))` is `x`, and `Max(Min(x, y), Min(x, z))` is `Min(x, Max(y, z))`.
+fn collapse(func: Func, mut args: Vec<Expr>) -> Vec<Expr> {
+    let other = if func == Func::Max { Func::Min } else { Func::Max };
+    if args.iter().all(|a| a.args().is_empty()) || !args.iter().any(|a| mentions(a, func) || mentions(a, other)) {
+        return args;
+    }
+    sort_lattice(&mut args);
+    let numbers = args.iter().map_while(|a| a.as_number().filter(|_| a.is_numeric()));
+    let own = numbers.reduce(|a, b| if func == Func::Max { a.max(b) } else { a.min(b) });
+    if let Some(own) = own {
+        let beaten = |a: &Expr| {
+            let first = a.args_of(other).and_then(|inner| inner.first()?.as_number());
+            let order = first.and_then(|n| n.compare(&own));
+            order.is_some_and(|o| if func == Func::Max { o.is_lt() } else { o.is_gt() })
+        };
+        args.retain(|a| !beaten(a));
+    }
+    for i in 0..args.len() {
+        let a = args[i].clone();
+        for later in &mut args[i + 1..] {
+            *later = without(func, later, &a);
+        }
+    }
+    factor(other, func, args)
+}
+
+fn mentions(e: &Expr, f: Func) -> bool {
+    e.args_of(f).is_some()
+}
+
+/// `inside` under an extremum that has `a` among its arguments.
+fn without(func: Func, inside: &Expr, a: &Expr) -> Expr {
+    let Some((f, args)) = inside.as_call().filter(|(f, _)| matches!(f, Func::Max | Func::Min)) else {
+        return inside.clone();
+    };
+    match (args.contains(a), f == func) {
+        (true, false) => a.clone(),
+        (true, true) => unevaluated(f, args.iter().filter(|x| *x != a).map(|x| without(func, x, a)).collect()),
+        (false, _) => unevaluated(f, args.iter().map(|x| without(func, x, a)).collect()),
+    }
+}
+
+fn unevaluated(f: Func, mut args: Vec<Expr>) -> Expr {
+    sort_lattice(&mut args);
+    if let [one] = args.as_slice() { one.clone() } else { Expr::raw(f, args) }
+}
+
+/// Pulls out what all nested extrema of the other kind share.
+fn factor(other: Func, func: Func, args: Vec<Expr>) -> Vec<Expr> {
+    let (nested, mut rest): (Vec<Expr>, Vec<Expr>) = args.into_iter().partition(|a| mentions(a, other));
+    let shared = |x: &&Expr| nested.iter().all(|n| n.args().contains(x));
+    let mut common: Vec<Expr> =
+        nested.first().map_or(Vec::new(), |n| n.args().iter().filter(shared).cloned().collect());
+    if nested.len() < 2 || common.is_empty() {
+        rest.extend(nested);
+        return rest;
+    }
+    let remainders: Vec<Vec<Expr>> =
+        nested.iter().map(|n| n.args().iter().filter(|x| !common.contains(x)).cloned().collect()).collect();
+    if remainders.iter().all(|r: &Vec<Expr>| !r.is_empty()) {
+        let each = remainders.into_iter().map(|r| unevaluated(other, r)).collect();
+        common.push(unevaluated(func, each));
+    }
+    rest.push(unevaluated(other, common));
+    rest
 }
 
 /// The greater or lesser of two multiples of one expression with known sign.

@@ -86,11 +86,16 @@ struct Monomial {
 
 fn monomial(term: Expr) -> Monomial {
     let (coeff, rest) = split_coeff(&term);
-    let powers = match rest.as_ref().and_then(|r| r.args_of(Func::Mul)) {
-        Some(factors) => factors.iter().map(power).collect(),
-        None => rest.iter().map(power).collect(),
+    let factors = match rest.as_ref().and_then(|r| r.args_of(Func::Mul)) {
+        Some(factors) => factors,
+        None => rest.as_slice(),
     };
-    Monomial { powers, degrees: Vec::new(), coeff: coeff.as_number().map_or(0.0, |n| n.to_f64()), term }
+    // A number in `Identity` is a number here.
+    let hidden = |f: &&Expr| f.args_of(Func::Identity).is_some_and(|inner| inner[0].is_numeric());
+    let value = |e: &Expr| e.as_number().map_or(0.0, |n| n.to_f64());
+    let coeff = factors.iter().filter(hidden).map(|f| value(&f.args()[0])).fold(value(&coeff), |a, b| a * b);
+    let powers = factors.iter().filter(|f| !hidden(f)).map(power).collect();
+    Monomial { powers, degrees: Vec::new(), coeff, term }
 }
 
 /// A factor as symbolic base and integer exponent: `x**(3/2)` is `(x**(1/2), 3)`.
@@ -106,9 +111,19 @@ fn power(factor: &Expr) -> (Expr, i64) {
     }
 }
 
+/// sympy's `ordered`: fewer nodes first, then by sort key.
+pub(crate) fn lattice_order(a: &Expr, b: &Expr) -> Ordering {
+    a.shape().halves.cmp(&b.shape().halves).then_with(|| a.order(b))
+}
+
+/// By sympy's sort key alone.
+pub(crate) fn sort_key_order(a: &Expr, b: &Expr) -> Ordering {
+    by_key(a, b)
+}
+
 /// Sorts the arguments of Max, Min, And, Or: fewer nodes first, then by sort key.
 pub(crate) fn sort_lattice(args: &mut Vec<Expr>) {
-    args.sort_by(|a, b| a.shape().halves.cmp(&b.shape().halves).then_with(|| a.order(b)));
+    args.sort_by(lattice_order);
     args.dedup();
 }
 
