@@ -13,6 +13,7 @@ pub mod bessel;
 pub mod class;
 pub mod dense;
 pub mod gather;
+pub mod linalg;
 pub mod lines;
 pub mod meta;
 pub mod nn;
@@ -22,11 +23,11 @@ pub mod promote;
 pub mod python_number;
 pub mod rows;
 pub mod special;
-#[cfg(test)]
-mod trial;
 pub mod spread;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod trial;
 
 macro_rules! families {
     ($($family:ident,)*) => {
@@ -71,6 +72,19 @@ families! {
     index,
     integrate,
     join,
+    linalg_check,
+    linalg_cholesky,
+    linalg_cross,
+    linalg_eig,
+    linalg_function,
+    linalg_ldl,
+    linalg_lu,
+    linalg_norm,
+    linalg_qr,
+    linalg_rank,
+    linalg_solve,
+    linalg_svd,
+    linalg_triangular,
     linear,
     loss,
     loss_backward,
