@@ -14,6 +14,7 @@ pub mod class;
 mod composite;
 pub mod dense;
 pub mod gather;
+pub mod linalg;
 pub mod lines;
 pub mod meta;
 pub mod nn;
@@ -78,6 +79,19 @@ families! {
     index,
     integrate,
     join,
+    linalg_check,
+    linalg_cholesky,
+    linalg_cross,
+    linalg_eig,
+    linalg_function,
+    linalg_ldl,
+    linalg_lu,
+    linalg_norm,
+    linalg_qr,
+    linalg_rank,
+    linalg_solve,
+    linalg_svd,
+    linalg_triangular,
     linear,
     loss,
     loss_backward,
