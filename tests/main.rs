@@ -8,6 +8,7 @@ mod ops;
 mod rules;
 mod text;
 mod tidy;
+mod versions;
 
 use std::path::{Path, PathBuf};
 

@@ -45,7 +45,7 @@ pub use samples::example_inputs;
 pub use tensors::{read_tensors, write_tensors};
 pub use upgrade::{SCHEMA_VERSION, upgrade};
 pub use values::{ValueSet, read_values, write_values};
-pub use write::{to_model, write_pt2, write_pt2_bytes};
+pub use write::{WriteOptions, to_model, write_pt2, write_pt2_bytes};
 
 use std::path::Path;
 
@@ -57,8 +57,8 @@ pub fn read(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<E
 }
 
 /// Writes a program: by its suffix as `.json` with `.safetensors`, else as a `.pt2` archive.
-pub fn write(program: &ExportedProgram, path: &Path) -> Result<()> {
-    if is_json(path) { write_json(program, path) } else { write_pt2(program, path) }
+pub fn write(program: &ExportedProgram, path: &Path, options: &WriteOptions) -> Result<()> {
+    if is_json(path) { write_json(program, path, options) } else { write_pt2(program, path, options) }
 }
 
 fn is_json(path: &Path) -> bool {

@@ -4,6 +4,9 @@
 //! file holds: the payload configs, where `path_name` is the tensor's key. A storage that is just one tensor (or several
 //! equal ones) stands there under that tensor's name and shape; one that several views share stands there flat. Without
 //! the key, the tensors file is taken to hold the state by name.
+//!
+//! Beyond a size the tensors are spread over shards, `<stem>-00001-of-00003.safetensors`, and the index file
+//! `<stem>.safetensors.index.json` says which tensor is where, as Hugging Face does it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,8 +19,8 @@ use crate::model::{self, PayloadConfig};
 use crate::read::{Parts, PayloadReader};
 use crate::replace::replace_file;
 use crate::tensors::{Block, write_blocks};
-use crate::write::{Payload, Payloads, gather_constants, gather_state};
-use crate::{Error, ReadOptions, Result, json, read_tensors, to_model};
+use crate::write::{Payload, Payloads, document_text, gather_constants, gather_state};
+use crate::{Error, Limits, ReadOptions, Result, WriteOptions, json, read_tensors, to_model};
 
 model::records! {
     /// What the tensors file holds.
@@ -28,6 +31,8 @@ model::records! {
         constants: PayloadConfig,
         /// Files as bytes, by their name in an archive: `data/sample_inputs/model.pt`, `extra/…`.
         files: Vec<String> = Vec::new(),
+        /// True if the tensors are in shards with an index.
+        sharded: bool = false,
     }
 }
 
@@ -45,14 +50,22 @@ pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Res
     let contents = document.extra.as_mut().and_then(|extra| extra.remove("oxport"));
     document.extra = document.extra.filter(|extra| !extra.is_empty());
     let mut parts = Parts::read(document, registry)?;
+    let contents: Option<Contents> = contents
+        .map(serde_json::from_value)
+        .transpose()
+        .map_err(|e| Error::invalid("json", Loc::Json(format!("{name}: oxport")), e.to_string()))?;
     let beside = tensors_path(path);
-    let tensors = if beside.exists() { read_tensors(&beside, limits)? } else { IndexMap::new() };
+    let index = index_path(path);
+    let sharded = contents.as_ref().map_or(index.exists() && !beside.exists(), |c| c.sharded);
+    let tensors = match sharded {
+        true => read_shards(&index, limits)?,
+        false if beside.exists() => read_tensors(&beside, limits)?,
+        false => IndexMap::new(),
+    };
     let Some(contents) = contents else {
         take_by_name(&mut parts, tensors);
         return parts.finish();
     };
-    let contents: Contents = serde_json::from_value(contents)
-        .map_err(|e| Error::invalid("json", Loc::Json(format!("{name}: oxport")), e.to_string()))?;
     let payloads = |key: &str| match tensors.get(key) {
         Some(tensor) => Ok(tensor.storage().clone()),
         None => Err(Error::entry("entry", &beside.display().to_string(), format!("there is no tensor {key:?}"))),
@@ -71,8 +84,8 @@ pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Res
     parts.finish()
 }
 
-/// Writes a program as `<stem>.json` and `<stem>.safetensors`.
-pub fn write_json(program: &ExportedProgram, path: &Path) -> Result<()> {
+/// Writes a program as `<stem>.json` and `<stem>.safetensors`, or shards if the options bound their size.
+pub fn write_json(program: &ExportedProgram, path: &Path, options: &WriteOptions) -> Result<()> {
     let mut document = to_model(program)?;
     let mut blocks: IndexMap<String, (DType, Vec<i64>, Payload)> = IndexMap::new();
     let weights = place(gather_state(program.state.iter()), &mut blocks);
@@ -85,21 +98,88 @@ pub fn write_json(program: &ExportedProgram, path: &Path) -> Result<()> {
         blocks.insert(key.clone(), (DType::U8, vec![bytes.len() as i64], Payload::Bytes(bytes)));
         files.push(key);
     }
-    let contents = Contents { weights, constants, files, extra: None };
-    let contents = serde_json::to_value(&contents).expect("law: payload configs are JSON");
-    document.extra.get_or_insert_default().insert("oxport".into(), contents);
     let list = blocks.iter().map(|(name, (dtype, sizes, payload))| Block {
         name,
         dtype: *dtype,
         sizes: sizes.clone(),
         bytes: payload.bytes(),
     });
-    write_blocks(&tensors_path(path), list.collect())?;
-    replace_file(path, |out| out.write_all(json::to_string(&document).as_bytes()))
+    let shards = shards(list.collect(), options.shard_size);
+    let contents = Contents { weights, constants, files, sharded: shards.len() > 1, extra: None };
+    let contents = serde_json::to_value(&contents).expect("law: payload configs are JSON");
+    document.extra.get_or_insert_default().insert("oxport".into(), contents);
+    let text = document_text(&document, options.schema)?;
+    write_shards(path, shards)?;
+    replace_file(path, |out| out.write_all(text.as_bytes()))
+}
+
+/// Blocks in shards of at most that many bytes, in order; a block that is larger has a shard of its own.
+fn shards(blocks: Vec<Block<'_>>, size: Option<u64>) -> Vec<Vec<Block<'_>>> {
+    let mut shards = vec![Vec::new()];
+    let mut filled = 0;
+    for block in blocks {
+        let len = block.bytes.len() as u64;
+        if size.is_some_and(|size| filled > 0 && filled + len > size) {
+            shards.push(Vec::new());
+            filled = 0;
+        }
+        filled += len;
+        shards.last_mut().expect("law: there is a shard").push(block);
+    }
+    shards
+}
+
+fn write_shards(path: &Path, mut shards: Vec<Vec<Block<'_>>>) -> Result<()> {
+    if shards.len() == 1 {
+        return write_blocks(&tensors_path(path), shards.remove(0));
+    }
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("program");
+    let (count, mut total, mut places) = (shards.len(), 0, serde_json::Map::new());
+    for (i, shard) in shards.into_iter().enumerate() {
+        let file = format!("{stem}-{:05}-of-{count:05}.safetensors", i + 1);
+        for block in &shard {
+            total += block.bytes.len();
+            places.insert(block.name.to_string(), file.as_str().into());
+        }
+        write_blocks(&path.with_file_name(&file), shard)?;
+    }
+    let index = serde_json::json!({"metadata": {"total_size": total}, "weight_map": places});
+    replace_file(&index_path(path), |out| out.write_all(json::to_string(&index).as_bytes()))
+}
+
+/// The tensors of all shards that an index names.
+fn read_shards(index: &Path, limits: &Limits) -> Result<IndexMap<String, Tensor>> {
+    #[derive(serde::Deserialize)]
+    struct Index {
+        weight_map: IndexMap<String, String>,
+    }
+    let name = index.display().to_string();
+    let bytes = std::fs::read(index).map_err(|e| Error::io(format!("cannot read {name}"), e))?;
+    let index_of: Index = json::from_slice(&name, &bytes, limits)?;
+    let fail = |message: String| Err(Error::entry("entry", &name, message));
+    let mut shards: IndexMap<&str, IndexMap<String, Tensor>> = IndexMap::new();
+    let mut tensors = IndexMap::with_capacity(index_of.weight_map.len());
+    for (key, file) in &index_of.weight_map {
+        if file.contains(['/', '\\', '\0']) || !file.ends_with(".safetensors") {
+            return fail(format!("the shard {file:?} is no safetensors file beside the index"));
+        }
+        if !shards.contains_key(file.as_str()) {
+            shards.insert(file, read_tensors(&index.with_file_name(file), limits)?);
+        }
+        match shards.get(file.as_str()).and_then(|shard| shard.get(key)) {
+            Some(tensor) => drop(tensors.insert(key.clone(), tensor.clone())),
+            None => return fail(format!("the shard {file:?} has no tensor {key:?}")),
+        }
+    }
+    Ok(tensors)
 }
 
 fn tensors_path(path: &Path) -> PathBuf {
     path.with_extension("safetensors")
+}
+
+fn index_path(path: &Path) -> PathBuf {
+    path.with_extension("safetensors.index.json")
 }
 
 /// Finds a key for every payload, and tells the config.
@@ -185,10 +265,23 @@ mod tests {
         for fixture in std::fs::read_dir(programs).unwrap() {
             let fixture = fixture.unwrap().path().join("program.pt2");
             let program = read_pt2(&fixture, &registry, &ReadOptions::default()).unwrap();
-            write_json(&program, &path).unwrap();
-            let back = read_json(&path, &registry, &ReadOptions::default())
-                .unwrap_or_else(|e| panic!("{}: {e}", fixture.display()));
-            assert!(write_pt2_bytes(&program).unwrap() == write_pt2_bytes(&back).unwrap(), "{}", fixture.display());
+            for shard_size in [None, Some(0), Some(20_000)] {
+                let options = WriteOptions { shard_size, ..WriteOptions::default() };
+                write_json(&program, &path, &options).unwrap();
+                let back = read_json(&path, &registry, &ReadOptions::default())
+                    .unwrap_or_else(|e| panic!("{}: {e}", fixture.display()));
+                assert!(write_pt2_bytes(&program).unwrap() == write_pt2_bytes(&back).unwrap(), "{}", fixture.display());
+            }
         }
+        let shards = std::fs::read_dir(folder.path())
+            .unwrap()
+            .filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().contains("-of-"));
+        assert!(shards.count() > 3);
+        // An index that leads elsewhere.
+        let index = folder.path().join("program.safetensors.index.json");
+        let climbing = r#"{"weight_map": {"w": "../w.safetensors"}}"#;
+        std::fs::write(&index, climbing).unwrap();
+        let error = read_shards(&index, &Limits::default()).unwrap_err().to_string();
+        assert!(error.contains("no safetensors file beside the index"), "{error}");
     }
 }

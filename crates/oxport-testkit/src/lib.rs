@@ -12,6 +12,7 @@ pub mod corpus;
 pub mod filetest;
 pub mod operators;
 pub mod programs;
+pub mod roundtrip;
 pub mod samples;
 
 /// How a conformance case ended.

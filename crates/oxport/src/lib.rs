@@ -49,6 +49,8 @@ pub use error::{Error, Result};
 pub use oxport_ir::{
     Builder, Diagnostic, ExportedProgram, Fake, Graph, Op, OpDef, ProgramBuilder, Registry, Severity, Val, Value, print,
 };
+pub use oxport_ops::registry;
+pub use oxport_pt2::{ReadOptions, WriteOptions};
 pub use oxport_rewrite::{Limits, Report};
 pub use oxport_run::{Module, Outputs, Plan, PlanOptions};
 pub use oxport_sym::Expr;
@@ -72,6 +74,15 @@ use std::path::Path;
 /// See there.
 pub fn read(path: impl AsRef<Path>) -> Result<ExportedProgram> {
     Toolchain::standard().read(path)
+    read_with(path, &ReadOptions::default())
+}
+
+/// As [`read`], with options: which model of several, bounds, whether all bytes of the weights are checked.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ExportedProgram> {
+    Ok(oxport_pt2::read(path.as_ref(), registry(), options)?)
 }
 
 /// Writes a program, by the suffix of the path: `.pt2`, or `.json` with `.safetensors` beside it. The file appears whole
@@ -80,7 +91,15 @@ pub fn read(path: impl AsRef<Path>) -> Result<ExportedProgram> {
 /// # Errors
 /// The program holds what the format cannot express, or the file cannot be written.
 pub fn write(program: &ExportedProgram, path: impl AsRef<Path>) -> Result<()> {
-    Ok(oxport_pt2::write(program, path.as_ref())?)
+    write_with(program, path, &WriteOptions::default())
+}
+
+/// As [`write`], with options: for which version of PyTorch, and how large a file of tensors may be.
+///
+/// # Errors
+/// As [`write`], or the older version cannot express something of the program.
+pub fn write_with(program: &ExportedProgram, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
+    Ok(oxport_pt2::write(program, path.as_ref(), options)?)
 }
 
 /// [`Toolchain::verify`] with oxport's own operators.

@@ -11,13 +11,18 @@ mod graph;
 mod number;
 mod payload;
 mod program;
+mod schema;
+pub mod shape;
 mod signature;
 mod value;
+pub mod versions;
 
 pub use graph::*;
 pub use number::{Bound, Flag, Real};
 pub use payload::*;
 pub use program::*;
+pub use schema::json_schema;
+pub use shape::Described;
 pub use signature::*;
 pub use value::*;
 
@@ -94,7 +99,24 @@ macro_rules! records {
                 map.end()
             }
         }
+
+        impl $crate::model::Described for $name {
+            fn shape() -> $crate::model::shape::Shape {
+                use $crate::model::shape::{Field, Record, Shape};
+                const RECORD: &Record = &Record {
+                    name: stringify!($name),
+                    fields: &[$(Field {
+                        key: $crate::model::records!(@key $field $($key)?),
+                        shape: <$ty as $crate::model::Described>::shape,
+                        required: $crate::model::records!(@required $($default)?),
+                    },)*],
+                };
+                Shape::Record(RECORD)
+            }
+        }
     )*};
+    (@required) => { true };
+    (@required $default:expr) => { false };
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident $key:literal) => { $key };
     (@missing $access:ident, $field:ident $($key:literal)?) => {
@@ -112,6 +134,17 @@ macro_rules! unions {
         #[serde(rename_all = "snake_case")]
         pub enum $name {
             $($(#[$tag_doc])* $tag($ty),)*
+        }
+
+        impl $crate::model::Described for $name {
+            fn shape() -> $crate::model::shape::Shape {
+                use $crate::model::shape::{Shape, Union};
+                const UNION: &Union = &Union {
+                    name: stringify!($name),
+                    tags: &[$((stringify!($tag), <$ty as $crate::model::Described>::shape),)*],
+                };
+                Shape::Union(UNION)
+            }
         }
     )*};
 }

@@ -25,6 +25,11 @@ impl TorchFile {
     /// Errors if it is not a file of `torch.save` in the ZIP format (the default since PyTorch 1.6), if the pickle uses
     /// opcodes that PyTorch's files do not have, or is larger than the limits allow.
     pub fn read(name: &str, file: &Storage, limits: &Limits) -> Result<TorchFile> {
+        TorchFile::read_with(name, file, limits, true)
+    }
+
+    /// As [`TorchFile::read`]; the CRC-32 of stored tensors is only checked if `verify` says so.
+    pub fn read_with(name: &str, file: &Storage, limits: &Limits, verify: bool) -> Result<TorchFile> {
         let directory = Directory::read(file.bytes(), limits)?;
         let fail = |message: String| Error::entry("pickle", name, message);
         let root = directory.entries.keys().find_map(|key| key.strip_suffix("data.pkl"));
@@ -42,10 +47,14 @@ impl TorchFile {
         for (key, entry) in &directory.entries {
             let Some(key) = key.strip_prefix(&root).and_then(|key| key.strip_prefix("data/")) else { continue };
             let failed = |e: oxport_tensor::Error| fail(e.to_string());
-            let bytes = entry.read(name, file.bytes())?;
             let storage = match entry.method {
-                Method::Stored => file.piece(entry.offset, entry.stored_len).map_err(failed)?,
-                Method::Deflate => Storage::copy_of(&bytes).map_err(failed)?,
+                Method::Stored => {
+                    if verify {
+                        entry.read(name, file.bytes())?;
+                    }
+                    file.piece(entry.offset, entry.stored_len).map_err(failed)?
+                }
+                Method::Deflate => Storage::copy_of(&entry.read(name, file.bytes())?).map_err(failed)?,
             };
             storages.insert(key.to_string(), storage);
         }

@@ -9,8 +9,10 @@
 mod file;
 mod machine;
 mod rebuild;
+mod write;
 
 pub use file::TorchFile;
+pub(crate) use write::TensorPickle;
 
 use oxport_tensor::DType;
 

@@ -103,22 +103,29 @@ pub(super) fn dtype_of(value: &Pickled) -> Option<DType> {
 }
 
 fn storage_dtype(class: &str) -> Option<DType> {
-    Some(match class.strip_prefix("torch.")?.strip_suffix("Storage")? {
-        "Float" => DType::F32,
-        "Double" => DType::F64,
-        "Half" => DType::F16,
-        "BFloat16" => DType::BF16,
-        "Long" => DType::I64,
-        "Int" => DType::I32,
-        "Short" => DType::I16,
-        "Char" => DType::I8,
-        "Byte" => DType::U8,
-        "Bool" => DType::Bool,
-        "ComplexFloat" => DType::C64,
-        "ComplexDouble" => DType::C128,
-        _ => return None,
-    })
+    let name = class.strip_prefix("torch.")?;
+    STORAGES.iter().find(|(class, _)| *class == name).map(|(_, dtype)| *dtype)
 }
+
+/// The class of a dtype's storages, in `torch`; younger dtypes have none.
+pub(super) fn storage_class(dtype: DType) -> Option<&'static str> {
+    STORAGES.iter().find(|(_, d)| *d == dtype).map(|(class, _)| *class)
+}
+
+const STORAGES: [(&str, DType); 12] = [
+    ("FloatStorage", DType::F32),
+    ("DoubleStorage", DType::F64),
+    ("HalfStorage", DType::F16),
+    ("BFloat16Storage", DType::BF16),
+    ("LongStorage", DType::I64),
+    ("IntStorage", DType::I32),
+    ("ShortStorage", DType::I16),
+    ("CharStorage", DType::I8),
+    ("ByteStorage", DType::U8),
+    ("BoolStorage", DType::Bool),
+    ("ComplexFloatStorage", DType::C64),
+    ("ComplexDoubleStorage", DType::C128),
+];
 
 fn ints(value: &Pickled) -> Option<Vec<i64>> {
     if let Pickled::Size(list) = value {

@@ -10,11 +10,16 @@ use crate::pickle::{Pickled, PickledTensor, TorchFile};
 use crate::{Error, Limits, Result};
 
 /// The tensors of a dictionary. A file without bytes is an empty dictionary.
-pub(super) fn read_dictionary(name: &str, file: &Storage, limits: &Limits) -> Result<IndexMap<Arc<str>, Constant>> {
+pub(super) fn read_dictionary(
+    name: &str,
+    file: &Storage,
+    limits: &Limits,
+    verify: bool,
+) -> Result<IndexMap<Arc<str>, Constant>> {
     if file.len_bytes() == 0 {
         return Ok(IndexMap::new());
     }
-    let file = TorchFile::read(name, file, limits)?;
+    let file = TorchFile::read_with(name, file, limits, verify)?;
     let Pickled::Dict(entries) = &file.value else {
         return Err(Error::entry("pickle", name, "the value is no dictionary"));
     };

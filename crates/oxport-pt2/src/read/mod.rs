@@ -33,20 +33,15 @@ use graph::{Context, read_graph};
 pub(crate) use weights::PayloadReader;
 
 /// How to read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// Bounds on what is read.
     pub limits: Limits,
     /// Which model of an archive with several; without, `model`, or the only one.
     pub model: Option<String>,
-    /// Whether the CRC-32 of weights is checked, for which all of them must be loaded. Everything else always is.
+    /// Whether the CRC-32 of weights is checked, for which all of them are loaded from disk. By default they are not
+    /// touched until they are needed. Everything else is always checked.
     pub verify_weights: bool,
-}
-
-impl Default for ReadOptions {
-    fn default() -> ReadOptions {
-        ReadOptions { limits: Limits::default(), model: None, verify_weights: true }
-    }
 }
 
 /// Reads a program from a `.pt2` archive, which stays mapped as long as a tensor of the program lives.
@@ -74,7 +69,7 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
         if archive.has(pickled) {
             // Up to PyTorch 2.8; where both are, PyTorch takes this one.
             let file = archive.storage(pickled, options.verify_weights)?;
-            let constants = legacy::read_dictionary(pickled, &file, limits)?;
+            let constants = legacy::read_dictionary(pickled, &file, limits, options.verify_weights)?;
             match kind {
                 "weights" => parts.program.state = legacy::state(pickled, constants, &mut parts.problems),
                 _ => parts.program.constants = constants,
@@ -267,5 +262,7 @@ fn origin(json: &model::ExportedProgram, version: (u32, u32), range_texts: Vec<(
     }
 }
 
+#[cfg(test)]
+mod layouts;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 mod arguments;
 mod graph;
 mod metadata;
+mod older;
 mod signature;
 mod symbols;
 mod weights;
@@ -15,6 +16,7 @@ use std::path::Path;
 
 use oxport_ir::{Dialect, ExportedProgram};
 
+use crate::model::versions::Version;
 use crate::model::{self, Bound, Dict, NamedTupleDef, RangeConstraint, SchemaVersion};
 use crate::replace::replace_file;
 use crate::zip::ZipWriter;
@@ -22,40 +24,75 @@ use crate::{Error, Result, SCHEMA_VERSION, json};
 use symbols::Symbols;
 pub(crate) use weights::{Payload, Payloads, gather_constants, gather_state};
 
-/// Writes a program as a `.pt2` archive that `torch.export.load` takes. The file appears whole or not at all.
-pub fn write_pt2(program: &ExportedProgram, path: &Path) -> Result<()> {
-    let document = to_model(program)?;
+/// How to write.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// For which version of the schema: of those in [`RELEASED`](crate::model::versions::RELEASED), from 8.2 on.
+    pub schema: Version,
+    /// The most bytes of tensors that go into one safetensors file; without, all go into one. Archives are never split.
+    pub shard_size: Option<u64>,
+}
+
+impl Default for WriteOptions {
+    fn default() -> WriteOptions {
+        WriteOptions { schema: SCHEMA_VERSION, shard_size: None }
+    }
+}
+
+/// Writes a program as a `.pt2` archive that `torch.export.load` takes: of PyTorch 2.9 to 2.15, or where the options ask
+/// for an older schema, of the version that had it. The file appears whole or not at all.
+///
+/// Errors say what the program JSON, or the older version of it, cannot express.
+pub fn write_pt2(program: &ExportedProgram, path: &Path, options: &WriteOptions) -> Result<()> {
+    let text = document_text(&to_model(program)?, options.schema)?;
     let root = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("archive");
-    replace_file(path, |out| write_archive(program, &document, root, out))
+    replace_file(path, |out| write_archive(program, &text, options.schema, root, out))
 }
 
 /// The bytes of the `.pt2` archive of a program.
+///
+/// Errors as [`write_pt2`].
 pub fn write_pt2_bytes(program: &ExportedProgram) -> Result<Vec<u8>> {
-    let document = to_model(program)?;
+    let text = document_text(&to_model(program)?, SCHEMA_VERSION)?;
     let mut bytes = Vec::new();
-    write_archive(program, &document, "archive", &mut bytes).map_err(|e| Error::io("cannot write", e))?;
+    write_archive(program, &text, SCHEMA_VERSION, "archive", &mut bytes).map_err(|e| Error::io("cannot write", e))?;
     Ok(bytes)
+}
+
+/// The text of a document in that version of the schema.
+pub(crate) fn document_text(document: &model::ExportedProgram, version: Version) -> Result<String> {
+    if version == SCHEMA_VERSION { Ok(json::to_string(document)) } else { older::lowered(document, version) }
 }
 
 fn write_archive(
     program: &ExportedProgram,
-    document: &model::ExportedProgram,
+    document: &str,
+    version: Version,
     root: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     // A root is one folder with a plain name.
     let root = if root.is_empty() || root.contains(['/', '\\']) || root.starts_with('.') { "archive" } else { root };
     let mut zip = ZipWriter::new(out);
-    let mut add = |name: &str, data: &[u8]| zip.add(&format!("{root}/{name}"), data);
-    for (kind, payloads) in
-        [("weights", gather_state(program.state.iter())), ("constants", gather_constants(program.constants.iter()))]
-    {
-        for (path, payload) in &payloads.files {
-            add(&format!("data/{kind}/{path}"), payload.bytes())?;
-        }
-        add(&format!("data/{kind}/model_{kind}_config.json"), json::to_string(&payloads.config).as_bytes())?;
+    if version < older::ROOTED {
+        older::write_flat(program, document, version, &mut zip)?;
+        return zip.finish().map(drop);
     }
-    add("models/model.json", json::to_string(document).as_bytes())?;
+    let mut add = |name: &str, data: &[u8]| zip.add(&format!("{root}/{name}"), data);
+    if version < older::RAW {
+        add("data/weights/model.pt", &older::pickled_state(program)?)?;
+        add("data/constants/model.pt", &older::pickled_constants(program)?)?;
+    } else {
+        for (kind, payloads) in
+            [("weights", gather_state(program.state.iter())), ("constants", gather_constants(program.constants.iter()))]
+        {
+            for (path, payload) in &payloads.files {
+                add(&format!("data/{kind}/{path}"), payload.bytes())?;
+            }
+            add(&format!("data/{kind}/model_{kind}_config.json"), json::to_string(&payloads.config).as_bytes())?;
+        }
+    }
+    add("models/model.json", document.as_bytes())?;
     add("data/sample_inputs/model.pt", program.example_inputs.as_deref().unwrap_or(&[]))?;
     for (name, bytes) in &program.origin.extra_files {
         add(name, bytes)?;

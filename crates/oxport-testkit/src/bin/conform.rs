@@ -1,11 +1,11 @@
-//! The conformance runner: `conform ops DIR`, `conform programs DIR`.
+//! The conformance runner: `conform ops DIR`, `conform programs DIR`, `conform roundtrip DIR`.
 //!
 //! Every case runs in a worker process that takes over after a crash or a time-out, so that one case never ends the run.
 
 use clap::{Parser, Subcommand, ValueEnum};
 use oxport::Opt;
 use oxport_testkit::corpus::Corpus;
-use oxport_testkit::{Record, Status, operators, programs};
+use oxport_testkit::{Record, Status, operators, programs, roundtrip};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc;
@@ -53,6 +53,17 @@ enum Command {
         /// Seconds per program
         #[arg(long, value_name = "S", default_value_t = 60)]
         timeout: u64,
+    },
+    /// Archives: read, written and read again
+    Roundtrip {
+        /// The folder of archives, at any depth
+        dir: PathBuf,
+        /// Only archives whose path matches
+        #[arg(long, value_name = "REGEX")]
+        filter: Option<String>,
+        /// Write one record per archive there
+        #[arg(long, value_name = "F")]
+        json: Option<PathBuf>,
     },
     /// One program folder, in this process: prints its record
     #[command(hide = true)]
@@ -105,6 +116,7 @@ fn main() -> ExitCode {
         Command::Programs { dir, opt, via, filter, json, timeout } => {
             all_programs(&dir, opt, via, filter, json, timeout)
         }
+        Command::Roundtrip { dir, filter, json } => round_trips(&dir, filter, json),
         Command::One { dir, opt, via } => {
             let record = programs::judge(&dir, opt.into(), via.into());
             println!("{}", to_json(&record));
@@ -231,6 +243,29 @@ fn all_programs(
             status: Status::Crash,
             detail,
         });
+        show(&record);
+        records.push(record);
+    }
+    report(&records, json, "")
+}
+
+fn round_trips(dir: &Path, filter: Option<String>, json: Option<PathBuf>) -> Result<bool, String> {
+    let wanted = matcher(filter)?;
+    let (mut folders, mut files) = (vec![dir.to_path_buf()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        for path in entries.flatten().map(|e| e.path()) {
+            match path.extension().and_then(|e| e.to_str()) {
+                _ if path.is_dir() => folders.push(path),
+                Some("pt2") if wanted(&path.to_string_lossy()) => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    let mut records = Vec::new();
+    for file in files {
+        let record = roundtrip::judge(&file);
         show(&record);
         records.push(record);
     }

@@ -27,7 +27,7 @@ impl Bench {
     pub fn execute(&self) -> Result<ExitCode> {
         let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
         let start = Instant::now();
-        let program = working("reading", || oxport::read(&self.running.program))?;
+        let program = self.running.read()?;
         let load_ms = ms(start);
         let inputs = self.running.values(&program)?;
         let start = Instant::now();

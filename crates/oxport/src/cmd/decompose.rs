@@ -11,6 +11,8 @@ use std::process::ExitCode;
 pub struct Decompose {
     /// The program
     program: PathBuf,
+    #[command(flatten)]
+    reading: super::reading::Reading,
     /// Where to write the result
     #[arg(short, value_name = "OUT")]
     out: PathBuf,
@@ -30,7 +32,7 @@ enum To {
 impl Decompose {
     /// See the module.
     pub fn execute(&self) -> Result<ExitCode> {
-        let program = working("reading", || oxport::read(&self.program))?;
+        let program = working("reading", || self.reading.read(&self.program))?;
         let result = working("decomposing", || match self.to {
             To::Core => oxport::core(&program),
             To::Functional => oxport::functional(&program),

@@ -6,6 +6,7 @@ mod decompose;
 mod diff;
 mod ops;
 mod optimize;
+mod reading;
 pub mod report;
 mod run;
 mod show;
@@ -70,6 +71,8 @@ pub fn run(command: Command) -> oxport::Result<ExitCode> {
 pub struct Running {
     /// The program
     pub program: PathBuf,
+    #[command(flatten)]
+    reading: reading::Reading,
     /// Inputs: a safetensors file with `in.0`, `in.1`, … or placeholder names
     #[arg(long, value_name = "F")]
     pub inputs: Option<PathBuf>,
@@ -85,6 +88,10 @@ pub struct Running {
 }
 
 impl Running {
+    fn read(&self) -> oxport::Result<oxport::ExportedProgram> {
+        report::working("reading", || self.reading.read(&self.program))
+    }
+
     fn options(&self) -> PlanOptions {
         PlanOptions { threads: self.threads, seed: self.seed, ..PlanOptions::default() }
     }

@@ -33,7 +33,7 @@ pub struct Run {
 impl Run {
     /// See the module.
     pub fn execute(&self) -> Result<ExitCode> {
-        let program = working("reading", || oxport::read(&self.running.program))?;
+        let program = self.running.read()?;
         let inputs = self.running.values(&program)?;
         let prepared = working("preparing", || oxport::prepare(&program, self.running.opt.into()))?;
         let plan = oxport::plan(&prepared, &self.running.options())?;

@@ -11,6 +11,8 @@ use std::process::ExitCode;
 pub struct Show {
     /// The program
     program: PathBuf,
+    #[command(flatten)]
+    reading: super::reading::Reading,
     /// How
     #[arg(long, value_enum, default_value_t = Format::Readable)]
     format: Format,
@@ -33,7 +35,7 @@ enum Format {
 impl Show {
     /// See the module.
     pub fn execute(&self) -> Result<ExitCode> {
-        let program = oxport::read(&self.program)?;
+        let program = self.reading.read(&self.program)?;
         match self.format {
             Format::Readable => print!("{}", print::readable(&program)),
             Format::Fx => print!("{}", print::fx(&program.graph)),

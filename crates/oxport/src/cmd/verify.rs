@@ -13,6 +13,8 @@ use std::process::ExitCode;
 pub struct Verify {
     /// The program
     program: PathBuf,
+    #[command(flatten)]
+    reading: super::reading::Reading,
     /// Print JSON: a list of `{code, severity, at, message, notes}`
     #[arg(long)]
     json: bool,
@@ -21,7 +23,7 @@ pub struct Verify {
 impl Verify {
     /// See the module.
     pub fn execute(&self) -> Result<ExitCode> {
-        let program = match working("reading", || oxport::read(&self.program)) {
+        let program = match working("reading", || self.reading.read_whole(&self.program)) {
             Ok(program) => program,
             // A file that cannot be read as a program is not valid either: its complaints are the answer.
             Err(e) if self.json && !e.diagnostics().is_empty() => {

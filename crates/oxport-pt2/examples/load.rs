@@ -1,0 +1,86 @@
+//! Measures how fast programs are loaded: `load [--runs K] [--check] FILE…`; or writes one for older readers:
+//! `load --write OUT [--schema 8.N] FILE`.
+//!
+//! Prints for every file the least time in milliseconds, the nodes, and how far the process's peak memory grew; with
+//! `--check` also whether reading, writing and reading again gives the same bytes.
+
+use std::path::Path;
+use std::time::Instant;
+
+use oxport_ir::Registry;
+use oxport_pt2::{Limits, ReadOptions, WriteOptions, example_inputs, read, read_pt2_bytes, write, write_pt2_bytes};
+
+fn main() {
+    let (mut runs, mut check, mut files) = (3, false, Vec::new());
+    let (mut out, mut options) = (None::<String>, WriteOptions::default());
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--runs" => runs = args.next().and_then(|k| k.parse().ok()).unwrap_or(runs),
+            "--check" => check = true,
+            "--write" => out = args.next(),
+            "--schema" => {
+                let text = args.next().unwrap_or_default();
+                let parts = text.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+                options.schema = parts.unwrap_or(options.schema);
+            }
+            _ => files.push(arg),
+        }
+    }
+    let started = Instant::now();
+    let registry = Registry::new(&[], include_str!("../../../schemas/aten_schemas.txt"));
+    if let (Some(out), [file]) = (&out, files.as_slice()) {
+        let program = read(Path::new(file), &registry, &ReadOptions::default());
+        if let Err(e) = program.and_then(|program| write(&program, Path::new(out), &options)) {
+            eprintln!("{e}");
+            std::process::exit(if e.is_unsupported() { 4 } else { 3 });
+        }
+        return;
+    }
+    println!("registry {:.2} ms", started.elapsed().as_secs_f64() * 1e3);
+    for file in files {
+        let (mut best, mut cpu) = (f64::INFINITY, f64::INFINITY);
+        let (before, mut nodes) = (peak_kb(), 0);
+        for _ in 0..runs.max(1) {
+            let (started, used) = (Instant::now(), processor_ms());
+            match read(Path::new(&file), &registry, &ReadOptions::default()) {
+                Ok(program) => nodes = program.graph.len(),
+                Err(e) => println!("{file}: {e}"),
+            }
+            best = best.min(started.elapsed().as_secs_f64() * 1e3);
+            cpu = cpu.min(processor_ms() - used);
+        }
+        let trip = if check { round_trip(&file, &registry) } else { String::new() };
+        let grown = (peak_kb() - before) as f64 / 1024.0;
+        println!("{file} {best:.2f} ms ({cpu:.2f} processor), {nodes} nodes, {grown:.1} MB{trip}");
+    }
+}
+
+fn round_trip(file: &str, registry: &Registry) -> String {
+    let options = ReadOptions::default();
+    let once = || -> oxport_pt2::Result<bool> {
+        let program = read(Path::new(file), registry, &options)?;
+        let bytes = write_pt2_bytes(&program)?;
+        let again = read_pt2_bytes(&bytes, registry, &options)?;
+        example_inputs(&program, &Limits::default())?;
+        Ok(write_pt2_bytes(&again)? == bytes)
+    };
+    match once() {
+        Ok(true) => ", stable".to_string(),
+        Ok(false) => ", NOT STABLE".to_string(),
+        Err(e) => format!(", FAILED {e}"),
+    }
+}
+
+/// The processor time of this process's main thread.
+fn processor_ms() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e6
+}
+
+/// The high-water mark of this process's memory.
+fn peak_kb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
+    line.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,28 @@
+//! How the commands read a program.
+
+use oxport::{ExportedProgram, ReadOptions, Result};
+use std::path::Path;
+
+/// What all commands that read one program have in common.
+#[derive(clap::Args)]
+pub struct Reading {
+    /// Which model of an archive that holds several; without, `model` or the only one
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+}
+
+impl Reading {
+    /// The program of a file.
+    pub fn read(&self, path: &Path) -> Result<ExportedProgram> {
+        oxport::read_with(path, &self.options())
+    }
+
+    /// As [`Reading::read`], every byte of its weights checked.
+    pub fn read_whole(&self, path: &Path) -> Result<ExportedProgram> {
+        oxport::read_with(path, &ReadOptions { verify_weights: true, ..self.options() })
+    }
+
+    fn options(&self) -> ReadOptions {
+        ReadOptions { model: self.model.clone(), ..ReadOptions::default() }
+    }
+}
