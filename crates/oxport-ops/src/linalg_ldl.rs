@@ -193,7 +193,7 @@ fn factor_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             check(factors.iter().map(|f| f.info), x.rank() == 2, "torch.linalg.ldl_factor_ex")?;
         }
         // The triangle above the diagonal is not written.
-        let lower = |f: &Ldl<T>| Mat::by(f.a.rows, f.a.rows, |i, j| if i >= j { f.a[(i, j)] } else { T::zero() });
+        let lower = |f: &Ldl<T>| Mat::by(f.a.rows, f.a.rows, |i, j| if i >= j { f.a[(i, j)] } else { <T as num_traits::Zero>::zero() });
         store(&mut outs[0], &factors.iter().map(lower).collect::<Vec<_>>())?;
         store_flat(&mut outs[1], factors.iter().flat_map(|f| f.pivots.clone()).collect())?;
         outs.get_mut(2).map_or(Ok(()), |out| store_flat(out, factors.iter().map(|f| f.info).collect()))

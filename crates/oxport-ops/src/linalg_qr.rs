@@ -107,7 +107,7 @@ fn qr(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let (q, r): (Vec<Mat<T>>, Vec<Mat<T>>) = each(matrices::<T>(x, lead(x, 2))?, |mut a| {
             let factors = reflect(&mut a);
             let k = if mode == Mode::Complete { a.rows } else { factors.len() };
-            let r = Mat::by(k, a.cols, |i, j| if i <= j { a[(i, j)] } else { T::zero() });
+            let r = Mat::by(k, a.cols, |i, j| if i <= j { a[(i, j)] } else { <T as num_traits::Zero>::zero() });
             let mut q = Mat::identity(a.rows, if mode == Mode::No { 0 } else { k });
             rotate(&a, &factors, false, &mut q);
             (q, r)

@@ -9,7 +9,7 @@
 use oxport::compare::{Tolerance, compare};
 use oxport::custom::{Args, Meta, Real, Result};
 use oxport::io::{inputs_from, named_outputs, read_values};
-use oxport::{Fake, OpDef, Opt, PlanOptions, Tensor, Toolchain, Val, Value};
+use oxport::{Fake, OpDef, Opt, PlanOptions, ReadOptions, Tensor, Toolchain, Val, Value};
 use std::path::Path;
 
 static MYLIB: &[OpDef] = &[
@@ -35,7 +35,7 @@ fn main() -> oxport::Result<()> {
     let toolchain = Toolchain::new(&[MYLIB]);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/custom");
     for name in ["pure", "written", "functional"] {
-        let program = toolchain.read(folder.join(name).join("program.pt2"))?;
+        let program = toolchain.read(folder.join(name).join("program.pt2"), &ReadOptions::default())?;
         assert!(toolchain.verify(&program).is_empty());
         let plan = toolchain.plan(&toolchain.prepare(&program, Opt::Exact)?, &PlanOptions::default())?;
         let values = read_values(&folder.join(name).join("io.safetensors"))?;

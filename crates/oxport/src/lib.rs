@@ -49,7 +49,6 @@ pub use error::{Error, Result};
 pub use oxport_ir::{
     Builder, Diagnostic, ExportedProgram, Fake, Graph, Op, OpDef, ProgramBuilder, Registry, Severity, Val, Value, print,
 };
-pub use oxport_ops::registry;
 pub use oxport_pt2::{ReadOptions, WriteOptions};
 pub use oxport_rewrite::{Limits, Report};
 pub use oxport_run::{Module, Outputs, Plan, PlanOptions};
@@ -68,12 +67,11 @@ pub mod custom {
 
 use std::path::Path;
 
-/// [`Toolchain::read`] with oxport's own operators.
+/// Reads a program: a `.pt2` archive, or a `.json` program with its `.safetensors` beside it.
 ///
 /// # Errors
-/// See there.
+/// The file cannot be read, or holds no valid program: [`Error::diagnostics`] says all that is wrong.
 pub fn read(path: impl AsRef<Path>) -> Result<ExportedProgram> {
-    Toolchain::standard().read(path)
     read_with(path, &ReadOptions::default())
 }
 
@@ -82,7 +80,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<ExportedProgram> {
 /// # Errors
 /// As [`read`].
 pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ExportedProgram> {
-    Ok(oxport_pt2::read(path.as_ref(), registry(), options)?)
+    Toolchain::standard().read(path, options)
 }
 
 /// Writes a program, by the suffix of the path: `.pt2`, or `.json` with `.safetensors` beside it. The file appears whole

@@ -1,6 +1,6 @@
 //! [`Toolchain`]: the operators that programs may use, and the whole road over them.
 
-use crate::{Diagnostic, ExportedProgram, OpDef, Plan, PlanOptions, Registry, Result};
+use crate::{Diagnostic, ExportedProgram, OpDef, Plan, PlanOptions, ReadOptions, Registry, Result};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -37,12 +37,13 @@ impl Toolchain {
         &self.registry
     }
 
-    /// Reads a program: a `.pt2` archive, or a `.json` program with its `.safetensors` beside it.
+    /// Reads a program: a `.pt2` archive, or a `.json` program with its `.safetensors` beside it; the options say which
+    /// model of several, bounds, and whether all bytes of the weights are checked.
     ///
     /// # Errors
     /// The file cannot be read, or holds no valid program: [`crate::Error::diagnostics`] says all that is wrong.
-    pub fn read(&self, path: impl AsRef<Path>) -> Result<ExportedProgram> {
-        Ok(oxport_pt2::read(path.as_ref(), &self.registry, &oxport_pt2::ReadOptions::default())?)
+    pub fn read(&self, path: impl AsRef<Path>, options: &ReadOptions) -> Result<ExportedProgram> {
+        Ok(oxport_pt2::read(path.as_ref(), &self.registry, options)?)
     }
     /// Everything that is wrong with a program.
     pub fn verify(&self, program: &ExportedProgram) -> Vec<Diagnostic> {
