@@ -28,6 +28,10 @@ conform *ARGS:
 bench PROGRAM *ARGS:
     cargo run --release -- bench {{PROGRAM}} {{ARGS}}
 
+# Fuzz every parser for so many seconds each, without nightly
+fuzz SECONDS="60":
+    OXPORT_FUZZ_SECONDS={{SECONDS}} cargo test --release -p oxport-pt2 --test fuzzing -- --nocapture
+
 # Build the documentation
 docs:
     cargo doc --workspace --no-deps --open

@@ -29,9 +29,9 @@ impl Error {
         Error::all(vec![Diagnostic::error(code, at, message)])
     }
 
-    /// The file is not valid, for all these reasons.
+    /// The file is not valid, for all these reasons; of more than a thousand, the first are kept.
     pub fn all(diagnostics: Vec<Diagnostic>) -> Error {
-        Error(Box::new(Kind::Invalid(diagnostics)))
+        Error(Box::new(Kind::Invalid(first_of(diagnostics))))
     }
 
     /// The file may well be valid, but this crate cannot take it.
@@ -41,7 +41,7 @@ impl Error {
 
     /// As [`Error::unsupported`], for all these reasons.
     pub fn all_unsupported(diagnostics: Vec<Diagnostic>) -> Error {
-        Error(Box::new(Kind::Unsupported(diagnostics)))
+        Error(Box::new(Kind::Unsupported(first_of(diagnostics))))
     }
 
     /// An entry of an archive (or the archive, if the name is empty) is not valid.
@@ -72,6 +72,18 @@ impl Error {
             Kind::Invalid(list) | Kind::Unsupported(list) => list,
         }
     }
+}
+
+/// A file that is wrong in a million places is told so in a thousand.
+const MOST: usize = 1000;
+
+fn first_of(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let more = diagnostics.len().saturating_sub(MOST);
+    diagnostics.truncate(MOST);
+    if let Some(last) = diagnostics.last_mut().filter(|_| more > 0) {
+        last.notes.push(format!("and {more} more complaints, which are not shown"));
+    }
+    diagnostics
 }
 
 impl From<Diagnostic> for Error {

@@ -1,5 +1,7 @@
 //! JSON as Python reads and writes it: errors that name their place, and texts equal to those of `json.dumps`.
 
+pub(crate) mod walk;
+
 use std::io;
 
 use oxport_ir::Loc;
@@ -13,15 +15,18 @@ use crate::{Error, Limits, Result};
 /// Reads a JSON document; `name` is what errors call it.
 ///
 /// Python's bare words `NaN`, `Infinity` and `-Infinity`, which PyTorch 2.5 and 2.6 wrote, are read as strings of that
-/// name. Errors name the place within the document as a path.
+/// name. Errors name the place within the document as a path. What goes beyond the limits is refused before it is built.
 pub fn from_slice<T: DeserializeOwned>(name: &str, bytes: &[u8], limits: &Limits) -> Result<T> {
     let at = |path: String| Loc::Json(if path.is_empty() { name.to_string() } else { format!("{name}: {path}") });
     if bytes.len() as u64 > limits.json {
-        let message = format!("the text has {} bytes, the limit is {}", bytes.len(), limits.json);
+        let message = Limits::exceeded("json", format!("{} bytes of text", bytes.len()), limits.json);
         return Err(Error::invalid("size", at(String::new()), message));
     }
     let text = std::str::from_utf8(bytes)
         .map_err(|e| Error::invalid("json", at(String::new()), format!("not UTF-8 at byte {}", e.valid_up_to())))?;
+    if let Some((code, message)) = walk::excess(text, limits) {
+        return Err(Error::invalid(code, at(String::new()), message));
+    }
     let error = match serde_json::from_str(text) {
         Ok(value) => return Ok(value),
         Err(error) => error,
@@ -181,7 +186,8 @@ mod tests {
             assert!(error.contains(message), "{error}\nshould say: {message}");
         }
         let deep = "[".repeat(100_000);
-        assert!(from_slice::<Value>("t", deep.as_bytes(), &Limits::default()).is_err());
+        let error = from_slice::<Value>("t", deep.as_bytes(), &Limits::default()).unwrap_err().to_string();
+        assert!(error.contains("error[depth]"), "{error}");
         assert!(from_slice::<Value>("t", b"\xef\xbb\xbf{}", &Limits::default()).is_err());
         let tight = Limits { json: 3, ..Limits::default() };
         let error = from_slice::<Value>("t", b"[1,2]", &tight).unwrap_err().to_string();

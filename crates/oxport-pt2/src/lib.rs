@@ -12,6 +12,7 @@
 //! | [`example_inputs`] | the inputs that an archive carries |
 //! | [`Archive`], [`zip`] | the container |
 //! | [`model`], [`json`] | the program JSON, record by record |
+//! | [`scan`] | what in a file PyTorch would execute |
 //! | [`pickle`] | what `torch.save` writes, read without running it |
 //!
 //! Laws: nothing from a file is trusted, and nothing from a file is ever executed; a file that is wrong is refused with
@@ -30,6 +31,7 @@ pub mod pickle;
 mod read;
 mod replace;
 mod samples;
+pub mod scan;
 mod tensors;
 mod upgrade;
 mod values;
@@ -56,9 +58,13 @@ pub fn read(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<E
     if is_json(path) { read_json(path, registry, options) } else { read_pt2(path, registry, options) }
 }
 
-/// Writes a program: by its suffix as `.json` with `.safetensors`, else as a `.pt2` archive.
+/// Writes a program: by its suffix as `.json` with `.safetensors`, else as a `.pt2` archive. All files appear, or none.
 pub fn write(program: &ExportedProgram, path: &Path, options: &WriteOptions) -> Result<()> {
-    if is_json(path) { write_json(program, path, options) } else { write_pt2(program, path, options) }
+    if is_json(path) {
+        replace::together(|| write_json(program, path, options))
+    } else {
+        write_pt2(program, path, options)
+    }
 }
 
 fn is_json(path: &Path) -> bool {

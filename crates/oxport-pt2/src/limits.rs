@@ -1,42 +1,155 @@
-//! How much a file may ask for.
+//! How much a file may ask for: one value, handed down to every reader.
+//!
+//! Each limit has a name, by which the command line raises it (`--limit nodes=1M`) and which a refusal tells. A limit is
+//! met before anything of that size is built, so what a file costs stays in proportion to its own size.
 
-/// Bounds on what is read from a file. The defaults fit every real program; tighten them for files of strangers.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// The number of entries of an archive.
-    pub entries: usize,
-    /// The length of an entry's name, in bytes.
-    pub name: usize,
-    /// The size of one compressed entry once inflated, in bytes.
-    pub inflated: u64,
-    /// The sum of all such sizes, in bytes.
-    pub inflated_total: u64,
-    /// How many times its compressed size an entry may inflate to, once it is larger than [`Limits::FREE_INFLATION`].
-    pub ratio: u64,
-    /// The size of a JSON text, in bytes.
-    pub json: u64,
-    /// The number of bytes that the data of one tensor may need in memory.
-    pub tensor: u64,
-    /// The number of values in a pickle; a long string counts as several.
-    pub pickle_values: usize,
+use std::fmt;
+use std::sync::OnceLock;
+
+/// Declares the limits: each with its meaning, its name on the command line and its default.
+macro_rules! limits {
+    ($($(#[doc = $doc:literal])* $field:ident = $default:expr,)*) => {
+        /// Bounds on what is read from a file. The defaults fit every real program; tighten them for files of strangers.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Limits {
+            $($(#[doc = $doc])* pub $field: u64,)*
+        }
+
+        impl Limits {
+            /// The limits that hold where nobody chose others.
+            pub const USUAL: Limits = Limits { $($field: $default,)* };
+
+            /// Every limit: its name and what it bounds.
+            pub const TABLE: &'static [(&'static str, &'static str)] =
+                &[$((stringify!($field), concat!($($doc,)*)),)*];
+
+            fn field(&mut self, name: &str) -> Option<&mut u64> {
+                match name {
+                    $(stringify!($field) => Some(&mut self.$field),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+limits! {
+    /// Entries of an archive, tensors of a safetensors file.
+    entries = 1 << 18,
+    /// Bytes of an entry's name.
+    name = 4096,
+    /// Bytes of one compressed entry once inflated.
+    inflated = 32 << 30,
+    /// The sum of all such sizes.
+    inflated_total = 128 << 30,
+    /// How many times their compressed size the entries may inflate to, beyond `free_inflation`.
+    ratio = 100,
+    /// Bytes that the compressed entries of an archive may inflate to at any ratio, all together.
+    free_inflation = 64 << 20,
+    /// Bytes of a JSON text.
+    json = 2 << 30,
+    /// Levels of nesting of a JSON text, at most 127.
+    json_depth = 120,
+    /// JSON values that may stand closer together than six bytes a value.
+    dense_values = 1 << 20,
+    /// Calls of a program, subgraphs included.
+    nodes = 250_000,
+    /// Metas of tensors.
+    tensors = 300_000,
+    /// Tensors of the state dict, or of the constants.
+    payloads = 1 << 16,
+    /// Declared ranges of symbols.
+    ranges = 10_000,
+    /// Different expressions of a program.
+    expressions = 20_000,
+    /// Bytes of one expression or guard.
+    expression = 16 << 10,
+    /// Bytes of the text of one tree spec.
+    tree = 1 << 20,
+    /// Dimensions of a tensor.
+    rank = 64,
+    /// Bytes of weights that no file holds, all together: zeros for empty files, and what strides of zero repeat.
+    conjured = 64 << 20,
+    /// Values of a pickle; a long string counts as several.
+    pickle_values = 500_000,
+    /// Bytes of one result while a program runs.
+    buffer = 2 << 30,
+    /// Elements of the inputs that are drawn where none are given, all together.
+    drawn = 1 << 27,
+}
+
+/// What [`Limits::default`] gives, once chosen.
+static CHOSEN: OnceLock<Limits> = OnceLock::new();
+
+impl Default for Limits {
+    /// [`Limits::USUAL`], or what the process chose by [`Limits::choose`].
+    fn default() -> Limits {
+        CHOSEN.get().unwrap_or(&Limits::USUAL).clone()
+    }
 }
 
 impl Limits {
-    /// Entries that inflate to no more than this may have any ratio.
-    pub const FREE_INFLATION: u64 = 64 << 20;
+    /// Makes these the defaults of the process, once, before anything is read: what `--limit` does. False if it was done
+    /// already.
+    pub fn choose(self) -> bool {
+        CHOSEN.set(self).is_ok()
+    }
+
+    /// Sets a limit by text: `nodes=500000`, `json=4G`; the suffixes K, M, G, T are powers of 1024.
+    ///
+    /// # Errors
+    /// There is no such limit, or the value is no number.
+    pub fn set(&mut self, text: &str) -> Result<(), String> {
+        let (name, value) = text.split_once('=').ok_or_else(|| format!("{text:?} is not NAME=NUMBER"))?;
+        let shift = match value.trim_end_matches(['B', 'b']).bytes().last().map(|b| b.to_ascii_uppercase()) {
+            Some(b'K') => 10,
+            Some(b'M') => 20,
+            Some(b'G') => 30,
+            Some(b'T') => 40,
+            _ => 0,
+        };
+        let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
+        let number = number.ok_or_else(|| format!("{value:?} is no number"))?;
+        let field = self.field(name.trim()).ok_or_else(|| {
+            let names: Vec<&str> = Limits::TABLE.iter().map(|(name, _)| *name).collect();
+            format!("there is no limit {name:?}; there are {}", names.join(", "))
+        })?;
+        *field = number;
+        Ok(())
+    }
+
+    /// The words of a refusal.
+    pub(crate) fn exceeded(name: &str, found: impl fmt::Display, limit: u64) -> String {
+        format!("{found} are more than the limit of {limit} (--limit {name}=… raises it)")
+    }
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            entries: 1 << 20,
-            name: 4096,
-            inflated: 32 << 30,
-            inflated_total: 128 << 30,
-            ratio: 200,
-            json: 2 << 30,
-            tensor: 1 << 40,
-            pickle_values: 2_000_000,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_set_by_text() {
+        let mut limits = Limits::default();
+        for (text, value) in [("json=4G", 4 << 30), ("json=17", 17), ("json=3kb", 3 << 10), ("json=1T", 1 << 40)] {
+            limits.set(text).unwrap();
+            assert_eq!(limits.json, value, "{text}");
         }
+        for (text, message) in [
+            ("json", "is not NAME=NUMBER"),
+            ("jsn=1", "there is no limit \"jsn\"; there are entries, name"),
+            ("json=-1", "\"-1\" is no number"),
+            ("json=99999999999999T", "is no number"),
+            ("json=", "is no number"),
+        ] {
+            let error = limits.set(text).unwrap_err();
+            assert!(error.contains(message), "{error}\nshould say: {message}");
+        }
+        assert!(
+            Limits::TABLE
+                .iter()
+                .all(|(name, doc)| doc.trim().ends_with('.') && limits.set(&format!("{name}=1")).is_ok())
+        );
     }
 }

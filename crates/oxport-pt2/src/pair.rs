@@ -49,7 +49,7 @@ pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Res
     drop(bytes);
     let contents = document.extra.as_mut().and_then(|extra| extra.remove("oxport"));
     document.extra = document.extra.filter(|extra| !extra.is_empty());
-    let mut parts = Parts::read(document, registry)?;
+    let mut parts = Parts::read(document, registry, limits)?;
     let contents: Option<Contents> = contents
         .map(serde_json::from_value)
         .transpose()

@@ -24,8 +24,9 @@ pub fn read_tensors(path: &Path, limits: &Limits) -> Result<IndexMap<String, Ten
     }
     let file = Storage::map_file(&file).map_err(|e| failed(io::Error::other(e)))?;
     let parsed = SafeTensors::deserialize(file.bytes()).map_err(|e| invalid(path, e))?;
-    if parsed.len() > limits.entries {
-        return Err(invalid(path, format!("{} tensors are more than the limit of {}", parsed.len(), limits.entries)));
+    if parsed.len() as u64 > limits.entries {
+        let message = Limits::exceeded("entries", format!("{} tensors", parsed.len()), limits.entries);
+        return Err(Error::entry("entries", &path.display().to_string(), message));
     }
     let start = file.bytes().as_ptr().addr();
     let mut views: Vec<_> =

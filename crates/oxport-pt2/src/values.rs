@@ -18,7 +18,7 @@ use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Dict, Real};
-use crate::replace::replace_file;
+use crate::replace::{replace_file, together};
 use crate::{Error, Limits, Result, json, read_tensors, write_tensors};
 
 /// Named values, and how the user's inputs and outputs nest.
@@ -102,7 +102,7 @@ pub fn read_values(path: &Path, limits: &Limits) -> Result<ValueSet> {
     Ok(ValueSet { values, in_spec: spec("in_spec", document.in_spec)?, out_spec: spec("out_spec", document.out_spec)? })
 }
 
-/// Writes values: the tensors to `path`, everything to the JSON file of the same stem.
+/// Writes values: the tensors to `path`, everything to the JSON file of the same stem; both files or none.
 ///
 /// Errors if a value is a list, an object or a token.
 pub fn write_values(path: &Path, set: &ValueSet) -> Result<()> {
@@ -134,14 +134,17 @@ pub fn write_values(path: &Path, set: &ValueSet) -> Result<()> {
         };
         entries.insert(key.clone(), entry);
     }
-    write_tensors(path, tensors)?;
     let spec = |spec: &Option<TreeSpec>| {
         spec.as_ref().map(|s| serde_json::from_str(&s.to_json()).expect("law: a spec's text is JSON"))
     };
     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
     let sets = vec![Set { file, values: entries }];
     let document = Document { sets, in_spec: spec(&set.in_spec), out_spec: spec(&set.out_spec) };
-    replace_file(&path.with_extension("json"), |out| out.write_all(json::to_string(&document).as_bytes()))
+    let text = json::to_string(&document);
+    together(|| {
+        write_tensors(path, tensors)?;
+        replace_file(&path.with_extension("json"), |out| out.write_all(text.as_bytes()))
+    })
 }
 
 /// The JSON file that describes a safetensors file, if one does.

@@ -37,6 +37,7 @@ mod slots;
 #[cfg(test)]
 mod toy_ops;
 
+pub use buffers::limit_buffers;
 pub use call::evaluate;
 pub use error::{Error, Result};
 pub use inputs::InputChecks;

@@ -87,6 +87,8 @@ pub fn draw_inputs(program: &oxport_ir::ExportedProgram, seed: u64) -> Result<Ve
         e.as_int().or_else(|| env.hint_of(e)?.as_i64()).or_else(|| e.eval_int(&least))
     };
     let specs = program.graph.placeholders().zip(&program.signature.inputs).filter(|(_, s)| s.kind.is_user());
+    let limit = Limits::default().drawn;
+    let mut drawn = 0u64;
     specs
         .map(|((_, node), spec)| {
             if let InputKind::ConstantInput(c) = &spec.kind {
@@ -97,6 +99,11 @@ pub fn draw_inputs(program: &oxport_ir::ExportedProgram, seed: u64) -> Result<Ve
                 Some(Val::Tensor(t)) => {
                     let sizes: Vec<i64> = t.sizes.iter().map(number).collect::<Option<_>>().ok_or_else(open)?;
                     let count = oxport_tensor::layout::checked_numel(&sizes)?;
+                    drawn = drawn.saturating_add(count as u64);
+                    if drawn > limit {
+                        let message = format!("input `{}` would have sizes {sizes:?}: give it by --inputs", node.name);
+                        return Err(Error::data(format!("{message} (or raise the limit: --limit drawn={drawn})")));
+                    }
                     let mut draw = || (0..4).map(|_| (next() >> 40) as f64 / (1u64 << 24) as f64).sum::<f64>() - 2.0;
                     let tensor = if t.dtype.is_float() || t.dtype.is_complex() {
                         Tensor::from_vec(&sizes, (0..count).map(|_| draw() as f32).collect())?

@@ -13,7 +13,7 @@ fn main() -> ExitCode {
             return ExitCode::from(if e.use_stderr() { 2 } else { 0 });
         }
     };
-    match cmd::run(cli.command) {
+    match cmd::run(cli) {
         Ok(code) => code,
         Err(e) => {
             cmd::report::error(&e);

@@ -23,7 +23,7 @@ pub(super) fn unpickle(bytes: &[u8], limits: &Limits) -> Result<Pickled, String>
         stack: Vec::new(),
         marks: Vec::new(),
         memo: HashMap::new(),
-        limit: limits.pickle_values,
+        limit: usize::try_from(limits.pickle_values).unwrap_or(usize::MAX),
     };
     let root = loop {
         let at = machine.at;
@@ -33,7 +33,7 @@ pub(super) fn unpickle(bytes: &[u8], limits: &Limits) -> Result<Pickled, String>
             Err(message) => return Err(format!("pickle, at byte {at}: {message}")),
         }
     };
-    let mut budget = limits.pickle_values;
+    let mut budget = machine.limit;
     machine.unfold(root, MAX_DEPTH, &mut budget)
 }
 

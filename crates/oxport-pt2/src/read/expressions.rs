@@ -7,13 +7,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use oxport_ir::program::Spelling;
-use oxport_sym::{Expr, Number, ShapeEnv, Symbol};
+use oxport_sym::{Expr, Func, Number, ShapeEnv, Symbol};
 
+use crate::Limits;
 use crate::model::{Hint, SymExpr};
 
 /// All expressions seen so far.
-#[derive(Default)]
 pub(super) struct Expressions {
+    limits: Limits,
     parsed: HashMap<String, Result<Expr, String>>,
     symbols: HashMap<String, Symbol>,
     /// Every expression with its text and hint, in order of appearance, each triple once.
@@ -29,14 +30,25 @@ enum HintKey {
 }
 
 impl Expressions {
+    pub(super) fn new(limits: &Limits) -> Expressions {
+        let (parsed, symbols, seen) = Default::default();
+        Expressions { limits: limits.clone(), parsed, symbols, seen }
+    }
+
     /// Parses a text, in either form; a bare name means the symbol of that name.
     pub(super) fn parse(&mut self, text: &str) -> Result<Expr, String> {
         if let Some(known) = self.parsed.get(text) {
             return known.clone();
         }
+        if self.parsed.len() as u64 >= self.limits.expressions {
+            let found = format!("{} different expressions", self.parsed.len() + 1);
+            return Err(Limits::exceeded("expressions", found, self.limits.expressions));
+        }
+        check_text(text, &self.limits)?;
         let symbols = &self.symbols;
         let parsed = Expr::parse_with(text, &|name| symbols.get(name).map(Expr::symbol));
-        let unified = parsed.map_err(|e| format!("{text:?} is no expression: {e}")).map(|e| self.unify(e));
+        let unified = parsed.map_err(|e| format!("{:?} is no expression: {e}", shown(text))).map(|e| self.unify(e));
+        let unified = unified.and_then(|e| if is_absurd(&e) { Err(absurd(text)) } else { Ok(e) });
         self.parsed.insert(text.to_string(), unified.clone());
         unified
     }
@@ -94,6 +106,45 @@ impl Expressions {
         }
         spellings
     }
+}
+
+/// The text of an expression, short enough to be parsed.
+pub(crate) fn check_text(text: &str, limits: &Limits) -> Result<(), String> {
+    if text.len() as u64 > limits.expression {
+        let found = format!("{:?} has {} bytes, which", shown(text), text.len());
+        return Err(Limits::exceeded("expression", found, limits.expression));
+    }
+    Ok(())
+}
+
+/// The beginning of a text, for messages.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown: String = text.chars().take(80).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn absurd(text: &str) -> String {
+    format!("{:?} has a constant that nobody can compute", shown(text))
+}
+
+/// True if there is a power or shift of constants whose value is too large to compute: sympy would try for ages.
+pub(crate) fn is_absurd(expr: &Expr) -> bool {
+    let Some((func, args)) = expr.as_call() else { return false };
+    let is_large = |e: &Expr| e.is_const() && e.as_int().is_none_or(|n| n.unsigned_abs() > 1);
+    // What could be computed has been: a power or shift of constants that still stands there is beyond all bounds.
+    let is_stuck = match func {
+        Func::Pow | Func::PowByNatural => args.iter().all(is_large) && !args.iter().any(is_fraction),
+        Func::LShift => args.iter().all(Expr::is_const) && is_large(&args[1]),
+        _ => false,
+    };
+    is_stuck || args.iter().any(is_absurd)
+}
+
+fn is_fraction(e: &Expr) -> bool {
+    matches!(e.as_number(), Some(Number::Rational(_) | Number::Float(_)))
 }
 
 impl HintKey {

@@ -15,6 +15,8 @@ use oxport_sym::Expr;
 use super::arguments::{device, dtype};
 use super::expressions::Expressions;
 use super::metadata::read_metadata;
+use super::target::is_plain_target;
+use crate::Limits;
 use crate::model::{
     self, Argument as Json, SymBool, SymBoolArgument, SymFloat, SymFloatArgument, SymInt, SymIntArgument,
 };
@@ -22,6 +24,7 @@ use crate::model::{
 /// What all graphs of a document share.
 pub(super) struct Context<'a> {
     pub(super) registry: &'a Registry,
+    pub(super) limits: &'a Limits,
     pub(super) expressions: Expressions,
     pub(super) problems: Vec<Diagnostic>,
     pub(super) unsupported: Vec<Diagnostic>,
@@ -84,6 +87,10 @@ impl<'a> GraphReader<'a, '_> {
     }
 
     pub(super) fn operator(&mut self, target: &str) -> Op {
+        if !is_plain_target(target) {
+            let shown: String = target.chars().take(80).collect();
+            self.complain("target", format!("{shown:?} is not what an exported program may call"));
+        }
         self.cx.registry.op(target)
     }
 
@@ -153,9 +160,18 @@ impl<'a> GraphReader<'a, '_> {
         if json.layout != oxport_ir::MemoryLayout::Strided as i64 {
             self.unsupported("the tensor is not strided");
         }
+        let (rank, limit) = (json.sizes.len().max(json.strides.len()), self.cx.limits.rank);
+        if rank as u64 > limit {
+            self.complain("rank", Limits::exceeded("rank", format!("{rank} dimensions"), limit));
+            return Fake::new(dtype, Vec::<Expr>::new());
+        }
         if json.sizes.len() != json.strides.len() {
             let message = format!("{} sizes, but {} strides", json.sizes.len(), json.strides.len());
             self.complain("meta", message);
+        }
+        let known = json.sizes.iter().filter_map(|n| if let SymInt::AsInt(n) = n { Some(*n) } else { None });
+        if known.clone().all(|n| n != 0) && known.fold(Some(1i64), |numel, n| numel?.checked_mul(n)).is_none() {
+            self.complain("meta", "the number of elements is beyond 64 bits");
         }
         Fake {
             dtype,
@@ -170,7 +186,13 @@ impl<'a> GraphReader<'a, '_> {
     fn int(&mut self, json: &SymInt) -> Expr {
         match json {
             SymInt::AsInt(n) => Expr::from(*n),
-            SymInt::AsExpr(e) => self.expr(e),
+            SymInt::AsExpr(e) => {
+                let n = self.expr(e);
+                if n.is_const() && n.as_int().is_none() {
+                    self.complain("expression", format!("{n} is no size"));
+                }
+                n
+            }
         }
     }
 

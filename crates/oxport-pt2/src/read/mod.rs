@@ -9,14 +9,17 @@
 //! of values, arguments by schema, trees); whether the program makes sense is the verifier's question.
 
 mod arguments;
-mod expressions;
+pub(crate) mod expressions;
 mod graph;
+pub(crate) mod guards;
 mod legacy;
 mod metadata;
 mod signature;
+mod target;
 mod weights;
 
 pub(crate) use graph::{INPUT_NAMES, TENSOR_LIST};
+pub(crate) use target::is_plain_target;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -64,7 +67,7 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
         Layout::Rooted => Names::of_model(&choose_model(archive, options)?),
     };
     let document = json::from_slice(&names.program, &archive.read(&names.program)?, limits)?;
-    let mut parts = Parts::read(document, registry)?;
+    let mut parts = Parts::read(document, registry, limits)?;
     for (kind, [config, pickled]) in [("weights", &names.weights), ("constants", &names.constants)] {
         if archive.has(pickled) {
             // Up to PyTorch 2.8; where both are, PyTorch takes this one.
@@ -160,10 +163,10 @@ impl Parts {
     /// Everything that the document says; no tensors yet.
     ///
     /// Errors if the schema version is unknown. Other complaints are in the result.
-    pub(crate) fn read(mut document: model::ExportedProgram, registry: &Registry) -> Result<Parts> {
+    pub(crate) fn read(mut document: model::ExportedProgram, registry: &Registry, limits: &Limits) -> Result<Parts> {
         let version = upgrade(&mut document)?;
-        let expressions = expressions::Expressions::default();
-        let mut cx = Context { registry, expressions, problems: Vec::new(), unsupported: Vec::new() };
+        let expressions = expressions::Expressions::new(limits);
+        let mut cx = Context { registry, limits, expressions, problems: Vec::new(), unsupported: Vec::new() };
         let module = &document.graph_module;
         let name = |i: usize| signature::constant_input_name(&module.signature, i);
         let graph = read_graph(&mut cx, &module.graph, "", &name);
@@ -178,9 +181,11 @@ impl Parts {
             false => Dialect::Aten,
         };
         program.guards = document.guards_code.iter().map(|guard| guard.as_str().into()).collect();
+        guards::check(&document.guards_code, limits, &mut cx.problems);
         program.module_calls = signature::read_module_calls(
             &module.module_call_graph,
             &program.origin.namedtuple_fields,
+            limits,
             &mut cx.problems,
         );
         program.origin.spellings = cx.expressions.finish(&mut program.env);

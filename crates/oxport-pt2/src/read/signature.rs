@@ -8,8 +8,10 @@ use oxport_ir::{
     Argument, Diagnostic, Graph, InputKind, InputSpec, Loc, ModuleCall, ModuleCallSignature, OutputKind, OutputSpec,
     Signature,
 };
-use oxport_pytree::{NamedTupleFields, TreeSpec};
+use oxport_pytree::{Kind, NamedTupleFields, Tree, TreeSpec};
 
+use crate::Limits;
+use crate::json::walk::walk;
 use crate::model::{self, Argument as Json, ConstantValue, SymBoolArgument, SymFloatArgument, SymIntArgument};
 
 /// The name that a constant input's placeholder has.
@@ -130,6 +132,7 @@ fn value_name(arg: &Json) -> Option<&str> {
 pub(super) fn read_module_calls(
     json: &[model::ModuleCallEntry],
     named_tuples: &IndexMap<Arc<str>, Vec<Arc<str>>>,
+    limits: &Limits,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<ModuleCall> {
     let fields: NamedTupleFields = named_tuples
@@ -140,8 +143,8 @@ pub(super) fn read_module_calls(
     for (i, entry) in json.iter().enumerate() {
         let at = |part: &str| Loc::Json(format!("graph_module.module_call_graph[{i}].signature.{part}"));
         let mut tree = |part: &str, text: &str| {
-            TreeSpec::from_json(text, &fields).unwrap_or_else(|e| {
-                problems.push(Diagnostic::error("tree", at(part), e.to_string()));
+            read_tree(text, &fields, limits).unwrap_or_else(|(code, message)| {
+                problems.push(Diagnostic::error(code, at(part), message));
                 TreeSpec::tuple([])
             })
         };
@@ -159,6 +162,36 @@ pub(super) fn read_module_calls(
     }
     calls
 }
+
+/// The tree of a text, or a code and what is wrong.
+fn read_tree(text: &str, fields: &NamedTupleFields, limits: &Limits) -> Result<TreeSpec, (&'static str, String)> {
+    if text.len() as u64 > limits.tree {
+        return Err(("tree", Limits::exceeded("tree", format!("{} bytes of tree spec", text.len()), limits.tree)));
+    }
+    // A container is an object with a list: two levels of text, as a leaf; one more for the protocol.
+    if walk(text, 2 * oxport_pytree::MAX_DEPTH + 3, &mut |_, _| ()).is_err() {
+        return Err(("depth", format!("the containers nest deeper than {} levels", oxport_pytree::MAX_DEPTH)));
+    }
+    let tree = TreeSpec::from_json(text, fields).map_err(|e| ("tree", e.to_string()))?;
+    match imported(&tree) {
+        Some(name) => Err(("tree", format!("to make a container, PyTorch would import {name:?}, whatever that is"))),
+        None => Ok(tree),
+    }
+}
+
+/// What PyTorch would import for the first suspicious container: a default factory that is no builtin type.
+pub(crate) fn imported(tree: &TreeSpec) -> Option<String> {
+    let Tree::Node(kind, children) = tree else { return None };
+    if let Kind::DefaultDict { module, name, .. } = kind
+        && !(module == "builtins" && FACTORIES.contains(&name.as_str()))
+    {
+        return Some(format!("{module}.{name}"));
+    }
+    children.iter().find_map(imported)
+}
+
+/// The builtin types that make an empty value when called.
+const FACTORIES: [&str; 10] = ["bool", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "set", "str"];
 
 fn call_argument(json: &Json) -> ModuleCallArgument {
     let constant = |argument| ModuleCallArgument::Constant(argument);

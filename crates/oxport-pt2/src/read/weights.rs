@@ -2,6 +2,9 @@
 //!
 //! A file holds a whole storage; an entry of the config is a view of it. Entries that name one file share it, so tied
 //! parameters stay tied. A file without bytes stands for zeros, as in PyTorch.
+//!
+//! Law: what is in memory is in the file. Tensors that no file holds (those zeros, and elements that strides of zero
+//! repeat, which any kernel would write out) have a budget.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,12 +41,12 @@ pub(crate) struct PayloadReader<'a> {
 impl PayloadReader<'_> {
     /// The state dict.
     pub(crate) fn state(&mut self, config: &PayloadConfig) -> IndexMap<Arc<str>, StateTensor> {
-        let mut files = HashMap::new();
+        let mut files = Files::new(self.limits);
         let mut state = IndexMap::new();
         for (name, meta) in &config.config {
             match self.tensor(meta, &mut files) {
                 Ok(tensor) => drop(state.insert(name.as_str().into(), tensor)),
-                Err(message) => self.complain(name, message),
+                Err(wrong) => self.complain(name, wrong),
             }
         }
         state
@@ -51,7 +54,7 @@ impl PayloadReader<'_> {
 
     /// The constants.
     pub(crate) fn constants(&mut self, config: &PayloadConfig) -> IndexMap<Arc<str>, Constant> {
-        let mut files = HashMap::new();
+        let mut files = Files::new(self.limits);
         let mut constants = IndexMap::new();
         for (name, meta) in &config.config {
             let is_object = ["custom_obj_", "opaque_obj_"].iter().any(|prefix| meta.path_name.starts_with(prefix));
@@ -59,58 +62,72 @@ impl PayloadReader<'_> {
                 if is_object { self.object(meta) } else { self.tensor(meta, &mut files).map(Constant::Tensor) };
             match constant {
                 Ok(constant) => drop(constants.insert(name.as_str().into(), constant)),
-                Err(message) => self.complain(name, message),
+                Err(wrong) => self.complain(name, wrong),
             }
         }
         constants
     }
 
-    fn complain(&mut self, name: &str, message: String) {
+    fn complain(&mut self, name: &str, wrong: Wrong) {
         let at = Loc::Json(format!("{}: config[{name:?}]", self.name));
-        self.problems.push(Diagnostic::error("payload", at, message));
+        self.problems.push(Diagnostic::error(wrong.code, at, wrong.message));
     }
 
-    fn file(&self, path: &str) -> Result<Storage, String> {
-        self.payloads.storage(path).map_err(|e| e.to_string())
+    fn file(&self, path: &str) -> Result<Storage, Wrong> {
+        self.payloads.storage(path).map_err(|e| {
+            let code = e.diagnostics().first().map_or("payload", |d| d.code);
+            Wrong { code, message: e.to_string() }
+        })
     }
 
-    fn object(&self, meta: &PayloadMeta) -> Result<Constant, String> {
+    fn object(&self, meta: &PayloadMeta) -> Result<Constant, Wrong> {
         let bytes = self.file(&meta.path_name)?;
         Ok(Constant::Opaque { file: meta.path_name.as_str().into(), bytes: bytes.bytes().into() })
     }
 
-    fn tensor(&self, meta: &PayloadMeta, files: &mut HashMap<String, (Storage, DType)>) -> Result<StateTensor, String> {
+    fn tensor(&self, meta: &PayloadMeta, files: &mut Files) -> Result<StateTensor, Wrong> {
         if meta.use_pickle {
-            return Err("the tensor is a pickle, which is not opened".into());
+            return Err(wrong("pickle", "the tensor is a pickle, which is not opened"));
         }
-        let json = meta.tensor_meta.as_ref().ok_or("the tensor has no tensor_meta")?;
-        let dtype = dtype(json.dtype).ok_or_else(|| format!("{} is no dtype", json.dtype))?;
+        let json = meta.tensor_meta.as_ref().ok_or_else(|| wrong("payload", "the tensor has no tensor_meta"))?;
+        let dtype = dtype(json.dtype).ok_or_else(|| wrong("payload", format!("{} is no dtype", json.dtype)))?;
         if json.layout != MemoryLayout::Strided as i64 {
-            return Err(format!("the tensor has layout {}; only 7 (strided) has raw data", json.layout));
+            let message = format!("the tensor has layout {}; only 7 (strided) has raw data", json.layout);
+            return Err(wrong("payload", message));
         }
-        let layout = layout(json)?;
-        let storage = match files.get(&meta.path_name) {
+        let layout = layout(json, self.limits)?;
+        let storage = match files.known.get(&meta.path_name) {
             Some((_, first)) if *first != dtype => {
                 let (first, this) = (first.name(), dtype.name());
-                return Err(format!("the file {} is {first} for another tensor, and {this} here", meta.path_name));
+                let message = format!("the file {} is {first} for another tensor, and {this} here", meta.path_name);
+                return Err(wrong("dtypes", message));
             }
             Some((storage, _)) => storage.clone(),
             None => {
                 let storage = self.file(&meta.path_name)?;
-                files.insert(meta.path_name.clone(), (storage.clone(), dtype));
+                files.known.insert(meta.path_name.clone(), (storage.clone(), dtype));
                 storage
             }
         };
-        if storage.len_bytes() % dtype.size() != 0 {
-            let (len, size) = (storage.len_bytes(), dtype.size());
-            return Err(format!("the file {} has {len} bytes, no multiple of {size}", meta.path_name));
+        let (held, element) = (storage.len_bytes(), dtype.size());
+        if held % element != 0 {
+            let message = format!("the file {} has {held} bytes, no multiple of {element}", meta.path_name);
+            return Err(wrong("storage", message));
         }
-        let storage = match layout.extent().map_err(|e| e.to_string())? {
-            Some((_, last)) if storage.len_bytes() == 0 => self.zeros(last, dtype)?,
+        let last = layout.extent().map_err(|e| wrong("storage", e.to_string()))?.map(|(_, last)| last);
+        let needed = |n: usize| n.checked_mul(element).map_or(u64::MAX, |n| n as u64);
+        let storage = match last {
+            Some(last) if held == 0 => {
+                let len = last.checked_add(1).map_or(u64::MAX, needed);
+                files.conjure(len)?;
+                Storage::zeroed(len as usize).map_err(|e| wrong("conjured", e.to_string()))?
+            }
             _ => storage,
         };
-        let tensor = Tensor::from_storage(storage, dtype, layout)
-            .map_err(|e| format!("its sizes and strides do not fit the file {}: {e}", meta.path_name))?;
+        files.conjure(needed(layout.numel()).saturating_sub(storage.len_bytes() as u64))?;
+        let tensor = Tensor::from_storage(storage, dtype, layout).map_err(|e| {
+            wrong("storage", format!("its sizes and strides do not fit the file {}: {e}", meta.path_name))
+        })?;
         Ok(StateTensor {
             tensor,
             is_param: meta.is_param,
@@ -119,23 +136,55 @@ impl PayloadReader<'_> {
             layout: MemoryLayout::Strided,
         })
     }
+}
 
-    fn zeros(&self, last: usize, dtype: DType) -> Result<Storage, String> {
-        let len = last.checked_add(1).and_then(|n| n.checked_mul(dtype.size()));
-        let len = len.filter(|len| *len as u64 <= self.limits.tensor).ok_or("the tensor is too large")?;
-        Storage::zeroed(len).map_err(|e| e.to_string())
+/// The files that were opened, each with the dtype of the first tensor that names it, and what tensors may still have
+/// that no file holds, in bytes.
+struct Files {
+    known: HashMap<String, (Storage, DType)>,
+    conjured: u64,
+    limit: u64,
+}
+
+impl Files {
+    fn new(limits: &Limits) -> Files {
+        Files { known: HashMap::new(), conjured: 0, limit: limits.conjured }
+    }
+
+    fn conjure(&mut self, bytes: u64) -> Result<(), Wrong> {
+        let sum = self.conjured.saturating_add(bytes);
+        if sum > self.limit {
+            let found = format!("{sum} bytes of weights that no file holds");
+            return Err(wrong("conjured", Limits::exceeded("conjured", found, self.limit)));
+        }
+        self.conjured = sum;
+        Ok(())
     }
 }
 
-fn layout(json: &TensorMeta) -> Result<Layout, String> {
-    let ints = |list: &[SymInt]| list.iter().map(int).collect::<Result<Vec<i64>, String>>();
-    let offset = usize::try_from(int(&json.storage_offset)?).map_err(|_| "the storage offset is negative")?;
-    Layout::new(&ints(&json.sizes)?, &ints(&json.strides)?, offset).map_err(|e| e.to_string())
+/// What is wrong with one payload.
+struct Wrong {
+    code: &'static str,
+    message: String,
 }
 
-fn int(n: &SymInt) -> Result<i64, String> {
+fn wrong(code: &'static str, message: impl Into<String>) -> Wrong {
+    Wrong { code, message: message.into() }
+}
+
+fn layout(json: &TensorMeta, limits: &Limits) -> Result<Layout, Wrong> {
+    if json.sizes.len().max(json.strides.len()) as u64 > limits.rank {
+        return Err(wrong("rank", Limits::exceeded("rank", format!("{} dimensions", json.sizes.len()), limits.rank)));
+    }
+    let ints = |list: &[SymInt]| list.iter().map(int).collect::<Result<Vec<i64>, Wrong>>();
+    let offset = int(&json.storage_offset)?;
+    let offset = usize::try_from(offset).map_err(|_| wrong("storage", "the storage offset is negative"))?;
+    Layout::new(&ints(&json.sizes)?, &ints(&json.strides)?, offset).map_err(|e| wrong("storage", e.to_string()))
+}
+
+fn int(n: &SymInt) -> Result<i64, Wrong> {
     match n {
         SymInt::AsInt(n) => Ok(*n),
-        SymInt::AsExpr(e) => Err(format!("{:?} is no number", e.expr_str)),
+        SymInt::AsExpr(e) => Err(wrong("payload", format!("{:?} is no number", e.expr_str))),
     }
 }

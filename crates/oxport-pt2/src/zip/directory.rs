@@ -47,8 +47,9 @@ impl Directory {
     /// beyond the limits.
     pub fn read(file: &[u8], limits: &Limits) -> Result<Directory> {
         let end = End::find(file)?;
-        if end.count > limits.entries as u64 {
-            return Err(zip(format!("{} entries are more than the limit of {}", end.count, limits.entries)));
+        if end.count > limits.entries {
+            let message = Limits::exceeded("entries", format!("{} entries", end.count), limits.entries);
+            return Err(Error::entry("entries", "", message));
         }
         let (start, size) = (index(end.start)?, index(end.size)?);
         if start.checked_add(size) != Some(end.at) {
@@ -100,13 +101,26 @@ impl Directory {
                 complaints.push(Diagnostic::error("overlap", Loc::Entry(first.clone()), message));
             }
         }
-        let total = self.entries.values().fold(0u64, |sum, entry| match entry.method {
-            Method::Stored => sum,
-            Method::Deflate => sum.saturating_add(entry.len),
-        });
+        let deflated = || self.entries.values().filter(|entry| entry.method == Method::Deflate);
+        let total = deflated().fold(0u64, |sum, entry| sum.saturating_add(entry.len));
         if total > limits.inflated_total {
-            let message = format!("the entries inflate to {total} bytes, the limit is {}", limits.inflated_total);
+            let found = format!("{total} bytes, to which the entries inflate,");
+            let message = Limits::exceeded("inflated_total", found, limits.inflated_total);
             complaints.push(Diagnostic::error("size", Loc::Program, message));
+        }
+        // What entries inflate to beyond the ratio, all together: many small bombs are one large one.
+        let beyond = |entry: &Entry| entry.len.saturating_sub(limits.ratio.saturating_mul(entry.stored_len as u64));
+        let free = deflated().fold(0u64, |sum, entry| sum.saturating_add(beyond(entry)));
+        if free > limits.free_inflation {
+            let worst = self.entries.iter().filter(|(_, e)| e.method == Method::Deflate).max_by_key(|(_, e)| beyond(e));
+            let (at, stored, len) = worst
+                .map_or((Loc::Program, 0, 0), |(name, entry)| (Loc::Entry(name.clone()), entry.stored_len, entry.len));
+            let message = format!(
+                "the entries inflate to more than {} times their size, this one from {stored} to {len} bytes \
+                 (--limit ratio=… and --limit free_inflation=… raise it)",
+                limits.ratio
+            );
+            complaints.push(Diagnostic::error("ratio", at, message));
         }
     }
 }
@@ -221,19 +235,11 @@ impl<'a> Record<'a> {
         offset.checked_add(stored_len).filter(|end| *end <= directory).ok_or_else(damaged)?;
         match method {
             Method::Stored if len != stored_len as u64 => {
-                return Err(fail("zip", format!("the entry is stored, but has sizes {stored_len} and {len}")));
+                return Err(fail("sizes", format!("the entry is stored, but has sizes {stored_len} and {len}")));
             }
             Method::Deflate if len > limits.inflated => {
-                return Err(fail(
-                    "size",
-                    format!("the entry inflates to {len} bytes, the limit is {}", limits.inflated),
-                ));
-            }
-            Method::Deflate if len > Limits::FREE_INFLATION && len / limits.ratio.max(1) > stored_len as u64 => {
-                return Err(fail(
-                    "size",
-                    format!("the entry inflates from {stored_len} to {len} bytes: more than {} times", limits.ratio),
-                ));
+                let found = format!("{len} bytes, to which the entry inflates,");
+                return Err(fail("size", Limits::exceeded("inflated", found, limits.inflated)));
             }
             _ => {}
         }
@@ -270,12 +276,15 @@ fn extra_field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
 
 /// Names are relative paths of plain segments.
 fn checked_name<'a>(name: &'a [u8], limits: &Limits) -> Result<&'a str, String> {
-    if name.len() > limits.name {
-        return Err(format!("the name has {} bytes, the limit is {}", name.len(), limits.name));
+    if name.len() as u64 > limits.name {
+        return Err(Limits::exceeded("name", format!("{} bytes of name", name.len()), limits.name));
     }
     let name = std::str::from_utf8(name).map_err(|_| "the name is not UTF-8".to_string())?;
-    if name.contains(['\\', '\0']) || name.starts_with('/') {
-        return Err("the name is no relative path".into());
+    if name.contains(|c: char| c == '\\' || c.is_control()) || name.starts_with('/') {
+        return Err("the name is no relative path of plain characters".into());
+    }
+    if name.split('/').any(|part| matches!(part.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())) {
+        return Err("the name names a drive".into());
     }
     let path = name.strip_suffix('/').unwrap_or(name);
     if path.split('/').any(|part| matches!(part, "" | "." | "..")) {

@@ -30,7 +30,7 @@ impl Entry {
             }
         };
         if data.len() as u64 != self.len {
-            return Err(Error::entry("zip", name, format!("the entry does not inflate to {} bytes", self.len)));
+            return Err(Error::entry("sizes", name, format!("the entry does not inflate to {} bytes", self.len)));
         }
         let crc = crc32fast::hash(&data);
         if crc != self.crc {

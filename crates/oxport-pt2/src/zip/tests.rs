@@ -62,11 +62,23 @@ fn deflated_entries_are_inflated_within_limits() {
     let zeros = vec![0; 100_000];
     let file = deflated(&[("m/a", &zeros), ("m/b", b"text")]);
     assert_eq!(read(&file, &Limits::default()).unwrap()[0].1, zeros);
-    refused(&file, &Limits { inflated: 99_999, ..Limits::default() }, "size", "inflates to 100000 bytes");
-    refused(&file, &Limits { inflated_total: 100_000, ..Limits::default() }, "size", "inflate to 100004 bytes");
-    refused(&file, &Limits { entries: 1, ..Limits::default() }, "zip", "2 entries are more than the limit");
-    let bomb = deflated(&[("m/a", &vec![0; Limits::FREE_INFLATION as usize + 1])]);
-    refused(&bomb, &Limits::default(), "size", "more than 200 times");
+    refused(
+        &file,
+        &Limits { inflated: 99_999, ..Limits::default() },
+        "size",
+        "100000 bytes, to which the entry inflates",
+    );
+    refused(
+        &file,
+        &Limits { inflated_total: 100_000, ..Limits::default() },
+        "size",
+        "100004 bytes, to which the entries inflate",
+    );
+    refused(&file, &Limits { entries: 1, ..Limits::default() }, "entries", "2 entries are more than the limit");
+    let tight = Limits { free_inflation: 200_000, ..Limits::default() };
+    assert!(read(&file, &tight).is_ok());
+    let bombs = deflated(&[("m/a", &zeros), ("m/b", &zeros), ("m/c", &zeros)]);
+    refused(&bombs, &tight, "ratio", "more than 100 times their size");
 }
 
 #[test]
@@ -99,9 +111,11 @@ fn crafted_files_are_refused_with_their_own_words() {
     refused(&patched(b"m/c", b"/mc"), &limits, "name", "no relative path");
     refused(&patched(b"m/c", b"m\\c"), &limits, "name", "no relative path");
     refused(&patched(b"m/c", b"m\0c"), &limits, "name", "no relative path");
+    refused(&patched(b"m/c", b"C:c"), &limits, "name", "names a drive");
+    refused(&patched(b"m/c", b"m/\x1b"), &limits, "name", "no relative path");
     refused(&patched(b"m/c", b"m/\xff"), &limits, "name", "not UTF-8");
     refused(&patched(b"first", b"First"), &limits, "crc", "m/a: the CRC-32 of the data");
-    refused(&file, &Limits { name: 3, ..limits.clone() }, "name", "the limit is 3");
+    refused(&file, &Limits { name: 3, ..limits.clone() }, "name", "more than the limit of 3");
     // The directory's record of `m/c` is the last: header offset at 42, sizes at 20 and 24, method at 10.
     let record = file.len() - 22 - CENTRAL_LEN - 3;
     let with = |at: usize, bytes: &[u8]| {
@@ -113,7 +127,7 @@ fn crafted_files_are_refused_with_their_own_words() {
     refused(&with(42, &[1]), &limits, "zip", "there is no local header");
     refused(&with(20, &[0xfe; 8]), &limits, "zip", "does not lie within the file");
     refused(&with(20, &[0xff; 8]), &limits, "zip", "the zip64 sizes are missing");
-    refused(&with(20, &[1]), &limits, "zip", "the entry is stored, but has sizes");
+    refused(&with(20, &[1]), &limits, "sizes", "the entry is stored, but has sizes");
     refused(&with(10, &[12]), &limits, "zip", "compression method 12");
     refused(&with(8, &[1]), &limits, "zip", "encrypted");
     // The first entry made longer, so that it reaches into the second.

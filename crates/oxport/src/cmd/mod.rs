@@ -9,6 +9,7 @@ mod optimize;
 mod reading;
 pub mod report;
 mod run;
+mod scan;
 mod show;
 mod verify;
 
@@ -23,6 +24,9 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "oxport", version)]
 pub struct Cli {
+    /// Raise or lower a limit of reading, as `nodes=1M`; a refusal names the limit it met
+    #[arg(long, value_name = "NAME=N", global = true)]
+    pub limit: Vec<String>,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -52,8 +56,12 @@ pub enum Command {
 }
 
 /// Carries out a command.
-pub fn run(command: Command) -> oxport::Result<ExitCode> {
-    match command {
+pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
+    let mut limits = oxport_pt2::Limits::USUAL;
+    cli.limit.iter().try_for_each(|text| limits.set(text)).map_err(oxport::Error::usage)?;
+    oxport_run::limit_buffers(usize::try_from(limits.buffer).unwrap_or(usize::MAX));
+    limits.choose();
+    match cli.command {
         Command::Run(c) => c.execute(),
         Command::Bench(c) => c.execute(),
         Command::Verify(c) => c.execute(),

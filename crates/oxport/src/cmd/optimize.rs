@@ -79,7 +79,7 @@ impl Optimize {
         let validated = if self.validate { Some(validate(&program, &result, opt)?) } else { None };
         oxport::write(&result, &self.out)?;
         if let Some(path) = &self.explain {
-            std::fs::write(path, explanation(&report)).map_err(|e| Error::io(path.display(), e))?;
+            oxport_pt2::write_whole(path, explanation(&report).as_bytes())?;
         }
         if self.json {
             json(&serde_json::json!({

@@ -1,7 +1,7 @@
 //! `oxport verify`: all diagnostics, in the program's own text.
 
-use super::INVALID;
 use super::report::{json, working};
+use super::{INVALID, scan};
 use oxport::{Diagnostic, Result, Severity};
 use oxport_ir::diagnostic::annotate;
 use oxport_ir::print::Style;
@@ -18,22 +18,39 @@ pub struct Verify {
     /// Print JSON: a list of `{code, severity, at, message, notes}`
     #[arg(long)]
     json: bool,
+    /// Do not read the program: report what in the file PyTorch would execute. Exit code 3 if something dangerous is found
+    #[arg(long)]
+    scan: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// As `--json`
+    Json,
 }
 
 impl Verify {
     /// See the module.
     pub fn execute(&self) -> Result<ExitCode> {
+        if self.scan {
+            return scan::execute(&self.program, self.is_json());
+        }
         let program = match working("reading", || self.reading.read_whole(&self.program)) {
             Ok(program) => program,
             // A file that cannot be read as a program is not valid either: its complaints are the answer.
-            Err(e) if self.json && !e.diagnostics().is_empty() => {
+            Err(e) if self.is_json() && !e.diagnostics().is_empty() => {
                 json(&list(e.diagnostics()));
                 return Ok(ExitCode::from(e.exit_code()));
             }
             Err(e) => return Err(e),
         };
         let found = working("verifying", || oxport::verify(&program));
-        if self.json {
+        if self.is_json() {
             json(&list(&found));
         } else if found.is_empty() {
             println!("valid: {} nodes, no diagnostics", program.graph.len());
@@ -43,6 +60,12 @@ impl Verify {
         }
         let invalid = found.iter().any(|d| d.severity == Severity::Error);
         Ok(if invalid { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })
+    }
+}
+
+impl Verify {
+    fn is_json(&self) -> bool {
+        self.json || self.format == Format::Json
     }
 }
 

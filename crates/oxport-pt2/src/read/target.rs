@@ -1,0 +1,85 @@
+//! Which names a call may have.
+//!
+//! PyTorch resolves a target by walking attributes from `torch` (or the module named), so the name alone can reach
+//! anything that is imported. A reader that never resolves has nothing to fear; but such a program is no exported one.
+
+/// True for names that PyTorch's exporter writes: operators (`torch.ops.aten.add.Tensor`, of any library), Python's
+/// operators on numbers, functions of `torch` by plain names, and extensions (`#namespace:name`).
+pub(crate) fn is_plain_target(target: &str) -> bool {
+    if target.len() > MOST {
+        return false;
+    }
+    if let Some(extension) = target.strip_prefix('#') {
+        return extension.split_once(':').is_some_and(|(ns, op)| is_word(ns) && op.split(['.', ':']).all(is_word));
+    }
+    let mut parts = target.split('.');
+    let root = parts.next().unwrap_or_default();
+    let is_known = matches!(root, "torch" | "_operator" | "operator" | "math" | "builtins");
+    let parts: Vec<&str> = parts.collect();
+    is_known
+        && !parts.is_empty()
+        && parts.iter().all(|part| is_word(part) && !(part.starts_with("__") && is_class(part)))
+}
+
+const MOST: usize = 500;
+
+/// Python's own attributes that lead away from an operator; overloads such as `__and__.Tensor` are harmless names.
+fn is_class(part: &str) -> bool {
+    const LEADING_AWAY: [&str; 14] = [
+        "__class__",
+        "__base__",
+        "__bases__",
+        "__mro__",
+        "__subclasses__",
+        "__globals__",
+        "__builtins__",
+        "__import__",
+        "__init__",
+        "__dict__",
+        "__code__",
+        "__getattribute__",
+        "__loader__",
+        "__reduce__",
+    ];
+    LEADING_AWAY.contains(&part)
+}
+
+fn is_word(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_plain_target;
+
+    #[test]
+    fn targets_are_names_of_operators() {
+        for target in [
+            "torch.ops.aten.add.Tensor",
+            "torch.ops.aten.__and__.Tensor",
+            "torch.ops.my_lib.op.default",
+            "torch.ops.higher_order.cond",
+            "torch._functorch.predispatch._add_batch_dim",
+            "torch.sym_max",
+            "_operator.add",
+            "math.trunc",
+            "builtins.round",
+            "#ext:op.default",
+        ] {
+            assert!(is_plain_target(target), "{target}");
+        }
+        for target in [
+            "",
+            "torch",
+            "os.system",
+            "torch.ops.__class__.__subclasses__",
+            "torch.ops.aten.add.Tensor()",
+            "torch..ops",
+            "torch.ops.aten.\u{430}dd.Tensor",
+            "#ext",
+            "__import__('os').system('x')",
+        ] {
+            assert!(!is_plain_target(target), "{target}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What in a file PyTorch would execute, found without executing anything.
+//!
+//! ```text
+//! entry ─┬─ pickle, or an archive with one ─> globals that unpickling imports and calls
+//!        ├─ program JSON ─> expressions and guards that are evaluated, trees and targets that are imported
+//!        └─ native code, scripts ─> what loading links or what a user may start
+//! ```
+//!
+//! A scan is independent of reading: it looks at every entry of a container, whether a program names it or not, and goes
+//! on where a reader refuses. Law: it says what it found, never that a file is harmless beyond that.
+
+mod document;
+mod globals;
+mod opcodes;
+
+use std::fmt;
+use std::path::Path;
+
+use oxport_tensor::Storage;
+
+use crate::zip::Directory;
+use crate::{Error, Limits, Result};
+
+/// Something that PyTorch would execute, or be led astray by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// A stable word: `pickle-global`, `expression-code`, ….
+    pub code: &'static str,
+    /// How bad it is.
+    pub danger: Danger,
+    /// Where: an entry, and a place within it.
+    pub at: String,
+    /// What stands there.
+    pub what: String,
+    /// What PyTorch would do with it.
+    pub effect: &'static str,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Danger {
+    /// Usual in honest files, worth a look in a stranger's.
+    Note,
+    /// It runs code that the file names; harmless or not depends on what is installed.
+    Suspicious,
+    /// No honest exporter writes it: it runs code that the file brings, or reaches for the system.
+    Dangerous,
+}
+
+impl fmt::Display for Danger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Danger::Note => "note",
+            Danger::Suspicious => "suspicious",
+            Danger::Dangerous => "dangerous",
+        })
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}] at {}: {}\n    PyTorch: {}", self.danger, self.code, self.at, self.what, self.effect)
+    }
+}
+
+/// Looks through a file: an archive, or a program JSON. The worst findings come first.
+///
+/// # Errors
+/// The file cannot be opened, or its container is damaged, so that nobody can say what is in it.
+pub fn scan(path: &Path, limits: &Limits) -> Result<Vec<Finding>> {
+    let failed = |e| Error::io(format!("cannot open {}", path.display()), e);
+    let file = std::fs::File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.len() == 0 {
+        return Err(Error::entry("zip", "", "the file is empty"));
+    }
+    let file = Storage::map_file(&file).map_err(|e| failed(std::io::Error::other(e)))?;
+    if path.extension().is_some_and(|suffix| suffix == "json") {
+        let mut findings = Findings::default();
+        document::scan(&path.display().to_string(), file.bytes(), limits, &mut findings);
+        return Ok(findings.sorted());
+    }
+    scan_bytes(file.bytes(), limits)
+}
+
+/// As [`scan`], of the bytes of an archive.
+///
+/// # Errors
+/// As [`scan`].
+pub fn scan_bytes(file: &[u8], limits: &Limits) -> Result<Vec<Finding>> {
+    let directory = Directory::read(file, limits)?;
+    let mut findings = Findings::default();
+    for (full, entry) in &directory.entries {
+        let name = full.split_once('/').map_or(full.as_str(), |(_, rest)| rest);
+        match entry.read(full, file) {
+            Ok(data) => scan_entry(name, &data, limits, &mut findings),
+            Err(error) => {
+                let what = error.diagnostics().first().map(|d| d.message.clone()).unwrap_or_default();
+                findings.add("damaged-entry", Danger::Suspicious, name, what, "does not check sizes and CRC-32");
+            }
+        }
+    }
+    Ok(findings.sorted())
+}
+
+/// What is found, each thing once; a file that holds a million is told so in a thousand.
+#[derive(Default)]
+struct Findings {
+    list: Vec<Finding>,
+    seen: std::collections::HashSet<(String, String)>,
+}
+
+impl Findings {
+    const MOST: usize = 1000;
+
+    fn add(&mut self, code: &'static str, danger: Danger, at: &str, what: impl Into<String>, effect: &'static str) {
+        let what: String = what.into().chars().take(300).collect();
+        if self.list.len() < Self::MOST && self.seen.insert((at.to_string(), what.clone())) {
+            self.list.push(Finding { code, danger, at: at.to_string(), what, effect });
+        }
+    }
+
+    fn sorted(mut self) -> Vec<Finding> {
+        self.list.sort_by(|a, b| b.danger.cmp(&a.danger));
+        self.list
+    }
+}
+
+fn scan_entry(name: &str, data: &[u8], limits: &Limits, findings: &mut Findings) {
+    if let Some(kind) = native_code(data) {
+        let (code, effect) = if name.starts_with("extra/") || name.starts_with("extra_files/") {
+            ("extra-executable", "hands it out as an extra file, or fails on it")
+        } else {
+            ("native-library", "may load it into the process, if a model or package names it")
+        };
+        findings.add(code, Danger::Dangerous, name, format!("the entry is {kind}"), effect);
+    } else if name.starts_with("data/aotinductor/") {
+        let (danger, what) = match name.rsplit_once('.').map(|(_, suffix)| suffix) {
+            Some("so" | "dll" | "dylib" | "pyd" | "o" | "a") => (Danger::Dangerous, "a compiled library"),
+            Some("cpp" | "cu" | "c" | "py" | "sh" | "ptx" | "cubin" | "hsaco" | "spv") => {
+                (Danger::Dangerous, "source or device code of a compiled model")
+            }
+            _ => (Danger::Note, "a part of a compiled model"),
+        };
+        findings.add(
+            "native-library",
+            danger,
+            name,
+            what,
+            "loads and runs compiled models with the rights of the user",
+        );
+    }
+    if let Some(model) = name.strip_prefix("models/") {
+        if !model.ends_with(".json") {
+            let effect = "parses every file there as a model; loading fails";
+            findings.add("stray-model", Danger::Suspicious, name, "a file among the models that is no model", effect);
+        }
+        document::scan(name, data, limits, findings);
+    } else if name == "serialized_exported_program.json" || name.ends_with("_config.json") {
+        document::scan(name, data, limits, findings);
+    } else if name.starts_with("extra/") && std::str::from_utf8(data).is_err() {
+        findings.add(
+            "extra-bytes",
+            Danger::Note,
+            name,
+            "an extra file that is no text",
+            "fails to load the whole file",
+        );
+    }
+    globals::scan(name, data, limits, findings);
+}
+
+/// What a file is by its first bytes, if that is something a computer starts.
+fn native_code(data: &[u8]) -> Option<&'static str> {
+    const MAGIC: [(&[u8], &str); 8] = [
+        (b"\x7fELF", "an ELF program or library"),
+        (b"MZ\x90", "a Windows program or library"),
+        (b"\xcf\xfa\xed\xfe", "a Mach-O program or library"),
+        (b"\xca\xfe\xba\xbe", "a Mach-O or Java program"),
+        (b"#!", "a script with an interpreter"),
+        (b"!<arch>\n", "an object archive"),
+        (b"\0asm", "a WebAssembly module"),
+        (b"\x50\xed\x55\xba", "a CUDA binary"),
+    ];
+    MAGIC.iter().find(|(magic, _)| data.starts_with(magic)).map(|(_, kind)| *kind)
+}
+
+#[cfg(test)]
+mod tests;

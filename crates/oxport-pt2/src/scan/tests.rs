@@ -1,0 +1,123 @@
+//! What is found, as text.
+
+use super::*;
+use crate::zip::ZipWriter;
+
+/// The findings in an archive of these entries: `danger code at: what`, one a line.
+fn found(entries: &[(&str, &[u8])]) -> String {
+    let mut zip = ZipWriter::new(Vec::new());
+    for (name, data) in entries {
+        zip.add(&format!("x/{name}"), data).unwrap();
+    }
+    let findings = scan_bytes(&zip.finish().unwrap(), &Limits::default()).unwrap();
+    findings.iter().map(|f| format!("{} {} {}: {}\n", f.danger, f.code, f.at, f.what)).collect()
+}
+
+const SAMPLES: &str = "data/sample_inputs/model.pt";
+
+#[test]
+fn pickles_name_what_they_import() {
+    let table: [(&[u8], &str); 12] = [
+        (b"\x80\x02cos\nsystem\nX\x01\0\0\0a\x85R.", "dangerous pickle-global {}: the global os.system\n"),
+        (
+            b"\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x01a\x85R.",
+            "dangerous pickle-global {}: the global posix.system\n",
+        ),
+        (
+            b"\x80\x04\x8c\x05posix\x94\x8c\x06system\x9400h\0h\x01\x93.",
+            "dangerous pickle-global {}: the global posix.system\n",
+        ),
+        (b"Vos\np0\n0Vsystem\np1\n0g0\ng1\n\x93.", "dangerous pickle-global {}: the global os.system\n"),
+        (b"(S'a'\nios\nsystem\n.", "dangerous pickle-global {}: the global os.system\n"),
+        (b"\x80\x02\x82\x01.", "dangerous pickle-global {}: a global whose name is computed or registered elsewhere\n"),
+        (
+            b"\x80\x02K\x01K\x02\x93.",
+            "dangerous pickle-global {}: a global whose name is computed or registered elsewhere\n",
+        ),
+        (
+            b"\x80\x02cmy.models\nConfig\n)R.",
+            "suspicious pickle-global {}: the global my.models.Config, which PyTorch's own files do not use\n",
+        ),
+        (b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n.", ""),
+        (b"\x80\x02ctorch\nload\n.", "dangerous pickle-global {}: the global torch.load\n"),
+        (
+            b"\x80\x02cos\nsystem\n\xff",
+            "dangerous pickle-global {}: the global os.system\nnote pickle-damaged {}: a pickle that is damaged at byte 13\n",
+        ),
+        (b"\x80\x02B\xff\xff\xff\x7fa", "note pickle-damaged {}: a pickle that is damaged at byte 2\n"),
+    ];
+    for (pickle, expected) in table {
+        assert_eq!(found(&[(SAMPLES, pickle)]), expected.replace("{}", SAMPLES), "{}", pickle.escape_ascii());
+    }
+}
+
+#[test]
+fn pickles_hide_nowhere() {
+    let pickle: &[u8] = b"\x80\x02cos\nsystem\n.";
+    for name in ["data/weights/weight_0", "notes", "data/constants/opaque_obj_3", "anything"] {
+        assert_eq!(found(&[(name, pickle)]), format!("dangerous pickle-global {name}: the global os.system\n"));
+    }
+    let mut inner = ZipWriter::new(Vec::new());
+    inner.add("archive/data.pkl", pickle).unwrap();
+    let inner = inner.finish().unwrap();
+    assert_eq!(
+        found(&[("data/weights/weight_0", &inner)]),
+        "dangerous pickle-global data/weights/weight_0: archive/data.pkl: the global os.system\n"
+    );
+    // Weights are any bytes, also those of half a pickle.
+    assert_eq!(found(&[("data/weights/weight_0", b"\x80\x02cos\nsystem\n.\0\0\0")]), "");
+}
+
+#[test]
+fn documents_are_searched_for_code() {
+    let table = [
+        (r#"{"expr_str": "Symbol('s0', positive=True, integer=True)"}"#, ""),
+        (r#"{"expr_str": "__import__('os')"}"#, "dangerous expression-code"),
+        (r#"{"\u0065xpr_str": "__import__('os')"}"#, "dangerous expression-code"),
+        (r#"{"expr_str": "9**9**9"}"#, "dangerous expression-cost"),
+        (r#"{"range_constraints": {"exit()": {"min_val": 1}}}"#, "dangerous expression-code"),
+        (r#"{"guards_code": ["L['x'].size()[0] > 2"]}"#, ""),
+        (r#"{"guards_code": ["L['x'].size()[0] > 2", "exit()"]}"#, "dangerous guard-code"),
+        (r#"{"in_spec": "{\"default_factory_module\": \"builtins\", \"default_factory_name\": \"int\"}"}"#, ""),
+        (
+            r#"{"in_spec": "{\"default_factory_module\": \"os\", \"default_factory_name\": \"abort\"}"}"#,
+            "dangerous tree-import",
+        ),
+        (r#"{"class_fqn": "a.B"}"#, "suspicious custom-class"),
+        (r#"{"target": "torch.ops.aten.add.Tensor"}"#, ""),
+        (r#"{"target": "_operator.add"}"#, ""),
+        (r#"{"target": "torch.load"}"#, "suspicious target-code"),
+        (r#"{"target": "os.system"}"#, "dangerous target-code"),
+    ];
+    for (text, expected) in table {
+        let found = found(&[("models/model.json", text.as_bytes())]);
+        let found: Vec<&str> = found.split(" models/").next().map(|head| head.trim()).into_iter().collect();
+        assert_eq!(found, [expected], "{text}");
+    }
+}
+
+#[test]
+fn native_code_is_found_by_name_and_by_content() {
+    let elf: &[u8] = b"\x7fELF\x02";
+    for (name, data, code) in [
+        ("data/aotinductor/model/m.so", b"any".as_slice(), "native-library"),
+        ("data/aotinductor/model/m.cpp", b"any", "native-library"),
+        ("data/weights/weight_0", elf, "native-library"),
+        ("extra/tool", elf, "extra-executable"),
+        ("extra/run", b"#!/bin/sh\n", "extra-executable"),
+    ] {
+        assert!(found(&[(name, data)]).starts_with(&format!("dangerous {code} {name}: ")), "{name}");
+    }
+    assert_eq!(found(&[("extra/note", b"hello"), ("data/weights/weight_0", b"\x80\x02\0\0")]), "");
+}
+
+#[test]
+fn fixtures_hold_nothing_dangerous() {
+    let programs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/programs");
+    for folder in std::fs::read_dir(programs).unwrap() {
+        let path = folder.unwrap().path().join("program.pt2");
+        let findings = scan(&path, &Limits::default()).unwrap();
+        let bad: Vec<_> = findings.iter().filter(|f| f.danger == Danger::Dangerous).collect();
+        assert!(bad.is_empty(), "{}: {bad:#?}", path.display());
+    }
+}

@@ -1,0 +1,41 @@
+//! `oxport verify --scan`: what in a file PyTorch would execute.
+
+use super::INVALID;
+use super::report::{json, working};
+use oxport::Result;
+use oxport_pt2::Limits;
+use oxport_pt2::scan::{Danger, Finding, scan};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Scans a file and prints the findings, the worst first. The exit code says whether something dangerous is among them.
+pub fn execute(path: &Path, as_json: bool) -> Result<ExitCode> {
+    let found = working("scanning", || scan(path, &Limits::default()))?;
+    if as_json {
+        json(&found.iter().map(record).collect());
+    } else {
+        for finding in &found {
+            println!("{}", printable(&finding.to_string()));
+        }
+        let dangerous = found.iter().filter(|f| f.danger == Danger::Dangerous).count();
+        println!("{} findings, {dangerous} dangerous", found.len());
+    }
+    let is_dangerous = found.iter().any(|f| f.danger == Danger::Dangerous);
+    Ok(if is_dangerous { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })
+}
+
+fn record(f: &Finding) -> serde_json::Value {
+    serde_json::json!({
+        "code": f.code,
+        "danger": f.danger.to_string(),
+        "at": f.at,
+        "what": f.what,
+        "effect": f.effect,
+    })
+}
+
+/// A stranger's text must not command the terminal.
+fn printable(text: &str) -> String {
+    let plain = |c: char| if c.is_control() && c != '\n' { '\u{fffd}' } else { c };
+    text.chars().map(plain).collect()
+}
