@@ -48,9 +48,14 @@ fn relu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 #[inline(always)]
 fn clip<T: PartialOrd>(x: T, low: T, high: T) -> T {
-    // The upper bound wins where the two are crossed.
-    let x = if x < low { low } else { x };
-    if x > high { high } else { x }
+    // The lower bound wins where the two are crossed.
+    if x < low {
+        low
+    } else if x > high {
+        high
+    } else {
+        x
+    }
 }
 
 fn between(a: &RealArgs<'_>, o: &mut [TensorMut], low: Scalar, high: Scalar) -> Result<()> {
@@ -61,7 +66,11 @@ fn between(a: &RealArgs<'_>, o: &mut [TensorMut], low: Scalar, high: Scalar) -> 
     let low = if is_unsigned && below_zero(low) { Scalar::Int(0) } else { low };
     computed!(number dtype, |T| {
         let (low, high): (T, T) = (low.to(), high.to());
-        map1(&input(a, 0, dtype)?, &mut o[0], |x: T| clip(x, low, high))
+        // Here the upper bound wins where the two are crossed.
+        map1(&input(a, 0, dtype)?, &mut o[0], |x: T| {
+            let x = if x < low { low } else { x };
+            if x > high { high } else { x }
+        })
     })
 }
 

@@ -14,7 +14,7 @@ use crate::meta::{MetaArgs, Metas, broadcast, one, preserved_strides};
 use crate::nn::{agree, floating, fresh, of_dim, same_dtype};
 use blocks::{Attention, attend};
 use oxport_ir::fake::Dims;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, MetaCx, NodeId, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, MetaCx, NodeId, OpDef, Real, Result, RunCx, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
@@ -107,27 +107,25 @@ fn flash_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn sdpa(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (q, k, v, mask, p, causal): (&Tensor, &Tensor, &Tensor, Option<&Tensor>, f64, bool) = args.unpack()?;
-    run([q, k, v], mask, p, causal, args.at(6)?, args.at(7)?, outs)
+    run([q, k, v], mask, (p, args.cx), causal, args.at(6)?, args.at(7)?, outs)
 }
 
 fn flash(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (q, k, v, p, causal, mask, scale): (&Tensor, &Tensor, &Tensor, f64, bool, Option<&Tensor>, Option<f64>) =
         args.unpack()?;
-    run([q, k, v], mask, p, causal, scale, q.sizes()[1] != k.sizes()[1], outs)
+    run([q, k, v], mask, (p, args.cx), causal, scale, q.sizes()[1] != k.sizes()[1], outs)
 }
 
 fn run(
     [q, k, v]: [&Tensor; 3],
     mask: Option<&Tensor>,
-    dropout: f64,
+    dropout: (f64, &RunCx),
     causal: bool,
     scale: Option<f64>,
     gqa: bool,
     outs: &mut [TensorMut],
 ) -> Result<()> {
-    if dropout != 0.0 {
-        return Err(Error::unsupported("attention with dropout"));
-    }
+    ensure!((0.0..=1.0).contains(&dropout.0), "attention with a dropout of {}", dropout.0);
     let rank = outs[0].rank();
     let mut lead = outs[0].sizes()[..rank - 2].to_vec();
     let (l, s, features) = (q.sizes()[q.rank() - 2], k.sizes()[k.rank() - 2], q.sizes()[q.rank() - 1]);
@@ -155,6 +153,9 @@ fn run(
             lead.extend(split);
         }
         let (k, v) = (spread(&k, &lead, s, features)?, spread(&v, &lead, s, v.sizes()[v.rank() - 1])?);
+        if dropout.0 > 0.0 {
+            return dropped::<T>([&q, &k, &v], mask.as_ref(), dropout, causal, scale, &mut outs[0]);
+        }
         let call = Attention { q: &q, k: &k, v: &v, mask: mask.as_ref(), causal, scale };
         let rows = q.numel() / (features.max(1) as usize);
         let mut sums = vec![T::of(0.0); if features == 0 { 0 } else { rows }];
@@ -164,6 +165,39 @@ fn run(
             None => Ok(()),
         }
     })
+}
+
+/// Attention with some of its weights dropped, the others scaled; in the order of the definition.
+fn dropped<T: Compute>(
+    [q, k, v]: [&Tensor; 3],
+    mask: Option<&Tensor>,
+    (p, cx): (f64, &RunCx),
+    causal: bool,
+    scale: f64,
+    out: &mut TensorMut,
+) -> Result<()> {
+    let size = |x: &Tensor, back: usize| x.sizes()[x.rank() - back] as usize;
+    let (l, s, features, width) = (size(q, 2), size(k, 2), size(q, 1), size(v, 1));
+    let (q, k, v, mask) = (q.to_vec::<f64>(), k.to_vec::<f64>(), v.to_vec::<f64>(), mask.map(|m| m.to_vec::<f64>()));
+    let mut g = cx.generator();
+    let mut result = vec![0.0; q.len() / features.max(1) * width];
+    for (row, out) in result.chunks_exact_mut(width.max(1)).enumerate() {
+        let (batch, i) = (row / l, row % l);
+        let score = |j: usize| {
+            let dot: f64 = (0..features).map(|c| q[row * features + c] * k[(batch * s + j) * features + c]).sum();
+            let hidden = causal && j > i;
+            if hidden { f64::NEG_INFINITY } else { dot * scale + mask.as_ref().map_or(0.0, |m| m[row * s + j]) }
+        };
+        let scores: Vec<f64> = (0..s).map(score).collect();
+        let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weight = |x: f64| if top == f64::NEG_INFINITY { 0.0 } else { (x - top).exp() };
+        let total: f64 = scores.iter().map(|&x| weight(x)).sum();
+        for (j, &x) in scores.iter().enumerate() {
+            let share = if g.bernoulli(1.0 - p) && total > 0.0 { weight(x) / total / (1.0 - p) } else { 0.0 };
+            out.iter_mut().enumerate().for_each(|(c, y)| *y += share * v[(batch * s + j) * width + c]);
+        }
+    }
+    fill(out, |out: &mut [T]| out.iter_mut().zip(&result).for_each(|(y, &x)| *y = T::of(x)))
 }
 
 /// A mask as what is added to the scores.

@@ -8,14 +8,14 @@ use crate::dense::{Compute, Dense, computed, fill};
 use crate::loss::reduction;
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{floating, fresh};
-use oxport_ir::{Arg, Args, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Arg, Args, Fake, OpDef, Real, Result, Value, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Tensor, TensorMut};
+use oxport_tensor::{DType, Layout, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
     states("aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)"),
-    states("aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)"),
+    OpDef::new("aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", states_meta).doc("The negative log likelihood of sequences, and the states it came from.").eval(measured_states),
     loss("aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor")
         .samples(&["f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [3, 2]"]),
     loss("aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor"),
@@ -138,6 +138,18 @@ fn states_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         fill(&mut outs[0], |out: &mut [T]| out.copy_from_slice(&losses))?;
         fill(&mut outs[1], |out: &mut [T]| out.copy_from_slice(&states.concat()))
     })
+}
+
+/// The longest target is known only now.
+fn measured_states(args: &Args<'_, Real>) -> Result<Vec<Value>> {
+    let p: &Tensor = args.at(0)?;
+    let sequences: Vec<i64> = if p.rank() == 3 { vec![p.sizes()[1]] } else { Vec::new() };
+    let longest = lengths(args, 3)?.into_iter().max().unwrap_or(0);
+    let empty = |sizes: &[i64]| TensorMut::empty(p.dtype(), Layout::contiguous(sizes)?);
+    let states = [sequences.first().copied().unwrap_or(1), p.sizes()[0], 2 * longest + 1];
+    let mut outs = [empty(&sequences)?, empty(&states)?];
+    states_kernel(args, &mut outs)?;
+    Ok(outs.into_iter().map(|o| o.freeze().into()).collect())
 }
 
 fn loss_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {

@@ -43,21 +43,29 @@ fn cdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, x, y, p, distance): (&Tensor, &Tensor, &Tensor, f64, &Tensor) = args.unpack()?;
     let [m, k] = [x.sizes()[x.rank() - 2] as usize, x.sizes()[x.rank() - 1] as usize];
     let n = y.sizes()[y.rank() - 2] as usize;
-    let lead = &x.sizes()[..x.rank() - 2];
+    let lead = &grad.sizes()[..grad.rank() - 2];
+    let whole = x;
     let spread = |t: &Tensor, rows: usize, columns: usize| {
         let sizes: Vec<i64> = lead.iter().copied().chain([rows as i64, columns as i64]).collect();
         t.view(|l| l.expand(&sizes))
     };
-    let (grad, y, distance) = (spread(grad, m, n)?, spread(y, n, k)?, spread(distance, m, n)?);
+    let (grad, x, y, distance) = (spread(grad, m, n)?, spread(x, m, k)?, spread(y, n, k)?, spread(distance, m, n)?);
     computed!(x.dtype(), |T| {
-        let (grad, x, y) = (Dense::<T>::of(&grad), Dense::<T>::of(x), Dense::<T>::of(&y));
+        // Where the rows were broadcast over a batch, their shares add up.
+        let own = whole.numel().checked_div(m * k).unwrap_or(0);
+        let places: Vec<i64> = (0..own as i64).collect();
+        let places = Tensor::from_vec(&whole.sizes()[..whole.rank() - 2], places)?.view(|l| l.expand(lead))?.to_vec::<i64>();
+        let (grad, x, y) = (Dense::<T>::of(&grad), Dense::<T>::of(&x), Dense::<T>::of(&y));
         let distance = Dense::<T>::of(&distance);
         fill(&mut outs[0], |out: &mut [T]| {
-            for (i, out) in out.chunks_exact_mut(k.max(1)).enumerate() {
-                let first = i / m * n;
-                for (c, out) in out.iter_mut().enumerate() {
-                    let share = |j: usize| grad[i * n + j] * slope(x[i * k + c] - y[(first + j) * k + c], distance[i * n + j], p);
-                    *out = (0..n).map(share).sum();
+            out.fill(T::of(0.0));
+            for (batch, &place) in places.iter().enumerate() {
+                for (r, out) in out[place as usize * m * k..][..m * k].chunks_exact_mut(k.max(1)).enumerate() {
+                    let (i, first) = (batch * m + r, batch * n);
+                    for (c, out) in out.iter_mut().enumerate() {
+                        let share = |j: usize| grad[i * n + j] * slope(x[i * k + c] - y[(first + j) * k + c], distance[i * n + j], p);
+                        *out += (0..n).map(share).sum::<T>();
+                    }
                 }
             }
         })

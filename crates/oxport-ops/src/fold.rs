@@ -5,6 +5,7 @@
 use crate::dense::{Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{fresh, fresh_in_format, per_dim};
+use crate::parts::by_parts;
 use crate::product::part;
 use crate::rows::for_out_rows;
 use oxport_ir::{Args, Error, Exact, Fake, OpDef, Real, Result, ensure};
@@ -20,7 +21,7 @@ pub static OPS: &[OpDef] = &[
         .samples(&["f32[2, 3, 5, 5], [2, 2], [1, 1], [0, 0], [1, 1]", "f32[3, 5, 6], [3, 2], [2, 1], [1, 1], [2, 1]"]),
     OpDef::new("aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", col2im_meta)
         .doc("The sum of columns, each put back where its block was.")
-        .fill(col2im)
+        .fill(|a, o| by_parts(a, o, col2im))
         .samples(&["f32[2, 12, 16], [5, 5], [2, 2], [1, 1], [0, 0], [1, 1]"]),
     shuffle("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor")
         .samples(&["f32[2, 8, 3, 3], 2", "f32[4, 2, 3], 2", "!f32[3, 2, 2], 2"]),

@@ -19,6 +19,7 @@ pub mod lines;
 pub mod meta;
 pub mod nn;
 pub mod orthogonal;
+mod parts;
 pub mod product;
 pub mod promote;
 pub mod python_number;
@@ -68,11 +69,13 @@ families! {
     embedding,
     embedding_bag,
     embedding_bag_backward,
+    encoder,
     extreme,
     fft,
     fold,
     grid,
     grid_backward,
+    grouped,
     higher_order,
     histogram,
     histogramdd,

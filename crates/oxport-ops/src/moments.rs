@@ -100,7 +100,7 @@ fn spread(args: &Args<'_, Real>, outs: &mut [TensorMut], root: bool) -> Result<(
 }
 
 /// The real and the imaginary parts of a complex tensor.
-fn parts(x: &Tensor) -> Result<[Tensor; 2]> {
+pub(crate) fn parts(x: &Tensor) -> Result<[Tensor; 2]> {
     let x = x.to_dtype(widest(x.dtype())).contiguous();
     let sizes: Vec<i64> = x.sizes().iter().copied().chain([2]).collect();
     let flat = x.reshape(&[-1])?.view_dtype(x.dtype().to_real())?.reshape(&sizes)?;

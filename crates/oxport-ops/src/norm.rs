@@ -3,6 +3,7 @@
 //! Laws: results of layer and RMS norm are contiguous, those of group norm keep channels last; moments are taken in
 //! `f32` at least; `mean` and `rstd` come in the dtype of the weight where there is one, else of the input.
 
+use crate::class::C64;
 use crate::dense::{Compute, Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{agree, fresh, fresh_in_format};
@@ -168,6 +169,9 @@ fn rms_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, shape, w, eps): (&Tensor, Vec<i64>, Option<&Tensor>, Option<f64>) = args.unpack()?;
     let eps = eps.unwrap_or(machine_epsilon(x.dtype()));
     let n = shape.iter().product::<i64>() as usize;
+    if x.dtype().is_complex() {
+        return complex_rms_norm(x, n, w, eps, &mut outs[0]);
+    }
     computed!(x.dtype(), |T| {
         let (x, w) = (Dense::<T>::of(x), Dense::<T>::maybe(w));
         let (w, eps) = (w.as_deref(), T::of(eps));
@@ -193,6 +197,18 @@ fn rms_row<T: Compute>(x: &[T], out: &mut [T], w: Option<&[T]>, eps: T) {
         Some(w) => out.iter_mut().zip(x).zip(w).for_each(|((y, &x), &w)| *y = x * scale * w),
         None => out.iter_mut().zip(x).for_each(|(y, &x)| *y = x * scale),
     }
+}
+
+/// Squares, not squared moduli.
+fn complex_rms_norm(x: &Tensor, n: usize, w: Option<&Tensor>, eps: f64, out: &mut TensorMut) -> Result<()> {
+    let (all, w) = (x.to_vec::<C64>(), w.map(|w| w.to_vec::<C64>()));
+    let mut scaled = Vec::with_capacity(all.len());
+    for row in all.chunks_exact(n.max(1)) {
+        let scale = (row.iter().map(|x| x * x).sum::<C64>() / n as f64 + eps).sqrt().inv();
+        let by = |i: usize| w.as_ref().map_or(scale, |w| scale * w[i]);
+        scaled.extend(row.iter().enumerate().map(|(i, x)| x * by(i)));
+    }
+    Ok(oxport_tensor::copy(&Tensor::from_vec(x.sizes(), scaled)?, out)?)
 }
 
 fn rms_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {

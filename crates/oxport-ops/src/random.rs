@@ -277,6 +277,10 @@ fn native_dropout(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let kept = Tensor::from_vec(x.sizes(), kept)?;
     oxport_tensor::copy(&kept, &mut mask[0])?;
     let scale = if p == 1.0 { 0.0 } else { 1.0 / (1.0 - p) };
+    if x.dtype().is_complex() {
+        let factor = |keep: bool| if keep { scale } else { 0.0 };
+        return map2(x, &kept, &mut out[0], |x: crate::class::C64, keep: bool| x * factor(keep));
+    }
     dispatch!(wide_float x.dtype().opmath(), |T| {
         let scale: T = cast(scale);
         map2(x, &kept, &mut out[0], |x: T, keep: bool| if keep { x * scale } else { x * 0.0 })

@@ -39,6 +39,7 @@ pub static OPS: &[OpDef] = &[
     reduction!("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", Rule::Index, count_nonzero, "How many elements along some dimensions are not zero.", ["f32[2, 3], [0, 1]"]),
     reduction!("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", Rule::Float, logsumexp, "Logarithms of sums of exponentials.", ["f32[2, 3], [1]", "f32[2, 3], [0, 1], True", "i64[3], [0]"]),
     reduction!("aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", Rule::Float, logsumexp, "As `logsumexp`.", ["f32[2, 3], [1]"]),
+    reduction!("aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", Rule::Bits, hash, "The exclusive or of the elements as 64 bits: integers extended, floats in double precision.", ["f32[2, 3]", "i64[2, 3], [1]", "!c64[2]"]),
     OpDef::new("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size).fill(sum_to).doc("Sums over the dimensions along which a size was broadcast.").samples(&["f32[2, 3], [1, 3]", "f32[2, 3], [3]", "f32[2, 3], [2, 3]", "!f32[2, 3], [2]"]),
 ];
 
@@ -57,6 +58,8 @@ pub(crate) enum Rule {
     Truth,
     /// int64.
     Index,
+    /// uint64, of real numbers.
+    Bits,
     /// The argument `dtype`, or the input's; its real dtype if complex.
     Norm,
     /// The input's, which is a float or complex; its real dtype if complex.
@@ -71,6 +74,10 @@ impl Rule {
         Ok(match self {
             Rule::Same => x,
             Rule::Index => DType::I64,
+            Rule::Bits => {
+                ensure!(!x.is_complex(), "{} of {}", args.op.name(), x.name());
+                DType::U64
+            }
             Rule::Truth => if x == DType::U8 { x } else { DType::Bool },
             Rule::Float if inexact(x) => x,
             Rule::Float => DType::F32,
@@ -265,6 +272,14 @@ fn count_nonzero(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     })
 }
 
+fn hash(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    ensure!(args.named::<i64>("mode")? == 0, "{}: only mode 0 is known", args.op.name());
+    let x: &Tensor = args.at(0)?;
+    let over = over(args, x.rank())?;
+    let bits = if x.dtype().is_float() { x.to_dtype(DType::F64).contiguous().view_dtype(DType::U64)? } else { x.to_dtype(DType::U64) };
+    Ok(reduce::<u64, u64, u64>(&bits, &over.loops(), &mut outs[0], 0, |a, x| a ^ x, |a, b| a ^ b, |a| a)?)
+}
+
 /// `m + ln Σ e^(x − m)` in one pass: the sum is kept relative to the greatest element so far.
 fn logsumexp(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     fn run<T: Ordered + Analytic>(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> Result<()> {
@@ -278,7 +293,28 @@ fn logsumexp(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let finish = |(m, s): (T, T)| if s == T::ZERO { T::LOWEST } else { m.add(s.ln()) };
         Ok(reduce::<T, (T, T), T>(x, dims, out, (T::LOWEST, T::ZERO), fold, meet, finish)?)
     }
+    if outs[0].dtype().is_complex() {
+        return complex_logsumexp(args, &mut outs[0]);
+    }
     widened(args, outs, |x, dims, out| dispatch!(wide_float x.dtype(), |T| run::<T>(x, dims, out)))
+}
+
+/// The greatest real part takes the place of the greatest element.
+fn complex_logsumexp(args: &Args<'_, Real>, out: &mut TensorMut) -> Result<()> {
+    type C = oxport_tensor::Complex<f64>;
+    let x: &Tensor = args.at(0)?;
+    let over = over(args, x.rank())?;
+    let meet = |(a, s): (f64, C), (b, t): (f64, C)| {
+        let m = if a.is_nan() || a > b { a } else { b };
+        let part = |x: f64, s: C| if x == m { s } else { s * (x - m).exp() };
+        (m, part(a, s) + part(b, t))
+    };
+    let fold = |a: (f64, C), x: C| meet(a, (x.re, C::from_polar(1.0, x.im)));
+    let finish = |(m, s): (f64, C)| if m.is_infinite() { s * m } else { s.ln() + m };
+    let start = (f64::NEG_INFINITY, C::new(0.0, 0.0));
+    as_dtype(out, DType::C128, |out| {
+        Ok(reduce::<C, (f64, C), C>(&x.to_dtype(DType::C128), &over.loops(), out, start, fold, meet, finish)?)
+    })
 }
 
 /// The dimensions to sum over to get to some sizes.
@@ -302,7 +338,7 @@ fn sum_to_size(args: &MetaArgs<'_>) -> Metas {
     let spread = spread_over(args.cx, x, &sizes)?;
     // What is summed at all is summed in int64.
     let is_whole = x.dtype.is_integer() || x.dtype.is_bool();
-    let dtype = if is_whole && !spread.is_empty() { DType::I64 } else { x.dtype };
+    let dtype = if is_whole && (!spread.is_empty() || sizes.is_empty()) { DType::I64 } else { x.dtype };
     one(Fake { device: x.device.clone(), ..Fake::new(dtype, sizes) })
 }
 

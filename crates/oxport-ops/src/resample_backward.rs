@@ -7,6 +7,7 @@ use crate::gather::NOWHERE;
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{agree, floating, fresh_in_format};
 use crate::pad::edge_sources;
+use crate::parts::by_parts;
 use crate::resample::{resample_shares, spatial};
 use crate::spread::{Axis, spread};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
@@ -42,7 +43,7 @@ const fn resampled(schema: &'static str) -> OpDef {
     OpDef::new(schema, resampled_meta).doc("The gradient of resampling.").fill(resampled_kernel)
 }
 const fn padded(schema: &'static str) -> OpDef {
-    OpDef::new(schema, padded_meta).doc("The gradient of a padding.").fill(padded_kernel)
+    OpDef::new(schema, padded_meta).doc("The gradient of a padding.").fill(|a, o| by_parts(a, o, padded_kernel))
 }
 
 fn resampled_meta(args: &MetaArgs<'_>) -> Metas {
@@ -80,7 +81,7 @@ fn resampled_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()>
 fn padded_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, x, pad): (&Fake, &Fake, Vec<Expr>) = args.unpack()?;
     ensure!(grad.dim() == x.dim() && pad.len() / 2 < x.dim(), "{}: gradient {grad} of {x}", args.op.name());
-    floating(args, grad, false)?;
+    floating(args, grad, true)?;
     for (i, pair) in pad.chunks_exact(2).enumerate() {
         let d = x.dim() - 1 - i;
         agree(args.cx, &(&x.sizes[d] + &pair[0] + &pair[1]), &grad.sizes[d], "sizes of the gradient and the padded input")?;

@@ -3,6 +3,7 @@
 //! Laws: float32 and narrower accumulate in float64, as PyTorch's CPU kernels do; a scan runs front to back on one
 //! thread per line.
 
+use crate::class::C64;
 use crate::lines::{Lines, dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::promote::promote;
@@ -127,7 +128,30 @@ fn log_running(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     }
     let (x, dim): (&Tensor, i64) = args.unpack()?;
     let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
+    if x.dtype().is_complex() {
+        return complex_log_running(x, lines, &mut outs[0]);
+    }
     dispatch!(wide_float widest(x.dtype()), |T| run::<T>(&dense(x), lines, &mut outs[0]))
+}
+
+/// Ordered by real parts; what is added to the greater one is small, so its imaginary part does not wrap.
+fn complex_log_running(x: &Tensor, lines: Lines, out: &mut TensorMut) -> Result<()> {
+    let add = |a: C64, b: C64| {
+        let (low, high) = if a.re < b.re { (a, b) } else { (b, a) };
+        match low.re == high.re && low.re.is_infinite() {
+            _ if a.is_nan() || b.is_nan() => C64::new(f64::NAN, f64::NAN),
+            true if low.re < 0.0 => low,
+            true => (low.exp() + high.exp()).ln(),
+            false => high + ((low - high).exp() + 1.0).ln(),
+        }
+    };
+    let mut fresh = TensorMut::empty(DType::C128, oxport_tensor::Layout::contiguous(out.sizes())?)?;
+    fill_dense::<C64>(&mut fresh, |out| {
+        let start = C64::new(f64::NEG_INFINITY, 0.0);
+        scan(&dense::<C64>(x), lines, out, start, |a, x, _| (add(a, x), add(a, x)));
+        Ok(())
+    })?;
+    Ok(oxport_tensor::copy(&fresh.freeze(), out)?)
 }
 
 fn diff_meta(args: &MetaArgs<'_>) -> Metas {

@@ -7,7 +7,8 @@ use crate::class::{RealArgs, Rule, binary, map1, real1, real2, unary};
 use crate::meta::{MetaArgs, Metas, one, pointwise};
 use crate::{bessel, orthogonal, special};
 use oxport_ir::{OpDef, Operand, Result, ensure};
-use oxport_tensor::{Tensor, TensorMut, math};
+use oxport_tensor::{DType, Tensor, TensorMut, math};
+use std::f64::consts::PI;
 
 /// The table.
 #[rustfmt::skip]
@@ -126,6 +127,13 @@ fn polygamma_meta(a: &MetaArgs<'_>) -> Metas {
 
 fn polygamma(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (n, x): (i64, &Tensor) = a.unpack()?;
+    if n == 1 && o[0].dtype().opmath() == DType::F32 {
+        // The reflection takes the sine in single precision: poles are large numbers, as PyTorch has them.
+        return map1(x, &mut o[0], |x: f32| {
+            let s = f64::from((std::f32::consts::PI * x).sin());
+            if x < 0.5 { (PI * PI / (s * s) - special::polygamma(1, 1.0 - f64::from(x))) as f32 } else { special::polygamma(1, x.into()) as f32 }
+        });
+    }
     map1(x, &mut o[0], |x: f64| special::polygamma(n, x))
 }
 

@@ -2,8 +2,9 @@
 
 use crate::meta::{MetaArgs, Metas, wrap_dim};
 use crate::view::{by_meta, copied, fill_by_meta, sliced};
-use oxport_ir::{Exact, Fake, OpDef, Result, Val, ensure};
+use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
+use oxport_tensor::{DType, Tensor};
 
 /// A list of views: the kernel follows the meta.
 macro_rules! views {
@@ -32,6 +33,7 @@ pub static OPS: &[OpDef] = &[
     views!("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind, "Every index of a dimension.", ["f32[3, 2]", "f32[3, 2], -1", "!f32[]"]),
     views!("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split, "So many parts, the first ones larger by one where it does not divide.", ["f32[5, 2], 3", "!f32[5], 0"]),
     views!("aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split_at, "Parts between some indices.", ["f32[5, 2], [1, 4]", "f32[5], [3, 1]"]),
+    OpDef::new("aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]", split_by_meta).view(split_by).doc("Parts between the indices of a vector; how many there are must be known.").samples(&["f32[5, 2], i64[2]<1..5>", "!f32[5], f32[2]"]),
     views!("aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", |a| equal_parts(a, usize::from(a.at::<&Fake>(0)?.dim() > 1)), "Equal parts along the second dimension, or the only one.", ["f32[2, 4], 2", "f32[4], 2"]),
     views!("aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", |a| equal_parts(a, 0), "Equal parts along the first dimension.", ["f32[4, 2], 2"]),
     views!("aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", |a| equal_parts(a, 2), "Equal parts along the third dimension.", ["f32[2, 2, 4], 2"]),
@@ -129,6 +131,30 @@ fn tensor_split_at(args: &MetaArgs<'_>) -> Metas {
     let (_, indices, dim): (&Fake, Vec<i64>, i64) = args.unpack()?;
     let (x, d) = dimension(args, dim)?;
     between(args, x, d, &indices)
+}
+
+fn split_by_meta(args: &MetaArgs<'_>) -> Metas {
+    let (_, indices, dim): (&Fake, &Fake, i64) = args.unpack()?;
+    let (x, d) = dimension(args, dim)?;
+    ensure!(indices.dtype == DType::I64 && indices.dim() <= 1, "tensor_split by {indices}");
+    if indices.dim() == 0 {
+        return Err(oxport_ir::Error::unsupported("tensor_split into as many parts as a tensor says"));
+    }
+    let one = Expr::from(1i64);
+    let part = |_| Val::Tensor(sliced(x, d, &args.cx.fresh_size(), args.cx.fresh_size(), &one));
+    Ok(vec![Val::List((0..=known(args, &indices.sizes[0])?).map(part).collect())])
+}
+
+fn split_by(args: &Args<'_, Real>) -> Result<Option<Vec<Tensor>>> {
+    let (x, indices, dim): (&Tensor, &Tensor, i64) = args.unpack()?;
+    let n = x.sizes()[wrap_dim(dim, x.rank())?];
+    let mut start = 0;
+    let mut parts = Vec::with_capacity(indices.numel() + 1);
+    for end in indices.to_vec::<i64>().into_iter().map(|i| if i < 0 { (i + n).max(0) } else { i.min(n) }).chain([n]) {
+        parts.push(x.view(|l| l.narrow(dim, start, (end - start).max(0)))?);
+        start = end;
+    }
+    Ok(Some(parts))
 }
 
 fn parts_at(args: &MetaArgs<'_>, d: usize) -> Metas {

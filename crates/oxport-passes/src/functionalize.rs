@@ -200,9 +200,10 @@ impl Functional<'_> {
         let schema = op.schema().expect("law: a mutable operator has a schema");
         let written: Vec<usize> = (0..schema.args.len()).filter(|&i| schema.args[i].is_written()).collect();
         let node = self.graph.node(id);
-        if op.namespace() != "aten" || written != [0] {
+        if op.namespace() != "aten" {
             return self.write_by_value(id, op);
         }
+        let [0] = written[..] else { return self.write_out(id, op, &written) };
         let Some(target) = node.args.first().and_then(Argument::as_node) else {
             return Err(Error::invalid(format!("{} writes to no tensor", op.name())));
         };
@@ -254,6 +255,38 @@ impl Functional<'_> {
         for (target, i) in targets.iter().zip(results..) {
             let new = self.after(id).getitem(id, i)?;
             self.assign(target, new, new)?;
+        }
+        Ok(())
+    }
+
+    /// A call with `out=` arguments becomes one without, whose results they then hold.
+    fn write_out(&mut self, id: NodeId, op: &Op, written: &[usize]) -> Result<()> {
+        let schema = op.schema().expect("law: a mutable operator has a schema");
+        let functional = out_twin(self.registry, op)?;
+        let node = self.graph.node(id);
+        let (args, mut kwargs) = (node.args.clone(), node.kwargs.clone());
+        let mut targets = Vec::with_capacity(written.len());
+        for &i in written {
+            let out = kwargs.shift_remove(&*schema.args[i].name).and_then(|a| a.as_node());
+            let out = out.and_then(|n| self.values.get(&n).cloned());
+            targets.push(out.ok_or_else(|| Error::invalid(format!("{} writes to no tensor", op.name())))?);
+        }
+        self.graph.set_call(id, functional.clone(), args, kwargs);
+        let sizes = |g: &Graph, n: NodeId| g.node(n).val().and_then(|v| v.as_tensor()).map(|t| t.sizes.clone());
+        if let [target] = &targets[..] {
+            let value = self.cast_like(id, target.node, &functional)?;
+            if sizes(self.graph, value) != sizes(self.graph, target.node) {
+                return Err(Error::unsupported(format!("{} into a tensor of another size", op.name())));
+            }
+            return self.assign(target, value, id);
+        }
+        let node = self.graph.node(id);
+        let cx = oxport_ir::MetaCx::new(self.env);
+        let val = oxport_ir::infer::infer_call(self.graph, &functional, &node.args, &node.kwargs, &cx)?;
+        self.graph.meta_mut(id).val = Some(val);
+        for (i, target) in (0i64..).zip(&targets) {
+            let value = self.after(id).getitem(id, i)?;
+            self.assign(target, value, value)?;
         }
         Ok(())
     }
@@ -353,6 +386,21 @@ fn functional_twin(registry: &Registry, op: &Op) -> Result<Op> {
         return Ok(twin);
     }
     Err(Error::unsupported(format!("{} has no functional form", op.name())))
+}
+
+/// The operator that is this one without its `out=` arguments: `add.out` → `add.Tensor`.
+fn out_twin(registry: &Registry, op: &Op) -> Result<Op> {
+    let schema = op.schema().expect("law: a mutable operator has a schema");
+    let wanted: Vec<_> = schema.args.iter().filter(|a| !a.is_written()).map(|a| (&a.name, &a.ty)).collect();
+    let base = op.name().split('.').next().unwrap_or("");
+    let is_form = |n: &&'static str| n.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let twin = registry.names().into_iter().filter(is_form).map(|n| registry.op(n)).find(|twin| {
+        let fits = |s: &oxport_ir::schema::FunctionSchema| {
+            !s.is_mutable() && s.args.iter().map(|a| (&a.name, &a.ty)).collect::<Vec<_>>() == wanted
+        };
+        twin.schema().is_some_and(fits)
+    });
+    twin.ok_or_else(|| Error::unsupported(format!("{} has no functional form", op.name())))
 }
 
 /// What was written to inputs becomes outputs, in the order of the inputs, before the user's outputs.

@@ -89,7 +89,9 @@ fn execute(corpus: &Corpus, case: &Json) -> Result<Results, Failure> {
         b.calls().call_op(&op, args, kwargs)
     } else {
         // An operator that writes has no meta function of its own: its result is what it writes to.
-        let first = args.first().and_then(Argument::as_node);
+        let written = op.schema().and_then(|s| s.args.iter().enumerate().find(|(_, a)| a.is_written()));
+        let target = written.and_then(|(i, a)| args.get(i).or_else(|| kwargs.get(&*a.name)));
+        let first = target.and_then(Argument::as_node);
         let mut calls = b.calls();
         let val = first.and_then(|n| calls.val(n).ok().cloned());
         calls.add(&op, args, kwargs, val)
