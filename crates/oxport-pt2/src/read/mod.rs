@@ -12,6 +12,7 @@ mod arguments;
 mod expressions;
 mod graph;
 mod legacy;
+mod mend;
 mod metadata;
 mod signature;
 mod weights;
@@ -184,6 +185,9 @@ impl Parts {
             &mut cx.problems,
         );
         program.origin.spellings = cx.expressions.finish(&mut program.env);
+        if version < mend::MENDED && cx.problems.is_empty() {
+            mend::mend_metas(&mut program);
+        }
         Ok(Parts { program, problems: cx.problems, unsupported: cx.unsupported })
     }
 
