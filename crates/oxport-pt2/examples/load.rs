@@ -8,7 +8,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use oxport_ir::Registry;
-use oxport_pt2::{Limits, ReadOptions, WriteOptions, example_inputs, read, read_pt2_bytes, write, write_pt2_bytes};
+use oxport_pt2::{
+    Archive, Limits, ReadOptions, SCHEMA_VERSION, WriteOptions, json, read, read_pt2_bytes, to_json, write,
+    write_pt2_bytes,
+};
 
 fn main() {
     let (mut runs, mut check, mut files) = (3, false, Vec::new());
@@ -58,16 +61,25 @@ fn main() {
 
 fn round_trip(file: &str, registry: &Registry) -> String {
     let options = ReadOptions::default();
-    let once = || -> oxport_pt2::Result<bool> {
+    let once = || -> oxport_pt2::Result<(bool, bool)> {
         let program = read(Path::new(file), registry, &options)?;
         let bytes = write_pt2_bytes(&program)?;
         let again = read_pt2_bytes(&bytes, registry, &options)?;
-        example_inputs(&program, &Limits::default())?;
-        Ok(write_pt2_bytes(&again)? == bytes)
+        let archive = Archive::open(Path::new(file), &Limits::default())?;
+        let is_same = match archive.models().first() {
+            Some(model) if program.origin.schema_version == Some(SCHEMA_VERSION) => {
+                let name = format!("models/{model}.json");
+                let document = |text: &[u8]| json::from_slice::<serde_json::Value>(&name, text, &Limits::default());
+                document(&archive.read(&name)?)? == document(to_json(&program)?.as_bytes())?
+            }
+            _ => true,
+        };
+        Ok((write_pt2_bytes(&again)? == bytes, is_same))
     };
     match once() {
-        Ok(true) => ", stable".to_string(),
-        Ok(false) => ", NOT STABLE".to_string(),
+        Ok((true, true)) => ", stable".to_string(),
+        Ok((true, false)) => ", ANOTHER DOCUMENT".to_string(),
+        Ok((false, _)) => ", NOT STABLE".to_string(),
         Err(e) => format!(", FAILED {e}"),
     }
 }

@@ -25,21 +25,25 @@ pub fn upgrade(document: &mut ExportedProgram) -> Result<(u32, u32)> {
         }
     };
     if ((7, 0)..(8, 7)).contains(&version) {
-        upgrade_results(&mut document.graph_module.graph);
+        upgrade_calls(&mut document.graph_module.graph);
     }
     Ok(version)
 }
 
-/// Before 8.7 a higher-order operator's one tensor in a tuple was a list of tensors; a bare one was a tensor.
-fn upgrade_results(graph: &mut Graph) {
+/// Before 8.7 a higher-order operator's one tensor in a tuple was a list of tensors; a bare one was a tensor. And `scan`
+/// took a dimension and a direction, which PyTorch since arranges around the call.
+fn upgrade_calls(graph: &mut Graph) {
     for node in &mut graph.nodes {
         if node.target.starts_with("torch.ops.higher_order.") && node.is_hop_single_tensor_return.is_none() {
             node.is_hop_single_tensor_return = Some(matches!(node.outputs.as_slice(), [Argument::AsTensor(_)]));
             spread_list(node);
         }
+        if node.target == "torch.ops.higher_order.scan" {
+            drop_direction(node);
+        }
         for input in &mut node.inputs {
             if let Argument::AsGraph(subgraph) = &mut input.arg {
-                upgrade_results(&mut subgraph.graph);
+                upgrade_calls(&mut subgraph.graph);
             }
         }
     }
@@ -48,5 +52,16 @@ fn upgrade_results(graph: &mut Graph) {
 fn spread_list(node: &mut Node) {
     if let [Argument::AsTensors(list)] = node.outputs.as_mut_slice() {
         node.outputs = std::mem::take(list).into_iter().map(Argument::AsTensor).collect();
+    }
+}
+
+/// `scan(combine, init, xs, dim, reverse, additional)` without the dimension 0 and the direction forwards.
+fn drop_direction(node: &mut Node) {
+    let is_forwards = |node: &Node| match node.inputs.as_slice() {
+        [_, _, _, dim, reverse, _] => (&dim.arg, &reverse.arg) == (&Argument::AsInt(0), &Argument::AsBool(false)),
+        _ => false,
+    };
+    if is_forwards(node) {
+        node.inputs.drain(3..5);
     }
 }

@@ -373,16 +373,18 @@ impl<'a> GraphReader<'a, '_> {
                 self.complain("argument", format!("the argument {:?} is given twice", input.name));
             }
         }
+        // Before 8.7 kinds are not said: what can be positional is, up to the first argument that is left out.
+        let mut gap = false;
         for param in &schema.args {
-            let is_required = param.default.is_none() && !param.kw_only;
+            let may_be_positional = !param.kw_only && !gap && kwargs.is_empty();
             match given.shift_remove(&*param.name) {
                 Some((argument, Some(1))) => args.push(argument),
-                Some((argument, kind)) if kind != Some(2) && is_required && kwargs.is_empty() => args.push(argument),
+                Some((argument, kind)) if kind != Some(2) && may_be_positional => args.push(argument),
                 Some((argument, _)) => drop(kwargs.insert(Arc::from(&*param.name), argument)),
                 None if param.default.is_none() => {
                     self.complain("argument", format!("{}: the argument {:?} is missing", op.name(), param.name));
                 }
-                None => {}
+                None => gap = true,
             }
         }
         (args, kwargs, None)

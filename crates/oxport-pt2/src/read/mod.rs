@@ -13,6 +13,7 @@ pub(crate) mod expressions;
 mod graph;
 pub(crate) mod guards;
 mod legacy;
+mod mend;
 mod metadata;
 mod signature;
 mod target;
@@ -189,6 +190,9 @@ impl Parts {
             &mut cx.problems,
         );
         program.origin.spellings = cx.expressions.finish(&mut program.env);
+        if version < mend::MENDED && cx.problems.is_empty() {
+            mend::mend_metas(&mut program);
+        }
         Ok(Parts { program, problems: cx.problems, unsupported: cx.unsupported })
     }
 
