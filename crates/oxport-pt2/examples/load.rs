@@ -55,7 +55,7 @@ fn main() {
         }
         let trip = if check { round_trip(&file, &registry) } else { String::new() };
         let grown = (peak_kb() - before) as f64 / 1024.0;
-        println!("{file} {best:.2f} ms ({cpu:.2f} processor), {nodes} nodes, {grown:.1} MB{trip}");
+        println!("{file} {best:.2} ms ({cpu:.2} processor), {nodes} nodes, {grown:.1} MB{trip}");
     }
 }
 
