@@ -47,7 +47,7 @@ fn cases() -> Vec<Case> {
 /// Runs the command line within the bounds. Debug builds get more time.
 fn oxport(arguments: &[&str]) -> Output {
     let seconds = if cfg!(debug_assertions) { 30 } else { 1 };
-    let bounds = format!("ulimit -d 262144 -t {seconds}; ulimit -c 0; exec \"$0\" \"$@\"");
+    let bounds = format!("ulimit -d 262144; ulimit -t {seconds}; ulimit -c 0; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
     command.args(["-c", &bounds, env!("CARGO_BIN_EXE_oxport")]).args(arguments).env("RAYON_NUM_THREADS", "2");
     command.output().expect("law: there is a shell")

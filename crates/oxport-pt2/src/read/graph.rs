@@ -169,8 +169,8 @@ impl<'a> GraphReader<'a, '_> {
             let message = format!("{} sizes, but {} strides", json.sizes.len(), json.strides.len());
             self.complain("meta", message);
         }
-        let known = json.sizes.iter().filter_map(|n| if let SymInt::AsInt(n) = n { Some(*n) } else { None });
-        if known.clone().all(|n| n != 0) && known.fold(Some(1i64), |numel, n| numel?.checked_mul(n)).is_none() {
+        let mut known = json.sizes.iter().filter_map(|n| if let SymInt::AsInt(n) = n { Some(*n) } else { None });
+        if known.clone().all(|n| n != 0) && known.try_fold(1i64, |numel, n| numel.checked_mul(n)).is_none() {
             self.complain("meta", "the number of elements is beyond 64 bits");
         }
         Fake {

@@ -120,7 +120,7 @@ impl Findings {
     }
 
     fn sorted(mut self) -> Vec<Finding> {
-        self.list.sort_by(|a, b| b.danger.cmp(&a.danger));
+        self.list.sort_by_key(|finding| std::cmp::Reverse(finding.danger));
         self.list
     }
 }
