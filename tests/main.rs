@@ -2,6 +2,7 @@
 
 mod fixtures;
 mod garbage;
+mod mutation;
 mod ops;
 mod rules;
 mod text;
