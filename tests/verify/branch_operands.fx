@@ -5,8 +5,8 @@ ExportedProgram:
             true_graph_0 = self.true_graph_0
             false_graph_0 = self.false_graph_0
             cond = torch.ops.higher_order.cond(p, true_graph_0, false_graph_0, [x])
-            # error[subgraph]: operand `x` of a branch: the recorded meta is f32[4, 4], the operator yields f32[4, 3]
-            # error[subgraph]: a branch takes 2 operands, cond gives 1
+            # error[subgraph]: `true_graph_0` takes `x`, the tensor f32[4, 4], but is given the tensor f32[4, 3]
+            # error[subgraph]: `false_graph_0` takes 2 operands, cond gives 1
             getitem: "f32[4, 3]" = cond[0]
             return (getitem,)
 

@@ -352,13 +352,12 @@ impl<'a, W: World> Args<'a, W> {
     /// Argument `i`.
     ///
     /// # Errors
-    /// As [`Args::unpack`].
-    ///
-    /// # Panics
-    /// There is no such argument.
+    /// As [`Args::unpack`]; or a call of an operator without schema has no such argument.
     #[track_caller]
     pub fn at<T: FromArg<'a, W>>(&self, i: usize) -> Result<T> {
-        let arg = &self.values[i];
+        let Some(arg) = self.values.get(i) else {
+            return Err(Error::invalid(format!("{}: argument {i} is missing", self.op.name())));
+        };
         T::from_arg(arg).ok_or_else(|| {
             let name = self.op.schema().and_then(|s| s.args.get(i)).map_or(String::new(), |a| format!(" `{}`", a.name));
             Error::invalid(format!("{}: argument {i}{name} wants {}, got {}", self.op.name(), T::WANTS, describe(arg)))

@@ -46,6 +46,15 @@ pub enum Loc {
         /// The node's name.
         node: String,
     },
+    /// An argument of a node.
+    Argument {
+        /// The path of the subgraph; empty for the top graph.
+        graph: String,
+        /// The node's name.
+        node: String,
+        /// The argument's name in the schema, or its position; `2[0]` for an element of a list.
+        argument: String,
+    },
     /// An input spec, by its position.
     Input(usize),
     /// An output spec, by its position.
@@ -109,6 +118,8 @@ impl fmt::Display for Loc {
             Loc::Program => f.write_str("program"),
             Loc::Node { graph, node } if graph.is_empty() => write!(f, "node {node}"),
             Loc::Node { graph, node } => write!(f, "node {graph}:{node}"),
+            Loc::Argument { graph, node, argument } if graph.is_empty() => write!(f, "node {node} argument {argument}"),
+            Loc::Argument { graph, node, argument } => write!(f, "node {graph}:{node} argument {argument}"),
             Loc::Input(i) => write!(f, "input {i}"),
             Loc::Output(i) => write!(f, "output {i}"),
             Loc::State(name) => write!(f, "state {name}"),
@@ -133,7 +144,9 @@ pub fn annotate(program: &ExportedProgram, diagnostics: &[Diagnostic], style: St
     let mut rest = Vec::new();
     for d in diagnostics {
         match &d.at {
-            Loc::Node { graph, node } => by_node.entry((graph, node)).or_default().push(d),
+            Loc::Node { graph, node } | Loc::Argument { graph, node, .. } => {
+                by_node.entry((graph, node)).or_default().push(d)
+            }
             _ => rest.push(d),
         }
     }

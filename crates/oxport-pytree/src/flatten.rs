@@ -5,21 +5,27 @@ use std::fmt;
 use crate::{Tree, TreeSpec};
 
 impl<T> Tree<T> {
-    /// The leaves in order, and the structure.
-    pub fn into_flat(self) -> (Vec<T>, TreeSpec) {
-        fn walk<T>(tree: Tree<T>, leaves: &mut Vec<T>) -> TreeSpec {
-            match tree {
-                Tree::Leaf(leaf) => {
-                    leaves.push(leaf);
-                    Tree::Leaf(())
-                }
-                Tree::Node(kind, children) => {
-                    Tree::Node(kind, children.into_iter().map(|child| walk(child, leaves)).collect())
+    /// Calls `f` on every node and leaf, a container before its children.
+    pub fn preorder<'a>(&'a self, f: &mut impl FnMut(&'a Tree<T>)) {
+        f(self);
+        let mut left = vec![self.children().iter()];
+        while let Some(siblings) = left.last_mut() {
+            match siblings.next() {
+                None => drop(left.pop()),
+                Some(tree) => {
+                    f(tree);
+                    if !tree.children().is_empty() {
+                        left.push(tree.children().iter());
+                    }
                 }
             }
         }
+    }
+
+    /// The leaves in order, and the structure.
+    pub fn into_flat(self) -> (Vec<T>, TreeSpec) {
         let mut leaves = Vec::new();
-        let spec = walk(self, &mut leaves);
+        let spec = self.map(&mut |leaf| leaves.push(leaf));
         (leaves, spec)
     }
 
@@ -28,19 +34,19 @@ impl<T> Tree<T> {
     where
         T: Clone,
     {
-        (self.leaves().into_iter().cloned().collect(), self.spec())
+        let mut leaves = Vec::new();
+        let spec = self.map_ref(&mut |leaf| leaves.push(leaf.clone()));
+        (leaves, spec)
     }
 
     /// The leaves in order.
     pub fn leaves(&self) -> Vec<&T> {
-        fn walk<'a, T>(tree: &'a Tree<T>, out: &mut Vec<&'a T>) {
-            match tree {
-                Tree::Leaf(leaf) => out.push(leaf),
-                Tree::Node(_, children) => children.iter().for_each(|child| walk(child, out)),
-            }
-        }
         let mut out = Vec::new();
-        walk(self, &mut out);
+        self.preorder(&mut |tree| {
+            if let Tree::Leaf(leaf) = tree {
+                out.push(leaf);
+            }
+        });
         out
     }
 
@@ -51,28 +57,73 @@ impl<T> Tree<T> {
 
     /// The same tree with `f` applied to every leaf in order.
     pub fn map<U>(self, f: &mut impl FnMut(T) -> U) -> Tree<U> {
-        match self {
-            Tree::Leaf(leaf) => Tree::Leaf(f(leaf)),
-            Tree::Node(kind, children) => Tree::Node(kind, children.into_iter().map(|child| child.map(f)).collect()),
+        let (kind, children) = match self {
+            Tree::Leaf(leaf) => return Tree::Leaf(f(leaf)),
+            Tree::Node(kind, children) => (kind, children.into_vec()),
+        };
+        let mut open = vec![(kind, Vec::with_capacity(children.len()), children.into_iter())];
+        loop {
+            let (_, done, rest) = open.last_mut().expect("law: the root is open until it is returned");
+            match rest.next() {
+                Some(Tree::Leaf(leaf)) => done.push(Tree::Leaf(f(leaf))),
+                Some(Tree::Node(kind, children)) => {
+                    let children = children.into_vec();
+                    open.push((kind, Vec::with_capacity(children.len()), children.into_iter()));
+                }
+                None => {
+                    let (kind, done, _) = open.pop().expect("law: a container is open");
+                    let tree = Tree::Node(kind, done.into());
+                    match open.last_mut() {
+                        Some((_, siblings, _)) => siblings.push(tree),
+                        None => return tree,
+                    }
+                }
+            }
         }
     }
 
     /// As [`Tree::map`], by reference.
     pub fn map_ref<'a, U>(&'a self, f: &mut impl FnMut(&'a T) -> U) -> Tree<U> {
-        match self {
-            Tree::Leaf(leaf) => Tree::Leaf(f(leaf)),
-            Tree::Node(kind, children) => {
-                Tree::Node(kind.clone(), children.iter().map(|child| child.map_ref(f)).collect())
+        let (kind, children) = match self {
+            Tree::Leaf(leaf) => return Tree::Leaf(f(leaf)),
+            Tree::Node(kind, children) => (kind, children),
+        };
+        let mut open = vec![(kind, Vec::with_capacity(children.len()), children.iter())];
+        loop {
+            let (_, done, rest) = open.last_mut().expect("law: the root is open until it is returned");
+            match rest.next() {
+                Some(Tree::Leaf(leaf)) => done.push(Tree::Leaf(f(leaf))),
+                Some(Tree::Node(kind, children)) => {
+                    open.push((kind, Vec::with_capacity(children.len()), children.iter()));
+                }
+                None => {
+                    let (kind, done, _) = open.pop().expect("law: a container is open");
+                    let tree = Tree::Node(kind.clone(), done.into());
+                    match open.last_mut() {
+                        Some((_, siblings, _)) => siblings.push(tree),
+                        None => return tree,
+                    }
+                }
             }
         }
     }
 
     /// How many leaves the tree has.
     pub fn num_leaves(&self) -> usize {
-        match self {
-            Tree::Leaf(_) => 1,
-            Tree::Node(_, children) => children.iter().map(Tree::num_leaves).sum(),
+        let mut count = 0;
+        self.preorder(&mut |tree| count += usize::from(matches!(tree, Tree::Leaf(_))));
+        count
+    }
+
+    /// How many containers the deepest leaf or empty container is in; itself counts.
+    pub fn depth(&self) -> usize {
+        let (mut left, mut depth) = (vec![(self, 0)], 0);
+        while let Some((tree, above)) = left.pop() {
+            let own = above + usize::from(matches!(tree, Tree::Node(..)));
+            depth = depth.max(own);
+            left.extend(tree.children().iter().map(|child| (child, own)));
         }
+        depth
     }
 }
 
@@ -81,21 +132,20 @@ impl TreeSpec {
     ///
     /// Errors if there are not as many as the structure has leaves.
     pub fn unflatten<T>(&self, leaves: impl IntoIterator<Item = T>) -> Result<Tree<T>, LeafCount> {
-        fn walk<T>(spec: &TreeSpec, leaves: &mut impl Iterator<Item = T>) -> Option<Tree<T>> {
-            match spec {
-                Tree::Leaf(()) => leaves.next().map(Tree::Leaf),
-                Tree::Node(kind, children) => {
-                    let children = children.iter().map(|child| walk(child, leaves)).collect::<Option<_>>()?;
-                    Some(Tree::Node(kind.clone(), children))
-                }
-            }
+        let mut leaves = leaves.into_iter();
+        let (mut used, mut missing) = (0, false);
+        // What is missing is left out at once, so that no leaf has to be invented.
+        let tree = self.map_ref(&mut |()| {
+            let leaf = if missing { None } else { leaves.next() };
+            missing |= leaf.is_none();
+            used += usize::from(leaf.is_some());
+            leaf
+        });
+        let more = leaves.count();
+        if missing || more > 0 {
+            return Err(LeafCount { expected: self.num_leaves(), got: used + more });
         }
-        let leaves: Vec<T> = leaves.into_iter().collect();
-        let wrong = LeafCount { expected: self.num_leaves(), got: leaves.len() };
-        if wrong.expected != wrong.got {
-            return Err(wrong);
-        }
-        walk(self, &mut leaves.into_iter()).ok_or(wrong)
+        Ok(tree.map(&mut |leaf| leaf.expect("law: none is missing")))
     }
 }
 
@@ -132,7 +182,7 @@ mod tests {
                     1 => Tree::list(items),
                     2 => Tree::dict(named(items)),
                     3 => Tree::ordered_dict(named(items)),
-                    _ => Tree::Node(Kind::Deque { maxlen: Some(4) }, items),
+                    _ => Tree::Node(Kind::Deque { maxlen: Some(4) }, items.into()),
                 }
             })
         })

@@ -10,28 +10,33 @@
 //! * `from_json(text)?.to_json() == text` for every text that torch writes;
 //! * `None` is a leaf like any other (`T` says what stands there), except in a dataclass, where torch keeps the names of
 //!   the fields that are `None` in the spec and does not count them as leaves;
-//! * a type that this crate does not know is kept as [`Kind::Custom`], unopened.
+//! * a type that this crate does not know is kept as [`Kind::Custom`], unopened, unless it is registered in [`Types`];
+//! * no operation recurses: trees may be as deep as memory allows.
 
+mod children;
 mod flatten;
 mod json;
 mod key;
 mod matching;
 mod path;
 pub mod python;
+mod types;
+mod write;
 
+pub use children::Children;
 pub use flatten::LeafCount;
-pub use json::{MAX_DEPTH, NamedTupleFields, SpecError};
+pub use json::{NamedTupleFields, SpecError};
 pub use key::Key;
 pub use matching::PathError;
 pub use path::{KeyPath, PathEntry};
+pub use types::{Types, UserType};
 
 /// A leaf, or a container of trees.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Tree<T> {
     /// A value that pytree does not look into.
     Leaf(T),
     /// A container: what it is, and what it holds in flattening order.
-    Node(Kind, Vec<Tree<T>>),
+    Node(Kind, Children<T>),
 }
 
 /// The structure of a tree: a tree with nothing at its leaves.
@@ -86,12 +91,14 @@ pub enum Kind {
     ImmutableDict(Vec<Key>),
     /// A structseq of `torch.return_types`, for example `max`.
     ReturnType(String),
-    /// A registered type that this crate does not know.
+    /// A type of the user. A constant node (`register_constant`) is one without children, equal by its context.
     Custom {
         /// The registered name.
         name: String,
         /// Its context as JSON text, verbatim.
         context: String,
+        /// The names of its children, where its registration in [`Types`] tells them.
+        fields: Option<Vec<String>>,
     },
 }
 
@@ -109,19 +116,25 @@ impl<T> Tree<T> {
     /// A `dict`; a key that comes again replaces the value of its first coming, as in Python.
     pub fn dict<K: Into<Key>>(items: impl IntoIterator<Item = (K, Tree<T>)>) -> Tree<T> {
         let (keys, values) = unique(items);
-        Tree::Node(Kind::Dict(keys), values)
+        Tree::Node(Kind::Dict(keys), values.into())
     }
 
     /// A `collections.OrderedDict`.
     pub fn ordered_dict<K: Into<Key>>(items: impl IntoIterator<Item = (K, Tree<T>)>) -> Tree<T> {
         let (keys, values) = unique(items);
-        Tree::Node(Kind::OrderedDict(keys), values)
+        Tree::Node(Kind::OrderedDict(keys), values.into())
     }
 
     /// A named tuple with its fields.
     pub fn named_tuple(name: &str, items: impl IntoIterator<Item = (String, Tree<T>)>) -> Tree<T> {
-        let (fields, values) = items.into_iter().unzip();
-        Tree::Node(Kind::NamedTuple { name: name.to_string(), fields: Some(fields) }, values)
+        let (fields, values): (Vec<_>, Vec<_>) = items.into_iter().unzip();
+        Tree::Node(Kind::NamedTuple { name: name.to_string(), fields: Some(fields) }, values.into())
+    }
+
+    /// A constant node of the user's: no leaves, equal by its context (JSON text).
+    pub fn constant(name: &str, context: &str) -> Tree<T> {
+        let kind = Kind::Custom { name: name.to_string(), context: context.to_string(), fields: Some(Vec::new()) };
+        Tree::Node(kind, Vec::new().into())
     }
 
     /// What `torch.export` flattens for a call: `(args, kwargs)`, a tuple of a tuple and a dict.
@@ -174,7 +187,9 @@ impl Kind {
     /// The field names of a named tuple (where known) or of a dataclass, one for each child.
     pub fn fields(&self) -> Option<&[String]> {
         match self {
-            Kind::NamedTuple { fields: Some(fields), .. } | Kind::Dataclass { fields, .. } => Some(fields),
+            Kind::NamedTuple { fields: Some(fields), .. }
+            | Kind::Custom { fields: Some(fields), .. }
+            | Kind::Dataclass { fields, .. } => Some(fields),
             _ => None,
         }
     }

@@ -13,45 +13,119 @@ impl TreeSpec {
     ///
     /// Errors name the first place where the tree is not of this structure.
     pub fn flatten_like<'a, T>(&self, tree: &'a Tree<T>) -> Result<Vec<&'a T>, PathError> {
-        let mut out = Vec::with_capacity(self.num_leaves());
-        flatten(self, tree, &mut KeyPath::default(), &mut out)?;
+        let mut out = Vec::new();
+        let stop = &mut |error| Err(error);
+        self.walk_with(tree, Leaves::MustFit, stop, &mut |_, leaf| out.push(leaf))?;
         Ok(out)
+    }
+
+    /// The leaves of `prefix`, each as often as this structure has leaves below it: `(1, 2)` over the structure of
+    /// `((a, b), c)` gives 1, 1, 2, as PyTorch spreads `in_dims` or a dynamic-shapes tree.
+    ///
+    /// Errors name the first place where the tree is no prefix of this structure.
+    pub fn broadcast<'a, T>(&self, prefix: &'a Tree<T>) -> Result<Vec<&'a T>, PathError> {
+        let mut out = Vec::new();
+        let stop = &mut |error| Err(error);
+        self.walk_with(prefix, Leaves::Spread, stop, &mut |spec, leaf| {
+            out.extend(std::iter::repeat_n(leaf, spec.num_leaves()));
+        })?;
+        Ok(out)
+    }
+
+    /// Every place where a tree is not of this structure, in flattening order; none below another.
+    pub fn differences<T>(&self, tree: &Tree<T>) -> Vec<PathError> {
+        let mut found = Vec::new();
+        let go_on = &mut |error| {
+            found.push(error);
+            Ok(())
+        };
+        // Collecting never stops.
+        let _ = self.walk_with(tree, Leaves::MustFit, go_on, &mut |_, _| ());
+        found
+    }
+
+    /// Walks along a tree, and gives every pair that ends in a leaf of it, in the order of this structure.
+    fn walk_with<'a, T>(
+        &self,
+        tree: &'a Tree<T>,
+        leaves: Leaves,
+        misfit: &mut dyn FnMut(PathError) -> Result<(), PathError>,
+        leaf: &mut dyn FnMut(&TreeSpec, &'a T),
+    ) -> Result<(), PathError> {
+        /// An open container: its kind, its children, the given ones, their order, and how many were visited.
+        struct Open<'s, 'a, T> {
+            kind: &'s Kind,
+            children: &'s [TreeSpec],
+            given: &'a [Tree<T>],
+            order: Option<Vec<usize>>,
+            next: usize,
+        }
+        let mut path = KeyPath::default();
+        let mut open: Vec<Open<'_, 'a, T>> = Vec::new();
+        let mut pair = Some((self, tree));
+        loop {
+            match pair.take() {
+                Some((Tree::Leaf(()), Tree::Leaf(value))) => leaf(&Tree::Leaf(()), value),
+                Some((spec, Tree::Leaf(value))) if leaves == Leaves::Spread => leaf(spec, value),
+                Some((Tree::Node(kind, children), Tree::Node(given_kind, given))) => {
+                    match order(kind, children.len(), given_kind, given.len(), &path) {
+                        Ok(order) => open.push(Open { kind, children, given, order, next: 0 }),
+                        Err(error) => misfit(error)?,
+                    }
+                }
+                Some((spec, tree)) => misfit(PathError::new(&path, describe(spec), describe(tree)))?,
+                None => {}
+            }
+            // The path is as long as the containers that were left for a child.
+            loop {
+                path.0.truncate(open.len().saturating_sub(1));
+                let Some(top) = open.last_mut() else { return Ok(()) };
+                if let Some(child) = top.children.get(top.next) {
+                    let at = top.order.as_ref().map_or(top.next, |order| order[top.next]);
+                    path.0.push(top.kind.entry(top.next));
+                    top.next += 1;
+                    pair = Some((child, &top.given[at]));
+                    break;
+                }
+                open.pop();
+            }
+        }
     }
 }
 
-fn flatten<'a, T>(
-    spec: &TreeSpec,
-    tree: &'a Tree<T>,
-    path: &mut KeyPath,
-    out: &mut Vec<&'a T>,
-) -> Result<(), PathError> {
-    let (kind, children, given_kind, given) = match (spec, tree) {
-        (Tree::Leaf(()), Tree::Leaf(leaf)) => {
-            out.push(leaf);
-            return Ok(());
-        }
-        (Tree::Node(kind, children), Tree::Node(given_kind, given)) if class(kind) == class(given_kind) => {
-            (kind, children, given_kind, given)
-        }
-        _ => return Err(PathError::new(path, describe(spec), describe(tree))),
-    };
-    let order = match (kind, given_kind) {
-        (Kind::Dict(keys), Kind::Dict(given_keys)) => {
-            key_order(keys, given_keys).map_err(|message| PathError { path: path.clone(), message })?
-        }
-        _ if children.len() != given.len() => return Err(PathError::new(path, describe(spec), describe(tree))),
-        _ if !same_context(kind, given_kind) => {
-            return Err(PathError::new(path, context(kind), context(given_kind)));
-        }
-        _ => (0..children.len()).collect(),
-    };
-    for (i, (child, at)) in children.iter().zip(order).enumerate() {
-        path.0.push(kind.entry(i));
-        let value = given.get(at).ok_or_else(|| PathError::new(path, describe(child), "nothing".into()))?;
-        flatten(child, value, path, out)?;
-        path.0.pop();
+/// What a leaf of the given tree may stand for.
+#[derive(Clone, Copy, PartialEq)]
+enum Leaves {
+    /// A leaf.
+    MustFit,
+    /// A leaf, or everything below a container.
+    Spread,
+}
+
+/// The order in which the given children are taken; `None` as they are. Errors if the containers do not match.
+fn order(
+    kind: &Kind,
+    count: usize,
+    given_kind: &Kind,
+    given_count: usize,
+    path: &KeyPath,
+) -> Result<Option<Vec<usize>>, PathError> {
+    let described = |kind: &Kind, count: usize| format!("{} of {count}", kind.short_name());
+    if !std::ptr::eq(kind, given_kind) && class(kind) != class(given_kind) {
+        return Err(PathError::new(path, described(kind, count), described(given_kind, given_count)));
     }
-    Ok(())
+    match (kind, given_kind) {
+        (Kind::Dict(keys), Kind::Dict(given)) if keys == given => Ok(None),
+        (Kind::Dict(keys), Kind::Dict(given)) => match key_order(keys, given) {
+            Ok(order) => Ok(Some(order)),
+            Err(message) => Err(PathError { path: path.clone(), message }),
+        },
+        _ if count != given_count => {
+            Err(PathError::new(path, described(kind, count), described(given_kind, given_count)))
+        }
+        _ if !same_context(kind, given_kind) => Err(PathError::new(path, context(kind), context(given_kind))),
+        _ => Ok(None),
+    }
 }
 
 /// For each expected key its place among the given ones.
@@ -68,14 +142,18 @@ fn key_order(expected: &[Key], given: &[Key]) -> Result<Vec<usize>, String> {
     }
 }
 
-/// Two containers may match if this is the same for both.
-fn class(kind: &Kind) -> String {
+/// Two containers may match if this is the same for both: the type, and the name that tells it from others of its sort.
+fn class(kind: &Kind) -> (u8, &str) {
     match kind {
-        Kind::Size => Kind::Tuple.type_name(),
-        Kind::ImmutableList => Kind::List.type_name(),
-        Kind::ImmutableDict(keys) => Kind::Dict(keys.clone()).type_name(),
-        Kind::NamedTuple { name, .. } => format!("collections.namedtuple {name}"),
-        kind => kind.type_name(),
+        Kind::Tuple | Kind::Size => (0, ""),
+        Kind::List | Kind::ImmutableList => (1, ""),
+        Kind::Dict(_) | Kind::ImmutableDict(_) => (2, ""),
+        Kind::OrderedDict(_) => (3, ""),
+        Kind::DefaultDict { .. } => (4, ""),
+        Kind::Deque { .. } => (5, ""),
+        Kind::NamedTuple { name, .. } => (6, name),
+        Kind::ReturnType(name) => (7, name),
+        Kind::Dataclass { name, .. } | Kind::Custom { name, .. } => (8, name),
     }
 }
 
@@ -86,7 +164,7 @@ fn same_context(expected: &Kind, given: &Kind) -> bool {
         (Kind::NamedTuple { .. }, Kind::NamedTuple { .. }) => true,
         (Kind::Size, Kind::Tuple) | (Kind::Tuple, Kind::Size) => true,
         (Kind::ImmutableList, Kind::List) | (Kind::List, Kind::ImmutableList) => true,
-        (a, b) if a.keys().is_some() && class(a) == "builtins.dict" => a.keys() == b.keys(),
+        (a, b) if class(a) == (2, "") => a.keys() == b.keys(),
         (a, b) => a == b,
     }
 }
@@ -193,17 +271,20 @@ mod tests {
         );
         check(&ordered, &call(Tree::dict(xy)), "at [0][0]: expected OrderedDict of 2, got dict of 2");
         check(&Tree::list([leaf(1)]), &Tree::tuple([leaf(1)]), "expected list of 1, got tuple of 1");
-        check(&Tree::tuple([leaf(1)]), &Tree::Node(Kind::Size, vec![leaf(3)]), "[3]");
-        check(&Tree::list([leaf(1)]), &Tree::Node(Kind::ImmutableList, vec![leaf(3)]), "[3]");
+        check(&Tree::tuple([leaf(1)]), &Tree::Node(Kind::Size, vec![leaf(3)].into()), "[3]");
+        check(&Tree::list([leaf(1)]), &Tree::Node(Kind::ImmutableList, vec![leaf(3)].into()), "[3]");
     }
 
     #[test]
     fn contexts_must_be_equal() {
-        let deque = |maxlen| Tree::Node(Kind::Deque { maxlen }, vec![leaf(1)]);
+        let deque = |maxlen| Tree::Node(Kind::Deque { maxlen }, vec![leaf(1)].into());
         check(&deque(Some(3)), &deque(None), "expected deque with maxlen 3, got deque without maxlen");
         let data = |fields: &[&str], none: &[&str]| {
             let own = |names: &[&str]| names.iter().map(|s| s.to_string()).collect();
-            Tree::Node(Kind::Dataclass { name: "my.D".into(), fields: own(fields), none: own(none) }, vec![leaf(1)])
+            Tree::Node(
+                Kind::Dataclass { name: "my.D".into(), fields: own(fields), none: own(none) },
+                vec![leaf(1)].into(),
+            )
         };
         check(&data(&["a"], &["b"]), &data(&["a"], &["b"]), "[1]");
         check(
@@ -218,5 +299,37 @@ mod tests {
             &Tree::named_tuple("my.Other", [("x".to_string(), leaf(5))]),
             "expected my.NT of 1, got my.Other of 1",
         );
+    }
+
+    #[test]
+    fn prefixes_are_spread_and_all_differences_told() {
+        let inner = || Tree::tuple([leaf(0), leaf(0)]);
+        let spec = Tree::tuple([inner(), Tree::dict([("a", leaf(0)), ("b", inner())])]).spec();
+        let spread = |prefix: &Tree<i32>| match spec.broadcast(prefix) {
+            Ok(leaves) => format!("{leaves:?}"),
+            Err(error) => error.to_string(),
+        };
+        let dict = |a, b| Tree::dict([("b", b), ("a", a)]);
+        for (prefix, text) in [
+            (leaf(1), "[1, 1, 1, 1, 1]"),
+            (Tree::tuple([leaf(1), leaf(2)]), "[1, 1, 2, 2, 2]"),
+            (Tree::tuple([leaf(1), dict(leaf(2), leaf(3))]), "[1, 1, 2, 3, 3]"),
+            (Tree::tuple([leaf(1)]), "expected tuple of 2, got tuple of 1"),
+            (Tree::tuple([leaf(1), dict(inner(), leaf(3))]), "at [1]['a']: expected a leaf, got tuple of 2"),
+            (Tree::list([leaf(1), leaf(2)]), "expected tuple of 2, got list of 2"),
+        ] {
+            assert_eq!(spread(&prefix), text);
+        }
+        let other = Tree::tuple([Tree::list([leaf(0), leaf(0)]), dict(inner(), Tree::tuple([leaf(1), inner()]))]);
+        let all: Vec<_> = spec.differences(&other).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            all,
+            [
+                "at [0]: expected tuple of 2, got list of 2",
+                "at [1]['a']: expected a leaf, got tuple of 2",
+                "at [1]['b'][1]: expected a leaf, got tuple of 2"
+            ]
+        );
+        assert!(spec.differences(&spec).is_empty());
     }
 }

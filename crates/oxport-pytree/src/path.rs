@@ -40,21 +40,55 @@ impl Kind {
 impl TreeSpec {
     /// The path of every leaf, in flattening order.
     pub fn paths(&self) -> Vec<KeyPath> {
-        fn walk(spec: &TreeSpec, path: &mut KeyPath, out: &mut Vec<KeyPath>) {
-            match spec {
-                Tree::Leaf(()) => out.push(path.clone()),
-                Tree::Node(kind, children) => {
-                    for (i, child) in children.iter().enumerate() {
-                        path.0.push(kind.entry(i));
-                        walk(child, path, out);
-                        path.0.pop();
+        let mut out = Vec::new();
+        self.each_path(&mut |path| {
+            out.push(path.clone());
+            true
+        });
+        out
+    }
+
+    /// The path of the leaf at a position in flattening order.
+    pub fn path_of(&self, leaf: usize) -> Option<KeyPath> {
+        let (mut at, mut found) = (0, None);
+        self.each_path(&mut |path| {
+            if at == leaf {
+                found = Some(path.clone());
+            }
+            at += 1;
+            found.is_none()
+        });
+        found
+    }
+
+    /// Calls `f` on the path of every leaf, as long as it says so.
+    fn each_path(&self, f: &mut dyn FnMut(&KeyPath) -> bool) {
+        let mut path = KeyPath::default();
+        let Tree::Node(kind, children) = self else {
+            f(&path);
+            return;
+        };
+        let mut open = vec![(kind, children.iter().enumerate())];
+        while let Some((kind, rest)) = open.last_mut() {
+            match rest.next() {
+                Some((i, Tree::Leaf(()))) => {
+                    path.0.push(kind.entry(i));
+                    let go_on = f(&path);
+                    path.0.pop();
+                    if !go_on {
+                        return;
                     }
+                }
+                Some((i, Tree::Node(inner, children))) => {
+                    path.0.push(kind.entry(i));
+                    open.push((inner, children.iter().enumerate()));
+                }
+                None => {
+                    open.pop();
+                    path.0.pop();
                 }
             }
         }
-        let mut out = Vec::new();
-        walk(self, &mut KeyPath::default(), &mut out);
-        out
     }
 }
 

@@ -5,11 +5,13 @@
 //! | [`corpus`] | reading operator cases in the format of `fixtures/ops` |
 //! | [`operators`] | one operator case through the whole road: build, prepare, plan, run, judge |
 //! | [`programs`] | one program directory: every `io*.safetensors` against what the program yields |
+//! | [`mutate`] | tampered programs, and which of them the verifier catches |
 //! | [`filetest`] | the driver of `tests/**/*.fx` |
 //! | [`samples`] | sample texts of the operator table |
 
 pub mod corpus;
 pub mod filetest;
+pub mod mutate;
 pub mod operators;
 pub mod programs;
 pub mod roundtrip;

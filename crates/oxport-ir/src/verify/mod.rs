@@ -1,59 +1,82 @@
 //! The verifier: everything that is wrong with a program, all at once, each complaint at its place.
 //!
 //! It checks what `torch._export.verifier` checks (structure, targets, dialect, signature, module calls) and what that
-//! does not: that argument kinds fit the schema, that every recorded meta is what the operator's meta function gives
-//! (dtype, and sizes modulo the symbolic algebra), that state agrees with its placeholder, that symbols are bound and
-//! ranges consistent. Codes are those of [`CODES`].
+//! does not: that arguments fit the schema, that every recorded meta is what the operator's meta function gives (dtype,
+//! device, layout, and sizes modulo the symbolic algebra), that subgraphs fit the operators that call them, that state
+//! agrees with its placeholder, that symbols are bound and ranges consistent. The rules are those of [`RULES`].
 //!
-//! Law: a program that PyTorch exported yields no diagnostic; the verifier never panics, whatever the program.
+//! | module | its question |
+//! |---|---|
+//! | `structure` | order, names, kinds of nodes, targets, dialect |
+//! | `arguments` | does a call fit its schema? |
+//! | `meta`, `compare` | is the recorded meta what the operator yields? |
+//! | `layout` | can a tensor lie in memory as its meta says? |
+//! | `subgraphs` | do higher-order operators and their subgraphs fit? |
+//! | `signature`, `state`, `calls` | do signature, stored tensors, trees and module calls agree with the graph? |
+//! | `symbols`, `ranges` | are symbols bound, and ranges consistent? |
+//! | [`fix`] | which of it can be mended without a guess? |
+//!
+//! Law: a program that PyTorch exported yields no error; the verifier never panics, whatever the program.
 
+mod arguments;
+mod calls;
+mod compare;
+pub mod fix;
+mod layout;
 mod meta;
+mod ranges;
+mod rules;
 mod signature;
+mod state;
 mod structure;
+mod subgraphs;
 mod symbols;
 
-use crate::diagnostic::{Diagnostic, Loc};
-use crate::{ExportedProgram, Graph, Registry};
+pub use rules::{RULES, Rule, page};
 
-/// The codes of all verifier diagnostics, each with what it means.
-pub const CODES: &[(&str, &str)] = &[
-    ("order", "a node uses a value that is computed later"),
-    ("name", "a name is no Python identifier"),
-    ("placement", "placeholders do not stand first, or the output not last, or there is not exactly one output"),
-    ("no-meta", "a node has no meta value"),
-    ("target", "a call's target is not an operator that an exported program may hold"),
-    ("unknown-op", "an operator of a foreign namespace is not known here; it can be kept, but not run"),
-    ("mutation", "an operator of the functional dialect writes to its arguments"),
-    ("attribute", "a get_attr names no subgraph"),
-    ("arguments", "a call's arguments do not fit the operator's schema"),
-    ("refused", "the operator refuses these arguments (sizes, dtypes, dimensions)"),
-    ("meta", "the recorded meta is not what the operator yields"),
-    ("getitem", "an index has no element in the result that it picks from"),
-    ("subgraph", "a subgraph does not fit the higher-order operator that uses it"),
-    ("signature", "signature and graph do not agree"),
-    ("state", "a parameter, buffer or constant is missing, or not what its placeholder says"),
-    ("output-order", "outputs are not in the order tokens, mutations, user outputs"),
-    ("tree", "a tree spec has another number of leaves than there are user inputs or outputs"),
-    ("module-call", "the signature of a module names a value that is not in the graph"),
-    ("range", "a range constraint is empty, or excludes the value at capture"),
-    ("symbol", "a symbol is used that nothing binds"),
-];
+use crate::diagnostic::{Diagnostic, Loc, Severity};
+use crate::{ExportedProgram, Graph, Node, Registry};
+use symbols::Births;
+
+/// What is checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whether every meta is inferred again from the operator's arguments and compared with what is recorded.
+    pub reinfer: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { reinfer: true }
+    }
+}
 
 /// Checks a program.
 pub fn verify(program: &ExportedProgram, registry: &Registry) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
+    verify_with(program, registry, Options::default())
+}
+
+/// Checks a program as far as the options say.
+pub fn verify_with(program: &ExportedProgram, registry: &Registry, options: Options) -> Vec<Diagnostic> {
+    let (mut found, mut births) = (Vec::new(), Births::new());
     let cast = autocast_blocks(&program.graph, "");
+    let facts = symbols::assumed(program);
+    let env = facts.as_ref().unwrap_or(&program.env);
     walk(&program.graph, "", &mut |graph, path| {
-        let mut check = Check { program, registry, graph, path, found: &mut found };
+        let mut check = Check { program, registry, graph, path, env, found: &mut found };
         structure::check(&mut check);
-        // Under autocast the recorded metas are those after casts that the nodes do not show.
-        if !cast.iter().any(|block| path == block || path.starts_with(&format!("{block}."))) {
-            meta::check(&mut check);
+        layout::check(&mut check);
+        if options.reinfer {
+            // Under autocast the recorded metas are those after casts that the nodes do not show.
+            let is_cast = cast.iter().any(|block| path == block || path.starts_with(&format!("{block}.")));
+            meta::check(&mut check, is_cast, &mut births);
         }
     });
-    let mut check = Check { program, registry, graph: &program.graph, path: "", found: &mut found };
+    let mut check = Check { program, registry, graph: &program.graph, path: "", env, found: &mut found };
     signature::check(&mut check);
-    symbols::check(&mut check);
+    calls::check(&mut check);
+    ranges::check(&mut check);
+    symbols::check(&mut check, options.reinfer.then_some(&births));
     found
 }
 
@@ -61,21 +84,28 @@ pub fn verify(program: &ExportedProgram, registry: &Registry) -> Vec<Diagnostic>
 pub fn walk<'g>(graph: &'g Graph, path: &str, f: &mut dyn FnMut(&'g Graph, &str)) {
     f(graph, path);
     for (name, sub) in &graph.subgraphs {
-        let path = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
-        walk(sub, &path, f);
+        walk(sub, &below(path, name), f);
     }
+}
+
+/// The path of a subgraph.
+fn below(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_string() } else { format!("{path}.{name}") }
 }
 
 /// The paths of the subgraphs that run under autocast.
 fn autocast_blocks(graph: &Graph, path: &str) -> Vec<String> {
     let mut found = Vec::new();
+    if graph.subgraphs.is_empty() {
+        return found;
+    }
     walk(graph, path, &mut |graph, path| {
         for (_, node) in graph.nodes().filter(|(_, n)| n.calls("higher_order::wrap_with_autocast")) {
-            for input in node.inputs() {
+            node.for_each_input(&mut |input| {
                 if let crate::NodeKind::GetAttr(name) = &graph.node(input).kind {
-                    found.push(if path.is_empty() { name.to_string() } else { format!("{path}.{name}") });
+                    found.push(below(path, name));
                 }
-            }
+            });
         }
     });
     found
@@ -87,6 +117,8 @@ struct Check<'a> {
     registry: &'a Registry,
     graph: &'a Graph,
     path: &'a str,
+    /// What is known of the symbols, with what the program's own assertions say.
+    env: &'a oxport_sym::ShapeEnv,
     found: &'a mut Vec<Diagnostic>,
 }
 
@@ -94,12 +126,33 @@ impl Check<'_> {
     fn at(&self, node: &str) -> Loc {
         Loc::Node { graph: self.path.to_string(), node: node.to_string() }
     }
+    fn at_argument(&self, node: &Node, argument: impl Into<String>) -> Loc {
+        Loc::Argument { graph: self.path.to_string(), node: node.name.to_string(), argument: argument.into() }
+    }
     fn node_error(&mut self, code: &'static str, node: &str, message: impl Into<String>) {
         let at = self.at(node);
         self.error(code, at, message);
     }
     fn error(&mut self, code: &'static str, at: Loc, message: impl Into<String>) {
-        debug_assert!(CODES.iter().any(|(c, _)| *c == code), "law: code {code} is listed");
-        self.found.push(Diagnostic::error(code, at, message));
+        self.report(Diagnostic::error(code, at, message));
+    }
+    fn report(&mut self, diagnostic: Diagnostic) {
+        let severity = |r: &Rule| if r.is_warning { Severity::Warning } else { Severity::Error };
+        debug_assert!(
+            RULES.iter().any(|r| r.code == diagnostic.code && severity(r) == diagnostic.severity),
+            "law: code {} is in the table, with this severity",
+            diagnostic.code
+        );
+        self.found.push(diagnostic);
+    }
+    /// The `i`-th placeholder as the user knows it: `x` (args[0]['a']).
+    fn input_path(&self, i: usize) -> String {
+        let name = self.program.graph.placeholders().nth(i).map_or("", |(_, n)| &*n.name);
+        let position = self.program.signature.user_inputs().position(|u| u == i);
+        let spec = self.program.call_signature().map(|call| &call.in_spec);
+        match position.and_then(|p| spec?.path_of(p)).map(|path| calls::user_path(&path)) {
+            Some(path) => format!("`{name}` ({path})"),
+            None => format!("`{name}`"),
+        }
     }
 }

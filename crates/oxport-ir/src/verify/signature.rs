@@ -1,16 +1,25 @@
-//! Signature, state, trees and module calls agree with the graph.
+//! The signature and the graph's inputs and outputs agree.
 
-use super::Check;
-use crate::diagnostic::Loc;
-use crate::program::ModuleCallArgument;
-use crate::{Argument, Constant, Fake, InputKind, OutputKind, Val};
-use std::collections::HashSet;
+use super::compare::{Compare, article};
+use super::{Check, state};
+use crate::diagnostic::{Diagnostic, Loc};
+use crate::infer::val_of_argument;
+use crate::{Argument, InputKind, OutputKind, Val};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 pub(super) fn check(c: &mut Check<'_>) {
+    dialect(c);
     inputs(c);
     outputs(c);
-    trees(c);
-    module_calls(c);
+}
+
+fn dialect(c: &mut Check<'_>) {
+    for name in c.program.origin.verifiers.iter().flatten() {
+        if !matches!(&**name, "ATEN" | "TRAINING" | "") {
+            c.error("dialect", Loc::Program, format!("there is no dialect `{name}`, only ATEN and TRAINING"));
+        }
+    }
 }
 
 fn inputs(c: &mut Check<'_>) {
@@ -20,47 +29,62 @@ fn inputs(c: &mut Check<'_>) {
         let (specs, have) = (program.signature.inputs.len(), placeholders.len());
         c.error("signature", Loc::Program, format!("{specs} input specs for {have} placeholders"));
     }
+    let mut lifted: HashMap<&Arc<str>, usize> = HashMap::new();
     for (i, (node, spec)) in placeholders.iter().zip(&program.signature.inputs).enumerate() {
-        let at = Loc::Node { graph: String::new(), node: node.name.to_string() };
-        if let (Val::Tensor(_), InputKind::ConstantInput(_)) | (Val::Int(_), InputKind::Parameter(_)) =
-            (node.val().unwrap_or(&Val::None), &spec.kind)
-        {
-            c.error("signature", Loc::Input(i), format!("`{}` is not what its spec says", node.name));
+        let val = node.val().unwrap_or(&Val::None);
+        if let Some(wants) = wants(&spec.kind, val) {
+            let message = format!("{} is {wants}, but its meta is {}", c.input_path(i), article(val));
+            c.error("signature", Loc::Input(i), message);
         }
-        match &spec.kind {
-            InputKind::Parameter(name) => match program.state.get(name) {
-                None => c.error("state", at, format!("parameter `{name}` is not in the state dict")),
-                Some(t) if !t.is_param => c.error("state", at, format!("`{name}` is a buffer, not a parameter")),
-                Some(t) => state(c, at, name, node.val(), &t.tensor),
-            },
-            InputKind::Buffer { name, persistent } => match (program.state.get(name), program.constants.get(name)) {
-                (Some(_), _) if !persistent => {
-                    c.error("state", at, format!("non-persistent buffer `{name}` is in the state dict"));
-                }
-                (Some(t), _) | (None, Some(Constant::Tensor(t))) => state(c, at, name, node.val(), &t.tensor),
-                _ => c.error("state", at, format!("buffer `{name}` is missing")),
-            },
-            InputKind::TensorConstant(name) => match program.constants.get(name) {
-                Some(Constant::Tensor(t)) => state(c, at, name, node.val(), &t.tensor),
-                _ => c.error("state", at, format!("constant `{name}` is missing")),
-            },
-            InputKind::CustomObj { name, .. } if !program.constants.contains_key(name) => {
-                c.error("state", at, format!("object `{name}` is missing"));
-            }
-            _ => {}
+        if let Some(name) = spec.kind.lifted()
+            && let Some(first) = lifted.insert(name, i)
+        {
+            let message = format!("`{}` is lifted as `{name}`, as input {first} is already", node.name);
+            c.error("signature", Loc::Input(i), message);
+        }
+        state::check(c, node, &spec.kind);
+    }
+    // Only a signature that covers the graph can say what is not used.
+    if placeholders.len() == program.signature.inputs.len() {
+        for name in program.state.keys().chain(program.constants.keys()).filter(|name| !lifted.contains_key(name)) {
+            let message = format!("`{name}` is stored, but no input is lifted from it");
+            c.report(Diagnostic::warning("dangling", Loc::State(name.to_string()), message));
         }
     }
 }
 
-/// A stored tensor is what its placeholder's meta says.
-fn state(c: &mut Check<'_>, at: Loc, name: &str, meta: Option<&Val>, tensor: &oxport_tensor::Tensor) {
-    let Some(Val::Tensor(meta)) = meta else { return };
-    let have = Fake::of(tensor);
-    let fits = meta.dtype == have.dtype
-        && meta.sizes.len() == have.sizes.len()
-        && meta.sizes.iter().zip(&have.sizes).all(|(a, b)| a == b || a.as_int().is_none());
-    if !fits {
-        c.error("state", at, format!("`{name}` is stored as {have}, its placeholder says {meta}"));
+/// What a kind of input wants its meta to be, unless it is that.
+fn wants(kind: &InputKind, val: &Val) -> Option<String> {
+    let is_constant = |c: &Argument| match (c, val) {
+        (Argument::None, Val::None) => true,
+        (Argument::Int(a), Val::Int(b)) => b.as_int().is_none_or(|b| *a == b),
+        (Argument::Float(a), Val::Float(b)) => b.as_float().is_none_or(|b| *a == b || a.is_nan() && b.is_nan()),
+        (Argument::Bool(a), Val::Bool(b)) => b.as_bool().is_none_or(|b| *a == b),
+        (Argument::Str(a), Val::Str(b)) => **a == **b,
+        _ => false,
+    };
+    let (fits, wants) = match kind {
+        InputKind::Parameter(_) | InputKind::Buffer { .. } | InputKind::TensorConstant(_) => {
+            (matches!(val, Val::Tensor(_)), "lifted from a tensor".to_string())
+        }
+        InputKind::CustomObj { class, .. } => {
+            (matches!(val, Val::Object(c) if **c == **class), format!("an object of class {class}"))
+        }
+        InputKind::Token => (matches!(val, Val::Token | Val::Tensor(_)), "a token".to_string()),
+        InputKind::ConstantInput(constant) => (is_constant(constant), format!("the constant {}", spell(constant))),
+        InputKind::UserInput => (!matches!(val, Val::List(_) | Val::Token), "the user's".to_string()),
+    };
+    (!fits).then_some(wants)
+}
+
+fn spell(a: &Argument) -> String {
+    match a {
+        Argument::None => "None".into(),
+        Argument::Int(n) => n.to_string(),
+        Argument::Float(x) => format!("{x:?}"),
+        Argument::Bool(b) => if *b { "True" } else { "False" }.into(),
+        Argument::Str(s) => format!("{s:?}"),
+        _ => "that it has no value for".into(),
     }
 }
 
@@ -71,16 +95,18 @@ fn outputs(c: &mut Check<'_>) {
         let message = format!("{} output specs for {} outputs", specs.len(), outputs.len());
         c.error("signature", Loc::Program, message);
     }
-    let names = |kind: fn(&InputKind) -> Option<&std::sync::Arc<str>>| -> HashSet<String> {
-        program.signature.inputs.iter().filter_map(|s| kind(&s.kind)).map(|n| n.to_string()).collect()
-    };
-    let buffers = names(|k| if let InputKind::Buffer { name, .. } = k { Some(name) } else { None });
-    let parameters = names(|k| if let InputKind::Parameter(name) = k { Some(name) } else { None });
-    let user_inputs: HashSet<&str> = (program.graph.placeholders().zip(&program.signature.inputs))
-        .filter(|(_, s)| s.kind.is_user())
-        .map(|((_, n), _)| &*n.name)
-        .collect();
+    let mut targets: HashMap<(&'static str, &str), Option<&Val>> = HashMap::new();
+    for ((_, node), spec) in program.graph.placeholders().zip(&program.signature.inputs) {
+        let key = match &spec.kind {
+            InputKind::Buffer { name, .. } => ("buffer", &**name),
+            InputKind::Parameter(name) => ("parameter", &**name),
+            kind if kind.is_user() => ("user input", &*node.name),
+            _ => continue,
+        };
+        targets.insert(key, node.val());
+    }
     let mut rank = 0;
+    let mut written = HashSet::new();
     for (i, (spec, output)) in specs.iter().zip(outputs).enumerate() {
         let own = match spec.kind {
             OutputKind::Token => 0,
@@ -91,55 +117,37 @@ fn outputs(c: &mut Check<'_>) {
             c.error("output-order", Loc::Output(i), "a mutation stands after a user output, or a token after either");
         }
         rank = rank.max(own);
-        let missing = match &spec.kind {
-            OutputKind::BufferMutation(n) if !buffers.contains(&**n) => Some(format!("there is no buffer `{n}`")),
-            OutputKind::ParameterMutation(n) | OutputKind::GradientToParameter(n) if !parameters.contains(&**n) => {
-                Some(format!("there is no parameter `{n}`"))
-            }
-            OutputKind::UserInputMutation(n) | OutputKind::GradientToUserInput(n) if !user_inputs.contains(&**n) => {
-                Some(format!("there is no user input `{n}`"))
-            }
-            _ => None,
+        let (what, name) = match &spec.kind {
+            OutputKind::BufferMutation(n) => ("buffer", n),
+            OutputKind::ParameterMutation(n) | OutputKind::GradientToParameter(n) => ("parameter", n),
+            OutputKind::UserInputMutation(n) | OutputKind::GradientToUserInput(n) => ("user input", n),
+            _ => continue,
         };
-        if let Some(message) = missing {
-            c.error("signature", Loc::Output(i), message);
+        let Some(target) = targets.get(&(what, &**name)) else {
+            c.error("signature", Loc::Output(i), format!("there is no {what} `{name}`"));
+            continue;
+        };
+        if spec.kind.is_mutation() && !written.insert((what, &**name)) {
+            c.error("signature", Loc::Output(i), format!("the {what} `{name}` gets a new value twice"));
         }
         if spec.kind.is_mutation() && !matches!(output, Argument::Node(_)) {
             c.error("signature", Loc::Output(i), "a mutation's new value is a constant");
+        } else if let (Some(target), Some(value)) = (target, val_of_argument(&program.graph, output)) {
+            new_value(c, i, what, name, target, &value);
         }
     }
 }
 
-fn trees(c: &mut Check<'_>) {
-    let Some(call) = c.program.call_signature() else { return };
-    let sides = [
-        ("inputs", &call.in_spec, c.program.signature.user_inputs().count()),
-        ("outputs", &call.out_spec, c.program.signature.user_outputs().count()),
-    ];
-    for (what, spec, have) in sides {
-        let leaves = spec.num_leaves();
-        if leaves != have {
-            c.error("tree", Loc::Program, format!("the tree of {what} has {leaves} leaves, the signature {have}"));
+/// The new value of a tensor, or its gradient, is like it.
+fn new_value(c: &mut Check<'_>, i: usize, what: &str, name: &str, target: &Val, value: &Val) {
+    let fits = match (target, value) {
+        (Val::Tensor(a), Val::Tensor(b)) => {
+            a.dtype == b.dtype && Compare::new(c.env).values(&Val::Tensor(a.clone()), value).is_none()
         }
-    }
-}
-
-fn module_calls(c: &mut Check<'_>) {
-    let program = c.program;
-    for call in program.module_calls.iter().filter(|m| !m.fqn.is_empty()) {
-        let Some(signature) = &call.signature else { continue };
-        for argument in signature.inputs.iter().chain(&signature.outputs) {
-            let (ModuleCallArgument::Tensor(name)
-            | ModuleCallArgument::SymInt(name)
-            | ModuleCallArgument::SymFloat(name)
-            | ModuleCallArgument::SymBool(name)) = argument
-            else {
-                continue;
-            };
-            if program.graph.find(name).is_none() {
-                let message = format!("module `{}` is called with `{name}`, which is not in the graph", call.fqn);
-                c.error("module-call", Loc::Program, message);
-            }
-        }
+        _ => false,
+    };
+    if !fits {
+        let message = format!("the {what} `{name}` is {}, its new value is {}", article(target), article(value));
+        c.error("output-value", Loc::Output(i), message);
     }
 }

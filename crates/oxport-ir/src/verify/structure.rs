@@ -11,13 +11,17 @@ pub(super) fn check(c: &mut Check<'_>) {
     let last = graph.ids().last();
     for (id, node) in graph.nodes() {
         if !is_identifier(&node.name) {
-            c.node_error("name", &node.name, format!("`{}` is no Python identifier", node.name));
+            c.node_error("name", &node.name, format!("`{}` is no Python identifier, or a keyword", node.name));
         }
-        for input in node.inputs() {
+        let mut later = Vec::new();
+        node.for_each_input(&mut |input| {
             if !graph.is_before(input, id) {
-                let used = graph.node(input).name.clone();
-                c.node_error("order", &node.name, format!("`{}` uses `{used}`, which is computed later", node.name));
+                later.push(input);
             }
+        });
+        for input in later {
+            let used = &graph.node(input).name;
+            c.node_error("order", &node.name, format!("`{}` uses `{used}`, which is computed later", node.name));
         }
         match &node.kind {
             NodeKind::Placeholder if past_placeholders => {
@@ -95,7 +99,20 @@ fn is_allowed_function(op: &Op) -> bool {
     }
 }
 
+/// A Python identifier that is no keyword.
 fn is_identifier(name: &str) -> bool {
+    const KEYWORDS: &[&str] = &[
+        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+        "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+        "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+    ];
+    let mut bytes = name.bytes();
+    let begins = |b: u8| b.is_ascii_alphabetic() || b == b'_';
+    if name.is_ascii() {
+        return bytes.next().is_some_and(begins)
+            && bytes.all(|b| begins(b) || b.is_ascii_digit())
+            && (name.len() > 8 || !KEYWORDS.contains(&name));
+    }
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')
 }

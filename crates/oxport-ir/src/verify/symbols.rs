@@ -1,73 +1,101 @@
-//! Symbols are bound, and ranges are consistent.
+//! Symbols are bound before they are used: backed ones by an input, data-dependent ones by the call that makes them.
 
-use super::meta::is_unbacked;
-use super::{Check, walk};
-use crate::diagnostic::Loc;
-use crate::{NodeKind, Val};
-use oxport_sym::{Expr, Symbol};
-use std::collections::HashSet;
+use super::{Check, below};
+use crate::{Argument, ExportedProgram, Graph, NodeId, NodeKind, Val};
+use oxport_sym::{Expr, ShapeEnv, Symbol};
+use std::collections::{HashMap, HashSet};
 
-pub(super) fn check(c: &mut Check<'_>) {
-    let program = c.program;
-    for (expr, range) in &program.ranges {
-        let at = || Loc::Range(expr.to_string());
-        if let (Some(min), Some(max)) = (range.min, range.max)
-            && min > max
-        {
-            c.error("range", at(), format!("the range of {expr} is empty: {min} to {max}"));
-            continue;
-        }
-        let below = |h: i64| range.min.is_some_and(|min| h < min);
-        let above = |h: i64| range.max.is_some_and(|max| h > max);
-        if let Some(hint) = program.env.hint_of(expr).and_then(|n| n.as_i64())
-            && (below(hint) || above(hint))
-        {
-            let (min, max) = (bound(range.min), bound(range.max));
-            c.error("range", at(), format!("{expr} was {hint} at capture, outside of {min} to {max}"));
+/// Which calls may make which symbols, as inference saw it.
+#[derive(Debug, Default)]
+pub(super) struct Births {
+    by_call: HashMap<(String, NodeId), HashSet<Symbol>>,
+}
+
+impl Births {
+    pub(super) fn new() -> Births {
+        Births::default()
+    }
+    /// A call whose meta was inferred makes the symbols that stand for fresh ones, and no others.
+    pub(super) fn note<'e>(&mut self, path: &str, id: NodeId, recorded: &Val, born: impl Iterator<Item = &'e Expr>) {
+        let mut has_unbacked = false;
+        recorded.for_each_expr(&mut |e| {
+            has_unbacked |= e.as_int().is_none() && e.free_symbols().iter().any(Symbol::is_unbacked);
+        });
+        if has_unbacked {
+            let born = born.flat_map(Expr::free_symbols).collect();
+            self.by_call.insert((path.to_string(), id), born);
         }
     }
-    bound_before_use(c);
+    /// A call whose meta is wrong anyway.
+    pub(super) fn anything(&mut self, path: &str, id: NodeId) {
+        self.by_call.remove(&(path.to_string(), id));
+    }
+    fn allow(&self, path: &str, id: NodeId, symbol: &Symbol) -> bool {
+        self.by_call.get(&(path.to_string(), id)).is_none_or(|born| born.contains(symbol))
+    }
 }
 
-fn bound(b: Option<i64>) -> String {
-    b.map_or("infinity".to_string(), |n| n.to_string())
-}
-
-/// Every symbol of a top-level meta is bound: backed ones by a user input, unbacked ones by an earlier node's meta,
-/// where they stand alone or can be solved for.
-fn bound_before_use(c: &mut Check<'_>) {
-    let program = c.program;
-    let mut bound: HashSet<Symbol> = HashSet::new();
-    let mut complained: HashSet<Symbol> = HashSet::new();
-    // Sizes in subgraphs use the symbols of the whole program; what their nodes bind is theirs.
-    let mut inner: HashSet<Symbol> = HashSet::new();
-    walk(&program.graph, "", &mut |graph, path| {
-        if !path.is_empty() {
-            graph.nodes().filter_map(|(_, n)| n.val()).for_each(|v| {
-                v.for_each_expr(&mut |e| {
-                    inner.extend(e.free_symbols());
-                })
-            });
+/// The environment with what the program's own runtime assertions say, if there are any.
+pub(super) fn assumed(program: &ExportedProgram) -> Option<ShapeEnv> {
+    let mut env: Option<ShapeEnv> = None;
+    for (_, node) in program.graph.nodes().filter(|(_, n)| n.calls("aten::_assert_scalar")) {
+        let Some(Argument::Node(condition)) = node.args.first() else { continue };
+        if let Some(Val::Bool(fact)) = program.graph.node(*condition).val()
+            && !fact.is_const()
+        {
+            env.get_or_insert_with(|| program.env.clone()).add_fact(fact);
         }
-    });
-    for (_, node) in program.graph.nodes() {
-        let Some(val) = node.val() else { continue };
-        let binds = matches!(node.kind, NodeKind::Placeholder | NodeKind::CallFunction(_));
-        let (mut born, mut used) = (Vec::new(), Vec::new());
-        let mut visit = |e: &Expr| {
-            let symbols = e.free_symbols();
-            if symbols.len() == 1 && binds && (is_unbacked(&symbols[0]) || node.kind == NodeKind::Placeholder) {
-                born.extend(symbols);
-            } else {
-                used.extend(symbols);
+    }
+    env
+}
+
+/// Reports every symbol that nothing binds, where it is first used.
+pub(super) fn check(c: &mut Check<'_>, births: Option<&Births>) {
+    let mut complained = HashSet::new();
+    let mut walk = Walk { births, complained: &mut complained };
+    walk.graph(c, &c.program.graph, "", &HashSet::new());
+}
+
+struct Walk<'a> {
+    births: Option<&'a Births>,
+    complained: &'a mut HashSet<Symbol>,
+}
+
+impl Walk<'_> {
+    fn graph(&mut self, c: &mut Check<'_>, graph: &Graph, path: &str, outer: &HashSet<Symbol>) {
+        let mut bound = outer.clone();
+        for (id, node) in graph.nodes() {
+            if let NodeKind::GetAttr(name) = &node.kind
+                && let Some(sub) = graph.subgraphs.get(name)
+            {
+                self.graph(c, sub, &below(path, name), &bound);
             }
-        };
-        for_each_size(val, &mut visit);
-        bound.extend(born);
-        for symbol in used {
-            if !bound.contains(&symbol) && !inner.contains(&symbol) && complained.insert(symbol.clone()) {
-                let message = format!("`{}` uses the symbol {}, which nothing binds", node.name, symbol.name());
-                c.node_error("symbol", &node.name, message);
+            let Some(val) = node.val() else { continue };
+            let is_input = node.kind == NodeKind::Placeholder;
+            let (mut born, mut used) = (Vec::new(), Vec::new());
+            for_each_size(val, &mut |e| {
+                if e.as_int().is_some() {
+                    return;
+                }
+                let symbols = e.free_symbols();
+                let binds = match (&symbols[..], &node.kind) {
+                    // Sizes in a subgraph are those of the program, or its own if they depend on data.
+                    ([s], NodeKind::Placeholder) => path.is_empty() || s.is_unbacked(),
+                    ([s], NodeKind::CallFunction(_)) => {
+                        s.is_unbacked() && self.births.is_none_or(|b| b.allow(path, id, s))
+                    }
+                    _ => false,
+                };
+                if binds { born.extend(symbols) } else { used.extend(symbols) }
+            });
+            bound.extend(born);
+            for symbol in used {
+                if !bound.contains(&symbol) && self.complained.insert(symbol.clone()) {
+                    let what = if is_input { "has" } else { "uses" };
+                    let message = format!("`{}` {what} the symbol {}, which nothing binds", node.name, symbol.name());
+                    let at = crate::Loc::Node { graph: path.to_string(), node: node.name.to_string() };
+                    c.error("symbol", at, message);
+                }
             }
         }
     }

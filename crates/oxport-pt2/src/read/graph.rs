@@ -226,6 +226,21 @@ impl<'a> GraphReader<'a, '_> {
         val
     }
 
+    /// A value is of the kind that its mention says.
+    fn is_kind(&mut self, mention: &Json, val: Option<&Val>) {
+        let fits = match (mention, val) {
+            (Json::AsTensor(_), Some(Val::Int(_) | Val::Float(_) | Val::Bool(_)))
+            | (Json::AsSymInt(_) | Json::AsSymFloat(_) | Json::AsSymBool(_), Some(Val::Tensor(_))) => false,
+            (Json::AsSymInt(_), Some(Val::Float(_) | Val::Bool(_))) => false,
+            (Json::AsSymFloat(_), Some(Val::Int(_) | Val::Bool(_))) => false,
+            (Json::AsSymBool(_), Some(Val::Int(_) | Val::Float(_))) => false,
+            _ => true,
+        };
+        if !fits {
+            self.complain("meta", "the value is of another kind than its meta");
+        }
+    }
+
     fn placeholder(&mut self, i: usize, input: &'a Json, names: &dyn Fn(usize) -> Option<String>) {
         let constant = |val| (None, Some(val));
         let (name, val) = match input {
@@ -265,6 +280,9 @@ impl<'a> GraphReader<'a, '_> {
             (None, None) => self.graph.unique_name(&stem(&op)).to_string(),
         };
         self.at.clone_from(&name);
+        if !is_target(&json.target) {
+            self.complain("target", format!("{:?} is no operator with its overload, and no function", json.target));
+        }
         let mut meta = read_metadata(&json.metadata);
         let (args, kwargs, input_names) = self.inputs(&op, json);
         let origin = meta.clone();
@@ -289,9 +307,11 @@ impl<'a> GraphReader<'a, '_> {
         let val = match (json.outputs.as_slice(), single) {
             ([], _) => None,
             ([Json::AsNone(_)], _) => Some(Val::None),
-            (_, Some(value)) => {
+            ([output, ..], Some(value)) => {
                 self.bear(value, id);
-                self.val(value)
+                let val = self.val(value);
+                self.is_kind(output, val.as_ref());
+                val
             }
             // A schema's `Tensor[]`, or a dictionary of a higher-order operator.
             ([Json::AsTensors(list)], None) => {
@@ -320,6 +340,7 @@ impl<'a> GraphReader<'a, '_> {
             let val = match (name, output) {
                 (Some(name), _) => {
                     let val = self.val(name).unwrap_or(Val::None);
+                    self.is_kind(output, Some(&val));
                     let id = self.add(name, kind, args, meta.derived(Some(val.clone())));
                     self.bear(name, id);
                     val
@@ -474,4 +495,14 @@ fn single_output<'j>(json: &'j model::Node, op: &Op) -> Option<&'j str> {
 /// What FX would call a node of this operator: `split_with_sizes`.
 fn stem(op: &Op) -> String {
     op.short_name().split('.').next().unwrap_or("value").to_lowercase()
+}
+
+/// True for what PyTorch can resolve: `torch.ops` with namespace, operator and overload, higher-order operators, and the
+/// modules of Python functions. (`#` begins the targets of third-party handlers.)
+fn is_target(target: &str) -> bool {
+    match target.strip_prefix("torch.ops.") {
+        Some(op) if op.starts_with("higher_order.") => op.split('.').count() == 2,
+        Some(op) => op.split('.').count() == 3,
+        None => ["torch.", "_operator.", "math.", "builtins.", "#"].iter().any(|p| target.starts_with(p)),
+    }
 }

@@ -163,14 +163,17 @@ pub(super) fn read_module_calls(
     calls
 }
 
+/// Containers within containers that a spec may have: about as many as PyTorch itself, which recurses, can read.
+const TREE_DEPTH: usize = 256;
+
 /// The tree of a text, or a code and what is wrong.
 fn read_tree(text: &str, fields: &NamedTupleFields, limits: &Limits) -> Result<TreeSpec, (&'static str, String)> {
     if text.len() as u64 > limits.tree {
         return Err(("tree", Limits::exceeded("tree", format!("{} bytes of tree spec", text.len()), limits.tree)));
     }
     // A container is an object with a list: two levels of text, as a leaf; one more for the protocol.
-    if walk(text, 2 * oxport_pytree::MAX_DEPTH + 3, &mut |_, _| ()).is_err() {
-        return Err(("depth", format!("the containers nest deeper than {} levels", oxport_pytree::MAX_DEPTH)));
+    if walk(text, 2 * TREE_DEPTH + 3, &mut |_, _| ()).is_err() {
+        return Err(("depth", format!("the containers nest deeper than {} levels", TREE_DEPTH)));
     }
     let tree = TreeSpec::from_json(text, fields).map_err(|e| ("tree", e.to_string()))?;
     match imported(&tree) {

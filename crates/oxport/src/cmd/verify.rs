@@ -1,8 +1,8 @@
-//! `oxport verify`: all diagnostics, in the program's own text.
+//! `oxport verify`: all diagnostics, in the program's own text; `--fix` mends what can be mended without a guess.
 
 use super::report::{json, working};
 use super::{INVALID, scan};
-use oxport::{Diagnostic, Result, Severity};
+use oxport::{Diagnostic, ExportedProgram, Result, Severity};
 use oxport_ir::diagnostic::annotate;
 use oxport_ir::print::Style;
 use std::path::PathBuf;
@@ -18,8 +18,14 @@ pub struct Verify {
     /// Print JSON: a list of `{code, severity, at, message, notes}`
     #[arg(long)]
     json: bool,
-    /// Do not read the program: report what in the file PyTorch would execute. Exit code 3 if something dangerous is found
+    /// Infer stale metas anew and drop what nothing uses; says what was changed, and checks the result
     #[arg(long)]
+    fix: bool,
+    /// Where to write the mended program; without, over the program itself
+    #[arg(short, long, value_name = "OUT", requires = "fix")]
+    output: Option<PathBuf>,
+    /// Do not read the program: report what in the file PyTorch would execute. Exit code 3 if something dangerous is found
+    #[arg(long, conflicts_with = "fix")]
     scan: bool,
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -40,7 +46,7 @@ impl Verify {
         if self.scan {
             return scan::execute(&self.program, self.is_json());
         }
-        let program = match working("reading", || self.reading.read_whole(&self.program)) {
+        let mut program = match working("reading", || self.reading.read_whole(&self.program)) {
             Ok(program) => program,
             // A file that cannot be read as a program is not valid either: its complaints are the answer.
             Err(e) if self.is_json() && !e.diagnostics().is_empty() => {
@@ -49,6 +55,9 @@ impl Verify {
             }
             Err(e) => return Err(e),
         };
+        if self.fix {
+            self.mend(&mut program)?;
+        }
         let found = working("verifying", || oxport::verify(&program));
         if self.is_json() {
             json(&list(&found));
@@ -60,6 +69,20 @@ impl Verify {
         }
         let invalid = found.iter().any(|d| d.severity == Severity::Error);
         Ok(if invalid { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })
+    }
+
+    /// Mends the program and writes it, if there was something to mend or a place to write to was given.
+    fn mend(&self, program: &mut ExportedProgram) -> Result<()> {
+        let changes = working("mending", || oxport_ir::verify::fix::fix(program, oxport::registry()));
+        for change in &changes {
+            let line = format!("fixed {}: {}", change.at, change.message);
+            if self.is_json() { eprintln!("{line}") } else { println!("{line}") }
+        }
+        if !changes.is_empty() || self.output.is_some() {
+            let to = self.output.as_ref().unwrap_or(&self.program);
+            working("writing", || oxport::write(program, to))?;
+        }
+        Ok(())
     }
 }
 

@@ -1,0 +1,266 @@
+//! A tensor can lie in memory as its meta says, on the device it came from.
+//!
+//! Strides that PyTorch records come from its fake kernels and can differ from those of oxport's meta functions, so they
+//! are judged by laws that hold for all of them: they are never negative; a result that is no view is dense, so that its
+//! elements fill its storage in some order of the dimensions; a view has the strides that its input's imply.
+
+use super::Check;
+use super::compare::Compare;
+use super::state::same_device;
+use crate::{Arg, Device, Fake, Meta, Node, Op, Val};
+use oxport_sym::Expr;
+
+/// Laws of every meta by itself.
+pub(super) fn check(c: &mut Check<'_>) {
+    let graph = c.graph;
+    for (_, node) in graph.nodes() {
+        let Some(val) = node.val() else { continue };
+        for_each_tensor(val, &mut |t| {
+            let negative = |e: &Expr| e.as_int().is_some_and(|n| n < 0);
+            if t.sizes.len() != t.strides.len() {
+                let message = format!("{} sizes, but {} strides", t.sizes.len(), t.strides.len());
+                c.node_error("stride", &node.name, message);
+            } else if let Some(size) = t.sizes.iter().find(|s| negative(s)) {
+                c.node_error("stride", &node.name, format!("the recorded meta has the negative size {size}"));
+            } else if let Some(stride) = t.strides.iter().find(|s| negative(s)) {
+                c.node_error("stride", &node.name, format!("the recorded meta has the negative stride {stride}"));
+            } else if negative(&t.offset) {
+                c.node_error("stride", &node.name, format!("the recorded meta begins at {}", t.offset));
+            }
+        });
+    }
+}
+
+fn for_each_tensor(val: &Val, f: &mut dyn FnMut(&Fake)) {
+    match val {
+        Val::Tensor(t) => f(t),
+        Val::List(l) => l.iter().for_each(|v| for_each_tensor(v, f)),
+        _ => {}
+    }
+}
+
+/// Operators, not views, whose results PyTorch's fake kernels and oxport's meta functions lay out alike whenever all
+/// tensors are in row-major order.
+const ALIKE: &[&str] = &[
+    "linear",
+    "batch_norm",
+    "dropout",
+    "layer_norm",
+    "gelu",
+    "cat",
+    "arange",
+    "arange.start",
+    "matmul",
+    "sub.Tensor",
+    "relu",
+    "mean.dim",
+    "softmax.int",
+    "_softmax",
+    "div.Tensor",
+    "index.Tensor",
+    "pow.Tensor_Scalar",
+    "sigmoid",
+    "rsqrt",
+    "exp",
+    "silu",
+    "conv1d",
+    "clone",
+    "neg",
+    "conv3d",
+    "embedding",
+    "sum.dim_IntList",
+    "pad",
+    "adaptive_avg_pool2d",
+    "leaky_relu",
+    "zeros",
+    "new_ones",
+    "maximum",
+    "avg_pool2d",
+    "stack",
+    "tanh",
+    "max_pool2d",
+    "clamp",
+    "repeat",
+    "addmm",
+    "mm",
+    "cumsum",
+    "hardswish",
+    "sin",
+    "cos",
+    "group_norm",
+    "bmm",
+    "masked_fill.Scalar",
+    "lift_fresh_copy",
+    "addcmul",
+    "zeros_like",
+    "gather",
+    "abs",
+    "roll",
+    "ones",
+    "sqrt",
+    "where.self",
+    "log",
+    "full",
+    "tril",
+    "sum",
+    "_to_copy",
+    "flip",
+    "add.Tensor",
+    "mul.Tensor",
+    "hardtanh",
+    "upsample_nearest2d.vec",
+    "native_layer_norm",
+    "index_select",
+    "_log_softmax",
+    "log_softmax.int",
+    "eq.Tensor",
+    "gt.Scalar",
+    "lt.Scalar",
+    "constant_pad_nd",
+    "slice_scatter",
+    "select_scatter",
+    "ge.Scalar",
+    "le.Tensor",
+    "ne.Scalar",
+    "square",
+];
+
+/// Laws of a call's result, once its sizes are known to be right.
+pub(super) fn of_call(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>], recorded: &Val, inferred: &Val) {
+    if op.is_higher_order() || op.is_python() {
+        return;
+    }
+    let mut given = Vec::new();
+    args.iter().for_each(|a| tensors_of(a, &mut given));
+    devices(c, node, op, args, &given, recorded);
+    written(c, node, op, args);
+    let (mut have, mut want) = (Vec::new(), Vec::new());
+    for_each_tensor(recorded, &mut |t| have.push(t.clone()));
+    for_each_tensor(inferred, &mut |t| want.push(t.clone()));
+    for (have, want) in have.iter().zip(&want) {
+        if have.strides.len() == have.sizes.len() && !strides_fit(c, op, &given, have, want) {
+            let list = |l: &[Expr]| l.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let (a, b) = (list(&have.strides), list(&want.strides));
+            c.node_error(
+                "stride",
+                &node.name,
+                format!("the recorded strides of {have} are ({a}), the operator yields ({b})"),
+            );
+        }
+    }
+}
+
+fn tensors_of<'a>(a: &'a Arg<Meta>, found: &mut Vec<&'a Fake>) {
+    match a {
+        Arg::Tensor(t) => found.push(t),
+        Arg::List(l) => l.iter().for_each(|a| tensors_of(a, found)),
+        _ => {}
+    }
+}
+
+fn strides_fit(c: &Check<'_>, op: &Op, given: &[&Fake], have: &Fake, want: &Fake) -> bool {
+    // The stride of a dimension of size 1 is never taken; of an empty tensor none is.
+    let counts = |size: &Expr| size.as_int() != Some(1);
+    if have.sizes.iter().any(|s| s.as_int() == Some(0)) || have.strides.len() != want.strides.len() {
+        return true;
+    }
+    let mut compare = Compare::new(c.env);
+    let pairs = have.strides.iter().zip(&want.strides).zip(&have.sizes).filter(|(_, size)| counts(size));
+    if pairs.map(|(pair, _)| pair).all(|(a, b)| a == b || compare.agree(a, b)) {
+        return true;
+    }
+    // Text has no strides: what is parsed from it is taken to be row-major.
+    let is_text = c.program.origin.schema_version.is_none();
+    let rows = |t: &&Fake| {
+        let dense = crate::fake::contiguous_strides(&t.sizes);
+        t.strides.iter().zip(&dense).zip(&t.sizes).all(|((a, b), size)| a == b || !counts(size))
+    };
+    if is_text && rows(&have) {
+        return true;
+    }
+    let is_view = op.schema().is_some_and(crate::FunctionSchema::is_view);
+    let may_copy =
+        ["to.", "reshape", "contiguous", "flatten", "_to_copy"].iter().any(|p| op.short_name().starts_with(p));
+    if is_view && !may_copy {
+        return false;
+    }
+    if ALIKE.contains(&op.short_name()) && op.namespace() == "aten" && given.iter().all(rows) {
+        return false;
+    }
+    let (Some(layout), true) = (have.concrete_layout(), given.iter().all(|t| is_dense(t) != Some(false))) else {
+        return true;
+    };
+    is_dense_layout(&layout.sizes, &layout.strides)
+}
+
+/// Whether the elements fill the memory without gaps or sharing, in some order of the dimensions; `None` if symbolic.
+fn is_dense(t: &Fake) -> Option<bool> {
+    let layout = t.concrete_layout()?;
+    Some(is_dense_layout(&layout.sizes, &layout.strides))
+}
+
+fn is_dense_layout(sizes: &[i64], strides: &[i64]) -> bool {
+    let mut dims: Vec<(i64, i64)> = strides.iter().copied().zip(sizes.iter().copied()).filter(|d| d.1 != 1).collect();
+    dims.sort_unstable();
+    let mut expected = 1i64;
+    dims.iter().all(|(stride, size)| {
+        let fits = *stride == expected;
+        expected = expected.saturating_mul(*size);
+        fits
+    })
+}
+
+/// The tensors of a call are on one device, and its result is there, or where the call says.
+fn devices(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>], given: &[&Fake], recorded: &Val) {
+    let moves = ["copy", "to.", "_to_copy", "index", "_index", "_unsafe_index"];
+    let first = given.iter().find(|t| t.dim() > 0).or(given.first()).map(|t| &t.device);
+    if let Some(first) = first
+        && !moves.iter().any(|m| op.short_name().starts_with(m))
+        && let Some(other) = given.iter().find(|t| t.dim() > 0 && !same_device(&t.device, first))
+    {
+        let message = format!("the call takes tensors on {first} and on {}", other.device);
+        return c.node_error("device", &node.name, message);
+    }
+    let asked = op.schema().and_then(|s| s.arg("device")).and_then(|(i, _)| args.get(i)).and_then(|a| match a {
+        Arg::Device(d) => Some(d.clone()),
+        Arg::Str(s) => Some(Device { kind: s.split(':').next().unwrap_or("").into(), index: None }),
+        _ => None,
+    });
+    let Some(expected) = asked.as_ref().or(first) else { return };
+    let mut wrong = None;
+    for_each_tensor(recorded, &mut |t| {
+        if !same_device(&t.device, expected)
+            && (asked.is_some() || given.iter().all(|g| !same_device(&t.device, &g.device)))
+        {
+            wrong.get_or_insert_with(|| t.device.clone());
+        }
+    });
+    if let Some(wrong) = wrong {
+        c.node_error(
+            "device",
+            &node.name,
+            format!("the recorded meta is on {wrong}, the operator yields it on {expected}"),
+        );
+    }
+}
+
+/// What a call writes to is no tensor several of whose elements are one.
+fn written(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>]) {
+    let Some(schema) = op.schema().filter(|s| s.is_mutable()) else { return };
+    for (param, arg) in schema.args.iter().zip(args).filter(|(p, _)| p.is_written()) {
+        let Arg::Tensor(t) = arg else { continue };
+        let shared = t
+            .strides
+            .iter()
+            .zip(&t.sizes)
+            .any(|(stride, size)| stride.as_int() == Some(0) && size.as_int().is_some_and(|n| n > 1));
+        if shared {
+            let at = c.at_argument(node, &*param.name);
+            c.error(
+                "alias",
+                at,
+                format!("`{}` writes to `{}`, several of whose elements are one place", op.target(), param.name),
+            );
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Higher-order operators and their subgraphs: operands and placeholders agree in number, dtype and shape; what a
+//! subgraph returns is what its operator wants (a truth value, the carried values, the same as the other branch).
+//!
+//! One row of [`LAYOUTS`] says where an operator has its subgraphs and operands, and what each subgraph must give.
+
+use super::Check;
+use super::compare::{Compare, kind};
+use crate::infer::{bind_meta, val_of_argument};
+use crate::{Argument, Graph, Node, NodeKind, Op, Val};
+use oxport_tensor::DType;
+
+/// Where operands stand, and how a subgraph sees them.
+#[derive(Clone, Copy)]
+enum Source {
+    /// The list at this position, as it is.
+    List(usize),
+    /// Everything from this position after the subgraph on.
+    Rest(usize),
+    /// The list at this position, each without its first dimension.
+    Slices(usize),
+    /// As [`Source::Slices`], but only the dtypes count: the subgraph combines blocks of any shape.
+    Blocks(usize),
+}
+
+/// What a subgraph must give.
+#[derive(Clone, Copy)]
+enum Gives {
+    /// Anything; what the operator's recorded result is, is checked with all metas.
+    Anything,
+    /// One truth value, bare.
+    Truth,
+    /// Values like the operands in that list, and nothing else.
+    Like(usize),
+    /// Values like the operands in that list, then anything.
+    LikeThen(usize),
+    /// As many values as that list has, of their dtypes.
+    AsMany(usize),
+    /// Values like those of the first subgraph, sizes aside.
+    LikeFirst,
+}
+
+/// A subgraph: its position, its operands, its results.
+type Layout = (usize, &'static [Source], Gives);
+
+const LAYOUTS: &[(&str, &[Layout])] = {
+    use Gives::{Anything, AsMany, Like, LikeFirst, LikeThen, Truth};
+    use Source::{Blocks, List, Rest, Slices};
+    &[
+        ("cond", &[(1, &[List(3)], Anything), (2, &[List(3)], LikeFirst)]),
+        ("while_loop", &[(0, &[List(2), List(3)], Truth), (1, &[List(2), List(3)], Like(2))]),
+        ("while_loop_stack_output", &[(0, &[List(2), List(3)], Truth), (1, &[List(2), List(3)], Like(2))]),
+        ("map_impl", &[(0, &[Slices(1), List(2)], Anything)]),
+        ("scan", &[(0, &[List(1), Slices(2), List(3)], LikeThen(1))]),
+        ("associative_scan", &[(0, &[Blocks(1), Blocks(1), List(2)], AsMany(1))]),
+        ("wrap_with_set_grad_enabled", &[(1, &[Rest(1)], Anything)]),
+        ("wrap_with_autocast", &[(4, &[Rest(1)], Anything)]),
+        ("invoke_subgraph", &[(0, &[Rest(2)], Anything)]),
+        ("run_const_graph", &[(0, &[List(1)], Anything)]),
+        ("strict_mode", &[(0, &[List(1)], Anything)]),
+        ("hints_wrapper", &[(0, &[List(1)], Anything)]),
+        ("wrap", &[(0, &[Rest(1)], Anything)]),
+        ("wrap_activation_checkpoint", &[(0, &[Rest(1)], Anything)]),
+        ("tag_activation_checkpoint", &[(0, &[Rest(1)], Anything)]),
+    ]
+};
+
+/// Checks a call of a higher-order operator; false if it is so wrong that its meta cannot be inferred.
+pub(super) fn check(c: &mut Check<'_>, node: &Node, op: &Op) -> bool {
+    let before = c.found.len();
+    let name = op.short_name();
+    if let Some((_, layouts)) = LAYOUTS.iter().find(|(n, _)| *n == name) {
+        for layout in *layouts {
+            subgraph(c, node, name, layout, layouts[0].0);
+        }
+    }
+    match name {
+        "cond" => predicate(c, node),
+        "switch" => switch(c, node),
+        "with_effects" => with_effects(c, node),
+        "auto_functionalized" | "auto_functionalized_v2" => functionalized(c, node),
+        _ => {}
+    }
+    c.found.len() == before
+}
+
+fn complain(c: &mut Check<'_>, node: &Node, at: impl Into<String>, message: impl Into<String>) {
+    let at = c.at_argument(node, at);
+    c.error("subgraph", at, message);
+}
+
+fn subgraph(c: &mut Check<'_>, node: &Node, name: &str, &(at, from, gives): &Layout, first: usize) {
+    let graph = c.graph;
+    let Some(sub) = graph_at(graph, node, at) else {
+        return complain(c, node, at.to_string(), format!("argument {at} of {name} is not a subgraph"));
+    };
+    let Some(operands) = operands(graph, node, at, from) else {
+        return complain(c, node, at.to_string(), format!("{name} wants lists of operands after its subgraphs"));
+    };
+    let title = title(node, graph, at);
+    takes(c, node, &title, sub, &operands, name);
+    match gives {
+        Gives::Anything => {}
+        Gives::Truth => truth(c, node, &title, sub, at),
+        Gives::Like(list) => like(c, node, &title, sub, at, list, false, true),
+        Gives::LikeThen(list) => like(c, node, &title, sub, at, list, true, true),
+        Gives::AsMany(list) => like(c, node, &title, sub, at, list, false, false),
+        Gives::LikeFirst => {
+            if let Some(other) = graph_at(graph, node, first) {
+                like_first(c, node, &title, sub, other, at);
+            }
+        }
+    }
+}
+
+/// The subgraph that an argument names.
+fn graph_at<'g>(graph: &'g Graph, node: &Node, at: usize) -> Option<&'g Graph> {
+    graph.subgraph_of(node.args.get(at)?.as_node()?)
+}
+
+/// The name of the subgraph at a position.
+fn title(node: &Node, graph: &Graph, at: usize) -> String {
+    let id = node.args.get(at).and_then(Argument::as_node);
+    match id.map(|id| &graph.node(id).kind) {
+        Some(NodeKind::GetAttr(name)) => format!("`{name}`"),
+        _ => "the subgraph".to_string(),
+    }
+}
+
+/// An operand as a subgraph sees it: where it stands, its value if known, whether its shape counts.
+struct Operand {
+    place: String,
+    val: Option<Val>,
+    shape_counts: bool,
+}
+
+fn operands(graph: &Graph, node: &Node, at: usize, from: &[Source]) -> Option<Vec<Operand>> {
+    let mut all = Vec::new();
+    for from in from {
+        let (list, first, place): (&[Argument], usize, Option<usize>) = match *from {
+            Source::Rest(after) => (node.args.get(at + after..)?, at + after, None),
+            Source::List(i) | Source::Slices(i) | Source::Blocks(i) => match node.args.get(i) {
+                Some(Argument::List(l)) => (l, 0, Some(i)),
+                None => (&[], 0, Some(i)),
+                Some(_) => return None,
+            },
+        };
+        for (k, operand) in list.iter().enumerate() {
+            if matches!(operand, Argument::Dict(_)) {
+                continue;
+            }
+            let val = val_of_argument(graph, operand);
+            let (val, shape_counts) = match from {
+                Source::Slices(_) => (val.map(slice), true),
+                Source::Blocks(_) => (val, false),
+                _ => (val, true),
+            };
+            let place = place.map_or((first + k).to_string(), |i| format!("{i}[{k}]"));
+            all.push(Operand { place, val, shape_counts });
+        }
+    }
+    Some(all)
+}
+
+/// A tensor without its first dimension.
+fn slice(val: Val) -> Val {
+    match val {
+        Val::Tensor(mut t) if t.dim() > 0 => {
+            t.sizes.remove(0);
+            if !t.strides.is_empty() {
+                t.strides.remove(0);
+            }
+            Val::Tensor(t)
+        }
+        other => other,
+    }
+}
+
+/// The placeholders of a subgraph take the operands.
+fn takes(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, operands: &[Operand], name: &str) {
+    let placeholders: Vec<&Node> = sub.placeholders().map(|(_, n)| n).collect();
+    if placeholders.len() != operands.len() {
+        let message = format!("{title} takes {} operands, {name} gives {}", placeholders.len(), operands.len());
+        return complain(c, node, title.trim_matches('`'), message);
+    }
+    for (placeholder, operand) in placeholders.into_iter().zip(operands) {
+        let (Some(want), Some(have)) = (placeholder.val(), &operand.val) else { continue };
+        if let Some(difference) = mismatch(c, want, have, operand.shape_counts) {
+            let message = format!("{title} takes `{}`, {difference}", placeholder.name);
+            complain(c, node, operand.place.clone(), message);
+        }
+    }
+}
+
+/// How a value that is given differs from one that is wanted.
+fn mismatch(c: &Check<'_>, want: &Val, have: &Val, shape_counts: bool) -> Option<String> {
+    let differs = match (want, have) {
+        (Val::Tensor(a), Val::Tensor(b)) => {
+            a.dtype != b.dtype || shape_counts && Compare::new(c.env).values(want, have).is_some()
+        }
+        // A number becomes a 0-d tensor when a loop carries it.
+        (Val::Tensor(a), Val::Int(_) | Val::Float(_) | Val::Bool(_)) => a.dim() != 0,
+        (Val::Int(_), Val::Int(_)) | (Val::Float(_), Val::Float(_)) | (Val::Bool(_), Val::Bool(_)) => {
+            want != have && Compare::new(c.env).values(want, have).is_some()
+        }
+        (Val::None, _) | (_, Val::None) => false,
+        (Val::Token | Val::Object(_), _) | (_, Val::Token | Val::Object(_)) => false,
+        _ => kind(want) != kind(have),
+    };
+    let text = super::compare::article;
+    differs.then(|| format!("{}, but is given {}", text(want), text(have)))
+}
+
+/// The values that a subgraph returns.
+fn results(sub: &Graph) -> Vec<Option<Val>> {
+    sub.outputs().iter().map(|a| val_of_argument(sub, a)).collect()
+}
+
+/// One truth value, bare.
+fn truth(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize) {
+    let results = results(sub);
+    let [Some(result)] = results.as_slice() else {
+        let message = format!("the condition {title} gives {} values, not one", results.len());
+        return complain(c, node, at.to_string(), message);
+    };
+    let fits = match result {
+        Val::Tensor(t) => t.dtype == DType::Bool && t.dim() == 0,
+        Val::Bool(_) => true,
+        _ => false,
+    };
+    if !fits {
+        let message = format!("the condition {title} gives {}, not one bool", super::compare::article(result));
+        complain(c, node, at.to_string(), message);
+    }
+}
+
+/// Values like the operands in a list.
+#[allow(clippy::too_many_arguments, reason = "a row of the table, spelled out")]
+fn like(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize, list: usize, more: bool, shapes: bool) {
+    let graph = c.graph;
+    let Some(Argument::List(carried)) = node.args.get(list) else { return };
+    let results = results(sub);
+    if results.len() < carried.len() || !more && results.len() > carried.len() {
+        let message = format!("{title} gives {} values for {} that are carried", results.len(), carried.len());
+        return complain(c, node, at.to_string(), message);
+    }
+    for (i, (result, operand)) in results.iter().zip(carried).enumerate() {
+        let (Some(result), Some(operand)) = (result, val_of_argument(graph, operand)) else { continue };
+        // The carried value as the subgraph sees it: sizes that change from trip to trip are symbols there.
+        let seen = sub.placeholders().nth(i).and_then(|(_, p)| p.val());
+        let fits = [Some(&operand), seen].into_iter().flatten().any(|v| mismatch(c, v, result, shapes).is_none());
+        if !fits && let Some(difference) = mismatch(c, &operand, result, shapes) {
+            complain(c, node, at.to_string(), format!("value {i} that {title} carries on was {difference}"));
+        }
+    }
+}
+
+/// Branches give the same number of values, of the same kinds, dtypes and ranks.
+fn like_first(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, other: &Graph, at: usize) {
+    let (ours, theirs) = (results(sub), results(other));
+    if ours.len() != theirs.len() {
+        let message = format!("{title} gives {} values, the other branch {}", ours.len(), theirs.len());
+        return complain(c, node, at.to_string(), message);
+    }
+    for (i, (a, b)) in ours.iter().zip(&theirs).enumerate() {
+        let (Some(a), Some(b)) = (a, b) else { continue };
+        let differs = match (a, b) {
+            (Val::Tensor(a), Val::Tensor(b)) => a.dtype != b.dtype || a.dim() != b.dim(),
+            _ => kind(a) != kind(b),
+        };
+        if differs {
+            let text = super::compare::article;
+            let message = format!("value {i} of {title} is {}, the other branch gives {}", text(a), text(b));
+            complain(c, node, at.to_string(), message);
+        }
+    }
+}
+
+/// The predicate of `cond` is one bool.
+fn predicate(c: &mut Check<'_>, node: &Node) {
+    let Some(val) = node.args.first().and_then(|a| val_of_argument(c.graph, a)) else { return };
+    let one = |e: &oxport_sym::Expr| e.as_int().is_none_or(|n| n == 1);
+    let fits = match &val {
+        Val::Tensor(t) => t.dtype == DType::Bool && t.sizes.iter().all(one),
+        Val::Bool(_) => true,
+        _ => false,
+    };
+    if !fits {
+        complain(c, node, "0", format!("the predicate is {}, not one bool", super::compare::article(&val)));
+    }
+}
+
+fn switch(c: &mut Check<'_>, node: &Node) {
+    let graph = c.graph;
+    let (Some(Argument::List(branches)), Some(Argument::List(given))) = (node.args.get(1), node.args.get(2)) else {
+        return complain(c, node, "1", "switch wants an index, a list of branches and a list of operands");
+    };
+    let subs: Vec<_> = branches.iter().map(|b| b.as_node().and_then(|id| graph.subgraph_of(id))).collect();
+    if subs.is_empty() {
+        complain(c, node, "1", "switch has no branch");
+    }
+    for (i, sub) in subs.iter().enumerate() {
+        let Some(sub) = sub else {
+            complain(c, node, format!("1[{i}]"), format!("branch {i} of switch is not a subgraph"));
+            continue;
+        };
+        let title = format!("branch {i}");
+        let values = given.iter().enumerate().map(|(k, a)| Operand {
+            place: format!("2[{k}]"),
+            val: val_of_argument(graph, a),
+            shape_counts: true,
+        });
+        takes(c, node, &title, sub, &values.collect::<Vec<_>>(), "switch");
+        if let Some(Some(first)) = subs.first().filter(|_| i > 0) {
+            like_first(c, node, &title, sub, first, 1);
+        }
+    }
+}
+
+/// `with_effects(token, op, …)`: the rest are the operator's arguments.
+fn with_effects(c: &mut Check<'_>, node: &Node) {
+    let Some(Argument::Op(op)) = node.args.get(1) else {
+        return complain(c, node, "1", "with_effects wants a token and an operator");
+    };
+    if let Err(e) = bind_meta(c.graph, op, &node.args[2..], &node.kwargs) {
+        complain(c, node, "1", e.message());
+    }
+}
+
+/// `auto_functionalized(op, name=…)`: the names are the operator's.
+fn functionalized(c: &mut Check<'_>, node: &Node) {
+    let Some(Argument::Op(op)) = node.args.first() else {
+        return complain(c, node, "0", "auto_functionalized wants an operator");
+    };
+    let Some(schema) = op.schema() else { return };
+    for key in node.kwargs.keys().filter(|k| !k.starts_with('_')) {
+        if schema.arg(key).is_none() {
+            complain(c, node, &**key, format!("{} has no argument `{key}`", op.name()));
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The verifier against tampered programs: a small, deterministic part of what `mutate fixtures/programs` does.
+
+use crate::{all, programs, root};
+use oxport_ir::verify::RULES;
+use oxport_testkit::mutate::{Class, Document, draw, judge, tampers};
+use std::collections::BTreeSet;
+
+/// Small programs that together have everything that can be tampered with.
+const PROGRAMS: &[&str] =
+    &["mlp_core", "cond", "while_loop", "scan", "derived_dim", "cnn_bn_train_core", "input_mutation", "item_check"];
+
+/// The codes that tampering with a program shows; what survives is an error. (Edits that may leave all types as they were
+/// are not tried.)
+fn found(program: &str, document: &Document) -> Result<BTreeSet<&'static str>, String> {
+    let mut codes = BTreeSet::new();
+    for tamper in tampers().iter().filter(|t| t.class != Class::Value) {
+        for edit in draw((tamper.edits)(document), 1, 3) {
+            let (outcome, text) = judge(document, &edit, tamper.class, None);
+            if outcome == oxport_testkit::mutate::Outcome::Survived {
+                return Err(format!("{program}: {} survives at {:?} {text}", tamper.name, edit.changes));
+            }
+            codes.extend(RULES.iter().map(|r| r.code).filter(|code| text.contains(&format!("[{code}]"))));
+        }
+    }
+    Ok(codes)
+}
+
+#[test]
+fn tampered_programs_are_refused() {
+    all(PROGRAMS, |name| {
+        let document = Document::open(&root().join("fixtures/programs").join(name).join("program.pt2"))?;
+        found(name, &document).map(drop)
+    });
+}
+
+#[test]
+fn every_code_is_tested() {
+    let mut codes = BTreeSet::new();
+    for name in PROGRAMS {
+        let document = Document::open(&root().join("fixtures/programs").join(name).join("program.pt2")).unwrap();
+        codes.extend(found(name, &document).unwrap_or_default());
+    }
+    for entry in std::fs::read_dir(root().join("tests/verify")).unwrap().flatten() {
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        codes.extend(RULES.iter().map(|r| r.code).filter(|code| text.contains(&format!("[{code}]"))));
+    }
+    // What cannot be written as text nor reached by tampering with a file: the reader and the graph refuse it before.
+    let missing: Vec<_> = RULES
+        .iter()
+        .map(|r| r.code)
+        .filter(|c| !codes.contains(c) && !["order", "placement", "alias"].contains(c))
+        .collect();
+    assert!(missing.is_empty(), "no test shows {missing:?}");
+}
+
+/// Text has no strides, so that the expanded tensor is made here.
+#[test]
+fn writing_to_an_expanded_tensor_is_refused() {
+    let text = "def forward(self, x: \"f32[3]\"):\n    \
+                expand: \"f32[4, 3]\" = torch.ops.aten.expand.default(x, [4, 3])\n    \
+                add_: \"f32[4, 3]\" = torch.ops.aten.add_.Tensor(expand, 1)\n    return (add_,)\n";
+    let mut program = oxport_ir::parse::parse(text, oxport::registry()).unwrap();
+    for name in ["expand", "add_"] {
+        let id = program.graph.find(name).unwrap();
+        let Some(oxport::Val::Tensor(t)) = &mut program.graph.meta_mut(id).val else { panic!("a tensor") };
+        t.strides[0] = 0.into();
+    }
+    let found = oxport::verify(&program);
+    assert!(found.iter().any(|d| d.code == "alias" && d.at.to_string() == "node add_ argument self"), "{found:?}");
+}
+
+#[test]
+fn mended_programs_are_valid_again() {
+    let mended = ["stale-size", "stale-dtype", "stale-rank", "stale-rank-added", "stale-stride", "stale-device"];
+    let document = Document::open(&programs()[0].with_file_name("mlp_core").join("program.pt2")).unwrap();
+    for tamper in tampers().iter().filter(|t| mended.contains(&t.name)) {
+        for edit in draw((tamper.edits)(&document), 2, 5) {
+            let bytes = document.edited(&edit).unwrap().archive();
+            let mut program =
+                oxport_pt2::read_pt2_bytes(&bytes, oxport::registry(), &oxport_pt2::ReadOptions::default()).unwrap();
+            assert!(!oxport::verify(&program).is_empty(), "{}", tamper.name);
+            let changes = oxport_ir::verify::fix::fix(&mut program, oxport::registry());
+            assert!(
+                changes.iter().any(|c| edit.words.iter().any(|w| c.at.to_string().contains(w.as_str()))),
+                "{changes:?}"
+            );
+            assert_eq!(oxport::verify(&program), [], "{}", tamper.name);
+            assert_eq!(oxport_ir::verify::fix::fix(&mut program, oxport::registry()), []);
+        }
+    }
+}
