@@ -5,7 +5,7 @@
 
 use crate::linalg::{Field, Mat, columnwise, common, each, field, keep, lead, matrices, square, store, store_flat, with};
 use crate::linalg_check::check;
-use crate::linalg_lu::{Lu, cheap_factors, store_factors};
+use crate::linalg_lu::{Lu, cheap_factors, factors, store_factors};
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{fresh, same_dtype};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, Val, World, ensure};
@@ -90,7 +90,7 @@ fn solve(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let vector = is_vector(a.sizes(), b.sizes(), |x, y| x == y);
     let b = if vector { b.view(|l| l.unsqueeze(-1))? } else { b.clone() };
     field!(a.dtype(), |T| {
-        let (factors, turned) = cheap_factors::<T>(a)?;
+        let factors = factors::<T>(a)?;
         if strict(args)? {
             check(factors.iter().map(|f| f.info), a.rank() == 2, "torch.linalg.solve")?;
         }
@@ -102,7 +102,7 @@ fn solve(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let pairs = which.into_iter().zip(matrices::<T>(&b, &batch)?).collect();
         let solved = each(pairs, |(f, b): (i64, Mat<T>)| {
             let f = &factors[f as usize];
-            if left { f.solve(b, turned) } else { f.solve_right(&b, turned) }
+            if left { f.solve(b, false) } else { f.solve_right(&b, false) }
         });
         if vector {
             store_flat::<T>(&mut outs[0], solved.into_iter().flat_map(|x| x.data).collect())?;
