@@ -150,9 +150,9 @@ mod tests {
     #[test]
     fn values_of_one_triangle() {
         crate::trial::check(&[
-            ("linalg_eigvalsh", "f64[[2, 99], [0, -3]]", "f64[2] -3 2"),
-            ("_linalg_eigh", "f64[[2, 0], [99, -3]], \"U\", False", "f64[2] -3 2; f64[0]"),
-            ("linalg_eigvalsh", "f64[[nan]]", "error"),
+            ("linalg_eigvalsh", "f32[[2, 99], [0, -3]]", "f32[2] -3 2"),
+            ("_linalg_eigh", "f32[[2, 0], [99, -3]], \"U\", False", "f32[2] -3 2; f32[0]"),
+            ("linalg_eigvalsh", "f32[[nan]]", "error"),
         ]);
     }
 
