@@ -1,14 +1,14 @@
 //! Gradients of distances between rows.
 
 use crate::dense::{Compute, Dense, computed, fill};
-use crate::meta::{MetaArgs, Metas, one};
+use crate::meta::{MetaArgs, Metas, broadcast, one};
 use crate::nn::{floating, fresh};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", meta)
+    OpDef::new("aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", cdist_meta)
         .doc("The gradient of the distances of all rows of two matrices, for the first.")
         .fill(cdist)
         .samples(&["f32[2, 4], f32[2, 3], f32[4, 3], 2.0, f32[2, 4]"]),
@@ -23,6 +23,16 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
     floating(args, x, false)?;
     ensure!(x.dim() >= 2, "{}: rows {x}", args.op.name());
     one(fresh(x, x.dtype, x.sizes.clone()))
+}
+
+/// The rows of the whole batch, to which both matrices broadcast.
+fn cdist_meta(args: &MetaArgs<'_>) -> Metas {
+    let (_, x, y): (&Fake, &Fake, &Fake) = args.unpack()?;
+    floating(args, x, false)?;
+    ensure!(x.dim() >= 2 && y.dim() >= 2, "{}: rows {x} and {y}", args.op.name());
+    let (lead, rows) = x.sizes.split_at(x.dim() - 2);
+    let batch = broadcast(args.cx, &[lead, &y.sizes[..y.dim() - 2]])?;
+    one(fresh(x, x.dtype, batch.iter().chain(rows).cloned()))
 }
 
 /// The derivative of a distance by a component of the difference.
@@ -43,29 +53,21 @@ fn cdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, x, y, p, distance): (&Tensor, &Tensor, &Tensor, f64, &Tensor) = args.unpack()?;
     let [m, k] = [x.sizes()[x.rank() - 2] as usize, x.sizes()[x.rank() - 1] as usize];
     let n = y.sizes()[y.rank() - 2] as usize;
-    let lead = &grad.sizes()[..grad.rank() - 2];
-    let whole = x;
+    let lead = outs[0].sizes()[..outs[0].rank() - 2].to_vec();
     let spread = |t: &Tensor, rows: usize, columns: usize| {
         let sizes: Vec<i64> = lead.iter().copied().chain([rows as i64, columns as i64]).collect();
         t.view(|l| l.expand(&sizes))
     };
     let (grad, x, y, distance) = (spread(grad, m, n)?, spread(x, m, k)?, spread(y, n, k)?, spread(distance, m, n)?);
     computed!(x.dtype(), |T| {
-        // Where the rows were broadcast over a batch, their shares add up.
-        let own = whole.numel().checked_div(m * k).unwrap_or(0);
-        let places: Vec<i64> = (0..own as i64).collect();
-        let places = Tensor::from_vec(&whole.sizes()[..whole.rank() - 2], places)?.view(|l| l.expand(lead))?.to_vec::<i64>();
         let (grad, x, y) = (Dense::<T>::of(&grad), Dense::<T>::of(&x), Dense::<T>::of(&y));
         let distance = Dense::<T>::of(&distance);
         fill(&mut outs[0], |out: &mut [T]| {
-            out.fill(T::of(0.0));
-            for (batch, &place) in places.iter().enumerate() {
-                for (r, out) in out[place as usize * m * k..][..m * k].chunks_exact_mut(k.max(1)).enumerate() {
-                    let (i, first) = (batch * m + r, batch * n);
-                    for (c, out) in out.iter_mut().enumerate() {
-                        let share = |j: usize| grad[i * n + j] * slope(x[i * k + c] - y[(first + j) * k + c], distance[i * n + j], p);
-                        *out += (0..n).map(share).sum::<T>();
-                    }
+            for (i, out) in out.chunks_exact_mut(k.max(1)).enumerate() {
+                let first = i / m * n;
+                for (c, out) in out.iter_mut().enumerate() {
+                    let share = |j: usize| grad[i * n + j] * slope(x[i * k + c] - y[(first + j) * k + c], distance[i * n + j], p);
+                    *out = (0..n).map(share).sum();
                 }
             }
         })
