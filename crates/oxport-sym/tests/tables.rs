@@ -89,7 +89,8 @@ fn equalities() {
     let env = ShapeEnv::new();
     replay("equalities", |row| {
         let [a, b] = row[..] else { return Verdict::Wrong("two columns".into()) };
-        let (a, b) = (parse(a), Expr::parse(b).unwrap_or_else(|e| panic!("{b}: {e}")));
+        let b = Expr::parse_with(b, &replay::symbol).unwrap_or_else(|e| panic!("{b}: {e}"));
+        let a = parse(a);
         match env.equal(&a, &b) && env.equal(&b, &a) {
             true => Verdict::Right,
             false => Verdict::Wrong(format!("{} and {}", env.simplify(&a), env.simplify(&b))),
