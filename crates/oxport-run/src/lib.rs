@@ -23,6 +23,7 @@ mod buffers;
 mod call;
 mod error;
 mod frame;
+mod guards;
 mod inputs;
 mod locate;
 mod lower;
@@ -33,13 +34,14 @@ mod outputs;
 mod plan;
 mod profile;
 mod recording;
+mod refusal;
 mod slots;
 #[cfg(test)]
 mod toy_ops;
 
 pub use call::evaluate;
 pub use error::{Error, Result};
-pub use inputs::InputChecks;
+pub use inputs::{InputChecks, check_call};
 pub use module::Module;
 pub use outputs::Outputs;
 pub use plan::{Plan, PlanOptions, StateTensor};
