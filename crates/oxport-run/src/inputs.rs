@@ -1,12 +1,20 @@
 //! What a call's inputs must be: PyTorch's input checks, compiled.
 //!
-//! As PyTorch has them: static sizes and constants must be equal; a symbol has one value wherever it stands, and `2*s0`
-//! is solved for `s0`; a lower bound counts only above 2, because smaller ones were never guarded; dtypes, strides and
-//! devices are free, and so is what stands where the program had `None`. The strict mode refuses other dtypes too.
+//! PyTorch has two ways. A program with sample inputs is checked by a guards function ([`crate::guards`]); any other by a hook,
+//! which is here: static sizes and constants must be equal; a symbol has one value wherever it stands, and `2*s0` is solved
+//! for `s0`; a lower bound counts only above 2, because smaller ones were never guarded; dtypes, strides and devices are
+//! free, and so is what stands where the program had `None`. The strict mode is the hook with the full declared range, the
+//! dtypes, and the guards.
+//!
+//! A refusal names the input as the caller knows it, the dimension, what was expected and what came, why, and what to change.
 
 use crate::error::{Error, Result};
-use oxport_ir::{Argument, ExportedProgram, InputKind, Val, Value};
-use oxport_sym::{Expr, Symbol};
+use crate::guards::{Guards, python_number, sources};
+use crate::refusal::{Refusal, Words};
+use indexmap::IndexMap;
+use oxport_ir::{Argument, ExportedProgram, InputKind, ModuleCallSignature, Val, Value};
+use oxport_pytree::Tree;
+use oxport_sym::{Expr, Number, Symbol};
 use oxport_tensor::DType;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -14,10 +22,10 @@ use std::sync::Arc;
 /// How strictly inputs are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InputChecks {
-    /// As PyTorch does.
+    /// As PyTorch's `ep.module()` does: by guards if the program has sample inputs, else by the hook.
     #[default]
     Torch,
-    /// Dtypes must be the program's, too.
+    /// Dtypes must be the program's too, sizes in the full declared range, and every guard must hold.
     Strict,
 }
 
@@ -27,6 +35,9 @@ pub(crate) struct Checks {
     inputs: Vec<Check>,
     symbols: Vec<Symbol>,
     mode: InputChecks,
+    guards: Guards,
+    /// Whether PyTorch would check by guards.
+    by_guards: bool,
 }
 
 #[derive(Debug)]
@@ -38,7 +49,7 @@ struct Check {
 }
 
 #[derive(Debug)]
-enum Want {
+pub(crate) enum Want {
     Anything,
     Constant(Value),
     Tensor(DType, Vec<Size>),
@@ -47,11 +58,19 @@ enum Want {
 
 /// What a size or an integer must be.
 #[derive(Debug)]
-struct Size {
+pub(crate) struct Size {
     is: Is,
-    text: String,
-    min: i64,
-    max: i64,
+    pub expr: Expr,
+    /// Whether the program declares a range of this very expression.
+    pub known: bool,
+    /// Whether it is declared, and computed from just one symbol.
+    pub derived: bool,
+    /// `(a, b)` where it is `a*s + b`.
+    pub linear: Option<(i64, i64)>,
+    pub text: String,
+    pub declared: (Option<i64>, Option<i64>),
+    pub min: i64,
+    pub max: i64,
 }
 
 #[derive(Debug)]
@@ -59,21 +78,55 @@ enum Is {
     Fixed(i64),
     /// The symbol of that number.
     Symbol(usize),
-    /// An expression over one symbol, and `(a, b)` where it is `a*s + b`.
-    Of(Expr, usize, Option<(i64, i64)>),
+    /// An expression over that symbol.
+    Of(usize),
     /// An expression over several symbols, or over data: not checked.
     Open,
+}
+
+/// Checks the arguments of a call without a plan: whether they form the tree that the program takes, and fit it.
+///
+/// In the mode [`InputChecks::Torch`] this takes exactly the calls that `ep.module()` takes before it runs anything.
+///
+/// # Errors
+/// [`Error::is_input`]: what does not fit, with the reason and what to change.
+pub fn check_call(
+    program: &ExportedProgram,
+    mode: InputChecks,
+    args: Vec<Tree<Value>>,
+    kwargs: IndexMap<String, Tree<Value>>,
+) -> Result<()> {
+    let values = flatten(program.call_signature(), args, kwargs)?;
+    Checks::of(program, mode).check(&values)
+}
+
+/// The flat inputs of a call.
+pub(crate) fn flatten(
+    signature: Option<&ModuleCallSignature>,
+    args: Vec<Tree<Value>>,
+    kwargs: IndexMap<String, Tree<Value>>,
+) -> Result<Vec<Value>> {
+    let signature = signature.ok_or_else(|| Error::input("the program does not say how it is called"))?;
+    let call = Tree::call(args, kwargs);
+    let leaves = signature.in_spec.flatten_like(&call);
+    let leaves = leaves.map_err(|e| Error::input(format!("the arguments do not fit the program: {e}")))?;
+    Ok(leaves.into_iter().cloned().collect())
 }
 
 impl Checks {
     /// The checks of a program, with the path of every input by the program's input tree.
     pub fn of(program: &ExportedProgram, mode: InputChecks) -> Checks {
-        let paths = program.call_signature().map(|s| s.in_spec.paths()).unwrap_or_default();
-        let mut checks = Checks { inputs: Vec::new(), symbols: Vec::new(), mode };
+        let signature = program.call_signature();
+        let paths = signature.map(|s| s.in_spec.paths()).unwrap_or_default();
+        let arguments = signature.and_then(|s| s.forward_arg_names.as_deref()).unwrap_or_default();
+        let by_guards = program.example_inputs.is_some() && mode == InputChecks::Torch;
+        let mut checks = Checks { inputs: Vec::new(), symbols: Vec::new(), mode, guards: Guards::default(), by_guards };
+        let mut names = Vec::new();
         let placeholders = program.graph.placeholders().zip(&program.signature.inputs);
         for ((_, node), spec) in placeholders.filter(|(_, spec)| spec.kind.is_user()) {
-            let path =
-                paths.get(checks.inputs.len()).map_or_else(|| node.name.to_string(), |p| user_path(&p.to_string()));
+            let path = paths.get(checks.inputs.len()).map(ToString::to_string);
+            names.push(sources(path.as_deref().unwrap_or_default(), &node.name, arguments, names.len()));
+            let path = path.map_or_else(|| node.name.to_string(), |p| user_path(&p));
             let want = match (&spec.kind, node.val()) {
                 (InputKind::ConstantInput(Argument::None), _) => Want::Anything,
                 (InputKind::ConstantInput(c), _) => crate::lower::constant(c).map_or(Want::Anything, Want::Constant),
@@ -91,6 +144,9 @@ impl Checks {
             };
             checks.inputs.push(Check { path, name: node.name.clone(), want });
         }
+        if by_guards || mode == InputChecks::Strict {
+            checks.guards = Guards::of(program, &names);
+        }
         checks
     }
 
@@ -106,12 +162,23 @@ impl Checks {
         let is = match (e.as_int(), e.as_symbol(), &symbols[..]) {
             (Some(n), _, _) => Is::Fixed(n),
             (_, Some(s), _) => Is::Symbol(number(s)),
-            (_, _, [s]) => Is::Of(e.clone(), number(s), linear(e, s)),
+            (_, _, [s]) => Is::Of(number(s)),
             _ => Is::Open,
         };
+        let known = program.ranges.contains_key(e);
         let range = program.ranges.get(e).cloned().unwrap_or_default();
-        let min = range.min.filter(|&min| min > 2).unwrap_or(i64::MIN);
-        Size { is, text: e.to_string(), min, max: range.max.unwrap_or(i64::MAX) }
+        let full = self.mode == InputChecks::Strict;
+        Size {
+            derived: known && matches!(is, Is::Of(_)),
+            linear: if let [s] = &symbols[..] { linear(e, s) } else { None },
+            is,
+            known,
+            expr: e.clone(),
+            text: e.to_string(),
+            min: range.min.filter(|&min| full || min > 2).unwrap_or(i64::MIN),
+            max: range.max.unwrap_or(i64::MAX),
+            declared: (range.min, range.max),
+        }
     }
 
     /// The number of user inputs.
@@ -121,6 +188,15 @@ impl Checks {
     /// The placeholder names of the user inputs.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.inputs.iter().map(|c| &c.name)
+    }
+    pub(crate) fn wants(&self) -> impl Iterator<Item = &Want> {
+        self.inputs.iter().map(|c| &c.want)
+    }
+    pub(crate) fn guards(&self) -> &Guards {
+        &self.guards
+    }
+    pub(crate) fn path(&self, input: usize) -> &str {
+        &self.inputs[input].path
     }
 
     /// Checks flat user inputs.
@@ -132,91 +208,89 @@ impl Checks {
             let (want, got) = (self.inputs.len(), values.len());
             return Err(Error::input(format!("the program takes {want} inputs, but got {got}")));
         }
-        let mut bound: SmallVec<[Option<i64>; 8]> = SmallVec::from_elem(None, self.symbols.len());
-        for (check, value) in self.inputs.iter().zip(values) {
-            match (&check.want, value) {
-                (Want::Anything, _) => {}
-                (Want::Constant(c), v) if same_constant(c, v) => {}
-                (Want::Constant(c), v) => {
-                    let (c, v) = (show(c), show(v));
-                    return Err(check.refuse(
-                        "",
-                        format!("equal to {c}, but got {v}"),
-                        "it was a constant when exported",
-                    ));
-                }
-                (Want::Tensor(dtype, sizes), Value::Tensor(t)) => {
-                    if t.rank() != sizes.len() {
-                        let dims = sizes.iter().map(|s| &*s.text).collect::<Vec<_>>().join(", ");
-                        let text = format!("of sizes [{dims}], but got {:?}", t.sizes());
-                        return Err(check.refuse(".shape", text, "the number of dimensions is fixed"));
-                    }
-                    if self.mode == InputChecks::Strict && t.dtype() != *dtype {
-                        let text = format!("{}, but got {}", dtype.name(), t.dtype().name());
-                        return Err(check.refuse(".dtype", text, "dtypes are checked strictly"));
-                    }
-                    for (i, (size, &got)) in sizes.iter().zip(t.sizes()).enumerate() {
-                        self.check_size(size, got, &mut bound)
-                            .map_err(|(text, why)| check.refuse(&format!(".shape[{i}]"), text, &why))?;
-                    }
-                }
-                (Want::Tensor(..), v) => {
-                    return Err(check.refuse("", format!("a tensor, but got {}", show(v)), "it was one when exported"));
-                }
-                (Want::Int(size), Value::Int(n)) => {
-                    self.check_size(size, *n, &mut bound).map_err(|(text, why)| check.refuse("", text, &why))?;
-                }
-                (Want::Int(_), v) => {
-                    return Err(check.refuse("", format!("an int, but got {}", show(v)), "it was one when exported"));
-                }
-            }
+        if self.by_guards {
+            return self.check_as_guards(values);
         }
-        Ok(())
+        let mut bound: SmallVec<[Option<i64>; 8]> = SmallVec::from_elem(None, self.symbols.len());
+        for (i, (want, value)) in self.wants().zip(values).enumerate() {
+            self.check_input(want, value, &mut bound).map_err(|refusal| self.refuse(i, refusal))?;
+        }
+        if self.mode == InputChecks::Strict { self.guards.check(self, values) } else { Ok(()) }
     }
 
-    fn check_size(&self, size: &Size, got: i64, bound: &mut [Option<i64>]) -> Result<(), (String, String)> {
-        let equal = |want: i64, why: String| match want == got {
-            true => Ok(()),
-            false => Err((format!("equal to {want}, but got {got}"), why)),
-        };
+    fn check_input(&self, want: &Want, value: &Value, bound: &mut [Option<i64>]) -> Result<(), Refusal> {
+        match (want, value) {
+            (Want::Anything, _) => Ok(()),
+            (Want::Constant(c), v) if same_constant(c, v) => Ok(()),
+            (Want::Constant(c), v) => Err(Refusal::constant(c, v)),
+            (Want::Tensor(dtype, sizes), Value::Tensor(t)) => {
+                if t.rank() != sizes.len() {
+                    return Err(Refusal::rank(sizes, t));
+                }
+                if self.mode == InputChecks::Strict && t.dtype() != *dtype {
+                    let text = format!("{}, but got {}", dtype.name(), t.dtype().name());
+                    let (why, change) = ("dtypes are checked strictly", "convert the tensor, or check as PyTorch does");
+                    return Err(Refusal { part: ".dtype".into(), text, why: why.into(), change: change.into() });
+                }
+                for (d, (size, &got)) in sizes.iter().zip(t.sizes()).enumerate() {
+                    let refuse = |(text, why, change)| Refusal { part: format!(".shape[{d}]"), text, why, change };
+                    self.check_size(size, got, bound).map_err(refuse)?;
+                }
+                Ok(())
+            }
+            (Want::Tensor(..), v) => Err(Refusal::kind("a tensor", v)),
+            // PyTorch takes `int(v)`, which strictness does not.
+            (Want::Int(size), v) => {
+                let number = match v {
+                    Value::Int(_) => python_number(v),
+                    Value::Float(_) | Value::Bool(_) if self.mode == InputChecks::Torch => python_number(v),
+                    _ => None,
+                };
+                let number = number.and_then(|n| n.trunc()).and_then(|n| n.as_i64());
+                let n = number.ok_or_else(|| Refusal::kind("an int", v))?;
+                let refuse = |(text, why, change)| Refusal { part: String::new(), text, why, change };
+                self.check_size(size, n, bound).map_err(refuse)
+            }
+        }
+    }
+
+    fn check_size(&self, size: &Size, got: i64, bound: &mut [Option<i64>]) -> Result<(), Words> {
+        let number = Number::from(got);
         match &size.is {
-            Is::Fixed(n) => return equal(*n, "it is static".into()),
+            Is::Fixed(n) => return if *n == got { Ok(()) } else { Err(size.static_refusal(*n, &number)) },
             Is::Symbol(s) => match bound[*s] {
-                Some(n) => equal(n, format!("{} has that value elsewhere", size.text))?,
-                None => bound[*s] = Some(got),
+                Some(n) if n != got => return Err(size.unequal_refusal(&n.into(), &number, "")),
+                _ => bound[*s] = Some(got),
             },
-            Is::Of(e, s, form) => match (bound[*s], form) {
+            Is::Of(s) => match (bound[*s], size.linear) {
                 (Some(n), _) => {
-                    if let Some(want) = e.eval_int(&|_| Some(n)) {
-                        equal(want, format!("it is {} with {} = {n}", size.text, self.symbols[*s]))?;
+                    if let Some(want) = size.expr.eval_int(&|_| Some(n)).filter(|want| *want != got) {
+                        return Err(size.derived_refusal(&want.into(), &number, &self.symbols[*s], &n.into()));
                     }
                 }
                 (None, Some((a, b))) => {
-                    let rest = got.checked_sub(*b).filter(|rest| rest % a == 0);
-                    let Some(rest) = rest else {
-                        let text = format!("of the form {}, but got {got}", size.text);
-                        return Err((text, format!("{} is an integer", self.symbols[*s])));
-                    };
-                    bound[*s] = Some(rest / a);
+                    // A symbol that stands for a size is positive.
+                    let least = if self.symbols[*s].assumptions().is_positive() { 1 } else { i64::MIN };
+                    let rest = got.checked_sub(b).filter(|rest| rest % a == 0 && rest / a >= least);
+                    bound[*s] = Some(rest.ok_or_else(|| size.form_refusal(got, &self.symbols[*s]))? / a);
                 }
                 (None, None) => {}
             },
             Is::Open => return Ok(()),
         }
-        let declared = || format!("that is the declared range of {}", size.text);
-        if got < size.min {
-            return Err((format!(">= {}, but got {got}", size.min), declared()));
-        }
-        if got > size.max {
-            return Err((format!("<= {}, but got {got}", size.max), declared()));
-        }
-        Ok(())
+        size.range_refusal(&number).map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn refuse(&self, input: usize, r: Refusal) -> Error {
+        let Check { path, name, .. } = &self.inputs[input];
+        let Refusal { part, text, why, change } = r;
+        Error::input(format!("expected input `{name}` at {path}{part} to be {text}: {why}; {change}"))
     }
 }
 
-impl Check {
-    fn refuse(&self, part: &str, text: String, why: &str) -> Error {
-        Error::input(format!("expected input `{}` at {}{part} to be {text}: {why}", self.name, self.path))
+impl Size {
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.known && (self.min != i64::MIN || self.max != i64::MAX)
     }
 }
 
@@ -240,17 +314,6 @@ fn same_constant(a: &Value, b: &Value) -> bool {
         (Value::Complex(a), Value::Complex(b)) => a == b,
         (Value::None, Value::None) => true,
         _ => false,
-    }
-}
-
-fn show(v: &Value) -> String {
-    match v {
-        Value::Tensor(t) => format!("{}{:?}", t.dtype().short(), t.sizes()),
-        Value::Int(n) => n.to_string(),
-        Value::Float(x) => format!("{x:?}"),
-        Value::Bool(b) => if *b { "True" } else { "False" }.into(),
-        Value::Str(s) => format!("{s:?}"),
-        other => other.kind().into(),
     }
 }
 
@@ -325,11 +388,12 @@ Range constraints: {s0: VR[4, 10], s1: VR[2, int_oo], 2*s0 + 1: VR[9, 21]}
                 "`x` at x.shape to be of sizes [s0, 3], but got [4, 3, 1]: the number of dimensions is fixed",
             ),
             (
-                check(&[4, 3], &[9, 5], &[20], Value::Float(5.0)),
-                "`n` at n to be an int, but got 5.0: it was one when exported",
+                check(&[4, 3], &[9, 5], &[20], Value::None),
+                "`n` at n to be an int, but got None: it was one when exported",
             ),
         ] {
-            assert_eq!(got.strip_prefix("expected input ").unwrap_or(&got), want);
+            let got = got.split("; ").next().unwrap_or_default();
+            assert_eq!(got.strip_prefix("expected input ").unwrap_or(got), want);
         }
         let few = checks.check(&[int(1)]).unwrap_err();
         assert!(few.is_input() && few.to_string() == "the program takes 4 inputs, but got 1");

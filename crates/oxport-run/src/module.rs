@@ -45,12 +45,7 @@ impl Module {
     /// # Errors
     /// The arguments do not form the tree that the program takes; the message names the place.
     pub fn flatten(&self, args: Vec<Tree<Value>>, kwargs: IndexMap<String, Tree<Value>>) -> Result<Vec<Value>> {
-        let signature =
-            self.plan.signature().ok_or_else(|| Error::input("the program does not say how it is called"))?;
-        let call = Tree::call(args, kwargs);
-        let leaves = signature.in_spec.flatten_like(&call);
-        let leaves = leaves.map_err(|e| Error::input(format!("the arguments do not fit the program: {e}")))?;
-        Ok(leaves.into_iter().cloned().collect())
+        crate::inputs::flatten(self.plan.signature(), args, kwargs)
     }
     /// Calls the program on flat inputs, and changes the buffers.
     ///
@@ -203,7 +198,11 @@ Range constraints: {}
         assert!(e.is_input(), "{e}");
         let wrong = Tree::Leaf(f32s(&[3], [0.0; 3]));
         let e = m.call(vec![Tree::dict([("a", wrong)])], kwargs()).unwrap_err().to_string();
-        assert_eq!(e, "expected input `x` at *args[0]['a'].shape[0] to be equal to 2, but got 3: it is static");
+        assert_eq!(
+            e,
+            "expected input `x` at *args[0]['a'].shape[0] to be equal to 2, but got 3: it is static; \
+                       pass size 2, or export with this dimension dynamic"
+        );
         // A refused call leaves the buffers as they were.
         assert_eq!(m.buffers().map(|(_, t)| t.to_vec::<f32>()).collect::<Vec<_>>(), [vec![1.0, 2.0]]);
     }

@@ -150,6 +150,14 @@ impl Plan {
         })
     }
 
+    /// Checks flat user inputs without running anything, as every call does first.
+    ///
+    /// # Errors
+    /// [`Error::is_input`]: the first input that the program does not take, with the reason and what to change.
+    pub fn check_inputs(&self, inputs: &[Value]) -> Result<()> {
+        self.checks.check(inputs)
+    }
+
     /// Calls the program on flat user inputs, with its state as it was when loaded.
     ///
     /// # Errors

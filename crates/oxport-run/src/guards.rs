@@ -1,0 +1,263 @@
+//! The checks that `ep.module()` makes of a program with sample inputs: PyTorch's guards function.
+//!
+//! It knows less than the hook that checks other programs, and more: ranks, kinds and dtypes are not looked at, a size of two
+//! symbols is, and so is everything that tracing found out and wrote into `guards_code`.
+
+use crate::error::Result;
+use crate::inputs::{Checks, Size, Want};
+use crate::refusal::Refusal;
+use oxport_ir::{ExportedProgram, Value};
+use oxport_sym::{Assumptions, Expr, Number, Symbol};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// The program's `guards_code`, compiled by our own grammar; never executed.
+#[derive(Debug, Default)]
+pub(crate) struct Guards {
+    conditions: Vec<Condition>,
+    places: HashMap<Symbol, Place>,
+}
+
+#[derive(Debug)]
+struct Condition {
+    holds: Expr,
+    /// As the user would write it: `y.size()[0] == 2*x.size()[0]`.
+    text: String,
+}
+
+/// What a source in a guard names.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Value(usize),
+    Size(usize, usize),
+    Stride(usize, usize),
+    Offset(usize),
+}
+
+impl Guards {
+    /// Compiles the guards of a program. `sources` are the texts by which a guard may name each user input.
+    ///
+    /// A guard beyond the grammar, or about something that is no input, is left out: PyTorch cannot evaluate it either.
+    pub fn of(program: &ExportedProgram, sources: &[Vec<String>]) -> Guards {
+        let mut guards = Guards::default();
+        for text in &program.guards {
+            let places = RefCell::new(Vec::new());
+            let named = |name: &str| {
+                let symbol = Symbol::new(name, Assumptions::integer());
+                places.borrow_mut().push((symbol.clone(), place(name, sources)?));
+                Some(Expr::symbol(&symbol))
+            };
+            if let Ok(holds) = Expr::parse_with(text, &named) {
+                guards.places.extend(places.into_inner());
+                guards.conditions.push(Condition { holds, text: shown(text) });
+            }
+        }
+        guards
+    }
+
+    /// Checks every guard.
+    pub fn check(&self, checks: &Checks, values: &[Value]) -> Result<()> {
+        let of = |s: &Symbol| self.places.get(s).and_then(|p| p.read(values));
+        for Condition { holds, text } in &self.conditions {
+            if holds.eval(&of) == Ok(Number::Bool(true)) {
+                continue;
+            }
+            let about: Vec<(Symbol, Option<Number>)> =
+                holds.free_symbols().into_iter().map(|s| (s.clone(), of(&s))).collect();
+            let got = about.iter().map(|(s, n)| {
+                let n = n.as_ref().map_or("missing".into(), Number::to_string);
+                format!("{} = {n}", shown(s.name()))
+            });
+            let input = about.first().and_then(|(s, _)| self.places.get(s)).map_or(0, |p| p.input());
+            return Err(checks.refuse(
+                input,
+                Refusal {
+                    part: String::new(),
+                    text: format!("such that {text}, but got {}", got.collect::<Vec<_>>().join(", ")),
+                    why: "tracing took that for granted".into(),
+                    change: "pass sizes for which it holds, or export with an example for which it does not".into(),
+                },
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    fn input(self) -> usize {
+        match self {
+            Place::Value(i) | Place::Size(i, _) | Place::Stride(i, _) | Place::Offset(i) => i,
+        }
+    }
+
+    fn read(self, values: &[Value]) -> Option<Number> {
+        let value = values.get(self.input())?;
+        match (self, value) {
+            (Place::Value(_), v) => python_number(v),
+            (Place::Size(_, d), Value::Tensor(t)) => t.sizes().get(d).map(|n| Number::from(*n)),
+            (Place::Stride(_, d), Value::Tensor(t)) => t.strides().get(d).map(|n| Number::from(*n)),
+            (Place::Offset(_), Value::Tensor(t)) => i64::try_from(t.layout().offset).ok().map(Number::from),
+            _ => None,
+        }
+    }
+}
+
+/// Which input, and what of it, a source such as `L['x']['k'].size()[0]` names.
+fn place(source: &str, sources: &[Vec<String>]) -> Option<Place> {
+    let (name, part) = match source.find(".size()").or(source.find(".stride()")).or(source.find(".storage_offset()")) {
+        Some(at) => source.split_at(at),
+        None => (source, ""),
+    };
+    let input = sources.iter().position(|names| names.iter().any(|n| n == name))?;
+    let index = |rest: &str| rest.strip_prefix('[')?.strip_suffix(']')?.parse::<usize>().ok();
+    match part {
+        "" => Some(Place::Value(input)),
+        ".storage_offset()" => Some(Place::Offset(input)),
+        _ => match part.strip_prefix(".size()") {
+            Some(rest) => Some(Place::Size(input, index(rest)?)),
+            None => Some(Place::Stride(input, index(part.strip_prefix(".stride()")?)?)),
+        },
+    }
+}
+
+/// `L['x']['k']` as `x['k']`.
+fn shown(text: &str) -> String {
+    let mut parts = text.split("L['");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |out, part| out + &part.replacen("']", "", 1))
+}
+
+/// A number as Python's `==` and `<` see it; truth values are 0 and 1.
+pub(crate) fn python_number(v: &Value) -> Option<Number> {
+    Some(match v {
+        Value::Int(n) => Number::from(*n),
+        Value::Bool(b) => Number::from(*b as i64),
+        Value::Float(x) => Number::Float(*x),
+        _ => return None,
+    })
+}
+
+/// Python's `v == constant`; NaN is asked for by `isnan`.
+fn python_equal(constant: &Value, v: &Value) -> bool {
+    match (constant, v) {
+        (Value::Float(c), Value::Float(x)) if c.is_nan() => x.is_nan(),
+        (Value::Str(a), Value::Str(b)) => a == b,
+        (Value::None, _) => true,
+        (Value::Complex(a), Value::Complex(b)) => a == b,
+        _ => match (python_number(constant), python_number(v)) {
+            (Some(a), Some(b)) => a.compare(&b).is_some_and(|o| o.is_eq()),
+            _ => false,
+        },
+    }
+}
+
+/// Where a size was first seen, and what it was.
+struct Seen {
+    at: String,
+    value: Number,
+}
+
+impl Checks {
+    /// The checks of the guards function.
+    pub(crate) fn check_as_guards(&self, values: &[Value]) -> Result<()> {
+        let mut seen: HashMap<&Expr, Seen> = HashMap::new();
+        let mut derived: Vec<(usize, usize, &Size, Number)> = Vec::new();
+        for (i, (want, value)) in self.wants().zip(values).enumerate() {
+            match (want, value) {
+                (Want::Constant(c), v) if !python_equal(c, v) => return Err(self.refuse(i, Refusal::constant(c, v))),
+                (Want::Anything | Want::Constant(_), _) => {}
+                (Want::Tensor(_, sizes), Value::Tensor(t)) => {
+                    for (d, size) in sizes.iter().enumerate() {
+                        let Some(&got) = t.sizes().get(d) else { return Err(self.refuse(i, Refusal::rank(sizes, t))) };
+                        self.guard(&mut seen, i, Some(d), size, Number::from(got))?;
+                        if size.derived {
+                            derived.push((i, d, size, Number::from(got)));
+                        }
+                    }
+                }
+                (Want::Tensor(_, sizes), _) if sizes.is_empty() => {}
+                (Want::Tensor(..), v) => return Err(self.refuse(i, Refusal::kind("a tensor", v))),
+                (Want::Int(size), v) => match python_number(v) {
+                    Some(n) => self.guard(&mut seen, i, None, size, n)?,
+                    None if !size.is_bounded() && !seen.contains_key(&size.expr) => {}
+                    None => return Err(self.refuse(i, Refusal::kind("an int", v))),
+                },
+            }
+        }
+        self.check_derived(&seen, &derived)?;
+        self.guards().check(self, values)
+    }
+
+    /// A static size, the range of a size, or its equality with the first one of the same expression.
+    fn guard<'a>(
+        &'a self,
+        seen: &mut HashMap<&'a Expr, Seen>,
+        input: usize,
+        dim: Option<usize>,
+        size: &'a Size,
+        got: Number,
+    ) -> Result<()> {
+        let part = dim.map_or_else(String::new, |d| format!(".shape[{d}]"));
+        let refuse = |(text, why, change)| Err(self.refuse(input, Refusal { part: part.clone(), text, why, change }));
+        if let Some(n) = size.expr.as_int() {
+            return if got == Number::from(n) { Ok(()) } else { refuse(size.static_refusal(n, &got)) };
+        }
+        if !size.known {
+            return Ok(());
+        }
+        if let Some(first) = seen.get(&size.expr) {
+            let equal = got.compare(&first.value).is_some_and(|o| o.is_eq());
+            return if equal { Ok(()) } else { refuse(size.unequal_refusal(&first.value, &got, &first.at)) };
+        }
+        if let Some(wrong) = size.range_refusal(&got) {
+            return refuse(wrong);
+        }
+        let at = format!("{}{part}", self.path(input));
+        seen.insert(&size.expr, Seen { at, value: got });
+        Ok(())
+    }
+
+    /// Sizes of one symbol that is no size itself: the first gives the symbol, the others must follow.
+    fn check_derived(&self, seen: &HashMap<&Expr, Seen>, derived: &[(usize, usize, &Size, Number)]) -> Result<()> {
+        let mut solved: HashMap<Symbol, Number> = HashMap::new();
+        for (input, dim, size, got) in derived {
+            let [symbol] = &size.expr.free_symbols()[..] else { continue };
+            if seen.contains_key(&Expr::symbol(symbol)) {
+                continue;
+            }
+            match (solved.get(symbol), size.linear) {
+                (Some(value), _) => {
+                    let want = size.expr.eval(&|_| Some(value.clone()));
+                    let equal = want.as_ref().is_ok_and(|w| w.compare(got).is_some_and(|o| o.is_eq()));
+                    if let (false, Ok(want)) = (equal, want) {
+                        let (text, why, change) = size.derived_refusal(&want, got, symbol, value);
+                        let part = format!(".shape[{dim}]");
+                        return Err(self.refuse(*input, Refusal { part, text, why, change }));
+                    }
+                }
+                (None, Some((a, b))) => {
+                    if let Some(value) = got.sub(&b.into()).div(&a.into()) {
+                        solved.insert(symbol.clone(), value);
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The texts by which a guard may name an input: by the path from its argument, by the placeholder's name, or by number.
+pub(crate) fn sources(path: &str, placeholder: &str, arguments: &[std::sync::Arc<str>], number: usize) -> Vec<String> {
+    let mut names = vec![format!("L['{placeholder}']"), format!("L['flat_args'][{number}]")];
+    if let Some(rest) = path.strip_prefix("[1]") {
+        names.push(format!("L{rest}"));
+    }
+    if let Some((index, rest)) = path.strip_prefix("[0][").and_then(|p| p.split_once(']')) {
+        if let Some(name) = index.parse::<usize>().ok().and_then(|i| arguments.get(i)) {
+            names.push(format!("L['{name}']{rest}"));
+        }
+        names.push(format!("L['args'][{index}]{rest}"));
+    }
+    names
+}
