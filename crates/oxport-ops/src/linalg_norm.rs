@@ -269,7 +269,7 @@ fn cond(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
         Order::Singular(Extreme::Least) => values(b, "div.Tensor(amin(x, [-1]), amax(x, [-1]))")?,
         Order::Nuclear => values(b, "mul.Tensor(sum.dim_IntList(x, [-1]), sum.dim_IntList(reciprocal(x), [-1]))")?,
         _ => {
-            let p = Argument::from(args.at::<Argument>(1)?);
+            let p = args.at::<Argument>(1)?;
             let norm = if matches!(p, Argument::Str(_)) { "linalg_matrix_norm.str_ord" } else { "linalg_matrix_norm" };
             let inverse = b.call("linalg_inv_ex", (x,))?;
             let (inverse, info) = (b.getitem(inverse, 0)?, b.getitem(inverse, 1)?);

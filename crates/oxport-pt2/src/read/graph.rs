@@ -228,15 +228,14 @@ impl<'a> GraphReader<'a, '_> {
 
     /// A value is of the kind that its mention says.
     fn is_kind(&mut self, mention: &Json, val: Option<&Val>) {
-        let fits = match (mention, val) {
+        let is_other = matches!(
+            (mention, val),
             (Json::AsTensor(_), Some(Val::Int(_) | Val::Float(_) | Val::Bool(_)))
-            | (Json::AsSymInt(_) | Json::AsSymFloat(_) | Json::AsSymBool(_), Some(Val::Tensor(_))) => false,
-            (Json::AsSymInt(_), Some(Val::Float(_) | Val::Bool(_))) => false,
-            (Json::AsSymFloat(_), Some(Val::Int(_) | Val::Bool(_))) => false,
-            (Json::AsSymBool(_), Some(Val::Int(_) | Val::Float(_))) => false,
-            _ => true,
-        };
-        if !fits {
+                | (Json::AsSymInt(_), Some(Val::Tensor(_) | Val::Float(_) | Val::Bool(_)))
+                | (Json::AsSymFloat(_), Some(Val::Tensor(_) | Val::Int(_) | Val::Bool(_)))
+                | (Json::AsSymBool(_), Some(Val::Tensor(_) | Val::Int(_) | Val::Float(_)))
+        );
+        if is_other {
             self.complain("meta", "the value is of another kind than its meta");
         }
     }

@@ -47,7 +47,7 @@ pub(super) const TAMPERS: &[Tamper] = &[
         })
     }),
     broken("state-name-unknown", |d| renamed_state(d, |_, _| Some("no.such.name".into()))),
-    broken("state-name-twice", |d| renamed_state(d, |d, own| other_state(d, own))),
+    broken("state-name-twice", |d| renamed_state(d, other_state)),
     broken("spec-name", |d| {
         let count = d.len(SPECS);
         let edit = |i: usize| {
