@@ -64,10 +64,19 @@ fn meta_indices(args: &MetaArgs<'_>, x: &Fake, at: usize) -> Result<Vec<(usize, 
                 out.push((d, index.clone()));
                 d += 1;
             }
-            other => return Err(oxport_ir::Error::invalid(format!("tensors used as indices must be long, int, byte or bool, got {}", other.name()))),
+            other => {
+                return Err(oxport_ir::Error::invalid(format!(
+                    "tensors used as indices must be long, int, byte or bool, got {}",
+                    other.name()
+                )));
+            }
         }
     }
-    ensure!(d <= x.dim() && out.iter().all(|(d, _)| *d < x.dim()), "too many indices for a tensor of {} dimensions", x.dim());
+    ensure!(
+        d <= x.dim() && out.iter().all(|(d, _)| *d < x.dim()),
+        "too many indices for a tensor of {} dimensions",
+        x.dim()
+    );
     Ok(out)
 }
 
@@ -97,7 +106,10 @@ fn index_meta(args: &MetaArgs<'_>) -> Metas {
     let cx = args.cx;
     for &d in &places.indexed {
         let empty = cx.is(&x.sizes[d], 0) && !sizes.iter().any(|s| cx.is(s, 0));
-        ensure!(!empty || common.iter().any(|s| s.as_int().is_none()), "index is out of bounds for dimension {d} of size 0");
+        ensure!(
+            !empty || common.iter().any(|s| s.as_int().is_none()),
+            "index is out of bounds for dimension {d} of size 0"
+        );
     }
     // TensorIterator orders the dimensions by the strides of the indexed tensor, then of the indices.
     let zero = || Expr::from(0i64);
@@ -218,9 +230,21 @@ mod tests {
         crate::trial::check(&[
             ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [i64[1, -1]]", "f32[2, 3] 4 5 6 4 5 6"),
             ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [None, i64[[2], [0]]]", "f32[2, 2, 1] 3 1 6 4"),
-            ("index.Tensor", "i64[[[0, 1], [2, 3]], [[4, 5], [6, 7]]], [i64[0, 1], None, i64[1, 0]]", "i64[2, 2] 1 3 4 6"),
-            ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [b8[[True, False, True], [False, False, True]]]", "f32[3] 1 3 6"),
-            ("index_put", "f32[[1, 2, 3], [4, 5, 6]], [i64[0, 0]], f32[[1, 1, 1], [2, 2, 2]], True", "f32[2, 3] 4 5 6 4 5 6"),
+            (
+                "index.Tensor",
+                "i64[[[0, 1], [2, 3]], [[4, 5], [6, 7]]], [i64[0, 1], None, i64[1, 0]]",
+                "i64[2, 2] 1 3 4 6",
+            ),
+            (
+                "index.Tensor",
+                "f32[[1, 2, 3], [4, 5, 6]], [b8[[True, False, True], [False, False, True]]]",
+                "f32[3] 1 3 6",
+            ),
+            (
+                "index_put",
+                "f32[[1, 2, 3], [4, 5, 6]], [i64[0, 0]], f32[[1, 1, 1], [2, 2, 2]], True",
+                "f32[2, 3] 4 5 6 4 5 6",
+            ),
             ("index_put", "f32[[1, 2, 3], [4, 5, 6]], [b8[True, False]], f32 9", "f32[2, 3] 9 9 9 4 5 6"),
             ("index.Tensor", "f32[1, 2], [i64[2]]", "error"),
         ]);

@@ -4,7 +4,9 @@
 //! by 0; overloads of one operator share one kernel, which reads tensors and numbers alike.
 
 use crate::class::Rule::*;
-use crate::class::{C32, C64, RealArgs, alias, binary, bits, input, map2, over2, promoted, real2, require, with_scalar};
+use crate::class::{
+    C32, C64, RealArgs, alias, binary, bits, input, map2, over2, promoted, real2, require, with_scalar,
+};
 use crate::meta::{MetaArgs, Metas};
 use crate::{computed, special};
 use oxport_ir::{Error, OpDef, Result, ensure};

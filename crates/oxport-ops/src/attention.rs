@@ -68,7 +68,10 @@ fn attention_sizes(args: &MetaArgs<'_>, q: &Fake, k: &Fake, v: &Fake, mask: Opti
     if let Some(mask) = mask {
         let mut scores: Dims = sizes.clone();
         scores.extend([last(q, 2), last(k, 2)]);
-        ensure!(broadcast(cx, &[&scores, &mask.sizes])?.len() == scores.len(), "{name}: mask {mask} has too many dimensions");
+        ensure!(
+            broadcast(cx, &[&scores, &mask.sizes])?.len() == scores.len(),
+            "{name}: mask {mask} has too many dimensions"
+        );
     }
     sizes.extend([last(q, 2), last(v, 1)]);
     Ok(sizes)

@@ -23,7 +23,10 @@ pub static OPS: &[OpDef] = &[
 fn meta(args: &MetaArgs<'_>) -> Metas {
     let (_, q, k, v): (&Fake, &Fake, &Fake, &Fake) = args.unpack()?;
     floating(args, q, false)?;
-    [q, k, v].into_iter().map(|t| of_dim(args, t, 4..=4, "an operand").map(|()| fresh(t, t.dtype, t.sizes.clone()).into())).collect()
+    [q, k, v]
+        .into_iter()
+        .map(|t| of_dim(args, t, 4..=4, "an operand").map(|()| fresh(t, t.dtype, t.sizes.clone()).into()))
+        .collect()
 }
 
 /// A head's matrices, row-major.
@@ -50,7 +53,9 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let scores = [q.sizes()[0], q.sizes()[1], l as i64, s as i64];
     let [gq, gk, gv] = outs else { return Err(Error::invalid("attention has three gradients")) };
     computed!(q.dtype(), |T| {
-        let mask = mask.map(|m| Ok::<_, Error>(Dense::<T>::of(&additive::<T>(m)?.view(|l| l.expand(&scores))?))).transpose()?;
+        let mask = mask
+            .map(|m| Ok::<_, Error>(Dense::<T>::of(&additive::<T>(m)?.view(|l| l.expand(&scores))?)))
+            .transpose()?;
         let all = [grad, q, k, v, out, sums].map(Dense::<T>::of);
         let heads = q.sizes()[0] as usize * q.sizes()[1] as usize;
         let (mut dq, mut dk, mut dv) =
@@ -65,7 +70,11 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
                 sums: &all[5][h * l..(h + 1) * l],
                 mask: mask.as_deref().map(|m| &m[h * l * s..(h + 1) * l * s]),
             };
-            let to = (&mut dq[h * l * e..(h + 1) * l * e], &mut dk[h * s * e..(h + 1) * s * e], &mut dv[h * s * w..(h + 1) * s * w]);
+            let to = (
+                &mut dq[h * l * e..(h + 1) * l * e],
+                &mut dk[h * s * e..(h + 1) * s * e],
+                &mut dv[h * s * w..(h + 1) * s * w],
+            );
             one_head(&head, [l, s, e, w], causal, T::of(scale), to);
         }
         fill(gq, |y: &mut [T]| y.copy_from_slice(&dq))?;

@@ -7,7 +7,9 @@ use crate::class::{C32, C64, RealArgs, Rule, input, map2, map3};
 use crate::computed;
 use crate::meta::{MetaArgs, Metas, one, pointwise, pointwise_as};
 use crate::promote::promote;
-use oxport_ir::{Args, Argument, Build, Builder, Effect, Error, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Effect, Error, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure,
+};
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut, math};
 
 /// The kernel of a derivative: the parameters, then its value from the gradient and another float of the same type.

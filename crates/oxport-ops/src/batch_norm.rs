@@ -97,7 +97,10 @@ fn batch_norm_meta(args: &MetaArgs<'_>) -> Metas {
         ensure!(p.dim() == 1, "{name}: parameters are one number per channel, got {p}");
         agree(args.cx, &p.sizes[0], channels, "channels of a parameter")?;
     }
-    ensure!(s.training || s.mean.is_some() && s.var.is_some(), "{name}: running statistics must be given in evaluation mode");
+    ensure!(
+        s.training || s.mean.is_some() && s.var.is_some(),
+        "{name}: running statistics must be given in evaluation mode"
+    );
     let out = fresh_in_format(args.cx, s.x, s.x.dtype, s.x.sizes.clone());
     let count = if s.training { channels.clone() } else { Expr::from(0i64) };
     let wide = [s.weight, s.bias, s.mean, s.var].into_iter().flatten().any(|p| p.dtype != s.x.dtype);
@@ -237,7 +240,11 @@ fn instance_norm_meta(args: &MetaArgs<'_>) -> Metas {
     floating(args, x, false)?;
     ensure!(x.dim() >= 2, "{} wants at least two dimensions, got {x}", args.op.name());
     let (mean, by_input): (Option<&Fake>, bool) = (args.at(3)?, args.at(5)?);
-    ensure!(by_input || mean.is_some(), "{}: running statistics must be given if those of the input are not used", args.op.name());
+    ensure!(
+        by_input || mean.is_some(),
+        "{}: running statistics must be given if those of the input are not used",
+        args.op.name()
+    );
     one(fresh(x, x.dtype, x.sizes.clone()))
 }
 
@@ -254,7 +261,8 @@ fn instance_norm(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argu
         });
     }
     let sizes = (0..b.fake(x)?.dim() as i64).map(|d| b.size(x, d)).collect::<Result<Vec<_>>>()?;
-    let flat: Vec<Argument> = [Argument::Int(1), Argument::Int(-1)].into_iter().chain(sizes[2..].iter().cloned()).collect();
+    let flat: Vec<Argument> =
+        [Argument::Int(1), Argument::Int(-1)].into_iter().chain(sizes[2..].iter().cloned()).collect();
     let contiguous = b.call("contiguous", (x,))?;
     let mut call: Vec<Argument> = vec![b.call("view", (contiguous, flat))?.into()];
     call.extend(parameters.drain(..2));

@@ -46,7 +46,13 @@ fn search_meta(args: &MetaArgs<'_>, sequence: usize, values: usize) -> Metas {
             Vec::new()
         }
         Operand::Tensor(t) => {
-            ensure!(bucketize || t.dtype == line.dtype, "{}: {} in {}", args.op.name(), t.dtype.name(), line.dtype.name());
+            ensure!(
+                bucketize || t.dtype == line.dtype,
+                "{}: {} in {}",
+                args.op.name(),
+                t.dtype.name(),
+                line.dtype.name()
+            );
             let (rows, own) = (line.dim() - 1, t.dim());
             let same = |(a, b): (&Expr, &Expr)| args.cx.may_be_same(a, b);
             let fits = rows == 0 || own == rows + 1 && line.sizes[..rows].iter().zip(&t.sizes[..rows]).all(same);
@@ -65,13 +71,21 @@ fn search_meta(args: &MetaArgs<'_>, sequence: usize, values: usize) -> Metas {
 }
 
 fn search(args: &Args<'_, Real>, outs: &mut [TensorMut], sequence: usize, values: usize) -> Result<()> {
-    fn run<T: Ordered>(x: &[T], values: &[T], n: usize, right: bool, sorter: Option<&[i64]>, out: &mut TensorMut) -> Result<()> {
+    fn run<T: Ordered>(
+        x: &[T],
+        values: &[T],
+        n: usize,
+        right: bool,
+        sorter: Option<&[i64]>,
+        out: &mut TensorMut,
+    ) -> Result<()> {
         let rows = if n == 0 { 1 } else { x.len() / n };
         let each = values.len() / rows.max(1);
         fill_dense::<i64>(out, |out| {
             for (i, (out, v)) in out.iter_mut().zip(values).enumerate() {
                 let row = if rows > 1 { i / each * n } else { 0 };
-                let at = |k: usize| sorter.map_or(x.get(row + k), |s| x[row..row + n].get(s[row + k] as usize)).copied();
+                let at =
+                    |k: usize| sorter.map_or(x.get(row + k), |s| x[row..row + n].get(s[row + k] as usize)).copied();
                 let (mut low, mut high) = (0, n);
                 while low < high {
                     let middle = low + (high - low) / 2;

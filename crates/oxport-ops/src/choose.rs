@@ -48,7 +48,9 @@ fn count(n: i64, r: i64, again: bool) -> Option<i64> {
     if r > n {
         return Some(i64::from(r == 0));
     }
-    (0..r).try_fold(1i128, |c, i| Some(c.checked_mul(i128::from(n - i))? / i128::from(i + 1))).and_then(|c| c.try_into().ok())
+    (0..r)
+        .try_fold(1i128, |c, i| Some(c.checked_mul(i128::from(n - i))? / i128::from(i + 1)))
+        .and_then(|c| c.try_into().ok())
 }
 
 fn choices_meta(args: &MetaArgs<'_>) -> Metas {
@@ -59,7 +61,8 @@ fn choices_meta(args: &MetaArgs<'_>) -> Metas {
     if r == 0 {
         return one(fresh(vec![Expr::from(0i64)]));
     }
-    let n = args.cx.hint(&x.sizes[0]).ok_or_else(|| Error::unsupported("combinations of an unknown number of elements"))?;
+    let n =
+        args.cx.hint(&x.sizes[0]).ok_or_else(|| Error::unsupported("combinations of an unknown number of elements"))?;
     let rows = count(n, r, again).ok_or_else(|| Error::invalid("too many combinations"))?;
     one(fresh(vec![Expr::from(rows), Expr::from(r)]))
 }

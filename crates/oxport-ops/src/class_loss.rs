@@ -45,7 +45,11 @@ fn classes_meta(args: &MetaArgs<'_>, x: &Fake, target: &Fake, weight: Option<&Fa
     let name = args.op.name();
     floating(args, x, false)?;
     ensure!(x.dim() > 0, "{name}: the input must have a dimension of classes");
-    ensure!(matches!(target.dtype, DType::I64 | DType::U8), "{name}: classes must be int64 or uint8, got {}", target.dtype.name());
+    ensure!(
+        matches!(target.dtype, DType::I64 | DType::U8),
+        "{name}: classes must be int64 or uint8, got {}",
+        target.dtype.name()
+    );
     let at = if x.dim() == 1 { 0 } else { 1 };
     let mut sizes = x.sizes.to_vec();
     let classes = sizes.remove(at);
@@ -91,7 +95,12 @@ fn classes(target: &Tensor, count: usize, ignore: i64) -> Result<Vec<Option<usiz
 }
 
 /// Losses of all places, and the sum of the weights that were used.
-fn likelihoods<T: Compute>(x: &[T], [_, c, p]: [usize; 3], target: &[Option<usize>], weight: Option<&[T]>) -> (Vec<T>, T) {
+fn likelihoods<T: Compute>(
+    x: &[T],
+    [_, c, p]: [usize; 3],
+    target: &[Option<usize>],
+    weight: Option<&[T]>,
+) -> (Vec<T>, T) {
     let mut total = T::zero();
     let loss = |(i, &class): (usize, &Option<usize>)| {
         let Some(class) = class else { return T::zero() };
@@ -124,7 +133,9 @@ fn nll_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let (losses, total) = likelihoods(&x, sizes, &target, weight.as_deref());
         reduced(&losses, total, reduction, &mut outs[0])?;
         match outs.get_mut(1) {
-            Some(out) => fill(out, |out: &mut [T]| out[0] = if reduction == 0 && rank > 1 { T::of(0.0) } else { total }),
+            Some(out) => {
+                fill(out, |out: &mut [T]| out[0] = if reduction == 0 && rank > 1 { T::of(0.0) } else { total })
+            }
             None => Ok(()),
         }
     })
@@ -152,7 +163,8 @@ fn cross_entropy_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn cross_entropy(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let (x, target, weight, _, ignore, smoothing): (&Tensor, &Tensor, Option<&Tensor>, i64, i64, f64) = args.unpack()?;
+    let (x, target, weight, _, ignore, smoothing): (&Tensor, &Tensor, Option<&Tensor>, i64, i64, f64) =
+        args.unpack()?;
     let (sizes, reduction) = (three(x), reduction(args)?);
     let [_, c, p] = sizes;
     let soft = target.dtype().is_float();
@@ -253,7 +265,9 @@ fn multilabel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             let labels: Vec<usize> = labels.iter().take_while(|&&t| t >= 0).map(|&t| t as usize).collect();
             labels.iter().for_each(|&t| marks[t] = T::of(1.0));
             let wrong = |i: &usize| marks[*i] == T::of(0.0);
-            let far = |t: usize| (0..c).filter(wrong).map(|i| T::of(1.0) - x[t] + x[i]).filter(|&z| z > T::of(0.0)).sum::<T>();
+            let far = |t: usize| {
+                (0..c).filter(wrong).map(|i| T::of(1.0) - x[t] + x[i]).filter(|&z| z > T::of(0.0)).sum::<T>()
+            };
             losses.push(labels.iter().map(|&t| far(t)).sum::<T>() / T::of(c as f64));
         }
         reduced(&losses, T::of(losses.len() as f64), reduction, &mut outs[0])?;

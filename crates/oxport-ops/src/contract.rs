@@ -33,9 +33,17 @@ fn tensordot_meta(args: &MetaArgs<'_>) -> Metas {
     let (dx, dy) = (wrap_dims(&dx, x.dim())?, wrap_dims(&dy, y.dim())?);
     for (&a, &b) in dx.iter().zip(&dy) {
         let one = args.cx.is(&x.sizes[a], 1) || args.cx.is(&y.sizes[b], 1);
-        ensure!(one || args.cx.may_be_same(&x.sizes[a], &y.sizes[b]), "{}: sizes {} and {}", args.op.name(), x.sizes[a], y.sizes[b]);
+        ensure!(
+            one || args.cx.may_be_same(&x.sizes[a], &y.sizes[b]),
+            "{}: sizes {} and {}",
+            args.op.name(),
+            x.sizes[a],
+            y.sizes[b]
+        );
     }
-    let free = |t: &Fake, dims: &[usize]| (0..t.dim()).filter(|d| !dims.contains(d)).map(|d| t.sizes[d].clone()).collect::<Vec<_>>();
+    let free = |t: &Fake, dims: &[usize]| {
+        (0..t.dim()).filter(|d| !dims.contains(d)).map(|d| t.sizes[d].clone()).collect::<Vec<_>>()
+    };
     one(fresh(x, dtype, [free(x, &dx), free(y, &dy)].concat()))
 }
 
@@ -90,7 +98,8 @@ fn kron_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, y): (&Fake, &Fake) = args.unpack()?;
     let dtype = DType::promote(x.dtype, y.dtype).ok_or_else(|| Error::invalid("kron: no common dtype"))?;
     let n = x.dim().max(y.dim());
-    let size = |t: &Fake, d: usize| (d + t.dim()).checked_sub(n).map_or_else(|| Expr::from(1i64), |i| t.sizes[i].clone());
+    let size =
+        |t: &Fake, d: usize| (d + t.dim()).checked_sub(n).map_or_else(|| Expr::from(1i64), |i| t.sizes[i].clone());
     one(fresh(x, dtype, (0..n).map(|d| &size(x, d) * &size(y, d)).collect::<Vec<_>>()))
 }
 

@@ -79,7 +79,12 @@ where
     let (x, weight): (&W::Tensor, &W::Tensor) = (args.at(0)?, args.at(1)?);
     let n = rank(weight).saturating_sub(2);
     ensure!((1..=3).contains(&n), "{}: a weight of {} dimensions", args.op.name(), n + 2);
-    ensure!((n + 1..=n + 2).contains(&rank(x)), "{}: an input of {} dimensions for {n} spatial ones", args.op.name(), rank(x));
+    ensure!(
+        (n + 1..=n + 2).contains(&rank(x)),
+        "{}: an input of {} dimensions for {n} spatial ones",
+        args.op.name(),
+        rank(x)
+    );
     let numbers = |name: &str| per_dim(&args.named::<Vec<I>>(name)?, n, name);
     let padding = match args.named::<Option<&str>>("padding") {
         Ok(Some("same")) => Padding::Same,
@@ -94,7 +99,11 @@ where
         stride: numbers("stride")?,
         padding,
         dilation: numbers("dilation")?,
-        transposed: if has("transposed") { args.named("transposed")? } else { args.op.short_name().contains("transpose") },
+        transposed: if has("transposed") {
+            args.named("transposed")?
+        } else {
+            args.op.short_name().contains("transpose")
+        },
         output_padding: if has("output_padding") { numbers("output_padding")? } else { vec![zero; n] },
         groups: args.named("groups")?,
     })
@@ -149,7 +158,10 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
         } else {
             (&(input + &twice) - &reach - 1).floor_div(&s.stride[d]) + 1
         };
-        ensure!(size.as_int().is_none_or(|n| n > 0), "{name}: the kernel does not fit the input: a size would be {size}");
+        ensure!(
+            size.as_int().is_none_or(|n| n > 0),
+            "{name}: the kernel does not fit the input: a size would be {size}"
+        );
         sizes.push(size);
     }
     let out = fresh(s.x, dtype, sizes);
@@ -229,7 +241,8 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
     if !batched {
         x = b.call("unsqueeze", (x, 0i64))?;
     }
-    let transposed = if has("transposed") { args.named("transposed")? } else { args.op.short_name().contains("transpose") };
+    let transposed =
+        if has("transposed") { args.named("transposed")? } else { args.op.short_name().contains("transpose") };
     let output_padding = if has("output_padding") { numbers("output_padding")? } else { vec![0i64.into(); n] };
     let call: Vec<Argument> = vec![
         x.into(),

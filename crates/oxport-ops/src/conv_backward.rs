@@ -23,7 +23,11 @@ pub static OPS: &[OpDef] = &[
 fn meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, x, w): (&Fake, &Fake, &Fake) = args.unpack()?;
     let mask: Vec<bool> = args.at(10)?;
-    ensure!(mask.len() == 3 && grad.dim() == x.dim() && x.dim() == w.dim(), "{}: gradient {grad} of {x} and {w}", args.op.name());
+    ensure!(
+        mask.len() == 3 && grad.dim() == x.dim() && x.dim() == w.dim(),
+        "{}: gradient {grad} of {x} and {w}",
+        args.op.name()
+    );
     let all = [
         fresh_in_format(args.cx, x, x.dtype, x.sizes.clone()),
         fresh_in_format(args.cx, w, w.dtype, w.sizes.clone()),
@@ -45,16 +49,28 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, x, w): (&Tensor, &Tensor, &Tensor) = args.unpack()?;
     let n = x.rank() - 2;
     let numbers = |i: usize| per_dim(&args.at::<Vec<i64>>(i)?, n, "a window");
-    let f = Forward { stride: numbers(4)?, padding: numbers(5)?, dilation: numbers(6)?, transposed: args.at(7)?, groups: args.at(9)? };
+    let f = Forward {
+        stride: numbers(4)?,
+        padding: numbers(5)?,
+        dilation: numbers(6)?,
+        transposed: args.at(7)?,
+        groups: args.at(9)?,
+    };
     let mask: Vec<bool> = args.at(10)?;
     let mut outs = outs.iter_mut();
-    if mask[0] && let Some(out) = outs.next() {
+    if mask[0]
+        && let Some(out) = outs.next()
+    {
         input_gradient(grad, w, &f, out)?;
     }
-    if mask[1] && let Some(out) = outs.next() {
+    if mask[1]
+        && let Some(out) = outs.next()
+    {
         weight_gradient(grad, x, &f, out)?;
     }
-    if mask[2] && let Some(out) = outs.next() {
+    if mask[2]
+        && let Some(out) = outs.next()
+    {
         let dims: Vec<i64> = std::iter::once(0).chain(2..x.rank() as i64).collect();
         dispatch!(arith grad.dtype(), |T| Ok::<(), Error>(oxport_tensor::reduce::sum::<T, T>(grad, &dims, out)?))?;
     }
@@ -66,7 +82,8 @@ fn input_gradient(grad: &Tensor, w: &Tensor, f: &Forward, out: &mut TensorMut) -
     // What the forward floor cut off comes back as output padding.
     let rest: Vec<i64> = (0..n)
         .map(|d| {
-            let reach = (grad.sizes()[d + 2] - 1) * f.stride[d] - 2 * f.padding[d] + f.dilation[d] * (w.sizes()[d + 2] - 1) + 1;
+            let reach =
+                (grad.sizes()[d + 2] - 1) * f.stride[d] - 2 * f.padding[d] + f.dilation[d] * (w.sizes()[d + 2] - 1) + 1;
             if f.transposed { 0 } else { out.sizes()[d + 2] - reach }
         })
         .collect();

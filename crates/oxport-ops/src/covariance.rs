@@ -16,7 +16,11 @@ fn check_weights(name: &str, w: &Fake, x: &Fake, whole: bool) -> Result<()> {
     let fits = if whole { w.dtype.is_integer() } else { w.dtype.is_float() };
     ensure!(fits, "cov: {name} of dtype {}", w.dtype);
     let observations = x.sizes.last().and_then(|s| s.as_int()).unwrap_or(1);
-    ensure!(w.numel().as_int().is_none_or(|n| n == observations), "cov: {} {name} of {observations} observations", w.numel());
+    ensure!(
+        w.numel().as_int().is_none_or(|n| n == observations),
+        "cov: {} {name} of {observations} observations",
+        w.numel()
+    );
     Ok(())
 }
 

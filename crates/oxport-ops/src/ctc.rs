@@ -22,7 +22,9 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn states(schema: &'static str) -> OpDef {
-    OpDef::new(schema, states_meta).doc("The negative log likelihood of sequences, and the states it came from.").fill(states_kernel)
+    OpDef::new(schema, states_meta)
+        .doc("The negative log likelihood of sequences, and the states it came from.")
+        .fill(states_kernel)
 }
 const fn loss(schema: &'static str) -> OpDef {
     OpDef::new(schema, loss_meta).doc("The negative log likelihood of sequences, reduced.").fill(loss_kernel)
@@ -33,7 +35,11 @@ fn checked<'a>(args: &MetaArgs<'a>) -> Result<(&'a Fake, Option<Expr>)> {
     let (p, targets): (&Fake, &Fake) = args.unpack()?;
     floating(args, p, false)?;
     ensure!((2..=3).contains(&p.dim()), "{}: probabilities {p}", args.op.name());
-    ensure!(matches!(targets.dtype, DType::I64 | DType::I32), "{}: targets {targets} must be int32 or int64", args.op.name());
+    ensure!(
+        matches!(targets.dtype, DType::I64 | DType::I32),
+        "{}: targets {targets} must be int32 or int64",
+        args.op.name()
+    );
     ensure!(targets.dim() <= 2, "{}: targets {targets}", args.op.name());
     let (blank, classes): (i64, _) = (args.at(4)?, p.sizes[p.dim() - 1].as_int());
     ensure!(blank >= 0 && classes.is_none_or(|c| blank < c), "{}: blank {blank} is no class", args.op.name());
@@ -73,7 +79,11 @@ fn run<T: Compute>(args: &Args<'_, Real>, p: &Tensor, targets: &Tensor) -> Resul
     let blank: i64 = args.at(4)?;
     let [time, classes] = [p.sizes()[0] as usize, p.sizes()[p.rank() - 1] as usize];
     let sequences = if p.rank() == 3 { p.sizes()[1] as usize } else { 1 };
-    ensure!(inputs.len() == sequences && wanted.len() == sequences, "{}: lengths for {sequences} sequences", args.op.name());
+    ensure!(
+        inputs.len() == sequences && wanted.len() == sequences,
+        "{}: lengths for {sequences} sequences",
+        args.op.name()
+    );
     let longest = wanted.iter().max().map_or(0, |&n| n as usize);
     let (p, list) = (Dense::<T>::of(p), targets.to_vec::<i64>());
     let mut first = 0;

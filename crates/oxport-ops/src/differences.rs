@@ -21,7 +21,8 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn form(schema: &'static str) -> OpDef {
-    composed(schema, gradient).doc("Differences of neighbours along some dimensions: the derivative of what was sampled.")
+    composed(schema, gradient)
+        .doc("Differences of neighbours along some dimensions: the derivative of what was sampled.")
 }
 
 fn gradient(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {

@@ -8,10 +8,13 @@ use oxport_tensor::{Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", cdist_meta)
-        .doc("The gradient of the distances of all rows of two matrices, for the first.")
-        .fill(cdist)
-        .samples(&["f32[2, 4], f32[2, 3], f32[4, 3], 2.0, f32[2, 4]"]),
+    OpDef::new(
+        "aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor",
+        cdist_meta,
+    )
+    .doc("The gradient of the distances of all rows of two matrices, for the first.")
+    .fill(cdist)
+    .samples(&["f32[2, 4], f32[2, 3], f32[4, 3], 2.0, f32[2, 4]"]),
     OpDef::new("aten::_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist) -> Tensor", meta)
         .doc("The gradient of the distances of all pairs of rows.")
         .fill(pdist)
@@ -37,12 +40,24 @@ fn cdist_meta(args: &MetaArgs<'_>) -> Metas {
 
 /// The derivative of a distance by a component of the difference.
 fn slope<T: Compute>(difference: T, distance: T, p: f64) -> T {
-    let sign = if difference > T::zero() { T::one() } else if difference < T::zero() { -T::one() } else { T::zero() };
+    let sign = if difference > T::zero() {
+        T::one()
+    } else if difference < T::zero() {
+        -T::one()
+    } else {
+        T::zero()
+    };
     match p {
         0.0 => T::zero(),
         1.0 => sign,
         _ if distance == T::zero() => T::zero(),
-        p if p.is_infinite() => if difference.abs() == distance { sign } else { T::zero() },
+        p if p.is_infinite() => {
+            if difference.abs() == distance {
+                sign
+            } else {
+                T::zero()
+            }
+        }
         2.0 => difference / distance,
         p if p < 1.0 && difference == T::zero() => T::zero(),
         p => sign * difference.abs().powf(T::of(p - 1.0)) / distance.powf(T::of(p - 1.0)),
@@ -66,7 +81,9 @@ fn cdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             for (i, out) in out.chunks_exact_mut(k.max(1)).enumerate() {
                 let first = i / m * n;
                 for (c, out) in out.iter_mut().enumerate() {
-                    let share = |j: usize| grad[i * n + j] * slope(x[i * k + c] - y[(first + j) * k + c], distance[i * n + j], p);
+                    let share = |j: usize| {
+                        grad[i * n + j] * slope(x[i * k + c] - y[(first + j) * k + c], distance[i * n + j], p)
+                    };
                     *out = (0..n).map(share).sum();
                 }
             }

@@ -15,12 +15,20 @@ use oxport_sym::Expr;
 use oxport_tensor::DType;
 
 /// The operators of this family.
-pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", einsum_meta)
+pub static OPS: &[OpDef] =
+    &[OpDef::new("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", einsum_meta)
         .doc("Sums products over named dimensions.")
         .decomp(einsum)
-        .samples(&["\"ij,jk->ik\", [f32[2, 3], f32[3, 4]]", "\"bhid,bhjd->bhij\", [f32[2, 3, 4, 5], f32[2, 3, 6, 5]]", "\"ii->i\", [f32[3, 3]]", "\"i,j\", [f32[3], f32[2]]", "\"...ij,...jk->...ik\", [f32[2, 1, 3, 4], f32[5, 4, 2]]", "\"ij,jk,kl->il\", [f32[2, 3], f32[3, 4], f32[4, 5]]", "!\"ij,jk->ix\", [f32[2, 3], f32[3, 4]]", "!\"ij,jk->ik\", [f32[2, 3], f32[4, 4]]"]),
-];
+        .samples(&[
+            "\"ij,jk->ik\", [f32[2, 3], f32[3, 4]]",
+            "\"bhid,bhjd->bhij\", [f32[2, 3, 4, 5], f32[2, 3, 6, 5]]",
+            "\"ii->i\", [f32[3, 3]]",
+            "\"i,j\", [f32[3], f32[2]]",
+            "\"...ij,...jk->...ik\", [f32[2, 1, 3, 4], f32[5, 4, 2]]",
+            "\"ij,jk,kl->il\", [f32[2, 3], f32[3, 4], f32[4, 5]]",
+            "!\"ij,jk->ix\", [f32[2, 3], f32[3, 4]]",
+            "!\"ij,jk->ik\", [f32[2, 3], f32[4, 4]]",
+        ])];
 
 /// The name of a dimension: a letter, or a dimension of the ellipsis counted from its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +59,9 @@ fn parse(text: &str, ranks: &[usize]) -> Result<Equation> {
     let names = |term: &str, dots: &dyn Fn(usize) -> Result<Vec<Name>>| -> Result<Vec<Name>> {
         let term: String = term.chars().filter(|c| !c.is_whitespace()).collect();
         let letters = |part: &str| -> Result<Vec<Name>> {
-            let check = |c: char| if c.is_ascii_alphabetic() { Ok(Name::Letter(c)) } else { Err(wrong(format!("`{c}` is no name"))) };
+            let check = |c: char| {
+                if c.is_ascii_alphabetic() { Ok(Name::Letter(c)) } else { Err(wrong(format!("`{c}` is no name"))) }
+            };
             part.chars().map(check).collect()
         };
         match term.split_once("...") {
@@ -67,7 +77,9 @@ fn parse(text: &str, ranks: &[usize]) -> Result<Equation> {
     let mut operands = Vec::with_capacity(terms.len());
     for (term, &rank) in terms.iter().zip(ranks) {
         let dots = |letters: usize| {
-            let n = rank.checked_sub(letters).ok_or_else(|| wrong(format!("`{term}` names more than {rank} dimensions")))?;
+            let n = rank
+                .checked_sub(letters)
+                .ok_or_else(|| wrong(format!("`{term}` names more than {rank} dimensions")))?;
             Ok(counted(n))
         };
         let found = names(term, &dots)?;
@@ -81,7 +93,8 @@ fn parse(text: &str, ranks: &[usize]) -> Result<Equation> {
     let result = match output {
         Some(output) => names(output, &|_| Ok(counted(dots)))?,
         None => {
-            let mut once: Vec<Name> = all().filter(|n| matches!(n, Name::Letter(_)) && all().filter(|m| m == n).count() == 1).collect();
+            let mut once: Vec<Name> =
+                all().filter(|n| matches!(n, Name::Letter(_)) && all().filter(|m| m == n).count() == 1).collect();
             once.sort_unstable();
             counted(dots).into_iter().chain(once).collect()
         }
@@ -186,7 +199,9 @@ fn einsum(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> 
 
 /// A name that occurs twice becomes the diagonal.
 fn diagonals(b: &mut Builder<'_>, mut t: Term) -> Result<Term> {
-    while let Some((i, j)) = (0..t.names.len()).find_map(|j| t.names[..j].iter().position(|n| *n == t.names[j]).map(|i| (i, j))) {
+    while let Some((i, j)) =
+        (0..t.names.len()).find_map(|j| t.names[..j].iter().position(|n| *n == t.names[j]).map(|i| (i, j)))
+    {
         t.node = b.call("diagonal", (t.node, 0i64, i as i64, j as i64))?;
         let name = t.names[i];
         t.names.remove(j);
@@ -274,7 +289,9 @@ mod tests {
         assert_eq!(parse("ij,jk", &[2, 2]).unwrap().result, letters("ik"));
         let eq = parse("...i,...i", &[3, 2]).unwrap();
         assert_eq!(eq.result, [Name::Dots(1), Name::Dots(0)]);
-        for (text, ranks) in [("ij", &[1][..]), ("i,j", &[1]), ("i->j", &[1]), ("i->ii", &[1]), ("i1", &[2]), ("...ij", &[1])] {
+        for (text, ranks) in
+            [("ij", &[1][..]), ("i,j", &[1]), ("i->j", &[1]), ("i->ii", &[1]), ("i1", &[2]), ("...ij", &[1])]
+        {
             assert!(parse(text, ranks).is_err(), "{text}");
         }
     }

@@ -41,9 +41,8 @@ fn into_meta(args: &MetaArgs<'_>, view: fn(&MetaArgs<'_>) -> Metas) -> Metas {
     let broadcasts = args.op.short_name() == "slice_scatter";
     let lead = part.dim().checked_sub(source.dim());
     let same = |(a, b): (&Expr, &Expr)| args.cx.may_be_same(a, b) || broadcasts && args.cx.is(b, 1);
-    let fits = lead.is_some_and(|lead| {
-        (broadcasts || lead == 0) && part.sizes[lead..].iter().zip(&source.sizes).all(same)
-    });
+    let fits =
+        lead.is_some_and(|lead| (broadcasts || lead == 0) && part.sizes[lead..].iter().zip(&source.sizes).all(same));
     ensure!(fits, "{}: {source} does not fit {part}", args.op.name());
     one(Fake { strides: preserved_strides(args.cx, x), offset: Expr::from(0i64), requires_grad: false, ..x.clone() })
 }
@@ -162,9 +161,17 @@ fn triangle_meta(args: &MetaArgs<'_>) -> Metas {
 fn triangle(args: &Args<'_, Real>, outs: &mut [TensorMut], lower: bool) -> Result<()> {
     let (x, diagonal): (&Tensor, i64) = args.unpack()?;
     let (rows, columns) = (x.sizes()[x.rank() - 2], x.sizes()[x.rank() - 1]);
-    fn masked<T: Element>(x: &[T], (rows, columns): (i64, i64), diagonal: i64, lower: bool, out: &mut TensorMut) -> Result<()> {
+    fn masked<T: Element>(
+        x: &[T],
+        (rows, columns): (i64, i64),
+        diagonal: i64,
+        lower: bool,
+        out: &mut TensorMut,
+    ) -> Result<()> {
         fill_dense::<T>(out, |out| {
-            for (r, (out, x)) in out.chunks_exact_mut(columns as usize).zip(x.chunks_exact(columns as usize)).enumerate() {
+            for (r, (out, x)) in
+                out.chunks_exact_mut(columns as usize).zip(x.chunks_exact(columns as usize)).enumerate()
+            {
                 // Columns up to here are below or on the diagonal.
                 let border = (r as i64 % rows).saturating_add(diagonal);
                 let (keep, zero) = if lower {

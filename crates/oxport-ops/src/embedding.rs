@@ -33,7 +33,12 @@ pub static OPS: &[OpDef] = &[
 ];
 
 fn index_dtype(args: &MetaArgs<'_>, i: &Fake) -> Result<()> {
-    ensure!(matches!(i.dtype, DType::I64 | DType::I32), "{}: indices must be int32 or int64, got {}", args.op.name(), i.dtype.name());
+    ensure!(
+        matches!(i.dtype, DType::I64 | DType::I32),
+        "{}: indices must be int32 or int64, got {}",
+        args.op.name(),
+        i.dtype.name()
+    );
     Ok(())
 }
 

@@ -14,10 +14,18 @@ use oxport_tensor::{DType, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    form("aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)"),
-    form("aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)"),
-    form("aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)"),
-    form("aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)"),
+    form(
+        "aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
+    ),
+    form(
+        "aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
+    ),
+    form(
+        "aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    ),
+    form(
+        "aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    ),
 ];
 
 const fn form(schema: &'static str) -> OpDef {
@@ -78,7 +86,8 @@ fn bag_meta(args: &MetaArgs<'_>) -> Metas {
     let bags = if s.last_included { &count - 1 } else { count.clone() };
     let features = s.weight.sizes[1].clone();
     let dense = |t: &Fake| args.cx.is(&t.strides[t.dim() - 1], 1);
-    let fast = s.mode == 0 && is_fast(0, s.weight.dtype, s.padding.is_some(), dense(s.weight) && s.factors.is_none_or(dense));
+    let fast =
+        s.mode == 0 && is_fast(0, s.weight.dtype, s.padding.is_some(), dense(s.weight) && s.factors.is_none_or(dense));
     let of = |sizes: Vec<Expr>| fresh(s.weight, s.indices.dtype, sizes);
     let kept = if fast { Expr::from(0i64) } else { s.indices.sizes[0].clone() };
     let counted = if s.mode == 0 && args.op.short_name() != "_embedding_bag" { count } else { bags.clone() };

@@ -46,13 +46,24 @@ pub static OPS: &[OpDef] = &[
     named::fft("aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"),
     named::shift("aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor"),
     named::shift("aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor"),
-    named::frequencies("aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-    named::frequencies("aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    named::frequencies(
+        "aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    ),
+    named::frequencies(
+        "aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    ),
 ];
 
 /// The result of a transform of `x` along some dimensions: those innermost in the order of their strides (the last one
 /// last if `keep_last`), the others around them likewise.
-pub(crate) fn transformed(cx: &MetaCx<'_>, x: &Fake, dims: &[usize], keep_last: bool, dtype: DType, sizes: &[Expr]) -> Fake {
+pub(crate) fn transformed(
+    cx: &MetaCx<'_>,
+    x: &Fake,
+    dims: &[usize],
+    keep_last: bool,
+    dtype: DType,
+    sizes: &[Expr],
+) -> Fake {
     let stride = |d: &usize| std::cmp::Reverse(cx.hint(&x.strides[*d]).unwrap_or(4096));
     let mut batch: Vec<usize> = (0..x.dim()).filter(|d| !dims.contains(d)).collect();
     batch.sort_by_key(stride);
@@ -73,7 +84,8 @@ fn dims_of(args: &MetaArgs<'_>, x: &Fake) -> Result<Vec<usize>> {
 }
 
 fn wide(args: &MetaArgs<'_>, x: &Fake, complex: bool) -> Result<()> {
-    let fits = if complex { matches!(x.dtype, DType::C64 | DType::C128) } else { matches!(x.dtype, DType::F32 | DType::F64) };
+    let fits =
+        if complex { matches!(x.dtype, DType::C64 | DType::C128) } else { matches!(x.dtype, DType::F32 | DType::F64) };
     ensure!(fits, "{} is not implemented for {}", args.op.name(), x.dtype.name());
     Ok(())
 }

@@ -44,7 +44,12 @@ struct Blocks {
 
 fn blocks<'a, W: oxport_ir::World>(args: &Args<'a, W>, first: usize) -> Result<Blocks> {
     let two = |i: usize, what: &str| per_dim(&args.at::<Vec<i64>>(first + i)?, 2, what);
-    let b = Blocks { kernel: two(0, "kernel_size")?, dilation: two(1, "dilation")?, padding: two(2, "padding")?, stride: two(3, "stride")? };
+    let b = Blocks {
+        kernel: two(0, "kernel_size")?,
+        dilation: two(1, "dilation")?,
+        padding: two(2, "padding")?,
+        stride: two(3, "stride")?,
+    };
     let positive = [&b.kernel, &b.dilation, &b.stride].into_iter().flatten().all(|&n| n > 0);
     ensure!(positive && b.padding.iter().all(|&p| p >= 0), "{}: sizes of a window must be positive", args.op.name());
     Ok(b)

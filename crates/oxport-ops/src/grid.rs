@@ -36,12 +36,27 @@ fn sampler_meta(args: &MetaArgs<'_>) -> Metas {
     floating(args, x, false)?;
     same_dtype(args, &[x, grid])?;
     let rank = if name.contains("2d") { 4 } else { 5 };
-    of_dim(args, x, if name.contains("2d") { 4..=4 } else if name.contains("3d") { 5..=5 } else { 4..=5 }, "the input")?;
+    of_dim(
+        args,
+        x,
+        if name.contains("2d") {
+            4..=4
+        } else if name.contains("3d") {
+            5..=5
+        } else {
+            4..=5
+        },
+        "the input",
+    )?;
     let n = x.dim();
     ensure!(n <= rank && grid.dim() == n, "{name}: input {x} and grid {grid}");
     agree(args.cx, &x.sizes[0], &grid.sizes[0], "batch sizes of input and grid")?;
     let last = &grid.sizes[n - 1];
-    ensure!(last.as_int().is_none_or(|l| l == n as i64 - 2), "{name}: places of {last} numbers for {} dimensions", n - 2);
+    ensure!(
+        last.as_int().is_none_or(|l| l == n as i64 - 2),
+        "{name}: places of {last} numbers for {} dimensions",
+        n - 2
+    );
     ensure!(x.sizes[2..].iter().all(|s| !args.cx.is(s, 0)), "{name}: input {x} is empty");
     ensure!((0..=2).contains(&mode) && (0..=2).contains(&padding), "{name}: modes {mode} and {padding}");
     let sizes = x.sizes[..2].iter().chain(&grid.sizes[1..n - 1]).cloned();
@@ -144,7 +159,9 @@ impl Places {
                 Some((i, if by == Some(d) { slope } else { w }))
             };
             let inside: Vec<(usize, T)> = line[..count].iter().filter_map(inside).collect();
-            let longer = |&(place, weight): &(usize, T)| inside.iter().map(move |&(i, w)| (place * size + i, weight * w)).collect::<Vec<_>>();
+            let longer = |&(place, weight): &(usize, T)| {
+                inside.iter().map(move |&(i, w)| (place * size + i, weight * w)).collect::<Vec<_>>()
+            };
             all = all.iter().flat_map(longer).collect();
         }
         all
@@ -174,8 +191,10 @@ fn sample(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
                 return;
             }
             for (i, out) in out.chunks_exact_mut(channels * points).enumerate() {
-                let taps: Vec<Vec<(usize, T)>> =
-                    grid[i * points * n..(i + 1) * points * n].chunks_exact(n).map(|at| places.taps(at, &sizes, None)).collect();
+                let taps: Vec<Vec<(usize, T)>> = grid[i * points * n..(i + 1) * points * n]
+                    .chunks_exact(n)
+                    .map(|at| places.taps(at, &sizes, None))
+                    .collect();
                 let image = &x[i * channels * volume..][..channels * volume];
                 for_out_rows(out, points, points * 8, |c, out| {
                     let plane = &image[c * volume..][..volume];
@@ -193,7 +212,12 @@ fn affine_meta(args: &MetaArgs<'_>) -> Metas {
     floating(args, theta, false)?;
     let n = sizes.len() as i64 - 2;
     let shape = [n, n + 1].iter().zip(theta.sizes.iter().skip(1)).all(|(a, s)| s.as_int().is_none_or(|s| s == *a));
-    ensure!((n == 2 || n == 3) && theta.dim() == 3 && shape, "{}: maps {theta} for {} sizes", args.op.name(), sizes.len());
+    ensure!(
+        (n == 2 || n == 3) && theta.dim() == 3 && shape,
+        "{}: maps {theta} for {} sizes",
+        args.op.name(),
+        sizes.len()
+    );
     agree(args.cx, &theta.sizes[0], &sizes[0], "number of maps and images")?;
     let all = sizes[..1].iter().chain(&sizes[2..]).cloned().chain([Expr::from(n)]);
     one(fresh(theta, theta.dtype, all.collect::<Vec<_>>()))
@@ -255,7 +279,8 @@ mod tests {
         assert_wave(&run(0, 0, false), &[-0.509984, 0.0, -0.000992, 0.0, 0.186981], 0.49923);
         assert_wave(&run(2, 2, true), &[-0.385969, 0.39505, -0.526828, -0.157969], 2.1658);
         let sizes = Arg::List([1, 1, 2, 3].map(Arg::Int).to_vec());
-        let grid = call("aten::affine_grid_generator", &[Arg::Tensor(wave(&[1, 2, 3], 0.7, 0.0)), sizes, Arg::Bool(false)]);
+        let grid =
+            call("aten::affine_grid_generator", &[Arg::Tensor(wave(&[1, 2, 3], 0.7, 0.0)), sizes, Arg::Bool(false)]);
         assert_wave(&grid.unwrap()[0], &[0.663341, -1.09375, 0.663341, -0.518277], 3.808);
     }
 }

@@ -22,7 +22,11 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, x, grid): (&Fake, &Fake, &Fake) = args.unpack()?;
     floating(args, x, false)?;
     let mask: Vec<bool> = args.at(6)?;
-    ensure!(mask.len() == 2 && grad.dim() == x.dim() && grid.dim() == x.dim(), "{}: gradient {grad} of {x} at {grid}", args.op.name());
+    ensure!(
+        mask.len() == 2 && grad.dim() == x.dim() && grid.dim() == x.dim(),
+        "{}: gradient {grad} of {x} at {grid}",
+        args.op.name()
+    );
     // The gradient of the places is always made.
     let image = if mask[0] { Val::Tensor(fresh(x, x.dtype, x.sizes.clone())) } else { Val::None };
     Ok(vec![image, fresh(grid, grid.dtype, grid.sizes.clone()).into()])
@@ -44,7 +48,12 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     computed!(x.dtype(), |T| {
         let (grad, x, grid) = (Dense::<T>::of(grad), Dense::<T>::of(x), Dense::<T>::of(grid));
         let all = grid.chunks_exact(n).enumerate();
-        let of = |k: usize, c: usize| ((k / points.max(1) * channels + c) * points + k % points.max(1), (k / points.max(1) * channels + c) * volume);
+        let of = |k: usize, c: usize| {
+            (
+                (k / points.max(1) * channels + c) * points + k % points.max(1),
+                (k / points.max(1) * channels + c) * volume,
+            )
+        };
         if let Some(out) = image {
             fill(out, |out: &mut [T]| {
                 out.fill(0.0);
@@ -61,7 +70,10 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
                     for d in 0..n {
                         let taps = places.taps(at, &sizes, Some(d)).into_iter();
                         let share = |(place, slope): (usize, T)| {
-                            (0..channels).map(|c| of(k, c)).map(|(g, plane)| grad[g] * x[plane + place] * slope).sum::<T>()
+                            (0..channels)
+                                .map(|c| of(k, c))
+                                .map(|(g, plane)| grad[g] * x[plane + place] * slope)
+                                .sum::<T>()
                         };
                         out[k * n + n - 1 - d] = taps.map(share).sum();
                     }

@@ -44,7 +44,12 @@ fn grouped(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     oxport_tensor::fill(out, Scalar::Int(0))?;
     let mut start = 0;
     for (g, end) in (0i64..).zip(ends.to_vec::<i64>()) {
-        ensure!(start <= end && end <= x.sizes()[0], "{}: offset {end} after {start} of {} rows", a.op.name(), x.sizes()[0]);
+        ensure!(
+            start <= end && end <= x.sizes()[0],
+            "{}: offset {end} after {start} of {} rows",
+            a.op.name(),
+            x.sizes()[0]
+        );
         if start < end {
             let rows = x.view(|l| l.narrow(0, start, end - start))?;
             let matrix = w.view(|l| l.select(0, g))?;

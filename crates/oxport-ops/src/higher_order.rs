@@ -10,7 +10,9 @@ mod scan;
 
 use crate::meta::{MetaArgs, Metas};
 use oxport_ir::args::SubgraphMeta;
-use oxport_ir::{Arg, Args, Argument, Build, Builder, Callable, Effect, Error, Fake, MetaCx, OpDef, Op, Real, Result, Val, Value};
+use oxport_ir::{
+    Arg, Args, Argument, Build, Builder, Callable, Effect, Error, Fake, MetaCx, Op, OpDef, Real, Result, Val, Value,
+};
 use oxport_tensor::DType;
 use std::sync::Arc;
 
@@ -22,7 +24,8 @@ pub static OPS: &[OpDef] = &[
         .doc("Runs a subgraph on what it gave before, as long as another one says so."),
     hop("higher_order::while_loop_stack_output", control::while_stack_meta, control::while_stack)
         .doc("A loop that gives the states of all its trips."),
-    hop("higher_order::map_impl", scan::map_meta, scan::map).doc("Runs a subgraph on every element of the first dimension."),
+    hop("higher_order::map_impl", scan::map_meta, scan::map)
+        .doc("Runs a subgraph on every element of the first dimension."),
     hop("higher_order::scan", scan::scan_meta, scan::scan)
         .doc("Runs a subgraph over the first dimension, passing a state along."),
     hop("higher_order::associative_scan", scan::associative_meta, scan::associative)
@@ -126,12 +129,19 @@ fn wrapped(args: &Args<'_, Real>) -> Result<Vec<Value>> {
 /// What is known of a value that is one of two.
 pub(super) fn either(cx: &MetaCx<'_>, a: &Val, b: &Val) -> Val {
     let (Val::Tensor(x), Val::Tensor(y)) = (a, b) else {
-        return if a == b { a.clone() } else if let Val::Int(_) = a { Val::Int(cx.fresh_size()) } else { a.clone() };
+        return if a == b {
+            a.clone()
+        } else if let Val::Int(_) = a {
+            Val::Int(cx.fresh_size())
+        } else {
+            a.clone()
+        };
     };
     if x.dim() != y.dim() || x.sizes.iter().zip(&y.sizes).all(|(a, b)| cx.same(a, b)) {
         return a.clone();
     }
-    let sizes: Vec<_> = x.sizes.iter().zip(&y.sizes).map(|(a, b)| if cx.same(a, b) { a.clone() } else { cx.fresh_size() }).collect();
+    let sizes: Vec<_> =
+        x.sizes.iter().zip(&y.sizes).map(|(a, b)| if cx.same(a, b) { a.clone() } else { cx.fresh_size() }).collect();
     Val::Tensor(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
 }
 

@@ -74,7 +74,8 @@ fn histogram(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         };
         crate::histogramdd::equal_edges(x.iter().copied(), bins, range)
     }
-    let (x, weight, density): (&Tensor, Option<&Tensor>, bool) = (args.at(0)?, args.named("weight")?, args.named("density")?);
+    let (x, weight, density): (&Tensor, Option<&Tensor>, bool) =
+        (args.at(0)?, args.named("weight")?, args.named("density")?);
     dispatch!(wide_float x.dtype(), |T| {
         let (x, weight) = (dense::<T>(x), weight.map(dense::<T>));
         run::<T>(&x, weight.as_deref(), &edges::<T>(args, &x)?, density, outs)
@@ -87,7 +88,11 @@ mod tests {
     fn counts_between_edges() {
         crate::trial::check(&[
             ("histogram.bin_ct", "f32[1, 2, 1], 4, range=[0.0, 3.0]", "f32[4] 0 2 1 0; f32[5] 0 0.75 1.5 2.25 3"),
-            ("histogram.bins_tensor", "f32[1, 2, 3, nan], f32[1, 2, 3], density=True", "f32[2] 0.3333333432674408 0.6666666865348816; f32[3] 1 2 3"),
+            (
+                "histogram.bins_tensor",
+                "f32[1, 2, 3, nan], f32[1, 2, 3], density=True",
+                "f32[2] 0.3333333432674408 0.6666666865348816; f32[3] 1 2 3",
+            ),
         ]);
     }
 }

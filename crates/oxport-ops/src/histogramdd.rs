@@ -84,13 +84,14 @@ fn meta(a: &MetaArgs<'_>) -> Metas {
 }
 
 /// The edges of an axis over its coordinates, in equal bins: from both ends, as `linspace` does it.
-pub(crate) fn equal_edges<T: Float>(x: impl Iterator<Item = T>, bins: i64, range: Option<(f64, f64)>) -> Result<Vec<T>> {
+pub(crate) fn equal_edges<T: Float>(
+    x: impl Iterator<Item = T>,
+    bins: i64,
+    range: Option<(f64, f64)>,
+) -> Result<Vec<T>> {
     let (mut low, mut high) = match range {
         Some((low, high)) => (T::from_f64(low), T::from_f64(high)),
-        None => x
-            .map(|x| (x, x))
-            .reduce(|a, b| (a.0.minimum(b.0), a.1.maximum(b.1)))
-            .unwrap_or((T::ZERO, T::ONE)),
+        None => x.map(|x| (x, x)).reduce(|a, b| (a.0.minimum(b.0), a.1.maximum(b.1))).unwrap_or((T::ZERO, T::ONE)),
     };
     ensure!(low.is_finite() && high.is_finite() && low <= high, "histogram: range [{low:?}, {high:?}]");
     if low == high {
@@ -174,7 +175,11 @@ mod tests {
     fn counts_in_boxes() {
         crate::trial::check(&[
             ("_histogramdd_from_bin_cts", "f32[[0, 0], [1, 1], [1, 0]], [2, 2]", "f32[2, 2] 1 0 1 1"),
-            ("_histogramdd_from_bin_tensors", "f32[[0, 0], [1, 1], [5, 0]], [f32[0, 1], f32[0, 0.5, 1]]", "f32[1, 2] 1 1"),
+            (
+                "_histogramdd_from_bin_tensors",
+                "f32[[0, 0], [1, 1], [5, 0]], [f32[0, 1], f32[0, 0.5, 1]]",
+                "f32[1, 2] 1 1",
+            ),
         ]);
     }
 }

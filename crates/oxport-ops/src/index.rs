@@ -52,7 +52,13 @@ pub(crate) fn check_sizes(args: &MetaArgs<'_>, x: &Fake, d: usize, index: &Fake)
         return Ok(());
     }
     check_index_dtype(index.dtype)?;
-    ensure!(x.dim().max(1) == index.dim().max(1), "{}: an index of {} dimensions into {}", args.op.name(), index.dim(), x.dim());
+    ensure!(
+        x.dim().max(1) == index.dim().max(1),
+        "{}: an index of {} dimensions into {}",
+        args.op.name(),
+        index.dim(),
+        x.dim()
+    );
     for (e, (i, s)) in index.sizes.iter().zip(&x.sizes).enumerate() {
         let fits = e == d || args.cx.decide(&i.le(s), true);
         ensure!(fits, "{}: index {index} does not fit {x} apart from dimension {d}", args.op.name());
@@ -105,11 +111,14 @@ fn along_meta(args: &MetaArgs<'_>) -> Metas {
 fn along(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let (x, index, dim): (NodeId, NodeId, Option<i64>) = args.unpack()?;
     let Some(dim) = dim else {
-        return Ok(vec![b.expr("gather(flatten.using_ints(self), 0, flatten.using_ints(indices))", &|name| match name {
-            "self" => Some(x.into()),
-            "indices" => Some(index.into()),
-            _ => None,
-        })?]);
+        return Ok(vec![b.expr(
+            "gather(flatten.using_ints(self), 0, flatten.using_ints(indices))",
+            &|name| match name {
+                "self" => Some(x.into()),
+                "indices" => Some(index.into()),
+                _ => None,
+            },
+        )?]);
     };
     let sizes = b.fake(x)?.sizes.clone();
     let d = wrap_dim(dim, sizes.len())?;

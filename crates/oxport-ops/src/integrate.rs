@@ -78,7 +78,12 @@ fn placed_meta(args: &MetaArgs<'_>, cumulative: bool) -> Metas {
     let d = wrap_dim(args.named("dim")?, y.dim())?;
     ensure!(y.dim() > 0 && x.dim() > 0, "{} of a tensor without dimensions", args.op.name());
     let places = aligned(&x.sizes, y.dim(), d);
-    ensure!(x.dim() > 1 || args.cx.may_be_same(&places[d], &y.sizes[d]), "{} places for {} samples", places[d], y.sizes[d]);
+    ensure!(
+        x.dim() > 1 || args.cx.may_be_same(&places[d], &y.sizes[d]),
+        "{} places for {} samples",
+        places[d],
+        y.sizes[d]
+    );
     let both = [gaps(args, &y.sizes, d), gaps(args, &places, d)];
     let mut sizes = broadcast(args.cx, &[&both[0], &both[1]])?;
     if !cumulative {

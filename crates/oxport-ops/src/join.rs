@@ -195,7 +195,10 @@ fn chunks_meta(args: &MetaArgs<'_>) -> Metas {
     let d = wrap_dim(dim, parts[0].dim())?;
     let same = |t: &&Fake| {
         let lead = |t: &Fake| t.sizes[..d.min(t.dim())].to_vec();
-        t.dtype == parts[0].dtype && t.dim() > d && lead(t) == lead(parts[0]) && !t.sizes.iter().any(|s| args.cx.is(s, 0))
+        t.dtype == parts[0].dtype
+            && t.dim() > d
+            && lead(t) == lead(parts[0])
+            && !t.sizes.iter().any(|s| args.cx.is(s, 0))
     };
     ensure!(parts.iter().all(same), "_chunk_cat of tensors that differ before dimension {d}, or are empty");
     let total = chunk_sizes(&parts, d, count).iter().fold(Expr::from(0i64), |n, s| n + s);

@@ -33,13 +33,25 @@ pub fn check(info: impl IntoIterator<Item = i64>, is_matrix: bool, api: &str) ->
     let unlucky = "The algorithm failed to converge because the input matrix";
     let why = match api {
         _ if code < 0 => format!("argument {} has an illegal value", -code),
-        a if a.contains("inv") => format!("The diagonal element {code} is zero, the inversion could not be completed because the input matrix is singular."),
+        a if a.contains("inv") => format!(
+            "The diagonal element {code} is zero, the inversion could not be completed because the input matrix is singular."
+        ),
         a if a.contains("solve") => "The solver failed because the input matrix is singular.".to_string(),
-        a if a.contains("cholesky") => format!("The factorization could not be completed because the input is not positive-definite (the leading minor of order {code} is not positive-definite)."),
-        a if a.contains("svd") => format!("{unlucky} is ill-conditioned or has too many repeated singular values (error code: {code})."),
-        a if a.contains("eig") => format!("{unlucky} is ill-conditioned or has too many repeated eigenvalues (error code: {code})."),
-        a if a.contains("lstsq") => format!("The least squares solution could not be computed because the input matrix does not have full rank (error code: {code})."),
-        a if a.contains("lu_factor") => format!("U[{code},{code}] is zero, and a solver that used it would divide by zero; `linalg_lu` and `linalg_lu_factor_ex` factorise all the same"),
+        a if a.contains("cholesky") => format!(
+            "The factorization could not be completed because the input is not positive-definite (the leading minor of order {code} is not positive-definite)."
+        ),
+        a if a.contains("svd") => {
+            format!("{unlucky} is ill-conditioned or has too many repeated singular values (error code: {code}).")
+        }
+        a if a.contains("eig") => {
+            format!("{unlucky} is ill-conditioned or has too many repeated eigenvalues (error code: {code}).")
+        }
+        a if a.contains("lstsq") => format!(
+            "The least squares solution could not be computed because the input matrix does not have full rank (error code: {code})."
+        ),
+        a if a.contains("lu_factor") => format!(
+            "U[{code},{code}] is zero, and a solver that used it would divide by zero; `linalg_lu` and `linalg_lu_factor_ex` factorise all the same"
+        ),
         _ => format!("failed with code {code}"),
     };
     Err(Error::assertion(format!("{api}: {place}{why}")))

@@ -3,7 +3,9 @@
 //! Laws: one triangle is read, and of the diagonal the real part; `info` is the order of the first leading minor that is
 //! not positive.
 
-use crate::linalg::{Field, Mat, batch_of, columnwise, common, each, field, keep, lead, matrices, square, store, store_flat, with};
+use crate::linalg::{
+    Field, Mat, batch_of, columnwise, common, each, field, keep, lead, matrices, square, store, store_flat, with,
+};
 use crate::linalg_check::check;
 use crate::linalg_triangular::{fits, substitute};
 use crate::meta::{MetaArgs, Metas};

@@ -67,7 +67,11 @@ fn vander_meta(args: &MetaArgs<'_>, new: bool) -> Metas {
     let mut sizes = x.sizes.to_vec();
     if new {
         let refused = matches!(x.dtype, DType::Bool | DType::F16 | DType::BF16);
-        ensure!(!refused, "linalg.vander supports floating point, complex, and integer tensors, but got {}", x.dtype.name());
+        ensure!(
+            !refused,
+            "linalg.vander supports floating point, complex, and integer tensors, but got {}",
+            x.dtype.name()
+        );
         if sizes.is_empty() {
             sizes.push(Expr::from(1i64));
         }
@@ -94,7 +98,13 @@ fn vander(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 }
 
 /// The first `n` powers of every element.
-fn powers<T: oxport_tensor::Element + One>(x: &Tensor, out: &mut TensorMut, n: usize, rising: bool, times: impl Fn(T, T) -> T) -> Result<()> {
+fn powers<T: oxport_tensor::Element + One>(
+    x: &Tensor,
+    out: &mut TensorMut,
+    n: usize,
+    rising: bool,
+    times: impl Fn(T, T) -> T,
+) -> Result<()> {
     let mut powers = vec![T::one(); x.numel() * n];
     for (x, row) in x.to_dtype(T::DTYPE).to_vec::<T>().into_iter().zip(powers.chunks_exact_mut(n.max(1))) {
         (1..n).for_each(|k| row[k] = times(row[k - 1], x));

@@ -3,7 +3,9 @@
 //! Laws: of a Hermitian matrix one triangle is read, and the values rise; general vectors have length 1 and, where they
 //! are complex, a real largest component, as LAPACK leaves them.
 
-use crate::linalg::{Field, Mat, columnwise, each, field, keep, lead, matrices, nothing, square, store, store_flat, with};
+use crate::linalg::{
+    Field, Mat, columnwise, each, field, keep, lead, matrices, nothing, square, store, store_flat, with,
+};
 use crate::linalg_svd::{diverged, finite};
 use crate::meta::{MetaArgs, Metas};
 use crate::nn::fresh;

@@ -49,7 +49,14 @@ fn power(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
         return Ok(vec![base.into()]);
     }
     if left == 1 {
-        return Ok(vec![b.call_kw("clone", (base,), &[("memory_format", Argument::MemoryFormat(oxport_ir::MemoryFormat::Contiguous))])?.into()]);
+        return Ok(vec![
+            b.call_kw(
+                "clone",
+                (base,),
+                &[("memory_format", Argument::MemoryFormat(oxport_ir::MemoryFormat::Contiguous))],
+            )?
+            .into(),
+        ]);
     }
     if left == 3 {
         let twice = b.call("matmul", (base, base))?;

@@ -4,7 +4,9 @@
 //! Laws: the lower triangle is read; pivots are LAPACK's: row `k` was exchanged with row `p` if it says `p` (from 1), and
 //! two rows saying `−p` make a block of two whose second was exchanged with row `p`.
 
-use crate::linalg::{Field, Mat, batch_of, columnwise, common, each, field, keep, lead, matrices, rows, square, store, store_flat, with};
+use crate::linalg::{
+    Field, Mat, batch_of, columnwise, common, each, field, keep, lead, matrices, rows, square, store, store_flat, with,
+};
 use crate::linalg_check::check;
 use crate::linalg_triangular::fits;
 use crate::meta::{MetaArgs, Metas};
@@ -193,7 +195,9 @@ fn factor_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             check(factors.iter().map(|f| f.info), x.rank() == 2, "torch.linalg.ldl_factor_ex")?;
         }
         // The triangle above the diagonal is not written.
-        let lower = |f: &Ldl<T>| Mat::by(f.a.rows, f.a.rows, |i, j| if i >= j { f.a[(i, j)] } else { <T as num_traits::Zero>::zero() });
+        let lower = |f: &Ldl<T>| {
+            Mat::by(f.a.rows, f.a.rows, |i, j| if i >= j { f.a[(i, j)] } else { <T as num_traits::Zero>::zero() })
+        };
         store(&mut outs[0], &factors.iter().map(lower).collect::<Vec<_>>())?;
         store_flat(&mut outs[1], factors.iter().flat_map(|f| f.pivots.clone()).collect())?;
         outs.get_mut(2).map_or(Ok(()), |out| store_flat(out, factors.iter().map(|f| f.info).collect()))
@@ -245,7 +249,16 @@ mod tests {
         let entry = |i: usize, j: usize| {
             let (low, high) = (i.min(j) as f64, i.max(j) as f64);
             let z = Complex::new((low * 7.0 + high * 3.0).sin() * 3.0, (low + high * high).cos());
-            (z, if i < j { z.conj() } else if i > j { z } else { Complex::real(z.re * 0.01) })
+            (
+                z,
+                if i < j {
+                    z.conj()
+                } else if i > j {
+                    z
+                } else {
+                    Complex::real(z.re * 0.01)
+                },
+            )
         };
         for hermitian in [false, true] {
             let a = Mat::by(7, 7, |i, j| if hermitian { entry(i, j).1 } else { entry(i, j).0 });

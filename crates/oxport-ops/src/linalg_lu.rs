@@ -3,7 +3,10 @@
 //! Laws: the pivot is LAPACK's, the first element of largest weight; pivots are exchanges counted from 1; `info` is the
 //! place of the first zero on U's diagonal.
 
-use crate::linalg::{Field, Mat, batch_of, columnwise, common, each, field, keep, lead, matrices, matrix, nothing, rows, smaller, square, store, store_flat, with};
+use crate::linalg::{
+    Field, Mat, batch_of, columnwise, common, each, field, keep, lead, matrices, matrix, nothing, rows, smaller,
+    square, store, store_flat, with,
+};
 use crate::linalg_check::check;
 use crate::linalg_triangular::{fits, substitute};
 use crate::meta::{MetaArgs, Metas};
@@ -123,7 +126,15 @@ impl<T: Field> Lu<T> {
         p
     }
     fn lower(&self) -> Mat<T> {
-        let entry = |i, j| if i > j { self.lu[(i, j)] } else if i == j { T::one() } else { T::zero() };
+        let entry = |i, j| {
+            if i > j {
+                self.lu[(i, j)]
+            } else if i == j {
+                T::one()
+            } else {
+                T::zero()
+            }
+        };
         Mat::by(self.lu.rows, self.pivots.len(), entry)
     }
     fn upper(&self) -> Mat<T> {
@@ -162,9 +173,11 @@ pub fn store_factors<T: Field>(outs: &mut [TensorMut], factors: &[Lu<T>]) -> Res
 /// Factorisations given from outside.
 fn given<T: Field>(lu: &Tensor, pivots: &Tensor, batch: &[i64]) -> Result<Vec<Lu<T>>> {
     let pivots = rows::<i32>(pivots, 1, batch)?;
-    let given: Vec<_> = matrices::<T>(lu, batch)?.into_iter().zip(pivots).map(|(lu, pivots)| Lu { lu, pivots, info: 0 }).collect();
+    let given: Vec<_> =
+        matrices::<T>(lu, batch)?.into_iter().zip(pivots).map(|(lu, pivots)| Lu { lu, pivots, info: 0 }).collect();
     for f in &given {
-        let inside = f.pivots.iter().all(|p| (1..=f.lu.rows as i32).contains(p)) && f.pivots.len() <= f.lu.rows.min(f.lu.cols);
+        let inside =
+            f.pivots.iter().all(|p| (1..=f.lu.rows as i32).contains(p)) && f.pivots.len() <= f.lu.rows.min(f.lu.cols);
         ensure!(inside, "pivots {:?} of {} rows", f.pivots, f.lu.rows);
     }
     Ok(given)
@@ -247,7 +260,10 @@ fn lu_solve(outs: &mut [TensorMut], lu: &Tensor, pivots: &Tensor, b: &Tensor, le
     field!(lu.dtype(), |T| {
         let batch = batch_of(&outs[0]);
         let pairs = given::<T>(lu, pivots, &batch)?.into_iter().zip(matrices::<T>(b, &batch)?).collect();
-        let solved = each(pairs, |(lu, b): (Lu<T>, Mat<T>)| if left { lu.solve(b, adjoint) } else { lu.solve_right(&b, adjoint) });
+        let solved = each(
+            pairs,
+            |(lu, b): (Lu<T>, Mat<T>)| if left { lu.solve(b, adjoint) } else { lu.solve_right(&b, adjoint) },
+        );
         store(&mut outs[0], &solved)
     })
 }
@@ -307,7 +323,11 @@ mod tests {
             ("linalg_lu_factor_ex", "f32[[0, 0], [0, 1]]", "f32[2, 2]{1, 2} 0 0 0 1; i32[2] 1 2; i32[] 1"),
             ("linalg_lu_factor", "f32[[0, 0], [0, 1]]", "error"),
             ("linalg_lu", "f32[[1], [2]]", "f32[2, 2] 0 1 1 0; f32[2, 1] 1 0.5; f32[1, 1] 2"),
-            ("lu_unpack", "f32[[2, 8], [0.5, -2]], i32[2, 2], True, False", "f32[0]; f32[2, 2] 1 0 0.5 1; f32[2, 2] 2 8 0 -2"),
+            (
+                "lu_unpack",
+                "f32[[2, 8], [0.5, -2]], i32[2, 2], True, False",
+                "f32[0]; f32[2, 2] 1 0 0.5 1; f32[2, 2] 2 8 0 -2",
+            ),
             ("linalg_lu_solve", "f32[[2, 8], [0.5, -2]], i32[2, 2], f32[[3], [10]]", "f32[2, 1] 1 1"),
             ("linalg_lu_solve", "f32[[2, 8], [0.5, -2]], i32[2, 2], f32[[3, 10]], left=False", "f32[1, 2] 1 1"),
             ("linalg_lu_solve", "f32[[2, 8], [0.5, -2]], i32[2, 2], f32[[3], [10]], adjoint=True", "f32[2, 1] 1 1"),

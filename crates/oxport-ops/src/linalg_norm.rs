@@ -141,7 +141,12 @@ fn norm_meta(args: &MetaArgs<'_>) -> Metas {
         Wish::Matrices(order, [a, b]) => {
             let low = matches!(dtype, DType::F16 | DType::BF16 | DType::C32);
             let by_values = matches!(order, Order::Nuclear | Order::Singular(_));
-            ensure!(!(low && by_values), "{}: low precision dtypes are not supported, got {}", args.op.name(), dtype.name());
+            ensure!(
+                !(low && by_values),
+                "{}: low precision dtypes are not supported, got {}",
+                args.op.name(),
+                dtype.name()
+            );
             for d in emptied(order, [a, b]) {
                 ensure!(!args.cx.is(&x.sizes[d], 0), "{}: the least of no elements", args.op.name());
             }

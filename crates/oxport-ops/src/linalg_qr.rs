@@ -3,7 +3,10 @@
 //! Law: reflections are LAPACK's: `I − τ v vᴴ` with `v` 1 at its first place, and real diagonals in R whose signs are
 //! against those of the columns' first elements.
 
-use crate::linalg::{Field, Mat, columnwise, each, field, keep, lead, matrices, matrix, nothing, rows, smaller, store, store_flat, wide, with};
+use crate::linalg::{
+    Field, Mat, columnwise, each, field, keep, lead, matrices, matrix, nothing, rows, smaller, store, store_flat, wide,
+    with,
+};
 use crate::meta::{MetaArgs, Metas};
 use crate::nn::{fresh, same_dtype};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, World, ensure};

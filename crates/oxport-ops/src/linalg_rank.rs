@@ -3,7 +3,9 @@
 //! Laws: a singular value counts if it is above `max(atol, rtol · largest)`; `rtol` defaults to the dtype's ε times the
 //! larger size, or to 0 where `atol` is positive.
 
-use crate::linalg::{Field, Mat, batch_of, columnwise, each, field, matrices, matrix, smaller, store, store_flat, with};
+use crate::linalg::{
+    Field, Mat, batch_of, columnwise, each, field, matrices, matrix, smaller, store, store_flat, with,
+};
 use crate::linalg_eig::{eigh, eigvalsh, mirrored};
 use crate::linalg_svd::{singular_values, svd};
 use crate::meta::{MetaArgs, Metas, broadcast, one};
@@ -270,8 +272,16 @@ mod tests {
             ("linalg_matrix_rank", "f32[[0, 9], [2, 0]], 0.5, True", "i64[] 2"),
             ("linalg_pinv", "f32[[4, 0], [0, 1], [0, 0]], 0.5", "f32[2, 3] 0.25 0 0 0 0 0"),
             ("linalg_pinv.atol_rtol_float", "f32[[-4, 9], [0, 1]], atol=2, hermitian=True", "f32[2, 2] -0.25 0 0 0"),
-            ("linalg_lstsq", "f32[[2], [0]], f32[[6], [5]], driver=\"gelsd\"", "f32[1, 1] 3; f32[1] 25; i64[] 1; f32[1] 2"),
-            ("linalg_lstsq", "f32[[0], [0]], f32[[6], [5]], driver=\"gelsd\"", "f32[1, 1] 0; f32[0]; i64[] 0; f32[1] 0"),
+            (
+                "linalg_lstsq",
+                "f32[[2], [0]], f32[[6], [5]], driver=\"gelsd\"",
+                "f32[1, 1] 3; f32[1] 25; i64[] 1; f32[1] 2",
+            ),
+            (
+                "linalg_lstsq",
+                "f32[[0], [0]], f32[[6], [5]], driver=\"gelsd\"",
+                "f32[1, 1] 0; f32[0]; i64[] 0; f32[1] 0",
+            ),
             ("linalg_lstsq", "f32[[2], [0]], f32[6, 5]", "f32[1] 3; f32[0]; i64[] 1; f32[0]"),
         ]);
     }

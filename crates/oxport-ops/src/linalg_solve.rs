@@ -3,7 +3,9 @@
 //! Laws: a right-hand side that has one dimension less than the system is a vector; the `_ex` forms report a singular
 //! matrix, the others refuse it.
 
-use crate::linalg::{Field, Mat, columnwise, common, each, field, keep, lead, matrices, square, store, store_flat, with};
+use crate::linalg::{
+    Field, Mat, columnwise, common, each, field, keep, lead, matrices, square, store, store_flat, with,
+};
 use crate::linalg_check::check;
 use crate::linalg_lu::{Lu, cheap_factors, factors, store_factors};
 use crate::meta::{MetaArgs, Metas, one};
@@ -207,7 +209,11 @@ mod tests {
             ("linalg_solve", "f32[[1, 1], [1, 1]], f32[2, 9]", "error"),
             ("linalg_solve", "f32[[2, 0], [1, 4]], f32[[[2], [9]], [[4], [2]]]", "f32[2, 2, 1] 1 2 2 0"),
             ("linalg_solve_ex", "f32[[0]], f32[1]", "f32[1] inf; i32[] 1"),
-            ("_linalg_solve_ex", "f32[[1, 2], [2, 8]], f32[3, 10]", "f32[2] 1 1; f32[2, 2]{1, 2} 2 8 0.5 -2; i32[2] 2 2; i32[] 0"),
+            (
+                "_linalg_solve_ex",
+                "f32[[1, 2], [2, 8]], f32[3, 10]",
+                "f32[2] 1 1; f32[2, 2]{1, 2} 2 8 0.5 -2; i32[2] 2 2; i32[] 0",
+            ),
             ("linalg_inv", "f32[[2, 0], [1, 4]]", "f32[2, 2]{1, 2} 0.5 0 -0.125 0.25"),
             ("inverse", "f32[[0, 0], [1, 4]]", "error"),
             ("linalg_inv_ex", "f32[[0]]", "f32[1, 1] inf; i32[] 1"),

@@ -3,7 +3,9 @@
 //! Laws: singular values fall; a matrix with elements that are not finite is refused, as LAPACK does; signs and phases
 //! of the vectors are the algorithm's.
 
-use crate::linalg::{Field, Mat, columnwise, each, field, keep, lead, matrices, matrix, nothing, smaller, store, store_flat, with};
+use crate::linalg::{
+    Field, Mat, columnwise, each, field, keep, lead, matrices, matrix, nothing, smaller, store, store_flat, with,
+};
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::fresh;
 use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, World, ensure};

@@ -15,7 +15,16 @@ pub static OPS: &[OpDef] = &[
         .doc("`input @ weightᵀ + bias`: rows of `weight` are output features.")
         .fill(linear)
         .decomp(linear_decomp)
-        .samples(&["f32[2, 3], f32[4, 3], f32[4]", "f32[5, 2, 3], f32[4, 3]", "f32[3], f32[4, 3], f32[4]", "f32[5, 2, 3]{1, 5, 10}, f32[4, 3], f32[4]", "bf16[0, 3], bf16[4, 3], bf16[4]", "f32[3], f32[3]", "!f32[2, 3], f32[4, 2]", "!f32[2, 3], f64[4, 3]"]),
+        .samples(&[
+            "f32[2, 3], f32[4, 3], f32[4]",
+            "f32[5, 2, 3], f32[4, 3]",
+            "f32[3], f32[4, 3], f32[4]",
+            "f32[5, 2, 3]{1, 5, 10}, f32[4, 3], f32[4]",
+            "bf16[0, 3], bf16[4, 3], bf16[4]",
+            "f32[3], f32[3]",
+            "!f32[2, 3], f32[4, 2]",
+            "!f32[2, 3], f64[4, 3]",
+        ]),
     matmul_like("aten::matmul(Tensor self, Tensor other) -> Tensor"),
     matmul_like("aten::linalg_matmul(Tensor self, Tensor other) -> Tensor"),
     OpDef::new("aten::inner(Tensor self, Tensor other) -> Tensor", inner_meta)
@@ -41,7 +50,20 @@ const fn matmul_like(schema: &'static str) -> OpDef {
         .doc("The matrix product over the last two dimensions, vectors and batches broadcast.")
         .fill(matmul)
         .decomp(matmul_decomp)
-        .samples(&["f32[3], f32[3]", "f32[2, 3], f32[3]", "f32[3], f32[3, 4]", "f32[5, 2, 3], f32[3, 4]", "f32[5, 1, 2, 3], f32[6, 3, 4]", "f32[2, 3], f32[5, 3, 4]", "f32[5, 2, 3], f32[3]", "f32[3], f32[5, 3, 2]", "i64[2, 3], i64[3, 2]", "f32[0, 2, 3], f32[3, 4]", "!f32[], f32[2]", "!f32[2, 3], f32[2, 3]"])
+        .samples(&[
+            "f32[3], f32[3]",
+            "f32[2, 3], f32[3]",
+            "f32[3], f32[3, 4]",
+            "f32[5, 2, 3], f32[3, 4]",
+            "f32[5, 1, 2, 3], f32[6, 3, 4]",
+            "f32[2, 3], f32[5, 3, 4]",
+            "f32[5, 2, 3], f32[3]",
+            "f32[3], f32[5, 3, 2]",
+            "i64[2, 3], i64[3, 2]",
+            "f32[0, 2, 3], f32[3, 4]",
+            "!f32[], f32[2]",
+            "!f32[2, 3], f32[2, 3]",
+        ])
 }
 
 fn linear_meta(args: &MetaArgs<'_>) -> Metas {
@@ -275,7 +297,13 @@ fn chain(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
         if i == 0 {
             sizes.push(if t.dim() == 1 { 1.0 } else { known(&t.sizes[0]) });
         }
-        sizes.push(if t.dim() == 2 { known(&t.sizes[1]) } else if i == 0 { known(&t.sizes[0]) } else { 1.0 });
+        sizes.push(if t.dim() == 2 {
+            known(&t.sizes[1])
+        } else if i == 0 {
+            known(&t.sizes[0])
+        } else {
+            1.0
+        });
     }
     // cost[i][j]: the least number of multiply-adds of matrices i..=j, and where to split them.
     let mut cost = vec![vec![(0.0f64, 0usize); n]; n];

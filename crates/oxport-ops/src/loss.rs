@@ -5,7 +5,7 @@
 
 use crate::dense::{Compute, Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, broadcast, one};
-use crate::nn::{fresh, floating};
+use crate::nn::{floating, fresh};
 use crate::rows::sum;
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, NodeId, OpDef, Real, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut};
@@ -50,13 +50,20 @@ fn tensors<'a>(args: &MetaArgs<'a>) -> Result<Vec<&'a Fake>> {
 fn loss_meta(args: &MetaArgs<'_>) -> Metas {
     let all = tensors(args)?;
     let (name, x) = (args.op.short_name(), all[0]);
-    let mut dtype = all[1..].iter().try_fold(x.dtype, |d, t| DType::promote(d, t.dtype)).ok_or_else(|| Error::invalid("no common dtype"))?;
+    let mut dtype = all[1..]
+        .iter()
+        .try_fold(x.dtype, |d, t| DType::promote(d, t.dtype))
+        .ok_or_else(|| Error::invalid("no common dtype"))?;
     // Its target has no feature dimension.
     let alike = if name == "cosine_embedding_loss" { &all[..2] } else { &all[..] };
     let mut sizes = broadcast(args.cx, &alike.iter().map(|t| &t.sizes[..]).collect::<Vec<_>>())?;
     match name {
         "cosine_embedding_loss" => {
-            ensure!(all.len() == 3 && all[2].dim() + 1 == x.dim() && all[2].dim() < 2, "{name}: inputs {x} and target {}", all[2]);
+            ensure!(
+                all.len() == 3 && all[2].dim() + 1 == x.dim() && all[2].dim() < 2,
+                "{name}: inputs {x} and target {}",
+                all[2]
+            );
             ensure!(all[1].dim() == x.dim(), "{name}: inputs {x} and {}", all[1]);
             sizes.pop();
             if let Some(n) = sizes.first() {
@@ -143,7 +150,11 @@ fn loss_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
                 true => {
                     let stirling = "add.Tensor(sub.Tensor(mul.Tensor(target, log(target)), target), mul.Tensor(log(mul.Tensor(target, 2π)), 0.5))";
                     let stirling = call(b, stirling, &[])?;
-                    call(b, "add.Tensor(loss, masked_fill.Scalar(stirling, le.Scalar(target, 1), 0))", &[("loss", loss), ("stirling", stirling)])?
+                    call(
+                        b,
+                        "add.Tensor(loss, masked_fill.Scalar(stirling, le.Scalar(target, 1), 0))",
+                        &[("loss", loss), ("stirling", stirling)],
+                    )?
                 }
                 false => loss,
             }
@@ -202,7 +213,11 @@ fn loss(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let formula = formula::<T>(args)?;
         let weight = |i: usize| w.as_deref().map_or(T::of(1.0), |w| w[i]);
         let losses: Vec<T> = (0..x.len()).map(|i| formula(x[i], y[i]) * weight(i)).collect();
-        ensure!(losses.len() == x.len() && (args.op.short_name() != "binary_cross_entropy" || in_unit(&x)), "{}: inputs must be between 0 and 1", args.op.name());
+        ensure!(
+            losses.len() == x.len() && (args.op.short_name() != "binary_cross_entropy" || in_unit(&x)),
+            "{}: inputs must be between 0 and 1",
+            args.op.name()
+        );
         fill(&mut outs[0], |out: &mut [T]| match reduction {
             0 => out.copy_from_slice(&losses),
             1 => out[0] = sum(&losses, |x| x) / T::of(losses.len() as f64),

@@ -40,7 +40,11 @@ fn loss_meta(args: &MetaArgs<'_>) -> Metas {
     floating(args, x, false)?;
     ensure!(grad.dtype == x.dtype, "{}: gradient {grad} of {x}", args.op.name());
     let reduced = reduction(args)? != 0;
-    ensure!(!reduced || grad.numel().as_int().is_none_or(|n| n == 1), "{}: gradient {grad} of a reduced loss", args.op.name());
+    ensure!(
+        !reduced || grad.numel().as_int().is_none_or(|n| n == 1),
+        "{}: gradient {grad} of a reduced loss",
+        args.op.name()
+    );
     let pointwise = matches!(args.op.def().map(|d| d.doc), Some(d) if d == "The gradient of a loss.");
     if !pointwise {
         return one(fresh(x, x.dtype, x.sizes.clone()));
@@ -84,12 +88,26 @@ fn pointwise_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()>
 
 /// The derivative of an element's loss.
 fn slope<T: Compute>(name: &str, limit: T) -> Box<dyn Fn(T, T) -> T> {
-    let clipped = move |d: T| if d <= -limit { -limit } else if d >= limit { limit } else { d };
+    let clipped = move |d: T| {
+        if d <= -limit {
+            -limit
+        } else if d >= limit {
+            limit
+        } else {
+            d
+        }
+    };
     match name {
         "mse_loss_backward" => Box::new(|x, y| (x - y) * T::of(2.0)),
         "smooth_l1_loss_backward" => Box::new(move |x, y| {
             let d = x - y;
-            if d <= -limit { -T::one() } else if d >= limit { T::one() } else { d / limit }
+            if d <= -limit {
+                -T::one()
+            } else if d >= limit {
+                T::one()
+            } else {
+                d / limit
+            }
         }),
         "huber_loss_backward" => Box::new(move |x, y| clipped(x - y)),
         "soft_margin_loss_backward" => Box::new(|x, y| {
@@ -101,7 +119,8 @@ fn slope<T: Compute>(name: &str, limit: T) -> Box<dyn Fn(T, T) -> T> {
 }
 
 fn class_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let (grad, x, target, weight, reduction, ignore): (&Tensor, &Tensor, &Tensor, Option<&Tensor>, i64, i64) = args.unpack()?;
+    let (grad, x, target, weight, reduction, ignore): (&Tensor, &Tensor, &Tensor, Option<&Tensor>, i64, i64) =
+        args.unpack()?;
     let total: &Tensor = args.at(6)?;
     let [c, p] = match x.sizes() {
         [c] => [*c as usize, 1],
@@ -129,7 +148,11 @@ fn margin_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let labels = args.op.short_name().starts_with("multilabel");
     let c = x.sizes().last().map_or(1, |&c| c as usize).max(1);
     let target = target.to_vec::<i64>();
-    ensure!(target.iter().all(|&t| t < c as i64 && (t >= 0 || labels)), "{}: a class is out of range for {c}", args.op.name());
+    ensure!(
+        target.iter().all(|&t| t < c as i64 && (t >= 0 || labels)),
+        "{}: a class is out of range for {c}",
+        args.op.name()
+    );
     let reduction = reduction(args)?;
     let (p, margin, weight): (Scalar, Scalar, Option<&Tensor>) =
         if labels { (Scalar::Int(1), Scalar::Int(1), None) } else { (args.at(3)?, args.at(4)?, args.at(5)?) };

@@ -100,7 +100,11 @@ mod tests {
             ("nonzero", "i64[[1, 0], [0, 1], [1, 1]]", "i64[4, 2]{1, 4} 0 0 1 1 2 0 2 1"),
             ("where", "i64[[1, 0], [0, 1]]", "[i64[2] 0 1; i64[2] 0 1]"),
             ("masked_select", "f32[[1, 2, 3], [4, 5, 6]], b8[True, False, True]", "f32[4] 1 3 4 6"),
-            ("masked_scatter", "f32[[1, 2, 3], [4, 5, 6]], b8[True, False, True], f32[7, 8, 9, 10]", "f32[2, 3] 7 2 8 9 5 10"),
+            (
+                "masked_scatter",
+                "f32[[1, 2, 3], [4, 5, 6]], b8[True, False, True], f32[7, 8, 9, 10]",
+                "f32[2, 3] 7 2 8 9 5 10",
+            ),
             ("nonzero_static", "b8[True, False, True], size=3", "i64[3, 1] 0 2 -1"),
         ]);
     }

@@ -11,22 +11,41 @@ use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    plain("aten::mm(Tensor self, Tensor mat2) -> Tensor")
-        .doc("The product of two matrices.")
-        .samples(&["f32[2, 3], f32[3, 4]", "i64[2, 3], i64[3, 4]", "c64[2, 3], c64[3, 4]", "bf16[0, 3], bf16[3, 4]", "f32[3, 2]{1, 3}, f32[2, 4]{1, 2}", "!f32[2, 3], f32[4, 3]", "!f32[2, 3], f64[3, 4]"]),
-    plain("aten::bmm(Tensor self, Tensor mat2) -> Tensor")
-        .doc("The products of two batches of matrices.")
-        .samples(&["f32[5, 2, 3], f32[5, 3, 4]", "f16[2, 2, 0], f16[2, 0, 4]", "!f32[5, 2, 3], f32[4, 3, 4]"]),
+    plain("aten::mm(Tensor self, Tensor mat2) -> Tensor").doc("The product of two matrices.").samples(&[
+        "f32[2, 3], f32[3, 4]",
+        "i64[2, 3], i64[3, 4]",
+        "c64[2, 3], c64[3, 4]",
+        "bf16[0, 3], bf16[3, 4]",
+        "f32[3, 2]{1, 3}, f32[2, 4]{1, 2}",
+        "!f32[2, 3], f32[4, 3]",
+        "!f32[2, 3], f64[3, 4]",
+    ]),
+    plain("aten::bmm(Tensor self, Tensor mat2) -> Tensor").doc("The products of two batches of matrices.").samples(&[
+        "f32[5, 2, 3], f32[5, 3, 4]",
+        "f16[2, 2, 0], f16[2, 0, 4]",
+        "!f32[5, 2, 3], f32[4, 3, 4]",
+    ]),
     added("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
         .doc("`beta·self + alpha·(mat1 @ mat2)`, with `self` broadcast.")
-        .samples(&["f32[4], f32[2, 3], f32[3, 4]", "f32[2, 1], f32[2, 3], f32[3, 4], beta=0.5, alpha=2", "i32[2, 4], i32[2, 3], i32[3, 4]", "f32[4], f32[2, 3], f32[3, 4]{1, 3}"]),
+        .samples(&[
+            "f32[4], f32[2, 3], f32[3, 4]",
+            "f32[2, 1], f32[2, 3], f32[3, 4], beta=0.5, alpha=2",
+            "i32[2, 4], i32[2, 3], i32[3, 4]",
+            "f32[4], f32[2, 3], f32[3, 4]{1, 3}",
+        ]),
     added("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
         .doc("`beta·self + alpha·(batch1 @ batch2)`, matrix by matrix.")
-        .samples(&["f32[5, 2, 4], f32[5, 2, 3], f32[5, 3, 4]", "f32[1], f32[5, 2, 3], f32[5, 3, 4], beta=0, alpha=0.5"]),
-    OpDef::new("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", addbmm_meta)
-        .doc("`beta·self + alpha·Σ batch1 @ batch2`, summed over the batch.")
-        .fill(addbmm)
-        .samples(&["f32[2, 4], f32[5, 2, 3], f32[5, 3, 4], beta=0.5, alpha=2"]),
+        .samples(&[
+            "f32[5, 2, 4], f32[5, 2, 3], f32[5, 3, 4]",
+            "f32[1], f32[5, 2, 3], f32[5, 3, 4], beta=0, alpha=0.5",
+        ]),
+    OpDef::new(
+        "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        addbmm_meta,
+    )
+    .doc("`beta·self + alpha·Σ batch1 @ batch2`, summed over the batch.")
+    .fill(addbmm)
+    .samples(&["f32[2, 4], f32[5, 2, 3], f32[5, 3, 4], beta=0.5, alpha=2"]),
     OpDef::new("aten::mv(Tensor self, Tensor vec) -> Tensor", mv_meta)
         .doc("A matrix times a vector.")
         .fill(mv)
@@ -45,10 +64,13 @@ pub static OPS: &[OpDef] = &[
         .samples(&["f32[3], f32[3]", "c64[3], c64[3]"]),
     outer("aten::outer(Tensor self, Tensor vec2) -> Tensor"),
     outer("aten::ger(Tensor self, Tensor vec2) -> Tensor"),
-    OpDef::new("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", addr_meta)
-        .doc("`beta·self + alpha·(vec1 ⊗ vec2)`.")
-        .fill(addr)
-        .samples(&["f32[2, 3], f32[2], f32[3], beta=2, alpha=0.5", "i64[3], i64[2], i64[3]"]),
+    OpDef::new(
+        "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        addr_meta,
+    )
+    .doc("`beta·self + alpha·(vec1 ⊗ vec2)`.")
+    .fill(addr)
+    .samples(&["f32[2, 3], f32[2], f32[3], beta=2, alpha=0.5", "i64[3], i64[2], i64[3]"]),
     OpDef::new("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm_meta)
         .doc("The product of two int8 matrices in int32.")
         .fill(int_mm)
@@ -104,7 +126,8 @@ fn mm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn addend(args: &MetaArgs<'_>, x: &Fake, product: Fake) -> Metas {
     same_dtype(args, &[x, &product])?;
     let sizes = broadcast(args.cx, &[&x.sizes, &product.sizes])?;
-    let grown = sizes.len() > product.dim() || sizes.iter().zip(&product.sizes).any(|(a, b)| !args.cx.may_be_same(a, b));
+    let grown =
+        sizes.len() > product.dim() || sizes.iter().zip(&product.sizes).any(|(a, b)| !args.cx.may_be_same(a, b));
     ensure!(!grown, "{}: {x} does not broadcast to {product}", args.op.name());
     one(product)
 }

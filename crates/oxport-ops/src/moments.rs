@@ -8,7 +8,8 @@ use crate::meta::{MetaArgs, Metas};
 use crate::reduce::{Rule, over, reduced, widest};
 use oxport_ir::{Arg, Args, Argument, Build, Builder, Fake, NodeId, OpDef, Operand, Real, Result, ensure};
 use oxport_tensor::{
-    Analytic, Complex, DType, Float, Layout, Real as Ordered, Scalar, Tensor, TensorMut, dispatch, map, reduce, update, zip,
+    Analytic, Complex, DType, Float, Layout, Real as Ordered, Scalar, Tensor, TensorMut, dispatch, map, reduce, update,
+    zip,
 };
 
 /// A variance, a standard deviation, or one of them and the mean.
@@ -62,7 +63,13 @@ fn correction(args: &Args<'_, Real>) -> Result<f64> {
 }
 
 fn spread(args: &Args<'_, Real>, outs: &mut [TensorMut], root: bool) -> Result<()> {
-    fn run<T: Float + Analytic>(x: &Tensor, dims: &[i64], n: f64, out: &mut TensorMut, mean: Option<&mut TensorMut>) -> Result<()> {
+    fn run<T: Float + Analytic>(
+        x: &Tensor,
+        dims: &[i64],
+        n: f64,
+        out: &mut TensorMut,
+        mean: Option<&mut TensorMut>,
+    ) -> Result<()> {
         Ok(reduce::var::<T>(x, dims, n, out, mean)?)
     }
     fn roots<T: Analytic>(out: &mut TensorMut) -> Result<()> {
@@ -135,7 +142,12 @@ fn norm_meta(args: &MetaArgs<'_>) -> Metas {
         }
     }
     let x: &oxport_ir::Fake = args.at(0)?;
-    ensure!(x.dtype.is_float() || x.dtype.is_complex(), "{} of {}: expected a floating point or complex dtype", args.op.name(), x.dtype.name());
+    ensure!(
+        x.dtype.is_float() || x.dtype.is_complex(),
+        "{} of {}: expected a floating point or complex dtype",
+        args.op.name(),
+        x.dtype.name()
+    );
     reduced(args, &[Rule::Norm])
 }
 

@@ -67,7 +67,12 @@ pub(super) fn parameter_dtype(args: &MetaArgs<'_>, x: &Fake, p: &Fake) -> Result
 /// Checks the normalised dimensions; gives how many there are in front of them.
 fn normalized(args: &MetaArgs<'_>, x: &Fake, shape: &[Expr], parameters: &[Option<&Fake>]) -> Result<usize> {
     crate::nn::floating(args, x, args.op.short_name() == "rms_norm")?;
-    ensure!(!shape.is_empty() && shape.len() <= x.dim(), "{}: normalized_shape of {} sizes for {x}", args.op.name(), shape.len());
+    ensure!(
+        !shape.is_empty() && shape.len() <= x.dim(),
+        "{}: normalized_shape of {} sizes for {x}",
+        args.op.name(),
+        shape.len()
+    );
     let lead = x.dim() - shape.len();
     for (a, b) in x.sizes[lead..].iter().zip(shape) {
         agree(args.cx, a, b, "normalized_shape")?;
@@ -109,7 +114,10 @@ fn layer_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             let (w, b, eps) = (w.as_deref(), b.as_deref(), T::of(eps));
             let mut stats = vec![(T::of(0.0), T::of(f64::NAN)); x.len().checked_div(n).unwrap_or(0)];
             for_rows_and(&x, n, out, n, &mut stats, |_, x, out, stat| {
-                *stat = vectorize(#[inline(always)] || layer_row(x, out, w, b, eps));
+                *stat = vectorize(
+                    #[inline(always)]
+                    || layer_row(x, out, w, b, eps),
+                );
             });
             stats
         })?;
@@ -176,7 +184,12 @@ fn rms_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let (x, w) = (Dense::<T>::of(x), Dense::<T>::maybe(w));
         let (w, eps) = (w.as_deref(), T::of(eps));
         fill(&mut outs[0], |out| {
-            for_rows(&x, n, out, n, |_, x, out| vectorize(#[inline(always)] || rms_row(x, out, w, eps)));
+            for_rows(&x, n, out, n, |_, x, out| {
+                vectorize(
+                    #[inline(always)]
+                    || rms_row(x, out, w, eps),
+                )
+            });
         })?;
         match outs.get_mut(1) {
             Some(rstd) => fill(rstd, |out: &mut [T]| for_rows(&x, n, out, 1, |_, x, out| out[0] = rms(x, eps))),
@@ -235,7 +248,12 @@ fn check_groups(args: &MetaArgs<'_>, x: &Fake, groups: i64, parameters: &[Option
     crate::nn::floating(args, x, false)?;
     ensure!(x.dim() >= 2, "{} wants at least two dimensions, got {x}", args.op.name());
     let whole = groups > 0 && x.sizes[1].as_int().is_none_or(|c| c % groups == 0);
-    ensure!(whole && !args.cx.is(&x.sizes[1], 0), "{}: {} channels do not make {groups} groups", args.op.name(), x.sizes[1]);
+    ensure!(
+        whole && !args.cx.is(&x.sizes[1], 0),
+        "{}: {} channels do not make {groups} groups",
+        args.op.name(),
+        x.sizes[1]
+    );
     for p in parameters.iter().flatten() {
         parameter_dtype(args, x, p)?;
         ensure!(p.dim() == 1, "{}: weight and bias must be one number per channel, got {p}", args.op.name());
@@ -268,7 +286,8 @@ fn group_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<
             let mut product: Argument = 1i64.into();
             for d in 2..b.fake(x)?.dim() as i64 {
                 let size = b.size(x, d)?;
-                product = if product == Argument::Int(1) { size } else { b.call("_operator::mul", (product, size))?.into() };
+                product =
+                    if product == Argument::Int(1) { size } else { b.call("_operator::mul", (product, size))?.into() };
             }
             product
         }
@@ -296,7 +315,10 @@ fn group_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             for_rows_and(&x, n, out, n, &mut stats, |i, x, out, stat| {
                 let first = i % groups * per_group;
                 *stat = group_row(x, out, pixels, T::of(eps), |c| {
-                    (w.as_deref().map_or(T::of(1.0), |w| w[first + c]), b.as_deref().map_or(T::of(0.0), |b| b[first + c]))
+                    (
+                        w.as_deref().map_or(T::of(1.0), |w| w[first + c]),
+                        b.as_deref().map_or(T::of(0.0), |b| b[first + c]),
+                    )
                 });
             });
             stats

@@ -63,7 +63,8 @@ fn layer_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn layer(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let (grad, x, shape, mean, rstd, w): (&Tensor, &Tensor, Vec<i64>, &Tensor, &Tensor, Option<&Tensor>) = args.unpack()?;
+    let (grad, x, shape, mean, rstd, w): (&Tensor, &Tensor, Vec<i64>, &Tensor, &Tensor, Option<&Tensor>) =
+        args.unpack()?;
     let n = shape.iter().product::<i64>() as usize;
     let [gx, gw, gb] = by_mask(args, outs)?;
     computed!(x.dtype(), |T| {
@@ -71,7 +72,9 @@ fn layer(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let (mean, rstd) = (Dense::<T>::of(mean), Dense::<T>::of(rstd));
         let weight = |j: usize| w.as_deref().map_or(T::of(1.0), |w| w[j]);
         if let Some(gx) = gx {
-            fill(gx, |out| for_rows(&x, n, out, n, |i, x, out| normal(&grad[i * n..][..n], x, mean[i], rstd[i], weight, out)))?;
+            fill(gx, |out| {
+                for_rows(&x, n, out, n, |i, x, out| normal(&grad[i * n..][..n], x, mean[i], rstd[i], weight, out))
+            })?;
         }
         column_sums(&grad, &x, n, |i, _| (mean[i], rstd[i]), |_, j| j, gw, gb)
     })

@@ -17,7 +17,15 @@ pub static OPS: &[OpDef] = &[
         .fill(pad)
         .decomp(pad_decomp)
         .exact(oxport_ir::Exact::Bits)
-        .samples(&["f32[2, 3], [1, 2]", "f32[2, 3, 4], [1, -1, 2, 0], \"constant\", 1.5", "f32[2, 3, 4], [2, 1], \"reflect\"", "f32[2, 3, 4, 4], [1, 1, 2, 0], \"replicate\"", "f32[2, 3, 4], [3, 2], \"circular\"", "!f32[2, 3, 4], [4, 0], \"reflect\"", "!f32[2, 3], [1]"]),
+        .samples(&[
+            "f32[2, 3], [1, 2]",
+            "f32[2, 3, 4], [1, -1, 2, 0], \"constant\", 1.5",
+            "f32[2, 3, 4], [2, 1], \"reflect\"",
+            "f32[2, 3, 4, 4], [1, 1, 2, 0], \"replicate\"",
+            "f32[2, 3, 4], [3, 2], \"circular\"",
+            "!f32[2, 3, 4], [4, 0], \"reflect\"",
+            "!f32[2, 3], [1]",
+        ]),
     OpDef::new("aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", constant_meta)
         .doc("Pads with a number.")
         .fill(constant)
@@ -78,7 +86,11 @@ impl Edge {
 /// The sizes of a padded tensor.
 fn padded(args: &MetaArgs<'_>, x: &Fake, pad: &[Expr], edge: Edge) -> Result<Vec<Expr>> {
     let name = args.op.name();
-    ensure!(pad.len().is_multiple_of(2) && pad.len() / 2 <= x.dim(), "{name}: {} numbers of padding for {x}", pad.len());
+    ensure!(
+        pad.len().is_multiple_of(2) && pad.len() / 2 <= x.dim(),
+        "{name}: {} numbers of padding for {x}",
+        pad.len()
+    );
     let padded = pad.len() / 2;
     if edge != Edge::Constant {
         let fits = (1..=3).contains(&padded) && (padded + 1..=padded + 2).contains(&x.dim());
@@ -122,7 +134,11 @@ fn result(args: &MetaArgs<'_>, x: &Fake, pad: &[Expr], edge: Edge) -> Metas {
 fn pad_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, pad, mode, value): (&Fake, Vec<Expr>, &str, Option<f64>) = args.unpack()?;
     let edge = Edge::of_name(mode)?;
-    ensure!(edge == Edge::Constant || value.is_none_or(|v| v == 0.0), "{}: mode `{mode}` takes no value", args.op.name());
+    ensure!(
+        edge == Edge::Constant || value.is_none_or(|v| v == 0.0),
+        "{}: mode `{mode}` takes no value",
+        args.op.name()
+    );
     result(args, x, &pad, edge)
 }
 

@@ -94,7 +94,10 @@ fn window<'a, W: World>(args: &Args<'a, W>) -> Result<Window> {
     let padding = numbers("padding")?;
     let dilation = if has("dilation") { numbers("dilation")? } else { vec![1; n] };
     for d in 0..n {
-        ensure!(kernel[d] > 0 && stride[d] > 0 && dilation[d] > 0, "{name}: kernel, stride and dilation must be positive");
+        ensure!(
+            kernel[d] > 0 && stride[d] > 0 && dilation[d] > 0,
+            "{name}: kernel, stride and dilation must be positive"
+        );
         let reach = (kernel[d] - 1) * dilation[d] + 1;
         ensure!((0..=reach / 2).contains(&padding[d]), "{name}: padding must be at most half of the kernel");
     }
@@ -107,7 +110,12 @@ fn checked_input<'a>(args: &MetaArgs<'a>, n: usize) -> Result<&'a Fake> {
     ensure!((n + 1..=n + 2).contains(&x.dim()), "{} wants {} or {} dimensions, got {x}", args.op.name(), n + 1, n + 2);
     let empty = x.sizes.iter().skip(usize::from(x.dim() == n + 2)).any(|s| args.cx.is(s, 0));
     ensure!(!empty, "{}: input {x} has nothing to pool", args.op.name());
-    ensure!(!x.dtype.is_complex() && !x.dtype.is_bool(), "{} is not implemented for {}", args.op.name(), x.dtype.name());
+    ensure!(
+        !x.dtype.is_complex() && !x.dtype.is_bool(),
+        "{} is not implemented for {}",
+        args.op.name(),
+        x.dtype.name()
+    );
     Ok(x)
 }
 
@@ -117,8 +125,10 @@ fn results(args: &MetaArgs<'_>, x: &Fake, spatial: Vec<Expr>) -> Metas {
     let sizes: Vec<Expr> = x.sizes[..x.dim() - n].iter().cloned().chain(spatial).collect();
     let name = args.op.short_name();
     // Some pools of three dimensions give plain layouts, but a global average is a mean that keeps channels last.
-    let global = name.contains("avg") && name.contains("adaptive") && sizes[x.dim() - n..].iter().all(|s| args.cx.is(s, 1));
-    let plain = name.contains("3d") && (name.starts_with("avg") || name.contains("adaptive")) && !global || name.contains("fractional");
+    let global =
+        name.contains("avg") && name.contains("adaptive") && sizes[x.dim() - n..].iter().all(|s| args.cx.is(s, 1));
+    let plain = name.contains("3d") && (name.starts_with("avg") || name.contains("adaptive")) && !global
+        || name.contains("fractional");
     let out = if plain { fresh(x, x.dtype, sizes) } else { fresh_in_format(args.cx, x, x.dtype, sizes) };
     let two = args.op.schema().is_some_and(|s| s.returns.len() == 2);
     let indices = two.then(|| out.with_dtype(DType::I64));
@@ -142,7 +152,11 @@ fn pool_meta(args: &MetaArgs<'_>) -> Metas {
         // The last window must begin inside the input or its left padding.
         let begins = (&steps * w.stride[d]).ge(&(size + w.padding[d]));
         let out = if w.ceil && args.cx.decide(&begins, false) { steps } else { steps + 1 };
-        ensure!(out.as_int().is_none_or(|n| n > 0), "{}: the kernel does not fit {x}: a size would be {out}", args.op.name());
+        ensure!(
+            out.as_int().is_none_or(|n| n > 0),
+            "{}: the kernel does not fit {x}: a size would be {out}",
+            args.op.name()
+        );
         spatial.push(out);
     }
     results(args, x, spatial)
@@ -209,7 +223,11 @@ fn adaptive_max_pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()
 
 /// The windows of an average pool's call, by its name: per dimension the input's size, and first element, end and count
 /// of each window.
-pub(crate) fn average_axes(args: &Args<'_, Real>, x: &Tensor, outs: &[i64]) -> Result<Vec<(usize, Vec<(usize, usize, i64)>)>> {
+pub(crate) fn average_axes(
+    args: &Args<'_, Real>,
+    x: &Tensor,
+    outs: &[i64],
+) -> Result<Vec<(usize, Vec<(usize, usize, i64)>)>> {
     let n = outs.len();
     let sizes = &x.sizes()[x.rank() - n..];
     let pair = |axis: Axis| (axis.input, axis.windows);

@@ -83,7 +83,13 @@ fn to_windows(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             .map(|(d, (size, windows))| {
                 let share = |&(start, end, count): &(usize, usize, i64)| {
                     let all = match divisor {
-                        Some(all) => if d == 0 { all } else { 1 },
+                        Some(all) => {
+                            if d == 0 {
+                                all
+                            } else {
+                                1
+                            }
+                        }
                         None => count,
                     };
                     (start..end).map(|i| (i, T::of(1.0) / T::of(all as f64))).collect()

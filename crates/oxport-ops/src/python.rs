@@ -118,14 +118,8 @@ pub static OPS: &[OpDef] = &[
     unary!("builtins::abs(Scalar a) -> Scalar", Kind::number, |_, a| a.abs(), py::abs, "-2").doc("`abs(a)`."),
     unary!("_operator::not_(Scalar a) -> Scalar", |_| Kind::Bool, not, py::not, "True", "0").doc("`not a`."),
     unary!("torch::sym_not(Scalar a) -> Scalar", |_| Kind::Bool, not, py::not, "True").doc("`not a`."),
-    unary!(
-        "math::ceil(Scalar x) -> Scalar",
-        |_| Kind::Int,
-        |k, a| to_int(Func::CeilToInt, k, a),
-        py::ceil,
-        "2.5"
-    )
-    .doc("The least integer that is not less."),
+    unary!("math::ceil(Scalar x) -> Scalar", |_| Kind::Int, |k, a| to_int(Func::CeilToInt, k, a), py::ceil, "2.5")
+        .doc("The least integer that is not less."),
     unary!("math::floor(Scalar x) -> Scalar", |_| Kind::Int, |k, a| to_int(Func::FloorToInt, k, a), py::floor, "-2.5")
         .doc("The greatest integer that is not greater."),
     unary!("math::trunc(Scalar x) -> Scalar", |_| Kind::Int, |k, a| to_int(Func::TruncToInt, k, a), py::trunc, "-2.5")
@@ -139,7 +133,8 @@ pub static OPS: &[OpDef] = &[
         "3"
     )
     .doc("`int(a)`."),
-    unary!("torch::sym_float(Scalar a) -> Scalar", |_| Kind::Float, |_, a| a.clone(), py::float, "2").doc("`float(a)`."),
+    unary!("torch::sym_float(Scalar a) -> Scalar", |_| Kind::Float, |_, a| a.clone(), py::float, "2")
+        .doc("`float(a)`."),
     unary!(
         "torch::_sym_sqrt(Scalar a) -> Scalar",
         |_| Kind::Float,

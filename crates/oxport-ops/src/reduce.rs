@@ -78,14 +78,25 @@ impl Rule {
                 ensure!(!x.is_complex(), "{} of {}", args.op.name(), x.name());
                 DType::U64
             }
-            Rule::Truth => if x == DType::U8 { x } else { DType::Bool },
+            Rule::Truth => {
+                if x == DType::U8 {
+                    x
+                } else {
+                    DType::Bool
+                }
+            }
             Rule::Float if inexact(x) => x,
             Rule::Float => DType::F32,
             Rule::Sum if wanted.is_none() && !inexact(x) => DType::I64,
             Rule::Sum => wanted.unwrap_or(x),
             Rule::Mean | Rule::Norm | Rule::Spread => {
                 let dtype = wanted.unwrap_or(x);
-                ensure!(inexact(dtype), "{} of {}: expected a floating point or complex dtype", args.op.name(), dtype.name());
+                ensure!(
+                    inexact(dtype),
+                    "{} of {}: expected a floating point or complex dtype",
+                    args.op.name(),
+                    dtype.name()
+                );
                 if self == Rule::Mean { dtype } else { dtype.to_real() }
             }
         })
@@ -276,7 +287,11 @@ fn hash(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     ensure!(args.named::<i64>("mode")? == 0, "{}: only mode 0 is known", args.op.name());
     let x: &Tensor = args.at(0)?;
     let over = over(args, x.rank())?;
-    let bits = if x.dtype().is_float() { x.to_dtype(DType::F64).contiguous().view_dtype(DType::U64)? } else { x.to_dtype(DType::U64) };
+    let bits = if x.dtype().is_float() {
+        x.to_dtype(DType::F64).contiguous().view_dtype(DType::U64)?
+    } else {
+        x.to_dtype(DType::U64)
+    };
     Ok(reduce::<u64, u64, u64>(&bits, &over.loops(), &mut outs[0], 0, |a, x| a ^ x, |a, b| a ^ b, |a| a)?)
 }
 
@@ -380,7 +395,11 @@ mod tests {
             ("all", "f32[nan]", "b8[] 1"),
             ("count_nonzero", "f32[[0, 1, 2], [3, 4, 5]], 1", "i64[2] 2 3"),
             ("sum_to_size", "u8[[200, 100]], [1]", "i64[1] 300"),
-            ("logsumexp", "f32[[0, 0], [-inf, -inf], [inf, 0], [nan, 0]], [1]", "f32[4] 0.6931471824645996 -inf inf nan"),
+            (
+                "logsumexp",
+                "f32[[0, 0], [-inf, -inf], [inf, 0], [nan, 0]], [1]",
+                "f32[4] 0.6931471824645996 -inf inf nan",
+            ),
         ]);
     }
 }

@@ -3,7 +3,9 @@
 use crate::lines::{check_index_dtype, dense};
 use crate::meta::{MetaArgs, Metas, broadcast, one, preserved_strides, wrap_dim, wrap_dims};
 use crate::view::expanded;
-use oxport_ir::{Arg, Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, Val, Value, ensure};
+use oxport_ir::{
+    Arg, Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, Val, Value, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{Layout, Tensor, TensorMut, copy};
 
@@ -175,7 +177,12 @@ fn roll_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, shifts, dims): (&Fake, Vec<Expr>, Vec<i64>) = args.unpack()?;
     ensure!(!shifts.is_empty(), "roll: `shifts` required");
     ensure!(x.dim() > 0 || dims.is_empty(), "roll: a tensor without dimensions has none to roll along");
-    ensure!(shifts.len() == dims.len() || dims.is_empty() && shifts.len() == 1, "{} shifts for {} dimensions", shifts.len(), dims.len());
+    ensure!(
+        shifts.len() == dims.len() || dims.is_empty() && shifts.len() == 1,
+        "{} shifts for {} dimensions",
+        shifts.len(),
+        dims.len()
+    );
     dims.iter().try_for_each(|&d| wrap_dim(d, x.dim()).map(drop))?;
     one(fresh(x, x.sizes.clone()))
 }
@@ -190,7 +197,9 @@ fn roll(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let n = [x.numel() as i64];
         let place = out.layout().reshape(&n).ok_or_else(|| Error::invalid("roll into strides that do not join"))?;
         let x = x.reshape(&n)?;
-        return Ok(out.part(place, |place| rolled(&x, 0, shifts[0], place).map_err(|e| oxport_tensor::Error::invalid(e.to_string())))?);
+        return Ok(out.part(place, |place| {
+            rolled(&x, 0, shifts[0], place).map_err(|e| oxport_tensor::Error::invalid(e.to_string()))
+        })?);
     }
     let mut x = x.clone();
     for (i, (&shift, &dim)) in shifts.iter().zip(&dims).enumerate() {

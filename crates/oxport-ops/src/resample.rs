@@ -106,7 +106,11 @@ fn resample_meta(args: &MetaArgs<'_>) -> Metas {
         None => s.factors.iter().zip(&x.sizes[2..]).map(|(f, size)| scaled(size, f.unwrap_or(1.0))).collect(),
     };
     for size in x.sizes[1..].iter().chain(&sizes) {
-        ensure!(size.as_int().is_none_or(|s| s > 0), "{}: {x} to {sizes:?} leaves a size that is not positive", args.op.name());
+        ensure!(
+            size.as_int().is_none_or(|s| s > 0),
+            "{}: {x} to {sizes:?} leaves a size that is not positive",
+            args.op.name()
+        );
     }
     one(fresh_in_format(args.cx, x, x.dtype, x.sizes[..2].iter().cloned().chain(sizes)))
 }
@@ -141,7 +145,10 @@ pub(crate) fn resample_shares<T: crate::dense::Compute>(
     factor: Option<f64>,
 ) -> Vec<Vec<(usize, T)>> {
     if name.contains("nearest") {
-        return nearest(input, count, factor, name.contains("exact")).into_iter().map(|i| vec![(i, T::one())]).collect();
+        return nearest(input, count, factor, name.contains("exact"))
+            .into_iter()
+            .map(|i| vec![(i, T::one())])
+            .collect();
     }
     let taps = taps::Taps::<T>::new(filter(name), name.contains("_aa"), align, input, count, factor);
     let shares = |i: usize| {

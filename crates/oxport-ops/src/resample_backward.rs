@@ -84,7 +84,12 @@ fn padded_meta(args: &MetaArgs<'_>) -> Metas {
     floating(args, grad, true)?;
     for (i, pair) in pad.chunks_exact(2).enumerate() {
         let d = x.dim() - 1 - i;
-        agree(args.cx, &(&x.sizes[d] + &pair[0] + &pair[1]), &grad.sizes[d], "sizes of the gradient and the padded input")?;
+        agree(
+            args.cx,
+            &(&x.sizes[d] + &pair[0] + &pair[1]),
+            &grad.sizes[d],
+            "sizes of the gradient and the padded input",
+        )?;
     }
     one(fresh_in_format(args.cx, x, grad.dtype, x.sizes.clone()))
 }

@@ -104,7 +104,8 @@ fn flatten(args: &MetaArgs<'_>) -> Metas {
         return one(reshaped(args.cx, x, &[Expr::from(1i64)])?);
     }
     let joined = x.sizes[start..=end].iter().fold(Expr::from(1i64), |n, s| n * s);
-    let sizes: Vec<Expr> = x.sizes[..start].iter().cloned().chain([joined]).chain(x.sizes[end + 1..].iter().cloned()).collect();
+    let sizes: Vec<Expr> =
+        x.sizes[..start].iter().cloned().chain([joined]).chain(x.sizes[end + 1..].iter().cloned()).collect();
     one(reshaped(args.cx, x, &sizes)?)
 }
 
@@ -175,7 +176,11 @@ fn view_dtype(args: &MetaArgs<'_>) -> Metas {
         let ratio = Expr::from(new / old);
         for (d, part) in x.strides[..last].iter().chain([&x.sizes[last]]).enumerate() {
             let rest = part.python_mod(&ratio);
-            ensure!(args.cx.decide(&rest.eq_(&Expr::from(0i64)), true), "view as {}: {part} is not divisible by {ratio}", dtype.name());
+            ensure!(
+                args.cx.decide(&rest.eq_(&Expr::from(0i64)), true),
+                "view as {}: {part} is not divisible by {ratio}",
+                dtype.name()
+            );
             let whole = part.floor_div(&ratio);
             if d < last { view.strides[d] = whole } else { view.sizes[last] = whole }
         }

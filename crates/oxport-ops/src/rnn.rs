@@ -42,7 +42,9 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn layers(schema: &'static str) -> OpDef {
-    OpDef::new(schema, layers_meta).doc("Recurrent layers over a sequence; gives the sequence and the last states.").fill(run)
+    OpDef::new(schema, layers_meta)
+        .doc("Recurrent layers over a sequence; gives the sequence and the last states.")
+        .fill(run)
 }
 const fn one_cell(schema: &'static str) -> OpDef {
     OpDef::new(schema, cell_meta).doc("One step of a recurrent layer.").fill(run_cell)
@@ -111,7 +113,8 @@ where
     };
     let least = if s.biases { 4 } else { 2 };
     let count = s.per_direction();
-    let fits = count * s.layers * s.directions == s.params.len() && (count == least || kind == Kind::Lstm && count == least + 1);
+    let fits = count * s.layers * s.directions == s.params.len()
+        && (count == least || kind == Kind::Lstm && count == least + 1);
     ensure!(s.layers > 0 && fits, "{}: {} parameters for {} layers", args.op.name(), s.params.len(), s.layers);
     ensure!(s.states.len() == if kind == Kind::Lstm { 2 } else { 1 }, "{}: {} states", args.op.name(), s.states.len());
     Ok(s)
@@ -126,7 +129,11 @@ fn layers_meta(args: &MetaArgs<'_>) -> Metas {
     for state in &s.states {
         of_dim(args, state, 3..=3, "a state")?;
         let n = (s.layers * s.directions) as i64;
-        ensure!(state.sizes[0].as_int().is_none_or(|m| m == n), "{}: a state of {state} for {n} layers", args.op.name());
+        ensure!(
+            state.sizes[0].as_int().is_none_or(|m| m == n),
+            "{}: a state of {state} for {n} layers",
+            args.op.name()
+        );
     }
     let features = s.states[0].sizes[2].clone() * s.directions as i64;
     let [first, second] = [&s.x.sizes[0], &s.x.sizes[1]];
@@ -249,15 +256,23 @@ fn run_cell(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let states = cell_states(args)?;
     let (x, w_ih, w_hh): (&Tensor, &Tensor, &Tensor) = (args.at(0)?, args.at(2)?, args.at(3)?);
     let (b_ih, b_hh): (Option<&Tensor>, Option<&Tensor>) = (args.at(4)?, args.at(5)?);
-    let [features, width] = [*x.sizes().last().unwrap_or(&0) as usize, *states[0].sizes().last().unwrap_or(&0) as usize];
+    let [features, width] =
+        [*x.sizes().last().unwrap_or(&0) as usize, *states[0].sizes().last().unwrap_or(&0) as usize];
     let rows = states[0].numel() / width.max(1);
     ensure!(x.numel() == rows * features, "batch sizes of input and state differ");
     computed!(x.dtype(), |T| {
         let (x, ih, hh) = (Dense::<T>::of(x), Dense::<T>::of(w_ih), Dense::<T>::of(w_hh));
         let (bi, bh) = (Dense::<T>::maybe(b_ih), Dense::<T>::maybe(b_hh));
-        let weights = Weights { input: &ih, hidden: &hh, input_bias: bi.as_deref(), hidden_bias: bh.as_deref(), projection: None };
+        let weights = Weights {
+            input: &ih,
+            hidden: &hh,
+            input_bias: bi.as_deref(),
+            hidden_bias: bh.as_deref(),
+            projection: None,
+        };
         let batches = [rows];
-        let call = Layer { kind: kind(args.op.short_name()), weights, features, width, batches: &batches, reverse: false };
+        let call =
+            Layer { kind: kind(args.op.short_name()), weights, features, width, batches: &batches, reverse: false };
         check_weights(&call, width)?;
         let mut state: Vec<Vec<T>> = states.iter().map(|t| Dense::<T>::of(t).to_vec()).collect();
         step(&call, &x, &mut state);
@@ -290,7 +305,13 @@ fn fused(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     computed!(x.dtype(), |T| {
         let (x, ih, hh) = (Dense::<T>::of(x), Dense::<T>::of(w_ih), Dense::<T>::of(w_hh));
         let (bi, bh) = (biases.then(|| Dense::<T>::of(b_ih)), biases.then(|| Dense::<T>::of(b_hh)));
-        let weights = Weights { input: &ih, hidden: &hh, input_bias: bi.as_deref(), hidden_bias: bh.as_deref(), projection: None };
+        let weights = Weights {
+            input: &ih,
+            hidden: &hh,
+            input_bias: bi.as_deref(),
+            hidden_bias: bh.as_deref(),
+            projection: None,
+        };
         let batches = vec![batch; time];
         let call = Layer { kind: Kind::Lstm, weights, features, width, batches: &batches, reverse };
         check_weights(&call, width)?;
@@ -317,7 +338,8 @@ mod tests {
         let states = list(&[wave(&[1, 2, 4], 0.7, 1.0), wave(&[1, 2, 4], 0.7, 2.0)]);
         let params =
             list(&[wave(&[16, 3], 0.3, 0.0), wave(&[16, 4], 0.5, 0.0), wave(&[16], 0.2, 0.0), wave(&[16], 0.9, 0.0)]);
-        let flags = [Arg::Bool(true), Arg::Int(1), Arg::Float(0.0), Arg::Bool(false), Arg::Bool(false), Arg::Bool(false)];
+        let flags =
+            [Arg::Bool(true), Arg::Int(1), Arg::Float(0.0), Arg::Bool(false), Arg::Bool(false), Arg::Bool(false)];
         let args = [vec![Arg::Tensor(wave(&[3, 2, 3], 0.7, 0.0)), states, params], flags.to_vec()].concat();
         let outs = call("aten::lstm.input", &args).unwrap();
         assert_wave(&outs[0], &[0.032652, 0.605809, 0.30034, -0.603443], 4.02404);
@@ -327,9 +349,14 @@ mod tests {
 
     #[test]
     fn gru_of_two_directions_by_torch() {
-        let params =
-            list(&[wave(&[12, 3], 0.3, 0.0), wave(&[12, 4], 0.5, 0.0), wave(&[12, 3], 0.4, 0.0), wave(&[12, 4], 0.6, 0.0)]);
-        let flags = [Arg::Bool(false), Arg::Int(1), Arg::Float(0.0), Arg::Bool(false), Arg::Bool(true), Arg::Bool(true)];
+        let params = list(&[
+            wave(&[12, 3], 0.3, 0.0),
+            wave(&[12, 4], 0.5, 0.0),
+            wave(&[12, 3], 0.4, 0.0),
+            wave(&[12, 4], 0.6, 0.0),
+        ]);
+        let flags =
+            [Arg::Bool(false), Arg::Int(1), Arg::Float(0.0), Arg::Bool(false), Arg::Bool(true), Arg::Bool(true)];
         let tensors = vec![Arg::Tensor(wave(&[2, 3, 3], 0.7, 0.0)), Arg::Tensor(wave(&[2, 2, 4], 0.7, 1.0)), params];
         let outs = call("aten::gru.input", &[tensors, flags.to_vec()].concat()).unwrap();
         assert_eq!(outs[0].strides(), [8, 16, 1]);

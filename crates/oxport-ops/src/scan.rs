@@ -79,7 +79,8 @@ fn extreme_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, dim): (&Fake, i64) = args.unpack()?;
     let d = wrap_dim(dim, x.dim())?;
     ensure!(!x.dtype.is_complex(), "{} of complex numbers", args.op.name());
-    let empty = x.sizes.get(d).is_some_and(|s| args.cx.is(s, 0)) && !x.sizes.iter().enumerate().any(|(e, s)| e != d && args.cx.is(s, 0));
+    let empty = x.sizes.get(d).is_some_and(|s| args.cx.is(s, 0))
+        && !x.sizes.iter().enumerate().any(|(e, s)| e != d && args.cx.is(s, 0));
     ensure!(!empty || x.dim() > 0, "{} over a dimension of size 0", args.op.name());
     let fake = |dtype| Val::Tensor(Fake { device: x.device.clone(), ..Fake::new(dtype, x.sizes.clone()) });
     Ok(vec![fake(x.dtype), fake(DType::I64)])
@@ -119,7 +120,11 @@ fn log_running(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let add = |a: T, b: T| {
             let (low, high) = (a.minimum(b), a.maximum(b));
             // Equal infinities are their own sum; their difference is no number.
-            if low == high && (low == T::LOWEST || low == T::HIGHEST) { low } else { high.add(low.sub(high).exp().log1p()) }
+            if low == high && (low == T::LOWEST || low == T::HIGHEST) {
+                low
+            } else {
+                high.add(low.sub(high).exp().log1p())
+            }
         };
         fill_dense::<T>(out, |out| {
             scan(x, lines, out, T::LOWEST, |a, x, _| (add(a, x), add(a, x)));

@@ -59,7 +59,11 @@ fn scatter_meta(args: &MetaArgs<'_>) -> Metas {
         if !index.sizes.iter().any(|s| args.cx.is(s, 0)) {
             ensure!(source.dim().max(1) == index.dim().max(1), "{}: {source} for an index {index}", args.op.name());
             let fits = |(i, s): (&Expr, &Expr)| args.cx.decide(&i.le(s), true);
-            ensure!(index.sizes.iter().zip(&source.sizes).all(fits), "{}: {source} for an index {index}", args.op.name());
+            ensure!(
+                index.sizes.iter().zip(&source.sizes).all(fits),
+                "{}: {source} for an index {index}",
+                args.op.name()
+            );
         }
     }
     one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
@@ -250,13 +254,29 @@ mod tests {
     #[test]
     fn writes_by_indices() {
         crate::trial::check(&[
-            ("scatter.src", "f32[[1, 2, 3], [4, 5, 6]], 1, i64[[2, 0], [1, 1]], f32[[7, 8], [9, 10]]", "f32[2, 3] 8 2 7 4 10 6"),
-            ("scatter.value_reduce", "f32[[1, 2, 3], [4, 5, 6]], 1, i64[[2, 0]], 3.0, reduce=\"multiply\"", "f32[2, 3] 3 2 9 4 5 6"),
+            (
+                "scatter.src",
+                "f32[[1, 2, 3], [4, 5, 6]], 1, i64[[2, 0], [1, 1]], f32[[7, 8], [9, 10]]",
+                "f32[2, 3] 8 2 7 4 10 6",
+            ),
+            (
+                "scatter.value_reduce",
+                "f32[[1, 2, 3], [4, 5, 6]], 1, i64[[2, 0]], 3.0, reduce=\"multiply\"",
+                "f32[2, 3] 3 2 9 4 5 6",
+            ),
             ("scatter_add", "i64[1, 2, 3], 0, i64[0, 0, 2], i64[1, 1, 1]", "i64[3] 3 2 4"),
-            ("scatter_reduce.two", "f32[1, 2, 3], 0, i64[0, 0, 2], f32[4, 6, 8], \"mean\", include_self=False", "f32[3] 5 2 8"),
+            (
+                "scatter_reduce.two",
+                "f32[1, 2, 3], 0, i64[0, 0, 2], f32[4, 6, 8], \"mean\", include_self=False",
+                "f32[3] 5 2 8",
+            ),
             ("scatter_reduce.two", "f32[1, 2, 3], 0, i64[0, 0, 2], f32[4, nan, 8], \"amax\"", "f32[3] nan 2 8"),
             ("scatter_reduce.two", "i64[-7, 2, 3], 0, i64[0, 0, 2], i64[4, -6, 8], \"mean\"", "i64[3] -3 2 5"),
-            ("index_add", "f32[[1, 2, 3], [4, 5, 6]], 1, i64[0, 0], f32[[1, 2], [3, 4]], alpha=2", "f32[2, 3] 7 2 3 18 5 6"),
+            (
+                "index_add",
+                "f32[[1, 2, 3], [4, 5, 6]], 1, i64[0, 0], f32[[1, 2], [3, 4]], alpha=2",
+                "f32[2, 3] 7 2 3 18 5 6",
+            ),
             ("index_copy", "f32[[1, 2, 3], [4, 5, 6]], 0, i64[1], f32[[9, 9, 9]]", "f32[2, 3] 1 2 3 9 9 9"),
             ("index_fill.int_Scalar", "f32[[1, 2, 3], [4, 5, 6]], 1, i64[-1], 0", "f32[2, 3] 1 2 0 4 5 0"),
             ("index_reduce", "f32[2, 3], 0, i64[0, 0, 1], f32[4, 5, 6], \"prod\", include_self=False", "f32[2] 20 6"),

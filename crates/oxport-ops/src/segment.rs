@@ -53,12 +53,22 @@ fn borders(args: &Args<'_, Real>, lines: Lines) -> Result<Vec<Vec<i64>>> {
     let inside = |row: &Vec<i64>| row.is_sorted() && row.iter().all(|b| (0..=lines.n as i64).contains(b));
     ensure!(rows.iter().all(inside), "segment_reduce: segments outside of the data");
     let careless = args.op.schema().is_some_and(|s| s.arg("unsafe").is_none());
-    ensure!(careless || args.named("unsafe")? || rows.iter().all(whole), "segment_reduce: lengths do not add up to the data");
+    ensure!(
+        careless || args.named("unsafe")? || rows.iter().all(whole),
+        "segment_reduce: lengths do not add up to the data"
+    );
     Ok(rows)
 }
 
 fn fill(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    fn run<T: Float>(x: &[T], lines: Lines, rows: &[Vec<i64>], how: &str, initial: Option<f64>, out: &mut TensorMut) -> Result<()> {
+    fn run<T: Float>(
+        x: &[T],
+        lines: Lines,
+        rows: &[Vec<i64>],
+        how: &str,
+        initial: Option<f64>,
+        out: &mut TensorMut,
+    ) -> Result<()> {
         let (start, f): (T, fn(T, T) -> T) = match how {
             "max" => (T::LOWEST, T::maximum),
             "min" => (T::HIGHEST, T::minimum),

@@ -24,10 +24,16 @@ pub static OPS: &[OpDef] = &[
 type Fill = fn(&Args<'_, Real>, &mut [TensorMut]) -> Result<()>;
 
 const fn core(schema: &'static str, kernel: Fill) -> OpDef {
-    OpDef::new(schema, core_meta)
-        .doc("The softmax along a dimension, or its logarithm.")
-        .fill(kernel)
-        .samples(&["f32[2, 3], 1, False", "f32[2, 3], -2, False", "f64[2, 3, 4], 1, False", "bf16[2, 3], -1, False", "f32[], 0, False", "f32[2, 0], 1, False", "!f32[2], 1, False", "!i64[2], 0, False"])
+    OpDef::new(schema, core_meta).doc("The softmax along a dimension, or its logarithm.").fill(kernel).samples(&[
+        "f32[2, 3], 1, False",
+        "f32[2, 3], -2, False",
+        "f64[2, 3, 4], 1, False",
+        "bf16[2, 3], -1, False",
+        "f32[], 0, False",
+        "f32[2, 0], 1, False",
+        "!f32[2], 1, False",
+        "!i64[2], 0, False",
+    ])
 }
 const fn named(schema: &'static str, kernel: Fill) -> OpDef {
     OpDef::new(schema, named_meta)
@@ -96,9 +102,17 @@ fn along(args: &Args<'_, Real>, outs: &mut [TensorMut], form: Form) -> Result<()
     computed!(out.dtype(), |T| {
         let x = Dense::<T>::of(&x.to_dtype(out.dtype()));
         fill(out, |out: &mut [T]| match inner as usize {
-            1 => for_rows(&x, n, out, n, |_, x, out| vectorize(#[inline(always)] || row(x, out, form))),
+            1 => for_rows(&x, n, out, n, |_, x, out| {
+                vectorize(
+                    #[inline(always)]
+                    || row(x, out, form),
+                )
+            }),
             inner => for_out_rows(out, n * inner, n * inner * 4, |i, out| {
-                vectorize(#[inline(always)] || columns(&x[i * n * inner..(i + 1) * n * inner], out, inner, form));
+                vectorize(
+                    #[inline(always)]
+                    || columns(&x[i * n * inner..(i + 1) * n * inner], out, inner, form),
+                );
             }),
         })
     })

@@ -56,7 +56,8 @@ fn sort(args: &Args<'_, Real>, outs: &mut [TensorMut], both: Both) -> Result<()>
     if let [values, indices] = outs {
         return Ok(sort::sort(x, d as i64, descending, values, indices)?);
     }
-    let mut other = TensorMut::empty(if both == Both::Values { DType::I64 } else { x.dtype() }, Layout::contiguous(x.sizes())?)?;
+    let mut other =
+        TensorMut::empty(if both == Both::Values { DType::I64 } else { x.dtype() }, Layout::contiguous(x.sizes())?)?;
     let (values, indices) = if both == Both::Values { (&mut outs[0], &mut other) } else { (&mut other, &mut outs[0]) };
     Ok(sort::sort(x, d as i64, descending, values, indices)?)
 }

@@ -131,7 +131,11 @@ fn polygamma(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         // The reflection takes the sine in single precision: poles are large numbers, as PyTorch has them.
         return map1(x, &mut o[0], |x: f32| {
             let s = f64::from((std::f32::consts::PI * x).sin());
-            if x < 0.5 { (PI * PI / (s * s) - special::polygamma(1, 1.0 - f64::from(x))) as f32 } else { special::polygamma(1, x.into()) as f32 }
+            if x < 0.5 {
+                (PI * PI / (s * s) - special::polygamma(1, 1.0 - f64::from(x))) as f32
+            } else {
+                special::polygamma(1, x.into()) as f32
+            }
         });
     }
     map1(x, &mut o[0], |x: f64| special::polygamma(n, x))

@@ -86,7 +86,11 @@ fn split_with_sizes(args: &MetaArgs<'_>) -> Metas {
     let (_, sizes, dim): (&Fake, Vec<Expr>, i64) = args.unpack()?;
     let (x, d) = dimension(args, dim)?;
     let total = sizes.iter().fold(Expr::from(0i64), |n, s| n + s);
-    ensure!(args.cx.may_be_same(&total, &x.sizes[d]), "split sizes add up to {total}, dimension {dim} has {}", x.sizes[d]);
+    ensure!(
+        args.cx.may_be_same(&total, &x.sizes[d]),
+        "split sizes add up to {total}, dimension {dim} has {}",
+        x.sizes[d]
+    );
     ensure!(sizes.iter().all(|s| s.as_int().is_none_or(|n| n >= 0)), "a negative split size");
     parts(x, d, sizes)
 }

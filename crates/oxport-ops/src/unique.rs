@@ -80,7 +80,12 @@ struct Groups {
     inverse: Vec<i64>,
 }
 
-fn groups(n: usize, sorted: bool, compare: impl Fn(usize, usize) -> Ordering, same: impl Fn(usize, usize) -> bool) -> Groups {
+fn groups(
+    n: usize,
+    sorted: bool,
+    compare: impl Fn(usize, usize) -> Ordering,
+    same: impl Fn(usize, usize) -> bool,
+) -> Groups {
     let mut order: Vec<usize> = (0..n).collect();
     if sorted {
         order.sort_by(|&a, &b| compare(a, b));
@@ -105,8 +110,12 @@ fn unique(args: &Args<'_, Real>, sorted: bool) -> Result<Vec<Value>> {
         Ok(groups(x.len(), sorted, |a, b| x[a].order(x[b]), |a, b| x[a] == x[b]))
     }
     fn slices<T: Ordered>(x: &[T], lines: Lines, sorted: bool) -> Result<Groups> {
-        let of = |i: usize| (0..lines.outer).flat_map(move |o| (0..lines.inner).map(move |k| x[(o * lines.n + i) * lines.inner + k]));
-        let compare = |a: usize, b: usize| of(a).zip(of(b)).map(|(a, b)| a.order(b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal);
+        let of = |i: usize| {
+            (0..lines.outer).flat_map(move |o| (0..lines.inner).map(move |k| x[(o * lines.n + i) * lines.inner + k]))
+        };
+        let compare = |a: usize, b: usize| {
+            of(a).zip(of(b)).map(|(a, b)| a.order(b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+        };
         Ok(groups(lines.n, sorted, compare, |a, b| of(a).eq(of(b))))
     }
     let x: &Tensor = args.at(0)?;
@@ -150,7 +159,11 @@ mod tests {
             ("_unique2", "i64[3, 1, 3], True, True, True", "i64[2] 1 3; i64[3] 1 0 1; i64[2] 1 2"),
             ("_unique2", "f32[nan, 1, nan]", "f32[3] 1 nan nan; i64[0]; i64[0]"),
             ("unique_consecutive", "i64[1, 1, 2, 1], True, True", "i64[3] 1 2 1; i64[4] 0 0 1 2; i64[3] 2 1 1"),
-            ("unique_dim", "i64[[2, 1], [1, 1], [2, 1]], 0, True, True, True", "i64[2, 2] 1 1 2 1; i64[3] 1 0 1; i64[2] 1 2"),
+            (
+                "unique_dim",
+                "i64[[2, 1], [1, 1], [2, 1]], 0, True, True, True",
+                "i64[2, 2] 1 1 2 1; i64[3] 1 0 1; i64[2] 1 2",
+            ),
         ]);
     }
 }

@@ -364,7 +364,11 @@ pub(crate) fn diagonal(args: &MetaArgs<'_>) -> Metas {
     let (a, b) = (wrap_dim(a, x.dim())?, wrap_dim(b, x.dim())?);
     ensure!(a != b && x.dim() >= 2, "diagonal wants two different dimensions");
     let shift = Expr::from(offset.abs());
-    let (rows, columns) = if offset >= 0 { (x.sizes[a].clone(), &x.sizes[b] - &shift) } else { (&x.sizes[a] - &shift, x.sizes[b].clone()) };
+    let (rows, columns) = if offset >= 0 {
+        (x.sizes[a].clone(), &x.sizes[b] - &shift)
+    } else {
+        (&x.sizes[a] - &shift, x.sizes[b].clone())
+    };
     let along = if args.cx.decide(&rows.le(&columns), true) { rows } else { columns };
     let length = if args.cx.decide(&along.lt(&Expr::from(0i64)), false) { Expr::from(0i64) } else { along };
     let keep: Vec<usize> = (0..x.dim()).filter(|&d| d != a && d != b).collect();
@@ -382,7 +386,10 @@ fn unfold(args: &MetaArgs<'_>) -> Metas {
     let d = wrap_dim(dim, x.dim())?;
     let have = x.sizes.get(d).cloned().unwrap_or(Expr::from(1i64));
     ensure!(size >= 0 && step > 0, "unfold wants a size of at least 0 and a positive step");
-    ensure!(args.cx.decide(&Expr::from(size).le(&have), true), "unfold: size {size} is larger than dimension {dim} of {have}");
+    ensure!(
+        args.cx.decide(&Expr::from(size).le(&have), true),
+        "unfold: size {size} is larger than dimension {dim} of {have}"
+    );
     let mut view = x.clone();
     if x.dim() == 0 {
         view.sizes.push(Expr::from(size));

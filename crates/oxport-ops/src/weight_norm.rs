@@ -11,12 +11,16 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    form("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor").samples(&["f32[4, 3], f32[4, 1]", "f32[4, 3, 2], f32[1, 1, 2], 2"]),
-    form("aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)").samples(&["f32[4, 3], f32[1, 3], 1"]),
+    form("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")
+        .samples(&["f32[4, 3], f32[4, 1]", "f32[4, 3, 2], f32[1, 1, 2], 2"]),
+    form("aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)")
+        .samples(&["f32[4, 3], f32[1, 3], 1"]),
 ];
 
 const fn form(schema: &'static str) -> OpDef {
-    OpDef::new(schema, weight_norm_meta).doc("Scales vectors to given lengths (and gives their old ones).").fill(weight_norm)
+    OpDef::new(schema, weight_norm_meta)
+        .doc("Scales vectors to given lengths (and gives their old ones).")
+        .fill(weight_norm)
 }
 
 fn weight_norm_meta(args: &MetaArgs<'_>) -> Metas {

@@ -125,7 +125,10 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
                 }
                 let acc = &mut acc[i * width..(i + 1) * width];
                 let (top, total) = (&mut state.top[i], &mut state.total[i]);
-                vectorize(#[inline(always)] || running_softmax(row, top, total, acc));
+                vectorize(
+                    #[inline(always)]
+                    || running_softmax(row, top, total, acc),
+                );
             }
             let (a, b) = (Mat::new(&*scores, keys, 1), vs.at(head, key));
             let epilogue = Epilogue { start: Start::Scaled(T::of(1.0)), after: None };

@@ -15,10 +15,16 @@ pub(super) const fn fft(schema: &'static str) -> OpDef {
     OpDef::new(schema, fft_meta).doc("A discrete Fourier transform.").decomp(fft_decomp).samples(&["f32[3, 4]"])
 }
 pub(super) const fn shift(schema: &'static str) -> OpDef {
-    OpDef::new(schema, shift_meta).doc("Moves the zero frequency to the middle, or back.").decomp(shift_decomp).samples(&["f32[3, 4]", "f32[3, 4], [0]"])
+    OpDef::new(schema, shift_meta)
+        .doc("Moves the zero frequency to the middle, or back.")
+        .decomp(shift_decomp)
+        .samples(&["f32[3, 4]", "f32[3, 4], [0]"])
 }
 pub(super) const fn frequencies(schema: &'static str) -> OpDef {
-    OpDef::new(schema, frequencies_meta).doc("The frequencies of a transform of `n` samples `d` apart.").fill(frequencies_kernel).samples(&["5, 0.5", "4"])
+    OpDef::new(schema, frequencies_meta)
+        .doc("The frequencies of a transform of `n` samples `d` apart.")
+        .fill(frequencies_kernel)
+        .samples(&["5, 0.5", "4"])
 }
 
 /// The kinds of transform.
@@ -94,7 +100,13 @@ fn request<'a, W: World, I: oxport_ir::FromArg<'a, W> + Clone>(
     };
     let sizes = match sizes {
         Some(sizes) => {
-            ensure!(sizes.len() == dims.len(), "{}: {} sizes for {} dimensions", args.op.name(), sizes.len(), dims.len());
+            ensure!(
+                sizes.len() == dims.len(),
+                "{}: {} sizes for {} dimensions",
+                args.op.name(),
+                sizes.len(),
+                dims.len()
+            );
             sizes.into_iter().map(|s| if keep(&s) { None } else { Some(s) }).collect()
         }
         None => vec![None; dims.len()],

@@ -99,7 +99,10 @@ fn carried(args: &MetaArgs<'_>) -> Metas {
     let (body, Some(Arg::List(state))) = (graph_meta(args, 1)?, args.values.get(2)) else {
         return Err(Error::invalid("a loop wants a list of carried values"));
     };
-    let before = state.iter().zip(&body.inputs).map(|(a, input)| if let Arg::Tensor(t) = a { Val::Tensor(t.clone()) } else { input.clone() });
+    let before = state
+        .iter()
+        .zip(&body.inputs)
+        .map(|(a, input)| if let Arg::Tensor(t) = a { Val::Tensor(t.clone()) } else { input.clone() });
     Ok(before.zip(&body.outputs).map(|(a, b)| either(args.cx, &a, b)).collect())
 }
 

@@ -41,7 +41,8 @@ fn slices(xs: &[Value], i: i64) -> Result<Vec<Value>> {
 /// The common first size of some tensors.
 fn length(args: &Args<'_, Real>, xs: &[Value]) -> Result<i64> {
     let mut sizes = xs.iter().filter_map(Value::as_tensor).map(|t| t.sizes().first().copied());
-    let first = sizes.next().flatten().ok_or_else(|| Error::invalid(format!("{}: nothing to loop over", args.op.name())))?;
+    let first =
+        sizes.next().flatten().ok_or_else(|| Error::invalid(format!("{}: nothing to loop over", args.op.name())))?;
     ensure!(sizes.all(|s| s == Some(first)), "{}: first sizes differ", args.op.name());
     Ok(first)
 }
@@ -63,7 +64,12 @@ pub(super) fn scan(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let carries = init.len();
     let step = |carry: &[Value], x: Vec<Value>| -> Result<(Vec<Value>, Vec<Value>)> {
         let mut outs = f.call(args.cx, carry.iter().cloned().chain(x).chain(rest.iter().cloned()).collect())?;
-        ensure!(outs.len() >= carries, "{}: a step gave {} values for {carries} carried ones", args.op.name(), outs.len());
+        ensure!(
+            outs.len() >= carries,
+            "{}: a step gave {} values for {carries} carried ones",
+            args.op.name(),
+            outs.len()
+        );
         let rest = outs.split_off(carries);
         Ok((outs, rest))
     };
@@ -82,7 +88,8 @@ pub(super) fn scan(args: &Args<'_, Real>) -> Result<Vec<Value>> {
         };
         let (_, out) = step(&carry, xs.iter().map(zeros).collect::<Result<_>>()?)?;
         for v in out {
-            let t = v.as_tensor().ok_or_else(|| Error::unsupported("an empty scan with results that are no tensors"))?;
+            let t =
+                v.as_tensor().ok_or_else(|| Error::unsupported("an empty scan with results that are no tensors"))?;
             let sizes: Vec<i64> = std::iter::once(0).chain(t.sizes().iter().copied()).collect();
             carry.push(Value::Tensor(Tensor::zeros(t.dtype(), &sizes)?));
         }
@@ -103,7 +110,12 @@ pub(super) fn associative(args: &Args<'_, Real>) -> Result<Vec<Value>> {
 }
 
 /// Running combinations: pairs of neighbours are combined, their running combinations found, and the rest filled in.
-fn neighbours(args: &Args<'_, Real>, f: &Arc<dyn Callable>, rest: &[Value], x: &[Vec<Value>]) -> Result<Vec<Vec<Value>>> {
+fn neighbours(
+    args: &Args<'_, Real>,
+    f: &Arc<dyn Callable>,
+    rest: &[Value],
+    x: &[Vec<Value>],
+) -> Result<Vec<Vec<Value>>> {
     let combine = |a: &[Value], b: &[Value]| f.call(args.cx, a.iter().chain(b).chain(rest).cloned().collect());
     if x.len() < 2 {
         return Ok(x.to_vec());

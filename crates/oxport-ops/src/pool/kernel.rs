@@ -64,7 +64,13 @@ macro_rules! pooled {
 
 /// Fills maxima, and indices into the spatial volume if there is a second output; `axes` gives the windows of a plane
 /// (of one and the same kind unless `by_plane`).
-pub(super) fn maximum(x: &Tensor, axes: &(dyn Fn(usize) -> [Axis; 3] + Sync), by_plane: bool, n: usize, outs: &mut [TensorMut]) -> Result<()> {
+pub(super) fn maximum(
+    x: &Tensor,
+    axes: &(dyn Fn(usize) -> [Axis; 3] + Sync),
+    by_plane: bool,
+    n: usize,
+    outs: &mut [TensorMut],
+) -> Result<()> {
     let (values, indices) = outs.split_first_mut().ok_or_else(|| Error::invalid("a pool has an output"))?;
     let last = !by_plane && is_channels_last(values, n);
     pooled!(x.dtype(), |T| {

@@ -43,9 +43,17 @@ impl<T: Compute> Taps<T> {
     }
 
     /// The taps of a line resampled from `input` to `count` elements.
-    pub(super) fn new(filter: Filter, antialias: bool, align: bool, input: i64, count: i64, factor: Option<f64>) -> Taps<T> {
+    pub(super) fn new(
+        filter: Filter,
+        antialias: bool,
+        align: bool,
+        input: i64,
+        count: i64,
+        factor: Option<f64>,
+    ) -> Taps<T> {
         let scale = scale::<T>(input, count, align, factor);
-        let mut taps = Taps { starts: Vec::with_capacity(count as usize + 1), weights: Vec::new(), input: input as usize };
+        let mut taps =
+            Taps { starts: Vec::with_capacity(count as usize + 1), weights: Vec::new(), input: input as usize };
         for i in 0..count {
             taps.push(filter, antialias, align, scale, i, count);
         }
@@ -61,8 +69,7 @@ impl<T: Compute> Taps<T> {
         if antialias {
             let center = scale * (i + half);
             let reach = T::of(filter.reach());
-            let (support, inverse) =
-                if scale >= T::one() { (reach * scale, scale.recip()) } else { (reach, T::one()) };
+            let (support, inverse) = if scale >= T::one() { (reach * scale, scale.recip()) } else { (reach, T::one()) };
             let whole = |x: T| x.to_i64().unwrap_or(0);
             let first = whole(center - support + half).max(0);
             let end = whole(center + support + half).min(input);
@@ -91,7 +98,9 @@ impl<T: Compute> Taps<T> {
         self.starts.push((first as usize, self.weights.len()));
         for (j, (place, weight)) in pairs.iter().enumerate() {
             match j.checked_sub(1).map(|k| pairs[k].0) {
-                Some(before) if before == *place => *self.weights.last_mut().expect("law: a tap stands before") += *weight,
+                Some(before) if before == *place => {
+                    *self.weights.last_mut().expect("law: a tap stands before") += *weight
+                }
                 _ => self.weights.push(*weight),
             }
         }
@@ -171,13 +180,20 @@ mod tests {
     #[test]
     fn weights_sum_to_one() {
         for filter in [Filter::Linear, Filter::Cubic] {
-            for (antialias, align, input, count) in
-                [(false, false, 5, 8), (false, true, 5, 8), (true, false, 9, 4), (true, false, 4, 9), (false, false, 7, 3)]
-            {
+            for (antialias, align, input, count) in [
+                (false, false, 5, 8),
+                (false, true, 5, 8),
+                (true, false, 9, 4),
+                (true, false, 4, 9),
+                (false, false, 7, 3),
+            ] {
                 let taps = Taps::<f64>::new(filter, antialias, align, input, count, None);
                 for i in 0..taps.len() {
                     let (first, w) = taps.at(i);
-                    assert!((w.iter().sum::<f64>() - 1.0).abs() < 1e-12 && first + w.len() <= input as usize, "{filter:?} {i}");
+                    assert!(
+                        (w.iter().sum::<f64>() - 1.0).abs() < 1e-12 && first + w.len() <= input as usize,
+                        "{filter:?} {i}"
+                    );
                 }
             }
         }

@@ -111,7 +111,12 @@ fn advance<T: Cell>(layer: &Layer<'_, T>, gates: &mut [T], batch: usize, state: 
         let mut own = vec![T::of(0.0); gates.len()];
         project(&state[0][..batch * width], hidden, sizes, bias(layer.weights.hidden_bias), &mut own);
         let rows = gates.chunks_exact(columns).zip(own.chunks_exact(columns)).zip(state[0].chunks_exact_mut(width));
-        rows.for_each(|((x, own), h)| vectorize(#[inline(always)] || gru(x, own, h)));
+        rows.for_each(|((x, own), h)| {
+            vectorize(
+                #[inline(always)]
+                || gru(x, own, h),
+            )
+        });
         return;
     }
     project(&state[0][..batch * width], hidden, sizes, Start::Scaled(T::of(1.0)), gates);
@@ -125,8 +130,14 @@ fn advance<T: Cell>(layer: &Layer<'_, T>, gates: &mut [T], batch: usize, state: 
         Kind::Lstm => {
             let mut made = vec![T::of(0.0); if layer.weights.projection.is_some() { batch * cells } else { 0 }];
             let target = if made.is_empty() { &mut h[..] } else { &mut made[..] };
-            let rows = gates.chunks_exact(columns).zip(rest[0].chunks_exact_mut(cells)).zip(target.chunks_exact_mut(cells));
-            rows.for_each(|((g, c), h)| vectorize(#[inline(always)] || lstm(g, c, h)));
+            let rows =
+                gates.chunks_exact(columns).zip(rest[0].chunks_exact_mut(cells)).zip(target.chunks_exact_mut(cells));
+            rows.for_each(|((g, c), h)| {
+                vectorize(
+                    #[inline(always)]
+                    || lstm(g, c, h),
+                )
+            });
             if let Some(w) = layer.weights.projection {
                 project(&made, w, [batch, width, cells], Start::Zero, &mut h[..batch * width]);
             }

@@ -279,9 +279,6 @@ impl<'a> GraphReader<'a, '_> {
             (None, None) => self.graph.unique_name(&stem(&op)).to_string(),
         };
         self.at.clone_from(&name);
-        if !is_target(&json.target) {
-            self.complain("target", format!("{:?} is no operator with its overload, and no function", json.target));
-        }
         let mut meta = read_metadata(&json.metadata);
         let (args, kwargs, input_names) = self.inputs(&op, json);
         let origin = meta.clone();
@@ -494,14 +491,4 @@ fn single_output<'j>(json: &'j model::Node, op: &Op) -> Option<&'j str> {
 /// What FX would call a node of this operator: `split_with_sizes`.
 fn stem(op: &Op) -> String {
     op.short_name().split('.').next().unwrap_or("value").to_lowercase()
-}
-
-/// True for what PyTorch can resolve: `torch.ops` with namespace, operator and overload, higher-order operators, and the
-/// modules of Python functions. (`#` begins the targets of third-party handlers.)
-fn is_target(target: &str) -> bool {
-    match target.strip_prefix("torch.ops.") {
-        Some(op) if op.starts_with("higher_order.") => op.split('.').count() == 2,
-        Some(op) => op.split('.').count() == 3,
-        None => ["torch.", "_operator.", "math.", "builtins.", "#"].iter().any(|p| target.starts_with(p)),
-    }
 }

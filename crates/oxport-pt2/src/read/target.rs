@@ -3,7 +3,8 @@
 //! PyTorch resolves a target by walking attributes from `torch` (or the module named), so the name alone can reach
 //! anything that is imported. A reader that never resolves has nothing to fear; but such a program is no exported one.
 
-/// True for names that PyTorch's exporter writes: operators (`torch.ops.aten.add.Tensor`, of any library), Python's
+/// True for names that PyTorch's exporter writes: operators (`torch.ops.aten.add.Tensor`, of any library, with their
+/// overload; higher-order ones, which have none), Python's
 /// operators on numbers, functions of `torch` by plain names, and extensions (`#namespace:name`).
 pub(crate) fn is_plain_target(target: &str) -> bool {
     if target.len() > MOST {
@@ -16,9 +17,12 @@ pub(crate) fn is_plain_target(target: &str) -> bool {
     let root = parts.next().unwrap_or_default();
     let is_known = matches!(root, "torch" | "_operator" | "operator" | "math" | "builtins");
     let parts: Vec<&str> = parts.collect();
-    is_known
-        && !parts.is_empty()
-        && parts.iter().all(|part| is_word(part) && !(part.starts_with("__") && is_class(part)))
+    let is_whole = match parts[..] {
+        ["ops", "higher_order", ..] => parts.len() == 3,
+        ["ops", ..] => parts.len() == 4,
+        _ => !parts.is_empty(),
+    };
+    is_known && is_whole && parts.iter().all(|part| is_word(part) && !(part.starts_with("__") && is_class(part)))
 }
 
 const MOST: usize = 500;
@@ -75,6 +79,7 @@ mod tests {
             "torch.ops.__class__.__subclasses__",
             "torch.ops.aten.add.Tensor()",
             "torch..ops",
+            "torch.ops.aten.relu",
             "torch.ops.aten.\u{430}dd.Tensor",
             "#ext",
             "__import__('os').system('x')",
