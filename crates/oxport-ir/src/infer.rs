@@ -188,9 +188,22 @@ pub fn infer_call(
 /// # Errors
 /// As [`infer_call`].
 pub fn infer_bound(op: &Op, values: &[Arg<Meta>], cx: &MetaCx<'_>) -> Result<Val> {
-    let def = op.def().ok_or_else(|| Error::unsupported(format!("operator {} has no meta function", op.name())))?;
+    let Some(def) = op.def() else {
+        let unknown = || Error::unsupported(format!("operator {} has no meta function", op.name()));
+        return written(op, values).map(Val::Tensor).ok_or_else(unknown);
+    };
     let outs = (def.meta)(&Args { values, op, cx })?;
     Ok(pack(op, outs))
+}
+
+/// What an in-place operator returns: the tensor that it writes. Those that change sizes are no such (`squeeze_`).
+fn written(op: &Op, values: &[Arg<Meta>]) -> Option<crate::Fake> {
+    let schema = op.schema().filter(|s| s.returns.len() == 1 && !op.has_tag("inplace_view"))?;
+    let mut targets = schema.args.iter().zip(values).filter(|(p, _)| p.is_written()).map(|(_, a)| a);
+    match (targets.next(), targets.next()) {
+        (Some(Arg::Tensor(t)), None) if schema.is_mutable() => Some(t.clone()),
+        _ => None,
+    }
 }
 
 /// The meta value of a node from its arguments' recorded metas; `None` for nodes that are no calls.

@@ -4,7 +4,7 @@ use crate::dense::{Compute, Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, broadcast, one};
 use crate::nn::{floating, fresh};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
-use oxport_tensor::{Tensor, TensorMut};
+use oxport_tensor::{Scalar, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -35,6 +35,10 @@ fn cdist_meta(args: &MetaArgs<'_>) -> Metas {
     ensure!(x.dim() >= 2 && y.dim() >= 2, "{}: rows {x} and {y}", args.op.name());
     let (lead, rows) = x.sizes.split_at(x.dim() - 2);
     let batch = broadcast(args.cx, &[lead, &y.sizes[..y.dim() - 2]])?;
+    // PyTorch then gives zeros like `x1`, before it broadcasts.
+    if batch.iter().any(|n| args.cx.is(n, 0)) {
+        return one(fresh(x, x.dtype, x.sizes.clone()));
+    }
     one(fresh(x, x.dtype, batch.iter().chain(rows).cloned()))
 }
 
@@ -66,6 +70,9 @@ fn slope<T: Compute>(difference: T, distance: T, p: f64) -> T {
 
 fn cdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, x, y, p, distance): (&Tensor, &Tensor, &Tensor, f64, &Tensor) = args.unpack()?;
+    if grad.numel() == 0 {
+        return Ok(oxport_tensor::fill(&mut outs[0], Scalar::Int(0))?);
+    }
     let [m, k] = [x.sizes()[x.rank() - 2] as usize, x.sizes()[x.rank() - 1] as usize];
     let n = y.sizes()[y.rank() - 2] as usize;
     let lead = outs[0].sizes()[..outs[0].rank() - 2].to_vec();

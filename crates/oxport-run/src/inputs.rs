@@ -409,9 +409,15 @@ def forward(self, y: "f32[2*s0 + 1]", x: "f32[s0]"):
         let check = |y, x| checks.check(&[tensor(DType::F32, &[y]), tensor(DType::F32, &[x])]);
         assert_eq!(check(9, 4), Ok(()));
         let e = check(8, 4).unwrap_err().to_string();
-        assert_eq!(e, "expected input `y` at y.shape[0] to be of the form 2*s0 + 1, but got 8: s0 is an integer");
+        assert!(
+            e.starts_with("expected input `y` at y.shape[0] to be of the form 2*s0 + 1, but got 8: s0 is an integer"),
+            "{e}"
+        );
         let e = check(9, 5).unwrap_err().to_string();
-        assert_eq!(e, "expected input `x` at x.shape[0] to be equal to 4, but got 5: s0 has that value elsewhere");
+        assert!(
+            e.starts_with("expected input `x` at x.shape[0] to be equal to 4, but got 5: s0 has that value elsewhere"),
+            "{e}"
+        );
     }
 
     #[test]
@@ -420,7 +426,10 @@ def forward(self, y: "f32[2*s0 + 1]", x: "f32[s0]"):
         let double = [tensor(DType::F64, &[2])];
         assert_eq!(Checks::of(&p, InputChecks::Torch).check(&double), Ok(()));
         let e = Checks::of(&p, InputChecks::Strict).check(&double).unwrap_err().to_string();
-        assert_eq!(e, "expected input `x` at x.dtype to be float32, but got float64: dtypes are checked strictly");
+        assert!(
+            e.starts_with("expected input `x` at x.dtype to be float32, but got float64: dtypes are checked strictly"),
+            "{e}"
+        );
     }
 
     #[test]
@@ -436,7 +445,7 @@ def forward(self, y: "f32[2*s0 + 1]", x: "f32[s0]"):
             p.signature.inputs[0].kind = InputKind::ConstantInput(constant);
             let checks = Checks::of(&p, InputChecks::Torch);
             assert_eq!(checks.check(&[same]), Ok(()));
-            assert!(checks.check(&[other]).unwrap_err().to_string().ends_with("it was a constant when exported"));
+            assert!(checks.check(&[other]).unwrap_err().to_string().contains("it was a constant when exported"));
         }
         p.signature.inputs[0].kind = InputKind::ConstantInput(Argument::None);
         assert_eq!(Checks::of(&p, InputChecks::Torch).check(&[Value::Int(3)]), Ok(()));

@@ -92,6 +92,12 @@ impl Toolchain {
         let composite = |op: &Op| op.namespace() == "aten" && (!op.has_tag("core") || is_kernel_free(op));
         let mut program = decompose_where(&program, &self.registry, &composite)?;
         eliminate_dead(&mut program);
+        // A decomposition may lay its result out otherwise, and so what stayed behind it; one mended meta shows the next.
+        for _ in 0..program.graph.len() {
+            if oxport_ir::verify::fix::fix(&mut program, &self.registry).is_empty() {
+                break;
+            }
+        }
         Ok(program)
     }
 }

@@ -1,4 +1,4 @@
-//! Metas that PyTorch before 2.9 recorded wrongly are corrected to what the operator yields.
+//! Metas that PyTorch before 2.12 recorded wrongly are corrected to what the operator yields.
 //!
 //! Its tracer took the states of an `lstm` to have one dimension more than they have, and the counts of `_unique2` to be
 //! floats. Only results of several elements are mended, and only where the dtype or the number of dimensions is another.
@@ -8,7 +8,7 @@ use oxport_ir::{ExportedProgram, MetaCx, NodeId, Val};
 use oxport_sym::Symbol;
 
 /// Versions of the schema before this one have metas to mend.
-pub(super) const MENDED: (u32, u32) = (8, 14);
+pub(super) const MENDED: (u32, u32) = (8, 20);
 
 /// Mends the metas of the top graph.
 pub(super) fn mend_metas(program: &mut ExportedProgram) {

@@ -163,8 +163,8 @@ pub(super) fn read_module_calls(
     calls
 }
 
-/// Containers within containers that a spec may have: about as many as PyTorch itself, which recurses, can read.
-const TREE_DEPTH: usize = 256;
+/// Containers within containers that a spec may have.
+const TREE_DEPTH: usize = 60;
 
 /// The tree of a text, or a code and what is wrong.
 fn read_tree(text: &str, fields: &NamedTupleFields, limits: &Limits) -> Result<TreeSpec, (&'static str, String)> {
