@@ -1,9 +1,25 @@
 # test optimize
-# A removed copy leaves its users other strides: the view becomes a reshape, and what reads strides gets them.
+# A removed copy leaves its users other strides: the view becomes a reshape.
 def forward(self, x: "f32[2, 3, 4]"):
     transpose: "f32[2, 4, 3]" = torch.ops.aten.transpose.int(x, 1, 2)
     contiguous: "f32[2, 4, 3]" = torch.ops.aten.contiguous.default(transpose)
     view: "f32[8, 3]" = torch.ops.aten.view.default(contiguous, [8, 3])
-    as_strided: "f32[3, 3]" = torch.ops.aten.as_strided.default(contiguous, [3, 3], [3, 1])
-    return (view, as_strided)
+    relu: "f32[8, 3]" = torch.ops.aten.relu.default(view)
+    return (relu,)
 # result
+ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, x: "f32[2, 3, 4]"):
+            transpose: "f32[2, 4, 3]" = torch.ops.aten.transpose.int(x, 1, 2)
+            view: "f32[8, 3]" = torch.ops.aten.reshape.default(transpose, [8, 3])
+            relu: "f32[8, 3]" = torch.ops.aten.relu.default(view)
+            return (relu,)
+
+Graph signature:
+    # inputs
+    x: USER_INPUT
+
+    # outputs
+    relu: USER_OUTPUT
+
+Range constraints: {}
