@@ -7,7 +7,7 @@
 //!
 //! | item | does |
 //! |---|---|
-//! | [`read`], [`write`] | a program from and to a file, by its suffix |
+//! | [`read`], [`write`](fn@write) | a program from and to a file, by its suffix |
 //! | [`read_values`], [`write_values`] | files of inputs and outputs |
 //! | [`example_inputs`] | the inputs that an archive carries |
 //! | [`Archive`], [`zip`] | the container |

@@ -92,10 +92,10 @@ pub fn write(program: &ExportedProgram, path: impl AsRef<Path>) -> Result<()> {
     write_with(program, path, &WriteOptions::default())
 }
 
-/// As [`write`], with options: for which version of PyTorch, and how large a file of tensors may be.
+/// As [`write`](fn@write), with options: for which version of PyTorch, and how large a file of tensors may be.
 ///
 /// # Errors
-/// As [`write`], or the older version cannot express something of the program.
+/// As [`write`](fn@write), or the older version cannot express something of the program.
 pub fn write_with(program: &ExportedProgram, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
     Ok(oxport_pt2::write(program, path.as_ref(), options)?)
 }

@@ -86,7 +86,7 @@ impl Toolchain {
     /// What `run_decompositions()` does: functional, and operators outside of Core ATen decomposed where oxport knows how.
     ///
     /// # Errors
-    /// As [`functional`], or a decomposition refuses its call.
+    /// As [`functional`](Toolchain::functional), or a decomposition refuses its call.
     pub fn core(&self, program: &ExportedProgram) -> Result<ExportedProgram> {
         let program = self.functional(program)?;
         let composite = |op: &Op| op.namespace() == "aten" && (!op.has_tag("core") || is_kernel_free(op));
