@@ -179,3 +179,20 @@ fn printed_programs_parse_back() {
         }
     });
 }
+
+/// An expansion that ends with another one (`linear`, then the `matmul` in it) ends with it, however often that happens.
+#[test]
+fn long_chains_decompose() {
+    let build = || -> oxport::Result<ExportedProgram> {
+        let mut b = oxport::ProgramBuilder::new(oxport::registry());
+        let mut x = b.input("x", oxport::Fake::new(oxport::DType::F32, [2, 3, 4].map(oxport::Expr::from)))?;
+        let w = b.parameter("w", oxport::Tensor::zeros(oxport::DType::F32, &[4, 4])?)?;
+        for _ in 0..100 {
+            x = b.call("aten::linear", (x, w))?;
+        }
+        oxport::core(&b.finish(&[x])?)
+    };
+    let program = build().expect("the chain decomposes");
+    assert!(program.graph.nodes().all(|(_, n)| !n.calls("aten::linear") && !n.calls("aten::matmul")));
+    assert!(oxport::verify(&program).is_empty());
+}

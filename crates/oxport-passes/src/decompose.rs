@@ -43,7 +43,8 @@ fn expand(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry, which: &dy
     let mut next = graph.ids().next();
     let mut depth_end: Vec<NodeId> = Vec::new();
     while let Some(id) = next {
-        if depth_end.last() == Some(&id) {
+        // The last node of an expansion may itself be expanded: both end here.
+        while depth_end.last() == Some(&id) {
             depth_end.pop();
         }
         next = graph.next(id);
@@ -59,10 +60,15 @@ fn expand(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry, which: &dy
         let first = before.map_or_else(|| graph.ids().next(), |b| graph.next(b));
         let fresh: Vec<NodeId> = std::iter::successors(first, |&n| graph.next(n)).take_while(|&n| n != id).collect();
         replace(graph, id, &outs, &op, &fresh)?;
+        // Nodes that picked results are gone by now.
+        next = match fresh.last().copied().or(before) {
+            Some(last) => graph.next(last),
+            None => graph.ids().next(),
+        };
         // New nodes are expanded in turn.
-        if first != Some(id) {
+        if let Some(&first) = fresh.first() {
             depth_end.extend(next);
-            next = first;
+            next = Some(first);
         }
     }
     Ok(())

@@ -14,6 +14,7 @@
 
 use crate::aliasing::{Step, is_alias, write_back};
 use crate::statistics::{updated, updates_statistics};
+use crate::tied::{apart, tied_state};
 use indexmap::IndexMap;
 use oxport_ir::{
     Argument, Builder, Dialect, Error, ExportedProgram, Graph, InputKind, InputSpec, NodeId, NodeKind, Op, OutputKind,
@@ -29,8 +30,10 @@ use std::sync::Arc;
 /// A write has no functional form; the message names the node.
 pub fn functionalize(program: &ExportedProgram, registry: &Registry) -> Result<ExportedProgram> {
     let mut program = program.clone();
+    let tied = tied_state(&program);
     let ExportedProgram { graph, env, .. } = &mut program;
-    let written = functional(graph, env, registry)?;
+    let written = functional(graph, env, registry, &tied)?;
+    apart(&program, &written)?;
     program.dialect = Dialect::Aten;
     mutation_outputs(&mut program, &written)?;
     crate::eliminate_dead(&mut program);
@@ -38,15 +41,24 @@ pub fn functionalize(program: &ExportedProgram, registry: &Registry) -> Result<E
 }
 
 /// Makes a graph functional; gives the placeholders that were written to, with their last values.
-fn functional(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<IndexMap<NodeId, NodeId>> {
+fn functional(
+    graph: &mut Graph,
+    env: &mut ShapeEnv,
+    registry: &Registry,
+    tied: &HashMap<NodeId, NodeId>,
+) -> Result<IndexMap<NodeId, NodeId>> {
     for (name, sub) in &mut graph.subgraphs {
-        if !functional(sub, env, registry)?.is_empty() {
+        if !functional(sub, env, registry, &HashMap::new())?.is_empty() {
             return Err(Error::unsupported(format!("subgraph {name} writes to its inputs")));
         }
     }
     let mut f = Functional { graph, env, registry, storages: Vec::new(), values: HashMap::new() };
     let ids: Vec<NodeId> = f.graph.ids().collect();
     for id in ids {
+        if let Some(first) = tied.get(&id).and_then(|first| f.values.get(first).cloned()) {
+            f.values.insert(id, Value { node: id, ..first });
+            continue;
+        }
         let name = f.graph.node(id).name.clone();
         f.visit(id).map_err(|e| e.at(name))?;
     }

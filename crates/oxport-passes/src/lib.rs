@@ -3,6 +3,7 @@
 //! | pass | does |
 //! |---|---|
 //! | [`inline_wraps`] | replaces `wrap_with_set_grad_enabled` and `wrap_with_autocast` blocks by their nodes |
+//! | [`unwrap_vmaps`] | replaces `torch.vmap` regions by `map` over their slices |
 //! | [`unwrap_calls`] | replaces `auto_functionalized` and `with_effects` by the calls they wrap |
 //! | [`functionalize`] | makes a TRAINING program ATEN: no writes, mutations as outputs |
 //! | [`decompose`] | expands operators by their decompositions |
@@ -20,7 +21,9 @@ mod fold;
 mod functionalize;
 mod inline;
 mod statistics;
+mod tied;
 mod unwrap;
+mod vmap;
 
 pub use clean::{eliminate_common, eliminate_dead};
 pub use decompose::{decompose, decompose_where};
@@ -28,3 +31,4 @@ pub use fold::{Evaluate, fold_constants};
 pub use functionalize::functionalize;
 pub use inline::inline_wraps;
 pub use unwrap::unwrap_calls;
+pub use vmap::unwrap_vmaps;

@@ -1,0 +1,202 @@
+//! `torch.vmap` regions made plain: each becomes one `map` over the slices.
+//!
+//! A TRAINING program holds a vmapped function as it was traced, for one slice, between the calls that open and close the
+//! level:
+//!
+//! ```text
+//! _vmap_increment_nesting(4, 'error')
+//! x = _add_batch_dim(a, 1, 1)                       f:  x, w → mul(x, w)
+//! y = mul(x, w)                              →      ys = map_impl(f, [a.movedim(1, 0)], [w])
+//! z = _remove_batch_dim(y, 1, 4, 2)                 z = ys[0].movedim(0, 2)
+//! _vmap_decrement_nesting()
+//! ```
+//!
+//! Laws: levels are taken from the inside out; a node that depends on no slice stays where it is, and runs once; results keep
+//! their names. Under `randomness="different"` every slice draws for itself, in the order of the slices.
+
+use indexmap::{IndexMap, IndexSet};
+use oxport_ir::{Argument, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, Registry, Result, Val};
+use oxport_sym::ShapeEnv;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Replaces every vmap region, in subgraphs too.
+///
+/// # Errors
+/// A level is closed that was not opened, or the arguments of its calls are not what PyTorch writes.
+pub fn unwrap_vmaps(program: &ExportedProgram, registry: &Registry) -> Result<ExportedProgram> {
+    let mut program = program.clone();
+    let ExportedProgram { graph, env, .. } = &mut program;
+    unwrap_in(graph, env, registry)?;
+    Ok(program)
+}
+
+fn unwrap_in(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
+    for sub in graph.subgraphs.values_mut() {
+        unwrap_in(sub, env, registry)?;
+    }
+    let mut open = Vec::new();
+    for id in graph.ids().collect::<Vec<_>>() {
+        match graph.get(id).and_then(predispatch) {
+            Some("lazy_load_decompositions") => drop(graph.erase(id)?),
+            Some("_vmap_increment_nesting") => open.push(id),
+            Some("_vmap_decrement_nesting") => {
+                let name = graph.node(id).name.clone();
+                let begin = open.pop().ok_or_else(|| Error::invalid("a vmap level that was not opened").at(name))?;
+                let name = graph.node(begin).name.clone();
+                Region::new(graph, begin, id).and_then(|r| r.replace(graph, env, registry)).map_err(|e| e.at(name))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The name of a function of `torch._functorch.predispatch`.
+fn predispatch(node: &Node) -> Option<&str> {
+    node.op()?.name().strip_prefix("torch._functorch.predispatch::")
+}
+
+/// What stands between the calls that open and close a level.
+struct Region {
+    begin: NodeId,
+    end: NodeId,
+    /// `_add_batch_dim(x, dim, level)`
+    inputs: Vec<NodeId>,
+    /// What depends on a slice.
+    body: IndexSet<NodeId>,
+    /// `_remove_batch_dim(y, level, size, dim)`
+    outputs: Vec<NodeId>,
+}
+
+impl Region {
+    fn new(graph: &Graph, begin: NodeId, end: NodeId) -> Result<Region> {
+        let differs = graph.node(begin).args.get(1) == Some(&Argument::Str("different".into()));
+        let mut r = Region { begin, end, inputs: Vec::new(), body: IndexSet::new(), outputs: Vec::new() };
+        let inside = std::iter::successors(graph.next(begin), |&n| graph.next(n)).take_while(|&n| n != end);
+        for id in inside {
+            let node = graph.node(id);
+            let draws = || differs && node.op().is_some_and(|op| op.has_tag("nondeterministic_seeded"));
+            match predispatch(node) {
+                Some("_add_batch_dim") => r.inputs.push(id),
+                Some("_remove_batch_dim") => r.outputs.push(id),
+                Some(other) => return Err(Error::unsupported(format!("`{other}` within a vmap"))),
+                None if node.inputs().iter().any(|&n| r.is_sliced(n)) || draws() => drop(r.body.insert(id)),
+                None => {}
+            }
+        }
+        Ok(r)
+    }
+
+    fn is_sliced(&self, id: NodeId) -> bool {
+        self.inputs.contains(&id) || self.body.contains(&id)
+    }
+
+    fn replace(self, graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
+        let (sub, results, closure) = self.body_graph(graph)?;
+        let mut name: Arc<str> = "vmap_body".into();
+        for i in 1.. {
+            if !graph.subgraphs.contains_key(&name) && graph.find(&name).is_none() {
+                break;
+            }
+            name = format!("vmap_body_{i}").into();
+        }
+        let origin = graph.node(self.begin).meta.derived(None);
+        let mut mapped = None;
+        if !results.is_empty() && graph.node(self.begin).args.first() != Some(&Argument::Int(0)) {
+            graph.subgraphs.insert(name.clone(), sub);
+            let f = graph.insert_before(self.end, Node::new(name.clone(), NodeKind::GetAttr(name), Vec::new()))?;
+            let mut slices = Vec::with_capacity(self.inputs.len());
+            for &input in &self.inputs {
+                let [Argument::Node(x), Argument::Int(dim), ..] = graph.node(input).args[..] else {
+                    return Err(Error::invalid("`_add_batch_dim` wants a tensor and a dim"));
+                };
+                let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&origin);
+                slices.push(Argument::Node(moved(&mut b, x, dim, 0)?));
+            }
+            let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&origin);
+            let closure = Argument::List(closure.into_iter().map(Argument::Node).collect());
+            let args = vec![f.into(), Argument::List(slices), closure];
+            mapped = Some(b.call_op(&registry.op("higher_order::map_impl"), args, IndexMap::new())?);
+        }
+        for &output in &self.outputs {
+            let node = graph.node(output).clone();
+            let [Argument::Node(y), _, size, Argument::Int(dim)] = &node.args[..] else {
+                return Err(Error::invalid("`_remove_batch_dim` wants a tensor, a level, a size and a dim"));
+            };
+            let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&node.meta);
+            let new = match (results.get_index_of(y), mapped) {
+                (Some(i), Some(mapped)) => {
+                    let stacked = b.getitem(mapped, i as i64)?;
+                    moved(&mut b, stacked, 0, *dim)?
+                }
+                // PyTorch maps over nothing in vmap, but not in `map`.
+                _ if *size == Argument::Int(0) => nothing(&mut b, node.val())?,
+                // The same for all slices.
+                _ => {
+                    let one = b.call("aten::unsqueeze", (*y, *dim))?;
+                    let mut sizes = vec![Argument::Int(-1); b.fake(one)?.dim()];
+                    let at = usize::try_from(*dim).ok().filter(|&d| d < sizes.len());
+                    sizes[at.ok_or_else(|| Error::invalid(format!("there is no dim {dim}")))?] = size.clone();
+                    b.call("aten::expand", (one, Argument::List(sizes)))?
+                }
+            };
+            graph.replace_all_uses(output, new);
+            graph.erase(output)?;
+            graph.rename(new, &node.name)?;
+        }
+        for id in self.body.into_iter().rev().chain(self.inputs).chain([self.begin, self.end]) {
+            graph.erase(id)?;
+        }
+        Ok(())
+    }
+
+    /// The function of one slice, the values that it gives, and those from outside that it takes after its slices.
+    fn body_graph(&self, graph: &Graph) -> Result<(Graph, IndexSet<NodeId>, Vec<NodeId>)> {
+        let mut sub = Graph::new();
+        let mut inner: HashMap<NodeId, NodeId> = HashMap::new();
+        let used: IndexSet<NodeId> = self.body.iter().flat_map(|&n| graph.node(n).inputs()).collect();
+        let (parts, closure): (Vec<_>, Vec<_>) = used
+            .into_iter()
+            .filter(|&n| !self.is_sliced(n))
+            .partition(|&n| matches!(graph.node(n).kind, NodeKind::GetAttr(_)));
+        for &id in self.inputs.iter().chain(&closure) {
+            let node = graph.node(id);
+            let meta = node.meta.clone();
+            let node = Node { meta, ..Node::new(node.name.clone(), NodeKind::Placeholder, Vec::new()) };
+            inner.insert(id, sub.append(node)?);
+        }
+        for id in parts {
+            let node = graph.node(id).clone();
+            if let (NodeKind::GetAttr(name), Some(part)) = (&node.kind, graph.subgraph_of(id)) {
+                sub.subgraphs.insert(name.clone(), part.clone());
+            }
+            inner.insert(id, sub.append(node)?);
+        }
+        for &id in &self.body {
+            let mut node = graph.node(id).clone();
+            let mut swap = |n: NodeId| inner.get(&n).map_or(Argument::None, |&n| n.into());
+            node.args = node.args.iter().map(|a| a.map_nodes(&mut swap)).collect();
+            node.kwargs = node.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(&mut swap))).collect();
+            inner.insert(id, sub.append(node)?);
+        }
+        let given = self.outputs.iter().filter_map(|&o| graph.node(o).args.first()?.as_node());
+        let results: IndexSet<NodeId> = given.filter(|&n| self.is_sliced(n)).collect();
+        let outputs = results.iter().map(|n| inner[n].into()).collect();
+        sub.append(Node::new("output", NodeKind::Output, outputs))?;
+        Ok((sub, results, closure))
+    }
+}
+
+/// A tensor without elements, of given meta.
+fn nothing(b: &mut Builder<'_>, val: Option<&Val>) -> Result<NodeId> {
+    let fake =
+        val.and_then(Val::as_tensor).ok_or_else(|| Error::invalid("`_remove_batch_dim` without a meta value"))?;
+    let sizes = fake.sizes.iter().map(|s| s.as_int().map(Argument::Int)).collect::<Option<_>>();
+    let sizes = sizes.ok_or_else(|| Error::unsupported("a vmap over nothing, of sizes that are not known"))?;
+    b.call_kw("aten::full", (Argument::List(sizes), 0), &[("dtype", fake.dtype.into())])
+}
+
+fn moved(b: &mut Builder<'_>, x: NodeId, from: i64, to: i64) -> Result<NodeId> {
+    if from == to { Ok(x) } else { b.call("aten::movedim.int", (x, from, to)) }
+}
