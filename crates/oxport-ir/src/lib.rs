@@ -48,7 +48,9 @@ pub use graph::Graph;
 pub use infer::MetaCx;
 pub use node::{Argument, Node, NodeId, NodeKind, NodeMeta};
 pub use opdef::{Cost, Decomp, Effect, Exact, Kernel, Op, OpDef, Registry};
-pub use program::{Constant, Dialect, ExportedProgram, ModuleCall, ModuleCallSignature, RangeConstraint, StateTensor};
+pub use program::{
+    Constant, Dialect, ExportedProgram, ModuleCall, ModuleCallSignature, RangeConstraint, StateTensor, Subclass,
+};
 pub use schema::FunctionSchema;
 pub use signature::{InputKind, InputSpec, OutputKind, OutputSpec, Signature};
 pub use value::{Callable, RunCx, Value};

@@ -6,7 +6,7 @@ use crate::{Argument, Device, Graph, InputKind, MemoryLayout, Signature};
 use indexmap::IndexMap;
 use oxport_pytree::TreeSpec;
 use oxport_sym::{Expr, ShapeEnv};
-use oxport_tensor::Tensor;
+use oxport_tensor::{Layout, Storage, Tensor};
 use std::sync::Arc;
 
 /// A program as `torch.export` gives it.
@@ -49,6 +49,21 @@ pub struct StateTensor {
     pub device: Device,
     /// Its layout: strided.
     pub layout: MemoryLayout,
+    /// What is behind it, where it is of a Python class of its own; then `tensor` has its sizes and dtype, but no values.
+    pub subclass: Option<Arc<Subclass>>,
+}
+
+/// A tensor of a Python class that wraps others, as torchao's quantised weights do.
+#[derive(Clone, Debug)]
+pub struct Subclass {
+    /// The class, by module and name. Nothing imports it.
+    pub class: Arc<str>,
+    /// The layout that it shows.
+    pub face: Layout,
+    /// The tensors that it wraps, by attribute.
+    pub inner: IndexMap<Arc<str>, Tensor>,
+    /// The file that pickles it, which is written back as it is.
+    pub pickle: Storage,
 }
 
 /// A constant.
@@ -69,7 +84,12 @@ impl StateTensor {
     /// A CPU tensor.
     pub fn new(tensor: Tensor, is_param: bool) -> StateTensor {
         let device = Device::cpu();
-        StateTensor { tensor, is_param, requires_grad: is_param, device, layout: MemoryLayout::Strided }
+        let layout = MemoryLayout::Strided;
+        StateTensor { tensor, is_param, requires_grad: is_param, device, layout, subclass: None }
+    }
+    /// Sizes, strides and offset as PyTorch shows them.
+    pub fn face(&self) -> &Layout {
+        self.subclass.as_ref().map_or(self.tensor.layout(), |s| &s.face)
     }
 }
 

@@ -324,6 +324,7 @@ impl<'a> Parser<'a> {
             // PyTorch registers some defaults by the numbers of its C++ enums.
             ("4", Type::DType) => Argument::DType(oxport_tensor::DType::I64),
             ("6", Type::DType) => Argument::DType(oxport_tensor::DType::F32),
+            ("24", Type::DType) => Argument::DType(oxport_tensor::DType::F8E4M3FN),
             ("0", Type::MemoryFormat) => Argument::MemoryFormat(MemoryFormat::Contiguous),
             (w, Type::Float) => Argument::Float(w.parse().map_err(|_| format!("`{w}` is no float"))?),
             (w, Type::List(_, Some(n))) => {

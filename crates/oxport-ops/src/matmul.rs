@@ -74,7 +74,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm_meta)
         .doc("The product of two int8 matrices in int32.")
         .fill(int_mm)
-        .samples(&["i8[17, 8], i8[8, 8]"]),
+        .samples(&["i8[17, 8], i8[8, 8]", "u8[2, 3], i8[3, 4]", "!i8[2, 3], u8[3, 4]"]),
 ];
 
 const fn plain(schema: &'static str) -> OpDef {
@@ -259,8 +259,9 @@ fn addr_bool(x: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scalar, ou
 
 fn int_mm_meta(args: &Args<'_, Meta>) -> Metas {
     let (a, b): (&Fake, &Fake) = args.unpack()?;
-    ensure!(a.dtype == DType::I8 && b.dtype == DType::I8, "_int_mm wants int8 matrices");
-    one(product_meta(args, a, b, 2)?.with_dtype(DType::I32))
+    let fits = matches!(a.dtype, DType::I8 | DType::U8) && b.dtype == DType::I8;
+    ensure!(fits, "_int_mm wants int8 matrices (the left one may be uint8), not {} and {}", a.dtype, b.dtype);
+    one(product_meta(args, a, &b.clone().with_dtype(a.dtype), 2)?.with_dtype(DType::I32))
 }
 
 fn int_mm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {

@@ -33,7 +33,7 @@ pub fn fold_constants(program: &mut ExportedProgram, max_bytes: usize, evaluate:
     let results = evaluate(&cut_out(program, &constant, &frontier)?)?;
     for (id, value) in frontier.iter().zip(results) {
         if let Value::Tensor(t) = value {
-            lift(program, *id, t)?;
+            lift(program, *id, "_folded", t)?;
         }
     }
     crate::eliminate_dead(program);
@@ -99,17 +99,22 @@ fn size_of(node: &Node) -> usize {
     tensors.iter().map(bytes).fold(0, usize::saturating_add)
 }
 
-fn lift(program: &mut ExportedProgram, id: NodeId, tensor: Tensor) -> Result<()> {
+/// A tensor as a lifted constant `STEM_0`, …, that is used instead of a node.
+pub(crate) fn lift(program: &mut ExportedProgram, id: NodeId, stem: &str, tensor: Tensor) -> Result<()> {
     let name: Arc<str> = (0..)
-        .map(|i| format!("_folded_{i}"))
-        .find(|n| !program.constants.contains_key(n.as_str()))
+        .map(|i| format!("{stem}_{i}"))
+        .find(|n| !program.constants.contains_key(n.as_str()) && !program.state.contains_key(n.as_str()))
         .expect("law: there are more numbers than constants")
         .into();
     let at = program.signature.inputs.iter().take_while(|s| !s.kind.is_user()).count();
     let follower = program.graph.placeholders().nth(at).map(|(f, _)| f);
     let follower =
         follower.or_else(|| program.graph.ids().find(|&n| program.graph.node(n).kind != NodeKind::Placeholder));
-    let mut node = Node::new(program.graph.unique_name(&format!("c_{name}")), NodeKind::Placeholder, Vec::new());
+    let mut node = Node::new(
+        program.graph.unique_name(&format!("c_{}", name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"))),
+        NodeKind::Placeholder,
+        Vec::new(),
+    );
     node.meta.val = program.graph.node(id).val().cloned();
     let new = match follower {
         Some(f) => program.graph.insert_before(f, node)?,

@@ -15,6 +15,7 @@
 use crate::aliasing::{Step, is_alias, write_back};
 use crate::statistics::{updated, updates_statistics};
 use crate::tied::{apart, tied_state};
+use crate::twins::{functional_twin, out_twin};
 use indexmap::IndexMap;
 use oxport_ir::{
     Argument, Builder, Dialect, Error, ExportedProgram, Graph, InputKind, InputSpec, NodeId, NodeKind, Op, OutputKind,
@@ -377,42 +378,6 @@ impl Functional<'_> {
         }
         Ok(())
     }
-}
-
-/// The operator that computes what this one writes: `add_.Tensor` → `add.Tensor`.
-fn functional_twin(registry: &Registry, op: &Op) -> Result<Op> {
-    let short = op.short_name();
-    let (base, overload) = short.split_once('.').map_or((short, ""), |(b, o)| (b, o));
-    let base = match base {
-        "normal_" => "normal_functional".to_string(),
-        b if b.starts_with("__i") && b.ends_with("__") => format!("__{}", &b[3..]),
-        b => b.trim_end_matches('_').to_string(),
-    };
-    let overload = match (base.as_str(), overload) {
-        ("bernoulli", "float") => "p",
-        (_, o) => o,
-    };
-    let dot = if overload.is_empty() { "" } else { "." };
-    let twin = registry.op(&format!("{}::{base}{dot}{overload}", op.namespace()));
-    if twin.schema().is_some_and(|s| !s.is_mutable()) {
-        return Ok(twin);
-    }
-    Err(Error::unsupported(format!("{} has no functional form", op.name())))
-}
-
-/// The operator that is this one without its `out=` arguments: `add.out` → `add.Tensor`.
-fn out_twin(registry: &Registry, op: &Op) -> Result<Op> {
-    let schema = op.schema().expect("law: a mutable operator has a schema");
-    let wanted: Vec<_> = schema.args.iter().filter(|a| !a.is_written()).map(|a| (&a.name, &a.ty)).collect();
-    let base = op.name().split('.').next().unwrap_or("");
-    let is_form = |n: &&'static str| n.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    let twin = registry.names().into_iter().filter(is_form).map(|n| registry.op(n)).find(|twin| {
-        let fits = |s: &oxport_ir::schema::FunctionSchema| {
-            !s.is_mutable() && s.args.iter().map(|a| (&a.name, &a.ty)).collect::<Vec<_>>() == wanted
-        };
-        twin.schema().is_some_and(fits)
-    });
-    twin.ok_or_else(|| Error::unsupported(format!("{} has no functional form", op.name())))
 }
 
 /// What was written to inputs becomes outputs, in the order of the inputs, before the user's outputs.

@@ -3,6 +3,7 @@
 //! | pass | does |
 //! |---|---|
 //! | [`inline_wraps`] | replaces `wrap_with_set_grad_enabled` and `wrap_with_autocast` blocks by their nodes |
+//! | [`unwrap_subclasses`] | makes the tensors that wrappers hold constants |
 //! | [`unwrap_vmaps`] | replaces `torch.vmap` regions by `map` over their slices |
 //! | [`unwrap_calls`] | replaces `auto_functionalized` and `with_effects` by the calls they wrap |
 //! | [`functionalize`] | makes a TRAINING program ATEN: no writes, mutations as outputs |
@@ -21,7 +22,9 @@ mod fold;
 mod functionalize;
 mod inline;
 mod statistics;
+mod subclass;
 mod tied;
+mod twins;
 mod unwrap;
 mod vmap;
 
@@ -30,5 +33,6 @@ pub use decompose::{decompose, decompose_where};
 pub use fold::{Evaluate, fold_constants};
 pub use functionalize::functionalize;
 pub use inline::inline_wraps;
+pub use subclass::unwrap_subclasses;
 pub use unwrap::unwrap_calls;
 pub use vmap::unwrap_vmaps;

@@ -45,7 +45,7 @@ pub(super) fn check(c: &mut Check<'_>, node: &Node, kind: &InputKind) {
 /// A stored tensor is what its placeholder's meta says: dtype, sizes, strides, device.
 fn stored(c: &mut Check<'_>, node: &Node, name: &str, state: &StateTensor) {
     let Some(Val::Tensor(meta)) = node.val() else { return };
-    let (layout, dtype) = (state.tensor.layout(), state.tensor.dtype());
+    let (layout, dtype) = (state.face(), state.tensor.dtype());
     let same = |meta: &[oxport_sym::Expr], have: &[i64]| {
         meta.len() == have.len() && meta.iter().zip(have).all(|(a, b)| a.as_int().is_none_or(|a| a == *b))
     };

@@ -66,7 +66,7 @@ fn call(c: &mut Check<'_>, node: &Node, op: &Op) {
         if op.schema().is_none() && op.def().is_none() && !c.registry.is_pinned(op.name()) {
             c.node_error("target", &node.name, format!("there is no higher-order operator `{}`", op.target()));
         }
-    } else if op.schema().is_none() {
+    } else if op.schema().is_none() && op.name() != SUBCLASS_ACCESS {
         if matches!(op.namespace(), "aten" | "prims" | "prim") {
             c.node_error("target", &node.name, format!("there is no operator `{}`", op.target()));
         } else {
@@ -77,6 +77,9 @@ fn call(c: &mut Check<'_>, node: &Node, op: &Op) {
         c.node_error("mutation", &node.name, format!("`{}` writes to its arguments", op.target()));
     }
 }
+
+/// Takes a tensor out of a wrapper; PyTorch writes it in Python, without a schema.
+const SUBCLASS_ACCESS: &str = "export::access_subclass_inner_tensor";
 
 /// The Python functions that `torch._export.verifier` allows, and those that its own graphs hold beside them.
 fn is_allowed_function(op: &Op) -> bool {

@@ -12,6 +12,7 @@ mod rebuild;
 mod write;
 
 pub use file::TorchFile;
+pub(crate) use rebuild::WRAPPER;
 pub(crate) use write::TensorPickle;
 
 use oxport_tensor::DType;

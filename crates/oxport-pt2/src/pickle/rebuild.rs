@@ -4,6 +4,9 @@ use oxport_tensor::DType;
 
 use super::{Pickled, PickledTensor};
 
+/// The function that makes a tensor of a Python class that wraps others.
+pub(crate) const WRAPPER: &str = "torch._utils._rebuild_wrapper_subclass";
+
 /// What a call gives. Calls that are not on the list become objects.
 pub(super) fn call(
     callee: Pickled,
@@ -27,6 +30,13 @@ pub(super) fn call(
         },
         // A tensor with attributes of its own, which are dropped: the function, the class, its arguments, the attributes.
         "torch._tensor._rebuild_from_type_v2" => match args.as_slice() {
+            // The attributes of a wrapper are what it wraps.
+            [Pickled::Global(name), Pickled::Global(_), Pickled::Tuple(args), state @ Pickled::Dict(_)]
+                if name == WRAPPER =>
+            {
+                let (class, state) = (name.clone(), Some(Box::new(state.clone())));
+                Ok(Pickled::Object { class, args: args.clone(), items: Vec::new(), entries: Vec::new(), state })
+            }
             [function @ Pickled::Global(name), Pickled::Global(_), args @ Pickled::Tuple(_), _]
                 if name != "torch._tensor._rebuild_from_type_v2" =>
             {

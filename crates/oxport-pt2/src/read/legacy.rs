@@ -70,5 +70,6 @@ fn state_tensor(file: &TorchFile, tensor: &PickledTensor) -> Result<StateTensor>
         requires_grad: tensor.requires_grad,
         device: Device { kind: kind.into(), index },
         layout: MemoryLayout::Strided,
+        subclass: None,
     })
 }

@@ -1,7 +1,8 @@
 //! From payload configs and their files to the tensors of a program.
 //!
 //! A file holds a whole storage; an entry of the config is a view of it. Entries that name one file share it, so tied
-//! parameters stay tied. A file without bytes stands for zeros, as in PyTorch.
+//! parameters stay tied. A file without bytes stands for zeros, as in PyTorch. A pickle is opened if it wraps tensors in a
+//! Python class (torchao's quantised weights): the tensors are read, the class is only named.
 //!
 //! Law: what is in memory is in the file. Tensors that no file holds (those zeros, and elements that strides of zero
 //! repeat, which any kernel would write out) have a budget.
@@ -10,12 +11,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use oxport_ir::{Constant, Diagnostic, Loc, MemoryLayout, StateTensor};
+use oxport_ir::{Constant, Diagnostic, Loc, MemoryLayout, StateTensor, Subclass};
 use oxport_tensor::{DType, Layout, Storage, Tensor};
 
 use super::arguments::{device, dtype};
 use crate::model::{PayloadConfig, PayloadMeta, SymInt, TensorMeta};
-use crate::{Limits, Result};
+use crate::pickle::{Pickled, TorchFile, WRAPPER};
+use crate::{Error, Limits, Result};
 
 /// Where the storages of payloads come from.
 pub(crate) trait Payloads {
@@ -86,9 +88,6 @@ impl PayloadReader<'_> {
     }
 
     fn tensor(&self, meta: &PayloadMeta, files: &mut Files) -> Result<StateTensor, Wrong> {
-        if meta.use_pickle {
-            return Err(wrong("pickle", "the tensor is a pickle, which is not opened"));
-        }
         let json = meta.tensor_meta.as_ref().ok_or_else(|| wrong("payload", "the tensor has no tensor_meta"))?;
         let dtype = dtype(json.dtype).ok_or_else(|| wrong("payload", format!("{} is no dtype", json.dtype)))?;
         if json.layout != MemoryLayout::Strided as i64 {
@@ -96,6 +95,22 @@ impl PayloadReader<'_> {
             return Err(wrong("payload", message));
         }
         let layout = layout(json, self.limits)?;
+        if meta.use_pickle {
+            let without_values = || {
+                let one = Tensor::zeros(dtype, &[1])?;
+                one.with_layout(Layout::new(&layout.sizes, &vec![0; layout.sizes.len()], 0)?)
+            };
+            let tensor = without_values().map_err(|e| wrong("storage", e.to_string()))?;
+            let subclass = self.subclass(&meta.path_name, layout)?;
+            return Ok(StateTensor {
+                tensor,
+                is_param: meta.is_param,
+                requires_grad: json.requires_grad,
+                device: device(&json.device),
+                layout: MemoryLayout::Strided,
+                subclass: Some(Arc::new(subclass)),
+            });
+        }
         let storage = match files.known.get(&meta.path_name) {
             Some((_, first)) if *first != dtype => {
                 let (first, this) = (first.name(), dtype.name());
@@ -134,7 +149,34 @@ impl PayloadReader<'_> {
             requires_grad: json.requires_grad,
             device: device(&json.device),
             layout: MemoryLayout::Strided,
+            subclass: None,
         })
+    }
+
+    /// A pickled tensor: of a Python class that wraps tensors, and nothing else.
+    fn subclass(&self, path: &str, face: Layout) -> Result<Subclass, Wrong> {
+        let pickle = self.file(path)?;
+        let fail = |e: Error| wrong("pickle", e.to_string());
+        let file = TorchFile::read(path, &pickle, self.limits).map_err(fail)?;
+        let found = match &file.value {
+            Pickled::Object { class, args, state: Some(state), .. } if class == WRAPPER => {
+                args.first().zip(Some(state))
+            }
+            _ => None,
+        };
+        let Some((Pickled::Global(class), state)) = found.map(|(class, state)| (class, &**state)) else {
+            return Err(wrong("pickle", "the tensor is a pickle, which is not opened"));
+        };
+        let Pickled::Dict(attributes) = state else {
+            return Err(wrong("pickle", format!("the attributes of {class} are no dictionary")));
+        };
+        let mut inner = IndexMap::new();
+        for (name, value) in attributes {
+            if let (Pickled::Str(name), Pickled::Tensor(tensor)) = (name, value) {
+                inner.insert(name.as_str().into(), file.tensor(tensor).map_err(fail)?);
+            }
+        }
+        Ok(Subclass { class: class.as_str().into(), face, inner, pickle })
     }
 }
 

@@ -70,12 +70,15 @@ impl Gathering {
     }
 
     fn tensor(&mut self, name: &str, state: &StateTensor) {
-        let (tensor, layout) = (&state.tensor, state.tensor.layout());
-        let storage = tensor.storage();
-        let key = (Some(storage.id()).filter(|_| storage.len_bytes() > 0), tensor.dtype());
+        let (tensor, layout) = (&state.tensor, state.face());
+        let (storage, dtype) = match &state.subclass {
+            Some(subclass) => (&subclass.pickle, DType::U8),
+            None => (tensor.storage(), tensor.dtype()),
+        };
+        let key = (Some(storage.id()).filter(|_| storage.len_bytes() > 0), dtype);
         let path_name = self.known.entry(key).or_insert_with(|| {
             let path = format!("{}{}", self.prefix, self.payloads.files.len());
-            self.payloads.files.push((path.clone(), Payload::Storage(storage.clone(), tensor.dtype())));
+            self.payloads.files.push((path.clone(), Payload::Storage(storage.clone(), dtype)));
             path
         });
         let ints = |list: &[i64]| list.iter().map(|n| SymInt::AsInt(*n)).collect();
@@ -84,7 +87,7 @@ impl Gathering {
             sizes: ints(tensor.sizes()),
             requires_grad: state.requires_grad,
             device: device(&state.device),
-            strides: ints(tensor.strides()),
+            strides: ints(&layout.strides),
             storage_offset: SymInt::AsInt(layout.offset as i64),
             layout: state.layout as i64,
             extra: None,
@@ -92,7 +95,7 @@ impl Gathering {
         let meta = PayloadMeta {
             path_name: path_name.clone(),
             is_param: state.is_param,
-            use_pickle: false,
+            use_pickle: state.subclass.is_some(),
             tensor_meta: Some(meta),
             extra: None,
         };

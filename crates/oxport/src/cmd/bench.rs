@@ -67,7 +67,7 @@ impl Bench {
         if self.json {
             json(&report);
         } else if let Some(entries) = report.as_object() {
-            entries.iter().for_each(|(k, v)| println!("{k:12} {v}"));
+            entries.iter().for_each(|(k, v)| say!("{k:12} {v}"));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -38,7 +38,7 @@ impl Decompose {
             To::Functional => oxport::functional(&program),
         })?;
         oxport::write(&result, &self.out)?;
-        println!("{} nodes -> {} nodes", program.graph.len(), result.graph.len());
+        say!("{} nodes -> {} nodes", program.graph.len(), result.graph.len());
         Ok(ExitCode::SUCCESS)
     }
 }

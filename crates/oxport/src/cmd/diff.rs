@@ -18,7 +18,7 @@ impl Diff {
     /// See the module.
     pub fn execute(&self) -> Result<ExitCode> {
         let found = oxport::difference::difference(&oxport::read(&self.a)?, &oxport::read(&self.b)?);
-        found.iter().for_each(|line| println!("{line}"));
+        found.iter().for_each(|line| say!("{line}"));
         Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
     }
 }

@@ -1,5 +1,12 @@
 //! The commands, one file each; what they share stands in `report`.
 
+/// Prints a line on standard output, as `println!` does where somebody reads it.
+macro_rules! say {
+    ($($text:tt)*) => {
+        $crate::cmd::report::text(format_args!("{}\n", format_args!($($text)*)))
+    };
+}
+
 mod bench;
 mod convert;
 mod decompose;

@@ -36,13 +36,13 @@ impl Ops {
         }
         let mark = |b: bool, c: char| if b { c } else { '-' };
         for (_, kernel, decomposition, meta, schema, doc) in &rows {
-            println!("{}{}{} {schema}", mark(*kernel, 'k'), mark(*decomposition, 'd'), mark(*meta, 'm'));
+            say!("{}{}{} {schema}", mark(*kernel, 'k'), mark(*decomposition, 'd'), mark(*meta, 'm'));
             if !doc.is_empty() && self.pattern.is_some() {
-                println!("        {doc}");
+                say!("        {doc}");
             }
         }
         let count = |f: fn(&(&str, bool, bool, bool, &str, &str)) -> bool| rows.iter().filter(|r| f(r)).count();
-        println!(
+        say!(
             "{} known: {} with kernel (k), {} with decomposition (d), {} with meta (m)",
             rows.len(),
             count(|r| r.1),

@@ -105,17 +105,17 @@ impl Optimize {
 }
 
 fn print(report: &Report, validated: Option<bool>) {
-    println!("nodes      {} -> {}", report.nodes_before, report.nodes_after);
-    println!("cost       {:.0} -> {:.0}", report.cost_before, report.cost_after);
+    say!("nodes      {} -> {}", report.nodes_before, report.nodes_after);
+    say!("cost       {:.0} -> {:.0}", report.cost_before, report.cost_after);
     let how = if report.saturated { "saturated" } else { "stopped at a limit" };
-    println!("e-graph    {} nodes, {} classes, {how}", report.egraph_nodes, report.egraph_classes);
-    println!("iterations {}", report.iterations);
-    println!("search     {:.1} ms", report.search_ms);
-    println!("extraction {:.1} ms", report.extract_ms);
-    report.rules.iter().for_each(|(rule, count)| println!("    {rule:24} {count}"));
+    say!("e-graph    {} nodes, {} classes, {how}", report.egraph_nodes, report.egraph_classes);
+    say!("iterations {}", report.iterations);
+    say!("search     {:.1} ms", report.search_ms);
+    say!("extraction {:.1} ms", report.extract_ms);
+    report.rules.iter().for_each(|(rule, count)| say!("    {rule:24} {count}"));
     match validated {
-        Some(true) => println!("validated  both programs give the same on drawn inputs"),
-        Some(false) => println!("validated  no: the program refuses all drawn inputs"),
+        Some(true) => say!("validated  both programs give the same on drawn inputs"),
+        Some(false) => say!("validated  no: the program refuses all drawn inputs"),
         None => {}
     }
 }

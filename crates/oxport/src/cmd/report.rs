@@ -1,7 +1,8 @@
 //! Errors, progress and tables on the terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
+use std::fmt::Display;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 /// Prints an error with everything that is known of it.
@@ -17,6 +18,17 @@ pub fn error(e: &oxport::Error) {
         for op in e.missing() {
             eprintln!("    {op}");
         }
+    }
+}
+
+/// Prints a text on standard output. Where the reader has gone (`| head`), this ends the process as the signal would that
+/// Rust ignores.
+pub fn text(text: impl Display) {
+    if let Err(e) = write!(std::io::stdout().lock(), "{text}") {
+        if e.kind() != std::io::ErrorKind::BrokenPipe {
+            eprintln!("error: cannot write to standard output: {e}");
+        }
+        std::process::exit(if e.kind() == std::io::ErrorKind::BrokenPipe { 141 } else { 1 });
     }
 }
 
@@ -53,5 +65,5 @@ pub fn working<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
 
 /// Prints a JSON document on standard output.
 pub fn json(value: &serde_json::Value) {
-    println!("{value:#}");
+    say!("{value:#}");
 }

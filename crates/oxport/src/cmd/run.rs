@@ -40,7 +40,7 @@ impl Run {
         let outputs = if self.profile {
             let mut profile = plan.new_profile();
             let outputs = plan.call(inputs, plan.initial_state(), Some(&mut profile))?;
-            print!("{profile}");
+            super::report::text(profile);
             outputs
         } else {
             working("running", || plan.run(inputs))?
@@ -52,7 +52,7 @@ impl Run {
         match &self.expect {
             Some(path) => expect(path, &values, self.tolerance(path)),
             None => {
-                values.iter().for_each(|(name, v)| println!("{name}: {}", oxport::compare::show(v)));
+                values.iter().for_each(|(name, v)| say!("{name}: {}", oxport::compare::show(v)));
                 Ok(ExitCode::SUCCESS)
             }
         }
@@ -81,9 +81,9 @@ fn expect(path: &Path, values: &Values, tolerance: Tolerance) -> Result<ExitCode
         };
         compared += 1;
         different += usize::from(!agree);
-        println!("{} {name}: {detail}", if agree { "ok  " } else { "DIFF" });
+        say!("{} {name}: {detail}", if agree { "ok  " } else { "DIFF" });
     }
-    println!("{compared} compared, {different} different");
+    say!("{compared} compared, {different} different");
     if compared == 0 {
         return Err(oxport::Error::data(format!("{} holds no out.*, mut.* or inmut.*", path.display())));
     }

@@ -15,10 +15,10 @@ pub fn execute(path: &Path, as_json: bool) -> Result<ExitCode> {
         json(&found.iter().map(record).collect());
     } else {
         for finding in &found {
-            println!("{}", printable(&finding.to_string()));
+            say!("{}", printable(&finding.to_string()));
         }
         let dangerous = found.iter().filter(|f| f.danger == Danger::Dangerous).count();
-        println!("{} findings, {dangerous} dangerous", found.len());
+        say!("{} findings, {dangerous} dangerous", found.len());
     }
     let is_dangerous = found.iter().any(|f| f.danger == Danger::Dangerous);
     Ok(if is_dangerous { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })

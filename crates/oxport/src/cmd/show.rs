@@ -37,11 +37,11 @@ impl Show {
     pub fn execute(&self) -> Result<ExitCode> {
         let program = self.reading.read(&self.program)?;
         match self.format {
-            Format::Readable => print!("{}", print::readable(&program)),
-            Format::Fx => print!("{}", print::fx(&program.graph)),
+            Format::Readable => super::report::text(print::readable(&program)),
+            Format::Fx => super::report::text(print::fx(&program.graph)),
             Format::Table => table(&program),
             Format::Dot => dot(&program),
-            Format::Json => println!("{}", oxport_pt2::to_json(&program)?),
+            Format::Json => say!("{}", oxport_pt2::to_json(&program)?),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -69,17 +69,17 @@ fn table(program: &ExportedProgram) {
         .collect();
     let width = |c: usize| rows.iter().map(|r| r[c].len()).max().unwrap_or(0);
     let (a, b) = (width(0), width(1));
-    rows.iter().for_each(|[name, what, result]| println!("{name:a$}  {what:b$}  {result}"));
+    rows.iter().for_each(|[name, what, result]| say!("{name:a$}  {what:b$}  {result}"));
 }
 
 fn dot(program: &ExportedProgram) {
-    println!("digraph program {{\n    node [shape=box, fontname=monospace];");
+    say!("digraph program {{\n    node [shape=box, fontname=monospace];");
     for (_, node) in program.graph.nodes() {
         let label = node.op().map_or(String::new(), |op| format!("\\n{}", op.short_name()));
-        println!("    {:?} [label=\"{}{label}\"];", &*node.name, node.name);
+        say!("    {:?} [label=\"{}{label}\"];", &*node.name, node.name);
         for input in node.inputs() {
-            println!("    {:?} -> {:?};", &*program.graph.node(input).name, &*node.name);
+            say!("    {:?} -> {:?};", &*program.graph.node(input).name, &*node.name);
         }
     }
-    println!("}}");
+    say!("}}");
 }

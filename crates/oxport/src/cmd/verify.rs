@@ -62,10 +62,10 @@ impl Verify {
         if self.is_json() {
             json(&list(&found));
         } else if found.is_empty() {
-            println!("valid: {} nodes, no diagnostics", program.graph.len());
+            say!("valid: {} nodes, no diagnostics", program.graph.len());
         } else {
-            print!("{}", annotate(&program, &found, Style { origins: true, ..Style::GRAPH }));
-            println!("{} diagnostics", found.len());
+            super::report::text(annotate(&program, &found, Style { origins: true, ..Style::GRAPH }));
+            say!("{} diagnostics", found.len());
         }
         let invalid = found.iter().any(|d| d.severity == Severity::Error);
         Ok(if invalid { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })
@@ -76,7 +76,7 @@ impl Verify {
         let changes = working("mending", || oxport_ir::verify::fix::fix(program, oxport::registry()));
         for change in &changes {
             let line = format!("fixed {}: {}", change.at, change.message);
-            if self.is_json() { eprintln!("{line}") } else { println!("{line}") }
+            if self.is_json() { eprintln!("{line}") } else { say!("{line}") }
         }
         if !changes.is_empty() || self.output.is_some() {
             let to = self.output.as_ref().unwrap_or(&self.program);

@@ -1,0 +1,57 @@
+//! The functional forms of operators that write.
+
+use oxport_ir::schema::{FunctionSchema, Param};
+use oxport_ir::{Error, Op, Registry, Result};
+
+/// The operator that computes what this one writes: `add_.Tensor` → `add.Tensor`, `pow_.Scalar` → `pow.Tensor_Scalar`.
+pub(crate) fn functional_twin(registry: &Registry, op: &Op) -> Result<Op> {
+    let short = op.short_name();
+    let (base, overload) = short.split_once('.').map_or((short, ""), |(b, o)| (b, o));
+    let base = match base {
+        "normal_" => "normal_functional".to_string(),
+        b if b.starts_with("__i") && b.ends_with("__") => format!("__{}", &b[3..]),
+        b => b.trim_end_matches('_').to_string(),
+    };
+    let overload = match (base.as_str(), overload) {
+        ("bernoulli", "float") => "p",
+        (_, o) => o,
+    };
+    let base = format!("{}::{base}", op.namespace());
+    let dot = if overload.is_empty() { "" } else { "." };
+    let named = registry.op(&format!("{base}{dot}{overload}"));
+    let is_functional = |op: &Op| op.schema().is_some_and(|s| !s.is_mutable());
+    let takes_the_same = |twin: &Op| signature(twin, |_| true) == signature(op, |_| true);
+    if is_functional(&named) && takes_the_same(&named) {
+        return Ok(named);
+    }
+    // Overloads may be named otherwise; and the twin of that name may take its arguments otherwise (`bernoulli.p`).
+    let alike = overloads(registry, &base).find(|twin| is_functional(twin) && takes_the_same(twin));
+    alike.or(Some(named).filter(is_functional)).ok_or_else(|| none(op))
+}
+
+/// The operator that is this one without its `out=` arguments: `add.out` → `add.Tensor`.
+pub(crate) fn out_twin(registry: &Registry, op: &Op) -> Result<Op> {
+    let base = op.name().split('.').next().unwrap_or("");
+    let wanted = signature(op, |p| !p.is_written());
+    let fits = |s: &FunctionSchema| !s.is_mutable();
+    overloads(registry, base)
+        .find(|twin| twin.schema().is_some_and(fits) && signature(twin, |_| true) == wanted)
+        .ok_or_else(|| none(op))
+}
+
+fn none(op: &Op) -> Error {
+    Error::unsupported(format!("{} has no functional form", op.name()))
+}
+
+/// The operators of one name, whatever their overload.
+fn overloads<'r>(registry: &'r Registry, base: &'r str) -> impl Iterator<Item = Op> + 'r {
+    let is_form =
+        move |n: &&'static str| n.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    registry.names().into_iter().filter(is_form).map(|n| registry.op(n))
+}
+
+/// Names and types of some parameters.
+fn signature(op: &Op, which: impl Fn(&Param) -> bool) -> Vec<(String, String)> {
+    let params = op.schema().map_or(&[][..], |s| &s.args).iter().filter(|p| which(p));
+    params.map(|p| (p.name.to_string(), p.ty.to_string())).collect()
+}
