@@ -6,8 +6,10 @@
 //! ```
 //!
 //! Laws: a size of 1 broadcasts; a name twice in one operand is its diagonal; without `->` the result has the names that
-//! occur once, in alphabetical order, after the ellipsis; the result is contiguous.
+//! occur once, in alphabetical order, after the ellipsis; the result of a product is contiguous, one operand alone gives a
+//! view where nothing is summed.
 
+use crate::composite::made_of;
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::fresh;
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Result, ensure};
@@ -132,6 +134,9 @@ fn einsum_meta(args: &MetaArgs<'_>) -> Metas {
     let widened = eq.operands.iter().flatten().any(alone) && !dtype.is_float() && !dtype.is_complex();
     let size = |n: &Name| sizes.iter().find(|(m, _)| m == n).map_or_else(|| Expr::from(1i64), |(_, s)| s.clone());
     let dtype = if widened { DType::I64 } else { dtype };
+    if let [_] = tensors[..] {
+        return made_of(args);
+    }
     one(fresh(tensors[0], dtype, eq.result.iter().map(size).collect::<Vec<_>>()))
 }
 

@@ -7,7 +7,7 @@ use crate::view::{by_meta, copied, viewed};
 use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{Args, Exact, Fake, MetaCx, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Layout, Scalar, Tensor, TensorMut};
+use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// A reshape to what the meta says.
 macro_rules! reshape {
@@ -31,7 +31,6 @@ pub static OPS: &[OpDef] = &[
     reshape!("aten::atleast_2d(Tensor self) -> Tensor", |a| atleast(a, 2), "At least 2 dimensions.", ["f32[]", "f32[2]"]),
     reshape!("aten::atleast_3d(Tensor self) -> Tensor", |a| atleast(a, 3), "At least 3 dimensions.", ["f32[]", "f32[2]", "f32[2, 3]"]),
     OpDef::new("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", |a| copied(to_size(a)?)).fill(view_copy).exact(Exact::Bits).doc("Other sizes over the same elements, copied.").samples(&["f32[2, 6], [3, -1]"]),
-    OpDef::new("aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", resize_meta).fill(resize).exact(Exact::Bits).doc("The first elements in given sizes, then zeros where there are no more (PyTorch leaves them open).").samples(&["f32[2, 3], [2, 2]", "i64[2], [2, 3]", "f32[0], [2]", "!f32[2], [-1]"]),
     OpDef::new("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias).view(|a| by_meta(a, reshape_alias)).doc("Given sizes and strides over the same elements.").samples(&["f32[2, 3], [6], [1]"]),
     OpDef::new("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", view_dtype).view(view_dtype_view).doc("The same bytes read as another dtype.").samples(&["f32[2, 3], int32", "f32[2, 4], float64", "f64[2, 3], float32", "!f32[2, 3], float64"]),
 ];
@@ -154,23 +153,6 @@ fn view_copy(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = args.at(0)?;
     let sizes: Vec<i64> = outs[0].sizes().to_vec();
     Ok(oxport_tensor::copy(&x.reshape(&sizes)?, &mut outs[0])?)
-}
-
-fn resize_meta(args: &MetaArgs<'_>) -> Metas {
-    let (x, sizes): (&Fake, Vec<Expr>) = (args.at(0)?, args.at(1)?);
-    ensure!(sizes.iter().all(|s| s.as_int().is_none_or(|s| s >= 0)), "resize to {sizes:?}");
-    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
-}
-
-fn resize(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let x: &Tensor = args.at(0)?;
-    let have = x.reshape(&[x.numel() as i64])?;
-    oxport_tensor::fill(&mut outs[0], Scalar::Int(0))?;
-    let kept = have.numel().min(outs[0].numel()) as i64;
-    let first = Layout::new(&[kept], &[1], outs[0].layout().offset)?;
-    let have = have.view(|l| Layout::new(&[kept], &[1], l.offset))?;
-    outs[0].part(first, |out| oxport_tensor::copy(&have, out))?;
-    Ok(())
 }
 
 fn view_dtype(args: &MetaArgs<'_>) -> Metas {
