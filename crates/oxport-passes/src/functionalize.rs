@@ -22,7 +22,7 @@ use oxport_ir::{
     OutputSpec, Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Makes a program functional.
@@ -35,6 +35,7 @@ pub fn functionalize(program: &ExportedProgram, registry: &Registry) -> Result<E
     let ExportedProgram { graph, env, .. } = &mut program;
     let written = functional(graph, env, registry, &tied)?;
     apart(&program, &written)?;
+    let written = each_of_its_own(&mut program, written, registry)?;
     program.dialect = Dialect::Aten;
     mutation_outputs(&mut program, &written)?;
     crate::eliminate_dead(&mut program);
@@ -378,6 +379,23 @@ impl Functional<'_> {
         }
         Ok(())
     }
+}
+
+/// Inputs that are one tensor get one value; as outputs these are told apart by name, so that all but one are copies.
+fn each_of_its_own(
+    program: &mut ExportedProgram,
+    mut written: IndexMap<NodeId, NodeId>,
+    registry: &Registry,
+) -> Result<IndexMap<NodeId, NodeId>> {
+    let ExportedProgram { graph, env, .. } = program;
+    let mut seen = HashSet::new();
+    for value in written.values_mut() {
+        if !seen.insert(*value) {
+            let mut b = Builder::new(graph, env, registry);
+            *value = b.call("aten::clone", (*value,))?;
+        }
+    }
+    Ok(written)
 }
 
 /// What was written to inputs becomes outputs, in the order of the inputs, before the user's outputs.
