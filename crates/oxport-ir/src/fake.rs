@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use std::fmt;
 
 /// A list of symbolic sizes or strides.
-pub type Dims = SmallVec<[Expr; 5]>;
+pub type Dims = SmallVec<[Expr; 4]>;
 
 /// A tensor without data.
 #[derive(Clone, Debug, PartialEq)]

@@ -422,7 +422,7 @@ impl Line<'_> {
                     dict.insert(key.into(), self.value(registry)?);
                     self.eat(",");
                 }
-                Argument::Dict(dict)
+                Argument::Dict(Box::new(dict))
             }
             Token::Symbol("-") => match self.value(registry)? {
                 Argument::Int(n) => Argument::Int(-n),

@@ -58,7 +58,8 @@ impl GraphReader<'_, '_> {
             },
             Json::AsOperator(target) => Argument::Op(self.operator(target)),
             Json::AsStringToArgument(dict) => {
-                Argument::Dict(dict.iter().map(|(key, arg)| (key.as_str().into(), self.argument(arg))).collect())
+                let item = |(key, arg): (&String, &Json)| (key.as_str().into(), self.argument(arg));
+                Argument::Dict(Box::new(dict.iter().map(item).collect()))
             }
         }
     }
