@@ -5,7 +5,7 @@
 
 use oxport_ir::Loc;
 
-use crate::model::{Argument, ExportedProgram, Graph, Node};
+use crate::model::{Argument, ExportedProgram, Node};
 use crate::{Error, Result};
 
 /// The version of the schema that is written.
@@ -15,36 +15,46 @@ pub const SCHEMA_VERSION: (u32, u32) = (8, 20);
 ///
 /// Errors if its major version is neither 7 (PyTorch 2.5) nor 8, nor the version 0.0 that PyTorch lets pass.
 pub fn upgrade(document: &mut ExportedProgram) -> Result<(u32, u32)> {
-    let (major, minor) = (document.schema_version.major, document.schema_version.minor);
-    let version = match (u32::try_from(major), u32::try_from(minor)) {
-        (Ok(major @ (7 | 8)), Ok(minor)) => (major, minor),
-        (Ok(0), Ok(0)) => (0, 0),
-        _ => {
-            let message = format!("the program has schema version {major}.{minor}; versions 7 and 8 can be read");
-            return Err(Error::unsupported("version", Loc::Json("schema_version".into()), message));
-        }
-    };
-    if ((7, 0)..(8, 7)).contains(&version) {
-        upgrade_calls(&mut document.graph_module.graph);
+    let version = version(document)?;
+    if has_old_calls(version) {
+        document.graph_module.graph.nodes.iter_mut().for_each(upgrade_call);
     }
     Ok(version)
 }
 
+/// The version of a document.
+///
+/// Errors as [`upgrade`].
+pub(crate) fn version<G>(document: &ExportedProgram<G>) -> Result<(u32, u32)> {
+    let (major, minor) = (document.schema_version.major, document.schema_version.minor);
+    match (u32::try_from(major), u32::try_from(minor)) {
+        (Ok(major @ (7 | 8)), Ok(minor)) => Ok((major, minor)),
+        (Ok(0), Ok(0)) => Ok((0, 0)),
+        _ => {
+            let message = format!("the program has schema version {major}.{minor}; versions 7 and 8 can be read");
+            Err(Error::unsupported("version", Loc::Json("schema_version".into()), message))
+        }
+    }
+}
+
+/// Whether calls of that version may need [`upgrade_call`].
+pub(crate) fn has_old_calls(version: (u32, u32)) -> bool {
+    ((7, 0)..(8, 7)).contains(&version)
+}
+
 /// Before 8.7 a higher-order operator's one tensor in a tuple was a list of tensors; a bare one was a tensor. And `scan`
 /// took a dimension and a direction, which PyTorch since arranges around the call.
-fn upgrade_calls(graph: &mut Graph) {
-    for node in &mut graph.nodes {
-        if node.target.starts_with("torch.ops.higher_order.") && node.is_hop_single_tensor_return.is_none() {
-            node.is_hop_single_tensor_return = Some(matches!(node.outputs.as_slice(), [Argument::AsTensor(_)]));
-            spread_list(node);
-        }
-        if node.target == "torch.ops.higher_order.scan" {
-            drop_direction(node);
-        }
-        for input in &mut node.inputs {
-            if let Argument::AsGraph(subgraph) = &mut input.arg {
-                upgrade_calls(&mut subgraph.graph);
-            }
+pub(crate) fn upgrade_call(node: &mut Node) {
+    if node.target.starts_with("torch.ops.higher_order.") && node.is_hop_single_tensor_return.is_none() {
+        node.is_hop_single_tensor_return = Some(matches!(node.outputs.as_slice(), [Argument::AsTensor(_)]));
+        spread_list(node);
+    }
+    if node.target == "torch.ops.higher_order.scan" {
+        drop_direction(node);
+    }
+    for input in &mut node.inputs {
+        if let Argument::AsGraph(subgraph) = &mut input.arg {
+            subgraph.graph.nodes.iter_mut().for_each(upgrade_call);
         }
     }
 }
