@@ -80,6 +80,11 @@ impl Graph {
         Graph::default()
     }
 
+    /// Makes room for that many more nodes.
+    pub fn reserve(&mut self, nodes: usize) {
+        self.slots.reserve_exact(nodes);
+        self.names.reserve(nodes);
+    }
     /// The number of nodes.
     pub fn len(&self) -> usize {
         self.len

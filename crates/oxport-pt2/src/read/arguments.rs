@@ -108,7 +108,8 @@ pub(super) fn dtype(code: i64) -> Option<DType> {
 }
 
 pub(super) fn device(json: &model::Device) -> Device {
-    Device { kind: json.kind.as_str().into(), index: json.index }
+    let device = Device { index: json.index, ..Device::cpu() };
+    if *device.kind == *json.kind { device } else { Device { kind: json.kind.as_str().into(), ..device } }
 }
 
 fn floats(list: &[Real]) -> Argument {

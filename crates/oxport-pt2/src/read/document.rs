@@ -117,7 +117,7 @@ pub(super) struct Body<'a> {
     pub(super) inputs: &'a [Argument],
     pub(super) outputs: &'a [Argument],
     pub(super) nodes: Box<dyn Iterator<Item = Lazy<'a, model::Node>> + 'a>,
-    pub(super) tensor_values: Box<dyn Iterator<Item = (&'a str, Lazy<'a, TensorMeta>)> + 'a>,
+    pub(super) tensor_values: Box<dyn Iterator<Item = (Cow<'a, str>, Lazy<'a, TensorMeta>)> + 'a>,
     pub(super) sym_int_values: &'a Dict<SymInt>,
     pub(super) sym_bool_values: &'a Dict<SymBool>,
     pub(super) sym_float_values: &'a Dict<SymFloat>,
@@ -142,16 +142,18 @@ macro_rules! body {
     };
 }
 
-impl<'a> From<&'a GraphText<'_>> for Body<'a> {
-    fn from(graph: &'a GraphText<'_>) -> Body<'a> {
-        let tensors = graph.tensor_values.0.iter().map(|(name, text)| (name.as_ref(), Lazy::Text(text)));
+impl<'a> From<&'a mut GraphText<'_>> for Body<'a> {
+    /// The tensor metas are taken out.
+    fn from(graph: &'a mut GraphText<'_>) -> Body<'a> {
+        let tensors = std::mem::take(&mut graph.tensor_values.0);
+        let tensors = tensors.into_iter().map(|(name, text)| (name, Lazy::Text(text)));
         body!(graph, graph.nodes.iter().map(|text| Lazy::Text(text)), tensors)
     }
 }
 
 impl<'a> From<&'a model::Graph> for Body<'a> {
     fn from(graph: &'a model::Graph) -> Body<'a> {
-        let tensors = graph.tensor_values.iter().map(|(name, meta)| (name.as_str(), Lazy::Record(meta)));
+        let tensors = graph.tensor_values.iter().map(|(name, meta)| (Cow::Borrowed(name.as_str()), Lazy::Record(meta)));
         body!(graph, graph.nodes.iter().map(Lazy::Record), tensors)
     }
 }

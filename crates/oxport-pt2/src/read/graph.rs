@@ -50,7 +50,7 @@ pub(super) struct GraphReader<'a, 'r> {
     is_own: Vec<bool>,
     /// Values that a node of another name bears.
     values: HashMap<String, NodeId>,
-    pub(super) metas: IndexMap<&'a str, Meta<'a>>,
+    pub(super) metas: IndexMap<Cow<'a, str>, Meta<'a>>,
     /// Digests of the subgraphs as the document has them, to tell a second use from a clash of names.
     subgraphs: HashMap<String, u64>,
     /// The subgraph's place in the program; empty for the top graph.
@@ -76,6 +76,7 @@ pub(super) fn read_graph<'r>(
         scope: scope.to_string(),
         at: String::new(),
     };
+    reader.graph.reserve(body.inputs.len() + body.nodes.size_hint().0 + 1);
     reader.add_metas(body.sym_int_values.iter().map(|(name, value)| (name, Meta::Int(value))));
     reader.add_metas(body.sym_float_values.iter().map(|(name, value)| (name, Meta::Float(value))));
     reader.add_metas(body.sym_bool_values.iter().map(|(name, value)| (name, Meta::Bool(value))));

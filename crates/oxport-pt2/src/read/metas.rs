@@ -51,7 +51,7 @@ impl<'a> GraphReader<'a, '_> {
 
     pub(super) fn add_metas(&mut self, metas: impl Iterator<Item = (&'a String, Meta<'a>)>) {
         for (name, meta) in metas {
-            if self.metas.insert(name, meta).is_some() {
+            if self.metas.insert(name.as_str().into(), meta).is_some() {
                 self.at.clone_from(name);
                 self.complain("name", format!("{name:?} is a value of two kinds"));
             }
@@ -84,7 +84,7 @@ impl<'a> GraphReader<'a, '_> {
             if self.cx.broken {
                 return;
             }
-            self.read_meta(name, meta);
+            self.read_meta(&name, meta);
         }
     }
 

@@ -174,7 +174,7 @@ impl Parts {
     ///
     /// Errors if the schema version is unknown. Other complaints are in the result.
     pub(crate) fn read(
-        document: Document<'_>,
+        mut document: Document<'_>,
         text: &DocumentText<'_>,
         registry: &Registry,
         limits: &Limits,
@@ -193,9 +193,9 @@ impl Parts {
             texts: HashSet::new(),
             digests: RandomState::new(),
         };
-        let module = &document.graph_module;
+        let module = &mut document.graph_module;
         let name = |i: usize| signature::constant_input_name(&module.signature, i);
-        let graph = read_graph(&mut cx, (&module.graph).into(), "", &name);
+        let graph = read_graph(&mut cx, (&mut module.graph).into(), "", &name);
         if cx.broken {
             return Err(text.complaint());
         }
@@ -203,6 +203,7 @@ impl Parts {
         let signature = signature::read_signature(&module.signature, &graph, &mut cx.problems);
         let mut env = ShapeEnv::new();
         let (ranges, range_texts) = read_ranges(&document.range_constraints, &mut cx, &mut env);
+        let module = &document.graph_module;
         let mut program = ExportedProgram::new(graph, signature, env);
         program.ranges = ranges;
         program.origin = origin(&document, version, range_texts);
