@@ -47,7 +47,7 @@ impl<'a> DocumentText<'a> {
     /// The program, its calls and tensor metas unread.
     pub(crate) fn document(&self) -> Result<Document<'_>> {
         let document = serde_json::from_str(&self.text).map_err(|_| self.complaint());
-        (self.forget)();
+        self.forget();
         document
     }
 
@@ -59,17 +59,22 @@ impl<'a> DocumentText<'a> {
         }
     }
 
+    /// Gives the memory of the text back.
+    pub(super) fn forget(&self) {
+        (self.forget)();
+    }
+
     /// Notes that so many bytes were read and are no longer needed.
     pub(super) fn passed(&self, bytes: usize) {
         let read = self.read.get() + bytes;
         self.read.set(if read < FORGET_EVERY { read } else { 0 });
         if read >= FORGET_EVERY {
-            (self.forget)();
+            self.forget();
         }
     }
 }
 
-const FORGET_EVERY: usize = 1 << 19;
+const FORGET_EVERY: usize = 1 << 17;
 
 /// The top graph: what is long is text.
 #[derive(serde::Deserialize)]

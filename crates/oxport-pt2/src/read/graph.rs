@@ -81,6 +81,7 @@ pub(super) fn read_graph<'r>(
     reader.add_metas(body.sym_float_values.iter().map(|(name, value)| (name, Meta::Float(value))));
     reader.add_metas(body.sym_bool_values.iter().map(|(name, value)| (name, Meta::Bool(value))));
     reader.add_metas(body.custom_obj_values.iter().map(|(name, object)| (name, Meta::Object(object))));
+    reader.cx.text.forget();
     for (i, input) in body.inputs.iter().enumerate() {
         reader.placeholder(i, input, names);
     }

@@ -81,10 +81,12 @@ impl<'a> GraphReader<'a, '_> {
     /// Metas that no node has are read only for what is wrong with them.
     pub(super) fn check_unused_metas(&mut self) {
         for (name, meta) in std::mem::take(&mut self.metas) {
-            if self.cx.broken {
-                return;
+            match meta {
+                // The name may lie in text that was given back.
+                Meta::Taken => {}
+                _ if self.cx.broken => return,
+                meta => drop(self.read_meta(&name, meta)),
             }
-            self.read_meta(&name, meta);
         }
     }
 
