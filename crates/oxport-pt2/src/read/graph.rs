@@ -5,12 +5,12 @@
 //! unused ones too, as PyTorch does on loading. A subgraph stands in a document as an argument; FX has a `get_attr` node.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use oxport_ir::schema::Type;
 use oxport_ir::{Argument, Diagnostic, Graph, Loc, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Val};
 use oxport_sym::Expr;
@@ -37,7 +37,7 @@ pub(super) struct Context<'a> {
     /// Whether calls are those of an old schema.
     pub(super) is_old: bool,
     /// Texts that many nodes share.
-    pub(super) texts: HashSet<Arc<str>>,
+    pub(super) texts: IndexSet<Arc<str>>,
     /// Tells subgraphs apart, in a way that no file can foresee.
     pub(super) digests: RandomState,
 }

@@ -1,20 +1,18 @@
 //! The metadata strings of a node.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
+use indexmap::IndexSet;
 use oxport_ir::NodeMeta;
 
 use crate::model::Dict;
 
 /// The metadata of a node, without a value. Texts that many nodes have are kept once, in `texts`.
-pub(super) fn read_metadata(json: &Dict<String>, texts: &mut HashSet<Arc<str>>) -> NodeMeta {
+pub(super) fn read_metadata(json: &Dict<String>, texts: &mut IndexSet<Arc<str>>) -> NodeMeta {
     let mut shared = |text: &str| {
-        texts.get(text).cloned().unwrap_or_else(|| {
-            let text: Arc<str> = text.into();
-            texts.insert(text.clone());
-            text
-        })
+        // To hash is what costs; it is done once.
+        let (at, _) = texts.insert_full(text.into());
+        texts[at].clone()
     };
     let mut meta = NodeMeta::default();
     for (key, text) in json {

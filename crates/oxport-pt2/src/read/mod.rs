@@ -24,12 +24,11 @@ mod weights;
 pub(crate) use graph::{INPUT_NAMES, TENSOR_LIST};
 pub(crate) use target::is_plain_target;
 
-use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::path::Path;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use oxport_ir::program::Origin;
 use oxport_ir::{Diagnostic, Dialect, ExportedProgram, Loc, RangeConstraint, Registry};
 use oxport_sym::{Range, ShapeEnv};
@@ -190,7 +189,7 @@ impl Parts {
             text,
             broken: false,
             is_old: upgrade::has_old_calls(version),
-            texts: HashSet::new(),
+            texts: IndexSet::new(),
             digests: RandomState::new(),
         };
         let module = &mut document.graph_module;
