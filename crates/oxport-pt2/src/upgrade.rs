@@ -5,7 +5,7 @@
 
 use oxport_ir::Loc;
 
-use crate::model::{Argument, ExportedProgram, Node};
+use crate::model::{Argument, ExportedProgram, NamedArgument, Node};
 use crate::{Error, Result};
 
 /// The version of the schema that is written.
@@ -49,7 +49,7 @@ pub(crate) fn upgrade_call(node: &mut Node) {
         node.is_hop_single_tensor_return = Some(matches!(node.outputs.as_slice(), [Argument::AsTensor(_)]));
         spread_list(node);
     }
-    if node.target == "torch.ops.higher_order.scan" {
+    if node.target == SCAN {
         drop_direction(node);
     }
     for input in &mut node.inputs {
@@ -65,6 +65,23 @@ fn spread_list(node: &mut Node) {
     }
 }
 
+/// The inverse of what [`upgrade_call`] does to `scan`, for older readers.
+pub(crate) fn downgrade_call(node: &mut Node) {
+    if node.target == SCAN && node.inputs.len() == 4 {
+        let kind = node.inputs[2].kind;
+        for (i, arg) in [(3, Argument::AsInt(0)), (4, Argument::AsBool(false))] {
+            node.inputs.insert(i, NamedArgument { name: String::new(), arg, kind, extra: None });
+        }
+    }
+    for input in &mut node.inputs {
+        if let Argument::AsGraph(subgraph) = &mut input.arg {
+            subgraph.graph.nodes.iter_mut().for_each(downgrade_call);
+        }
+    }
+}
+
+const SCAN: &str = "torch.ops.higher_order.scan";
+
 /// `scan(combine, init, xs, dim, reverse, additional)` without the dimension 0 and the direction forwards.
 fn drop_direction(node: &mut Node) {
     let is_forwards = |node: &Node| match node.inputs.as_slice() {
@@ -73,5 +90,33 @@ fn drop_direction(node: &mut Node) {
     };
     if is_forwards(node) {
         node.inputs.drain(3..5);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scan_takes_a_direction_before_8_7() {
+        let input = |arg| NamedArgument { name: String::new(), arg, kind: Some(1), extra: None };
+        let scan = Node {
+            target: SCAN.to_string(),
+            inputs: [1, 2, 3, 4].map(|n| input(Argument::AsInt(n))).to_vec(),
+            outputs: Vec::new(),
+            metadata: Default::default(),
+            is_hop_single_tensor_return: Some(false),
+            name: None,
+            extra: None,
+        };
+        let mut old = scan.clone();
+        downgrade_call(&mut old);
+        let [_, _, _, dim, reverse, last] = old.inputs.as_slice() else { panic!("{old:?}") };
+        assert_eq!(
+            (&dim.arg, &reverse.arg, &last.arg),
+            (&Argument::AsInt(0), &Argument::AsBool(false), &Argument::AsInt(4))
+        );
+        upgrade_call(&mut old);
+        assert_eq!(old, scan);
     }
 }
