@@ -7,9 +7,10 @@ use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout};
 use smallvec::SmallVec;
 use std::fmt;
+use std::sync::{Arc, LazyLock};
 
 /// A list of symbolic sizes or strides.
-pub type Dims = SmallVec<[Expr; 5]>;
+pub type Dims = SmallVec<[Expr; 4]>;
 
 /// A tensor without data.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,7 +178,7 @@ impl fmt::Display for Fake {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Device {
     /// `cpu`, `cuda`, `meta`, …
-    pub kind: Box<str>,
+    pub kind: Arc<str>,
     /// The index, where the program names one.
     pub index: Option<i64>,
 }
@@ -185,7 +186,8 @@ pub struct Device {
 impl Device {
     /// The CPU.
     pub fn cpu() -> Device {
-        Device { kind: "cpu".into(), index: None }
+        static CPU: LazyLock<Arc<str>> = LazyLock::new(|| "cpu".into());
+        Device { kind: CPU.clone(), index: None }
     }
 }
 

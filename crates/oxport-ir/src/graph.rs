@@ -10,6 +10,7 @@
 
 use crate::{Argument, Error, Node, NodeId, NodeKind, Op, Result, ensure};
 use indexmap::IndexMap;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -33,7 +34,41 @@ struct Slot {
     prev: Option<NodeId>,
     next: Option<NodeId>,
     order: u64,
-    users: IndexMap<NodeId, u32>,
+    users: Users,
+}
+
+/// The users of a node, in the order in which they came, each with the number of its mentions.
+///
+/// Law: a node's mentions are counted one after the other, so one that is added belongs to the last user or to a new one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Users(SmallVec<[(NodeId, u32); 2]>);
+
+impl Users {
+    /// The users in order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &NodeId> {
+        self.0.iter().map(|(user, _)| user)
+    }
+    /// The number of users.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+    /// True if nobody uses the node.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// How often that node mentions this one.
+    pub fn mentions(&self, user: NodeId) -> u32 {
+        self.0.iter().find(|(id, _)| *id == user).map_or(0, |(_, count)| *count)
+    }
+    fn add(&mut self, user: NodeId) {
+        match self.0.last_mut() {
+            Some((last, count)) if *last == user => *count += 1,
+            _ => self.0.push((user, 1)),
+        }
+    }
+    fn remove(&mut self, user: NodeId) {
+        self.0.retain(|(id, _)| *id != user);
+    }
 }
 
 /// The distance between the order keys of neighbours after a renumbering.
@@ -45,6 +80,11 @@ impl Graph {
         Graph::default()
     }
 
+    /// Makes room for that many more nodes.
+    pub fn reserve(&mut self, nodes: usize) {
+        self.slots.reserve_exact(nodes);
+        self.names.reserve(nodes);
+    }
     /// The number of nodes.
     pub fn len(&self) -> usize {
         self.len
@@ -97,7 +137,7 @@ impl Graph {
         self.output().map_or(&[], |id| &self.node(id).args)
     }
     /// The users of a node, each with the number of its mentions.
-    pub fn users(&self, id: NodeId) -> &IndexMap<NodeId, u32> {
+    pub fn users(&self, id: NodeId) -> &Users {
         &self.slots[id.index()].users
     }
     /// True if `a` stands before `b`.
@@ -161,7 +201,7 @@ impl Graph {
         let next = prev.map_or(self.first, |p| self.slots[p.index()].next);
         let order = self.order_between(prev, next);
         self.names.insert(node.name.clone(), id);
-        self.slots.push(Slot { node: Some(node), prev, next, order, users: IndexMap::new() });
+        self.slots.push(Slot { node: Some(node), prev, next, order, users: Users::default() });
         match prev {
             Some(p) => self.slots[p.index()].next = Some(id),
             None => self.first = Some(id),
@@ -196,14 +236,7 @@ impl Graph {
         self.node(user).for_each_input(&mut |n| used.push(n));
         for n in used {
             let users = &mut self.slots[n.index()].users;
-            if add {
-                *users.entry(user).or_insert(0) += 1;
-            } else if let Some(count) = users.get_mut(&user) {
-                *count -= 1;
-                if *count == 0 {
-                    users.shift_remove(&user);
-                }
-            }
+            if add { users.add(user) } else { users.remove(user) }
         }
     }
 
@@ -266,7 +299,7 @@ impl Graph {
     /// # Errors
     /// It still has users; the message names one.
     pub fn erase(&mut self, id: NodeId) -> Result<Node> {
-        if let Some((&user, _)) = self.users(id).first() {
+        if let Some(&user) = self.users(id).keys().next() {
             let (node, user) = (&self.node(id).name, &self.node(user).name);
             return Err(Error::invalid(format!("`{node}` cannot be erased: `{user}` uses it")));
         }

@@ -162,7 +162,7 @@ pub fn bind_with<W: crate::World>(
         _ => {
             let mut bound: Vec<Arg<W>> = args.iter().map(|a| Arg::lower(a, node)).collect::<Result<_>>()?;
             if !kwargs.is_empty() {
-                bound.push(Arg::lower(&Argument::Dict(kwargs.clone()), node)?);
+                bound.push(Arg::lower(&Argument::Dict(Box::new(kwargs.clone())), node)?);
             }
             Ok(bound)
         }

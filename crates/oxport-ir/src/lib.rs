@@ -44,7 +44,7 @@ pub use diagnostic::{Diagnostic, Loc, Severity};
 pub use error::{Error, Result};
 pub use fake::{Device, Fake, MemoryFormat, MemoryLayout, Val};
 pub use from_arg::{FromArg, Number, Operand};
-pub use graph::Graph;
+pub use graph::{Graph, Users};
 pub use infer::MetaCx;
 pub use node::{Argument, Node, NodeId, NodeKind, NodeMeta};
 pub use opdef::{Cost, Decomp, Effect, Exact, Kernel, Op, OpDef, Registry};

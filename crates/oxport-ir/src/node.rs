@@ -138,7 +138,7 @@ pub enum Argument {
     /// A list or tuple.
     List(Vec<Argument>),
     /// A dictionary with string keys.
-    Dict(IndexMap<Arc<str>, Argument>),
+    Dict(Box<IndexMap<Arc<str>, Argument>>),
 }
 
 impl Argument {
@@ -156,7 +156,7 @@ impl Argument {
         match self {
             Argument::Node(n) => f(*n),
             Argument::List(l) => Argument::List(l.iter().map(|a| a.map_nodes(f)).collect()),
-            Argument::Dict(d) => Argument::Dict(d.iter().map(|(k, a)| (k.clone(), a.map_nodes(f))).collect()),
+            Argument::Dict(d) => Argument::Dict(Box::new(d.iter().map(|(k, a)| (k.clone(), a.map_nodes(f))).collect())),
             other => other.clone(),
         }
     }

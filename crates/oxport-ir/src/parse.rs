@@ -422,7 +422,7 @@ impl Line<'_> {
                     dict.insert(key.into(), self.value(registry)?);
                     self.eat(",");
                 }
-                Argument::Dict(dict)
+                Argument::Dict(Box::new(dict))
             }
             Token::Symbol("-") => match self.value(registry)? {
                 Argument::Int(n) => Argument::Int(-n),
@@ -448,7 +448,7 @@ impl Line<'_> {
                 let (_, kwargs) = self.arguments(registry)?;
                 let Some(Argument::Str(kind)) = kwargs.get("type") else { return Err("device wants a type".into()) };
                 let index = kwargs.get("index").and_then(Argument::as_int);
-                Argument::Device(Device { kind: Box::from(&**kind), index })
+                Argument::Device(Device { kind: kind.clone(), index })
             }
             "complex" => {
                 self.expect("(")?;

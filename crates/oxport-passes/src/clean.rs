@@ -108,7 +108,7 @@ fn write_key(key: &mut String, a: &Argument) {
         }
         Argument::Dict(d) => {
             key.push_str("|{");
-            for (k, a) in d {
+            for (k, a) in d.iter() {
                 let _ = write!(key, "{k:?}:");
                 write_key(key, a);
             }

@@ -141,6 +141,13 @@ impl Archive {
         }
     }
 
+    /// Gives the memory of an entry of a mapped file back; it is loaded again when it is read again.
+    pub(crate) fn forget(&self, name: &str) {
+        if let Ok(entry) = self.entry(name) {
+            self.file.forget(entry.offset, entry.stored_len);
+        }
+    }
+
     fn entry(&self, name: &str) -> Result<&Entry> {
         self.entries.get(name).ok_or_else(|| Error::entry("entry", name, "the archive has no such entry"))
     }

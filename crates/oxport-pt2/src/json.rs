@@ -17,16 +17,27 @@ use crate::{Error, Limits, Result};
 /// Python's bare words `NaN`, `Infinity` and `-Infinity`, which PyTorch 2.5 and 2.6 wrote, are read as strings of that
 /// name. Errors name the place within the document as a path. What goes beyond the limits is refused before it is built.
 pub fn from_slice<T: DeserializeOwned>(name: &str, bytes: &[u8], limits: &Limits) -> Result<T> {
-    let at = |path: String| Loc::Json(if path.is_empty() { name.to_string() } else { format!("{name}: {path}") });
+    parse(name, checked(name, bytes, limits)?)
+}
+
+/// The text of a document, which asks for nothing beyond the limits.
+pub(crate) fn checked<'a>(name: &str, bytes: &'a [u8], limits: &Limits) -> Result<&'a str> {
+    let at = || Loc::Json(name.to_string());
     if bytes.len() as u64 > limits.json {
         let message = Limits::exceeded("json", format!("{} bytes of text", bytes.len()), limits.json);
-        return Err(Error::invalid("size", at(String::new()), message));
+        return Err(Error::invalid("size", at(), message));
     }
     let text = std::str::from_utf8(bytes)
-        .map_err(|e| Error::invalid("json", at(String::new()), format!("not UTF-8 at byte {}", e.valid_up_to())))?;
+        .map_err(|e| Error::invalid("json", at(), format!("not UTF-8 at byte {}", e.valid_up_to())))?;
     if let Some((code, message)) = walk::excess(text, limits) {
-        return Err(Error::invalid(code, at(String::new()), message));
+        return Err(Error::invalid(code, at(), message));
     }
+    Ok(text)
+}
+
+/// What a checked text says.
+pub(crate) fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T> {
+    let at = |path: String| Loc::Json(if path.is_empty() { name.to_string() } else { format!("{name}: {path}") });
     let error = match serde_json::from_str(text) {
         Ok(value) => return Ok(value),
         Err(error) => error,
@@ -80,7 +91,10 @@ impl Formatter for Python {
 }
 
 /// The text with Python's bare words quoted, or `None` if it has none.
-fn quote_bare_words(text: &str) -> Option<String> {
+pub(crate) fn quote_bare_words(text: &str) -> Option<String> {
+    if !["NaN", "Infinity"].iter().any(|word| text.contains(word)) {
+        return None;
+    }
     let mut out = String::new();
     let mut done = 0;
     let mut in_string = false;

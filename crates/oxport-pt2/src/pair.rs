@@ -8,6 +8,7 @@
 //! Beyond a size the tensors are spread over shards, `<stem>-00001-of-00003.safetensors`, and the index file
 //! `<stem>.safetensors.index.json` says which tensor is where, as Hugging Face does it.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use oxport_ir::{Constant, Diagnostic, ExportedProgram, InputKind, Loc, Registry,
 use oxport_tensor::{DType, Storage, Tensor};
 
 use crate::model::{self, PayloadConfig};
-use crate::read::{Parts, PayloadReader};
+use crate::read::{DocumentText, Parts, PayloadReader};
 use crate::replace::replace_file;
 use crate::tensors::{Block, write_blocks};
 use crate::write::{Payload, Payloads, document_text, gather_constants, gather_state};
@@ -44,12 +45,21 @@ const SAMPLES: &str = "data/sample_inputs/model.pt";
 pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     let limits = &options.limits;
     let name = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|e| Error::io(format!("cannot read {name}"), e))?;
-    let mut document: model::ExportedProgram = json::from_slice(&name, &bytes, limits)?;
-    drop(bytes);
+    let failed = |e| Error::io(format!("cannot read {name}"), e);
+    let file = File::open(path).map_err(failed)?;
+    let bytes = match file.metadata().map_err(failed)?.len() {
+        0 => Storage::zeroed(0),
+        _ => Storage::map_file(&file),
+    };
+    let bytes = bytes.map_err(|e| failed(std::io::Error::other(e)))?;
+    let forget = || bytes.forget(0, bytes.len_bytes());
+    let text = DocumentText::new(&name, bytes.bytes(), limits, &forget)?;
+    let mut document = text.document()?;
     let contents = document.extra.as_mut().and_then(|extra| extra.remove("oxport"));
     document.extra = document.extra.filter(|extra| !extra.is_empty());
-    let mut parts = Parts::read(document, registry, limits)?;
+    let mut parts = Parts::read(document, &text, registry, limits)?;
+    drop(text);
+    forget();
     let contents: Option<Contents> = contents
         .map(serde_json::from_value)
         .transpose()

@@ -202,7 +202,8 @@ impl Emitter<'_, '_> {
             },
             Argument::List(l) => Argument::List(l.iter().map(|a| self.argument(a)).collect::<Result<_>>()?),
             Argument::Dict(d) => {
-                Argument::Dict(d.iter().map(|(k, a)| Ok((k.clone(), self.argument(a)?))).collect::<Result<_>>()?)
+                let item = |(k, a): (&std::sync::Arc<str>, &Argument)| Ok((k.clone(), self.argument(a)?));
+                Argument::Dict(Box::new(d.iter().map(item).collect::<Result<_>>()?))
             }
             constant => constant.clone(),
         })

@@ -80,6 +80,20 @@ impl Storage {
         Storage(Arc::new(Memory { start, len, owner: Owner::Region { arena, offset } }))
     }
 
+    /// Gives the memory behind these bytes of a mapped file back; they are loaded again when they are touched again.
+    /// Bytes that are no mapped file's stay where they are.
+    pub fn forget(&self, offset: usize, len: usize) {
+        #[cfg(unix)]
+        if let Owner::Map(map) = &self.0.owner {
+            let len = len.min(self.0.len.saturating_sub(offset));
+            // SAFETY: the mapping is read-only and shared with the file, so its pages hold nothing that the file does not
+            // hold: dropping them changes no byte that anybody can see. The range lies within the mapping.
+            let advised = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, offset, len) };
+            // It is advice: where the system does not take it, nothing is wrong.
+            drop(advised);
+        }
+    }
+
     /// Number of bytes.
     pub fn len_bytes(&self) -> usize {
         self.0.len
@@ -182,6 +196,22 @@ mod tests {
         }
         assert!(Storage::zeroed(usize::MAX - 3).unwrap_err().is_memory());
         assert!(Storage::zeroed(isize::MAX as usize - 100).unwrap_err().is_memory());
+    }
+
+    #[test]
+    fn what_is_forgotten_is_read_again() {
+        let path = std::env::temp_dir().join(format!("oxport-forget-{}", std::process::id()));
+        let bytes: Vec<u8> = (0..20_000u32).map(|i| (i % 251) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let mapped = Storage::map_file(&File::open(&path).unwrap()).unwrap();
+        for (offset, len) in [(0, 20_000), (4097, 5000), (19_999, usize::MAX), (30_000, 1)] {
+            mapped.forget(offset, len);
+            assert_eq!(mapped.bytes(), bytes);
+        }
+        std::fs::remove_file(&path).unwrap();
+        let heap = Storage::copy_of(&bytes).unwrap();
+        heap.forget(0, 20_000);
+        assert_eq!(heap.bytes(), bytes);
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::Limits;
 pub(crate) enum Event<'a> {
     /// A key of an object.
     Key(Cow<'a, str>),
-    /// A string that is a value.
-    Text(Cow<'a, str>),
+    /// A string that is a value, as it is written; see [`unescaped`].
+    Text(&'a str),
     /// Any other value: a number, a word, a list, an object.
     Other,
 }
@@ -62,13 +62,14 @@ pub(crate) fn walk<'a>(
             b'"' => {
                 let start = at + 1;
                 at = end_of_string(bytes, start);
-                let string = unescaped(text.get(start..at).unwrap_or(""));
+                let string = text.get(start..at).unwrap_or("");
                 let after = bytes.get(at + 1..).unwrap_or(&[]);
                 let is_key = after.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
                 match path.last_mut() {
                     Some(Step::Key(key)) if is_key => {
-                        key.clone_from(&string);
-                        visit(&path, Event::Key(string));
+                        *key = unescaped(string);
+                        let key = key.clone();
+                        visit(&path, Event::Key(key));
                     }
                     _ => visit(&path, Event::Text(string)),
                 }
@@ -92,7 +93,8 @@ fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
     at.min(bytes.len())
 }
 
-fn unescaped(raw: &str) -> Cow<'_, str> {
+/// What a string says.
+pub(crate) fn unescaped(raw: &str) -> Cow<'_, str> {
     if !raw.contains('\\') {
         return Cow::Borrowed(raw);
     }
@@ -154,7 +156,7 @@ mod tests {
                 .collect();
             out += &match event {
                 Event::Key(key) => format!("{path}: key {key}\n"),
-                Event::Text(text) => format!("{path}: {text:?}\n"),
+                Event::Text(text) => format!("{path}: {:?}\n", unescaped(text)),
                 Event::Other => format!("{path}: value\n"),
             };
         });

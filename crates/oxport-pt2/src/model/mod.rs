@@ -35,26 +35,27 @@ pub type Extra = Option<Box<Map<String, Value>>>;
 /// A map that keeps the order of the file.
 pub type Dict<T> = indexmap::IndexMap<String, T>;
 
-/// Declares records: their keys in writing order, each with its type and, if it may be left out, its default.
+/// Declares records: their keys in writing order, each with its type and, if it may be left out, its default. A record
+/// may be generic in one part, which usually is the record of that kind.
 macro_rules! records {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident $(as $key:literal)? : $ty:ty $(= $default:expr)?,)* })*) => {$(
+    ($($(#[$doc:meta])* $name:ident $(<$part:ident = $whole:ty>)? { $($(#[$field_doc:meta])* $field:ident $(as $key:literal)? : $ty:ty $(= $default:expr)?,)* })*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
-        pub struct $name {
+        pub struct $name $(<$part = $whole>)? {
             $($(#[$field_doc])* pub $field: $ty,)*
             /// Unknown keys.
             pub extra: $crate::model::Extra,
         }
 
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
-                struct Record;
-                impl<'de> serde::de::Visitor<'de> for Record {
-                    type Value = $name;
+        impl<'de $(, $part: serde::Deserialize<'de>)?> serde::Deserialize<'de> for $name $(<$part>)? {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Record $(<$part>(std::marker::PhantomData<$part>))?;
+                impl<'de $(, $part: serde::Deserialize<'de>)?> serde::de::Visitor<'de> for Record $(<$part>)? {
+                    type Value = $name $(<$part>)?;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str(concat!("an object (", stringify!($name), ")"))
                     }
-                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                         use serde::de::Error as _;
                         const KEYS: &[&str] = &[$($crate::model::records!(@key $field $($key)?),)*];
                         $(let mut $field: Option<$ty> = None;)*
@@ -84,11 +85,11 @@ macro_rules! records {
                         })
                     }
                 }
-                deserializer.deserialize_map(Record)
+                deserializer.deserialize_map(Record $((std::marker::PhantomData::<$part>))?)
             }
         }
 
-        impl serde::Serialize for $name {
+        impl $(<$part: serde::Serialize>)? serde::Serialize for $name $(<$part>)? {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeMap;
                 let mut map = serializer.serialize_map(None)?;
@@ -103,6 +104,7 @@ macro_rules! records {
         impl $crate::model::Described for $name {
             fn shape() -> $crate::model::shape::Shape {
                 use $crate::model::shape::{Field, Record, Shape};
+                $(type $part = $whole;)?
                 const RECORD: &Record = &Record {
                     name: stringify!($name),
                     fields: &[$(Field {

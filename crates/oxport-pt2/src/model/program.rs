@@ -4,9 +4,9 @@ use super::{Argument, Bound, Dict, Graph, GraphSignature, records};
 
 records! {
     /// The whole document.
-    ExportedProgram {
+    ExportedProgram<G = Graph> {
         /// The graph with its signature.
-        graph_module: GraphModule,
+        graph_module: GraphModule<G>,
         /// Operator set versions by namespace; PyTorch never looks at them.
         opset_version: Dict<i64>,
         /// The declared ranges, by expression in infix form.
@@ -22,9 +22,9 @@ records! {
     }
 
     /// The graph with its signature.
-    GraphModule {
+    GraphModule<G = Graph> {
         /// The graph.
-        graph: Graph,
+        graph: G,
         /// What its inputs and outputs mean.
         signature: GraphSignature,
         /// How the program and its modules are called.

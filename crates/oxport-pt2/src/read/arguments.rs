@@ -58,7 +58,8 @@ impl GraphReader<'_, '_> {
             },
             Json::AsOperator(target) => Argument::Op(self.operator(target)),
             Json::AsStringToArgument(dict) => {
-                Argument::Dict(dict.iter().map(|(key, arg)| (key.as_str().into(), self.argument(arg))).collect())
+                let item = |(key, arg): (&String, &Json)| (key.as_str().into(), self.argument(arg));
+                Argument::Dict(Box::new(dict.iter().map(item).collect()))
             }
         }
     }
@@ -107,7 +108,8 @@ pub(super) fn dtype(code: i64) -> Option<DType> {
 }
 
 pub(super) fn device(json: &model::Device) -> Device {
-    Device { kind: json.kind.as_str().into(), index: json.index }
+    let device = Device { index: json.index, ..Device::cpu() };
+    if *device.kind == *json.kind { device } else { Device { kind: json.kind.as_str().into(), ..device } }
 }
 
 fn floats(list: &[Real]) -> Argument {

@@ -15,7 +15,7 @@ use crate::model::{Hint, SymExpr};
 /// All expressions seen so far.
 pub(super) struct Expressions {
     limits: Limits,
-    parsed: HashMap<String, Result<Expr, String>>,
+    parsed: HashMap<Arc<str>, Result<Expr, String>>,
     symbols: HashMap<String, Symbol>,
     /// Every expression with its text and hint, in order of appearance, each triple once.
     seen: indexmap::IndexSet<(Expr, Arc<str>, Option<HintKey>)>,
@@ -49,7 +49,7 @@ impl Expressions {
         let parsed = Expr::parse_with(text, &|name| symbols.get(name).map(Expr::symbol));
         let unified = parsed.map_err(|e| format!("{:?} is no expression: {e}", shown(text))).map(|e| self.unify(e));
         let unified = unified.and_then(|e| if is_absurd(&e) { Err(absurd(text)) } else { Ok(e) });
-        self.parsed.insert(text.to_string(), unified.clone());
+        self.parsed.insert(text.into(), unified.clone());
         unified
     }
 
@@ -61,7 +61,8 @@ impl Expressions {
             Hint::AsBool(b) => HintKey::Bool(*b),
             Hint::AsFloat(x) => HintKey::Float(x.0.to_bits()),
         });
-        self.seen.insert((expr.clone(), sym.expr_str.as_str().into(), hint));
+        let (text, _) = self.parsed.get_key_value(sym.expr_str.as_str()).expect("law: what was parsed is known");
+        self.seen.insert((expr.clone(), text.clone(), hint));
         Ok(expr)
     }
 

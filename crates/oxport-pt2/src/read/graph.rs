@@ -4,22 +4,24 @@
 //! A document names the elements of a multiple result; FX has a `getitem` node for each. They are all made again, the
 //! unused ones too, as PyTorch does on loading. A subgraph stands in a document as an argument; FX has a `get_attr` node.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use oxport_ir::schema::Type;
-use oxport_ir::{Argument, Diagnostic, Fake, Graph, Loc, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Val};
+use oxport_ir::{Argument, Diagnostic, Graph, Loc, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Val};
 use oxport_sym::Expr;
 
-use super::arguments::{device, dtype};
+use super::document::{Body, DocumentText};
 use super::expressions::Expressions;
 use super::metadata::read_metadata;
+use super::metas::Meta;
 use super::target::is_plain_target;
-use crate::Limits;
-use crate::model::{
-    self, Argument as Json, SymBool, SymBoolArgument, SymFloat, SymFloatArgument, SymInt, SymIntArgument,
-};
+use crate::model::{self, Argument as Json, SymBoolArgument, SymFloatArgument, SymIntArgument};
+use crate::{Limits, json, upgrade};
 
 /// What all graphs of a document share.
 pub(super) struct Context<'a> {
@@ -28,50 +30,75 @@ pub(super) struct Context<'a> {
     pub(super) expressions: Expressions,
     pub(super) problems: Vec<Diagnostic>,
     pub(super) unsupported: Vec<Diagnostic>,
+    /// The text of the document, which is told what was read of it.
+    pub(super) text: &'a DocumentText<'a>,
+    /// Whether a part of the text was no record; then reading stops.
+    pub(super) broken: bool,
+    /// Whether calls are those of an old schema.
+    pub(super) is_old: bool,
+    /// Texts that many nodes share.
+    pub(super) texts: IndexSet<Arc<str>>,
+    /// Tells subgraphs apart, in a way that no file can foresee.
+    pub(super) digests: RandomState,
 }
 
 /// Reads one graph.
 pub(super) struct GraphReader<'a, 'r> {
-    cx: &'a mut Context<'r>,
+    pub(super) cx: &'a mut Context<'r>,
     graph: Graph,
-    /// The value names that stand for themselves elsewhere: a node of another name bears the value.
+    /// Whether a node bears the value of its own name.
+    is_own: Vec<bool>,
+    /// Values that a node of another name bears.
     values: HashMap<String, NodeId>,
-    metas: HashMap<&'a str, Val>,
-    /// The subgraphs as the document has them, to tell a second use from a clash of names.
-    subgraphs: HashMap<&'a str, &'a model::Graph>,
+    pub(super) metas: IndexMap<Cow<'a, str>, Meta<'a>>,
+    /// Digests of the subgraphs as the document has them, to tell a second use from a clash of names.
+    subgraphs: HashMap<String, u64>,
     /// The subgraph's place in the program; empty for the top graph.
     scope: String,
     /// What is being read: `node add_1`.
-    at: String,
-    json: &'a model::Graph,
+    pub(super) at: String,
 }
 
 /// Reads a graph; `names` are the placeholder names that the signature gives to constant inputs.
 pub(super) fn read_graph<'r>(
     cx: &mut Context<'r>,
-    json: &model::Graph,
+    body: Body<'_>,
     scope: &str,
     names: &dyn Fn(usize) -> Option<String>,
 ) -> Graph {
     let mut reader = GraphReader {
         cx,
         graph: Graph::new(),
+        is_own: Vec::new(),
         values: HashMap::new(),
-        metas: HashMap::new(),
+        metas: body.tensor_values.map(|(name, meta)| (name, Meta::Tensor(meta))).collect(),
         subgraphs: HashMap::new(),
         scope: scope.to_string(),
         at: String::new(),
-        json,
     };
-    reader.read_metas();
-    for (i, input) in json.inputs.iter().enumerate() {
+    reader.graph.reserve(body.inputs.len() + body.nodes.size_hint().0 + 1);
+    reader.add_metas(body.sym_int_values.iter().map(|(name, value)| (name, Meta::Int(value))));
+    reader.add_metas(body.sym_float_values.iter().map(|(name, value)| (name, Meta::Float(value))));
+    reader.add_metas(body.sym_bool_values.iter().map(|(name, value)| (name, Meta::Bool(value))));
+    reader.add_metas(body.custom_obj_values.iter().map(|(name, object)| (name, Meta::Object(object))));
+    reader.cx.text.forget();
+    for (i, input) in body.inputs.iter().enumerate() {
         reader.placeholder(i, input, names);
     }
-    for node in &json.nodes {
-        reader.node(node);
+    for text in body.nodes {
+        let Some(mut node) = text.read().filter(|_| !reader.cx.broken) else {
+            reader.cx.broken = true;
+            break;
+        };
+        if reader.cx.is_old && matches!(node, Cow::Owned(_)) {
+            upgrade::upgrade_call(node.to_mut());
+        }
+        reader.node(&node);
+        reader.cx.text.passed(text.len());
     }
-    reader.output();
-    reader.graph.is_single_return = json.is_single_tensor_return;
+    reader.output(body.outputs, body.is_single_tensor_return);
+    reader.check_unused_metas();
+    reader.graph.is_single_return = body.is_single_tensor_return;
     reader.graph
 }
 
@@ -96,7 +123,8 @@ impl<'a> GraphReader<'a, '_> {
 
     /// The node of a value.
     pub(super) fn find(&self, name: &str) -> Option<NodeId> {
-        self.values.get(name).copied()
+        let is_own = |id: &NodeId| self.is_own.get(id.index()) == Some(&true);
+        self.graph.find(name).filter(is_own).or_else(|| self.values.get(name).copied())
     }
 
     /// The node of a value as an argument; an unknown one is complained about.
@@ -112,135 +140,33 @@ impl<'a> GraphReader<'a, '_> {
         }
     }
 
-    fn read_metas(&mut self) {
-        let json = self.json;
-        for (name, meta) in &json.tensor_values {
-            self.at.clone_from(name);
-            let fake = self.fake(meta);
-            self.meta(name, Val::Tensor(fake));
-        }
-        for (name, value) in &json.sym_int_values {
-            self.at.clone_from(name);
-            let value = self.int(value);
-            self.meta(name, Val::Int(value));
-        }
-        for (name, value) in &json.sym_float_values {
-            self.at.clone_from(name);
-            let value = match value {
-                SymFloat::AsFloat(x) => Expr::float(x.0),
-                SymFloat::AsExpr(e) => self.expr(e),
-            };
-            self.meta(name, Val::Float(value));
-        }
-        for (name, value) in &json.sym_bool_values {
-            self.at.clone_from(name);
-            let value = match value {
-                SymBool::AsBool(b) => Expr::boolean(*b),
-                SymBool::AsExpr(e) => self.expr(e),
-            };
-            self.meta(name, Val::Bool(value));
-        }
-        for (name, object) in &json.custom_obj_values {
-            self.at.clone_from(name);
-            self.meta(name, Val::Object(object.class_fqn.as_str().into()));
-        }
-    }
-
-    fn meta(&mut self, name: &'a str, val: Val) {
-        if self.metas.insert(name, val).is_some() {
-            self.complain("name", format!("{name:?} is a value of two kinds"));
-        }
-    }
-
-    fn fake(&mut self, json: &model::TensorMeta) -> Fake {
-        let dtype = dtype(json.dtype).unwrap_or_else(|| {
-            self.complain("enum", format!("{} is no dtype", json.dtype));
-            oxport_tensor::DType::F32
-        });
-        if json.layout != oxport_ir::MemoryLayout::Strided as i64 {
-            self.unsupported("the tensor is not strided");
-        }
-        let (rank, limit) = (json.sizes.len().max(json.strides.len()), self.cx.limits.rank);
-        if rank as u64 > limit {
-            self.complain("rank", Limits::exceeded("rank", format!("{rank} dimensions"), limit));
-            return Fake::new(dtype, Vec::<Expr>::new());
-        }
-        if json.sizes.len() != json.strides.len() {
-            let message = format!("{} sizes, but {} strides", json.sizes.len(), json.strides.len());
-            self.complain("meta", message);
-        }
-        let mut known = json.sizes.iter().filter_map(|n| if let SymInt::AsInt(n) = n { Some(*n) } else { None });
-        if known.clone().all(|n| n != 0) && known.try_fold(1i64, |numel, n| numel.checked_mul(n)).is_none() {
-            self.complain("meta", "the number of elements is beyond 64 bits");
-        }
-        Fake {
-            dtype,
-            sizes: json.sizes.iter().map(|n| self.int(n)).collect(),
-            strides: json.strides.iter().map(|n| self.int(n)).collect(),
-            offset: self.int(&json.storage_offset),
-            device: device(&json.device),
-            requires_grad: json.requires_grad,
-        }
-    }
-
-    fn int(&mut self, json: &SymInt) -> Expr {
-        match json {
-            SymInt::AsInt(n) => Expr::from(*n),
-            SymInt::AsExpr(e) => {
-                let n = self.expr(e);
-                if n.is_const() && n.as_int().is_none() {
-                    self.complain("expression", format!("{n} is no size"));
-                }
-                n
-            }
-        }
-    }
-
-    fn expr(&mut self, json: &model::SymExpr) -> Expr {
-        self.cx.expressions.read(json).unwrap_or_else(|message| {
-            self.complain("expression", message);
-            Expr::from(0i64)
-        })
-    }
-
     /// Adds a node, under another name if its own is taken.
     fn add(&mut self, name: &str, kind: NodeKind, args: Vec<Argument>, meta: NodeMeta) -> NodeId {
+        self.add_call(name, kind, (args, IndexMap::new()), meta)
+    }
+
+    fn add_call(&mut self, name: &str, kind: NodeKind, (args, kwargs): Arguments, meta: NodeMeta) -> NodeId {
         let name = self.graph.unique_name(if name.is_empty() { "value" } else { name });
-        let node = Node { name, kind, args, kwargs: IndexMap::new(), meta };
-        self.graph.append(node).expect("law: the name is unique and arguments come from this graph")
+        self.graph
+            .append(Node { name, kind, args, kwargs, meta })
+            .expect("law: the name is unique and arguments come from this graph")
     }
 
     /// Lets a node bear a value.
     fn bear(&mut self, name: &str, id: NodeId) {
-        if self.values.insert(name.to_string(), id).is_some() {
+        let is_known = self.find(name).is_some();
+        if *self.graph.node(id).name == *name {
+            self.is_own.resize(id.index(), false);
+            self.is_own.push(true);
+        } else {
+            self.values.insert(name.to_string(), id);
+        }
+        if is_known {
             self.complain("name", format!("the value {name:?} is computed twice"));
         }
     }
 
-    /// The meta of a value.
-    fn val(&mut self, name: &str) -> Option<Val> {
-        let val = self.metas.get(name).cloned();
-        if val.is_none() {
-            self.complain("meta", format!("the value {name:?} has no meta"));
-        }
-        val
-    }
-
-    /// A value is of the kind that its mention says.
-    fn is_kind(&mut self, mention: &Json, val: Option<&Val>) {
-        let is_other = matches!(
-            (mention, val),
-            (Json::AsTensor(_), Some(Val::Int(_) | Val::Float(_) | Val::Bool(_)))
-                | (Json::AsSymInt(_), Some(Val::Tensor(_) | Val::Float(_) | Val::Bool(_)))
-                | (Json::AsSymFloat(_), Some(Val::Tensor(_) | Val::Int(_) | Val::Bool(_)))
-                | (Json::AsSymBool(_), Some(Val::Tensor(_) | Val::Int(_) | Val::Float(_)))
-        );
-        if is_other {
-            self.complain("meta", "the value is of another kind than its meta");
-        }
-    }
-
-    fn placeholder(&mut self, i: usize, input: &'a Json, names: &dyn Fn(usize) -> Option<String>) {
+    fn placeholder(&mut self, i: usize, input: &Json, names: &dyn Fn(usize) -> Option<String>) {
         let constant = |val| (None, Some(val));
         let (name, val) = match input {
             Json::AsTensor(t) => (Some(&t.name), None),
@@ -270,7 +196,7 @@ impl<'a> GraphReader<'a, '_> {
         self.bear(name, id);
     }
 
-    fn node(&mut self, json: &'a model::Node) {
+    fn node(&mut self, json: &model::Node) {
         let op = self.operator(&json.target);
         let single = single_output(json, &op);
         let name = match (&json.name, single) {
@@ -279,8 +205,8 @@ impl<'a> GraphReader<'a, '_> {
             (None, None) => self.graph.unique_name(&stem(&op)).to_string(),
         };
         self.at.clone_from(&name);
-        let mut meta = read_metadata(&json.metadata);
-        let (args, kwargs, input_names) = self.inputs(&op, json);
+        let mut meta = read_metadata(&json.metadata, &mut self.cx.texts);
+        let ((args, kwargs), input_names) = self.inputs(&op, json);
         let origin = meta.clone();
         meta.extra.extend(input_names.map(|names| (INPUT_NAMES.into(), names)));
         if let ([Json::AsTensors(_)], None) = (json.outputs.as_slice(), single)
@@ -295,11 +221,7 @@ impl<'a> GraphReader<'a, '_> {
                 *self.graph.meta_mut(*id) = origin.clone();
             }
         }
-        let id = self.add(&name, NodeKind::CallFunction(op.clone()), args, meta);
-        if !kwargs.is_empty() {
-            let args = self.graph.node(id).args.clone();
-            self.graph.set_args(id, args, kwargs);
-        }
+        let id = self.add_call(&name, NodeKind::CallFunction(op), (args, kwargs), meta);
         let val = match (json.outputs.as_slice(), single) {
             ([], _) => None,
             ([Json::AsNone(_)], _) => Some(Val::None),
@@ -360,12 +282,8 @@ impl<'a> GraphReader<'a, '_> {
     }
 
     /// The arguments of a call; the names of positional ones where no schema has them.
-    fn inputs(
-        &mut self,
-        op: &Op,
-        json: &'a model::Node,
-    ) -> (Vec<Argument>, IndexMap<Arc<str>, Argument>, Option<Arc<str>>) {
-        let (mut args, mut kwargs) = (Vec::new(), IndexMap::new());
+    fn inputs(&mut self, op: &Op, json: &model::Node) -> (Arguments, Option<Arc<str>>) {
+        let (mut args, mut kwargs) = (Vec::with_capacity(json.inputs.len()), IndexMap::new());
         let Some(schema) = op.schema().filter(|_| !op.is_higher_order() && !op.is_python()) else {
             let mut names = Vec::new();
             for input in &json.inputs {
@@ -378,7 +296,7 @@ impl<'a> GraphReader<'a, '_> {
                 }
             }
             let named = !op.is_python() && names.iter().any(|name| !name.is_empty());
-            return (args, kwargs, named.then(|| names.join(",").into()));
+            return ((args, kwargs), named.then(|| names.join(",").into()));
         };
         let schema = schema.clone();
         let mut given: IndexMap<&str, (Argument, Option<i64>)> = IndexMap::new();
@@ -404,10 +322,10 @@ impl<'a> GraphReader<'a, '_> {
                 None => gap = true,
             }
         }
-        (args, kwargs, None)
+        ((args, kwargs), None)
     }
 
-    fn argument_at(&mut self, json: &'a Json) -> Argument {
+    fn argument_at(&mut self, json: &Json) -> Argument {
         if let Json::AsGraph(g) = json { self.subgraph_at(g) } else { self.argument(json) }
     }
 
@@ -417,26 +335,27 @@ impl<'a> GraphReader<'a, '_> {
         Argument::None
     }
 
-    fn subgraph_at(&mut self, json: &'a model::GraphArgument) -> Argument {
+    fn subgraph_at(&mut self, json: &model::GraphArgument) -> Argument {
         let name = json.name.as_str();
-        match self.subgraphs.insert(name, &json.graph) {
-            Some(earlier) if *earlier != *json.graph => {
+        let digest = self.cx.digests.hash_one(json::to_string(&json.graph));
+        match self.subgraphs.insert(name.to_string(), digest) {
+            Some(earlier) if earlier != digest => {
                 self.complain("name", format!("two different subgraphs have the name {name:?}"));
             }
             Some(_) => {}
             None => {
                 let scope = if self.scope.is_empty() { name.to_string() } else { format!("{}.{name}", self.scope) };
-                let graph = read_graph(self.cx, &json.graph, &scope, &|_| None);
+                let graph = read_graph(self.cx, Body::from(&*json.graph), &scope, &|_| None);
                 self.graph.subgraphs.insert(name.into(), graph);
             }
         }
         Argument::Node(self.add(name, NodeKind::GetAttr(name.into()), Vec::new(), NodeMeta::default()))
     }
 
-    fn output(&mut self) {
+    fn output(&mut self, outputs: &[Json], is_single: bool) {
         self.at = "output".to_string();
-        let mut args = Vec::with_capacity(self.json.outputs.len());
-        for output in &self.json.outputs {
+        let mut args = Vec::with_capacity(outputs.len());
+        for output in outputs {
             let is_value = matches!(
                 output,
                 Json::AsTensor(_)
@@ -455,12 +374,15 @@ impl<'a> GraphReader<'a, '_> {
             }
             args.push(self.argument(output));
         }
-        if self.json.is_single_tensor_return && args.len() != 1 {
+        if is_single && args.len() != 1 {
             self.complain("output", format!("the graph returns one bare tensor, but has {} outputs", args.len()));
         }
         self.add("output", NodeKind::Output, args, NodeMeta::default());
     }
 }
+
+/// Positional arguments, and those by name.
+type Arguments = (Vec<Argument>, IndexMap<Arc<str>, Argument>);
 
 /// The key under which a node's meta keeps the argument names of a call whose operator has no schema.
 pub(crate) const INPUT_NAMES: &str = "oxport.input_names";

@@ -9,12 +9,14 @@
 //! of values, arguments by schema, trees); whether the program makes sense is the verifier's question.
 
 mod arguments;
+mod document;
 pub(crate) mod expressions;
 mod graph;
 pub(crate) mod guards;
 mod legacy;
 mod mend;
 mod metadata;
+mod metas;
 mod signature;
 mod target;
 mod weights;
@@ -22,10 +24,11 @@ mod weights;
 pub(crate) use graph::{INPUT_NAMES, TENSOR_LIST};
 pub(crate) use target::is_plain_target;
 
+use std::collections::hash_map::RandomState;
 use std::path::Path;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use oxport_ir::program::Origin;
 use oxport_ir::{Diagnostic, Dialect, ExportedProgram, Loc, RangeConstraint, Registry};
 use oxport_sym::{Range, ShapeEnv};
@@ -33,6 +36,7 @@ use oxport_sym::{Range, ShapeEnv};
 use crate::archive::{FLAT_PROGRAM, Layout};
 use crate::model::{self, Dict, PayloadConfig};
 use crate::{Archive, Error, Limits, Result, json, upgrade};
+pub(crate) use document::{Document, DocumentText};
 use graph::{Context, read_graph};
 pub(crate) use weights::PayloadReader;
 
@@ -67,8 +71,12 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
         Layout::Flat => Names::flat(),
         Layout::Rooted => Names::of_model(&choose_model(archive, options)?),
     };
-    let document = json::from_slice(&names.program, &archive.read(&names.program)?, limits)?;
-    let mut parts = Parts::read(document, registry, limits)?;
+    let (program, forget) = (archive.read(&names.program)?, || archive.forget(&names.program));
+    let text = DocumentText::new(&names.program, &program, limits, &forget)?;
+    let mut parts = Parts::read(text.document()?, &text, registry, limits)?;
+    drop(text);
+    drop(program);
+    forget();
     for (kind, [config, pickled]) in [("weights", &names.weights), ("constants", &names.constants)] {
         if archive.has(pickled) {
             // Up to PyTorch 2.8; where both are, PyTorch takes this one.
@@ -164,16 +172,37 @@ impl Parts {
     /// Everything that the document says; no tensors yet.
     ///
     /// Errors if the schema version is unknown. Other complaints are in the result.
-    pub(crate) fn read(mut document: model::ExportedProgram, registry: &Registry, limits: &Limits) -> Result<Parts> {
-        let version = upgrade(&mut document)?;
+    pub(crate) fn read(
+        mut document: Document<'_>,
+        text: &DocumentText<'_>,
+        registry: &Registry,
+        limits: &Limits,
+    ) -> Result<Parts> {
+        let version = upgrade::version(&document)?;
         let expressions = expressions::Expressions::new(limits);
-        let mut cx = Context { registry, limits, expressions, problems: Vec::new(), unsupported: Vec::new() };
-        let module = &document.graph_module;
+        let mut cx = Context {
+            registry,
+            limits,
+            expressions,
+            problems: Vec::new(),
+            unsupported: Vec::new(),
+            text,
+            broken: false,
+            is_old: upgrade::has_old_calls(version),
+            texts: IndexSet::new(),
+            digests: RandomState::new(),
+        };
+        let module = &mut document.graph_module;
         let name = |i: usize| signature::constant_input_name(&module.signature, i);
-        let graph = read_graph(&mut cx, &module.graph, "", &name);
+        let graph = read_graph(&mut cx, (&mut module.graph).into(), "", &name);
+        if cx.broken {
+            return Err(text.complaint());
+        }
+        (cx.texts, cx.digests) = Default::default();
         let signature = signature::read_signature(&module.signature, &graph, &mut cx.problems);
         let mut env = ShapeEnv::new();
         let (ranges, range_texts) = read_ranges(&document.range_constraints, &mut cx, &mut env);
+        let module = &document.graph_module;
         let mut program = ExportedProgram::new(graph, signature, env);
         program.ranges = ranges;
         program.origin = origin(&document, version, range_texts);
@@ -243,7 +272,7 @@ fn read_ranges(
 }
 
 /// What the document says of itself.
-fn origin(json: &model::ExportedProgram, version: (u32, u32), range_texts: Vec<(String, String)>) -> Origin {
+fn origin(json: &Document<'_>, version: (u32, u32), range_texts: Vec<(String, String)>) -> Origin {
     let module = &json.graph_module;
     let mut unknown = IndexMap::new();
     for (place, extra) in [("", &json.extra), ("graph_module.", &module.extra)] {

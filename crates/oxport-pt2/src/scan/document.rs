@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Danger, Findings};
 use crate::Limits;
-use crate::json::walk::{Event, Step, walk};
+use crate::json::walk::{Event, Step, unescaped, walk};
 use crate::read::expressions::{check_text, is_absurd, shown};
 use crate::read::guards::check_guard;
 use crate::read::is_plain_target;
@@ -26,12 +26,9 @@ pub(super) fn scan(name: &str, data: &[u8], limits: &Limits, findings: &mut Find
     let mut seen = std::collections::HashSet::new();
     let depth = usize::try_from(limits.json_depth).unwrap_or(usize::MAX);
     let walked = walk(text, depth, &mut |path, event| {
-        let (key, string) = match (&event, path) {
-            (Event::Text(string), [.., Step::Key(key)]) => (key, string),
-            (Event::Text(string), [.., Step::Key(key), Step::Index(_)]) => (key, string),
-            (Event::Key(string), [.., Step::Key(outer), Step::Key(_)]) if outer == "range_constraints" => {
-                (outer, string)
-            }
+        let key = match (&event, path) {
+            (Event::Text(_), [.., Step::Key(key)] | [.., Step::Key(key), Step::Index(_)]) => key,
+            (Event::Key(_), [.., Step::Key(outer), Step::Key(_)]) if outer == "range_constraints" => outer,
             _ => return,
         };
         let check: fn(&str, &str, &Limits, &mut Findings) = match &**key {
@@ -42,9 +39,14 @@ pub(super) fn scan(name: &str, data: &[u8], limits: &Limits, findings: &mut Find
             "target" => target,
             _ => return,
         };
+        let string = match event {
+            Event::Text(raw) => unescaped(raw),
+            Event::Key(key) => key,
+            Event::Other => return,
+        };
         // Each text is looked at once.
-        if seen.len() < 1 << 16 && seen.insert((key.clone(), hash(string))) {
-            check(&place(name, path), string, limits, findings);
+        if seen.len() < 1 << 16 && seen.insert((key.clone(), hash(&string))) {
+            check(&place(name, path), &string, limits, findings);
         }
     });
     if walked.is_err() {
@@ -111,6 +113,10 @@ fn tree(at: &str, text: &str, limits: &Limits, findings: &mut Findings) {
     let mut module = None;
     let walked = walk(text, depth, &mut |path, event| {
         let (Some(Step::Key(key)), Event::Text(value)) = (path.last(), event) else { return };
+        let value = match &**key {
+            "default_factory_module" | "default_factory_name" | "context" => unescaped(value),
+            _ => return,
+        };
         match &**key {
             "default_factory_module" => module = Some(value),
             "default_factory_name" => {

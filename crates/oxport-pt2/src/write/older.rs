@@ -1,6 +1,7 @@
 //! Archives for older versions of PyTorch: a document of their schema, tensors as files of `torch.save`, and up to 2.7 no
 //! root folder.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use oxport_ir::{Constant, Diagnostic, ExportedProgram, Loc};
@@ -9,7 +10,7 @@ use crate::model::ExportedProgram as Document;
 use crate::model::versions::{RELEASED, Version, lower, spell};
 use crate::pickle::TensorPickle;
 use crate::zip::ZipWriter;
-use crate::{Error, Result};
+use crate::{Error, Result, upgrade};
 
 /// From this version on archives have a root folder.
 pub(super) const ROOTED: Version = (8, 8);
@@ -24,7 +25,11 @@ pub(super) fn lowered(document: &Document, version: Version) -> Result<String> {
         let message = format!("schema {}.{} is not written; these are: {}", version.0, version.1, list.join(", "));
         return Err(Error::unsupported("version", Loc::Json("schema_version".into()), message));
     }
-    match lower(document, version) {
+    let mut old = Cow::Borrowed(document);
+    if upgrade::has_old_calls(version) {
+        old.to_mut().graph_module.graph.nodes.iter_mut().for_each(upgrade::downgrade_call);
+    }
+    match lower(&old, version) {
         Ok(value) => Ok(spell(&value)),
         Err(problems) => {
             let say = |(at, message): (String, String)| {

@@ -32,7 +32,7 @@ enum To {
 impl Decompose {
     /// See the module.
     pub fn execute(&self) -> Result<ExitCode> {
-        let program = working("reading", || self.reading.read(&self.program))?;
+        let program = working("reading", || self.reading.read_whole(&self.program))?;
         let result = working("decomposing", || match self.to {
             To::Core => oxport::core(&program),
             To::Functional => oxport::functional(&program),

@@ -61,7 +61,7 @@ enum Target {
 impl Optimize {
     /// See the module.
     pub fn execute(&self) -> Result<ExitCode> {
-        let program = working("reading", || self.reading.read(&self.program))?;
+        let program = working("reading", || self.reading.read_whole(&self.program))?;
         let seconds = Duration::try_from_secs_f64(self.time_limit);
         let time = seconds.map_err(|_| Error::usage("--time-limit wants a number of seconds"))?;
         let limits = Limits { time, nodes: self.node_limit, ..Limits::default() };

@@ -17,7 +17,8 @@ impl Reading {
         oxport::read_with(path, &self.options())
     }
 
-    /// As [`Reading::read`], every byte of its weights checked.
+    /// As [`Reading::read`], every byte of its weights checked: for commands that write a program, as what they write has
+    /// checksums of its own, which would make damage look whole.
     pub fn read_whole(&self, path: &Path) -> Result<ExportedProgram> {
         oxport::read_with(path, &ReadOptions { verify_weights: true, ..self.options() })
     }
