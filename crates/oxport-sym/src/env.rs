@@ -243,6 +243,16 @@ impl ShapeEnv {
         self.replacements.get(symbol)
     }
 
+    /// Whether symbols that nothing replaces may have these values: every known equality, inequality or other condition
+    /// that one of them is in can be evaluated and holds. (Ranges are the caller's business.)
+    pub fn allows(&self, symbols: &[Symbol], value: &dyn Fn(&Symbol) -> Option<Number>) -> bool {
+        let concerns = |e: &&Expr| e.free_symbols().iter().any(|s| symbols.contains(s));
+        let sign = |e: &Expr| e.eval(value).ok().map(|n| n.signum());
+        self.zeros.iter().filter(concerns).all(|e| sign(e) == Some(0))
+            && self.nonnegative.iter().filter(concerns).all(|e| sign(e).is_some_and(|s| s >= 0))
+            && self.facts.iter().filter(concerns).all(|e| e.eval(value).ok().and_then(|n| n.as_bool()) == Some(true))
+    }
+
     /// Learns that two integers are always equal. Where the equation can be solved for a symbol, that symbol is replaced.
     pub fn add_equality(&mut self, a: &Expr, b: &Expr) {
         let zero = self.difference(a, b);

@@ -127,26 +127,36 @@ const ALIKE: &[&str] = &[
 
 /// Laws of a call's result, once its sizes are known to be right.
 pub(super) fn of_call(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>], recorded: &Val, inferred: &Val) {
-    if op.is_higher_order() || op.is_python() {
+    if op.is_python() {
         return;
     }
     let mut given = Vec::new();
     args.iter().for_each(|a| tensors_of(a, &mut given));
-    devices(c, node, op, args, &given, recorded);
-    written(c, node, op, args);
-    let (mut have, mut want) = (Vec::new(), Vec::new());
-    for_each_tensor(recorded, &mut |t| have.push(t.clone()));
-    for_each_tensor(inferred, &mut |t| want.push(t.clone()));
-    for (have, want) in have.iter().zip(&want) {
-        if have.strides.len() == have.sizes.len() && !strides_fit(c, op, &given, have, want) {
-            let list = |l: &[Expr]| l.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            let (a, b) = (list(&have.strides), list(&want.strides));
-            c.node_error(
-                "stride",
-                &node.name,
-                format!("the recorded strides of {have} are ({a}), the operator yields ({b})"),
-            );
+    if !op.is_higher_order() {
+        devices(c, node, op, args, &given, recorded);
+        written(c, node, op, args);
+    }
+    strides(c, node, op, &given, (recorded, inferred), None);
+}
+
+/// The strides of a result, or of each of several.
+fn strides(c: &mut Check<'_>, node: &Node, op: &Op, given: &[&Fake], pair: (&Val, &Val), element: Option<usize>) {
+    match pair {
+        (Val::Tensor(have), Val::Tensor(want)) => {
+            if have.strides.len() == have.sizes.len() && !strides_fit(c, op, given, have, want) {
+                let list = |l: &[Expr]| l.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                let (a, b) = (list(&have.strides), list(&want.strides));
+                let message = format!("the recorded strides of {have} are ({a}), the operator yields ({b})");
+                let of = element.map(|i| c.element(node, i) + ": ");
+                c.node_error("stride", &node.name, of.unwrap_or_default() + &message);
+            }
         }
+        (Val::List(have), Val::List(want)) => {
+            for (i, (have, want)) in have.iter().zip(want).enumerate() {
+                strides(c, node, op, given, (have, want), Some(i));
+            }
+        }
+        _ => {}
     }
 }
 
@@ -169,6 +179,10 @@ fn strides_fit(c: &Check<'_>, op: &Op, given: &[&Fake], have: &Fake, want: &Fake
     if pairs.map(|(pair, _)| pair).all(|(a, b)| a == b || compare.agree(a, b)) {
         return true;
     }
+    // What is returned is the tensor that was written.
+    if op.is_mutable() && op.schema().is_some_and(|s| s.returns.len() == 1) {
+        return false;
+    }
     // Text has no strides: what is parsed from it is taken to be row-major.
     let is_text = c.program.origin.schema_version.is_none();
     let rows = |t: &&Fake| {
@@ -187,27 +201,23 @@ fn strides_fit(c: &Check<'_>, op: &Op, given: &[&Fake], have: &Fake, want: &Fake
     if ALIKE.contains(&op.short_name()) && op.namespace() == "aten" && given.iter().all(rows) {
         return false;
     }
-    let (Some(layout), true) = (have.concrete_layout(), given.iter().all(|t| is_dense(t) != Some(false))) else {
-        return true;
-    };
-    is_dense_layout(&layout.sizes, &layout.strides)
+    // What may be its input lies as that does; what branches return may be views, and is laid out as inference says.
+    let follows = may_copy || op.is_higher_order();
+    follows && !given.iter().all(|t| is_dense(c, t)) || is_dense(c, have)
 }
 
-/// Whether the elements fill the memory without gaps or sharing, in some order of the dimensions; `None` if symbolic.
-fn is_dense(t: &Fake) -> Option<bool> {
-    let layout = t.concrete_layout()?;
-    Some(is_dense_layout(&layout.sizes, &layout.strides))
-}
-
-fn is_dense_layout(sizes: &[i64], strides: &[i64]) -> bool {
-    let mut dims: Vec<(i64, i64)> = strides.iter().copied().zip(sizes.iter().copied()).filter(|d| d.1 != 1).collect();
-    dims.sort_unstable();
-    let mut expected = 1i64;
-    dims.iter().all(|(stride, size)| {
-        let fits = *stride == expected;
-        expected = expected.saturating_mul(*size);
-        fits
-    })
+/// Whether the elements fill the memory without gaps or sharing, in some order of the dimensions.
+fn is_dense(c: &Check<'_>, t: &Fake) -> bool {
+    let mut left: Vec<(&Expr, &Expr)> = t.strides.iter().zip(&t.sizes).filter(|d| d.1.as_int() != Some(1)).collect();
+    let mut expected = Expr::from(1i64);
+    while !left.is_empty() {
+        let exact = left.iter().position(|(stride, _)| **stride == expected);
+        let Some(i) = exact.or_else(|| left.iter().position(|d| Compare::new(c.env).agree(d.0, &expected))) else {
+            return false;
+        };
+        expected = &expected * left.remove(i).1;
+    }
+    true
 }
 
 /// The tensors of a call are on one device, and its result is there, or where the call says.

@@ -97,15 +97,13 @@ impl Call<'_> {
         };
         let Some(recorded) = node.val() else { return };
         let mut compare = Compare::new(c.env).floats_alike(self.is_cast);
-        match compare.values(recorded, &inferred) {
+        match compare.result(c, node, recorded, &inferred) {
             None => {
                 // What an offset or a merge of branches depends on does not show in the inferred value.
                 if !self.op.is_higher_order() && !self.op.short_name().starts_with("sym_") {
                     births.note(c.path, self.id, recorded, compare.born());
                 }
-                if !self.is_cast {
-                    layout::of_call(c, node, self.op, &bound, recorded, &inferred);
-                }
+                layout::of_call(c, node, self.op, &bound, recorded, &inferred);
             }
             Some(difference) => {
                 births.anything(c.path, self.id);

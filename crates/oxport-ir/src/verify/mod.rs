@@ -129,6 +129,15 @@ impl Check<'_> {
     fn at_argument(&self, node: &Node, argument: impl Into<String>) -> Loc {
         Loc::Argument { graph: self.path.to_string(), node: node.name.to_string(), argument: argument.into() }
     }
+    /// A result of a node that has several, with the `getitem` that takes it: element 1 (`getitem_3`).
+    fn element(&self, node: &Node, i: usize) -> String {
+        let users = self.graph.find(&node.name).map(|id| self.graph.users(id).keys());
+        let taken = users.into_iter().flatten().map(|user| self.graph.node(*user)).find(|user| {
+            user.op().is_some_and(crate::Op::is_getitem)
+                && user.args.get(1).and_then(crate::Argument::as_int) == Some(i as i64)
+        });
+        taken.map_or(format!("element {i}"), |user| format!("element {i} (`{}`)", user.name))
+    }
     fn node_error(&mut self, code: &'static str, node: &str, message: impl Into<String>) {
         let at = self.at(node);
         self.error(code, at, message);

@@ -82,7 +82,7 @@ impl Walk<'_> {
                     // Sizes in a subgraph are those of the program, or its own if they depend on data.
                     ([s], NodeKind::Placeholder) => path.is_empty() || s.is_unbacked(),
                     ([s], NodeKind::CallFunction(_)) => {
-                        s.is_unbacked() && self.births.is_none_or(|b| b.allow(path, id, s))
+                        s.is_unbacked() && is_bare(e) && self.births.is_none_or(|b| b.allow(path, id, s))
                     }
                     _ => false,
                 };
@@ -99,6 +99,12 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// Whether reading the number gives its symbol: `u0`, or `2*u0`, as PyTorch writes a number that it knows to be even.
+fn is_bare(e: &Expr) -> bool {
+    let factor = |args: &[Expr]| args.iter().all(|a| a.as_symbol().is_some() || a.as_int().is_some());
+    e.as_symbol().is_some() || matches!(e.as_call(), Some((oxport_sym::Func::Mul, args)) if factor(args))
 }
 
 /// Sizes and numbers; strides are derived from them.
