@@ -101,7 +101,9 @@ impl ShapeEnv {
         if a == b || (a.is_const() && b.is_const()) {
             return a == b;
         }
-        self.difference(a, b).as_int() == Some(0)
+        let d = self.difference(a, b);
+        // Normal forms of nested remainders may hide what cancels as it is written.
+        d.as_int() == Some(0) || !d.is_const() && !is_polynomial(&d) && self.simplify(&(a - b)).as_int() == Some(0)
     }
 
     /// Whether a condition holds for every value of the symbols. `false` if it does not or is not known.
