@@ -135,6 +135,16 @@ impl ShapeEnv {
         })
     }
 
+    /// Whether an integer is this number, as far as is known; quick where its range settles it.
+    pub fn is(&self, e: &Expr, n: i64) -> Option<bool> {
+        let number = Number::from(n);
+        let excluded = match e.as_symbol().and_then(|s| self.ranges.get(s)) {
+            Some(range) => !range.contains(&number),
+            None => !self.range_of(e).contains(&number),
+        };
+        if excluded { Some(false) } else { self.known(&e.eq_(&Expr::from(n))) }
+    }
+
     fn junction(&self, parts: &[Expr], absorbing: bool) -> Option<bool> {
         let known: Vec<Option<bool>> = parts.iter().map(|p| self.known(p)).collect();
         if known.contains(&Some(absorbing)) {

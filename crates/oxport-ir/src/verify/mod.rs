@@ -14,6 +14,7 @@
 //! | `subgraphs` | do higher-order operators and their subgraphs fit? |
 //! | `signature`, `state`, `calls` | do signature, stored tensors, trees and module calls agree with the graph? |
 //! | `symbols`, `ranges` | are symbols bound, and ranges consistent? |
+//! | `sources` | which input gives a symbol its value? |
 //! | [`fix`] | which of it can be mended without a guess? |
 //!
 //! Law: a program that PyTorch exported yields no error; the verifier never panics, whatever the program.
@@ -27,6 +28,7 @@ mod meta;
 mod ranges;
 mod rules;
 mod signature;
+mod sources;
 mod state;
 mod structure;
 mod subgraphs;
@@ -77,7 +79,9 @@ pub fn verify_with(program: &ExportedProgram, registry: &Registry, options: Opti
     calls::check(&mut check);
     ranges::check(&mut check);
     symbols::check(&mut check, options.reinfer.then_some(&births));
-    found
+    let mut all = std::mem::take(check.found);
+    sources::explain(&check, &mut all);
+    all
 }
 
 /// Calls `f` on a graph and, below it, on its subgraphs, with their paths.
