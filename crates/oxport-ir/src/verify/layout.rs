@@ -132,7 +132,19 @@ pub(super) fn of_call(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>
     }
     let mut given = Vec::new();
     args.iter().for_each(|a| tensors_of(a, &mut given));
-    if !op.is_higher_order() {
+    if op.is_higher_order() {
+        let different = |(_, (a, b)): &(usize, (&Val, &Val))| match (a, b) {
+            (Val::Tensor(a), Val::Tensor(b)) => !same_device(&a.device, &b.device),
+            _ => false,
+        };
+        if let (Val::List(have), Val::List(want)) = (recorded, inferred)
+            && let Some((i, (Val::Tensor(have), Val::Tensor(want)))) = have.iter().zip(want).enumerate().find(different)
+        {
+            let message =
+                format!("{} is on {}, the subgraph yields it on {}", c.element(node, i), have.device, want.device);
+            c.node_error("device", &node.name, message);
+        }
+    } else {
         devices(c, node, op, args, &given, recorded);
         written(c, node, op, args);
     }
@@ -237,20 +249,27 @@ fn devices(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>], given: &
         _ => None,
     });
     let Some(expected) = asked.as_ref().or(first) else { return };
-    let mut wrong = None;
-    for_each_tensor(recorded, &mut |t| {
-        if !same_device(&t.device, expected)
-            && (asked.is_some() || given.iter().all(|g| !same_device(&t.device, &g.device)))
-        {
-            wrong.get_or_insert_with(|| t.device.clone());
-        }
-    });
-    if let Some(wrong) = wrong {
-        c.node_error(
-            "device",
-            &node.name,
-            format!("the recorded meta is on {wrong}, the operator yields it on {expected}"),
-        );
+    let fits = |t: &Fake| {
+        same_device(&t.device, expected) || asked.is_none() && given.iter().any(|g| same_device(&t.device, &g.device))
+    };
+    let many = if let Val::List(l) = recorded { l.as_slice() } else { std::slice::from_ref(recorded) };
+    let tensors = many.iter().enumerate().filter_map(|(i, v)| Some((i, v.as_tensor()?)));
+    if let Some((i, wrong)) = tensors.into_iter().find(|(_, t)| !fits(t)) {
+        let what = if many.len() > 1 { c.element(node, i) } else { "the recorded meta".into() };
+        let message = format!("{what} is on {}, the operator yields it on {expected}", wrong.device);
+        c.node_error("device", &node.name, message);
+    }
+}
+
+/// What `_assert_tensor_metadata` asserts of its tensor's dtype.
+pub(super) fn asserted(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>]) {
+    if op.short_name() == "_assert_tensor_metadata"
+        && let [Arg::Tensor(t), _, _, Arg::DType(dtype), ..] = args
+        && t.dtype != *dtype
+    {
+        let message = format!("the call asserts that its tensor is {}, but it is {}", dtype.short(), t.dtype.short());
+        let at = c.at_argument(node, "a");
+        c.error("refused", at, message);
     }
 }
 

@@ -111,6 +111,10 @@ fn metas(d: &Document, which: Which, f: impl Fn(&Value) -> Option<(&'static str,
 
 /// A wrong meta of an input may be blamed on the first call that it does not fit.
 fn place(d: &Document, mut edit: Edit, which: Which) -> Edit {
+    // A result that nothing takes has a name only in the file.
+    if let Some((node, _)) = edit.words[0].clone().split_once("_unused_") {
+        edit.words.push(node.to_string());
+    }
     if which == Which::Users {
         for (_, node) in d.nodes() {
             let mut used = Vec::new();
