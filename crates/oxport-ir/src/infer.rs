@@ -58,7 +58,7 @@ impl<'a> MetaCx<'a> {
     pub fn is(&self, size: &Expr, n: i64) -> bool {
         match size.as_int() {
             Some(m) => m == n,
-            None => self.decide(&size.eq_(&Expr::from(n)), false),
+            None => self.env.is(size, n).unwrap_or_else(|| self.decide(&size.eq_(&Expr::from(n)), false)),
         }
     }
     /// The value of an integer: a constant, or its hint.

@@ -132,20 +132,13 @@ impl TreeSpec {
     ///
     /// Errors if there are not as many as the structure has leaves.
     pub fn unflatten<T>(&self, leaves: impl IntoIterator<Item = T>) -> Result<Tree<T>, LeafCount> {
-        let mut leaves = leaves.into_iter();
-        let (mut used, mut missing) = (0, false);
-        // What is missing is left out at once, so that no leaf has to be invented.
-        let tree = self.map_ref(&mut |()| {
-            let leaf = if missing { None } else { leaves.next() };
-            missing |= leaf.is_none();
-            used += usize::from(leaf.is_some());
-            leaf
-        });
-        let more = leaves.count();
-        if missing || more > 0 {
-            return Err(LeafCount { expected: self.num_leaves(), got: used + more });
+        let leaves: Vec<T> = leaves.into_iter().collect();
+        let expected = self.num_leaves();
+        if leaves.len() != expected {
+            return Err(LeafCount { expected, got: leaves.len() });
         }
-        Ok(tree.map(&mut |leaf| leaf.expect("law: none is missing")))
+        let mut leaves = leaves.into_iter();
+        Ok(self.map_ref(&mut |()| leaves.next().expect("law: they were counted")))
     }
 }
 

@@ -101,7 +101,9 @@ impl ShapeEnv {
         if a == b || (a.is_const() && b.is_const()) {
             return a == b;
         }
-        self.difference(a, b).as_int() == Some(0)
+        let d = self.difference(a, b);
+        // Normal forms of nested remainders may hide what cancels as it is written.
+        d.as_int() == Some(0) || !d.is_const() && !is_polynomial(&d) && self.simplify(&(a - b)).as_int() == Some(0)
     }
 
     /// Whether a condition holds for every value of the symbols. `false` if it does not or is not known.
@@ -131,6 +133,16 @@ impl ShapeEnv {
                     .find_map(|f| if *f == simple { Some(true) } else { (*f == opposite).then_some(false) })
             })
         })
+    }
+
+    /// Whether an integer is this number, as far as is known; quick where its range settles it.
+    pub fn is(&self, e: &Expr, n: i64) -> Option<bool> {
+        let number = Number::from(n);
+        let excluded = match e.as_symbol().and_then(|s| self.ranges.get(s)) {
+            Some(range) => !range.contains(&number),
+            None => !self.range_of(e).contains(&number),
+        };
+        if excluded { Some(false) } else { self.known(&e.eq_(&Expr::from(n))) }
     }
 
     fn junction(&self, parts: &[Expr], absorbing: bool) -> Option<bool> {
@@ -241,6 +253,16 @@ impl ShapeEnv {
     /// What a symbol is known to equal.
     pub fn replacement(&self, symbol: &Symbol) -> Option<&Expr> {
         self.replacements.get(symbol)
+    }
+
+    /// Whether symbols that nothing replaces may have these values: every known equality, inequality or other condition
+    /// that one of them is in can be evaluated and holds. (Ranges are the caller's business.)
+    pub fn allows(&self, symbols: &[Symbol], value: &dyn Fn(&Symbol) -> Option<Number>) -> bool {
+        let concerns = |e: &&Expr| e.free_symbols().iter().any(|s| symbols.contains(s));
+        let sign = |e: &Expr| e.eval(value).ok().map(|n| n.signum());
+        self.zeros.iter().filter(concerns).all(|e| sign(e) == Some(0))
+            && self.nonnegative.iter().filter(concerns).all(|e| sign(e).is_some_and(|s| s >= 0))
+            && self.facts.iter().filter(concerns).all(|e| e.eval(value).ok().and_then(|n| n.as_bool()) == Some(true))
     }
 
     /// Learns that two integers are always equal. Where the equation can be solved for a symbol, that symbol is replaced.

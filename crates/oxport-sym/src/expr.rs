@@ -272,7 +272,14 @@ impl Expr {
             Kind::Symbol(s) => with(s).unwrap_or_else(|| self.clone()),
             Kind::Call(f, args) => {
                 let new: Vec<Expr> = args.iter().map(|a| a.subs(with)).collect();
-                if new == args { self.clone() } else { Expr::call(f, new) }
+                if new == args {
+                    return self.clone();
+                }
+                let made = Expr::call(f, new);
+                // PyTorch leaves a factored `Min(3, Max(-1, 2))` as it is.
+                let is_lattice = matches!(made.as_call(), Some((Func::Max | Func::Min, _)));
+                let value = if is_lattice { made.eval(&|_| None).ok() } else { None };
+                value.map_or(made, Expr::number)
             }
             _ => self.clone(),
         }

@@ -2,10 +2,11 @@
 //!
 //! Two sizes disagree only where that is certain: they are not provably equal, and differ for some values of their
 //! symbols within their ranges. Sizes with unbacked symbols, which runtime assertions may tie to others, are taken to
-//! agree unless nothing data-dependent stands on the other side. A fresh symbol that inference makes for a
-//! data-dependent size stands for whatever the program recorded there.
+//! agree unless nothing data-dependent stands on the other side, or the same symbols do. A fresh symbol that inference
+//! makes for a data-dependent size stands for whatever the program recorded there.
 
-use crate::Val;
+use super::Check;
+use crate::{Node, Val};
 use oxport_sym::{Expr, Number, ShapeEnv, Symbol};
 use oxport_tensor::DType;
 use std::collections::HashMap;
@@ -33,6 +34,17 @@ impl<'e> Compare<'e> {
     /// What the fresh and the computed data-dependent numbers of inference turned out to be in the program.
     pub(super) fn born(&self) -> impl Iterator<Item = &Expr> {
         self.stands_for.values().chain(&self.computed)
+    }
+
+    /// How the recorded result of a node differs from the inferred one, if it does; of several, which.
+    pub(super) fn result(&mut self, c: &Check<'_>, node: &Node, recorded: &Val, inferred: &Val) -> Option<String> {
+        match (recorded, inferred) {
+            (Val::List(a), Val::List(b)) if a.len() == b.len() => {
+                let mut pairs = a.iter().zip(b).enumerate();
+                pairs.find_map(|(i, (a, b))| Some(format!("{}: {}", c.element(node, i), self.differ(a, b, false)?)))
+            }
+            _ => self.differ(recorded, inferred, true),
+        }
     }
 
     /// How two values differ, if they do.
@@ -101,11 +113,14 @@ impl<'e> Compare<'e> {
         let (a, b) = (self.env.simplify(a), self.env.simplify(b));
         let (left, right) = (a.free_symbols(), b.free_symbols());
         let open = |s: &Symbol| is_fresh(s) || s.is_unbacked();
-        // Of two data-dependent numbers it is open whether they are equal, but data is never a number known before.
-        if left.iter().any(open) && right.iter().any(open) || left.iter().chain(&right).any(is_fresh) {
+        // Of numbers from different data it is open whether they are equal, but data is never a number known before.
+        let has_data = left.iter().any(open) && right.iter().any(open);
+        let other_data = left.iter().filter(|s| open(s)).any(|s| !right.contains(s))
+            || right.iter().filter(|s| open(s)).any(|s| !left.contains(s));
+        if has_data && other_data || left.iter().chain(&right).any(is_fresh) {
             return false;
         }
-        (0..6u64).any(|round| {
+        (0..12u64).any(|round| {
             let value = |s: &Symbol| {
                 let range = self.env.range(s);
                 let min = range.min_int().unwrap_or(0).max(2);
@@ -114,7 +129,9 @@ impl<'e> Compare<'e> {
                 let drawn = (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as i64;
                 Some(Number::from(min + drawn % (max - min).max(1)))
             };
-            same(a.eval(&value).ok(), b.eval(&value).ok()) == Some(false)
+            let differ = same(a.eval(&value).ok(), b.eval(&value).ok()) == Some(false);
+            // What else is known of the data may exclude what was drawn.
+            differ && (!has_data || self.env.allows(&left, &value))
         })
     }
 }

@@ -127,26 +127,48 @@ const ALIKE: &[&str] = &[
 
 /// Laws of a call's result, once its sizes are known to be right.
 pub(super) fn of_call(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>], recorded: &Val, inferred: &Val) {
-    if op.is_higher_order() || op.is_python() {
+    if op.is_python() {
         return;
     }
     let mut given = Vec::new();
     args.iter().for_each(|a| tensors_of(a, &mut given));
-    devices(c, node, op, args, &given, recorded);
-    written(c, node, op, args);
-    let (mut have, mut want) = (Vec::new(), Vec::new());
-    for_each_tensor(recorded, &mut |t| have.push(t.clone()));
-    for_each_tensor(inferred, &mut |t| want.push(t.clone()));
-    for (have, want) in have.iter().zip(&want) {
-        if have.strides.len() == have.sizes.len() && !strides_fit(c, op, &given, have, want) {
+    if op.is_higher_order() {
+        let different = |(_, (a, b)): &(usize, (&Val, &Val))| match (a, b) {
+            (Val::Tensor(a), Val::Tensor(b)) => !same_device(&a.device, &b.device),
+            _ => false,
+        };
+        if let (Val::List(have), Val::List(want)) = (recorded, inferred)
+            && let Some((i, (Val::Tensor(have), Val::Tensor(want)))) = have.iter().zip(want).enumerate().find(different)
+        {
+            let message =
+                format!("{} is on {}, the subgraph yields it on {}", c.element(node, i), have.device, want.device);
+            c.node_error("device", &node.name, message);
+        }
+    } else {
+        devices(c, node, op, args, &given, recorded);
+        written(c, node, op, args);
+    }
+    strides(c, node, op, &given, (recorded, inferred), None);
+}
+
+/// The strides of a result, or of each of several.
+fn strides(c: &mut Check<'_>, node: &Node, op: &Op, given: &[&Fake], pair: (&Val, &Val), element: Option<usize>) {
+    match pair {
+        (Val::Tensor(have), Val::Tensor(want))
+            if have.strides.len() == have.sizes.len() && !strides_fit(c, op, given, have, want) =>
+        {
             let list = |l: &[Expr]| l.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let (a, b) = (list(&have.strides), list(&want.strides));
-            c.node_error(
-                "stride",
-                &node.name,
-                format!("the recorded strides of {have} are ({a}), the operator yields ({b})"),
-            );
+            let message = format!("the recorded strides of {have} are ({a}), the operator yields ({b})");
+            let of = element.map(|i| c.element(node, i) + ": ");
+            c.node_error("stride", &node.name, of.unwrap_or_default() + &message);
         }
+        (Val::List(have), Val::List(want)) => {
+            for (i, (have, want)) in have.iter().zip(want).enumerate() {
+                strides(c, node, op, given, (have, want), Some(i));
+            }
+        }
+        _ => {}
     }
 }
 
@@ -169,6 +191,10 @@ fn strides_fit(c: &Check<'_>, op: &Op, given: &[&Fake], have: &Fake, want: &Fake
     if pairs.map(|(pair, _)| pair).all(|(a, b)| a == b || compare.agree(a, b)) {
         return true;
     }
+    // What is returned is the tensor that was written.
+    if op.is_mutable() && op.schema().is_some_and(|s| s.returns.len() == 1) {
+        return false;
+    }
     // Text has no strides: what is parsed from it is taken to be row-major.
     let is_text = c.program.origin.schema_version.is_none();
     let rows = |t: &&Fake| {
@@ -187,27 +213,23 @@ fn strides_fit(c: &Check<'_>, op: &Op, given: &[&Fake], have: &Fake, want: &Fake
     if ALIKE.contains(&op.short_name()) && op.namespace() == "aten" && given.iter().all(rows) {
         return false;
     }
-    let (Some(layout), true) = (have.concrete_layout(), given.iter().all(|t| is_dense(t) != Some(false))) else {
-        return true;
-    };
-    is_dense_layout(&layout.sizes, &layout.strides)
+    // What may be its input lies as that does; what branches return may be views, and is laid out as inference says.
+    let follows = may_copy || op.is_higher_order();
+    follows && !given.iter().all(|t| is_dense(c, t)) || is_dense(c, have)
 }
 
-/// Whether the elements fill the memory without gaps or sharing, in some order of the dimensions; `None` if symbolic.
-fn is_dense(t: &Fake) -> Option<bool> {
-    let layout = t.concrete_layout()?;
-    Some(is_dense_layout(&layout.sizes, &layout.strides))
-}
-
-fn is_dense_layout(sizes: &[i64], strides: &[i64]) -> bool {
-    let mut dims: Vec<(i64, i64)> = strides.iter().copied().zip(sizes.iter().copied()).filter(|d| d.1 != 1).collect();
-    dims.sort_unstable();
-    let mut expected = 1i64;
-    dims.iter().all(|(stride, size)| {
-        let fits = *stride == expected;
-        expected = expected.saturating_mul(*size);
-        fits
-    })
+/// Whether the elements fill the memory without gaps or sharing, in some order of the dimensions.
+fn is_dense(c: &Check<'_>, t: &Fake) -> bool {
+    let mut left: Vec<(&Expr, &Expr)> = t.strides.iter().zip(&t.sizes).filter(|d| d.1.as_int() != Some(1)).collect();
+    let mut expected = Expr::from(1i64);
+    while !left.is_empty() {
+        let exact = left.iter().position(|(stride, _)| **stride == expected);
+        let Some(i) = exact.or_else(|| left.iter().position(|d| Compare::new(c.env).agree(d.0, &expected))) else {
+            return false;
+        };
+        expected = &expected * left.remove(i).1;
+    }
+    true
 }
 
 /// The tensors of a call are on one device, and its result is there, or where the call says.
@@ -227,20 +249,27 @@ fn devices(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>], given: &
         _ => None,
     });
     let Some(expected) = asked.as_ref().or(first) else { return };
-    let mut wrong = None;
-    for_each_tensor(recorded, &mut |t| {
-        if !same_device(&t.device, expected)
-            && (asked.is_some() || given.iter().all(|g| !same_device(&t.device, &g.device)))
-        {
-            wrong.get_or_insert_with(|| t.device.clone());
-        }
-    });
-    if let Some(wrong) = wrong {
-        c.node_error(
-            "device",
-            &node.name,
-            format!("the recorded meta is on {wrong}, the operator yields it on {expected}"),
-        );
+    let fits = |t: &Fake| {
+        same_device(&t.device, expected) || asked.is_none() && given.iter().any(|g| same_device(&t.device, &g.device))
+    };
+    let many = if let Val::List(l) = recorded { l.as_slice() } else { std::slice::from_ref(recorded) };
+    let tensors = many.iter().enumerate().filter_map(|(i, v)| Some((i, v.as_tensor()?)));
+    if let Some((i, wrong)) = tensors.into_iter().find(|(_, t)| !fits(t)) {
+        let what = if many.len() > 1 { c.element(node, i) } else { "the recorded meta".into() };
+        let message = format!("{what} is on {}, the operator yields it on {expected}", wrong.device);
+        c.node_error("device", &node.name, message);
+    }
+}
+
+/// What `_assert_tensor_metadata` asserts of its tensor's dtype.
+pub(super) fn asserted(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>]) {
+    if op.short_name() == "_assert_tensor_metadata"
+        && let [Arg::Tensor(t), _, _, Arg::DType(dtype), ..] = args
+        && t.dtype != *dtype
+    {
+        let message = format!("the call asserts that its tensor is {}, but it is {}", dtype.short(), t.dtype.short());
+        let at = c.at_argument(node, "a");
+        c.error("refused", at, message);
     }
 }
 

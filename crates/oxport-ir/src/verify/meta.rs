@@ -7,7 +7,7 @@ use super::compare::{Compare, FRESH};
 use super::symbols::Births;
 use super::{Check, arguments, layout, subgraphs};
 use crate::infer::{arg_of, arg_of_node, bind_with, infer_bound};
-use crate::{Arg, Argument, Meta, MetaCx, Node, NodeId, NodeKind, Op, Result, Val};
+use crate::{Arg, Argument, Error, Meta, MetaCx, Node, NodeId, NodeKind, Op, Result, Val};
 use oxport_tensor::DType;
 use std::collections::HashMap;
 
@@ -84,8 +84,11 @@ impl Call<'_> {
             Ok(bound) => bound,
             Err(e) => return arguments::explain(c, node, self.op, &e),
         };
+        if !self.is_cast {
+            layout::asserted(c, node, self.op, &bound);
+        }
         let cx = MetaCx::with_fresh(c.env, FRESH);
-        let inferred = match infer_bound(self.op, &bound, &cx) {
+        let inferred = match self.infer(c, &bound, &cx) {
             Ok(inferred) => inferred,
             Err(e) if e.is_unsupported() => return,
             Err(e) => {
@@ -97,15 +100,13 @@ impl Call<'_> {
         };
         let Some(recorded) = node.val() else { return };
         let mut compare = Compare::new(c.env).floats_alike(self.is_cast);
-        match compare.values(recorded, &inferred) {
+        match compare.result(c, node, recorded, &inferred) {
             None => {
                 // What an offset or a merge of branches depends on does not show in the inferred value.
                 if !self.op.is_higher_order() && !self.op.short_name().starts_with("sym_") {
                     births.note(c.path, self.id, recorded, compare.born());
                 }
-                if !self.is_cast {
-                    layout::of_call(c, node, self.op, &bound, recorded, &inferred);
-                }
+                layout::of_call(c, node, self.op, &bound, recorded, &inferred);
             }
             Some(difference) => {
                 births.anything(c.path, self.id);
@@ -115,6 +116,29 @@ impl Call<'_> {
                 }
             }
         }
+    }
+
+    /// What the call yields; an in-place operator is refused where its functional form would be.
+    fn infer(&self, c: &Check<'_>, bound: &[Arg<Meta>], cx: &MetaCx<'_>) -> Result<Val> {
+        let schema = self.op.schema().filter(|s| s.is_mutable());
+        let mut written = schema.into_iter().flat_map(|s| s.args.iter().zip(bound)).filter(|(p, _)| p.is_written());
+        if let Some((param, _)) = written.find(|(_, a)| !matches!(a, Arg::Tensor(_) | Arg::List(_) | Arg::None)) {
+            return Err(Error::invalid(format!("{} writes to `{}`, which is no tensor", self.op.name(), param.name)));
+        }
+        if self.op.def().is_none() && self.op.is_mutable() {
+            let name = self.op.name();
+            let functional = match name.split_once('.') {
+                Some((base, overload)) => base.strip_suffix('_').map(|base| format!("{base}.{overload}")),
+                None => name.strip_suffix('_').map(str::to_string),
+            };
+            if let Some(functional) = functional.map(|name| c.registry.op(&name)).filter(|op| op.def().is_some())
+                && let Err(e) = infer_bound(&functional, bound, cx)
+                && !e.is_unsupported()
+            {
+                return Err(e);
+            }
+        }
+        infer_bound(self.op, bound, cx)
     }
 
     /// True if the recorded meta is right once stale metas of arguments are corrected.

@@ -14,6 +14,7 @@
 //! | `subgraphs` | do higher-order operators and their subgraphs fit? |
 //! | `signature`, `state`, `calls` | do signature, stored tensors, trees and module calls agree with the graph? |
 //! | `symbols`, `ranges` | are symbols bound, and ranges consistent? |
+//! | `sources` | which input gives a symbol its value? |
 //! | [`fix`] | which of it can be mended without a guess? |
 //!
 //! Law: a program that PyTorch exported yields no error; the verifier never panics, whatever the program.
@@ -27,6 +28,7 @@ mod meta;
 mod ranges;
 mod rules;
 mod signature;
+mod sources;
 mod state;
 mod structure;
 mod subgraphs;
@@ -77,7 +79,9 @@ pub fn verify_with(program: &ExportedProgram, registry: &Registry, options: Opti
     calls::check(&mut check);
     ranges::check(&mut check);
     symbols::check(&mut check, options.reinfer.then_some(&births));
-    found
+    let mut all = std::mem::take(check.found);
+    sources::explain(&check, &mut all);
+    all
 }
 
 /// Calls `f` on a graph and, below it, on its subgraphs, with their paths.
@@ -128,6 +132,15 @@ impl Check<'_> {
     }
     fn at_argument(&self, node: &Node, argument: impl Into<String>) -> Loc {
         Loc::Argument { graph: self.path.to_string(), node: node.name.to_string(), argument: argument.into() }
+    }
+    /// A result of a node that has several, with the `getitem` that takes it: element 1 (`getitem_3`).
+    fn element(&self, node: &Node, i: usize) -> String {
+        let users = self.graph.find(&node.name).map(|id| self.graph.users(id).keys());
+        let taken = users.into_iter().flatten().map(|user| self.graph.node(*user)).find(|user| {
+            user.op().is_some_and(crate::Op::is_getitem)
+                && user.args.get(1).and_then(crate::Argument::as_int) == Some(i as i64)
+        });
+        taken.map_or(format!("element {i}"), |user| format!("element {i} (`{}`)", user.name))
     }
     fn node_error(&mut self, code: &'static str, node: &str, message: impl Into<String>) {
         let at = self.at(node);

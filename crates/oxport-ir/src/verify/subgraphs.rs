@@ -98,6 +98,7 @@ fn subgraph(c: &mut Check<'_>, node: &Node, name: &str, &(at, from, gives): &Lay
     };
     let title = title(node, graph, at);
     takes(c, node, &title, sub, &operands, name);
+    form(c, node, &title, sub, at, gives);
     match gives {
         Gives::Anything => {}
         Gives::Truth => truth(c, node, &title, sub, at),
@@ -208,6 +209,25 @@ fn mismatch(c: &Check<'_>, want: &Val, have: &Val, shape_counts: bool) -> Option
     };
     let text = super::compare::article;
     differs.then(|| format!("{}, but is given {}", text(want), text(have)))
+}
+
+/// A condition returns its value bare, every other subgraph a tuple, unless the operator's own result is bare.
+fn form(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize, gives: Gives) {
+    let count = sub.outputs().len();
+    if sub.is_single_return && count != 1 {
+        let message = format!("{title} is said to return one bare value, but returns {count}");
+        return complain(c, node, at.to_string(), message);
+    }
+    let bare = match (gives, node.val()) {
+        (Gives::Truth, _) => true,
+        (_, Some(Val::List(_))) => false,
+        _ => return,
+    };
+    if sub.is_single_return != bare {
+        let form = |bare| if bare { "one bare value" } else { "a tuple" };
+        let message = format!("{title} returns {}, but {} is wanted", form(sub.is_single_return), form(bare));
+        complain(c, node, at.to_string(), message);
+    }
 }
 
 /// The values that a subgraph returns.

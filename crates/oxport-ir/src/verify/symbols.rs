@@ -2,7 +2,7 @@
 
 use super::{Check, below};
 use crate::{Argument, ExportedProgram, Graph, NodeId, NodeKind, Val};
-use oxport_sym::{Expr, ShapeEnv, Symbol};
+use oxport_sym::{Expr, Range, ShapeEnv, Symbol};
 use std::collections::{HashMap, HashSet};
 
 /// Which calls may make which symbols, as inference saw it.
@@ -38,15 +38,33 @@ impl Births {
 /// The environment with what the program's own runtime assertions say, if there are any.
 pub(super) fn assumed(program: &ExportedProgram) -> Option<ShapeEnv> {
     let mut env: Option<ShapeEnv> = None;
-    for (_, node) in program.graph.nodes().filter(|(_, n)| n.calls("aten::_assert_scalar")) {
-        let Some(Argument::Node(condition)) = node.args.first() else { continue };
-        if let Some(Val::Bool(fact)) = program.graph.node(*condition).val()
-            && !fact.is_const()
-        {
-            env.get_or_insert_with(|| program.env.clone()).add_fact(fact);
+    let val = |a: Option<&Argument>| a.and_then(|a| crate::infer::val_of_argument(&program.graph, a));
+    for (_, node) in program.graph.nodes() {
+        let Some(op) = node.op().filter(|op| op.namespace() == "aten") else { continue };
+        match op.short_name() {
+            "_assert_scalar" => {
+                if let Some(Val::Bool(fact)) = val(node.args.first()).filter(|v| !is_const(v)) {
+                    env.get_or_insert_with(|| program.env.clone()).add_fact(&fact);
+                }
+            }
+            "sym_constrain_range" | "sym_constrain_range_for_size" => {
+                let bound = |i, key| node.args.get(i).or_else(|| node.kwargs.get(key)).and_then(Argument::as_int);
+                let least = if op.short_name().ends_with("size") { Some(0) } else { None };
+                if let Some(Val::Int(size)) = val(node.args.first()).filter(|v| !is_const(v)) {
+                    let range = Range::from_bounds(bound(1, "min").or(least), bound(2, "max"));
+                    env.get_or_insert_with(|| program.env.clone()).constrain(&size, &range);
+                }
+            }
+            _ => {}
         }
     }
     env
+}
+
+fn is_const(val: &Val) -> bool {
+    let mut symbolic = false;
+    val.for_each_expr(&mut |e| symbolic |= !e.is_const());
+    !symbolic
 }
 
 /// Reports every symbol that nothing binds, where it is first used.
@@ -82,7 +100,7 @@ impl Walk<'_> {
                     // Sizes in a subgraph are those of the program, or its own if they depend on data.
                     ([s], NodeKind::Placeholder) => path.is_empty() || s.is_unbacked(),
                     ([s], NodeKind::CallFunction(_)) => {
-                        s.is_unbacked() && self.births.is_none_or(|b| b.allow(path, id, s))
+                        s.is_unbacked() && is_bare(e) && self.births.is_none_or(|b| b.allow(path, id, s))
                     }
                     _ => false,
                 };
@@ -99,6 +117,12 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// Whether reading the number gives its symbol: `u0`, or `2*u0`, as PyTorch writes a number that it knows to be even.
+fn is_bare(e: &Expr) -> bool {
+    let factor = |args: &[Expr]| args.iter().all(|a| a.as_symbol().is_some() || a.as_int().is_some());
+    e.as_symbol().is_some() || matches!(e.as_call(), Some((oxport_sym::Func::Mul, args)) if factor(args))
 }
 
 /// Sizes and numbers; strides are derived from them.

@@ -197,6 +197,7 @@ impl<'a> GraphReader<'a, '_> {
     }
 
     fn node(&mut self, json: &model::Node) {
+        let said = self.cx.problems.len();
         let op = self.operator(&json.target);
         let single = single_output(json, &op);
         let name = match (&json.name, single) {
@@ -205,6 +206,10 @@ impl<'a> GraphReader<'a, '_> {
             (None, None) => self.graph.unique_name(&stem(&op)).to_string(),
         };
         self.at.clone_from(&name);
+        // The name of a call may depend on its operator.
+        for problem in &mut self.cx.problems[said..] {
+            problem.at = Loc::Node { graph: self.scope.clone(), node: self.at.clone() };
+        }
         let mut meta = read_metadata(&json.metadata, &mut self.cx.texts);
         let ((args, kwargs), input_names) = self.inputs(&op, json);
         let origin = meta.clone();

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
                 continue;
             }
         };
+        let before = (all.effective, all.caught);
         for (kind, tally) in report(name, &document, cli.count, &|kind| kind.contains(&cli.filter)) {
             all.add(&tally);
             match rows.iter_mut().find(|(k, _)| *k == kind) {
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
                 None => rows.push((kind, tally)),
             }
         }
+        eprintln!("{name}: {} of {} caught", all.caught - before.1, all.effective - before.0);
     }
     println!(
         "| tamper | tried | effective | caught | right place | undetectable by types |\n|---|---|---|---|---|---|"
