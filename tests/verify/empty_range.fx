@@ -14,3 +14,4 @@ Graph signature:
 
 Range constraints: {s0: VR[8, 4]}
 # at range s0: error[range]: the range of s0 is empty: 8 to 4
+#   note: s0 comes from size 0 of `x`

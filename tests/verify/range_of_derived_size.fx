@@ -15,3 +15,4 @@ Graph signature:
 
 Range constraints: {s0: VR[3, 8], 2*s0: VR[4, 20]}
 # at range 2*s0: error[range]: 2*s0 is declared as 4 to 20, its symbols give 6 to 16
+#   note: s0 comes from size 0 of `x`

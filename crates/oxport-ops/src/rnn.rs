@@ -135,6 +135,10 @@ fn layers_meta(args: &MetaArgs<'_>) -> Metas {
             args.op.name()
         );
     }
+    if let Some(w) = s.params.first() {
+        of_dim(args, w, 2..=2, "a weight")?;
+        crate::nn::agree(args.cx, &s.x.sizes[s.x.dim() - 1], &w.sizes[1], "features of input and weight")?;
+    }
     let features = s.states[0].sizes[2].clone() * s.directions as i64;
     let [first, second] = [&s.x.sizes[0], &s.x.sizes[1]];
     let out = if packed {

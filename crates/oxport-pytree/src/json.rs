@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -286,7 +287,7 @@ fn inner(context: &Value) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|e| format!("the context is not a JSON text: {e}"))
 }
 
-fn read_keys(value: &Value) -> Result<Vec<Key>, String> {
+fn read_keys(value: &Value) -> Result<Arc<[Key]>, String> {
     let items = value.as_array().ok_or("the context is not a list of keys")?;
     let mut keys = indexmap::IndexSet::with_capacity(items.len());
     for item in items {

@@ -31,6 +31,8 @@ pub use matching::PathError;
 pub use path::{KeyPath, PathEntry};
 pub use types::{Types, UserType};
 
+use std::sync::Arc;
+
 /// A leaf, or a container of trees.
 pub enum Tree<T> {
     /// A value that pytree does not look into.
@@ -50,9 +52,9 @@ pub enum Kind {
     /// `list`.
     List,
     /// `dict`, with its keys in insertion order.
-    Dict(Vec<Key>),
+    Dict(Arc<[Key]>),
     /// `collections.OrderedDict`, with its keys in order.
-    OrderedDict(Vec<Key>),
+    OrderedDict(Arc<[Key]>),
     /// `collections.defaultdict`; the factory is a name only, it is never imported.
     DefaultDict {
         /// The factory's module, for example `builtins`.
@@ -60,7 +62,7 @@ pub enum Kind {
         /// The factory's qualified name, for example `list`.
         name: String,
         /// The keys in insertion order.
-        keys: Vec<Key>,
+        keys: Arc<[Key]>,
     },
     /// `collections.deque` with its bound.
     Deque {
@@ -88,7 +90,7 @@ pub enum Kind {
     /// `torch.fx.immutable_collections.immutable_list`; matches a `list`.
     ImmutableList,
     /// `torch.fx.immutable_collections.immutable_dict`; matches a `dict` with the same keys in the same order.
-    ImmutableDict(Vec<Key>),
+    ImmutableDict(Arc<[Key]>),
     /// A structseq of `torch.return_types`, for example `max`.
     ReturnType(String),
     /// A type of the user. A constant node (`register_constant`) is one without children, equal by its context.
@@ -116,13 +118,13 @@ impl<T> Tree<T> {
     /// A `dict`; a key that comes again replaces the value of its first coming, as in Python.
     pub fn dict<K: Into<Key>>(items: impl IntoIterator<Item = (K, Tree<T>)>) -> Tree<T> {
         let (keys, values) = unique(items);
-        Tree::Node(Kind::Dict(keys), values.into())
+        Tree::Node(Kind::Dict(keys.into()), values.into())
     }
 
     /// A `collections.OrderedDict`.
     pub fn ordered_dict<K: Into<Key>>(items: impl IntoIterator<Item = (K, Tree<T>)>) -> Tree<T> {
         let (keys, values) = unique(items);
-        Tree::Node(Kind::OrderedDict(keys), values.into())
+        Tree::Node(Kind::OrderedDict(keys.into()), values.into())
     }
 
     /// A named tuple with its fields.

@@ -58,7 +58,7 @@ fn call_tree(c: &mut Check<'_>, what: &str, call: &ModuleCallSignature) {
             format!("{what} has {} argument names for {} args and {} kwargs", names.len(), args.len(), keys.len());
         return c.error("tree", Loc::Program, message);
     }
-    for (name, key) in names[args.len()..].iter().zip(keys) {
+    for (name, key) in names[args.len()..].iter().zip(keys.iter()) {
         if !matches!(key, Key::Str(k) if **k == **name) {
             c.error("tree", Loc::Program, format!("{what} has the argument name `{name}` where the tree has {key}"));
         }

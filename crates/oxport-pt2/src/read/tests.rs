@@ -172,7 +172,7 @@ fn wrong_documents_are_refused_with_their_place() {
         ),
         ("weights_config.json", "/config/lin.weight/path_name", json!("weight_9"), "config[\"lin.weight\"]"),
         ("weights_config.json", "/config/lin.weight/path_name", json!("../weight_0"), "has a slash"),
-        ("weights_config.json", "/config/lin.weight/use_pickle", json!(true), "is a pickle, which is not opened"),
+        ("weights_config.json", "/config/lin.weight/use_pickle", json!(true), "is a pickle that cannot be read"),
         ("weights_config.json", "/config/lin.weight/tensor_meta/dtype", json!(8), "do not fit the file"),
         (
             "weights_config.json",

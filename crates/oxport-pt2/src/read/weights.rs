@@ -156,7 +156,7 @@ impl PayloadReader<'_> {
     /// A pickled tensor: of a Python class that wraps tensors, and nothing else.
     fn subclass(&self, path: &str, face: Layout) -> Result<Subclass, Wrong> {
         let pickle = self.file(path)?;
-        let fail = |e: Error| wrong("pickle", e.to_string());
+        let fail = |e: Error| wrong("pickle", format!("the tensor is a pickle that cannot be read: {e}"));
         let file = TorchFile::read(path, &pickle, self.limits).map_err(fail)?;
         let found = match &file.value {
             Pickled::Object { class, args, state: Some(state), .. } if class == WRAPPER => {
