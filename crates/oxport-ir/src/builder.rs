@@ -300,7 +300,7 @@ impl<'r> ProgramBuilder<'r> {
         self.program.signature.outputs = outputs.iter().map(|_| OutputKind::UserOutput.into()).collect();
         let result =
             if outputs.len() == 1 { Tree::Leaf(()) } else { Tree::tuple(outputs.iter().map(|_| Tree::Leaf(()))) };
-        let call = Tree::tuple([Tree::tuple(self.inputs), Tree::Node(Kind::Dict([].into()), Vec::new().into())]);
+        let call = Tree::tuple([Tree::tuple(self.inputs), Tree::node(Kind::Dict(Vec::new()), Vec::new())]);
         let signature = ModuleCallSignature {
             inputs: Vec::new(),
             outputs: Vec::new(),

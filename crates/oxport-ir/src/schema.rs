@@ -272,6 +272,13 @@ impl<'a> Parser<'a> {
                     Some((b, a)) => (b.trim(), Some(a.trim().into())),
                     None => (inside.trim(), None),
                 };
+                let is_set = |s: &str| {
+                    let name = |s: &str| s == "*" || s.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+                    s.split('|').map(str::trim).all(|s| !s.is_empty() && name(s.strip_suffix('!').unwrap_or(s)))
+                };
+                if !is_set(before) || !after.as_deref().is_none_or(is_set) {
+                    return Err(format!("`({inside})` is no alias set"));
+                }
                 let is_write = before.contains('!');
                 alias = Some(Alias { before: before.replace('!', "").into(), after, is_write });
             } else if self.rest().starts_with('[') {

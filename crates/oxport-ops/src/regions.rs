@@ -60,7 +60,10 @@ fn nms(args: &Args<'_, Real>) -> Result<Vec<Value>> {
                 continue;
             }
             kept.push(i as i64);
-            for &j in order[k + 1..].iter().filter(|&&j| !dropped[j]).collect::<Vec<_>>() {
+            for &j in &order[k + 1..] {
+                if dropped[j] {
+                    continue;
+                }
                 let (a, b) = (&boxes[i], &boxes[j]);
                 let width = (a[2].min(b[2]) - a[0].max(b[0])).max(T::zero());
                 let height = (a[3].min(b[3]) - a[1].max(b[1])).max(T::zero());

@@ -22,10 +22,7 @@ pub fn decompose_where(
     registry: &Registry,
     which: &dyn Fn(&Op) -> bool,
 ) -> Result<ExportedProgram> {
-    let mut program = program.clone();
-    let ExportedProgram { graph, env, .. } = &mut program;
-    expand(graph, env, registry, which)?;
-    Ok(program)
+    crate::in_every_graph(program, registry, &|graph, env, registry| expand(graph, env, registry, which))
 }
 
 /// Expands every operator that cannot be computed directly.
@@ -37,9 +34,6 @@ pub fn decompose(program: &ExportedProgram, registry: &Registry) -> Result<Expor
 }
 
 fn expand(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry, which: &dyn Fn(&Op) -> bool) -> Result<()> {
-    for sub in graph.subgraphs.values_mut() {
-        expand(sub, env, registry, which)?;
-    }
     let mut next = graph.ids().next();
     let mut depth_end: Vec<NodeId> = Vec::new();
     while let Some(id) = next {

@@ -13,6 +13,7 @@
 //! and a write `add_` becomes the node `add_` that calls `add`.
 
 use crate::aliasing::{Step, is_alias, write_back};
+use crate::clean::separate_mutations;
 use crate::statistics::{updated, updates_statistics};
 use crate::tied::{apart, tied_state};
 use crate::twins::{functional_twin, out_twin};
@@ -22,7 +23,7 @@ use oxport_ir::{
     OutputSpec, Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Makes a program functional.
@@ -35,9 +36,9 @@ pub fn functionalize(program: &ExportedProgram, registry: &Registry) -> Result<E
     let ExportedProgram { graph, env, .. } = &mut program;
     let written = functional(graph, env, registry, &tied)?;
     apart(&program, &written)?;
-    let written = each_of_its_own(&mut program, written, registry)?;
     program.dialect = Dialect::Aten;
     mutation_outputs(&mut program, &written)?;
+    separate_mutations(&mut program, registry)?;
     crate::eliminate_dead(&mut program);
     Ok(program)
 }
@@ -379,23 +380,6 @@ impl Functional<'_> {
         }
         Ok(())
     }
-}
-
-/// Inputs that are one tensor get one value; as outputs these are told apart by name, so that all but one are copies.
-fn each_of_its_own(
-    program: &mut ExportedProgram,
-    mut written: IndexMap<NodeId, NodeId>,
-    registry: &Registry,
-) -> Result<IndexMap<NodeId, NodeId>> {
-    let ExportedProgram { graph, env, .. } = program;
-    let mut seen = HashSet::new();
-    for value in written.values_mut() {
-        if !seen.insert(*value) {
-            let mut b = Builder::new(graph, env, registry);
-            *value = b.call("aten::clone", (*value,))?;
-        }
-    }
-    Ok(written)
 }
 
 /// What was written to inputs becomes outputs, in the order of the inputs, before the user's outputs.

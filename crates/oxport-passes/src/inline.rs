@@ -14,17 +14,12 @@ use std::collections::HashMap;
 /// # Errors
 /// A block's arguments are not what PyTorch writes.
 pub fn inline_wraps(program: &ExportedProgram, registry: &Registry) -> Result<ExportedProgram> {
-    let mut program = program.clone();
-    let ExportedProgram { graph, env, .. } = &mut program;
-    inline(graph, env, registry)?;
+    let mut program = crate::in_every_graph(program, registry, &inline)?;
     crate::eliminate_dead(&mut program);
     Ok(program)
 }
 
 fn inline(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
-    for sub in graph.subgraphs.values_mut() {
-        inline(sub, env, registry)?;
-    }
     let ids: Vec<NodeId> = graph.ids().collect();
     for id in ids {
         // Inlining a block erases the nodes that picked its results.

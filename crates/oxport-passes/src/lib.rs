@@ -9,6 +9,7 @@
 //! | [`functionalize`] | makes a TRAINING program ATEN: no writes, mutations as outputs |
 //! | [`decompose`] | expands operators by their decompositions |
 //! | [`eliminate_dead`], [`eliminate_common`] | drop and merge pure nodes |
+//! | [`separate_mutations`] | gives every mutation output a value of its own |
 //! | [`fold_constants`] | computes once what depends on constants only |
 //!
 //! Laws: a pass gives a valid program from a valid one; it keeps names, stack traces and signature where it keeps the
@@ -28,7 +29,7 @@ mod twins;
 mod unwrap;
 mod vmap;
 
-pub use clean::{eliminate_common, eliminate_dead};
+pub use clean::{eliminate_common, eliminate_dead, separate_mutations};
 pub use decompose::{decompose, decompose_where};
 pub use fold::{Evaluate, fold_constants};
 pub use functionalize::functionalize;
@@ -36,3 +37,29 @@ pub use inline::inline_wraps;
 pub use subclass::unwrap_subclasses;
 pub use unwrap::unwrap_calls;
 pub use vmap::unwrap_vmaps;
+
+use oxport_ir::{ExportedProgram, Graph, Registry, Result};
+use oxport_sym::ShapeEnv;
+
+/// A copy of a program in which every graph was changed, the innermost first.
+fn in_every_graph(
+    program: &ExportedProgram,
+    registry: &Registry,
+    change: &dyn Fn(&mut Graph, &mut ShapeEnv, &Registry) -> Result<()>,
+) -> Result<ExportedProgram> {
+    fn walk(
+        graph: &mut Graph,
+        env: &mut ShapeEnv,
+        registry: &Registry,
+        change: &dyn Fn(&mut Graph, &mut ShapeEnv, &Registry) -> Result<()>,
+    ) -> Result<()> {
+        for sub in graph.subgraphs.values_mut() {
+            walk(sub, env, registry, change)?;
+        }
+        change(graph, env, registry)
+    }
+    let mut program = program.clone();
+    let ExportedProgram { graph, env, .. } = &mut program;
+    walk(graph, env, registry, change)?;
+    Ok(program)
+}

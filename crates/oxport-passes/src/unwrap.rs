@@ -24,16 +24,10 @@ use std::sync::Arc;
 /// # Errors
 /// A wrapper's arguments are not what PyTorch writes; the message names the node.
 pub fn unwrap_calls(program: &ExportedProgram, registry: &Registry) -> Result<ExportedProgram> {
-    let mut program = program.clone();
-    let ExportedProgram { graph, env, .. } = &mut program;
-    unwrap_in(graph, env, registry)?;
-    Ok(program)
+    crate::in_every_graph(program, registry, &unwrap)
 }
 
-fn unwrap_in(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
-    for sub in graph.subgraphs.values_mut() {
-        unwrap_in(sub, env, registry)?;
-    }
+fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
     let ids: Vec<NodeId> = graph.ids().collect();
     for id in ids {
         let Some((node, wrapper)) = graph.get(id).and_then(|n| Some((n.clone(), n.op()?.clone()))) else { continue };

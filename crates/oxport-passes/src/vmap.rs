@@ -25,16 +25,10 @@ use std::sync::Arc;
 /// # Errors
 /// A level is closed that was not opened, or the arguments of its calls are not what PyTorch writes.
 pub fn unwrap_vmaps(program: &ExportedProgram, registry: &Registry) -> Result<ExportedProgram> {
-    let mut program = program.clone();
-    let ExportedProgram { graph, env, .. } = &mut program;
-    unwrap_in(graph, env, registry)?;
-    Ok(program)
+    crate::in_every_graph(program, registry, &unwrap)
 }
 
-fn unwrap_in(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
-    for sub in graph.subgraphs.values_mut() {
-        unwrap_in(sub, env, registry)?;
-    }
+fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
     let mut open = Vec::new();
     for id in graph.ids().collect::<Vec<_>>() {
         match graph.get(id).and_then(predispatch) {

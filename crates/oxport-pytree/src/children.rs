@@ -8,13 +8,13 @@ use std::ops::{Deref, DerefMut};
 
 use crate::Tree;
 
-/// The children of a container, in flattening order: a vector whose dropping does not recurse.
-pub struct Children<T>(Vec<Tree<T>>);
+/// The children of a container, in flattening order: a list whose dropping does not recurse.
+pub struct Children<T>(Box<[Tree<T>]>);
 
 impl<T> Children<T> {
     /// The vector itself.
     pub fn into_vec(mut self) -> Vec<Tree<T>> {
-        std::mem::take(&mut self.0)
+        std::mem::take(&mut self.0).into_vec()
     }
 }
 
@@ -23,10 +23,12 @@ impl<T> Drop for Children<T> {
         if self.0.iter().all(|child| child.children().is_empty()) {
             return;
         }
-        let mut left = std::mem::take(&mut self.0);
+        let mut left = std::mem::take(&mut self.0).into_vec();
         while let Some(tree) = left.pop() {
-            if let Tree::Node(_, mut children) = tree {
-                left.append(&mut children.0);
+            if let Tree::Node(_, children) = tree
+                && !children.is_empty()
+            {
+                left.append(&mut children.into_vec());
             }
         }
     }
@@ -45,7 +47,7 @@ impl<T> DerefMut for Children<T> {
 }
 impl<T> From<Vec<Tree<T>>> for Children<T> {
     fn from(children: Vec<Tree<T>>) -> Children<T> {
-        Children(children)
+        Children(children.into())
     }
 }
 impl<T> FromIterator<Tree<T>> for Children<T> {

@@ -64,10 +64,15 @@ impl<T> Tree<T> {
         let mut open = vec![(kind, Vec::with_capacity(children.len()), children.into_iter())];
         loop {
             let (_, done, rest) = open.last_mut().expect("law: the root is open until it is returned");
-            match rest.next() {
-                Some(Tree::Leaf(leaf)) => done.push(Tree::Leaf(f(leaf))),
-                Some(Tree::Node(kind, children)) => {
-                    let children = children.into_vec();
+            let inner = rest.find_map(|tree| match tree {
+                Tree::Leaf(leaf) => {
+                    done.push(Tree::Leaf(f(leaf)));
+                    None
+                }
+                Tree::Node(kind, children) => Some((kind, children.into_vec())),
+            });
+            match inner {
+                Some((kind, children)) => {
                     open.push((kind, Vec::with_capacity(children.len()), children.into_iter()));
                 }
                 None => {
@@ -91,11 +96,15 @@ impl<T> Tree<T> {
         let mut open = vec![(kind, Vec::with_capacity(children.len()), children.iter())];
         loop {
             let (_, done, rest) = open.last_mut().expect("law: the root is open until it is returned");
-            match rest.next() {
-                Some(Tree::Leaf(leaf)) => done.push(Tree::Leaf(f(leaf))),
-                Some(Tree::Node(kind, children)) => {
-                    open.push((kind, Vec::with_capacity(children.len()), children.iter()));
+            let inner = rest.find_map(|tree| match tree {
+                Tree::Leaf(leaf) => {
+                    done.push(Tree::Leaf(f(leaf)));
+                    None
                 }
+                Tree::Node(kind, children) => Some((kind, children)),
+            });
+            match inner {
+                Some((kind, children)) => open.push((kind, Vec::with_capacity(children.len()), children.iter())),
                 None => {
                     let (kind, done, _) = open.pop().expect("law: a container is open");
                     let tree = Tree::Node(kind.clone(), done.into());
@@ -175,7 +184,7 @@ mod tests {
                     1 => Tree::list(items),
                     2 => Tree::dict(named(items)),
                     3 => Tree::ordered_dict(named(items)),
-                    _ => Tree::Node(Kind::Deque { maxlen: Some(4) }, items.into()),
+                    _ => Tree::node(Kind::Deque { maxlen: Some(4) }, items),
                 }
             })
         })

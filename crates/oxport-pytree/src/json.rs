@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -169,7 +168,7 @@ impl Reader<'_> {
         }
         let node = self.open.pop().expect("law: a node is open");
         let law = "law: both are known";
-        Ok(Tree::Node(node.kind.expect(law), node.children.expect(law).into()))
+        Ok(Tree::node(node.kind.expect(law), node.children.expect(law)))
     }
 
     fn top(&mut self) -> &mut Open {
@@ -287,7 +286,7 @@ fn inner(context: &Value) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|e| format!("the context is not a JSON text: {e}"))
 }
 
-fn read_keys(value: &Value) -> Result<Arc<[Key]>, String> {
+fn read_keys(value: &Value) -> Result<Vec<Key>, String> {
     let items = value.as_array().ok_or("the context is not a list of keys")?;
     let mut keys = indexmap::IndexSet::with_capacity(items.len());
     for item in items {

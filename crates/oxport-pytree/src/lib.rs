@@ -37,8 +37,9 @@ use std::sync::Arc;
 pub enum Tree<T> {
     /// A value that pytree does not look into.
     Leaf(T),
-    /// A container: what it is, and what it holds in flattening order.
-    Node(Kind, Children<T>),
+    /// A container: what it is, and what it holds in flattening order. The kind is shared by trees of one structure, which keeps
+    /// leaves small, too.
+    Node(Arc<Kind>, Children<T>),
 }
 
 /// The structure of a tree: a tree with nothing at its leaves.
@@ -52,9 +53,9 @@ pub enum Kind {
     /// `list`.
     List,
     /// `dict`, with its keys in insertion order.
-    Dict(Arc<[Key]>),
+    Dict(Vec<Key>),
     /// `collections.OrderedDict`, with its keys in order.
-    OrderedDict(Arc<[Key]>),
+    OrderedDict(Vec<Key>),
     /// `collections.defaultdict`; the factory is a name only, it is never imported.
     DefaultDict {
         /// The factory's module, for example `builtins`.
@@ -62,7 +63,7 @@ pub enum Kind {
         /// The factory's qualified name, for example `list`.
         name: String,
         /// The keys in insertion order.
-        keys: Arc<[Key]>,
+        keys: Vec<Key>,
     },
     /// `collections.deque` with its bound.
     Deque {
@@ -90,7 +91,7 @@ pub enum Kind {
     /// `torch.fx.immutable_collections.immutable_list`; matches a `list`.
     ImmutableList,
     /// `torch.fx.immutable_collections.immutable_dict`; matches a `dict` with the same keys in the same order.
-    ImmutableDict(Arc<[Key]>),
+    ImmutableDict(Vec<Key>),
     /// A structseq of `torch.return_types`, for example `max`.
     ReturnType(String),
     /// A type of the user. A constant node (`register_constant`) is one without children, equal by its context.
@@ -105,38 +106,43 @@ pub enum Kind {
 }
 
 impl<T> Tree<T> {
+    /// A container of any kind.
+    pub fn node(kind: Kind, children: impl Into<Children<T>>) -> Tree<T> {
+        Tree::Node(kind.into(), children.into())
+    }
+
     /// A `tuple`.
     pub fn tuple(items: impl IntoIterator<Item = Tree<T>>) -> Tree<T> {
-        Tree::Node(Kind::Tuple, items.into_iter().collect())
+        Tree::node(Kind::Tuple, items.into_iter().collect::<Vec<_>>())
     }
 
     /// A `list`.
     pub fn list(items: impl IntoIterator<Item = Tree<T>>) -> Tree<T> {
-        Tree::Node(Kind::List, items.into_iter().collect())
+        Tree::node(Kind::List, items.into_iter().collect::<Vec<_>>())
     }
 
     /// A `dict`; a key that comes again replaces the value of its first coming, as in Python.
     pub fn dict<K: Into<Key>>(items: impl IntoIterator<Item = (K, Tree<T>)>) -> Tree<T> {
         let (keys, values) = unique(items);
-        Tree::Node(Kind::Dict(keys.into()), values.into())
+        Tree::node(Kind::Dict(keys), values)
     }
 
     /// A `collections.OrderedDict`.
     pub fn ordered_dict<K: Into<Key>>(items: impl IntoIterator<Item = (K, Tree<T>)>) -> Tree<T> {
         let (keys, values) = unique(items);
-        Tree::Node(Kind::OrderedDict(keys.into()), values.into())
+        Tree::node(Kind::OrderedDict(keys), values)
     }
 
     /// A named tuple with its fields.
     pub fn named_tuple(name: &str, items: impl IntoIterator<Item = (String, Tree<T>)>) -> Tree<T> {
         let (fields, values): (Vec<_>, Vec<_>) = items.into_iter().unzip();
-        Tree::Node(Kind::NamedTuple { name: name.to_string(), fields: Some(fields) }, values.into())
+        Tree::node(Kind::NamedTuple { name: name.to_string(), fields: Some(fields) }, values)
     }
 
     /// A constant node of the user's: no leaves, equal by its context (JSON text).
     pub fn constant(name: &str, context: &str) -> Tree<T> {
         let kind = Kind::Custom { name: name.to_string(), context: context.to_string(), fields: Some(Vec::new()) };
-        Tree::Node(kind, Vec::new().into())
+        Tree::node(kind, Vec::new())
     }
 
     /// What `torch.export` flattens for a call: `(args, kwargs)`, a tuple of a tuple and a dict.

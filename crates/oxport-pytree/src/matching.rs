@@ -2,11 +2,13 @@
 //!
 //! As an exported program's `module()` does: container types must be the same, where `torch.Size` is a tuple and the
 //! immutable collections of `torch.fx` are a list and a dict; the keys of a `dict` are a set, and values are taken by
-//! key; everything else of a container (the order of an `OrderedDict`, the bound of a `deque`, …) must be equal.
+//! key; everything else of a container (the order of an `OrderedDict`, the bound of a `deque`, …) must be equal. Where
+//! keys come in another order, `module()` compares what stands under them one by one all the same (its `eq_spec`), so
+//! that it takes only values of one structure; those of `kwargs` it sorts first.
 
 use std::fmt;
 
-use crate::{Key, KeyPath, Kind, Tree, TreeSpec};
+use crate::{Key, KeyPath, Kind, PathEntry, Tree, TreeSpec};
 
 impl TreeSpec {
     /// The leaves of `tree` in the order of this structure.
@@ -69,6 +71,11 @@ impl TreeSpec {
                 Some((spec, Tree::Leaf(value))) if leaves == Leaves::Spread => leaf(spec, value),
                 Some((Tree::Node(kind, children), Tree::Node(given_kind, given))) => {
                     match order(kind, children.len(), given_kind, given.len(), &path) {
+                        Ok(Some(_)) if leaves == Leaves::MustFit && !is_kwargs(&path) && !alike(children, given) => {
+                            let message = "the keys come in another order than that of the export, and PyTorch compares \
+                                           the structure of their values one by one";
+                            misfit(PathError { path: path.clone(), message: message.into() })?;
+                        }
                         Ok(order) => open.push(Open { kind, children, given, order, next: 0 }),
                         Err(error) => misfit(error)?,
                     }
@@ -126,6 +133,29 @@ fn order(
         _ if !same_context(kind, given_kind) => Err(PathError::new(path, context(kind), context(given_kind))),
         _ => Ok(None),
     }
+}
+
+/// Whether a path is that of the keyword arguments of a call.
+fn is_kwargs(path: &KeyPath) -> bool {
+    matches!(path.0[..], [PathEntry::Index(1)])
+}
+
+/// Whether trees are of these structures, the keys of dictionaries in any order, their values in the given one.
+fn alike<T>(specs: &[TreeSpec], given: &[Tree<T>]) -> bool {
+    let mut pairs: Vec<(&TreeSpec, &Tree<T>)> = specs.iter().zip(given).collect();
+    while let Some(pair) = pairs.pop() {
+        match pair {
+            (Tree::Leaf(()), Tree::Leaf(_)) => {}
+            (Tree::Node(kind, specs), Tree::Node(given_kind, given)) => {
+                if order(kind, specs.len(), given_kind, given.len(), &KeyPath::default()).is_err() {
+                    return false;
+                }
+                pairs.extend(specs.iter().zip(given.iter()));
+            }
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// For each expected key its place among the given ones.
@@ -249,6 +279,15 @@ mod tests {
         check(&dict, &dict, "[1, 2, 7, 8]");
         check(&dict, &call(Tree::dict(yx.clone())), "[1, 2, 7, 8]");
         check(&dict, &Tree::call([Tree::dict(xy.clone())], [("b", leaf(8)), ("a", leaf(7))]), "[1, 2, 7, 8]");
+        let nested = [("x", leaf(1)), ("y", Tree::list([leaf(2)]))];
+        let swapped = [nested[1].clone(), nested[0].clone()];
+        check(
+            &call(Tree::dict(nested.clone())),
+            &call(Tree::dict(swapped.clone())),
+            "at [0][0]: the keys come in another order than that of the export, and PyTorch compares the structure of their \
+             values one by one",
+        );
+        check(&Tree::call([leaf(0)], nested), &Tree::call([leaf(0)], swapped), "[0, 1, 2]");
         check(&dict, &call(Tree::ordered_dict(xy.clone())), "at [0][0]: expected dict of 2, got OrderedDict of 2");
         check(&dict, &call(Tree::list([leaf(1), leaf(2)])), "at [0][0]: expected dict of 2, got list of 2");
         check(&dict, &call(Tree::dict(xy[..1].to_vec())), "at [0][0]: missing key 'y'");
@@ -271,20 +310,17 @@ mod tests {
         );
         check(&ordered, &call(Tree::dict(xy)), "at [0][0]: expected OrderedDict of 2, got dict of 2");
         check(&Tree::list([leaf(1)]), &Tree::tuple([leaf(1)]), "expected list of 1, got tuple of 1");
-        check(&Tree::tuple([leaf(1)]), &Tree::Node(Kind::Size, vec![leaf(3)].into()), "[3]");
-        check(&Tree::list([leaf(1)]), &Tree::Node(Kind::ImmutableList, vec![leaf(3)].into()), "[3]");
+        check(&Tree::tuple([leaf(1)]), &Tree::node(Kind::Size, vec![leaf(3)]), "[3]");
+        check(&Tree::list([leaf(1)]), &Tree::node(Kind::ImmutableList, vec![leaf(3)]), "[3]");
     }
 
     #[test]
     fn contexts_must_be_equal() {
-        let deque = |maxlen| Tree::Node(Kind::Deque { maxlen }, vec![leaf(1)].into());
+        let deque = |maxlen| Tree::node(Kind::Deque { maxlen }, vec![leaf(1)]);
         check(&deque(Some(3)), &deque(None), "expected deque with maxlen 3, got deque without maxlen");
         let data = |fields: &[&str], none: &[&str]| {
             let own = |names: &[&str]| names.iter().map(|s| s.to_string()).collect();
-            Tree::Node(
-                Kind::Dataclass { name: "my.D".into(), fields: own(fields), none: own(none) },
-                vec![leaf(1)].into(),
-            )
+            Tree::node(Kind::Dataclass { name: "my.D".into(), fields: own(fields), none: own(none) }, vec![leaf(1)])
         };
         check(&data(&["a"], &["b"]), &data(&["a"], &["b"]), "[1]");
         check(

@@ -167,7 +167,7 @@ impl Checks {
                 (Want::Constant(c), v) if !python_equal(c, v) => return Err(self.refuse(i, Refusal::constant(c, v))),
                 (Want::Anything | Want::Constant(_), _) => {}
                 (Want::Tensor(_, sizes), Value::Tensor(t)) => {
-                    for (d, size) in sizes.iter().enumerate() {
+                    for (d, size) in sizes.iter().enumerate().filter(|(_, size)| size.is_guarded()) {
                         let Some(&got) = t.sizes().get(d) else { return Err(self.refuse(i, Refusal::rank(sizes, t))) };
                         self.guard(&mut seen, i, Some(d), size, Number::from(got))?;
                         if size.derived {
@@ -175,7 +175,7 @@ impl Checks {
                         }
                     }
                 }
-                (Want::Tensor(_, sizes), _) if sizes.is_empty() => {}
+                (Want::Tensor(_, sizes), _) if !sizes.iter().any(Size::is_guarded) => {}
                 (Want::Tensor(..), v) => return Err(self.refuse(i, Refusal::kind("a tensor", v))),
                 (Want::Int(size), v) => match python_number(v) {
                     Some(n) => self.guard(&mut seen, i, None, size, n)?,

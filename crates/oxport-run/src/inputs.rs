@@ -199,6 +199,26 @@ impl Checks {
         &self.inputs[input].path
     }
 
+    /// Checks flat user inputs that are about to be run: as [`Checks::check`], and kinds and ranks everywhere. Where no guard
+    /// looks at them, PyTorch takes any, and fails later or computes something else than was exported.
+    ///
+    /// # Errors
+    /// As [`Checks::check`].
+    pub fn admit(&self, values: &[Value]) -> Result<()> {
+        self.check(values)?;
+        for (i, (want, value)) in self.wants().zip(values).enumerate() {
+            let Want::Tensor(_, sizes) = want else { continue };
+            match value {
+                Value::Tensor(t) if t.rank() != sizes.len() => return Err(self.refuse(i, Refusal::rank(sizes, t))),
+                Value::Tensor(_) => {}
+                // A number is a tensor of rank zero.
+                _ if sizes.is_empty() => {}
+                v => return Err(self.refuse(i, Refusal::kind("a tensor", v))),
+            }
+        }
+        Ok(())
+    }
+
     /// Checks flat user inputs.
     ///
     /// # Errors
@@ -289,6 +309,11 @@ impl Checks {
 }
 
 impl Size {
+    /// Whether PyTorch's guards function looks at it.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.known || self.expr.as_int().is_some()
+    }
+
     pub(crate) fn is_bounded(&self) -> bool {
         self.known && (self.min != i64::MIN || self.max != i64::MAX)
     }

@@ -155,7 +155,7 @@ impl Plan {
     /// # Errors
     /// [`Error::is_input`]: the first input that the program does not take, with the reason and what to change.
     pub fn check_inputs(&self, inputs: &[Value]) -> Result<()> {
-        self.checks.check(inputs)
+        self.checks.admit(inputs)
     }
 
     /// Calls the program on flat user inputs, with its state as it was when loaded.
@@ -173,7 +173,7 @@ impl Plan {
     /// The inputs are refused ([`Error::is_input`]); an assertion of the program fails ([`Error::is_assertion`]); or a
     /// kernel cannot serve its call.
     pub fn call(&self, inputs: Vec<Value>, state: Vec<Tensor>, profile: Option<&mut Profile>) -> Result<Outputs> {
-        self.checks.check(&inputs)?;
+        self.checks.admit(&inputs)?;
         if state.len() != self.state.len() {
             let (want, got) = (self.state.len(), state.len());
             return Err(Error::input(format!("the program has {want} state tensors, but got {got}")));

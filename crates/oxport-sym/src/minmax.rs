@@ -96,8 +96,11 @@ fn without(func: Func, inside: &Expr, a: &Expr) -> Expr {
 }
 
 fn unevaluated(f: Func, mut args: Vec<Expr>) -> Expr {
+    if let Some(e) = build(f, &args) {
+        return e;
+    }
     sort_lattice(&mut args);
-    if let [one] = args.as_slice() { one.clone() } else { Expr::raw(f, args) }
+    Expr::raw(f, args)
 }
 
 /// Pulls out what all nested extrema of the other kind share.

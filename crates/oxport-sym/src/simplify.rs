@@ -11,7 +11,7 @@ use num_integer::Integer;
 use num_traits::Zero;
 
 use crate::assume::is_integer;
-use crate::bounds::Bounds;
+use crate::bounds::{Bounds, transfer};
 use crate::build::{add, mul, split_coeff};
 use crate::env::ShapeEnv;
 use crate::expand::{divide, expand, factors_of, integer, term_quotient, terms_of};
@@ -62,7 +62,7 @@ impl<'a> Simplifier<'a> {
                     return known.clone();
                 }
                 let args: Vec<Expr> = args.iter().map(|a| self.run(a)).collect();
-                let built = Expr::call(f, args);
+                let built = self.settled(f, &args).unwrap_or_else(|| Expr::call(f, args));
                 let rewritten = built.as_call().and_then(|(f, args)| self.rewrite(f, args, &built));
                 // A rewritten expression is run again, inside this call: the stack bounds the chain.
                 let done = match rewritten.filter(|r| *r != built && self.fuel > 0 && self.nesting < MAX_NESTING) {
@@ -83,6 +83,20 @@ impl<'a> Simplifier<'a> {
             }
             _ => e.clone(),
         }
+    }
+
+    /// A division whose quotient is known by ranges; to build it would take the dividend apart, and the parts may not show it.
+    fn settled(&self, f: Func, args: &[Expr]) -> Option<Expr> {
+        let [a, b] = args else { return None };
+        if !matches!(f, Func::FloorDiv | Func::CleanDiv | Func::Mod | Func::PythonMod)
+            || !is_integer(a)
+            || !is_integer(b)
+        {
+            return None;
+        }
+        let quotient = transfer(Func::FloorDiv, &[self.bounds.of(a), self.bounds.of(b)]).singleton().cloned()?;
+        let quotient = Expr::number(quotient);
+        Some(if matches!(f, Func::FloorDiv | Func::CleanDiv) { quotient } else { a - quotient * b })
     }
 
     /// The only value, if the range has just one integer or truth value.
@@ -153,12 +167,13 @@ impl<'a> Simplifier<'a> {
             return None;
         }
         let with = |(q, r): (Expr, Expr)| q + r.floor_div(b);
-        match integer(b) {
-            Some(n) => split(a, &n).map(with).or_else(|| coarsen(a, &n)),
-            None => split_symbolic(a, b).map(with).or_else(|| self.divide(a, b)),
-        }
-        .or_else(|| self.merge(a, b))
-        .or_else(|| (f == Func::CleanDiv).then(|| a.floor_div(b)))
+        // Merged first: what is split may no longer be seen to be small.
+        self.merge(a, b)
+            .or_else(|| match integer(b) {
+                Some(n) => split(a, &n).map(with).or_else(|| coarsen(a, &n)),
+                None => split_symbolic(a, b).map(with).or_else(|| self.divide(a, b)),
+            })
+            .or_else(|| (f == Func::CleanDiv).then(|| a.floor_div(b)))
     }
 
     /// `(x//m + y) // n` is `(x + m*y) // (m*n)` for positive divisors.

@@ -4,7 +4,7 @@ use crate::{Result, Toolchain};
 use oxport_ir::{Dialect, ExportedProgram, Kernel, Op};
 use oxport_passes::{
     decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants, functionalize, inline_wraps,
-    unwrap_calls, unwrap_subclasses, unwrap_vmaps,
+    separate_mutations, unwrap_calls, unwrap_subclasses, unwrap_vmaps,
 };
 use oxport_rewrite::rule::Soundness;
 use oxport_rewrite::{Limits, Report, optimize};
@@ -49,6 +49,7 @@ impl Toolchain {
         eliminate_common(&mut program);
         self.fold(&mut program)?;
         eliminate_dead(&mut program);
+        separate_mutations(&mut program, &self.registry)?;
         report.nodes_after = program.graph.len();
         Ok((program, report))
     }

@@ -131,3 +131,16 @@ fn folders_that_take_no_file_are_reported() {
         mode(0o755).expect("law: the folder is ours");
     }
 }
+
+#[test]
+fn a_reader_that_goes_ends_the_process_without_a_word() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_oxport"))
+        .arg("ops")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("law: the binary was built");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("law: it ends");
+    assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(141), ""));
+}

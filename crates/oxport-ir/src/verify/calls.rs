@@ -4,7 +4,7 @@ use super::Check;
 use crate::Val;
 use crate::diagnostic::Loc;
 use crate::program::{ModuleCallArgument, ModuleCallSignature};
-use oxport_pytree::{Key, KeyPath, Kind, PathEntry, Tree, TreeSpec};
+use oxport_pytree::{Key, KeyPath, Kind, PathEntry, TreeSpec};
 use std::collections::HashSet;
 
 pub(super) fn check(c: &mut Check<'_>) {
@@ -46,13 +46,13 @@ fn trees(c: &mut Check<'_>) {
 
 /// The tree of inputs is `(args, kwargs)`, and the names of `forward` are as many.
 fn call_tree(c: &mut Check<'_>, what: &str, call: &ModuleCallSignature) {
-    let Tree::Node(Kind::Tuple, both) = &call.in_spec else {
+    let (Some(Kind::Tuple), [args, kwargs]) = (call.in_spec.kind(), call.in_spec.children()) else {
         return c.error("tree", Loc::Program, format!("the inputs of {what} are no pair of args and kwargs"));
     };
-    let [Tree::Node(Kind::Tuple, args), Tree::Node(Kind::Dict(keys), _)] = &both[..] else {
+    let (Some(Kind::Tuple), Some(Kind::Dict(keys))) = (args.kind(), kwargs.kind()) else {
         return c.error("tree", Loc::Program, format!("the inputs of {what} are no pair of a tuple and a dict"));
     };
-    let Some(names) = &call.forward_arg_names else { return };
+    let (Some(names), args) = (&call.forward_arg_names, args.children()) else { return };
     if names.len() != args.len() + keys.len() {
         let message =
             format!("{what} has {} argument names for {} args and {} kwargs", names.len(), args.len(), keys.len());

@@ -106,7 +106,7 @@ fn outputs(c: &mut Check<'_>) {
         targets.insert(key, node.val());
     }
     let mut rank = 0;
-    let mut written = HashSet::new();
+    let (mut written, mut values) = (HashSet::new(), HashSet::new());
     for (i, (spec, output)) in specs.iter().zip(outputs).enumerate() {
         let own = match spec.kind {
             OutputKind::Token => 0,
@@ -129,6 +129,14 @@ fn outputs(c: &mut Check<'_>) {
         };
         if spec.kind.is_mutation() && !written.insert((what, &**name)) {
             c.error("signature", Loc::Output(i), format!("the {what} `{name}` gets a new value twice"));
+        }
+        if let (true, Argument::Node(value)) = (spec.kind.is_mutation(), output)
+            && !values.insert(*value)
+        {
+            let value = &program.graph.node(*value).name;
+            let message =
+                format!("`{value}` is the new value of another tensor, too: PyTorch tells them apart by name");
+            c.error("signature", Loc::Output(i), message);
         }
         if spec.kind.is_mutation() && !matches!(output, Argument::Node(_)) {
             c.error("signature", Loc::Output(i), "a mutation's new value is a constant");

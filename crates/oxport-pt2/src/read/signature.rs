@@ -185,7 +185,7 @@ fn read_tree(text: &str, fields: &NamedTupleFields, limits: &Limits) -> Result<T
 /// What PyTorch would import for the first suspicious container: a default factory that is no builtin type.
 pub(crate) fn imported(tree: &TreeSpec) -> Option<String> {
     let Tree::Node(kind, children) = tree else { return None };
-    if let Kind::DefaultDict { module, name, .. } = kind
+    if let Kind::DefaultDict { module, name, .. } = &**kind
         && !(module == "builtins" && FACTORIES.contains(&name.as_str()))
     {
         return Some(format!("{module}.{name}"));
