@@ -202,11 +202,11 @@ impl Parser<'_> {
             }
             let graph = &mut open.last_mut().expect("law: just pushed").graph;
             let tokens = tokens(params)?;
-            return self.parameters(&mut Line { tokens: &tokens, at: 0, graph }, params);
+            return self.parameters(&mut Line { tokens: &tokens, at: 0, depth: 0, graph }, params);
         }
         let graph = &mut open.last_mut().ok_or("a statement outside of `def forward`")?.graph;
         let tokens = tokens(line)?;
-        let mut line = Line { tokens: &tokens, at: 0, graph };
+        let mut line = Line { tokens: &tokens, at: 0, depth: 0, graph };
         if line.eat_name("return") { self.output(&mut line) } else { self.statement(&mut line) }
     }
     fn parameters(&mut self, line: &mut Line<'_>, _text: &str) -> Result<(), String> {
@@ -306,6 +306,8 @@ fn element(graph: &Graph, args: &[Argument]) -> Option<Val> {
 struct Line<'a> {
     tokens: &'a [Token],
     at: usize,
+    /// The values that are open around the next token.
+    depth: usize,
     graph: &'a mut Graph,
 }
 
@@ -406,6 +408,17 @@ impl Line<'_> {
         Ok(items)
     }
     fn value(&mut self, registry: &Registry) -> Result<Argument, String> {
+        /// Programs nest lists two deep.
+        const MOST: usize = 64;
+        if self.depth == MOST {
+            return Err(format!("values nest deeper than {MOST} levels"));
+        }
+        self.depth += 1;
+        let value = self.open_value(registry);
+        self.depth -= 1;
+        value
+    }
+    fn open_value(&mut self, registry: &Registry) -> Result<Argument, String> {
         let token = self.peek().cloned().ok_or("the line ends too early")?;
         self.at += 1;
         Ok(match token {

@@ -263,7 +263,9 @@ impl<'a> Parser<'a> {
             }
         };
         let mut alias = None;
-        loop {
+        /// PyTorch's own types have three parts at most: `Tensor?[]`.
+        const MOST_PARTS: usize = 16;
+        for _ in 0..MOST_PARTS {
             if self.rest().starts_with('(') && alias.is_none() {
                 self.at += 1;
                 let inside = &self.rest()[..self.rest().find(')').ok_or("unclosed alias set")?];
@@ -293,11 +295,13 @@ impl<'a> Parser<'a> {
                 return Ok((ty, alias));
             }
         }
+        Err(format!("a type of more than {MOST_PARTS} parts"))
     }
     fn literal(&mut self, ty: &Type) -> Parsed<Argument> {
         self.skip();
         if self.eat("[") {
-            let element = if let Type::List(t, _) = ty { t.strip_optional() } else { ty };
+            let Type::List(element, _) = ty else { return Err("a list for what is none".into()) };
+            let element = element.strip_optional();
             let mut items = Vec::new();
             while !self.eat("]") {
                 if !items.is_empty() {

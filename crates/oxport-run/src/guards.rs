@@ -151,10 +151,10 @@ fn python_equal(constant: &Value, v: &Value) -> bool {
     }
 }
 
-/// Where a size was first seen, and what it was.
+/// Where a size was first seen, and what it was; nothing if the value has no such dimension.
 struct Seen {
     at: String,
-    value: Number,
+    value: Option<Number>,
 }
 
 impl Checks {
@@ -166,54 +166,61 @@ impl Checks {
             match (want, value) {
                 (Want::Constant(c), v) if !python_equal(c, v) => return Err(self.refuse(i, Refusal::constant(c, v))),
                 (Want::Anything | Want::Constant(_), _) => {}
-                (Want::Tensor(_, sizes), Value::Tensor(t)) => {
-                    for (d, size) in sizes.iter().enumerate().filter(|(_, size)| size.is_guarded()) {
-                        let Some(&got) = t.sizes().get(d) else { return Err(self.refuse(i, Refusal::rank(sizes, t))) };
-                        self.guard(&mut seen, i, Some(d), size, Number::from(got))?;
-                        if size.derived {
-                            derived.push((i, d, size, Number::from(got)));
-                        }
+                (Want::Tensor(_, sizes), v) => {
+                    let of = v.as_tensor().map_or(&[][..], |t| t.sizes());
+                    let missing = || v.as_tensor().map_or(Refusal::kind("a tensor", v), |t| Refusal::rank(sizes, t));
+                    for (d, size) in sizes.iter().enumerate() {
+                        let got = of.get(d).map(|n| Number::from(*n));
+                        derived.extend(got.clone().filter(|_| size.derived).map(|n| (i, d, size, n)));
+                        self.guard(&mut seen, i, Some(d), size, got, &missing)?;
                     }
                 }
-                (Want::Tensor(_, sizes), _) if !sizes.iter().any(Size::is_guarded) => {}
-                (Want::Tensor(..), v) => return Err(self.refuse(i, Refusal::kind("a tensor", v))),
-                (Want::Int(size), v) => match python_number(v) {
-                    Some(n) => self.guard(&mut seen, i, None, size, n)?,
-                    None if !size.is_bounded() && !seen.contains_key(&size.expr) => {}
-                    None => return Err(self.refuse(i, Refusal::kind("an int", v))),
-                },
+                (Want::Int(size), v) => {
+                    self.guard(&mut seen, i, None, size, python_number(v), &|| Refusal::kind("an int", v))?;
+                }
             }
         }
         self.check_derived(&seen, &derived)?;
         self.guards().check(self, values)
     }
 
-    /// A static size, the range of a size, or its equality with the first one of the same expression.
+    /// A static size, the range of a size, or its equality with the first one of the same expression. A size that is not
+    /// there is `missing` only where one of these looks at it.
     fn guard<'a>(
         &'a self,
         seen: &mut HashMap<&'a Expr, Seen>,
         input: usize,
         dim: Option<usize>,
         size: &'a Size,
-        got: Number,
+        got: Option<Number>,
+        missing: &dyn Fn() -> Refusal,
     ) -> Result<()> {
         let part = dim.map_or_else(String::new, |d| format!(".shape[{d}]"));
         let refuse = |(text, why, change)| Err(self.refuse(input, Refusal { part: part.clone(), text, why, change }));
-        if let Some(n) = size.expr.as_int() {
-            return if got == Number::from(n) { Ok(()) } else { refuse(size.static_refusal(n, &got)) };
+        let (fixed, first) = (size.expr.as_int(), seen.get(&size.expr));
+        let at = || format!("{}{part}", self.path(input));
+        let Some(got) = got else {
+            let is_read = fixed.is_some() || size.known && (first.is_some() || size.is_bounded());
+            if size.known {
+                seen.insert(&size.expr, Seen { at: at(), value: None });
+            }
+            return if is_read { Err(self.refuse(input, missing())) } else { Ok(()) };
+        };
+        match (fixed, first) {
+            (Some(n), _) if got == Number::from(n) => {}
+            (Some(n), _) => return refuse(size.static_refusal(n, &got)),
+            _ if !size.known => {}
+            (_, Some(Seen { at, value: None })) => return refuse(size.lonely_refusal(&got, at)),
+            (_, Some(Seen { at, value: Some(value) })) => {
+                if !got.compare(value).is_some_and(|o| o.is_eq()) {
+                    return refuse(size.unequal_refusal(value, &got, at));
+                }
+            }
+            (_, None) => {
+                size.range_refusal(&got).map_or(Ok(()), refuse)?;
+                seen.insert(&size.expr, Seen { at: at(), value: Some(got) });
+            }
         }
-        if !size.known {
-            return Ok(());
-        }
-        if let Some(first) = seen.get(&size.expr) {
-            let equal = got.compare(&first.value).is_some_and(|o| o.is_eq());
-            return if equal { Ok(()) } else { refuse(size.unequal_refusal(&first.value, &got, &first.at)) };
-        }
-        if let Some(wrong) = size.range_refusal(&got) {
-            return refuse(wrong);
-        }
-        let at = format!("{}{part}", self.path(input));
-        seen.insert(&size.expr, Seen { at, value: got });
         Ok(())
     }
 

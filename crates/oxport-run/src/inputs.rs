@@ -309,11 +309,6 @@ impl Checks {
 }
 
 impl Size {
-    /// Whether PyTorch's guards function looks at it.
-    pub(crate) fn is_guarded(&self) -> bool {
-        self.known || self.expr.as_int().is_some()
-    }
-
     pub(crate) fn is_bounded(&self) -> bool {
         self.known && (self.min != i64::MIN || self.max != i64::MAX)
     }

@@ -59,6 +59,11 @@ impl Size {
         (format!("equal to {want}, but got {got}"), why, change.into())
     }
 
+    pub(crate) fn lonely_refusal(&self, got: &Number, at: &str) -> Words {
+        let why = format!("{} has that value at {at}, and there is no such dimension", self.text);
+        (format!("equal to another size, but got {got}"), why, "pass a tensor that has it".into())
+    }
+
     pub(crate) fn derived_refusal(&self, want: &Number, got: &Number, s: &Symbol, is: &Number) -> Words {
         let change = format!("pass sizes of which this one is {}", self.text);
         (format!("equal to {want}, but got {got}"), format!("it is {} with {s} = {is}", self.text), change)

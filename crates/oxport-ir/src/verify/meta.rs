@@ -5,7 +5,7 @@
 
 use super::compare::{Compare, FRESH};
 use super::symbols::Births;
-use super::{Check, arguments, layout, subgraphs};
+use super::{Check, arguments, layout, python, subgraphs};
 use crate::infer::{arg_of, arg_of_node, bind_with, infer_bound};
 use crate::{Arg, Argument, Error, Meta, MetaCx, Node, NodeId, NodeKind, Op, Result, Val};
 use oxport_tensor::DType;
@@ -27,7 +27,7 @@ pub(super) fn check(c: &mut Check<'_>, is_cast: bool, births: &mut Births) {
         }
         if op.is_getitem() {
             getitem(c, node, &mut right, id);
-        } else if known {
+        } else if known && !python::check(c, node, id, &mut right) {
             let mut call = Call { node, op, id, is_cast };
             call.check(c, births, &mut right);
         }

@@ -1,6 +1,6 @@
 //! Structure: order, names, kinds of nodes, targets, dialect.
 
-use super::Check;
+use super::{Check, SUBCLASS_ACCESS};
 use crate::diagnostic::Diagnostic;
 use crate::{Dialect, Node, NodeKind, Op};
 
@@ -77,9 +77,6 @@ fn call(c: &mut Check<'_>, node: &Node, op: &Op) {
         c.node_error("mutation", &node.name, format!("`{}` writes to its arguments", op.target()));
     }
 }
-
-/// Takes a tensor out of a wrapper; PyTorch writes it in Python, without a schema.
-const SUBCLASS_ACCESS: &str = "export::access_subclass_inner_tensor";
 
 /// The Python functions that `torch._export.verifier` allows, and those that its own graphs hold beside them.
 fn is_allowed_function(op: &Op) -> bool {

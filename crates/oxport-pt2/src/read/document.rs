@@ -74,7 +74,7 @@ impl<'a> DocumentText<'a> {
     }
 }
 
-const FORGET_EVERY: usize = 1 << 17;
+const FORGET_EVERY: usize = 1 << 15;
 
 /// The top graph: what is long is text.
 #[derive(serde::Deserialize)]
