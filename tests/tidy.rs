@@ -49,8 +49,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-#[test]
-fn arrows_point_down() {
+/// The packages as cargo tells them.
+fn packages() -> Vec<serde_json::Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = std::process::Command::new(cargo)
         .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
@@ -58,7 +58,12 @@ fn arrows_point_down() {
         .output()
         .expect("law: cargo runs this test");
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("law: cargo metadata is JSON");
-    let packages = metadata["packages"].as_array().expect("law: there are packages");
+    metadata["packages"].as_array().expect("law: there are packages").clone()
+}
+
+#[test]
+fn arrows_point_down() {
+    let packages = packages();
     all(ARROWS, |(room, may_know)| {
         let package = packages.iter().find(|p| p["name"] == *room).ok_or("there is no such room")?;
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
@@ -69,6 +74,23 @@ fn arrows_point_down() {
             }
         }
         Ok(())
+    });
+}
+
+/// A crate with unit tests is compiled twice, so that large ones have none; one that was written there would never run.
+#[test]
+fn no_test_stands_where_none_is_run() {
+    let mut untested = Vec::new();
+    for package in packages() {
+        let targets = package["targets"].as_array().cloned().unwrap_or_default();
+        let is_library = |t: &&serde_json::Value| t["kind"][0] == "lib" && t["test"] == false;
+        untested.extend(targets.iter().find(is_library).and_then(|t| Some(PathBuf::from(t["src_path"].as_str()?))));
+    }
+    assert!(untested.len() > 1, "{untested:?}");
+    let folders: Vec<&Path> = untested.iter().filter_map(|lib| lib.parent()).collect();
+    all(sources().into_iter().filter(|path| folders.iter().any(|f| path.starts_with(f))), |path| {
+        let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+        if text.contains("#[test]") { Err("it holds a test".to_string()) } else { Ok(()) }
     });
 }
 

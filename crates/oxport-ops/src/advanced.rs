@@ -222,31 +222,3 @@ fn masked_put(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argumen
     let values = b.call("masked_fill.Scalar", (values, hidden, 0i64))?;
     Ok(vec![b.call("_unsafe_index_put", (x, indices, values, true))?.into()])
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn indexes_by_tensors_and_masks() {
-        crate::trial::check(&[
-            ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [i64[1, -1]]", "f32[2, 3] 4 5 6 4 5 6"),
-            ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [None, i64[[2], [0]]]", "f32[2, 2, 1] 3 1 6 4"),
-            (
-                "index.Tensor",
-                "i64[[[0, 1], [2, 3]], [[4, 5], [6, 7]]], [i64[0, 1], None, i64[1, 0]]",
-                "i64[2, 2] 1 3 4 6",
-            ),
-            (
-                "index.Tensor",
-                "f32[[1, 2, 3], [4, 5, 6]], [b8[[True, False, True], [False, False, True]]]",
-                "f32[3] 1 3 6",
-            ),
-            (
-                "index_put",
-                "f32[[1, 2, 3], [4, 5, 6]], [i64[0, 0]], f32[[1, 1, 1], [2, 2, 2]], True",
-                "f32[2, 3] 4 5 6 4 5 6",
-            ),
-            ("index_put", "f32[[1, 2, 3], [4, 5, 6]], [b8[True, False]], f32 9", "f32[2, 3] 9 9 9 4 5 6"),
-            ("index.Tensor", "f32[1, 2], [i64[2]]", "error"),
-        ]);
-    }
-}

@@ -219,18 +219,3 @@ fn isin(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let invert = args.named("invert")?;
     wide!(real common, |T| run::<T>(&dense(&x), &dense(&others), invert, &mut outs[0]))
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn finds_places_and_counts() {
-        crate::trial::check(&[
-            ("searchsorted.Tensor", "f32[1, 3, 5], f32[3, nan, 0]", "i64[3] 1 3 0"),
-            ("searchsorted.Tensor", "f32[1, 3, 5], f32[3, nan, 0], right=True, out_int32=True", "i32[3] 2 3 0"),
-            ("bucketize.Tensor", "i64[1, 4], f32[1.5, 4]", "i64[2] 0 1"),
-            ("histc", "f32[1, 2, 3, 3], 2, 0, 3", "f32[2] 1 3"),
-            ("bincount", "i64[1, 2, 2], f32[0.5, 1, 2], 4", "f32[4] 0 0.5 3 0"),
-            ("isin.Tensor_Tensor", "i64[1, 2, 3], i64[2], invert=True", "b8[3] 1 0 1"),
-        ]);
-    }
-}

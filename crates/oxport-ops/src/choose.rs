@@ -87,14 +87,3 @@ fn choices(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let sizes = outs[0].sizes().to_vec();
     Ok(oxport_tensor::copy(&flat.freeze().reshape(&sizes)?, &mut outs[0])?)
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn counts_and_lists_choices() {
-        crate::trial::check(&[
-            ("combinations", "i64[1, 2, 3], 2, True", "i64[6, 2] 1 1 1 2 1 3 2 2 2 3 3 3"),
-            ("combinations", "i64[1, 2, 3]", "i64[3, 2] 1 2 1 3 2 3"),
-        ]);
-    }
-}

@@ -277,24 +277,3 @@ fn multilabel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         }
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{assert_wave, call, wave};
-    use oxport_ir::Arg;
-
-    #[test]
-    fn cross_entropy_by_torch() {
-        let weight: Vec<f32> = wave(&[4], 0.7, 0.0).to_vec::<f32>().iter().map(|x| x.abs()).collect();
-        let args = [
-            Arg::Tensor(wave(&[3, 4], 0.7, 0.0)),
-            Arg::Tensor(oxport_tensor::Tensor::from_vec(&[3], vec![0i64, 3, 1]).unwrap()),
-            Arg::Tensor(oxport_tensor::Tensor::from_vec(&[4], weight).unwrap()),
-            Arg::Int(0),
-            Arg::Int(-100),
-            Arg::Float(0.1),
-        ];
-        let out = call("aten::cross_entropy_loss", &args).unwrap();
-        assert_wave(&out[0], &[0.075956, 1.703573, 1.120322], 2.89985);
-    }
-}

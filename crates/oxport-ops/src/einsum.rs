@@ -34,20 +34,24 @@ pub static OPS: &[OpDef] =
 
 /// The name of a dimension: a letter, or a dimension of the ellipsis counted from its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Name {
+pub enum Name {
+    /// A dimension of the ellipsis, counted from the last.
     Dots(usize),
+    /// A dimension with a letter.
     Letter(char),
 }
 
 /// What an equation says of operands of known ranks.
 #[derive(Debug, PartialEq)]
-struct Equation {
-    operands: Vec<Vec<Name>>,
-    result: Vec<Name>,
+pub struct Equation {
+    /// The dimensions of every operand.
+    pub operands: Vec<Vec<Name>>,
+    /// The dimensions of the result.
+    pub result: Vec<Name>,
 }
 
 /// Reads an equation.
-fn parse(text: &str, ranks: &[usize]) -> Result<Equation> {
+pub fn parse(text: &str, ranks: &[usize]) -> Result<Equation> {
     let wrong = |what: String| Error::invalid(format!("einsum `{text}`: {what}"));
     let (inputs, output) = match text.split_once("->") {
         Some((i, o)) => (i, Some(o)),
@@ -279,25 +283,4 @@ fn contract(b: &mut Builder<'_>, x: Term, y: Term, later: &dyn Fn(Name) -> bool)
     let y = b.call("reshape", (y, y_sizes))?;
     let product = b.call("bmm", (x, y))?;
     Ok(Term { node: b.call("view", (product, sizes))?, names })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn equations() {
-        let letters = |s: &str| s.chars().map(Name::Letter).collect::<Vec<_>>();
-        let eq = parse("ij, jk -> ik", &[2, 2]).unwrap();
-        assert_eq!((eq.operands, eq.result), (vec![letters("ij"), letters("jk")], letters("ik")));
-        assert_eq!(parse("ba", &[2]).unwrap().result, letters("ab"));
-        assert_eq!(parse("ij,jk", &[2, 2]).unwrap().result, letters("ik"));
-        let eq = parse("...i,...i", &[3, 2]).unwrap();
-        assert_eq!(eq.result, [Name::Dots(1), Name::Dots(0)]);
-        for (text, ranks) in
-            [("ij", &[1][..]), ("i,j", &[1]), ("i->j", &[1]), ("i->ii", &[1]), ("i1", &[2]), ("...ij", &[1])]
-        {
-            assert!(parse(text, ranks).is_err(), "{text}");
-        }
-    }
 }

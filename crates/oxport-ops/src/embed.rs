@@ -199,21 +199,3 @@ fn trace_meta(args: &MetaArgs<'_>) -> Metas {
     let dtype = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { DType::I64 };
     one(Fake { device: x.device.clone(), ..Fake::new(dtype, []) })
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn writes_parts_and_diagonals() {
-        crate::trial::check(&[
-            ("select_scatter", "f32[[1, 2, 3], [4, 5, 6]], f32[8, 9], 1, -1", "f32[2, 3] 1 2 8 4 5 9"),
-            ("slice_scatter", "i64[1, 2, 3, 4], i64[8, 9], 0, 0, 9223372036854775807, 2", "i64[4] 8 2 9 4"),
-            ("diagonal_scatter", "i64[[1, 2], [3, 4]], i64[8], 1", "i64[2, 2] 1 8 3 4"),
-            ("as_strided_scatter", "i64[1, 2, 3, 4], i64[8, 9], [2], [2], 1", "i64[4] 1 8 3 9"),
-            ("diag", "i64[1, 2], -1", "i64[3, 3] 0 0 0 1 0 0 0 2 0"),
-            ("diag", "i64[[1, 2], [3, 4]], 1", "i64[1] 2"),
-            ("diag_embed", "i64[[1, 2]], 0, 0, 2", "i64[2, 1, 2] 1 0 0 2"),
-            ("tril", "f32[[1, 2, 3], [4, 5, 6]]", "f32[2, 3] 1 0 0 4 5 0"),
-            ("triu", "f32[[1, 2, 3], [4, 5, 6]], 1", "f32[2, 3] 0 2 3 0 0 6"),
-        ]);
-    }
-}

@@ -85,19 +85,3 @@ fn with_index(args: &Args<'_, Real>, outs: &mut [TensorMut], greatest: bool) -> 
     oxport_tensor::copy(&values.freeze().reshape(&flat)?, &mut outs[0])?;
     Ok(oxport_tensor::copy(&index.reshape(&flat)?, &mut outs[1])?)
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn nan_wins_and_the_first_of_equals() {
-        crate::trial::check(&[
-            ("amax", "f32[[1, nan], [2, 3]], [1]", "f32[2] nan 3"),
-            ("amin", "i64[5, 3, 4], []", "i64[] 3"),
-            ("max.dim", "f32[[1, 3, 3], [nan, 5, nan]], 1", "f32[2] 3 nan; i64[2] 1 0"),
-            ("min.dim", "b8[[True, False]], 1, True", "b8[1, 1] 0; i64[1, 1] 1"),
-            ("argmax", "f32[[1, 2, 3], [4, 5, 6]]", "i64[] 5"),
-            ("argmin", "i64[[2, 1, 1]], 1, True", "i64[1, 1] 1"),
-            ("aminmax", "f32[[1, 2, 3], [4, 5, 6]], dim=0", "f32[3] 1 2 3; f32[3] 4 5 6"),
-        ]);
-    }
-}

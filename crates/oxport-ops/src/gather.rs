@@ -64,7 +64,7 @@ fn run<T: Element>(x: &Tensor, maps: &[&[usize]], filler: T, out: &mut TensorMut
 }
 
 /// The longest stretch of consecutive sources.
-fn longest_run(map: &[usize], from: usize) -> (usize, usize) {
+pub fn longest_run(map: &[usize], from: usize) -> (usize, usize) {
     let (mut best, mut start) = ((from, from), from);
     for i in from + 1..=map.len() {
         let breaks = i == map.len() || map[i] == NOWHERE || map[i - 1] == NOWHERE || map[i] != map[i - 1] + 1;
@@ -91,22 +91,4 @@ fn source_row(mut row: usize, maps: &[&[usize]], sizes: &[usize]) -> Option<usiz
         stride *= size;
     }
     Some(base)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use oxport_tensor::Layout;
-
-    #[test]
-    fn gathers() {
-        let x = Tensor::from_vec(&[2, 3], vec![1i32, 2, 3, 4, 5, 6]).unwrap();
-        let mut out = TensorMut::empty(x.dtype(), Layout::contiguous(&[3, 5]).unwrap()).unwrap();
-        let maps = [vec![1, NOWHERE, 0], vec![2, 0, 1, 2, NOWHERE]];
-        gather(&x, &maps, Scalar::Int(9), &mut out).unwrap();
-        assert_eq!(out.freeze().to_vec::<i32>(), [6, 4, 5, 6, 9, 9, 9, 9, 9, 9, 3, 1, 2, 3, 9]);
-        assert_eq!(longest_run(&[0, 0, 1, 2, 2], 0), (1, 4));
-        assert_eq!(longest_run(&[NOWHERE, 0, NOWHERE], 1), (1, 2));
-        assert_eq!(longest_run(&[], 0), (0, 0));
-    }
 }

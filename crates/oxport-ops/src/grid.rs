@@ -255,32 +255,3 @@ fn affine(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         })
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{assert_wave, call, wave};
-    use oxport_ir::Arg;
-
-    fn run(mode: i64, padding: i64, align: bool) -> oxport_tensor::Tensor {
-        let grid: Vec<f32> = wave(&[12], 0.7, 0.0).to_vec::<f32>().iter().map(|x| x * 1.3).collect();
-        let grid = oxport_tensor::Tensor::from_vec(&[1, 2, 3, 2], grid).unwrap();
-        let args = [
-            Arg::Tensor(wave(&[1, 2, 4, 5], 0.7, 0.0)),
-            Arg::Tensor(grid),
-            Arg::Int(mode),
-            Arg::Int(padding),
-            Arg::Bool(align),
-        ];
-        call("aten::grid_sampler_2d", &args).unwrap().remove(0)
-    }
-
-    #[test]
-    fn samples_by_torch() {
-        assert_wave(&run(0, 0, false), &[-0.509984, 0.0, -0.000992, 0.0, 0.186981], 0.49923);
-        assert_wave(&run(2, 2, true), &[-0.385969, 0.39505, -0.526828, -0.157969], 2.1658);
-        let sizes = Arg::List([1, 1, 2, 3].map(Arg::Int).to_vec());
-        let grid =
-            call("aten::affine_grid_generator", &[Arg::Tensor(wave(&[1, 2, 3], 0.7, 0.0)), sizes, Arg::Bool(false)]);
-        assert_wave(&grid.unwrap()[0], &[0.663341, -1.09375, 0.663341, -0.518277], 3.808);
-    }
-}

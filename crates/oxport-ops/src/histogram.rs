@@ -81,18 +81,3 @@ fn histogram(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         run::<T>(&x, weight.as_deref(), &edges::<T>(args, &x)?, density, outs)
     })
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn counts_between_edges() {
-        crate::trial::check(&[
-            ("histogram.bin_ct", "f32[1, 2, 1], 4, range=[0.0, 3.0]", "f32[4] 0 2 1 0; f32[5] 0 0.75 1.5 2.25 3"),
-            (
-                "histogram.bins_tensor",
-                "f32[1, 2, 3, nan], f32[1, 2, 3], density=True",
-                "f32[2] 0.3333333432674408 0.6666666865348816; f32[3] 1 2 3",
-            ),
-        ]);
-    }
-}

@@ -168,18 +168,3 @@ fn histogram(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = a.at(0)?;
     dispatch!(wide_float x.dtype(), |T| run::<T>(a, outs))
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn counts_in_boxes() {
-        crate::trial::check(&[
-            ("_histogramdd_from_bin_cts", "f32[[0, 0], [1, 1], [1, 0]], [2, 2]", "f32[2, 2] 1 0 1 1"),
-            (
-                "_histogramdd_from_bin_tensors",
-                "f32[[0, 0], [1, 1], [5, 0]], [f32[0, 1], f32[0, 0.5, 1]]",
-                "f32[1, 2] 1 1",
-            ),
-        ]);
-    }
-}

@@ -136,17 +136,3 @@ fn along(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let index = b.call("remainder.Scalar", (index, size))?;
     Ok(vec![b.call("gather", (x, d as i64, index))?.into()])
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn reads_by_indices() {
-        crate::trial::check(&[
-            ("gather", "f32[[1, 2, 3], [4, 5, 6]], 1, i64[[2, 0], [1, 1]]", "f32[2, 2] 3 1 5 5"),
-            ("gather", "f32[1, 2], 0, i64[-1]", "error"),
-            ("gather", "f32[1, 2], 0, u8[]", "f32[0]"),
-            ("take", "f32[[1, 2, 3], [4, 5, 6]], i64[-1, 0]", "f32[2] 6 1"),
-            ("index_select", "f32[[1, 2, 3], [4, 5, 6]], 1, i64[2, 2]", "f32[2, 2] 3 3 6 6"),
-        ]);
-    }
-}

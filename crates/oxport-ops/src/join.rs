@@ -223,20 +223,3 @@ fn chunks(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> 
     }
     Ok(vec![b.call("cat", (Argument::List(views), d as i64 + 1))?.into()])
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn joins_as_pytorch_does() {
-        crate::trial::check(&[
-            ("cat", "[f32[[1, 2]], f32[[3, 4], [5, 6]]], 0", "f32[3, 2] 1 2 3 4 5 6"),
-            ("cat", "[f32[], i64[1, 2]], 0", "f32[2] 1 2"),
-            ("cat", "[f32[1], i64[1, 2]]", "f32[3] 1 1 2"),
-            ("stack", "[i64[1, 2], i64[3, 4]], -1", "i64[2, 2] 1 3 2 4"),
-            ("hstack", "[f32[[1], [2]], f32[[3, 4], [5, 6]]]", "f32[2, 3] 1 3 4 2 5 6"),
-            ("vstack", "[f32 1, f32[2]]", "f32[2, 1] 1 2"),
-            ("column_stack", "[i64[1, 2], i64[[3], [4]]]", "i64[2, 2] 1 3 2 4"),
-            ("block_diag", "[i64[[1, 2]], i64 3]", "i64[2, 3] 1 2 0 0 0 3"),
-        ]);
-    }
-}

@@ -26,10 +26,6 @@ pub mod python_number;
 pub mod rows;
 pub mod special;
 pub mod spread;
-#[cfg(test)]
-pub(crate) mod testing;
-#[cfg(test)]
-mod trial;
 
 macro_rules! families {
     ($($family:ident,)*) => {

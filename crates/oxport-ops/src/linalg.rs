@@ -331,26 +331,3 @@ pub fn keep<const N: usize>(args: &MetaArgs<'_>, all: [Fake; N]) -> Metas {
 pub fn common(args: &MetaArgs<'_>, a: &[Expr], b: &[Expr]) -> Result<Dims> {
     broadcast(args.cx, &[a, b])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn matrices_lie_column_by_column() {
-        let a = Mat { rows: 2, cols: 3, data: vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0] };
-        assert_eq!((a[(0, 2)], a[(1, 0)]), (3.0, 4.0));
-        assert_eq!(a.times(&a.transpose()).data, [14.0, 32.0, 32.0, 77.0]);
-        let x = Tensor::from_vec(&[1, 2, 3], vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
-        assert_eq!(matrices::<f64>(&x, &[2]).unwrap(), [a.clone(), a]);
-    }
-
-    #[test]
-    fn conjugation() {
-        let z = Complex::new(3.0, 4.0);
-        let a = Mat { rows: 1, cols: 1, data: vec![z] };
-        assert_eq!(a.adjoint().data, [Complex::new(3.0, -4.0)]);
-        assert_eq!((z.modulus(), z.weight(), z.sign()), (5.0, 7.0, Complex::new(0.6, 0.8)));
-        assert_eq!(Field::sign(0.0), 0.0);
-    }
-}

@@ -106,18 +106,3 @@ fn inverse(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         store(&mut outs[0], &inverses)
     })
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn factors_and_solutions() {
-        crate::trial::check(&[
-            ("linalg_cholesky", "f32[[4, 99], [2, 10]]", "f32[2, 2]{1, 2} 2 0 1 3"),
-            ("linalg_cholesky", "f32[[4, 2], [99, 10]], upper=True", "f32[2, 2]{1, 2} 2 1 0 3"),
-            ("linalg_cholesky", "f32[[4, 2], [2, 1]]", "error"),
-            ("linalg_cholesky_ex", "f32[[[4]], [[0]]]", "f32[2, 1, 1] 2 0; i32[2] 0 1"),
-            ("cholesky_solve", "f32[[6], [12]], f32[[2, 9], [1, 3]]", "f32[2, 1] 1 1"),
-            ("cholesky_inverse", "f32[[2, 0], [0, 4]], True", "f32[2, 2]{1, 2} 0.25 0 0 0.0625"),
-        ]);
-    }
-}

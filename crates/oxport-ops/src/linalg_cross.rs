@@ -134,16 +134,3 @@ fn adjoint(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>>
     let turned = if rank > 1 { b.call("transpose.int", (x, -2i64, -1i64))? } else { b.call("alias", (x,))? };
     Ok(vec![if is_complex { b.call("_conj_physical", (turned,))? } else { turned }.into()])
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn powers() {
-        crate::trial::check(&[
-            ("linalg_vander", "i32[2, 3]", "i64[2, 2] 1 2 1 3"),
-            ("vander", "f32[2, 3], 3", "f32[2, 3] 4 2 1 9 3 1"),
-            ("vander", "b8[True, False], 2, True", "i64[2, 2] 1 1 1 0"),
-            ("linalg_vander", "f32[2, 3], N=1", "error"),
-        ]);
-    }
-}

@@ -94,7 +94,7 @@ fn exp(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 }
 
 /// By Taylor's series of the matrix scaled to a norm of at most 1/2, squared as often as it was halved.
-fn exponential<T: Field>(a: &Mat<T>) -> Mat<T> {
+pub fn exponential<T: Field>(a: &Mat<T>) -> Mat<T> {
     let sums = (0..a.cols).map(|j| a.column(j).iter().map(|x| x.modulus()).sum::<f64>());
     let norm = sums.fold(0.0, f64::max);
     if !a.is_finite() || !norm.is_finite() {
@@ -153,28 +153,4 @@ fn polar(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         store(&mut outs[0], &u)?;
         store(&mut outs[1], &h)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn roots_and_exponentials() {
-        crate::trial::check(&[
-            ("linalg_matrix_exp", "f32[[0, 0], [3, 0]]", "f32[2, 2] 1 0 3 1"),
-            ("linalg_matrix_exp", "f16[[1]]", "f16[1, 1] 2.71875"),
-            ("linalg_matrix_sqrth", "f32[[4, 99], [0, -9]]", "f32[2, 2] 2 0 0 0"),
-            ("linalg_polar", "f32[[-3]]", "f32[1, 1] -1; f32[1, 1] 3"),
-        ]);
-    }
-
-    #[test]
-    fn the_exponential_of_a_rotation() {
-        for angle in [0.3, 2.0, 100.0f64] {
-            let a = Mat { rows: 2, cols: 2, data: vec![0.0, angle, -angle, 0.0] };
-            let (got, want) = (exponential(&a).data, [angle.cos(), angle.sin(), -angle.sin(), angle.cos()]);
-            assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-11), "{got:?} for {want:?}");
-        }
-    }
 }

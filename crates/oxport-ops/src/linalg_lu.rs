@@ -313,28 +313,3 @@ fn logdet(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         store_flat(&mut outs[0], factors.iter().map(|f| log(f.log_det())).collect())
     })
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn factors_and_determinants() {
-        crate::trial::check(&[
-            ("linalg_lu_factor_ex", "f32[[1, 2], [2, 8]]", "f32[2, 2]{1, 2} 2 8 0.5 -2; i32[2] 2 2; i32[] 0"),
-            ("linalg_lu_factor_ex", "f32[[0, 0], [0, 1]]", "f32[2, 2]{1, 2} 0 0 0 1; i32[2] 1 2; i32[] 1"),
-            ("linalg_lu_factor", "f32[[0, 0], [0, 1]]", "error"),
-            ("linalg_lu", "f32[[1], [2]]", "f32[2, 2] 0 1 1 0; f32[2, 1] 1 0.5; f32[1, 1] 2"),
-            (
-                "lu_unpack",
-                "f32[[2, 8], [0.5, -2]], i32[2, 2], True, False",
-                "f32[0]; f32[2, 2] 1 0 0.5 1; f32[2, 2] 2 8 0 -2",
-            ),
-            ("linalg_lu_solve", "f32[[2, 8], [0.5, -2]], i32[2, 2], f32[[3], [10]]", "f32[2, 1] 1 1"),
-            ("linalg_lu_solve", "f32[[2, 8], [0.5, -2]], i32[2, 2], f32[[3, 10]], left=False", "f32[1, 2] 1 1"),
-            ("linalg_lu_solve", "f32[[2, 8], [0.5, -2]], i32[2, 2], f32[[3], [10]], adjoint=True", "f32[2, 1] 1 1"),
-            ("lu_solve", "f32[[3], [10]], f32[[2, 8], [0.5, -2]], i32[7, 2]", "error"),
-            ("linalg_det", "f32[[[1, 2], [2, 8]], [[0, 1], [1, 0]]]", "f32[2] 4 -1"),
-            ("slogdet", "f32[[0, 0], [0, 1]]", "f32[] 0; f32[] -inf"),
-            ("logdet", "f32[[[0, 1], [1, 0]], [[1, 0], [0, 1]]]", "f32[2] nan 0"),
-        ]);
-    }
-}

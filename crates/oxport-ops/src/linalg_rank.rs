@@ -261,28 +261,3 @@ fn nearest<T: Field>(a: &Mat<T>, b: &Mat<T>, rtol: f64) -> Result<Nearest<T>> {
     let rank = scales.iter().filter(|s| !s.is_zero()).count();
     Ok(Nearest { solution, left: (0..b.cols).map(apart).collect(), rank, values })
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn ranks_and_inverses() {
-        crate::trial::check(&[
-            ("linalg_matrix_rank.atol_rtol_float", "f32[[1, 2], [2, 4]]", "i64[] 1"),
-            ("linalg_matrix_rank.tol_tensor", "f32[[4, 0], [0, 1]], f32[0.5, 2, 5]", "i64[3] 2 1 0"),
-            ("linalg_matrix_rank", "f32[[0, 9], [2, 0]], 0.5, True", "i64[] 2"),
-            ("linalg_pinv", "f32[[4, 0], [0, 1], [0, 0]], 0.5", "f32[2, 3] 0.25 0 0 0 0 0"),
-            ("linalg_pinv.atol_rtol_float", "f32[[-4, 9], [0, 1]], atol=2, hermitian=True", "f32[2, 2] -0.25 0 0 0"),
-            (
-                "linalg_lstsq",
-                "f32[[2], [0]], f32[[6], [5]], driver=\"gelsd\"",
-                "f32[1, 1] 3; f32[1] 25; i64[] 1; f32[1] 2",
-            ),
-            (
-                "linalg_lstsq",
-                "f32[[0], [0]], f32[[6], [5]], driver=\"gelsd\"",
-                "f32[1, 1] 0; f32[0]; i64[] 0; f32[1] 0",
-            ),
-            ("linalg_lstsq", "f32[[2], [0]], f32[6, 5]", "f32[1] 3; f32[0]; i64[] 1; f32[0]"),
-        ]);
-    }
-}

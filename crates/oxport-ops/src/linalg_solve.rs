@@ -198,27 +198,3 @@ fn tensorsolve(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         store_flat(&mut outs[0], factors[0].solve(b, turned).data)
     })
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn systems_and_inverses() {
-        crate::trial::check(&[
-            ("linalg_solve", "f32[[2, 0], [1, 4]], f32[2, 9]", "f32[2] 1 2"),
-            ("linalg_solve", "f32[[2, 0], [1, 4]], f32[[4, 8]], left=False", "f32[1, 2] 1 2"),
-            ("linalg_solve", "f32[[1, 1], [1, 1]], f32[2, 9]", "error"),
-            ("linalg_solve", "f32[[2, 0], [1, 4]], f32[[[2], [9]], [[4], [2]]]", "f32[2, 2, 1] 1 2 2 0"),
-            ("linalg_solve_ex", "f32[[0]], f32[1]", "f32[1] inf; i32[] 1"),
-            (
-                "_linalg_solve_ex",
-                "f32[[1, 2], [2, 8]], f32[3, 10]",
-                "f32[2] 1 1; f32[2, 2]{1, 2} 2 8 0.5 -2; i32[2] 2 2; i32[] 0",
-            ),
-            ("linalg_inv", "f32[[2, 0], [1, 4]]", "f32[2, 2]{1, 2} 0.5 0 -0.125 0.25"),
-            ("inverse", "f32[[0, 0], [1, 4]]", "error"),
-            ("linalg_inv_ex", "f32[[0]]", "f32[1, 1] inf; i32[] 1"),
-            ("linalg_tensorinv", "f32[[2, 0], [1, 4]], 1", "f32[2, 2]{1, 2} 0.5 0 -0.125 0.25"),
-            ("linalg_tensorsolve", "f32[[2, 0], [1, 4]], f32[2, 9]", "f32[2] 1 2"),
-        ]);
-    }
-}

@@ -151,32 +151,3 @@ fn values_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = args.at(0)?;
     field!(x.dtype(), |T| store_values(&mut outs[0], &matrices::<T>(x, lead(x, 2))?))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use num_complex::Complex;
-
-    #[test]
-    fn values_and_shapes() {
-        crate::trial::check(&[
-            ("linalg_svdvals", "f32[[3, 0], [0, -4], [0, 0]]", "f32[2] 4 3"),
-            ("linalg_svdvals", "f32[[3, inf]]", "error"),
-            ("_linalg_svd", "f32[[3, 4]], False, False", "f32[0]; f32[1] 5; f32[0]"),
-            ("svd", "f32[[3, 4]], True, False", "f32[1, 1] 0; f32[1] 5; f32[2, 2] 0 0 0 0"),
-        ]);
-    }
-
-    #[test]
-    fn vectors_give_the_matrix() {
-        for (m, n, full) in [(4, 3, true), (3, 4, false), (3, 3, true)] {
-            let a = Mat::by(m, n, |i, j| Complex::new((i * 3 + j) as f64 % 5.0, (i + 2 * j) as f64 % 3.0));
-            let (u, s, v) = svd(&a, full).unwrap();
-            assert_eq!((u.cols, v.rows), if full { (m, n) } else { (3, 3) });
-            let k = s.len();
-            let v = v.adjoint().first_columns(k).adjoint();
-            let again = u.first_columns(k).scaled_columns(&s).times(&v);
-            assert!(again.data.iter().zip(&a.data).all(|(a, b)| (a - b).norm() < 1e-12));
-        }
-    }
-}

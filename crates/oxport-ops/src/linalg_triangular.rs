@@ -95,21 +95,3 @@ fn triangular_solve(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()>
         store(&mut outs[1], &systems)
     })
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn substitution() {
-        crate::trial::check(&[
-            ("linalg_solve_triangular", "f32[[2, 0], [1, 4]], f32[[2], [9]], upper=False", "f32[2, 1] 1 2"),
-            ("linalg_solve_triangular", "f32[[2, 1], [9, 4]], f32[[2, 9]], upper=True, left=False", "f32[1, 2] 1 2"),
-            ("linalg_solve_triangular", "f32[[0, 0], [1, 1]], f32[[1], [1]], upper=False", "f32[2, 1] inf -inf"),
-            (
-                "triangular_solve",
-                "f32[[2], [9]], f32[[2, 1], [0, 4]], True, True",
-                "f32[2, 1] 1 2; f32[2, 2]{1, 2} 2 1 0 4",
-            ),
-            ("linalg_solve_triangular", "f32[[1]], f64[[1]], upper=True", "error"),
-        ]);
-    }
-}

@@ -91,21 +91,3 @@ fn scatter(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     oxport_tensor::copy(x, &mut outs[0])?;
     Ok(index::masked_scatter(&mut outs[0], mask, source)?)
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn finds_and_writes_what_is_true() {
-        crate::trial::check(&[
-            ("nonzero", "i64[[1, 0], [0, 1], [1, 1]]", "i64[4, 2]{1, 4} 0 0 1 1 2 0 2 1"),
-            ("where", "i64[[1, 0], [0, 1]]", "[i64[2] 0 1; i64[2] 0 1]"),
-            ("masked_select", "f32[[1, 2, 3], [4, 5, 6]], b8[True, False, True]", "f32[4] 1 3 4 6"),
-            (
-                "masked_scatter",
-                "f32[[1, 2, 3], [4, 5, 6]], b8[True, False, True], f32[7, 8, 9, 10]",
-                "f32[2, 3] 7 2 8 9 5 10",
-            ),
-            ("nonzero_static", "b8[True, False, True], size=3", "i64[3, 1] 0 2 -1"),
-        ]);
-    }
-}

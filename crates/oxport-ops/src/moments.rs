@@ -223,19 +223,3 @@ fn renorm(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> 
     let text = format!("mul.Tensor(x, where.ScalarOther(gt.Scalar(norm, most), {down}, 1.0))");
     Ok(vec![b.expr(&text, &names)?])
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn spreads_and_norms() {
-        crate::trial::check(&[
-            ("var", "f32[1, 2, 4]", "f32[] 2.3333332538604736"),
-            ("std.correction", "f32[[1, 3]], [1], correction=0", "f32[1] 1"),
-            ("var_mean.correction", "f32[[1, 3], [2, 2]], [1]", "f32[2] 2 0; f32[2] 2 2"),
-            ("linalg_vector_norm", "f32[3, 4]", "f32[] 5"),
-            ("linalg_vector_norm", "f32[-3, 4], inf", "f32[] 4"),
-            ("linalg_vector_norm", "f32[0, 4], 0", "f32[] 1"),
-            ("norm.ScalarOpt_dim", "f32[[3, 4]], 1, [1], True", "f32[1, 1] 7"),
-        ]);
-    }
-}

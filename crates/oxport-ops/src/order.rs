@@ -190,18 +190,3 @@ fn quantile(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Re
     };
     dispatch!(wide_float x.dtype(), |T| run::<T>(&dense(x), lines, &q, skip_nan, &how, &mut outs[0]))
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn medians_modes_quantiles() {
-        crate::trial::check(&[
-            ("median", "f32[4, 1, 3, 2]", "f32[] 2"),
-            ("median.dim", "f32[[3, 1, 2], [nan, 1, 0]], 1", "f32[2] 2 nan; i64[2] 2 0"),
-            ("nanmedian.dim", "f32[[3, 1, 2], [nan, 1, 0]], 1", "f32[2] 2 0; i64[2] 2 2"),
-            ("mode", "i64[[3, 1, 3, 1]]", "i64[1] 1; i64[1] 3"),
-            ("quantile.scalar", "f32[1, 2, 4], 0.75", "f32[] 3"),
-            ("quantile", "f32[[1, 2], [nan, 4]], f32[0, 0.5], 1", "f32[2, 2]{1, 2} 1 nan 1.5 nan"),
-        ]);
-    }
-}

@@ -50,10 +50,14 @@ const fn form(schema: &'static str) -> OpDef {
 
 /// What stands outside of the input.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Edge {
+pub enum Edge {
+    /// One value.
     Constant,
+    /// The input backwards, without its edge.
     Reflect,
+    /// The edge, over and over.
     Replicate,
+    /// The input over again.
     Circular,
 }
 
@@ -69,7 +73,7 @@ impl Edge {
         })
     }
     /// The source of position `i`, counted from the input's first element.
-    fn source(self, i: i64, n: i64) -> usize {
+    pub fn source(self, i: i64, n: i64) -> usize {
         let source = match self {
             Edge::Constant if !(0..n).contains(&i) => return NOWHERE,
             Edge::Constant => i,
@@ -199,19 +203,4 @@ fn pad_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argumen
         Edge::Circular => b.call("_pad_circular", (x, pad))?,
     };
     Ok(vec![y.into()])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Edge;
-    use crate::gather::NOWHERE;
-
-    #[test]
-    fn edges() {
-        let line = |e: Edge| (-2..6).map(|i| e.source(i, 4)).collect::<Vec<_>>();
-        assert_eq!(line(Edge::Constant), [NOWHERE, NOWHERE, 0, 1, 2, 3, NOWHERE, NOWHERE]);
-        assert_eq!(line(Edge::Reflect), [2, 1, 0, 1, 2, 3, 2, 1]);
-        assert_eq!(line(Edge::Replicate), [0, 0, 0, 1, 2, 3, 3, 3]);
-        assert_eq!(line(Edge::Circular), [2, 3, 0, 1, 2, 3, 0, 1]);
-    }
 }

@@ -4,7 +4,7 @@
 //! `avg_pool3d` and the adaptive pools of three dimensions; among equal maxima the first one counts, NaN wins.
 
 mod kernel;
-mod windows;
+pub mod windows;
 
 use crate::meta::{MetaArgs, Metas};
 use crate::nn::{fresh, fresh_in_format, per_dim};

@@ -373,33 +373,3 @@ fn sum_to(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         Ok(out.part(place, |out| wide!(arith wide, |T| run::<T>(&x, &dims, out)))?)
     })
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn reduces_as_pytorch_does() {
-        crate::trial::check(&[
-            ("sum.dim_IntList", "f32[[1, 2, 3], [4, 5, 6]], [0, -1]", "f32[] 21"),
-            ("sum.dim_IntList", "f32[[1, 2, 3], [4, 5, 6]], [1], True", "f32[2, 1] 6 15"),
-            ("sum", "b8[True, True, False]", "i64[] 2"),
-            ("sum", "u8[200, 100]", "i64[] 300"),
-            ("sum", "f32[1.5, 2.5], dtype=int64", "i64[] 3"),
-            ("prod.dim_int", "f32[[1, 2, 3], [4, 5, 6]], 0", "f32[3] 4 10 18"),
-            ("mean.dim", "f32[[1, 2, 3], [4, 5, 6]], [1], True", "f32[2, 1] 2 5"),
-            ("mean", "i64[1]", "error"),
-            ("nansum", "f32[1, nan, 2]", "f32[] 3"),
-            ("nanmean", "f32[1, nan, 2]", "f32[] 1.5"),
-            ("all.dim", "i64[[1, 0], [1, 1]], 1", "b8[2] 0 1"),
-            ("any", "u8[0, 3]", "u8[] 1"),
-            ("any.dims", "i64[[1, 0], [1, 1]], []", "b8[2, 2] 1 0 1 1"),
-            ("all", "f32[nan]", "b8[] 1"),
-            ("count_nonzero", "f32[[0, 1, 2], [3, 4, 5]], 1", "i64[2] 2 3"),
-            ("sum_to_size", "u8[[200, 100]], [1]", "i64[1] 300"),
-            (
-                "logsumexp",
-                "f32[[0, 0], [-inf, -inf], [inf, 0], [nan, 0]], [1]",
-                "f32[4] 0.6931471824645996 -inf inf nan",
-            ),
-        ]);
-    }
-}

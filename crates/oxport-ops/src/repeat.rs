@@ -327,21 +327,3 @@ fn meshgrid(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>
     }
     Ok(vec![Argument::List(views)])
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn repeats_and_turns() {
-        crate::trial::check(&[
-            ("repeat", "i64[[1, 2]], [2, 2]", "i64[2, 4] 1 2 1 2 1 2 1 2"),
-            ("tile", "i64[[1, 2]], [2]", "i64[1, 4] 1 2 1 2"),
-            ("repeat_interleave.self_int", "i64[[1, 2], [3, 4]], 2, 1", "i64[2, 4] 1 1 2 2 3 3 4 4"),
-            ("repeat_interleave.self_Tensor", "i64[[1, 2], [3, 4]], i64[2, 0], 1", "i64[2, 2] 1 1 3 3"),
-            ("repeat_interleave.Tensor", "i64[2, 0, 1]", "i64[3] 0 0 2"),
-            ("flip", "i64[[1, 2], [3, 4]], [0, 1]", "i64[2, 2] 4 3 2 1"),
-            ("roll", "i64[1, 2, 3, 4], [1], [0]", "i64[4] 4 1 2 3"),
-            ("roll", "i64[[1, 2], [3, 4]], [1]", "i64[2, 2] 4 1 2 3"),
-            ("rot90", "i64[[1, 2], [3, 4]], 1, [0, 1]", "i64[2, 2]{1, 2} 2 4 1 3"),
-        ]);
-    }
-}

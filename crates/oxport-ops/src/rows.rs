@@ -109,26 +109,3 @@ pub fn for_out_rows<U: Send>(out: &mut [U], m: usize, work: usize, f: impl Fn(us
     let per_task = if rows.saturating_mul(work) < PARALLEL { usize::MAX } else { TASK / work };
     for_chunks(&mut out[..rows * m], m, per_task, f);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folds() {
-        let row: Vec<f32> = (1..=37).map(|i| i as f32).collect();
-        assert_eq!(sum(&row, |x| x), 703.0);
-        assert_eq!(max(&row), 37.0);
-        assert!(max(&[1.0f32, f32::NAN, 2.0]).is_nan());
-        assert_eq!(max::<f32>(&[]), f32::NEG_INFINITY);
-        assert_eq!(moments(&[1.0f64, 3.0]), (2.0, 1.0));
-    }
-
-    #[test]
-    fn rows_in_parallel_are_all_visited() {
-        let x: Vec<u32> = (0..100_000).collect();
-        let mut out = vec![0u32; 50_000];
-        for_rows(&x, 2, &mut out, 1, |i, x, out| out[0] = x[0] + x[1] - i as u32);
-        assert!(out.iter().enumerate().all(|(i, &y)| y == 3 * i as u32 + 1));
-    }
-}

@@ -194,18 +194,3 @@ fn diff(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     }
     Ok(vec![x.into()])
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn scans_front_to_back() {
-        crate::trial::check(&[
-            ("cumsum", "i64[[1, 2], [3, 4]], 0", "i64[2, 2] 1 2 4 6"),
-            ("cumsum", "b8[True, True], 0", "i64[2] 1 2"),
-            ("cumprod", "f32[[1, 2, 3], [4, 5, 6]], 1", "f32[2, 3] 1 2 6 4 20 120"),
-            ("cummax", "f32[1, 3, 2, 3, nan, 4], 0", "f32[6] 1 3 3 3 nan nan; i64[6] 0 1 1 3 4 4"),
-            ("cummin", "i64[3, 1, 2, 1], 0", "i64[4] 3 1 1 1; i64[4] 0 1 1 3"),
-            ("logcumsumexp", "f32[-inf, 0, 0], 0", "f32[3] -inf 0 0.6931471824645996"),
-        ]);
-    }
-}

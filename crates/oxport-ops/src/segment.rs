@@ -150,15 +150,3 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         run::<T>(all, lines, &rows, how, T::from_f64(initial), &mut outs[0])
     })
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn reduces_segments() {
-        crate::trial::check(&[
-            ("segment_reduce", "f32[1, 2, 3], \"sum\", lengths=i64[2, 0, 1]", "f32[3] 3 0 3"),
-            ("segment_reduce", "f32[1, 2, 3], \"mean\", offsets=i64[0, 2, 2, 3]", "f32[3] 1.5 nan 3"),
-            ("segment_reduce", "f32[1, 2, 3], \"max\", lengths=i64[1]", "error"),
-        ]);
-    }
-}

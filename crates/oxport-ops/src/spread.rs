@@ -50,19 +50,3 @@ fn volume<T: Compute>(grad: &[T], axes: &[Axis<T>], out: &mut [T]) {
     }
     out.copy_from_slice(&now);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use oxport_tensor::Layout;
-
-    #[test]
-    fn shares_are_added_up() {
-        let grad = Tensor::from_vec(&[2, 3], vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
-        let mut out = TensorMut::empty(grad.dtype(), Layout::contiguous(&[1, 2]).unwrap()).unwrap();
-        let rows = Axis { size: 1, shares: vec![vec![(0, 1.0f32)], vec![(0, 0.5)]] };
-        let columns = Axis { size: 2, shares: vec![vec![(0, 1.0)], vec![(0, 1.0), (1, 1.0)], vec![]] };
-        spread(&grad, &[rows, columns], &mut out).unwrap();
-        assert_eq!(out.freeze().to_vec::<f32>(), [1.0 + 2.0 + 2.0 + 2.5, 2.0 + 2.5]);
-    }
-}

@@ -150,20 +150,3 @@ fn unique(args: &Args<'_, Real>, sorted: bool) -> Result<Vec<Value>> {
     outs.truncate(if wish.has_counts { 3 } else { 2 });
     Ok(outs)
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn finds_different_elements() {
-        crate::trial::check(&[
-            ("_unique2", "i64[3, 1, 3], True, True, True", "i64[2] 1 3; i64[3] 1 0 1; i64[2] 1 2"),
-            ("_unique2", "f32[nan, 1, nan]", "f32[3] 1 nan nan; i64[0]; i64[0]"),
-            ("unique_consecutive", "i64[1, 1, 2, 1], True, True", "i64[3] 1 2 1; i64[4] 0 0 1 2; i64[3] 2 1 1"),
-            (
-                "unique_dim",
-                "i64[[2, 1], [1, 1], [2, 1]], 0, True, True, True",
-                "i64[2, 2] 1 1 2 1; i64[3] 1 0 1; i64[2] 1 2",
-            ),
-        ]);
-    }
-}

@@ -95,7 +95,7 @@ pub(crate) fn ask_meta_of(args: &Args<'_, Real>, values: &[Arg<Meta>], meta: fn(
 }
 
 /// Real arguments as metas.
-pub(crate) fn fake_args(args: &[Arg<Real>]) -> Vec<Arg<Meta>> {
+pub fn fake_args(args: &[Arg<Real>]) -> Vec<Arg<Meta>> {
     fn fake(a: &Arg<Real>) -> Arg<Meta> {
         use oxport_ir::Sym::Const;
         match a {

@@ -80,18 +80,24 @@ fn wrapped(c: &Check<'_>, wrapper: Option<&Argument>, attribute: Option<&Argumen
     };
     let mut inputs = c.program.graph.placeholders().zip(&c.program.signature.inputs);
     let stored = inputs.find(|((input, _), _)| c.path.is_empty() && input == id);
-    let subclass = stored.and_then(|(_, spec)| c.program.lifted(&spec.kind)?.subclass.as_ref());
+    let stored = stored.and_then(|(_, spec)| c.program.lifted(&spec.kind));
     let name = &c.graph.node(*id).name;
-    let subclass = subclass.ok_or_else(|| format!("`{name}` is no stored tensor that wraps others"))?;
-    let inner = subclass.inner.get(attribute);
-    inner.map(Fake::of).ok_or_else(|| format!("the {} `{name}` holds no tensor `{attribute}`", subclass.class))
+    let (state, subclass) = stored
+        .and_then(|state| Some((state, state.subclass.as_ref()?)))
+        .ok_or_else(|| format!("`{name}` is no stored tensor that wraps others"))?;
+    let missing = || format!("the {} `{name}` holds no tensor `{attribute}`", subclass.class);
+    let inner = subclass.inner.get(attribute).ok_or_else(missing)?;
+    // PyTorch had the wrapped tensors where it had the wrapper.
+    Ok(Fake { device: state.device.clone(), ..Fake::of(inner) })
 }
 
 /// A slice: the tensor without a dimension.
 fn sliced(mut x: Fake, dim: &Expr) -> Result<Fake, String> {
     let dim = place(dim, x.sizes.len(), &x)?;
     x.sizes.remove(dim);
-    x.strides.remove(dim);
+    if dim < x.strides.len() {
+        x.strides.remove(dim);
+    }
     Ok(x)
 }
 

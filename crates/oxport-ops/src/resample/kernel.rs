@@ -43,7 +43,7 @@ pub(super) fn run(
         part(out, layout, |out| {
             fill(out, |out: &mut [T]| {
                 let from: usize = taps.iter().map(|t| t.0.input).product::<usize>() * inner;
-                let to: usize = taps.iter().map(|t| t.0.len()).product::<usize>() * inner;
+                let to: usize = taps.iter().map(|t| t.0.count()).product::<usize>() * inner;
                 let mut nothing = vec![(); out.len().checked_div(to).unwrap_or(0)];
                 for_rows_and(&x, from, out, to, &mut nothing, |_, x, out, ()| volume(x, &taps, inner, out));
             })
@@ -57,9 +57,9 @@ fn volume<T: Compute>(x: &[T], taps: &[(Taps<T>, Option<u32>)], inner: usize, ou
     let mut now: Vec<T> = x.to_vec();
     let mut stride = inner;
     for (taps, bits) in taps.iter().rev() {
-        let skipped = if bits.is_some() { taps.len() == taps.input } else { taps.is_identity() };
+        let skipped = if bits.is_some() { taps.count() == taps.input } else { taps.is_identity() };
         if !skipped {
-            let mut next = vec![T::zero(); now.len() / taps.input * taps.len()];
+            let mut next = vec![T::zero(); now.len() / taps.input * taps.count()];
             lines(&now, taps, stride, &mut next);
             if let Some(bits) = bits {
                 let (one, half) = (T::of(f64::from(1u32 << bits)), T::of(0.5));
@@ -67,14 +67,14 @@ fn volume<T: Compute>(x: &[T], taps: &[(Taps<T>, Option<u32>)], inner: usize, ou
             }
             now = next;
         }
-        stride *= taps.len();
+        stride *= taps.count();
     }
     out.copy_from_slice(&now);
 }
 
 /// Resamples the lines of elements that are `stride` apart.
 fn lines<T: Compute>(x: &[T], taps: &Taps<T>, stride: usize, out: &mut [T]) {
-    for (x, out) in x.chunks_exact(taps.input * stride).zip(out.chunks_exact_mut(taps.len() * stride)) {
+    for (x, out) in x.chunks_exact(taps.input * stride).zip(out.chunks_exact_mut(taps.count() * stride)) {
         if stride == 1 {
             for (i, y) in out.iter_mut().enumerate() {
                 let (first, weights) = taps.at(i);

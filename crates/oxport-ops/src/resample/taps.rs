@@ -4,32 +4,36 @@ use crate::dense::Compute;
 
 /// The shape of interpolation between elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Filter {
+pub enum Filter {
+    /// A triangle two elements wide.
     Linear,
+    /// Cubic convolution, four elements wide.
     Cubic,
+    /// A windowed sinc, six elements wide.
     Lanczos,
 }
 
 /// The taps of every output element: elements from `first` on, one per weight.
-pub(super) struct Taps<T> {
+pub struct Taps<T> {
     /// The first element, and where its weights begin; one more entry ends the weights.
-    pub(super) starts: Vec<(usize, usize)>,
-    pub(super) weights: Vec<T>,
+    pub starts: Vec<(usize, usize)>,
+    /// The weights of all taps.
+    pub weights: Vec<T>,
     /// The size of the input.
-    pub(super) input: usize,
+    pub input: usize,
 }
 
 impl<T: Compute> Taps<T> {
     /// The number of output elements.
-    pub(super) fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.starts.len() - 1
     }
     /// First element and weights of an output element.
-    pub(super) fn at(&self, i: usize) -> (usize, &[T]) {
+    pub fn at(&self, i: usize) -> (usize, &[T]) {
         (self.starts[i].0, &self.weights[self.starts[i].1..self.starts[i + 1].1])
     }
     /// Makes the weights whole numbers of 16 bits, as PyTorch does for bytes; gives the power of two that 1 became.
-    pub(super) fn quantize(&mut self) -> u32 {
+    pub fn quantize(&mut self) -> u32 {
         let top = self.weights.iter().fold(T::zero(), |a, &b| a.max(b));
         let fits = |bits: &u32| (T::of(0.5) + top * T::of(f64::from(1u32 << (bits + 1)))).floor() < T::of(32768.0);
         let bits = (0..22).take_while(fits).count() as u32;
@@ -38,19 +42,12 @@ impl<T: Compute> Taps<T> {
         bits
     }
     /// True if every element is made of itself.
-    pub(super) fn is_identity(&self) -> bool {
-        self.len() == self.input && (0..self.len()).all(|i| self.at(i) == (i, &[T::one()]))
+    pub fn is_identity(&self) -> bool {
+        self.count() == self.input && (0..self.count()).all(|i| self.at(i) == (i, &[T::one()]))
     }
 
     /// The taps of a line resampled from `input` to `count` elements.
-    pub(super) fn new(
-        filter: Filter,
-        antialias: bool,
-        align: bool,
-        input: i64,
-        count: i64,
-        factor: Option<f64>,
-    ) -> Taps<T> {
+    pub fn new(filter: Filter, antialias: bool, align: bool, input: i64, count: i64, factor: Option<f64>) -> Taps<T> {
         let scale = scale::<T>(input, count, align, factor);
         let mut taps =
             Taps { starts: Vec::with_capacity(count as usize + 1), weights: Vec::new(), input: input as usize };
@@ -155,7 +152,7 @@ fn scale<T: Compute>(input: i64, count: i64, align: bool, factor: Option<f64>) -
 }
 
 /// The nearest element for every output element; `exact` measures from the middles of elements.
-pub(super) fn nearest(input: i64, count: i64, factor: Option<f64>, exact: bool) -> Vec<usize> {
+pub fn nearest(input: i64, count: i64, factor: Option<f64>, exact: bool) -> Vec<usize> {
     let scale = scale::<f32>(input, count, false, factor);
     let place = |i: i64| match exact {
         true => (((i as f32) + 0.5) * scale) as i64,
@@ -164,38 +161,4 @@ pub(super) fn nearest(input: i64, count: i64, factor: Option<f64>, exact: bool) 
         false => (i as f32 * scale) as i64,
     };
     (0..count).map(|i| place(i).clamp(0, input - 1) as usize).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nearest_elements() {
-        assert_eq!(nearest(3, 6, None, false), [0, 0, 1, 1, 2, 2]);
-        assert_eq!(nearest(5, 3, None, false), [0, 1, 3]);
-        assert_eq!(nearest(5, 3, None, true), [0, 2, 4]);
-    }
-
-    #[test]
-    fn weights_sum_to_one() {
-        for filter in [Filter::Linear, Filter::Cubic] {
-            for (antialias, align, input, count) in [
-                (false, false, 5, 8),
-                (false, true, 5, 8),
-                (true, false, 9, 4),
-                (true, false, 4, 9),
-                (false, false, 7, 3),
-            ] {
-                let taps = Taps::<f64>::new(filter, antialias, align, input, count, None);
-                for i in 0..taps.len() {
-                    let (first, w) = taps.at(i);
-                    assert!(
-                        (w.iter().sum::<f64>() - 1.0).abs() < 1e-12 && first + w.len() <= input as usize,
-                        "{filter:?} {i}"
-                    );
-                }
-            }
-        }
-    }
 }

@@ -13,7 +13,7 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 use std::sync::Arc;
 
 /// The results of a call, separated by `; `, or `error: …`.
-pub(crate) fn call(op: &str, text: &str) -> String {
+pub fn call(op: &str, text: &str) -> String {
     match run(op, text) {
         Ok(values) => values.iter().map(show).collect::<Vec<_>>().join("; "),
         Err(e) => format!("error: {e}"),
@@ -21,7 +21,7 @@ pub(crate) fn call(op: &str, text: &str) -> String {
 }
 
 /// Checks rows of (operator, arguments, results); `error` stands for any error.
-pub(crate) fn check(rows: &[(&str, &str, &str)]) {
+pub fn check(rows: &[(&str, &str, &str)]) {
     for (op, arguments, want) in rows {
         let got = call(&format!("aten::{op}"), arguments);
         let fits = got == *want || *want == "error" && got.starts_with("error: ");
@@ -30,7 +30,7 @@ pub(crate) fn check(rows: &[(&str, &str, &str)]) {
 }
 
 fn run(op: &str, text: &str) -> Result<Vec<Value>> {
-    let op = crate::registry().implemented(op)?;
+    let op = oxport_ops::registry().implemented(op)?;
     let schema = op.schema().expect("law: implemented operators have schemas");
     let mut p = Parser { rest: text, graph: Graph::new(), tensors: Vec::new() };
     let (mut args, mut kwargs) = (Vec::new(), Vec::<(Arc<str>, Argument)>::new());
@@ -45,7 +45,7 @@ fn run(op: &str, text: &str) -> Result<Vec<Value>> {
     let values = bind::<Real>(schema, &args, &kwargs.into_iter().collect(), &mut |id| Ok(Arg::Tensor(tensor(id))))?;
     let def = op.def().expect("law: checked above");
     let (env, cx) = (ShapeEnv::new(), RunCx::default());
-    let metas = crate::view::fake_args(&values);
+    let metas = oxport_ops::view::fake_args(&values);
     let vals = (def.meta)(&Args { values: &metas, op: &op, cx: &MetaCx::new(&env) })?;
     let args = Args { values: &values, op: &op, cx: &cx };
     match def.kernel {

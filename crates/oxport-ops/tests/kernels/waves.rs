@@ -14,7 +14,7 @@ pub fn wave(sizes: &[i64], k: f64, p: f64) -> Tensor {
 
 /// The outputs of a filling kernel; arguments are positional and complete.
 pub fn call(name: &str, values: &[Arg<Real>]) -> Result<Vec<Tensor>> {
-    let op = crate::registry().op(name);
+    let op = oxport_ops::registry().op(name);
     let def = op.def().ok_or_else(|| Error::unsupported(name))?;
     let metas: Vec<Arg<Meta>> = values.iter().map(meta).collect();
     let env = ShapeEnv::new();

@@ -1,0 +1,335 @@
+//! Kernels that compute element by element, reduce, sort and move, by tables of text.
+
+mod advanced {
+    #[test]
+    fn indexes_by_tensors_and_masks() {
+        crate::trial::check(&[
+            ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [i64[1, -1]]", "f32[2, 3] 4 5 6 4 5 6"),
+            ("index.Tensor", "f32[[1, 2, 3], [4, 5, 6]], [None, i64[[2], [0]]]", "f32[2, 2, 1] 3 1 6 4"),
+            (
+                "index.Tensor",
+                "i64[[[0, 1], [2, 3]], [[4, 5], [6, 7]]], [i64[0, 1], None, i64[1, 0]]",
+                "i64[2, 2] 1 3 4 6",
+            ),
+            (
+                "index.Tensor",
+                "f32[[1, 2, 3], [4, 5, 6]], [b8[[True, False, True], [False, False, True]]]",
+                "f32[3] 1 3 6",
+            ),
+            (
+                "index_put",
+                "f32[[1, 2, 3], [4, 5, 6]], [i64[0, 0]], f32[[1, 1, 1], [2, 2, 2]], True",
+                "f32[2, 3] 4 5 6 4 5 6",
+            ),
+            ("index_put", "f32[[1, 2, 3], [4, 5, 6]], [b8[True, False]], f32 9", "f32[2, 3] 9 9 9 4 5 6"),
+            ("index.Tensor", "f32[1, 2], [i64[2]]", "error"),
+        ]);
+    }
+}
+
+mod bins {
+    #[test]
+    fn finds_places_and_counts() {
+        crate::trial::check(&[
+            ("searchsorted.Tensor", "f32[1, 3, 5], f32[3, nan, 0]", "i64[3] 1 3 0"),
+            ("searchsorted.Tensor", "f32[1, 3, 5], f32[3, nan, 0], right=True, out_int32=True", "i32[3] 2 3 0"),
+            ("bucketize.Tensor", "i64[1, 4], f32[1.5, 4]", "i64[2] 0 1"),
+            ("histc", "f32[1, 2, 3, 3], 2, 0, 3", "f32[2] 1 3"),
+            ("bincount", "i64[1, 2, 2], f32[0.5, 1, 2], 4", "f32[4] 0 0.5 3 0"),
+            ("isin.Tensor_Tensor", "i64[1, 2, 3], i64[2], invert=True", "b8[3] 1 0 1"),
+        ]);
+    }
+}
+
+mod choose {
+    #[test]
+    fn counts_and_lists_choices() {
+        crate::trial::check(&[
+            ("combinations", "i64[1, 2, 3], 2, True", "i64[6, 2] 1 1 1 2 1 3 2 2 2 3 3 3"),
+            ("combinations", "i64[1, 2, 3]", "i64[3, 2] 1 2 1 3 2 3"),
+        ]);
+    }
+}
+
+mod embed {
+    #[test]
+    fn writes_parts_and_diagonals() {
+        crate::trial::check(&[
+            ("select_scatter", "f32[[1, 2, 3], [4, 5, 6]], f32[8, 9], 1, -1", "f32[2, 3] 1 2 8 4 5 9"),
+            ("slice_scatter", "i64[1, 2, 3, 4], i64[8, 9], 0, 0, 9223372036854775807, 2", "i64[4] 8 2 9 4"),
+            ("diagonal_scatter", "i64[[1, 2], [3, 4]], i64[8], 1", "i64[2, 2] 1 8 3 4"),
+            ("as_strided_scatter", "i64[1, 2, 3, 4], i64[8, 9], [2], [2], 1", "i64[4] 1 8 3 9"),
+            ("diag", "i64[1, 2], -1", "i64[3, 3] 0 0 0 1 0 0 0 2 0"),
+            ("diag", "i64[[1, 2], [3, 4]], 1", "i64[1] 2"),
+            ("diag_embed", "i64[[1, 2]], 0, 0, 2", "i64[2, 1, 2] 1 0 0 2"),
+            ("tril", "f32[[1, 2, 3], [4, 5, 6]]", "f32[2, 3] 1 0 0 4 5 0"),
+            ("triu", "f32[[1, 2, 3], [4, 5, 6]], 1", "f32[2, 3] 0 2 3 0 0 6"),
+        ]);
+    }
+}
+
+mod extreme {
+    #[test]
+    fn nan_wins_and_the_first_of_equals() {
+        crate::trial::check(&[
+            ("amax", "f32[[1, nan], [2, 3]], [1]", "f32[2] nan 3"),
+            ("amin", "i64[5, 3, 4], []", "i64[] 3"),
+            ("max.dim", "f32[[1, 3, 3], [nan, 5, nan]], 1", "f32[2] 3 nan; i64[2] 1 0"),
+            ("min.dim", "b8[[True, False]], 1, True", "b8[1, 1] 0; i64[1, 1] 1"),
+            ("argmax", "f32[[1, 2, 3], [4, 5, 6]]", "i64[] 5"),
+            ("argmin", "i64[[2, 1, 1]], 1, True", "i64[1, 1] 1"),
+            ("aminmax", "f32[[1, 2, 3], [4, 5, 6]], dim=0", "f32[3] 1 2 3; f32[3] 4 5 6"),
+        ]);
+    }
+}
+
+mod histogram {
+    #[test]
+    fn counts_between_edges() {
+        crate::trial::check(&[
+            ("histogram.bin_ct", "f32[1, 2, 1], 4, range=[0.0, 3.0]", "f32[4] 0 2 1 0; f32[5] 0 0.75 1.5 2.25 3"),
+            (
+                "histogram.bins_tensor",
+                "f32[1, 2, 3, nan], f32[1, 2, 3], density=True",
+                "f32[2] 0.3333333432674408 0.6666666865348816; f32[3] 1 2 3",
+            ),
+        ]);
+    }
+}
+
+mod histogramdd {
+    #[test]
+    fn counts_in_boxes() {
+        crate::trial::check(&[
+            ("_histogramdd_from_bin_cts", "f32[[0, 0], [1, 1], [1, 0]], [2, 2]", "f32[2, 2] 1 0 1 1"),
+            (
+                "_histogramdd_from_bin_tensors",
+                "f32[[0, 0], [1, 1], [5, 0]], [f32[0, 1], f32[0, 0.5, 1]]",
+                "f32[1, 2] 1 1",
+            ),
+        ]);
+    }
+}
+
+mod index {
+    #[test]
+    fn reads_by_indices() {
+        crate::trial::check(&[
+            ("gather", "f32[[1, 2, 3], [4, 5, 6]], 1, i64[[2, 0], [1, 1]]", "f32[2, 2] 3 1 5 5"),
+            ("gather", "f32[1, 2], 0, i64[-1]", "error"),
+            ("gather", "f32[1, 2], 0, u8[]", "f32[0]"),
+            ("take", "f32[[1, 2, 3], [4, 5, 6]], i64[-1, 0]", "f32[2] 6 1"),
+            ("index_select", "f32[[1, 2, 3], [4, 5, 6]], 1, i64[2, 2]", "f32[2, 2] 3 3 6 6"),
+        ]);
+    }
+}
+
+mod join {
+    #[test]
+    fn joins_as_pytorch_does() {
+        crate::trial::check(&[
+            ("cat", "[f32[[1, 2]], f32[[3, 4], [5, 6]]], 0", "f32[3, 2] 1 2 3 4 5 6"),
+            ("cat", "[f32[], i64[1, 2]], 0", "f32[2] 1 2"),
+            ("cat", "[f32[1], i64[1, 2]]", "f32[3] 1 1 2"),
+            ("stack", "[i64[1, 2], i64[3, 4]], -1", "i64[2, 2] 1 3 2 4"),
+            ("hstack", "[f32[[1], [2]], f32[[3, 4], [5, 6]]]", "f32[2, 3] 1 3 4 2 5 6"),
+            ("vstack", "[f32 1, f32[2]]", "f32[2, 1] 1 2"),
+            ("column_stack", "[i64[1, 2], i64[[3], [4]]]", "i64[2, 2] 1 3 2 4"),
+            ("block_diag", "[i64[[1, 2]], i64 3]", "i64[2, 3] 1 2 0 0 0 3"),
+        ]);
+    }
+}
+
+mod masked {
+    #[test]
+    fn finds_and_writes_what_is_true() {
+        crate::trial::check(&[
+            ("nonzero", "i64[[1, 0], [0, 1], [1, 1]]", "i64[4, 2]{1, 4} 0 0 1 1 2 0 2 1"),
+            ("where", "i64[[1, 0], [0, 1]]", "[i64[2] 0 1; i64[2] 0 1]"),
+            ("masked_select", "f32[[1, 2, 3], [4, 5, 6]], b8[True, False, True]", "f32[4] 1 3 4 6"),
+            (
+                "masked_scatter",
+                "f32[[1, 2, 3], [4, 5, 6]], b8[True, False, True], f32[7, 8, 9, 10]",
+                "f32[2, 3] 7 2 8 9 5 10",
+            ),
+            ("nonzero_static", "b8[True, False, True], size=3", "i64[3, 1] 0 2 -1"),
+        ]);
+    }
+}
+
+mod moments {
+    #[test]
+    fn spreads_and_norms() {
+        crate::trial::check(&[
+            ("var", "f32[1, 2, 4]", "f32[] 2.3333332538604736"),
+            ("std.correction", "f32[[1, 3]], [1], correction=0", "f32[1] 1"),
+            ("var_mean.correction", "f32[[1, 3], [2, 2]], [1]", "f32[2] 2 0; f32[2] 2 2"),
+            ("linalg_vector_norm", "f32[3, 4]", "f32[] 5"),
+            ("linalg_vector_norm", "f32[-3, 4], inf", "f32[] 4"),
+            ("linalg_vector_norm", "f32[0, 4], 0", "f32[] 1"),
+            ("norm.ScalarOpt_dim", "f32[[3, 4]], 1, [1], True", "f32[1, 1] 7"),
+        ]);
+    }
+}
+
+mod order {
+    #[test]
+    fn medians_modes_quantiles() {
+        crate::trial::check(&[
+            ("median", "f32[4, 1, 3, 2]", "f32[] 2"),
+            ("median.dim", "f32[[3, 1, 2], [nan, 1, 0]], 1", "f32[2] 2 nan; i64[2] 2 0"),
+            ("nanmedian.dim", "f32[[3, 1, 2], [nan, 1, 0]], 1", "f32[2] 2 0; i64[2] 2 2"),
+            ("mode", "i64[[3, 1, 3, 1]]", "i64[1] 1; i64[1] 3"),
+            ("quantile.scalar", "f32[1, 2, 4], 0.75", "f32[] 3"),
+            ("quantile", "f32[[1, 2], [nan, 4]], f32[0, 0.5], 1", "f32[2, 2]{1, 2} 1 nan 1.5 nan"),
+        ]);
+    }
+}
+
+mod reduce {
+    #[test]
+    fn reduces_as_pytorch_does() {
+        crate::trial::check(&[
+            ("sum.dim_IntList", "f32[[1, 2, 3], [4, 5, 6]], [0, -1]", "f32[] 21"),
+            ("sum.dim_IntList", "f32[[1, 2, 3], [4, 5, 6]], [1], True", "f32[2, 1] 6 15"),
+            ("sum", "b8[True, True, False]", "i64[] 2"),
+            ("sum", "u8[200, 100]", "i64[] 300"),
+            ("sum", "f32[1.5, 2.5], dtype=int64", "i64[] 3"),
+            ("prod.dim_int", "f32[[1, 2, 3], [4, 5, 6]], 0", "f32[3] 4 10 18"),
+            ("mean.dim", "f32[[1, 2, 3], [4, 5, 6]], [1], True", "f32[2, 1] 2 5"),
+            ("mean", "i64[1]", "error"),
+            ("nansum", "f32[1, nan, 2]", "f32[] 3"),
+            ("nanmean", "f32[1, nan, 2]", "f32[] 1.5"),
+            ("all.dim", "i64[[1, 0], [1, 1]], 1", "b8[2] 0 1"),
+            ("any", "u8[0, 3]", "u8[] 1"),
+            ("any.dims", "i64[[1, 0], [1, 1]], []", "b8[2, 2] 1 0 1 1"),
+            ("all", "f32[nan]", "b8[] 1"),
+            ("count_nonzero", "f32[[0, 1, 2], [3, 4, 5]], 1", "i64[2] 2 3"),
+            ("sum_to_size", "u8[[200, 100]], [1]", "i64[1] 300"),
+            (
+                "logsumexp",
+                "f32[[0, 0], [-inf, -inf], [inf, 0], [nan, 0]], [1]",
+                "f32[4] 0.6931471824645996 -inf inf nan",
+            ),
+        ]);
+    }
+}
+
+mod repeat {
+    #[test]
+    fn repeats_and_turns() {
+        crate::trial::check(&[
+            ("repeat", "i64[[1, 2]], [2, 2]", "i64[2, 4] 1 2 1 2 1 2 1 2"),
+            ("tile", "i64[[1, 2]], [2]", "i64[1, 4] 1 2 1 2"),
+            ("repeat_interleave.self_int", "i64[[1, 2], [3, 4]], 2, 1", "i64[2, 4] 1 1 2 2 3 3 4 4"),
+            ("repeat_interleave.self_Tensor", "i64[[1, 2], [3, 4]], i64[2, 0], 1", "i64[2, 2] 1 1 3 3"),
+            ("repeat_interleave.Tensor", "i64[2, 0, 1]", "i64[3] 0 0 2"),
+            ("flip", "i64[[1, 2], [3, 4]], [0, 1]", "i64[2, 2] 4 3 2 1"),
+            ("roll", "i64[1, 2, 3, 4], [1], [0]", "i64[4] 4 1 2 3"),
+            ("roll", "i64[[1, 2], [3, 4]], [1]", "i64[2, 2] 4 1 2 3"),
+            ("rot90", "i64[[1, 2], [3, 4]], 1, [0, 1]", "i64[2, 2]{1, 2} 2 4 1 3"),
+        ]);
+    }
+}
+
+mod scan {
+    #[test]
+    fn scans_front_to_back() {
+        crate::trial::check(&[
+            ("cumsum", "i64[[1, 2], [3, 4]], 0", "i64[2, 2] 1 2 4 6"),
+            ("cumsum", "b8[True, True], 0", "i64[2] 1 2"),
+            ("cumprod", "f32[[1, 2, 3], [4, 5, 6]], 1", "f32[2, 3] 1 2 6 4 20 120"),
+            ("cummax", "f32[1, 3, 2, 3, nan, 4], 0", "f32[6] 1 3 3 3 nan nan; i64[6] 0 1 1 3 4 4"),
+            ("cummin", "i64[3, 1, 2, 1], 0", "i64[4] 3 1 1 1; i64[4] 0 1 1 3"),
+            ("logcumsumexp", "f32[-inf, 0, 0], 0", "f32[3] -inf 0 0.6931471824645996"),
+        ]);
+    }
+}
+
+mod scatter {
+    #[test]
+    fn writes_by_indices() {
+        crate::trial::check(&[
+            (
+                "scatter.src",
+                "f32[[1, 2, 3], [4, 5, 6]], 1, i64[[2, 0], [1, 1]], f32[[7, 8], [9, 10]]",
+                "f32[2, 3] 8 2 7 4 10 6",
+            ),
+            (
+                "scatter.value_reduce",
+                "f32[[1, 2, 3], [4, 5, 6]], 1, i64[[2, 0]], 3.0, reduce=\"multiply\"",
+                "f32[2, 3] 3 2 9 4 5 6",
+            ),
+            ("scatter_add", "i64[1, 2, 3], 0, i64[0, 0, 2], i64[1, 1, 1]", "i64[3] 3 2 4"),
+            (
+                "scatter_reduce.two",
+                "f32[1, 2, 3], 0, i64[0, 0, 2], f32[4, 6, 8], \"mean\", include_self=False",
+                "f32[3] 5 2 8",
+            ),
+            ("scatter_reduce.two", "f32[1, 2, 3], 0, i64[0, 0, 2], f32[4, nan, 8], \"amax\"", "f32[3] nan 2 8"),
+            ("scatter_reduce.two", "i64[-7, 2, 3], 0, i64[0, 0, 2], i64[4, -6, 8], \"mean\"", "i64[3] -3 2 5"),
+            (
+                "index_add",
+                "f32[[1, 2, 3], [4, 5, 6]], 1, i64[0, 0], f32[[1, 2], [3, 4]], alpha=2",
+                "f32[2, 3] 7 2 3 18 5 6",
+            ),
+            ("index_copy", "f32[[1, 2, 3], [4, 5, 6]], 0, i64[1], f32[[9, 9, 9]]", "f32[2, 3] 1 2 3 9 9 9"),
+            ("index_fill.int_Scalar", "f32[[1, 2, 3], [4, 5, 6]], 1, i64[-1], 0", "f32[2, 3] 1 2 0 4 5 0"),
+            ("index_reduce", "f32[2, 3], 0, i64[0, 0, 1], f32[4, 5, 6], \"prod\", include_self=False", "f32[2] 20 6"),
+            ("put", "i64[1, 2, 3], i64[-1, -1], i64[5, 6], True", "i64[3] 1 2 14"),
+            ("scatter_add", "i64[1, 2, 3], 0, i64[3], i64[1]", "error"),
+        ]);
+    }
+}
+
+mod segment {
+    #[test]
+    fn reduces_segments() {
+        crate::trial::check(&[
+            ("segment_reduce", "f32[1, 2, 3], \"sum\", lengths=i64[2, 0, 1]", "f32[3] 3 0 3"),
+            ("segment_reduce", "f32[1, 2, 3], \"mean\", offsets=i64[0, 2, 2, 3]", "f32[3] 1.5 nan 3"),
+            ("segment_reduce", "f32[1, 2, 3], \"max\", lengths=i64[1]", "error"),
+        ]);
+    }
+}
+
+mod sort {
+    #[test]
+    fn orders_with_nan_last() {
+        crate::trial::check(&[
+            ("sort", "f32[[3, nan, 1]]", "f32[1, 3] 1 3 nan; i64[1, 3] 2 0 1"),
+            ("sort", "i64[1, 3, 1], 0, True", "i64[3] 3 1 1; i64[3] 1 0 2"),
+            ("argsort", "i64[3, 1, 2]", "i64[3] 1 2 0"),
+            ("msort", "i64[[2, 1], [1, 2]]", "i64[2, 2] 1 1 2 2"),
+            ("topk", "i64[1, 5, 3, 5], 2", "i64[2] 5 5; i64[2] 1 3"),
+            ("topk", "f32[1, nan, 3], 2, 0, False", "f32[2] 1 3; i64[2] 0 2"),
+            ("kthvalue", "i64[[4, 1, 3]], 2, 1, True", "i64[1, 1] 3; i64[1, 1] 2"),
+        ]);
+    }
+}
+
+mod unique {
+    #[test]
+    fn finds_different_elements() {
+        crate::trial::check(&[
+            ("_unique2", "i64[3, 1, 3], True, True, True", "i64[2] 1 3; i64[3] 1 0 1; i64[2] 1 2"),
+            ("_unique2", "f32[nan, 1, nan]", "f32[3] 1 nan nan; i64[0]; i64[0]"),
+            ("unique_consecutive", "i64[1, 1, 2, 1], True, True", "i64[3] 1 2 1; i64[4] 0 0 1 2; i64[3] 2 1 1"),
+            (
+                "unique_dim",
+                "i64[[2, 1], [1, 1], [2, 1]], 0, True, True, True",
+                "i64[2, 2] 1 1 2 1; i64[3] 1 0 1; i64[2] 1 2",
+            ),
+        ]);
+    }
+}
+
+mod view_backward {
+    #[test]
+    fn puts_gradients_where_they_came_from() {
+        crate::trial::check(&[
+            ("masked_scatter_backward", "f32[1, 2, 3], b8[True, False, True], [4]", "f32[4] 1 3 0 0"),
+            ("resize", "f32[[1, 2], [3, 4]], [3]", "f32[3] 1 2 3"),
+        ]);
+    }
+}
