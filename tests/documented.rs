@@ -3,8 +3,23 @@
 use crate::root;
 use expect_test::expect_file;
 use oxport::registry;
+use oxport_ir::verify::{RULES, page};
 use oxport_ir::{Decomp, Kernel, OpDef};
 use std::fmt::Write;
+
+#[test]
+fn codes_are_words_and_stand_once() {
+    for (i, r) in RULES.iter().enumerate() {
+        assert!(r.code.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", r.code);
+        assert!(RULES[..i].iter().all(|other| other.code != r.code), "{} stands twice", r.code);
+        assert!([r.title, r.explanation, r.example, r.mend].iter().all(|t| !t.is_empty()), "{}", r.code);
+    }
+}
+
+#[test]
+fn diagnostics_are_listed() {
+    expect_file![root().join("docs/diagnostics.md")].assert_eq(&page());
+}
 
 #[test]
 fn operators_are_listed() {

@@ -277,27 +277,3 @@ fn capitalised(s: &str) -> String {
     let mut chars = s.chars();
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_are_words_and_stand_once() {
-        for (i, r) in RULES.iter().enumerate() {
-            assert!(r.code.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", r.code);
-            assert!(RULES[..i].iter().all(|other| other.code != r.code), "{} stands twice", r.code);
-            assert!([r.title, r.explanation, r.example, r.mend].iter().all(|t| !t.is_empty()), "{}", r.code);
-        }
-    }
-
-    #[test]
-    fn the_page_is_the_table() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/diagnostics.md");
-        if std::env::var_os("UPDATE_EXPECT").is_some() {
-            std::fs::write(path, page()).unwrap();
-        }
-        let have = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(have == page(), "docs/diagnostics.md is not the table: UPDATE_EXPECT=1 rewrites it");
-    }
-}
