@@ -41,18 +41,12 @@ pub use vmap::unwrap_vmaps;
 use oxport_ir::{ExportedProgram, Graph, Registry, Result};
 use oxport_sym::ShapeEnv;
 
+/// What a pass does to one graph.
+type Change<'a> = &'a dyn Fn(&mut Graph, &mut ShapeEnv, &Registry) -> Result<()>;
+
 /// A copy of a program in which every graph was changed, the innermost first.
-fn in_every_graph(
-    program: &ExportedProgram,
-    registry: &Registry,
-    change: &dyn Fn(&mut Graph, &mut ShapeEnv, &Registry) -> Result<()>,
-) -> Result<ExportedProgram> {
-    fn walk(
-        graph: &mut Graph,
-        env: &mut ShapeEnv,
-        registry: &Registry,
-        change: &dyn Fn(&mut Graph, &mut ShapeEnv, &Registry) -> Result<()>,
-    ) -> Result<()> {
+fn in_every_graph(program: &ExportedProgram, registry: &Registry, change: Change<'_>) -> Result<ExportedProgram> {
+    fn walk(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry, change: Change<'_>) -> Result<()> {
         for sub in graph.subgraphs.values_mut() {
             walk(sub, env, registry, change)?;
         }

@@ -7,7 +7,7 @@
 //! Law: no value of the wrapper itself is read, since it has none.
 
 use crate::fold::lift;
-use oxport_ir::{Argument, Error, ExportedProgram, NodeId, Result, Subclass};
+use oxport_ir::{ExportedProgram, NodeId, Result, Subclass};
 use std::sync::Arc;
 
 /// Makes the tensors that wrappers hold constants of the program.
@@ -27,16 +27,9 @@ pub fn unwrap_subclasses(program: &ExportedProgram) -> Result<ExportedProgram> {
         let users: Vec<NodeId> = program.graph.users(wrapper).keys().copied().collect();
         for user in users {
             let node = program.graph.node(user);
-            let name = node.name.clone();
-            let attribute = match &node.args[..] {
-                [Argument::Node(_), Argument::Str(attribute)] if node.calls("export::access_subclass_inner_tensor") => {
-                    attribute.clone()
-                }
-                _ => return Err(Error::unsupported(format!("a {} used as a whole", subclass.class)).at(name)),
-            };
-            let missing = || Error::invalid(format!("{} holds no tensor `{attribute}`", subclass.class));
-            let inner = subclass.inner.get(&attribute).cloned().ok_or_else(|| missing().at(&name))?;
-            lift(&mut program, user, &format!("{owner}_{attribute}"), inner)?;
+            let (attribute, inner) = subclass.accessed(node).map_err(|e| e.at(&node.name))?;
+            let stem = format!("{owner}_{attribute}");
+            lift(&mut program, user, &stem, inner.clone())?;
             program.graph.erase(user)?;
         }
     }

@@ -90,17 +90,14 @@ fn without(func: Func, inside: &Expr, a: &Expr) -> Expr {
     };
     match (args.contains(a), f == func) {
         (true, false) => a.clone(),
-        (true, true) => unevaluated(f, args.iter().filter(|x| *x != a).map(|x| without(func, x, a)).collect()),
-        (false, _) => unevaluated(f, args.iter().map(|x| without(func, x, a)).collect()),
+        (true, true) => rebuilt(f, args.iter().filter(|x| *x != a).map(|x| without(func, x, a)).collect()),
+        (false, _) => rebuilt(f, args.iter().map(|x| without(func, x, a)).collect()),
     }
 }
 
-fn unevaluated(f: Func, mut args: Vec<Expr>) -> Expr {
-    if let Some(e) = build(f, &args) {
-        return e;
-    }
-    sort_lattice(&mut args);
-    Expr::raw(f, args)
+/// Built like any other, so that its text reads back as itself; PyTorch leaves it unevaluated.
+fn rebuilt(f: Func, args: Vec<Expr>) -> Expr {
+    build(f, &args).unwrap_or_else(|| Expr::raw(f, args))
 }
 
 /// Pulls out what all nested extrema of the other kind share.
@@ -116,10 +113,10 @@ fn factor(other: Func, func: Func, args: Vec<Expr>) -> Vec<Expr> {
     let remainders: Vec<Vec<Expr>> =
         nested.iter().map(|n| n.args().iter().filter(|x| !common.contains(x)).cloned().collect()).collect();
     if remainders.iter().all(|r: &Vec<Expr>| !r.is_empty()) {
-        let each = remainders.into_iter().map(|r| unevaluated(other, r)).collect();
-        common.push(unevaluated(func, each));
+        let each = remainders.into_iter().map(|r| rebuilt(other, r)).collect();
+        common.push(rebuilt(func, each));
     }
-    rest.push(unevaluated(other, common));
+    rest.push(rebuilt(other, common));
     rest
 }
 

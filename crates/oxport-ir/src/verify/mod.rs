@@ -116,9 +116,6 @@ fn autocast_blocks(graph: &Graph, path: &str) -> Vec<String> {
     found
 }
 
-/// Takes a tensor out of a wrapper; PyTorch writes it in Python, without a schema.
-const SUBCLASS_ACCESS: &str = "export::access_subclass_inner_tensor";
-
 /// What a group of checks sees.
 struct Check<'a> {
     program: &'a ExportedProgram,

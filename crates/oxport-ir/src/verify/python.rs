@@ -1,10 +1,10 @@
 //! What Python functions yield that no operator table has: those of `torch.vmap` in training programs, and the access to
 //! tensors that a stored tensor of a Python class wraps. Passes replace them before a program runs.
 
+use super::Check;
 use super::compare::Compare;
 use super::state::same_device;
-use super::{Check, SUBCLASS_ACCESS};
-use crate::{Argument, Fake, Node, NodeId, Val};
+use crate::{Argument, Fake, Node, NodeId, Subclass, Val};
 use oxport_sym::Expr;
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ pub(super) fn check(c: &mut Check<'_>, node: &Node, id: NodeId, right: &mut Hash
                     c.node_error("meta", &node.name, difference);
                     right.insert(id, Val::Tensor(yields));
                 }
-                (None, Val::Tensor(own)) if node.calls(SUBCLASS_ACCESS) && own.strides != yields.strides => {
+                (None, Val::Tensor(own)) if node.calls(Subclass::ACCESS) && own.strides != yields.strides => {
                     let message = format!("the recorded strides of {own} are not those of the wrapped tensor");
                     c.node_error("stride", &node.name, message);
                 }
@@ -58,7 +58,7 @@ fn yields<'v>(c: &Check<'_>, node: &Node, val: &dyn Fn(NodeId) -> Option<&'v Val
     };
     let [first, second, third, fourth] = [0, 1, 2, 3].map(|i| node.args.get(i));
     Some(match name {
-        SUBCLASS_ACCESS => wrapped(c, first, second),
+        Subclass::ACCESS => wrapped(c, node),
         "torch._functorch.predispatch::_add_batch_dim" => match (tensor(first), int(second), int(third)) {
             (Some(x), Some(dim), Some(_)) => sliced(x, &dim),
             _ => Err("`_add_batch_dim` wants a tensor, a dim and a level".into()),
@@ -74,19 +74,15 @@ fn yields<'v>(c: &Check<'_>, node: &Node, val: &dyn Fn(NodeId) -> Option<&'v Val
 }
 
 /// The tensor under an attribute of a stored wrapper.
-fn wrapped(c: &Check<'_>, wrapper: Option<&Argument>, attribute: Option<&Argument>) -> Result<Fake, String> {
-    let (Some(Argument::Node(id)), Some(Argument::Str(attribute))) = (wrapper, attribute) else {
-        return Err("it wants a stored tensor and the name of an attribute".into());
-    };
+fn wrapped(c: &Check<'_>, call: &Node) -> Result<Fake, String> {
+    let wrapper = call.args.first().and_then(Argument::as_node).filter(|_| c.path.is_empty());
     let mut inputs = c.program.graph.placeholders().zip(&c.program.signature.inputs);
-    let stored = inputs.find(|((input, _), _)| c.path.is_empty() && input == id);
-    let stored = stored.and_then(|(_, spec)| c.program.lifted(&spec.kind));
-    let name = &c.graph.node(*id).name;
+    let stored = inputs.find(|((input, _), _)| Some(*input) == wrapper);
     let (state, subclass) = stored
+        .and_then(|(_, spec)| c.program.lifted(&spec.kind))
         .and_then(|state| Some((state, state.subclass.as_ref()?)))
-        .ok_or_else(|| format!("`{name}` is no stored tensor that wraps others"))?;
-    let missing = || format!("the {} `{name}` holds no tensor `{attribute}`", subclass.class);
-    let inner = subclass.inner.get(attribute).ok_or_else(missing)?;
+        .ok_or("it wants a stored tensor that wraps others")?;
+    let (_, inner) = subclass.accessed(call).map_err(|e| e.message().to_string())?;
     // PyTorch had the wrapped tensors where it had the wrapper.
     Ok(Fake { device: state.device.clone(), ..Fake::of(inner) })
 }

@@ -1,8 +1,8 @@
 //! Structure: order, names, kinds of nodes, targets, dialect.
 
-use super::{Check, SUBCLASS_ACCESS};
+use super::Check;
 use crate::diagnostic::Diagnostic;
-use crate::{Dialect, Node, NodeKind, Op};
+use crate::{Dialect, Node, NodeKind, Op, Subclass};
 
 pub(super) fn check(c: &mut Check<'_>) {
     let graph = c.graph;
@@ -66,7 +66,7 @@ fn call(c: &mut Check<'_>, node: &Node, op: &Op) {
         if op.schema().is_none() && op.def().is_none() && !c.registry.is_pinned(op.name()) {
             c.node_error("target", &node.name, format!("there is no higher-order operator `{}`", op.target()));
         }
-    } else if op.schema().is_none() && op.name() != SUBCLASS_ACCESS {
+    } else if op.schema().is_none() && op.name() != Subclass::ACCESS {
         if matches!(op.namespace(), "aten" | "prims" | "prim") {
             c.node_error("target", &node.name, format!("there is no operator `{}`", op.target()));
         } else {
