@@ -4,7 +4,7 @@
 use crate::all;
 use oxport::compare::{Tolerance, compare};
 use oxport::{ExportedProgram, Fake, Opt, PlanOptions, Tensor, Value, registry};
-use oxport_ir::{Argument, NodeId};
+use oxport_ir::{Argument, Kwargs, NodeId};
 use oxport_rewrite::rule::{Rule, Soundness};
 use oxport_rewrite::rules;
 use oxport_rewrite::term::Term;
@@ -42,7 +42,7 @@ fn left(rule: &Rule) -> Result<(ExportedProgram, Vec<Tensor>), String> {
             egg::ENodeOrVar::ENode(Term::Op(name, kids)) => {
                 let op = registry().op(name.as_str());
                 let schema = op.schema().ok_or(format!("no operator {name}"))?;
-                let (mut args, mut kwargs) = (Vec::new(), indexmap::IndexMap::new());
+                let (mut args, mut kwargs) = (Vec::new(), Kwargs::new());
                 for (param, kid) in schema.args.iter().zip(kids.iter()) {
                     let value = values[usize::from(*kid)].clone();
                     if param.kw_only { drop(kwargs.insert((*param.name).into(), value)) } else { args.push(value) }

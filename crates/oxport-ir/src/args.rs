@@ -18,7 +18,7 @@
 use crate::from_arg::{FromArg, Unpack};
 use crate::schema::{FunctionSchema, Type};
 use crate::{
-    Argument, Callable, Device, Error, Fake, MemoryFormat, MemoryLayout, MetaCx, NodeId, Op, Result, RunCx, Val,
+    Argument, Callable, Device, Error, Fake, Kwargs, MemoryFormat, MemoryLayout, MetaCx, NodeId, Op, Result, RunCx, Val,
 };
 use indexmap::IndexMap;
 pub use num_complex::Complex64 as Complex;
@@ -286,7 +286,7 @@ impl<W: World> Arg<W> {
 pub fn bind<W: World>(
     schema: &FunctionSchema,
     args: &[Argument],
-    kwargs: &IndexMap<Arc<str>, Argument>,
+    kwargs: &Kwargs,
     node: &mut dyn FnMut(NodeId) -> Result<Arg<W>>,
 ) -> Result<Vec<Arg<W>>> {
     let name = &schema.name;

@@ -4,10 +4,9 @@
 
 use crate::infer::{MetaCx, infer_call};
 use crate::{
-    Argument, Constant, Error, ExportedProgram, Fake, Graph, InputKind, ModuleCall, ModuleCallSignature, Node, NodeId,
-    NodeKind, NodeMeta, Op, OutputKind, Registry, Result, Signature, StateTensor, Val, template,
+    Argument, Constant, Error, ExportedProgram, Fake, Graph, InputKind, Kwargs, ModuleCall, ModuleCallSignature, Node,
+    NodeId, NodeKind, NodeMeta, Op, OutputKind, Registry, Result, Signature, StateTensor, Val, template,
 };
-use indexmap::IndexMap;
 use oxport_pytree::{Kind, Tree};
 use oxport_sym::{Expr, Range, ShapeEnv};
 use oxport_tensor::Tensor;
@@ -81,7 +80,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// As [`Builder::call`].
-    pub fn call_op(&mut self, op: &Op, args: Vec<Argument>, kwargs: IndexMap<Arc<str>, Argument>) -> Result<NodeId> {
+    pub fn call_op(&mut self, op: &Op, args: Vec<Argument>, kwargs: Kwargs) -> Result<NodeId> {
         let val = if op.is_getitem() {
             self.element(&args)?
         } else {
@@ -99,13 +98,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// An argument is not a node of this graph.
-    pub fn add(
-        &mut self,
-        op: &Op,
-        args: Vec<Argument>,
-        kwargs: IndexMap<Arc<str>, Argument>,
-        val: Option<Val>,
-    ) -> Result<NodeId> {
+    pub fn add(&mut self, op: &Op, args: Vec<Argument>, kwargs: Kwargs, val: Option<Val>) -> Result<NodeId> {
         let stem = self.stem.take();
         let name = self.graph.unique_name(stem.as_deref().unwrap_or(&stem_of(op)));
         let meta = self.origin.derived(val);
@@ -126,7 +119,7 @@ impl<'a> Builder<'a> {
     /// There is no such element.
     pub fn getitem(&mut self, node: NodeId, i: i64) -> Result<NodeId> {
         let op = self.registry.op("_operator::getitem");
-        self.call_op(&op, vec![node.into(), i.into()], IndexMap::new())
+        self.call_op(&op, vec![node.into(), i.into()], Kwargs::new())
     }
     /// Calls an operator with several results and gives its element `i`.
     ///

@@ -238,7 +238,7 @@ impl<'a> FromArg<'a, Build> for Argument {
             Arg::List(l) => Argument::List(l.iter().map(Argument::from_arg).collect::<Option<_>>()?),
             Arg::Dict(d) => {
                 let item = |(k, a): (&Arc<str>, &'a Arg<Build>)| Some((k.clone(), Argument::from_arg(a)?));
-                Argument::Dict(Box::new(d.iter().map(item).collect::<Option<_>>()?))
+                Argument::Dict(d.iter().map(item).collect::<Option<_>>()?)
             }
         })
     }

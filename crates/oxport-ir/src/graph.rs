@@ -8,10 +8,12 @@
 //!
 //! Laws: names are unique; ids are never reused; users are exact; the output node, if any, is the last.
 
-use crate::{Argument, Error, Node, NodeId, NodeKind, Op, Result, ensure};
+use crate::{Argument, Error, Kwargs, Node, NodeId, NodeKind, Op, Result, ensure};
+use hashbrown::HashTable;
 use indexmap::IndexMap;
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// An FX graph with the subgraphs that its higher-order operators use.
@@ -20,7 +22,7 @@ pub struct Graph {
     slots: Vec<Slot>,
     first: Option<NodeId>,
     last: Option<NodeId>,
-    names: HashMap<Arc<str>, NodeId>,
+    names: Names,
     len: usize,
     /// Subgraphs by the attribute name that `get_attr` nodes use.
     pub subgraphs: IndexMap<Arc<str>, Graph>,
@@ -35,6 +37,36 @@ struct Slot {
     next: Option<NodeId>,
     order: u64,
     users: Users,
+}
+
+/// The nodes by name. The names themselves stand in the slots.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    ids: HashTable<NodeId>,
+    hasher: RandomState,
+}
+
+impl Names {
+    fn find(&self, slots: &[Slot], name: &str) -> Option<NodeId> {
+        self.ids.find(self.hasher.hash_one(name), |&id| name_of(slots, id) == name).copied()
+    }
+    fn reserve(&mut self, slots: &[Slot], more: usize) {
+        self.ids.reserve(more, |&id| self.hasher.hash_one(name_of(slots, id)));
+    }
+    /// Takes in a node that bears its name.
+    fn insert(&mut self, slots: &[Slot], id: NodeId) {
+        let hash = |&id: &NodeId| self.hasher.hash_one(name_of(slots, id));
+        self.ids.insert_unique(hash(&id), id, hash);
+    }
+    /// Forgets a node that still bears its name.
+    fn remove(&mut self, slots: &[Slot], id: NodeId) {
+        let found = self.ids.find_entry(self.hasher.hash_one(name_of(slots, id)), |&other| other == id);
+        found.expect("law: a live node is found by its name").remove();
+    }
+}
+
+fn name_of(slots: &[Slot], id: NodeId) -> &str {
+    &slots[id.index()].node.as_ref().expect("law: only live nodes have names").name
 }
 
 /// The users of a node, in the order in which they came, each with the number of its mentions.
@@ -83,7 +115,7 @@ impl Graph {
     /// Makes room for that many more nodes.
     pub fn reserve(&mut self, nodes: usize) {
         self.slots.reserve_exact(nodes);
-        self.names.reserve(nodes);
+        self.names.reserve(&self.slots, nodes);
     }
     /// The number of nodes.
     pub fn len(&self) -> usize {
@@ -114,7 +146,7 @@ impl Graph {
     }
     /// The node of that name.
     pub fn find(&self, name: &str) -> Option<NodeId> {
-        self.names.get(name).copied()
+        self.names.find(&self.slots, name)
     }
     /// The nodes in order.
     pub fn ids(&self) -> Ids<'_> {
@@ -159,12 +191,12 @@ impl Graph {
 
     /// A name that starts with `stem` and is not taken: `stem`, `stem_1`, ….
     pub fn unique_name(&self, stem: &str) -> Arc<str> {
-        if !self.names.contains_key(stem) {
+        if self.find(stem).is_none() {
             return stem.into();
         }
         let base = stem.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix('_').unwrap_or(stem);
         let base = if base.is_empty() { stem } else { base };
-        let name = (1..).map(|i| format!("{base}_{i}")).find(|n| !self.names.contains_key(n.as_str()));
+        let name = (1..).map(|i| format!("{base}_{i}")).find(|n| self.find(n).is_none());
         name.expect("law: there are more numbers than names").into()
     }
 
@@ -193,15 +225,15 @@ impl Graph {
         self.insert(Some(at), node)
     }
     fn insert(&mut self, prev: Option<NodeId>, node: Node) -> Result<NodeId> {
-        ensure!(!self.names.contains_key(&node.name), "the name `{}` is taken", node.name);
+        ensure!(self.find(&node.name).is_none(), "the name `{}` is taken", node.name);
         let mut unknown = false;
         node.for_each_input(&mut |n| unknown |= self.get(n).is_none());
         ensure!(!unknown, "`{}` uses a node that is not in this graph", node.name);
-        let id = NodeId(u32::try_from(self.slots.len()).map_err(|_| Error::unsupported("more than 2^32 nodes"))?);
+        let id = NodeId::new(self.slots.len()).ok_or_else(|| Error::unsupported("more than 2^32 nodes"))?;
         let next = prev.map_or(self.first, |p| self.slots[p.index()].next);
         let order = self.order_between(prev, next);
-        self.names.insert(node.name.clone(), id);
         self.slots.push(Slot { node: Some(node), prev, next, order, users: Users::default() });
+        self.names.insert(&self.slots, id);
         match prev {
             Some(p) => self.slots[p.index()].next = Some(id),
             None => self.first = Some(id),
@@ -241,11 +273,11 @@ impl Graph {
     }
 
     /// Replaces the arguments of a node.
-    pub fn set_args(&mut self, id: NodeId, args: Vec<Argument>, kwargs: IndexMap<Arc<str>, Argument>) {
+    pub fn set_args(&mut self, id: NodeId, args: Vec<Argument>, kwargs: Kwargs) {
         self.edit(id, |node| (node.args, node.kwargs) = (args, kwargs));
     }
     /// Replaces the operator and the arguments of a call.
-    pub fn set_call(&mut self, id: NodeId, op: Op, args: Vec<Argument>, kwargs: IndexMap<Arc<str>, Argument>) {
+    pub fn set_call(&mut self, id: NodeId, op: Op, args: Vec<Argument>, kwargs: Kwargs) {
         self.edit(id, |node| (node.kind, node.args, node.kwargs) = (NodeKind::CallFunction(op), args, kwargs));
     }
     fn edit(&mut self, id: NodeId, f: impl FnOnce(&mut Node)) {
@@ -262,11 +294,10 @@ impl Graph {
             Some(other) if other != id => return Err(Error::invalid(format!("the name `{name}` is taken"))),
             _ => {}
         }
-        let name: Arc<str> = name.into();
+        self.names.remove(&self.slots, id);
         let node = self.slots[id.index()].node.as_mut().expect("law: a NodeId in use names a live node");
-        let old = std::mem::replace(&mut node.name, name.clone());
-        self.names.remove(&old);
-        self.names.insert(name, id);
+        node.name = name.into();
+        self.names.insert(&self.slots, id);
         Ok(())
     }
     /// Makes every user of `old` use `new` instead.
@@ -290,7 +321,7 @@ impl Graph {
             let mut swap = |n: NodeId| if n == old { new.clone() } else { Argument::Node(n) };
             let node = self.node(user);
             let args = node.args.iter().map(|a| a.map_nodes(&mut swap)).collect();
-            let kwargs = node.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(&mut swap))).collect();
+            let kwargs = node.kwargs.map_nodes(&mut swap);
             self.set_args(user, args, kwargs);
         }
     }
@@ -304,6 +335,7 @@ impl Graph {
             return Err(Error::invalid(format!("`{node}` cannot be erased: `{user}` uses it")));
         }
         self.count_uses(id, false);
+        self.names.remove(&self.slots, id);
         let slot = &mut self.slots[id.index()];
         let node = slot.node.take().expect("law: a NodeId in use names a live node");
         let (prev, next) = (slot.prev, slot.next);
@@ -315,7 +347,6 @@ impl Graph {
             Some(n) => self.slots[n.index()].prev = prev,
             None => self.last = prev,
         }
-        self.names.remove(&node.name);
         self.len -= 1;
         Ok(node)
     }

@@ -8,8 +8,7 @@
 
 use crate::args::{Arg, Args, Meta, Sym, bind};
 use crate::schema::Type;
-use crate::{Argument, Error, Graph, Node, NodeKind, Op, Result, Val};
-use indexmap::IndexMap;
+use crate::{Argument, Error, Graph, Kwargs, Node, NodeKind, Op, Result, Val};
 use oxport_sym::{Assumptions, Expr, Range, ShapeEnv, Symbol};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -138,12 +137,7 @@ pub fn val_of_argument(graph: &Graph, a: &Argument) -> Option<Val> {
 ///
 /// # Errors
 /// The arguments do not fit the schema, or one of them has no meta.
-pub fn bind_meta(
-    graph: &Graph,
-    op: &Op,
-    args: &[Argument],
-    kwargs: &IndexMap<Arc<str>, Argument>,
-) -> Result<Vec<Arg<Meta>>> {
+pub fn bind_meta(graph: &Graph, op: &Op, args: &[Argument], kwargs: &Kwargs) -> Result<Vec<Arg<Meta>>> {
     bind_with(op, args, kwargs, &mut |id| arg_of_node(graph, id))
 }
 
@@ -154,7 +148,7 @@ pub fn bind_meta(
 pub fn bind_with<W: crate::World>(
     op: &Op,
     args: &[Argument],
-    kwargs: &IndexMap<Arc<str>, Argument>,
+    kwargs: &Kwargs,
     node: &mut dyn FnMut(crate::NodeId) -> Result<Arg<W>>,
 ) -> Result<Vec<Arg<W>>> {
     match op.schema() {
@@ -162,7 +156,7 @@ pub fn bind_with<W: crate::World>(
         _ => {
             let mut bound: Vec<Arg<W>> = args.iter().map(|a| Arg::lower(a, node)).collect::<Result<_>>()?;
             if !kwargs.is_empty() {
-                bound.push(Arg::lower(&Argument::Dict(Box::new(kwargs.clone())), node)?);
+                bound.push(Arg::lower(&Argument::Dict(kwargs.clone()), node)?);
             }
             Ok(bound)
         }
@@ -173,13 +167,7 @@ pub fn bind_with<W: crate::World>(
 ///
 /// # Errors
 /// Unsupported if the operator has no meta function here; invalid if the call is wrong.
-pub fn infer_call(
-    graph: &Graph,
-    op: &Op,
-    args: &[Argument],
-    kwargs: &IndexMap<Arc<str>, Argument>,
-    cx: &MetaCx<'_>,
-) -> Result<Val> {
+pub fn infer_call(graph: &Graph, op: &Op, args: &[Argument], kwargs: &Kwargs, cx: &MetaCx<'_>) -> Result<Val> {
     infer_bound(op, &bind_meta(graph, op, args, kwargs)?, cx)
 }
 

@@ -46,7 +46,7 @@ pub use fake::{Device, Fake, MemoryFormat, MemoryLayout, Val};
 pub use from_arg::{FromArg, Number, Operand};
 pub use graph::{Graph, Users};
 pub use infer::MetaCx;
-pub use node::{Argument, Node, NodeId, NodeKind, NodeMeta};
+pub use node::{Argument, Kwargs, Node, NodeId, NodeKind, NodeMeta};
 pub use opdef::{Cost, Decomp, Effect, Exact, Kernel, Op, OpDef, Registry};
 pub use program::{
     Constant, Dialect, ExportedProgram, ModuleCall, ModuleCallSignature, RangeConstraint, StateTensor, Subclass,

@@ -4,16 +4,22 @@ use crate::{Device, MemoryFormat, MemoryLayout, Op, Val};
 use indexmap::IndexMap;
 use num_complex::Complex64;
 use oxport_tensor::DType;
-use std::sync::Arc;
+use std::num::NonZeroU32;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, LazyLock};
 
 /// The identity of a node within its graph. Never reused, not even after the node is erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(pub(crate) u32);
+pub struct NodeId(NonZeroU32);
 
 impl NodeId {
+    /// The node of that index; `None` beyond 2³² − 2.
+    pub(crate) fn new(index: usize) -> Option<NodeId> {
+        u32::try_from(index + 1).ok().and_then(NonZeroU32::new).map(NodeId)
+    }
     /// The index of this node in dense side tables.
     pub fn index(self) -> usize {
-        self.0 as usize
+        self.0.get() as usize - 1
     }
 }
 
@@ -27,7 +33,7 @@ pub struct Node {
     /// The positional arguments. Of an output node: the values that the graph returns.
     pub args: Vec<Argument>,
     /// The keyword arguments.
-    pub kwargs: IndexMap<Arc<str>, Argument>,
+    pub kwargs: Kwargs,
     /// What is known of the result.
     pub meta: NodeMeta,
 }
@@ -48,7 +54,7 @@ pub enum NodeKind {
 impl Node {
     /// A node without meta.
     pub fn new(name: impl Into<Arc<str>>, kind: NodeKind, args: Vec<Argument>) -> Node {
-        Node { name: name.into(), kind, args, kwargs: IndexMap::new(), meta: NodeMeta::default() }
+        Node { name: name.into(), kind, args, kwargs: Kwargs::new(), meta: NodeMeta::default() }
     }
     /// The operator of a call.
     pub fn op(&self) -> Option<&Op> {
@@ -89,15 +95,9 @@ pub struct NodeMeta {
     pub stack_trace: Option<Arc<str>>,
     /// The modules around it: `key,path,type;…`.
     pub nn_module_stack: Option<Arc<str>>,
-    /// The functions it came from, in strict mode.
-    pub source_fn_stack: Option<Arc<str>>,
     /// `linear_1;builtin_function_or_method.linear`.
     pub torch_fn: Option<Arc<str>>,
-    /// Which node of which earlier graph it came from: JSON.
-    pub from_node: Option<Arc<str>>,
-    /// The user's own annotations: JSON.
-    pub custom: Option<Arc<str>>,
-    /// Everything else, by key.
+    /// Everything else, by key: `source_fn_stack` in strict mode, `from_node`, the user's `custom`, ….
     pub extra: Vec<(Arc<str>, Arc<str>)>,
 }
 
@@ -105,6 +105,61 @@ impl NodeMeta {
     /// This meta's origin (stack traces, module stack, …) with another value: for nodes made from this one.
     pub fn derived(&self, val: Option<Val>) -> NodeMeta {
         NodeMeta { val, ..self.clone() }
+    }
+}
+
+/// Keyword arguments by name, in the order in which they were given: an [`IndexMap`] behind a pointer, since most nodes have
+/// none.
+#[derive(Clone, Debug, Default)]
+pub struct Kwargs(Option<Box<Named>>);
+
+type Named = IndexMap<Arc<str>, Argument>;
+
+impl Kwargs {
+    /// None.
+    pub fn new() -> Kwargs {
+        Kwargs::default()
+    }
+    /// These arguments with every node replaced by `f` of it.
+    pub fn map_nodes(&self, f: &mut dyn FnMut(NodeId) -> Argument) -> Kwargs {
+        self.iter().map(|(name, a)| (name.clone(), a.map_nodes(f))).collect()
+    }
+}
+impl Deref for Kwargs {
+    type Target = Named;
+    fn deref(&self) -> &Named {
+        static NONE: LazyLock<Named> = LazyLock::new(Named::new);
+        self.0.as_deref().unwrap_or_else(|| &*NONE)
+    }
+}
+impl DerefMut for Kwargs {
+    fn deref_mut(&mut self) -> &mut Named {
+        self.0.get_or_insert_default()
+    }
+}
+impl PartialEq for Kwargs {
+    fn eq(&self, other: &Kwargs) -> bool {
+        **self == **other
+    }
+}
+impl FromIterator<(Arc<str>, Argument)> for Kwargs {
+    fn from_iter<I: IntoIterator<Item = (Arc<str>, Argument)>>(all: I) -> Kwargs {
+        let named: Named = all.into_iter().collect();
+        Kwargs((!named.is_empty()).then(|| Box::new(named)))
+    }
+}
+impl IntoIterator for Kwargs {
+    type Item = (Arc<str>, Argument);
+    type IntoIter = indexmap::map::IntoIter<Arc<str>, Argument>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.map_or_else(Named::new, |named| *named).into_iter()
+    }
+}
+impl<'a> IntoIterator for &'a Kwargs {
+    type Item = (&'a Arc<str>, &'a Argument);
+    type IntoIter = indexmap::map::Iter<'a, Arc<str>, Argument>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 
@@ -138,7 +193,7 @@ pub enum Argument {
     /// A list or tuple.
     List(Vec<Argument>),
     /// A dictionary with string keys.
-    Dict(Box<IndexMap<Arc<str>, Argument>>),
+    Dict(Kwargs),
 }
 
 impl Argument {
@@ -156,7 +211,7 @@ impl Argument {
         match self {
             Argument::Node(n) => f(*n),
             Argument::List(l) => Argument::List(l.iter().map(|a| a.map_nodes(f)).collect()),
-            Argument::Dict(d) => Argument::Dict(Box::new(d.iter().map(|(k, a)| (k.clone(), a.map_nodes(f))).collect())),
+            Argument::Dict(d) => Argument::Dict(d.map_nodes(f)),
             other => other.clone(),
         }
     }

@@ -11,8 +11,8 @@ use crate::infer::{MetaCx, infer_call};
 use crate::lex::{Token, tokens};
 use crate::print::{INFIX, PREFIX};
 use crate::{
-    Argument, Device, ExportedProgram, Fake, Graph, InputKind, MemoryFormat, MemoryLayout, Node, NodeKind, OutputKind,
-    RangeConstraint, Registry, Signature, Val,
+    Argument, Device, ExportedProgram, Fake, Graph, InputKind, Kwargs, MemoryFormat, MemoryLayout, Node, NodeKind,
+    OutputKind, RangeConstraint, Registry, Signature, Val,
 };
 use indexmap::IndexMap;
 use oxport_sym::{Expr, Range, ShapeEnv};
@@ -340,10 +340,7 @@ impl Line<'_> {
         self.at += 1;
         Ok(s)
     }
-    fn right_hand_side(
-        &mut self,
-        registry: &Registry,
-    ) -> Result<(NodeKind, Vec<Argument>, IndexMap<Arc<str>, Argument>), String> {
+    fn right_hand_side(&mut self, registry: &Registry) -> Result<(NodeKind, Vec<Argument>, Kwargs), String> {
         let call = |name: &str| NodeKind::CallFunction(registry.op(name));
         if let Some(Token::Name(n)) = self.peek()
             && self.graph.find(n).is_none()
@@ -351,7 +348,7 @@ impl Line<'_> {
             if let Some(attr) = n.strip_prefix("self.") {
                 let kind = NodeKind::GetAttr(attr.into());
                 self.at += 1;
-                return Ok((kind, Vec::new(), IndexMap::new()));
+                return Ok((kind, Vec::new(), Kwargs::new()));
             }
             if matches!(self.tokens.get(self.at + 1), Some(Token::Symbol("("))) {
                 let kind = call(n);
@@ -366,23 +363,23 @@ impl Line<'_> {
             {
                 self.at += 1;
                 let operand = self.value(registry)?;
-                return Ok((call(&format!("_operator::{function}")), vec![operand], IndexMap::new()));
+                return Ok((call(&format!("_operator::{function}")), vec![operand], Kwargs::new()));
             }
         }
         let left = self.value(registry)?;
         if self.eat("[") {
             let index = self.value(registry)?;
             self.expect("]")?;
-            return Ok((call("_operator::getitem"), vec![left, index], IndexMap::new()));
+            return Ok((call("_operator::getitem"), vec![left, index], Kwargs::new()));
         }
         let Some(Token::Symbol(symbol)) = self.peek() else { return Err("expected a call".into()) };
         let (function, _) = INFIX.iter().find(|(_, s)| s == symbol).ok_or(format!("unexpected `{symbol}`"))?;
         self.at += 1;
         let right = self.value(registry)?;
-        Ok((call(&format!("_operator::{function}")), vec![left, right], IndexMap::new()))
+        Ok((call(&format!("_operator::{function}")), vec![left, right], Kwargs::new()))
     }
-    fn arguments(&mut self, registry: &Registry) -> Result<(Vec<Argument>, IndexMap<Arc<str>, Argument>), String> {
-        let (mut args, mut kwargs) = (Vec::new(), IndexMap::new());
+    fn arguments(&mut self, registry: &Registry) -> Result<(Vec<Argument>, Kwargs), String> {
+        let (mut args, mut kwargs) = (Vec::new(), Kwargs::new());
         while !self.eat(")") {
             if let (Some(Token::Name(key)), Some(Token::Symbol("="))) = (self.peek(), self.tokens.get(self.at + 1)) {
                 let key: Arc<str> = key.as_str().into();
@@ -428,14 +425,14 @@ impl Line<'_> {
             Token::Symbol("[") => Argument::List(self.items("]", registry)?),
             Token::Symbol("(") => Argument::List(self.items(")", registry)?),
             Token::Symbol("{") => {
-                let mut dict = IndexMap::new();
+                let mut dict = Kwargs::new();
                 while !self.eat("}") {
                     let key = self.string()?;
                     self.expect(":")?;
                     dict.insert(key.into(), self.value(registry)?);
                     self.eat(",");
                 }
-                Argument::Dict(Box::new(dict))
+                Argument::Dict(dict)
             }
             Token::Symbol("-") => match self.value(registry)? {
                 Argument::Int(n) => Argument::Int(-n),

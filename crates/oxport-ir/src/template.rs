@@ -7,9 +7,7 @@
 //!
 //! Operators are in `aten::` unless they say otherwise; names are the schema's arguments.
 
-use crate::{Argument, Builder, Error, Result};
-use indexmap::IndexMap;
-use std::sync::Arc;
+use crate::{Argument, Builder, Error, Kwargs, Result};
 
 /// Builds the calls of a text; names are looked up by `names`.
 ///
@@ -90,7 +88,7 @@ impl<'t> Template<'_, '_, 't> {
         })
     }
     fn call(&mut self, op: &str) -> Result<Argument> {
-        let (mut args, mut kwargs) = (Vec::new(), IndexMap::<Arc<str>, Argument>::new());
+        let (mut args, mut kwargs) = (Vec::new(), Kwargs::new());
         self.list(')', |t| {
             let start = t.at;
             if let Ok(key) = t.word()

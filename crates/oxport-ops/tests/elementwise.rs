@@ -6,12 +6,10 @@
 //!
 //! A result is `dtype[sizes]: values`, floats to five digits; `refused` if the call is.
 
-use indexmap::IndexMap;
 use oxport_ir::infer::bind_with;
 use oxport_ir::*;
 use oxport_sym::ShapeEnv;
 use oxport_tensor::{DType, Layout, Tensor, TensorMut};
-use std::sync::Arc;
 
 const TABLE: &str = include_str!("elementwise.txt");
 
@@ -32,7 +30,7 @@ fn values_by_torch() {
 fn run(call: &str) -> Result<String> {
     let mut parts = call.split(" | ");
     let op = oxport_ops::registry().implemented(parts.next().unwrap_or_default())?;
-    let (mut tensors, mut args, mut kwargs) = (Vec::new(), Vec::new(), IndexMap::<Arc<str>, Argument>::new());
+    let (mut tensors, mut args, mut kwargs) = (Vec::new(), Vec::new(), Kwargs::new());
     let mut graph = Graph::new();
     for part in parts {
         match part.split_once('=').filter(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase() || c == '_')) {

@@ -3,11 +3,9 @@
 //! The schema says which operators *may* alias. Some do so only sometimes (`reshape`, `contiguous`, `to`), which the
 //! recorded sizes, strides and dtypes decide here, as eager PyTorch decides it when it runs.
 
-use indexmap::IndexMap;
-use oxport_ir::{Argument, Builder, Error, Fake, Graph, MemoryFormat, Node, NodeId, Op, Result};
+use oxport_ir::{Argument, Builder, Error, Fake, Graph, Kwargs, MemoryFormat, Node, NodeId, Op, Result};
 use oxport_sym::ShapeEnv;
 use oxport_tensor::Layout;
-use std::sync::Arc;
 
 /// One step from a tensor to an alias of it: a call whose first argument is the tensor, and an element of its result.
 #[derive(Clone, Debug)]
@@ -15,7 +13,7 @@ pub(crate) struct Step {
     pub op: Op,
     /// The arguments after the first.
     pub args: Vec<Argument>,
-    pub kwargs: IndexMap<Arc<str>, Argument>,
+    pub kwargs: Kwargs,
     /// Which element, where the call gives a list.
     pub element: Option<i64>,
 }

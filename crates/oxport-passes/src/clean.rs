@@ -2,8 +2,9 @@
 //!
 //! Laws: only pure nodes are merged, only pure and random ones are dropped; what fails, asserts or binds a symbol stays.
 
-use indexmap::IndexMap;
-use oxport_ir::{Argument, Builder, Effect, ExportedProgram, Graph, Node, NodeId, NodeKind, Registry, Result, Val};
+use oxport_ir::{
+    Argument, Builder, Effect, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, Registry, Result, Val,
+};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
@@ -67,7 +68,7 @@ pub fn separate_mutations(program: &mut ExportedProgram, registry: &Registry) ->
             *value = b.call("aten::clone", (shared,))?.into();
         }
     }
-    graph.set_args(output, values, IndexMap::new());
+    graph.set_args(output, values, Kwargs::new());
     Ok(())
 }
 

@@ -79,7 +79,7 @@ fn cut_out(program: &ExportedProgram, constant: &HashSet<NodeId>, frontier: &[No
         let mut swap = |n: NodeId| Argument::Node(map[&n]);
         let mut copy = node.clone();
         copy.args = node.args.iter().map(|a| a.map_nodes(&mut swap)).collect();
-        copy.kwargs = node.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(&mut swap))).collect();
+        copy.kwargs = node.kwargs.map_nodes(&mut swap);
         map.insert(id, part.graph.append(copy)?);
         if let Some(kind) = kinds.get(&id) {
             part.signature.inputs.push((*kind).clone().into());

@@ -19,8 +19,8 @@ use crate::tied::{apart, tied_state};
 use crate::twins::{functional_twin, out_twin};
 use indexmap::IndexMap;
 use oxport_ir::{
-    Argument, Builder, Dialect, Error, ExportedProgram, Graph, InputKind, InputSpec, NodeId, NodeKind, Op, OutputKind,
-    OutputSpec, Registry, Result, Val,
+    Argument, Builder, Dialect, Error, ExportedProgram, Graph, InputKind, InputSpec, Kwargs, NodeId, NodeKind, Op,
+    OutputKind, OutputSpec, Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
 use std::collections::HashMap;
@@ -237,7 +237,7 @@ impl Functional<'_> {
         let schema = op.schema().expect("law: a mutable operator has a schema");
         let node = self.graph.node(id);
         let named = schema.args.iter().zip(&node.args).map(|(p, a)| (Arc::from(&*p.name), a.clone()));
-        let kwargs: IndexMap<Arc<str>, Argument> = named.chain(node.kwargs.clone()).collect();
+        let kwargs: Kwargs = named.chain(node.kwargs.clone()).collect();
         let mut targets = Vec::new();
         for param in schema.args.iter().filter(|p| p.is_written()) {
             match kwargs.get(&*param.name) {
@@ -412,6 +412,6 @@ fn mutation_outputs(program: &mut ExportedProgram, written: &IndexMap<NodeId, No
     let mut args = program.graph.node(output).args.clone();
     args.splice(tokens..tokens, values);
     program.signature.outputs.splice(tokens..tokens, specs);
-    program.graph.set_args(output, args, IndexMap::new());
+    program.graph.set_args(output, args, Kwargs::new());
     Ok(())
 }

@@ -72,7 +72,7 @@ fn block(
     for (old, node) in sub.nodes() {
         let mut swap = |n: NodeId| map.get(&n).cloned().unwrap_or(Argument::None);
         let args: Vec<Argument> = node.args.iter().map(|a| a.map_nodes(&mut swap)).collect();
-        let kwargs = node.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(&mut swap))).collect();
+        let kwargs = node.kwargs.map_nodes(&mut swap);
         match &node.kind {
             NodeKind::Placeholder | NodeKind::Output => {}
             NodeKind::GetAttr(name) => {

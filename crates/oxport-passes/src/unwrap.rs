@@ -12,9 +12,8 @@
 //! [`functionalize`]: crate::functionalize
 
 use crate::decompose::replace;
-use indexmap::IndexMap;
 use oxport_ir::{
-    Argument, Builder, Error, ExportedProgram, FunctionSchema, Graph, Node, NodeId, Op, Registry, Result, Val,
+    Argument, Builder, Error, ExportedProgram, FunctionSchema, Graph, Kwargs, Node, NodeId, Op, Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
 use std::sync::Arc;
@@ -43,8 +42,6 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
     }
     Ok(())
 }
-
-type Kwargs = IndexMap<Arc<str>, Argument>;
 
 /// `auto_functionalized(op, **arguments)`: the results (or `None`), then the copies in the order of the schema.
 fn copies(b: &mut Builder<'_>, node: &Node) -> Result<Vec<Argument>> {

@@ -14,8 +14,10 @@
 //! Laws: levels are taken from the inside out; a node that depends on no slice stays where it is, and runs once; results keep
 //! their names. Under `randomness="different"` every slice draws for itself, in the order of the slices.
 
-use indexmap::{IndexMap, IndexSet};
-use oxport_ir::{Argument, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, Registry, Result, Val};
+use indexmap::IndexSet;
+use oxport_ir::{
+    Argument, Builder, Error, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, Registry, Result, Val,
+};
 use oxport_sym::ShapeEnv;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -111,7 +113,7 @@ impl Region {
             let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&origin);
             let closure = Argument::List(closure.into_iter().map(Argument::Node).collect());
             let args = vec![f.into(), Argument::List(slices), closure];
-            mapped = Some(b.call_op(&registry.op("higher_order::map_impl"), args, IndexMap::new())?);
+            mapped = Some(b.call_op(&registry.op("higher_order::map_impl"), args, Kwargs::new())?);
         }
         for &output in &self.outputs {
             let node = graph.node(output).clone();
@@ -171,7 +173,7 @@ impl Region {
             let mut node = graph.node(id).clone();
             let mut swap = |n: NodeId| inner.get(&n).map_or(Argument::None, |&n| n.into());
             node.args = node.args.iter().map(|a| a.map_nodes(&mut swap)).collect();
-            node.kwargs = node.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(&mut swap))).collect();
+            node.kwargs = node.kwargs.map_nodes(&mut swap);
             inner.insert(id, sub.append(node)?);
         }
         let given = self.outputs.iter().filter_map(|&o| graph.node(o).args.first()?.as_node());

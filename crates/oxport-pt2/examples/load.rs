@@ -7,11 +7,12 @@
 use std::path::Path;
 use std::time::Instant;
 
-use oxport_ir::{ProgramBuilder, Registry};
+use oxport_ir::{Fake, Kwargs, ProgramBuilder, Registry, Val};
 use oxport_pt2::{
     Archive, Limits, ReadOptions, SCHEMA_VERSION, WriteOptions, json, read, read_pt2_bytes, to_json, write,
     write_pt2_bytes,
 };
+use oxport_tensor::{DType, Tensor};
 
 fn main() {
     let (mut runs, mut check, mut files) = (3, false, Vec::new());
@@ -60,11 +61,22 @@ fn main() {
     }
 }
 
-/// Reads a program of no size, so that the pages of the code itself are not counted as memory of the first program.
+/// Reads a file of one call, so that the pages of the code itself are not counted as memory of the first program.
 fn warm_up(registry: &Registry) {
-    let program = ProgramBuilder::new(registry).finish(&[]).expect("law: a program without inputs is one");
-    let bytes = write_pt2_bytes(&program).expect("law: it can be written");
-    read_pt2_bytes(&bytes, registry, &ReadOptions::default()).expect("law: what was written is read");
+    let small = || -> Result<(), Box<dyn std::error::Error>> {
+        let mut b = ProgramBuilder::new(registry);
+        let n = b.size("s0", 2, None);
+        let x = b.input("x", Fake::new(DType::F32, [n.clone()]))?;
+        let w = b.parameter("w", Tensor::from_vec(&[1], vec![1f32])?)?;
+        let sum = Val::Tensor(Fake::new(DType::F32, [n]));
+        let sum =
+            b.calls().add(&registry.op("aten::add.Tensor"), vec![x.into(), w.into()], Kwargs::new(), Some(sum))?;
+        let file = std::env::temp_dir().join(format!("oxport-load-{}.pt2", std::process::id()));
+        write(&b.finish(&[sum])?, &file, &WriteOptions::default())?;
+        read(&file, registry, &ReadOptions::default())?;
+        Ok(std::fs::remove_file(&file)?)
+    };
+    small().expect("law: a small program is written and read");
 }
 
 fn round_trip(file: &str, registry: &Registry) -> String {

@@ -13,12 +13,11 @@ use crate::ingest::Ingested;
 use crate::term::Term;
 use crate::typing::Kind;
 use egg::Id;
-use indexmap::IndexMap;
 use oxport_ir::fake::Dims;
 use oxport_ir::infer::infer_call;
 use oxport_ir::{
-    Argument, Builder, Error, ExportedProgram, Graph, MetaCx, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Result,
-    Val,
+    Argument, Builder, Error, ExportedProgram, Graph, Kwargs, MetaCx, Node, NodeId, NodeKind, NodeMeta, Op, Registry,
+    Result, Val,
 };
 use oxport_sym::Expr;
 use std::collections::{HashMap, HashSet};
@@ -203,7 +202,7 @@ impl Emitter<'_, '_> {
             Argument::List(l) => Argument::List(l.iter().map(|a| self.argument(a)).collect::<Result<_>>()?),
             Argument::Dict(d) => {
                 let item = |(k, a): (&std::sync::Arc<str>, &Argument)| Ok((k.clone(), self.argument(a)?));
-                Argument::Dict(Box::new(d.iter().map(item).collect::<Result<_>>()?))
+                Argument::Dict(d.iter().map(item).collect::<Result<_>>()?)
             }
             constant => constant.clone(),
         })
@@ -317,8 +316,8 @@ fn take_layout(recorded: &mut Val, inferred: &Val) {
 }
 
 /// Arguments as the tracer writes them: keyword-only ones by name, defaults left out at the end.
-fn written(op: &Op, arguments: Vec<Argument>) -> (Vec<Argument>, IndexMap<std::sync::Arc<str>, Argument>) {
-    let (mut args, mut kwargs) = (Vec::new(), IndexMap::new());
+fn written(op: &Op, arguments: Vec<Argument>) -> (Vec<Argument>, Kwargs) {
+    let (mut args, mut kwargs) = (Vec::new(), Kwargs::new());
     let Some(schema) = op.schema() else { return (arguments, kwargs) };
     for (param, argument) in schema.args.iter().zip(arguments) {
         if !param.kw_only {

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::plan::PlanOptions;
     use crate::toy_ops::{f32s, program, registry, show};
-    use oxport_ir::{ExportedProgram, ModuleCall, ModuleCallSignature, StateTensor};
+    use oxport_ir::{ExportedProgram, Kwargs, ModuleCall, ModuleCallSignature, StateTensor};
     use oxport_tensor::DType;
 
     const COUNTER: &str = r#"
@@ -166,7 +166,7 @@ Range constraints: {}
         p.state["n"].tensor = half.clone();
         let graph = &mut p.graph;
         let (add, x) = (graph.find("add").unwrap(), graph.find("x").unwrap());
-        graph.set_args(add, vec![x.into(), x.into()], IndexMap::new());
+        graph.set_args(add, vec![x.into(), x.into()], Kwargs::new());
         let mut m = module(&p);
         let out = m.call_flat(vec![f32s(&[2], [0.5, 1.0]), f32s(&[2], [0.0; 2])]).unwrap();
         let want = "f16[3, 2]: 1 2 1 2 1 2";

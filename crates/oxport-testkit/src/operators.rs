@@ -3,7 +3,7 @@
 use crate::corpus::{Corpus, Wrong, argument, float, ints};
 use crate::{Record, Status};
 use oxport::{DType, Fake, Opt, PlanOptions, Tensor, Value, registry};
-use oxport_ir::{Argument, Node, NodeKind, OutputKind, Val};
+use oxport_ir::{Argument, Kwargs, Node, NodeKind, OutputKind, Val};
 use serde_json::Value as Json;
 
 /// What a case's values, and its strides, came to.
@@ -81,7 +81,7 @@ fn execute(corpus: &Corpus, case: &Json) -> Result<Results, Failure> {
     };
     let list = case["args"].as_array().cloned().unwrap_or_default();
     let args = list.iter().map(|a| argument(a, &mut tensor)).collect::<Result<Vec<_>, _>>().map_err(invalid)?;
-    let mut kwargs = indexmap::IndexMap::new();
+    let mut kwargs = Kwargs::new();
     for (key, value) in case["kwargs"].as_object().into_iter().flatten() {
         kwargs.insert(key.as_str().into(), argument(value, &mut tensor).map_err(invalid)?);
     }
@@ -134,7 +134,7 @@ fn set_outputs(program: &mut oxport::ExportedProgram, outputs: Vec<Argument>) {
     if let Some(output) = program.graph.output() {
         debug_assert!(matches!(program.graph.node(output), Node { kind: NodeKind::Output, .. }));
         program.signature.outputs = outputs.iter().map(|_| OutputKind::UserOutput.into()).collect();
-        program.graph.set_args(output, outputs, indexmap::IndexMap::new());
+        program.graph.set_args(output, outputs, Kwargs::new());
     }
     program.module_calls.clear();
 }

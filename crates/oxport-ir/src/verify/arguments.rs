@@ -3,9 +3,7 @@
 use super::Check;
 use crate::infer::arg_of_node;
 use crate::schema::{FunctionSchema, Type};
-use crate::{Arg, Argument, Diagnostic, Error, Graph, Meta, Node, Op};
-use indexmap::IndexMap;
-use std::sync::Arc;
+use crate::{Arg, Argument, Diagnostic, Error, Graph, Kwargs, Meta, Node, Op};
 
 /// Says all that keeps a call from being bound; `error` is what binding complained about first.
 pub(super) fn explain(c: &mut Check<'_>, node: &Node, op: &Op, error: &Error) {
@@ -38,12 +36,7 @@ pub(super) struct Misfit {
 }
 
 /// Every argument that is too much, unknown, given twice, missing or of the wrong kind.
-pub(super) fn misfits(
-    graph: &Graph,
-    schema: &FunctionSchema,
-    args: &[Argument],
-    kwargs: &IndexMap<Arc<str>, Argument>,
-) -> Vec<Misfit> {
+pub(super) fn misfits(graph: &Graph, schema: &FunctionSchema, args: &[Argument], kwargs: &Kwargs) -> Vec<Misfit> {
     let (name, positional) = (&schema.name, schema.positional());
     let mut found = Vec::new();
     let mut complain = |argument: &str, message: String| found.push(Misfit { argument: argument.into(), message });

@@ -59,7 +59,7 @@ impl GraphReader<'_, '_> {
             Json::AsOperator(target) => Argument::Op(self.operator(target)),
             Json::AsStringToArgument(dict) => {
                 let item = |(key, arg): (&String, &Json)| (key.as_str().into(), self.argument(arg));
-                Argument::Dict(Box::new(dict.iter().map(item).collect()))
+                Argument::Dict(dict.iter().map(item).collect())
             }
         }
     }

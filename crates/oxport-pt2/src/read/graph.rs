@@ -10,14 +10,14 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 use oxport_ir::schema::Type;
-use oxport_ir::{Argument, Diagnostic, Graph, Loc, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Val};
+use oxport_ir::{Argument, Diagnostic, Graph, Kwargs, Loc, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Val};
 use oxport_sym::Expr;
 
 use super::document::{Body, DocumentText};
 use super::expressions::Expressions;
-use super::metadata::read_metadata;
+use super::metadata::{Texts, read_metadata};
 use super::metas::Meta;
 use super::target::is_plain_target;
 use crate::model::{self, Argument as Json, SymBoolArgument, SymFloatArgument, SymIntArgument};
@@ -37,7 +37,7 @@ pub(super) struct Context<'a> {
     /// Whether calls are those of an old schema.
     pub(super) is_old: bool,
     /// Texts that many nodes share.
-    pub(super) texts: IndexSet<Arc<str>>,
+    pub(super) texts: Texts,
     /// Tells subgraphs apart, in a way that no file can foresee.
     pub(super) digests: RandomState,
 }
@@ -142,7 +142,7 @@ impl<'a> GraphReader<'a, '_> {
 
     /// Adds a node, under another name if its own is taken.
     fn add(&mut self, name: &str, kind: NodeKind, args: Vec<Argument>, meta: NodeMeta) -> NodeId {
-        self.add_call(name, kind, (args, IndexMap::new()), meta)
+        self.add_call(name, kind, (args, Kwargs::new()), meta)
     }
 
     fn add_call(&mut self, name: &str, kind: NodeKind, (args, kwargs): Arguments, meta: NodeMeta) -> NodeId {
@@ -288,7 +288,7 @@ impl<'a> GraphReader<'a, '_> {
 
     /// The arguments of a call; the names of positional ones where no schema has them.
     fn inputs(&mut self, op: &Op, json: &model::Node) -> (Arguments, Option<Arc<str>>) {
-        let (mut args, mut kwargs) = (Vec::with_capacity(json.inputs.len()), IndexMap::new());
+        let (mut args, mut kwargs) = (Vec::with_capacity(json.inputs.len()), Kwargs::new());
         let Some(schema) = op.schema().filter(|_| !op.is_higher_order() && !op.is_python()) else {
             let mut names = Vec::new();
             for input in &json.inputs {
@@ -387,7 +387,7 @@ impl<'a> GraphReader<'a, '_> {
 }
 
 /// Positional arguments, and those by name.
-type Arguments = (Vec<Argument>, IndexMap<Arc<str>, Argument>);
+type Arguments = (Vec<Argument>, Kwargs);
 
 /// The key under which a node's meta keeps the argument names of a call whose operator has no schema.
 pub(crate) const INPUT_NAMES: &str = "oxport.input_names";

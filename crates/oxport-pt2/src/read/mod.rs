@@ -28,7 +28,7 @@ use std::collections::hash_map::RandomState;
 use std::path::Path;
 use std::sync::Arc;
 
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 use oxport_ir::program::Origin;
 use oxport_ir::{Diagnostic, Dialect, ExportedProgram, Loc, RangeConstraint, Registry};
 use oxport_sym::{Range, ShapeEnv};
@@ -189,7 +189,7 @@ impl Parts {
             text,
             broken: false,
             is_old: upgrade::has_old_calls(version),
-            texts: IndexSet::new(),
+            texts: Default::default(),
             digests: RandomState::new(),
         };
         let module = &mut document.graph_module;
