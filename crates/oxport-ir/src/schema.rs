@@ -265,6 +265,8 @@ impl<'a> Parser<'a> {
         let mut alias = None;
         /// PyTorch's own types have three parts at most: `Tensor?[]`.
         const MOST_PARTS: usize = 16;
+        /// PyTorch's own lists have a length of 6 at most; one number stands for so many.
+        const LONGEST: u32 = 64;
         for _ in 0..MOST_PARTS {
             if self.rest().starts_with('(') && alias.is_none() {
                 self.at += 1;
@@ -285,7 +287,14 @@ impl<'a> Parser<'a> {
                 alias = Some(Alias { before: before.replace('!', "").into(), after, is_write });
             } else if self.rest().starts_with('[') {
                 self.at += 1;
-                let count = if self.rest().starts_with(']') { None } else { self.word("")?.parse().ok() };
+                let count = match self.rest().starts_with(']') {
+                    true => None,
+                    false => {
+                        let word = self.word("")?;
+                        let count = word.parse().ok().filter(|n| *n <= LONGEST);
+                        Some(count.ok_or_else(|| format!("`{word}` is no length of a list, or above {LONGEST}"))?)
+                    }
+                };
                 self.expect("]")?;
                 ty = Type::List(Box::new(ty), count);
             } else if self.rest().starts_with('?') {

@@ -5,7 +5,9 @@
 
 use crate::class::Rule::*;
 use crate::class::{C32, C64, RealArgs, bits, input, map1, map2, require, unary};
-use crate::meta::{MetaArgs, Metas, broadcast, format_strides, is_channels_last, is_contiguous, one, pointwise_as};
+use crate::meta::{
+    MetaArgs, Metas, broadcast, format_strides, is_channels_last, is_contiguous, one, overlaps, pointwise_as,
+};
 use oxport_ir::fake::contiguous_strides;
 use oxport_ir::{
     Arg, Args, Argument, Build, Builder, Device, Error, Exact, Fake, FromArg, MemoryFormat, NodeId, OpDef, Result, Val,
@@ -28,6 +30,8 @@ pub static OPS: &[OpDef] = &[
     bits(OpDef::new("prims::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta).fill(copy0)).doc("A copy.").samples(&["f32[2, 3]{1, 2}"]),
     bits(OpDef::new("aten::lift_fresh_copy(Tensor self) -> Tensor", |a| copied(a, a.at(0)?, a.at::<&Fake>(0)?.dtype, Some(MemoryFormat::Contiguous), None)).fill(copy0)).doc("A copy of a constant.").samples(&["f32[2, 3]"]),
     bits(OpDef::new("aten::alias_copy(Tensor self) -> Tensor", clone_meta).fill(copy0)).doc("A copy.").samples(&["f32[2, 3]"]),
+    bits(OpDef::new("aten::detach_copy(Tensor self) -> Tensor", clone_meta).fill(copy0)).doc("A copy, without gradient.").samples(&["f32[2, 3]"]),
+    bits(unary("aten::_conj_copy(Tensor self) -> Tensor", Any, conj)).doc("The complex conjugate."),
     bits(OpDef::new("aten::lift(Tensor self) -> Tensor", clone_meta).fill(copy0)).doc("The same tensor.").samples(&["f32[2, 3]"]),
     bits(OpDef::new("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta).fill(copy1)).doc("`src` in the sizes and dtype of `self`.").samples(&["f32[2, 3], i64[3]", "!f32[2], f32[3]"]),
     bits(OpDef::new("aten::chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", |a| copied(a, a.at(0)?, DType::C32, a.at(1)?, None)).fill(copy0)).doc("A copy as complex32.").samples(&["f32[2, 3]"]),
@@ -171,13 +175,6 @@ fn copy_meta(a: &MetaArgs<'_>) -> Metas {
     // A copy of the memory, gaps included, unless elements share places.
     let strides = if overlaps(a.cx, x) { contiguous_strides(&x.sizes) } else { x.strides.clone() };
     one(Fake { strides, device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
-}
-
-/// May two elements share a place? As far as sizes and strides at hand tell.
-fn overlaps(cx: &oxport_ir::MetaCx<'_>, x: &Fake) -> bool {
-    let number = |e: &Expr| cx.hint(e).unwrap_or(4096);
-    let strides = x.strides.iter().map(number).collect();
-    Layout { sizes: x.sizes.iter().map(number).collect(), strides, offset: 0 }.may_overlap()
 }
 
 fn copy1(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {

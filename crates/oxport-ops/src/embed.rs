@@ -1,22 +1,26 @@
 //! Parts written into copies of a whole: what functionalised in-place writes to views become; diagonals and triangles.
 //!
 //! Law: the part is the view that the operator's reading twin (`select`, `slice`, `diagonal`, `as_strided`) takes of the
-//! copy; the copy has the strides of the original where it is dense.
+//! copy, which has the strides of the original, gaps included (`clone_preserve_strides`), unless elements share places.
 
+use crate::composite::composed;
 use crate::lines::{dense, fill_dense};
-use crate::meta::{MetaArgs, Metas, one, preserved_strides, wrap_dim};
+use crate::meta::{MetaArgs, Metas, one, overlaps, preserved_strides, wrap_dim};
 use crate::view::{as_strided, ask_meta_of, diagonal, fake_args, select, slice};
-use oxport_ir::{Arg, Args, Exact, Fake, Meta, OpDef, Real, Result, Val, Value, ensure};
+use oxport_ir::{
+    Arg, Args, Argument, Build, Builder, Error, Exact, Fake, Meta, NodeId, OpDef, Real, Result, Val, Value, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, dispatch};
 
 /// The table.
 #[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", |a| into_meta(a, select)).fill(|a, o| into(a, o, select)).exact(Exact::Bits).doc("A copy with one index of a dimension replaced.").samples(&["f32[2, 3], f32[2], 1, -1", "!f32[2, 3], f32[3], 1, 0"]),
-    OpDef::new("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", |a| into_meta(a, slice)).fill(|a, o| into(a, o, slice)).exact(Exact::Bits).doc("A copy with a range of a dimension replaced.").samples(&["f32[5, 3], f32[2, 3], 0, 1, 3", "f32[5], f32[3], 0, None, None, 2", "f32[5, 3], f32[3], 0, 1, 2"]),
+    OpDef::new("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", |a| into_meta(a, select)).fill(|a, o| into(a, o, select)).exact(Exact::Bits).doc("A copy with one index of a dimension replaced.").samples(&["f32[2, 3], f32[2], 1, -1", "f32[2, 3]{10, 2}, f32[2], 1, 0", "!f32[2, 3], f32[3], 1, 0"]),
+    OpDef::new("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", |a| into_meta(a, slice)).fill(|a, o| into(a, o, slice)).exact(Exact::Bits).doc("A copy with a range of a dimension replaced.").samples(&["f32[5, 3], f32[2, 3], 0, 1, 3", "f32[5], f32[3], 0, None, None, 2", "f32[5, 3], f32[3], 0, 1, 2", "f32[5, 3]{1, 8}, f32[1, 3], 0, 1, 2"]),
     OpDef::new("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", |a| into_meta(a, diagonal)).fill(|a, o| into(a, o, diagonal)).exact(Exact::Bits).doc("A copy with a diagonal replaced.").samples(&["f32[3, 4], f32[3]", "f32[3, 3], f32[2], 1"]),
     OpDef::new("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", strided_meta).eval(into_strided).exact(Exact::Bits).doc("A copy with the elements of a strided view of it replaced.").samples(&["f32[8], f32[2, 3], [2, 3], [3, 1], 1", "f32[3, 2]{1, 3}, f32[2], [2], [3]"]),
+    composed("aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", fill_diagonal).doc("The main diagonal of all dimensions filled with a number; wrapped, that of each square below the first one, too."),
     OpDef::new("aten::diag(Tensor self, int diagonal=0) -> Tensor", diag_meta).fill(diag).exact(Exact::Bits).doc("The matrix with a vector on its diagonal, or the diagonal of a matrix.").samples(&["f32[3]", "f32[3], -1", "f32[2, 3], 1", "!f32[]"]),
     OpDef::new("aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat_meta).fill(diagflat).exact(Exact::Bits).doc("The matrix with the flattened tensor on its diagonal.").samples(&["f32[2, 2]", "f32[2], 1"]),
     OpDef::new("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", embed_meta).fill(embed).exact(Exact::Bits).doc("The last dimension spread along the diagonal of two new ones.").samples(&["f32[2, 3]", "f32[2, 3], 1, 0, 2", "!f32[2], 0, 0, 0"]),
@@ -44,7 +48,8 @@ fn into_meta(args: &MetaArgs<'_>, view: fn(&MetaArgs<'_>) -> Metas) -> Metas {
     let fits =
         lead.is_some_and(|lead| (broadcasts || lead == 0) && part.sizes[lead..].iter().zip(&source.sizes).all(same));
     ensure!(fits, "{}: {source} does not fit {part}", args.op.name());
-    one(Fake { strides: preserved_strides(args.cx, x), offset: Expr::from(0i64), requires_grad: false, ..x.clone() })
+    let strides = if overlaps(args.cx, x) { preserved_strides(args.cx, x) } else { x.strides.clone() };
+    one(Fake { strides, offset: Expr::from(0i64), requires_grad: false, ..x.clone() })
 }
 
 fn into(args: &Args<'_, Real>, outs: &mut [TensorMut], view: fn(&MetaArgs<'_>) -> Metas) -> Result<()> {
@@ -86,6 +91,29 @@ pub(crate) fn into_strided(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     out.part(place, |place| oxport_tensor::copy(source, place))?;
     let out = out.freeze();
     Ok(vec![out.view(|l| l.as_strided(x.sizes(), x.strides(), Some(x.layout().offset as i64)))?.into()])
+}
+
+fn fill_diagonal(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, value, wrap): (NodeId, Argument, bool) = args.unpack()?;
+    let sizes = b.fake(x)?.sizes.clone();
+    ensure!(sizes.len() >= 2, "fill_diagonal_ of a tensor of {} dimensions", sizes.len());
+    let cube = sizes.len() == 2 || sizes.iter().all(|n| *n == sizes[0]);
+    ensure!(cube, "fill_diagonal_ of more than two dimensions wants equal sizes");
+    let mut corners = vec![x];
+    if wrap && sizes.len() == 2 {
+        let (Some(height), Some(width)) = (sizes[0].as_int(), sizes[1].as_int()) else {
+            return Err(Error::unsupported("fill_diagonal_ that wraps around a symbolic size"));
+        };
+        // One row stays as it is between two squares.
+        for row in (width + 1..height).step_by(width as usize + 1) {
+            corners.push(b.call("slice.Tensor", (x, 0i64, row))?);
+        }
+    }
+    for corner in corners {
+        let line = (1..sizes.len()).try_fold(corner, |part, _| b.call("diagonal", (part, 0i64, 0i64, -1i64)))?;
+        b.call("fill_.Scalar", (line, value.clone()))?;
+    }
+    Ok(vec![x.into()])
 }
 
 fn diagonal_sizes(n: &Expr, offset: i64) -> [Expr; 2] {

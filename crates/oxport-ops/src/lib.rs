@@ -70,6 +70,7 @@ families! {
     extreme,
     fft,
     fold,
+    foreach,
     grid,
     grid_backward,
     grouped,

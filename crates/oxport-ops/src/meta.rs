@@ -4,6 +4,7 @@ use crate::promote::{Promotion, promote};
 use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{Args, Error, Fake, MemoryFormat, Meta, MetaCx, Operand, Result, Val, ensure};
 use oxport_sym::Expr;
+use oxport_tensor::Layout;
 
 /// The meta arguments of a call.
 pub type MetaArgs<'a> = Args<'a, Meta>;
@@ -158,6 +159,13 @@ pub fn dense_strides(sizes: &[Expr], order: &[usize]) -> Dims {
 /// dimensions made dense.
 pub fn preserved_strides(cx: &MetaCx<'_>, t: &Fake) -> Dims {
     pointwise_strides(cx, &t.sizes, &[t])
+}
+
+/// May two elements share a place? As far as sizes and strides at hand tell.
+pub fn overlaps(cx: &MetaCx<'_>, x: &Fake) -> bool {
+    let number = |e: &Expr| cx.hint(e).unwrap_or(4096);
+    let strides = x.strides.iter().map(number).collect();
+    Layout { sizes: x.sizes.iter().map(number).collect(), strides, offset: 0 }.may_overlap()
 }
 
 /// The strides of a copy in a memory format.

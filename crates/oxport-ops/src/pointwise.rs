@@ -27,6 +27,8 @@ const ASINH: OpDef = unary("aten::asinh(Tensor self) -> Tensor", ToAnalytic, asi
 const ATAN: OpDef = unary("aten::atan(Tensor self) -> Tensor", ToAnalytic, analytic!(atan)).doc("Inverse tangent.");
 const ATANH: OpDef =
     unary("aten::atanh(Tensor self) -> Tensor", ToAnalytic, analytic!(atanh)).doc("Inverse hyperbolic tangent.");
+const NEG_VIEW: OpDef = bits(unary("aten::_neg_view(Tensor(a) self) -> Tensor(a)", Arith, neg))
+    .doc("The opposite; negation is never lazy here.");
 const NEG: OpDef = bits(unary("aten::neg(Tensor self) -> Tensor", Arith, neg)).doc("The opposite; integers wrap.");
 const TRUNC: OpDef =
     bits(unary("aten::trunc(Tensor self) -> Tensor", Number, |a, o| float_or_copy(a, o, f32::trunc, f64::trunc)))
@@ -49,6 +51,8 @@ pub static OPS: &[OpDef] = &[
     ATANH,
     alias("aten::arctanh(Tensor self) -> Tensor", ATANH, "atanh(self)"),
     NEG,
+    NEG_VIEW,
+    alias("aten::_neg_view_copy(Tensor self) -> Tensor", NEG, "neg(self)"),
     alias("aten::negative(Tensor self) -> Tensor", NEG, "neg(self)"),
     TRUNC,
     alias("aten::fix(Tensor self) -> Tensor", TRUNC, "trunc(self)"),

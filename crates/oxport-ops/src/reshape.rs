@@ -2,6 +2,7 @@
 //!
 //! Law: the result is a view where the strides allow one, as PyTorch's `view` computes it, else a contiguous copy.
 
+use crate::composite::composite;
 use crate::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::view::{by_meta, copied, viewed};
 use oxport_ir::fake::{Dims, contiguous_strides};
@@ -32,6 +33,9 @@ pub static OPS: &[OpDef] = &[
     reshape!("aten::atleast_3d(Tensor self) -> Tensor", |a| atleast(a, 3), "At least 3 dimensions.", ["f32[]", "f32[2]", "f32[2, 3]"]),
     OpDef::new("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", |a| copied(to_size(a)?)).fill(view_copy).exact(Exact::Bits).doc("Other sizes over the same elements, copied.").samples(&["f32[2, 6], [3, -1]"]),
     OpDef::new("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias).view(|a| by_meta(a, reshape_alias)).doc("Given sizes and strides over the same elements.").samples(&["f32[2, 3], [6], [1]"]),
+    composite("aten::view_as_real_copy(Tensor self) -> Tensor", "lift_fresh_copy(view_as_real(self))").exact(Exact::Bits).doc("A last dimension of real and imaginary part, copied.").samples(&["c64[2, 3]"]),
+    composite("aten::view_as_complex_copy(Tensor self) -> Tensor", "lift_fresh_copy(view_as_complex(self))").exact(Exact::Bits).doc("A last dimension of 2 read as complex numbers, copied.").samples(&["f32[3, 2]"]),
+    composite("aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", "lift_fresh_copy(view.dtype(self, dtype))").exact(Exact::Bits).doc("The same bytes read as another dtype, copied.").samples(&["f32[2, 3], int32"]),
     OpDef::new("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", view_dtype).view(view_dtype_view).doc("The same bytes read as another dtype.").samples(&["f32[2, 3], int32", "f32[2, 4], float64", "f64[2, 3], float32", "!f32[2, 3], float64"]),
 ];
 

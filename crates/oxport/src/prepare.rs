@@ -78,6 +78,8 @@ impl Toolchain {
         let program = unwrap_vmaps(&program, &self.registry)?;
         let program = inline_wraps(&program, &self.registry)?;
         let program = unwrap_calls(&program, &self.registry)?;
+        // What writes and is made of other operators writes by those: lists of tensors, `fill_diagonal_`.
+        let program = decompose_where(&program, &self.registry, &Op::is_mutable)?;
         let program = functionalize(&program, &self.registry)?;
         // As PyTorch does it: dropout in evaluation mode is nothing.
         let mut program = decompose_where(&program, &self.registry, &|op| op.name() == "aten::dropout")?;

@@ -1,5 +1,21 @@
 //! Linear algebra: tables of text, and laws of the factors.
 
+mod grouped {
+    #[test]
+    fn groups_of_rows_columns_and_inner_sizes() {
+        crate::trial::check(&[
+            (
+                "_grouped_mm",
+                "f32[[1, 2], [3, 4], [5, 6]], f32[[[1], [1]], [[2], [0]]], i32[2, 3]",
+                "f32[3, 1]{4, 1} 3 7 10",
+            ),
+            ("_grouped_mm", "f32[[1, 2, 3]], f32[[1], [10], [100]], i32[1, 3]", "f32[2, 1, 1]{4, 4, 1} 1 320"),
+            ("_grouped_mm", "f32[[[1]], [[2]]], f32[[1, 2, 3]], i32[1, 3]", "f32[1, 3] 1 4 6"),
+            ("_grouped_mm", "f32[[[1]], [[2]]], f32[[[3]], [[4]]]", "f32[2, 1, 1]{4, 4, 1} 3 8"),
+        ]);
+    }
+}
+
 mod linalg_cholesky {
     #[test]
     fn factors_and_solutions() {
