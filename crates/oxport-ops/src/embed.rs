@@ -93,6 +93,9 @@ pub(crate) fn into_strided(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     Ok(vec![out.view(|l| l.as_strided(x.sizes(), x.strides(), Some(x.layout().offset as i64)))?.into()])
 }
 
+/// Each is four nodes.
+const MOST_SQUARES: i64 = 1 << 10;
+
 fn fill_diagonal(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let (x, value, wrap): (NodeId, Argument, bool) = args.unpack()?;
     let sizes = b.fake(x)?.sizes.clone();
@@ -104,6 +107,10 @@ fn fill_diagonal(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argu
         let (Some(height), Some(width)) = (sizes[0].as_int(), sizes[1].as_int()) else {
             return Err(Error::unsupported("fill_diagonal_ that wraps around a symbolic size"));
         };
+        ensure!(
+            height / (width + 1) <= MOST_SQUARES,
+            "fill_diagonal_ that wraps around more than {MOST_SQUARES} times"
+        );
         // One row stays as it is between two squares.
         for row in (width + 1..height).step_by(width as usize + 1) {
             corners.push(b.call("slice.Tensor", (x, 0i64, row))?);

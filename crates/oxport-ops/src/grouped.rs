@@ -1,4 +1,5 @@
-//! Products of consecutive groups of rows with a matrix each, as mixtures of experts have them.
+//! Products of consecutive groups of rows with a matrix each, as mixtures of experts have them. (In `_grouped_mm`, groups may
+//! be of columns, or of the inner dimension, too.)
 //!
 //! ```text
 //! rows  0 .. o₀ | o₀ .. o₁ | …      out[o₍g₋₁₎ .. o_g] = input[o₍g₋₁₎ .. o_g] @ weight[g]
@@ -16,7 +17,7 @@ use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 #[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
     OpDef::new("transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_meta).fill(grouped).doc("Each group of rows times a matrix of its own; `offs` says where groups end.").samples(&["f32[5, 3], f32[2, 3, 4], i64[2]<2..3>", "bf16[5, 3], bf16[1, 3, 4], i32[1]<0..1>", "!f32[5, 3], f32[2, 3, 4], i64[3]", "!f32[5, 3], f32[2, 4, 4], i64[2]"]),
-    OpDef::new("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm_meta).fill(grouped_mm).doc("A product for each group; `offs` says where groups end in what a matrix instead of a batch has of them: rows, columns, or the inner dimension of both.").samples(&["f32[5, 4], f32[2, 4, 8], i32[2]<2..3>", "bf16[5, 8], bf16[2, 8, 4], i32[2]<2..3>", "f32[2, 4, 4], f32[2, 4, 3]", "f32[3, 4], f32[4, 8], i32[2]<2..3>", "f32[2, 3, 4], f32[4, 8], i32[2]<2..3>", "!f32[5, 4], f32[2, 4, 8]", "!f32[5, 4], f32[2, 4, 8], i64[2]<2..3>", "!f32[5, 4], f32[3, 4, 8], i32[2]<2..3>"]),
+    OpDef::new("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm_meta).fill(grouped).doc("A product for each group; `offs` says where groups end in what a matrix instead of a batch has of them: rows, columns, or the inner dimension of both.").samples(&["f32[5, 4], f32[2, 4, 8], i32[2]<2..3>", "bf16[5, 8], bf16[2, 8, 4], i32[2]<2..3>", "f32[2, 4, 4], f32[2, 4, 3]", "f32[3, 4], f32[4, 8], i32[2]<2..3>", "f32[2, 3, 4], f32[4, 8], i32[2]<2..3>", "!f32[5, 4], f32[2, 4, 8]", "!f32[5, 4], f32[2, 4, 8], i64[2]<2..3>", "!f32[5, 4], f32[3, 4, 8], i32[2]<2..3>"]),
     composed("aten::random(Tensor self, *, Generator? generator=None) -> Tensor", |b, a| whole(b, a, None)).effect(Effect::Random).exact(Exact::Random).doc("Random whole numbers, as large as the dtype holds them exactly.").samples(&["f32[2, 3]", "i8[4]"]),
     composed("aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", |b, a| whole(b, a, Some((0, a.at(1)?)))).effect(Effect::Random).exact(Exact::Random).doc("Random whole numbers below a bound.").samples(&["f32[2, 3], 5"]),
     composed("aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", |b, a| {
@@ -37,30 +38,6 @@ fn grouped_meta(a: &MetaArgs<'_>) -> Metas {
     agree(a.cx, &ends.sizes[0], &w.sizes[0], "number of offsets and matrices")?;
     ensure!(matches!(ends.dtype, DType::I64 | DType::I32), "{}: offsets {ends}", a.op.name());
     one(fresh(x, dtype, [x.sizes[0].clone(), w.sizes[2].clone()]))
-}
-
-fn grouped(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let (x, w, ends): (&Tensor, &Tensor, &Tensor) = a.unpack()?;
-    let out = &mut outs[0];
-    // Rows of no group are zeros.
-    oxport_tensor::fill(out, Scalar::Int(0))?;
-    let mut start = 0;
-    for (g, end) in (0i64..).zip(ends.to_vec::<i64>()) {
-        ensure!(
-            start <= end && end <= x.sizes()[0],
-            "{}: offset {end} after {start} of {} rows",
-            a.op.name(),
-            x.sizes()[0]
-        );
-        if start < end {
-            let rows = x.view(|l| l.narrow(0, start, end - start))?;
-            let matrix = w.view(|l| l.select(0, g))?;
-            let place = out.layout().narrow(0, start, end - start)?;
-            part(out, place, |out| product(&rows, &matrix, out, Scalar::Int(1), Plus::Nothing))?;
-        }
-        start = end;
-    }
-    Ok(())
 }
 
 fn grouped_mm_meta(a: &MetaArgs<'_>) -> Metas {
@@ -105,17 +82,20 @@ fn grouped_mm_meta(a: &MetaArgs<'_>) -> Metas {
     one(out)
 }
 
-fn grouped_mm(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+/// Both operators: `offs` is missing where both factors are batches.
+fn grouped(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, w, ends): (&Tensor, &Tensor, Option<&Tensor>) = a.unpack()?;
     let out = &mut outs[0];
+    // What belongs to no group is zeros.
     oxport_tensor::fill(out, Scalar::Int(0))?;
     let ends = ends.map(Tensor::to_vec::<i64>);
     let groups = ends.as_ref().map_or(x.sizes()[0], |ends| ends.len() as i64);
     let mut start = 0;
     for g in 0..groups {
         let end = ends.as_ref().map_or(0, |ends| ends[g as usize]);
-        let (of, n) = (|t: &Tensor| Ok::<_, Error>(t.view(|l| l.select(0, g))?), end - start);
-        let whole = out.layout().clone();
+        ensure!(start <= end, "{}: offset {end} after {start}", a.op.name());
+        let (whole, n) = (out.layout().clone(), end - start);
+        let of = |t: &Tensor| t.view(|l| l.select(0, g));
         let (x, w, place) = match (x.rank(), w.rank()) {
             (3, 3) => (of(x)?, of(w)?, whole.select(0, g)?),
             (2, 3) => (x.view(|l| l.narrow(0, start, n))?, of(w)?, whole.narrow(0, start, n)?),
