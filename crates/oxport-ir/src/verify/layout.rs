@@ -125,8 +125,15 @@ const ALIKE: &[&str] = &[
     "square",
 ];
 
-/// Laws of a call's result, once its sizes are known to be right.
-pub(super) fn of_call(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>], recorded: &Val, inferred: &Val) {
+/// Laws of a call's result, recorded and inferred, once its sizes are known to be right.
+pub(super) fn of_call(
+    c: &mut Check<'_>,
+    node: &Node,
+    op: &Op,
+    args: &[Arg<Meta>],
+    (recorded, inferred): (&Val, &Val),
+    is_mapped: bool,
+) {
     if op.is_python() {
         return;
     }
@@ -148,7 +155,9 @@ pub(super) fn of_call(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>
         devices(c, node, op, args, &given, recorded);
         written(c, node, op, args);
     }
-    strides(c, node, op, &given, (recorded, inferred), None);
+    if !is_mapped {
+        strides(c, node, op, &given, (recorded, inferred), None);
+    }
 }
 
 /// The strides of a result, or of each of several.

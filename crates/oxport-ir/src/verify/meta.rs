@@ -14,8 +14,10 @@ use std::collections::HashMap;
 pub(super) fn check(c: &mut Check<'_>, is_cast: bool, births: &mut Births) {
     let graph = c.graph;
     let mut right: HashMap<NodeId, Val> = HashMap::new();
+    let mut nesting = 0;
     for (id, node) in graph.nodes() {
         let NodeKind::CallFunction(op) = &node.kind else { continue };
+        nesting += python::nesting(op);
         let (mut ordered, mut known) = (true, true);
         node.for_each_input(&mut |i| {
             ordered &= graph.is_before(i, id);
@@ -28,7 +30,7 @@ pub(super) fn check(c: &mut Check<'_>, is_cast: bool, births: &mut Births) {
         if op.is_getitem() {
             getitem(c, node, &mut right, id);
         } else if known && !python::check(c, node, id, &mut right) {
-            let mut call = Call { node, op, id, is_cast };
+            let mut call = Call { node, op, id, is_cast, is_mapped: nesting > 0 };
             call.check(c, births, &mut right);
         }
     }
@@ -72,6 +74,8 @@ struct Call<'a> {
     op: &'a Op,
     id: NodeId,
     is_cast: bool,
+    /// Whether it stands for a call on every slice at once: then the strides are those of the whole.
+    is_mapped: bool,
 }
 
 impl Call<'_> {
@@ -106,7 +110,7 @@ impl Call<'_> {
                 if !self.op.is_higher_order() && !self.op.short_name().starts_with("sym_") {
                     births.note(c.path, self.id, recorded, compare.born());
                 }
-                layout::of_call(c, node, self.op, &bound, recorded, &inferred);
+                layout::of_call(c, node, self.op, &bound, (recorded, &inferred), self.is_mapped);
             }
             Some(difference) => {
                 births.anything(c.path, self.id);

@@ -4,7 +4,7 @@
 use super::Check;
 use super::compare::Compare;
 use super::state::same_device;
-use crate::{Argument, Fake, Node, NodeId, Subclass, Val};
+use crate::{Argument, Fake, Node, NodeId, Op, Subclass, Val};
 use oxport_sym::Expr;
 use std::collections::HashMap;
 
@@ -39,6 +39,15 @@ pub(super) fn check(c: &mut Check<'_>, node: &Node, id: NodeId, right: &mut Hash
         _ => {}
     }
     true
+}
+
+/// By how much calls after this one are deeper within functions that `torch.vmap` maps.
+pub(super) fn nesting(op: &Op) -> i32 {
+    match op.name() {
+        "torch._functorch.predispatch::_vmap_increment_nesting" => 1,
+        "torch._functorch.predispatch::_vmap_decrement_nesting" => -1,
+        _ => 0,
+    }
 }
 
 /// What the call yields, or why it cannot; `None` if it is none of these functions.
