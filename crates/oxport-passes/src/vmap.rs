@@ -15,11 +15,12 @@
 //! their names. Under `randomness="different"` every slice draws for itself, in the order of the slices.
 
 use indexmap::IndexSet;
+use oxport_ir::infer::infer_call;
 use oxport_ir::{
-    Argument, Builder, Error, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, Registry, Result, Val,
+    Argument, Builder, Error, ExportedProgram, Graph, Kwargs, MetaCx, Node, NodeId, NodeKind, Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Replaces every vmap region, in subgraphs too.
@@ -40,12 +41,40 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
                 let name = graph.node(id).name.clone();
                 let begin = open.pop().ok_or_else(|| Error::invalid("a vmap level that was not opened").at(name))?;
                 let name = graph.node(begin).name.clone();
-                Region::new(graph, begin, id).and_then(|r| r.replace(graph, env, registry)).map_err(|e| e.at(name))?;
+                let replaced = Region::new(graph, begin, id).and_then(|r| r.replace(graph, env, registry));
+                lay_out_behind(graph, env, replaced.map_err(|e| e.at(name))?);
             }
             _ => {}
         }
     }
     Ok(())
+}
+
+/// Gives what stands behind nodes of another layout than before the layout that follows: `map` stacks its results, `vmap`
+/// leaves them as the operators on the whole laid them out.
+fn lay_out_behind(graph: &mut Graph, env: &ShapeEnv, mut changed: HashSet<NodeId>) {
+    for id in graph.ids().collect::<Vec<_>>() {
+        let node = graph.node(id);
+        let mut concerned = false;
+        node.for_each_input(&mut |input| concerned |= changed.contains(&input));
+        let (true, Some(op), Some(recorded)) = (concerned, node.op(), node.val()) else { continue };
+        let Ok(inferred) = infer_call(graph, op, &node.args, &node.kwargs, &MetaCx::new(env)) else { continue };
+        let mut val = recorded.clone();
+        take_layout(&mut val, &inferred);
+        if val != *recorded {
+            graph.meta_mut(id).val = Some(val);
+            changed.insert(id);
+        }
+    }
+}
+
+/// Sizes and dtype stay as recorded, strides become those inferred.
+fn take_layout(recorded: &mut Val, inferred: &Val) {
+    match (recorded, inferred) {
+        (Val::Tensor(r), Val::Tensor(i)) if r.strides.len() == i.strides.len() => r.strides.clone_from(&i.strides),
+        (Val::List(r), Val::List(i)) => r.iter_mut().zip(i).for_each(|(r, i)| take_layout(r, i)),
+        _ => {}
+    }
 }
 
 /// The name of a function of `torch._functorch.predispatch`.
@@ -88,8 +117,9 @@ impl Region {
         self.inputs.contains(&id) || self.body.contains(&id)
     }
 
-    fn replace(self, graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
-        let (sub, results, closure) = self.body_graph(graph)?;
+    /// Gives the nodes that are laid out otherwise than what they replace.
+    fn replace(self, graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<HashSet<NodeId>> {
+        let (mut sub, results, closure) = self.body_graph(graph)?;
         let mut name: Arc<str> = "vmap_body".into();
         for i in 1.. {
             if !graph.subgraphs.contains_key(&name) && graph.find(&name).is_none() {
@@ -100,21 +130,30 @@ impl Region {
         let origin = graph.node(self.begin).meta.derived(None);
         let mut mapped = None;
         if !results.is_empty() && graph.node(self.begin).args.first() != Some(&Argument::Int(0)) {
-            graph.subgraphs.insert(name.clone(), sub);
-            let f = graph.insert_before(self.end, Node::new(name.clone(), NodeKind::GetAttr(name), Vec::new()))?;
+            let get = NodeKind::GetAttr(name.clone());
+            let f = graph.insert_before(self.end, Node::new(name.clone(), get, Vec::new()))?;
+            let places: Vec<NodeId> = sub.placeholders().map(|(id, _)| id).collect();
             let mut slices = Vec::with_capacity(self.inputs.len());
             for &input in &self.inputs {
                 let [Argument::Node(x), Argument::Int(dim), ..] = graph.node(input).args[..] else {
                     return Err(Error::invalid("`_add_batch_dim` wants a tensor and a dim"));
                 };
                 let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&origin);
-                slices.push(Argument::Node(moved(&mut b, x, dim, 0)?));
+                let whole = moved(&mut b, x, dim, 0)?;
+                let strides = b.fake(whole)?.strides.iter().skip(1).cloned().collect();
+                if let Some(Val::Tensor(slice)) = &mut sub.meta_mut(places[slices.len()]).val {
+                    slice.strides = strides;
+                }
+                slices.push(Argument::Node(whole));
             }
+            lay_out_behind(&mut sub, env, places.into_iter().collect());
+            graph.subgraphs.insert(name, sub);
             let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&origin);
             let closure = Argument::List(closure.into_iter().map(Argument::Node).collect());
             let args = vec![f.into(), Argument::List(slices), closure];
             mapped = Some(b.call_op(&registry.op("higher_order::map_impl"), args, Kwargs::new())?);
         }
+        let mut changed = HashSet::new();
         for &output in &self.outputs {
             let node = graph.node(output).clone();
             let [Argument::Node(y), _, size, Argument::Int(dim)] = &node.args[..] else {
@@ -137,6 +176,10 @@ impl Region {
                     b.call("aten::expand", (one, Argument::List(sizes)))?
                 }
             };
+            let strides = |id: NodeId| graph.node(id).val().and_then(Val::as_tensor).map(|t| &t.strides);
+            if strides(new) != strides(output) {
+                changed.insert(new);
+            }
             graph.replace_all_uses(output, new);
             graph.erase(output)?;
             graph.rename(new, &node.name)?;
@@ -144,7 +187,7 @@ impl Region {
         for id in self.body.into_iter().rev().chain(self.inputs).chain([self.begin, self.end]) {
             graph.erase(id)?;
         }
-        Ok(())
+        Ok(changed)
     }
 
     /// The function of one slice, the values that it gives, and those from outside that it takes after its slices.
