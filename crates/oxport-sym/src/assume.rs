@@ -60,58 +60,46 @@ pub(crate) fn signs(e: &Expr) -> Signs {
                 nonpositive: a.is_nonpositive(),
             }
         }
-        Kind::Call(f, args) => of_call(f, args),
+        Kind::Call(..) => e.shape().signs,
         Kind::NaN | Kind::Zoo | Kind::Bool(_) => Signs::default(),
         _ => e.as_number().map_or(Signs::default(), |n| Signs::of_number(n.signum())),
     }
 }
 
-fn of_call(f: Func, args: &[Expr]) -> Signs {
-    let all = |p: fn(Signs) -> bool| args.iter().all(|a| p(signs(a)));
-    let any = |p: fn(Signs) -> bool| args.iter().any(|a| p(signs(a)));
+/// The same of a call, from its arguments.
+pub(crate) fn signs_of_call(f: Func, args: &[Expr]) -> Signs {
     let nonneg = Signs::nonneg();
+    let at = |i: usize| args.get(i).map_or(Signs::default(), signs);
     match f {
         Func::Add => sum(args),
         Func::Mul => args.iter().fold(Signs::of_number(1), |s, a| s.times(signs(a))),
-        Func::Pow => match (signs(&args[0]), args[1].as_int()) {
-            (b, _) if b.positive && is_real(&args[1]) => Signs::of_number(1),
+        Func::Pow => match (at(0), args.get(1).and_then(Expr::as_int)) {
+            (b, _) if b.positive && args.get(1).is_some_and(is_real) => Signs::of_number(1),
             (b, Some(e)) if e > 0 && b.nonnegative => nonneg,
             (_, Some(e)) if e > 0 && e % 2 == 0 && is_real(&args[0]) => nonneg,
             _ => Signs::default(),
         },
         Func::FloorDiv | Func::CleanDiv | Func::ModularIndexing => {
-            let ok = args[..2].iter().all(|a| signs(a).nonnegative && is_integer(a));
+            let ok = args.iter().take(2).all(|a| signs(a).nonnegative && is_integer(a));
             if ok { nonneg } else { Signs::default() }
         }
         Func::Mod => nonneg,
         Func::PythonMod => {
-            let q = signs(&args[1]);
+            let q = at(1);
             Signs { nonnegative: q.positive, nonpositive: q.negative, ..Signs::default() }
         }
-        Func::Max => Signs {
-            positive: any(|s| s.positive),
-            nonnegative: any(|s| s.nonnegative),
-            negative: all(|s| s.negative),
-            nonpositive: all(|s| s.nonpositive),
-        },
-        Func::Min => Signs {
-            positive: all(|s| s.positive),
-            nonnegative: all(|s| s.nonnegative),
-            negative: any(|s| s.negative),
-            nonpositive: any(|s| s.nonpositive),
-        },
-        Func::Abs => nonneg,
-        Func::Piecewise => {
-            let all = |f: fn(&Signs) -> bool| args.iter().all(|p| p.args().first().is_some_and(|v| f(&signs(v))));
-            Signs {
-                positive: all(|s| s.positive),
-                nonnegative: all(|s| s.nonnegative),
-                negative: all(|s| s.negative),
-                nonpositive: all(|s| s.nonpositive),
-            }
+        Func::Max => {
+            let (all, any) = shared(args.iter().map(signs));
+            Signs { negative: all.negative, nonpositive: all.nonpositive, ..any }
         }
+        Func::Min => {
+            let (all, any) = shared(args.iter().map(signs));
+            Signs { negative: any.negative, nonpositive: any.nonpositive, ..all }
+        }
+        Func::Abs => nonneg,
+        Func::Piecewise => shared(args.iter().map(|p| p.args().first().map_or(Signs::default(), signs))).0,
         Func::Where => {
-            let (p, q) = (signs(&args[1]), signs(&args[2]));
+            let (p, q) = (at(1), at(2));
             Signs {
                 positive: p.positive && q.positive,
                 nonnegative: p.nonnegative && q.nonnegative,
@@ -120,6 +108,30 @@ fn of_call(f: Func, args: &[Expr]) -> Signs {
         }
         _ => Signs::default(),
     }
+}
+
+/// What all of some values are, and what any is.
+fn shared(each: impl Iterator<Item = Signs>) -> (Signs, Signs) {
+    let all = Signs { positive: true, nonnegative: true, negative: true, nonpositive: true };
+    each.fold((all, Signs::default()), |(all, any), s| {
+        let both = |f: fn(&Signs) -> bool| (f(&all) && f(&s), f(&any) || f(&s));
+        let (positive, nonnegative) = (both(|s| s.positive), both(|s| s.nonnegative));
+        let (negative, nonpositive) = (both(|s| s.negative), both(|s| s.nonpositive));
+        (
+            Signs {
+                positive: positive.0,
+                nonnegative: nonnegative.0,
+                negative: negative.0,
+                nonpositive: nonpositive.0,
+            },
+            Signs {
+                positive: positive.1,
+                nonnegative: nonnegative.1,
+                negative: negative.1,
+                nonpositive: nonpositive.1,
+            },
+        )
+    })
 }
 
 /// Whether no value is below zero: more than the signs that sympy knows, for rewrites whose soundness hangs on it.
@@ -209,21 +221,26 @@ pub(crate) fn is_integer_call(f: Func, args: &[Expr]) -> bool {
 
 /// True if every value is a real number, and finite unless it is an infinity literal.
 pub(crate) fn is_real(e: &Expr) -> bool {
-    use Func::*;
     match e.kind() {
         Kind::Symbol(s) => {
             let a = s.assumptions();
             let real = |(k, yes)| yes && matches!(k, crate::Assumption::Real | crate::Assumption::Rational);
             a.is_integer() || a.is_nonnegative() || a.is_nonpositive() || a.iter().any(real)
         }
-        Kind::Call(f, args) => match f {
-            Add | Mul | Max | Min | Abs | Identity => args.iter().all(is_real),
-            Pow => is_real(&args[0]) && is_integer(&args[1]) && signs(&args[1]).nonnegative,
-            FloatPow | FloatTrueDiv | IntTrueDiv | ToFloat | TruncToFloat | RoundDecimal => true,
-            _ => is_integer(e),
-        },
+        Kind::Call(..) => e.shape().real,
         Kind::Bool(_) | Kind::Zoo | Kind::NaN => false,
         _ => true,
+    }
+}
+
+/// The same of a call, from its arguments.
+pub(crate) fn is_real_call(f: Func, args: &[Expr]) -> bool {
+    use Func::*;
+    match f {
+        Add | Mul | Max | Min | Abs | Identity => args.iter().all(is_real),
+        Pow => matches!(args, [b, e] if is_real(b) && is_integer(e) && signs(e).nonnegative),
+        FloatPow | FloatTrueDiv | IntTrueDiv | ToFloat | TruncToFloat | RoundDecimal => true,
+        _ => is_integer_call(f, args),
     }
 }
 
@@ -233,12 +250,15 @@ pub(crate) fn parity(e: &Expr) -> Option<bool> {
         Kind::Int(v) => Some(v % 2 == 0),
         Kind::Symbol(s) => s.assumptions().parity(),
         Kind::Call(Func::Add, args) => args.iter().map(parity).try_fold(true, |even, p| p.map(|p| even == p)),
-        Kind::Call(Func::Mul, args) => match () {
-            _ if !args.iter().all(is_integer) => None,
-            _ if args.iter().any(|a| parity(a) == Some(true)) => Some(true),
-            _ if args.iter().all(|a| parity(a) == Some(false)) => Some(false),
-            _ => None,
-        },
+        // Each argument is asked once: to ask twice doubles the cost at every level.
+        Kind::Call(Func::Mul, args) if args.iter().all(is_integer) => {
+            let parities: Vec<Option<bool>> = args.iter().map(parity).collect();
+            match () {
+                _ if parities.contains(&Some(true)) => Some(true),
+                _ if parities.iter().all(|p| *p == Some(false)) => Some(false),
+                _ => None,
+            }
+        }
         Kind::Call(Func::Pow, args) if signs(&args[1]).positive && is_integer(&args[1]) => parity(&args[0]),
         _ => None,
     }

@@ -12,7 +12,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use smallvec::SmallVec;
 
-use crate::assume;
+use crate::assume::{self, Signs};
 use crate::expr::Expr;
 use crate::func::Func;
 use crate::symbol::Symbol;
@@ -33,19 +33,28 @@ pub(crate) struct Shape {
     pub(crate) depth: u32,
     /// Every value is an integer.
     pub(crate) integer: bool,
+    /// Of a call: every value is a real number.
+    pub(crate) real: bool,
+    /// Of a call: the sign of every value.
+    pub(crate) signs: Signs,
 }
 
 impl Shape {
     pub(crate) fn leaf(integer: bool) -> Shape {
-        Shape { halves: 2, depth: 0, integer }
+        Shape { halves: 2, depth: 0, integer, real: false, signs: Signs::default() }
     }
 
     pub(crate) fn of_call(func: Func, args: &[Expr]) -> Shape {
-        let leaf = Shape::leaf(assume::is_integer_call(func, args));
-        args.iter().map(Expr::shape).fold(leaf, |whole, part| Shape {
+        // What is known of the arguments stands in their shapes, so that no question walks through an expression.
+        let alone = Shape {
+            real: assume::is_real_call(func, args),
+            signs: assume::signs_of_call(func, args),
+            ..Shape::leaf(assume::is_integer_call(func, args))
+        };
+        args.iter().map(Expr::shape).fold(alone, |whole, part| Shape {
             halves: whole.halves.saturating_add(part.halves),
             depth: whole.depth.max(part.depth + 1),
-            integer: whole.integer,
+            ..whole
         })
     }
 }
