@@ -91,7 +91,11 @@ fn without(func: Func, inside: &Expr, a: &Expr) -> Expr {
     match (args.contains(a), f == func) {
         (true, false) => a.clone(),
         (true, true) => rebuilt(f, args.iter().filter(|x| *x != a).map(|x| without(func, x, a)).collect()),
-        (false, _) => rebuilt(f, args.iter().map(|x| without(func, x, a)).collect()),
+        // What does not hold `a` stays as it is: to build it anew would do so again at every level within.
+        (false, _) => match args.iter().map(|x| without(func, x, a)).collect::<Vec<_>>() {
+            parts if parts == args => inside.clone(),
+            parts => rebuilt(f, parts),
+        },
     }
 }
 
