@@ -138,6 +138,17 @@ impl Val {
             other => other.clone(),
         }
     }
+    /// Lays this value out as another of the same form; sizes and dtypes stay.
+    pub fn take_layout(&mut self, other: &Val) {
+        match (self, other) {
+            (Val::Tensor(t), Val::Tensor(o)) if t.strides.len() == o.strides.len() => {
+                t.strides.clone_from(&o.strides);
+                t.offset = o.offset.clone();
+            }
+            (Val::List(l), Val::List(o)) => l.iter_mut().zip(o).for_each(|(v, o)| v.take_layout(o)),
+            _ => {}
+        }
+    }
     /// Calls `f` on every symbolic number in this value: sizes, then strides of tensors; numbers themselves.
     pub fn for_each_expr(&self, f: &mut dyn FnMut(&Expr)) {
         match self {

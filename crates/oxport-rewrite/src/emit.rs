@@ -188,7 +188,7 @@ impl Emitter<'_, '_> {
             && let Some(recorded) = &mut node.meta.val
             && let Ok(inferred) = infer_call(self.new, op, &node.args, &node.kwargs, &MetaCx::new(self.env))
         {
-            take_layout(recorded, &inferred);
+            recorded.take_layout(&inferred);
         }
         Ok(())
     }
@@ -270,7 +270,7 @@ impl Emitter<'_, '_> {
         if let Some(mut val) = val {
             let meta = self.new.meta_mut(new);
             if let Some(inferred) = &meta.val {
-                take_layout(&mut val, inferred);
+                val.take_layout(inferred);
             }
             meta.val = Some(val);
         }
@@ -301,18 +301,6 @@ const LAYOUT_BOUND: &[&str] = &[
 /// Strides and offsets of the tensors of a value.
 fn layout_of(val: &Val) -> Vec<(Dims, Expr)> {
     val.tensors().iter().map(|t| (t.strides.clone(), t.offset.clone())).collect()
-}
-
-/// Sizes and dtype stay as recorded, strides become those inferred.
-fn take_layout(recorded: &mut Val, inferred: &Val) {
-    match (recorded, inferred) {
-        (Val::Tensor(r), Val::Tensor(i)) if r.strides.len() == i.strides.len() => {
-            r.strides = i.strides.clone();
-            r.offset = i.offset.clone();
-        }
-        (Val::List(r), Val::List(i)) => r.iter_mut().zip(i.iter()).for_each(|(r, i)| take_layout(r, i)),
-        _ => {}
-    }
 }
 
 /// Arguments as the tracer writes them: keyword-only ones by name, defaults left out at the end.
