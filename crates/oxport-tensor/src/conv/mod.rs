@@ -146,7 +146,9 @@ pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: 
     if g.transposed {
         transposed::run(conv, out);
     } else if g.in_group() == 1 && out.strides[2] == 1 {
-        depthwise::run(conv, out);
+        depthwise::planes(conv, out);
+    } else if g.in_group() == 1 && out.strides[1] == 1 {
+        depthwise::pixels(conv, out);
     } else {
         product(conv, out);
     }

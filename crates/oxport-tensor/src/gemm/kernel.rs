@@ -22,8 +22,9 @@ pub(super) type Transpose<T> = unsafe fn(*const T, usize, usize, usize, *mut T, 
 pub(super) type CopyRows<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
 
 /// `(tiles, places, factors, x, start, y)`: in every tile, `y[to + j] = start + Σ factors[t]·x[from + places[t] + j]`, tap
-/// after tap. Whole registers are read at every place, whatever the tile's length.
-pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, T, *mut T);
+/// after tap. Whole registers are read at every place, whatever the tile's length. *Wide* taps have a register of factors
+/// each, and a register to start from: `start[j] + Σ factors[t·lanes + j]·…`.
+pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, &[T], *mut T);
 /// `(places, tiles, x, out, step)`: in every tile, `out[p*step + to + j] = x[places[p] + from + j]`.
 pub(crate) type Gather<T> = unsafe fn(&[usize], &[Tile], *const T, *mut T, usize);
 
@@ -49,6 +50,7 @@ pub struct Kernels<T: 'static> {
     pub(super) transpose: Transpose<T>,
     pub(super) copy: CopyRows<T>,
     pub(crate) taps: Taps<T>,
+    pub(crate) wide_taps: Taps<T>,
     pub(crate) gather: Gather<T>,
 }
 
@@ -202,39 +204,42 @@ unsafe fn copy_body<L: Lane>(src: *const L::T, stride: usize, members: usize, k:
 }
 
 #[inline(always)]
-unsafe fn taps_body<L: Lane>(
+unsafe fn taps_body<L: Lane, const WIDE: bool>(
     tiles: &[Tile],
     places: &[usize],
     factors: &[L::T],
     x: *const L::T,
-    start: L::T,
+    start: &[L::T],
     y: *mut L::T,
 ) {
+    let width = if WIDE { L::N } else { 1 };
+    assert!(start.len() == width && factors.len() == places.len() * width, "law: every tap has its factors");
     // SAFETY: the caller gives a register of numbers at every place of every tile, and room for every tile in `y`.
     unsafe {
         let (eights, rest) = tiles.as_chunks::<8>();
-        eights.iter().for_each(|tiles| taps_group::<L, 8>(tiles, places, factors, x, start, y));
+        eights.iter().for_each(|tiles| taps_group::<L, WIDE, 8>(tiles, places, factors, x, start, y));
         let (twos, rest) = rest.as_chunks::<2>();
-        twos.iter().for_each(|tiles| taps_group::<L, 2>(tiles, places, factors, x, start, y));
-        rest.iter().for_each(|&tile| taps_group::<L, 1>(&[tile], places, factors, x, start, y));
+        twos.iter().for_each(|tiles| taps_group::<L, WIDE, 2>(tiles, places, factors, x, start, y));
+        rest.iter().for_each(|&tile| taps_group::<L, WIDE, 1>(&[tile], places, factors, x, start, y));
     }
 }
 
 #[inline(always)]
-unsafe fn taps_group<L: Lane, const G: usize>(
+unsafe fn taps_group<L: Lane, const WIDE: bool, const G: usize>(
     tiles: &[Tile; G],
     places: &[usize],
     factors: &[L::T],
     x: *const L::T,
-    start: L::T,
+    start: &[L::T],
     y: *mut L::T,
 ) {
-    // SAFETY: as for `taps_body`.
+    // SAFETY: as for `taps_body`, which has looked at the lengths.
     unsafe {
+        let register = |f: &[L::T]| if WIDE { L::load(f.as_ptr()) } else { L::splat(f[0]) };
         let from = tiles.map(|t| x.add(t.from));
-        let mut acc = [L::splat(start); G];
-        for (&place, &f) in places.iter().zip(factors) {
-            let f = L::splat(f);
+        let mut acc = [register(start); G];
+        for (&place, f) in places.iter().zip(factors.chunks_exact(if WIDE { L::N } else { 1 })) {
+            let f = register(f);
             for (a, x) in acc.iter_mut().zip(from) {
                 *a = f.mul_add(L::load(x.add(place)), *a);
             }
@@ -311,7 +316,8 @@ macro_rules! entry {
                     axpy: axpy::<L>,
                     transpose: transpose::<L>,
                     copy: copy::<L>,
-                    taps: taps::<L>,
+                    taps: taps::<L, false>,
+                    wide_taps: taps::<L, true>,
                     gather: gather::<L>,
                 };
             }
@@ -352,11 +358,11 @@ macro_rules! entry {
             /// # Safety
             /// As [`taps_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn taps<L: Lane>(
-                tiles: &[Tile], places: &[usize], factors: &[L::T], x: *const L::T, start: L::T, y: *mut L::T,
+            unsafe fn taps<L: Lane, const WIDE: bool>(
+                tiles: &[Tile], places: &[usize], factors: &[L::T], x: *const L::T, start: &[L::T], y: *mut L::T,
             ) {
                 // SAFETY: the contract is passed on.
-                unsafe { taps_body::<L>(tiles, places, factors, x, start, y) }
+                unsafe { taps_body::<L, WIDE>(tiles, places, factors, x, start, y) }
             }
             /// # Safety
             /// As [`gather_body`]; the CPU has the features.
