@@ -1,14 +1,14 @@
 //! Order statistics: medians, modes, quantiles.
 //!
 //! Laws: of an even number of elements the median is the lower one; a NaN makes a median or a quantile NaN unless the
-//! operator leaves NaNs out; of equally frequent elements the mode is the least, at its last place.
+//! operator leaves NaNs out; of equally frequent elements the mode is the least, at the place that PyTorch's sort leaves last.
 
 use crate::lines::{Lines, dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::reduce::{Rule, over, reduced, wide, widest};
 use oxport_ir::{Args, Exact, Fake, OpDef, Operand, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut, cast, dispatch};
+use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut, cast, dispatch, select};
 
 /// The table.
 #[rustfmt::skip]
@@ -51,23 +51,21 @@ enum Pick {
 
 /// The chosen element of a line and its place; the line is put in order.
 fn choose<T: Ordered>(line: &mut [(T, i64)], pick: Pick) -> (T, i64) {
+    if pick == Pick::Mode {
+        // PyTorch compares by `<` alone: NaNs are each a value of their own, and part what they stand between.
+        select::sort(line, &|a, b| a.0 < b.0);
+        let (mut best, mut most) = (line[0], 0);
+        for run in line.chunk_by(|a, b| a.0 == b.0) {
+            if run.len() > most {
+                (best, most) = (run[run.len() - 1], run.len());
+            }
+        }
+        return best;
+    }
     line.sort_unstable_by(|a, b| a.0.order(b.0).then(a.1.cmp(&b.1)));
     let numbers = line.partition_point(|e| !e.0.is_nan());
-    match pick {
-        // The first NaN follows the numbers.
-        Pick::Median if numbers < line.len() => line[numbers],
-        Pick::Median | Pick::NanMedian => line[numbers.saturating_sub(1) / 2],
-        Pick::Mode => {
-            let (mut best, mut most) = (line[0], 0);
-            // PyTorch counts every NaN by itself.
-            for run in line.chunk_by(|a, b| a.0 == b.0) {
-                if run.len() > most {
-                    (best, most) = (run[run.len() - 1], run.len());
-                }
-            }
-            best
-        }
-    }
+    // The first NaN follows the numbers.
+    line[if pick == Pick::Median && numbers < line.len() { numbers } else { numbers.saturating_sub(1) / 2 }]
 }
 
 fn whole(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Result<()> {

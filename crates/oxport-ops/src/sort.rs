@@ -15,7 +15,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", |a| sort_meta(a, Both::Indices)).fill(|a, o| sort(a, o, Both::Indices)).exact(Exact::Bits).doc("Where the elements along a dimension are, in their order.").samples(&["f32[2, 5]"]),
     OpDef::new("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", |a| sort_meta(a, Both::Indices)).fill(|a, o| sort(a, o, Both::Indices)).exact(Exact::Bits).doc("As `argsort`; equal elements keep their order.").samples(&["f32[2, 5], stable=True"]),
     OpDef::new("aten::msort(Tensor self) -> Tensor", |a| sort_meta(a, Both::Values)).fill(|a, o| sort(a, o, Both::Values)).exact(Exact::Bits).doc("The elements along the first dimension in order.").samples(&["f32[4, 2]"]),
-    OpDef::new("aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", topk_meta).fill(topk).exact(Exact::Bits).doc("The `k` greatest (or least) elements along a dimension in order, and where they were.").samples(&["f32[2, 5], 3", "i64[4, 3], 2, 0, False", "f32[], 1", "f32[5], 0", "!f32[3], 4", "!f32[3], -1"]),
+    OpDef::new("aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", topk_meta).fill(topk).exact(Exact::Bits).doc("The `k` greatest (or least) elements along a dimension, in order if `sorted`, and where they were.").samples(&["f32[2, 5], 3", "i64[4, 3], 2, 0, False", "f32[], 1", "f32[5], 0", "!f32[3], 4", "!f32[3], -1"]),
     OpDef::new("aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", kth_meta).fill(kth).exact(Exact::Bits).doc("The `k`-th least element along a dimension, from 1, and where it is.").samples(&["f32[2, 5], 2", "f32[5], 5, 0, True", "!f32[3], 0", "!f32[3], 4"]),
 ];
 
@@ -83,9 +83,9 @@ fn topk_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn topk(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let (x, _, dim, largest): (&Tensor, i64, i64, bool) = args.unpack()?;
+    let (x, _, dim, largest, sorted): (&Tensor, i64, i64, bool, bool) = args.unpack()?;
     let [values, indices] = outs else { return Err(Error::invalid("topk has two results")) };
-    Ok(sort::topk(x, dim, largest, values, indices)?)
+    Ok(sort::topk(x, dim, largest, sorted, values, indices)?)
 }
 
 fn kth_meta(args: &MetaArgs<'_>) -> Metas {

@@ -29,6 +29,7 @@ pub mod rng;
 pub mod rows;
 mod scalar;
 mod scratch;
+pub mod select;
 pub mod simd;
 pub mod sort;
 mod storage;

@@ -1,13 +1,14 @@
 //! Order: sort, top k, unique elements, binary search. NaN comes last (it is the greatest), −0 equals 0.
 //!
 //! An element becomes an unsigned integer with the same order; an integer and the position sort as one key, so sorting is
-//! stable however the sort itself works. Law: equal elements keep their order, also when descending.
+//! stable however the sort itself works. Law: equal elements keep their order, also when descending; what is selected is left
+//! where PyTorch leaves it ([`select`]).
 
 use std::ops::Not;
 
 use crate::element::Wide;
 use crate::rows::along;
-use crate::{DType, Element, Error, Layout, Real, Result, Tensor, TensorMut, dispatch};
+use crate::{DType, Element, Error, Layout, Real, Result, Tensor, TensorMut, dispatch, select};
 
 /// `values, indices = x.sort(dim, descending)`, stable. Outputs have the sizes of `x`; indices are int64. NaN is last, or
 /// first when descending.
@@ -20,24 +21,37 @@ pub fn sort(x: &Tensor, dim: i64, descending: bool, values: &mut TensorMut, indi
     }))
 }
 
-/// `values, indices = x.topk(k, dim, largest)`, where `k` is the outputs' size along `dim`; in order, and of equal elements
-/// the first ones.
-pub fn topk(x: &Tensor, dim: i64, largest: bool, values: &mut TensorMut, indices: &mut TensorMut) -> Result<()> {
+/// `values, indices = x.topk(k, dim, largest, sorted)`, where `k` is the outputs' size along `dim`. Of equal elements, and in an
+/// order that is not `sorted`, those where PyTorch has them: it selects few elements by a heap, many by division.
+pub fn topk(
+    x: &Tensor,
+    dim: i64,
+    largest: bool,
+    sorted: bool,
+    values: &mut TensorMut,
+    indices: &mut TensorMut,
+) -> Result<()> {
     check_outputs(x, values, indices)?;
     dispatch!(real x.dtype(), |T| along(&[x], &mut [values, indices], dim, &|lines| {
         let (x, values, indices) = (lines.input::<T>(0), lines.output::<T>(0), lines.output::<i64>(1));
         let mut keys = keys(x, largest);
         let k = values.len().min(keys.len());
-        if k > 0 && k < keys.len() {
-            keys.select_nth_unstable(k - 1);
-            keys.truncate(k);
+        if k == 0 {
+            return;
         }
-        keys.sort_unstable();
+        if k.saturating_mul(64) <= keys.len() {
+            select::partial_sort(&mut keys, k, &is_less);
+        } else {
+            select::nth_element(&mut keys, k - 1, &is_less);
+            if sorted {
+                select::sort(&mut keys[..k - 1], &is_less);
+            }
+        }
         emit(x, &keys, values, indices);
     }))
 }
 
-/// `values, indices = x.kthvalue(k, dim)`, `k` from 1; outputs have size 1 along `dim`.
+/// `values, indices = x.kthvalue(k, dim)`, `k` from 1; outputs have size 1 along `dim`. Of equal elements that which PyTorch finds.
 pub fn kth(x: &Tensor, dim: i64, k: usize, values: &mut TensorMut, indices: &mut TensorMut) -> Result<()> {
     check_outputs(x, values, indices)?;
     let length = if x.rank() == 0 { 1 } else { x.sizes()[crate::layout::wrap_dim(dim, x.rank())?] as usize };
@@ -47,9 +61,14 @@ pub fn kth(x: &Tensor, dim: i64, k: usize, values: &mut TensorMut, indices: &mut
     dispatch!(real x.dtype(), |T| along(&[x], &mut [values, indices], dim, &|lines| {
         let x = lines.input::<T>(0);
         let mut keys = keys(x, false);
-        let (_, &mut kth, _) = keys.select_nth_unstable(k - 1);
-        emit(x, &[kth], lines.output(0), lines.output(1));
+        select::quick_select(&mut keys, k - 1, &is_less);
+        emit(x, &keys[k - 1..k], lines.output(0), lines.output(1));
     }))
+}
+
+/// Whether a key is less than another, wherever their elements stand.
+fn is_less(a: &(u64, u32), b: &(u64, u32)) -> bool {
+    a.0 < b.0
 }
 
 /// Positions of the elements in sorted order; the building block for kernels that need more than values and indices.
@@ -224,8 +243,8 @@ mod tests {
         let sorted = |descending| both(|v, i| sort(&x, 0, descending, v, i), &x, 6);
         assert_eq!(sorted(false), "[-0.0, 0.0, 2.0, 2.0, inf, NaN] [2, 3, 0, 5, 4, 1]");
         assert_eq!(sorted(true), "[NaN, inf, 2.0, 2.0, -0.0, 0.0] [1, 4, 0, 5, 2, 3]");
-        assert_eq!(both(|v, i| topk(&x, 0, true, v, i), &x, 3), "[NaN, inf, 2.0] [1, 4, 0]");
-        assert_eq!(both(|v, i| topk(&x, 0, false, v, i), &x, 2), "[-0.0, 0.0] [2, 3]");
+        assert_eq!(both(|v, i| topk(&x, 0, true, true, v, i), &x, 3), "[NaN, inf, 2.0] [1, 4, 0]");
+        assert_eq!(both(|v, i| topk(&x, 0, false, true, v, i), &x, 2), "[-0.0, 0.0] [2, 3]");
         assert_eq!(both(|v, i| kth(&x, 0, 3, v, i), &x, 1), "[2.0] [0]");
         assert!(both(|v, i| kth(&x, 0, 7, v, i), &x, 1).starts_with("error: selected number k (7)"));
     }
