@@ -1,8 +1,8 @@
-//! Selection that leaves equal elements where PyTorch does.
+//! Sorting and selection that leave equal elements where PyTorch does.
 //!
-//! `topk`, `kthvalue` and `mode` say *where* an element was found. Of equal elements that is whichever their algorithm happens to leave in
-//! a place: the selection of the C++ standard library that PyTorch is built with on Linux (libstdc++), and one of PyTorch's own.
-//! So these algorithms are kept to the last exchange. `less(a, b)` is all that is asked of elements.
+//! `sort` (not stable by default), `topk`, `kthvalue` and `mode` say *where* an element was found. Of equal elements that is whichever their
+//! algorithm happens to leave in a place: those of the C++ standard library that PyTorch is built with on Linux (libstdc++), and
+//! one of PyTorch's own. So these algorithms are kept to the last exchange. `less(a, b)` is all that is asked of elements.
 //!
 //! Laws: the result is a permutation, whatever `less` says (NaNs compared by `<` are in no order at all); nothing panics.
 

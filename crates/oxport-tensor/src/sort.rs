@@ -1,8 +1,8 @@
 //! Order: sort, top k, unique elements, binary search. NaN comes last (it is the greatest), −0 equals 0.
 //!
-//! An element becomes an unsigned integer with the same order; an integer and the position sort as one key, so sorting is
-//! stable however the sort itself works. Law: equal elements keep their order, also when descending; what is selected is left
-//! where PyTorch leaves it ([`select`]).
+//! An element becomes an unsigned integer with the same order; an integer and the position sort as one key, so that sorting is
+//! stable however the sort itself works. Law: where stability is not asked for, equal elements stand where PyTorch leaves
+//! them ([`select`]).
 
 use std::ops::Not;
 
@@ -10,14 +10,25 @@ use crate::element::Wide;
 use crate::rows::along;
 use crate::{DType, Element, Error, Layout, Real, Result, Tensor, TensorMut, dispatch, select};
 
-/// `values, indices = x.sort(dim, descending)`, stable. Outputs have the sizes of `x`; indices are int64. NaN is last, or
-/// first when descending.
-pub fn sort(x: &Tensor, dim: i64, descending: bool, values: &mut TensorMut, indices: &mut TensorMut) -> Result<()> {
+/// `values, indices = x.sort(dim, descending, stable)`. Outputs have the sizes of `x`; indices are int64. NaN is last, or first when
+/// descending. Without `stable`, equal elements stand where PyTorch leaves them.
+pub fn sort(
+    x: &Tensor,
+    dim: i64,
+    descending: bool,
+    stable: bool,
+    values: &mut TensorMut,
+    indices: &mut TensorMut,
+) -> Result<()> {
     check_outputs(x, values, indices)?;
     dispatch!(real x.dtype(), |T| along(&[x], &mut [values, indices], dim, &|lines| {
         let x = lines.input::<T>(0);
-        let sorted = sorted_positions(x, descending);
-        emit(x, &sorted, lines.output(0), lines.output(1));
+        let mut keys = keys(x, descending);
+        match stable {
+            true => keys.sort_unstable(),
+            false => select::sort(&mut keys, &is_less),
+        }
+        emit(x, &keys, lines.output(0), lines.output(1));
     }))
 }
 
@@ -69,13 +80,6 @@ pub fn kth(x: &Tensor, dim: i64, k: usize, values: &mut TensorMut, indices: &mut
 /// Whether a key is less than another, wherever their elements stand.
 fn is_less(a: &(u64, u32), b: &(u64, u32)) -> bool {
     a.0 < b.0
-}
-
-/// Positions of the elements in sorted order; the building block for kernels that need more than values and indices.
-pub fn sorted_positions<T: Real>(x: &[T], descending: bool) -> Vec<(u64, u32)> {
-    let mut keys = keys(x, descending);
-    keys.sort_unstable();
-    keys
 }
 
 /// The key of every element with its position.
@@ -150,7 +154,9 @@ pub struct Unique {
 pub fn unique(x: &Tensor) -> Result<Unique> {
     dispatch!(real x.dtype(), |T| {
         let elements = x.to_vec::<T>();
-        let order: Vec<usize> = sorted_positions(&elements, false).iter().map(|k| k.1 as usize).collect();
+        let mut keys = keys(&elements, false);
+        keys.sort_unstable();
+        let order: Vec<usize> = keys.iter().map(|k| k.1 as usize).collect();
         group(x.sizes(), &elements, &order)
     })
 }
@@ -240,7 +246,7 @@ mod tests {
     #[test]
     fn sorts_are_stable_with_nan_last() {
         let x = Tensor::from_vec(&[6], vec![2.0f32, NAN, -0.0, 0.0, f32::INFINITY, 2.0]).unwrap();
-        let sorted = |descending| both(|v, i| sort(&x, 0, descending, v, i), &x, 6);
+        let sorted = |descending| both(|v, i| sort(&x, 0, descending, true, v, i), &x, 6);
         assert_eq!(sorted(false), "[-0.0, 0.0, 2.0, 2.0, inf, NaN] [2, 3, 0, 5, 4, 1]");
         assert_eq!(sorted(true), "[NaN, inf, 2.0, 2.0, -0.0, 0.0] [1, 4, 0, 5, 2, 3]");
         assert_eq!(both(|v, i| topk(&x, 0, true, true, v, i), &x, 3), "[NaN, inf, 2.0] [1, 4, 0]");
@@ -253,15 +259,15 @@ mod tests {
     fn sorts_along_any_dim_and_dtype() {
         let x = Tensor::from_vec(&[3, 2], vec![3i8, -1, -128, 127, 0, -1]).unwrap();
         let (mut values, mut indices) = outputs(&x, 0, 3).unwrap();
-        sort(&x, 0, false, &mut values, &mut indices).unwrap();
+        sort(&x, 0, false, true, &mut values, &mut indices).unwrap();
         assert_eq!(values.freeze().to_vec::<i8>(), [-128, -1, 0, -1, 3, 127]);
         assert_eq!(indices.freeze().to_vec::<i64>(), [1, 0, 2, 2, 0, 1]);
         let x = Tensor::from_vec(&[3], vec![u64::MAX, 0, 1 << 63]).unwrap();
         let (mut values, mut indices) = outputs(&x, 0, 3).unwrap();
-        sort(&x, 0, true, &mut values, &mut indices).unwrap();
+        sort(&x, 0, true, true, &mut values, &mut indices).unwrap();
         assert_eq!(values.freeze().to_vec::<u64>(), [u64::MAX, 1 << 63, 0]);
         let scalar = Tensor::scalar(4f32);
-        assert_eq!(both(|v, i| sort(&scalar, 0, false, v, i), &scalar, 1), "[4.0] [0]");
+        assert_eq!(both(|v, i| sort(&scalar, 0, false, false, v, i), &scalar, 1), "[4.0] [0]");
     }
 
     #[test]
