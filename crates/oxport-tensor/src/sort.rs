@@ -21,6 +21,9 @@ pub fn sort(
     indices: &mut TensorMut,
 ) -> Result<()> {
     check_outputs(x, values, indices)?;
+    // PyTorch sorts long vectors of integers digit by digit, which is stable.
+    let by_digits = x.rank() == 1 && x.dtype().is_integer() && !descending && x.numel() >= 32_768;
+    let stable = stable || by_digits;
     dispatch!(real x.dtype(), |T| along(&[x], &mut [values, indices], dim, &|lines| {
         let x = lines.input::<T>(0);
         let mut keys = keys(x, descending);
@@ -253,6 +256,22 @@ mod tests {
         assert_eq!(both(|v, i| topk(&x, 0, false, true, v, i), &x, 2), "[-0.0, 0.0] [2, 3]");
         assert_eq!(both(|v, i| kth(&x, 0, 3, v, i), &x, 1), "[2.0] [0]");
         assert!(both(|v, i| kth(&x, 0, 7, v, i), &x, 1).starts_with("error: selected number k (7)"));
+    }
+
+    /// As PyTorch 2.15 has it: only an ascending sort of 32,768 integers or more is stable when nobody asks for it.
+    #[test]
+    fn long_vectors_of_integers_are_stable() {
+        let is_stable = |n: i64, descending: bool| {
+            let x = Tensor::from_vec(&[n], (0..n).map(|i| i * 7 % 3).collect()).unwrap();
+            let places = |stable| {
+                let (mut values, mut indices) = outputs(&x, 0, n).unwrap();
+                sort(&x, 0, descending, stable, &mut values, &mut indices).unwrap();
+                indices.freeze().to_vec::<i64>()
+            };
+            places(true) == places(false)
+        };
+        assert!(is_stable(32_768, false) && !is_stable(32_767, false) && !is_stable(32_768, true));
+        assert!(is_stable(16, false) && !is_stable(17, false));
     }
 
     #[test]
