@@ -13,22 +13,23 @@ use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::{Layout, Tensor, TensorMut};
 use std::sync::LazyLock;
 
-/// A view: the kernel follows the meta.
+/// A view, or a list of views: the kernel follows the meta.
 macro_rules! view {
     ($schema:literal, $meta:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
-        OpDef::new($schema, $meta).view(|args| by_meta(args, $meta)).doc($doc).samples(&[$($sample),*])
+        OpDef::new($schema, $meta).view(|args| $crate::view::by_meta(args, $meta)).doc($doc).samples(&[$($sample),*])
     };
 }
 /// The same elements in fresh contiguous memory.
 macro_rules! copy {
     ($schema:literal, $meta:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
-        OpDef::new($schema, |args| copied($meta(args)?))
-            .fill(|args, outs| fill_by_meta(args, outs, $meta))
+        OpDef::new($schema, |args| $crate::view::copied($meta(args)?))
+            .fill(|args, outs| $crate::view::fill_by_meta(args, outs, $meta))
             .exact(Exact::Bits)
             .doc($doc)
             .samples(&[$($sample),*])
     };
 }
+pub(crate) use {copy, view};
 
 /// The table.
 #[rustfmt::skip]
