@@ -32,27 +32,21 @@ pub trait World: Sized + Clone + 'static {
     /// A tensor.
     type Tensor: Clone + Debug;
     /// An integer.
-    type Int: Clone + Debug;
+    type Int: Numeral<i64>;
     /// A float.
-    type Float: Clone + Debug;
+    type Float: Numeral<f64>;
     /// A bool.
-    type Bool: Clone + Debug;
+    type Bool: Numeral<bool>;
     /// A subgraph.
     type Graph: Clone + Debug;
     /// What bodies may ask of their surroundings.
     type Cx<'a>;
-    /// A constant.
-    fn from_int(n: i64) -> Self::Int;
-    /// A constant.
-    fn from_float(x: f64) -> Self::Float;
-    /// A constant.
-    fn from_bool(b: bool) -> Self::Bool;
+}
+
+/// A number of a world: a constant, or what stands for a number that is not known yet.
+pub trait Numeral<T>: Clone + Debug + From<T> {
     /// The number, if it is known.
-    fn int(n: &Self::Int) -> Option<i64>;
-    /// The number, if it is known.
-    fn float(x: &Self::Float) -> Option<f64>;
-    /// The truth value, if it is known.
-    fn bool(b: &Self::Bool) -> Option<bool>;
+    fn known(&self) -> Option<T>;
 }
 
 /// While inferring: fakes and expressions.
@@ -74,12 +68,34 @@ pub enum Sym<T, S> {
     Sym(S),
 }
 
-impl<T: Copy, S> Sym<T, S> {
-    /// The number, if it is known.
-    pub fn known(&self) -> Option<T> {
+impl<T, S> From<T> for Sym<T, S> {
+    fn from(x: T) -> Self {
+        Sym::Const(x)
+    }
+}
+
+impl<T: Copy + Debug, S: Clone + Debug> Numeral<T> for Sym<T, S> {
+    fn known(&self) -> Option<T> {
         if let Sym::Const(c) = self { Some(*c) } else { None }
     }
 }
+
+impl Numeral<i64> for Expr {
+    fn known(&self) -> Option<i64> {
+        self.as_int()
+    }
+}
+
+macro_rules! known {
+    ($($t:ty)*) => {$(
+        impl Numeral<$t> for $t {
+            fn known(&self) -> Option<$t> {
+                Some(*self)
+            }
+        }
+    )*};
+}
+known! { i64 f64 bool }
 
 /// What a meta function sees of a subgraph.
 #[derive(Clone, Debug)]
@@ -99,24 +115,6 @@ impl World for Meta {
     type Bool = Sym<bool, Expr>;
     type Graph = Arc<SubgraphMeta>;
     type Cx<'a> = MetaCx<'a>;
-    fn from_int(n: i64) -> Expr {
-        Expr::from(n)
-    }
-    fn from_float(x: f64) -> Self::Float {
-        Sym::Const(x)
-    }
-    fn from_bool(b: bool) -> Self::Bool {
-        Sym::Const(b)
-    }
-    fn int(n: &Expr) -> Option<i64> {
-        n.as_int()
-    }
-    fn float(x: &Self::Float) -> Option<f64> {
-        x.known()
-    }
-    fn bool(b: &Self::Bool) -> Option<bool> {
-        b.known()
-    }
 }
 
 impl World for Build {
@@ -126,24 +124,6 @@ impl World for Build {
     type Bool = Sym<bool, NodeId>;
     type Graph = NodeId;
     type Cx<'a> = ();
-    fn from_int(n: i64) -> Self::Int {
-        Sym::Const(n)
-    }
-    fn from_float(x: f64) -> Self::Float {
-        Sym::Const(x)
-    }
-    fn from_bool(b: bool) -> Self::Bool {
-        Sym::Const(b)
-    }
-    fn int(n: &Self::Int) -> Option<i64> {
-        n.known()
-    }
-    fn float(x: &Self::Float) -> Option<f64> {
-        x.known()
-    }
-    fn bool(b: &Self::Bool) -> Option<bool> {
-        b.known()
-    }
 }
 
 impl World for Real {
@@ -153,24 +133,6 @@ impl World for Real {
     type Bool = bool;
     type Graph = Arc<dyn Callable>;
     type Cx<'a> = RunCx;
-    fn from_int(n: i64) -> i64 {
-        n
-    }
-    fn from_float(x: f64) -> f64 {
-        x
-    }
-    fn from_bool(b: bool) -> bool {
-        b
-    }
-    fn int(n: &i64) -> Option<i64> {
-        Some(*n)
-    }
-    fn float(x: &f64) -> Option<f64> {
-        Some(*x)
-    }
-    fn bool(b: &bool) -> Option<bool> {
-        Some(*b)
-    }
 }
 
 /// One argument.
@@ -241,9 +203,9 @@ impl<W: World> Arg<W> {
         Ok(match a {
             Argument::None => Arg::None,
             Argument::Node(n) => node(*n)?,
-            Argument::Int(n) => Arg::Int(W::from_int(*n)),
-            Argument::Float(x) => Arg::Float(W::from_float(*x)),
-            Argument::Bool(b) => Arg::Bool(W::from_bool(*b)),
+            Argument::Int(n) => Arg::Int((*n).into()),
+            Argument::Float(x) => Arg::Float((*x).into()),
+            Argument::Bool(b) => Arg::Bool((*b).into()),
             Argument::Complex(c) => Arg::Complex(*c),
             Argument::Str(s) => Arg::Str(s.clone()),
             Argument::DType(d) => Arg::DType(*d),
@@ -380,7 +342,7 @@ impl<'a, W: World> Args<'a, W> {
 fn describe<W: World>(arg: &Arg<W>) -> String {
     match arg {
         Arg::List(l) => format!("[{}]", l.iter().map(describe).collect::<Vec<_>>().join(", ")),
-        Arg::Int(n) => W::int(n).map_or_else(|| format!("{n:?}"), |n| n.to_string()),
+        Arg::Int(n) => n.known().map_or_else(|| format!("{n:?}"), |n| n.to_string()),
         other => other.kind().to_string(),
     }
 }

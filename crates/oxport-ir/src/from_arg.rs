@@ -2,7 +2,7 @@
 //!
 //! Law: reading never guesses; an argument that is symbolic is not read as a number.
 
-use crate::args::{Arg, Args, Build, Complex, Meta, Real, SubgraphMeta, Sym, World};
+use crate::args::{Arg, Args, Build, Complex, Meta, Numeral, Real, SubgraphMeta, Sym, World};
 use crate::{Argument, Callable, Device, Fake, MemoryFormat, MemoryLayout, NodeId, Op, Result};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor};
@@ -74,9 +74,9 @@ impl<W: World> Number<W> {
     /// The number, if it is known.
     pub fn known(&self) -> Option<Scalar> {
         match self {
-            Number::Int(n) => W::int(n).map(Scalar::Int),
-            Number::Float(x) => W::float(x).map(Scalar::Float),
-            Number::Bool(b) => W::bool(b).map(Scalar::Bool),
+            Number::Int(n) => n.known().map(Scalar::Int),
+            Number::Float(x) => x.known().map(Scalar::Float),
+            Number::Bool(b) => b.known().map(Scalar::Bool),
             Number::Complex(c) => Some(Scalar::Complex(*c)),
         }
     }
@@ -149,8 +149,8 @@ macro_rules! from_arg {
     )*};
 }
 from_arg! {
-    i64, "a known int", Arg::Int(n) => W::int(n);
-    bool, "a known bool", Arg::Bool(b) => W::bool(b);
+    i64, "a known int", Arg::Int(n) => n.known();
+    bool, "a known bool", Arg::Bool(b) => b.known();
     &'a str, "a string", Arg::Str(s) => Some(s);
     DType, "a dtype", Arg::DType(d) => Some(*d);
     MemoryLayout, "a layout", Arg::Layout(l) => Some(*l);
@@ -163,8 +163,8 @@ impl<'a, W: World> FromArg<'a, W> for f64 {
     const WANTS: &'static str = "a known number";
     fn from_arg(a: &'a Arg<W>) -> Option<Self> {
         match a {
-            Arg::Float(x) => W::float(x),
-            Arg::Int(n) => W::int(n).map(|n| n as f64),
+            Arg::Float(x) => x.known(),
+            Arg::Int(n) => n.known().map(|n| n as f64),
             _ => None,
         }
     }

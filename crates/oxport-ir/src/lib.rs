@@ -38,7 +38,7 @@ pub mod template;
 pub mod value;
 pub mod verify;
 
-pub use args::{Arg, Args, Build, Complex, Meta, Real, Sym, World};
+pub use args::{Arg, Args, Build, Complex, Meta, Numeral, Real, Sym, World};
 pub use builder::{Builder, ProgramBuilder};
 pub use diagnostic::{Diagnostic, Loc, Severity};
 pub use error::{Error, Result};

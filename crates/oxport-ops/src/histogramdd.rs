@@ -6,7 +6,7 @@
 use crate::lines::{dense, fill_dense};
 use crate::meta::{MetaArgs, Metas};
 use crate::nn::fresh;
-use oxport_ir::{Arg, Args, Error, Fake, OpDef, Real, Result, Val, World, ensure};
+use oxport_ir::{Arg, Args, Error, Fake, Numeral, OpDef, Real, Result, Val, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Float, Tensor, TensorMut, dispatch};
 
@@ -31,7 +31,7 @@ fn bins<'a, W: World>(a: &Args<'a, W>, count: usize) -> Result<Vec<Bins<'a, W::T
     let of = |arg: &'a Arg<W>| match arg {
         Arg::Tensor(t) => Ok(Bins::Edges(t)),
         Arg::Int(n) => {
-            let n = W::int(n).ok_or_else(|| Error::unsupported("a symbolic number of bins"))?;
+            let n = n.known().ok_or_else(|| Error::unsupported("a symbolic number of bins"))?;
             ensure!(n > 0, "{}: {n} bins", a.op.name());
             Ok(Bins::Count(n))
         }

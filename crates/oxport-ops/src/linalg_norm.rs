@@ -6,7 +6,7 @@
 use crate::linalg::matrix;
 use crate::meta::{MetaArgs, Metas, one, wrap_dim, wrap_dims};
 use crate::nn::fresh;
-use oxport_ir::{Arg, Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Result, World, ensure};
+use oxport_ir::{Arg, Args, Argument, Build, Builder, Error, Fake, NodeId, Numeral, OpDef, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::DType;
 
@@ -60,8 +60,8 @@ fn order<W: World>(name: &str, given: &Arg<W>) -> Result<Order> {
         Arg::Str(s) if &**s == "fro" => return Ok(Order::Frobenius),
         Arg::Str(s) if &**s == "nuc" => return Ok(Order::Nuclear),
         Arg::Str(s) => return unknown(s),
-        Arg::Int(n) => W::int(n).map(|n| n as f64),
-        Arg::Float(x) => W::float(x),
+        Arg::Int(n) => n.known().map(|n| n as f64),
+        Arg::Float(x) => x.known(),
         _ => None,
     };
     let Some(number) = number else { return unknown(&"of another kind") };

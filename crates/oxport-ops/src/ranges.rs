@@ -58,7 +58,7 @@ where
     for<'x> Number<W>: oxport_ir::FromArg<'x, W>,
 {
     let count = a.op.schema().map_or(0, |s| s.positional());
-    let (zero, one) = (Number::Int(W::from_int(0)), Number::Int(W::from_int(1)));
+    let (zero, one) = (Number::Int(0.into()), Number::Int(1.into()));
     Ok(match count {
         1 => [zero, a.at(0)?, one],
         2 => [a.at(0)?, a.at(1)?, one],

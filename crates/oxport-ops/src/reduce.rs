@@ -5,7 +5,7 @@
 
 use crate::lines::as_dtype;
 use crate::meta::{MetaArgs, Metas, one, wrap_dims};
-use oxport_ir::{Arg, Args, Error, Fake, MetaCx, OpDef, Real, Result, Val, World, ensure};
+use oxport_ir::{Arg, Args, Error, Fake, MetaCx, Numeral, OpDef, Real, Result, Val, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Analytic, DType, Number, Real as Ordered, Tensor, TensorMut, dispatch, reduce::reduce};
 
@@ -125,7 +125,7 @@ impl Over {
 pub(crate) fn over<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Over> {
     ensure!(rank <= 64, "only tensors with up to 64 dims are supported");
     let place = |name| args.op.schema().and_then(|s| s.arg(name)).map(|(i, _)| i);
-    let number = |a: &Arg<W>| if let Arg::Int(n) = a { W::int(n) } else { None };
+    let number = |a: &Arg<W>| if let Arg::Int(n) = a { n.known() } else { None };
     let open = || Error::unsupported(format!("{}: a symbolic dim", args.op.name()));
     let dims: Vec<i64> = match place("dim").map(|i| &args.values[i]) {
         Some(Arg::List(l)) => l.iter().map(number).collect::<Option<_>>().ok_or_else(open)?,

@@ -39,24 +39,6 @@ impl World for Slots {
     type Bool = Sym<bool, Ref>;
     type Graph = Arc<dyn Callable>;
     type Cx<'a> = ();
-    fn from_int(n: i64) -> Self::Int {
-        Sym::Const(n)
-    }
-    fn from_float(x: f64) -> Self::Float {
-        Sym::Const(x)
-    }
-    fn from_bool(b: bool) -> Self::Bool {
-        Sym::Const(b)
-    }
-    fn int(n: &Self::Int) -> Option<i64> {
-        n.known()
-    }
-    fn float(x: &Self::Float) -> Option<f64> {
-        x.known()
-    }
-    fn bool(b: &Self::Bool) -> Option<bool> {
-        b.known()
-    }
 }
 
 /// What a call puts into its argument template.
