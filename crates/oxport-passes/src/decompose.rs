@@ -2,6 +2,7 @@
 //!
 //! Law: the node that carries the result keeps the name of the node that was expanded.
 
+use crate::layout::{differ, lay_out_behind};
 use oxport_ir::args::Arg;
 use oxport_ir::infer::bind_with;
 use oxport_ir::{
@@ -9,6 +10,7 @@ use oxport_ir::{
     Val,
 };
 use oxport_sym::ShapeEnv;
+use std::collections::HashSet;
 
 /// How deep decompositions may nest.
 const MAX_DEPTH: usize = 32;
@@ -36,6 +38,7 @@ pub fn decompose(program: &ExportedProgram, registry: &Registry) -> Result<Expor
 fn expand(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry, which: &dyn Fn(&Op) -> bool) -> Result<()> {
     let mut next = graph.ids().next();
     let mut depth_end: Vec<NodeId> = Vec::new();
+    let mut relaid = HashSet::new();
     while let Some(id) = next {
         // The last node of an expansion may itself be expanded: both end here.
         while depth_end.last() == Some(&id) {
@@ -53,7 +56,7 @@ fn expand(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry, which: &dy
         let outs = build(graph, env, registry, id, &op, def.decomp).map_err(|e| e.at(&name))?;
         let first = before.map_or_else(|| graph.ids().next(), |b| graph.next(b));
         let fresh: Vec<NodeId> = std::iter::successors(first, |&n| graph.next(n)).take_while(|&n| n != id).collect();
-        replace(graph, id, &outs, &op, &fresh)?;
+        replace(graph, id, &outs, &op, &fresh, &mut relaid)?;
         // Nodes that picked results are gone by now.
         next = match fresh.last().copied().or(before) {
             Some(last) => graph.next(last),
@@ -65,6 +68,7 @@ fn expand(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry, which: &dy
             next = Some(first);
         }
     }
+    lay_out_behind(graph, env, relaid);
     Ok(())
 }
 
@@ -104,10 +108,21 @@ fn build_arg(graph: &Graph, id: NodeId) -> Arg<Build> {
 }
 
 /// Puts results in the place of a node, and takes the node away. Of the `fresh` nodes, those that carry a result take
-/// over the name of what they replace.
-pub(crate) fn replace(graph: &mut Graph, id: NodeId, outs: &[Argument], op: &Op, fresh: &[NodeId]) -> Result<()> {
-    let take_over = |graph: &mut Graph, old: NodeId, new: &Argument| -> Result<()> {
+/// over the name of what they replace. What is laid out otherwise than what it replaces is noted in `relaid`.
+pub(crate) fn replace(
+    graph: &mut Graph,
+    id: NodeId,
+    outs: &[Argument],
+    op: &Op,
+    fresh: &[NodeId],
+    relaid: &mut HashSet<NodeId>,
+) -> Result<()> {
+    let mut take_over = |graph: &mut Graph, old: NodeId, new: &Argument| -> Result<()> {
         let name = graph.node(old).name.clone();
+        let node = new.as_node();
+        if node.is_some_and(|n| differ(graph.node(old).val(), graph.node(n).val())) | relaid.remove(&old) {
+            relaid.extend(node);
+        }
         graph.replace_all_uses(old, new.clone());
         graph.erase(old)?;
         match new.as_node().filter(|n| fresh.contains(n)) {
@@ -130,6 +145,7 @@ pub(crate) fn replace(graph: &mut Graph, id: NodeId, outs: &[Argument], op: &Op,
             None => graph.replace_uses_where(id, Argument::List(elements.clone()), |_, u| u == user),
         }
     }
+    relaid.remove(&id);
     graph.erase(id)?;
     Ok(())
 }

@@ -3,10 +3,11 @@
 //! Law: the block's results take over the names of the `getitem` nodes that picked them.
 
 use crate::autocast::{Casts, cast_arguments};
+use crate::layout::lay_out_behind;
 use oxport_ir::{Argument, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, Registry, Result};
 use oxport_sym::ShapeEnv;
 use oxport_tensor::DType;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Replaces every mode block by its nodes, in subgraphs too; in an autocast block, the casts that PyTorch's CPU autocast
 /// makes at run time become `_to_copy` nodes.
@@ -21,6 +22,7 @@ pub fn inline_wraps(program: &ExportedProgram, registry: &Registry) -> Result<Ex
 
 fn inline(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
     let ids: Vec<NodeId> = graph.ids().collect();
+    let mut relaid = HashSet::new();
     for id in ids {
         // Inlining a block erases the nodes that picked its results.
         let Some((node, op)) = graph.get(id).and_then(|n| Some((n, n.op()?))) else { continue };
@@ -34,8 +36,9 @@ fn inline(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
             _ => continue,
         };
         let name = node.name.clone();
-        block(graph, env, registry, id, graph_at, casts).map_err(|e| e.at(name))?;
+        block(graph, env, registry, id, (graph_at, casts), &mut relaid).map_err(|e| e.at(name))?;
     }
+    lay_out_behind(graph, env, relaid);
     Ok(())
 }
 
@@ -54,8 +57,8 @@ fn block(
     env: &mut ShapeEnv,
     registry: &Registry,
     id: NodeId,
-    graph_at: usize,
-    casts: Option<Casts>,
+    (graph_at, casts): (usize, Option<Casts>),
+    relaid: &mut HashSet<NodeId>,
 ) -> Result<()> {
     let wrong = || Error::invalid("a mode block without a graph");
     let node = graph.node(id);
@@ -103,5 +106,5 @@ fn block(
     let outs: Vec<Argument> =
         sub.outputs().iter().map(|a| a.map_nodes(&mut |n| map.get(&n).cloned().unwrap_or(Argument::None))).collect();
     let outs = if sub.is_single_return { outs } else { vec![Argument::List(outs)] };
-    crate::decompose::replace(graph, id, &outs, &op, &fresh)
+    crate::decompose::replace(graph, id, &outs, &op, &fresh, relaid)
 }

@@ -22,6 +22,7 @@ mod decompose;
 mod fold;
 mod functionalize;
 mod inline;
+mod layout;
 mod statistics;
 mod subclass;
 mod tied;

@@ -12,10 +12,12 @@
 //! [`functionalize`]: crate::functionalize
 
 use crate::decompose::replace;
+use crate::layout::lay_out_behind;
 use oxport_ir::{
     Argument, Builder, Error, ExportedProgram, FunctionSchema, Graph, Kwargs, Node, NodeId, Op, Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Replaces every wrapped call by the call, in subgraphs too.
@@ -28,6 +30,7 @@ pub fn unwrap_calls(program: &ExportedProgram, registry: &Registry) -> Result<Ex
 
 fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
     let ids: Vec<NodeId> = graph.ids().collect();
+    let mut relaid = HashSet::new();
     for id in ids {
         let Some((node, wrapper)) = graph.get(id).and_then(|n| Some((n.clone(), n.op()?.clone()))) else { continue };
         let with = match wrapper.name() {
@@ -38,8 +41,9 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
         };
         let mut b = Builder::new(graph, env, registry).before(id).with_origin(&node.meta.derived(None));
         let outs = with(&mut b, &node).map_err(|e| e.at(node.name.clone()))?;
-        replace(graph, id, &[Argument::List(outs)], &wrapper, &[])?;
+        replace(graph, id, &[Argument::List(outs)], &wrapper, &[], &mut relaid)?;
     }
+    lay_out_behind(graph, env, relaid);
     Ok(())
 }
 

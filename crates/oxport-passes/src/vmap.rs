@@ -14,10 +14,10 @@
 //! Laws: levels are taken from the inside out; a node that depends on no slice stays where it is, and runs once; results keep
 //! their names. Under `randomness="different"` every slice draws for itself, in the order of the slices.
 
+use crate::layout::lay_out_behind;
 use indexmap::IndexSet;
-use oxport_ir::infer::infer_call;
 use oxport_ir::{
-    Argument, Builder, Error, ExportedProgram, Graph, Kwargs, MetaCx, Node, NodeId, NodeKind, Registry, Result, Val,
+    Argument, Builder, Error, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
 use std::collections::{HashMap, HashSet};
@@ -42,32 +42,13 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
                 let begin = open.pop().ok_or_else(|| Error::invalid("a vmap level that was not opened").at(name))?;
                 let name = graph.node(begin).name.clone();
                 let replaced = Region::new(graph, begin, id).and_then(|r| r.replace(graph, env, registry));
-                lay_out_behind(graph, env, &replaced.map_err(|e| e.at(name))?);
+                // `map` stacks its results, `vmap` leaves them as the operators on the whole laid them out.
+                lay_out_behind(graph, env, replaced.map_err(|e| e.at(name))?);
             }
             _ => {}
         }
     }
     Ok(())
-}
-
-/// Gives what stands behind nodes of another layout than before the layout that follows: `map` stacks its results, `vmap`
-/// leaves them as the operators on the whole laid them out.
-fn lay_out_behind(graph: &mut Graph, env: &ShapeEnv, changed: &[NodeId]) {
-    let users = |graph: &Graph, id: NodeId| graph.users(id).keys().copied().collect::<Vec<_>>();
-    let mut waiting: HashSet<NodeId> = changed.iter().flat_map(|&id| users(graph, id)).collect();
-    let mut next = changed.first().copied();
-    while let Some(id) = next.filter(|_| !waiting.is_empty()) {
-        next = graph.next(id);
-        let node = graph.node(id);
-        let (true, Some(op), Some(recorded)) = (waiting.remove(&id), node.op(), node.val()) else { continue };
-        let Ok(inferred) = infer_call(graph, op, &node.args, &node.kwargs, &MetaCx::new(env)) else { continue };
-        let mut val = recorded.clone();
-        val.take_layout(&inferred);
-        if val != *recorded {
-            graph.meta_mut(id).val = Some(val);
-            waiting.extend(users(graph, id));
-        }
-    }
 }
 
 /// The name of a function of `torch._functorch.predispatch`.
@@ -110,8 +91,8 @@ impl Region {
         self.inputs.contains(&id) || self.body.contains(&id)
     }
 
-    /// Gives the nodes that are laid out otherwise than what they replace, in their order.
-    fn replace(self, graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<Vec<NodeId>> {
+    /// Gives the nodes that are laid out otherwise than what they replace.
+    fn replace(self, graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<HashSet<NodeId>> {
         let (mut sub, results, closure) = self.body_graph(graph)?;
         let mut name: Arc<str> = "vmap_body".into();
         for i in 1.. {
@@ -139,14 +120,14 @@ impl Region {
                 }
                 slices.push(Argument::Node(whole));
             }
-            lay_out_behind(&mut sub, env, &places);
+            lay_out_behind(&mut sub, env, places.into_iter().collect());
             graph.subgraphs.insert(name, sub);
             let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&origin);
             let closure = Argument::List(closure.into_iter().map(Argument::Node).collect());
             let args = vec![f.into(), Argument::List(slices), closure];
             mapped = Some(b.call_op(&registry.op("higher_order::map_impl"), args, Kwargs::new())?);
         }
-        let mut changed = Vec::new();
+        let mut changed = HashSet::new();
         for &output in &self.outputs {
             let node = graph.node(output).clone();
             let [Argument::Node(y), _, size, Argument::Int(dim)] = &node.args[..] else {
@@ -171,7 +152,7 @@ impl Region {
             };
             let strides = |id: NodeId| graph.node(id).val().and_then(Val::as_tensor).map(|t| &t.strides);
             if strides(new) != strides(output) {
-                changed.push(new);
+                changed.insert(new);
             }
             graph.replace_all_uses(output, new);
             graph.erase(output)?;
