@@ -2,19 +2,16 @@
 //!
 //! ```text
 //! two operands:  batch = in both and kept,  K = in both and summed,  M, N = in one only
-//! x [batch, M, K] · y [batch, K, N] → [batch, M, N] by one batched product, then the order that is asked for
+//! x [batch, M, K] · y [batch, K, N] → [batch, M, N] by one batched product, then the order that is asked for, as a view
 //! ```
 //!
 //! Laws: a size of 1 broadcasts; a name twice in one operand is its diagonal; without `->` the result has the names that
-//! occur once, in alphabetical order, after the ellipsis; the result of a product is contiguous, one operand alone gives a
-//! view where nothing is summed.
+//! occur once, in alphabetical order, after the ellipsis; the calls, and so layouts and rounding, are PyTorch's.
 
 use crate::composite::made_of;
-use crate::meta::{MetaArgs, Metas, one};
-use crate::nn::fresh;
+use crate::meta::{MetaArgs, Metas};
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::DType;
 
 /// The operators of this family.
 pub static OPS: &[OpDef] =
@@ -131,156 +128,153 @@ fn einsum_meta(args: &MetaArgs<'_>) -> Metas {
             }
         }
     }
-    let dtype = tensors.iter().skip(1).try_fold(tensors[0].dtype, |d, t| DType::promote(d, t.dtype));
-    let dtype = dtype.ok_or_else(|| Error::invalid("einsum: no common dtype"))?;
-    // A name of one operand alone is summed before products, which widens integers.
-    let alone = |n: &Name| eq.operands.iter().filter(|o| o.contains(n)).count() == 1 && !eq.result.contains(n);
-    let widened = eq.operands.iter().flatten().any(alone) && !dtype.is_float() && !dtype.is_complex();
-    let size = |n: &Name| sizes.iter().find(|(m, _)| m == n).map_or_else(|| Expr::from(1i64), |(_, s)| s.clone());
-    let dtype = if widened { DType::I64 } else { dtype };
-    if let [_] = tensors[..] {
-        return made_of(args);
-    }
-    one(fresh(tensors[0], dtype, eq.result.iter().map(size).collect::<Vec<_>>()))
+    made_of(args)
 }
 
-/// A value whose dimensions have names.
-struct Term {
-    node: NodeId,
-    names: Vec<Name>,
-}
-
-impl Term {
-    fn size(&self, b: &mut Builder<'_>, name: Name) -> Result<Argument> {
-        let d = self.names.iter().position(|n| *n == name);
-        b.size(self.node, d.ok_or_else(|| Error::invalid("einsum: law: a term has its names"))? as i64)
-    }
-    /// With dimensions in this order.
-    fn ordered(self, b: &mut Builder<'_>, names: &[Name]) -> Result<Term> {
-        if self.names == names {
-            return Ok(self);
-        }
-        let at = |n: &Name| self.names.iter().position(|m| m == n).map_or(0, |i| i as i64);
-        let order: Vec<i64> = names.iter().map(at).collect();
-        Ok(Term { node: b.call("permute", (self.node, order))?, names: names.to_vec() })
-    }
-    /// Summed over what is not among these.
-    fn summed(self, b: &mut Builder<'_>, keep: impl Fn(Name) -> bool) -> Result<Term> {
-        let gone: Vec<i64> = (0i64..).zip(&self.names).filter(|(_, n)| !keep(**n)).map(|(i, _)| i).collect();
-        if gone.is_empty() {
-            return Ok(self);
-        }
-        let node = b.call("sum.dim_IntList", (self.node, gone))?;
-        Ok(Term { node, names: self.names.into_iter().filter(|n| keep(*n)).collect() })
-    }
-}
-
+/// Builds what PyTorch's `einsum` calls: every term gets the dimensions of the result and behind them those that are summed, of
+/// size 1 where it has none, and terms are contracted by two.
 fn einsum(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let (text, tensors): (&str, Vec<NodeId>) = args.unpack()?;
     let path: Option<Vec<i64>> = args.at(2)?;
     let ranks = tensors.iter().map(|&t| Ok(b.fake(t)?.dim())).collect::<Result<Vec<_>>>()?;
     let eq = parse(text, &ranks)?;
-    let mut terms = Vec::with_capacity(tensors.len());
-    for (node, names) in tensors.into_iter().zip(eq.operands) {
-        terms.push(diagonals(b, Term { node, names })?);
+    let mut summed: Vec<Name> = eq.operands.iter().flatten().filter(|n| !eq.result.contains(n)).copied().collect();
+    // The ellipsis first, from its slowest dimension; then letters.
+    summed.sort_unstable_by_key(|n| match *n {
+        Name::Dots(i) => (0, usize::MAX - i),
+        Name::Letter(c) => (1, c as usize),
+    });
+    summed.dedup();
+    let names = [&eq.result[..], &summed].concat();
+    let kept = eq.result.len();
+    let aligned = tensors.into_iter().zip(eq.operands).map(|(x, own)| align(b, x, own, &names));
+    let mut terms = aligned.collect::<Result<Vec<_>>>()?;
+    if let [term] = terms[..] {
+        let dims: Vec<i64> = (kept as i64..names.len() as i64).collect();
+        return Ok(vec![if dims.is_empty() { term } else { b.call("sum.dim_IntList", (term, dims))? }.into()]);
     }
-    squeeze_ones(b, &mut terms)?;
+    // In how many terms a dimension is more than 1.
+    let mut counts = vec![0usize; names.len()];
+    for &term in &terms {
+        for (d, count) in counts.iter_mut().enumerate() {
+            *count += usize::from(!is_one(b, term, d)?);
+        }
+    }
     let mut path = path.unwrap_or_default().into_iter();
     while terms.len() > 1 {
         let mut pick = |default: usize| path.next().map_or(default, |i| i.max(0) as usize);
         let (i, j) = (pick(0), pick(1));
         ensure!(i != j && i.max(j) < terms.len(), "einsum: no operands {i} and {j} to contract");
         let (y, x) = (terms.remove(i.max(j)), terms.remove(i.min(j)));
-        let later = |n: Name| eq.result.contains(&n) || terms.iter().any(|t| t.names.contains(&n));
-        let product = contract(b, x, y, &later)?;
+        let product = contract(b, x, y, kept, &mut counts)?;
         // Without a path operands are taken from the left; a path counts new ones last.
         if path.len() > 0 { terms.push(product) } else { terms.insert(0, product) }
     }
-    let last = terms.pop().ok_or_else(|| Error::invalid("einsum wants an operand"))?;
-    let last = last.summed(b, |n| eq.result.contains(&n))?;
-    let moved = last.names != eq.result;
-    let mut out = last.ordered(b, &eq.result)?.node;
-    if moved {
-        out = b.call("contiguous", (out,))?;
+    let mut out = terms.pop().ok_or_else(|| Error::invalid("einsum wants an operand"))?;
+    if kept < names.len() {
+        let sizes = sizes_of(b, out, &(0..kept).collect::<Vec<_>>())?;
+        out = b.call("view", (out, sizes))?;
     }
     Ok(vec![out.into()])
 }
 
-/// A name that occurs twice becomes the diagonal.
-fn diagonals(b: &mut Builder<'_>, mut t: Term) -> Result<Term> {
-    while let Some((i, j)) =
-        (0..t.names.len()).find_map(|j| t.names[..j].iter().position(|n| *n == t.names[j]).map(|i| (i, j)))
-    {
-        t.node = b.call("diagonal", (t.node, 0i64, i as i64, j as i64))?;
-        let name = t.names[i];
-        t.names.remove(j);
-        t.names.remove(i);
-        t.names.push(name);
-    }
-    Ok(t)
+fn is_one(b: &Builder<'_>, x: NodeId, dim: usize) -> Result<bool> {
+    Ok(b.fake(x)?.sizes[dim].as_int() == Some(1))
 }
 
-/// Removes dimensions of size 1 whose name is larger elsewhere.
-fn squeeze_ones(b: &mut Builder<'_>, terms: &mut [Term]) -> Result<()> {
-    let mut large = Vec::new();
-    for t in terms.iter() {
-        let sizes = &b.fake(t.node)?.sizes;
-        large.extend(t.names.iter().zip(sizes).filter(|(_, s)| s.as_int() != Some(1)).map(|(n, _)| *n));
+/// A tensor with dimensions in this order; as it is if they are.
+fn ordered(b: &mut Builder<'_>, x: NodeId, order: &[usize]) -> Result<NodeId> {
+    if order.is_sorted() {
+        return Ok(x);
     }
-    for t in terms.iter_mut() {
-        for d in (0..t.names.len()).rev() {
-            if b.fake(t.node)?.sizes[d].as_int() == Some(1) && large.contains(&t.names[d]) {
-                t.node = b.call("squeeze.dim", (t.node, d as i64))?;
-                t.names.remove(d);
+    b.call("permute", (x, order.iter().map(|&d| d as i64).collect::<Vec<_>>()))
+}
+
+/// An operand with the dimensions `names`; what it has twice is its diagonal, what it has not is of size 1.
+fn align(b: &mut Builder<'_>, mut x: NodeId, own: Vec<Name>, names: &[Name]) -> Result<NodeId> {
+    let mut have: Vec<Name> = Vec::with_capacity(names.len());
+    for name in own {
+        match have.iter().position(|n| *n == name) {
+            None => have.push(name),
+            Some(first) => {
+                let diagonal = b.call("diagonal", (x, 0i64, first as i64, have.len() as i64))?;
+                x = b.call("movedim.int", (diagonal, -1i64, first as i64))?;
             }
         }
     }
-    Ok(())
+    for name in names {
+        if !have.contains(name) {
+            x = b.call("unsqueeze", (x, -1i64))?;
+            have.push(*name);
+        }
+    }
+    let order: Vec<usize> = names.iter().filter_map(|name| have.iter().position(|n| n == name)).collect();
+    ordered(b, x, &order)
 }
 
-/// The product of two terms, summed over the names of both that nobody wants later.
-fn contract(b: &mut Builder<'_>, x: Term, y: Term, later: &dyn Fn(Name) -> bool) -> Result<Term> {
-    let x_names = x.names.clone();
-    let x = x.summed(b, |n| later(n) || y.names.contains(&n))?;
-    let y = y.summed(b, |n| later(n) || x_names.contains(&n))?;
-    let both = |n: &&Name| y.names.contains(n);
-    let batch: Vec<Name> = x.names.iter().filter(both).filter(|n| later(**n)).copied().collect();
-    let inner: Vec<Name> = x.names.iter().filter(both).filter(|n| !later(**n)).copied().collect();
-    let m: Vec<Name> = x.names.iter().filter(|n| !y.names.contains(n)).copied().collect();
-    let n: Vec<Name> = y.names.iter().filter(|n| !x.names.contains(n)).copied().collect();
-    let names = [&batch[..], &m, &n].concat();
-    if inner.is_empty() {
-        let mut x = x.ordered(b, &[&batch[..], &m].concat())?.node;
-        let mut y = y.ordered(b, &[&batch[..], &n].concat())?.node;
-        for _ in &n {
-            x = b.call("unsqueeze", (x, -1i64))?;
+/// The product of two terms, summed over the dimensions from `kept` on that no other term has.
+fn contract(b: &mut Builder<'_>, mut x: NodeId, mut y: NodeId, kept: usize, counts: &mut [usize]) -> Result<NodeId> {
+    let (mut both, mut of_x, mut of_y) = (Vec::new(), Vec::new(), Vec::new());
+    for d in kept..counts.len() {
+        let list = match (is_one(b, x, d)?, is_one(b, y, d)?) {
+            (false, false) => {
+                counts[d] -= 1;
+                &mut both
+            }
+            (false, true) => &mut of_x,
+            (true, false) => &mut of_y,
+            (true, true) => continue,
+        };
+        if counts[d] == 1 {
+            counts[d] = 0;
+            list.push(d);
         }
-        for _ in &m {
-            y = b.call("unsqueeze", (y, batch.len() as i64))?;
-        }
-        return Ok(Term { node: b.call("mul.Tensor", (x, y))?, names });
     }
-    let mut sizes = Vec::with_capacity(names.len());
-    for name in &names {
-        sizes.push(if n.contains(name) { y.size(b, *name)? } else { x.size(b, *name)? });
-    }
-    let group = |b: &mut Builder<'_>, t: &Term, names: &[Name]| -> Result<Argument> {
-        let mut product = Argument::Int(1);
-        for name in names {
-            product = match (product, t.size(b, *name)?) {
-                (Argument::Int(p), Argument::Int(s)) => Argument::Int(p * s),
-                (Argument::Int(1), s) => s,
-                (p, s) => b.call("_operator::mul", (p, s))?.into(),
-            };
+    for (term, dims) in [(&mut x, of_x), (&mut y, of_y)] {
+        if !dims.is_empty() {
+            let dims: Vec<i64> = dims.into_iter().map(|d| d as i64).collect();
+            *term = b.call("sum.dim_IntList", (*term, dims, true))?;
         }
-        Ok(product)
-    };
-    let x_sizes = vec![group(b, &x, &batch)?, group(b, &x, &m)?, group(b, &x, &inner)?];
-    let y_sizes = vec![x_sizes[0].clone(), x_sizes[2].clone(), group(b, &y, &n)?];
-    let x = x.ordered(b, &[&batch[..], &m, &inner].concat())?.node;
-    let y = y.ordered(b, &[&batch[..], &inner, &n].concat())?.node;
-    let x = b.call("reshape", (x, x_sizes))?;
-    let y = b.call("reshape", (y, y_sizes))?;
-    let product = b.call("bmm", (x, y))?;
-    Ok(Term { node: b.call("view", (product, sizes))?, names })
+    }
+    if both.is_empty() { b.call("mul.Tensor", (x, y)) } else { product(b, x, y, &both) }
+}
+
+fn sizes_of(b: &mut Builder<'_>, x: NodeId, dims: &[usize]) -> Result<Vec<Argument>> {
+    dims.iter().map(|&d| b.size(x, d as i64)).collect()
+}
+
+fn multiplied(b: &mut Builder<'_>, sizes: &[Argument]) -> Result<Argument> {
+    sizes.iter().cloned().try_fold(Argument::Int(1), |product, size| match (product, size) {
+        (Argument::Int(p), Argument::Int(s)) => {
+            p.checked_mul(s).map(Argument::Int).ok_or_else(|| Error::invalid("einsum: too many elements"))
+        }
+        (Argument::Int(1), s) => Ok(s),
+        (p, s) => Ok(b.call("_operator::mul", (p, s))?.into()),
+    })
+}
+
+/// The product of two terms as one batched product of matrices, summed over `inner`; the sums keep their dimension, of size 1.
+fn product(b: &mut Builder<'_>, x: NodeId, y: NodeId, inner: &[usize]) -> Result<NodeId> {
+    let (mut batch, mut rows, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+    for d in (0..b.fake(x)?.dim()).filter(|d| !inner.contains(d)) {
+        match (is_one(b, x, d)?, is_one(b, y, d)?) {
+            (false, false) => batch.push(d),
+            (false, true) => rows.push(d),
+            _ => columns.push(d),
+        }
+    }
+    let (batch_sizes, row_sizes) = (sizes_of(b, x, &batch)?, sizes_of(b, x, &rows)?);
+    let (inner_sizes, column_sizes) = (sizes_of(b, x, inner)?, sizes_of(b, y, &columns)?);
+    let (of_batch, of_inner) = (multiplied(b, &batch_sizes)?, multiplied(b, &inner_sizes)?);
+    let (of_rows, of_columns) = (multiplied(b, &row_sizes)?, multiplied(b, &column_sizes)?);
+    let left = ordered(b, x, &[&batch[..], &rows, inner, &columns].concat())?;
+    let right = ordered(b, y, &[&batch[..], inner, &columns, &rows].concat())?;
+    let left = b.call("reshape", (left, vec![of_batch.clone(), of_rows, of_inner.clone()]))?;
+    let right = b.call("reshape", (right, vec![of_batch, of_inner, of_columns]))?;
+    let product = b.call("bmm", (left, right))?;
+    let ones = vec![Argument::Int(1); inner.len()];
+    let product = b.call("view", (product, [batch_sizes, row_sizes, ones, column_sizes].concat()))?;
+    let made = [&batch[..], &rows, inner, &columns].concat();
+    let order: Vec<usize> = (0..made.len()).filter_map(|d| made.iter().position(|m| *m == d)).collect();
+    ordered(b, product, &order)
 }
