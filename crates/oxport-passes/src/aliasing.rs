@@ -81,7 +81,8 @@ fn is_in_format(env: &ShapeEnv, t: &Fake, format: MemoryFormat) -> bool {
     }
 }
 
-fn can_view(env: &ShapeEnv, from: &Fake, to: &Fake) -> bool {
+/// True if eager PyTorch can view the one tensor as the other, at the sizes of the capture.
+pub(crate) fn can_view(env: &ShapeEnv, from: &Fake, to: &Fake) -> bool {
     match (layout(env, from), layout(env, to)) {
         (Some(from), Some(to)) => from.reshape(&to.sizes).is_some(),
         _ => true,

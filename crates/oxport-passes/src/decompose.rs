@@ -68,7 +68,7 @@ fn expand(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry, which: &dy
             next = Some(first);
         }
     }
-    lay_out_behind(graph, env, relaid);
+    lay_out_behind(graph, env, registry, relaid);
     Ok(())
 }
 

@@ -38,7 +38,7 @@ fn inline(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
         let name = node.name.clone();
         block(graph, env, registry, id, (graph_at, casts), &mut relaid).map_err(|e| e.at(name))?;
     }
-    lay_out_behind(graph, env, relaid);
+    lay_out_behind(graph, env, registry, relaid);
     Ok(())
 }
 

@@ -1,7 +1,10 @@
 //! Layouts behind a change: what replaces a node may lie in memory otherwise, and then so does what is made of it.
+//!
+//! Law: a `view` of what lies otherwise is one that eager PyTorch takes, or becomes `reshape`, which copies.
 
+use crate::aliasing::can_view;
 use oxport_ir::infer::infer_call;
-use oxport_ir::{Graph, MetaCx, NodeId, Val};
+use oxport_ir::{Argument, Graph, MetaCx, Node, NodeId, Registry, Val};
 use oxport_sym::ShapeEnv;
 use std::collections::HashSet;
 
@@ -14,14 +17,21 @@ pub(crate) fn differ(a: Option<&Val>, b: Option<&Val>) -> bool {
 }
 
 /// Gives what stands behind changed nodes the layout that follows.
-pub(crate) fn lay_out_behind(graph: &mut Graph, env: &ShapeEnv, changed: HashSet<NodeId>) {
+pub(crate) fn lay_out_behind(graph: &mut Graph, env: &ShapeEnv, registry: &Registry, changed: HashSet<NodeId>) {
     let users = |graph: &Graph, id: NodeId| graph.users(id).keys().copied().collect::<Vec<_>>();
     let mut waiting: HashSet<NodeId> = changed.iter().flat_map(|&id| users(graph, id)).collect();
     let mut next = graph.ids().next();
     while let Some(id) = next.filter(|_| !waiting.is_empty()) {
         next = graph.next(id);
+        if !waiting.remove(&id) {
+            continue;
+        }
+        if is_impossible_view(graph, env, graph.node(id)) {
+            let Node { args, kwargs, .. } = graph.node(id).clone();
+            graph.set_call(id, registry.op("aten::reshape"), args, kwargs);
+        }
         let node = graph.node(id);
-        let (true, Some(op), Some(recorded)) = (waiting.remove(&id), node.op(), node.val()) else { continue };
+        let (Some(op), Some(recorded)) = (node.op(), node.val()) else { continue };
         let Ok(inferred) = infer_call(graph, op, &node.args, &node.kwargs, &MetaCx::new(env)) else { continue };
         let mut val = recorded.clone();
         val.take_layout(&inferred);
@@ -29,5 +39,14 @@ pub(crate) fn lay_out_behind(graph: &mut Graph, env: &ShapeEnv, changed: HashSet
             graph.meta_mut(id).val = Some(val);
             waiting.extend(users(graph, id));
         }
+    }
+}
+
+fn is_impossible_view(graph: &Graph, env: &ShapeEnv, node: &Node) -> bool {
+    let is_view = node.op().is_some_and(|op| matches!(op.name(), "aten::view" | "aten::_unsafe_view"));
+    let input = node.args.first().and_then(Argument::as_node).and_then(|x| graph.node(x).val());
+    match (input, node.val()) {
+        (Some(Val::Tensor(from)), Some(Val::Tensor(to))) => is_view && !can_view(env, from, to),
+        _ => false,
     }
 }

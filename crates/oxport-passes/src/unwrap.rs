@@ -43,7 +43,7 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
         let outs = with(&mut b, &node).map_err(|e| e.at(node.name.clone()))?;
         replace(graph, id, &[Argument::List(outs)], &wrapper, &[], &mut relaid)?;
     }
-    lay_out_behind(graph, env, relaid);
+    lay_out_behind(graph, env, registry, relaid);
     Ok(())
 }
 

@@ -43,7 +43,7 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
                 let name = graph.node(begin).name.clone();
                 let replaced = Region::new(graph, begin, id).and_then(|r| r.replace(graph, env, registry));
                 // `map` stacks its results, `vmap` leaves them as the operators on the whole laid them out.
-                lay_out_behind(graph, env, replaced.map_err(|e| e.at(name))?);
+                lay_out_behind(graph, env, registry, replaced.map_err(|e| e.at(name))?);
             }
             _ => {}
         }
@@ -120,7 +120,7 @@ impl Region {
                 }
                 slices.push(Argument::Node(whole));
             }
-            lay_out_behind(&mut sub, env, places.into_iter().collect());
+            lay_out_behind(&mut sub, env, registry, places.into_iter().collect());
             graph.subgraphs.insert(name, sub);
             let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&origin);
             let closure = Argument::List(closure.into_iter().map(Argument::Node).collect());
