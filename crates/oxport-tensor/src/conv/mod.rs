@@ -85,6 +85,27 @@ impl Geometry {
         [first, second / self.groups.max(1), d, h, w]
     }
 
+    /// Numbers that a road keeps at most beside the operands: the padded input, or the columns of a transposed convolution.
+    /// `None` if nobody can count them.
+    fn work(&self) -> Option<usize> {
+        let times = |a: usize, b: usize| a.checked_mul(b);
+        if self.transposed {
+            let [_, og, kernel @ ..] = self.weight();
+            return kernel.into_iter().chain(self.input).try_fold(og, times);
+        }
+        let [d, h, w] = [0, 1, 2].map(|i| self.padding[i].checked_mul(2)?.checked_add(self.input[i]));
+        // A row is rounded up to whole steps.
+        let row = w?.checked_add(self.stride[2])?;
+        [self.in_channels, d?, h?, row].into_iter().try_fold(self.batch, times)
+    }
+
+    /// Numbers of the operands.
+    fn operands(&self) -> usize {
+        let count = |sizes: &[usize]| sizes.iter().fold(1, |a: usize, &b| a.saturating_mul(b));
+        let [d, h, w] = self.input;
+        count(&[self.batch, self.in_channels, d, h, w]).saturating_add(count(&self.weight()))
+    }
+
     fn taps(&self) -> usize {
         self.kernel.iter().product()
     }

@@ -6,6 +6,9 @@ use crate::strided::{Counts, counts};
 use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, copy, dispatch};
 use std::any::Any;
 
+/// So many numbers a convolution may always keep beside its operands: 1 GB of `float32`.
+const MOST_WORK: usize = 1 << 28;
+
 /// The options of `aten.convolution`; a list of one number stands for all spatial dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct ConvOptions<'a> {
@@ -41,6 +44,16 @@ impl ConvOptions<'_> {
 
     fn checked_output(&self, g: &Geometry, x: &[i64], weight: &[i64]) -> Result<[usize; 3]> {
         g.output().ok_or_else(|| Error::shape(format!("a kernel {weight:?} does not fit an input {x:?} with {self:?}")))
+    }
+
+    /// Refuses what would take memory out of all proportion to its operands: a padding or a kernel that is far too large.
+    fn check_work(&self, g: &Geometry, x: &[i64], weight: &[i64]) -> Result<()> {
+        if g.work().is_some_and(|work| work <= MOST_WORK.max(g.operands().saturating_mul(16))) {
+            return Ok(());
+        }
+        Err(Error::unsupported(format!(
+            "a convolution of {x:?} with a kernel {weight:?} and {self:?}: it takes too much memory"
+        )))
     }
 
     fn geometry(&self, x: &[i64], weight: &[i64]) -> Result<Geometry> {
@@ -130,6 +143,7 @@ pub fn convolution(
         return Err(Error::shape(format!("a convolution into {:?} instead of {sizes:?}", out.sizes())));
     }
     let geometry = options.geometry(x.sizes(), weight.sizes())?;
+    options.check_work(&geometry, x.sizes(), weight.sizes())?;
     let is_spaced = spaced(&geometry, &options.checked_output(&geometry, x.sizes(), weight.sizes())?, out)?;
     let run = |out: &mut TensorMut| dispatch!(arith out.dtype(), |T| typed::<T>(geometry, x, weight, bias, packed, after, out));
     if is_spaced {
@@ -240,5 +254,24 @@ mod tests {
         ] {
             assert!(options.output_sizes(x, w).is_err(), "{x:?} {w:?} {options:?}");
         }
+    }
+
+    /// A few outputs of an input that its padding makes immense, and a kernel whose taps are.
+    #[test]
+    fn refuses_immense_work() {
+        for padding in [1 << 16, 1 << 31, 1 << 40, i64::MAX / 4] {
+            for groups in [1, 2] {
+                let (x, w) = (tensor(&[1, 2, 5, 5]), tensor(&[2, 2 / groups, 3, 3]));
+                let (pad, step) = ([padding], [padding / 2]);
+                let options = ConvOptions { stride: &step, padding: &pad, groups, ..Default::default() };
+                for last in [false, true] {
+                    let e = run(&x, &w, None, &options, last).expect_err("too much memory");
+                    assert!(e.to_string().contains("it takes too much memory"), "{padding}: {e}");
+                }
+            }
+        }
+        let (x, w) = (tensor(&[1, 1, 300, 300]), tensor(&[1, 1, 300, 300]));
+        let options = ConvOptions { transposed: true, ..Default::default() };
+        assert!(run(&x, &w, None, &options, false).is_err());
     }
 }
