@@ -7,7 +7,8 @@ use crate::meta::{MetaArgs, Metas, one};
 use crate::reduce::{wide, widest};
 use oxport_ir::{Args, Exact, Fake, Meta, OpDef, Operand, Real, Result, Value, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut, dispatch};
+use oxport_tensor::{DType, Element, Float, Layout, Real as Ordered, Scalar, Tensor, TensorMut, dispatch};
+use std::ops::Add;
 
 /// The table.
 #[rustfmt::skip]
@@ -167,23 +168,29 @@ fn bincount_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn bincount(args: &Args<'_, Real>) -> Result<Vec<Value>> {
-    fn weigh<T: Float>(x: &[i64], weights: &[T], n: usize) -> Result<Tensor> {
-        let mut sums = vec![T::ZERO; n];
-        x.iter().zip(weights).for_each(|(&i, &w)| sums[i as usize] = sums[i as usize] + w);
-        Ok(Tensor::from_vec(&[n as i64], sums)?)
+    /// The sum of `weight(k)` over the places `k` of every number; the file says how many numbers there are at least.
+    fn weigh<T: Element + Add<Output = T>>(x: &[i64], n: i64, weight: impl Fn(usize) -> T) -> Result<Tensor> {
+        let mut out = TensorMut::empty(T::DTYPE, Layout::contiguous(&[n])?)?;
+        fill_dense::<T>(&mut out, |sums| {
+            x.iter().enumerate().for_each(|(k, &i)| sums[i as usize] = sums[i as usize] + weight(k));
+            Ok(())
+        })?;
+        Ok(out.freeze())
     }
     let (x, weights, least): (&Tensor, Option<&Tensor>, i64) = args.unpack()?;
     let x = dense::<i64>(x);
     ensure!(x.iter().all(|&i| i >= 0), "bincount of negative numbers");
-    let n = x.iter().max().map_or(0, |&m| m + 1).max(least) as usize;
+    let n = x.iter().max().map_or(0, |&m| m.saturating_add(1)).max(least);
     let counts = match weights {
-        None => {
-            let mut counts = vec![0i64; n];
-            x.iter().for_each(|&i| counts[i as usize] += 1);
-            Tensor::from_vec(&[n as i64], counts)?
+        None => weigh::<i64>(&x, n, |_| 1)?,
+        Some(w) if w.dtype() == DType::F32 => {
+            let w = dense::<f32>(w);
+            weigh(&x, n, |k| w[k])?
         }
-        Some(w) if w.dtype() == DType::F32 => weigh::<f32>(&x, &dense(w), n)?,
-        Some(w) => weigh::<f64>(&x, &dense(w), n)?,
+        Some(w) => {
+            let w = dense::<f64>(w);
+            weigh(&x, n, |k| w[k])?
+        }
     };
     Ok(vec![counts.into()])
 }
