@@ -168,7 +168,7 @@ fn bincount_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn bincount(args: &Args<'_, Real>) -> Result<Vec<Value>> {
-    /// The sum of `weight(k)` over the places `k` of every number; the file says how many numbers there are at least.
+    /// `n` sums: each `weight(k)` is added to that of `x[k]`. Programs choose `n`, so that its memory may be refused.
     fn weigh<T: Element + Add<Output = T>>(x: &[i64], n: i64, weight: impl Fn(usize) -> T) -> Result<Tensor> {
         let mut out = TensorMut::empty(T::DTYPE, Layout::contiguous(&[n])?)?;
         fill_dense::<T>(&mut out, |sums| {

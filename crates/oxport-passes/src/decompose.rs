@@ -1,6 +1,7 @@
 //! Expanding operators by their decompositions.
 //!
-//! Law: the node that carries the result keeps the name of the node that was expanded.
+//! Laws: the node that carries the result keeps the name of the node that was expanded; where it lies in memory otherwise, what
+//! stands behind has the layout that follows.
 
 use crate::layout::{differ, lay_out_behind};
 use oxport_ir::args::Arg;

@@ -14,7 +14,7 @@
 //! Laws: levels are taken from the inside out; a node that depends on no slice stays where it is, and runs once; results keep
 //! their names. Under `randomness="different"` every slice draws for itself, in the order of the slices.
 
-use crate::layout::lay_out_behind;
+use crate::layout::{differ, lay_out_behind};
 use indexmap::IndexSet;
 use oxport_ir::{
     Argument, Builder, Error, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, Registry, Result, Val,
@@ -150,8 +150,7 @@ impl Region {
                     b.call("aten::expand", (one, Argument::List(sizes)))?
                 }
             };
-            let strides = |id: NodeId| graph.node(id).val().and_then(Val::as_tensor).map(|t| &t.strides);
-            if strides(new) != strides(output) {
+            if differ(graph.node(output).val(), graph.node(new).val()) {
                 changed.insert(new);
             }
             graph.replace_all_uses(output, new);
