@@ -6,7 +6,6 @@ use oxport_ir::schema::Type;
 use oxport_ir::{Arg, Error, Fake, MetaCx, Op, Real, Result, Sym, Val, Value};
 use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 /// A buffer that a step fills.
@@ -50,28 +49,11 @@ impl OutPlan {
     }
 }
 
-/// The most bytes that one result may have, in this process.
-static LARGEST: AtomicUsize = AtomicUsize::new(usize::MAX);
-
-/// Bounds the bytes of one result while programs run in this process: a program of three nodes may ask for terabytes, and
-/// a system that promises memory freely notices too late. Without a call there is no bound.
-pub fn limit_buffers(bytes: usize) {
-    LARGEST.store(bytes, Ordering::Relaxed);
-}
-
 /// A buffer of its own.
 ///
 /// # Errors
 /// It is larger than allowed, or there is no memory for it.
 pub(crate) fn make_owned(plan: &OutPlan) -> Result<TensorMut> {
-    let largest = LARGEST.load(Ordering::Relaxed);
-    if plan.bytes > largest {
-        let (bytes, sizes) = (plan.bytes, &plan.layout.sizes);
-        let message = format!(
-            "a result of sizes {sizes:?} takes {bytes} bytes, the limit is {largest} (--limit buffer=… raises it)"
-        );
-        return Err(Error::invalid(message));
-    }
     Ok(TensorMut::empty(plan.dtype, plan.layout.clone())?)
 }
 

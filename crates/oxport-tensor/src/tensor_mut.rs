@@ -18,7 +18,9 @@ impl TensorMut {
     pub fn empty(dtype: DType, layout: Layout) -> Result<TensorMut> {
         let len = layout.extent()?.map_or(Some(0), |(_, high)| (high + 1).checked_mul(dtype.size()));
         let len = len.ok_or_else(|| Error::memory(format!("sizes {:?} of {dtype} are too large", layout.sizes)))?;
-        TensorMut::in_region(Storage::zeroed(len)?, dtype, layout)
+        let storage = Storage::zeroed(len)
+            .map_err(|e| e.limit_on(|| format!("sizes {:?} of {dtype} take {len} bytes", layout.sizes)))?;
+        TensorMut::in_region(storage, dtype, layout)
     }
 
     /// Takes a storage, which must be held by nobody else, be writable and large enough; no two elements of the layout

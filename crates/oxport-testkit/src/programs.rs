@@ -60,7 +60,7 @@ fn run(dir: &Path, opt: Opt, via: Via) -> oxport::Result<Option<String>> {
     }
     let plan = oxport::plan(&oxport::prepare(&program, opt)?, &PlanOptions::default())?;
     for file in value_files(dir) {
-        let values = read_values(&file)?;
+        let values = read_values(&file, &oxport::ReadLimits::default())?;
         let outputs = named_outputs(&plan.run(inputs_from(&program, &values)?)?);
         let tolerance = Tolerance::of_stats(&file);
         let is_output = |k: &str| k.starts_with("out.") || k.starts_with("mut.") || k.starts_with("inmut.");

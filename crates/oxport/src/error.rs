@@ -51,6 +51,14 @@ impl Error {
             _ => false,
         }
     }
+    /// True if a call asked for a larger buffer than [`PlanOptions::max_buffer_bytes`](crate::PlanOptions) allows.
+    pub fn is_limit(&self) -> bool {
+        match &*self.0 {
+            Kind::Call(e) => e.is_limit(),
+            Kind::Run(e) => e.is_limit(),
+            _ => false,
+        }
+    }
     /// The operators that a program needs and oxport cannot run.
     pub fn missing(&self) -> &[String] {
         if let Kind::Run(e) = &*self.0 { e.missing() } else { &[] }

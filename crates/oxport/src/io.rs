@@ -20,8 +20,8 @@ pub type Values = IndexMap<String, Value>;
 ///
 /// # Errors
 /// A file cannot be read or is not what it should be.
-pub fn read_values(path: &Path) -> Result<Values> {
-    Ok(oxport_pt2::read_values(path, &Limits::default()).map_err(|e| Error::data(e.to_string()))?.values)
+pub fn read_values(path: &Path, limits: &Limits) -> Result<Values> {
+    Ok(oxport_pt2::read_values(path, limits).map_err(|e| Error::data(e.to_string()))?.values)
 }
 
 /// Writes named values: tensors as safetensors, the rest in the JSON file beside it.
@@ -64,16 +64,16 @@ fn constant(c: &oxport_ir::Argument) -> Value {
 }
 
 /// The archive's own sample inputs, flat; `None` where it has none, or where they hold what oxport does not read.
-pub fn sample_inputs(program: &oxport_ir::ExportedProgram) -> Option<Vec<Value>> {
-    oxport_pt2::example_inputs(program, &Limits::default()).ok().flatten()
+pub fn sample_inputs(program: &oxport_ir::ExportedProgram, limits: &Limits) -> Option<Vec<Value>> {
+    oxport_pt2::example_inputs(program, limits).ok().flatten()
 }
 
 /// Inputs drawn from the input metas: normal-like floats, small non-negative integers, alternating bools; symbolic sizes
 /// take their value at capture, else the least that their range allows. The same seed gives the same inputs.
 ///
 /// # Errors
-/// An input has no meta that says what to draw.
-pub fn draw_inputs(program: &oxport_ir::ExportedProgram, seed: u64) -> Result<Vec<Value>> {
+/// An input has no meta that says what to draw, or all together have more elements than `limits.drawn`.
+pub fn draw_inputs(program: &oxport_ir::ExportedProgram, seed: u64, limits: &Limits) -> Result<Vec<Value>> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = move || {
         state ^= state << 13;
@@ -87,22 +87,22 @@ pub fn draw_inputs(program: &oxport_ir::ExportedProgram, seed: u64) -> Result<Ve
         e.as_int().or_else(|| env.hint_of(e)?.as_i64()).or_else(|| e.eval_int(&least))
     };
     let specs = program.graph.placeholders().zip(&program.signature.inputs).filter(|(_, s)| s.kind.is_user());
-    let limit = Limits::default().drawn;
     let mut drawn = 0u64;
     specs
         .map(|((_, node), spec)| {
             if let InputKind::ConstantInput(c) = &spec.kind {
                 return Ok(constant(c));
             }
-            let open = || Error::data(format!("input `{}` cannot be drawn: give it by --inputs", node.name));
+            let open = || Error::data(format!("input `{}` cannot be drawn", node.name));
             match node.val() {
                 Some(Val::Tensor(t)) => {
                     let sizes: Vec<i64> = t.sizes.iter().map(number).collect::<Option<_>>().ok_or_else(open)?;
                     let count = oxport_tensor::layout::checked_numel(&sizes)?;
                     drawn = drawn.saturating_add(count as u64);
-                    if drawn > limit {
-                        let message = format!("input `{}` would have sizes {sizes:?}: give it by --inputs", node.name);
-                        return Err(Error::data(format!("{message} (or raise the limit: --limit drawn={drawn})")));
+                    if drawn > limits.drawn {
+                        let message = format!("input `{}` would be drawn with sizes {sizes:?}", node.name);
+                        let limit = format!("{drawn} elements of inputs are more than the limit of {}", limits.drawn);
+                        return Err(Error::data(format!("{message}: {limit} (`drawn`)")));
                     }
                     let mut draw = || (0..4).map(|_| (next() >> 40) as f64 / (1u64 << 24) as f64).sum::<f64>() - 2.0;
                     let tensor = if t.dtype.is_float() || t.dtype.is_complex() {

@@ -57,7 +57,11 @@ impl Toolchain {
     fn fold(&self, program: &mut ExportedProgram) -> Result<()> {
         let run = |part: &ExportedProgram| {
             let part = decompose(part, &self.registry)?;
-            let plan = Plan::new(&part, &self.registry, &PlanOptions::default());
+            let plan = Plan::new(
+                &part,
+                &self.registry,
+                &PlanOptions { max_buffer_bytes: FOLD_BYTES, ..PlanOptions::default() },
+            );
             let outputs =
                 plan.and_then(|p| p.run(Vec::new())).map_err(|e| oxport_ir::Error::unsupported(e.to_string()))?;
             Ok(outputs.user)

@@ -117,7 +117,7 @@ impl Directory {
                 .map_or((Loc::Program, 0, 0), |(name, entry)| (Loc::Entry(name.clone()), entry.stored_len, entry.len));
             let message = format!(
                 "the entries inflate to more than {} times their size, this one from {stored} to {len} bytes \
-                 (--limit ratio=… and --limit free_inflation=… raise it)",
+                 (`ratio`, `free_inflation`)",
                 limits.ratio
             );
             complaints.push(Diagnostic::error("ratio", at, message));

@@ -2,7 +2,7 @@
 
 use super::report::working;
 use clap::ValueEnum;
-use oxport::Result;
+use oxport::{ReadLimits, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,8 +31,8 @@ enum To {
 
 impl Decompose {
     /// See the module.
-    pub fn execute(&self) -> Result<ExitCode> {
-        let program = working("reading", || self.reading.read_whole(&self.program))?;
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        let program = working("reading", || self.reading.read_whole(&self.program, limits))?;
         let result = working("decomposing", || match self.to {
             To::Core => oxport::core(&program),
             To::Functional => oxport::functional(&program),

@@ -3,7 +3,7 @@
 use super::report::{json, working};
 use clap::ValueEnum;
 use oxport::compare::{Tolerance, compare};
-use oxport::{Error, ExportedProgram, Limits, Opt, Report, Result};
+use oxport::{Error, ExportedProgram, Limits, Opt, ReadLimits, Report, Result};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -60,11 +60,11 @@ enum Target {
 
 impl Optimize {
     /// See the module.
-    pub fn execute(&self) -> Result<ExitCode> {
-        let program = working("reading", || self.reading.read_whole(&self.program))?;
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        let program = working("reading", || self.reading.read_whole(&self.program, limits))?;
         let seconds = Duration::try_from_secs_f64(self.time_limit);
         let time = seconds.map_err(|_| Error::usage("--time-limit wants a number of seconds"))?;
-        let limits = Limits { time, nodes: self.node_limit, ..Limits::default() };
+        let search = Limits { time, nodes: self.node_limit, ..Limits::default() };
         let opt = match self.rules {
             Rules::Exact => Opt::Exact,
             Rules::Fast => Opt::Fast,
@@ -74,9 +74,9 @@ impl Optimize {
                 Target::Aten => oxport::functional(&program)?,
                 Target::Cpu => oxport::prepare(&program, Opt::None)?,
             };
-            oxport::improve(&start, opt, &limits)
+            oxport::improve(&start, opt, &search)
         })?;
-        let validated = if self.validate { Some(validate(&program, &result, opt)?) } else { None };
+        let validated = if self.validate { Some(validate(&program, &result, opt, limits)?) } else { None };
         oxport::write(&result, &self.out)?;
         if let Some(path) = &self.explain {
             oxport_pt2::write_whole(path, explanation(&report).as_bytes())?;
@@ -134,16 +134,16 @@ fn explanation(report: &Report) -> String {
 
 /// Runs both programs on the same drawn inputs. Inputs that the program itself refuses (its assertions may ask for what
 /// drawing does not give) are skipped; false if none was left.
-fn validate(before: &ExportedProgram, after: &ExportedProgram, opt: Opt) -> Result<bool> {
+fn validate(before: &ExportedProgram, after: &ExportedProgram, opt: Opt, limits: &ReadLimits) -> Result<bool> {
     let mut compared = false;
     let tolerance = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };
     for seed in 0..3 {
-        let inputs = match (seed, oxport::io::sample_inputs(before)) {
+        let inputs = match (seed, oxport::io::sample_inputs(before, limits)) {
             (0, Some(samples)) => samples,
-            _ => oxport::io::draw_inputs(before, seed)?,
+            _ => oxport::io::draw_inputs(before, seed, limits)?,
         };
         let run = |p: &ExportedProgram| -> Result<_> {
-            let plan = oxport::plan(&oxport::prepare(p, Opt::None)?, &Default::default())?;
+            let plan = oxport::plan(&oxport::prepare(p, Opt::None)?, &super::plan_options(limits))?;
             Ok(oxport::io::named_outputs(&plan.run(inputs.clone())?))
         };
         let Ok(a) = run(before) else { continue };

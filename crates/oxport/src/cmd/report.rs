@@ -8,7 +8,8 @@ use std::time::Duration;
 /// Prints an error with everything that is known of it.
 pub fn error(e: &oxport::Error) {
     if e.diagnostics().is_empty() {
-        eprintln!("error: {e}");
+        let hint = if e.is_limit() { " (--limit buffer=N raises it)" } else { "" };
+        eprintln!("error: {e}{hint}");
     }
     for d in e.diagnostics() {
         eprintln!("{d}");

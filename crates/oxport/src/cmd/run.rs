@@ -2,9 +2,9 @@
 
 use super::report::working;
 use super::{DIFFERENT, Running};
-use oxport::Result;
 use oxport::compare::{Tolerance, compare};
 use oxport::io::{Values, named_outputs, read_values, write_values};
+use oxport::{ReadLimits, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -32,11 +32,11 @@ pub struct Run {
 
 impl Run {
     /// See the module.
-    pub fn execute(&self) -> Result<ExitCode> {
-        let program = self.running.read()?;
-        let inputs = self.running.values(&program)?;
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        let program = self.running.read(limits)?;
+        let inputs = self.running.values(&program, limits)?;
         let prepared = working("preparing", || oxport::prepare(&program, self.running.opt.into()))?;
-        let plan = oxport::plan(&prepared, &self.running.options())?;
+        let plan = oxport::plan(&prepared, &self.running.options(limits))?;
         let outputs = if self.profile {
             let mut profile = plan.new_profile();
             let outputs = plan.call(inputs, plan.initial_state(), Some(&mut profile))?;
@@ -50,7 +50,7 @@ impl Run {
             write_values(path, &values)?;
         }
         match &self.expect {
-            Some(path) => expect(path, &values, self.tolerance(path)),
+            Some(path) => expect(path, &values, self.tolerance(path), limits),
             None => {
                 values.iter().for_each(|(name, v)| say!("{name}: {}", oxport::compare::show(v)));
                 Ok(ExitCode::SUCCESS)
@@ -67,8 +67,8 @@ impl Run {
 }
 
 /// Compares and prints the worst element of every output.
-fn expect(path: &Path, values: &Values, tolerance: Tolerance) -> Result<ExitCode> {
-    let expected = read_values(path)?;
+fn expect(path: &Path, values: &Values, tolerance: Tolerance, limits: &ReadLimits) -> Result<ExitCode> {
+    let expected = read_values(path, limits)?;
     let is_output = |k: &str| k.starts_with("out.") || k.starts_with("mut.") || k.starts_with("inmut.");
     let (mut compared, mut different) = (0, 0);
     for (name, want) in expected.iter().filter(|(k, _)| is_output(k)) {

@@ -1,7 +1,7 @@
 //! `oxport show`: a program for people and for other tools.
 
 use clap::ValueEnum;
-use oxport::{ExportedProgram, Result};
+use oxport::{ExportedProgram, ReadLimits, Result};
 use oxport_ir::print;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,8 +34,8 @@ enum Format {
 
 impl Show {
     /// See the module.
-    pub fn execute(&self) -> Result<ExitCode> {
-        let program = self.reading.read(&self.program)?;
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        let program = self.reading.read(&self.program, limits)?;
         match self.format {
             Format::Readable => super::report::text(print::readable(&program)),
             Format::Fx => super::report::text(print::fx(&program.graph)),
