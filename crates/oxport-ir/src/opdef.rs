@@ -41,6 +41,10 @@ pub struct OpDef {
     pub exact: Exact,
     /// What a call does beside returning values.
     pub effect: Effect,
+    /// Of a random operator: the arguments that must all be true or above zero for a call to draw. Without any, every call does.
+    pub draws_if: &'static [&'static str],
+    /// Of a random operator: what its first argument has to do with what is drawn.
+    pub noise: Noise,
     /// Calls that must work, as text: `f32[2, 3], 1, alpha=2`; with `!` in front, calls that must be refused.
     pub samples: &'static [&'static str],
 }
@@ -91,12 +95,23 @@ pub enum Exact {
 pub enum Effect {
     /// Nothing: it may be merged with an equal call, and dropped.
     Pure,
-    /// It draws from the generator: never merged; dropped if unused.
+    /// It draws from the generator: never merged, never dropped, since what draws behind it would get other numbers.
     Random,
     /// It fails if a condition does not hold: never dropped.
     Assert,
     /// Anything else: never merged, dropped or moved across its like.
     Effectful,
+}
+
+/// What the first argument of a random operator has to do with what is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// Its values are parameters of the distribution, or there is none.
+    Weighted,
+    /// It gives sizes, strides and dtype; its values do not matter: `rand_like`, `uniform`.
+    Shaped,
+    /// It is multiplied by what the call gives for ones: `dropout`.
+    Factor,
 }
 
 /// Work and traffic of a call.
@@ -120,6 +135,8 @@ impl OpDef {
             cost: default_cost,
             exact: Exact::Rounding,
             effect: Effect::Pure,
+            draws_if: &[],
+            noise: Noise::Weighted,
             samples: &[],
         }
     }
@@ -158,6 +175,14 @@ impl OpDef {
     /// Sets the effect.
     pub const fn effect(self, effect: Effect) -> OpDef {
         OpDef { effect, ..self }
+    }
+    /// Makes it random where these arguments ask for it, and pure elsewhere: `&["dropout_p"]`, `&["p", "train"]`.
+    pub const fn random_if(self, draws_if: &'static [&'static str]) -> OpDef {
+        OpDef { effect: Effect::Random, draws_if, ..self }
+    }
+    /// Says what the first argument of a random operator has to do with what is drawn.
+    pub const fn noise(self, noise: Noise) -> OpDef {
+        OpDef { noise, ..self }
     }
     /// Sets the samples.
     pub const fn samples(self, samples: &'static [&'static str]) -> OpDef {
@@ -244,7 +269,7 @@ impl Op {
     pub fn is_python(&self) -> bool {
         is_python_namespace(self.namespace())
     }
-    /// What a call does beside returning values. An unknown operator may do anything.
+    /// What a call does beside returning values, whatever its arguments. An unknown operator may do anything.
     pub fn effect(&self) -> Effect {
         match self.def() {
             Some(def) => def.effect,
@@ -252,6 +277,20 @@ impl Op {
             None if self.is_python() => Effect::Pure,
             None if self.namespace() == "aten" && !self.is_mutable() => Effect::Pure,
             None => Effect::Effectful,
+        }
+    }
+    /// What a call of this operator with the node's arguments does: one that draws only where its arguments ask for it
+    /// (`dropout_p`, `train`) is pure where they do not.
+    pub fn effect_of(&self, node: &crate::Node) -> Effect {
+        let is_off = |name: &&str| match node.argument(name) {
+            Some(Argument::Bool(on)) => !on,
+            Some(Argument::Int(n)) => *n == 0,
+            Some(Argument::Float(p)) => *p == 0.0,
+            _ => false,
+        };
+        match self.def() {
+            Some(def) if def.draws_if.iter().any(is_off) => Effect::Pure,
+            _ => self.effect(),
         }
     }
 }

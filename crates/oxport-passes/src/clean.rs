@@ -1,6 +1,7 @@
 //! Dropping dead nodes, merging equal ones, and keeping apart what must be.
 //!
-//! Laws: only pure nodes are merged, only pure and random ones are dropped; what fails, asserts or binds a symbol stays.
+//! Laws: only pure nodes are merged and dropped; what fails, asserts, binds a symbol or draws random numbers stays (PyTorch's
+//! generator would give other numbers to what draws behind it).
 
 use oxport_ir::{
     Argument, Builder, Effect, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, Registry, Result, Val,
@@ -21,9 +22,7 @@ fn dead(graph: &mut Graph) -> usize {
         let node = graph.node(id);
         let removable = match &node.kind {
             NodeKind::GetAttr(_) => true,
-            NodeKind::CallFunction(op) => {
-                matches!(op.effect(), Effect::Pure | Effect::Random) && !op.is_mutable() && !binds_symbol(node)
-            }
+            NodeKind::CallFunction(op) => node.effect() == Effect::Pure && !op.is_mutable() && !binds_symbol(node),
             _ => false,
         };
         if removable && graph.users(id).is_empty() && graph.erase(id).is_ok() {
@@ -85,7 +84,7 @@ fn common(graph: &mut Graph) -> usize {
         let node = graph.node(id);
         let Some(op) = node.op() else { continue };
         // Two calls that make fresh symbols have equal values, but metas that name different symbols.
-        if op.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || is_data_dependent(node) {
+        if node.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || is_data_dependent(node) {
             continue;
         }
         let mut key = op.name().to_string();

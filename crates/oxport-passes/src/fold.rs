@@ -58,7 +58,7 @@ fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashSet<NodeId
         placeholders.filter(|(_, s)| is_fixed(&s.kind)).map(|((id, _), _)| id).collect();
     for (id, node) in program.graph.nodes() {
         let Some(op) = node.op() else { continue };
-        let is_plain = op.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() && op.def().is_some();
+        let is_plain = node.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() && op.def().is_some();
         let inputs = node.inputs();
         // Factories are left to the run: they cost less than what they would add to the program.
         if is_plain && !inputs.is_empty() && inputs.iter().all(|i| constant.contains(i)) && size_of(node) <= max_bytes {

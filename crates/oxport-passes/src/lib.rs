@@ -2,6 +2,7 @@
 //!
 //! | pass | does |
 //! |---|---|
+//! | [`bind_calls`] | gives by position what a schema takes by position: every pass behind it reads calls so |
 //! | [`inline_wraps`] | replaces `wrap_with_set_grad_enabled` and `wrap_with_autocast` blocks by their nodes |
 //! | [`unwrap_subclasses`] | makes the tensors that wrappers hold constants |
 //! | [`unwrap_vmaps`] | replaces `torch.vmap` regions by `map` over their slices |
@@ -17,12 +18,14 @@
 
 mod aliasing;
 mod autocast;
+mod bound;
 mod clean;
 mod decompose;
 mod fold;
 mod functionalize;
 mod inline;
 mod layout;
+mod randomness;
 mod statistics;
 mod subclass;
 mod tied;
@@ -30,6 +33,7 @@ mod twins;
 mod unwrap;
 mod vmap;
 
+pub use bound::bind_calls;
 pub use clean::{eliminate_common, eliminate_dead, separate_mutations};
 pub use decompose::{decompose, decompose_where};
 pub use fold::{Evaluate, fold_constants};

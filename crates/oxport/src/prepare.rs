@@ -3,8 +3,8 @@
 use crate::{Result, Toolchain};
 use oxport_ir::{Dialect, ExportedProgram, Kernel, Op};
 use oxport_passes::{
-    decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants, functionalize, inline_wraps,
-    separate_mutations, unwrap_calls, unwrap_subclasses, unwrap_vmaps,
+    bind_calls, decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants, functionalize,
+    inline_wraps, separate_mutations, unwrap_calls, unwrap_subclasses, unwrap_vmaps,
 };
 use oxport_rewrite::rule::Soundness;
 use oxport_rewrite::{Limits, Report, optimize};
@@ -74,7 +74,8 @@ impl Toolchain {
     /// # Errors
     /// A write has no functional form.
     pub fn functional(&self, program: &ExportedProgram) -> Result<ExportedProgram> {
-        let program = unwrap_subclasses(program)?;
+        let program = bind_calls(program, &self.registry)?;
+        let program = unwrap_subclasses(&program)?;
         let program = unwrap_vmaps(&program, &self.registry)?;
         let program = inline_wraps(&program, &self.registry)?;
         let program = unwrap_calls(&program, &self.registry)?;

@@ -1,0 +1,14 @@
+# test functional
+def forward(self, x: "f32[4, 3]"):
+    lazy_load_decompositions = torch._functorch.predispatch.lazy_load_decompositions()
+    _vmap_increment_nesting = torch._functorch.predispatch._vmap_increment_nesting(4, 'same')
+    _add_batch_dim: "f32[3]" = torch._functorch.predispatch._add_batch_dim(x, 0, 1)
+    rand_like: "f32[3]" = torch.ops.aten.rand_like.default(_add_batch_dim)
+    dropout: "f32[3]" = torch.ops.aten.dropout.default(_add_batch_dim, 0.5, True)
+    clone: "f32[3]" = torch.ops.aten.clone.default(dropout)
+    uniform_: "f32[3]" = torch.ops.aten.uniform_.default(clone)
+    add: "f32[3]" = torch.ops.aten.add.Tensor(rand_like, dropout)
+    add_1: "f32[3]" = torch.ops.aten.add.Tensor(add, clone)
+    _remove_batch_dim: "f32[4, 3]" = torch._functorch.predispatch._remove_batch_dim(add_1, 1, 4, 0)
+    _vmap_decrement_nesting = torch._functorch.predispatch._vmap_decrement_nesting()
+    return (_remove_batch_dim,)
