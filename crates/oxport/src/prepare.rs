@@ -3,8 +3,8 @@
 use crate::{Result, Toolchain};
 use oxport_ir::{Dialect, ExportedProgram, Kernel, Op};
 use oxport_passes::{
-    bind_calls, decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants, functionalize,
-    inline_wraps, separate_mutations, unwrap_calls, unwrap_subclasses, unwrap_vmaps,
+    Sharing, bind_calls, decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants, functionalize,
+    inline_wraps, separate_outputs, unwrap_calls, unwrap_subclasses, unwrap_vmaps,
 };
 use oxport_rewrite::rule::Soundness;
 use oxport_rewrite::{Limits, Report, optimize};
@@ -30,8 +30,10 @@ impl Toolchain {
     /// A write has no functional form, or a decomposition refuses its call.
     pub fn prepare(&self, program: &ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
         let program = self.functional(program)?;
+        let before = Sharing::of(&program);
         let mut program = decompose(&program, &self.registry)?;
         eliminate_dead(&mut program);
+        separate_outputs(&mut program, &self.registry, Some(&before))?;
         if opt != Opt::None {
             program = self.improve(&program, opt, &Limits::default())?.0;
         }
@@ -45,11 +47,12 @@ impl Toolchain {
     /// The evaluation of a constant fails.
     pub fn improve(&self, program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
         let soundness = if opt == Opt::Fast { Soundness::Rounding } else { Soundness::Bitwise };
+        let before = Sharing::of(program);
         let (mut program, mut report) = optimize(program, &self.registry, &Limits { soundness, ..*limits })?;
         eliminate_common(&mut program);
         self.fold(&mut program)?;
         eliminate_dead(&mut program);
-        separate_mutations(&mut program, &self.registry)?;
+        separate_outputs(&mut program, &self.registry, Some(&before))?;
         report.nodes_after = program.graph.len();
         Ok((program, report))
     }
@@ -96,8 +99,10 @@ impl Toolchain {
     pub fn core(&self, program: &ExportedProgram) -> Result<ExportedProgram> {
         let program = self.functional(program)?;
         let composite = |op: &Op| op.namespace() == "aten" && (!op.has_tag("core") || is_kernel_free(op));
+        let before = Sharing::of(&program);
         let mut program = decompose_where(&program, &self.registry, &composite)?;
         eliminate_dead(&mut program);
+        separate_outputs(&mut program, &self.registry, Some(&before))?;
         // A decomposition may lay its result out otherwise, and so what stayed behind it; one mended meta shows the next.
         for _ in 0..program.graph.len() {
             if oxport_ir::verify::fix::fix(&mut program, &self.registry).is_empty() {
