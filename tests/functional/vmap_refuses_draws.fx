@@ -7,3 +7,5 @@ def forward(self, x: "f32[4, 3]"):
     _remove_batch_dim: "f32[4, 3]" = torch._functorch.predispatch._remove_batch_dim(rand_like, 1, 4, 0)
     _vmap_decrement_nesting = torch._functorch.predispatch._vmap_decrement_nesting()
     return (_remove_batch_dim,)
+# result
+# error: _vmap_increment_nesting: rand_like: vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap

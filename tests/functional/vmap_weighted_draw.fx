@@ -7,3 +7,5 @@ def forward(self, x: "f32[4, 3]"):
     _remove_batch_dim: "f32[4, 3]" = torch._functorch.predispatch._remove_batch_dim(bernoulli, 1, 4, 0)
     _vmap_decrement_nesting = torch._functorch.predispatch._vmap_decrement_nesting()
     return (_remove_batch_dim,)
+# result
+# error: _vmap_increment_nesting: bernoulli: Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch

@@ -222,6 +222,7 @@ struct OpEntry {
     schema: Option<FunctionSchema>,
     def: Option<&'static OpDef>,
     tags: &'static str,
+    kinds: &'static str,
 }
 
 impl Op {
@@ -252,6 +253,10 @@ impl Op {
     /// True if PyTorch tags the operator so: `core`, `pointwise`, `nondeterministic_seeded`.
     pub fn has_tag(&self, tag: &str) -> bool {
         self.0.tags.split_whitespace().any(|t| t == tag)
+    }
+    /// True if PyTorch makes it of other operators in every case, so that it aliases what these alias, whatever its schema says.
+    pub fn is_composite(&self) -> bool {
+        self.0.kinds.split_whitespace().any(|kind| kind == "composite_implicit")
     }
     /// True if it takes subgraphs: `higher_order::cond`.
     pub fn is_higher_order(&self) -> bool {
@@ -364,8 +369,16 @@ impl fmt::Display for Op {
 /// All operators that are known: tables of [`OpDef`]s, and pinned schemas for the rest. A value; there is no global one.
 pub struct Registry {
     defs: HashMap<&'static str, &'static OpDef>,
-    pinned: HashMap<&'static str, (&'static str, &'static str)>,
+    pinned: HashMap<&'static str, Pinned>,
     found: Mutex<HashMap<Box<str>, Op>>,
+}
+
+/// A line of the pinned schemas: the schema, PyTorch's tags, and how it is dispatched.
+#[derive(Clone, Copy, Default)]
+struct Pinned {
+    schema: &'static str,
+    tags: &'static str,
+    kinds: &'static str,
 }
 
 impl Registry {
@@ -375,8 +388,8 @@ impl Registry {
         let mut registry = Registry { defs: HashMap::new(), pinned: HashMap::new(), found: Mutex::new(HashMap::new()) };
         for line in pinned.lines() {
             let mut columns = line.split('\t');
-            let (schema, tags) = (columns.next().unwrap_or(""), columns.next().unwrap_or(""));
-            registry.pinned.insert(schema.split('(').next().unwrap_or(""), (schema, tags));
+            let [schema, tags, kinds] = std::array::from_fn(|_| columns.next().unwrap_or(""));
+            registry.pinned.insert(schema.split('(').next().unwrap_or(""), Pinned { schema, tags, kinds });
         }
         for table in tables {
             registry.add(table);
@@ -396,10 +409,10 @@ impl Registry {
         }
         let name = name_of(name_or_target);
         let def = self.defs.get(name.as_str()).copied();
-        let pinned = self.pinned.get(name.as_str());
-        let text = def.map(|d| d.schema).or(pinned.map(|p| p.0)).filter(|t| t.contains('('));
+        let pinned = self.pinned.get(name.as_str()).copied().unwrap_or_default();
+        let text = Some(def.map_or(pinned.schema, |d| d.schema)).filter(|t| t.contains('('));
         let schema = text.and_then(|t| FunctionSchema::parse(t).ok());
-        let op = Op(Arc::new(OpEntry { name: name.into(), schema, def, tags: pinned.map_or("", |p| p.1) }));
+        let op = Op(Arc::new(OpEntry { name: name.into(), schema, def, tags: pinned.tags, kinds: pinned.kinds }));
         found.insert(name_or_target.into(), op.clone());
         op
     }
@@ -424,7 +437,7 @@ impl Registry {
     }
     /// The pinned schema text of a name.
     pub fn pinned_schema(&self, name: &str) -> Option<&'static str> {
-        self.pinned.get(name).map(|p| p.0)
+        self.pinned.get(name).map(|p| p.schema)
     }
     /// All implemented operators, sorted by name.
     pub fn defs(&self) -> Vec<&'static OpDef> {

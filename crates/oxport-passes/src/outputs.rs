@@ -13,8 +13,9 @@
 //!
 //! Law: what may share memory is taken to; a copy too many changes no value.
 
+use crate::aliasing::may_return_its_input;
 use oxport_ir::{
-    Argument, Builder, Decomp, ExportedProgram, Graph, Kernel, Kwargs, Node, NodeId, OutputKind, Registry, Result,
+    Argument, Builder, Decomp, ExportedProgram, Graph, Kernel, Kwargs, Node, NodeId, Op, OutputKind, Registry, Result,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -68,15 +69,44 @@ impl Memory {
 /// True unless the result is known to be memory of its own, in PyTorch as here.
 fn may_alias(node: &Node) -> bool {
     let Some(op) = node.op() else { return false };
-    if op.is_getitem() || op.is_higher_order() || op.has_tag("maybe_aliasing_or_mutating") {
+    if op.is_getitem() || op.is_higher_order() || may_return_its_input(op) {
         return true;
     }
-    let is_made = op.def().is_some_and(|def| match def.kernel {
-        Kernel::Fill(_) | Kernel::Eval(_) => true,
-        Kernel::View(_) => false,
-        Kernel::None => matches!(def.decomp, Decomp::None),
-    });
-    !is_made || op.schema().is_none_or(|s| s.returns.iter().any(|r| r.alias.is_some()))
+    // Made of others that may view: the operators with a kernel of ours do not.
+    let is_composite = op.is_composite() && op.def().is_none_or(|d| matches!(d.kernel, Kernel::None | Kernel::View(_)));
+    is_composite || op.schema().is_none_or(|s| s.returns.iter().any(|r| r.alias.is_some()))
+}
+
+/// The operators made of others that may hand out memory which the program writes to, where their schema does not say so:
+/// `meshgrid`, `einsum` of one tensor. What they are made of says it.
+pub fn written_composites(program: &ExportedProgram) -> HashSet<Op> {
+    fn walk(graph: &Graph, found: &mut HashSet<Op>) {
+        graph.subgraphs.values().for_each(|sub| walk(sub, found));
+        let mut memory = Memory::of(graph);
+        let mut written = HashSet::new();
+        for (_, node) in graph.nodes() {
+            let params = node.op().and_then(Op::schema).map_or(&[][..], |s| &s.args);
+            for argument in params.iter().filter(|p| p.is_written()).filter_map(|p| node.argument(&p.name)) {
+                argument.for_each_node(&mut |n| {
+                    written.insert(memory.class(n));
+                });
+            }
+        }
+        let is_silent = |op: &Op| {
+            op.is_composite()
+                && op.def().is_some_and(|d| matches!(d.kernel, Kernel::None) && !matches!(d.decomp, Decomp::None))
+                && op.schema().is_some_and(|s| !s.is_mutable() && !s.is_view())
+                && !may_return_its_input(op)
+        };
+        for (id, op) in graph.nodes().filter_map(|(id, n)| Some((id, n.op()?))) {
+            if is_silent(op) && written.contains(&memory.class(id)) {
+                found.insert(op.clone());
+            }
+        }
+    }
+    let mut found = HashSet::new();
+    walk(&program.graph, &mut found);
+    found
 }
 
 /// Copies the outputs that must lie apart; `before` says which did in the program that this one was made of.

@@ -31,7 +31,8 @@ impl Bench {
         let load_ms = ms(start);
         let inputs = self.running.values(&program)?;
         let start = Instant::now();
-        let prepared = working("preparing", || oxport::prepare(&program, self.running.opt.into()))?;
+        let prepared =
+            working("preparing", || self.running.trusting.toolchain().prepare(&program, self.running.opt.into()))?;
         let plan = oxport::plan(&prepared, &self.running.options())?;
         let plan_ms = ms(start);
         let start = Instant::now();

@@ -35,7 +35,8 @@ impl Run {
     pub fn execute(&self) -> Result<ExitCode> {
         let program = self.running.read()?;
         let inputs = self.running.values(&program)?;
-        let prepared = working("preparing", || oxport::prepare(&program, self.running.opt.into()))?;
+        let prepared =
+            working("preparing", || self.running.trusting.toolchain().prepare(&program, self.running.opt.into()))?;
         let plan = oxport::plan(&prepared, &self.running.options())?;
         let outputs = if self.profile {
             let mut profile = plan.new_profile();
