@@ -228,3 +228,22 @@ fn symbolic_metas_evaluate_to_concrete_ones() {
         Ok(())
     });
 }
+
+/// What PyTorch tags as drawing from the generator draws here, or draws where its arguments ask for it.
+#[test]
+fn what_draws_says_so() {
+    let registry = oxport::registry();
+    let drawing: Vec<&str> =
+        registry.names().into_iter().filter(|n| registry.op(n).has_tag("nondeterministic_seeded")).collect();
+    let rows = drawing.into_iter().filter(|n| registry.op(n).def().is_some());
+    all(rows, |name| {
+        let op = registry.op(name);
+        let effect = op.effect();
+        if effect != oxport_ir::Effect::Random {
+            return Err(format!("PyTorch says it draws, the row says {effect:?}"));
+        }
+        let draws_if = op.def().map_or(&[][..], |d| d.draws_if);
+        let unknown = draws_if.iter().find(|n| op.schema().is_none_or(|s| s.arg(n).is_none()));
+        unknown.map_or(Ok(()), |n| Err(format!("the schema has no argument `{n}`")))
+    });
+}

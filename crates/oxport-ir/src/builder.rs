@@ -165,7 +165,9 @@ impl<'a> Builder<'a> {
 fn stem_of(op: &Op) -> String {
     let short = op.short_name();
     let short = short.split('.').next().unwrap_or(short);
-    short.trim_start_matches("__").trim_end_matches("__").to_string()
+    let stem = short.trim_start_matches("__").trim_end_matches("__");
+    // `__and__`: FX numbers what would be a keyword.
+    if crate::verify::is_identifier(stem) { stem.to_string() } else { format!("{stem}_1") }
 }
 
 /// What can be an argument list: tuples of what converts to [`Argument`], and vectors of arguments.

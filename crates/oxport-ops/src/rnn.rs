@@ -45,6 +45,7 @@ const fn layers(schema: &'static str) -> OpDef {
     OpDef::new(schema, layers_meta)
         .doc("Recurrent layers over a sequence; gives the sequence and the last states.")
         .fill(run)
+        .random_if(&["dropout", "train"])
 }
 const fn one_cell(schema: &'static str) -> OpDef {
     OpDef::new(schema, cell_meta).doc("One step of a recurrent layer.").fill(run_cell)

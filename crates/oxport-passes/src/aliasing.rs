@@ -31,6 +31,11 @@ impl Step {
     }
 }
 
+/// True for operators that give their first argument itself at times, and whose schemas do not say so.
+pub(crate) fn may_return_its_input(op: &Op) -> bool {
+    op.has_tag("maybe_aliasing_or_mutating") || matches!(op.name(), "aten::type_as" | "aten::sum_to_size")
+}
+
 /// True if the call's result shares memory with its first argument.
 pub(crate) fn is_alias(graph: &Graph, env: &ShapeEnv, node: &Node, op: &Op) -> bool {
     let Some(x) = node.args.first().and_then(Argument::as_node) else { return false };
@@ -59,6 +64,9 @@ pub(crate) fn is_alias(graph: &Graph, env: &ShapeEnv, node: &Node, op: &Op) -> b
             let to = node.val().and_then(|v| v.as_tensor());
             to.is_some_and(|to| can_view(env, x, to))
         }
+        // As it is, where there is nothing to sum over.
+        "aten::sum_to_size" => node.val().and_then(|v| v.as_tensor()).is_some_and(|to| to.sizes == x.sizes),
+        "aten::conj_physical" => !x.dtype.is_complex(),
         "aten::atleast_1d" | "aten::atleast_2d" | "aten::atleast_3d" => true,
         _ => op.schema().is_some_and(|s| s.is_view() && s.args.first().is_some_and(|a| a.alias.is_some())),
     }
@@ -104,6 +112,8 @@ pub(crate) fn write_back(b: &mut Builder<'_>, step: &Step, base: NodeId, value: 
         | "contiguous"
         | "to"
         | "type_as"
+        | "sum_to_size"
+        | "conj_physical"
         | "dropout"
         | "feature_dropout"
         | "alpha_dropout"

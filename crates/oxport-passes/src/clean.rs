@@ -1,11 +1,10 @@
-//! Dropping dead nodes, merging equal ones, and keeping apart what must be.
+//! Dropping dead nodes and merging equal ones.
 //!
-//! Laws: only pure nodes are merged, only pure and random ones are dropped; what fails, asserts or binds a symbol stays.
+//! Laws: only pure nodes are merged and dropped; what fails, asserts, binds a symbol or draws random numbers stays (PyTorch's
+//! generator would give other numbers to what draws behind it).
 
-use oxport_ir::{
-    Argument, Builder, Effect, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, Registry, Result, Val,
-};
-use std::collections::{HashMap, HashSet};
+use oxport_ir::{Argument, Effect, ExportedProgram, Graph, Node, NodeId, NodeKind, Val};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Drops the nodes that nothing needs, in subgraphs too, and subgraphs that nothing names. Placeholders stay. Gives the
@@ -21,9 +20,7 @@ fn dead(graph: &mut Graph) -> usize {
         let node = graph.node(id);
         let removable = match &node.kind {
             NodeKind::GetAttr(_) => true,
-            NodeKind::CallFunction(op) => {
-                matches!(op.effect(), Effect::Pure | Effect::Random) && !op.is_mutable() && !binds_symbol(node)
-            }
+            NodeKind::CallFunction(op) => node.effect() == Effect::Pure && !op.is_mutable() && !binds_symbol(node),
             _ => false,
         };
         if removable && graph.users(id).is_empty() && graph.erase(id).is_ok() {
@@ -48,30 +45,6 @@ fn binds_symbol(node: &Node) -> bool {
     binds
 }
 
-/// Copies the new values that several mutated tensors share: PyTorch tells mutation outputs apart by name, and refuses a
-/// program in which two have one. Tensors that are one (a cache that was lifted twice) get one value, and so do equal nodes that
-/// were merged.
-///
-/// # Errors
-/// A law of the graph is broken.
-pub fn separate_mutations(program: &mut ExportedProgram, registry: &Registry) -> Result<()> {
-    let Some(output) = program.graph.output() else { return Ok(()) };
-    let ExportedProgram { graph, env, signature, .. } = program;
-    let mut values = graph.node(output).args.clone();
-    let mut seen = HashSet::new();
-    for (value, _) in values.iter_mut().zip(&signature.outputs).filter(|(_, spec)| spec.kind.is_mutation()) {
-        if let Argument::Node(shared) = *value
-            && !seen.insert(shared)
-        {
-            let origin = graph.node(shared).meta.derived(None);
-            let mut b = Builder::new(graph, env, registry).before(output).with_origin(&origin);
-            *value = b.call("aten::clone", (shared,))?.into();
-        }
-    }
-    graph.set_args(output, values, Kwargs::new());
-    Ok(())
-}
-
 /// Merges pure calls of the same operator on the same arguments, in subgraphs too. Gives the number of nodes merged.
 pub fn eliminate_common(program: &mut ExportedProgram) -> usize {
     common(&mut program.graph)
@@ -85,7 +58,7 @@ fn common(graph: &mut Graph) -> usize {
         let node = graph.node(id);
         let Some(op) = node.op() else { continue };
         // Two calls that make fresh symbols have equal values, but metas that name different symbols.
-        if op.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || is_data_dependent(node) {
+        if node.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || is_data_dependent(node) {
             continue;
         }
         let mut key = op.name().to_string();

@@ -13,7 +13,7 @@
 //! and a write `add_` becomes the node `add_` that calls `add`.
 
 use crate::aliasing::{Step, is_alias, write_back};
-use crate::clean::separate_mutations;
+use crate::outputs::separate_outputs;
 use crate::statistics::{updated, updates_statistics};
 use crate::tied::{apart, tied_state};
 use crate::twins::{functional_twin, out_twin};
@@ -38,7 +38,7 @@ pub fn functionalize(program: &ExportedProgram, registry: &Registry) -> Result<E
     apart(&program, &written)?;
     program.dialect = Dialect::Aten;
     mutation_outputs(&mut program, &written)?;
-    separate_mutations(&mut program, registry)?;
+    separate_outputs(&mut program, registry, None)?;
     crate::eliminate_dead(&mut program);
     Ok(program)
 }

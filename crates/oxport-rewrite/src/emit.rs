@@ -103,7 +103,7 @@ fn needed(program: &ExportedProgram, ingested: &Ingested<'_>, choice: &Choice) -
 fn is_droppable(node: &Node) -> bool {
     match &node.kind {
         NodeKind::GetAttr(_) => true,
-        NodeKind::CallFunction(op) => op.is_getitem() || op.effect() == oxport_ir::Effect::Random,
+        NodeKind::CallFunction(op) => op.is_getitem(),
         _ => false,
     }
 }

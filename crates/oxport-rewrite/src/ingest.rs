@@ -94,7 +94,7 @@ fn term(
 ) -> Option<Term> {
     let graph = &program.graph;
     let op: &Op = node.op()?;
-    if op.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || binds_symbols(node) {
+    if node.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || binds_symbols(node) {
         return None;
     }
     if op.is_getitem() {

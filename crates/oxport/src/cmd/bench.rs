@@ -31,8 +31,9 @@ impl Bench {
         let load_ms = ms(start);
         let inputs = self.running.values(&program, limits)?;
         let start = Instant::now();
-        let prepared = working("preparing", || oxport::prepare(&program, self.running.opt.into()))?;
-        let plan = oxport::plan(&prepared, &self.running.options(limits))?;
+        let toolchain = self.running.trusting.toolchain();
+        let prepared = working("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
+        let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
         let plan_ms = ms(start);
         let start = Instant::now();
         plan.run(inputs.clone())?;

@@ -13,6 +13,8 @@ pub struct Decompose {
     program: PathBuf,
     #[command(flatten)]
     reading: super::reading::Reading,
+    #[command(flatten)]
+    trusting: super::reading::Trusting,
     /// Where to write the result
     #[arg(short, value_name = "OUT")]
     out: PathBuf,
@@ -33,9 +35,10 @@ impl Decompose {
     /// See the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         let program = working("reading", || self.reading.read_whole(&self.program, limits))?;
+        let toolchain = self.trusting.toolchain();
         let result = working("decomposing", || match self.to {
-            To::Core => oxport::core(&program),
-            To::Functional => oxport::functional(&program),
+            To::Core => toolchain.core(&program),
+            To::Functional => toolchain.functional(&program),
         })?;
         oxport::write(&result, &self.out)?;
         say!("{} nodes -> {} nodes", program.graph.len(), result.graph.len());

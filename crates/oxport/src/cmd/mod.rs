@@ -86,6 +86,8 @@ pub struct Running {
     pub program: PathBuf,
     #[command(flatten)]
     reading: reading::Reading,
+    #[command(flatten)]
+    trusting: reading::Trusting,
     /// Inputs: a safetensors file with `in.0`, `in.1`, … or placeholder names
     #[arg(long, value_name = "F")]
     pub inputs: Option<PathBuf>,

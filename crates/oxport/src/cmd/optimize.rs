@@ -3,7 +3,7 @@
 use super::report::{json, working};
 use clap::ValueEnum;
 use oxport::compare::{Tolerance, compare};
-use oxport::{Error, ExportedProgram, Limits, Opt, ReadLimits, Report, Result};
+use oxport::{Error, ExportedProgram, Limits, Opt, ReadLimits, Report, Result, Toolchain};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,6 +16,8 @@ pub struct Optimize {
     program: PathBuf,
     #[command(flatten)]
     reading: super::reading::Reading,
+    #[command(flatten)]
+    trusting: super::reading::Trusting,
     /// Where to write the result
     #[arg(short, value_name = "OUT")]
     out: PathBuf,
@@ -69,14 +71,16 @@ impl Optimize {
             Rules::Exact => Opt::Exact,
             Rules::Fast => Opt::Fast,
         };
+        let toolchain = self.trusting.toolchain();
         let (result, report) = working("optimizing", || -> Result<_> {
             let start = match self.target {
-                Target::Aten => oxport::functional(&program)?,
-                Target::Cpu => oxport::prepare(&program, Opt::None)?,
+                Target::Aten => toolchain.functional(&program)?,
+                Target::Cpu => toolchain.prepare(&program, Opt::None)?,
             };
-            oxport::improve(&start, opt, &search)
+            toolchain.improve(&start, opt, &search)
         })?;
-        let validated = if self.validate { Some(validate(&program, &result, opt, limits)?) } else { None };
+        let programs = [&program, &result];
+        let validated = if self.validate { Some(validate(&toolchain, programs, opt, limits)?) } else { None };
         oxport::write(&result, &self.out)?;
         if let Some(path) = &self.explain {
             oxport_pt2::write_whole(path, explanation(&report).as_bytes())?;
@@ -134,7 +138,12 @@ fn explanation(report: &Report) -> String {
 
 /// Runs both programs on the same drawn inputs. Inputs that the program itself refuses (its assertions may ask for what
 /// drawing does not give) are skipped; false if none was left.
-fn validate(before: &ExportedProgram, after: &ExportedProgram, opt: Opt, limits: &ReadLimits) -> Result<bool> {
+fn validate(
+    toolchain: &Toolchain,
+    [before, after]: [&ExportedProgram; 2],
+    opt: Opt,
+    limits: &ReadLimits,
+) -> Result<bool> {
     let mut compared = false;
     let tolerance = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };
     for seed in 0..3 {
@@ -143,7 +152,7 @@ fn validate(before: &ExportedProgram, after: &ExportedProgram, opt: Opt, limits:
             _ => oxport::io::draw_inputs(before, seed, limits)?,
         };
         let run = |p: &ExportedProgram| -> Result<_> {
-            let plan = oxport::plan(&oxport::prepare(p, Opt::None)?, &super::plan_options(limits))?;
+            let plan = toolchain.plan(&toolchain.prepare(p, Opt::None)?, &super::plan_options(limits))?;
             Ok(oxport::io::named_outputs(&plan.run(inputs.clone())?))
         };
         let Ok(a) = run(before) else { continue };

@@ -1,6 +1,6 @@
 //! How the commands read a program.
 
-use oxport::{ExportedProgram, ReadLimits, ReadOptions, Result};
+use oxport::{ExportedProgram, ReadLimits, ReadOptions, Result, Toolchain};
 use std::path::Path;
 
 /// What all commands that read one program have in common.
@@ -25,5 +25,21 @@ impl Reading {
 
     fn options(&self, limits: &ReadLimits) -> ReadOptions {
         ReadOptions { model: self.model.clone(), limits: limits.clone(), ..ReadOptions::default() }
+    }
+}
+
+/// What the commands have in common that compute with a program or change it.
+#[derive(clap::Args)]
+pub struct Trusting {
+    /// Take a program in which `verify` finds errors; what comes of it may mean something else
+    #[arg(long)]
+    unverified: bool,
+}
+
+impl Trusting {
+    /// The operators, and whether programs over them are verified.
+    pub fn toolchain(&self) -> Toolchain {
+        let standard = Toolchain::standard();
+        if self.unverified { standard.unverified() } else { standard.clone() }
     }
 }

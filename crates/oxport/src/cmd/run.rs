@@ -35,8 +35,9 @@ impl Run {
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         let program = self.running.read(limits)?;
         let inputs = self.running.values(&program, limits)?;
-        let prepared = working("preparing", || oxport::prepare(&program, self.running.opt.into()))?;
-        let plan = oxport::plan(&prepared, &self.running.options(limits))?;
+        let toolchain = self.running.trusting.toolchain();
+        let prepared = working("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
+        let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
         let outputs = if self.profile {
             let mut profile = plan.new_profile();
             let outputs = plan.call(inputs, plan.initial_state(), Some(&mut profile))?;
