@@ -107,8 +107,6 @@ fn joined(args: &MetaArgs<'_>, shape: Shape, along: Along) -> Metas {
     let dim = dimension(args, shape, along, first.dim())?;
     let mut sizes: Option<Vec<Expr>> = None;
     for part in &full {
-        let (have, more) = (first.dim(), part.dim());
-        ensure!(shape != Shape::Stacked || have == more, "{} of {have} and {more} dimensions", args.op.name());
         let part = shape.of(&part.sizes, dim);
         let Some(sum) = &mut sizes else {
             sizes = Some(part);

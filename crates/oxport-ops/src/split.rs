@@ -2,7 +2,6 @@
 
 use crate::meta::{MetaArgs, Metas, wrap_dim};
 use crate::view::{copy, sliced, view};
-use oxport_ir::infer::results;
 use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor};
@@ -50,16 +49,6 @@ fn parts(x: &Fake, d: usize, lengths: impl IntoIterator<Item = Expr>) -> Metas {
     Ok(vec![Val::List(out)])
 }
 
-/// `⌈n / by⌉` of what is not negative.
-fn rounded_up(n: i64, by: i64) -> i64 {
-    n / by + i64::from(n % by != 0)
-}
-
-/// How many parts of a size cover a dimension: at least one, not too many.
-fn pieces(n: i64, each: i64) -> Result<i64> {
-    Ok(results(rounded_up(n, each).max(1))? as i64)
-}
-
 /// The number that a size is, or was when the program was captured: the number of parts cannot be symbolic.
 fn known(args: &MetaArgs<'_>, size: &Expr) -> Result<i64> {
     let open = || oxport_ir::Error::unsupported(format!("{}: the size {size} is not known", args.op.name()));
@@ -71,7 +60,7 @@ fn split(args: &MetaArgs<'_>) -> Metas {
     let (x, d) = dimension(args, dim)?;
     let (n, each) = (known(args, &x.sizes[d])?, known(args, &size)?);
     ensure!(each > 0 || each == 0 && n == 0, "split size {each} of dimension {dim} of size {n}");
-    let count = if each == 0 { 1 } else { pieces(n, each)? };
+    let count = if each == 0 { 1 } else { ((n + each - 1) / each).max(1) };
     let last = &x.sizes[d] - &(&size * &Expr::from(count - 1));
     parts(x, d, (1..count).map(|_| size.clone()).chain([last]))
 }
@@ -94,10 +83,11 @@ fn chunk(args: &MetaArgs<'_>) -> Metas {
     let (x, d) = dimension(args, dim)?;
     ensure!(chunks > 0, "chunk into {chunks} parts");
     let n = known(args, &x.sizes[d])?;
-    if n == 0 {
-        return parts(x, d, (0..results(chunks)?).map(|_| Expr::from(0i64)));
+    let each = (n + chunks - 1) / chunks;
+    if each == 0 {
+        return parts(x, d, (0..chunks).map(|_| Expr::from(0i64)));
     }
-    let count = pieces(n, rounded_up(n, chunks))?;
+    let count = ((n + each - 1) / each).max(1);
     let size = (&x.sizes[d] + &Expr::from(chunks - 1)).floor_div(&Expr::from(chunks));
     let last = &x.sizes[d] - &(&size * &Expr::from(count - 1));
     parts(x, d, (1..count).map(|_| size.clone()).chain([last]))
@@ -113,15 +103,13 @@ fn unbind(args: &MetaArgs<'_>) -> Metas {
         view.strides.remove(d);
         Val::Tensor(view)
     };
-    let count = results(known(args, &x.sizes[d])?)? as i64;
-    Ok(vec![Val::List((0..count).map(part).collect())])
+    Ok(vec![Val::List((0..known(args, &x.sizes[d])?).map(part).collect())])
 }
 
 fn tensor_split(args: &MetaArgs<'_>) -> Metas {
     let (_, sections, dim): (&Fake, i64, i64) = args.unpack()?;
     let (x, d) = dimension(args, dim)?;
     ensure!(sections > 0, "tensor_split into {sections} parts");
-    results(sections)?;
     let n = known(args, &x.sizes[d])?;
     parts(x, d, (0..sections).map(|i| Expr::from(n / sections + i64::from(i < n % sections))))
 }
@@ -141,8 +129,7 @@ fn split_by_meta(args: &MetaArgs<'_>) -> Metas {
     }
     let one = Expr::from(1i64);
     let part = |_| Val::Tensor(sliced(x, d, &args.cx.fresh_size(), args.cx.fresh_size(), &one));
-    let count = results(known(args, &indices.sizes[0])?)?;
-    Ok(vec![Val::List((0..=count).map(part).collect())])
+    Ok(vec![Val::List((0..=known(args, &indices.sizes[0])?).map(part).collect())])
 }
 
 fn split_by(args: &Args<'_, Real>) -> Result<Option<Vec<Tensor>>> {
@@ -181,7 +168,6 @@ fn between(args: &MetaArgs<'_>, x: &Fake, d: usize, indices: &[i64]) -> Metas {
 fn equal_parts(args: &MetaArgs<'_>, d: usize) -> Metas {
     let (x, sections): (&Fake, i64) = args.unpack()?;
     ensure!(d < x.dim() && sections > 0, "{} of a tensor of {} dimensions into {sections}", args.op.name(), x.dim());
-    results(sections)?;
     let n = known(args, &x.sizes[d])?;
     ensure!(n % sections == 0, "{}: size {n} does not divide by {sections}", args.op.name());
     parts(x, d, (0..sections).map(|_| Expr::from(n / sections)))

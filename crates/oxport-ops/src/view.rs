@@ -8,7 +8,7 @@
 
 use crate::meta::{MetaArgs, Metas, one, wrap_dim, wrap_dims};
 use oxport_ir::fake::Dims;
-use oxport_ir::{Arg, Args, Error, Exact, Fake, Meta, MetaCx, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Arg, Args, Exact, Fake, Meta, MetaCx, OpDef, Real, Result, Val, ensure};
 use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::{Layout, Tensor, TensorMut};
 use std::sync::LazyLock;
@@ -126,10 +126,10 @@ pub(crate) fn by_meta(args: &Args<'_, Real>, meta: fn(&MetaArgs<'_>) -> Metas) -
 }
 
 fn lay(x: &Tensor, view: &Fake) -> Result<Tensor> {
-    let far = || Error::invalid(format!("stride calculation overflowed of {view}"));
-    let layout = view.concrete_layout().ok_or_else(far)?;
-    let offset = view.offset.as_int().and_then(|o| x.layout().offset.checked_add_signed(o as isize)).ok_or_else(far)?;
-    Ok(x.with_layout(Layout { offset, ..layout })?)
+    let law = "law: the meta of numbers is numbers";
+    let layout = view.concrete_layout().expect(law);
+    let offset = x.layout().offset as i64 + view.offset.as_int().expect(law);
+    Ok(x.with_layout(Layout { offset: offset as usize, ..layout })?)
 }
 
 /// Copies the view that the meta says, one output per view.

@@ -4,7 +4,8 @@
 //! this process, and `--file F` those of a file.
 
 use clap::Parser;
-use oxport_testkit::calls::{Bases, Call, drive, hunt};
+use oxport_testkit::calls::drive::Reached;
+use oxport_testkit::calls::{Bases, Call, Finding, drive, hunt};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -23,13 +24,16 @@ struct Options {
     /// Where the random numbers begin
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// How many child processes at a time
+    #[arg(long, default_value_t = 2)]
+    jobs: u64,
     /// Only operators whose name contains this
     #[arg(long, default_value = "")]
     only: String,
     /// Try this call
     #[arg(long = "try")]
     text: Option<String>,
-    /// Try the calls of this file, one a line
+    /// Try the calls of this file, one a line; `ran: CALL` must be computed, `refused: CALL` must not
     #[arg(long)]
     file: Option<PathBuf>,
     /// A child: calls to begin with are in this file
@@ -48,18 +52,28 @@ fn main() -> ExitCode {
     }
 }
 
+/// Tries the call of a line; false where it does not behave.
+fn attempt(line: &str) -> Result<bool, String> {
+    println!("{line}");
+    let (wanted, text) = match line.split_once(": ") {
+        Some((word @ ("ran" | "refused"), text)) => (Some(word == "ran"), text),
+        _ => (None, line),
+    };
+    let (reached, finding) = drive(&Call::parse(text)?);
+    let is_wanted = wanted.is_none_or(|ran| ran == (reached == Reached::Ran));
+    if finding.is_some() || !is_wanted || wanted.is_none() {
+        println!("  {reached:?} {}", finding.as_ref().map_or(String::new(), |f| format!("{f:?}")));
+    }
+    Ok(finding.is_none() && is_wanted)
+}
+
 fn run(o: &Options) -> Result<bool, String> {
     let read = |path: &PathBuf| std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
     if o.text.is_some() || o.file.is_some() {
         let text = o.file.as_ref().map(read).transpose()?.unwrap_or_default();
-        let mut clean = true;
         oxport_run::limit_buffers(hunt::BUFFER);
-        for line in o.text.iter().map(String::as_str).chain(text.lines()) {
-            let (reached, finding) = drive(&Call::parse(line)?);
-            clean &= finding.is_none();
-            println!("{reached:?} {finding:?} {line}");
-        }
-        return Ok(clean);
+        let lines = o.text.iter().map(String::as_str).chain(text.lines()).filter(|l| !l.starts_with('#'));
+        return lines.map(attempt).try_fold(true, |clean, one| Ok(clean & one?));
     }
     let restrict = |mut bases: Bases| {
         bases.rows.retain(|(def, _)| def.name().contains(&o.only));
@@ -85,11 +99,11 @@ fn run(o: &Options) -> Result<bool, String> {
         }
         command
     };
-    let mut tell = |call: &Call, f: &oxport_testkit::calls::Finding| {
+    let tell = |call: &Call, f: &Finding| {
         println!("{}\t{}\t{}\t{call}\t{}", f.kind, f.place, f.stage, f.message);
     };
     let begun = std::time::Instant::now();
-    let hunt = hunt::hunt(&bases, o.seed, numbers, &hunt::Bounds::default(), &start, &mut tell);
+    let hunt = hunt::hunt(&bases, o.seed, numbers, o.jobs, &hunt::Bounds::default(), &start, &tell);
     let hunt = hunt.map_err(|e| e.to_string())?;
     println!(
         "{} calls in {:.0} s: {} refused, {} verified, {} ran; {} findings of {} kinds",

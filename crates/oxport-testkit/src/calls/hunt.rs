@@ -13,8 +13,10 @@ use super::drive::{Finding, Reached, drive, processor_time};
 use super::{Bases, Call, draw};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
+use std::ops::Range;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The bounds of a child.
@@ -70,7 +72,7 @@ impl Hunt {
 ///
 /// # Errors
 /// Nobody reads what it says.
-pub fn work(bases: &Bases, seed: u64, numbers: std::ops::Range<u64>, out: &mut dyn Write) -> std::io::Result<()> {
+pub fn work(bases: &Bases, seed: u64, numbers: Range<u64>, out: &mut dyn Write) -> std::io::Result<()> {
     oxport_run::limit_buffers(BUFFER);
     let mut counts = [0u64; 3];
     for number in numbers.clone() {
@@ -98,78 +100,117 @@ pub fn work(bases: &Bases, seed: u64, numbers: std::ops::Range<u64>, out: &mut d
     out.flush()
 }
 
-/// Tries calls in children that `start` describes: a command to which the range of numbers is added, `FROM TO`. Every
-/// new finding is given to `tell`.
+/// Tries calls in so many children at a time. `start` describes one: a command for a range of numbers. Every finding that
+/// is new is given to `tell`.
 ///
 /// # Errors
-/// A child cannot be started.
+/// A child cannot be started, or fails before its first call.
 pub fn hunt(
     bases: &Bases,
     seed: u64,
-    numbers: std::ops::Range<u64>,
+    numbers: Range<u64>,
+    jobs: u64,
     bounds: &Bounds,
-    start: &dyn Fn(std::ops::Range<u64>) -> Command,
-    tell: &mut dyn FnMut(&Call, &Finding),
+    start: &(dyn Fn(Range<u64>) -> Command + Sync),
+    tell: &(dyn Fn(&Call, &Finding) + Sync),
 ) -> std::io::Result<Hunt> {
-    let mut hunt = Hunt::default();
-    let mut next = numbers.start;
-    while next < numbers.end {
-        let mut child = bounded(start(next..numbers.end), bounds).spawn()?;
-        let lines = lines_of(&mut child);
+    let hunt = Mutex::new(Hunt::default());
+    let share = (numbers.end - numbers.start).div_ceil(jobs.max(1));
+    std::thread::scope(|scope| {
+        let part = |job: u64| {
+            let from = numbers.start + job * share;
+            let one = Part { bases, seed, bounds, start, tell, hunt: &hunt };
+            scope.spawn(move || one.run(from..(from + share).min(numbers.end)))
+        };
+        let parts: Vec<_> = (0..jobs.max(1)).map(part).collect();
+        parts.into_iter().try_for_each(|part| part.join().expect("law: a part does not panic"))
+    })?;
+    Ok(hunt.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What watches one child after the other.
+struct Part<'a> {
+    bases: &'a Bases,
+    seed: u64,
+    bounds: &'a Bounds,
+    start: &'a (dyn Fn(Range<u64>) -> Command + Sync),
+    tell: &'a (dyn Fn(&Call, &Finding) + Sync),
+    hunt: &'a Mutex<Hunt>,
+}
+
+impl Part<'_> {
+    fn note(&self, number: u64, finding: Finding) {
+        let call = draw::call(self.bases, self.seed, number);
+        let mut hunt = self.hunt.lock().unwrap_or_else(PoisonError::into_inner);
+        if hunt.note(number, call.clone(), finding.clone()) {
+            (self.tell)(&call, &finding);
+        }
+    }
+
+    fn count(&self, counts: &str) {
+        let mut counts = counts.split(' ').map(|c| c.parse().unwrap_or(0));
+        let mut hunt = self.hunt.lock().unwrap_or_else(PoisonError::into_inner);
+        hunt.refused += counts.next().unwrap_or(0);
+        hunt.verified += counts.next().unwrap_or(0);
+        hunt.ran += counts.next().unwrap_or(0);
+    }
+
+    fn run(&self, numbers: Range<u64>) -> std::io::Result<()> {
+        let mut next = numbers.start;
+        while next < numbers.end {
+            let mut child = bounded((self.start)(next..numbers.end), self.bounds).spawn()?;
+            let lines = lines_of(&mut child);
+            let (at, kind) = self.listen(&child, &lines);
+            let _ = child.kill();
+            let output = child.wait_with_output()?;
+            if output.status.success() {
+                break;
+            }
+            // The child died without a word, or was ended.
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = said.lines().find(|l| l.contains("memory") || l.contains("overflow")).or(said.lines().last());
+            let message = match kind {
+                "abort" => format!("{}: {}", output.status, said.unwrap_or("")),
+                _ => format!("{:?}", self.bounds.time),
+            };
+            let Some(number) = at else { return Err(std::io::Error::other(format!("the child fails: {message}"))) };
+            let (stage, place) = (String::new(), String::new());
+            self.note(number, Finding { kind: kind.to_string(), stage, place, message });
+            next = number + 1;
+        }
+        Ok(())
+    }
+
+    /// Listens until the child says nothing more: the call it was at, and why it stopped.
+    fn listen(&self, child: &Child, lines: &Receiver<String>) -> (Option<u64>, &'static str) {
         let (mut at, mut since, mut silent) = (None, Duration::ZERO, 0);
-        let kind = loop {
+        loop {
             match lines.recv_timeout(LOOK) {
                 Ok(line) => match line.split_once(' ') {
                     Some((">", number)) => (at, since, silent) = (number.parse().ok(), Duration::ZERO, 0),
-                    Some(("=", counts)) => {
-                        let mut counts = counts.split(' ').map(|c| c.parse().unwrap_or(0));
-                        hunt.refused += counts.next().unwrap_or(0);
-                        hunt.verified += counts.next().unwrap_or(0);
-                        hunt.ran += counts.next().unwrap_or(0);
-                    }
+                    Some(("=", counts)) => self.count(counts),
                     Some(("!", text)) => {
                         let mut cells = text.split('\t').map(str::to_string);
                         let mut cell = || cells.next().unwrap_or_default();
                         let finding = Finding { kind: cell(), stage: cell(), place: cell(), message: cell() };
-                        if let Some(number) = at {
-                            let call = draw::call(bases, seed, number);
-                            if hunt.note(number, call.clone(), finding.clone()) {
-                                tell(&call, &finding);
-                            }
-                        }
+                        at.into_iter().for_each(|number| self.note(number, finding.clone()));
                     }
                     _ => {}
                 },
-                Err(RecvTimeoutError::Disconnected) => break "abort",
+                Err(RecvTimeoutError::Disconnected) => return (at, "abort"),
                 Err(RecvTimeoutError::Timeout) => {
                     silent += 1;
                     match processor_time(child.id()) {
                         now if since.is_zero() => since = now,
-                        now if now.saturating_sub(since) > bounds.time => break "endless",
+                        now if now.saturating_sub(since) > self.bounds.time => return (at, "endless"),
                         // It waits for itself, or the system has no time for it.
-                        _ if silent == SILENT => break "endless",
+                        _ if silent == SILENT => return (at, "endless"),
                         _ => {}
                     }
                 }
             }
-        };
-        let _ = child.kill();
-        let output = child.wait_with_output()?;
-        if output.status.success() {
-            break;
         }
-        // The child died without a word, or was ended.
-        let said = String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or("").to_string();
-        let message = if kind == "abort" { format!("{}: {said}", output.status) } else { format!("{:?}", bounds.time) };
-        let Some(number) = at else { return Err(std::io::Error::other(format!("the child fails: {message}"))) };
-        let call = draw::call(bases, seed, number);
-        let finding = Finding { kind: kind.to_string(), stage: String::new(), place: String::new(), message };
-        if hunt.note(number, call.clone(), finding.clone()) {
-            tell(&call, &finding);
-        }
-        next = number + 1;
     }
-    Ok(hunt)
 }
 
 /// The command within the bounds; the shell sets them.
