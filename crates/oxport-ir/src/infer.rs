@@ -181,7 +181,49 @@ pub fn infer_bound(op: &Op, values: &[Arg<Meta>], cx: &MetaCx<'_>) -> Result<Val
         return written(op, values).map(Val::Tensor).ok_or_else(unknown);
     };
     let outs = (def.meta)(&Args { values, op, cx })?;
+    outs.iter().try_for_each(possible).map_err(|e| e.at(op.name()))?;
     Ok(pack(op, outs))
+}
+
+/// No list of results is longer. PyTorch knows no bound; a program of two kilobytes may ask for 2^40 of them.
+pub const MOST_RESULTS: usize = 1 << 16;
+/// No result has more dimensions: what PyTorch's iterators take.
+pub const MOST_DIMENSIONS: usize = 64;
+
+/// Refuses results that no tensor can be: sizes and strides that are known are not negative and are countable.
+fn possible(val: &Val) -> Result<()> {
+    match val {
+        Val::Tensor(t) => possible_tensor(t),
+        Val::List(l) => {
+            results(l.len())?;
+            l.iter().try_for_each(possible)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The number of results of a call, if it is not too many; asked before a list of that length is made.
+///
+/// # Errors
+/// Unsupported: it is above [`MOST_RESULTS`].
+pub fn results<N: TryInto<usize> + Copy + std::fmt::Display>(count: N) -> Result<usize> {
+    let too_many = || Error::unsupported(format!("{count} results, more than {MOST_RESULTS}"));
+    count.try_into().ok().filter(|n| *n <= MOST_RESULTS).ok_or_else(too_many)
+}
+
+fn possible_tensor(t: &crate::Fake) -> Result<()> {
+    crate::ensure!(t.dim() <= MOST_DIMENSIONS, "a result of {} dimensions, more than {MOST_DIMENSIONS}", t.dim());
+    let known = |e: &Expr| e.as_int().or_else(|| e.is_const().then_some(i64::MIN));
+    let (mut numel, mut is_empty) = (Some(1i64), false);
+    for size in t.sizes.iter().filter_map(known) {
+        crate::ensure!(size >= 0, "trying to create tensor with negative dimension {t}");
+        is_empty |= size == 0;
+        numel = numel.and_then(|n| n.checked_mul(size));
+    }
+    crate::ensure!(is_empty || numel.is_some(), "numel: integer multiplication overflow of {t}");
+    let is_far = t.strides.iter().chain([&t.offset]).any(|e| e.as_int().is_none() && e.is_const());
+    crate::ensure!(!is_far, "stride calculation overflowed of {t}");
+    Ok(())
 }
 
 /// What an in-place operator returns: the tensor that it writes. Those that change sizes are no such (`squeeze_`).

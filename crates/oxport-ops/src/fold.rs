@@ -4,7 +4,7 @@
 
 use crate::dense::{Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, one};
-use crate::nn::{fresh, fresh_in_format, per_dim};
+use crate::nn::{fresh, fresh_in_format, in_c_int, per_dim};
 use crate::parts::by_parts;
 use crate::product::part;
 use crate::rows::for_out_rows;
@@ -52,6 +52,7 @@ fn blocks<'a, W: oxport_ir::World>(args: &Args<'a, W>, first: usize) -> Result<B
     };
     let positive = [&b.kernel, &b.dilation, &b.stride].into_iter().flatten().all(|&n| n > 0);
     ensure!(positive && b.padding.iter().all(|&p| p >= 0), "{}: sizes of a window must be positive", args.op.name());
+    in_c_int(&[&b.kernel, &b.dilation, &b.padding, &b.stride])?;
     Ok(b)
 }
 

@@ -70,7 +70,7 @@ fn meta(a: &MetaArgs<'_>) -> Metas {
     let mut edges = Vec::with_capacity(count);
     for b in bins(a, count)? {
         edges.push(match b {
-            Bins::Count(n) => Expr::from(n + 1),
+            Bins::Count(n) => Expr::from(n) + Expr::from(1i64),
             Bins::Edges(t) => {
                 ensure!(t.dim() == 1 && t.dtype == x.dtype, "{} of {x} between {t}", a.op.name());
                 ensure!(!a.cx.is(&t.sizes[0], 0), "{} without edges", a.op.name());

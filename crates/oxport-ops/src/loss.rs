@@ -7,6 +7,7 @@ use crate::dense::{Compute, Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, broadcast, one};
 use crate::nn::{floating, fresh};
 use crate::rows::sum;
+use oxport_ir::schema::Type;
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, NodeId, OpDef, Real, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
@@ -41,10 +42,11 @@ pub(crate) fn reduction<'a, W: oxport_ir::World>(args: &Args<'a, W>) -> Result<i
     Ok(reduction)
 }
 
-/// The tensors among the leading arguments.
+/// The tensors among the arguments: those that the schema wants, and the optional ones that are given.
 fn tensors<'a>(args: &MetaArgs<'a>) -> Result<Vec<&'a Fake>> {
-    let all = (0..args.values.len().min(4)).filter(|&i| matches!(args.values[i], oxport_ir::Arg::Tensor(_)));
-    all.map(|i| args.at(i)).collect()
+    let params = args.op.schema().into_iter().flat_map(|s| s.args.iter().enumerate());
+    let wanted = params.filter(|(_, p)| p.ty.is_tensor_like());
+    wanted.filter_map(|(i, p)| if p.ty == Type::Tensor { Some(args.at(i)) } else { args.at(i).transpose() }).collect()
 }
 
 fn loss_meta(args: &MetaArgs<'_>) -> Metas {

@@ -83,3 +83,13 @@ pub fn per_dim<T: Clone>(values: &[T], n: usize, what: &str) -> Result<Vec<T>> {
         len => Err(Error::invalid(format!("{what} wants one number or {n}, got {len}"))),
     }
 }
+
+/// Refuses numbers of a window that are no C int, as PyTorch's pools do. Sums and products of two are an int64 then.
+///
+/// # Errors
+/// One of them is none.
+pub fn in_c_int(numbers: &[&[i64]]) -> Result<()> {
+    let outside = numbers.iter().copied().flatten().find(|n| i32::try_from(**n).is_err());
+    ensure!(outside.is_none(), "integer out of range: {}", outside.unwrap_or(&0));
+    Ok(())
+}

@@ -7,7 +7,7 @@ mod kernel;
 pub mod windows;
 
 use crate::meta::{MetaArgs, Metas};
-use crate::nn::{fresh, fresh_in_format, per_dim};
+use crate::nn::{fresh, fresh_in_format, in_c_int, per_dim};
 use kernel::{average, maximum, scatter};
 use oxport_ir::{Args, Argument, Build, Builder, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
@@ -93,6 +93,7 @@ fn window<'a, W: World>(args: &Args<'a, W>) -> Result<Window> {
     let stride = if stride.is_empty() { kernel.clone() } else { per_dim(&stride, n, "stride")? };
     let padding = numbers("padding")?;
     let dilation = if has("dilation") { numbers("dilation")? } else { vec![1; n] };
+    in_c_int(&[&kernel, &stride, &padding, &dilation])?;
     for d in 0..n {
         ensure!(
             kernel[d] > 0 && stride[d] > 0 && dilation[d] > 0,
@@ -253,7 +254,17 @@ fn fractional_meta(args: &MetaArgs<'_>) -> Metas {
     ensure!(kernel.len() == n && sizes.len() == n, "{}: sizes want {n} numbers", args.op.name());
     for d in 0..n {
         let input = x.sizes[x.dim() - n + d].as_int().unwrap_or(i64::MAX);
-        ensure!(sizes[d] > 0 && sizes[d] + kernel[d] - 1 <= input, "{}: the kernel does not fit {x}", args.op.name());
+        let fits = sizes[d] > 0 && kernel[d] > 0 && sizes[d].checked_add(kernel[d] - 1).is_some_and(|end| end <= input);
+        ensure!(fits, "{}: the kernel does not fit {x}", args.op.name());
+    }
+    // A sample for every plane and dimension; planes without a batch are one batch.
+    let batch = if x.dim() == n + 2 { x.sizes[0].clone() } else { Expr::from(1i64) };
+    let samples: &Fake = args.at(3)?;
+    ensure!(samples.dim() == 3, "expected _random_samples to have 3 dimensions, got {samples}");
+    let enough = args.cx.decide(&samples.sizes[0].ge(&batch), true);
+    ensure!(enough, "expected _random_samples.size(0) no less than the input's batch size {batch}, got {samples}");
+    for (have, want) in samples.sizes[1..].iter().zip([&x.sizes[x.dim() - n - 1], &Expr::from(n)]) {
+        crate::nn::agree(args.cx, have, want, "sizes of _random_samples and the input")?;
     }
     results(args, x, sizes.into_iter().map(Expr::from).collect())
 }

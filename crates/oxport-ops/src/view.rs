@@ -364,7 +364,7 @@ pub(crate) fn diagonal(args: &MetaArgs<'_>) -> Metas {
     let (x, offset, a, b): (&Fake, i64, i64, i64) = args.unpack()?;
     let (a, b) = (wrap_dim(a, x.dim())?, wrap_dim(b, x.dim())?);
     ensure!(a != b && x.dim() >= 2, "diagonal wants two different dimensions");
-    let shift = Expr::from(offset.abs());
+    let shift = if offset >= 0 { Expr::from(offset) } else { Expr::from(0i64) - Expr::from(offset) };
     let (rows, columns) = if offset >= 0 {
         (x.sizes[a].clone(), &x.sizes[b] - &shift)
     } else {

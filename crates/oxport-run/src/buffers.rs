@@ -115,12 +115,20 @@ impl Packing {
 /// # Errors
 /// The meta function refuses the call; unsupported, if it leaves a size open.
 pub(crate) fn infer(op: &Op, args: &[Arg<Real>]) -> Result<(Vec<OutPlan>, Packing)> {
-    static NO_SYMBOLS: LazyLock<ShapeEnv> = LazyLock::new(ShapeEnv::new);
-    let args: Vec<Arg<Meta>> = args.iter().map(meta_of).collect();
-    let val = infer_bound(op, &args, &MetaCx::new(&NO_SYMBOLS))?;
+    let val = meta(op, args)?;
     let mut outs = Vec::with_capacity(1);
     let packing = Packing::of(&val, op, &mut outs)?;
     Ok((outs, packing))
+}
+
+/// What the meta function says of these arguments.
+///
+/// # Errors
+/// It refuses them.
+pub(crate) fn meta(op: &Op, args: &[Arg<Real>]) -> Result<Val> {
+    static NO_SYMBOLS: LazyLock<ShapeEnv> = LazyLock::new(ShapeEnv::new);
+    let args: Vec<Arg<Meta>> = args.iter().map(meta_of).collect();
+    infer_bound(op, &args, &MetaCx::new(&NO_SYMBOLS))
 }
 
 fn meta_of(arg: &Arg<Real>) -> Arg<Meta> {
