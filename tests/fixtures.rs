@@ -127,10 +127,9 @@ fn writing_loses_nothing() {
                 }
             }
         }
-        // The same program, the same bytes.
+        // The same program, the same bytes, whatever the file is called.
         let bytes = |f: &str| std::fs::read(folder.path().join(f)).map_err(|e| e.to_string());
-        oxport::write(&program, folder.path().join("c/../a2.pt2")).ok();
-        if bytes("a.pt2")?.len() != bytes("b.pt2")?.len() { Err("two writes differ in size".into()) } else { Ok(()) }
+        if bytes("a.pt2")? == bytes("b.pt2")? { Ok(()) } else { Err("two writes of one program differ".into()) }
     });
 }
 

@@ -33,7 +33,11 @@ fn cross_dim(given: Option<i64>, x: &Fake) -> Result<usize> {
         Some(dim) => wrap_dim(dim, x.dim()),
         None => {
             let found = x.sizes.iter().position(|s| s.as_int() == Some(3));
-            found.ok_or_else(|| oxport_ir::Error::invalid("cross: no dimension of size 3 in input"))
+            let is_known = x.sizes.iter().all(|s| s.as_int().is_some());
+            found.ok_or_else(|| match is_known {
+                true => oxport_ir::Error::invalid("cross: no dimension of size 3 in input"),
+                false => oxport_ir::Error::unsupported("cross: which dimension has size 3 depends on symbols"),
+            })
         }
     }
 }

@@ -13,6 +13,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
+/// The most bytes of one buffer while a call runs.
+pub const BUFFER: usize = 64 << 20;
+
 /// What a call should not have done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
@@ -132,7 +135,7 @@ fn stages(call: &Call, reached: &Cell<Reached>, enter: &mut dyn FnMut(&'static s
     let mut run = |program: oxport::Result<oxport::ExportedProgram>, plan: &'static str, run: &'static str| {
         let Ok(program) = program else { return };
         enter(plan);
-        let Ok(plan) = oxport::plan(&program, &PlanOptions { threads: 1, ..PlanOptions::default() }) else { return };
+        let Ok(plan) = oxport::plan(&program, &PlanOptions { threads: 1, max_buffer_bytes: BUFFER, ..PlanOptions::default() }) else { return };
         if work > MOST_WORK {
             return;
         }

@@ -9,7 +9,7 @@
 //! = 1 0 3                                   so many were refused, verified, ran since the last such line
 //! ```
 
-use super::drive::{Finding, Reached, drive, processor_time};
+use super::drive::{BUFFER, Finding, Reached, drive, processor_time};
 use super::{Bases, Call, draw};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -27,9 +27,6 @@ pub struct Bounds {
     /// A call that computes for longer is ended.
     pub time: Duration,
 }
-
-/// The bytes of one result that the calls may ask for.
-pub const BUFFER: usize = 64 << 20;
 
 /// How often the parent looks at a child that says nothing, and how often in vain.
 const LOOK: Duration = Duration::from_secs(2);
@@ -73,7 +70,6 @@ impl Hunt {
 /// # Errors
 /// Nobody reads what it says.
 pub fn work(bases: &Bases, seed: u64, numbers: Range<u64>, out: &mut dyn Write) -> std::io::Result<()> {
-    oxport_run::limit_buffers(BUFFER);
     let mut counts = [0u64; 3];
     for number in numbers.clone() {
         writeln!(out, "> {number}")?;
