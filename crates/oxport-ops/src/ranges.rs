@@ -78,7 +78,7 @@ fn range_meta(a: &MetaArgs<'_>, is_closed: bool) -> Metas {
             ensure!(start.is_finite() && end.is_finite(), "unsupported range: {start} -> {end}");
             ensure!((end - start) * step >= 0.0, "upper bound and lower bound inconsistent with step sign");
             let count = (end - start) / step;
-            Expr::from(if is_closed { count.floor() as i64 + 1 } else { count.ceil() as i64 })
+            if is_closed { Expr::from(count.floor() as i64) + 1i64 } else { Expr::from(count.ceil() as i64) }
         }
         _ if is_int => {
             let int = |n: &Number<Meta>| match n {

@@ -29,7 +29,8 @@ fn weight_norm_meta(args: &MetaArgs<'_>) -> Metas {
     let two = args.op.schema().is_some_and(|s| s.returns.len() == 2);
     let whole = dim == -1 && !two;
     let dim = wrap_dim(dim, v.dim())?;
-    let lengths = if whole { Expr::from(1i64) } else { v.sizes[dim].clone() };
+    let length = v.sizes.get(dim).filter(|_| !whole);
+    let lengths = length.cloned().unwrap_or_else(|| Expr::from(1i64));
     ensure!(args.cx.may_be_same(&g.numel(), &lengths), "{}: {} lengths for {v}", args.op.name(), g.numel());
     let out = fresh(v, v.dtype, v.sizes.clone());
     let norms = two.then(|| fresh(g, if g.dtype == DType::BF16 { DType::F32 } else { g.dtype }, g.sizes.clone()));
