@@ -71,7 +71,6 @@ fn run(o: &Options) -> Result<bool, String> {
     let read = |path: &PathBuf| std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
     if o.text.is_some() || o.file.is_some() {
         let text = o.file.as_ref().map(read).transpose()?.unwrap_or_default();
-        oxport_run::limit_buffers(hunt::BUFFER);
         let lines = o.text.iter().map(String::as_str).chain(text.lines()).filter(|l| !l.starts_with('#'));
         return lines.map(attempt).try_fold(true, |clean, one| Ok(clean & one?));
     }

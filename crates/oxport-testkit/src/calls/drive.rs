@@ -135,7 +135,11 @@ fn stages(call: &Call, reached: &Cell<Reached>, enter: &mut dyn FnMut(&'static s
     let mut run = |program: oxport::Result<oxport::ExportedProgram>, plan: &'static str, run: &'static str| {
         let Ok(program) = program else { return };
         enter(plan);
-        let Ok(plan) = oxport::plan(&program, &PlanOptions { threads: 1, max_buffer_bytes: BUFFER, ..PlanOptions::default() }) else { return };
+        let Ok(plan) =
+            oxport::plan(&program, &PlanOptions { threads: 1, max_buffer_bytes: BUFFER, ..PlanOptions::default() })
+        else {
+            return;
+        };
         if work > MOST_WORK {
             return;
         }
