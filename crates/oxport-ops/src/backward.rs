@@ -7,9 +7,7 @@ use crate::class::{C32, C64, RealArgs, Rule, input, map2, map3};
 use crate::computed;
 use crate::meta::{MetaArgs, Metas, one, pointwise, pointwise_as};
 use crate::promote::promote;
-use oxport_ir::{
-    Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure,
-};
+use oxport_ir::{Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure};
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut, math};
 
 /// The kernel of a derivative: the parameters, then its value from the gradient and another float of the same type.
@@ -195,7 +193,7 @@ fn rrelu_with_noise(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     if training {
         let mut g = a.cx.generator();
         let draw = |x: f64| if x <= 0.0 { lower + (upper - lower) * g.uniform_f64() } else { 1.0 };
-        let drawn: Vec<f64> = x.to_vec::<f64>().into_iter().map(draw).collect();
+        let drawn: Vec<f64> = x.to_vec::<f64>()?.into_iter().map(draw).collect();
         let drawn = Tensor::from_vec(x.sizes(), drawn)?;
         oxport_tensor::copy(&drawn, &mut slopes[0])?;
         return map2(x, &drawn, &mut out[0], |x: f64, s: f64| x * s);

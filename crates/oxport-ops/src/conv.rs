@@ -128,8 +128,15 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
         first.clone()
     };
     if let (Some(c), Some(g)) = (first.as_int(), s.groups.as_int()) {
+        ensure!(
+            c >= g,
+            "Given groups={g}, expected weight to be at least {g} at dimension 0, but got weight {} instead",
+            s.weight
+        );
         ensure!(c % g == 0, "{name}: {c} channels do not make {g} groups");
     }
+    let hollow = s.weight.sizes[2..].iter().any(|k| cx.is(k, 0)) || s.transposed && cx.is(second, 0);
+    ensure!(!hollow, "{name}: kernel size should be greater than zero, but got a weight {}", s.weight);
     if let Some(bias) = s.bias {
         same_dtype(args, &[s.x, bias])?;
         ensure!(bias.dim() == 1, "{name}: the bias must be one number per channel, got {bias}");
@@ -193,7 +200,7 @@ fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     };
     let out = &mut outs[0];
     let layout = if batched { out.layout().clone() } else { out.layout().unsqueeze(0)? };
-    let weight = s.weight.contiguous();
+    let weight = s.weight.contiguous()?;
     part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, None, None, out)?))
 }
 

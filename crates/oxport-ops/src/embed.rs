@@ -6,7 +6,7 @@
 use crate::composite::composed;
 use crate::lines::{dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, overlaps, preserved_strides, wrap_dim};
-use crate::view::{as_strided, ask_meta_of, diagonal, fake_args, select, slice};
+use crate::view::{as_strided, ask_meta_of, concrete, diagonal, fake_args, select, slice};
 use oxport_ir::{
     Arg, Args, Argument, Build, Builder, Error, Exact, Fake, Meta, NodeId, OpDef, Real, Result, Val, Value, ensure,
 };
@@ -61,10 +61,11 @@ fn into(args: &Args<'_, Real>, outs: &mut [TensorMut], view: fn(&MetaArgs<'_>) -
     let strides = out.strides().iter().map(|&s| Expr::from(s)).collect();
     values[0] = Arg::Tensor(Fake { strides, ..Fake::of(x) });
     let views = ask_meta_of(args, &values, view)?;
-    let law = "law: the view of numbers is numbers";
-    let part = views.first().and_then(Val::as_tensor).expect(law);
-    let offset = part.offset.as_int().expect(law) as usize + out.layout().offset;
-    let part = Layout { offset, ..part.concrete_layout().expect(law) };
+    let part = views.first().and_then(Val::as_tensor).expect("law: a view is a tensor");
+    let (part, offset) = concrete(part)?;
+    let offset = out.layout().offset.checked_add_signed(offset as isize);
+    let offset = offset.ok_or_else(|| Error::invalid(format!("{}: a part before the tensor", args.op.name())))?;
+    let part = Layout { offset, ..part };
     Ok(out.part(part, |part| oxport_tensor::copy(source, part))?)
 }
 
@@ -225,7 +226,7 @@ fn triangle(args: &Args<'_, Real>, outs: &mut [TensorMut], lower: bool) -> Resul
     if outs[0].numel() == 0 {
         return Ok(());
     }
-    dispatch!(all x.dtype(), |T| masked::<T>(&dense(x), (rows, columns), diagonal, lower, &mut outs[0]))
+    dispatch!(all x.dtype(), |T| masked::<T>(&dense(x)?, (rows, columns), diagonal, lower, &mut outs[0]))
 }
 
 fn trace_meta(args: &MetaArgs<'_>) -> Metas {

@@ -92,7 +92,7 @@ fn im2col_as<T: Element>(x: &Tensor, b: &Blocks, out: &mut TensorMut) -> Result<
     let count = |d: usize, size: usize| b.along(d, &Expr::from(size)).as_int().unwrap_or(0) as usize;
     let (rows, columns) = (count(0, height), count(1, width));
     let taps = (b.kernel[0] * b.kernel[1]) as usize;
-    let x = Dense::<T>::of(x);
+    let x = Dense::<T>::of(x)?;
     fill(out, |out: &mut [T]| {
         for_out_rows(out, rows * columns, rows * columns, |i, out| {
             let (plane, tap) = (&x[i / taps * height * width..][..height * width], i % taps);
@@ -132,7 +132,7 @@ fn col2im(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (rows, columns) = (count(0, height), count(1, width));
     let taps = (b.kernel[0] * b.kernel[1]) as usize;
     computed!(x.dtype(), |T| {
-        let x = Dense::<T>::of(x);
+        let x = Dense::<T>::of(x)?;
         fill(out, |out: &mut [T]| {
             for_out_rows(out, height * width, taps * rows * columns, |plane, out| {
                 out.fill(0.0);
@@ -168,6 +168,7 @@ fn shuffle_meta(args: &MetaArgs<'_>) -> Metas {
     let factor = n.as_int().ok_or_else(|| Error::unsupported(format!("{name}: a symbolic factor")))?;
     let rank = x.dim();
     ensure!(rank >= 3 && factor > 0, "{name}: {x} by {factor}");
+    let square = factor.checked_mul(factor).ok_or_else(|| Error::invalid(format!("{name}: {x} by {factor}")))?;
     let divided = |size: &Expr, by: i64| -> Result<Expr> {
         ensure!(size.as_int().is_none_or(|s| s % by == 0), "{name}: size {size} is no multiple of {by}");
         Ok(size.floor_div(&Expr::from(by)))
@@ -175,12 +176,12 @@ fn shuffle_meta(args: &MetaArgs<'_>) -> Metas {
     let mut sizes = x.sizes.to_vec();
     match is_pixel(args.op.short_name()) {
         Some(true) => {
-            sizes[rank - 3] = divided(&sizes[rank - 3], factor * factor)?;
+            sizes[rank - 3] = divided(&sizes[rank - 3], square)?;
             sizes[rank - 2] = &sizes[rank - 2] * factor;
             sizes[rank - 1] = &sizes[rank - 1] * factor;
         }
         Some(false) => {
-            sizes[rank - 3] = &sizes[rank - 3] * (factor * factor);
+            sizes[rank - 3] = &sizes[rank - 3] * square;
             sizes[rank - 2] = divided(&sizes[rank - 2], factor)?;
             sizes[rank - 1] = divided(&sizes[rank - 1], factor)?;
         }

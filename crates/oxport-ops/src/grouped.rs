@@ -9,7 +9,9 @@ use crate::composite::composed;
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{agree, fresh, of_dim, same_dtype};
 use crate::product::{Plus, check_product_dtype, part, product};
-use oxport_ir::{Args, Argument, Build, Builder, Effect, Error, Exact, Fake, NodeId, Noise, OpDef, Real, Result, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Effect, Error, Exact, Fake, NodeId, Noise, OpDef, Real, Result, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 
@@ -88,7 +90,7 @@ fn grouped(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let out = &mut outs[0];
     // What belongs to no group is zeros.
     oxport_tensor::fill(out, Scalar::Int(0))?;
-    let ends = ends.map(Tensor::to_vec::<i64>);
+    let ends = ends.map(Tensor::to_vec::<i64>).transpose()?;
     let groups = ends.as_ref().map_or(x.sizes()[0], |ends| ends.len() as i64);
     let mut start = 0;
     for g in 0..groups {

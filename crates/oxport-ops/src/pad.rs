@@ -8,7 +8,7 @@ use crate::meta::{MetaArgs, Metas, one, preserved_strides};
 use crate::nn::{fresh, fresh_in_format};
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{Scalar, Tensor, TensorMut};
+use oxport_tensor::{Scalar, Tensor, TensorMut, table};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -162,19 +162,26 @@ fn edge_meta(args: &MetaArgs<'_>) -> Metas {
 
 /// Where every element of a padded line comes from, by the operator's name and the padding on the left.
 pub(crate) fn edge_sources(name: &str, size: i64, count: i64, left: i64) -> Result<Vec<usize>> {
-    let edge = Edge::of_name(name)?;
-    Ok((0..count).map(|i| if size == 0 { NOWHERE } else { edge.source(i - left, size) }).collect())
+    sources(Edge::of_name(name)?, size, count, left)
+}
+
+/// Where `count` elements of a line of `n` elements come from, with so much padding on the left.
+fn sources(edge: Edge, n: i64, count: i64, left: i64) -> Result<Vec<usize>> {
+    let mut sources = table(count.max(0) as usize)?;
+    sources.extend((0..count).map(|i| if n == 0 { NOWHERE } else { edge.source(i.saturating_sub(left), n) }));
+    Ok(sources)
 }
 
 fn run(x: &Tensor, pad: &[i64], edge: Edge, filler: Scalar, out: &mut TensorMut) -> Result<()> {
+    if out.numel() == 0 {
+        return Ok(());
+    }
     let rank = x.rank();
-    let maps: Vec<Vec<usize>> = (0..rank)
-        .map(|d| {
-            let left = pad.get(2 * (rank - 1 - d)).copied().unwrap_or(0);
-            let (n, count) = (x.sizes()[d], out.sizes()[d]);
-            (0..count).map(|i| if n == 0 { NOWHERE } else { edge.source(i - left, n) }).collect()
-        })
-        .collect();
+    let map = |d: usize| {
+        let left = pad.get(2 * (rank - 1 - d)).copied().unwrap_or(0);
+        sources(edge, x.sizes()[d], out.sizes()[d], left)
+    };
+    let maps = (0..rank).map(map).collect::<Result<Vec<_>>>()?;
     gather(x, &maps, filler, out)
 }
 

@@ -6,7 +6,9 @@
 use crate::class::{RealArgs, input, map2};
 use crate::create::{like, made, option};
 use crate::meta::{MetaArgs, Metas, one, pointwise_as};
-use oxport_ir::{Args, Argument, Build, Builder, Effect, Exact, Fake, Noise, NodeId, OpDef, Operand, Result, Val, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Effect, Exact, Fake, NodeId, Noise, OpDef, Operand, Result, Val, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::rng::Generator;
 use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch};
@@ -176,7 +178,7 @@ fn bernoulli(a: &RealArgs<'_>, o: &mut [TensorMut], probabilities: usize) -> Res
     let p: &Tensor = a.at(probabilities)?;
     let out = &mut o[0];
     let is_double = p.dtype() == DType::F64;
-    let p = p.with_layout(p.layout().expand(out.sizes())?)?.to_vec::<f64>();
+    let p = p.with_layout(p.layout().expand(out.sizes())?)?.to_vec::<f64>()?;
     if let Some(&wrong) = p.iter().find(|p| !(0.0..=1.0).contains(*p)) {
         probability(wrong)?;
     }
@@ -193,7 +195,11 @@ fn normal_meta(a: &MetaArgs<'_>) -> Metas {
     if let Some(std) = known(&operands[1]).map(Scalar::to::<f64>) {
         ensure!(std >= 0.0, "normal expects std >= 0.0, but found std {std}");
     }
-    one(pointwise_as(a.cx, &tensors, tensors[0].dtype)?)
+    let Some(first) = tensors.first() else {
+        let message = format!("{}: expected a tensor for `mean` or `std`, got two numbers", a.op.name());
+        return Err(oxport_ir::Error::invalid(message));
+    };
+    one(pointwise_as(a.cx, &tensors, first.dtype)?)
 }
 
 fn normal(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
@@ -201,7 +207,7 @@ fn normal(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     normals(a, &mut standard, 0.0, 1.0)?;
     let [standard] = standard;
     let (mean, std) = (input(a, 0, DType::F64)?, input(a, 1, DType::F64)?);
-    if std.numel() > 0 && std.to_vec::<f64>().iter().any(|&s| s < 0.0) {
+    if std.numel() > 0 && std.to_vec::<f64>()?.iter().any(|&s| s < 0.0) {
         return Err(oxport_ir::Error::invalid("normal expects all elements of std >= 0.0"));
     }
     crate::class::map3(&standard.freeze(), &mean, &std, &mut o[0], |x: f64, mean: f64, std: f64| x * std + mean)
@@ -221,7 +227,7 @@ fn multinomial_meta(a: &MetaArgs<'_>) -> Metas {
 
 fn multinomial(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (x, count, replacement): (&Tensor, i64, bool) = a.unpack()?;
-    let (weights, categories, count) = (x.to_vec::<f64>(), x.sizes()[x.rank() - 1].max(1) as usize, count as usize);
+    let (weights, categories, count) = (x.to_vec::<f64>()?, x.sizes()[x.rank() - 1].max(1) as usize, count as usize);
     let is_valid = |w: &&[f64]| w.iter().all(|p| p.is_finite() && *p >= 0.0) && w.iter().sum::<f64>() > 0.0;
     let rows: Vec<&[f64]> = weights.chunks(categories).collect();
     ensure!(

@@ -13,7 +13,7 @@ use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{fresh_in_format, of_dim};
 use oxport_ir::{Args, Exact, Fake, FromArg, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
+use oxport_tensor::{DType, Scalar, Tensor, TensorMut, table};
 use taps::{Filter, nearest};
 
 /// The operators of this family.
@@ -126,36 +126,43 @@ fn scaled(size: &Expr, factor: f64) -> Expr {
 
 fn nearest_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = args.at(0)?;
+    if outs[0].numel() == 0 {
+        return Ok(());
+    }
     let s = spec::<_, i64>(args)?;
     let exact = args.op.short_name().contains("exact");
     let (xs, ys) = (x.sizes(), outs[0].sizes());
     let mut maps: Vec<Vec<usize>> = xs[..2].iter().map(|&n| (0..n as usize).collect()).collect();
     for (d, &factor) in s.factors.iter().enumerate() {
-        maps.push(nearest(xs[d + 2], ys[d + 2], factor, exact));
+        maps.push(nearest(xs[d + 2], ys[d + 2], factor, exact)?);
     }
     gather(x, &maps, Scalar::Int(0), &mut outs[0])
 }
 
 /// What every element of a resampled line is made of, by the operator's name.
+///
+/// # Errors
+/// There is no memory for so many.
 pub(crate) fn resample_shares<T: crate::dense::Compute>(
     name: &str,
     align: bool,
     input: i64,
     count: i64,
     factor: Option<f64>,
-) -> Vec<Vec<(usize, T)>> {
+) -> Result<Vec<Vec<(usize, T)>>> {
+    let mut all = table(count.max(0) as usize)?;
     if name.contains("nearest") {
-        return nearest(input, count, factor, name.contains("exact"))
-            .into_iter()
-            .map(|i| vec![(i, T::one())])
-            .collect();
+        let places = nearest(input, count, factor, name.contains("exact"))?;
+        all.extend(places.into_iter().map(|i| vec![(i, T::one())]));
+        return Ok(all);
     }
-    let taps = taps::Taps::<T>::new(filter(name), name.contains("_aa"), align, input, count, factor);
+    let taps = taps::Taps::<T>::new(filter(name), name.contains("_aa"), align, input, count, factor)?;
     let shares = |i: usize| {
         let (first, weights) = taps.at(i);
         weights.iter().enumerate().map(|(j, &w)| (first + j, w)).collect()
     };
-    (0..taps.count()).map(shares).collect()
+    all.extend((0..taps.count()).map(shares));
+    Ok(all)
 }
 
 /// The filter that an operator's name says.
@@ -169,6 +176,9 @@ fn filter(name: &str) -> Filter {
 
 fn smooth_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = args.at(0)?;
+    if outs[0].numel() == 0 {
+        return Ok(());
+    }
     let s = spec::<_, i64>(args)?;
     let name = args.op.short_name();
     kernel::run(x, filter(name), name.contains("_aa"), s.align, &s.factors, &mut outs[0])

@@ -35,6 +35,7 @@ pub mod simd;
 pub mod sort;
 mod storage;
 mod strided;
+mod table;
 mod tensor;
 mod tensor_mut;
 
@@ -54,5 +55,6 @@ pub use reduce::{fold_slice, reduce, reduce_indexed, reduce_with};
 pub use rows::{Lines, along, for_rows, scan};
 pub use scalar::Scalar;
 pub use storage::Storage;
+pub use table::{filled, table};
 pub use tensor::Tensor;
 pub use tensor_mut::TensorMut;

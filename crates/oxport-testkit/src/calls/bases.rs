@@ -112,7 +112,7 @@ fn of_tensor(corpus: &Corpus, json: &Json) -> Option<Spec> {
     if t.numel() > 1 << 16 {
         return None;
     }
-    let values = t.to_dtype(DType::C128).to_vec::<Complex<f64>>();
+    let values = t.to_vec::<Complex<f64>>().ok()?;
     let finite = || values.iter().map(|c| c.re).filter(|x| x.is_finite());
     let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
     let whole = !(dtype.is_float() || dtype.is_complex());

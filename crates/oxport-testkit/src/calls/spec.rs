@@ -60,8 +60,8 @@ impl Spec {
         if self.is_awkward {
             self.disturb(&mut elements, seed);
         }
-        let storage = Tensor::from_vec(&[count as i64], elements).map_err(|e| e.to_string())?.to_dtype(self.dtype);
-        storage.with_layout(layout).map_err(|e| e.to_string())
+        let storage = Tensor::from_vec(&[count as i64], elements).and_then(|t| t.to_dtype(self.dtype));
+        storage.and_then(|t| t.with_layout(layout)).map_err(|e| e.to_string())
     }
     fn disturb(&self, elements: &mut [f64], seed: u64) {
         let is_whole = !(self.dtype.is_float() || self.dtype.is_complex());
