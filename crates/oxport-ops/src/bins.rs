@@ -160,8 +160,13 @@ fn bincount_meta(args: &MetaArgs<'_>) -> Metas {
     let dtype = match weights {
         None => DType::I64,
         Some(w) => {
-            ensure!(w.dim() == 1 && args.cx.may_be_same(&w.sizes[0], &x.sizes[0]), "bincount of {x} with weights {w}");
-            if w.dtype == DType::F32 { DType::F32 } else { DType::F64 }
+            // PyTorch looks at no weights where there is nothing to count.
+            let empty = args.cx.is(&x.sizes[0], 0);
+            let fits = empty || w.dim() == 1 && args.cx.may_be_same(&w.sizes[0], &x.sizes[0]);
+            ensure!(fits, "bincount of {x} with weights {w}");
+            if empty {
+                DType::I64
+            } else if w.dtype == DType::F32 { DType::F32 } else { DType::F64 }
         }
     };
     one(Fake { device: x.device.clone(), ..Fake::new(dtype, [args.cx.fresh_size()]) })

@@ -71,12 +71,18 @@ fn cosine(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> 
     // The dimension counts in the broadcast sizes.
     let ndim = fx.dim().max(fy.dim());
     let dim = wrap_dim(dim, ndim)? as i64 - ndim as i64;
+    let alike = fx.sizes == fy.sizes;
+    let cast = |b: &mut Builder<'_>, x: NodeId| match b.fake(x)?.dtype == dtype {
+        true => Ok(x),
+        false => b.call_kw("_to_copy", (x,), &[("dtype", dtype.into())]),
+    };
+    let (mut x, mut y) = (cast(b, x)?, cast(b, y)?);
+    if !alike {
+        // A number that is broadcast counts in the length as often as in the product.
+        let both = b.call("broadcast_tensors", (Argument::List(vec![x.into(), y.into()]),))?;
+        (x, y) = (b.getitem(both, 0)?, b.getitem(both, 1)?);
+    }
     let unit = |b: &mut Builder<'_>, x: NodeId| -> Result<NodeId> {
-        let x = if b.fake(x)?.dtype == dtype { x } else { b.call_kw("_to_copy", (x,), &[("dtype", dtype.into())])? };
-        let mut x = x;
-        while b.fake(x)?.dim() < ndim {
-            x = b.call("unsqueeze", (x, 0i64))?;
-        }
         let length = b.call("linalg_vector_norm", (x, 2i64, ints(&[dim]), true))?;
         let length = b.call("clamp_min", (length, eps))?;
         b.call("div.Tensor", (x, length))

@@ -125,7 +125,7 @@ fn fill_diagonal(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argu
 }
 
 fn diagonal_sizes(n: &Expr, offset: i64) -> [Expr; 2] {
-    let n = n + &Expr::from(offset.abs());
+    let n = n + &Expr::from(offset.saturating_abs());
     [n.clone(), n]
 }
 

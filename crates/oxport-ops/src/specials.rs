@@ -93,8 +93,8 @@ pub static OPS: &[OpDef] = &[
     binary("aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", ToFloat, |a, o| wide2(a, o, special::zeta)).doc("The Hurwitz zeta function.").samples(&["2.0, f32[3]<1..4>"]),
     OpDef::new("aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta).fill(polygamma).doc("The `n`-th derivative of `digamma`.").samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
     OpDef::new("aten::special_polygamma(int n, Tensor self) -> Tensor", polygamma_meta).fill(polygamma).doc("The `n`-th derivative of `digamma`.").samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
-    OpDef::new("aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta).fill(mvlgamma).doc("The logarithm of the multivariate gamma function of dimension `p`.").samples(&["f32[3]<3..5>, 2", "!f32[3], 0", "!f32[3], 4611686018427387904"]),
-    OpDef::new("aten::special_multigammaln(Tensor self, int p) -> Tensor", mvlgamma_meta).fill(mvlgamma).doc("The logarithm of the multivariate gamma function of dimension `p`.").samples(&["f32[3]<3..5>, 2", "!f32[3], 0", "!f32[3], 4611686018427387904"]),
+    OpDef::new("aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta).fill(mvlgamma).doc("The logarithm of the multivariate gamma function of dimension `p`.").samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
+    OpDef::new("aten::special_multigammaln(Tensor self, int p) -> Tensor", mvlgamma_meta).fill(mvlgamma).doc("The logarithm of the multivariate gamma function of dimension `p`.").samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
 ];
 
 /// An operator by another name, without a kernel of its own.

@@ -66,7 +66,7 @@ pub static OPS: &[OpDef] = &[
     copy!("aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", slice, "A range of a dimension, copied.", ["f32[5, 3], 0, 1, 4"]),
     view!("aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow, "A range of a dimension by start and length.", ["f32[5, 3], 0, 1, 3", "!f32[5], 0, 3, 3"]),
     copy!("aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", narrow, "A range of a dimension by start and length, copied.", ["f32[5, 3], 0, 1, 3"]),
-    view!("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal, "A diagonal of two dimensions, as the last one.", ["f32[3, 4]", "f32[3, 4], 1", "f32[2, 3, 4], -1, 1, 2", "!f32[3, 3], 0, 1, 1"]),
+    view!("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal, "A diagonal of two dimensions, as the last one.", ["f32[3, 4]", "f32[3, 4], 1", "f32[2, 3, 4], -1, 1, 2", "f32[4, 4], -9223372036854775808", "!f32[3, 3], 0, 1, 1"]),
     copy!("aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal, "A diagonal of two dimensions, copied.", ["f32[3, 4]"]),
     view!("aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", diagonal, "A diagonal of two dimensions, as the last one.", ["f32[2, 3, 4]"]),
     view!("aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold, "Windows over a dimension, as a new last dimension.", ["f32[7], 0, 3, 2", "f32[2, 5], 1, 2, 1", "!f32[3], 0, 4, 1"]),
