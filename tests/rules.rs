@@ -74,7 +74,7 @@ fn drawn(like: &[Tensor], soundness: Soundness, seed: u64) -> Vec<Tensor> {
             return t.clone();
         }
         let values = samples::awkward(t.numel(), seed * 31 + i as u64);
-        Tensor::from_vec(t.sizes(), values).expect("law: as many values as elements").to_dtype(t.dtype())
+        Tensor::from_vec(t.sizes(), values).expect("law: as many values as elements").to_dtype(t.dtype()).unwrap()
     };
     like.iter().enumerate().map(one).collect()
 }

@@ -139,9 +139,9 @@ fn run(
     };
     computed!(q.dtype(), |T| {
         let wide = |x: &Tensor| x.to_dtype(<T as oxport_tensor::HasDType>::DTYPE);
-        let mut q = spread(&wide(q), &lead, l, features)?;
+        let mut q = spread(&wide(q)?, &lead, l, features)?;
         let mut mask = mask.map(|m| spread(&additive::<T>(m)?, &lead, l, s)).transpose()?;
-        let (mut k, mut v) = (wide(k), wide(v));
+        let (mut k, mut v) = (wide(k)?, wide(v)?);
         if gqa {
             // Heads become [groups, heads of a group]; a group shares its key and value.
             let at = rank as i64 - 3;
@@ -181,7 +181,7 @@ fn dropped<T: Compute>(
 ) -> Result<()> {
     let size = |x: &Tensor, back: usize| x.sizes()[x.rank() - back] as usize;
     let (l, s, features, width) = (size(q, 2), size(k, 2), size(q, 1), size(v, 1));
-    let (q, k, v, mask) = (q.to_vec::<f64>(), k.to_vec::<f64>(), v.to_vec::<f64>(), mask.map(|m| m.to_vec::<f64>()));
+    let (q, k, v, mask) = (q.to_vec::<f64>()?, k.to_vec::<f64>()?, v.to_vec::<f64>()?, mask.map(Tensor::to_vec::<f64>).transpose()?);
     let mut g = cx.generator();
     let mut result = vec![0.0; q.len() / features.max(1) * width];
     for (row, out) in result.chunks_exact_mut(width.max(1)).enumerate() {
@@ -206,9 +206,9 @@ fn dropped<T: Compute>(
 /// A mask as what is added to the scores.
 pub(crate) fn additive<T: Compute>(mask: &Tensor) -> Result<Tensor> {
     if mask.dtype() != DType::Bool {
-        return Ok(mask.to_dtype(T::DTYPE));
+        return Ok(mask.to_dtype(T::DTYPE)?);
     }
-    let values = Dense::<bool>::of(mask).iter().map(|&seen| if seen { T::zero() } else { T::neg_infinity() }).collect();
+    let values = Dense::<bool>::of(mask)?.iter().map(|&seen| if seen { T::zero() } else { T::neg_infinity() }).collect();
     Ok(Tensor::from_vec::<T>(mask.sizes(), values)?)
 }
 

@@ -54,9 +54,9 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let [gq, gk, gv] = outs else { return Err(Error::invalid("attention has three gradients")) };
     computed!(q.dtype(), |T| {
         let mask = mask
-            .map(|m| Ok::<_, Error>(Dense::<T>::of(&additive::<T>(m)?.view(|l| l.expand(&scores))?)))
+            .map(|m| Ok::<_, Error>(Dense::<T>::of(&additive::<T>(m)?.view(|l| l.expand(&scores))?)?))
             .transpose()?;
-        let all = [grad, q, k, v, out, sums].map(Dense::<T>::of);
+        let all = [grad, q, k, v, out, sums].into_iter().map(Dense::<T>::of).collect::<Result<Vec<_>>>()?;
         let heads = q.sizes()[0] as usize * q.sizes()[1] as usize;
         let (mut dq, mut dk, mut dv) =
             (vec![T::of(0.0); heads * l * e], vec![T::of(0.0); heads * s * e], vec![T::of(0.0); heads * s * w]);

@@ -195,7 +195,7 @@ fn rrelu_with_noise(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     if training {
         let mut g = a.cx.generator();
         let draw = |x: f64| if x <= 0.0 { lower + (upper - lower) * g.uniform_f64() } else { 1.0 };
-        let drawn: Vec<f64> = x.to_vec::<f64>().into_iter().map(draw).collect();
+        let drawn: Vec<f64> = x.to_vec::<f64>()?.into_iter().map(draw).collect();
         let drawn = Tensor::from_vec(x.sizes(), drawn)?;
         oxport_tensor::copy(&drawn, &mut slopes[0])?;
         return map2(x, &drawn, &mut out[0], |x: f64, s: f64| x * s);

@@ -132,14 +132,14 @@ fn batch_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn run<T: Compute>(s: &Spec<'_, Tensor>, outs: &mut [TensorMut]) -> Result<()> {
     let channels = s.x.sizes()[1] as usize;
     let (mean, var) = if s.training {
-        batch_moments::<T>(s.x)
+        batch_moments::<T>(s.x)?
     } else {
-        let given = |t: Option<&Tensor>| Dense::<T>::maybe(t).map(|d| d.to_vec());
         let missing = || Error::invalid("batch norm: running statistics must be given in evaluation mode");
-        (given(s.mean).ok_or_else(missing)?, given(s.var).ok_or_else(missing)?)
+        let given = |t: Option<&Tensor>| Ok::<_, Error>(t.ok_or_else(missing)?.to_vec::<T>()?);
+        (given(s.mean)?, given(s.var)?)
     };
     let rstd: Vec<T> = var.iter().map(|&v| (v + T::of(s.eps)).sqrt().recip()).collect();
-    let (weight, bias) = (Dense::<T>::maybe(s.weight), Dense::<T>::maybe(s.bias));
+    let (weight, bias) = (Dense::<T>::maybe(s.weight)?, Dense::<T>::maybe(s.bias)?);
     let scale: Vec<T> = (0..channels).map(|c| weight.as_deref().map_or(rstd[c], |w| rstd[c] * w[c])).collect();
     let shift: Vec<T> =
         (0..channels).map(|c| bias.as_deref().map_or(T::zero(), |b| b[c]) - mean[c] * scale[c]).collect();
@@ -156,7 +156,7 @@ fn run<T: Compute>(s: &Spec<'_, Tensor>, outs: &mut [TensorMut]) -> Result<()> {
     let unbiased = var.iter().map(|&v| v * n / (n - T::one())).collect();
     let first = outs.len() - 2;
     for (i, (old, new)) in [(s.mean, mean), (s.var, unbiased)].into_iter().enumerate() {
-        let old = Dense::<T>::maybe(old).ok_or_else(|| Error::invalid("batch norm: running statistics are missing"))?;
+        let old = Dense::<T>::maybe(old)?.ok_or_else(|| Error::invalid("batch norm: running statistics are missing"))?;
         let momentum = if s.training { T::of(s.momentum) } else { T::zero() };
         fill(&mut outs[first + i], |out: &mut [T]| {
             for (c, out) in out.iter_mut().enumerate() {
@@ -168,19 +168,18 @@ fn run<T: Compute>(s: &Spec<'_, Tensor>, outs: &mut [TensorMut]) -> Result<()> {
 }
 
 /// Mean and variance per channel, over batch and space.
-fn batch_moments<T: Compute>(x: &Tensor) -> (Vec<T>, Vec<T>) {
+fn batch_moments<T: Compute>(x: &Tensor) -> Result<(Vec<T>, Vec<T>)> {
     let channels = x.sizes()[1] as usize;
     let pixels = x.sizes()[2..].iter().product::<i64>() as usize;
     if pixels == 1 {
         // A matrix: channels are its columns.
-        let rows = x.view(|l| l.transpose(0, 1)).map(|t| Dense::<T>::of(&t));
-        let rows = rows.as_deref().unwrap_or(&[]);
-        return rows.chunks_exact((rows.len() / channels.max(1)).max(1)).map(moments).unzip();
+        let rows = Dense::<T>::of(&x.view(|l| l.transpose(0, 1))?)?;
+        return Ok(rows.chunks_exact((rows.len() / channels.max(1)).max(1)).map(moments).unzip());
     }
-    let x = Dense::<T>::of(x);
+    let x = Dense::<T>::of(x)?;
     let n = T::of((x.len() / channels.max(1)) as f64);
     let x: &[T] = &x;
-    (0..channels)
+    let moments = (0..channels)
         .into_par_iter()
         .map(|c| {
             let planes = || x.chunks_exact(pixels).skip(c).step_by(channels);
@@ -188,7 +187,8 @@ fn batch_moments<T: Compute>(x: &Tensor) -> (Vec<T>, Vec<T>) {
             let square = |x: T| (x - mean) * (x - mean);
             (mean, planes().map(|p| sum(p, square)).fold(T::zero(), |a, b| a + b) / n)
         })
-        .unzip()
+        .unzip();
+    Ok(moments)
 }
 
 /// `out = x·scale + shift`, per channel, in one pass in the memory order of `out`.
@@ -198,7 +198,7 @@ fn affine<T: Compute>(x: &Tensor, scale: &[T], shift: &[T], out: &mut TensorMut)
     let channels = scale.len();
     let innermost = out.layout().suggests_channels_last() && !out.layout().is_contiguous() || pixels == 1;
     if !innermost {
-        let x = Dense::<T>::of(x);
+        let x = Dense::<T>::of(x)?;
         return fill(out, |out| {
             for_rows(&x, pixels, out, pixels, |i, x, out| {
                 let (a, b) = (scale[i % channels], shift[i % channels]);
@@ -207,7 +207,7 @@ fn affine<T: Compute>(x: &Tensor, scale: &[T], shift: &[T], out: &mut TensorMut)
         });
     }
     let order: Vec<i64> = std::iter::once(0).chain(2..rank).chain([1]).collect();
-    let x = Dense::<T>::of(&x.view(|l| l.permute(&order))?);
+    let x = Dense::<T>::of(&x.view(|l| l.permute(&order))?)?;
     let layout: Layout = out.layout().permute(&order)?;
     part(out, layout, |out| {
         fill(out, |out| {

@@ -101,7 +101,7 @@ fn search(args: &Args<'_, Real>, outs: &mut [TensorMut], sequence: usize, values
     let (line, values): (&Tensor, Operand<'_, Real>) = (args.at(sequence)?, args.at(values)?);
     let (right, n) = (right(args)?, line.sizes().last().map_or(0, |&n| n as usize));
     let sorter = match args.op.schema().and_then(|s| s.arg("sorter")) {
-        Some((i, _)) => args.at::<Option<&Tensor>>(i)?.map(dense::<i64>),
+        Some((i, _)) => args.at::<Option<&Tensor>>(i)?.map(dense::<i64>).transpose()?,
         None => None,
     };
     if let Some(sorter) = &sorter {
@@ -116,7 +116,7 @@ fn search(args: &Args<'_, Real>, outs: &mut [TensorMut], sequence: usize, values
         }
     };
     let common = DType::promote(widest(line.dtype()), widest(values.dtype())).map_or(DType::F64, widest);
-    wide!(real common, |T| run::<T>(&dense(line), &dense(&values), n, right, sorter.as_deref(), &mut outs[0]))
+    wide!(real common, |T| run::<T>(&dense(line)?, &dense(&values)?, n, right, sorter.as_deref(), &mut outs[0]))
 }
 
 fn histc_meta(args: &MetaArgs<'_>) -> Metas {
@@ -150,7 +150,7 @@ fn histc(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         })
     }
     let (x, _, low, high): (&Tensor, i64, Scalar, Scalar) = args.unpack()?;
-    dispatch!(wide_float widest(x.dtype()), |T| run::<T>(&dense(x), low.to(), high.to(), &mut outs[0]))
+    dispatch!(wide_float widest(x.dtype()), |T| run::<T>(&dense(x)?, low.to(), high.to(), &mut outs[0]))
 }
 
 fn bincount_meta(args: &MetaArgs<'_>) -> Metas {
@@ -178,17 +178,17 @@ fn bincount(args: &Args<'_, Real>) -> Result<Vec<Value>> {
         Ok(out.freeze())
     }
     let (x, weights, least): (&Tensor, Option<&Tensor>, i64) = args.unpack()?;
-    let x = dense::<i64>(x);
+    let x = dense::<i64>(x)?;
     ensure!(x.iter().all(|&i| i >= 0), "bincount of negative numbers");
     let n = x.iter().max().map_or(0, |&m| m.saturating_add(1)).max(least);
     let counts = match weights {
         None => weigh::<i64>(&x, n, |_| 1)?,
         Some(w) if w.dtype() == DType::F32 => {
-            let w = dense::<f32>(w);
+            let w = dense::<f32>(w)?;
             weigh(&x, n, |k| w[k])?
         }
         Some(w) => {
-            let w = dense::<f64>(w);
+            let w = dense::<f64>(w)?;
             weigh(&x, n, |k| w[k])?
         }
     };
@@ -224,5 +224,5 @@ fn isin(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, others) = (tensor(x), tensor(others));
     let common = DType::promote(widest(x.dtype()), widest(others.dtype())).map_or(DType::F64, widest);
     let invert = args.named("invert")?;
-    wide!(real common, |T| run::<T>(&dense(&x), &dense(&others), invert, &mut outs[0]))
+    wide!(real common, |T| run::<T>(&dense(&x)?, &dense(&others)?, invert, &mut outs[0]))
 }

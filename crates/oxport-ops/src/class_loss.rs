@@ -91,7 +91,7 @@ fn classes(target: &Tensor, count: usize, ignore: i64) -> Result<Vec<Option<usiz
         Ok(class) if class < count => Ok(Some(class)),
         _ => Err(Error::invalid(format!("class {t} is out of range for {count} classes"))),
     };
-    target.to_vec::<i64>().iter().map(check).collect()
+    target.to_vec::<i64>()?.iter().map(check).collect()
 }
 
 /// Losses of all places, and the sum of the weights that were used.
@@ -129,7 +129,7 @@ fn nll_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (sizes, rank, reduction) = (three(x), x.rank(), reduction(args)?);
     let target = classes(target, sizes[1], ignore)?;
     computed!(x.dtype(), |T| {
-        let (x, weight) = (Dense::<T>::of(x), Dense::<T>::maybe(weight));
+        let (x, weight) = (Dense::<T>::of(x)?, Dense::<T>::maybe(weight)?);
         let (losses, total) = likelihoods(&x, sizes, &target, weight.as_deref());
         reduced(&losses, total, reduction, &mut outs[0])?;
         match outs.get_mut(1) {
@@ -169,7 +169,7 @@ fn cross_entropy(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let [_, c, p] = sizes;
     let soft = target.dtype().is_float();
     computed!(x.dtype(), |T| {
-        let (x, weight) = (Dense::<T>::of(x), Dense::<T>::maybe(weight));
+        let (x, weight) = (Dense::<T>::of(x)?, Dense::<T>::maybe(weight)?);
         let mut logs = vec![T::of(0.0); x.len()];
         log_softmax_of(&x, c, p, &mut logs);
         let w = |class: usize| weight.as_deref().map_or(T::of(1.0), |w| w[class]);
@@ -177,7 +177,7 @@ fn cross_entropy(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let places = x.len().checked_div(c).unwrap_or(0);
         let at = |i: usize, class: usize| (i / p * c + class) * p + i % p;
         if soft {
-            let target = Dense::<T>::of(target);
+            let target = Dense::<T>::of(target)?;
             let share = |k: usize| if smoothing > 0.0 { target[k] * (T::of(1.0) - smooth) + even } else { target[k] };
             let loss = |i: usize| -(0..c).map(|class| logs[at(i, class)] * share(at(i, class)) * w(class)).sum::<T>();
             let losses: Vec<T> = (0..places).map(loss).collect();
@@ -228,7 +228,7 @@ fn multi_margin(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let target = classes(target, c, i64::MIN)?;
     let (squared, reduction) = (p.to::<f64>() == 2.0, reduction(args)?);
     computed!(x.dtype(), |T| {
-        let (x, weight, margin) = (Dense::<T>::of(x), Dense::<T>::maybe(weight), T::of(margin.to::<f64>()));
+        let (x, weight, margin) = (Dense::<T>::of(x)?, Dense::<T>::maybe(weight)?, T::of(margin.to::<f64>()));
         let loss = |(x, class): (&[T], &Option<usize>)| {
             let class = class.unwrap_or(0);
             let w = weight.as_deref().map_or(T::of(1.0), |w| w[class]);
@@ -253,12 +253,12 @@ fn multilabel_meta(args: &MetaArgs<'_>) -> Metas {
 fn multilabel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, target): (&Tensor, &Tensor) = args.unpack()?;
     let c = x.sizes().last().map_or(1, |&c| c as usize);
-    let target = target.to_vec::<i64>();
+    let target = target.to_vec::<i64>()?;
     let outside = target.iter().find(|&&t| t < -1 || t >= c as i64);
     ensure!(outside.is_none(), "label {outside:?} is out of range for {c} classes");
     let reduction = reduction(args)?;
     computed!(x.dtype(), |T| {
-        let x = Dense::<T>::of(x);
+        let x = Dense::<T>::of(x)?;
         let mut marks = vec![T::of(0.0); x.len()];
         let mut losses = Vec::new();
         for ((x, labels), marks) in x.chunks_exact(c).zip(target.chunks_exact(c)).zip(marks.chunks_exact_mut(c)) {

@@ -98,7 +98,7 @@ fn input_gradient(grad: &Tensor, w: &Tensor, f: &Forward, out: &mut TensorMut) -
     if out.numel() == 0 {
         return Ok(());
     }
-    Ok(convolution(grad, &w.contiguous(), None, &options, None, None, out)?)
+    Ok(convolution(grad, &w.contiguous()?, None, &options, None, None, out)?)
 }
 
 fn weight_gradient(grad: &Tensor, x: &Tensor, f: &Forward, out: &mut TensorMut) -> Result<()> {
@@ -120,7 +120,7 @@ fn weight_gradient(grad: &Tensor, x: &Tensor, f: &Forward, out: &mut TensorMut) 
     }
     for g in 0..f.groups {
         let side = |t: &Tensor, c: i64| t.view(|l| l.narrow(1, g * c, c)?.transpose(0, 1));
-        let (wide, narrow) = (side(wide, a)?, side(narrow, b)?.contiguous());
+        let (wide, narrow) = (side(wide, a)?, side(narrow, b)?.contiguous()?);
         let sizes = options.output_sizes(wide.sizes(), narrow.sizes())?;
         let mut all = TensorMut::empty(out.dtype(), Layout::contiguous(&sizes)?)?;
         convolution(&wide, &narrow, None, &options, None, None, &mut all)?;

@@ -68,7 +68,7 @@ fn loss_meta(args: &MetaArgs<'_>) -> Metas {
 /// Lengths, given as a list or as a tensor.
 fn lengths(args: &Args<'_, Real>, i: usize) -> Result<Vec<i64>> {
     match &args.values[i] {
-        Arg::Tensor(t) => Ok(t.to_vec::<i64>()),
+        Arg::Tensor(t) => Ok(t.to_vec::<i64>()?),
         _ => args.at(i),
     }
 }
@@ -85,7 +85,7 @@ fn run<T: Compute>(args: &Args<'_, Real>, p: &Tensor, targets: &Tensor) -> Resul
         args.op.name()
     );
     let longest = wanted.iter().max().map_or(0, |&n| n as usize);
-    let (p, list) = (Dense::<T>::of(p), targets.to_vec::<i64>());
+    let (p, list) = (Dense::<T>::of(p)?, targets.to_vec::<i64>()?);
     let mut first = 0;
     let (mut losses, mut states) = (Vec::new(), Vec::new());
     for i in 0..sequences {

@@ -66,11 +66,11 @@ fn convolve(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (groups, shared) = (groups as usize, shared as usize);
     let (taps, points) = (kh * kw, rows * columns);
     computed!(x.dtype(), |T| {
-        let (x, offset) = (Dense::<T>::of(x), Dense::<T>::of(offset));
-        let mask = has_mask.then(|| Dense::<T>::of(mask));
-        let bias = Dense::<T>::of(bias);
+        let (x, offset) = (Dense::<T>::of(x)?, Dense::<T>::of(offset)?);
+        let mask = Dense::<T>::maybe(has_mask.then_some(mask))?;
+        let bias = Dense::<T>::of(bias)?;
         let weight = weight
-            .to_dtype(<T as oxport_tensor::HasDType>::DTYPE)
+            .to_dtype(<T as oxport_tensor::HasDType>::DTYPE)?
             .reshape(&[groups, outputs / groups, channels / groups * taps].map(|n| n as i64))?;
         let mut result = TensorMut::empty(
             weight.dtype(),
@@ -103,7 +103,7 @@ fn convolve(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             result.part(place, |out| matmul(&weight, &window, out))?;
         }
         let result = result.freeze();
-        let sums = Dense::<T>::of(&result);
+        let sums = Dense::<T>::of(&result)?;
         fill(&mut outs[0], |out: &mut [T]| {
             for (i, (o, &sum)) in out.iter_mut().zip(sums.iter()).enumerate() {
                 *o = sum + bias[i / points % outputs];

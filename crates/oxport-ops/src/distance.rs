@@ -131,7 +131,7 @@ fn cdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, y) = (spread(x, m)?, spread(y, n)?);
     let [m, n, k] = [m as usize, n as usize, features as usize];
     computed!(x.dtype(), |T| {
-        let (x, y) = (Dense::<T>::of(&x), Dense::<T>::of(&y));
+        let (x, y) = (Dense::<T>::of(&x)?, Dense::<T>::of(&y)?);
         fill(&mut outs[0], |out: &mut [T]| {
             for_out_rows(out, n, n * k, |i, out| {
                 let (row, first) = (&x[i * k..][..k], i / m * n);
@@ -156,7 +156,7 @@ fn pdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, p): (&Tensor, f64) = args.unpack()?;
     let [n, k] = [x.sizes()[0] as usize, x.sizes()[1] as usize];
     computed!(x.dtype(), |T| {
-        let x = Dense::<T>::of(x);
+        let x = Dense::<T>::of(x)?;
         fill(&mut outs[0], |out: &mut [T]| {
             let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
             for (out, (i, j)) in out.iter_mut().zip(pairs) {

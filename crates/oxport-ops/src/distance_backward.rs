@@ -82,8 +82,8 @@ fn cdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     };
     let (grad, x, y, distance) = (spread(grad, m, n)?, spread(x, m, k)?, spread(y, n, k)?, spread(distance, m, n)?);
     computed!(x.dtype(), |T| {
-        let (grad, x, y) = (Dense::<T>::of(&grad), Dense::<T>::of(&x), Dense::<T>::of(&y));
-        let distance = Dense::<T>::of(&distance);
+        let (grad, x, y) = (Dense::<T>::of(&grad)?, Dense::<T>::of(&x)?, Dense::<T>::of(&y)?);
+        let distance = Dense::<T>::of(&distance)?;
         fill(&mut outs[0], |out: &mut [T]| {
             for (i, out) in out.chunks_exact_mut(k.max(1)).enumerate() {
                 let first = i / m * n;
@@ -102,7 +102,7 @@ fn pdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, x, p, distance): (&Tensor, &Tensor, f64, &Tensor) = args.unpack()?;
     let [n, k] = [x.sizes()[0] as usize, x.sizes()[1] as usize];
     computed!(x.dtype(), |T| {
-        let (grad, x, distance) = (Dense::<T>::of(grad), Dense::<T>::of(x), Dense::<T>::of(distance));
+        let (grad, x, distance) = (Dense::<T>::of(grad)?, Dense::<T>::of(x)?, Dense::<T>::of(distance)?);
         fill(&mut outs[0], |out: &mut [T]| {
             out.fill(0.0);
             let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));

@@ -225,7 +225,7 @@ fn triangle(args: &Args<'_, Real>, outs: &mut [TensorMut], lower: bool) -> Resul
     if outs[0].numel() == 0 {
         return Ok(());
     }
-    dispatch!(all x.dtype(), |T| masked::<T>(&dense(x), (rows, columns), diagonal, lower, &mut outs[0]))
+    dispatch!(all x.dtype(), |T| masked::<T>(&dense(x)?, (rows, columns), diagonal, lower, &mut outs[0]))
 }
 
 fn trace_meta(args: &MetaArgs<'_>) -> Metas {

@@ -54,7 +54,7 @@ fn embedding_meta(args: &MetaArgs<'_>) -> Metas {
 /// # Errors
 /// One is not.
 pub(crate) fn checked_indices(i: &Tensor, rows: usize) -> Result<Dense<i64>> {
-    let indices = Dense::<i64>::of(i);
+    let indices = Dense::<i64>::of(i)?;
     if let Some(bad) = indices.iter().find(|&&i| usize::try_from(i).map_or(true, |i| i >= rows)) {
         return Err(Error::invalid(format!("index {bad} is out of range for {rows} rows")));
     }
@@ -71,17 +71,18 @@ fn embedding(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn gather<T: Element>(w: &Tensor, indices: &[i64], n: usize, out: &mut TensorMut) -> Result<()> {
     // A table with strides is read row by row: few of its rows may be wanted.
     let strided = !w.is_contiguous() && indices.len() < w.sizes()[0] as usize;
-    let w = if strided { None } else { Some(Dense::<T>::of(w)) }.ok_or(w);
+    let w = if strided { None } else { Some(Dense::<T>::of(w)?) }.ok_or(w);
+    let failure = std::sync::OnceLock::new();
     fill(out, |out: &mut [T]| {
         for_out_rows(out, n, n, |row, out| match &w {
             Ok(w) => out.copy_from_slice(&w[indices[row] as usize * n..][..n]),
-            Err(w) => {
-                if let Ok(row) = w.view(|l| l.select(0, indices[row])) {
-                    out.copy_from_slice(&row.to_vec::<T>());
-                }
-            }
+            Err(w) => match w.view(|l| l.select(0, indices[row])).and_then(|row| row.to_vec::<T>()) {
+                Ok(row) => out.copy_from_slice(&row),
+                Err(e) => drop(failure.set(e)),
+            },
         });
-    })
+    })?;
+    failure.into_inner().map_or(Ok(()), |e| Err(e.into()))
 }
 
 fn renorm_meta(args: &MetaArgs<'_>) -> Metas {
@@ -98,7 +99,7 @@ fn renorm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let mut rows: Vec<i64> = checked_indices(i, w.sizes()[0] as usize)?.to_vec();
     rows.sort_unstable();
     rows.dedup();
-    let w = Dense::<f64>::of(w);
+    let w = Dense::<f64>::of(w)?;
     fill(&mut outs[0], |out: &mut [f64]| {
         out.copy_from_slice(&w);
         for row in rows {
@@ -125,7 +126,7 @@ fn dense_backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let mut count = vec![0u32; rows as usize];
     indices.iter().for_each(|&i| count[i as usize] += 1);
     crate::dense::computed!(grad.dtype(), |T| {
-        let grad = Dense::<T>::of(grad);
+        let grad = Dense::<T>::of(grad)?;
         fill(&mut outs[0], |out: &mut [T]| {
             out.fill(0.0);
             for (k, &row) in indices.iter().enumerate().filter(|&(_, &row)| row != padding) {
@@ -146,7 +147,7 @@ fn one_hot_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn one_hot(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (x, classes): (&Tensor, i64) = args.unpack()?;
-    let values = Dense::<i64>::of(x);
+    let values = Dense::<i64>::of(x)?;
     let top = values.iter().max().copied();
     ensure!(classes > 0 || top.is_some(), "one_hot of nothing wants a number of classes");
     let n = if classes < 0 { top.unwrap_or(0) + 1 } else { classes };

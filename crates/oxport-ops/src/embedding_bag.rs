@@ -101,7 +101,7 @@ fn bag(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let rows = s.weight.sizes()[0];
     let padding = s.padding.map(|p| if p < 0 { p + rows } else { p });
     let indices = checked_indices(s.indices, rows as usize)?;
-    let offsets = Dense::<i64>::of(s.offsets);
+    let offsets = Dense::<i64>::of(s.offsets)?;
     let total = indices.len() as i64;
     ensure!(offsets.first().is_none_or(|&o| o == 0), "offsets must begin with 0");
     ensure!(offsets.last().is_none_or(|&o| o <= total), "offsets must end within the indices");
@@ -134,7 +134,7 @@ fn bag(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let n = s.weight.sizes()[1] as usize;
     let mut found = vec![0i64; if s.mode == MAX { bags * n } else { bags }];
     computed!(s.weight.dtype(), |T| {
-        let (weight, factors) = (Dense::<T>::of(s.weight), Dense::<T>::maybe(s.factors));
+        let (weight, factors) = (Dense::<T>::of(s.weight)?, Dense::<T>::maybe(s.factors)?);
         let bag = |bag: usize, out: &mut [T], found: &mut [i64]| {
             let (first, end) = bounds[bag];
             let members = (first..end).filter(|&i| Some(indices[i]) != padding);

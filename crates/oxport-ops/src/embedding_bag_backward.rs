@@ -21,9 +21,9 @@ pub static OPS: &[OpDef] = &[
 fn bags(args: &Args<'_, Real>, count: usize) -> Result<Vec<usize>> {
     let given: &Tensor = args.named("offset2bag")?;
     let bags: Vec<i64> = if given.numel() == count {
-        given.to_vec()
+        given.to_vec()?
     } else {
-        let offsets: Vec<i64> = args.named::<&Tensor>("offsets")?.to_vec();
+        let offsets: Vec<i64> = args.named::<&Tensor>("offsets")?.to_vec()?;
         (0..count as i64).map(|i| offsets.partition_point(|&o| o <= i) as i64 - 1).collect()
     };
     let outside = || Error::invalid("an index without a bag");
@@ -48,13 +48,13 @@ fn table(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (sizes, greatest): (&Tensor, &Tensor) = (args.named("bag_size")?, args.named("maximum_indices")?);
     let factors: Option<&Tensor> = args.named("per_sample_weights")?;
     let (rows, n) = (outs[0].sizes()[0], outs[0].sizes()[1] as usize);
-    let indices: Vec<i64> = indices.to_vec();
+    let indices: Vec<i64> = indices.to_vec()?;
     let inside = |i: &i64| (0..rows).contains(i) || *i == padding;
     ensure!(indices.iter().all(inside), "{}: an index is out of range", args.op.name());
-    let (sizes, greatest): (Vec<i64>, Vec<i64>) = (sizes.to_vec(), greatest.to_vec());
+    let (sizes, greatest): (Vec<i64>, Vec<i64>) = (sizes.to_vec()?, greatest.to_vec()?);
     let bags = if mode == 2 { Vec::new() } else { bags(args, indices.len())? };
     computed!(grad.dtype(), |T| {
-        let (grad, factors) = (Dense::<T>::of(grad), Dense::<T>::maybe(factors));
+        let (grad, factors) = (Dense::<T>::of(grad)?, Dense::<T>::maybe(factors)?);
         let mut counts = vec![0i64; rows as usize];
         indices.iter().filter(|&&i| i != padding).for_each(|&i| counts[i as usize] += 1);
         fill(&mut outs[0], |out: &mut [T]| {
@@ -97,12 +97,12 @@ fn samples_meta(args: &MetaArgs<'_>) -> Metas {
 fn samples(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, weight, indices): (&Tensor, &Tensor, &Tensor) = args.unpack()?;
     let (rows, n, padding) = (weight.sizes()[0], weight.sizes()[1] as usize, args.named::<i64>("padding_idx")?);
-    let indices: Vec<i64> = indices.to_vec();
+    let indices: Vec<i64> = indices.to_vec()?;
     let inside = |i: &i64| (0..rows).contains(i) || *i == padding;
     ensure!(indices.iter().all(inside), "{}: an index is out of range", args.op.name());
     let bags = bags(args, indices.len())?;
     computed!(grad.dtype(), |T| {
-        let (grad, weight) = (Dense::<T>::of(grad), Dense::<T>::of(weight));
+        let (grad, weight) = (Dense::<T>::of(grad)?, Dense::<T>::of(weight)?);
         fill(&mut outs[0], |out: &mut [T]| {
             for ((y, &row), &bag) in out.iter_mut().zip(&indices).zip(&bags) {
                 let dot = |row: usize| {

@@ -91,7 +91,7 @@ fn im2col_as<T: Element>(x: &Tensor, b: &Blocks, out: &mut TensorMut) -> Result<
     let count = |d: usize, size: usize| b.along(d, &Expr::from(size)).as_int().unwrap_or(0) as usize;
     let (rows, columns) = (count(0, height), count(1, width));
     let taps = (b.kernel[0] * b.kernel[1]) as usize;
-    let x = Dense::<T>::of(x);
+    let x = Dense::<T>::of(x)?;
     fill(out, |out: &mut [T]| {
         for_out_rows(out, rows * columns, rows * columns, |i, out| {
             let (plane, tap) = (&x[i / taps * height * width..][..height * width], i % taps);
@@ -131,7 +131,7 @@ fn col2im(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (rows, columns) = (count(0, height), count(1, width));
     let taps = (b.kernel[0] * b.kernel[1]) as usize;
     computed!(x.dtype(), |T| {
-        let x = Dense::<T>::of(x);
+        let x = Dense::<T>::of(x)?;
         fill(out, |out: &mut [T]| {
             for_out_rows(out, height * width, taps * rows * columns, |plane, out| {
                 out.fill(0.0);

@@ -46,7 +46,7 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         _ => (None, None),
     };
     computed!(x.dtype(), |T| {
-        let (grad, x, grid) = (Dense::<T>::of(grad), Dense::<T>::of(x), Dense::<T>::of(grid));
+        let (grad, x, grid) = (Dense::<T>::of(grad)?, Dense::<T>::of(x)?, Dense::<T>::of(grid)?);
         let all = grid.chunks_exact(n).enumerate();
         let of = |k: usize, c: usize| {
             (

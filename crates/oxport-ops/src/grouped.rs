@@ -88,7 +88,7 @@ fn grouped(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let out = &mut outs[0];
     // What belongs to no group is zeros.
     oxport_tensor::fill(out, Scalar::Int(0))?;
-    let ends = ends.map(Tensor::to_vec::<i64>);
+    let ends = ends.map(Tensor::to_vec::<i64>).transpose()?;
     let groups = ends.as_ref().map_or(x.sizes()[0], |ends| ends.len() as i64);
     let mut start = 0;
     for g in 0..groups {

@@ -223,8 +223,8 @@ pub fn matrices<T: Field>(x: &Tensor, batch: &[i64]) -> Result<Vec<Mat<T>>> {
 /// They do not broadcast.
 pub fn rows<T: Element>(x: &Tensor, inner: usize, batch: &[i64]) -> Result<Vec<Vec<T>>> {
     let sizes: Vec<i64> = batch.iter().chain(&x.sizes()[x.rank() - inner..]).copied().collect();
-    let x = x.to_dtype(T::DTYPE).view(|l| l.expand(&sizes))?.contiguous();
-    let (elements, count) = (x.to_vec::<T>(), batch.iter().product::<i64>() as usize);
+    let x = x.to_dtype(T::DTYPE)?.view(|l| l.expand(&sizes))?.contiguous()?;
+    let (elements, count) = (x.to_vec::<T>()?, batch.iter().product::<i64>() as usize);
     let n = elements.len() / count.max(1);
     Ok((0..count).map(|i| elements[i * n..(i + 1) * n].to_vec()).collect())
 }

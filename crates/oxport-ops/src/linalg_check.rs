@@ -18,7 +18,7 @@ pub static OPS: &[OpDef] = &[
 
 fn run(args: &Args<'_, Real>) -> Result<Vec<oxport_ir::Value>> {
     let (info, api, is_matrix): (&Tensor, &str, bool) = args.unpack()?;
-    let info: Vec<i64> = info.to_dtype(oxport_tensor::DType::I64).to_vec();
+    let info: Vec<i64> = info.to_dtype(oxport_tensor::DType::I64)?.to_vec()?;
     check(info, is_matrix, api)?;
     Ok(Vec::new())
 }

@@ -106,7 +106,7 @@ fn powers<T: oxport_tensor::Element + One>(
     times: impl Fn(T, T) -> T,
 ) -> Result<()> {
     let mut powers = vec![T::one(); x.numel() * n];
-    for (x, row) in x.to_dtype(T::DTYPE).to_vec::<T>().into_iter().zip(powers.chunks_exact_mut(n.max(1))) {
+    for (x, row) in x.to_dtype(T::DTYPE)?.to_vec::<T>()?.into_iter().zip(powers.chunks_exact_mut(n.max(1))) {
         (1..n).for_each(|k| row[k] = times(row[k - 1], x));
         if !rising {
             row.reverse();

@@ -209,7 +209,7 @@ fn loss(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let spread = |t: &Tensor| t.view(|l| l.expand(&sizes));
     let (x, y, weight) = (spread(x)?, spread(y)?, weight.map(spread).transpose()?);
     computed!(dtype, |T| {
-        let (x, y, w) = (Dense::<T>::of(&x), Dense::<T>::of(&y), Dense::<T>::maybe(weight.as_ref()));
+        let (x, y, w) = (Dense::<T>::of(&x)?, Dense::<T>::of(&y)?, Dense::<T>::maybe(weight.as_ref())?);
         let formula = formula::<T>(args)?;
         let weight = |i: usize| w.as_deref().map_or(T::of(1.0), |w| w[i]);
         let losses: Vec<T> = (0..x.len()).map(|i| formula(x[i], y[i]) * weight(i)).collect();

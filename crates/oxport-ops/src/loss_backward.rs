@@ -74,8 +74,8 @@ fn pointwise_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()>
     let (x, y, weight) = (spread(x)?, spread(y)?, weight.map(spread).transpose()?);
     let grad = if reduction == 0 { spread(grad)? } else { grad.clone() };
     computed!(outs[0].dtype(), |T| {
-        let (grad, x, y) = (Dense::<T>::of(&grad), Dense::<T>::of(&x), Dense::<T>::of(&y));
-        let (w, limit) = (Dense::<T>::maybe(weight.as_ref()), T::of(limit));
+        let (grad, x, y) = (Dense::<T>::of(&grad)?, Dense::<T>::of(&x)?, Dense::<T>::of(&y)?);
+        let (w, limit) = (Dense::<T>::maybe(weight.as_ref())?, T::of(limit));
         let slope = slope::<T>(name, limit);
         let share = share(&grad, reduction, x.len());
         fill(&mut outs[0], |out: &mut [T]| {
@@ -126,11 +126,11 @@ fn class_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         [c] => [*c as usize, 1],
         sizes => [sizes[1] as usize, sizes[2..].iter().product::<i64>() as usize],
     };
-    let target = target.to_vec::<i64>();
+    let target = target.to_vec::<i64>()?;
     let outside = target.iter().find(|&&t| t != ignore && (t < 0 || t >= c as i64));
     ensure!(outside.is_none(), "{}: class {outside:?} is out of range for {c}", args.op.name());
     computed!(x.dtype(), |T| {
-        let (grad, weight, total) = (Dense::<T>::of(grad), Dense::<T>::maybe(weight), Dense::<T>::of(total));
+        let (grad, weight, total) = (Dense::<T>::of(grad)?, Dense::<T>::maybe(weight)?, Dense::<T>::of(total)?);
         let share = share(&grad, if reduction == 1 { 2 } else { reduction }, target.len());
         let scale = if reduction == 1 { T::of(1.0) / total[0] } else { T::of(1.0) };
         fill(&mut outs[0], |out: &mut [T]| {
@@ -147,7 +147,7 @@ fn margin_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, x, target): (&Tensor, &Tensor, &Tensor) = args.unpack()?;
     let labels = args.op.short_name().starts_with("multilabel");
     let c = x.sizes().last().map_or(1, |&c| c as usize).max(1);
-    let target = target.to_vec::<i64>();
+    let target = target.to_vec::<i64>()?;
     ensure!(
         target.iter().all(|&t| t < c as i64 && (t >= 0 || labels)),
         "{}: a class is out of range for {c}",
@@ -157,7 +157,7 @@ fn margin_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (p, margin, weight): (Scalar, Scalar, Option<&Tensor>) =
         if labels { (Scalar::Int(1), Scalar::Int(1), None) } else { (args.at(3)?, args.at(4)?, args.at(5)?) };
     computed!(x.dtype(), |T| {
-        let (grad, x, weight) = (Dense::<T>::of(grad), Dense::<T>::of(x), Dense::<T>::maybe(weight));
+        let (grad, x, weight) = (Dense::<T>::of(grad)?, Dense::<T>::of(x)?, Dense::<T>::maybe(weight)?);
         let (squared, margin, each) = (p.to::<f64>() == 2.0, T::of(margin.to::<f64>()), T::of(1.0) / T::of(c as f64));
         let share = share(&grad, reduction, x.len() / c);
         fill(&mut outs[0], |out: &mut [T]| {

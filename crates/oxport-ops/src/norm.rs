@@ -109,7 +109,7 @@ fn layer_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, shape, w, b, eps): (&Tensor, Vec<i64>, Option<&Tensor>, Option<&Tensor>, f64) = args.unpack()?;
     let n = shape.iter().product::<i64>() as usize;
     computed!(x.dtype(), |T| {
-        let (x, w, b) = (Dense::<T>::of(x), Dense::<T>::maybe(w), Dense::<T>::maybe(b));
+        let (x, w, b) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?, Dense::<T>::maybe(b)?);
         let stats = fill(&mut outs[0], |out| {
             let (w, b, eps) = (w.as_deref(), b.as_deref(), T::of(eps));
             let mut stats = vec![(T::of(0.0), T::of(f64::NAN)); x.len().checked_div(n).unwrap_or(0)];
@@ -181,7 +181,7 @@ fn rms_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         return complex_rms_norm(x, n, w, eps, &mut outs[0]);
     }
     computed!(x.dtype(), |T| {
-        let (x, w) = (Dense::<T>::of(x), Dense::<T>::maybe(w));
+        let (x, w) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?);
         let (w, eps) = (w.as_deref(), T::of(eps));
         fill(&mut outs[0], |out| {
             for_rows(&x, n, out, n, |_, x, out| {
@@ -214,7 +214,7 @@ fn rms_row<T: Compute>(x: &[T], out: &mut [T], w: Option<&[T]>, eps: T) {
 
 /// Squares, not squared moduli.
 fn complex_rms_norm(x: &Tensor, n: usize, w: Option<&Tensor>, eps: f64, out: &mut TensorMut) -> Result<()> {
-    let (all, w) = (x.to_vec::<C64>(), w.map(|w| w.to_vec::<C64>()));
+    let (all, w) = (x.to_vec::<C64>()?, w.map(Tensor::to_vec::<C64>).transpose()?);
     let mut scaled = Vec::with_capacity(all.len());
     for row in all.chunks_exact(n.max(1)) {
         let scale = (row.iter().map(|x| x * x).sum::<C64>() / n as f64 + eps).sqrt().inv();
@@ -309,7 +309,7 @@ fn group_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let per_group = channels / groups.max(1);
     let n = per_group * pixels;
     computed!(x.dtype(), |T| {
-        let (x, w, b) = (Dense::<T>::of(x), Dense::<T>::maybe(w), Dense::<T>::maybe(b));
+        let (x, w, b) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?, Dense::<T>::maybe(b)?);
         let stats = fill(&mut outs[0], |out| {
             let mut stats = vec![(T::of(0.0), T::of(f64::NAN)); x.len().checked_div(n).unwrap_or(0)];
             for_rows_and(&x, n, out, n, &mut stats, |i, x, out, stat| {

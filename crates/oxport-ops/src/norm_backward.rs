@@ -68,8 +68,8 @@ fn layer(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let n = shape.iter().product::<i64>() as usize;
     let [gx, gw, gb] = by_mask(args, outs)?;
     computed!(x.dtype(), |T| {
-        let (grad, x, w) = (Dense::<T>::of(grad), Dense::<T>::of(x), Dense::<T>::maybe(w));
-        let (mean, rstd) = (Dense::<T>::of(mean), Dense::<T>::of(rstd));
+        let (grad, x, w) = (Dense::<T>::of(grad)?, Dense::<T>::of(x)?, Dense::<T>::maybe(w)?);
+        let (mean, rstd) = (Dense::<T>::of(mean)?, Dense::<T>::of(rstd)?);
         let weight = |j: usize| w.as_deref().map_or(T::of(1.0), |w| w[j]);
         if let Some(gx) = gx {
             fill(gx, |out| {
@@ -141,8 +141,8 @@ fn group(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let n = own * pixels;
     let [gx, gw, gb] = by_mask(args, outs)?;
     computed!(x.dtype(), |T| {
-        let (grad, x, w) = (Dense::<T>::of(grad), Dense::<T>::of(x), Dense::<T>::maybe(w));
-        let (mean, rstd) = (Dense::<T>::of(mean), Dense::<T>::of(rstd));
+        let (grad, x, w) = (Dense::<T>::of(grad)?, Dense::<T>::of(x)?, Dense::<T>::maybe(w)?);
+        let (mean, rstd) = (Dense::<T>::of(mean)?, Dense::<T>::of(rstd)?);
         let channel = |i: usize, j: usize| i % groups * own + j / pixels;
         if let Some(gx) = gx {
             fill(gx, |out| {
@@ -178,8 +178,8 @@ fn batch(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let rows = |t: &Tensor| t.view(|l| l.transpose(0, 1));
     let n = x.numel().checked_div(channels).unwrap_or(0);
     computed!(x.dtype(), |T| {
-        let (grad, x, w) = (Dense::<T>::of(&rows(grad)?), Dense::<T>::of(&rows(x)?), Dense::<T>::maybe(w));
-        let (mean, spread) = (Dense::<T>::of(mean), Dense::<T>::of(spread));
+        let (grad, x, w) = (Dense::<T>::of(&rows(grad)?)?, Dense::<T>::of(&rows(x)?)?, Dense::<T>::maybe(w)?);
+        let (mean, spread) = (Dense::<T>::of(mean)?, Dense::<T>::of(spread)?);
         let rstd = |c: usize| if train { spread[c] } else { (spread[c] + T::of(eps)).sqrt().recip() };
         let weight = |c: usize| w.as_deref().map_or(T::of(1.0), |w| w[c]);
         if let Some(gx) = gx {
@@ -212,7 +212,7 @@ fn softmax(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let inner = y.sizes().iter().skip(dim + 1).product::<i64>() as usize;
     let logarithm = args.op.short_name().starts_with("_log");
     computed!(y.dtype(), |T| {
-        let (grad, y) = (Dense::<T>::of(grad), Dense::<T>::of(y));
+        let (grad, y) = (Dense::<T>::of(grad)?, Dense::<T>::of(y)?);
         fill(&mut outs[0], |out| {
             for_rows(&y, n * inner, out, n * inner, |block, y, out| {
                 let grad = &grad[block * n * inner..][..n * inner];

@@ -261,7 +261,7 @@ fn fractional_meta(args: &MetaArgs<'_>) -> Metas {
 fn fractional_pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, kernel, sizes, samples): (&Tensor, Vec<i64>, Vec<i64>, &Tensor) = args.unpack()?;
     let n = kernel.len();
-    let samples = samples.to_vec::<f64>();
+    let samples = samples.to_vec::<f64>()?;
     let single = x.dtype() != DType::F64;
     // Two dimensions take their samples in the other order.
     let sample = move |plane: usize, d: usize| samples[plane * n + if n == 2 { 1 - d } else { d }];

@@ -55,11 +55,11 @@ fn to_indices(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let n = spatial(args.op.short_name());
     let volume = |t: &Tensor| t.sizes()[t.rank() - n..].iter().product::<i64>() as usize;
     let (from, to) = (volume(grad), volume(x));
-    let indices = Dense::<i64>::of(indices);
+    let indices = Dense::<i64>::of(indices)?;
     let outside = indices.iter().find(|&&i| i < 0 || i >= to as i64);
     ensure!(outside.is_none(), "{}: index {outside:?} is outside of {to} elements", args.op.name());
     computed!(grad.dtype(), |T| {
-        let grad = Dense::<T>::of(grad);
+        let grad = Dense::<T>::of(grad)?;
         fill(&mut outs[0], |out: &mut [T]| {
             out.fill(0.0);
             for (plane, out) in out.chunks_exact_mut(to.max(1)).enumerate() {

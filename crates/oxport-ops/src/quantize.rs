@@ -151,7 +151,7 @@ fn choose_meta(a: &MetaArgs<'_>) -> Metas {
 fn choose(a: &RealArgs<'_>, o: &mut [TensorMut], is_symmetric: bool) -> Result<()> {
     let (x, low, high, eps, dtype): (&Tensor, i64, i64, f64, DType) = a.unpack()?;
     ensure!(low < high, "quant_min {low} is not below quant_max {high}");
-    let values = x.to_vec::<f32>();
+    let values = x.to_vec::<f32>()?;
     let least = values.iter().fold(0f32, |m, &v| m.min(v));
     let most = values.iter().fold(0f32, |m, &v| m.max(v));
     let (scale, zero) = if is_symmetric {

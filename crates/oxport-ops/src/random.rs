@@ -176,7 +176,7 @@ fn bernoulli(a: &RealArgs<'_>, o: &mut [TensorMut], probabilities: usize) -> Res
     let p: &Tensor = a.at(probabilities)?;
     let out = &mut o[0];
     let is_double = p.dtype() == DType::F64;
-    let p = p.with_layout(p.layout().expand(out.sizes())?)?.to_vec::<f64>();
+    let p = p.with_layout(p.layout().expand(out.sizes())?)?.to_vec::<f64>()?;
     if let Some(&wrong) = p.iter().find(|p| !(0.0..=1.0).contains(*p)) {
         probability(wrong)?;
     }
@@ -201,7 +201,7 @@ fn normal(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     normals(a, &mut standard, 0.0, 1.0)?;
     let [standard] = standard;
     let (mean, std) = (input(a, 0, DType::F64)?, input(a, 1, DType::F64)?);
-    if std.numel() > 0 && std.to_vec::<f64>().iter().any(|&s| s < 0.0) {
+    if std.numel() > 0 && std.to_vec::<f64>()?.iter().any(|&s| s < 0.0) {
         return Err(oxport_ir::Error::invalid("normal expects all elements of std >= 0.0"));
     }
     crate::class::map3(&standard.freeze(), &mean, &std, &mut o[0], |x: f64, mean: f64, std: f64| x * std + mean)
@@ -221,7 +221,7 @@ fn multinomial_meta(a: &MetaArgs<'_>) -> Metas {
 
 fn multinomial(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (x, count, replacement): (&Tensor, i64, bool) = a.unpack()?;
-    let (weights, categories, count) = (x.to_vec::<f64>(), x.sizes()[x.rank() - 1].max(1) as usize, count as usize);
+    let (weights, categories, count) = (x.to_vec::<f64>()?, x.sizes()[x.rank() - 1].max(1) as usize, count as usize);
     let is_valid = |w: &&[f64]| w.iter().all(|p| p.is_finite() && *p >= 0.0) && w.iter().sum::<f64>() > 0.0;
     let rows: Vec<&[f64]> = weights.chunks(categories).collect();
     ensure!(

@@ -42,7 +42,7 @@ fn nms(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (boxes, scores, threshold): (&Tensor, &Tensor, f64) = args.unpack()?;
     ensure!(boxes.sizes() == [scores.sizes()[0], 4], "boxes {:?}, scores {:?}", boxes.sizes(), scores.sizes());
     let kept = computed!(boxes.dtype(), |T| {
-        let (b, s) = (Dense::<T>::of(boxes), Dense::<T>::of(scores));
+        let (b, s) = (Dense::<T>::of(boxes)?, Dense::<T>::of(scores)?);
         let boxes: Vec<[T; 4]> = b.as_chunks::<4>().0.to_vec();
         let areas: Vec<T> = boxes.iter().map(|b| (b[2] - b[0]) * (b[3] - b[1])).collect();
         let mut order: Vec<usize> = (0..boxes.len()).collect();
@@ -183,7 +183,7 @@ fn align(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         // The older operator counts pixels by their corners unless told otherwise, and knows no region below a pixel.
         let is_aligned = p.is_position_sensitive || args.at(6)?;
         let [_, _, height, width] = p.sizes;
-        let (x, rois) = (Dense::<T>::of(x), Dense::<T>::of(rois));
+        let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
         fill(&mut out[0], |out: &mut [T]| {
             p.bins(&x, &rois, out, |[x1, y1, x2, y2], plane, row, column, o| {
                 let offset = T::of(if is_aligned { 0.5 } else { 0.0 });
@@ -237,7 +237,7 @@ fn pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     computed!(x.dtype(), |T| {
         let p = Pool::<T>::of(args, out)?;
         let [_, _, height, width] = p.sizes;
-        let (x, rois) = (Dense::<T>::of(x), Dense::<T>::of(rois));
+        let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
         let mut found = vec![(T::zero(), -1i32); out.numel()];
         p.bins(&x, &rois, &mut found, |[x1, y1, x2, y2], plane, row, column, o| {
             let line = |from: T, to: T, k: usize, bins: usize, size: usize| {
@@ -272,7 +272,7 @@ fn average(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     computed!(x.dtype(), |T| {
         let p = Pool::<T>::of(args, out)?;
         let [_, _, height, width] = p.sizes;
-        let (x, rois) = (Dense::<T>::of(x), Dense::<T>::of(rois));
+        let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
         fill(out, |out: &mut [T]| {
             p.bins(&x, &rois, out, |[x1, y1, x2, y2], plane, row, column, o| {
                 let line = |from: T, to: T, k: usize, bins: usize, size: usize| {

@@ -120,7 +120,7 @@ fn interleave_by(args: &Args<'_, Real>) -> Result<Vec<Value>> {
         Some(dim) if x.rank() > 0 => (x.clone(), wrap_dim(dim, x.rank())?),
         _ => (x.reshape(&[-1])?, 0),
     };
-    let mut counts = dense::<i64>(counts).to_vec();
+    let mut counts = dense::<i64>(counts)?.to_vec();
     if counts.len() == 1 {
         counts = vec![counts[0]; x.sizes()[d] as usize];
     }
@@ -143,9 +143,9 @@ fn counted_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn counted(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (counts, size): (&Tensor, Option<i64>) = args.unpack()?;
-    let picks = indices_of(&dense::<i64>(counts))?;
+    let picks = indices_of(&dense::<i64>(counts)?)?;
     check_output_size(size, picks.len())?;
-    Ok(vec![Tensor::from_vec(&[picks.len() as i64], picks)?.to_dtype(counts.dtype()).into()])
+    Ok(vec![Tensor::from_vec(&[picks.len() as i64], picks)?.to_dtype(counts.dtype())?.into()])
 }
 
 fn flip_meta(args: &MetaArgs<'_>) -> Metas {

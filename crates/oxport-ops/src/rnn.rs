@@ -172,19 +172,19 @@ fn run_as<T: Compute + oxport_tensor::gemm::Multiply<Acc = T> + oxport_tensor::g
 ) -> Result<()> {
     let x = if s.batch_first { s.x.view(|l| l.transpose(0, 1))? } else { s.x.clone() };
     let batches: Vec<usize> = match s.batch_sizes {
-        Some(sizes) => sizes.to_vec::<i64>().iter().map(|&b| b as usize).collect(),
+        Some(sizes) => sizes.to_vec::<i64>()?.iter().map(|&b| b as usize).collect(),
         None => vec![x.sizes()[1] as usize; x.sizes()[0] as usize],
     };
     ensure!(batches.windows(2).all(|w| w[0] >= w[1]), "batch sizes must not grow");
     let rows: usize = batches.iter().sum();
     ensure!(rows == x.numel() / (x.sizes()[x.rank() - 1].max(1) as usize), "batch sizes do not add up to the input");
-    let states: Vec<Dense<T>> = s.states.iter().map(|t| Dense::of(t)).collect();
+    let states: Vec<Dense<T>> = s.states.iter().map(|t| Dense::of(t)).collect::<Result<_>>()?;
     let batch = s.states[0].sizes()[1] as usize;
     ensure!(batches.first().is_none_or(|&b| b <= batch), "more sequences than states");
-    let mut input = Dense::<T>::of(&x).to_vec();
+    let mut input = Dense::<T>::of(&x)?.to_vec();
     let mut features = *x.sizes().last().unwrap_or(&0) as usize;
     let mut last: Vec<Vec<T>> = vec![Vec::new(); s.states.len()];
-    let params: Vec<Dense<T>> = s.params.iter().map(|t| Dense::of(t)).collect();
+    let params: Vec<Dense<T>> = s.params.iter().map(|t| Dense::of(t)).collect::<Result<_>>()?;
     let widths: Vec<usize> = s.states.iter().map(|t| t.sizes()[2] as usize).collect();
     for layer in 0..s.layers {
         let width = widths[0];
@@ -265,8 +265,8 @@ fn run_cell(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let rows = states[0].numel() / width.max(1);
     ensure!(x.numel() == rows * features, "batch sizes of input and state differ");
     computed!(x.dtype(), |T| {
-        let (x, ih, hh) = (Dense::<T>::of(x), Dense::<T>::of(w_ih), Dense::<T>::of(w_hh));
-        let (bi, bh) = (Dense::<T>::maybe(b_ih), Dense::<T>::maybe(b_hh));
+        let (x, ih, hh) = (Dense::<T>::of(x)?, Dense::<T>::of(w_ih)?, Dense::<T>::of(w_hh)?);
+        let (bi, bh) = (Dense::<T>::maybe(b_ih)?, Dense::<T>::maybe(b_hh)?);
         let weights = Weights {
             input: &ih,
             hidden: &hh,
@@ -278,7 +278,7 @@ fn run_cell(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let call =
             Layer { kind: kind(args.op.short_name()), weights, features, width, batches: &batches, reverse: false };
         check_weights(&call, width)?;
-        let mut state: Vec<Vec<T>> = states.iter().map(|t| Dense::<T>::of(t).to_vec()).collect();
+        let mut state: Vec<Vec<T>> = states.iter().map(|t| t.to_vec()).collect::<Result<_, _>>()?;
         step(&call, &x, &mut state);
         for (out, state) in outs.iter_mut().zip(&state) {
             fill(out, |out: &mut [T]| out.copy_from_slice(state))?;
@@ -307,8 +307,8 @@ fn fused(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let [time, batch, features] = [sizes[0] as usize, sizes[1] as usize, sizes[2] as usize];
     let width = outs[0].sizes()[2] as usize;
     computed!(x.dtype(), |T| {
-        let (x, ih, hh) = (Dense::<T>::of(x), Dense::<T>::of(w_ih), Dense::<T>::of(w_hh));
-        let (bi, bh) = (biases.then(|| Dense::<T>::of(b_ih)), biases.then(|| Dense::<T>::of(b_hh)));
+        let (x, ih, hh) = (Dense::<T>::of(x)?, Dense::<T>::of(w_ih)?, Dense::<T>::of(w_hh)?);
+        let (bi, bh) = (Dense::<T>::maybe(biases.then_some(b_ih))?, Dense::<T>::maybe(biases.then_some(b_hh))?);
         let weights = Weights {
             input: &ih,
             hidden: &hh,
@@ -319,7 +319,7 @@ fn fused(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let batches = vec![batch; time];
         let call = Layer { kind: Kind::Lstm, weights, features, width, batches: &batches, reverse };
         check_weights(&call, width)?;
-        let mut state = vec![Dense::<T>::of(hx).to_vec(), Dense::<T>::of(cx).to_vec()];
+        let mut state = vec![Dense::<T>::of(hx)?.to_vec(), Dense::<T>::of(cx)?.to_vec()];
         fill(&mut outs[0], |out: &mut [T]| run_layer(&call, &x, &mut state, out, width))?;
         for (out, state) in outs[1..].iter_mut().zip(&state) {
             fill(out, |out: &mut [T]| out.copy_from_slice(state))?;

@@ -66,12 +66,12 @@ fn running(args: &Args<'_, Real>, out: &mut TensorMut, sum: bool) -> Result<()> 
     }
     let (x, dim): (&Tensor, i64) = args.unpack()?;
     let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
-    let x = x.to_dtype(out.dtype());
+    let x = x.to_dtype(out.dtype())?;
     match widest(out.dtype()) {
-        DType::I64 | DType::U64 => run::<i64, i64>(&dense(&x), lines, out, sum),
-        DType::F32 => run::<f32, f64>(&dense(&x), lines, out, sum),
-        DType::F64 => run::<f64, f64>(&dense(&x), lines, out, sum),
-        other => dispatch!(complex other, |T| run::<T, T>(&dense(&x), lines, out, sum)),
+        DType::I64 | DType::U64 => run::<i64, i64>(&dense(&x)?, lines, out, sum),
+        DType::F32 => run::<f32, f64>(&dense(&x)?, lines, out, sum),
+        DType::F64 => run::<f64, f64>(&dense(&x)?, lines, out, sum),
+        other => dispatch!(complex other, |T| run::<T, T>(&dense(&x)?, lines, out, sum)),
     }
 }
 
@@ -105,7 +105,7 @@ fn extremes(args: &Args<'_, Real>, outs: &mut [TensorMut], greatest: bool) -> Re
     }
     let (x, dim): (&Tensor, i64) = args.unpack()?;
     let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
-    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x), lines, outs, greatest))
+    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x)?, lines, outs, greatest))
 }
 
 fn log_meta(args: &MetaArgs<'_>) -> Metas {
@@ -136,7 +136,7 @@ fn log_running(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     if x.dtype().is_complex() {
         return complex_log_running(x, lines, &mut outs[0]);
     }
-    dispatch!(wide_float widest(x.dtype()), |T| run::<T>(&dense(x), lines, &mut outs[0]))
+    dispatch!(wide_float widest(x.dtype()), |T| run::<T>(&dense(x)?, lines, &mut outs[0]))
 }
 
 /// Ordered by real parts; what is added to the greater one is small, so its imaginary part does not wrap.
@@ -151,9 +151,10 @@ fn complex_log_running(x: &Tensor, lines: Lines, out: &mut TensorMut) -> Result<
         }
     };
     let mut fresh = TensorMut::empty(DType::C128, oxport_tensor::Layout::contiguous(out.sizes())?)?;
+    let x = dense::<C64>(x)?;
     fill_dense::<C64>(&mut fresh, |out| {
         let start = C64::new(f64::NEG_INFINITY, 0.0);
-        scan(&dense::<C64>(x), lines, out, start, |a, x, _| (add(a, x), add(a, x)));
+        scan(&x, lines, out, start, |a, x, _| (add(a, x), add(a, x)));
         Ok(())
     })?;
     Ok(oxport_tensor::copy(&fresh.freeze(), out)?)

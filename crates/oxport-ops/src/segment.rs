@@ -35,7 +35,7 @@ fn borders(args: &Args<'_, Real>, lines: Lines) -> Result<Vec<Vec<i64>>> {
     let (lengths, offsets): (Option<&Tensor>, Option<&Tensor>) = (args.named("lengths")?, args.named("offsets")?);
     let given = offsets.or(lengths).ok_or_else(|| Error::invalid("segment_reduce wants lengths or offsets"))?;
     let count = *given.sizes().last().expect("law: the meta wants a dimension") as usize;
-    let numbers = dense::<i64>(given);
+    let numbers = dense::<i64>(given)?;
     let rows = (0..lines.outer).map(|o| {
         let row = &numbers[o * count..(o + 1) * count];
         if offsets.is_some() {
@@ -96,7 +96,7 @@ fn fill(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let lines = Lines::of(x.sizes(), wrap_dim(args.named("axis")?, x.rank())?);
     let initial = args.named::<Option<Scalar>>("initial")?.map(Scalar::to);
     let rows = borders(args, lines)?;
-    dispatch!(float x.dtype(), |T| run::<T>(&dense(x), lines, &rows, how, initial, &mut outs[0]))
+    dispatch!(float x.dtype(), |T| run::<T>(&dense(x)?, lines, &rows, how, initial, &mut outs[0]))
 }
 
 fn backward_meta(args: &MetaArgs<'_>) -> Metas {
@@ -146,7 +146,7 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let initial: f64 = args.named::<Option<Scalar>>("initial")?.map_or(1.0, Scalar::to);
     let rows = borders(args, lines)?;
     dispatch!(float x.dtype(), |T| {
-        let all = [&dense::<T>(g)[..], &dense::<T>(y)[..], &dense::<T>(x)[..]];
+        let all = [&dense::<T>(g)?[..], &dense::<T>(y)?[..], &dense::<T>(x)?[..]];
         run::<T>(all, lines, &rows, how, T::from_f64(initial), &mut outs[0])
     })
 }

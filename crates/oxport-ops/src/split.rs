@@ -137,7 +137,7 @@ fn split_by(args: &Args<'_, Real>) -> Result<Option<Vec<Tensor>>> {
     let n = x.sizes()[wrap_dim(dim, x.rank())?];
     let mut start = 0;
     let mut parts = Vec::with_capacity(indices.numel() + 1);
-    for end in indices.to_vec::<i64>().into_iter().map(|i| if i < 0 { (i + n).max(0) } else { i.min(n) }).chain([n]) {
+    for end in indices.to_vec::<i64>()?.into_iter().map(|i| if i < 0 { (i + n).max(0) } else { i.min(n) }).chain([n]) {
         parts.push(x.view(|l| l.narrow(dim, start, (end - start).max(0)))?);
         start = end;
     }

@@ -21,7 +21,7 @@ pub struct Axis<T> {
 /// # Errors
 /// There is no memory for a detour.
 pub fn spread<T: Compute>(grad: &Tensor, axes: &[Axis<T>], out: &mut TensorMut) -> Result<()> {
-    let grad = Dense::<T>::of(grad);
+    let grad = Dense::<T>::of(grad)?;
     let from: usize = axes.iter().map(|a| a.shares.len()).product();
     let to: usize = axes.iter().map(|a| a.size).product();
     fill(out, |out: &mut [T]| {

@@ -161,7 +161,7 @@ fn istft(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let complex = outs[0].dtype().is_complex();
     let wide = x.dtype().to_real();
     computed!(wide, |T| {
-        let window = window::<T>(&s, complex);
+        let window = window::<T>(&s, complex)?;
         let frames = frames(x, &s, complex)?;
         let start = if centered(args)? { s.n / 2 } else { 0 };
         let count = x.sizes()[x.rank() - 1];
@@ -170,7 +170,7 @@ fn istft(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let used = envelope.get(place).unwrap_or(&[]);
         let length = *outs[0].sizes().last().unwrap_or(&0) as usize;
         ensure!(used.iter().take(length).all(|e| e.norm() > 1e-11), "istft: the window leaves gaps");
-        let frames = Dense::<Complex<T>>::of(&frames);
+        let frames = Dense::<Complex<T>>::of(&frames)?;
         let per = (count * s.n) as usize;
         fill(&mut outs[0], |out: &mut [Complex<T>]| {
             for (out, frames) in out.chunks_exact_mut(length.max(1)).zip(frames.chunks_exact(per.max(1))) {
@@ -189,18 +189,18 @@ fn istft(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 }
 
 /// The window, in the middle of a frame.
-fn window<T: crate::dense::Compute>(s: &Spec<&Tensor>, complex: bool) -> Vec<Complex<T>>
+fn window<T: crate::dense::Compute>(s: &Spec<&Tensor>, complex: bool) -> Result<Vec<Complex<T>>>
 where
     Complex<T>: oxport_tensor::Element,
 {
     let left = ((s.n - s.width) / 2) as usize;
     let mut all = vec![Complex::new(T::zero(), T::zero()); s.n as usize];
-    let given = s.window.map(|w| w.to_vec::<Complex<T>>());
+    let given = s.window.map(Tensor::to_vec::<Complex<T>>).transpose()?;
     for i in 0..s.width as usize {
         let w = given.as_ref().map_or(Complex::new(T::one(), T::zero()), |w| w[i]);
         all[left + i] = if complex { w } else { Complex::new(w.re, T::zero()) };
     }
-    all
+    Ok(all)
 }
 
 /// The sum of the squared windows of all frames.

@@ -44,7 +44,7 @@ fn weight_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let turned = v.view(|l| l.transpose(0, dim))?;
     let rows = if whole { 1 } else { v.sizes().get(dim as usize).map_or(1, |&n| n as usize) };
     computed!(v.dtype(), |T| {
-        let (x, g) = (Dense::<T>::of(&turned), Dense::<T>::of(g));
+        let (x, g) = (Dense::<T>::of(&turned)?, Dense::<T>::of(g)?);
         let n = x.len().checked_div(rows).unwrap_or(0).max(1);
         let norms: Vec<T> = x.chunks_exact(n).map(length).collect();
         let layout = outs[0].layout().transpose(0, dim)?;

@@ -47,7 +47,11 @@ pub fn read_tensors(path: &Path, limits: &Limits) -> Result<IndexMap<String, Ten
 
 /// Writes a safetensors file, which appears whole or not at all. The same tensors give the same bytes.
 pub fn write_tensors<'a>(path: &Path, tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<()> {
-    let tensors: Vec<(&str, Tensor)> = tensors.into_iter().map(|(name, t)| (name, t.contiguous())).collect();
+    let dense = |(name, t): (&'a str, &Tensor)| match t.contiguous() {
+        Ok(t) => Ok((name, t)),
+        Err(e) => Err(Error::io(format!("cannot hold {name}"), std::io::Error::other(e))),
+    };
+    let tensors = tensors.into_iter().map(dense).collect::<Result<Vec<(&str, Tensor)>>>()?;
     let blocks = tensors.iter().map(|(name, tensor)| {
         let bytes = tensor.bytes().expect("law: a contiguous tensor is one run of bytes");
         Block { name, dtype: tensor.dtype(), sizes: tensor.sizes().to_vec(), bytes }

@@ -150,11 +150,11 @@ mod tests {
         out.as_mut_slice::<f32>().unwrap().fill(2.5);
         let x = out.freeze();
         assert!(arena.region(0, 16).is_err());
-        assert_eq!(x.to_vec::<f32>(), [2.5; 4]);
+        assert_eq!(x.to_vec::<f32>().unwrap(), [2.5; 4]);
         drop(x);
         // The next one finds what was left, but bools start false.
         let bools = TensorMut::in_region(arena.region(0, 16).unwrap(), DType::Bool, layout()).unwrap().freeze();
-        assert_eq!(bools.to_vec::<bool>(), [false; 4]);
+        assert_eq!(bools.to_vec::<bool>().unwrap(), [false; 4]);
     }
 
     #[test]
@@ -174,6 +174,6 @@ mod tests {
             Ok(())
         })
         .unwrap();
-        assert_eq!(out.freeze().to_vec::<i32>(), [0, 0, 7, 7]);
+        assert_eq!(out.freeze().to_vec::<i32>().unwrap(), [0, 0, 7, 7]);
     }
 }

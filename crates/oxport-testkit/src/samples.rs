@@ -145,7 +145,7 @@ fn tensor(dtype: DType, rest: &str, text: &str, index: usize) -> Result<Tensor, 
     let count = sizes.iter().product::<i64>().max(0) as usize;
     let values = draw(dtype, count, range, index as u64 + 1);
     let made = || -> oxport_tensor::Result<Tensor> {
-        let plain = Tensor::from_vec(&sizes, values)?.to_dtype(dtype);
+        let plain = Tensor::from_vec(&sizes, values)?.to_dtype(dtype)?;
         let Some(strides) = strides else { return Ok(plain) };
         let layout = Layout::new(&sizes, &strides, 0)?;
         let mut out = oxport_tensor::TensorMut::empty(dtype, layout)?;

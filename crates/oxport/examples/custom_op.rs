@@ -27,7 +27,7 @@ fn same(args: &Args<'_, Meta>) -> Result<Vec<Val>> {
 
 fn add_into(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (out, x): (&Tensor, &Tensor) = args.unpack()?;
-    let sum: Vec<f32> = out.to_vec::<f32>().iter().zip(x.to_vec::<f32>()).map(|(a, b)| a + b).collect();
+    let sum: Vec<f32> = out.to_vec::<f32>()?.iter().zip(x.to_vec::<f32>()?).map(|(a, b)| a + b).collect();
     Ok(vec![Value::Tensor(Tensor::from_vec(out.sizes(), sum)?)])
 }
 

@@ -100,30 +100,25 @@ pub fn compare_tensors(got: &Tensor, want: &Tensor, tolerance: Tolerance) -> Com
         let show = |t: &Tensor| format!("{}{:?}", t.dtype().short(), t.sizes());
         return differ(format!("got {}, expected {}", show(got), show(want)));
     }
-    match got.dtype() {
-        d if d.is_complex() => numbers(&parts(got), &parts(want), want, tolerance, 2),
-        d if d.is_float() => numbers(&doubles(got), &doubles(want), want, tolerance, 1),
-        _ => integers(got, want),
-    }
-}
-
-fn doubles(t: &Tensor) -> Vec<f64> {
-    t.to_dtype(DType::F64).to_vec()
+    let compared = || -> oxport_tensor::Result<Comparison> {
+        Ok(match got.dtype() {
+            d if d.is_complex() => numbers(&parts(got)?, &parts(want)?, want, tolerance, 2),
+            d if d.is_float() => numbers(&got.to_vec::<f64>()?, &want.to_vec::<f64>()?, want, tolerance, 1),
+            // Unsigned 64-bit integers keep their bits.
+            _ => integers(&got.to_vec::<i64>()?, &want.to_vec::<i64>()?),
+        })
+    };
+    compared().unwrap_or_else(|e| differ(format!("cannot be compared: {e}")))
 }
 
 /// Real and imaginary parts, interleaved.
-fn parts(t: &Tensor) -> Vec<f64> {
-    t.to_dtype(DType::C128).to_vec::<oxport_tensor::Complex<f64>>().into_iter().flat_map(|c| [c.re, c.im]).collect()
+fn parts(t: &Tensor) -> oxport_tensor::Result<Vec<f64>> {
+    Ok(t.to_vec::<oxport_tensor::Complex<f64>>()?.into_iter().flat_map(|c| [c.re, c.im]).collect())
 }
 
-fn integers(got: &Tensor, want: &Tensor) -> Comparison {
-    let whole = |t: &Tensor| -> Vec<i64> {
-        // Unsigned 64-bit integers keep their bits.
-        t.to_dtype(DType::I64).to_vec()
-    };
-    let (a, b) = (whole(got), whole(want));
-    let wrong = a.iter().zip(&b).filter(|(a, b)| a != b).count();
-    match a.iter().zip(&b).position(|(a, b)| a != b) {
+fn integers(a: &[i64], b: &[i64]) -> Comparison {
+    let wrong = a.iter().zip(b).filter(|(a, b)| a != b).count();
+    match a.iter().zip(b).position(|(a, b)| a != b) {
         None => equal(format!("{} elements equal", a.len())),
         Some(i) => differ(format!("element {i}: got {}, expected {} ({wrong} of {} differ)", a[i], b[i], a.len())),
     }

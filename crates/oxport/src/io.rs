@@ -110,7 +110,7 @@ pub fn draw_inputs(program: &oxport_ir::ExportedProgram, seed: u64, limits: &Lim
                     } else {
                         Tensor::from_vec(&sizes, (0..count).map(|i| (i % 2) as i64).collect())?
                     };
-                    Ok(Value::Tensor(tensor.to_dtype(t.dtype)))
+                    Ok(Value::Tensor(tensor.to_dtype(t.dtype)?))
                 }
                 Some(Val::Int(e)) => number(e).map(Value::Int).ok_or_else(open),
                 Some(Val::None) => Ok(Value::None),

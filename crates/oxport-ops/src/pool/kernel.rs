@@ -122,13 +122,13 @@ pub(super) fn average(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usi
 pub(super) fn scatter(x: &Tensor, indices: &Tensor, n: usize, out: &mut TensorMut) -> Result<()> {
     let volume = |sizes: &[i64]| sizes[sizes.len() - n..].iter().product::<i64>() as usize;
     let (from, to) = (volume(x.sizes()), volume(out.sizes()));
-    let indices = Dense::<i64>::of(indices);
+    let indices = Dense::<i64>::of(indices)?;
     if let Some(bad) = indices.iter().find(|&&i| i < 0 || i >= to as i64) {
         return Err(Error::invalid(format!("index {bad} is outside of an output of {to} elements")));
     }
     ensure!(from > 0 || x.numel() == 0, "nothing to scatter");
     pooled!(x.dtype(), |T| {
-        let x = Dense::<T>::of(x);
+        let x = Dense::<T>::of(x)?;
         fill(out, |out: &mut [T]| {
             out.fill(T::default());
             for (plane, out) in out.chunks_exact_mut(to.max(1)).enumerate() {
@@ -168,7 +168,7 @@ fn over_planes<T: Element>(
     f: impl FnOnce(&[T], usize, &mut [T]),
 ) -> Result<()> {
     let inner = if last { x.sizes()[1] as usize } else { 1 };
-    let x = Dense::<T>::of(&if last { x.view(|l| l.permute(&pixel_order(n)))? } else { x.clone() });
+    let x = Dense::<T>::of(&if last { x.view(|l| l.permute(&pixel_order(n)))? } else { x.clone() })?;
     in_order(out, n, last, |out| fill(out, |out| f(&x, inner, out)))
 }
 

@@ -38,7 +38,7 @@ pub(super) fn run(
             false => (0..n as i64 + 2).collect(),
         };
         let inner = if last { x.sizes()[1] as usize } else { 1 };
-        let x = Dense::<T>::of(&x.view(|l| l.permute(&order))?);
+        let x = Dense::<T>::of(&x.view(|l| l.permute(&order))?)?;
         let layout = out.layout().permute(&order)?;
         part(out, layout, |out| {
             fill(out, |out: &mut [T]| {
