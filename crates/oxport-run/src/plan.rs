@@ -318,7 +318,7 @@ def forward(self, x: "f32[s0]", y: "f32[s1]"):
         let plan = |max_buffer_bytes| {
             Plan::new(&p, &registry(), &PlanOptions { max_buffer_bytes, ..PlanOptions::default() }).unwrap()
         };
-        let (small, usual) = (plan(39), plan(40));
+        let (small, usual) = (plan(39), plan(80));
         let inputs = || vec![f32s(&[5, 2], [1.0; 10])];
         for _ in 0..3 {
             let e = small.run(inputs()).unwrap_err();

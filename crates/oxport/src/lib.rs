@@ -31,7 +31,7 @@
 //! let plan = oxport::plan(&oxport::prepare(&program, oxport::Opt::None)?, &Default::default())?;
 //! let input = Tensor::from_vec(&[1, 2], vec![1.0f32, -1.0])?;
 //! let outputs = plan.run(vec![Value::Tensor(input)])?;
-//! assert_eq!(outputs.user[0].as_tensor().unwrap().to_vec::<f32>(), [0.0, 0.0]);
+//! assert_eq!(outputs.user[0].as_tensor().unwrap().to_vec::<f32>()?, [0.0, 0.0]);
 //!
 //! let folder = tempfile::tempdir().unwrap();
 //! oxport::write(&program, folder.path().join("small.pt2"))?;
