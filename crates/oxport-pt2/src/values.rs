@@ -191,7 +191,6 @@ fn described(
     let tensor = match spelling {
         None => stored,
         Some("view_as_real") => {
-            let pairs = stored.contiguous().map_err(|e| e.to_string())?;
             let layout = Layout::contiguous(shape).map_err(|e| e.to_string())?;
             let stored = stored.contiguous().map_err(|e| e.to_string())?;
             Tensor::from_storage(stored.storage().clone(), dtype, layout).map_err(|e| e.to_string())?

@@ -76,7 +76,7 @@ pub fn admit(bytes: usize) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::is_limit`] beyond the pool's bound; [`Error::is_memory`] if the system has no memory for it.
-pub fn with_capacity<T>(len: usize) -> Result<Vec<T>> {
+pub fn table<T>(len: usize) -> Result<Vec<T>> {
     let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| Error::limit(usize::MAX, BOUND.get()))?;
     admit(bytes)?;
     let mut table = Vec::new();
@@ -87,9 +87,9 @@ pub fn with_capacity<T>(len: usize) -> Result<Vec<T>> {
 /// A vector of `len` times the same value: `vec![value; len]`.
 ///
 /// # Errors
-/// As [`with_capacity`].
+/// As [`table`].
 pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
-    let mut table = with_capacity(len)?;
+    let mut table = table(len)?;
     table.resize(len, value);
     Ok(table)
 }
@@ -97,9 +97,9 @@ pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
 /// A vector of what the iterator yields, which must know how many that are: `iter.collect()`.
 ///
 /// # Errors
-/// As [`with_capacity`].
+/// As [`table`].
 pub fn collect<T>(iter: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
-    let mut table = with_capacity(iter.len())?;
+    let mut table = table(iter.len())?;
     table.extend(iter);
     Ok(table)
 }
@@ -120,7 +120,7 @@ mod tests {
             assert!(TensorMut::empty(DType::F32, layout(251)).unwrap_err().is_limit());
             assert!(Storage::zeroed(1001).unwrap_err().is_limit());
             assert!(filled(0u16, 501).unwrap_err().is_limit());
-            assert!(with_capacity::<u64>(usize::MAX).unwrap_err().is_limit());
+            assert!(table::<u64>(usize::MAX).unwrap_err().is_limit());
             assert_eq!(filled(7u16, 500).unwrap(), [7; 500]);
             assert_eq!(collect([1, 2].iter()).unwrap(), [&1, &2]);
             // On every thread of the pool, not only on the one that entered.
@@ -131,7 +131,7 @@ mod tests {
         });
         // Nothing is bounded here, but what no machine has is refused.
         assert!(Storage::zeroed(1001).is_ok());
-        assert!(with_capacity::<u8>(isize::MAX as usize - 64).unwrap_err().is_memory());
+        assert!(table::<u8>(isize::MAX as usize - 64).unwrap_err().is_memory());
         assert!(element.numel() == 1 << 40);
     }
 
