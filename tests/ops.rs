@@ -256,3 +256,28 @@ fn what_draws_says_so() {
         unknown.map_or(Ok(()), |n| Err(format!("the schema has no argument `{n}`")))
     });
 }
+
+/// A value that a kernel refuses (a class or an index out of range, a probability above 1), a decomposition refuses, too: every
+/// tensor of numbers in every sample is filled with values that no operator takes for an index.
+#[test]
+fn decompositions_refuse_what_kernels_refuse() {
+    let both = |d: &OpDef| !matches!(d.kernel, Kernel::None) && !matches!(d.decomp, Decomp::None);
+    let cases: Vec<_> = samples().into_iter().filter(|(n, s)| both(named(n)) && !s.starts_with('!')).collect();
+    all(cases, |(name, text)| {
+        let def = named(name);
+        let mut sample = parse(text)?;
+        for i in 0..sample.tensors.len() {
+            for value in [-1i64, -7, 100] {
+                let (sizes, dtype) = (sample.tensors[i].sizes(), sample.tensors[i].dtype());
+                let filled =
+                    Tensor::from_vec(sizes, vec![value; sample.tensors[i].numel()]).map_err(|e| e.to_string())?;
+                let was = std::mem::replace(&mut sample.tensors[i], filled.to_dtype(dtype));
+                let done = (execute(def, &sample, false), execute(def, &sample, true));
+                sample.tensors[i] = was;
+                let (Err((false, _)), Ok(_)) = done else { continue };
+                return Err(format!("with {value} in tensor {i} the kernel refuses, the decomposition does not"));
+            }
+        }
+        Ok(())
+    });
+}

@@ -171,8 +171,11 @@ fn one_hot_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Arg
     if classes < 0 {
         return Err(oxport_ir::Error::unsupported("one_hot without a number of classes has no decomposition"));
     }
+    // By `scatter`, as PyTorch's eager form, since it refuses a class that is out of range.
+    let rank = b.fake(x)?.dim() as i64;
+    let mut sizes = (0..rank).map(|d| b.size(x, d)).collect::<Result<Vec<_>>>()?;
+    sizes.push(classes.into());
+    let zeros = b.call_kw("zeros", (Argument::List(sizes),), &[("dtype", DType::I64.into())])?;
     let x = b.call("unsqueeze", (x, -1i64))?;
-    let numbers = b.call_kw("arange", (classes,), &[("dtype", DType::I64.into())])?;
-    let hit = b.call("eq.Tensor", (x, numbers))?;
-    Ok(vec![b.call_kw("_to_copy", (hit,), &[("dtype", DType::I64.into())])?.into()])
+    Ok(vec![b.call("scatter.value", (zeros, -1i64, x, 1i64))?.into()])
 }

@@ -28,6 +28,7 @@ mod layout;
 mod outputs;
 mod randomness;
 mod statistics;
+mod storage;
 mod subclass;
 mod tied;
 mod twins;

@@ -122,12 +122,6 @@ impl Toolchain {
         let mut program = decompose_where(&program, &self.registry, &composite)?;
         eliminate_dead(&mut program);
         separate_outputs(&mut program, &self.registry, Some(&before))?;
-        // A decomposition may lay its result out otherwise, and so what stayed behind it; one mended meta shows the next.
-        for _ in 0..program.graph.len() {
-            if oxport_ir::verify::fix::fix(&mut program, &self.registry).is_empty() {
-                break;
-            }
-        }
         Ok(program)
     }
 }
