@@ -105,19 +105,21 @@ pub fn drive(call: &Call) -> (Reached, Option<Finding>) {
     }));
     let stage = STAGE.replace("");
     let end = processor_time(std::process::id());
+    // Folding goes on without what panics in it: to the caller nothing happened.
+    let panic = PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
     let finding = match outcome {
-        Err(_) => {
-            let (place, message) = PANIC.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+        outcome if outcome.is_err() || panic.is_some() => {
+            let (place, message) = panic.unwrap_or_default();
             Some(Finding { kind: "panic".into(), stage: stage.into(), place, message })
         }
-        Ok(()) if end - start > SLOW => {
+        _ if end - start > SLOW => {
             let ends = times.iter().skip(1).map(|t| t.1).chain([end]);
             let longest = times.iter().zip(ends).max_by_key(|((_, begin), end)| *end - *begin);
             let stage = longest.map_or("", |((stage, _), _)| stage);
             let message = format!("{:.1} s", (end - start).as_secs_f64());
             Some(Finding { kind: "slow".into(), stage: stage.into(), place: String::new(), message })
         }
-        Ok(()) => None,
+        _ => None,
     };
     (reached.get(), finding)
 }
