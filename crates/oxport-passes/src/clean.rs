@@ -3,6 +3,7 @@
 //! Laws: only pure nodes are merged and dropped; what fails, asserts, binds a symbol or draws random numbers stays (PyTorch's
 //! generator would give other numbers to what draws behind it).
 
+use oxport_ir::storage::seen_storages;
 use oxport_ir::{
     Argument, Builder, Effect, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, Registry, Result, Val,
 };
@@ -71,7 +72,8 @@ pub fn separate_mutations(program: &mut ExportedProgram, registry: &Registry) ->
     Ok(())
 }
 
-/// Merges pure calls of the same operator on the same arguments, in subgraphs too. Gives the number of nodes merged.
+/// Merges pure calls of the same operator on the same arguments, in subgraphs too; two storages that somebody sees are never
+/// made one. Gives the number of nodes merged.
 pub fn eliminate_common(program: &mut ExportedProgram) -> usize {
     common(&mut program.graph)
 }
@@ -79,6 +81,7 @@ pub fn eliminate_common(program: &mut ExportedProgram) -> usize {
 fn common(graph: &mut Graph) -> usize {
     let mut merged: usize = graph.subgraphs.values_mut().map(common).sum();
     let mut seen: HashMap<String, NodeId> = HashMap::new();
+    let mut own = seen_storages(graph);
     let ids: Vec<NodeId> = graph.ids().collect();
     for id in ids {
         let node = graph.node(id);
@@ -96,7 +99,11 @@ fn common(graph: &mut Graph) -> usize {
             write_key(&mut key, a);
         }
         match seen.get(&key) {
+            Some(first) if own.contains(first) && own.contains(&id) => {}
             Some(&first) => {
+                if own.remove(&id) {
+                    own.insert(first);
+                }
                 graph.replace_all_uses(id, first);
                 if graph.erase(id).is_ok() {
                     merged += 1;
