@@ -271,7 +271,10 @@ fn decompositions_refuse_what_kernels_refuse() {
                 let (sizes, dtype) = (sample.tensors[i].sizes(), sample.tensors[i].dtype());
                 let filled =
                     Tensor::from_vec(sizes, vec![value; sample.tensors[i].numel()]).map_err(|e| e.to_string())?;
-                let was = std::mem::replace(&mut sample.tensors[i], filled.to_dtype(dtype));
+                let was = std::mem::replace(
+                    &mut sample.tensors[i],
+                    filled.to_dtype(dtype).expect("law: there is memory for a sample"),
+                );
                 let done = (execute(def, &sample, false), execute(def, &sample, true));
                 sample.tensors[i] = was;
                 let (Err((false, _)), Ok(_)) = done else { continue };

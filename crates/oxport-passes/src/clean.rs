@@ -3,6 +3,7 @@
 //! Laws: only pure nodes are merged and dropped; what fails, asserts, binds a symbol or draws random numbers stays (PyTorch's
 //! generator would give other numbers to what draws behind it).
 
+use oxport_ir::storage::seen_storages;
 use oxport_ir::{Argument, Effect, ExportedProgram, Graph, Node, NodeId, NodeKind, Val};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -45,7 +46,8 @@ fn binds_symbol(node: &Node) -> bool {
     binds
 }
 
-/// Merges pure calls of the same operator on the same arguments, in subgraphs too. Gives the number of nodes merged.
+/// Merges pure calls of the same operator on the same arguments, in subgraphs too; two storages that somebody sees are never
+/// made one. Gives the number of nodes merged.
 pub fn eliminate_common(program: &mut ExportedProgram) -> usize {
     common(&mut program.graph)
 }
@@ -53,6 +55,7 @@ pub fn eliminate_common(program: &mut ExportedProgram) -> usize {
 fn common(graph: &mut Graph) -> usize {
     let mut merged: usize = graph.subgraphs.values_mut().map(common).sum();
     let mut seen: HashMap<String, NodeId> = HashMap::new();
+    let mut own = seen_storages(graph);
     let ids: Vec<NodeId> = graph.ids().collect();
     for id in ids {
         let node = graph.node(id);
@@ -70,7 +73,11 @@ fn common(graph: &mut Graph) -> usize {
             write_key(&mut key, a);
         }
         match seen.get(&key) {
+            Some(first) if own.contains(first) && own.contains(&id) => {}
             Some(&first) => {
+                if own.remove(&id) {
+                    own.insert(first);
+                }
                 graph.replace_all_uses(id, first);
                 if graph.erase(id).is_ok() {
                     merged += 1;

@@ -7,7 +7,7 @@
 //! Elements are drawn from the range (whole numbers for integers); `~` mixes in infinities, NaN, −0, subnormals and the
 //! ends of integer ranges. A stride of zero makes a tensor of any size from few elements.
 
-use crate::samples::{awkward, draw};
+use crate::samples::{draw, extremes};
 use oxport::{DType, Tensor};
 use oxport_tensor::Layout;
 use std::fmt;
@@ -65,7 +65,7 @@ impl Spec {
     }
     fn disturb(&self, elements: &mut [f64], seed: u64) {
         let is_whole = !(self.dtype.is_float() || self.dtype.is_complex());
-        let odd = awkward(elements.len(), seed);
+        let odd = extremes(self.dtype.to_real(), elements.len(), seed).to_vec::<f64>().unwrap_or_default();
         for (i, (x, odd)) in elements.iter_mut().zip(odd).enumerate() {
             const ENDS: [f64; 6] = [-1.0, 9.3e18, -9.3e18, 255.0, -32768.0, 2147483648.0];
             match (is_whole, (i as u64 + seed) % 3) {
