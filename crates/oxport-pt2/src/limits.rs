@@ -37,8 +37,8 @@ macro_rules! limits {
 limits! {
     /// Entries of an archive, tensors of a safetensors file.
     entries = 1 << 18,
-    /// Bytes of an entry's name.
-    name = 4096,
+    /// Bytes of an entry's name; PyTorch cuts longer ones.
+    name = 511,
     /// Bytes of one compressed entry once inflated.
     inflated = 32 << 30,
     /// The sum of all such sizes.
