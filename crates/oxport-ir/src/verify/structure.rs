@@ -44,7 +44,11 @@ pub(super) fn check(c: &mut Check<'_>) {
         past_placeholders |= node.kind != NodeKind::Placeholder;
         let needs_meta = match &node.kind {
             NodeKind::Placeholder => true,
-            NodeKind::CallFunction(op) => op.schema().is_some_and(|s| !s.returns.is_empty()),
+            // What has no schema records that it gives nothing; an operator that nobody knows may give nothing.
+            NodeKind::CallFunction(op) => match op.schema().filter(|_| !op.is_higher_order()) {
+                Some(schema) => !schema.returns.is_empty(),
+                None => is_function(c, op),
+            },
             _ => false,
         };
         if needs_meta && node.val().is_none() {
@@ -54,6 +58,12 @@ pub(super) fn check(c: &mut Check<'_>) {
     if outputs != 1 {
         c.error("placement", c.at("output"), format!("the graph has {outputs} output nodes, not one"));
     }
+}
+
+/// A Python function or a higher-order operator that there is.
+fn is_function(c: &Check<'_>, op: &Op) -> bool {
+    op.is_python() && is_allowed_function(op)
+        || op.is_higher_order() && (op.def().is_some() || c.registry.is_pinned(op.name()))
 }
 
 fn call(c: &mut Check<'_>, node: &Node, op: &Op) {
@@ -78,18 +88,17 @@ fn call(c: &mut Check<'_>, node: &Node, op: &Op) {
     }
 }
 
-/// The Python functions that `torch._export.verifier` allows, and those that its own graphs hold beside them.
+/// The Python functions that PyTorch loads: its loader knows them, and `torch._export.verifier` allows them.
 fn is_allowed_function(op: &Op) -> bool {
     const OPERATOR: &[&str] = &[
-        "getitem", "add", "mul", "sub", "truediv", "floordiv", "mod", "pow", "neg", "pos", "abs", "and_", "or_", "xor",
-        "not_", "lshift", "rshift", "ge", "le", "gt", "lt", "eq", "ne",
+        "getitem", "add", "mul", "sub", "truediv", "floordiv", "mod", "pow", "neg", "abs", "and_", "or_", "not_",
+        "lshift", "rshift", "ge", "le", "gt", "lt", "eq", "ne",
     ];
     const TORCH: &[&str] =
         &["sym_int", "sym_float", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "_sym_sqrt", "sym_sum"];
     match op.namespace() {
         "_operator" => OPERATOR.contains(&op.short_name()),
         "math" => matches!(op.short_name(), "ceil" | "floor" | "trunc"),
-        "builtins" => matches!(op.short_name(), "round" | "abs"),
         "torch" => TORCH.contains(&op.short_name()),
         "torch._functorch.predispatch" => true,
         "torch._C" | "torch._C._nn" => op.short_name() == "_set_grad_enabled",
@@ -99,12 +108,12 @@ fn is_allowed_function(op: &Op) -> bool {
     }
 }
 
-/// A Python identifier that is no keyword.
-fn is_identifier(name: &str) -> bool {
+/// A Python identifier that is no keyword, nor the `self` of the methods that PyTorch makes.
+pub(super) fn is_identifier(name: &str) -> bool {
     const KEYWORDS: &[&str] = &[
         "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
         "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-        "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+        "not", "or", "pass", "raise", "return", "self", "try", "while", "with", "yield",
     ];
     let mut bytes = name.bytes();
     let begins = |b: u8| b.is_ascii_alphabetic() || b == b'_';
@@ -114,5 +123,6 @@ fn is_identifier(name: &str) -> bool {
             && (name.len() > 8 || !KEYWORDS.contains(&name));
     }
     let mut chars = name.chars();
-    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')
+    let begins = |c: char| c.is_alphabetic() || c == '_';
+    chars.next().is_some_and(begins) && chars.all(|c| begins(c) || c.is_ascii_digit())
 }
