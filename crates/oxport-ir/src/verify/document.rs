@@ -338,6 +338,7 @@ fn outputs(c: &Check<'_>, node: &Node) -> Problem {
             Some(Val::Object(_)) => wrong(i, "an object"),
             _ => None,
         }),
+        Argument::Str(_) if !is_top => wrong(i, "a string"),
         Argument::None | Argument::Int(_) | Argument::Float(_) | Argument::Bool(_) | Argument::Str(_) => None,
         _ => wrong(i, "neither a value nor a plain constant"),
     });
