@@ -21,7 +21,7 @@ pub(super) fn check(c: &mut Check<'_>) {
         metadata::check(c, node, &mut judged);
         let problems = match &node.kind {
             NodeKind::Placeholder => placeholder(node),
-            NodeKind::CallFunction(op) if op.is_getitem() => getitem(node),
+            NodeKind::CallFunction(op) if op.is_getitem() => getitem(c, node),
             NodeKind::CallFunction(op) => call(c, node, op),
             NodeKind::Output => outputs(c, node),
             NodeKind::GetAttr(_) => None,
@@ -79,9 +79,14 @@ fn placeholder(node: &Node) -> Problem {
     }
 }
 
-fn getitem(node: &Node) -> Problem {
-    let fits = matches!(&node.args[..], [Argument::Node(_), Argument::Int(_)]) && node.kwargs.is_empty();
-    (!fits).then(|| "getitem wants a node and an index, and nothing else".to_string())
+fn getitem(c: &Check<'_>, node: &Node) -> Problem {
+    match &node.args[..] {
+        [Argument::Node(of), Argument::Int(_)] if node.kwargs.is_empty() => {
+            let (of, is_call) = (c.graph.node(*of), c.graph.node(*of).op().is_some());
+            (!is_call && of.val().is_none()).then(|| format!("`{}` is no tuple or list", of.name))
+        }
+        _ => Some("getitem wants a node and an index, and nothing else".to_string()),
+    }
 }
 
 /// A multiple result is named by those that take its elements; nobody can take it whole.
@@ -196,7 +201,7 @@ fn element(item: &Val) -> Problem {
 }
 
 /// Python's functions on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
-fn is_on_numbers(op: &Op) -> bool {
+pub(super) fn is_on_numbers(op: &Op) -> bool {
     matches!(op.namespace(), "_operator" | "math") || op.namespace() == "torch" && op.short_name().contains("sym_")
 }
 
@@ -231,16 +236,19 @@ fn argument(c: &Check<'_>, a: &Argument, is_whole: bool) -> Problem {
     }
 }
 
-/// A node that is used has a value that can be named, or is a constant.
+/// A node that is used has a value that can be named, or is a constant. (A meta that is missing is reported at its node.)
 fn value(c: &Check<'_>, id: NodeId) -> Problem {
     let node = c.graph.node(id);
-    let is_input = node.kind == NodeKind::Placeholder;
-    match node.val() {
-        Some(Val::None | Val::Str(_)) | None if !is_input => {
-            Some(format!("`{}` gives no value that can be used", node.name))
-        }
-        _ => None,
-    }
+    let is_missing = match (&node.kind, node.val()) {
+        (NodeKind::Placeholder, _) => false,
+        (_, Some(val)) => matches!(val, Val::None | Val::Str(_)),
+        (NodeKind::CallFunction(op), None) => match op.schema().filter(|_| !op.is_higher_order()) {
+            Some(schema) => schema.returns.is_empty(),
+            None => !super::structure::is_refused(c, op) && !super::structure::is_function(c, op),
+        },
+        (_, None) => true,
+    };
+    is_missing.then(|| format!("`{}` gives no value that can be used", node.name))
 }
 
 /// What an item of a list is to the document.

@@ -24,6 +24,10 @@ pub(super) fn check(c: &mut Check<'_>, node: &Node, judged: &mut Judged) {
         ("from_node", |meta| meta.from_nodes().map(drop)),
         ("custom", |meta| meta.custom().map(drop)),
     ];
+    let mut keys: HashSet<&str> = ["stack_trace", "nn_module_stack", "torch_fn"].into();
+    if let Some((key, _)) = node.meta.extra.iter().find(|(key, _)| !keys.insert(key)) {
+        c.node_error("metadata", &node.name, format!("the key {key:?} is there twice"));
+    }
     for (key, parse) in KEYS {
         let text = if key == "nn_module_stack" { node.meta.nn_module_stack.as_deref() } else { node.meta.extra(key) };
         if text.is_some_and(|text| judged.is_new(text))

@@ -98,6 +98,7 @@ impl<'a> Whole<'a> {
     }
     /// A graph, then its subgraphs. Under autocast the recorded metas are those after casts that the nodes do not show.
     fn graph(self, graph: &Graph, path: &str, is_cast: bool, found: &mut Vec<Diagnostic>, births: &mut Births) {
+        let before = found.len();
         let mut check = self.check(graph, path, found);
         structure::check(&mut check);
         document::check(&mut check);
@@ -105,6 +106,7 @@ impl<'a> Whole<'a> {
         if self.options.reinfer {
             meta::check(&mut check, is_cast, births);
         }
+        structure::metas(&mut check, before);
         let cast = autocast_blocks(graph);
         for (name, sub) in &graph.subgraphs {
             self.graph(sub, &below(path, name), is_cast || cast.contains(name), found, births);

@@ -1,8 +1,9 @@
 //! Structure: order, names, kinds of nodes, targets, dialect.
 
-use super::Check;
-use crate::diagnostic::Diagnostic;
+use super::{Check, document};
+use crate::diagnostic::{Diagnostic, Loc};
 use crate::{Dialect, Node, NodeKind, Op, Subclass};
+use std::collections::HashSet;
 
 pub(super) fn check(c: &mut Check<'_>) {
     let graph = c.graph;
@@ -47,7 +48,8 @@ pub(super) fn check(c: &mut Check<'_>) {
             // What has no schema records that it gives nothing; an operator that nobody knows may give nothing.
             NodeKind::CallFunction(op) => match op.schema().filter(|_| !op.is_higher_order()) {
                 Some(schema) => !schema.returns.is_empty(),
-                None => is_function(c, op),
+                // What keeps it from being inferred is reported first: see `metas`.
+                None => false,
             },
             _ => false,
         };
@@ -60,10 +62,38 @@ pub(super) fn check(c: &mut Check<'_>) {
     }
 }
 
-/// A Python function or a higher-order operator that there is.
-fn is_function(c: &Check<'_>, op: &Op) -> bool {
-    op.is_python() && is_allowed_function(op)
+/// A higher-order operator, or a function on numbers, has a meta, unless its call has an error that keeps it from having one.
+/// To be asked when all else is checked; the diagnostics of this graph begin at `from`.
+pub(super) fn metas(c: &mut Check<'_>, from: usize) {
+    let functions = |n: &&Node| n.op().is_some_and(|op| !op.is_getitem() && is_function(c, op));
+    let nodes = c.graph.nodes().map(|(_, node)| node);
+    let without: Vec<&Node> = nodes.filter(|n| n.val().is_none()).filter(functions).collect();
+    if without.is_empty() {
+        return;
+    }
+    let name_of = |d: &Diagnostic| match &d.at {
+        Loc::Node { node, .. } | Loc::Argument { node, .. } => Some(node.clone()),
+        _ => None,
+    };
+    let blamed: HashSet<String> = c.found[from..].iter().filter_map(name_of).collect();
+    for node in without.into_iter().filter(|n| !blamed.contains(&*n.name)) {
+        c.node_error("no-meta", &node.name, format!("`{}` has no meta value", node.name));
+    }
+}
+
+/// A higher-order operator that there is, or a Python function on numbers.
+pub(super) fn is_function(c: &Check<'_>, op: &Op) -> bool {
+    document::is_on_numbers(op) && is_allowed_function(op)
         || op.is_higher_order() && (op.def().is_some() || c.registry.is_pinned(op.name()))
+}
+
+/// A call that `target` is reported of.
+pub(super) fn is_refused(c: &Check<'_>, op: &Op) -> bool {
+    match op.is_python() {
+        true => !is_allowed_function(op),
+        false if op.is_higher_order() => !is_function(c, op),
+        false => op.schema().is_none() && matches!(op.namespace(), "aten" | "prims" | "prim"),
+    }
 }
 
 fn call(c: &mut Check<'_>, node: &Node, op: &Op) {

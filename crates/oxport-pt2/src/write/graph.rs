@@ -233,6 +233,8 @@ impl GraphWriter<'_, '_> {
         let items = match node.val() {
             Some(Val::List(items)) => items,
             Some(val) if schema.is_none_or(|s| !s.returns.is_empty()) => return Ok(vec![self.value(&node.name, val)?]),
+            // PyTorch wants to read that a function gives nothing; of an operator its schema says it.
+            None if op.is_python() => return Ok(vec![Json::NONE]),
             None if schema.is_some_and(|s| !s.returns.is_empty()) => return Err("the call has no meta value".into()),
             _ => return Ok(Vec::new()),
         };
