@@ -57,6 +57,35 @@ fn every_code_is_tested() {
     assert!(missing.is_empty(), "no test shows {missing:?}");
 }
 
+/// What verifies is written, read again as it was, and verifies again: programs that are edited in memory, wildly.
+#[test]
+fn what_verifies_can_be_written() {
+    const NAMES: &[&str] =
+        &["mlp_core", "cond", "while_loop", "scan", "derived_dim", "input_mutation", "item_check", "lstm"];
+    let seeds: u64 = std::env::var("OXPORT_WILD").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    all(NAMES, |name| {
+        let program = oxport::read(&root().join("fixtures/programs").join(name).join("program.pt2")).map_err(text)?;
+        let (mut written, mut failures) = (0, Vec::new());
+        for seed in 0..seeds {
+            let mut edited = program.clone();
+            let done = oxport_testkit::mutate::wild(&mut edited, oxport::registry(), seed);
+            match oxport_testkit::roundtrip::writable(&edited) {
+                Ok(bytes) => written += usize::from(bytes.is_some()),
+                Err(e) => failures.push(format!("seed {seed}, {done}: {e}")),
+            }
+        }
+        match failures.is_empty() {
+            true if written > 0 => Ok(()),
+            true => Err("nothing was written".into()),
+            false => Err(failures.join("\n")),
+        }
+    });
+}
+
+fn text(e: impl std::fmt::Display) -> String {
+    e.to_string()
+}
+
 /// Text has no strides, so that the expanded tensor is made here.
 #[test]
 fn writing_to_an_expanded_tensor_is_refused() {

@@ -6,12 +6,15 @@
 //!  users    n0: {n3: 2, n1: 1}               how often each user mentions it, kept exact by every edit
 //! ```
 //!
-//! Laws: names are unique; ids are never reused; users are exact; the output node, if any, is the last.
+//! Laws: names are unique; ids are never reused, and those of other graphs are refused; users are exact; the output node, if
+//! any, is the last. What returns a `Result` refuses a foreign id by an error, everything else by a panic.
 
+use crate::node::GraphTag;
 use crate::{Argument, Error, Kwargs, Node, NodeId, NodeKind, Op, Result, ensure};
-use hashbrown::HashTable;
+use hashbrown::{HashMap, HashTable};
 use indexmap::IndexMap;
 use smallvec::SmallVec;
+use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -19,6 +22,7 @@ use std::sync::Arc;
 /// An FX graph with the subgraphs that its higher-order operators use.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
+    tag: GraphTag,
     slots: Vec<Slot>,
     first: Option<NodeId>,
     last: Option<NodeId>,
@@ -44,6 +48,18 @@ struct Slot {
 struct Names {
     ids: HashTable<NodeId>,
     hasher: RandomState,
+    /// By stem, the least number that may be free: `stem_1`, …, up to the one before it, are all taken.
+    free: HashMap<Box<str>, u64, RandomState>,
+}
+
+/// `add_12` as `add` and 12: a name as [`Graph::unique_name`] makes it.
+fn numbered(name: &str) -> Option<(&str, u64)> {
+    if !name.ends_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let (stem, digits) = name.rsplit_once('_')?;
+    let is_number = !digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit());
+    Some((stem, digits.parse().ok().filter(|_| is_number)?))
 }
 
 impl Names {
@@ -57,11 +73,27 @@ impl Names {
     fn insert(&mut self, slots: &[Slot], id: NodeId) {
         let hash = |&id: &NodeId| self.hasher.hash_one(name_of(slots, id));
         self.ids.insert_unique(hash(&id), id, hash);
+        let Some((stem, mut number)) = numbered(name_of(slots, id)) else { return };
+        if number != self.free.get(stem).copied().unwrap_or(1) {
+            return;
+        }
+        while self.find(slots, &format!("{stem}_{number}")).is_some() {
+            number += 1;
+        }
+        match self.free.get_mut(stem) {
+            Some(free) => *free = number,
+            None => drop(self.free.insert(stem.into(), number)),
+        }
     }
     /// Forgets a node that still bears its name.
     fn remove(&mut self, slots: &[Slot], id: NodeId) {
         let found = self.ids.find_entry(self.hasher.hash_one(name_of(slots, id)), |&other| other == id);
         found.expect("law: a live node is found by its name").remove();
+        if let Some((stem, number)) = numbered(name_of(slots, id))
+            && let Some(free) = self.free.get_mut(stem)
+        {
+            *free = number.min(*free);
+        }
     }
 }
 
@@ -103,8 +135,12 @@ impl Users {
     }
 }
 
+const LIVE: &str = "law: a NodeId in use names a live node";
+const OWN: &str = "law: a NodeId is used with the graph that made it, or a clone of it";
 /// The distance between the order keys of neighbours after a renumbering.
-const GAP: u64 = 1 << 20;
+const GAP: u64 = 1 << 32;
+/// The largest distance from the node before, for nodes that come between two: many go before one, one after the other.
+const STEP: u64 = 1 << 16;
 
 impl Graph {
     /// An empty graph.
@@ -129,20 +165,33 @@ impl Graph {
     pub fn capacity(&self) -> usize {
         self.slots.len()
     }
-    /// The node, unless it was erased.
+    /// The node, unless it was erased or is of another graph.
     pub fn get(&self, id: NodeId) -> Option<&Node> {
-        self.slots.get(id.index())?.node.as_ref()
+        self.slots.get(id.index()).filter(|_| id.graph() == self.tag)?.node.as_ref()
     }
     /// The node.
     ///
     /// # Panics
-    /// If it was erased.
+    /// If it was erased, or is of another graph.
     pub fn node(&self, id: NodeId) -> &Node {
-        self.get(id).expect("law: a NodeId in use names a live node")
+        self.slot(id).node.as_ref().expect(LIVE)
+    }
+    fn slot(&self, id: NodeId) -> &Slot {
+        assert!(id.graph() == self.tag, "{OWN}");
+        &self.slots[id.index()]
+    }
+    fn slot_mut(&mut self, id: NodeId) -> &mut Slot {
+        assert!(id.graph() == self.tag, "{OWN}");
+        &mut self.slots[id.index()]
+    }
+    /// A node of this graph.
+    fn own(&self, id: NodeId) -> Result<()> {
+        ensure!(self.get(id).is_some(), "{id:?} is not a node of this graph");
+        Ok(())
     }
     /// The node's meta, to be changed in place. Arguments are changed by [`Graph::set_args`].
     pub fn meta_mut(&mut self, id: NodeId) -> &mut crate::NodeMeta {
-        &mut self.slots[id.index()].node.as_mut().expect("law: a NodeId in use names a live node").meta
+        &mut self.slot_mut(id).node.as_mut().expect(LIVE).meta
     }
     /// The node of that name.
     pub fn find(&self, name: &str) -> Option<NodeId> {
@@ -170,19 +219,19 @@ impl Graph {
     }
     /// The users of a node, each with the number of its mentions.
     pub fn users(&self, id: NodeId) -> &Users {
-        &self.slots[id.index()].users
+        &self.slot(id).users
     }
     /// True if `a` stands before `b`.
     pub fn is_before(&self, a: NodeId, b: NodeId) -> bool {
-        self.slots[a.index()].order < self.slots[b.index()].order
+        self.slot(a).order < self.slot(b).order
     }
     /// The node after this one.
     pub fn next(&self, id: NodeId) -> Option<NodeId> {
-        self.slots[id.index()].next
+        self.slot(id).next
     }
     /// The node before this one.
     pub fn prev(&self, id: NodeId) -> Option<NodeId> {
-        self.slots[id.index()].prev
+        self.slot(id).prev
     }
     /// The subgraph that a `get_attr` node names.
     pub fn subgraph_of(&self, id: NodeId) -> Option<&Graph> {
@@ -196,17 +245,9 @@ impl Graph {
         }
         let base = stem.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix('_').unwrap_or(stem);
         let base = if base.is_empty() { stem } else { base };
-        // Names of one stem are numbered without gaps, mostly: the end of the run is found by doubling and halving.
-        let is_taken = |i: u64| self.find(&format!("{base}_{i}")).is_some();
-        let (mut taken, mut free) = (0, 1);
-        while is_taken(free) {
-            (taken, free) = (free, free * 2);
-        }
-        while free - taken > 1 {
-            let middle = taken + (free - taken) / 2;
-            if is_taken(middle) { taken = middle } else { free = middle }
-        }
-        format!("{base}_{free}").into()
+        let first = self.names.free.get(base).copied().unwrap_or(1);
+        let name = (first..).map(|i| format!("{base}_{i}")).find(|n| self.find(n).is_none());
+        name.expect("law: there are more numbers than names").into()
     }
 
     /// Adds a node at the end; before the output node, if there is one and this is none.
@@ -222,15 +263,17 @@ impl Graph {
     /// Adds a node before `at`.
     ///
     /// # Errors
-    /// As [`Graph::append`].
+    /// As [`Graph::append`]; or `at` is not a node of this graph.
     pub fn insert_before(&mut self, at: NodeId, node: Node) -> Result<NodeId> {
+        self.own(at)?;
         self.insert(self.prev(at), node)
     }
     /// Adds a node after `at`.
     ///
     /// # Errors
-    /// As [`Graph::append`].
+    /// As [`Graph::append`]; or `at` is not a node of this graph.
     pub fn insert_after(&mut self, at: NodeId, node: Node) -> Result<NodeId> {
+        self.own(at)?;
         self.insert(Some(at), node)
     }
     fn insert(&mut self, prev: Option<NodeId>, node: Node) -> Result<NodeId> {
@@ -238,7 +281,7 @@ impl Graph {
         let mut unknown = false;
         node.for_each_input(&mut |n| unknown |= self.get(n).is_none());
         ensure!(!unknown, "`{}` uses a node that is not in this graph", node.name);
-        let id = NodeId::new(self.slots.len()).ok_or_else(|| Error::unsupported("more than 2^32 nodes"))?;
+        let id = NodeId::new(self.slots.len(), self.tag).ok_or_else(|| Error::unsupported("more than 2^32 nodes"))?;
         let next = prev.map_or(self.first, |p| self.slots[p.index()].next);
         let order = self.order_between(prev, next);
         self.slots.push(Slot { node: Some(node), prev, next, order, users: Users::default() });
@@ -263,7 +306,7 @@ impl Graph {
             let Some(next) = next else { return low + GAP };
             let high = key(self, next);
             if high - low > 1 {
-                return low + (high - low) / 2;
+                return low + ((high - low) / 2).min(STEP);
             }
             let ids: Vec<NodeId> = self.ids().collect();
             for (i, id) in ids.into_iter().enumerate() {
@@ -276,7 +319,7 @@ impl Graph {
         let mut used = Vec::new();
         self.node(user).for_each_input(&mut |n| used.push(n));
         for n in used {
-            let users = &mut self.slots[n.index()].users;
+            let users = &mut self.slot_mut(n).users;
             if add { users.add(user) } else { users.remove(user) }
         }
     }
@@ -291,21 +334,21 @@ impl Graph {
     }
     fn edit(&mut self, id: NodeId, f: impl FnOnce(&mut Node)) {
         self.count_uses(id, false);
-        f(self.slots[id.index()].node.as_mut().expect("law: a NodeId in use names a live node"));
+        f(self.slot_mut(id).node.as_mut().expect(LIVE));
         self.count_uses(id, true);
     }
     /// Gives a node another name.
     ///
     /// # Errors
-    /// The name is taken by another node.
+    /// The name is taken by another node, or this is not a node of this graph.
     pub fn rename(&mut self, id: NodeId, name: &str) -> Result<()> {
+        self.own(id)?;
         match self.find(name) {
             Some(other) if other != id => return Err(Error::invalid(format!("the name `{name}` is taken"))),
             _ => {}
         }
         self.names.remove(&self.slots, id);
-        let node = self.slots[id.index()].node.as_mut().expect("law: a NodeId in use names a live node");
-        node.name = name.into();
+        self.slot_mut(id).node.as_mut().expect(LIVE).name = name.into();
         self.names.insert(&self.slots, id);
         Ok(())
     }
@@ -326,27 +369,36 @@ impl Graph {
     ) {
         let new = new.into();
         let users: Vec<NodeId> = self.users(old).keys().copied().filter(|&u| which(self, u)).collect();
+        // All at once: to forget one user after the other would look through all of them every time.
+        let leaving: HashSet<NodeId> = users.iter().copied().collect();
+        self.slot_mut(old).users.0.retain(|(user, _)| !leaving.contains(user));
         for user in users {
             let mut swap = |n: NodeId| if n == old { new.clone() } else { Argument::Node(n) };
             let node = self.node(user);
             let args = node.args.iter().map(|a| a.map_nodes(&mut swap)).collect();
             let kwargs = node.kwargs.map_nodes(&mut swap);
-            self.set_args(user, args, kwargs);
+            let mut others = Vec::new();
+            node.for_each_input(&mut |n| others.extend((n != old).then_some(n)));
+            others.into_iter().for_each(|n| self.slot_mut(n).users.remove(user));
+            let node = self.slot_mut(user).node.as_mut().expect(LIVE);
+            (node.args, node.kwargs) = (args, kwargs);
+            self.count_uses(user, true);
         }
     }
     /// Removes a node.
     ///
     /// # Errors
-    /// It still has users; the message names one.
+    /// It still has users; the message names one. Or it is not a node of this graph.
     pub fn erase(&mut self, id: NodeId) -> Result<Node> {
+        self.own(id)?;
         if let Some(&user) = self.users(id).keys().next() {
             let (node, user) = (&self.node(id).name, &self.node(user).name);
             return Err(Error::invalid(format!("`{node}` cannot be erased: `{user}` uses it")));
         }
         self.count_uses(id, false);
         self.names.remove(&self.slots, id);
-        let slot = &mut self.slots[id.index()];
-        let node = slot.node.take().expect("law: a NodeId in use names a live node");
+        let slot = self.slot_mut(id);
+        let node = slot.node.take().expect(LIVE);
         let (prev, next) = (slot.prev, slot.next);
         match prev {
             Some(p) => self.slots[p.index()].next = next,

@@ -12,6 +12,7 @@
 //! | [`fake`] | meta values |
 //! | [`infer`] | from a call to its meta value |
 //! | [`node`], [`graph`] | the graph and its edits |
+//! | [`provenance`] | where a node comes from, read from its metadata |
 //! | [`signature`], [`program`] | the exported program |
 //! | [`builder`] | making programs and decompositions, with metas inferred on the way |
 //!
@@ -32,6 +33,7 @@ pub mod opdef;
 pub mod parse;
 pub mod print;
 pub mod program;
+pub mod provenance;
 pub mod schema;
 pub mod signature;
 pub mod storage;

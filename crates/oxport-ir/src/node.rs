@@ -4,22 +4,52 @@ use crate::{Device, Effect, MemoryFormat, MemoryLayout, Op, Val};
 use indexmap::IndexMap;
 use num_complex::Complex64;
 use oxport_tensor::DType;
+use std::fmt;
 use std::num::NonZeroU32;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 
 /// The identity of a node within its graph. Never reused, not even after the node is erased.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(NonZeroU32);
+///
+/// It knows its graph, so that another graph refuses it. A clone of a graph has the nodes of the graph.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId {
+    number: NonZeroU32,
+    graph: GraphTag,
+}
 
 impl NodeId {
     /// The node of that index; `None` beyond 2³² − 2.
-    pub(crate) fn new(index: usize) -> Option<NodeId> {
-        u32::try_from(index + 1).ok().and_then(NonZeroU32::new).map(NodeId)
+    pub(crate) fn new(index: usize, graph: GraphTag) -> Option<NodeId> {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new)?;
+        Some(NodeId { number, graph })
     }
     /// The index of this node in dense side tables.
     pub fn index(self) -> usize {
-        self.0.get() as usize - 1
+        self.number.get() as usize - 1
+    }
+    /// The graph that made it.
+    pub(crate) fn graph(self) -> GraphTag {
+        self.graph
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NodeId({})", self.index())
+    }
+}
+
+/// Tells graphs apart; a graph and its clones have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct GraphTag(u32);
+
+impl Default for GraphTag {
+    /// One that no other of the last 2³² graphs has.
+    fn default() -> GraphTag {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        GraphTag(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -112,6 +142,10 @@ pub struct NodeMeta {
 }
 
 impl NodeMeta {
+    /// The key in [`NodeMeta::extra`] under which a call whose operator has no schema keeps the names of its positional arguments.
+    pub const INPUT_NAMES: &str = "oxport.input_names";
+    /// The key by which a call says that its results stand in the document as one list of tensors, where no schema says so.
+    pub const TENSOR_LIST: &str = "oxport.tensor_list";
     /// This meta's origin (stack traces, module stack, …) with another value: for nodes made from this one.
     pub fn derived(&self, val: Option<Val>) -> NodeMeta {
         NodeMeta { val, ..self.clone() }

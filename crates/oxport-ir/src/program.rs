@@ -4,7 +4,7 @@
 
 use crate::{Argument, Device, Error, Graph, InputKind, MemoryLayout, Node, Result, Signature};
 use indexmap::IndexMap;
-use oxport_pytree::TreeSpec;
+use oxport_pytree::{Kind, Tree, TreeSpec};
 use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::{Layout, Storage, Tensor};
 use std::sync::Arc;
@@ -226,6 +226,22 @@ impl ExportedProgram {
     /// The signature of the program's own call, where it is known.
     pub fn call_signature(&self) -> Option<&ModuleCallSignature> {
         self.module_calls.iter().find(|m| m.fqn.is_empty())?.signature.as_ref()
+    }
+    /// How the program is called where nothing says it: every user input is a positional argument of its placeholder's name,
+    /// and what `forward` returns is a tuple.
+    pub fn flat_call(&self) -> ModuleCallSignature {
+        let leaves = |count: usize| std::iter::repeat_n(Tree::Leaf(()), count);
+        let users: Vec<usize> = self.signature.user_inputs().collect();
+        let mut names: Vec<Arc<str>> = self.graph.placeholders().map(|(_, n)| n.name.clone()).collect();
+        names = users.iter().filter_map(|&i| names.get(i).cloned()).collect();
+        let args = Tree::tuple(leaves(users.len()));
+        ModuleCallSignature {
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            in_spec: Tree::tuple([args, Tree::node(Kind::Dict(Vec::new()), Vec::new())]),
+            out_spec: Tree::tuple(leaves(self.signature.user_outputs().count())),
+            forward_arg_names: Some(names),
+        }
     }
     /// The tensor that fills a placeholder of this kind; `None` for user inputs, tokens, objects and missing state.
     pub fn lifted(&self, kind: &InputKind) -> Option<&StateTensor> {

@@ -4,12 +4,14 @@
 //! aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 //! aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]
 //! aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+//! higher_order::cond
 //! ```
 //!
 //! Laws: `parse` accepts every schema that PyTorch 2.15 registers, and `Display` gives the text back.
 
 use crate::{Argument, Error, MemoryFormat, MemoryLayout, Result};
-use std::fmt;
+
+mod print;
 
 /// An operator's name, arguments and returns.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,10 +22,23 @@ pub struct FunctionSchema {
     pub args: Box<[Param]>,
     /// The returns.
     pub returns: Box<[Return]>,
-    /// True if the schema ends its arguments with `...`.
+    /// True if the schema ends its arguments with `...`, or says nothing of them.
     pub is_vararg: bool,
-    /// True if the returns stand in parentheses: some single named ones do, some do not.
-    is_tuple: bool,
+    /// How the returns are spelled.
+    form: Form,
+}
+
+/// How the returns of a schema are spelled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    /// One type.
+    One,
+    /// In parentheses: some single named ones are, some are not.
+    Tuple,
+    /// `...`
+    Varying,
+    /// The schema is a name alone, as PyTorch has it of higher-order operators.
+    NameOnly,
 }
 
 /// One argument of a schema.
@@ -33,6 +48,8 @@ pub struct Param {
     pub name: Box<str>,
     /// Its type.
     pub ty: Type,
+    /// True where the schema spells it `SymFloat` or `SymBool`.
+    is_symbolic: bool,
     /// The default, if the argument may be left out.
     pub default: Option<Argument>,
     /// The default as the schema spells it.
@@ -50,6 +67,8 @@ pub struct Return {
     pub name: Option<Box<str>>,
     /// Its type.
     pub ty: Type,
+    /// True where the schema spells it `SymFloat` or `SymBool`.
+    is_symbolic: bool,
     /// The alias annotation.
     pub alias: Option<Alias>,
 }
@@ -63,6 +82,8 @@ pub struct Alias {
     pub after: Option<Box<str>>,
     /// True for `!`: the call writes to this memory.
     pub is_write: bool,
+    /// How many `?` and `[]` stand before it: `Tensor(a!)[]` is a list of such tensors, `t[](a!)` such a list.
+    behind: usize,
 }
 
 /// A schema type.
@@ -92,7 +113,7 @@ pub enum Type {
     MemoryFormat,
     /// `Generator`
     Generator,
-    /// Anything else, by its name: `Any`, `Dimname`, `Storage`, `__torch__.…`.
+    /// Anything else, by its name: `Any`, `Dimname`, `Storage`, `__torch__.…`, `(Tensor, t)`.
     Other(Box<str>),
     /// `T?`
     Optional(Box<Type>),
@@ -183,7 +204,11 @@ impl<'a> Parser<'a> {
         if end == 0 { Err("expected a name".into()) } else { Ok(&rest[..end]) }
     }
     fn schema(&mut self) -> Parsed<FunctionSchema> {
-        let name = self.word(":.")?.into();
+        let name: Box<str> = self.word(":.")?.into();
+        if self.rest().is_empty() && name.contains("::") {
+            let (args, returns) = Default::default();
+            return Ok(FunctionSchema { name, args, returns, is_vararg: true, form: Form::NameOnly });
+        }
         self.expect("(")?;
         let (mut args, mut kw_only, mut is_vararg) = (Vec::new(), false, false);
         while !self.eat(")") {
@@ -200,36 +225,41 @@ impl<'a> Parser<'a> {
         }
         self.expect("->")?;
         let mut returns = Vec::new();
-        let is_tuple = self.eat("(");
-        if is_tuple {
-            while !self.eat(")") {
-                if !returns.is_empty() {
-                    self.expect(",")?;
+        let form = match self.eat("...") {
+            true => Form::Varying,
+            false if self.is_tuple() => {
+                self.expect("(")?;
+                while !self.eat(")") {
+                    if !returns.is_empty() {
+                        self.expect(",")?;
+                    }
+                    returns.push(self.ret()?);
                 }
-                if self.eat("...") {
-                    is_vararg = true;
-                    continue;
-                }
-                returns.push(self.ret()?);
+                Form::Tuple
             }
-        } else if self.eat("...") {
-            is_vararg = true;
-        } else {
-            returns.push(self.ret()?);
-        }
-        Ok(FunctionSchema { name, args: args.into(), returns: returns.into(), is_vararg, is_tuple })
+            false => {
+                returns.push(self.ret()?);
+                Form::One
+            }
+        };
+        Ok(FunctionSchema { name, args: args.into(), returns: returns.into(), is_vararg, form })
+    }
+    /// Whether the rest is a list of returns in parentheses, not one whose type is a tuple: `(Tensor, t)[]`.
+    fn is_tuple(&mut self) -> bool {
+        self.skip();
+        self.rest().starts_with('(') && self.rest().ends_with(')')
     }
     fn ret(&mut self) -> Parsed<Return> {
-        let (ty, alias) = self.ty()?;
+        let (ty, is_symbolic, alias) = self.ty()?;
         self.skip();
         let name = match self.rest().chars().next() {
             Some(c) if c.is_alphabetic() || c == '_' => Some(self.word("")?.into()),
             _ => None,
         };
-        Ok(Return { name, ty, alias })
+        Ok(Return { name, ty, is_symbolic, alias })
     }
     fn param(&mut self, kw_only: bool) -> Parsed<Param> {
-        let (ty, alias) = self.ty()?;
+        let (ty, is_symbolic, alias) = self.ty()?;
         let name: Box<str> = self.word("")?.into();
         let (mut default, mut default_text) = (None, None);
         if self.eat("=") {
@@ -237,10 +267,14 @@ impl<'a> Parser<'a> {
             default = Some(self.literal(ty.strip_optional())?);
             default_text = Some(self.text[start..self.at].into());
         }
-        Ok(Param { name, ty, default, default_text, kw_only, alias })
+        Ok(Param { name, ty, is_symbolic, default, default_text, kw_only, alias })
     }
-    fn ty(&mut self) -> Parsed<(Type, Option<Alias>)> {
-        let mut ty = match self.word(".")? {
+    /// A type, whether it is spelled as a symbolic float or bool, and its alias annotation.
+    fn ty(&mut self) -> Parsed<(Type, bool, Option<Alias>)> {
+        self.skip();
+        let start = self.at;
+        let word = if self.rest().starts_with('(') { "" } else { self.word(".")? };
+        let mut ty = match word {
             "Tensor" => Type::Tensor,
             "int" => Type::Int,
             "SymInt" => Type::SymInt,
@@ -254,20 +288,20 @@ impl<'a> Parser<'a> {
             "MemoryFormat" => Type::MemoryFormat,
             "Generator" => Type::Generator,
             other => {
-                // `Dict(str, Tensor)`, `Future(t)`: kept whole, by name.
-                let start = self.at - other.len();
+                // `Dict(str, Tensor)`, `Future(t)`, `(Tensor, t)`: kept whole, by name.
                 if self.rest().starts_with('(') && !other.starts_with(char::is_lowercase) {
                     self.at += self.rest().find(')').ok_or("unclosed type")? + 1;
                 }
                 Type::Other(self.text[start..self.at].into())
             }
         };
+        let is_symbolic = matches!(word, "SymFloat" | "SymBool");
         let mut alias = None;
         /// PyTorch's own types have three parts at most: `Tensor?[]`.
         const MOST_PARTS: usize = 16;
         /// PyTorch's own lists have a length of 6 at most; one number stands for so many.
         const LONGEST: u32 = 64;
-        for _ in 0..MOST_PARTS {
+        for part in 0..MOST_PARTS {
             if self.rest().starts_with('(') && alias.is_none() {
                 self.at += 1;
                 let inside = &self.rest()[..self.rest().find(')').ok_or("unclosed alias set")?];
@@ -284,7 +318,7 @@ impl<'a> Parser<'a> {
                     return Err(format!("`({inside})` is no alias set"));
                 }
                 let is_write = before.contains('!');
-                alias = Some(Alias { before: before.replace('!', "").into(), after, is_write });
+                alias = Some(Alias { before: before.replace('!', "").into(), after, is_write, behind: part });
             } else if self.rest().starts_with('[') {
                 self.at += 1;
                 let count = match self.rest().starts_with(']') {
@@ -301,7 +335,7 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 ty = Type::Optional(Box::new(ty));
             } else {
-                return Ok((ty, alias));
+                return Ok((ty, is_symbolic, alias));
             }
         }
         Err(format!("a type of more than {MOST_PARTS} parts"))
@@ -321,10 +355,19 @@ impl<'a> Parser<'a> {
             return Ok(Argument::List(items));
         }
         if let Some(quote @ ('"' | '\'')) = self.rest().chars().next() {
-            let body = &self.rest()[1..];
-            let end = body.find(quote).ok_or("unclosed string")?;
-            self.at += end + 2;
-            return Ok(Argument::Str(body[..end].into()));
+            let mut value = String::new();
+            let mut chars = self.rest().char_indices().skip(1);
+            while let Some((i, c)) = chars.next() {
+                match c {
+                    c if c == quote => {
+                        self.at += i + 1;
+                        return Ok(Argument::Str(value.into()));
+                    }
+                    '\\' => value.extend(chars.next().map(|(_, escaped)| escaped)),
+                    c => value.push(c),
+                }
+            }
+            return Err("unclosed string".into());
         }
         let word = self.word("+-.")?;
         let number = |w: &str| -> Option<Argument> {
@@ -353,95 +396,5 @@ impl<'a> Parser<'a> {
             }
             (w, _) => number(w).ok_or_else(|| format!("`{w}` is no default"))?,
         })
-    }
-}
-
-impl fmt::Display for Type {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, None)
-    }
-}
-
-impl Type {
-    /// Writes the type with its alias annotation, which stands behind the innermost type name.
-    fn write(&self, f: &mut fmt::Formatter<'_>, alias: Option<&Alias>) -> fmt::Result {
-        let name = match self {
-            Type::Optional(t) => {
-                t.write(f, alias)?;
-                return f.write_str("?");
-            }
-            Type::List(t, n) => {
-                t.write(f, alias)?;
-                return match n {
-                    Some(n) => write!(f, "[{n}]"),
-                    None => f.write_str("[]"),
-                };
-            }
-            Type::Tensor => "Tensor",
-            Type::Int => "int",
-            Type::SymInt => "SymInt",
-            Type::Float => "float",
-            Type::Bool => "bool",
-            Type::Scalar => "Scalar",
-            Type::Str => "str",
-            Type::DType => "ScalarType",
-            Type::Layout => "Layout",
-            Type::Device => "Device",
-            Type::MemoryFormat => "MemoryFormat",
-            Type::Generator => "Generator",
-            Type::Other(name) => name,
-        };
-        f.write_str(name)?;
-        match alias {
-            Some(Alias { before, after, is_write }) => {
-                write!(f, "({before}{}", if *is_write { "!" } else { "" })?;
-                match after {
-                    Some(a) => write!(f, " -> {a})"),
-                    None => f.write_str(")"),
-                }
-            }
-            None => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for FunctionSchema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}(", self.name)?;
-        let mut star = false;
-        for (i, a) in self.args.iter().enumerate() {
-            if i > 0 {
-                f.write_str(", ")?;
-            }
-            if a.kw_only && !star {
-                star = true;
-                f.write_str("*, ")?;
-            }
-            a.ty.write(f, a.alias.as_ref())?;
-            write!(f, " {}", a.name)?;
-            if let Some(d) = &a.default_text {
-                write!(f, "={d}")?;
-            }
-        }
-        if self.is_vararg {
-            f.write_str(if self.args.is_empty() { "..." } else { ", ..." })?;
-        }
-        f.write_str(") -> ")?;
-        if self.is_vararg && self.returns.is_empty() {
-            return f.write_str("...");
-        }
-        if self.is_tuple {
-            f.write_str("(")?;
-        }
-        for (i, r) in self.returns.iter().enumerate() {
-            if i > 0 {
-                f.write_str(", ")?;
-            }
-            r.ty.write(f, r.alias.as_ref())?;
-            if let Some(name) = &r.name {
-                write!(f, " {name}")?;
-            }
-        }
-        f.write_str(if self.is_tuple { ")" } else { "" })
     }
 }

@@ -122,9 +122,9 @@ impl Signature {
     pub fn user_inputs(&self) -> impl Iterator<Item = usize> {
         self.inputs.iter().enumerate().filter(|(_, s)| s.kind.is_user()).map(|(i, _)| i)
     }
-    /// The positions of the user's outputs among the outputs.
+    /// The positions of what `forward` returns among the outputs. A joint graph gives the gradients beside that.
     pub fn user_outputs(&self) -> impl Iterator<Item = usize> {
-        let user = |s: &OutputSpec| !s.kind.is_mutation() && s.kind != OutputKind::Token;
+        let user = |s: &OutputSpec| matches!(s.kind, OutputKind::UserOutput | OutputKind::LossOutput);
         self.outputs.iter().enumerate().filter(move |(_, s)| user(s)).map(|(i, _)| i)
     }
 }

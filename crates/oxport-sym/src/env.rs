@@ -1,7 +1,8 @@
 //! What is known about the symbols of one program: ranges, hints, equalities, inequalities. Decides relations and equality of
 //! sizes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -11,27 +12,37 @@ use crate::build::split_coeff;
 use crate::expand::{integer, terms_of};
 use crate::expr::{Expr, Kind};
 use crate::func::Func;
+use crate::layered::Layered;
 use crate::number::Number;
 use crate::range::Range;
-use crate::simplify::{Form, Simplifier, reduce, shifted, weight};
+use crate::simplify::{Form, Simplifier, reduce, shifted, weighs_more, weight};
 use crate::solve::{isolate, linear};
 use crate::symbol::{Assumptions, Symbol};
 
-/// The knowledge about symbols. A plain value: cloning it forks the knowledge.
+/// The knowledge about symbols. A plain value: cloning it forks the knowledge, and costs next to nothing.
+///
+/// Law: a question costs no more for everything that was learned than for the most that is reasoned with (`MOST`). What is beyond is only a condition
+/// that holds: it is found again as it stands, and no more is concluded from it.
 #[derive(Clone, Debug, Default)]
 pub struct ShapeEnv {
-    ranges: BTreeMap<Symbol, Range>,
-    hints: BTreeMap<Symbol, Number>,
+    ranges: Layered<Symbol, Range>,
+    hints: Layered<Symbol, Number>,
     /// Symbol → what it equals; right sides hold no replaced symbols.
-    replacements: BTreeMap<Symbol, Expr>,
+    replacements: Arc<BTreeMap<Symbol, Expr>>,
     /// Normal forms that are zero and could not be solved for a symbol.
-    zeros: Vec<Expr>,
+    zeros: Arc<Vec<Expr>>,
     /// Normal forms of integers that are at least zero.
-    nonnegative: Vec<Expr>,
+    nonnegative: Arc<Vec<Expr>>,
     /// Other conditions that hold.
-    facts: Vec<Expr>,
+    facts: Arc<HashSet<Expr>>,
     unbacked: u64,
 }
+
+/// Of what is learned, how much is reasoned with: equalities that replace a symbol, those that do not, and inequalities.
+/// Exported programs have a few dozens.
+const MOST: [usize; 3] = [256, 32, 64];
+/// The weight of an equality that is reasoned with. To put one into the other may double it every time.
+const HEAVIEST: usize = 256;
 
 impl ShapeEnv {
     /// Knows nothing but the assumptions of symbols.
@@ -127,10 +138,8 @@ impl ShapeEnv {
         .or_else(|| {
             let simple = self.simplify(condition);
             simple.as_bool().or_else(|| {
-                let opposite = simple.not();
-                self.facts
-                    .iter()
-                    .find_map(|f| if *f == simple { Some(true) } else { (*f == opposite).then_some(false) })
+                let holds = self.facts.contains(&simple);
+                if holds { Some(true) } else { self.facts.contains(&simple.not()).then_some(false) }
             })
         })
     }
@@ -258,6 +267,10 @@ impl ShapeEnv {
     /// Whether symbols that nothing replaces may have these values: every known equality, inequality or other condition
     /// that one of them is in can be evaluated and holds. (Ranges are the caller's business.)
     pub fn allows(&self, symbols: &[Symbol], value: &dyn Fn(&Symbol) -> Option<Number>) -> bool {
+        // Too many conditions to be weighed every time.
+        if self.facts.len() > MOST[0] {
+            return false;
+        }
         let concerns = |e: &&Expr| e.free_symbols().iter().any(|s| symbols.contains(s));
         let sign = |e: &Expr| e.eval(value).ok().map(|n| n.signum());
         self.zeros.iter().filter(concerns).all(|e| sign(e) == Some(0))
@@ -271,32 +284,50 @@ impl ShapeEnv {
         if zero.is_const() {
             return;
         }
-        match isolate(&zero) {
-            Some((symbol, value)) => self.replace(symbol, value),
-            None => self.zeros.push(zero),
+        if !weighs_more(&zero, HEAVIEST) {
+            if self.replacements.len() < MOST[0]
+                && let Some((symbol, value)) = isolate(&zero)
+                && self.replace(&symbol, &value)
+            {
+                return;
+            }
+            if self.zeros.len() < MOST[1] {
+                return Arc::make_mut(&mut self.zeros).push(zero);
+            }
         }
+        Arc::make_mut(&mut self.facts).insert(zero.eq_(&Expr::int(0)));
     }
 
-    fn replace(&mut self, symbol: Symbol, value: Expr) {
-        let range = self.range(&symbol);
-        if let Some(hint) = self.hint(&symbol).cloned()
+    /// Puts a value in the place of a symbol; false if something known would become too heavy by it.
+    fn replace(&mut self, symbol: &Symbol, value: &Expr) -> bool {
+        let with = |s: &Symbol| (s == symbol).then(|| value.clone());
+        let mut renewed = Vec::new();
+        for (replaced, old) in self.replacements.iter().filter(|(_, old)| old.free_symbols().contains(symbol)) {
+            let new = old.subs(&with);
+            if weighs_more(&new, HEAVIEST) {
+                return false;
+            }
+            renewed.push((replaced.clone(), new));
+        }
+        let range = self.range(symbol);
+        if let Some(hint) = self.hint(symbol).cloned()
             && let Some(other) = value.as_symbol()
             && self.hint(other).is_none()
         {
             self.hints.insert(other.clone(), hint);
         }
         // The replaced symbol's bounds go on as bounds of the value.
-        self.constrain(&value, &range);
-        let with = |s: &Symbol| (*s == symbol).then(|| value.clone());
-        for replaced in self.replacements.values_mut() {
-            *replaced = replaced.subs(&with);
-        }
-        self.replacements.insert(symbol, value);
-        let (zeros, nonnegative) = (std::mem::take(&mut self.zeros), std::mem::take(&mut self.nonnegative));
-        let renew = |e: &Expr| Some(self.difference(e, &Expr::int(0))).filter(|e| !e.is_const());
-        let (zeros, nonnegative) =
-            (zeros.iter().filter_map(renew).collect(), nonnegative.iter().filter_map(renew).collect());
-        (self.zeros, self.nonnegative) = (zeros, nonnegative);
+        self.constrain(value, &range);
+        renewed.push((symbol.clone(), value.clone()));
+        Arc::make_mut(&mut self.replacements).extend(renewed);
+        let renew = |e: &Expr| match e.free_symbols().contains(symbol) {
+            true => Some(self.difference(e, &Expr::int(0))).filter(|e| !e.is_const()),
+            false => Some(e.clone()),
+        };
+        let zeros = self.zeros.iter().filter_map(renew).collect();
+        let nonnegative = self.nonnegative.iter().filter_map(renew).collect();
+        (self.zeros, self.nonnegative) = (Arc::new(zeros), Arc::new(nonnegative));
+        true
     }
 
     /// Learns that a condition holds: an equality, a bound of a symbol, a conjunction of such, or any other truth.
@@ -316,8 +347,8 @@ impl ShapeEnv {
             },
             _ => {
                 let simple = self.simplify(condition);
-                if simple.as_bool().is_none() && !self.facts.contains(&simple) {
-                    self.facts.push(simple);
+                if simple.as_bool().is_none() {
+                    Arc::make_mut(&mut self.facts).insert(simple);
                 }
             }
         }
@@ -355,8 +386,11 @@ impl ShapeEnv {
                     self.set_range(&symbol, narrowed);
                 }
             }
-            None if !self.nonnegative.contains(&e) => self.nonnegative.push(e),
-            None => {}
+            None if self.nonnegative.contains(&e) => {}
+            None if self.nonnegative.len() < MOST[2] && !weighs_more(&e, HEAVIEST) => {
+                Arc::make_mut(&mut self.nonnegative).push(e);
+            }
+            None => drop(Arc::make_mut(&mut self.facts).insert(e.ge(&Expr::int(0)))),
         }
     }
 
@@ -378,9 +412,7 @@ impl ShapeEnv {
                 return;
             }
         }
-        if !self.facts.contains(condition) {
-            self.facts.push(condition.clone());
-        }
+        Arc::make_mut(&mut self.facts).insert(condition.clone());
     }
 }
 

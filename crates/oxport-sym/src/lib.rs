@@ -22,6 +22,7 @@ mod floor;
 mod func;
 mod intern;
 mod joint;
+mod layered;
 mod lex;
 mod logic;
 mod minmax;

@@ -307,12 +307,16 @@ fn coarsen(a: &Expr, n: &BigInt) -> Option<Expr> {
 
 /// Subtracts multiples of expressions known to be zero from a normal form, eliminating one term of each.
 pub(crate) fn reduce(e: &Expr, zeros: &[Expr]) -> Expr {
-    const MAX_STEPS: usize = 64;
+    /// Each step takes a term away and may bring others.
+    const MAX_STEPS: usize = 128;
+    const MAX_TERMS: usize = 256;
+    let mut steps = 0;
     let mut e = e.clone();
     for zero in zeros {
         let Some(pivot) = terms_of(zero).iter().filter(|t| !t.is_const()).max_by_key(|t| weight(t)) else { continue };
         let (c, Some(pivot)) = split_coeff(pivot) else { continue };
-        for _ in 0..MAX_STEPS {
+        while steps < MAX_STEPS && terms_of(&e).len() < MAX_TERMS {
+            steps += 1;
             let found = terms_of(&e).iter().find_map(|t| {
                 let (k, Some(monomial)) = split_coeff(t) else { return None };
                 let cofactor = term_quotient(&monomial, &pivot)?;
@@ -339,6 +343,15 @@ pub(crate) fn weight(e: &Expr) -> usize {
         None => 1,
     };
     e.args().iter().fold(own, |n, a| n.saturating_add(weight(a)))
+}
+
+/// Whether an expression is heavier than that; looks at no more of it than that.
+pub(crate) fn weighs_more(e: &Expr, most: usize) -> bool {
+    fn left(e: &Expr, budget: usize) -> Option<usize> {
+        let own = if e.as_call().is_some_and(|(f, _)| !matches!(f, Func::Add | Func::Mul | Func::Pow)) { 8 } else { 1 };
+        e.args().iter().try_fold(budget.checked_sub(own)?, |budget, arg| left(arg, budget))
+    }
+    left(e, most).is_none()
 }
 
 /// `e` with every bounded symbol measured from its bound: `s` in `[2, 9]` becomes `s + 2` with `s` in `[0, 7]`.

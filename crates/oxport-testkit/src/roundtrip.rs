@@ -24,6 +24,29 @@ pub fn judge(path: &Path) -> Record {
     Record { id, status, detail }
 }
 
+/// What verifies without an error is written, read again as the same program, and verifies again. The bytes; `None` if the
+/// program does not verify.
+///
+/// # Errors
+/// It is not; the text is for people.
+pub fn writable(program: &ExportedProgram) -> Result<Option<Vec<u8>>, String> {
+    let wrong = |program| oxport::verify(program).into_iter().find(|d| d.severity == oxport::Severity::Error);
+    if wrong(program).is_some() {
+        return Ok(None);
+    }
+    let bytes = write_pt2_bytes(program).map_err(|e| format!("it is not written: {e}"))?;
+    let again = read_pt2_bytes(&bytes, oxport::registry(), &ReadOptions::default())
+        .map_err(|e| format!("what is written is not read: {e}"))?;
+    if let Some(found) = wrong(&again) {
+        return Err(format!("what is read again does not verify: {found}"));
+    }
+    match lost(program, &again).map_err(|e| e.to_string())? {
+        Some(lost) => Err(lost),
+        None if write_pt2_bytes(&again).is_ok_and(|second| second == bytes) => Ok(Some(bytes)),
+        None => Err("what is written after reading again differs".into()),
+    }
+}
+
 /// The first thing that is lost, if something is.
 fn trip(path: &Path) -> oxport::Result<Option<String>> {
     let program = oxport::read_with(path, &ReadOptions { verify_weights: true, ..ReadOptions::default() })?;

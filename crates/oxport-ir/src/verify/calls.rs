@@ -1,9 +1,9 @@
 //! How the program and its modules are called: tree specs and module signatures agree with the graph.
 
 use super::Check;
-use crate::Val;
 use crate::diagnostic::Loc;
 use crate::program::{ModuleCallArgument, ModuleCallSignature};
+use crate::{Argument, Val};
 use oxport_pytree::{Key, KeyPath, Kind, PathEntry, TreeSpec};
 use std::collections::HashSet;
 
@@ -77,12 +77,15 @@ fn module_calls(c: &mut Check<'_>) {
             let message = format!("the module `{}` has two entries in the module call graph", call.fqn);
             c.error("module-call", Loc::Program, message);
         }
-        let Some(signature) = call.signature.as_ref().filter(|_| !call.fqn.is_empty()) else { continue };
-        let what = format!("module `{}`", call.fqn);
-        let (mut inputs, outputs) = (signature.inputs.len(), signature.outputs.len());
+        let Some(signature) = &call.signature else { continue };
+        let what = if call.fqn.is_empty() { "the program".to_string() } else { format!("module `{}`", call.fqn) };
         for argument in signature.inputs.iter().chain(&signature.outputs) {
             named(c, &what, argument);
         }
+        if call.fqn.is_empty() {
+            continue;
+        }
+        let (mut inputs, outputs) = (signature.inputs.len(), signature.outputs.len());
         let count = |spec: &TreeSpec| spec.num_leaves();
         if signature.inputs.iter().any(|a| matches!(a, ModuleCallArgument::Token(_))) {
             inputs = count(&signature.in_spec);
@@ -107,7 +110,20 @@ fn named(c: &mut Check<'_>, what: &str, argument: &ModuleCallArgument) {
         ModuleCallArgument::SymFloat(name) => (name, |v| matches!(v, Val::Float(_))),
         ModuleCallArgument::SymBool(name) => (name, |v| matches!(v, Val::Bool(_))),
         ModuleCallArgument::CustomObj(name, _) => (name, |v| matches!(v, Val::Object(_))),
-        ModuleCallArgument::Token(_) | ModuleCallArgument::Constant(_) => return,
+        ModuleCallArgument::Token(name) => (name, |v| matches!(v, Val::Token | Val::Tensor(_))),
+        ModuleCallArgument::Constant(constant) => {
+            let ints = |l: &[Argument]| l.iter().all(|a| matches!(a, Argument::Int(_)));
+            let fits = match constant {
+                Argument::None | Argument::Int(_) | Argument::Float(_) | Argument::Bool(_) | Argument::Str(_) => true,
+                Argument::List(items) => ints(items),
+                _ => false,
+            };
+            if !fits {
+                let message = format!("{what} is called with a constant that the program JSON has not there");
+                c.error("document", Loc::Program, message);
+            }
+            return;
+        }
     };
     match c.program.graph.find(name) {
         None => {

@@ -41,7 +41,10 @@ impl<'e> Compare<'e> {
         match (recorded, inferred) {
             (Val::List(a), Val::List(b)) if a.len() == b.len() => {
                 let mut pairs = a.iter().zip(b).enumerate();
-                pairs.find_map(|(i, (a, b))| Some(format!("{}: {}", c.element(node, i), self.differ(a, b, false)?)))
+                pairs.find_map(|(i, (a, b))| {
+                    let difference = self.differ(a, b, false)?;
+                    Some(format!("{}: {difference}", c.element(node, i)))
+                })
             }
             _ => self.differ(recorded, inferred, true),
         }

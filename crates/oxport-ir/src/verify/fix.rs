@@ -39,9 +39,8 @@ fn metas(program: &mut ExportedProgram, registry: &Registry, changes: &mut Vec<C
             blamed.insert((graph, node));
         }
     }
-    let cast = super::autocast_blocks(&program.graph, "");
     let mut graph = std::mem::take(&mut program.graph);
-    graph_metas(&mut graph, "", &env, &cast, &blamed, changes);
+    graph_metas(&mut graph, "", &env, false, &blamed, changes);
     program.graph = graph;
 }
 
@@ -49,17 +48,18 @@ fn graph_metas(
     graph: &mut Graph,
     path: &str,
     env: &oxport_sym::ShapeEnv,
-    cast: &[String],
+    is_cast: bool,
     blamed: &Blamed,
     changes: &mut Vec<Change>,
 ) {
     // Inner graphs first: what they return is what the operators around them yield.
     let mut subgraphs = std::mem::take(&mut graph.subgraphs);
+    let cast = super::autocast_blocks(graph);
     for (name, sub) in &mut subgraphs {
-        graph_metas(sub, &super::below(path, name), env, cast, blamed, changes);
+        graph_metas(sub, &super::below(path, name), env, is_cast || cast.contains(name), blamed, changes);
     }
     graph.subgraphs = subgraphs;
-    if cast.iter().any(|block| path == block || path.starts_with(&format!("{block}."))) {
+    if is_cast {
         return;
     }
     let ids: Vec<NodeId> = graph.ids().collect();

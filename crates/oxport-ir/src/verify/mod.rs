@@ -8,6 +8,7 @@
 //! | module | its question |
 //! |---|---|
 //! | `structure` | order, names, kinds of nodes, targets, dialect |
+//! | `document` | can the program JSON say it, and does PyTorch load it? |
 //! | `arguments` | does a call fit its schema? |
 //! | `meta`, `compare` | is the recorded meta what the operator yields? |
 //! | `layout` | can a tensor lie in memory as its meta says? |
@@ -22,9 +23,11 @@
 mod arguments;
 mod calls;
 mod compare;
+mod document;
 pub mod fix;
 mod layout;
 mod meta;
+mod metadata;
 mod python;
 mod ranges;
 mod rules;
@@ -39,7 +42,10 @@ pub use rules::{RULES, Rule, page};
 pub(crate) use structure::is_identifier;
 
 use crate::diagnostic::{Diagnostic, Loc, Severity};
-use crate::{ExportedProgram, Graph, Node, Registry};
+use crate::{Argument, ExportedProgram, Graph, InputSpec, Node, NodeKind, Registry};
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use symbols::Births;
 
 /// What is checked.
@@ -63,20 +69,11 @@ pub fn verify(program: &ExportedProgram, registry: &Registry) -> Vec<Diagnostic>
 /// Checks a program as far as the options say.
 pub fn verify_with(program: &ExportedProgram, registry: &Registry, options: Options) -> Vec<Diagnostic> {
     let (mut found, mut births) = (Vec::new(), Births::new());
-    let cast = autocast_blocks(&program.graph, "");
     let facts = symbols::assumed(program);
     let env = facts.as_ref().unwrap_or(&program.env);
-    walk(&program.graph, "", &mut |graph, path| {
-        let mut check = Check { program, registry, graph, path, env, found: &mut found };
-        structure::check(&mut check);
-        layout::check(&mut check);
-        if options.reinfer {
-            // Under autocast the recorded metas are those after casts that the nodes do not show.
-            let is_cast = cast.iter().any(|block| path == block || path.starts_with(&format!("{block}.")));
-            meta::check(&mut check, is_cast, &mut births);
-        }
-    });
-    let mut check = Check { program, registry, graph: &program.graph, path: "", env, found: &mut found };
+    let all = Whole { program, registry, env, options };
+    all.graph(&program.graph, "", false, &mut found, &mut births);
+    let mut check = all.check(&program.graph, "", &mut found);
     signature::check(&mut check);
     calls::check(&mut check);
     ranges::check(&mut check);
@@ -84,6 +81,38 @@ pub fn verify_with(program: &ExportedProgram, registry: &Registry, options: Opti
     let mut all = std::mem::take(check.found);
     sources::explain(&check, &mut all);
     all
+}
+
+/// What all graphs of a program are checked by.
+#[derive(Clone, Copy)]
+struct Whole<'a> {
+    program: &'a ExportedProgram,
+    registry: &'a Registry,
+    env: &'a oxport_sym::ShapeEnv,
+    options: Options,
+}
+
+impl<'a> Whole<'a> {
+    fn check(self, graph: &'a Graph, path: &'a str, found: &'a mut Vec<Diagnostic>) -> Check<'a> {
+        let Whole { program, registry, env, .. } = self;
+        Check { program, registry, graph, path, env, found, elements: RefCell::default(), inputs: OnceCell::new() }
+    }
+    /// A graph, then its subgraphs. Under autocast the recorded metas are those after casts that the nodes do not show.
+    fn graph(self, graph: &Graph, path: &str, is_cast: bool, found: &mut Vec<Diagnostic>, births: &mut Births) {
+        let before = found.len();
+        let mut check = self.check(graph, path, found);
+        structure::check(&mut check);
+        document::check(&mut check);
+        layout::check(&mut check);
+        if self.options.reinfer {
+            meta::check(&mut check, is_cast, births);
+        }
+        structure::metas(&mut check, before);
+        let cast = autocast_blocks(graph);
+        for (name, sub) in &graph.subgraphs {
+            self.graph(sub, &below(path, name), is_cast || cast.contains(name), found, births);
+        }
+    }
 }
 
 /// Calls `f` on a graph and, below it, on its subgraphs, with their paths.
@@ -99,21 +128,19 @@ fn below(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_string() } else { format!("{path}.{name}") }
 }
 
-/// The paths of the subgraphs that run under autocast.
-fn autocast_blocks(graph: &Graph, path: &str) -> Vec<String> {
-    let mut found = Vec::new();
+/// The subgraphs of a graph that run under autocast.
+fn autocast_blocks(graph: &Graph) -> HashSet<Arc<str>> {
+    let mut found = HashSet::new();
     if graph.subgraphs.is_empty() {
         return found;
     }
-    walk(graph, path, &mut |graph, path| {
-        for (_, node) in graph.nodes().filter(|(_, n)| n.calls("higher_order::wrap_with_autocast")) {
-            node.for_each_input(&mut |input| {
-                if let crate::NodeKind::GetAttr(name) = &graph.node(input).kind {
-                    found.push(below(path, name));
-                }
-            });
-        }
-    });
+    for (_, node) in graph.nodes().filter(|(_, n)| n.calls("higher_order::wrap_with_autocast")) {
+        node.for_each_input(&mut |input| {
+            if let NodeKind::GetAttr(name) = &graph.node(input).kind {
+                found.insert(name.clone());
+            }
+        });
+    }
     found
 }
 
@@ -126,7 +153,13 @@ struct Check<'a> {
     /// What is known of the symbols, with what the program's own assertions say.
     env: &'a oxport_sym::ShapeEnv,
     found: &'a mut Vec<Diagnostic>,
+    /// By index, who takes the results of the node that was asked for last.
+    elements: RefCell<Option<(Arc<str>, Elements)>>,
+    /// The placeholders as the user knows them.
+    inputs: OnceCell<Vec<String>>,
 }
+
+type Elements = HashMap<i64, Arc<str>>;
 
 impl Check<'_> {
     fn at(&self, node: &str) -> Loc {
@@ -137,12 +170,23 @@ impl Check<'_> {
     }
     /// A result of a node that has several, with the `getitem` that takes it: element 1 (`getitem_3`).
     fn element(&self, node: &Node, i: usize) -> String {
-        let users = self.graph.find(&node.name).map(|id| self.graph.users(id).keys());
-        let taken = users.into_iter().flatten().map(|user| self.graph.node(*user)).find(|user| {
-            user.op().is_some_and(crate::Op::is_getitem)
-                && user.args.get(1).and_then(crate::Argument::as_int) == Some(i as i64)
-        });
-        taken.map_or(format!("element {i}"), |user| format!("element {i} (`{}`)", user.name))
+        let mut known = self.elements.borrow_mut();
+        let (_, taken) = match &mut *known {
+            Some(known) if known.0 == node.name => known,
+            other => other.insert((node.name.clone(), self.taken(node))),
+        };
+        taken.get(&(i as i64)).map_or(format!("element {i}"), |name| format!("element {i} (`{name}`)"))
+    }
+    /// Who takes which result of a node: of several, the first.
+    fn taken(&self, node: &Node) -> Elements {
+        let mut taken = Elements::new();
+        for user in self.graph.find(&node.name).into_iter().flat_map(|id| self.graph.users(id).keys()) {
+            let user = self.graph.node(*user);
+            if let (true, Some(i)) = (user.calls("_operator::getitem"), user.args.get(1).and_then(Argument::as_int)) {
+                taken.entry(i).or_insert_with(|| user.name.clone());
+            }
+        }
+        taken
     }
     fn node_error(&mut self, code: &'static str, node: &str, message: impl Into<String>) {
         let at = self.at(node);
@@ -162,12 +206,20 @@ impl Check<'_> {
     }
     /// The `i`-th placeholder as the user knows it: `x` (args[0]['a']).
     fn input_path(&self, i: usize) -> String {
-        let name = self.program.graph.placeholders().nth(i).map_or("", |(_, n)| &*n.name);
-        let position = self.program.signature.user_inputs().position(|u| u == i);
-        let spec = self.program.call_signature().map(|call| &call.in_spec);
-        match position.and_then(|p| spec?.path_of(p)).map(|path| calls::user_path(&path)) {
-            Some(path) => format!("`{name}` ({path})"),
-            None => format!("`{name}`"),
-        }
+        let all = self.inputs.get_or_init(|| {
+            let (program, mut position) = (self.program, 0);
+            let specs = program.signature.inputs.iter().map(Some).chain(std::iter::repeat(None));
+            let paths = program.call_signature().map_or(Vec::new(), |call| call.in_spec.paths());
+            let name = |((_, node), spec): ((_, &Node), Option<&InputSpec>)| {
+                let is_user = spec.is_some_and(|spec| spec.kind.is_user());
+                position += usize::from(is_user);
+                match paths.get(position.wrapping_sub(1)).filter(|_| is_user) {
+                    Some(path) => format!("`{}` ({})", node.name, calls::user_path(path)),
+                    None => format!("`{}`", node.name),
+                }
+            };
+            program.graph.placeholders().zip(specs).map(name).collect()
+        });
+        all.get(i).cloned().unwrap_or_else(|| "``".to_string())
     }
 }

@@ -14,6 +14,9 @@ pub(super) fn check(c: &mut Check<'_>) {
     let used = used(c);
     for (expr, range) in &program.ranges {
         let at = || Loc::Range(expr.to_string());
+        if let Some(message) = unwritable(expr) {
+            c.error("range", at(), message);
+        }
         if let (Some(min), Some(max)) = (range.min, range.max)
             && min > max
         {
@@ -41,6 +44,21 @@ pub(super) fn check(c: &mut Check<'_>) {
         }
     }
     hints(c);
+}
+
+/// A range stands in the document under the text of its expression, which has to mean that expression again. PyTorch takes
+/// what is behind a `u` at its beginning for the number of a data-dependent symbol.
+fn unwritable(expr: &Expr) -> Option<String> {
+    let text = expr.to_string();
+    let symbols = expr.free_symbols();
+    let symbol = |name: &str| symbols.iter().find(|s| s.name() == name).map(Expr::symbol);
+    if Expr::parse_with(&text, &symbol).ok().as_ref() != Some(expr) {
+        return Some(format!("the text {text:?} of the range means something else"));
+    }
+    let number = text.strip_prefix("zuf").or(text.strip_prefix('u'))?;
+    let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    (!is_number)
+        .then(|| format!("PyTorch does not load a range of {text}, since that begins like a data-dependent symbol"))
 }
 
 fn text(r: &RangeConstraint) -> String {

@@ -46,7 +46,7 @@ pub static RULES: &[Rule] = &[
     rule(
         "name",
         "a name is no Python identifier",
-        "PyTorch generates Python code from a graph, so every node is named by an identifier that is no keyword.",
+        "PyTorch generates Python code from a graph, so every node is named by an identifier that is no keyword, nor `self`.",
         "add.1 = torch.ops.aten.add.Tensor(x, x)",
         "Rename the node: letters, digits and underscores, not beginning with a digit.",
     ),
@@ -61,7 +61,7 @@ pub static RULES: &[Rule] = &[
         "no-meta",
         "a node has no meta value",
         "Placeholders and calls that return something carry the fake value they had at capture; shapes, dtypes and plans \
-         come from it.",
+         come from it, and the names of what a higher-order operator gives.",
         "relu = torch.ops.aten.relu.default(x)   # no f32[…]",
         "`oxport verify --fix` infers it from the arguments.",
     ),
@@ -81,6 +81,24 @@ pub static RULES: &[Rule] = &[
         "torch.ops.my_ns.my_op.default(x)",
         "Register an `OpDef` for it (docs/add-an-op.md).",
     )),
+    rule(
+        "document",
+        "the program cannot be written, or PyTorch would not load it",
+        "What verifies can be written, is read again as it was, and is taken by `torch.export.load`. The program JSON has no \
+         lists of mixed kinds, subgraphs in lists, or uses of a multiple result as a whole; PyTorch does not load symbolic \
+         floats and bools among inputs, bools among several results, empty lists of results, gradients of integers, \
+         devices that it does not know, or subgraphs named like a method of its modules.",
+        "torch.ops.aten.upsample_nearest2d.vec(x, None, [2, 2.0])   # an int and a float in one list",
+        "Write the value in one of the forms that a document has; the diagnostic says which part of the call it is.",
+    ),
+    rule(
+        "metadata",
+        "metadata that PyTorch does not load",
+        "PyTorch parses `nn_module_stack`, `source_fn_stack`, `from_node` and `custom` of every node when it loads, and fails \
+         on what it did not write.",
+        "nn_module_stack: \"L__self__,\"   # key, path and type are wanted",
+        "Correct the text, or drop the key: metadata means nothing to the program.",
+    ),
     rule(
         "dialect",
         "the dialect does not exist",

@@ -46,6 +46,10 @@ pub(super) fn check(c: &mut Check<'_>, node: &Node, kind: &InputKind) {
 fn stored(c: &mut Check<'_>, node: &Node, name: &str, state: &StateTensor) {
     let Some(Val::Tensor(meta)) = node.val() else { return };
     let (layout, dtype) = (state.face(), state.tensor.dtype());
+    if state.requires_grad && !(dtype.is_float() || dtype.is_complex()) {
+        let message = format!("`{name}` requires a gradient, but only floating and complex tensors can");
+        c.node_error("document", &node.name, message);
+    }
     let same = |meta: &[oxport_sym::Expr], have: &[i64]| {
         meta.len() == have.len() && meta.iter().zip(have).all(|(a, b)| a.as_int().is_none_or(|a| a == *b))
     };

@@ -1,8 +1,9 @@
 //! Structure: order, names, kinds of nodes, targets, dialect.
 
-use super::Check;
-use crate::diagnostic::Diagnostic;
+use super::{Check, document};
+use crate::diagnostic::{Diagnostic, Loc};
 use crate::{Dialect, Node, NodeKind, Op, Subclass};
+use std::collections::HashSet;
 
 pub(super) fn check(c: &mut Check<'_>) {
     let graph = c.graph;
@@ -44,7 +45,12 @@ pub(super) fn check(c: &mut Check<'_>) {
         past_placeholders |= node.kind != NodeKind::Placeholder;
         let needs_meta = match &node.kind {
             NodeKind::Placeholder => true,
-            NodeKind::CallFunction(op) => op.schema().is_some_and(|s| !s.returns.is_empty()),
+            // What has no schema records that it gives nothing; an operator that nobody knows may give nothing.
+            NodeKind::CallFunction(op) => match op.schema().filter(|_| !op.is_higher_order()) {
+                Some(schema) => !schema.returns.is_empty(),
+                // What keeps it from being inferred is reported first: see `metas`.
+                None => false,
+            },
             _ => false,
         };
         if needs_meta && node.val().is_none() {
@@ -53,6 +59,40 @@ pub(super) fn check(c: &mut Check<'_>) {
     }
     if outputs != 1 {
         c.error("placement", c.at("output"), format!("the graph has {outputs} output nodes, not one"));
+    }
+}
+
+/// A higher-order operator, or a function on numbers, has a meta, unless its call has an error that keeps it from having one.
+/// To be asked when all else is checked; the diagnostics of this graph begin at `from`.
+pub(super) fn metas(c: &mut Check<'_>, from: usize) {
+    let functions = |n: &&Node| n.op().is_some_and(|op| !op.is_getitem() && is_function(c, op));
+    let nodes = c.graph.nodes().map(|(_, node)| node);
+    let without: Vec<&Node> = nodes.filter(|n| n.val().is_none()).filter(functions).collect();
+    if without.is_empty() {
+        return;
+    }
+    let name_of = |d: &Diagnostic| match &d.at {
+        Loc::Node { node, .. } | Loc::Argument { node, .. } => Some(node.clone()),
+        _ => None,
+    };
+    let blamed: HashSet<String> = c.found[from..].iter().filter_map(name_of).collect();
+    for node in without.into_iter().filter(|n| !blamed.contains(&*n.name)) {
+        c.node_error("no-meta", &node.name, format!("`{}` has no meta value", node.name));
+    }
+}
+
+/// A higher-order operator that there is, or a Python function on numbers.
+pub(super) fn is_function(c: &Check<'_>, op: &Op) -> bool {
+    document::is_on_numbers(op) && is_allowed_function(op)
+        || op.is_higher_order() && (op.def().is_some() || c.registry.is_pinned(op.name()))
+}
+
+/// A call that `target` is reported of.
+pub(super) fn is_refused(c: &Check<'_>, op: &Op) -> bool {
+    match op.is_python() {
+        true => !is_allowed_function(op),
+        false if op.is_higher_order() => !is_function(c, op),
+        false => op.schema().is_none() && matches!(op.namespace(), "aten" | "prims" | "prim"),
     }
 }
 
@@ -78,18 +118,17 @@ fn call(c: &mut Check<'_>, node: &Node, op: &Op) {
     }
 }
 
-/// The Python functions that `torch._export.verifier` allows, and those that its own graphs hold beside them.
+/// The Python functions that PyTorch loads: its loader knows them, and `torch._export.verifier` allows them.
 fn is_allowed_function(op: &Op) -> bool {
     const OPERATOR: &[&str] = &[
-        "getitem", "add", "mul", "sub", "truediv", "floordiv", "mod", "pow", "neg", "pos", "abs", "and_", "or_", "xor",
-        "not_", "lshift", "rshift", "ge", "le", "gt", "lt", "eq", "ne",
+        "getitem", "add", "mul", "sub", "truediv", "floordiv", "mod", "pow", "neg", "abs", "and_", "or_", "not_",
+        "lshift", "rshift", "ge", "le", "gt", "lt", "eq", "ne",
     ];
     const TORCH: &[&str] =
         &["sym_int", "sym_float", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "_sym_sqrt", "sym_sum"];
     match op.namespace() {
         "_operator" => OPERATOR.contains(&op.short_name()),
         "math" => matches!(op.short_name(), "ceil" | "floor" | "trunc"),
-        "builtins" => matches!(op.short_name(), "round" | "abs"),
         "torch" => TORCH.contains(&op.short_name()),
         "torch._functorch.predispatch" => true,
         "torch._C" | "torch._C._nn" => op.short_name() == "_set_grad_enabled",
@@ -99,12 +138,12 @@ fn is_allowed_function(op: &Op) -> bool {
     }
 }
 
-/// A Python identifier that is no keyword.
+/// A Python identifier that is no keyword, nor the `self` of the methods that PyTorch makes.
 pub(crate) fn is_identifier(name: &str) -> bool {
     const KEYWORDS: &[&str] = &[
         "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
         "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-        "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+        "not", "or", "pass", "raise", "return", "self", "try", "while", "with", "yield",
     ];
     let mut bytes = name.bytes();
     let begins = |b: u8| b.is_ascii_alphabetic() || b == b'_';
@@ -114,5 +153,6 @@ pub(crate) fn is_identifier(name: &str) -> bool {
             && (name.len() > 8 || !KEYWORDS.contains(&name));
     }
     let mut chars = name.chars();
-    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')
+    let begins = |c: char| c.is_alphabetic() || c == '_';
+    chars.next().is_some_and(begins) && chars.all(|c| begins(c) || c.is_ascii_digit())
 }

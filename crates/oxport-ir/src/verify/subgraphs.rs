@@ -263,10 +263,11 @@ fn like(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize, lis
         let message = format!("{title} gives {} values for {} that are carried", results.len(), carried.len());
         return complain(c, node, at.to_string(), message);
     }
+    let seen: Vec<Option<&Val>> = sub.placeholders().map(|(_, p)| p.val()).collect();
     for (i, (result, operand)) in results.iter().zip(carried).enumerate() {
         let (Some(result), Some(operand)) = (result, val_of_argument(graph, operand)) else { continue };
         // The carried value as the subgraph sees it: sizes that change from trip to trip are symbols there.
-        let seen = sub.placeholders().nth(i).and_then(|(_, p)| p.val());
+        let seen = seen.get(i).copied().flatten();
         let fits = [Some(&operand), seen].into_iter().flatten().any(|v| mismatch(c, v, result, shapes).is_none());
         if !fits && let Some(difference) = mismatch(c, &operand, result, shapes) {
             complain(c, node, at.to_string(), format!("value {i} that {title} carries on was {difference}"));

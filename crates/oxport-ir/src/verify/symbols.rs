@@ -70,32 +70,59 @@ fn is_const(val: &Val) -> bool {
 /// Reports every symbol that nothing binds, where it is first used.
 pub(super) fn check(c: &mut Check<'_>, births: Option<&Births>) {
     let mut complained = HashSet::new();
-    let mut walk = Walk { births, complained: &mut complained };
-    walk.graph(c, &c.program.graph, "", &HashSet::new());
+    let mut walk = Walk { names: HashMap::new(), births, bound: HashSet::new(), complained: &mut complained };
+    walk.graph(c, &c.program.graph, "");
 }
 
 struct Walk<'a> {
+    /// The symbols that were met, by name.
+    names: HashMap<String, Symbol>,
     births: Option<&'a Births>,
+    /// What is bound before the node that is looked at.
+    bound: HashSet<Symbol>,
     complained: &'a mut HashSet<Symbol>,
 }
 
 impl Walk<'_> {
-    fn graph(&mut self, c: &mut Check<'_>, graph: &Graph, path: &str, outer: &HashSet<Symbol>) {
-        let mut bound = outer.clone();
+    /// A symbol is its name: what PyTorch reads it as, and what tells it from others.
+    fn named(&mut self, c: &mut Check<'_>, path: &str, node: &str, symbol: Symbol) {
+        let name = symbol.name();
+        let message = match self.names.get(name) {
+            Some(known) if *known == symbol => return,
+            Some(_) => format!("there are two symbols {name:?}, of which different things are assumed"),
+            None if !super::structure::is_identifier(name) || !name.is_ascii() => {
+                format!("{name:?} cannot be the name of a symbol")
+            }
+            None if name.starts_with('u') && !symbol.is_unbacked() => {
+                format!("PyTorch takes the symbol {name} for a data-dependent one, since its name begins with `u`")
+            }
+            None => String::new(),
+        };
+        self.names.insert(name.to_string(), symbol);
+        if !message.is_empty() {
+            let at = crate::Loc::Node { graph: path.to_string(), node: node.to_string() };
+            c.error("symbol", at, message);
+        }
+    }
+    /// A graph; what it binds is not bound behind it.
+    fn graph(&mut self, c: &mut Check<'_>, graph: &Graph, path: &str) {
+        let (mut own, mut seen) = (Vec::new(), HashSet::new());
         for (id, node) in graph.nodes() {
             if let NodeKind::GetAttr(name) = &node.kind
                 && let Some(sub) = graph.subgraphs.get(name)
+                && seen.insert(name.clone())
             {
-                self.graph(c, sub, &below(path, name), &bound);
+                self.graph(c, sub, &below(path, name));
             }
             let Some(val) = node.val() else { continue };
             let is_input = node.kind == NodeKind::Placeholder;
-            let (mut born, mut used) = (Vec::new(), Vec::new());
+            let (mut born, mut used, mut met) = (Vec::new(), Vec::new(), Vec::new());
             for_each_size(val, &mut |e| {
                 if e.as_int().is_some() {
                     return;
                 }
                 let symbols = e.free_symbols();
+                met.extend(symbols.iter().filter(|s| self.names.get(s.name()) != Some(*s)).cloned());
                 let binds = match (&symbols[..], &node.kind) {
                     // Sizes in a subgraph are those of the program, or its own if they depend on data.
                     ([s], NodeKind::Placeholder) => path.is_empty() || s.is_unbacked(),
@@ -106,15 +133,19 @@ impl Walk<'_> {
                 };
                 if binds { born.extend(symbols) } else { used.extend(symbols) }
             });
-            bound.extend(born);
+            met.into_iter().for_each(|symbol| self.named(c, path, &node.name, symbol));
+            own.extend(born.into_iter().filter(|symbol| self.bound.insert(symbol.clone())));
             for symbol in used {
-                if !bound.contains(&symbol) && self.complained.insert(symbol.clone()) {
+                if !self.bound.contains(&symbol) && self.complained.insert(symbol.clone()) {
                     let what = if is_input { "has" } else { "uses" };
                     let message = format!("`{}` {what} the symbol {}, which nothing binds", node.name, symbol.name());
                     let at = crate::Loc::Node { graph: path.to_string(), node: node.name.to_string() };
                     c.error("symbol", at, message);
                 }
             }
+        }
+        for symbol in &own {
+            self.bound.remove(symbol);
         }
     }
 }

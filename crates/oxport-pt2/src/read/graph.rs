@@ -213,11 +213,11 @@ impl<'a> GraphReader<'a, '_> {
         let mut meta = read_metadata(&json.metadata, &mut self.cx.texts);
         let ((args, kwargs), input_names) = self.inputs(&op, json);
         let origin = meta.clone();
-        meta.extra.extend(input_names.map(|names| (INPUT_NAMES.into(), names)));
+        meta.extra.extend(input_names.map(|names| (NodeMeta::INPUT_NAMES.into(), names)));
         if let ([Json::AsTensors(_)], None) = (json.outputs.as_slice(), single)
             && (op.schema().is_none() || op.is_higher_order())
         {
-            meta.extra.push((TENSOR_LIST.into(), "".into()));
+            meta.extra.push((NodeMeta::TENSOR_LIST.into(), "".into()));
         }
         for arg in args.iter().chain(kwargs.values()) {
             if let Argument::Node(id) = arg
@@ -293,7 +293,8 @@ impl<'a> GraphReader<'a, '_> {
             let mut names = Vec::new();
             for input in &json.inputs {
                 let argument = self.argument_at(&input.arg);
-                if input.kind == Some(1) || input.name.is_empty() || op.is_python() {
+                // Older documents do not say how an argument of a Python function is given: by position.
+                if input.kind == Some(1) || input.name.is_empty() || op.is_python() && input.kind != Some(2) {
                     args.push(argument);
                     names.push(input.name.as_str());
                 } else {
@@ -388,13 +389,6 @@ impl<'a> GraphReader<'a, '_> {
 
 /// Positional arguments, and those by name.
 type Arguments = (Vec<Argument>, Kwargs);
-
-/// The key under which a node's meta keeps the argument names of a call whose operator has no schema.
-pub(crate) const INPUT_NAMES: &str = "oxport.input_names";
-
-/// The key by which a node's meta says that its results stand in the document as one list of tensors, where no schema
-/// says so.
-pub(crate) const TENSOR_LIST: &str = "oxport.tensor_list";
 
 /// The value that the node itself is, if its result is not a tuple or list.
 fn single_output<'j>(json: &'j model::Node, op: &Op) -> Option<&'j str> {

@@ -21,7 +21,6 @@ mod signature;
 mod target;
 mod weights;
 
-pub(crate) use graph::{INPUT_NAMES, TENSOR_LIST};
 pub(crate) use target::is_plain_target;
 
 use std::collections::hash_map::RandomState;
@@ -206,7 +205,7 @@ impl Parts {
             digests: RandomState::new(),
         };
         let module = &mut document.graph_module;
-        let name = |i: usize| signature::constant_input_name(&module.signature, i);
+        let name = |i: usize| signature::input_name_at(&module.signature, i);
         let graph = read_graph(&mut cx, (&mut module.graph).into(), "", &name);
         if cx.broken {
             return Err(text.complaint());

@@ -14,11 +14,11 @@ use crate::Limits;
 use crate::json::walk::walk;
 use crate::model::{self, Argument as Json, ConstantValue, SymBoolArgument, SymFloatArgument, SymIntArgument};
 
-/// The name that a constant input's placeholder has.
-pub(super) fn constant_input_name(json: &model::GraphSignature, i: usize) -> Option<String> {
+/// The name of the placeholder of an input that stands in the graph as a constant.
+pub(super) fn input_name_at(json: &model::GraphSignature, i: usize) -> Option<String> {
     match json.input_specs.get(i)? {
         model::InputSpec::ConstantInput(spec) => Some(spec.name.clone()),
-        _ => None,
+        spec => input_name(spec).map(str::to_string),
     }
 }
 

@@ -25,7 +25,8 @@ impl GraphWriter<'_, '_> {
     ///
     /// Errors if the document has no spelling for it.
     pub(super) fn argument(&mut self, arg: &Argument, ty: Option<&Type>) -> Result<Json, String> {
-        Ok(match arg {
+        let spelled_out = self.values.spelled_out(arg);
+        Ok(match spelled_out.as_ref().unwrap_or(arg) {
             Argument::None => Json::NONE,
             Argument::Int(n) => Json::AsInt(*n),
             Argument::Float(x) => Json::AsFloat(Real(*x)),

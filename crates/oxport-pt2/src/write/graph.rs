@@ -4,12 +4,11 @@
 use std::collections::HashMap;
 
 use oxport_ir::schema::Type;
-use oxport_ir::{Diagnostic, Graph, InputKind, Loc, Node, NodeId, NodeKind, Op, Signature, Val};
+use oxport_ir::{Argument, Diagnostic, Graph, InputKind, Loc, Node, NodeId, NodeKind, NodeMeta, Op, Signature, Val};
 
 use super::metadata::write_metadata;
 use super::symbols::Symbols;
 use crate::model::{self, Argument as Json, CustomObjArgument, Dict, NamedArgument, Real, TensorArgument};
-use crate::read::{INPUT_NAMES, TENSOR_LIST};
 
 /// Writes one graph.
 pub(super) struct GraphWriter<'a, 'p> {
@@ -18,18 +17,47 @@ pub(super) struct GraphWriter<'a, 'p> {
     problems: &'a mut Vec<Diagnostic>,
     scope: String,
     out: model::Graph,
-    /// `getitem` nodes that pick what an earlier one picked, with the earlier one's name.
-    duplicates: HashMap<NodeId, String>,
+    pub(super) values: Values,
+    /// How many inputs the top graph has.
+    top_inputs: usize,
 }
 
-/// Writes a graph; the signature is that of the top graph.
+/// What a document calls values otherwise than the graph.
+#[derive(Default)]
+pub(super) struct Values {
+    /// `getitem` nodes that pick what an earlier one picked, with the earlier one's name.
+    duplicates: HashMap<NodeId, String>,
+    /// Inputs that are constants: nameless in a document, so that their uses are the constants.
+    constants: HashMap<NodeId, Argument>,
+}
+
+impl Values {
+    /// The name of the value that a node is.
+    pub(super) fn name(&self, graph: &Graph, id: NodeId) -> String {
+        self.duplicates.get(&id).cloned().unwrap_or_else(|| graph.node(id).name.to_string())
+    }
+    /// The constant that an input is.
+    pub(super) fn constant(&self, id: NodeId) -> Option<&Argument> {
+        self.constants.get(&id)
+    }
+    /// An argument with constants in the place of the inputs that are constants.
+    pub(super) fn spelled_out(&self, arg: &Argument) -> Option<Argument> {
+        let mut found = false;
+        if !self.constants.is_empty() {
+            arg.for_each_node(&mut |id| found |= self.constants.contains_key(&id));
+        }
+        found.then(|| arg.map_nodes(&mut |id| self.constant(id).cloned().unwrap_or(Argument::Node(id))))
+    }
+}
+
+/// Writes a graph, and says what its values are called; the signature is that of the top graph.
 pub(super) fn write_graph(
     graph: &Graph,
     signature: Option<&Signature>,
     symbols: &Symbols<'_>,
     scope: &str,
     problems: &mut Vec<Diagnostic>,
-) -> model::Graph {
+) -> (model::Graph, Values) {
     let out = model::Graph {
         inputs: Vec::new(),
         outputs: Vec::new(),
@@ -37,20 +65,21 @@ pub(super) fn write_graph(
         tensor_values: Dict::new(),
         sym_int_values: Dict::new(),
         sym_bool_values: Dict::new(),
-        is_single_tensor_return: graph.is_single_return,
+        // PyTorch wants a tuple of the top graph.
+        is_single_tensor_return: graph.is_single_return && signature.is_none(),
         custom_obj_values: Dict::new(),
         sym_float_values: Dict::new(),
         extra: None,
     };
-    let (scope, duplicates) = (scope.to_string(), HashMap::new());
-    let mut writer = GraphWriter { graph, symbols, problems, scope, out, duplicates };
+    let (scope, values, top_inputs) = (scope.to_string(), Values::default(), symbols.inputs());
+    let mut writer = GraphWriter { graph, symbols, problems, scope, out, values, top_inputs };
     let mut position = 0;
     for (id, node) in graph.nodes() {
         let written = match &node.kind {
             NodeKind::Placeholder => {
                 let kind = signature.and_then(|s| s.inputs.get(position)).map(|spec| &spec.kind);
                 position += 1;
-                writer.placeholder(node, kind)
+                writer.placeholder(id, node, kind)
             }
             NodeKind::CallFunction(op) if op.is_getitem() => Ok(()),
             NodeKind::CallFunction(op) => writer.call(id, node, op),
@@ -62,32 +91,43 @@ pub(super) fn write_graph(
             writer.problems.push(Diagnostic::error("write", at, message));
         }
     }
-    writer.out
+    (writer.out, writer.values)
 }
 
 impl GraphWriter<'_, '_> {
     /// The name of the value that a node is.
     pub(super) fn name(&self, id: NodeId) -> String {
-        self.duplicates.get(&id).cloned().unwrap_or_else(|| self.graph.node(id).name.to_string())
+        self.values.name(self.graph, id)
     }
 
     pub(super) fn subgraph(&mut self, attribute: &str) -> Result<model::Graph, String> {
         let graph = self.graph.subgraphs.get(attribute).ok_or_else(|| format!("there is no subgraph {attribute:?}"))?;
         let scope = if self.scope.is_empty() { attribute.to_string() } else { format!("{}.{attribute}", self.scope) };
-        Ok(write_graph(graph, None, self.symbols, &scope, self.problems))
+        Ok(write_graph(graph, None, self.symbols, &scope, self.problems).0)
     }
 
-    fn placeholder(&mut self, node: &Node, kind: Option<&InputKind>) -> Result<(), String> {
+    fn placeholder(&mut self, id: NodeId, node: &Node, kind: Option<&InputKind>) -> Result<(), String> {
         let val = node.val().ok_or("the input has no meta value")?;
-        // A number that the user gives stands under its name, even where it is known; one in a subgraph does not.
-        let is_value = !matches!(kind, None | Some(InputKind::ConstantInput(_)));
-        let input = match val {
-            Val::None => Json::NONE,
-            Val::Str(s) => Json::AsString(s.to_string()),
-            Val::Int(n) if !is_value && n.as_int().is_some() => Json::AsInt(n.as_int().unwrap_or_default()),
-            Val::Float(x) if x.as_float().is_some() => Json::AsFloat(Real(x.as_float().unwrap_or_default())),
-            Val::Bool(b) if b.as_bool().is_some() => Json::AsBool(b.as_bool().unwrap_or_default()),
-            val => self.value(&node.name, val)?,
+        // A number that the user gives stands under its name, even where it is known; one in a subgraph does not, as long as
+        // PyTorch finds a name for it in the signature of the program.
+        let is_value = match kind {
+            None => self.out.inputs.len() >= self.top_inputs,
+            Some(kind) => !matches!(kind, InputKind::ConstantInput(_)),
+        };
+        let constant = match val {
+            Val::None => Some((Json::NONE, Argument::None)),
+            Val::Str(s) => Some((Json::AsString(s.to_string()), Argument::Str((&**s).into()))),
+            Val::Int(n) => n.as_int().filter(|_| !is_value).map(|n| (Json::AsInt(n), Argument::Int(n))),
+            Val::Float(x) => x.as_float().map(|x| (Json::AsFloat(Real(x)), Argument::Float(x))),
+            Val::Bool(b) => b.as_bool().map(|b| (Json::AsBool(b), Argument::Bool(b))),
+            _ => None,
+        };
+        let input = match constant {
+            Some((input, constant)) => {
+                self.values.constants.insert(id, constant);
+                input
+            }
+            None => self.value(&node.name, val)?,
         };
         self.out.inputs.push(input);
         Ok(())
@@ -171,7 +211,7 @@ impl GraphWriter<'_, '_> {
                 }
             }
             None => {
-                let kept = node.meta.extra.iter().find(|(key, _)| &**key == INPUT_NAMES);
+                let kept = node.meta.extra.iter().find(|(key, _)| &**key == NodeMeta::INPUT_NAMES);
                 let names: Vec<&str> = match kept {
                     Some((_, names)) => names.split(',').collect(),
                     None => python_names(op, node.args.len()),
@@ -193,12 +233,14 @@ impl GraphWriter<'_, '_> {
         let items = match node.val() {
             Some(Val::List(items)) => items,
             Some(val) if schema.is_none_or(|s| !s.returns.is_empty()) => return Ok(vec![self.value(&node.name, val)?]),
+            // PyTorch wants to read that a function gives nothing; of an operator its schema says it.
+            None if op.is_python() => return Ok(vec![Json::NONE]),
             None if schema.is_some_and(|s| !s.returns.is_empty()) => return Err("the call has no meta value".into()),
             _ => return Ok(Vec::new()),
         };
         let is_list = match schema {
             Some(schema) => matches!(&*schema.returns, [only] if matches!(only.ty, Type::List(..))),
-            None => node.meta.extra.iter().any(|(key, _)| &**key == TENSOR_LIST),
+            None => node.meta.extra.iter().any(|(key, _)| &**key == NodeMeta::TENSOR_LIST),
         };
         if is_list {
             return Ok(vec![Json::AsTensors(self.tensor_list(Some(id), &node.name, items)?)]);
@@ -207,13 +249,26 @@ impl GraphWriter<'_, '_> {
         let mut outputs = Vec::with_capacity(items.len());
         for (i, item) in items.iter().enumerate() {
             let pick = picks.get(&(i as i64)).copied();
-            let unused = format!("{}_unused_{i}", node.name);
+            let unused = self.unused(&node.name, i);
             outputs.push(match item {
                 Val::List(tensors) => Json::AsTensors(self.tensor_list(pick, &unused, tensors)?),
                 item => self.value(&pick.map_or(unused, |pick| self.name(pick)), item)?,
             });
         }
         Ok(outputs)
+    }
+
+    /// The name of a result that nobody takes.
+    fn unused(&self, call: &str, i: usize) -> String {
+        self.free(format!("{call}_unused_{i}"))
+    }
+
+    /// This name, or a longer one that no node has.
+    fn free(&self, mut name: String) -> String {
+        while self.graph.find(&name).is_some() {
+            name.push('_');
+        }
+        name
     }
 
     /// The tensors of a list: under the names of what picks from the node `list`; without one, named after `stem`.
@@ -223,8 +278,8 @@ impl GraphWriter<'_, '_> {
         for (i, item) in items.iter().enumerate() {
             let name = match (picks.get(&(i as i64)), list) {
                 (Some(pick), _) => self.name(*pick),
-                (None, Some(list)) => format!("{}_unused_{i}", self.graph.node(list).name),
-                (None, None) => format!("{stem}_{i}"),
+                (None, Some(list)) => self.unused(&self.graph.node(list).name, i),
+                (None, None) => self.free(format!("{stem}_{i}")),
             };
             match item {
                 Val::Tensor(_) => drop(self.value(&name, item)?),
@@ -247,7 +302,7 @@ impl GraphWriter<'_, '_> {
             };
             match picks.get(&index) {
                 None => drop(picks.insert(index, user)),
-                Some(first) => drop(self.duplicates.insert(user, self.graph.node(*first).name.to_string())),
+                Some(first) => drop(self.values.duplicates.insert(user, self.graph.node(*first).name.to_string())),
             }
         }
         Ok(picks)

@@ -134,8 +134,8 @@ fn write_archive(program: &ExportedProgram, document: &str, version: Version, ou
 pub fn to_model(program: &ExportedProgram) -> Result<model::ExportedProgram> {
     let mut problems = Vec::new();
     let symbols = Symbols::new(program);
-    let graph = graph::write_graph(&program.graph, Some(&program.signature), &symbols, "", &mut problems);
-    let signature = signature::write_signature(program, &mut problems);
+    let (graph, values) = graph::write_graph(&program.graph, Some(&program.signature), &symbols, "", &mut problems);
+    let signature = signature::write_signature(program, &values, &mut problems);
     let origin = &program.origin;
     let fields = origin.namedtuple_fields.iter().map(|(name, fields)| {
         (name.to_string(), NamedTupleDef { field_names: fields.iter().map(|f| f.to_string()).collect(), extra: None })
@@ -143,7 +143,7 @@ pub fn to_model(program: &ExportedProgram) -> Result<model::ExportedProgram> {
     let graph_module = model::GraphModule {
         graph,
         signature,
-        module_call_graph: signature::write_module_calls(program),
+        module_call_graph: signature::write_module_calls(program, &values),
         metadata: origin.metadata.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
         treespec_namedtuple_fields: fields.collect(),
         extra: None,
@@ -162,8 +162,11 @@ pub fn to_model(program: &ExportedProgram) -> Result<model::ExportedProgram> {
         range_constraints: ranges(program),
         schema_version: SchemaVersion { major: SCHEMA_VERSION.0.into(), minor: SCHEMA_VERSION.1.into(), extra: None },
         verifiers: match &origin.verifiers {
-            Some(list) => list.iter().map(|v| v.to_string()).collect(),
-            None => vec![dialect.to_string()],
+            // Unless the program has become one of another dialect since.
+            Some(list) if list.iter().any(|v| **v == *"TRAINING") == (program.dialect == Dialect::Training) => {
+                list.iter().map(|v| v.to_string()).collect()
+            }
+            _ => vec![dialect.to_string()],
         },
         torch_version: origin.torch_version.as_deref().unwrap_or("oxport").to_string(),
         guards_code: program.guards.iter().map(|guard| guard.to_string()).collect(),

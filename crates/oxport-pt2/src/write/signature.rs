@@ -1,15 +1,20 @@
 //! The signature and the module calls, as a document spells them.
 
 use oxport_ir::program::ModuleCallArgument;
-use oxport_ir::{Argument, Diagnostic, ExportedProgram, InputKind, Loc, NodeId, OutputKind, Val};
+use oxport_ir::{Argument, Diagnostic, ExportedProgram, InputKind, Loc, ModuleCall, NodeId, OutputKind, Val};
 
+use super::graph::Values;
 use crate::model::{
     self, Argument as Json, ConstantValue, CustomObjArgument, Flag, Real, SymBoolArgument, SymFloatArgument,
     SymIntArgument, TensorArgument, TokenArgument,
 };
 
 /// The signature.
-pub(super) fn write_signature(program: &ExportedProgram, problems: &mut Vec<Diagnostic>) -> model::GraphSignature {
+pub(super) fn write_signature(
+    program: &ExportedProgram,
+    values: &Values,
+    problems: &mut Vec<Diagnostic>,
+) -> model::GraphSignature {
     let graph = &program.graph;
     let placeholders: Vec<NodeId> = graph.placeholders().map(|(id, _)| id).collect();
     let counts = [
@@ -23,29 +28,25 @@ pub(super) fn write_signature(program: &ExportedProgram, problems: &mut Vec<Diag
     let inputs = placeholders.iter().zip(&program.signature.inputs);
     let outputs = graph.outputs().iter().zip(&program.signature.outputs);
     model::GraphSignature {
-        input_specs: inputs.map(|(id, spec)| input_spec(program, *id, &spec.kind)).collect(),
-        output_specs: outputs.map(|(arg, spec)| output_spec(program, arg, &spec.kind)).collect(),
+        input_specs: inputs.map(|(id, spec)| input_spec(program, values, *id, &spec.kind)).collect(),
+        output_specs: outputs.map(|(arg, spec)| output_spec(program, values, arg, &spec.kind)).collect(),
         extra: None,
     }
 }
 
-fn input_spec(program: &ExportedProgram, id: NodeId, kind: &InputKind) -> model::InputSpec {
+fn input_spec(program: &ExportedProgram, values: &Values, id: NodeId, kind: &InputKind) -> model::InputSpec {
     let name = program.graph.node(id).name.to_string();
     let arg = TensorArgument::new(name.clone());
     match kind {
-        InputKind::UserInput => {
-            model::InputSpec::UserInput(model::UserInputSpec { arg: value(program, &Argument::Node(id)), extra: None })
-        }
-        InputKind::ConstantInput(constant) => {
-            let value = match constant {
-                Argument::Int(n) => ConstantValue::AsInt(*n),
-                Argument::Float(x) => ConstantValue::AsFloat(Real(*x)),
-                Argument::Bool(b) => ConstantValue::AsBool(*b),
-                Argument::Str(s) => ConstantValue::AsString(s.to_string()),
-                _ => ConstantValue::AsNone(Flag),
-            };
-            model::InputSpec::ConstantInput(model::ConstantInputSpec { name, value, extra: None })
-        }
+        InputKind::UserInput => match values.constant(id) {
+            // A leaf that has no value of its own is a constant, as in PyTorch.
+            Some(constant) => constant_input(name, constant),
+            None => {
+                let arg = value(program, values, &Argument::Node(id));
+                model::InputSpec::UserInput(model::UserInputSpec { arg, extra: None })
+            }
+        },
+        InputKind::ConstantInput(constant) => constant_input(name, constant),
         InputKind::Parameter(p) => {
             model::InputSpec::Parameter(model::ParameterSpec { arg, parameter_name: p.to_string(), extra: None })
         }
@@ -68,9 +69,20 @@ fn input_spec(program: &ExportedProgram, id: NodeId, kind: &InputKind) -> model:
     }
 }
 
-fn output_spec(program: &ExportedProgram, output: &Argument, kind: &OutputKind) -> model::OutputSpec {
+fn constant_input(name: String, constant: &Argument) -> model::InputSpec {
+    let value = match constant {
+        Argument::Int(n) => ConstantValue::AsInt(*n),
+        Argument::Float(x) => ConstantValue::AsFloat(Real(*x)),
+        Argument::Bool(b) => ConstantValue::AsBool(*b),
+        Argument::Str(s) => ConstantValue::AsString(s.to_string()),
+        _ => ConstantValue::AsNone(Flag),
+    };
+    model::InputSpec::ConstantInput(model::ConstantInputSpec { name, value, extra: None })
+}
+
+fn output_spec(program: &ExportedProgram, values: &Values, output: &Argument, kind: &OutputKind) -> model::OutputSpec {
     use model::OutputSpec as Spec;
-    let name = output.as_node().map_or(String::new(), |id| program.graph.node(id).name.to_string());
+    let name = output.as_node().map_or(String::new(), |id| values.name(&program.graph, id));
     let arg = TensorArgument::new(name.clone());
     let parameter = |arg, name: &std::sync::Arc<str>| model::ParameterOutputSpec {
         arg,
@@ -83,7 +95,9 @@ fn output_spec(program: &ExportedProgram, output: &Argument, kind: &OutputKind) 
         extra: None,
     };
     match kind {
-        OutputKind::UserOutput => Spec::UserOutput(model::UserOutputSpec { arg: value(program, output), extra: None }),
+        OutputKind::UserOutput => {
+            Spec::UserOutput(model::UserOutputSpec { arg: value(program, values, output), extra: None })
+        }
         OutputKind::BufferMutation(b) => {
             Spec::BufferMutation(model::BufferMutationSpec { arg, buffer_name: b.to_string(), extra: None })
         }
@@ -97,11 +111,13 @@ fn output_spec(program: &ExportedProgram, output: &Argument, kind: &OutputKind) 
 }
 
 /// A value of the top graph by its name, or a constant.
-fn value(program: &ExportedProgram, arg: &Argument) -> Json {
+fn value(program: &ExportedProgram, values: &Values, arg: &Argument) -> Json {
     let Argument::Node(id) = arg else { return constant(arg) };
-    let node = program.graph.node(*id);
-    let name = node.name.to_string();
-    match node.val() {
+    if let Some(known) = values.constant(*id) {
+        return constant(known);
+    }
+    let name = values.name(&program.graph, *id);
+    match program.graph.node(*id).val() {
         Some(Val::Int(_)) => Json::AsSymInt(SymIntArgument::AsName(name)),
         Some(Val::Float(_)) => Json::AsSymFloat(SymFloatArgument::AsName(name)),
         Some(Val::Bool(_)) => Json::AsSymBool(SymBoolArgument::AsName(name)),
@@ -126,10 +142,16 @@ fn constant(arg: &Argument) -> Json {
     }
 }
 
-/// The module calls.
-pub(super) fn write_module_calls(program: &ExportedProgram) -> Vec<model::ModuleCallEntry> {
-    let arguments = |list: &[ModuleCallArgument]| list.iter().map(call_argument).collect();
-    let entry = |call: &oxport_ir::ModuleCall| model::ModuleCallEntry {
+/// The module calls; where none says how the program is called, one is made.
+pub(super) fn write_module_calls(program: &ExportedProgram, values: &Values) -> Vec<model::ModuleCallEntry> {
+    let own = || ModuleCall { fqn: "".into(), signature: Some(program.flat_call()) };
+    let (made, rest) = match program.module_calls.split_first() {
+        Some((first, rest)) if first.fqn.is_empty() && first.signature.is_none() => (Some(own()), rest),
+        None => (Some(own()), &[][..]),
+        _ => (None, &program.module_calls[..]),
+    };
+    let arguments = |list: &[ModuleCallArgument]| list.iter().map(|arg| call_argument(program, values, arg)).collect();
+    let entry = |call: &ModuleCall| model::ModuleCallEntry {
         fqn: call.fqn.to_string(),
         signature: call.signature.as_ref().map(|s| model::ModuleCallSignature {
             inputs: arguments(&s.inputs),
@@ -141,17 +163,19 @@ pub(super) fn write_module_calls(program: &ExportedProgram) -> Vec<model::Module
         }),
         extra: None,
     };
-    program.module_calls.iter().map(entry).collect()
+    made.iter().chain(rest).map(entry).collect()
 }
 
-fn call_argument(arg: &ModuleCallArgument) -> Json {
+fn call_argument(program: &ExportedProgram, values: &Values, arg: &ModuleCallArgument) -> Json {
+    // Of several `getitem` nodes that pick one element, one is left.
+    let name = |name: &str| program.graph.find(name).map_or(name.to_string(), |id| values.name(&program.graph, id));
     match arg {
-        ModuleCallArgument::Tensor(name) | ModuleCallArgument::Token(name) => Json::tensor(&**name),
-        ModuleCallArgument::SymInt(name) => Json::AsSymInt(SymIntArgument::AsName(name.to_string())),
-        ModuleCallArgument::SymFloat(name) => Json::AsSymFloat(SymFloatArgument::AsName(name.to_string())),
-        ModuleCallArgument::SymBool(name) => Json::AsSymBool(SymBoolArgument::AsName(name.to_string())),
-        ModuleCallArgument::CustomObj(name, class) => {
-            Json::AsCustomObj(CustomObjArgument { name: name.to_string(), class_fqn: class.to_string(), extra: None })
+        ModuleCallArgument::Tensor(n) | ModuleCallArgument::Token(n) => Json::tensor(name(n)),
+        ModuleCallArgument::SymInt(n) => Json::AsSymInt(SymIntArgument::AsName(name(n))),
+        ModuleCallArgument::SymFloat(n) => Json::AsSymFloat(SymFloatArgument::AsName(name(n))),
+        ModuleCallArgument::SymBool(n) => Json::AsSymBool(SymBoolArgument::AsName(name(n))),
+        ModuleCallArgument::CustomObj(n, class) => {
+            Json::AsCustomObj(CustomObjArgument { name: name(n), class_fqn: class.to_string(), extra: None })
         }
         ModuleCallArgument::Constant(arg) => constant(arg),
     }

@@ -19,6 +19,11 @@ impl<'a> Symbols<'a> {
         Symbols { program, spelled: RefCell::default() }
     }
 
+    /// How many inputs the program has.
+    pub(super) fn inputs(&self) -> usize {
+        self.program.signature.inputs.len()
+    }
+
     fn expr(&self, expr: &Expr) -> SymExpr {
         if let Some(known) = self.spelled.borrow().get(expr) {
             return known.clone();
@@ -40,13 +45,22 @@ impl<'a> Symbols<'a> {
     }
 
     pub(super) fn int(&self, n: &Expr) -> SymInt {
-        n.as_int().map_or_else(|| SymInt::AsExpr(self.expr(n)), SymInt::AsInt)
+        // PyTorch takes no other hint of an int than an int, and none of a float than a float.
+        let whole = |e: SymExpr| SymExpr { hint: e.hint.filter(|hint| matches!(hint, Hint::AsInt(_))), ..e };
+        n.as_int().map_or_else(|| SymInt::AsExpr(whole(self.expr(n))), SymInt::AsInt)
     }
 
     pub(super) fn float(&self, x: &Expr) -> SymFloat {
         match x.as_float().or(x.as_int().map(|n| n as f64)) {
             Some(x) => SymFloat::AsFloat(Real(x)),
-            None => SymFloat::AsExpr(self.expr(x)),
+            None => {
+                let expr = self.expr(x);
+                let hint = expr.hint.map(|hint| match hint {
+                    Hint::AsInt(n) => Hint::AsFloat(Real(n as f64)),
+                    other => other,
+                });
+                SymFloat::AsExpr(SymExpr { hint, ..expr })
+            }
         }
     }
 

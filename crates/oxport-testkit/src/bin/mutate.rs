@@ -1,8 +1,11 @@
 //! `mutate DIR`: tampers with every `DIR/*/program.pt2` in every way, and prints what the verifier catches.
 
 use clap::Parser;
-use oxport_testkit::mutate::{Document, Tally, report};
-use std::path::PathBuf;
+use oxport::ExportedProgram;
+use oxport_pt2::{ReadOptions, read_pt2_bytes};
+use oxport_testkit::mutate::{Document, Tally, draw, report, tampers, wild};
+use oxport_testkit::roundtrip::writable;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Tampers with programs and says which edits the verifier catches.
@@ -19,6 +22,44 @@ struct Cli {
     /// Only programs whose name has this in it
     #[arg(long, value_name = "TEXT", default_value = "")]
     program: String,
+    /// Write here what verifies, of these edits and of as many wild ones as `--wild` says: for `torch.export.load`
+    #[arg(long, value_name = "DIR")]
+    written: Option<PathBuf>,
+    /// Wild edits of each program
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    wild: u64,
+}
+
+/// Writes what verifies of the edits of a program; how many, and what breaks the law that what verifies can be written.
+fn written(cli: &Cli, folder: &Path, name: &str, document: &Document) -> std::io::Result<(usize, Vec<String>)> {
+    let (mut count, mut broken) = (0, Vec::new());
+    let mut keep = |what: String, program: &ExportedProgram| match writable(program) {
+        Ok(Some(bytes)) => {
+            count += 1;
+            std::fs::write(folder.join(format!("{name}-{what}.pt2")), bytes)
+        }
+        Ok(None) => Ok(()),
+        Err(e) => {
+            broken.push(format!("{name}-{what}: {e}"));
+            Ok(())
+        }
+    };
+    let read = |bytes: &[u8]| read_pt2_bytes(bytes, oxport::registry(), &ReadOptions::default());
+    for tamper in tampers().iter().filter(|t| t.name.contains(&cli.filter)) {
+        for (i, edit) in draw((tamper.edits)(document), cli.count, 11).iter().enumerate() {
+            if let Some(Ok(program)) = document.edited(edit).map(|d| read(&d.archive())) {
+                keep(format!("{}-{i}", tamper.name), &program)?;
+            }
+        }
+    }
+    let Ok(program) = read(&document.archive()) else { return Ok((count, broken)) };
+    for seed in 0..cli.wild {
+        let mut edited = program.clone();
+        let done = wild(&mut edited, oxport::registry(), seed);
+        let words: String = done.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(60).collect();
+        keep(format!("wild-{seed}-{words}"), &edited)?;
+    }
+    Ok((count, broken))
 }
 
 fn main() -> ExitCode {
@@ -27,6 +68,10 @@ fn main() -> ExitCode {
     let mut folders: Vec<PathBuf> = folders.filter(|p| p.join("program.pt2").is_file()).collect();
     folders.sort();
     let (mut rows, mut all): (Vec<(&str, Tally)>, Tally) = (Vec::new(), Tally::default());
+    if let Some(Err(e)) = cli.written.as_ref().map(std::fs::create_dir_all) {
+        eprintln!("{e}");
+        return ExitCode::FAILURE;
+    }
     for folder in folders {
         let name = folder.file_name().and_then(|n| n.to_str()).unwrap_or("?");
         if !name.contains(&cli.program) {
@@ -39,6 +84,16 @@ fn main() -> ExitCode {
                 continue;
             }
         };
+        if let Some(folder) = &cli.written {
+            match written(&cli, folder, name, &document) {
+                Ok((count, broken)) => {
+                    eprintln!("{name}: {count} written");
+                    broken.iter().for_each(|line| println!("{line}"));
+                }
+                Err(e) => eprintln!("{name}: {e}"),
+            }
+            continue;
+        }
         let before = (all.effective, all.caught);
         for (kind, tally) in report(name, &document, cli.count, &|kind| kind.contains(&cli.filter)) {
             all.add(&tally);

@@ -9,6 +9,9 @@
 //! | [`Class::Stale`] | always: what is recorded is no longer what the operators yield |
 //! | [`Class::Value`] | the tampered program fails, or gives other results |
 //!
+//! [`wild`] edits are those that no document can hold: of programs in memory, with values that have no spelling, names that
+//! nobody takes, metas that are missing. They try the law that what verifies can be written.
+//!
 //! Law: everything is deterministic; the same program and seed give the same edits.
 
 mod document;
@@ -18,9 +21,11 @@ mod nodes;
 mod signature;
 mod state;
 mod subgraphs;
+mod wild;
 
 pub use document::{Change, Document, Edit, Site};
 pub use judge::{Outcome, Tally, judge, report, run_program};
+pub use wild::wild;
 
 /// What an edit must prove to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,13 +66,26 @@ const fn value(name: &'static str, edits: fn(&Document) -> Vec<Edit>) -> Tamper 
 
 /// `count` edits spread over all, by a seed.
 pub fn draw(mut edits: Vec<Edit>, count: usize, seed: u64) -> Vec<Edit> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut dice = Dice::new(seed);
     let mut picked = Vec::new();
     while picked.len() < count && !edits.is_empty() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        picked.push(edits.swap_remove((state >> 20) as usize % edits.len()));
+        picked.push(edits.swap_remove(dice.below(edits.len())));
     }
     picked
+}
+
+/// Numbers that a seed gives.
+struct Dice(u64);
+
+impl Dice {
+    fn new(seed: u64) -> Dice {
+        Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+    /// A number below `n`, which is not 0.
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 20) as usize % n
+    }
 }

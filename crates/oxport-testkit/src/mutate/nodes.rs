@@ -56,6 +56,10 @@ pub(super) const TAMPERS: &[Tamper] = &[
     broken("result-dropped", result_dropped),
     broken("result-added", result_added),
     broken("result-of-other-kind", result_kind),
+    broken("module-stack-parts", |d| metadata(d, "nn_module_stack", "L__self__,")),
+    broken("source-fn-parts", |d| metadata(d, "source_fn_stack", "add,torch.add,torch")),
+    broken("from-node-no-list", |d| metadata(d, "from_node", "{\"name\": \"add\"}")),
+    broken("custom-no-json", |d| metadata(d, "custom", "{")),
     broken("result-none", |d| {
         each_node(d, |d, at| single(d, at).map(|_| Change::Set(json!([{"as_none": true}])).at(format!("{at}/outputs"))))
     }),
@@ -349,4 +353,9 @@ fn result_kind(d: &Document) -> Vec<Edit> {
         let name = single(d, node)?;
         Some(Change::Set(json!({"as_sym_int": {"as_name": name}})).at(format!("{node}/outputs/0")))
     })
+}
+
+/// Metadata that PyTorch does not load.
+fn metadata(d: &Document, key: &str, text: &str) -> Vec<Edit> {
+    each_node(d, |_, at| Some(Change::Set(json!(text)).at(format!("{at}/metadata/{key}"))))
 }
