@@ -2,7 +2,8 @@
 //!
 //! A meta function decides by [`MetaCx`]: a question about symbolic sizes is answered from ranges and equalities where
 //! they settle it, else by the hint (what the sizes were when the program was captured), else as PyTorch's
-//! size-oblivious reasoning does: an unbacked size is neither 0 nor 1.
+//! size-oblivious reasoning does: an unbacked size is neither 0 nor 1. [`MetaCx::contrary`] answers open questions the other
+//! way: what a call yields whichever way they are answered, it yields for every size in range.
 //!
 //! Law: inference never adds a guard and never changes the shape environment.
 
@@ -19,16 +20,22 @@ pub struct MetaCx<'a> {
     env: &'a ShapeEnv,
     born: RefCell<Vec<(Symbol, Range)>>,
     first_fresh: u64,
+    is_contrary: bool,
 }
 
 impl<'a> MetaCx<'a> {
     /// A context over a shape environment.
     pub fn new(env: &'a ShapeEnv) -> MetaCx<'a> {
-        MetaCx { env, born: RefCell::default(), first_fresh: 0 }
+        MetaCx::with_fresh(env, 0)
+    }
+    /// A context that takes the other way wherever ranges and equalities leave a choice open: a size of range `[0, ∞)` is 1 for
+    /// it if it was not at the capture. What must hold for a call to be valid holds here too.
+    pub fn contrary(env: &'a ShapeEnv) -> MetaCx<'a> {
+        MetaCx { is_contrary: true, ..MetaCx::new(env) }
     }
     /// A context whose fresh symbols are numbered from `first` on.
     pub fn with_fresh(env: &'a ShapeEnv, first: u64) -> MetaCx<'a> {
-        MetaCx { env, born: RefCell::default(), first_fresh: first }
+        MetaCx { env, born: RefCell::default(), first_fresh: first, is_contrary: false }
     }
     /// The shape environment.
     pub fn env(&self) -> &ShapeEnv {
@@ -38,12 +45,13 @@ impl<'a> MetaCx<'a> {
     pub fn known(&self, relation: &Expr) -> Option<bool> {
         relation.as_bool().or_else(|| self.env.known(relation))
     }
-    /// The truth of a relation: known, else by hints, else `otherwise`.
+    /// The truth of a relation: known, else by hints, else `otherwise`, which is true where the call is valid only so.
     pub fn decide(&self, relation: &Expr, otherwise: bool) -> bool {
         if let Some(b) = self.known(relation) {
             return b;
         }
-        self.env.hint_of(relation).and_then(|n| n.as_bool()).unwrap_or(otherwise)
+        let guess = self.env.hint_of(relation).and_then(|n| n.as_bool()).unwrap_or(otherwise);
+        guess ^ (self.is_contrary && !otherwise)
     }
     /// True if two sizes are equal, by [`MetaCx::decide`]; unknown sizes are taken to differ.
     pub fn same(&self, a: &Expr, b: &Expr) -> bool {

@@ -34,6 +34,7 @@ pub mod print;
 pub mod program;
 pub mod schema;
 pub mod signature;
+pub mod storage;
 pub mod template;
 pub mod value;
 pub mod verify;

@@ -45,6 +45,8 @@ pub struct OpDef {
     pub draws_if: &'static [&'static str],
     /// Of a random operator: what its first argument has to do with what is drawn.
     pub noise: Noise,
+    /// Whether it reads the storage of its first argument past the elements of the tensor: `as_strided`, storage offsets.
+    pub reads_storage: bool,
     /// Calls that must work, as text: `f32[2, 3], 1, alpha=2`; with `!` in front, calls that must be refused.
     pub samples: &'static [&'static str],
 }
@@ -137,6 +139,7 @@ impl OpDef {
             effect: Effect::Pure,
             draws_if: &[],
             noise: Noise::Weighted,
+            reads_storage: false,
             samples: &[],
         }
     }
@@ -183,6 +186,10 @@ impl OpDef {
     /// Says what the first argument of a random operator has to do with what is drawn.
     pub const fn noise(self, noise: Noise) -> OpDef {
         OpDef { noise, ..self }
+    }
+    /// Says that it reads its first argument's storage past the elements of the tensor.
+    pub const fn reads_storage(self) -> OpDef {
+        OpDef { reads_storage: true, ..self }
     }
     /// Sets the samples.
     pub const fn samples(self, samples: &'static [&'static str]) -> OpDef {
