@@ -122,9 +122,11 @@ fn variations(rule: &Rule) -> Result<Vec<Variation>, String> {
     }
     for (name, variable) in &variables {
         let Variable::Constant(text) = variable else { continue };
+        // Of a fusion, the numbers that its conditions speak of: a convolution of stride or groups 0 is no call.
+        if rule.soundness == Soundness::Rounding && !format!("{:?}", rule.when).contains(&format!("{name:?}")) {
+            continue;
+        }
         let others: &[&str] = match text.as_bytes()[0] {
-            // Convolutions of stride 0 are no calls.
-            b'[' if rule.soundness == Soundness::Rounding => &[],
             b'[' => &["[1, 0]", "[0, 1]", "[-1, -2]", "[2, 2]", "[-1]", "[1]"],
             b'0'..=b'9' | b'-' => &[
                 "0", "1", "-1", "2", "0.0", "-0.0", "3.0", "0.3", "3e38", "1e30", "-1e30", "1e-39", "inf", "nan",
@@ -356,7 +358,6 @@ fn every_rule_is_sound() {
     all(rules::all().map(|r| r.name), |name| {
         let rule = named(name);
         for (i, variation) in variations(rule)?.iter().enumerate() {
-            // Fusions round in proportion to the largest term: their examples' own sizes and values show it.
             let outcome = match instance(rule, variation) {
                 Err(e) if i == 0 => return Err(e),
                 Err(_) => Outcome::Nothing,
