@@ -28,7 +28,7 @@ pub fn sharing(node: &Node) -> Sharing {
     let is_view =
         op.schema().is_some_and(|s| s.is_view()) || op.def().is_some_and(|d| matches!(d.kernel, Kernel::View(_)));
     let hands_on = op.schema().is_none()
-        || op.has_tag("composite_implicit")
+        || op.is_composite()
         || op.has_tag("maybe_aliasing_or_mutating")
         || !op.has_tag("pt2_compliant_tag")
         || op.effect() != Effect::Pure;

@@ -19,6 +19,8 @@ pub struct Typing<'r> {
     pub registry: &'r Registry,
     /// The symbols.
     pub env: ShapeEnv,
+    /// The symbols as calls are checked against them: see [`as_called`].
+    called: ShapeEnv,
     /// The recorded value of the term that is added next: the program's own metas are trusted.
     pub(crate) recorded: Option<Data>,
     /// Rule applications that the typing law refused.
@@ -81,8 +83,18 @@ impl Kind {
 impl<'r> Typing<'r> {
     /// An analysis over these operators and symbols.
     pub fn new(registry: &'r Registry, env: ShapeEnv) -> Typing<'r> {
-        Typing { registry, env, recorded: None, refused: 0 }
+        let called = as_called(&env);
+        Typing { registry, env, called, recorded: None, refused: 0 }
     }
+}
+
+/// `torch.export` writes `[2, ∞)` for a size that it took to be neither 0 nor 1, and checks no call against the 2.
+fn as_called(env: &ShapeEnv) -> ShapeEnv {
+    let mut called = env.clone();
+    for (symbol, range) in env.ranges().filter(|(_, r)| r.min_int() == Some(2)) {
+        called.set_range(symbol, oxport_sym::Range { min: 0.into(), max: range.max.clone() });
+    }
+    called
 }
 
 /// What a term over existing classes would yield; `None` if it is ill-typed.
@@ -125,7 +137,7 @@ pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
             }
             let is_certain = is_certain
                 && (is_constant(&val) && args.iter().all(is_constant_arg) || {
-                    let contrary = infer_bound(&op, &args, &MetaCx::contrary(&typing.env));
+                    let contrary = infer_bound(&op, &args, &MetaCx::contrary(&typing.called));
                     contrary.is_ok_and(|other| same_sizes(&typing.env, &val, &other))
                 });
             Data { kind: Kind::Value(val), is_static, is_certain }

@@ -191,7 +191,7 @@ pub fn draw(dtype: DType, count: usize, range: Option<(f64, f64)>, seed: u64) ->
 pub fn extremes(dtype: DType, count: usize, seed: u64) -> Tensor {
     const LAW: &str = "law: as many values as elements";
     let sizes = [count as i64];
-    let plain = draw(DType::F64, 2 * count, Some((-4.0, 4.0)), seed + 1);
+    let plain = draw(DType::F64, 2 * count + 8, Some((-4.0, 4.0)), seed + 1);
     let pick = |i: usize, len: usize| {
         Some((i + count * seed as usize + i * (seed as usize % 3)) % (len + 3)).filter(|&at| at < len)
     };

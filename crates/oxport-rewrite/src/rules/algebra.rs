@@ -22,7 +22,7 @@ pub(super) static RULES: &[Rule] = &[
     rule("sub-0",         "(sub.Tensor ?x 0 1)",                 "?x").given("x: f32[4]").when(&[Real("x")]),
     rule("add-0-int",     "(add.Tensor ?x 0 1)",                 "?x").given("x: i64[4]").when(&[Integer("x")]),
     rule("pow-1",         "(pow.Tensor_Scalar ?x 1)",            "?x").given("x: f32[4]").when(&[Real("x")]),
-    rule("pow-2",         "(pow.Tensor_Scalar ?x 2)",            "(mul.Tensor ?x ?x)").given("x: f32[4]").when(&[Float("x")]),
+    rule("pow-2",         "(pow.Tensor_Scalar ?x 2)",            "(mul.Tensor ?x ?x)").given("x: f32[4]").when(&[Real("x")]),
     rule("div-2^k",       "(div.Tensor ?x ?c)",                  "(mul.Tensor ?x (@reciprocal ?c))").given("x: f32[4], c: 8.0").when(&[Float("x"), PowerOfTwo("c")]),
     rule("max-same",      "(maximum ?x ?x)",                     "?x").given("x: f32[4]"),
     rule("min-same",      "(minimum ?x ?x)",                     "?x").given("x: f32[4]"),

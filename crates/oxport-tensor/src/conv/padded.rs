@@ -60,6 +60,8 @@ impl Frame {
                 }
                 let (x, out) = (&x[(first * step + q - pw) * sw..], &mut out[first..end]);
                 match step * sw {
+                    // An expanded row is one element.
+                    0 => out.fill(x[0].widen_one()),
                     2 => every::<T, 2>(x, out),
                     by => out.iter_mut().zip(x.iter().step_by(by)).for_each(|(y, x)| *y = x.widen_one()),
                 }
