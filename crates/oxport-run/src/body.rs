@@ -196,18 +196,18 @@ impl Body {
         mode: &mut Mode<'_>,
     ) -> Result<Value> {
         if let Mode::Replay(recording, placement) = mode
-            && let Replay::Fill(outs, packing) = &recording.steps[i]
+            && let Replay::Fill(plans, packing) = &recording.steps[i]
         {
-            if let ([plan], Packing::Tensor) = (&outs[..], packing) {
+            if let ([plan], Packing::Tensor) = (&plans[..], packing) {
                 let mut out = [self.make(plan, placement, arena)?];
                 f(args, &mut out)?;
                 let [out] = out;
-                return Ok(Value::Tensor(out.freeze()));
+                return Ok(Value::Tensor(plan.filled(out)?));
             }
-            let made = outs.iter().map(|o| self.make(o, placement, arena));
+            let made = plans.iter().map(|plan| self.make(plan, placement, arena));
             let mut outs = made.collect::<Result<SmallVec<[TensorMut; 2]>>>()?;
             f(args, &mut outs)?;
-            return Ok(packing.pack(&mut outs.into_iter().map(TensorMut::freeze)));
+            return packing.pack_filled(plans, outs);
         }
         let (plans, packing, value) = call::fill(f, args)?;
         if let Mode::Record(r) = mode {

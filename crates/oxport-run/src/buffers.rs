@@ -6,6 +6,7 @@ use oxport_ir::schema::Type;
 use oxport_ir::{Arg, Error, Fake, MetaCx, Op, Real, Result, Sym, Val, Value};
 use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy};
+use smallvec::SmallVec;
 use std::sync::{Arc, LazyLock};
 
 /// A buffer that a step fills.
@@ -33,6 +34,21 @@ impl OutPlan {
             return OutPlan::new(fake.dtype, Layout::contiguous(&layout.sizes)?);
         }
         OutPlan::new(fake.dtype, layout)
+    }
+    /// An output that a kernel was given, filled.
+    ///
+    /// # Errors
+    /// The kernel put another tensor in its place: [`oxport_ir::Kernel::Fill`] hands out what safe code can swap.
+    pub fn filled(&self, out: TensorMut) -> Result<Tensor> {
+        if out.dtype() != self.dtype || *out.layout() != self.layout {
+            let (want, got) = (&self.layout.sizes, out.sizes());
+            return Err(Error::invalid(format!(
+                "the kernel replaced its output: expected {}{want:?}, got {}{got:?}",
+                self.dtype.short(),
+                out.dtype().short()
+            )));
+        }
+        Ok(out.freeze())
     }
     /// The same sizes with row-major strides.
     pub fn row_major(&self) -> Result<OutPlan> {
@@ -89,8 +105,17 @@ impl Packing {
             Val::None | Val::Str(_) | Val::Token | Val::Object(_) => Packing::Known(Known::None),
         })
     }
+    /// The value of outputs that a kernel was given, filled.
+    ///
+    /// # Errors
+    /// As [`OutPlan::filled`].
+    pub fn pack_filled(&self, plans: &[OutPlan], outs: impl IntoIterator<Item = TensorMut>) -> Result<Value> {
+        let filled = plans.iter().zip(outs).map(|(plan, out)| plan.filled(out));
+        let filled = filled.collect::<Result<SmallVec<[Tensor; 2]>>>()?;
+        Ok(self.pack(&mut filled.into_iter()))
+    }
     /// The value of these tensors.
-    pub fn pack(&self, tensors: &mut dyn Iterator<Item = Tensor>) -> Value {
+    fn pack(&self, tensors: &mut dyn Iterator<Item = Tensor>) -> Value {
         match self {
             Packing::Tensor => Value::Tensor(tensors.next().expect("law: as many outputs as the packing has tensors")),
             Packing::List(l) => Value::List(l.iter().map(|p| p.pack(tensors)).collect()),

@@ -49,7 +49,7 @@ pub(crate) fn fill(
     let (plans, packing) = infer(args.op, args.values)?;
     let mut outs = plans.iter().map(make_owned).collect::<Result<SmallVec<[TensorMut; 2]>>>()?;
     f(args, &mut outs)?;
-    let value = packing.pack(&mut outs.into_iter().map(TensorMut::freeze));
+    let value = packing.pack_filled(&plans, outs)?;
     Ok((plans, packing, value))
 }
 

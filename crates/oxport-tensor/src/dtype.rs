@@ -28,6 +28,7 @@ macro_rules! dtypes { ($($(#[$doc:meta])* $D:ident($T:ty) = $code:literal, $name
         /// Bool, integer, float or complex.
         pub const fn category(self) -> Category { match self { $(DType::$D => Category::$category),* } }
     }
+    $(impl crate::element::sealed::Sealed for $T {})*
     $(impl crate::element::HasDType for $T { const DTYPE: DType = DType::$D; })*
 }}
 

@@ -20,8 +20,28 @@ pub trait Element: HasDType + Copy + Default + PartialEq + std::fmt::Debug + Sen
     fn from_wide(value: Wide) -> Self;
 }
 
-/// Ties a native type to its dtype; only the list of dtypes implements it, which seals [`Element`].
-pub trait HasDType {
+/// What only the list of dtypes implements: code that has no name for it cannot implement what asks for it.
+pub(crate) mod sealed {
+    /// See the module.
+    pub trait Sealed {}
+}
+
+/// Ties a native type to its dtype; only the list of dtypes implements it, which seals [`Element`]: slices of elements are
+/// made of a tensor's bytes, so a type that lied about its dtype would read bytes that are no values of it.
+///
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy, Default, PartialEq, Debug)]
+/// struct Mine(Option<&'static str>);
+/// impl oxport_tensor::HasDType for Mine {
+///     const DTYPE: oxport_tensor::DType = oxport_tensor::DType::I64;
+/// }
+/// ```
+///
+/// ```compile_fail,E0603
+/// struct Mine;
+/// impl oxport_tensor::element::sealed::Sealed for Mine {}
+/// ```
+pub trait HasDType: sealed::Sealed {
     /// The dtype whose native type this is.
     const DTYPE: DType;
 }

@@ -105,12 +105,22 @@ impl TensorMut {
 
     /// Lets `f` fill a part of this tensor: any layout over its storage without shared places, as `cat` and scatters need.
     /// The offset is absolute in the storage.
+    ///
+    /// # Errors
+    /// The layout leaves the storage or has shared places; those of `f`; or `f` put another tensor in the place of the
+    /// part, which then stays there, by its own layout.
     pub fn part<R>(&mut self, layout: Layout, f: impl FnOnce(&mut TensorMut) -> Result<R>) -> Result<R> {
         check_fit(&self.storage, self.dtype, &layout)?;
         check_injective(&layout)?;
         // A panic in `f` leaves the part's layout behind, which is as sound as the whole.
         let whole = std::mem::replace(&mut self.layout, layout);
+        let (id, dtype) = (self.storage.id(), self.dtype);
         let result = f(self);
+        // Safe code may have swapped any tensor in, also one whose storage got the address of ours: the whole's layout is
+        // put back only over a storage that has room for it.
+        if self.storage.id() != id || self.dtype != dtype || check_fit(&self.storage, dtype, &whole).is_err() {
+            return Err(Error::invalid("a part of a tensor was replaced, not filled"));
+        }
         self.layout = whole;
         result
     }
@@ -163,6 +173,36 @@ mod tests {
         assert!(TensorMut::empty(DType::F32, layout).unwrap_err().is_memory());
         let small = Storage::zeroed(4).unwrap();
         assert!(TensorMut::in_region(small, DType::F32, Layout::contiguous(&[2]).unwrap()).unwrap_err().is_memory());
+    }
+
+    #[test]
+    fn a_part_that_is_replaced_is_no_part() {
+        let layout = |n| Layout::contiguous(&[n]).unwrap();
+        let make = |dtype, n| TensorMut::empty(dtype, layout(n)).unwrap();
+        type Replace = fn(&mut TensorMut, TensorMut, TensorMut);
+        let ways: [Replace; 3] = [
+            |p, small, _| *p = small,
+            |p, _, other_dtype| *p = other_dtype,
+            // The dropped storage's address may come back with fewer bytes behind it.
+            |p, small, other_dtype| {
+                drop(std::mem::replace(p, other_dtype));
+                *p = TensorMut::empty(small.dtype(), small.layout().clone()).unwrap();
+            },
+        ];
+        for replace in ways {
+            for _ in 0..20 {
+                let mut big = make(DType::F32, 1000);
+                let replaced = big.part(layout(10), |p| {
+                    replace(p, make(DType::F32, 10), make(DType::F64, 1000));
+                    Ok(())
+                });
+                assert!(replaced.is_err());
+                // What is there now is a tensor like any other.
+                assert!(big.sizes() == [10] || big.dtype() == DType::F64);
+                big.as_mut_slice::<f32>().into_iter().flatten().for_each(|x| *x = 1.0);
+                big.freeze();
+            }
+        }
     }
 
     #[test]
