@@ -19,7 +19,7 @@ pub static OPS: &[OpDef] = &[
     bits(unary("aten::relu(Tensor self) -> Tensor", Number, relu)).doc("0 where negative."),
     bits(unary("aten::relu6(Tensor self) -> Tensor", Number, |a, o| between(a, o, Scalar::Int(0), Scalar::Int(6)))).doc("Clamped to 0 … 6.").expr("hardtanh(self, 0, 6)"),
     bits(unary("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", Number, |a, o| between(a, o, a.at(1)?, a.at(2)?))).doc("Clamped to `min_val` … `max_val`."),
-    unary("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", Float, gelu).doc("`x · Φ(x)`, with the error function or, by `approximate=\"tanh\"`, nearly.").samples(&["f32[2, 3]", "f32[3], approximate=\"tanh\"", "bf16[5]", "!i64[4]"]),
+    OpDef { meta: gelu_meta, ..unary("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", Float, gelu) }.doc("`x · Φ(x)`, with the error function or, by `approximate=\"tanh\"`, nearly.").samples(&["f32[2, 3]", "f32[3], approximate=\"tanh\"", "bf16[5]", "!i64[4]"]),
     unary("aten::silu(Tensor self) -> Tensor", FloatOrComplex, silu).doc("`x · sigmoid(x)`.").expr("mul.Tensor(self, sigmoid(self))"),
     unary("aten::sigmoid(Tensor self) -> Tensor", ToAnalytic, |a, o| computed!(analytic o[0].dtype(), |T| map1(&input(a, 0, o[0].dtype())?, &mut o[0], math::sigmoid::<T>))).doc("The logistic function."),
     unary("aten::mish(Tensor self) -> Tensor", Float, mish).doc("`x · tanh(softplus(x))`."),
@@ -78,10 +78,20 @@ fn gelu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     match a.named::<&str>("approximate")? {
         "none" => real1(a, o, math::gelu::<f32>, math::gelu::<f64>),
         "tanh" => real1(a, o, math::gelu_tanh::<f32>, math::gelu_tanh::<f64>),
-        other => {
-            Err(oxport_ir::Error::invalid(format!("approximate argument must be either none or tanh, not {other}")))
-        }
+        other => unknown_gelu(other),
     }
+}
+
+fn gelu_meta(a: &MetaArgs<'_>) -> Metas {
+    match a.named::<&str>("approximate")? {
+        "none" | "tanh" => (Float.meta::<1>())(a),
+        other => unknown_gelu(other),
+    }
+}
+
+fn unknown_gelu<T>(approximate: &str) -> Result<T> {
+    let message = format!("approximate argument must be either none or tanh, got {approximate:?}");
+    Err(oxport_ir::Error::invalid(message))
 }
 
 fn silu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {

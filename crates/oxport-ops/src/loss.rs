@@ -23,7 +23,7 @@ pub static OPS: &[OpDef] = &[
     composed("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3], f32[2, 3], swap=True"]),
     direct("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3]", "f16[2, 3], f16[3], 0"]),
     direct("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor").samples(&["f32[2, 3], f32[2, 3], 1, 0.5"]),
-    direct("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor").samples(&["f32[2, 3], f32[2, 3], 2, 0.5"]),
+    direct("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor").samples(&["f32[2, 3], f32[2, 3], 2, 0.5", "!f32[2], f32[2], 1, 0.0"]),
     direct("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor").samples(&["!f32[3]<2..3, f32[3]"]),
     direct("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3]"]),
 ];
@@ -60,6 +60,14 @@ fn loss_meta(args: &MetaArgs<'_>) -> Metas {
     let alike = if name == "cosine_embedding_loss" { &all[..2] } else { &all[..] };
     let mut sizes = broadcast(args.cx, &alike.iter().map(|t| &t.sizes[..]).collect::<Vec<_>>())?;
     match name {
+        "huber_loss" => {
+            let message = "huber_loss does not support non-positive values for delta: ";
+            crate::nn::refuse_number(args, "delta", |delta| delta <= 0.0, message)?;
+        }
+        "smooth_l1_loss" => {
+            let message = "smooth_l1_loss does not support negative values for beta: ";
+            crate::nn::refuse_number(args, "beta", |beta| beta < 0.0, message)?;
+        }
         "cosine_embedding_loss" => {
             ensure!(
                 all.len() == 3 && all[2].dim() + 1 == x.dim() && all[2].dim() < 2,
@@ -239,7 +247,6 @@ fn formula<T: Compute>(args: &Args<'_, Real>) -> Result<Box<dyn Fn(T, T) -> T>> 
         "mse_loss" => Box::new(|x, y| (x - y) * (x - y)),
         "smooth_l1_loss" => {
             let beta: f64 = args.named("beta")?;
-            ensure!(beta >= 0.0, "smooth_l1_loss: beta must not be negative");
             let beta = T::of(beta);
             Box::new(move |x, y| {
                 let d = (x - y).abs();
@@ -248,7 +255,6 @@ fn formula<T: Compute>(args: &Args<'_, Real>) -> Result<Box<dyn Fn(T, T) -> T>> 
         }
         "huber_loss" => {
             let delta: f64 = args.named("delta")?;
-            ensure!(delta > 0.0, "huber_loss: delta must be positive");
             let delta = T::of(delta);
             Box::new(move |x, y| {
                 let d = (x - y).abs();

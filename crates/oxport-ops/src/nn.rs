@@ -120,3 +120,11 @@ pub fn in_c_int(numbers: &[&[i64]]) -> Result<()> {
     ensure!(outside.is_none(), "integer out of range: {}", outside.unwrap_or(&0));
     Ok(())
 }
+
+/// Refuses a number that `is_wrong`. One that is computed is open here; metas are asked again when the program runs.
+pub fn refuse_number(args: &MetaArgs<'_>, name: &str, is_wrong: fn(f64) -> bool, message: &str) -> Result<()> {
+    match args.named::<f64>(name) {
+        Ok(x) if is_wrong(x) => Err(Error::invalid(format!("{message}{x}"))),
+        _ => Ok(()),
+    }
+}
