@@ -143,7 +143,7 @@ fn malicious_archives_are_refused_or_handled() {
 fn names_in_a_program_json_are_refused() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("law: names are UTF-8").to_string();
-    let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/archives/today.pt2");
+    let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/archives/flat_7_3.pt2");
     let (pair, tensors) = (at("p.json"), at("p.safetensors"));
     assert_eq!(oxport(&["convert", archive, &pair]).status.code(), Some(0));
     let plain = [&pair, &tensors].map(|path| std::fs::read(path).expect("law: both files were written"));
@@ -180,7 +180,7 @@ fn names_in_a_program_json_are_refused() {
             let output = oxport(&arguments);
             let text = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
             assert_eq!(output.status.code(), Some(3), "{}: {text}", arguments[0]);
-            assert!(text.contains("[name]") && text.contains("oxport.files[0]"), "{}: {text}", arguments[0]);
+            assert!(text.contains("[name]") && text.contains("oxport.files["), "{}: {text}", arguments[0]);
             assert!(!Path::new(&out).exists());
         }
     }

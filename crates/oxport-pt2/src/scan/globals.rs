@@ -11,8 +11,7 @@ const CALLS: &str = "imports this and calls it when the entry is unpickled, as l
 pub(super) fn scan(name: &str, data: &[u8], is_loaded: bool, limits: &Limits, findings: &mut Findings) {
     if !data.starts_with(b"PK\x03\x04") {
         if is_loaded && is_tar(data) {
-            let what =
-                "a file of torch.save as it was up to PyTorch 0.1: a tar file of pickles, which is not opened here";
+            let what = "a tar file of pickles, as torch.save once wrote it, which is not opened here";
             findings.add("legacy-file", Danger::Dangerous, name, what, CALLS);
         }
         return scan_pickles(name, data, is_loaded, findings);
