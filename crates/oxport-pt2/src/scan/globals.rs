@@ -67,8 +67,8 @@ fn is_tar(data: &[u8]) -> bool {
 /// How many pickles stand one after the other in a file of torch.save of up to PyTorch 1.5.
 const IN_LEGACY_FILE: usize = 5;
 
-/// A pickle, or several one after the other. An entry that PyTorch does not unpickle counts only if it is one whole pickle
-/// that imports something: weights are any bytes.
+/// A pickle, or several one after the other. An entry that PyTorch does not unpickle counts only if it is one whole
+/// pickle that imports something: weights are any bytes.
 fn scan_pickles(at: &str, data: &[u8], is_loaded: bool, findings: &mut Findings) {
     if !is_loaded {
         let looks = matches!(data, [0x80, 1..=5, ..]);

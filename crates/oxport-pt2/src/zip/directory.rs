@@ -173,8 +173,8 @@ impl<'a> Record<'a> {
                 "the entry has the attribute of a folder, whose data PyTorch does not read".into(),
             ));
         }
-        if half(8) & 0b10_0000_0100_0001 != 0 {
-            return Err(fail("zip", "the entry is encrypted".into()));
+        if half(8) & 0b10_0000_0110_0001 != 0 {
+            return Err(fail("zip", "the entry is encrypted or a patch".into()));
         }
         let method = match half(10) {
             0 => Method::Stored,
