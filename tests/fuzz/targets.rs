@@ -346,7 +346,8 @@ fn trees() -> Vec<Vec<u8>> {
 }
 
 fn pickles(data: &[u8]) {
-    let file = archive(&[("archive/data.pkl", data), ("archive/data/0", &[0; 64]), ("archive/byteorder", b"little")]);
+    let marks: [(&str, &[u8]); 2] = [("archive/byteorder", b"little"), ("archive/version", b"3\n")];
+    let file = archive(&[("archive/data.pkl", data), ("archive/data/0", &[0; 64]), marks[0], marks[1]]);
     let _ = oxport_pt2::scan::scan_bytes(&file, &limits());
     let Ok(file) = Storage::copy_of(&file) else { return };
     let tight = Limits { pickle_values: 20_000, ..limits() };

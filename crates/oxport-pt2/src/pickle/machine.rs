@@ -3,8 +3,8 @@
 //! Values live in a heap and refer to each other by index, because a pickle remembers a list before it fills it. The tree
 //! that comes out is unfolded from the heap at the end, within bounds.
 //!
-//! Law: no opcode copies a value that is in the heap, and every opcode adds to it at most what it takes from the pickle, so
-//! the heap is in proportion to the pickle; only [`Machine::unfold`] copies, and counts what it copies.
+//! Law: no opcode copies a value that is in the heap, and every opcode adds to it at most what it takes from the pickle,
+//! so the heap is in proportion to the pickle; only [`Machine::unfold`] copies, and counts what it copies.
 
 use std::collections::{HashMap, HashSet};
 
@@ -375,7 +375,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The entries of a dictionary, if no key stands in it twice: Python would keep the last value, at the place of the first.
+/// The entries of a dictionary, if no key stands in it twice: Python would keep the last value, where the first was.
 pub(super) fn distinct(entries: Vec<(Pickled, Pickled)>) -> Result<Vec<(Pickled, Pickled)>, String> {
     let mut seen = HashSet::with_capacity(entries.len());
     for (key, _) in &entries {
@@ -387,7 +387,7 @@ pub(super) fn distinct(entries: Vec<(Pickled, Pickled)>) -> Result<Vec<(Pickled,
     Ok(entries)
 }
 
-/// Spells a key so that keys are spelled the same if Python holds them for equal; false for objects, whose classes decide.
+/// Spells a key so that keys are spelled alike if Python holds them for equal; false for objects, whose classes decide.
 fn spell_key(key: &Pickled, out: &mut Vec<u8>) -> bool {
     let mut put = |tag: u8, bytes: &[u8]| {
         out.push(tag);

@@ -34,7 +34,7 @@ use oxport_sym::{Range, ShapeEnv};
 
 use crate::archive::{FLAT_PROGRAM, FLAT_SAMPLES, Layout};
 use crate::model::{self, Dict, PayloadConfig};
-use crate::zip::{Rooted, check_payload_name};
+use crate::zip::{self, Rooted, check_payload_name};
 use crate::{Archive, Error, Limits, Result, json, upgrade};
 pub(crate) use document::{Document, DocumentText};
 use graph::{Context, read_graph};
@@ -111,9 +111,13 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
         folder.map_err(|e| e.into_note(&format!("this is within {}", names.samples)))?;
     }
     parts.program.example_inputs = (!samples.is_empty()).then(|| Arc::from(&*samples));
+    let mut extra = zip::Names::default();
     for name in archive.names() {
         if let Some(rest) = name.strip_prefix(names.extra) {
             let bytes = archive.read(name)?;
+            // What is read can be written: in the root folder that is written, too, names have their bounds.
+            let named = extra.add_extra(&format!("extra/{rest}"));
+            named.map_err(|(code, message)| Error::entry(code, name, message))?;
             if std::str::from_utf8(&bytes).is_err() {
                 return Err(Error::entry("entry", name, "an extra file is no text in UTF-8, which PyTorch demands"));
             }

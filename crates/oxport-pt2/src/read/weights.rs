@@ -1,8 +1,8 @@
 //! From payload configs and their files to the tensors of a program.
 //!
 //! A file holds a whole storage; an entry of the config is a view of it. Entries that name one file share it, so tied
-//! parameters stay tied. A file without bytes stands for zeros, as many as the first entry that names it has elements, as in
-//! PyTorch. A pickle is opened if it wraps tensors in a
+//! parameters stay tied. A file without bytes stands for zeros, as many as the first entry that names it has elements,
+//! as in PyTorch. A pickle is opened if it wraps tensors in a
 //! Python class (torchao's quantised weights): the tensors are read, the class is only named.
 //!
 //! Law: what is in memory is in the file. Tensors that no file holds (those zeros, and elements that strides of zero

@@ -11,8 +11,7 @@ const CALLS: &str = "imports this and calls it when the entry is unpickled, as l
 pub(super) fn scan(name: &str, data: &[u8], is_loaded: bool, limits: &Limits, findings: &mut Findings) {
     if !data.starts_with(b"PK\x03\x04") {
         if is_loaded && is_tar(data) {
-            let what =
-                "a file of torch.save as it was up to PyTorch 0.1: a tar file of pickles, which is not opened here";
+            let what = "a tar file of pickles, as torch.save once wrote it, which is not opened here";
             findings.add("legacy-file", Danger::Dangerous, name, what, CALLS);
         }
         return scan_pickles(name, data, is_loaded, findings);
@@ -68,8 +67,8 @@ fn is_tar(data: &[u8]) -> bool {
 /// How many pickles stand one after the other in a file of torch.save of up to PyTorch 1.5.
 const IN_LEGACY_FILE: usize = 5;
 
-/// A pickle, or several one after the other. An entry that PyTorch does not unpickle counts only if it is one whole pickle
-/// that imports something: weights are any bytes.
+/// A pickle, or several one after the other. An entry that PyTorch does not unpickle counts only if it is one whole
+/// pickle that imports something: weights are any bytes.
 fn scan_pickles(at: &str, data: &[u8], is_loaded: bool, findings: &mut Findings) {
     if !is_loaded {
         let looks = matches!(data, [0x80, 1..=5, ..]);

@@ -45,9 +45,9 @@ pub enum Method {
 impl Directory {
     /// The directory of a whole ZIP file.
     ///
-    /// Errors if the file is cut, has bytes before the first entry, is encrypted or split, uses another compression than
-    /// DEFLATE, has an entry twice (case makes no difference), folders, overlapping entries, or names that are not plain
-    /// relative paths; and if it goes beyond the limits.
+    /// Errors if the file is cut, has bytes before the first entry, is encrypted or split, uses another compression
+    /// than DEFLATE, has an entry twice (case makes no difference), folders, overlapping entries, or names that are not
+    /// plain relative paths; and if it goes beyond the limits.
     pub fn read(file: &[u8], limits: &Limits) -> Result<Directory> {
         let end = End::find(file)?;
         if end.count > limits.entries {
@@ -173,8 +173,8 @@ impl<'a> Record<'a> {
                 "the entry has the attribute of a folder, whose data PyTorch does not read".into(),
             ));
         }
-        if half(8) & 0b10_0000_0100_0001 != 0 {
-            return Err(fail("zip", "the entry is encrypted".into()));
+        if half(8) & 0b10_0000_0110_0001 != 0 {
+            return Err(fail("zip", "the entry is encrypted or a patch".into()));
         }
         let method = match half(10) {
             0 => Method::Stored,

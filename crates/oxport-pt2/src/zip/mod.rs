@@ -6,8 +6,8 @@
 //!
 //! Only the central directory is believed, as PyTorch's reader does (its local headers hold no sizes). Where PyTorch is
 //! lenient in ways that only a crafted file needs (duplicate or climbing names, overlapping entries, local names that
-//! contradict the directory), and where it or Python's `zipfile`, to which `torch.export.load` turns for old archives, could
-//! find other entries than this reader, the file is refused. Writing stores every entry uncompressed, its data aligned to 64 bytes,
+//! contradict the directory), and where it or Python's `zipfile`, to which `torch.export.load` turns for old archives,
+//! could find other entries than this reader, the file is refused. Writing stores every entry uncompressed, its data aligned to 64 bytes,
 //! so that weights can be used where they lie in a mapped file; the same entries give the same bytes.
 
 mod directory;

@@ -1,7 +1,7 @@
 //! Which names entries may have: one check for names that are read and for names that are written.
 //!
-//! Law: a name means the same to every reader. PyTorch's reader compares names without regard to the case of ASCII letters
-//! and finds one of those that it holds for equal by a binary search; it cuts names after 511 bytes.
+//! Law: a name means the same to every reader. PyTorch's reader compares names without regard to the case of ASCII
+//! letters and finds one of those that it holds for equal by a binary search; it cuts names after 511 bytes.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -39,8 +39,8 @@ impl Rooted {
         Ok(Rooted { entries: directory.entries.into_iter().map(below).collect::<Result<_>>()? })
     }
 
-    /// The entry that PyTorch's reader finds under a name, in whatever case. It looks at every entry; where a missing entry
-    /// is an error, its exact name is enough.
+    /// The entry that PyTorch's reader finds under a name, in whatever case. It looks at every entry; where a missing
+    /// entry is an error, its exact name is enough.
     pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, entry)| entry)
     }
