@@ -31,7 +31,8 @@ pub fn sharing(node: &Node) -> Sharing {
         || op.is_composite()
         || op.has_tag("maybe_aliasing_or_mutating")
         || !op.has_tag("pt2_compliant_tag")
-        || op.effect() != Effect::Pure;
+        // Dropout that does not drop hands on what it is given.
+        || op.effect() != node.effect();
     match (op.is_getitem(), hands_on, is_view) {
         (true, ..) => Sharing::View,
         (_, true, _) => Sharing::Unclear,
@@ -43,6 +44,11 @@ pub fn sharing(node: &Node) -> Sharing {
 /// The nodes whose storages somebody sees: the outputs' own, those that subgraphs and unknown operators are given, and those
 /// that an operator reads past the elements of its tensor (`as_strided`). Views are followed to the node that made the storage.
 pub fn seen_storages(graph: &Graph) -> HashSet<NodeId> {
+    seen_values(graph).into_iter().filter(|&id| sharing(graph.node(id)) != Sharing::View).collect()
+}
+
+/// The nodes whose results lie in a storage that somebody sees: [`seen_storages`], and the views on the way to them.
+pub fn seen_values(graph: &Graph) -> HashSet<NodeId> {
     let mut open: Vec<NodeId> = Vec::new();
     for (_, node) in graph.nodes() {
         let sees = match &node.kind {
@@ -59,21 +65,17 @@ pub fn seen_storages(graph: &Graph) -> HashSet<NodeId> {
             node.for_each_input(&mut |n| open.push(n));
         }
     }
-    let (mut followed, mut makers) = (HashSet::new(), HashSet::new());
+    let mut followed = HashSet::new();
     while let Some(id) = open.pop() {
         let node = graph.node(id);
         if node.op().is_none() || !followed.insert(id) {
             continue;
         }
-        let sharing = sharing(node);
-        if sharing != Sharing::View {
-            makers.insert(id);
-        }
-        match (sharing, node.args.first()) {
+        match (sharing(node), node.args.first()) {
             (Sharing::View, Some(Argument::Node(viewed))) => open.push(*viewed),
             (Sharing::Own, _) => {}
             _ => node.for_each_input(&mut |n| open.push(n)),
         }
     }
-    makers
+    followed
 }

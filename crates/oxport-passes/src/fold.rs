@@ -13,6 +13,7 @@
 //! is left to the run, alone; a result is not stored where it is cheaper made (`expand`, a table that two vectors span).
 
 use oxport_ir::infer::bind_meta;
+use oxport_ir::storage::seen_values;
 use oxport_ir::{
     Args, Argument, Constant, Decomp, Effect, ExportedProgram, Graph, InputKind, Kernel, MetaCx, Node, NodeId,
     NodeKind, Op, OutputKind, Result, StateTensor, Val, Value,
@@ -110,6 +111,8 @@ fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashMap<NodeId
         }
     }
     let all: usize = constant.values().fold(0, |sum, bytes| sum.saturating_add(*bytes));
+    // Who is given a result may write to it: a constant would keep that, and a view of a buffer must stay one.
+    let seen = seen_values(&program.graph);
     for (id, node) in program.graph.nodes() {
         let Some(op) = node.op() else { continue };
         // One that is made of others may be made of any number of them.
@@ -119,7 +122,7 @@ fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashMap<NodeId
         let is_plain = node.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() && is_bounded;
         let inputs = node.inputs();
         // Factories are left to the run: they cost less than what they would add to the program.
-        if !is_plain || inputs.is_empty() || size_of(node) > max_bytes {
+        if !is_plain || seen.contains(&id) || inputs.is_empty() || size_of(node) > max_bytes {
             continue;
         }
         let sources: Option<Vec<usize>> = inputs.iter().map(|i| constant.get(i).copied()).collect();
