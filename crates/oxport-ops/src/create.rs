@@ -8,7 +8,7 @@ use crate::meta::{MetaArgs, Metas, dense_strides, format_strides, one, strides_i
 use oxport_ir::fake::Dims;
 use oxport_ir::{Args, Device, Error, Exact, Fake, MemoryFormat, Meta, Number, OpDef, Result, Value, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch};
+use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch, memory};
 use std::ops::Range;
 
 /// A factory: its schema, where its dtype comes from, what it is filled with.
@@ -72,7 +72,7 @@ pub(crate) fn fill_by<T: Element>(out: &mut TensorMut, mut f: impl FnMut(usize) 
         row.iter_mut().enumerate().for_each(|(i, x)| *x = f(i));
         return Ok(());
     }
-    let values: Vec<T> = (0..out.numel()).map(f).collect();
+    let values: Vec<T> = memory::collect((0..out.numel()).map(f))?;
     Ok(oxport_tensor::copy(&Tensor::from_vec(out.sizes(), values)?, out)?)
 }
 

@@ -8,7 +8,7 @@ use crate::meta::{MetaArgs, Metas};
 use crate::nn::fresh;
 use oxport_ir::{Arg, Args, Error, Fake, Numeral, OpDef, Real, Result, Val, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{Float, Tensor, TensorMut, dispatch};
+use oxport_tensor::{Float, Tensor, TensorMut, dispatch, memory};
 
 /// The table.
 #[rustfmt::skip]
@@ -102,7 +102,9 @@ pub(crate) fn equal_edges<T: Float>(
         true => low + step * T::from_f64(i as f64),
         false => high - step * T::from_f64((bins - i) as f64),
     };
-    Ok((0..=bins).map(edge).collect())
+    let mut edges = memory::table(usize::try_from(bins).unwrap_or(usize::MAX).saturating_add(1))?;
+    edges.extend((0..=bins).map(edge));
+    Ok(edges)
 }
 
 /// The number of the bin that a coordinate is in.
@@ -139,7 +141,7 @@ fn run<T: Float>(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         })?;
     }
     let Some(hist) = hist.first_mut() else { return Ok(()) };
-    let mut sums = vec![T::ZERO; hist.numel()];
+    let mut sums = memory::filled(T::ZERO, hist.numel())?;
     for (i, point) in points.chunks_exact(count.max(1)).enumerate() {
         let at = point.iter().zip(&edges).try_fold(0, |at, (&x, e)| Some(at * (e.len() - 1) + place(e, x)?));
         if let Some(sum) = at.and_then(|at| sums.get_mut(at)) {

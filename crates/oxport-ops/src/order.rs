@@ -8,7 +8,7 @@ use crate::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::reduce::{Rule, over, reduced, wide, widest};
 use oxport_ir::{Args, Exact, Fake, OpDef, Operand, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut, cast, dispatch, select};
+use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut, cast, dispatch, memory, select};
 
 /// The table.
 #[rustfmt::skip]
@@ -70,7 +70,7 @@ fn choose<T: Ordered>(line: &mut [(T, i64)], pick: Pick) -> (T, i64) {
 
 fn whole(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Result<()> {
     fn run<T: Ordered>(x: &[T], pick: Pick, out: &mut TensorMut) -> Result<()> {
-        let mut line: Vec<(T, i64)> = x.iter().map(|&x| (x, 0)).collect();
+        let mut line: Vec<(T, i64)> = memory::collect(x.iter().map(|&x| (x, 0)))?;
         // The median of nothing is NaN; as an integer, what NaN becomes.
         let median = if line.is_empty() { cast(f64::NAN) } else { choose(&mut line, pick).0 };
         fill_dense::<T>(out, |out| {
@@ -86,10 +86,10 @@ fn whole(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Resul
 fn along(args: &Args<'_, Real>, outs: &mut [TensorMut], pick: Pick) -> Result<()> {
     fn run<T: Ordered>(x: &[T], lines: Lines, pick: Pick, outs: &mut [TensorMut]) -> Result<()> {
         let line = |start: usize| {
-            let mut line: Vec<(T, i64)> = (0..lines.n).map(|i| (x[start + i * lines.inner], i as i64)).collect();
-            choose(&mut line, pick)
+            let mut line = memory::collect((0..lines.n).map(|i| (x[start + i * lines.inner], i as i64)))?;
+            Ok(choose(&mut line, pick))
         };
-        let picked: Vec<(T, i64)> = lines.starts().map(line).collect();
+        let picked = lines.starts().map(line).collect::<Result<Vec<(T, i64)>>>()?;
         fill_dense::<T>(&mut outs[0], |out| {
             out.iter_mut().zip(&picked).for_each(|(out, p)| *out = p.0);
             Ok(())

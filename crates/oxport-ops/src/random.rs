@@ -12,7 +12,7 @@ use oxport_ir::{
 };
 use oxport_sym::Expr;
 use oxport_tensor::rng::Generator;
-use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch};
+use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch, memory};
 
 /// The table.
 #[rustfmt::skip]
@@ -72,7 +72,7 @@ fn in_memory_order<T: Element>(out: &mut TensorMut, f: impl FnOnce(&mut [T])) ->
             Ok(())
         })?);
     }
-    let mut values = vec![T::default(); n as usize];
+    let mut values = memory::filled(T::default(), n as usize)?;
     f(&mut values);
     Ok(oxport_tensor::copy(&Tensor::from_vec(out.sizes(), values)?, out)?)
 }
@@ -81,7 +81,7 @@ fn in_memory_order<T: Element>(out: &mut TensorMut, f: impl FnOnce(&mut [T])) ->
 fn reals(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(&mut Generator, Slice<'_>)) -> Result<()> {
     let (mut g, out) = (a.cx.generator(), &mut o[0]);
     let parts = |out: &TensorMut, doubled: &[f64]| -> Result<Tensor> {
-        let pairs = doubled.chunks(2).map(|p| oxport_tensor::Complex::new(p[0], p[1])).collect();
+        let pairs = memory::collect(doubled.chunks(2).map(|p| oxport_tensor::Complex::new(p[0], p[1])))?;
         Ok(Tensor::from_vec(out.sizes(), pairs)?)
     };
     match out.dtype() {
@@ -91,12 +91,12 @@ fn reals(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(&mut Generator, Slice
         DType::F64 => in_memory_order(out, |s| f(&mut g, Slice::F64(s))),
         dtype if dtype.is_complex() => {
             let n = out.numel() * 2;
-            let (mut single, mut double) = (vec![0f32; n], vec![0f64; n]);
+            let (mut single, mut double) = (memory::filled(0f32, n)?, memory::filled(0f64, n)?);
             if dtype == DType::C128 {
                 f(&mut g, Slice::F64(&mut double));
             } else {
                 f(&mut g, Slice::F32(&mut single));
-                double = single.iter().map(|&x| x.into()).collect();
+                double.iter_mut().zip(&single).for_each(|(d, &x)| *d = x.into());
             }
             Ok(oxport_tensor::copy(&parts(out, &double)?, out)?)
         }
@@ -230,13 +230,13 @@ fn multinomial(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (x, count, replacement): (&Tensor, i64, bool) = a.unpack()?;
     let (weights, categories, count) = (x.to_vec::<f64>()?, x.sizes()[x.rank() - 1].max(1) as usize, count as usize);
     let is_valid = |w: &&[f64]| w.iter().all(|p| p.is_finite() && *p >= 0.0) && w.iter().sum::<f64>() > 0.0;
-    let rows: Vec<&[f64]> = weights.chunks(categories).collect();
+    let rows: Vec<&[f64]> = memory::collect(weights.chunks(categories))?;
     ensure!(
         rows.iter().all(is_valid),
         "invalid multinomial distribution (sum of probabilities <= 0, or an element negative, NaN or infinite)"
     );
     let mut g = a.cx.generator();
-    let mut drawn: Vec<i64> = Vec::with_capacity(rows.len() * count);
+    let mut drawn: Vec<i64> = memory::table(rows.len().saturating_mul(count))?;
     if replacement {
         for row in rows {
             let total: f64 = row.iter().sum();
@@ -280,7 +280,7 @@ fn native_dropout(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         return Ok(oxport_tensor::copy(x, &mut out[0])?);
     }
     let mut g = a.cx.generator();
-    let kept: Vec<bool> = (0..x.numel()).map(|_| g.bernoulli(1.0 - p)).collect();
+    let kept: Vec<bool> = memory::collect((0..x.numel()).map(|_| g.bernoulli(1.0 - p)))?;
     let kept = Tensor::from_vec(x.sizes(), kept)?;
     oxport_tensor::copy(&kept, &mut mask[0])?;
     let scale = if p == 1.0 { 0.0 } else { 1.0 / (1.0 - p) };

@@ -8,7 +8,7 @@ use crate::meta::{MetaArgs, Metas, wrap_dim};
 use crate::reduce::{wide, widest};
 use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, Value, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Layout, Real as Ordered, Tensor, TensorMut};
+use oxport_tensor::{DType, Layout, Real as Ordered, Tensor, TensorMut, memory};
 use std::cmp::Ordering;
 
 /// The table.
@@ -85,12 +85,12 @@ fn groups(
     sorted: bool,
     compare: impl Fn(usize, usize) -> Ordering,
     same: impl Fn(usize, usize) -> bool,
-) -> Groups {
-    let mut order: Vec<usize> = (0..n).collect();
+) -> Result<Groups> {
+    let mut order: Vec<usize> = memory::collect(0..n)?;
     if sorted {
         order.sort_by(|&a, &b| compare(a, b));
     }
-    let mut out = Groups { firsts: Vec::new(), counts: Vec::new(), inverse: vec![0; n] };
+    let mut out = Groups { firsts: Vec::new(), counts: Vec::new(), inverse: memory::filled(0, n)? };
     let mut last = None;
     for i in order {
         if last.is_some_and(|l| same(l, i)) {
@@ -102,12 +102,12 @@ fn groups(
         out.inverse[i] = out.firsts.len() as i64 - 1;
         last = Some(i);
     }
-    out
+    Ok(out)
 }
 
 fn unique(args: &Args<'_, Real>, sorted: bool) -> Result<Vec<Value>> {
     fn elements<T: Ordered>(x: &[T], sorted: bool) -> Result<Groups> {
-        Ok(groups(x.len(), sorted, |a, b| x[a].order(x[b]), |a, b| x[a] == x[b]))
+        groups(x.len(), sorted, |a, b| x[a].order(x[b]), |a, b| x[a] == x[b])
     }
     fn slices<T: Ordered>(x: &[T], lines: Lines, sorted: bool) -> Result<Groups> {
         let of = |i: usize| {
@@ -116,7 +116,7 @@ fn unique(args: &Args<'_, Real>, sorted: bool) -> Result<Vec<Value>> {
         let compare = |a: usize, b: usize| {
             of(a).zip(of(b)).map(|(a, b)| a.order(b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
         };
-        Ok(groups(lines.n, sorted, compare, |a, b| of(a).eq(of(b))))
+        groups(lines.n, sorted, compare, |a, b| of(a).eq(of(b)))
     }
     let x: &Tensor = args.at(0)?;
     let wish = wish(args, x.rank())?;

@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 
 use crate::layout::{broadcast_sizes, wrap_dim};
-use crate::{DType, Dims, Element, Error, Layout, Result, Tensor, TensorMut, dispatch};
+use crate::{DType, Dims, Element, Error, Layout, Result, Tensor, TensorMut, dispatch, memory};
 
 mod slabs;
 
@@ -21,7 +21,7 @@ pub fn select(x: &Tensor, dim: i64, index: &Tensor, out: &mut TensorMut) -> Resu
     expect(out.sizes(), &wanted, "index_select")?;
     let slab: SmallVec<[usize; 6]> = (0..x.rank()).filter(|&e| e != d).collect();
     let step = out.strides().get(d).map_or(0, |&s| s as isize);
-    let to = (0..index.numel() as isize).map(|i| i * step).collect();
+    let to = memory::collect((0..index.numel()).map(|i| i as isize * step))?;
     copy_slabs(x, positions.offsets, &x.layout().pick(&slab), out, to, &slab)
 }
 
@@ -31,7 +31,7 @@ pub fn select(x: &Tensor, dim: i64, index: &Tensor, out: &mut TensorMut) -> Resu
 pub fn index(x: &Tensor, indices: &[Option<Tensor>], out: &mut TensorMut) -> Result<()> {
     let plan = Advanced::new(x.layout(), indices)?;
     expect(out.sizes(), &plan.sizes, "index")?;
-    let to = plan.offsets_in(out.layout());
+    let to = plan.offsets_in(out.layout())?;
     let slab = x.layout().pick(&plan.plain);
     let out_slab: SmallVec<[usize; 6]> = plan.plain_in_result();
     copy_slabs(x, plan.positions.offsets, &slab, out, to, &out_slab)
@@ -57,7 +57,7 @@ pub fn put_with<T: Element>(
 ) -> Result<()> {
     let plan = Advanced::new(out.layout(), indices)?;
     let values = values.view(|l| l.expand(&plan.sizes))?;
-    let from = plan.offsets_in(values.layout());
+    let from = plan.offsets_in(values.layout())?;
     let from_slab = values.layout().pick(&plan.plain_in_result());
     let to_slab = out.layout().pick(&plan.plain);
     Slabs::new(Side::read(&values, from, &from_slab), Side::write(out, plan.positions.offsets, &to_slab))?.update(f)
@@ -67,7 +67,7 @@ pub fn put_with<T: Element>(
 pub fn gather(x: &Tensor, dim: i64, index: &Tensor, out: &mut TensorMut) -> Result<()> {
     expect(out.sizes(), index.sizes(), "gather")?;
     let from = positions_of_elements(x.layout(), dim, index)?;
-    let to = offsets(out.sizes(), out.strides());
+    let to = offsets(out.sizes(), out.strides())?;
     copy_slabs(x, from, &Layout::default(), out, to, &[])
 }
 
@@ -93,7 +93,7 @@ pub fn scatter_with<T: Element>(
     }
     let strides: Dims =
         if src.rank() == index.rank() { src.strides().into() } else { Dims::from_elem(0, index.rank()) };
-    let from = offsets(index.sizes(), &strides);
+    let from = offsets(index.sizes(), &strides)?;
     let none = Layout::default();
     Slabs::new(Side::read(src, from, &none), Side::write(out, to, &none))?.update(f)
 }
@@ -111,7 +111,7 @@ pub fn update_slabs<T: Element>(
     expect(src.sizes(), &sizes_with(out.sizes(), d, &[index.numel() as i64]), "index_add or index_copy")?;
     let slab: SmallVec<[usize; 6]> = (0..out.rank()).filter(|&e| e != d).collect();
     let step = src.strides().get(d).map_or(0, |&s| s as isize);
-    let from = (0..index.numel() as isize).map(|i| i * step).collect();
+    let from = memory::collect((0..index.numel()).map(|i| i as isize * step))?;
     let (from_slab, to_slab) = (src.layout().pick(&slab), out.layout().pick(&slab));
     Slabs::new(Side::read(src, from, &from_slab), Side::write(out, positions.offsets, &to_slab))?.update(f)
 }
@@ -121,8 +121,9 @@ pub fn nonzero(x: &Tensor) -> Result<Tensor> {
     let truth = x.to_dtype(DType::Bool)?.contiguous()?;
     let truth = truth.as_slice::<bool>().unwrap_or_default();
     let rank = x.rank();
-    let found: Vec<usize> = (0..truth.len()).filter(|&i| truth[i]).collect();
-    let mut columns = vec![0i64; found.len() * rank];
+    let mut found: Vec<usize> = memory::table(truth.iter().filter(|&&t| t).count())?;
+    found.extend((0..truth.len()).filter(|&i| truth[i]));
+    let mut columns = memory::filled(0i64, found.len() * rank)?;
     for (n, &position) in found.iter().enumerate() {
         let mut rest = position;
         for d in (0..rank).rev() {
@@ -140,11 +141,11 @@ pub fn masked_select(x: &Tensor, mask: &Tensor) -> Result<Tensor> {
     let (x, mask) =
         (x.view(|l| l.expand(&sizes))?, mask.view(|l| l.expand(&sizes))?.to_dtype(DType::Bool)?.contiguous()?);
     let mask = mask.as_slice::<bool>().unwrap_or_default();
-    let mut from = offsets(&sizes, x.strides());
+    let mut from = offsets(&sizes, x.strides())?;
     let mut keep = mask.iter();
     from.retain(|_| keep.next().is_some_and(|&m| m));
     let mut out = TensorMut::empty(x.dtype(), Layout::contiguous(&[from.len() as i64])?)?;
-    let to = (0..from.len() as isize).collect();
+    let to = memory::collect((0..from.len()).map(|i| i as isize))?;
     copy_slabs(&x, from, &Layout::default(), &mut out, to, &[])?;
     Ok(out.freeze())
 }
@@ -154,10 +155,10 @@ pub fn masked_scatter(out: &mut TensorMut, mask: &Tensor, src: &Tensor) -> Resul
     same_dtype(out.dtype(), src.dtype())?;
     let mask = mask.view(|l| l.expand(out.sizes()))?.to_dtype(DType::Bool)?.contiguous()?;
     let mask = mask.as_slice::<bool>().unwrap_or_default();
-    let mut to = offsets(out.sizes(), out.strides());
+    let mut to = offsets(out.sizes(), out.strides())?;
     let mut keep = mask.iter();
     to.retain(|_| keep.next().is_some_and(|&m| m));
-    let mut from = offsets(src.sizes(), src.strides());
+    let mut from = offsets(src.sizes(), src.strides())?;
     if from.len() < to.len() {
         return Err(Error::shape(format!("masked_scatter of {} elements into {} places", from.len(), to.len())));
     }
@@ -236,7 +237,7 @@ impl Advanced {
         let mut sizes: Dims = plain.iter().map(|&d| x.sizes[d]).collect();
         sizes.insert_many(at, common.iter().copied());
         let count = common.iter().product::<i64>() as usize;
-        let mut offsets = vec![0isize; count];
+        let mut offsets = memory::filled(0isize, count)?;
         // An index along an empty dimension is an error only if there is an index at all.
         for (d, index) in &named {
             let spread = index.view(|l| l.expand(&common))?;
@@ -252,7 +253,7 @@ impl Advanced {
     }
 
     /// One offset per position, into a tensor of the result's sizes.
-    fn offsets_in(&self, result: &Layout) -> Vec<isize> {
+    fn offsets_in(&self, result: &Layout) -> Result<Vec<isize>> {
         let dims = self.at..self.at + self.rank;
         offsets(&result.sizes[dims.clone()], &result.strides[dims])
     }
@@ -278,7 +279,7 @@ fn positions_of_elements(x: &Layout, dim: i64, index: &Tensor) -> Result<Vec<isi
     if let Some(own) = strides.get_mut(d) {
         *own = 0;
     }
-    let mut places = offsets(index.sizes(), &strides);
+    let mut places = offsets(index.sizes(), &strides)?;
     for (place, &i) in places.iter_mut().zip(&integers(index)?) {
         *place += checked(i, size, false)? as isize * stride;
     }
@@ -302,12 +303,20 @@ fn integers(index: &Tensor) -> Result<Vec<i64>> {
 }
 
 /// The offsets of all elements, row-major.
-pub(crate) fn offsets(sizes: &[i64], strides: &[i64]) -> Vec<isize> {
+///
+/// # Errors
+/// There is no memory for so many.
+pub(crate) fn offsets(sizes: &[i64], strides: &[i64]) -> Result<Vec<isize>> {
+    if sizes.contains(&0) {
+        return Ok(Vec::new());
+    }
     let mut all = vec![0isize];
     for (&size, &stride) in sizes.iter().zip(strides) {
-        all = all.iter().flat_map(|&o| (0..size as isize).map(move |i| o + i * stride as isize)).collect();
+        let mut next = memory::table(all.len().saturating_mul(size as usize))?;
+        next.extend(all.iter().flat_map(|&o| (0..size as isize).map(move |i| o + i * stride as isize)));
+        all = next;
     }
-    all
+    Ok(all)
 }
 
 fn sizes_with(sizes: &[i64], d: usize, new: &[i64]) -> Dims {

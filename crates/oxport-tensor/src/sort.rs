@@ -8,7 +8,7 @@ use std::ops::Not;
 
 use crate::element::Wide;
 use crate::rows::along;
-use crate::{DType, Element, Error, Layout, Real, Result, Tensor, TensorMut, dispatch, select};
+use crate::{DType, Element, Error, Layout, Real, Result, Tensor, TensorMut, dispatch, memory, select};
 
 /// `values, indices = x.sort(dim, descending, stable)`. Outputs have the sizes of `x`; indices are int64. NaN is last, or first when
 /// descending. Without `stable`, equal elements stand where PyTorch leaves them.
@@ -21,6 +21,7 @@ pub fn sort(
     indices: &mut TensorMut,
 ) -> Result<()> {
     check_outputs(x, values, indices)?;
+    admit_keys(line_length(x, dim)?)?;
     // PyTorch sorts long vectors of integers digit by digit, which is stable.
     let by_digits = x.rank() == 1 && x.dtype().is_integer() && !descending && x.numel() >= 32_768;
     let stable = stable || by_digits;
@@ -46,6 +47,7 @@ pub fn topk(
     indices: &mut TensorMut,
 ) -> Result<()> {
     check_outputs(x, values, indices)?;
+    admit_keys(line_length(x, dim)?)?;
     dispatch!(real x.dtype(), |T| along(&[x], &mut [values, indices], dim, &|lines| {
         let (x, values, indices) = (lines.input::<T>(0), lines.output::<T>(0), lines.output::<i64>(1));
         let mut keys = keys(x, largest);
@@ -68,7 +70,8 @@ pub fn topk(
 /// `values, indices = x.kthvalue(k, dim)`, `k` from 1; outputs have size 1 along `dim`. Of equal elements that which PyTorch finds.
 pub fn kth(x: &Tensor, dim: i64, k: usize, values: &mut TensorMut, indices: &mut TensorMut) -> Result<()> {
     check_outputs(x, values, indices)?;
-    let length = if x.rank() == 0 { 1 } else { x.sizes()[crate::layout::wrap_dim(dim, x.rank())?] as usize };
+    let length = line_length(x, dim)?;
+    admit_keys(length)?;
     if k == 0 || k > length {
         return Err(Error::index(format!("selected number k ({k}) out of range for dimension {dim} of size {length}")));
     }
@@ -83,6 +86,16 @@ pub fn kth(x: &Tensor, dim: i64, k: usize, values: &mut TensorMut, indices: &mut
 /// Whether a key is less than another, wherever their elements stand.
 fn is_less(a: &(u64, u32), b: &(u64, u32)) -> bool {
     a.0 < b.0
+}
+
+fn line_length(x: &Tensor, dim: i64) -> Result<usize> {
+    let d = crate::layout::wrap_dim(dim, x.rank())?;
+    Ok(x.sizes().get(d).map_or(1, |&n| n as usize))
+}
+
+/// Refuses keys for more elements than there may be in one table; for whoever makes them where nothing can be refused.
+fn admit_keys(count: usize) -> Result<()> {
+    memory::admit(count.saturating_mul(size_of::<(u64, u32)>()))
 }
 
 /// The key of every element with its position.
@@ -157,9 +170,10 @@ pub struct Unique {
 pub fn unique(x: &Tensor) -> Result<Unique> {
     dispatch!(real x.dtype(), |T| {
         let elements = x.to_vec::<T>()?;
+        admit_keys(elements.len())?;
         let mut keys = keys(&elements, false);
         keys.sort_unstable();
-        let order: Vec<usize> = keys.iter().map(|k| k.1 as usize).collect();
+        let order = memory::collect(keys.iter().map(|k| k.1 as usize))?;
         group(x.sizes(), &elements, &order)
     })
 }
@@ -168,14 +182,15 @@ pub fn unique(x: &Tensor) -> Result<Unique> {
 pub fn unique_consecutive(x: &Tensor) -> Result<Unique> {
     dispatch!(real x.dtype(), |T| {
         let elements = x.to_vec::<T>()?;
-        let order: Vec<usize> = (0..elements.len()).collect();
+        let order = memory::collect(0..elements.len())?;
         group(x.sizes(), &elements, &order)
     })
 }
 
 /// Groups equal neighbours of the elements taken in `order`.
 fn group<T: Element>(sizes: &[i64], elements: &[T], order: &[usize]) -> Result<Unique> {
-    let (mut values, mut counts, mut inverse) = (Vec::<T>::new(), Vec::<i64>::new(), vec![0i64; elements.len()]);
+    let (mut values, mut counts, mut inverse) =
+        (Vec::<T>::new(), Vec::<i64>::new(), memory::filled(0i64, elements.len())?);
     for &i in order {
         if values.last() != Some(&elements[i]) {
             values.push(elements[i]);

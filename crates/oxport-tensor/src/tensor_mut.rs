@@ -91,8 +91,8 @@ impl TensorMut {
         let mut copy = TensorMut::empty(self.dtype, self.layout.preserve())?;
         let bytes = self.storage.bytes();
         let size = self.dtype.size();
-        let places = crate::index::offsets(&self.layout.sizes, &self.layout.strides);
-        let targets = crate::index::offsets(&copy.layout.sizes, &copy.layout.strides);
+        let places = crate::index::offsets(&self.layout.sizes, &self.layout.strides)?;
+        let targets = crate::index::offsets(&copy.layout.sizes, &copy.layout.strides)?;
         let start: *mut u8 = copy.start();
         for (from, to) in places.into_iter().zip(targets) {
             let from = (self.layout.offset as isize + from) as usize * size;
