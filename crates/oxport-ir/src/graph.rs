@@ -110,7 +110,7 @@ pub struct Users {
     /// With gaps, of no mentions, where users were removed.
     list: SmallVec<[(NodeId, u32); 2]>,
     /// The places in the list, if it is long.
-    places: Option<Box<HashMap<NodeId, u32>>>,
+    places: Option<Box<std::collections::HashMap<NodeId, u32>>>,
     gaps: usize,
 }
 
