@@ -14,7 +14,6 @@ use crate::{Argument, Error, Kwargs, Node, NodeId, NodeKind, Op, Result, ensure}
 use hashbrown::{HashMap, HashTable};
 use indexmap::IndexMap;
 use smallvec::SmallVec;
-use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -419,9 +418,7 @@ impl Graph {
     ) {
         let new = new.into();
         let users: Vec<NodeId> = self.users(old).keys().copied().filter(|&u| which(self, u)).collect();
-        // All at once: to forget one user after the other would look through all of them every time.
-        let leaving: HashSet<NodeId> = users.iter().copied().collect();
-        self.slot_mut(old).users.0.retain(|(user, _)| !leaving.contains(user));
+        users.iter().for_each(|&user| self.slot_mut(old).users.remove(user));
         for user in users {
             let mut swap = |n: NodeId| if n == old { new.clone() } else { Argument::Node(n) };
             let node = self.node(user);
