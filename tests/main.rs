@@ -6,6 +6,7 @@ mod fixtures;
 mod garbage;
 mod mutation;
 mod ops;
+mod passes;
 mod rewrites;
 mod rules;
 mod text;

@@ -14,7 +14,6 @@ use crate::{Argument, Error, Kwargs, Node, NodeId, NodeKind, Op, Result, ensure}
 use hashbrown::{HashMap, HashTable};
 use indexmap::IndexMap;
 use smallvec::SmallVec;
-use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -103,35 +102,85 @@ fn name_of(slots: &[Slot], id: NodeId) -> &str {
 
 /// The users of a node, in the order in which they came, each with the number of its mentions.
 ///
-/// Law: a node's mentions are counted one after the other, so one that is added belongs to the last user or to a new one.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Users(SmallVec<[(NodeId, u32); 2]>);
+/// Laws: a node's mentions are counted one after the other, so one that is added belongs to the last user or to a new one; to
+/// add and to remove take the same time for any number of users.
+#[derive(Clone, Debug, Default)]
+pub struct Users {
+    /// With gaps, of no mentions, where users were removed.
+    list: SmallVec<[(NodeId, u32); 2]>,
+    /// The places in the list, if it is long.
+    places: Option<Box<std::collections::HashMap<NodeId, u32>>>,
+    gaps: usize,
+}
 
 impl Users {
+    /// From so many on, places are kept.
+    const MANY: usize = 16;
+
     /// The users in order.
-    pub fn keys(&self) -> impl ExactSizeIterator<Item = &NodeId> {
-        self.0.iter().map(|(user, _)| user)
+    pub fn keys(&self) -> impl Iterator<Item = &NodeId> {
+        self.list.iter().filter(|(_, count)| *count > 0).map(|(user, _)| user)
     }
     /// The number of users.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.list.len() - self.gaps
     }
     /// True if nobody uses the node.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
     /// How often that node mentions this one.
     pub fn mentions(&self, user: NodeId) -> u32 {
-        self.0.iter().find(|(id, _)| *id == user).map_or(0, |(_, count)| *count)
+        self.place(user).map_or(0, |i| self.list[i].1)
+    }
+    fn place(&self, user: NodeId) -> Option<usize> {
+        match &self.places {
+            Some(places) => places.get(&user).map(|&i| i as usize),
+            None => self.list.iter().position(|(id, count)| *id == user && *count > 0),
+        }
     }
     fn add(&mut self, user: NodeId) {
-        match self.0.last_mut() {
-            Some((last, count)) if *last == user => *count += 1,
-            _ => self.0.push((user, 1)),
+        match self.list.last_mut() {
+            Some((last, count)) if *last == user && *count > 0 => *count += 1,
+            _ => {
+                let place = self.list.len() as u32;
+                self.list.push((user, 1));
+                match &mut self.places {
+                    Some(places) => drop(places.insert(user, place)),
+                    None if self.list.len() > Users::MANY => self.settle(),
+                    None => {}
+                }
+            }
         }
     }
     fn remove(&mut self, user: NodeId) {
-        self.0.retain(|(id, _)| *id != user);
+        let Some(i) = self.place(user) else { return };
+        if let Some(places) = &mut self.places {
+            places.remove(&user);
+        }
+        if i + 1 == self.list.len() {
+            self.list.pop();
+        } else {
+            self.list[i].1 = 0;
+            self.gaps += 1;
+        }
+        if self.gaps > self.list.len() / 2 {
+            self.settle();
+        }
+    }
+    /// Closes the gaps.
+    fn settle(&mut self) {
+        self.list.retain(|(_, count)| *count > 0);
+        self.gaps = 0;
+        let places = || self.list.iter().zip(0..).map(|((user, _), i)| (*user, i)).collect();
+        self.places = (self.list.len() > Users::MANY).then(|| Box::new(places()));
+    }
+}
+
+impl PartialEq for Users {
+    fn eq(&self, other: &Users) -> bool {
+        let live = |users: &Users| users.list.iter().filter(|(_, n)| *n > 0).copied().collect::<Vec<_>>();
+        live(self) == live(other)
     }
 }
 
@@ -369,9 +418,7 @@ impl Graph {
     ) {
         let new = new.into();
         let users: Vec<NodeId> = self.users(old).keys().copied().filter(|&u| which(self, u)).collect();
-        // All at once: to forget one user after the other would look through all of them every time.
-        let leaving: HashSet<NodeId> = users.iter().copied().collect();
-        self.slot_mut(old).users.0.retain(|(user, _)| !leaving.contains(user));
+        users.iter().for_each(|&user| self.slot_mut(old).users.remove(user));
         for user in users {
             let mut swap = |n: NodeId| if n == old { new.clone() } else { Argument::Node(n) };
             let node = self.node(user);

@@ -4,6 +4,7 @@ use crate::{Device, Effect, MemoryFormat, MemoryLayout, Op, Val};
 use indexmap::IndexMap;
 use num_complex::Complex64;
 use oxport_tensor::DType;
+use std::collections::HashSet;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::ops::{Deref, DerefMut};
@@ -117,11 +118,20 @@ impl Node {
     /// The nodes that the arguments mention, in order, each once.
     pub fn inputs(&self) -> Vec<NodeId> {
         let mut all = Vec::new();
-        self.for_each_input(&mut |n| {
-            if !all.contains(&n) {
-                all.push(n);
+        self.for_each_input(&mut |n| all.push(n));
+        if all.len() > 16 {
+            let mut seen = HashSet::with_capacity(all.len());
+            all.retain(|n| seen.insert(*n));
+            return all;
+        }
+        let mut i = 0;
+        while i < all.len() {
+            if all[..i].contains(&all[i]) {
+                all.remove(i);
+            } else {
+                i += 1;
             }
-        });
+        }
         all
     }
 }

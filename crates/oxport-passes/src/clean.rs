@@ -5,7 +5,8 @@
 
 use oxport_ir::storage::seen_storages;
 use oxport_ir::{Argument, Effect, ExportedProgram, Graph, Node, NodeId, NodeKind, Val};
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 /// Drops the nodes that nothing needs, in subgraphs too, and subgraphs that nothing names. Placeholders stay. Gives the
@@ -28,7 +29,7 @@ fn dead(graph: &mut Graph) -> usize {
             dropped += 1;
         }
     }
-    let named: Vec<_> = graph
+    let named: HashSet<_> = graph
         .nodes()
         .filter_map(|(_, n)| if let NodeKind::GetAttr(name) = &n.kind { Some(name.clone()) } else { None })
         .collect();
@@ -53,11 +54,22 @@ pub fn eliminate_common(program: &mut ExportedProgram) -> usize {
 }
 
 fn common(graph: &mut Graph) -> usize {
-    let mut merged: usize = graph.subgraphs.values_mut().map(common).sum();
+    let merged: usize = graph.subgraphs.values_mut().map(common).sum();
     let mut seen: HashMap<String, NodeId> = HashMap::new();
     let mut own = seen_storages(graph);
+    // Each merged node with the one that stays: uses are rewritten once, when the user is met.
+    let mut stays: HashMap<NodeId, NodeId> = HashMap::new();
     let ids: Vec<NodeId> = graph.ids().collect();
     for id in ids {
+        let node = graph.node(id);
+        let mut is_changed = false;
+        node.for_each_input(&mut |n| is_changed |= stays.contains_key(&n));
+        if is_changed {
+            let mut swap = |n: NodeId| Argument::Node(stays.get(&n).copied().unwrap_or(n));
+            let args = node.args.iter().map(|a| a.map_nodes(&mut swap)).collect();
+            let kwargs = node.kwargs.map_nodes(&mut swap);
+            graph.set_args(id, args, kwargs);
+        }
         let node = graph.node(id);
         let Some(op) = node.op() else { continue };
         // Two calls that make fresh symbols have equal values, but metas that name different symbols.
@@ -72,23 +84,21 @@ fn common(graph: &mut Graph) -> usize {
             let _ = write!(key, "|{name}=");
             write_key(&mut key, a);
         }
-        match seen.get(&key) {
-            Some(first) if own.contains(first) && own.contains(&id) => {}
-            Some(&first) => {
+        match seen.entry(key) {
+            Entry::Occupied(first) if own.contains(first.get()) && own.contains(&id) => {}
+            Entry::Occupied(first) => {
+                let first = *first.get();
                 if own.remove(&id) {
                     own.insert(first);
                 }
-                graph.replace_all_uses(id, first);
-                if graph.erase(id).is_ok() {
-                    merged += 1;
-                }
+                stays.insert(id, first);
             }
-            None => {
-                seen.insert(key, id);
-            }
+            Entry::Vacant(vacant) => drop(vacant.insert(id)),
         }
     }
-    merged
+    let mut gone: Vec<NodeId> = stays.into_keys().collect();
+    gone.sort_unstable();
+    merged + gone.into_iter().rev().filter(|&id| graph.erase(id).is_ok()).count()
 }
 
 /// True if the meta names an unbacked symbol that no argument could have brought: compared by text, conservatively.

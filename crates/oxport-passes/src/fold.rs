@@ -154,11 +154,12 @@ fn frontier(program: &ExportedProgram, constant: &HashMap<NodeId, usize>, budget
         let is_worth = is_tensor && bytes <= sources.saturating_mul(2).saturating_add(SLACK.0) && bytes <= left.0;
         let work = if is_worth { work_of(graph, &program.env, id, constant, &mut counted, left.1) } else { None };
         match work {
-            Some(work) => {
+            // A view of a constant is made faster than found.
+            Some(work) if work > 0.0 => {
                 left = (left.0 - bytes, left.1 - work);
                 chosen.push(id);
             }
-            None => drop(is_left.insert(id)),
+            _ => drop(is_left.insert(id)),
         }
     }
     chosen.reverse();

@@ -69,12 +69,15 @@ struct Region {
     body: IndexSet<NodeId>,
     /// `_remove_batch_dim(y, level, size, dim)`
     outputs: Vec<NodeId>,
+    /// What is made of outputs before the level is closed.
+    late: IndexSet<NodeId>,
 }
 
 impl Region {
     fn new(graph: &Graph, registry: &Registry, begin: NodeId, end: NodeId) -> Result<Region> {
         let differs = Randomness::of(graph.node(begin))? == Randomness::Different;
-        let mut r = Region { begin, end, inputs: Vec::new(), body: IndexSet::new(), outputs: Vec::new() };
+        let (body, late) = (IndexSet::new(), IndexSet::new());
+        let mut r = Region { begin, end, inputs: Vec::new(), body, outputs: Vec::new(), late };
         let inside = std::iter::successors(graph.next(begin), |&n| graph.next(n)).take_while(|&n| n != end);
         for id in inside {
             let node = graph.node(id);
@@ -83,7 +86,12 @@ impl Region {
                 Some("_add_batch_dim") => r.inputs.push(id),
                 Some("_remove_batch_dim") => r.outputs.push(id),
                 Some(other) => return Err(Error::unsupported(format!("`{other}` within a vmap"))),
-                None if node.inputs().iter().any(|&n| r.is_sliced(n)) || draws() => drop(r.body.insert(id)),
+                None if node.inputs().iter().any(|&n| r.is_sliced(n)) || draws() => {
+                    r.body.insert(id);
+                }
+                None if node.inputs().iter().any(|n| r.outputs.contains(n) || r.late.contains(n)) => {
+                    r.late.insert(id);
+                }
                 None => {}
             }
         }
@@ -96,6 +104,8 @@ impl Region {
 
     /// Gives the nodes that are laid out otherwise than what they replace.
     fn replace(self, graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<HashSet<NodeId>> {
+        let next = graph.next(self.end).ok_or_else(|| Error::invalid("a vmap at the end of its graph"))?;
+        self.late.iter().for_each(|&id| graph.move_before(id, next));
         let (mut sub, results, closure) = self.body_graph(graph)?;
         let mut name: Arc<str> = "vmap_body".into();
         for i in 1.. {

@@ -1,0 +1,215 @@
+//! The passes: laws over every exported program, and what they must refuse or leave alone.
+
+use crate::{all, programs};
+use oxport::{ExportedProgram, Opt, Toolchain, Value, registry};
+use oxport_ir::parse::parse;
+use oxport_ir::{Argument, Graph, Kwargs, NodeId, ProgramBuilder};
+use oxport_tensor::Tensor;
+use std::path::Path;
+
+fn read(dir: &Path) -> Result<ExportedProgram, String> {
+    oxport::read(dir.join("program.pt2")).map_err(|e| e.to_string())
+}
+
+fn fx(text: &str) -> ExportedProgram {
+    parse(text, registry()).expect("law: the text is a program")
+}
+
+/// Gives every argument that a schema takes by position its name, in the reverse order.
+fn name_arguments(graph: &mut Graph) -> usize {
+    let mut named: usize = graph.subgraphs.values_mut().map(name_arguments).sum();
+    for id in graph.ids().collect::<Vec<NodeId>>() {
+        let node = graph.node(id);
+        // Functions of Python take no names.
+        let op = node.op().filter(|op| op.namespace() == "aten");
+        let Some(schema) = op.and_then(|op| op.schema()).filter(|s| !s.is_vararg) else { continue };
+        let by_position = schema.args.iter().zip(&node.args).map(|(p, a)| (std::sync::Arc::from(&*p.name), a.clone()));
+        let names: Vec<_> = by_position.collect();
+        named += names.len();
+        let kwargs: Kwargs = node.kwargs.clone().into_iter().chain(names.into_iter().rev()).collect();
+        graph.set_args(id, Vec::new(), kwargs);
+    }
+    named
+}
+
+#[test]
+fn named_arguments_mean_what_positions_mean() {
+    all(programs(), |dir| {
+        let program = read(dir)?;
+        let mut respelled = program.clone();
+        if name_arguments(&mut respelled.graph) == 0 {
+            return Err("no argument was given by position".to_string());
+        }
+        let prepared = |p: &ExportedProgram| oxport::prepare(p, Opt::Exact).map_err(|e| e.to_string());
+        let difference = oxport::difference::difference(&prepared(&program)?, &prepared(&respelled)?);
+        if difference.is_empty() { Ok(()) } else { Err(difference.join("\n")) }
+    });
+}
+
+/// A copy that nothing reads, of every tensor that a call gives.
+fn add_dead_nodes(program: &mut ExportedProgram) -> Result<usize, String> {
+    let ExportedProgram { graph, env, .. } = program;
+    let tensors: Vec<NodeId> = graph
+        .nodes()
+        .filter(|(_, n)| n.op().is_some() && n.val().is_some_and(|v| v.as_tensor().is_some()))
+        .map(|(id, _)| id)
+        .collect();
+    for &id in &tensors {
+        let next = graph.next(id).ok_or("a call at the end")?;
+        let mut b = oxport_ir::Builder::new(graph, env, registry()).before(next);
+        b.call("aten::clone", (id,)).map_err(|e| e.to_string())?;
+    }
+    Ok(tensors.len())
+}
+
+#[test]
+fn dead_nodes_change_nothing() {
+    all(programs(), |dir| {
+        let program = read(dir)?;
+        let mut more = program.clone();
+        if add_dead_nodes(&mut more)? == 0 {
+            return Err("there is no tensor".to_string());
+        }
+        let functional = |p: &ExportedProgram| oxport::functional(p).map_err(|e| e.to_string());
+        let difference = oxport::difference::difference(&functional(&program)?, &functional(&more)?);
+        if difference.is_empty() { Ok(()) } else { Err(difference.join("\n")) }
+    });
+}
+
+fn run(program: &ExportedProgram, opt: Opt, inputs: Vec<Value>) -> Vec<Value> {
+    let prepared = oxport::prepare(program, opt).expect("a program to prepare");
+    let plan = oxport::plan(&prepared, &Default::default()).expect("a plan");
+    plan.run(inputs).expect("a run").user
+}
+
+#[test]
+fn a_dead_draw_moves_the_generator_on() {
+    let text = |outputs: &str| {
+        format!(
+            "def forward(self, x: \"f32[3]\"):\n    rand: \"f32[3]\" = torch.ops.aten.rand.default([3])\n    \
+             rand_1: \"f32[3]\" = torch.ops.aten.rand.default([3])\n    \
+             add: \"f32[3]\" = torch.ops.aten.add.Tensor(rand_1, x)\n    return {outputs}\n"
+        )
+    };
+    let x = Value::Tensor(Tensor::from_vec(&[3], vec![0.0f32; 3]).expect("a tensor"));
+    let drawn = |outputs: &str, opt| {
+        let last = run(&fx(&text(outputs)), opt, vec![x.clone()]).pop().expect("an output");
+        last.as_tensor().expect("a tensor").to_vec::<f32>()
+    };
+    for opt in [Opt::None, Opt::Exact] {
+        assert_eq!(drawn("(add,)", opt), drawn("(rand, add)", opt));
+    }
+}
+
+#[test]
+fn what_does_not_verify_is_refused() {
+    let stale = fx("def forward(self, x: \"f32[2, 3]\"):\n    \
+                    y: \"f32[2, 3]\" = torch.ops.aten.permute.default(x, [1, 0])\n    return (y,)\n");
+    let standard = Toolchain::standard();
+    let refusals = [
+        standard.functional(&stale).err(),
+        standard.core(&stale).err(),
+        standard.prepare(&stale, Opt::None).err(),
+        standard.improve(&stale, Opt::Exact, &Default::default()).err(),
+    ];
+    for refusal in refusals {
+        let refusal = refusal.expect("a refusal");
+        assert_eq!(refusal.exit_code(), 3);
+        assert_eq!(refusal.diagnostics().iter().map(|d| d.code).collect::<Vec<_>>(), ["meta"]);
+    }
+    assert!(standard.unverified().prepare(&stale, Opt::Exact).is_ok());
+}
+
+/// A program over a constant of `rows` rows, improved: how many constants it has then.
+fn folded(rows: i64, build: impl Fn(&mut ProgramBuilder<'_>, NodeId) -> oxport_ir::Result<NodeId>) -> usize {
+    let mut b = ProgramBuilder::new(registry());
+    let x = b.input("x", oxport::Fake::new(oxport::DType::F32, [1.into()])).expect("an input");
+    let table = Tensor::from_vec(&[rows, 1], vec![2.0f32; rows as usize]).expect("a tensor");
+    let c = b.constant("c", table).expect("a constant");
+    let made = build(&mut b, c).expect("a call");
+    let y = b.call("aten::mul.Tensor", (made, x)).expect("a call");
+    let program = b.finish(&[y]).expect("a program");
+    let (improved, _) = oxport::improve(&program, Opt::Exact, &Default::default()).expect("a program to improve");
+    improved.constants.len() - 1
+}
+
+#[test]
+fn folding_keeps_within_its_bounds() {
+    assert_eq!(folded(64, |b, c| b.call("aten::exp", (c,))), 1);
+    // Large, and cheap to make.
+    assert_eq!(folded(64, |b, c| b.call("aten::expand", (c, vec![64i64, 4096]))), 0);
+    assert_eq!(folded(64, |b, c| b.call("aten::repeat", (c, vec![1i64, 4096]))), 0);
+    assert_eq!(
+        folded(64, |b, c| {
+            let row = b.call("aten::view", (c, vec![1i64, 64]))?;
+            let wide = b.call("aten::repeat", (row, vec![1i64, 100]))?;
+            b.call("aten::add.Tensor", (c, wide))
+        }),
+        0
+    );
+    // Large on the way, small at the end: the sum is stored, within the work that folding may take.
+    assert_eq!(
+        folded(64, |b, c| {
+            let wide = b.call("aten::expand", (c, vec![64i64, 4096]))?;
+            b.call("aten::sum.dim_IntList", (wide, vec![1i64], true))
+        }),
+        1
+    );
+    assert_eq!(
+        folded(4096, |b, c| {
+            let (wide, high) = (b.call("aten::expand", (c, vec![4096i64, 4096]))?, b.call("aten::t", (c,))?);
+            let high = b.call("aten::expand", (high, vec![4096i64, 4096]))?;
+            let product = b.call("aten::mm", (wide, high))?;
+            b.call("aten::sum.dim_IntList", (product, vec![1i64], true))
+        }),
+        0
+    );
+    // What fails is left to the run, and alone: the sine is folded, the row that is not there is not taken.
+    assert_eq!(
+        folded(64, |b, c| {
+            let sine = b.call("aten::sin", (c,))?;
+            let far = b.calls().call_kw("aten::full_like", (c, 100), &[("dtype", oxport::DType::I64.into())])?;
+            let taken = b.call("aten::gather", (c, 0, far))?;
+            let x = b.calls().call_kw("aten::zeros", (Argument::List(vec![]),), &[])?;
+            let (a, b1) = (b.call("aten::add.Tensor", (sine, x))?, b.call("aten::add.Tensor", (taken, x))?);
+            b.call("aten::add.Tensor", (a, b1))
+        }),
+        1
+    );
+}
+
+/// `n` in-place writes, each through a view of the view before.
+fn chain(n: usize) -> ExportedProgram {
+    let mut text =
+        String::from("def forward(self, x: \"f32[3, 3]\"):\n    v0: \"f32[3, 3]\" = torch.ops.aten.clone.default(x)\n");
+    for i in 1..=n {
+        text += &format!("    v{i}: \"f32[3, 3]\" = torch.ops.aten.transpose.int(v{}, 0, 1)\n", i - 1);
+        text += &format!("    w{i}: \"f32[3, 3]\" = torch.ops.aten.add_.Tensor(v{i}, x)\n");
+    }
+    fx(&(text + "    return (v0,)\n"))
+}
+
+#[test]
+fn writes_through_chained_views_cost_their_length_once() {
+    let nodes = |n| Toolchain::standard().unverified().functional(&chain(n)).expect("a functional program").graph.len();
+    let (few, many) = (nodes(50), nodes(500));
+    assert!(many <= 10 * few, "{few} nodes for 50 views, {many} for 500");
+    // x + n · its sums with the transposed, by hand: every second write is to the transposed.
+    let x = Tensor::from_vec(&[3, 3], (0..9).map(|i| i as f32).collect()).expect("a tensor");
+    let mut program = chain(3);
+    let out = run(
+        &{
+            program.dialect = oxport_ir::Dialect::Training;
+            program
+        },
+        Opt::None,
+        vec![Value::Tensor(x)],
+    );
+    let want: Vec<f32> = (0..9)
+        .map(|i| {
+            let (r, c) = (i / 3, i % 3);
+            2.0 * (3 * r + c) as f32 + 2.0 * (3 * c + r) as f32
+        })
+        .collect();
+    assert_eq!(out[0].as_tensor().expect("a tensor").to_vec::<f32>(), want);
+}
