@@ -152,7 +152,7 @@ fn results(node: &Node, op: &Op) -> Problem {
     let schema = op.schema().filter(|_| !op.is_higher_order());
     let wrong = |what: &str| Some(format!("{what}, but {} is recorded", super::compare::article(val)));
     match (schema.map(|s| &*s.returns), val) {
-        (_, Val::Str(_) | Val::Object(_)) => wrong("a call gives no such value"),
+        (_, Val::Str(_) | Val::Object(_)) | (Some(_), Val::Token) => wrong("a call gives no such value"),
         (Some([]), Val::None) => None,
         (Some([]), _) => wrong("the operator gives nothing"),
         (Some([only]), Val::List(items)) if matches!(only.ty, Type::List(..)) => list(items),
