@@ -95,10 +95,18 @@ fn a_program_of_text_can_be_written() {
     assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["no-meta"], "{found:?}");
     oxport_ir::verify::fix::fix(&mut program, oxport::registry());
     let bytes = oxport_testkit::roundtrip::writable(&program).unwrap().expect("it verifies");
-    let again =
-        oxport_pt2::read_pt2_bytes(&bytes, oxport::registry(), &oxport_pt2::ReadOptions::default()).unwrap();
+    let again = oxport_pt2::read_pt2_bytes(&bytes, oxport::registry(), &oxport_pt2::ReadOptions::default()).unwrap();
     let names = |p: &oxport::ExportedProgram| p.call_signature().and_then(|call| call.forward_arg_names.clone());
     assert_eq!(names(&again), names(&read));
+}
+
+/// Its outputs are the loss and the gradients, of which only the loss is what `forward` returns.
+#[test]
+fn a_joint_program_is_valid() {
+    let program = oxport::read(&root().join("fixtures/archives/joint.pt2")).unwrap();
+    assert_eq!(oxport::verify(&program), []);
+    assert!(oxport_testkit::roundtrip::writable(&program).unwrap().is_some());
+    assert_eq!((program.signature.outputs.len(), program.signature.user_outputs().count()), (4, 1));
 }
 
 #[test]
