@@ -138,7 +138,7 @@ fn metadata_is_parsed_and_kept() {
     let program = oxport::read(&root().join("fixtures/programs/mlp/program.pt2")).unwrap();
     let with_modules = program.graph.nodes().filter(|(_, n)| !n.meta.modules().unwrap().is_empty()).count();
     assert!(with_modules > 5, "{with_modules}");
-    let mut meta = oxport::NodeMeta::default();
+    let mut meta = oxport_ir::NodeMeta::default();
     meta.nn_module_stack = Some("L__self__,,m.M;L__self___a,a[0](b,c),m.N".into());
     let frames = meta.modules().unwrap();
     assert_eq!((frames.len(), frames[1].path, frames[1].class), (2, "a[0](b,c)", "m.N"));
