@@ -4,6 +4,7 @@ mod corpus;
 mod documented;
 mod fixtures;
 mod garbage;
+mod growth;
 mod mutation;
 mod ops;
 mod passes;

@@ -82,6 +82,116 @@ fn what_verifies_can_be_written() {
     });
 }
 
+/// A program without metas of its higher-order calls and without module calls, as text gives it, is written and read.
+#[test]
+fn a_program_of_text_can_be_written() {
+    let read = oxport::read(&root().join("fixtures/programs/cond/program.pt2")).unwrap();
+    let cond = read.graph.nodes().find(|(_, n)| n.calls("higher_order::cond")).map(|(id, _)| id).unwrap();
+    let mut program = read.clone();
+    program.graph.meta_mut(cond).val = None;
+    program.module_calls.clear();
+    program.origin.schema_version = None;
+    let found = oxport::verify(&program);
+    assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["no-meta"], "{found:?}");
+    oxport_ir::verify::fix::fix(&mut program, oxport::registry());
+    let bytes = oxport_testkit::roundtrip::writable(&program).unwrap().expect("it verifies");
+    let again = oxport_pt2::read_pt2_bytes(&bytes, oxport::registry(), &oxport_pt2::ReadOptions::default()).unwrap();
+    let names = |p: &oxport::ExportedProgram| p.call_signature().and_then(|call| call.forward_arg_names.clone());
+    assert_eq!(names(&again), names(&read));
+}
+
+/// Its outputs are the loss and the gradients, of which only the loss is what `forward` returns.
+#[test]
+fn a_joint_program_is_valid() {
+    let program = oxport::read(&root().join("fixtures/archives/joint.pt2")).unwrap();
+    assert_eq!(oxport::verify(&program), []);
+    assert!(oxport_testkit::roundtrip::writable(&program).unwrap().is_some());
+    assert_eq!((program.signature.outputs.len(), program.signature.user_outputs().count()), (4, 1));
+}
+
+#[test]
+fn a_node_of_another_graph_is_refused() {
+    let registry = oxport::registry();
+    let text = "def forward(self, x: \"f32[3]\"):\n    relu: \"f32[3]\" = torch.ops.aten.relu.default(x)\n    return (relu,)\n";
+    let mut one = oxport_ir::parse::parse(text, registry).unwrap();
+    let other = oxport_ir::parse::parse(text, registry).unwrap();
+    let foreign = other.graph.find("relu").unwrap();
+    let own = one.graph.find("relu").unwrap();
+    assert!(one.graph.get(foreign).is_none() && one.graph.get(own).is_some());
+    let node = || oxport_ir::Node::new("y", oxport_ir::NodeKind::Placeholder, vec![own.into()]);
+    assert!(one.graph.insert_before(foreign, node()).is_err());
+    assert!(one.graph.insert_after(foreign, node()).is_err());
+    assert!(one.graph.rename(foreign, "z").is_err() && one.graph.erase(foreign).is_err());
+    assert!(one.graph.append(oxport_ir::Node { args: vec![foreign.into()], ..node() }).is_err());
+    let mut builder = oxport_ir::Builder::new(&mut one.graph, &mut one.env, registry);
+    assert!(builder.call("relu", (foreign,)).is_err());
+    assert!(oxport::ProgramBuilder::new(registry).finish(&[foreign]).is_err());
+    let law = std::panic::catch_unwind(|| one.graph.node(foreign).name.clone()).unwrap_err();
+    let law = law.downcast_ref::<String>().cloned().unwrap_or_default();
+    assert!(law.contains("law: a NodeId is used with the graph that made it"), "{law}");
+    // A clone has the nodes of the graph.
+    assert_eq!(one.graph.clone().node(own), one.graph.node(own));
+}
+
+#[test]
+fn metadata_is_parsed_and_kept() {
+    let program = oxport::read(&root().join("fixtures/programs/mlp/program.pt2")).unwrap();
+    let with_modules = program.graph.nodes().filter(|(_, n)| !n.meta.modules().unwrap().is_empty()).count();
+    assert!(with_modules > 5, "{with_modules}");
+    let mut meta = oxport_ir::NodeMeta::default();
+    meta.nn_module_stack = Some("L__self__,,m.M;L__self___a,a[0](b,c),m.N".into());
+    let frames = meta.modules().unwrap();
+    assert_eq!((frames.len(), frames[1].path, frames[1].class), (2, "a[0](b,c)", "m.N"));
+    meta.extra.push(("source_fn_stack".into(), "add,_operator.add;r,torch.relu".into()));
+    assert_eq!(meta.source_fns().unwrap()[1].to_string(), "r (torch.relu)");
+    meta.torch_fn = Some("linear_1;builtin_function_or_method.linear".into());
+    assert_eq!(meta.torch_fn_parts(), ["linear_1", "builtin_function_or_method.linear"]);
+    let text = "[{\"name\": \"a\", \"target\": \"b\", \"graph_id\": 7, \"pass_name\": \"p\", \"action\": \"create\", \
+                \"from_node\": [{\"name\": \"z\"}, null]}]";
+    meta.extra.push(("from_node".into(), text.into()));
+    let sources = meta.from_nodes().unwrap();
+    assert_eq!((sources[0].graph_id, sources[0].from[0].name.as_deref()), (Some(7), Some("z")));
+    assert_eq!(sources[0].to_string(), "a (p, create) < z (, )");
+    // As `torch.export.load` of PyTorch 2.15 does: taken, or refused.
+    let refused = [
+        ("nn_module_stack", "a,b"),
+        ("nn_module_stack", "a,b,c;"),
+        ("nn_module_stack", "a,b],c,d"),
+        ("source_fn_stack", "a"),
+        ("source_fn_stack", "a,b,c"),
+        ("from_node", "{"),
+        ("from_node", "{}"),
+        ("from_node", "[1]"),
+        ("from_node", "[{\"action\": [\"create\"]}]"),
+        ("from_node", "[{\"from_node\": 3}]"),
+        ("custom", "{"),
+    ];
+    let taken = [
+        ("nn_module_stack", ""),
+        ("nn_module_stack", "a,b(c,d),e"),
+        ("source_fn_stack", "a,"),
+        ("from_node", "[{}, null]"),
+        ("from_node", ""),
+        ("custom", "[1]"),
+        ("other", "{"),
+    ];
+    for ((key, text), valid) in refused.iter().map(|c| (c, false)).chain(taken.iter().map(|c| (c, true))) {
+        let mut edited = program.clone();
+        let id = edited.graph.find("linear").unwrap();
+        let meta = edited.graph.meta_mut(id);
+        match *key {
+            "nn_module_stack" => meta.nn_module_stack = Some((*text).into()),
+            key => {
+                meta.extra.retain(|(k, _)| **k != *key);
+                meta.extra.push((key.into(), (*text).into()));
+            }
+        }
+        let found = oxport::verify(&edited);
+        assert_eq!(found.is_empty(), valid, "{key} {text}: {found:?}");
+        assert!(valid || found[0].code == "metadata" && found[0].at.to_string() == "node linear", "{found:?}");
+    }
+}
+
 fn text(e: impl std::fmt::Display) -> String {
     e.to_string()
 }

@@ -2,7 +2,7 @@
 def forward(self, a: "f32[2]", b: "f32[3]"):
     clone: "f32[2]" = torch.ops.aten.clone.default(a)
     clone_1: "f32[3]" = torch.ops.aten.clone.default(b)
-    _foreach_mul_ = torch.ops.aten._foreach_mul_.ScalarList([clone, clone_1], [2, 0.5])
+    _foreach_mul_ = torch.ops.aten._foreach_mul_.ScalarList([clone, clone_1], [2.0, 0.5])
     _foreach_addcmul_ = torch.ops.aten._foreach_addcmul_.Scalar([clone, clone_1], [a, b], [clone, b], 3)
     _foreach_neg = torch.ops.aten._foreach_neg.default([clone, clone_1])
     getitem: "f32[2]" = _foreach_neg[0]
@@ -14,7 +14,7 @@ ExportedProgram:
         def forward(self, a: "f32[2]", b: "f32[3]"):
             clone: "f32[2]" = torch.ops.aten.clone.default(a)
             clone_1: "f32[3]" = torch.ops.aten.clone.default(b)
-            mul: "f32[2]" = torch.ops.aten.mul.Scalar(clone, 2)
+            mul: "f32[2]" = torch.ops.aten.mul.Scalar(clone, 2.0)
             copy_: "f32[2]" = torch.ops.aten.copy.default(clone, mul)
             mul_1: "f32[3]" = torch.ops.aten.mul.Scalar(clone_1, 0.5)
             copy_1: "f32[3]" = torch.ops.aten.copy.default(clone_1, mul_1)

@@ -91,6 +91,10 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// As [`Builder::call`].
     pub fn call_op(&mut self, op: &Op, args: Vec<Argument>, kwargs: Kwargs) -> Result<NodeId> {
+        let mut foreign = Ok(());
+        let mut own = |id| foreign = std::mem::replace(&mut foreign, Ok(())).and_then(|()| self.graph.own(id));
+        args.iter().chain(kwargs.values()).for_each(|a| a.for_each_node(&mut own));
+        foreign?;
         let val = if op.is_getitem() {
             self.element(&args)?
         } else {

@@ -234,7 +234,7 @@ impl Graph {
         &mut self.slots[id.index()]
     }
     /// A node of this graph.
-    fn own(&self, id: NodeId) -> Result<()> {
+    pub(crate) fn own(&self, id: NodeId) -> Result<()> {
         ensure!(self.get(id).is_some(), "{id:?} is not a node of this graph");
         Ok(())
     }

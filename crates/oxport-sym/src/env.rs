@@ -40,9 +40,9 @@ pub struct ShapeEnv {
 
 /// Of what is learned, how much is reasoned with: equalities that replace a symbol, those that do not, and inequalities.
 /// Exported programs have a few dozens.
-const MOST: [usize; 3] = [256, 32, 64];
+const MOST: [usize; 3] = [256, 16, 24];
 /// The weight of an equality that is reasoned with. To put one into the other may double it every time.
-const HEAVIEST: usize = 256;
+const HEAVIEST: usize = 128;
 
 impl ShapeEnv {
     /// Knows nothing but the assumptions of symbols.

@@ -308,7 +308,7 @@ fn coarsen(a: &Expr, n: &BigInt) -> Option<Expr> {
 /// Subtracts multiples of expressions known to be zero from a normal form, eliminating one term of each.
 pub(crate) fn reduce(e: &Expr, zeros: &[Expr]) -> Expr {
     /// Each step takes a term away and may bring others.
-    const MAX_STEPS: usize = 128;
+    const MAX_STEPS: usize = 64;
     const MAX_TERMS: usize = 256;
     let mut steps = 0;
     let mut e = e.clone();

@@ -152,7 +152,7 @@ fn results(node: &Node, op: &Op) -> Problem {
     let schema = op.schema().filter(|_| !op.is_higher_order());
     let wrong = |what: &str| Some(format!("{what}, but {} is recorded", super::compare::article(val)));
     match (schema.map(|s| &*s.returns), val) {
-        (_, Val::Str(_) | Val::Object(_)) => wrong("a call gives no such value"),
+        (_, Val::Str(_) | Val::Object(_)) | (Some(_), Val::Token) => wrong("a call gives no such value"),
         (Some([]), Val::None) => None,
         (Some([]), _) => wrong("the operator gives nothing"),
         (Some([only]), Val::List(items)) if matches!(only.ty, Type::List(..)) => list(items),
@@ -215,7 +215,9 @@ fn arguments(c: &Check<'_>, node: &Node, op: &Op) -> Problem {
     };
     let positional = node.args.iter().enumerate().map(|(i, a)| (place(i), a));
     let named = node.kwargs.iter().map(|(name, a)| (format!("argument `{name}`"), a));
-    if let Some(name) = node.kwargs.keys().find(|name| !super::structure::is_identifier(name)) {
+    // A schema's own names may be words of Python: `self`, `from`.
+    let has_schema = op.schema().is_some_and(|s| !s.is_vararg);
+    if let Some(name) = node.kwargs.keys().find(|name| !has_schema && !super::structure::is_identifier(name)) {
         return Some(format!("the argument name `{}` is no identifier", name.escape_debug()));
     }
     let mut all = positional.chain(named);
@@ -240,7 +242,7 @@ fn argument(c: &Check<'_>, a: &Argument, is_whole: bool) -> Problem {
 fn value(c: &Check<'_>, id: NodeId) -> Problem {
     let node = c.graph.node(id);
     let is_missing = match (&node.kind, node.val()) {
-        (NodeKind::Placeholder, _) => false,
+        (NodeKind::Placeholder, _) | (NodeKind::GetAttr(_), None) => false,
         (_, Some(val)) => matches!(val, Val::None | Val::Str(_)),
         (NodeKind::CallFunction(op), None) => match op.schema().filter(|_| !op.is_higher_order()) {
             Some(schema) => schema.returns.is_empty(),

@@ -15,7 +15,9 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::Path;
 
+use oxport_ir::verify::walk;
 use oxport_ir::{Constant, Diagnostic, Dialect, ExportedProgram, Loc};
+use oxport_sym::Symbol;
 
 use crate::model::versions::Version;
 use crate::model::{self, Bound, Dict, NamedTupleDef, RangeConstraint, SchemaVersion};
@@ -184,7 +186,29 @@ fn ranges(program: &ExportedProgram) -> Dict<RangeConstraint> {
     };
     let range =
         |r: &oxport_ir::RangeConstraint| RangeConstraint { min_val: Bound(r.min), max_val: Bound(r.max), extra: None };
-    program.ranges.iter().map(|(expr, r)| (text(expr), range(r))).collect()
+    let mut ranges: Dict<RangeConstraint> = program.ranges.iter().map(|(expr, r)| (text(expr), range(r))).collect();
+    // PyTorch's loader looks for the range of every data-dependent symbol.
+    for symbol in unbacked(program) {
+        let known = program.env.range(&symbol);
+        let own = oxport_ir::RangeConstraint { min: known.min_int(), max: known.max_int() };
+        ranges.entry(symbol.name().to_string()).or_insert_with(|| range(&own));
+    }
+    ranges
+}
+
+/// The data-dependent symbols of a program's metas, in order of their appearance.
+fn unbacked(program: &ExportedProgram) -> indexmap::IndexSet<Symbol> {
+    let mut found = indexmap::IndexSet::new();
+    walk(&program.graph, "", &mut |graph, _| {
+        for val in graph.nodes().filter_map(|(_, node)| node.val()) {
+            val.for_each_expr(&mut |e| {
+                if !e.is_const() {
+                    found.extend(e.free_symbols().into_iter().filter(Symbol::is_unbacked));
+                }
+            });
+        }
+    });
+    found
 }
 
 /// Unknown keys of the document and of its graph module stand where they stood.
