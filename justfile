@@ -32,6 +32,11 @@ bench PROGRAM *ARGS:
 fuzz SECONDS="60":
     OXPORT_FUZZ_SECONDS={{SECONDS}} cargo test --release -p oxport-pt2 --test fuzzing -- --nocapture
 
+# The unsafe room's own tests under Miri (nightly, with the components miri and rust-src); see docs/security.md
+miri *FILTERS="storage:: arena:: tensor:: tensor_mut:: parallel:: memory:: index::":
+    CARGO_TARGET_DIR=target/miri MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows" \
+        cargo +nightly miri test -p oxport-tensor --lib -- {{FILTERS}} --skip what_is_forgotten
+
 # Build the documentation
 docs:
     cargo doc --workspace --no-deps --open
