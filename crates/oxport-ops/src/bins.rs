@@ -166,7 +166,11 @@ fn bincount_meta(args: &MetaArgs<'_>) -> Metas {
             ensure!(fits, "bincount of {x} with weights {w}");
             if empty {
                 DType::I64
-            } else if w.dtype == DType::F32 { DType::F32 } else { DType::F64 }
+            } else if w.dtype == DType::F32 {
+                DType::F32
+            } else {
+                DType::F64
+            }
         }
     };
     one(Fake { device: x.device.clone(), ..Fake::new(dtype, [args.cx.fresh_size()]) })

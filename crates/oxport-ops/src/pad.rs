@@ -30,12 +30,18 @@ pub static OPS: &[OpDef] = &[
         .doc("Pads with a number.")
         .fill(constant)
         .exact(oxport_ir::Exact::Bits)
-        .samples(&["f32[2, 3], [1, 2], 0.5", "i64[2, 3], [-1, 1, 0, 2]", "b8[3], [1, 1], True", "f32[0, 4], [1099511627776, 1]"]),
+        .samples(&[
+            "f32[2, 3], [1, 2], 0.5",
+            "i64[2, 3], [-1, 1, 0, 2]",
+            "b8[3], [1, 1], True",
+            "f32[0, 4], [1099511627776, 1]",
+        ]),
     form("aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor"),
     form("aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor"),
     form("aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor"),
     form("aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor"),
-    form("aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor").samples(&["f32[2, 3, 4], [3, 2, 1, 1]", "f32[0, 2, 3, 4], [1099511627776, 1, 1, 1]"]),
+    form("aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor")
+        .samples(&["f32[2, 3, 4], [3, 2, 1, 1]", "f32[0, 2, 3, 4], [1099511627776, 1, 1, 1]"]),
     form("aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor"),
     OpDef::new("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", edge_meta)
         .doc("Pads with what comes from the other side.")

@@ -156,7 +156,6 @@ fn choose(a: &RealArgs<'_>, o: &mut [TensorMut], is_symmetric: bool) -> Result<(
     let span = (i128::from(high) - i128::from(low)) as f32;
     let least = values.iter().fold(0f32, |m, &v| m.min(v));
     let most = values.iter().fold(0f32, |m, &v| m.max(v));
-    let span = (i128::from(high) - i128::from(low)) as f32;
     let (scale, zero) = if is_symmetric {
         let scale = (-least).max(most) / (span / 2.0);
         (scale.max(eps as f32), if dtype == DType::U8 { 128 } else { 0 })

@@ -41,7 +41,8 @@ pub(crate) enum Access {
 impl Operand {
     /// `layout` has the sizes of the loop (expanded); `start` is where its index 0 lies.
     pub(crate) fn new(start: *mut u8, size: usize, layout: &Layout, access: Access) -> Operand {
-        let strides = layout.strides.iter().map(|&s| s as isize * size as isize).collect();
+        // A stride that overflows as bytes is that of a dimension without a second element: nothing is ever that far.
+        let strides = layout.strides.iter().map(|&s| (s as isize).wrapping_mul(size as isize)).collect();
         Operand { start, size, strides, access }
     }
 }
