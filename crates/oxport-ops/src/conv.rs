@@ -185,7 +185,9 @@ fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         Padding::Given(p) => p.clone(),
         Padding::Valid => vec![0; n],
         Padding::Same => {
-            let total: Vec<i64> = (0..n).map(|d| s.dilation[d] * (s.weight.sizes()[d + 2] - 1)).collect();
+            let far = || Error::invalid(format!("{}: dilation {:?} is too large", args.op.name(), s.dilation));
+            let total = (0..n).map(|d| s.dilation[d].checked_mul(s.weight.sizes()[d + 2] - 1).ok_or_else(far));
+            let total = total.collect::<Result<Vec<i64>>>()?;
             x = grown(&x, &total.iter().map(|t| t % 2).collect::<Vec<_>>())?;
             total.iter().map(|t| t / 2).collect()
         }

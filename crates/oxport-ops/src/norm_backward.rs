@@ -189,7 +189,9 @@ fn batch_meta(args: &MetaArgs<'_>) -> Metas {
     ensure!(x.dim() >= 2, "{}: an input {x}", args.op.name());
     of_sizes(args, grad, &x.sizes, "a gradient")?;
     for i in 2..7 {
-        if let Some(p) = args.at::<Option<&Fake>>(i)?.filter(|p| !args.cx.is(&p.numel(), 0)) {
+        // Statistics without elements are none; a weight is what it is.
+        let is_given = |p: &&Fake| i == 2 || !args.cx.is(&p.numel(), 0);
+        if let Some(p) = args.at::<Option<&Fake>>(i)?.filter(is_given) {
             of_numel(args, p, &x.sizes[1], "a parameter per channel")?;
         }
     }

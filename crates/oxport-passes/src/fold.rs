@@ -107,7 +107,7 @@ fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashMap<NodeId
     for ((id, _), spec) in &inputs {
         let Some((state, _)) = state(&spec.kind) else { continue };
         if !written.contains(&state.tensor.storage().id()) {
-            constant.insert(*id, state.tensor.numel() * state.tensor.dtype().size());
+            constant.insert(*id, state.tensor.numel().saturating_mul(state.tensor.dtype().size()));
         }
     }
     let all: usize = constant.values().fold(0, |sum, bytes| sum.saturating_add(*bytes));

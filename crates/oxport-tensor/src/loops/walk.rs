@@ -41,7 +41,8 @@ pub(crate) enum Access {
 impl Operand {
     /// `layout` has the sizes of the loop (expanded); `start` is where its index 0 lies.
     pub(crate) fn new(start: *mut u8, size: usize, layout: &Layout, access: Access) -> Operand {
-        let strides = layout.strides.iter().map(|&s| s as isize * size as isize).collect();
+        // A stride that overflows as bytes is that of a dimension without a second element: nothing is ever that far.
+        let strides = layout.strides.iter().map(|&s| (s as isize).wrapping_mul(size as isize)).collect();
         Operand { start, size, strides, access }
     }
 }
@@ -87,7 +88,12 @@ unsafe impl Sync for Walk {}
 impl Walk {
     /// The first operand decides the order of dimensions; give the output first.
     pub(crate) fn new(sizes: &[i64], operands: SmallVec<[Operand; 4]>) -> Walk {
-        let mut walk = Walk { sizes: sizes.iter().map(|&s| s as usize).collect(), operands, tile: (0, 0) };
+        let mut walk = Walk { sizes: sizes.iter().map(|&s| s as usize).collect(), operands, tile: (1, 1) };
+        if sizes.contains(&0) {
+            // Sizes and strides of nothing need not be countable: one dimension of no elements stands for all.
+            walk.keep(sizes.iter().position(|&s| s == 0).into_iter().collect());
+            return walk;
+        }
         walk.keep((0..sizes.len()).filter(|&d| sizes[d] != 1).collect());
         walk.sort();
         walk.collapse();

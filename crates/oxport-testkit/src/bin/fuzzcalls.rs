@@ -4,8 +4,9 @@
 //! this process, and `--file F` those of a file.
 
 use clap::Parser;
-use oxport_testkit::calls::drive::Reached;
-use oxport_testkit::calls::{Bases, Call, Finding, drive, hunt};
+use oxport::{Fake, Val};
+use oxport_testkit::calls::drive::{self, Reached};
+use oxport_testkit::calls::{Bases, Call, Finding, draw, hunt};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -24,6 +25,9 @@ struct Options {
     /// Where the random numbers begin
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Print the calls, and try none
+    #[arg(long)]
+    print: bool,
     /// How many child processes at a time
     #[arg(long, default_value_t = 2)]
     jobs: u64,
@@ -59,12 +63,20 @@ fn attempt(line: &str) -> Result<bool, String> {
         Some((word @ ("ran" | "refused"), text)) => (Some(word == "ran"), text),
         _ => (None, line),
     };
-    let (reached, finding) = drive(&Call::parse(text)?);
+    let (reached, finding) = drive::drive(&Call::parse(text)?);
     let is_wanted = wanted.is_none_or(|ran| ran == (reached == Reached::Ran));
     if finding.is_some() || !is_wanted || wanted.is_none() {
-        println!("  {reached:?} {}", finding.as_ref().map_or(String::new(), |f| format!("{f:?}")));
+        println!("  {reached:?} {}", finding.as_ref().map_or_else(|| results(text), |f| format!("{f:?}")));
     }
     Ok(finding.is_none() && is_wanted)
+}
+
+/// What a call yields, as far as its metas tell: `f32[2, 3] i64[2, 3]`.
+fn results(text: &str) -> String {
+    let program = Call::parse(text).and_then(|call| drive::build(&call)).map(|built| built.0);
+    let outputs =
+        program.iter().flat_map(|p| p.graph.outputs().iter().filter_map(|o| p.graph.node(o.as_node()?).val()));
+    outputs.flat_map(Val::tensors).map(Fake::to_string).collect::<Vec<_>>().join(" ")
 }
 
 fn run(o: &Options) -> Result<bool, String> {
@@ -85,6 +97,10 @@ fn run(o: &Options) -> Result<bool, String> {
         return Ok(true);
     }
     let bases = restrict(Bases::read(&o.cases)?);
+    if o.print {
+        numbers.for_each(|n| println!("{}", draw::call(&bases, o.seed, n)));
+        return Ok(true);
+    }
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     let file = folder.path().join("bases");
     std::fs::write(&file, bases.write()).map_err(|e| e.to_string())?;

@@ -63,6 +63,11 @@ pub fn call(bases: &Bases, seed: u64, number: u64) -> Call {
     } else {
         let mut call = random.pick(known);
         let changes = [0, 1, 1, 1, 1, 1, 2, 2, 2, 3, 4][random.below(11)];
+        // Beside tensors without elements, sizes of 2^40 cost nothing: kernels are asked for tables of that length.
+        if random.one_in(6) {
+            perturb::empty_first(&mut call);
+            perturb::extreme_number(&mut call, &mut random);
+        }
         for _ in 0..changes {
             perturb::perturb(&mut call, def, &mut random);
         }

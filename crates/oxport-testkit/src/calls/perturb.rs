@@ -23,6 +23,45 @@ pub(super) fn perturb(call: &mut Call, def: &OpDef, random: &mut Random) {
     }
 }
 
+/// Makes all tensors empty that have the first size of the first.
+pub(super) fn empty_first(call: &mut Call) {
+    let first = call.tensors().first().and_then(|t| t.sizes.first().copied());
+    for item in call.items_mut() {
+        each(item, &mut |t| {
+            if t.sizes.first().copied() == first && first.is_some() {
+                let mut sizes = t.sizes.clone();
+                sizes[0] = 0;
+                resize(t, sizes);
+            }
+        });
+    }
+}
+
+/// Makes one of the integers, if there is one, also in a list, an extreme one.
+pub(super) fn extreme_number(call: &mut Call, random: &mut Random) {
+    fn numbers<'a>(item: &'a mut Item, all: &mut Vec<&'a mut i64>) {
+        match item {
+            Item::Const(Argument::Int(n)) => all.push(n),
+            Item::List(l) => l.iter_mut().for_each(|i| numbers(i, all)),
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    call.items_mut().for_each(|i| numbers(i, &mut all));
+    let at = random.below(all.len());
+    if let Some(n) = all.get_mut(at) {
+        **n = random.pick(&INTS);
+    }
+}
+
+fn each(item: &mut Item, f: &mut dyn FnMut(&mut Spec)) {
+    match item {
+        Item::Tensor(t) => f(t),
+        Item::List(l) => l.iter_mut().for_each(|i| each(i, f)),
+        _ => {}
+    }
+}
+
 /// Gives all tensors that have a size another one in its place: a batch that is empty, everywhere.
 fn resize_together(call: &mut Call, random: &mut Random) {
     let all: Vec<i64> = call.tensors().iter().flat_map(|t| t.sizes.clone()).collect();
@@ -30,13 +69,6 @@ fn resize_together(call: &mut Call, random: &mut Random) {
     let new =
         if random.one_in(5) { random.pick(&SIZES) } else { random.pick(&[0, 0, 1, old.saturating_add(1), old - 1]) };
     let place = if random.one_in(2) { None } else { Some(random.below(3)) };
-    fn each(item: &mut Item, f: &mut dyn FnMut(&mut Spec)) {
-        match item {
-            Item::Tensor(t) => f(t),
-            Item::List(l) => l.iter_mut().for_each(|i| each(i, f)),
-            _ => {}
-        }
-    }
     for item in call.items_mut() {
         each(item, &mut |t| {
             let mut sizes = t.sizes.clone();
