@@ -35,6 +35,7 @@ pub mod program;
 pub mod schema;
 pub mod signature;
 pub mod template;
+pub mod terminal;
 pub mod value;
 pub mod verify;
 

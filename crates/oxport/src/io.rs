@@ -7,10 +7,10 @@
 
 use crate::{Error, Result};
 use indexmap::IndexMap;
-use oxport_ir::{InputKind, Val, Value};
+use oxport_ir::{Argument, InputKind, OutputKind, Val, Value};
 use oxport_pt2::{Limits, ValueSet};
 use oxport_run::Outputs;
-use oxport_tensor::Tensor;
+use oxport_tensor::{DType, Tensor};
 use std::path::Path;
 
 /// Named values.
@@ -52,8 +52,7 @@ pub fn inputs_from(program: &oxport_ir::ExportedProgram, values: &Values) -> Res
         .collect()
 }
 
-fn constant(c: &oxport_ir::Argument) -> Value {
-    use oxport_ir::Argument;
+fn constant(c: &Argument) -> Value {
     match c {
         Argument::Int(n) => Value::Int(*n),
         Argument::Float(x) => Value::Float(*x),
@@ -133,4 +132,18 @@ pub fn named_outputs(outputs: &Outputs) -> Values {
         values.insert(format!("inmut.{i}"), Value::Tensor(t.clone()));
     }
     values
+}
+
+/// True if a call yields something that safetensors cannot hold: a number, a truth value, a text, `None`, or complex numbers
+/// of a kind that it does not know.
+pub fn has_constant_outputs(program: &oxport_ir::ExportedProgram) -> bool {
+    let is_plain = |output: &Argument| match output {
+        Argument::Node(id) => match program.graph.node(*id).val() {
+            Some(Val::Tensor(fake)) => !matches!(fake.dtype, DType::C32 | DType::C128),
+            _ => false,
+        },
+        _ => false,
+    };
+    let yielded = program.graph.outputs().iter().zip(&program.signature.outputs);
+    yielded.filter(|(_, spec)| !matches!(spec.kind, OutputKind::Token)).any(|(output, _)| !is_plain(output))
 }

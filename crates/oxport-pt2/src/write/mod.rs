@@ -45,8 +45,7 @@ impl Default for WriteOptions {
 /// Errors say what the program JSON, or the older version of it, cannot express.
 pub fn write_pt2(program: &ExportedProgram, path: &Path, options: &WriteOptions) -> Result<()> {
     let text = document_text(&to_model(program)?, options.schema)?;
-    let root = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("archive");
-    replace_file(path, |out| write_archive(program, &text, options.schema, root, out))
+    replace_file(path, |out| write_archive(program, &text, options.schema, out))
 }
 
 /// The bytes of the `.pt2` archive of a program.
@@ -55,7 +54,7 @@ pub fn write_pt2(program: &ExportedProgram, path: &Path, options: &WriteOptions)
 pub fn write_pt2_bytes(program: &ExportedProgram) -> Result<Vec<u8>> {
     let text = document_text(&to_model(program)?, SCHEMA_VERSION)?;
     let mut bytes = Vec::new();
-    write_archive(program, &text, SCHEMA_VERSION, "archive", &mut bytes).map_err(|e| Error::io("cannot write", e))?;
+    write_archive(program, &text, SCHEMA_VERSION, &mut bytes).map_err(|e| Error::io("cannot write", e))?;
     Ok(bytes)
 }
 
@@ -64,21 +63,16 @@ pub(crate) fn document_text(document: &model::ExportedProgram, version: Version)
     if version == SCHEMA_VERSION { Ok(json::to_string(document)) } else { older::lowered(document, version) }
 }
 
-fn write_archive(
-    program: &ExportedProgram,
-    document: &str,
-    version: Version,
-    root: &str,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    // A root is one folder with a plain name.
-    let root = if root.is_empty() || root.contains(['/', '\\']) || root.starts_with('.') { "archive" } else { root };
+/// The folder that holds all entries, whatever the file is called: the same program gives the same bytes.
+const ROOT: &str = "archive";
+
+fn write_archive(program: &ExportedProgram, document: &str, version: Version, out: &mut dyn Write) -> io::Result<()> {
     let mut zip = ZipWriter::new(out);
     if version < older::ROOTED {
         older::write_flat(program, document, version, &mut zip)?;
         return zip.finish().map(drop);
     }
-    let mut add = |name: &str, data: &[u8]| zip.add(&format!("{root}/{name}"), data);
+    let mut add = |name: &str, data: &[u8]| zip.add(&format!("{ROOT}/{name}"), data);
     if version < older::RAW {
         add("data/weights/model.pt", &older::pickled_state(program)?)?;
         add("data/constants/model.pt", &older::pickled_constants(program)?)?;

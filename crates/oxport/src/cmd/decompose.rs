@@ -1,5 +1,6 @@
 //! `oxport decompose`: what `run_decompositions()` does.
 
+use super::output::check_program;
 use super::report::working;
 use clap::ValueEnum;
 use oxport::Result;
@@ -32,6 +33,7 @@ enum To {
 impl Decompose {
     /// See the module.
     pub fn execute(&self) -> Result<ExitCode> {
+        check_program(&self.out, &self.program, false)?;
         let program = working("reading", || self.reading.read_whole(&self.program))?;
         let result = working("decomposing", || match self.to {
             To::Core => oxport::core(&program),

@@ -3,7 +3,7 @@
 /// Prints a line on standard output, as `println!` does where somebody reads it.
 macro_rules! say {
     ($($text:tt)*) => {
-        $crate::cmd::report::text(format_args!("{}\n", format_args!($($text)*)))
+        $crate::cmd::report::line(format_args!($($text)*))
     };
 }
 
@@ -13,6 +13,7 @@ mod decompose;
 mod diff;
 mod ops;
 mod optimize;
+mod output;
 mod reading;
 pub mod report;
 mod run;
@@ -104,6 +105,9 @@ pub struct Running {
 
 impl Running {
     fn read(&self) -> oxport::Result<oxport::ExportedProgram> {
+        output::check_inputs(
+            &[Some(&self.program), self.inputs.as_ref()].into_iter().flatten().map(|p| &**p).collect::<Vec<_>>(),
+        )?;
         report::working("reading", || self.reading.read(&self.program))
     }
 

@@ -1,5 +1,6 @@
 //! `oxport optimize`: equality saturation, with a report.
 
+use super::output::{Read, check_program, check_text};
 use super::report::{json, working};
 use clap::ValueEnum;
 use oxport::compare::{Tolerance, compare};
@@ -61,6 +62,10 @@ enum Target {
 impl Optimize {
     /// See the module.
     pub fn execute(&self) -> Result<ExitCode> {
+        check_program(&self.out, &self.program, self.json)?;
+        if let Some(path) = &self.explain {
+            check_text(path, &Read::program(&self.program).and_program(&self.out), self.json)?;
+        }
         let program = working("reading", || self.reading.read_whole(&self.program))?;
         let seconds = Duration::try_from_secs_f64(self.time_limit);
         let time = seconds.map_err(|_| Error::usage("--time-limit wants a number of seconds"))?;

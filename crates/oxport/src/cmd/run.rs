@@ -1,10 +1,11 @@
 //! `oxport run`: once, with a comparison.
 
+use super::output::{Read, check_values};
 use super::report::working;
 use super::{DIFFERENT, Running};
 use oxport::Result;
 use oxport::compare::{Tolerance, compare};
-use oxport::io::{Values, named_outputs, read_values, write_values};
+use oxport::io::{Values, has_constant_outputs, named_outputs, read_values, write_values};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -34,6 +35,11 @@ impl Run {
     /// See the module.
     pub fn execute(&self) -> Result<ExitCode> {
         let program = self.running.read()?;
+        let mut read = Read::program(&self.running.program).and_values(self.running.inputs.as_deref());
+        read = read.and_values(self.expect.as_deref());
+        if let Some(path) = &self.outputs {
+            check_values(path, &read, has_constant_outputs(&program))?;
+        }
         let inputs = self.running.values(&program)?;
         let prepared = working("preparing", || oxport::prepare(&program, self.running.opt.into()))?;
         let plan = oxport::plan(&prepared, &self.running.options())?;
@@ -50,7 +56,7 @@ impl Run {
             write_values(path, &values)?;
         }
         match &self.expect {
-            Some(path) => expect(path, &values, self.tolerance(path)),
+            Some(path) => expect(path, &values, self.tolerance()),
             None => {
                 values.iter().for_each(|(name, v)| say!("{name}: {}", oxport::compare::show(v)));
                 Ok(ExitCode::SUCCESS)
@@ -58,9 +64,9 @@ impl Run {
         }
     }
 
-    fn tolerance(&self, expected: &Path) -> Tolerance {
+    fn tolerance(&self) -> Tolerance {
         match (self.rtol, self.atol) {
-            (None, None) => Tolerance::of_stats(expected),
+            (None, None) => Tolerance::default(),
             (rtol, atol) => Tolerance::Absolute { rtol: rtol.unwrap_or(0.0), atol: atol.unwrap_or(0.0) },
         }
     }

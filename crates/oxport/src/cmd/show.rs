@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use oxport::{ExportedProgram, Result};
 use oxport_ir::print;
+use oxport_ir::terminal::Plain;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -41,7 +42,7 @@ impl Show {
             Format::Fx => super::report::text(print::fx(&program.graph)),
             Format::Table => table(&program),
             Format::Dot => dot(&program),
-            Format::Json => say!("{}", oxport_pt2::to_json(&program)?),
+            Format::Json => super::report::json_text(&oxport_pt2::to_json(&program)?),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -73,13 +74,20 @@ fn table(program: &ExportedProgram) {
 }
 
 fn dot(program: &ExportedProgram) {
-    say!("digraph program {{\n    node [shape=box, fontname=monospace];");
+    say!("digraph program {{");
+    say!("    node [shape=box, fontname=monospace];");
     for (_, node) in program.graph.nodes() {
-        let label = node.op().map_or(String::new(), |op| format!("\\n{}", op.short_name()));
-        say!("    {:?} [label=\"{}{label}\"];", &*node.name, node.name);
+        let label = node.op().map_or(String::new(), |op| format!("\\n{}", quoted(op.short_name())));
+        let name = quoted(&node.name);
+        say!("    \"{name}\" [label=\"{name}{label}\"];");
         for input in node.inputs() {
-            say!("    {:?} -> {:?};", &*program.graph.node(input).name, &*node.name);
+            say!("    \"{}\" -> \"{name}\";", quoted(&program.graph.node(input).name));
         }
     }
     say!("}}");
+}
+
+/// A text within the quotes of Graphviz.
+fn quoted(text: &str) -> String {
+    Plain(text).to_string().replace('\\', "\\\\").replace('"', "\\\"")
 }
