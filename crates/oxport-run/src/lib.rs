@@ -42,6 +42,7 @@ mod toy_ops;
 pub use buffers::limit_buffers;
 pub use call::evaluate;
 pub use error::{Error, Result};
+pub use guards::guard_conditions;
 pub use inputs::{InputChecks, check_call};
 pub use module::Module;
 pub use outputs::Outputs;

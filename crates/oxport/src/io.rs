@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use oxport_ir::{Argument, InputKind, OutputKind, Val, Value};
 use oxport_pt2::{Limits, ValueSet};
 use oxport_run::Outputs;
-use oxport_tensor::{DType, Tensor};
+use oxport_tensor::DType;
 use std::path::Path;
 
 /// Named values.
@@ -52,7 +52,7 @@ pub fn inputs_from(program: &oxport_ir::ExportedProgram, values: &Values) -> Res
         .collect()
 }
 
-fn constant(c: &Argument) -> Value {
+pub(crate) fn constant(c: &Argument) -> Value {
     match c {
         Argument::Int(n) => Value::Int(*n),
         Argument::Float(x) => Value::Float(*x),
@@ -65,58 +65,6 @@ fn constant(c: &Argument) -> Value {
 /// The archive's own sample inputs, flat; `None` where it has none, or where they hold what oxport does not read.
 pub fn sample_inputs(program: &oxport_ir::ExportedProgram) -> Option<Vec<Value>> {
     oxport_pt2::example_inputs(program, &Limits::default()).ok().flatten()
-}
-
-/// Inputs drawn from the input metas: normal-like floats, small non-negative integers, alternating bools; symbolic sizes
-/// take their value at capture, else the least that their range allows. The same seed gives the same inputs.
-///
-/// # Errors
-/// An input has no meta that says what to draw.
-pub fn draw_inputs(program: &oxport_ir::ExportedProgram, seed: u64) -> Result<Vec<Value>> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
-    let number = |e: &oxport_sym::Expr| {
-        let env = &program.env;
-        let least = |s: &oxport_sym::Symbol| Some(env.range(s).min_int().unwrap_or(2).max(2));
-        e.as_int().or_else(|| env.hint_of(e)?.as_i64()).or_else(|| e.eval_int(&least))
-    };
-    let specs = program.graph.placeholders().zip(&program.signature.inputs).filter(|(_, s)| s.kind.is_user());
-    let limit = Limits::default().drawn;
-    let mut drawn = 0u64;
-    specs
-        .map(|((_, node), spec)| {
-            if let InputKind::ConstantInput(c) = &spec.kind {
-                return Ok(constant(c));
-            }
-            let open = || Error::data(format!("input `{}` cannot be drawn: give it by --inputs", node.name));
-            match node.val() {
-                Some(Val::Tensor(t)) => {
-                    let sizes: Vec<i64> = t.sizes.iter().map(number).collect::<Option<_>>().ok_or_else(open)?;
-                    let count = oxport_tensor::layout::checked_numel(&sizes)?;
-                    drawn = drawn.saturating_add(count as u64);
-                    if drawn > limit {
-                        let message = format!("input `{}` would have sizes {sizes:?}: give it by --inputs", node.name);
-                        return Err(Error::data(format!("{message} (or raise the limit: --limit drawn={drawn})")));
-                    }
-                    let mut draw = || (0..4).map(|_| (next() >> 40) as f64 / (1u64 << 24) as f64).sum::<f64>() - 2.0;
-                    let tensor = if t.dtype.is_float() || t.dtype.is_complex() {
-                        Tensor::from_vec(&sizes, (0..count).map(|_| draw() as f32).collect())?
-                    } else {
-                        Tensor::from_vec(&sizes, (0..count).map(|i| (i % 2) as i64).collect())?
-                    };
-                    Ok(Value::Tensor(tensor.to_dtype(t.dtype)))
-                }
-                Some(Val::Int(e)) => number(e).map(Value::Int).ok_or_else(open),
-                Some(Val::None) => Ok(Value::None),
-                _ => Err(open()),
-            }
-        })
-        .collect()
 }
 
 /// Names of what a call yields: `out.i`, `mut.<name>`, `inmut.<i>`.

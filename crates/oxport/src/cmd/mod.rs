@@ -121,7 +121,7 @@ impl Running {
         }
         match oxport::io::sample_inputs(program) {
             Some(samples) => Ok(samples),
-            None => oxport::io::draw_inputs(program, self.seed),
+            None => oxport::draw::draw_inputs(program, self.seed),
         }
     }
 }
