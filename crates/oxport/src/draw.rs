@@ -231,22 +231,23 @@ impl<'p> Search<'p> {
         for taste in [Taste::Captured, Taste::Least, Taste::Next, Taste::Large] {
             let candidates: Vec<Vec<i64>> = self.symbols.iter().map(|s| self.candidates(s, taste)).collect();
             let (mut values, mut tries) = (Vec::new(), TRIES);
-            if self.extend(&candidates, &mut values, &mut tries) && !found.contains(&values) {
+            if self.extend(&candidates, &found, &mut values, &mut tries) {
                 found.push(values);
             }
         }
         found.into_iter().map(|values| self.symbols.iter().cloned().zip(values).collect()).collect()
     }
 
-    fn extend(&self, candidates: &[Vec<i64>], values: &mut Vec<i64>, tries: &mut usize) -> bool {
-        let Some(list) = candidates.get(values.len()) else { return true };
+    /// Finds values for the rest of the symbols, such that all together are none that were found.
+    fn extend(&self, from: &[Vec<i64>], found: &[Vec<i64>], values: &mut Vec<i64>, tries: &mut usize) -> bool {
+        let Some(list) = from.get(values.len()) else { return !found.contains(values) };
         for &value in list {
             if *tries == 0 {
                 return false;
             }
             *tries -= 1;
             values.push(value);
-            if self.is_met(values) && self.extend(candidates, values, tries) {
+            if self.is_met(values) && self.extend(from, found, values, tries) {
                 return true;
             }
             values.pop();

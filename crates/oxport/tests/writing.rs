@@ -255,20 +255,24 @@ fn a_reader_beside_a_writer_is_never_refused() {
 fn ended_by_a_signal_it_leaves_nothing() {
     for signal in ["INT", "TERM", "HUP"] {
         let folder = tempfile::tempdir().expect("law: there is a temporary folder");
-        let pipe = folder.path().join("pipe.safetensors");
+        let pipe = folder.path().join("pipe.json");
         assert_eq!(after(&format!("mkfifo {}", pipe.display()), &arguments(&["ops", "none"], folder.path())), Some(0));
-        // The tensors go to a pipe that nobody reads: the process waits in the middle of writing, or before it.
+        // The document goes to a pipe that nobody reads: the process waits, the tensors written and not yet in their place.
         let line = format!("convert {} @/pipe.json", program());
         let line: Vec<&str> = line.split(' ').collect();
         let child = Command::new(env!("CARGO_BIN_EXE_oxport")).args(arguments(&line, folder.path())).spawn();
         let mut child = child.expect("law: the binary was built");
-        std::thread::sleep(Duration::from_millis(300));
+        let files = || std::fs::read_dir(folder.path()).expect("law: it is there").count();
+        let waiting = (0..1000).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            files() == 2
+        });
+        assert!(waiting, "the tensors are written");
         let kill = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
         assert!(kill.expect("law: there is kill").success());
         let status = child.wait().expect("law: it ends");
         assert_eq!(status.code(), None, "{signal} ends it");
-        let left = std::fs::read_dir(folder.path()).expect("law: it is there").count();
-        assert_eq!(left, 1, "after {signal} only the pipe is there");
+        assert_eq!(files(), 1, "after {signal} only the pipe is there");
     }
 }
 
@@ -343,12 +347,16 @@ fn nothing_is_overwritten_that_nobody_named() {
     }
     // A JSON file that would be needed, and is somebody else's: refused before anything is computed. Its own it renews.
     let constants = constants.to_str().expect("law: paths are UTF-8");
+    std::fs::remove_file(folder.join("config.safetensors")).expect("law: it was written");
     let (code, _, err) = oxport(folder, &format!("run {constants} --outputs config.safetensors"));
-    let is_needed = done(folder, &format!("run {constants} --outputs numbers.safetensors")).contains("out.");
-    assert!(is_needed);
-    if folder.join("numbers.json").exists() {
-        assert_eq!(code, Some(6), "{err}");
+    assert!(code == Some(6) && err.contains("cannot write config.json: it is somebody else's"), "{err}");
+    assert!(!folder.join("config.safetensors").exists());
+    for _ in 0..2 {
         done(folder, &format!("run {constants} --outputs numbers.safetensors"));
+        let json = std::fs::read_to_string(folder.join("numbers.json")).expect("it says what safetensors cannot");
+        assert!(json.contains("\"type\": \"int\", \"value\": 121"), "{json}");
+        let compared = done(folder, &format!("run {constants} --expect numbers.safetensors"));
+        assert!(compared.contains("6 compared, 0 different"), "{compared}");
     }
     assert_eq!(std::fs::read_to_string(folder.join("config.json")).expect("it stays"), "{\"model\": 1}");
 }
@@ -405,7 +413,7 @@ fn no_text_of_a_file_commands_the_terminal() {
     let folder = folder.path();
     done(folder, "convert IN p.json");
     let text = std::fs::read_to_string(folder.join("p.json")).expect("law: it was written");
-    let evil = "\\u001b]0;x\\u0007\\u009b2J\\u202e\\u2066\\u200b\\u007f\\r";
+    let evil = "\\u001b]0;x\\u0007\\u009b2J\\u202e\\u2066\\u200b\\u007f\\r\\nvalid: 7 nodes, no diagnostics";
     for (place, from) in [
         ("a name", "\"gelu\""),
         ("a weight", "2.weight\""),
@@ -444,6 +452,9 @@ fn no_text_of_a_file_commands_the_terminal() {
             let hidden = |c: char| c.is_control() && c != '\n' || "\u{202e}\u{2066}\u{200b}".contains(c);
             let found = out.chars().chain(err.chars()).find(|c| hidden(*c));
             assert_eq!(found, None, "{line}, {place}");
+            // No line is a file's own.
+            let said = out.lines().chain(err.lines()).find(|line| line.starts_with("valid: 7"));
+            assert_eq!(said, None, "{line}, {place}");
             if line.contains("json ") && line.ends_with("json") && !line.contains("-o") && code == Some(0) {
                 assert!(serde_json::from_str::<serde_json::Value>(&out).is_ok() || line.contains("diff"), "{line}");
             }

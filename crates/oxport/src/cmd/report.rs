@@ -25,12 +25,28 @@ pub fn error(e: &oxport::Error) {
         aside(format_args!("error: {e}\n"));
     }
     for d in e.diagnostics() {
-        aside(format_args!("{d}\n"));
+        aside(format_args!("{}\n", d.plain()));
     }
     if !e.missing().is_empty() {
         aside("operators that the program needs and oxport cannot run:\n");
         e.missing().iter().for_each(|op| aside(format_args!("    {}\n", Plain(op))));
     }
+}
+
+/// The program with the names of its nodes as they can be shown, where a file gave them others.
+pub fn with_plain_names(mut program: oxport::ExportedProgram) -> oxport::ExportedProgram {
+    fn rename(graph: &mut oxport::Graph) {
+        let of = |(id, node): (_, &oxport_ir::Node)| Some((id, node.name.clone()));
+        let names: Vec<_> = graph.nodes().filter_map(of).filter(|(_, n)| !n.chars().all(is_plain)).collect();
+        for (id, name) in names {
+            // Where that name is taken, another one is near.
+            let plain = graph.unique_name(&Plain(name).to_string());
+            let _ = graph.rename(id, &plain);
+        }
+        graph.subgraphs.values_mut().for_each(rename);
+    }
+    rename(&mut program.graph);
+    program
 }
 
 /// Prints a text on standard error. Nothing can be done where that takes none.

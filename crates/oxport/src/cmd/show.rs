@@ -37,6 +37,10 @@ impl Show {
     /// See the module.
     pub fn execute(&self) -> Result<ExitCode> {
         let program = self.reading.read(&self.program)?;
+        let program = match self.format {
+            Format::Json => program,
+            _ => super::report::with_plain_names(program),
+        };
         match self.format {
             Format::Readable => super::report::text(print::readable(&program)),
             Format::Fx => super::report::text(print::fx(&program.graph)),

@@ -69,7 +69,9 @@ impl Verify {
         } else if found.is_empty() {
             say!("valid: {} nodes, no diagnostics", program.graph.len());
         } else {
-            super::report::text(annotate(&program, &found, Style { origins: true, ..Style::GRAPH }));
+            let shown: Vec<Diagnostic> = found.iter().map(Diagnostic::plain).collect();
+            let program = super::report::with_plain_names(program);
+            super::report::text(annotate(&program, &shown, Style { origins: true, ..Style::GRAPH }));
             say!("{} diagnostics", found.len());
         }
         let invalid = found.iter().any(|d| d.severity == Severity::Error);
