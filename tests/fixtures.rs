@@ -73,7 +73,9 @@ fn bitwise_rules_change_no_bit_and_keep_programs_valid() {
     all(programs(), |dir| {
         let program = read(dir)?;
         let file = value_files(dir).into_iter().next().ok_or("no values")?;
-        let inputs = read_values(&file).and_then(|v| inputs_from(&program, &v)).map_err(|e| e.to_string())?;
+        let inputs = read_values(&file, &oxport::ReadLimits::default())
+            .and_then(|v| inputs_from(&program, &v))
+            .map_err(|e| e.to_string())?;
         let functional = oxport::functional(&program).map_err(|e| e.to_string())?;
         let improved =
             oxport::improve(&functional, Opt::Exact, &oxport::Limits::default()).map_err(|e| e.to_string())?.0;
@@ -92,7 +94,9 @@ fn threads_change_no_bit() {
     all(programs(), |dir| {
         let program = read(dir)?;
         let file = value_files(dir).into_iter().next().ok_or("no values")?;
-        let inputs = read_values(&file).and_then(|v| inputs_from(&program, &v)).map_err(|e| e.to_string())?;
+        let inputs = read_values(&file, &oxport::ReadLimits::default())
+            .and_then(|v| inputs_from(&program, &v))
+            .map_err(|e| e.to_string())?;
         let prepared = oxport::prepare(&program, Opt::Exact).map_err(|e| e.to_string())?;
         equal(&outputs(&prepared, &inputs, 1)?, &outputs(&prepared, &inputs, 3)?)
     });
@@ -123,10 +127,9 @@ fn writing_loses_nothing() {
                 }
             }
         }
-        // The same program, the same bytes.
+        // The same program, the same bytes, whatever the file is called.
         let bytes = |f: &str| std::fs::read(folder.path().join(f)).map_err(|e| e.to_string());
-        oxport::write(&program, folder.path().join("c/../a2.pt2")).ok();
-        if bytes("a.pt2")?.len() != bytes("b.pt2")?.len() { Err("two writes differ in size".into()) } else { Ok(()) }
+        if bytes("a.pt2")? == bytes("b.pt2")? { Ok(()) } else { Err("two writes of one program differ".into()) }
     });
 }
 

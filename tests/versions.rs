@@ -28,7 +28,9 @@ fn text(e: impl std::fmt::Display) -> String {
 
 /// Runs a program on the inputs of `io/<name>.safetensors`, and compares with the answers of PyTorch there.
 fn run(program: &ExportedProgram, name: &str) -> Result<(), String> {
-    let values = read_values(&root().join(format!("fixtures/versions/io/{name}.safetensors"))).map_err(text)?;
+    let values =
+        read_values(&root().join(format!("fixtures/versions/io/{name}.safetensors")), &oxport::ReadLimits::default())
+            .map_err(text)?;
     let prepared = oxport::prepare(program, Opt::Exact).map_err(text)?;
     let plan = oxport::plan(&prepared, &PlanOptions::default()).map_err(text)?;
     let outputs = named_outputs(&plan.run(inputs_from(program, &values).map_err(text)?).map_err(text)?);

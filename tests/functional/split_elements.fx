@@ -16,9 +16,9 @@ ExportedProgram:
             getitem_1: "f32[2, 3]" = split[1]
             zero_: "f32[2, 3]" = torch.ops.aten.zero.default(getitem_1)
             slice_scatter: "f32[4, 3]" = torch.ops.aten.slice_scatter.default(clone, zero_, 0, 2, 4)
-            split_2 = torch.ops.aten.split.Tensor(slice_scatter, 2)
-            getitem_2: "f32[2, 3]" = split_2[0]
-            add: "f32[2, 3]" = torch.ops.aten.add.Tensor(getitem_2, zero_)
+            slice: "f32[2, 3]" = torch.ops.aten.slice.Tensor(slice_scatter, 0, 0, 2)
+            slice_1: "f32[2, 3]" = torch.ops.aten.slice.Tensor(slice_scatter, 0, 2, 4)
+            add: "f32[2, 3]" = torch.ops.aten.add.Tensor(slice, slice_1)
             return (add, slice_scatter)
 
 Graph signature:

@@ -22,18 +22,28 @@ pub struct Builder<'a> {
     before: Option<NodeId>,
     origin: NodeMeta,
     stem: Option<Arc<str>>,
+    /// How many calls may still be added.
+    room: usize,
 }
+
+/// No decomposition has more calls: one that takes a step for each of 2^40, as a number in its call says, is refused.
+pub const MOST_CALLS: usize = 1 << 16;
 
 impl<'a> Builder<'a> {
     /// A builder that adds at the end (before the output node, if there is one).
     pub fn new(graph: &'a mut Graph, env: &'a mut ShapeEnv, registry: &'a Registry) -> Builder<'a> {
-        Builder { graph, env, registry, before: None, origin: NodeMeta::default(), stem: None }
+        let room = usize::MAX;
+        Builder { graph, env, registry, before: None, origin: NodeMeta::default(), stem: None, room }
     }
     /// Adds before that node from now on, and gives new nodes its origin (stack trace, module stack, …).
     pub fn before(mut self, at: NodeId) -> Builder<'a> {
         self.before = Some(at);
         self.origin = self.graph.node(at).meta.derived(None);
         self
+    }
+    /// Adds [`MOST_CALLS`] at most, and refuses the next.
+    pub fn bounded(self) -> Builder<'a> {
+        Builder { room: MOST_CALLS, ..self }
     }
     /// Gives new nodes this origin.
     pub fn with_origin(mut self, origin: &NodeMeta) -> Builder<'a> {
@@ -99,6 +109,8 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// An argument is not a node of this graph.
     pub fn add(&mut self, op: &Op, args: Vec<Argument>, kwargs: Kwargs, val: Option<Val>) -> Result<NodeId> {
+        let full = || Error::unsupported(format!("a decomposition of more than {MOST_CALLS} calls"));
+        self.room = self.room.checked_sub(1).ok_or_else(full)?;
         let stem = self.stem.take();
         let name = self.graph.unique_name(stem.as_deref().unwrap_or(&stem_of(op)));
         let meta = self.origin.derived(val);
@@ -165,7 +177,9 @@ impl<'a> Builder<'a> {
 fn stem_of(op: &Op) -> String {
     let short = op.short_name();
     let short = short.split('.').next().unwrap_or(short);
-    short.trim_start_matches("__").trim_end_matches("__").to_string()
+    let stem = short.trim_start_matches("__").trim_end_matches("__");
+    // `__and__`: FX numbers what would be a keyword.
+    if crate::verify::is_identifier(stem) { stem.to_string() } else { format!("{stem}_1") }
 }
 
 /// What can be an argument list: tuples of what converts to [`Argument`], and vectors of arguments.

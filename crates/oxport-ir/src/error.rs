@@ -17,6 +17,7 @@ enum Kind {
     Invalid,
     Unsupported,
     Assertion,
+    Limit,
 }
 
 impl Error {
@@ -40,13 +41,22 @@ impl Error {
     pub fn is_assertion(&self) -> bool {
         self.0.0 == Kind::Assertion
     }
+    /// True if the call asked for a larger buffer than it may have ([`oxport_tensor::Pool`]).
+    pub fn is_limit(&self) -> bool {
+        self.0.0 == Kind::Limit
+    }
     /// The message without any prefix.
     pub fn message(&self) -> &str {
         &self.0.1
     }
     /// The same error with `place: ` before its message.
-    pub fn at(mut self, place: impl fmt::Display) -> Error {
-        self.0.1 = format!("{place}: {}", self.0.1);
+    pub fn at(self, place: impl fmt::Display) -> Error {
+        let message = format!("{place}: {}", self.message());
+        self.with_message(message)
+    }
+    /// An error of the same kind with another message.
+    pub fn with_message(mut self, message: String) -> Error {
+        self.0.1 = message;
         self
     }
 }
@@ -61,7 +71,11 @@ impl std::error::Error for Error {}
 
 impl From<oxport_tensor::Error> for Error {
     fn from(e: oxport_tensor::Error) -> Error {
-        let kind = if e.is_unsupported() { Kind::Unsupported } else { Kind::Invalid };
+        let kind = match () {
+            () if e.is_unsupported() => Kind::Unsupported,
+            () if e.is_limit() => Kind::Limit,
+            () => Kind::Invalid,
+        };
         Error(Box::new((kind, e.to_string())))
     }
 }

@@ -196,8 +196,17 @@ impl Graph {
         }
         let base = stem.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix('_').unwrap_or(stem);
         let base = if base.is_empty() { stem } else { base };
-        let name = (1..).map(|i| format!("{base}_{i}")).find(|n| self.find(n).is_none());
-        name.expect("law: there are more numbers than names").into()
+        // Names of one stem are numbered without gaps, mostly: the end of the run is found by doubling and halving.
+        let is_taken = |i: u64| self.find(&format!("{base}_{i}")).is_some();
+        let (mut taken, mut free) = (0, 1);
+        while is_taken(free) {
+            (taken, free) = (free, free * 2);
+        }
+        while free - taken > 1 {
+            let middle = taken + (free - taken) / 2;
+            if is_taken(middle) { taken = middle } else { free = middle }
+        }
+        format!("{base}_{free}").into()
     }
 
     /// Adds a node at the end; before the output node, if there is one and this is none.

@@ -2,7 +2,8 @@
 //!
 //! A meta function decides by [`MetaCx`]: a question about symbolic sizes is answered from ranges and equalities where
 //! they settle it, else by the hint (what the sizes were when the program was captured), else as PyTorch's
-//! size-oblivious reasoning does: an unbacked size is neither 0 nor 1.
+//! size-oblivious reasoning does: an unbacked size is neither 0 nor 1. [`MetaCx::contrary`] answers open questions the other
+//! way: what a call yields whichever way they are answered, it yields for every size in range.
 //!
 //! Law: inference never adds a guard and never changes the shape environment.
 
@@ -19,16 +20,22 @@ pub struct MetaCx<'a> {
     env: &'a ShapeEnv,
     born: RefCell<Vec<(Symbol, Range)>>,
     first_fresh: u64,
+    is_contrary: bool,
 }
 
 impl<'a> MetaCx<'a> {
     /// A context over a shape environment.
     pub fn new(env: &'a ShapeEnv) -> MetaCx<'a> {
-        MetaCx { env, born: RefCell::default(), first_fresh: 0 }
+        MetaCx::with_fresh(env, 0)
+    }
+    /// A context that takes the other way wherever ranges and equalities leave a choice open: a size of range `[0, ∞)` is 1 for
+    /// it if it was not at the capture. What must hold for a call to be valid holds here too.
+    pub fn contrary(env: &'a ShapeEnv) -> MetaCx<'a> {
+        MetaCx { is_contrary: true, ..MetaCx::new(env) }
     }
     /// A context whose fresh symbols are numbered from `first` on.
     pub fn with_fresh(env: &'a ShapeEnv, first: u64) -> MetaCx<'a> {
-        MetaCx { env, born: RefCell::default(), first_fresh: first }
+        MetaCx { env, born: RefCell::default(), first_fresh: first, is_contrary: false }
     }
     /// The shape environment.
     pub fn env(&self) -> &ShapeEnv {
@@ -38,12 +45,13 @@ impl<'a> MetaCx<'a> {
     pub fn known(&self, relation: &Expr) -> Option<bool> {
         relation.as_bool().or_else(|| self.env.known(relation))
     }
-    /// The truth of a relation: known, else by hints, else `otherwise`.
+    /// The truth of a relation: known, else by hints, else `otherwise`, which is true where the call is valid only so.
     pub fn decide(&self, relation: &Expr, otherwise: bool) -> bool {
         if let Some(b) = self.known(relation) {
             return b;
         }
-        self.env.hint_of(relation).and_then(|n| n.as_bool()).unwrap_or(otherwise)
+        let guess = self.env.hint_of(relation).and_then(|n| n.as_bool()).unwrap_or(otherwise);
+        guess ^ (self.is_contrary && !otherwise)
     }
     /// True if two sizes are equal, by [`MetaCx::decide`]; unknown sizes are taken to differ.
     pub fn same(&self, a: &Expr, b: &Expr) -> bool {
@@ -181,7 +189,49 @@ pub fn infer_bound(op: &Op, values: &[Arg<Meta>], cx: &MetaCx<'_>) -> Result<Val
         return written(op, values).map(Val::Tensor).ok_or_else(unknown);
     };
     let outs = (def.meta)(&Args { values, op, cx })?;
+    outs.iter().try_for_each(possible).map_err(|e| e.at(op.name()))?;
     Ok(pack(op, outs))
+}
+
+/// No list of results is longer. PyTorch knows no bound; a program of two kilobytes may ask for 2^40 of them.
+pub const MOST_RESULTS: usize = 1 << 16;
+/// No result has more dimensions: what PyTorch's iterators take.
+pub const MOST_DIMENSIONS: usize = 64;
+
+/// Refuses results that no tensor can be: sizes and strides that are known are not negative and are countable.
+fn possible(val: &Val) -> Result<()> {
+    match val {
+        Val::Tensor(t) => possible_tensor(t),
+        Val::List(l) => {
+            results(l.len())?;
+            l.iter().try_for_each(possible)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The number of results of a call, if it is not too many; asked before a list of that length is made.
+///
+/// # Errors
+/// Unsupported: it is above [`MOST_RESULTS`].
+pub fn results<N: TryInto<usize> + Copy + std::fmt::Display>(count: N) -> Result<usize> {
+    let too_many = || Error::unsupported(format!("{count} results, more than {MOST_RESULTS}"));
+    count.try_into().ok().filter(|n| *n <= MOST_RESULTS).ok_or_else(too_many)
+}
+
+fn possible_tensor(t: &crate::Fake) -> Result<()> {
+    crate::ensure!(t.dim() <= MOST_DIMENSIONS, "a result of {} dimensions, more than {MOST_DIMENSIONS}", t.dim());
+    let known = |e: &Expr| e.as_int().or_else(|| e.is_const().then_some(i64::MIN));
+    let (mut numel, mut is_empty) = (Some(1i64), false);
+    for size in t.sizes.iter().filter_map(known) {
+        crate::ensure!(size >= 0, "trying to create tensor with negative dimension {t}");
+        is_empty |= size == 0;
+        numel = numel.and_then(|n| n.checked_mul(size));
+    }
+    crate::ensure!(is_empty || numel.is_some(), "numel: integer multiplication overflow of {t}");
+    let is_far = t.strides.iter().chain([&t.offset]).any(|e| e.as_int().is_none() && e.is_const());
+    crate::ensure!(!is_far, "stride calculation overflowed of {t}");
+    Ok(())
 }
 
 /// What an in-place operator returns: the tensor that it writes. Those that change sizes are no such (`squeeze_`).

@@ -34,6 +34,7 @@ pub mod print;
 pub mod program;
 pub mod schema;
 pub mod signature;
+pub mod storage;
 pub mod template;
 pub mod terminal;
 pub mod value;
@@ -48,7 +49,7 @@ pub use from_arg::{FromArg, Number, Operand};
 pub use graph::{Graph, Users};
 pub use infer::MetaCx;
 pub use node::{Argument, Kwargs, Node, NodeId, NodeKind, NodeMeta};
-pub use opdef::{Cost, Decomp, Effect, Exact, Kernel, Op, OpDef, Registry};
+pub use opdef::{Cost, Decomp, Effect, Exact, Kernel, Noise, Op, OpDef, Registry};
 pub use program::{
     Constant, Dialect, ExportedProgram, ModuleCall, ModuleCallSignature, RangeConstraint, StateTensor, Subclass,
 };

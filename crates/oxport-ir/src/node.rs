@@ -1,6 +1,6 @@
 //! Nodes and their arguments.
 
-use crate::{Device, MemoryFormat, MemoryLayout, Op, Val};
+use crate::{Device, Effect, MemoryFormat, MemoryLayout, Op, Val};
 use indexmap::IndexMap;
 use num_complex::Complex64;
 use oxport_tensor::DType;
@@ -63,6 +63,16 @@ impl Node {
     /// True if this node calls the operator of that name, `aten::add.Tensor`.
     pub fn calls(&self, name: &str) -> bool {
         self.op().is_some_and(|op| op.name() == name)
+    }
+    /// The argument of a schema's name, however it is given: by position, by name, or left to its default.
+    pub fn argument(&self, name: &str) -> Option<&Argument> {
+        let (i, param) = self.op()?.schema()?.arg(name)?;
+        let by_position = if param.kw_only { None } else { self.args.get(i) };
+        by_position.or_else(|| self.kwargs.get(name)).or(param.default.as_ref())
+    }
+    /// What the call does beside returning values; nothing, where the node is none.
+    pub fn effect(&self) -> Effect {
+        self.op().map_or(Effect::Pure, |op| op.effect_of(self))
     }
     /// The meta value, if there is one.
     pub fn val(&self) -> Option<&Val> {

@@ -41,6 +41,12 @@ pub struct OpDef {
     pub exact: Exact,
     /// What a call does beside returning values.
     pub effect: Effect,
+    /// Of a random operator: the arguments that must all be true or above zero for a call to draw. Without any, every call does.
+    pub draws_if: &'static [&'static str],
+    /// Of a random operator: what its first argument has to do with what is drawn.
+    pub noise: Noise,
+    /// Whether it reads the storage of its first argument past the elements of the tensor: `as_strided`, storage offsets.
+    pub reads_storage: bool,
     /// Calls that must work, as text: `f32[2, 3], 1, alpha=2`; with `!` in front, calls that must be refused.
     pub samples: &'static [&'static str],
 }
@@ -91,12 +97,23 @@ pub enum Exact {
 pub enum Effect {
     /// Nothing: it may be merged with an equal call, and dropped.
     Pure,
-    /// It draws from the generator: never merged; dropped if unused.
+    /// It draws from the generator: never merged, never dropped, since what draws behind it would get other numbers.
     Random,
     /// It fails if a condition does not hold: never dropped.
     Assert,
     /// Anything else: never merged, dropped or moved across its like.
     Effectful,
+}
+
+/// What the first argument of a random operator has to do with what is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// Its values are parameters of the distribution, or there is none.
+    Weighted,
+    /// It gives sizes, strides and dtype; its values do not matter: `rand_like`, `uniform`.
+    Shaped,
+    /// It is multiplied by what the call gives for ones: `dropout`.
+    Factor,
 }
 
 /// Work and traffic of a call.
@@ -120,6 +137,9 @@ impl OpDef {
             cost: default_cost,
             exact: Exact::Rounding,
             effect: Effect::Pure,
+            draws_if: &[],
+            noise: Noise::Weighted,
+            reads_storage: false,
             samples: &[],
         }
     }
@@ -159,6 +179,18 @@ impl OpDef {
     pub const fn effect(self, effect: Effect) -> OpDef {
         OpDef { effect, ..self }
     }
+    /// Makes it random where these arguments ask for it, and pure elsewhere: `&["dropout_p"]`, `&["p", "train"]`.
+    pub const fn random_if(self, draws_if: &'static [&'static str]) -> OpDef {
+        OpDef { effect: Effect::Random, draws_if, ..self }
+    }
+    /// Says what the first argument of a random operator has to do with what is drawn.
+    pub const fn noise(self, noise: Noise) -> OpDef {
+        OpDef { noise, ..self }
+    }
+    /// Says that it reads its first argument's storage past the elements of the tensor.
+    pub const fn reads_storage(self) -> OpDef {
+        OpDef { reads_storage: true, ..self }
+    }
     /// Sets the samples.
     pub const fn samples(self, samples: &'static [&'static str]) -> OpDef {
         OpDef { samples, ..self }
@@ -197,6 +229,7 @@ struct OpEntry {
     schema: Option<FunctionSchema>,
     def: Option<&'static OpDef>,
     tags: &'static str,
+    kinds: &'static str,
 }
 
 impl Op {
@@ -224,9 +257,14 @@ impl Op {
     pub fn def(&self) -> Option<&'static OpDef> {
         self.0.def
     }
-    /// True if PyTorch tags the operator so: `core`, `pointwise`, `nondeterministic_seeded`.
+    /// True if PyTorch tags the operator so (`core`, `pointwise`, `nondeterministic_seeded`), or registers it as that kind
+    /// (`composite_implicit`).
     pub fn has_tag(&self, tag: &str) -> bool {
         self.0.tags.split_whitespace().any(|t| t == tag)
+    }
+    /// True if PyTorch makes it of other operators in every case, so that it aliases what these alias, whatever its schema says.
+    pub fn is_composite(&self) -> bool {
+        self.0.kinds.split_whitespace().any(|kind| kind == "composite_implicit")
     }
     /// True if it takes subgraphs: `higher_order::cond`.
     pub fn is_higher_order(&self) -> bool {
@@ -244,7 +282,7 @@ impl Op {
     pub fn is_python(&self) -> bool {
         is_python_namespace(self.namespace())
     }
-    /// What a call does beside returning values. An unknown operator may do anything.
+    /// What a call does beside returning values, whatever its arguments. An unknown operator may do anything.
     pub fn effect(&self) -> Effect {
         match self.def() {
             Some(def) => def.effect,
@@ -252,6 +290,20 @@ impl Op {
             None if self.is_python() => Effect::Pure,
             None if self.namespace() == "aten" && !self.is_mutable() => Effect::Pure,
             None => Effect::Effectful,
+        }
+    }
+    /// What a call of this operator with the node's arguments does: one that draws only where its arguments ask for it
+    /// (`dropout_p`, `train`) is pure where they do not.
+    pub fn effect_of(&self, node: &crate::Node) -> Effect {
+        let is_off = |name: &&str| match node.argument(name) {
+            Some(Argument::Bool(on)) => !on,
+            Some(Argument::Int(n)) => *n == 0,
+            Some(Argument::Float(p)) => *p == 0.0,
+            _ => false,
+        };
+        match self.def() {
+            Some(def) if def.draws_if.iter().any(is_off) => Effect::Pure,
+            _ => self.effect(),
         }
     }
 }
@@ -325,8 +377,16 @@ impl fmt::Display for Op {
 /// All operators that are known: tables of [`OpDef`]s, and pinned schemas for the rest. A value; there is no global one.
 pub struct Registry {
     defs: HashMap<&'static str, &'static OpDef>,
-    pinned: HashMap<&'static str, (&'static str, &'static str)>,
+    pinned: HashMap<&'static str, Pinned>,
     found: Mutex<HashMap<Box<str>, Op>>,
+}
+
+/// A line of the pinned schemas: the schema, PyTorch's tags, and how it is dispatched.
+#[derive(Clone, Copy, Default)]
+struct Pinned {
+    schema: &'static str,
+    tags: &'static str,
+    kinds: &'static str,
 }
 
 impl Registry {
@@ -336,8 +396,8 @@ impl Registry {
         let mut registry = Registry { defs: HashMap::new(), pinned: HashMap::new(), found: Mutex::new(HashMap::new()) };
         for line in pinned.lines() {
             let mut columns = line.split('\t');
-            let (schema, tags) = (columns.next().unwrap_or(""), columns.next().unwrap_or(""));
-            registry.pinned.insert(schema.split('(').next().unwrap_or(""), (schema, tags));
+            let [schema, tags, kinds] = std::array::from_fn(|_| columns.next().unwrap_or(""));
+            registry.pinned.insert(schema.split('(').next().unwrap_or(""), Pinned { schema, tags, kinds });
         }
         for table in tables {
             registry.add(table);
@@ -357,10 +417,10 @@ impl Registry {
         }
         let name = name_of(name_or_target);
         let def = self.defs.get(name.as_str()).copied();
-        let pinned = self.pinned.get(name.as_str());
-        let text = def.map(|d| d.schema).or(pinned.map(|p| p.0)).filter(|t| t.contains('('));
+        let pinned = self.pinned.get(name.as_str()).copied().unwrap_or_default();
+        let text = Some(def.map_or(pinned.schema, |d| d.schema)).filter(|t| t.contains('('));
         let schema = text.and_then(|t| FunctionSchema::parse(t).ok());
-        let op = Op(Arc::new(OpEntry { name: name.into(), schema, def, tags: pinned.map_or("", |p| p.1) }));
+        let op = Op(Arc::new(OpEntry { name: name.into(), schema, def, tags: pinned.tags, kinds: pinned.kinds }));
         found.insert(name_or_target.into(), op.clone());
         op
     }
@@ -385,7 +445,7 @@ impl Registry {
     }
     /// The pinned schema text of a name.
     pub fn pinned_schema(&self, name: &str) -> Option<&'static str> {
-        self.pinned.get(name).map(|p| p.0)
+        self.pinned.get(name).map(|p| p.schema)
     }
     /// All implemented operators, sorted by name.
     pub fn defs(&self) -> Vec<&'static OpDef> {

@@ -330,7 +330,7 @@ fn nextafter(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         };
     }
     let dtype = o[0].dtype();
-    let narrow = |i| -> Result<Tensor> { Ok(input(a, i, dtype)?.to_dtype(dtype)) };
+    let narrow = |i| -> Result<Tensor> { Ok(input(a, i, dtype)?.to_dtype(dtype)?) };
     match dtype {
         DType::F16 => map2(&narrow(0)?, &narrow(1)?, &mut o[0], next!(f16, u16)),
         DType::BF16 => map2(&narrow(0)?, &narrow(1)?, &mut o[0], next!(bf16, u16)),

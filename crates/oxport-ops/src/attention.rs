@@ -22,11 +22,13 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", sdpa_meta)
         .doc("`softmax(scale · query @ keyᵀ + mask) @ value`.")
         .fill(sdpa)
+        .random_if(&["dropout_p"])
         .decomp(sdpa_decomp)
         .samples(&["f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]", "f32[2, 3, 4, 8], f32[2, 3, 4, 8], f32[2, 3, 4, 8], is_causal=True", "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 6], f32[4, 5], scale=0.3", "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8], b8[2, 1, 4, 5]", "bf16[2, 4, 4, 8], bf16[2, 2, 5, 8], bf16[2, 2, 5, 8], enable_gqa=True", "f64[4, 8], f64[5, 8], f64[5, 8]", "f32[2, 3, 4, 8]{96, 8, 24, 1}, f32[2, 3, 5, 8], f32[2, 3, 5, 8]", "!f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8], f32[4, 5], is_causal=True", "!f32[2, 3, 4, 8], f32[2, 3, 5, 7], f32[2, 3, 5, 8]"]),
     OpDef::new("aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)", flash_meta)
         .doc("Attention of four-dimensional tensors with the logarithms of the softmax's sums.")
         .fill(flash)
+        .random_if(&["dropout_p"])
         .samples(&["f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]", "f32[2, 3, 4, 8], f32[2, 3, 4, 8], f32[2, 3, 4, 8], 0.0, True"]),
 ];
 
@@ -139,9 +141,9 @@ fn run(
     };
     computed!(q.dtype(), |T| {
         let wide = |x: &Tensor| x.to_dtype(<T as oxport_tensor::HasDType>::DTYPE);
-        let mut q = spread(&wide(q), &lead, l, features)?;
+        let mut q = spread(&wide(q)?, &lead, l, features)?;
         let mut mask = mask.map(|m| spread(&additive::<T>(m)?, &lead, l, s)).transpose()?;
-        let (mut k, mut v) = (wide(k), wide(v));
+        let (mut k, mut v) = (wide(k)?, wide(v)?);
         if gqa {
             // Heads become [groups, heads of a group]; a group shares its key and value.
             let at = rank as i64 - 3;
@@ -181,7 +183,8 @@ fn dropped<T: Compute>(
 ) -> Result<()> {
     let size = |x: &Tensor, back: usize| x.sizes()[x.rank() - back] as usize;
     let (l, s, features, width) = (size(q, 2), size(k, 2), size(q, 1), size(v, 1));
-    let (q, k, v, mask) = (q.to_vec::<f64>(), k.to_vec::<f64>(), v.to_vec::<f64>(), mask.map(|m| m.to_vec::<f64>()));
+    let (q, k, v, mask) =
+        (q.to_vec::<f64>()?, k.to_vec::<f64>()?, v.to_vec::<f64>()?, mask.map(|m| m.to_vec::<f64>()).transpose()?);
     let mut g = cx.generator();
     let mut result = vec![0.0; q.len() / features.max(1) * width];
     for (row, out) in result.chunks_exact_mut(width.max(1)).enumerate() {
@@ -206,9 +209,10 @@ fn dropped<T: Compute>(
 /// A mask as what is added to the scores.
 pub(crate) fn additive<T: Compute>(mask: &Tensor) -> Result<Tensor> {
     if mask.dtype() != DType::Bool {
-        return Ok(mask.to_dtype(T::DTYPE));
+        return Ok(mask.to_dtype(T::DTYPE)?);
     }
-    let values = Dense::<bool>::of(mask).iter().map(|&seen| if seen { T::zero() } else { T::neg_infinity() }).collect();
+    let values =
+        Dense::<bool>::of(mask)?.iter().map(|&seen| if seen { T::zero() } else { T::neg_infinity() }).collect();
     Ok(Tensor::from_vec::<T>(mask.sizes(), values)?)
 }
 

@@ -8,21 +8,30 @@
 use crate::attention::additive;
 use crate::dense::{Compute, Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas};
-use crate::nn::{floating, fresh, of_dim};
+use crate::nn::{floating, fresh, of_dim, of_numel, of_sizes};
 use oxport_ir::{Args, Error, Fake, OpDef, Real, Result};
-use oxport_tensor::{Tensor, TensorMut};
+use oxport_tensor::{Tensor, TensorMut, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)", meta)
         .doc("The gradients of attention for query, key and value.")
         .fill(backward)
-        .samples(&["f32[1, 2, 3, 4], f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4], f32[1, 2, 3, 4], f32[1, 2, 3], 0.0, False"]),
+        .samples(&["f32[1, 2, 3, 4], f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4], f32[1, 2, 3, 4], f32[1, 2, 3], 0.0, False", "!f32[1, 2, 3, 4], f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 6, 4], f32[1, 2, 3, 4], f32[1, 2, 3], 0.0, False", "!f32[1, 2, 3, 4], f32[1, 2, 7, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4], f32[1, 2, 3, 4], f32[1, 2, 3], 0.0, False", "!f32[1, 2, 3, 4], f32[1, 2, 3, 4], f32[1, 2, 5, 3], f32[1, 2, 5, 4], f32[1, 2, 3, 4], f32[1, 2, 3], 0.0, False"]),
 ];
 
 fn meta(args: &MetaArgs<'_>) -> Metas {
-    let (_, q, k, v): (&Fake, &Fake, &Fake, &Fake) = args.unpack()?;
+    let (grad, q, k, v, out, sums): (&Fake, &Fake, &Fake, &Fake, &Fake, &Fake) = args.unpack()?;
     floating(args, q, false)?;
+    for t in [q, k, v] {
+        of_dim(args, t, 4..=4, "an operand")?;
+    }
+    let [n, heads, l, e] = [0, 1, 2, 3].map(|d| &q.sizes[d]);
+    of_sizes(args, k, [n, &k.sizes[1], &k.sizes[2], e], "keys")?;
+    of_sizes(args, v, [n, &k.sizes[1], &k.sizes[2], &v.sizes[3]], "values")?;
+    of_sizes(args, grad, [n, heads, l, &v.sizes[3]], "a gradient")?;
+    of_sizes(args, out, [n, heads, l, &v.sizes[3]], "an output")?;
+    of_numel(args, sums, &(&(n * heads) * l), "logsumexp")?;
     [q, k, v]
         .into_iter()
         .map(|t| of_dim(args, t, 4..=4, "an operand").map(|()| fresh(t, t.dtype, t.sizes.clone()).into()))
@@ -54,12 +63,15 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let [gq, gk, gv] = outs else { return Err(Error::invalid("attention has three gradients")) };
     computed!(q.dtype(), |T| {
         let mask = mask
-            .map(|m| Ok::<_, Error>(Dense::<T>::of(&additive::<T>(m)?.view(|l| l.expand(&scores))?)))
+            .map(|m| Ok::<_, Error>(Dense::<T>::of(&additive::<T>(m)?.view(|l| l.expand(&scores))?)?))
             .transpose()?;
-        let all = [grad, q, k, v, out, sums].map(Dense::<T>::of);
+        let all = [grad, q, k, v, out, sums].into_iter().map(Dense::<T>::of).collect::<Result<Vec<_>>>()?;
         let heads = q.sizes()[0] as usize * q.sizes()[1] as usize;
-        let (mut dq, mut dk, mut dv) =
-            (vec![T::of(0.0); heads * l * e], vec![T::of(0.0); heads * s * e], vec![T::of(0.0); heads * s * w]);
+        let (mut dq, mut dk, mut dv) = (
+            filled(T::of(0.0), heads * l * e)?,
+            filled(T::of(0.0), heads * s * e)?,
+            filled(T::of(0.0), heads * s * w)?,
+        );
         for h in 0..heads {
             let head = Head {
                 grad: &all[0][h * l * w..(h + 1) * l * w],

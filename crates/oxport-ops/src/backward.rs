@@ -7,9 +7,7 @@ use crate::class::{C32, C64, RealArgs, Rule, input, map2, map3};
 use crate::computed;
 use crate::meta::{MetaArgs, Metas, one, pointwise, pointwise_as};
 use crate::promote::promote;
-use oxport_ir::{
-    Args, Argument, Build, Builder, Effect, Error, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure,
-};
+use oxport_ir::{Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure};
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut, math};
 
 /// The kernel of a derivative: the parameters, then its value from the gradient and another float of the same type.
@@ -57,8 +55,8 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", native_dropout_meta).expr("mul.Scalar(mul.Tensor(grad_output, mask), scale)").doc("The gradient where it was kept, scaled.").samples(&["f32[2, 3], b8[2, 3], 2.0", "i64[3], b8[3], 2.0"]),
     OpDef::new("aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", |a| Ok(vec![over(a, &[0, 1, 2], Float)?.remove(0), over(a, &[0, 1, 2], Float)?.remove(0)])).fill(prelu).doc("The derivatives of `prelu` by input and by weight, broadcast.").samples(&["f32[2, 3], f32[2, 3], f32[1, 3]"]),
     OpDef::new("aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", glu_meta).decomp(glu).doc("The derivative of `glu`.").samples(&["f32[2, 2], f32[2, 4], -1"]),
-    OpDef::new("aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", |a| over(a, &[0], Float)).decomp(rrelu).effect(Effect::Random).exact(Exact::Random).doc("A leaky rectifier whose slope is random when training, else the middle of the range.").samples(&["f32[2, 3]"]),
-    OpDef::new("aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)", rrelu_meta).fill(rrelu_with_noise).effect(Effect::Random).exact(Exact::Random).doc("A leaky rectifier of random slopes, and the slopes.").samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[2, 3], training=True"]),
+    OpDef::new("aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", |a| over(a, &[0], Float)).decomp(rrelu).random_if(&["training"]).exact(Exact::Random).doc("A leaky rectifier whose slope is random when training, else the middle of the range.").samples(&["f32[2, 3]"]),
+    OpDef::new("aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)", rrelu_meta).fill(rrelu_with_noise).random_if(&["training"]).exact(Exact::Random).doc("A leaky rectifier of random slopes, and the slopes.").samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[2, 3], training=True"]),
     OpDef::new("aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result) -> Tensor", |a| over(a, &[0, 1], Float)).fill(rrelu_backward).doc("The derivative of `rrelu`.").samples(&["f32[2, 3], f32[2, 3], f32[2, 3], 0.1, 0.3, False, False"]),
 ];
 
@@ -195,7 +193,7 @@ fn rrelu_with_noise(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     if training {
         let mut g = a.cx.generator();
         let draw = |x: f64| if x <= 0.0 { lower + (upper - lower) * g.uniform_f64() } else { 1.0 };
-        let drawn: Vec<f64> = x.to_vec::<f64>().into_iter().map(draw).collect();
+        let drawn: Vec<f64> = x.to_vec::<f64>()?.into_iter().map(draw).collect();
         let drawn = Tensor::from_vec(x.sizes(), drawn)?;
         oxport_tensor::copy(&drawn, &mut slopes[0])?;
         return map2(x, &drawn, &mut out[0], |x: f64, s: f64| x * s);

@@ -24,18 +24,18 @@ use rayon::prelude::*;
 pub static OPS: &[OpDef] = &[
     form("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor")
         .decomp(batch_norm_decomp)
-        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True", "f32[5, 4], None, None, None, None, True, 0.1, 1e-5, True", "f32[2, 4, 3, 3]{36, 1, 12, 4}, f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True", "bf16[2, 4, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True", "!f32[2, 4], None, None, None, None, False, 0.1, 1e-5, True", "!f32[2, 4], f32[3], None, f32[4], f32[4], False, 0.1, 1e-5, True"]),
+        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True", "f32[5, 4], None, None, None, None, True, 0.1, 1e-5, True", "f32[0, 4], None, None, f32[4], f32[4], False, 0.1, 1e-5, True", "f32[2, 4, 3, 3]{36, 1, 12, 4}, f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True", "bf16[2, 4, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True", "!f32[2, 4], None, None, None, None, False, 0.1, 1e-5, True", "!f32[2, 4], f32[3], None, f32[4], f32[4], False, 0.1, 1e-5, True"]),
     form("aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"),
     form("aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"),
     form("aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)"),
     form("aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)")
-        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], True, 0.1, 1e-5", "!f32[2, 4], None, None, False, 0.1, 1e-5"]),
+        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], True, 0.1, 1e-5", "!f32[2, 4], None, None, False, 0.1, 1e-5", "!f32[0, 4], None, None, True, 0.1, 1e-5", "!f32[1, 3, 0], None, None, True, 0.3, 0.001", "!f32[2, 0, 3], None, None, True, 0.1, 1e-5"]),
     form("aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)")
         .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], True, 0.1, 1e-5", "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5"]),
     form("aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)")
         .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5"]),
     form("aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)")
-        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5"]),
+        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5", "!f32[0, 4, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5"]),
     form("aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)"),
     OpDef::new("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor", instance_norm_meta)
         .doc("Normalises every channel of every sample by its own moments, or by the running ones.")
@@ -101,6 +101,10 @@ fn batch_norm_meta(args: &MetaArgs<'_>) -> Metas {
         s.training || s.mean.is_some() && s.var.is_some(),
         "{name}: running statistics must be given in evaluation mode"
     );
+    // The form of one result passes what is empty; the others want something to measure.
+    let measures = s.training && args.op.schema().is_some_and(|s| s.returns.len() > 1);
+    let nothing = s.x.sizes.iter().any(|n| args.cx.is(n, 0));
+    ensure!(!(measures && nothing), "input tensor must have at least one element, but got {}", s.x);
     let out = fresh_in_format(args.cx, s.x, s.x.dtype, s.x.sizes.clone());
     let count = if s.training { channels.clone() } else { Expr::from(0i64) };
     let wide = [s.weight, s.bias, s.mean, s.var].into_iter().flatten().any(|p| p.dtype != s.x.dtype);
@@ -123,7 +127,7 @@ fn batch_norm_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn batch_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let s = spec(args)?;
-    if s.x.rank() < 2 {
+    if s.x.rank() < 2 || s.x.numel() == 0 && outs.len() == 1 {
         return Ok(());
     }
     computed!(s.x.dtype(), |T| run::<T>(&s, outs))
@@ -132,14 +136,14 @@ fn batch_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn run<T: Compute>(s: &Spec<'_, Tensor>, outs: &mut [TensorMut]) -> Result<()> {
     let channels = s.x.sizes()[1] as usize;
     let (mean, var) = if s.training {
-        batch_moments::<T>(s.x)
+        batch_moments::<T>(s.x)?
     } else {
-        let given = |t: Option<&Tensor>| Dense::<T>::maybe(t).map(|d| d.to_vec());
+        let given = |t: Option<&Tensor>| t.map(Tensor::to_vec::<T>).transpose();
         let missing = || Error::invalid("batch norm: running statistics must be given in evaluation mode");
-        (given(s.mean).ok_or_else(missing)?, given(s.var).ok_or_else(missing)?)
+        (given(s.mean)?.ok_or_else(missing)?, given(s.var)?.ok_or_else(missing)?)
     };
     let rstd: Vec<T> = var.iter().map(|&v| (v + T::of(s.eps)).sqrt().recip()).collect();
-    let (weight, bias) = (Dense::<T>::maybe(s.weight), Dense::<T>::maybe(s.bias));
+    let (weight, bias) = (Dense::<T>::maybe(s.weight)?, Dense::<T>::maybe(s.bias)?);
     let scale: Vec<T> = (0..channels).map(|c| weight.as_deref().map_or(rstd[c], |w| rstd[c] * w[c])).collect();
     let shift: Vec<T> =
         (0..channels).map(|c| bias.as_deref().map_or(T::zero(), |b| b[c]) - mean[c] * scale[c]).collect();
@@ -156,7 +160,8 @@ fn run<T: Compute>(s: &Spec<'_, Tensor>, outs: &mut [TensorMut]) -> Result<()> {
     let unbiased = var.iter().map(|&v| v * n / (n - T::one())).collect();
     let first = outs.len() - 2;
     for (i, (old, new)) in [(s.mean, mean), (s.var, unbiased)].into_iter().enumerate() {
-        let old = Dense::<T>::maybe(old).ok_or_else(|| Error::invalid("batch norm: running statistics are missing"))?;
+        let old =
+            Dense::<T>::maybe(old)?.ok_or_else(|| Error::invalid("batch norm: running statistics are missing"))?;
         let momentum = if s.training { T::of(s.momentum) } else { T::zero() };
         fill(&mut outs[first + i], |out: &mut [T]| {
             for (c, out) in out.iter_mut().enumerate() {
@@ -168,19 +173,18 @@ fn run<T: Compute>(s: &Spec<'_, Tensor>, outs: &mut [TensorMut]) -> Result<()> {
 }
 
 /// Mean and variance per channel, over batch and space.
-fn batch_moments<T: Compute>(x: &Tensor) -> (Vec<T>, Vec<T>) {
+fn batch_moments<T: Compute>(x: &Tensor) -> Result<(Vec<T>, Vec<T>)> {
     let channels = x.sizes()[1] as usize;
     let pixels = x.sizes()[2..].iter().product::<i64>() as usize;
     if pixels == 1 {
         // A matrix: channels are its columns.
-        let rows = x.view(|l| l.transpose(0, 1)).map(|t| Dense::<T>::of(&t));
-        let rows = rows.as_deref().unwrap_or(&[]);
-        return rows.chunks_exact((rows.len() / channels.max(1)).max(1)).map(moments).unzip();
+        let rows = Dense::<T>::of(&x.view(|l| l.transpose(0, 1))?)?;
+        return Ok(rows.chunks_exact((rows.len() / channels.max(1)).max(1)).map(moments).unzip());
     }
-    let x = Dense::<T>::of(x);
+    let x = Dense::<T>::of(x)?;
     let n = T::of((x.len() / channels.max(1)) as f64);
     let x: &[T] = &x;
-    (0..channels)
+    let moments = (0..channels)
         .into_par_iter()
         .map(|c| {
             let planes = || x.chunks_exact(pixels).skip(c).step_by(channels);
@@ -188,7 +192,8 @@ fn batch_moments<T: Compute>(x: &Tensor) -> (Vec<T>, Vec<T>) {
             let square = |x: T| (x - mean) * (x - mean);
             (mean, planes().map(|p| sum(p, square)).fold(T::zero(), |a, b| a + b) / n)
         })
-        .unzip()
+        .unzip();
+    Ok(moments)
 }
 
 /// `out = x·scale + shift`, per channel, in one pass in the memory order of `out`.
@@ -198,7 +203,7 @@ fn affine<T: Compute>(x: &Tensor, scale: &[T], shift: &[T], out: &mut TensorMut)
     let channels = scale.len();
     let innermost = out.layout().suggests_channels_last() && !out.layout().is_contiguous() || pixels == 1;
     if !innermost {
-        let x = Dense::<T>::of(x);
+        let x = Dense::<T>::of(x)?;
         return fill(out, |out| {
             for_rows(&x, pixels, out, pixels, |i, x, out| {
                 let (a, b) = (scale[i % channels], shift[i % channels]);
@@ -207,7 +212,7 @@ fn affine<T: Compute>(x: &Tensor, scale: &[T], shift: &[T], out: &mut TensorMut)
         });
     }
     let order: Vec<i64> = std::iter::once(0).chain(2..rank).chain([1]).collect();
-    let x = Dense::<T>::of(&x.view(|l| l.permute(&order))?);
+    let x = Dense::<T>::of(&x.view(|l| l.permute(&order))?)?;
     let layout: Layout = out.layout().permute(&order)?;
     part(out, layout, |out| {
         fill(out, |out| {

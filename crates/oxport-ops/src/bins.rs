@@ -7,7 +7,7 @@ use crate::meta::{MetaArgs, Metas, one};
 use crate::reduce::{wide, widest};
 use oxport_ir::{Args, Exact, Fake, Meta, OpDef, Operand, Real, Result, Value, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Element, Float, Layout, Real as Ordered, Scalar, Tensor, TensorMut, dispatch};
+use oxport_tensor::{DType, Element, Float, Layout, Real as Ordered, Scalar, Tensor, TensorMut, dispatch, filled};
 use std::ops::Add;
 
 /// The table.
@@ -101,7 +101,7 @@ fn search(args: &Args<'_, Real>, outs: &mut [TensorMut], sequence: usize, values
     let (line, values): (&Tensor, Operand<'_, Real>) = (args.at(sequence)?, args.at(values)?);
     let (right, n) = (right(args)?, line.sizes().last().map_or(0, |&n| n as usize));
     let sorter = match args.op.schema().and_then(|s| s.arg("sorter")) {
-        Some((i, _)) => args.at::<Option<&Tensor>>(i)?.map(dense::<i64>),
+        Some((i, _)) => args.at::<Option<&Tensor>>(i)?.map(dense::<i64>).transpose()?,
         None => None,
     };
     if let Some(sorter) = &sorter {
@@ -116,7 +116,7 @@ fn search(args: &Args<'_, Real>, outs: &mut [TensorMut], sequence: usize, values
         }
     };
     let common = DType::promote(widest(line.dtype()), widest(values.dtype())).map_or(DType::F64, widest);
-    wide!(real common, |T| run::<T>(&dense(line), &dense(&values), n, right, sorter.as_deref(), &mut outs[0]))
+    wide!(real common, |T| run::<T>(&dense(line)?, &dense(&values)?, n, right, sorter.as_deref(), &mut outs[0]))
 }
 
 fn histc_meta(args: &MetaArgs<'_>) -> Metas {
@@ -140,7 +140,7 @@ fn histc(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         ensure!(low < high, "histc: max must be larger than min");
         fill_dense::<T>(out, |out| {
             let bins = out.len();
-            let mut counts = vec![0i64; bins];
+            let mut counts = filled(0i64, bins)?;
             for &x in x.iter().filter(|&&x| low <= x && x <= high) {
                 let place = ((x - low) / (high - low) * T::from_f64(bins as f64)).to_f64() as usize;
                 counts[place.min(bins - 1)] += 1;
@@ -150,7 +150,7 @@ fn histc(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         })
     }
     let (x, _, low, high): (&Tensor, i64, Scalar, Scalar) = args.unpack()?;
-    dispatch!(wide_float widest(x.dtype()), |T| run::<T>(&dense(x), low.to(), high.to(), &mut outs[0]))
+    dispatch!(wide_float widest(x.dtype()), |T| run::<T>(&dense(x)?, low.to(), high.to(), &mut outs[0]))
 }
 
 fn bincount_meta(args: &MetaArgs<'_>) -> Metas {
@@ -160,8 +160,17 @@ fn bincount_meta(args: &MetaArgs<'_>) -> Metas {
     let dtype = match weights {
         None => DType::I64,
         Some(w) => {
-            ensure!(w.dim() == 1 && args.cx.may_be_same(&w.sizes[0], &x.sizes[0]), "bincount of {x} with weights {w}");
-            if w.dtype == DType::F32 { DType::F32 } else { DType::F64 }
+            // PyTorch looks at no weights where there is nothing to count.
+            let empty = args.cx.is(&x.sizes[0], 0);
+            let fits = empty || w.dim() == 1 && args.cx.may_be_same(&w.sizes[0], &x.sizes[0]);
+            ensure!(fits, "bincount of {x} with weights {w}");
+            if empty {
+                DType::I64
+            } else if w.dtype == DType::F32 {
+                DType::F32
+            } else {
+                DType::F64
+            }
         }
     };
     one(Fake { device: x.device.clone(), ..Fake::new(dtype, [args.cx.fresh_size()]) })
@@ -178,17 +187,25 @@ fn bincount(args: &Args<'_, Real>) -> Result<Vec<Value>> {
         Ok(out.freeze())
     }
     let (x, weights, least): (&Tensor, Option<&Tensor>, i64) = args.unpack()?;
-    let x = dense::<i64>(x);
+    if x.numel() == 0 {
+        // PyTorch looks at no weights then, not even at their dtype.
+        return Ok(vec![Tensor::zeros(DType::I64, &[least.max(0)])?.into()]);
+    }
+    ensure!(
+        weights.is_none_or(|w| w.sizes() == x.sizes()),
+        "bincount: weights should be 1-d and have the same length as input"
+    );
+    let x = dense::<i64>(x)?;
     ensure!(x.iter().all(|&i| i >= 0), "bincount of negative numbers");
     let n = x.iter().max().map_or(0, |&m| m.saturating_add(1)).max(least);
     let counts = match weights {
         None => weigh::<i64>(&x, n, |_| 1)?,
         Some(w) if w.dtype() == DType::F32 => {
-            let w = dense::<f32>(w);
+            let w = dense::<f32>(w)?;
             weigh(&x, n, |k| w[k])?
         }
         Some(w) => {
-            let w = dense::<f64>(w);
+            let w = dense::<f64>(w)?;
             weigh(&x, n, |k| w[k])?
         }
     };
@@ -224,5 +241,5 @@ fn isin(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, others) = (tensor(x), tensor(others));
     let common = DType::promote(widest(x.dtype()), widest(others.dtype())).map_or(DType::F64, widest);
     let invert = args.named("invert")?;
-    wide!(real common, |T| run::<T>(&dense(&x), &dense(&others), invert, &mut outs[0]))
+    wide!(real common, |T| run::<T>(&dense(&x)?, &dense(&others)?, invert, &mut outs[0]))
 }

@@ -5,13 +5,13 @@ use crate::lines::tensors;
 use crate::meta::{MetaArgs, Metas, one};
 use oxport_ir::{Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{Layout, Tensor, TensorMut};
+use oxport_tensor::{Layout, Tensor, TensorMut, table};
 
 /// The table.
 #[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::cartesian_prod(Tensor[] tensors) -> Tensor", pairs_meta).decomp(pairs).exact(Exact::Bits).doc("All tuples of one element of each vector, one per row.").samples(&["[f32[2], f32[3]]", "[f32[2]]", "![f32[2, 2]]"]),
-    OpDef::new("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", choices_meta).fill(choices).exact(Exact::Bits).doc("All choices of `r` elements of a vector in order, one per row.").samples(&["f32[4]", "f32[3], 2, True", "f32[3], 0", "!f32[2, 2]", "!f32[3], -1"]),
+    OpDef::new("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", choices_meta).fill(choices).exact(Exact::Bits).doc("All choices of `r` elements of a vector in order, one per row.").samples(&["f32[4]", "f32[3], 2, True", "f32[3], 0", "f32[3], 1000000000000", "f32[0], 1000000000000, True", "!f32[2, 2]", "!f32[3], -1", "!f32[200], 100"]),
 ];
 
 fn pairs_meta(args: &MetaArgs<'_>) -> Metas {
@@ -44,13 +44,13 @@ fn pairs(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
 
 /// How many choices of `r` of `n` there are, if they can be counted.
 fn count(n: i64, r: i64, again: bool) -> Option<i64> {
-    let n = if again { n + r - 1 } else { n };
+    let n = if again { n.checked_add(r - 1)? } else { n };
     if r > n {
         return Some(i64::from(r == 0));
     }
-    (0..r)
-        .try_fold(1i128, |c, i| Some(c.checked_mul(i128::from(n - i))? / i128::from(i + 1)))
-        .and_then(|c| c.try_into().ok())
+    // From the nearer end: every step at least doubles the count, so that it soon ends, or is too large.
+    let each = |c: i64, i: i64| i64::try_from(i128::from(c) * i128::from(n - i) / i128::from(i + 1)).ok();
+    (0..r.min(n - r)).try_fold(1, each)
 }
 
 fn choices_meta(args: &MetaArgs<'_>) -> Metas {
@@ -69,7 +69,10 @@ fn choices_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn choices(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, r, again): (&Tensor, i64, bool) = args.unpack()?;
-    let (n, mut picks) = (x.numel() as i64, Vec::new());
+    if outs[0].numel() == 0 {
+        return Ok(());
+    }
+    let (n, mut picks) = (x.numel() as i64, table(outs[0].numel())?);
     // Each choice is the one before with its last raisable place raised.
     let step = i64::from(!again);
     let mut choice: Vec<i64> = (0..r).map(|k| k * step).collect();

@@ -158,7 +158,7 @@ pub fn require<W: oxport_ir::World>(args: &Args<'_, W>, dtype: DType, holds: boo
 pub fn input(args: &RealArgs<'_>, i: usize, dtype: DType) -> Result<Tensor> {
     match args.at::<Operand<'_, Real>>(i)? {
         // A 16-bit float sees operands of other dtypes rounded, as PyTorch converts before it computes.
-        Operand::Tensor(x) if dtype.opmath() != dtype && x.dtype() != dtype => Ok(x.to_dtype(dtype)),
+        Operand::Tensor(x) if dtype.opmath() != dtype && x.dtype() != dtype => Ok(x.to_dtype(dtype)?),
         Operand::Tensor(x) => Ok(x.clone()),
         Operand::Number(n) => {
             let n = n.known().ok_or_else(|| Error::invalid("law: numbers are known at run time"))?;

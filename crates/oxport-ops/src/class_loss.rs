@@ -10,24 +10,24 @@ use crate::nn::{agree, floating, fresh};
 use crate::softmax::log_softmax_of;
 use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
+use oxport_tensor::{DType, Scalar, Tensor, TensorMut, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
     nll("aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor"),
     nll("aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor"),
     nll("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor")
-        .samples(&["f32[3, 4], i64[3]<4", "f32[3, 4, 2], i64[3, 2]<4, f32[4], 0", "f32[4], i64[]<4", "!f32[3, 4], i64[2]<4"]),
+        .samples(&["f32[3, 4], i64[3]<4", "f32[3, 4, 2], i64[3, 2]<4, f32[4], 0", "f32[4], i64[]<4", "f32[4], i64[1]<4", "!f32[4], i64[8]<4", "!f32[4], i64[4]<4, None, 0", "!f32[3, 4], i64[2]<4"]),
     nll("aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)"),
     nll("aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)"),
     OpDef::new("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor", cross_entropy_meta)
         .doc("The negative log likelihood of the log softmax; targets are classes or probabilities.")
         .fill(cross_entropy)
-        .samples(&["f32[3, 4], i64[3]<4", "f32[3, 4, 2], f32[3, 4, 2], f32[4], 2", "f32[3, 4], i64[3]<4, f32[4], 1, 2, 0.1", "f32[4], i64[]<4"]),
+        .samples(&["f32[3, 4], i64[3]<4", "f32[3, 4, 2], f32[3, 4, 2], f32[4], 2", "f32[3, 4], i64[3]<4, f32[4], 1, 2, 0.1", "f32[4], i64[]<4", "f32[4], i64[1]<4", "!f32[4], i64[8]<4", "!f32[3, 4], f32[3, 4], f32[0], 2", "!f32[3, 4], f32[3, 4], f32[3]"]),
     OpDef::new("aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", multi_margin_meta)
         .doc("How far other classes come within a margin of the right one.")
         .fill(multi_margin)
-        .samples(&["f32[3, 4], i64[3]<4", "f32[3, 4], i64[3]<4, 2, 0.5, f32[4], 0"]),
+        .samples(&["f32[3, 4], i64[3]<4", "f32[3, 4], i64[3]<4, 2, 0.5, f32[4], 0", "f32[4], i64[1]<4, 1, 1, None, 0", "!f32[4], i64[3]<4, 2, -1.0, f32[4], 0", "!f32[3, 4], i64[]<4", "!f32[3, 4], i64[1]<4", "!f32[3, 4], i64[3]<4, 1, 1, f32[3]", "!f32[3, 4], i64[3]<4, 1, 1, f32[]"]),
     margins("aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
         .samples(&["f32[2, 4], i64[2, 4]<4"]),
     margins("aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)"),
@@ -41,7 +41,7 @@ const fn margins(schema: &'static str) -> OpDef {
 }
 
 /// Checks input, classes and weights; gives the sizes of an unreduced loss.
-fn classes_meta(args: &MetaArgs<'_>, x: &Fake, target: &Fake, weight: Option<&Fake>) -> Result<Vec<Expr>> {
+pub(crate) fn classes_meta(args: &MetaArgs<'_>, x: &Fake, target: &Fake, weight: Option<&Fake>) -> Result<Vec<Expr>> {
     let name = args.op.name();
     floating(args, x, false)?;
     ensure!(x.dim() > 0, "{name}: the input must have a dimension of classes");
@@ -54,6 +54,10 @@ fn classes_meta(args: &MetaArgs<'_>, x: &Fake, target: &Fake, weight: Option<&Fa
     let mut sizes = x.sizes.to_vec();
     let classes = sizes.remove(at);
     let single = x.dim() == 1 && target.dim() == 1;
+    if single {
+        let fits = args.cx.may_be_same(&target.sizes[0], &Expr::from(1i64));
+        ensure!(fits, "For 1D input, 1D target must have size 1, but got target size: {}", target.sizes[0]);
+    }
     ensure!(single || target.dim() == sizes.len(), "{name}: classes {target} of {x}");
     if !single {
         for (a, b) in sizes.iter().zip(&target.sizes) {
@@ -91,7 +95,7 @@ fn classes(target: &Tensor, count: usize, ignore: i64) -> Result<Vec<Option<usiz
         Ok(class) if class < count => Ok(Some(class)),
         _ => Err(Error::invalid(format!("class {t} is out of range for {count} classes"))),
     };
-    target.to_vec::<i64>().iter().map(check).collect()
+    target.to_vec::<i64>()?.iter().map(check).collect()
 }
 
 /// Losses of all places, and the sum of the weights that were used.
@@ -129,7 +133,7 @@ fn nll_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (sizes, rank, reduction) = (three(x), x.rank(), reduction(args)?);
     let target = classes(target, sizes[1], ignore)?;
     computed!(x.dtype(), |T| {
-        let (x, weight) = (Dense::<T>::of(x), Dense::<T>::maybe(weight));
+        let (x, weight) = (Dense::<T>::of(x)?, Dense::<T>::maybe(weight)?);
         let (losses, total) = likelihoods(&x, sizes, &target, weight.as_deref());
         reduced(&losses, total, reduction, &mut outs[0])?;
         match outs.get_mut(1) {
@@ -154,7 +158,15 @@ fn cross_entropy_meta(args: &MetaArgs<'_>) -> Metas {
         floating(args, x, false)?;
         let mut sizes = x.sizes.to_vec();
         ensure!(!sizes.is_empty(), "{}: the input must have a dimension of classes", args.op.name());
-        sizes.remove(if x.dim() == 1 { 0 } else { 1 });
+        let classes = sizes.remove(if x.dim() == 1 { 0 } else { 1 });
+        if let Some(w) = weight {
+            let fits = w.dim() == 1 && args.cx.may_be_same(&w.sizes[0], &classes);
+            ensure!(
+                fits && w.dtype == x.dtype,
+                "cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got \
+                 weight tensor {w}"
+            );
+        }
         sizes
     } else {
         classes_meta(args, x, target, weight)?
@@ -169,15 +181,15 @@ fn cross_entropy(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let [_, c, p] = sizes;
     let soft = target.dtype().is_float();
     computed!(x.dtype(), |T| {
-        let (x, weight) = (Dense::<T>::of(x), Dense::<T>::maybe(weight));
-        let mut logs = vec![T::of(0.0); x.len()];
+        let (x, weight) = (Dense::<T>::of(x)?, Dense::<T>::maybe(weight)?);
+        let mut logs = filled(T::of(0.0), x.len())?;
         log_softmax_of(&x, c, p, &mut logs);
         let w = |class: usize| weight.as_deref().map_or(T::of(1.0), |w| w[class]);
         let (smooth, even) = (T::of(smoothing), T::of(smoothing / c as f64));
         let places = x.len().checked_div(c).unwrap_or(0);
         let at = |i: usize, class: usize| (i / p * c + class) * p + i % p;
         if soft {
-            let target = Dense::<T>::of(target);
+            let target = Dense::<T>::of(target)?;
             let share = |k: usize| if smoothing > 0.0 { target[k] * (T::of(1.0) - smooth) + even } else { target[k] };
             let loss = |i: usize| -(0..c).map(|class| logs[at(i, class)] * share(at(i, class)) * w(class)).sum::<T>();
             let losses: Vec<T> = (0..places).map(loss).collect();
@@ -210,11 +222,16 @@ fn multi_margin_meta(args: &MetaArgs<'_>) -> Metas {
     let name = args.op.name();
     ensure!(p.to::<f64>() == 1.0 || p.to::<f64>() == 2.0, "{name}: p must be 1 or 2");
     ensure!(target.dtype == DType::I64 && target.dim() <= 1, "{name}: classes {target}");
-    if let (Some(a), Some(b)) = (&rows, target.sizes.first()) {
-        agree(args.cx, a, b, "sizes of input and classes")?;
-    }
+    let samples = rows.clone().unwrap_or_else(|| Expr::from(1i64));
+    let fits = match target.sizes.first() {
+        Some(n) => args.cx.may_be_same(n, &samples),
+        None => rows.is_none(),
+    };
+    ensure!(fits, "{name}: expected classes of size [{samples}], got {target}");
     if let Some(w) = weight {
-        ensure!(w.dtype == x.dtype && w.dim() <= 1, "{name}: weights {w} of {x}");
+        let classes = x.sizes.last().cloned().unwrap_or_else(|| Expr::from(1i64));
+        let fits = w.dim() == 1 && args.cx.may_be_same(&w.sizes[0], &classes);
+        ensure!(fits && w.dtype == x.dtype, "{name}: inconsistent weight size, expected {classes} but got {w}");
     }
     let none = reduction(args)? == 0;
     // One sample gives a number, unless its class came in a list.
@@ -228,7 +245,7 @@ fn multi_margin(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let target = classes(target, c, i64::MIN)?;
     let (squared, reduction) = (p.to::<f64>() == 2.0, reduction(args)?);
     computed!(x.dtype(), |T| {
-        let (x, weight, margin) = (Dense::<T>::of(x), Dense::<T>::maybe(weight), T::of(margin.to::<f64>()));
+        let (x, weight, margin) = (Dense::<T>::of(x)?, Dense::<T>::maybe(weight)?, T::of(margin.to::<f64>()));
         let loss = |(x, class): (&[T], &Option<usize>)| {
             let class = class.unwrap_or(0);
             let w = weight.as_deref().map_or(T::of(1.0), |w| w[class]);
@@ -253,13 +270,13 @@ fn multilabel_meta(args: &MetaArgs<'_>) -> Metas {
 fn multilabel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, target): (&Tensor, &Tensor) = args.unpack()?;
     let c = x.sizes().last().map_or(1, |&c| c as usize);
-    let target = target.to_vec::<i64>();
+    let target = target.to_vec::<i64>()?;
     let outside = target.iter().find(|&&t| t < -1 || t >= c as i64);
     ensure!(outside.is_none(), "label {outside:?} is out of range for {c} classes");
     let reduction = reduction(args)?;
     computed!(x.dtype(), |T| {
-        let x = Dense::<T>::of(x);
-        let mut marks = vec![T::of(0.0); x.len()];
+        let x = Dense::<T>::of(x)?;
+        let mut marks = filled(T::of(0.0), x.len())?;
         let mut losses = Vec::new();
         for ((x, labels), marks) in x.chunks_exact(c).zip(target.chunks_exact(c)).zip(marks.chunks_exact_mut(c)) {
             let labels: Vec<usize> = labels.iter().take_while(|&&t| t >= 0).map(|&t| t as usize).collect();

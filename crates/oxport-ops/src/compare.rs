@@ -157,13 +157,13 @@ fn allclose(a: &RealArgs<'_>) -> Result<Vec<Value>> {
     let mut out = [TensorMut::empty(DType::Bool, oxport_tensor::Layout::contiguous(&sizes)?)?];
     isclose(a, &mut out)?;
     let [out] = out;
-    Ok(vec![Value::Bool(out.freeze().to_vec::<bool>().into_iter().all(|b| b))])
+    Ok(vec![Value::Bool(out.freeze().to_vec::<bool>()?.into_iter().all(|b| b))])
 }
 
 fn equal(a: &RealArgs<'_>) -> Result<Vec<Value>> {
     let (x, y): (&Tensor, &Tensor) = a.unpack()?;
     ensure!(x.dtype() == y.dtype(), "equal of different dtypes: {} and {}", x.dtype(), y.dtype());
-    let same: Result<bool> = computed!(plain x.dtype(), |T| Ok(x.to_vec::<T>() == y.to_vec::<T>()));
+    let same: Result<bool> = computed!(plain x.dtype(), |T| Ok(x.to_vec::<T>()? == y.to_vec::<T>()?));
     Ok(vec![Value::Bool(x.sizes() == y.sizes() && same?)])
 }
 

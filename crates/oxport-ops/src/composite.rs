@@ -34,7 +34,7 @@ pub(crate) fn made_of(a: &MetaArgs<'_>) -> Metas {
     let def = a.op.def().ok_or_else(|| Error::unsupported(format!("{} is not implemented", a.op.name())))?;
     let (mut graph, mut env) = (Graph::new(), a.cx.env().clone());
     let values = a.values.iter().map(|v| lifted(&mut graph, v)).collect::<Result<Vec<_>>>()?;
-    let mut b = Builder::new(&mut graph, &mut env, crate::registry());
+    let mut b = Builder::new(&mut graph, &mut env, crate::registry()).bounded();
     let outs = match def.decomp {
         Decomp::None => Vec::new(),
         Decomp::Fn(f) => f(&mut b, &Args { values: &values, op: a.op, cx: &() })?,

@@ -23,7 +23,7 @@ pub static OPS: &[OpDef] = &[
         .samples(&["f32[2, 3, 8], f32[4, 3, 3], f32[4]", "f32[3, 8], f32[4, 3, 3], None, 2, 1", "bf16[2, 4, 8], bf16[4, 1, 3], bf16[4], [1], [2], [2], 4"]),
     form("aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor"),
     form("aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor")
-        .samples(&["f32[2, 3, 8, 8], f32[4, 3, 3, 3], f32[4]", "f32[2, 4, 8, 8]{256, 1, 32, 4}, f32[4, 1, 3, 3], None, [1, 1], [1, 1], [1, 1], 4", "f32[2, 3, 8, 8], f32[4, 3, 1, 1], f32[4], 2", "i64[3, 8, 8], i64[4, 3, 2, 2]", "c64[1, 2, 4, 4], c64[3, 2, 2, 2]", "f32[0, 3, 8, 8], f32[4, 3, 3, 3]", "!f32[2, 3, 2, 2], f32[4, 3, 3, 3]", "!f32[2, 3, 8, 8], f64[4, 3, 3, 3]"]),
+        .samples(&["f32[2, 3, 8, 8], f32[4, 3, 3, 3], f32[4]", "f32[2, 4, 8, 8]{256, 1, 32, 4}, f32[4, 1, 3, 3], None, [1, 1], [1, 1], [1, 1], 4", "f32[2, 3, 8, 8], f32[4, 3, 1, 1], f32[4], 2", "i64[3, 8, 8], i64[4, 3, 2, 2]", "f32[1, 0, 4, 4], f32[2, 0, 3, 3]", "!f32[1, 2, 4, 4], f32[0, 2, 3, 3]", "!f32[1, 2, 4, 4], f32[2, 2, 0, 3]", "c64[1, 2, 4, 4], c64[3, 2, 2, 2]", "f32[0, 3, 8, 8], f32[4, 3, 3, 3]", "!f32[2, 3, 2, 2], f32[4, 3, 3, 3]", "!f32[2, 3, 8, 8], f64[4, 3, 3, 3]"]),
     form("aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor")
         .samples(&["f32[2, 3, 8, 8], f32[4, 3, 3, 2], f32[4], padding=\"same\"", "!f32[2, 3, 8, 8], f32[4, 3, 3, 2], f32[4], 2, \"same\""]),
     form("aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor")
@@ -128,8 +128,15 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
         first.clone()
     };
     if let (Some(c), Some(g)) = (first.as_int(), s.groups.as_int()) {
+        ensure!(
+            c >= g,
+            "Given groups={g}, expected weight to be at least {g} at dimension 0, but got weight {} instead",
+            s.weight
+        );
         ensure!(c % g == 0, "{name}: {c} channels do not make {g} groups");
     }
+    let hollow = s.weight.sizes[2..].iter().any(|k| cx.is(k, 0)) || s.transposed && cx.is(second, 0);
+    ensure!(!hollow, "{name}: kernel size should be greater than zero, but got a weight {}", s.weight);
     if let Some(bias) = s.bias {
         same_dtype(args, &[s.x, bias])?;
         ensure!(bias.dim() == 1, "{name}: the bias must be one number per channel, got {bias}");
@@ -193,7 +200,7 @@ fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     };
     let out = &mut outs[0];
     let layout = if batched { out.layout().clone() } else { out.layout().unsqueeze(0)? };
-    let weight = s.weight.contiguous();
+    let weight = s.weight.contiguous()?;
     part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, None, None, out)?))
 }
 

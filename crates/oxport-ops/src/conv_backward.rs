@@ -7,8 +7,9 @@
 //! ```
 
 use crate::meta::{MetaArgs, Metas};
-use crate::nn::{fresh, fresh_in_format, per_dim};
+use crate::nn::{agree, fresh, fresh_in_format, of_sizes, per_dim, same_dtype};
 use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, Val, ensure};
+use oxport_sym::Expr;
 use oxport_tensor::conv::{ConvOptions, convolution};
 use oxport_tensor::{Layout, Tensor, TensorMut, copy, dispatch};
 
@@ -17,7 +18,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", meta)
         .doc("The gradients of a convolution for input, weight and bias.")
         .fill(backward)
-        .samples(&["f32[1, 4, 3, 3], f32[1, 2, 5, 5], f32[4, 2, 3, 3], [4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True]", "f32[1, 2, 9], f32[1, 4, 4], f32[4, 1, 3], [2], [2], [0], [1], True, [0], 2, [True, True, True]"]),
+        .samples(&["f32[1, 4, 3, 3], f32[1, 2, 5, 5], f32[4, 2, 3, 3], [4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True]", "f32[1, 2, 9], f32[1, 4, 4], f32[4, 1, 3], [2], [2], [0], [1], True, [0], 2, [True, True, True]", "!f32[1, 4, 3, 4], f32[1, 2, 5, 5], f32[4, 2, 3, 3], [4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True]", "!f32[1, 2, 9], f32[1, 4, 4], f32[4, 1, 3], [2], [2], [-9223372036854775807], [1], True, [0], 2, [True, True, True]", "!f32[1, 4, 3, 3], f32[1, 2, 5, 5], f32[4, 2, 3, 3], [4], [1, 9223372036854775807], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True]"]),
 ];
 
 fn meta(args: &MetaArgs<'_>) -> Metas {
@@ -28,12 +29,50 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
         "{}: gradient {grad} of {x} and {w}",
         args.op.name()
     );
+    forward_meta(args, grad, x, w)?;
     let all = [
         fresh_in_format(args.cx, x, x.dtype, x.sizes.clone()),
         fresh_in_format(args.cx, w, w.dtype, w.sizes.clone()),
         fresh(grad, grad.dtype, [grad.sizes[1].clone()]),
     ];
     Ok(all.into_iter().zip(mask).map(|(f, keep)| if keep { Val::Tensor(f) } else { Val::None }).collect())
+}
+
+/// Refuses what no forward convolution can have left behind.
+fn forward_meta(args: &MetaArgs<'_>, grad: &Fake, x: &Fake, w: &Fake) -> Result<()> {
+    let (cx, name) = (args.cx, args.op.name());
+    let n = x.dim().saturating_sub(2);
+    ensure!((1..=3).contains(&n), "{name}: an input {x}");
+    same_dtype(args, &[grad, x, w])?;
+    let numbers = |i: usize| per_dim(&args.at::<Vec<Expr>>(i)?, n, "a window");
+    let (stride, padding, dilation) = (numbers(4)?, numbers(5)?, numbers(6)?);
+    let (transposed, groups): (bool, Expr) = (args.at(7)?, args.at(9)?);
+    let more = if transposed { numbers(8)? } else { vec![Expr::from(0i64); n] };
+    for (list, least) in [(&stride, 1), (&padding, 0), (&dilation, 1), (&more, 0)] {
+        // Their products with sizes must stay int64.
+        let fits = |v: &Expr| v.as_int().is_none_or(|v| v >= least && i32::try_from(v).is_ok());
+        ensure!(list.iter().all(fits), "{name}: expected numbers from {least} to 2147483647, got {list:?}");
+    }
+    ensure!(groups.as_int().is_none_or(|g| g > 0), "{name}: {groups} groups");
+    if let (Some(c), Some(g)) = (w.sizes[0].as_int(), groups.as_int()) {
+        ensure!(c >= g && c % g == 0, "{name}: {c} channels do not make {g} groups");
+    }
+    let wide = &w.sizes[1] * &groups;
+    let (inputs, outputs) = if transposed { (&w.sizes[0], &wide) } else { (&wide, &w.sizes[0]) };
+    agree(cx, &x.sizes[1], inputs, "channels of input and weight")?;
+    let mut expected = vec![x.sizes[0].clone(), outputs.clone()];
+    for d in 0..n {
+        let (input, kernel) = (&x.sizes[d + 2], &w.sizes[d + 2]);
+        ensure!(!cx.is(kernel, 0), "{name}: kernel size should be greater than zero, but got a weight {w}");
+        let reach = &dilation[d] * &(kernel - 1);
+        let twice = &padding[d] * 2;
+        expected.push(if transposed {
+            &(&(input - 1) * &stride[d]) - &twice + &reach + &more[d] + 1
+        } else {
+            (&(input + &twice) - &reach - 1).floor_div(&stride[d]) + 1
+        });
+    }
+    of_sizes(args, grad, &expected, "a gradient")
 }
 
 /// How the forward convolution went.
@@ -98,7 +137,7 @@ fn input_gradient(grad: &Tensor, w: &Tensor, f: &Forward, out: &mut TensorMut) -
     if out.numel() == 0 {
         return Ok(());
     }
-    Ok(convolution(grad, &w.contiguous(), None, &options, None, None, out)?)
+    Ok(convolution(grad, &w.contiguous()?, None, &options, None, None, out)?)
 }
 
 fn weight_gradient(grad: &Tensor, x: &Tensor, f: &Forward, out: &mut TensorMut) -> Result<()> {
@@ -120,7 +159,7 @@ fn weight_gradient(grad: &Tensor, x: &Tensor, f: &Forward, out: &mut TensorMut) 
     }
     for g in 0..f.groups {
         let side = |t: &Tensor, c: i64| t.view(|l| l.narrow(1, g * c, c)?.transpose(0, 1));
-        let (wide, narrow) = (side(wide, a)?, side(narrow, b)?.contiguous());
+        let (wide, narrow) = (side(wide, a)?, side(narrow, b)?.contiguous()?);
         let sizes = options.output_sizes(wide.sizes(), narrow.sizes())?;
         let mut all = TensorMut::empty(out.dtype(), Layout::contiguous(&sizes)?)?;
         convolution(&wide, &narrow, None, &options, None, None, &mut all)?;

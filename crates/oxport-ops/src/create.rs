@@ -6,9 +6,10 @@
 use crate::class::RealArgs;
 use crate::meta::{MetaArgs, Metas, dense_strides, format_strides, one, strides_in_format, wrap_dims};
 use oxport_ir::fake::Dims;
-use oxport_ir::{Args, Device, Exact, Fake, MemoryFormat, Meta, Number, OpDef, Result, Value, World, ensure};
+use oxport_ir::{Args, Device, Error, Exact, Fake, MemoryFormat, Meta, Number, OpDef, Result, Value, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch};
+use std::ops::Range;
 
 /// A factory: its schema, where its dtype comes from, what it is filled with.
 macro_rules! factory {
@@ -49,8 +50,8 @@ pub static OPS: &[OpDef] = &[
     factory!("aten::zero(Tensor self) -> Tensor", like, zero, "Filled with zeros.", ["f32[2, 3]"]),
     OpDef::new("aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| { let (n,): (Expr,) = a.unpack()?; made(a, vec![n.clone(), n], DType::F32) }).fill(eye).exact(Exact::Bits).doc("The identity matrix.").samples(&["3", "2, dtype=int64"]),
     OpDef::new("aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| { let (n, m): (Expr, Expr) = a.unpack()?; made(a, vec![n, m], DType::F32) }).fill(eye).exact(Exact::Bits).doc("Ones on the diagonal of n × m zeros.").samples(&["2, 3"]),
-    OpDef::new("aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| indices_meta(a, |d, k| d <= k)).fill(|a, o| indices(a, o, |d, k| d <= k)).exact(Exact::Bits).doc("The places of a lower triangle, row by row.").samples(&["3, 4", "3, 3, -1"]),
-    OpDef::new("aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| indices_meta(a, |d, k| d >= k)).fill(|a, o| indices(a, o, |d, k| d >= k)).exact(Exact::Bits).doc("The places of an upper triangle, row by row.").samples(&["3, 4", "3, 3, 1"]),
+    OpDef::new("aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| indices_meta(a, Triangle::Lower)).fill(|a, o| indices(a, o, Triangle::Lower)).exact(Exact::Bits).doc("The places of a lower triangle, row by row.").samples(&["3, 4", "3, 3, -1", "31, 100000000, -1", "4, 0", "3, 9223372036854775807, -1", "!-1, 3", "!9223372036854775807, 9223372036854775807"]),
+    OpDef::new("aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| indices_meta(a, Triangle::Upper)).fill(|a, o| indices(a, o, Triangle::Upper)).exact(Exact::Bits).doc("The places of an upper triangle, row by row.").samples(&["3, 4", "3, 3, 1", "100000000, 5, 2", "9223372036854775807, 3, 1", "!9223372036854775807, 9223372036854775807"]),
 ];
 
 fn zero(_: &RealArgs<'_>) -> Result<Scalar> {
@@ -157,22 +158,63 @@ fn eye(_: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     dispatch!(plain o[0].dtype(), |T| fill_by::<T>(&mut o[0], |i| cast(i / columns == i % columns)))
 }
 
-/// The places (row, column) of a triangle by `column - row` and offset.
-fn places(row: i64, column: i64, offset: i64, keep: fn(i64, i64) -> bool) -> Vec<(i64, i64)> {
-    (0..row).flat_map(|r| (0..column).map(move |c| (r, c))).filter(|(r, c)| keep(c - r, offset)).collect()
+/// Which side of a diagonal.
+#[derive(Clone, Copy)]
+enum Triangle {
+    /// `column − row ≤ offset`
+    Lower,
+    /// `column − row ≥ offset`
+    Upper,
 }
 
-fn indices_meta(a: &MetaArgs<'_>, keep: fn(i64, i64) -> bool) -> Metas {
+/// The elements of the rows of a lower triangle: row `r` has `r + offset + 1` of them, at least none and at most all.
+fn lower_count(row: i128, column: i128, offset: i128) -> i128 {
+    let first = (-offset).clamp(0, row);
+    let full = (column - offset - 1).clamp(first, row);
+    let slope = (full - first) * (offset + 1) + (full * (full - 1) - first * (first - 1)) / 2;
+    slope + (row - full) * column
+}
+
+impl Triangle {
+    fn count(self, row: i64, column: i64, offset: i64) -> i128 {
+        let (row, column, offset) = (i128::from(row), i128::from(column), i128::from(offset));
+        if row == 0 || column == 0 {
+            return 0;
+        }
+        match self {
+            Triangle::Lower => lower_count(row, column, offset),
+            Triangle::Upper => row * column - lower_count(row, column, offset - 1),
+        }
+    }
+    /// The rows that have elements.
+    fn rows(self, row: i64, column: i64, offset: i64) -> Range<i64> {
+        match self {
+            Triangle::Lower => offset.saturating_neg().clamp(0, row)..row,
+            Triangle::Upper => 0..column.saturating_sub(offset).clamp(0, row),
+        }
+    }
+    /// The columns of such a row.
+    fn columns(self, r: i64, column: i64, offset: i64) -> Range<i64> {
+        match self {
+            Triangle::Lower => 0..r.saturating_add(offset).saturating_add(1).clamp(0, column),
+            Triangle::Upper => r.saturating_add(offset).clamp(0, column)..column,
+        }
+    }
+}
+
+fn indices_meta(a: &MetaArgs<'_>, triangle: Triangle) -> Metas {
     let (row, column, offset): (i64, i64, i64) = a.unpack()?;
     ensure!(row >= 0 && column >= 0, "row and col must be non-negative, got {row} and {column}");
-    ensure!(row.checked_mul(column).is_some_and(|n| n < 1 << 32), "{row} × {column} places are too many");
-    let count = places(row, column, offset, keep).len();
+    let count = i64::try_from(triangle.count(row, column, offset)).ok().filter(|n| n.checked_mul(16).is_some());
+    let count = count.ok_or_else(|| Error::invalid(format!("a triangle of {row} × {column} has too many places")))?;
     made(a, vec![2i64.into(), count.into()], DType::I64)
 }
 
-fn indices(a: &RealArgs<'_>, o: &mut [TensorMut], keep: fn(i64, i64) -> bool) -> Result<()> {
+/// Fills the rows and then the columns of the places, row by row: work in proportion to what is asked for.
+fn indices(a: &RealArgs<'_>, o: &mut [TensorMut], triangle: Triangle) -> Result<()> {
     let (row, column, offset): (i64, i64, i64) = a.unpack()?;
-    let places = places(row, column, offset, keep);
-    let all: Vec<i64> = places.iter().map(|p| p.0).chain(places.iter().map(|p| p.1)).collect();
-    Ok(oxport_tensor::copy(&Tensor::from_vec(o[0].sizes(), all)?, &mut o[0])?)
+    let rows = if o[0].numel() == 0 { 0..0 } else { triangle.rows(row, column, offset) };
+    let places = || rows.clone().flat_map(|r| triangle.columns(r, column, offset).map(move |c| (r, c)));
+    let mut all = places().map(|p| p.0).chain(places().map(|p| p.1));
+    dispatch!(plain o[0].dtype(), |T| fill_by::<T>(&mut o[0], |_| cast(all.next().unwrap_or(0))))
 }

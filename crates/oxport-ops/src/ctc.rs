@@ -10,14 +10,14 @@ use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{floating, fresh};
 use oxport_ir::{Arg, Args, Fake, OpDef, Real, Result, Value, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Layout, Tensor, TensorMut};
+use oxport_tensor::{DType, Layout, Tensor, TensorMut, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
     states("aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)"),
     OpDef::new("aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", states_meta).doc("The negative log likelihood of sequences, and the states it came from.").eval(measured_states),
     loss("aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor")
-        .samples(&["f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [3, 2]"]),
+        .samples(&["f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [3, 2]", "!f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [4, 2]", "!f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [3, -1]", "!f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [3, 9223372036854775807]"]),
     loss("aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor"),
 ];
 
@@ -51,7 +51,7 @@ fn states_meta(args: &MetaArgs<'_>) -> Metas {
     let longest = match &args.values[3] {
         Arg::List(_) => {
             let lengths: Vec<i64> = args.at(3)?;
-            Expr::from(2 * lengths.into_iter().max().unwrap_or(0) + 1)
+            &Expr::from(lengths.into_iter().max().unwrap_or(0).max(0)) * 2 + 1
         }
         _ => args.cx.fresh_size(),
     };
@@ -68,7 +68,7 @@ fn loss_meta(args: &MetaArgs<'_>) -> Metas {
 /// Lengths, given as a list or as a tensor.
 fn lengths(args: &Args<'_, Real>, i: usize) -> Result<Vec<i64>> {
     match &args.values[i] {
-        Arg::Tensor(t) => Ok(t.to_vec::<i64>()),
+        Arg::Tensor(t) => Ok(t.to_vec::<i64>()?),
         _ => args.at(i),
     }
 }
@@ -84,8 +84,12 @@ fn run<T: Compute>(args: &Args<'_, Real>, p: &Tensor, targets: &Tensor) -> Resul
         "{}: lengths for {sequences} sequences",
         args.op.name()
     );
-    let longest = wanted.iter().max().map_or(0, |&n| n as usize);
-    let (p, list) = (Dense::<T>::of(p), targets.to_vec::<i64>());
+    let longest = wanted.iter().max().map_or(0, |&n| n.max(0) as usize);
+    let (p, list) = (Dense::<T>::of(p)?, targets.to_vec::<i64>()?);
+    // Rows of targets are one sequence each; else the sequences follow each other.
+    let room = if targets.rank() == 2 { targets.sizes()[1] } else { list.len() as i64 };
+    let bad = wanted.iter().find(|&&n| !(0..=room).contains(&n));
+    ensure!(bad.is_none(), "{}: a target length of {bad:?} for {room} targets", args.op.name());
     let mut first = 0;
     let (mut losses, mut states) = (Vec::new(), Vec::new());
     for i in 0..sequences {
@@ -94,11 +98,11 @@ fn run<T: Compute>(args: &Args<'_, Real>, p: &Tensor, targets: &Tensor) -> Resul
             first = i * targets.sizes()[1] as usize;
         }
         ensure!(inputs[i] >= 0 && inputs[i] as usize <= time, "{}: input length {}", args.op.name(), inputs[i]);
-        let own = list.get(first..first + count);
+        let own = list.get(first..first.saturating_add(count));
         let own = own.ok_or_else(|| oxport_ir::Error::invalid(format!("{}: targets are too short", args.op.name())))?;
         ensure!(own.iter().all(|&c| c >= 0 && (c as usize) < classes), "{}: a target is no class", args.op.name());
         let log_p = |t: usize, class: i64| p[(t * sequences + i) * classes + class as usize];
-        let (loss, alpha) = forward(&log_p, own, blank, inputs[i] as usize, [time, 2 * longest + 1]);
+        let (loss, alpha) = forward(&log_p, own, blank, inputs[i] as usize, [time, 2 * longest + 1])?;
         losses.push(loss);
         states.push(alpha);
         first += count;
@@ -113,12 +117,12 @@ fn forward<T: Compute>(
     blank: i64,
     length: usize,
     [time, width]: [usize; 2],
-) -> (T, Vec<T>) {
-    let mut alpha = vec![T::neg_infinity(); time * width];
+) -> Result<(T, Vec<T>)> {
+    let mut alpha = filled(T::neg_infinity(), time.saturating_mul(width))?;
     let class = |s: usize| if s.is_multiple_of(2) { blank } else { targets[s / 2] };
     let states = 2 * targets.len() + 1;
     if length == 0 {
-        return (if targets.is_empty() { T::zero() } else { T::infinity() }, alpha);
+        return Ok((if targets.is_empty() { T::zero() } else { T::infinity() }, alpha));
     }
     for s in 0..states.min(2) {
         alpha[s] = log_p(0, class(s));
@@ -133,7 +137,7 @@ fn forward<T: Compute>(
     }
     let last = &alpha[(length - 1) * width..];
     let end = if states > 1 { log_sum(&[last[states - 1], last[states - 2]]) } else { last[0] };
-    (-end, alpha)
+    Ok((-end, alpha))
 }
 
 fn log_sum<T: Compute>(terms: &[T]) -> T {

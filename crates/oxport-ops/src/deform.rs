@@ -9,7 +9,7 @@
 
 use crate::dense::{Compute, Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, one};
-use crate::nn::{agree, floating, fresh, of_dim, same_dtype};
+use crate::nn::{agree, floating, fresh, of_dim, of_sizes, same_dtype};
 use crate::rows::for_out_rows;
 use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
@@ -18,7 +18,7 @@ use oxport_tensor::{Layout, Tensor, TensorMut, matmul};
 /// The operators of this family.
 #[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor", meta).fill(convolve).doc("A convolution whose taps are moved by offsets.").samples(&["f32[2, 4, 5, 6], f32[6, 2, 3, 2], f32[2, 24, 3, 5], f32[2, 12, 3, 5], f32[6], 1, 1, 0, 0, 1, 1, 2, 2, True", "f64[1, 2, 5, 5], f64[3, 2, 3, 3], f64[1, 18, 3, 3], f64[0, 1], f64[3], 2, 2, 1, 1, 1, 1, 1, 1, False", "!f32[1, 2, 5, 5], f32[3, 2, 3, 3], f32[1, 17, 3, 3], f32[0, 1], f32[3], 2, 2, 1, 1, 1, 1, 1, 1, False"]),
+    OpDef::new("torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor", meta).fill(convolve).doc("A convolution whose taps are moved by offsets.").samples(&["f32[2, 4, 5, 6], f32[6, 2, 3, 2], f32[2, 24, 3, 5], f32[2, 12, 3, 5], f32[6], 1, 1, 0, 0, 1, 1, 2, 2, True", "f64[1, 2, 5, 5], f64[3, 2, 3, 3], f64[1, 18, 3, 3], f64[0, 1], f64[3], 2, 2, 1, 1, 1, 1, 1, 1, False", "!f32[1, 2, 5, 5], f32[3, 2, 3, 3], f32[1, 17, 3, 3], f32[0, 1], f32[3], 2, 2, 1, 1, 1, 1, 1, 1, False", "!f64[1, 2, 5, 5], f64[3, 2, 3, 3], f64[1, 18, 3, 3], f64[0, 1], f64[2], 2, 2, 1, 1, 1, 1, 1, 1, False", "!f64[2, 2, 5, 5], f64[3, 2, 3, 3], f64[1, 18, 3, 3], f64[0, 1], f64[3], 2, 2, 1, 1, 1, 1, 1, 1, False"]),
 ];
 
 fn meta(args: &MetaArgs<'_>) -> Metas {
@@ -34,19 +34,26 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
     agree(args.cx, &x.sizes[1], &(&w.sizes[1] * &groups), "channels of input and weight")?;
     let taps = &(&w.sizes[2] * &w.sizes[3]) * &shared;
     agree(args.cx, &offset.sizes[1], &(&taps * 2), "channels of the offset and taps")?;
+    agree(args.cx, &offset.sizes[0], &x.sizes[0], "batches of offset and input")?;
+    of_sizes(args, bias, [&w.sizes[0]], "a bias")?;
     let mut sizes = vec![x.sizes[0].clone(), w.sizes[0].clone()];
     for d in 0..2 {
         let (stride, pad, dilation): (Expr, Expr, Expr) = (args.at(5 + d)?, args.at(7 + d)?, args.at(9 + d)?);
         ensure!(stride.as_int().is_none_or(|s| s > 0), "{}: a stride of {stride}", args.op.name());
         let reach = &(&dilation * &(&w.sizes[2 + d] - 1)) + 1;
         let size = (&(&x.sizes[2 + d] + &(&pad * 2)) - &reach).floor_div(&stride) + 1;
+        ensure!(size.as_int().is_none_or(|n| n > 0), "{}: a size of {size}", args.op.name());
+        for number in [&stride, &pad, &dilation] {
+            let fits = number.as_int().is_none_or(|n| i32::try_from(n).is_ok());
+            ensure!(fits, "{}: value {number} cannot be converted to type int without overflow", args.op.name());
+        }
         agree(args.cx, &offset.sizes[2 + d], &size, "sizes of offset and result")?;
         sizes.push(size);
     }
     if has_mask {
         same_dtype(args, &[x, mask])?;
         of_dim(args, mask, 4..=4, "the mask")?;
-        agree(args.cx, &mask.sizes[1], &taps, "channels of the mask and taps")?;
+        of_sizes(args, mask, [&x.sizes[0], &taps, &sizes[2], &sizes[3]], "a mask")?;
     }
     one(fresh(x, x.dtype, sizes))
 }
@@ -66,11 +73,11 @@ fn convolve(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (groups, shared) = (groups as usize, shared as usize);
     let (taps, points) = (kh * kw, rows * columns);
     computed!(x.dtype(), |T| {
-        let (x, offset) = (Dense::<T>::of(x), Dense::<T>::of(offset));
-        let mask = has_mask.then(|| Dense::<T>::of(mask));
-        let bias = Dense::<T>::of(bias);
+        let (x, offset) = (Dense::<T>::of(x)?, Dense::<T>::of(offset)?);
+        let mask = Dense::<T>::maybe(has_mask.then_some(mask))?;
+        let bias = Dense::<T>::of(bias)?;
         let weight = weight
-            .to_dtype(<T as oxport_tensor::HasDType>::DTYPE)
+            .to_dtype(<T as oxport_tensor::HasDType>::DTYPE)?
             .reshape(&[groups, outputs / groups, channels / groups * taps].map(|n| n as i64))?;
         let mut result = TensorMut::empty(
             weight.dtype(),
@@ -103,7 +110,7 @@ fn convolve(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             result.part(place, |out| matmul(&weight, &window, out))?;
         }
         let result = result.freeze();
-        let sums = Dense::<T>::of(&result);
+        let sums = Dense::<T>::of(&result)?;
         fill(&mut outs[0], |out: &mut [T]| {
             for (i, (o, &sum)) in out.iter_mut().zip(sums.iter()).enumerate() {
                 *o = sum + bias[i / points % outputs];

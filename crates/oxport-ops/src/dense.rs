@@ -65,12 +65,18 @@ pub struct Dense<T>(Tensor, PhantomData<T>);
 
 impl<T: Element> Dense<T> {
     /// The elements of this tensor.
-    pub fn of(x: &Tensor) -> Dense<T> {
-        Dense(x.to_dtype(T::DTYPE).contiguous(), PhantomData)
+    ///
+    /// # Errors
+    /// There is no memory for the copy.
+    pub fn of(x: &Tensor) -> Result<Dense<T>> {
+        Ok(Dense(x.to_dtype(T::DTYPE)?.contiguous()?, PhantomData))
     }
     /// The elements of an optional tensor.
-    pub fn maybe(x: Option<&Tensor>) -> Option<Dense<T>> {
-        x.map(Dense::of)
+    ///
+    /// # Errors
+    /// As [`Dense::of`].
+    pub fn maybe(x: Option<&Tensor>) -> Result<Option<Dense<T>>> {
+        x.map(Dense::of).transpose()
     }
 }
 

@@ -71,12 +71,18 @@ fn cosine(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> 
     // The dimension counts in the broadcast sizes.
     let ndim = fx.dim().max(fy.dim());
     let dim = wrap_dim(dim, ndim)? as i64 - ndim as i64;
+    let alike = fx.sizes == fy.sizes;
+    let cast = |b: &mut Builder<'_>, x: NodeId| match b.fake(x)?.dtype == dtype {
+        true => Ok(x),
+        false => b.call_kw("_to_copy", (x,), &[("dtype", dtype.into())]),
+    };
+    let (mut x, mut y) = (cast(b, x)?, cast(b, y)?);
+    if !alike {
+        // A number that is broadcast counts in the length as often as in the product.
+        let both = b.call("broadcast_tensors", (Argument::List(vec![x.into(), y.into()]),))?;
+        (x, y) = (b.getitem(both, 0)?, b.getitem(both, 1)?);
+    }
     let unit = |b: &mut Builder<'_>, x: NodeId| -> Result<NodeId> {
-        let x = if b.fake(x)?.dtype == dtype { x } else { b.call_kw("_to_copy", (x,), &[("dtype", dtype.into())])? };
-        let mut x = x;
-        while b.fake(x)?.dim() < ndim {
-            x = b.call("unsqueeze", (x, 0i64))?;
-        }
         let length = b.call("linalg_vector_norm", (x, 2i64, ints(&[dim]), true))?;
         let length = b.call("clamp_min", (length, eps))?;
         b.call("div.Tensor", (x, length))
@@ -131,7 +137,7 @@ fn cdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, y) = (spread(x, m)?, spread(y, n)?);
     let [m, n, k] = [m as usize, n as usize, features as usize];
     computed!(x.dtype(), |T| {
-        let (x, y) = (Dense::<T>::of(&x), Dense::<T>::of(&y));
+        let (x, y) = (Dense::<T>::of(&x)?, Dense::<T>::of(&y)?);
         fill(&mut outs[0], |out: &mut [T]| {
             for_out_rows(out, n, n * k, |i, out| {
                 let (row, first) = (&x[i * k..][..k], i / m * n);
@@ -156,7 +162,7 @@ fn pdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, p): (&Tensor, f64) = args.unpack()?;
     let [n, k] = [x.sizes()[0] as usize, x.sizes()[1] as usize];
     computed!(x.dtype(), |T| {
-        let x = Dense::<T>::of(x);
+        let x = Dense::<T>::of(x)?;
         fill(&mut outs[0], |out: &mut [T]| {
             let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
             for (out, (i, j)) in out.iter_mut().zip(pairs) {

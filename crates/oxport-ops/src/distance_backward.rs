@@ -2,8 +2,9 @@
 
 use crate::dense::{Compute, Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, broadcast, one};
-use crate::nn::{floating, fresh};
+use crate::nn::{agree, floating, fresh, of_dim, of_numel};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_sym::Expr;
 use oxport_tensor::{Scalar, Tensor, TensorMut};
 
 /// The operators of this family.
@@ -18,13 +19,22 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist) -> Tensor", meta)
         .doc("The gradient of the distances of all pairs of rows.")
         .fill(pdist)
-        .samples(&["f32[3], f32[3, 4], 2.0, f32[3]"]),
+        .samples(&[
+            "f32[3], f32[3, 4], 2.0, f32[3]",
+            "f32[0], f32[0, 4], 2.0, f32[0]",
+            "!f32[0], f32[3, 4], 2.0, f32[3]",
+            "!f32[3], f32[3, 4], 2.0, f32[2]",
+        ]),
 ];
 
 fn meta(args: &MetaArgs<'_>) -> Metas {
-    let x: &Fake = args.at(1)?;
+    let (grad, x, distance): (&Fake, &Fake, &Fake) = (args.at(0)?, args.at(1)?, args.at(3)?);
     floating(args, x, false)?;
-    ensure!(x.dim() >= 2, "{}: rows {x}", args.op.name());
+    of_dim(args, x, 2..=2, "the rows")?;
+    let n = &x.sizes[0];
+    let pairs = (n * &(n - 1)).floor_div(&Expr::from(2i64));
+    of_numel(args, grad, &pairs, "the gradient")?;
+    of_numel(args, distance, &pairs, "the distances")?;
     one(fresh(x, x.dtype, x.sizes.clone()))
 }
 
@@ -33,6 +43,7 @@ fn cdist_meta(args: &MetaArgs<'_>) -> Metas {
     let (_, x, y): (&Fake, &Fake, &Fake) = args.unpack()?;
     floating(args, x, false)?;
     ensure!(x.dim() >= 2 && y.dim() >= 2, "{}: rows {x} and {y}", args.op.name());
+    agree(args.cx, &x.sizes[x.dim() - 1], &y.sizes[y.dim() - 1], "lengths of rows")?;
     let (lead, rows) = x.sizes.split_at(x.dim() - 2);
     let batch = broadcast(args.cx, &[lead, &y.sizes[..y.dim() - 2]])?;
     // PyTorch then gives zeros like `x1`, before it broadcasts.
@@ -82,11 +93,11 @@ fn cdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     };
     let (grad, x, y, distance) = (spread(grad, m, n)?, spread(x, m, k)?, spread(y, n, k)?, spread(distance, m, n)?);
     computed!(x.dtype(), |T| {
-        let (grad, x, y) = (Dense::<T>::of(&grad), Dense::<T>::of(&x), Dense::<T>::of(&y));
-        let distance = Dense::<T>::of(&distance);
+        let (grad, x, y) = (Dense::<T>::of(&grad)?, Dense::<T>::of(&x)?, Dense::<T>::of(&y)?);
+        let distance = Dense::<T>::of(&distance)?;
         fill(&mut outs[0], |out: &mut [T]| {
             for (i, out) in out.chunks_exact_mut(k.max(1)).enumerate() {
-                let first = i / m * n;
+                let first = i / m.max(1) * n;
                 for (c, out) in out.iter_mut().enumerate() {
                     let share = |j: usize| {
                         grad[i * n + j] * slope(x[i * k + c] - y[(first + j) * k + c], distance[i * n + j], p)
@@ -102,7 +113,7 @@ fn pdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, x, p, distance): (&Tensor, &Tensor, f64, &Tensor) = args.unpack()?;
     let [n, k] = [x.sizes()[0] as usize, x.sizes()[1] as usize];
     computed!(x.dtype(), |T| {
-        let (grad, x, distance) = (Dense::<T>::of(grad), Dense::<T>::of(x), Dense::<T>::of(distance));
+        let (grad, x, distance) = (Dense::<T>::of(grad)?, Dense::<T>::of(x)?, Dense::<T>::of(distance)?);
         fill(&mut outs[0], |out: &mut [T]| {
             out.fill(0.0);
             let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));

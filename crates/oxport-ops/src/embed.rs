@@ -6,7 +6,7 @@
 use crate::composite::composed;
 use crate::lines::{dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, overlaps, preserved_strides, wrap_dim};
-use crate::view::{as_strided, ask_meta_of, diagonal, fake_args, select, slice};
+use crate::view::{as_strided, ask_meta_of, concrete, diagonal, fake_args, select, slice};
 use oxport_ir::{
     Arg, Args, Argument, Build, Builder, Error, Exact, Fake, Meta, NodeId, OpDef, Real, Result, Val, Value, ensure,
 };
@@ -19,7 +19,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", |a| into_meta(a, select)).fill(|a, o| into(a, o, select)).exact(Exact::Bits).doc("A copy with one index of a dimension replaced.").samples(&["f32[2, 3], f32[2], 1, -1", "f32[2, 3]{10, 2}, f32[2], 1, 0", "!f32[2, 3], f32[3], 1, 0"]),
     OpDef::new("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", |a| into_meta(a, slice)).fill(|a, o| into(a, o, slice)).exact(Exact::Bits).doc("A copy with a range of a dimension replaced.").samples(&["f32[5, 3], f32[2, 3], 0, 1, 3", "f32[5], f32[3], 0, None, None, 2", "f32[5, 3], f32[3], 0, 1, 2", "f32[5, 3]{1, 8}, f32[1, 3], 0, 1, 2"]),
     OpDef::new("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", |a| into_meta(a, diagonal)).fill(|a, o| into(a, o, diagonal)).exact(Exact::Bits).doc("A copy with a diagonal replaced.").samples(&["f32[3, 4], f32[3]", "f32[3, 3], f32[2], 1"]),
-    OpDef::new("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", strided_meta).eval(into_strided).exact(Exact::Bits).doc("A copy with the elements of a strided view of it replaced.").samples(&["f32[8], f32[2, 3], [2, 3], [3, 1], 1", "f32[3, 2]{1, 3}, f32[2], [2], [3]"]),
+    OpDef::new("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", strided_meta).eval(into_strided).exact(Exact::Bits).doc("A copy with the elements of a strided view of it replaced.").samples(&["f32[8], f32[2, 3], [2, 3], [3, 1], 1", "f32[3, 2]{1, 3}, f32[2], [2], [3]"]).reads_storage(),
     composed("aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", fill_diagonal).doc("The main diagonal of all dimensions filled with a number; wrapped, that of each square below the first one, too."),
     OpDef::new("aten::diag(Tensor self, int diagonal=0) -> Tensor", diag_meta).fill(diag).exact(Exact::Bits).doc("The matrix with a vector on its diagonal, or the diagonal of a matrix.").samples(&["f32[3]", "f32[3], -1", "f32[2, 3], 1", "!f32[]"]),
     OpDef::new("aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat_meta).fill(diagflat).exact(Exact::Bits).doc("The matrix with the flattened tensor on its diagonal.").samples(&["f32[2, 2]", "f32[2], 1"]),
@@ -61,10 +61,11 @@ fn into(args: &Args<'_, Real>, outs: &mut [TensorMut], view: fn(&MetaArgs<'_>) -
     let strides = out.strides().iter().map(|&s| Expr::from(s)).collect();
     values[0] = Arg::Tensor(Fake { strides, ..Fake::of(x) });
     let views = ask_meta_of(args, &values, view)?;
-    let law = "law: the view of numbers is numbers";
-    let part = views.first().and_then(Val::as_tensor).expect(law);
-    let offset = part.offset.as_int().expect(law) as usize + out.layout().offset;
-    let part = Layout { offset, ..part.concrete_layout().expect(law) };
+    let part = views.first().and_then(Val::as_tensor).expect("law: a view is a tensor");
+    let (part, offset) = concrete(part)?;
+    let offset = out.layout().offset.checked_add_signed(offset as isize);
+    let offset = offset.ok_or_else(|| Error::invalid(format!("{}: a part before the tensor", args.op.name())))?;
+    let part = Layout { offset, ..part };
     Ok(out.part(part, |part| oxport_tensor::copy(source, part))?)
 }
 
@@ -124,7 +125,7 @@ fn fill_diagonal(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argu
 }
 
 fn diagonal_sizes(n: &Expr, offset: i64) -> [Expr; 2] {
-    let n = n + &Expr::from(offset.abs());
+    let n = n + &Expr::from(offset.saturating_abs());
     [n.clone(), n]
 }
 
@@ -225,7 +226,7 @@ fn triangle(args: &Args<'_, Real>, outs: &mut [TensorMut], lower: bool) -> Resul
     if outs[0].numel() == 0 {
         return Ok(());
     }
-    dispatch!(all x.dtype(), |T| masked::<T>(&dense(x), (rows, columns), diagonal, lower, &mut outs[0]))
+    dispatch!(all x.dtype(), |T| masked::<T>(&dense(x)?, (rows, columns), diagonal, lower, &mut outs[0]))
 }
 
 fn trace_meta(args: &MetaArgs<'_>) -> Metas {

@@ -4,11 +4,11 @@
 
 use crate::dense::{Dense, fill};
 use crate::meta::{MetaArgs, Metas, one};
-use crate::nn::{floating, fresh, of_dim};
+use crate::nn::{floating, fresh, of_dim, of_sizes};
 use crate::rows::for_out_rows;
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Real, Result, Value, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Element, Layout, Tensor, TensorMut, dispatch};
+use oxport_tensor::{DType, Element, Layout, Tensor, TensorMut, dispatch, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -24,7 +24,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor", dense_backward_meta)
         .doc("Sums the rows of a gradient into the rows of the table that they came from.")
         .fill(dense_backward)
-        .samples(&["f32[2, 4, 3], i64[2, 4]<5, 5, -1, False"]),
+        .samples(&["f32[2, 4, 3], i64[2, 4]<5, 5, -1, False", "f32[4, 3], i64[4]<5, 5, -1, True", "!f32[2, 3], i64[3]<5, 5, -1, True", "!f32[5, 5], i64[8]<7, 9, -1, False"]),
     OpDef::new("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", one_hot_meta)
         .doc("A last dimension that is 1 at the class and 0 elsewhere; without a number of classes, as many as occur.")
         .eval(one_hot)
@@ -54,7 +54,7 @@ fn embedding_meta(args: &MetaArgs<'_>) -> Metas {
 /// # Errors
 /// One is not.
 pub(crate) fn checked_indices(i: &Tensor, rows: usize) -> Result<Dense<i64>> {
-    let indices = Dense::<i64>::of(i);
+    let indices = Dense::<i64>::of(i)?;
     if let Some(bad) = indices.iter().find(|&&i| usize::try_from(i).map_or(true, |i| i >= rows)) {
         return Err(Error::invalid(format!("index {bad} is out of range for {rows} rows")));
     }
@@ -70,17 +70,17 @@ fn embedding(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 
 fn gather<T: Element>(w: &Tensor, indices: &[i64], n: usize, out: &mut TensorMut) -> Result<()> {
     // A table with strides is read row by row: few of its rows may be wanted.
-    let strided = !w.is_contiguous() && indices.len() < w.sizes()[0] as usize;
-    let w = if strided { None } else { Some(Dense::<T>::of(w)) }.ok_or(w);
-    fill(out, |out: &mut [T]| {
-        for_out_rows(out, n, n, |row, out| match &w {
-            Ok(w) => out.copy_from_slice(&w[indices[row] as usize * n..][..n]),
-            Err(w) => {
-                if let Ok(row) = w.view(|l| l.select(0, indices[row])) {
-                    out.copy_from_slice(&row.to_vec::<T>());
-                }
+    if !w.is_contiguous() && indices.len() < w.sizes()[0] as usize {
+        return fill(out, |out: &mut [T]| {
+            for (out, &i) in out.chunks_exact_mut(n.max(1)).zip(indices) {
+                out.copy_from_slice(&w.view(|l| l.select(0, i))?.to_vec::<T>()?);
             }
-        });
+            Ok(())
+        })?;
+    }
+    let w = Dense::<T>::of(w)?;
+    fill(out, |out: &mut [T]| {
+        for_out_rows(out, n, n, |row, out| out.copy_from_slice(&w[indices[row] as usize * n..][..n]));
     })
 }
 
@@ -98,7 +98,7 @@ fn renorm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let mut rows: Vec<i64> = checked_indices(i, w.sizes()[0] as usize)?.to_vec();
     rows.sort_unstable();
     rows.dedup();
-    let w = Dense::<f64>::of(w);
+    let w = Dense::<f64>::of(w)?;
     fill(&mut outs[0], |out: &mut [f64]| {
         out.copy_from_slice(&w);
         for row in rows {
@@ -115,6 +115,8 @@ fn dense_backward_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, i, rows): (&Fake, &Fake, Expr) = args.unpack()?;
     index_dtype(args, i)?;
     ensure!(grad.dim() == i.dim() + 1, "{}: gradient {grad} of indices {i}", args.op.name());
+    of_sizes(args, grad, i.sizes.iter().chain([&grad.sizes[i.dim()]]), "a gradient")?;
+    ensure!(rows.as_int().is_none_or(|n| n >= 0), "{}: {rows} rows", args.op.name());
     one(fresh(grad, grad.dtype, [rows, grad.sizes[i.dim()].clone()]))
 }
 
@@ -122,10 +124,12 @@ fn dense_backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, i, rows, padding, by_count): (&Tensor, &Tensor, i64, i64, bool) = args.unpack()?;
     let n = outs[0].sizes()[1] as usize;
     let indices = checked_indices(i, rows as usize)?;
-    let mut count = vec![0u32; rows as usize];
-    indices.iter().for_each(|&i| count[i as usize] += 1);
+    let mut count = filled(0u32, if by_count { rows as usize } else { 0 })?;
+    if by_count {
+        indices.iter().for_each(|&i| count[i as usize] += 1);
+    }
     crate::dense::computed!(grad.dtype(), |T| {
-        let grad = Dense::<T>::of(grad);
+        let grad = Dense::<T>::of(grad)?;
         fill(&mut outs[0], |out: &mut [T]| {
             out.fill(0.0);
             for (k, &row) in indices.iter().enumerate().filter(|&(_, &row)| row != padding) {
@@ -146,10 +150,10 @@ fn one_hot_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn one_hot(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (x, classes): (&Tensor, i64) = args.unpack()?;
-    let values = Dense::<i64>::of(x);
+    let values = Dense::<i64>::of(x)?;
     let top = values.iter().max().copied();
     ensure!(classes > 0 || top.is_some(), "one_hot of nothing wants a number of classes");
-    let n = if classes < 0 { top.unwrap_or(0) + 1 } else { classes };
+    let n = if classes < 0 { top.unwrap_or(0).saturating_add(1) } else { classes };
     let indices = checked_indices(x, n.max(0) as usize)?;
     let sizes: Vec<i64> = x.sizes().iter().copied().chain([n]).collect();
     let mut out = TensorMut::empty(DType::I64, Layout::contiguous(&sizes)?)?;
@@ -167,8 +171,11 @@ fn one_hot_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Arg
     if classes < 0 {
         return Err(oxport_ir::Error::unsupported("one_hot without a number of classes has no decomposition"));
     }
+    // By `scatter`, as PyTorch's eager form, since it refuses a class that is out of range.
+    let rank = b.fake(x)?.dim() as i64;
+    let mut sizes = (0..rank).map(|d| b.size(x, d)).collect::<Result<Vec<_>>>()?;
+    sizes.push(classes.into());
+    let zeros = b.call_kw("zeros", (Argument::List(sizes),), &[("dtype", DType::I64.into())])?;
     let x = b.call("unsqueeze", (x, -1i64))?;
-    let numbers = b.call_kw("arange", (classes,), &[("dtype", DType::I64.into())])?;
-    let hit = b.call("eq.Tensor", (x, numbers))?;
-    Ok(vec![b.call_kw("_to_copy", (hit,), &[("dtype", DType::I64.into())])?.into()])
+    Ok(vec![b.call("scatter.value", (zeros, -1i64, x, 1i64))?.into()])
 }

@@ -6,11 +6,11 @@
 use crate::dense::{Compute, Dense, computed, fill};
 use crate::embedding::checked_indices;
 use crate::meta::{MetaArgs, Metas};
-use crate::nn::{floating, fresh, of_dim};
+use crate::nn::{agree, floating, fresh, of_dim};
 use crate::rows::for_rows_and;
 use oxport_ir::{Args, Fake, FromArg, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, TensorMut};
+use oxport_tensor::{DType, TensorMut, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -81,8 +81,10 @@ fn bag_meta(args: &MetaArgs<'_>) -> Metas {
     }
     if let Some(f) = s.factors {
         ensure!(f.dtype == s.weight.dtype && f.dim() == 1, "{name}: per_sample_weights {f} of weight {}", s.weight);
+        agree(args.cx, &f.sizes[0], &s.indices.sizes[0], "numbers of per_sample_weights and indices")?;
     }
     let count = s.offsets.sizes[0].clone();
+    ensure!(!(s.last_included && args.cx.is(&count, 0)), "include_last_offset: numBags should be at least 1");
     let bags = if s.last_included { &count - 1 } else { count.clone() };
     let features = s.weight.sizes[1].clone();
     let dense = |t: &Fake| args.cx.is(&t.strides[t.dim() - 1], 1);
@@ -101,7 +103,7 @@ fn bag(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let rows = s.weight.sizes()[0];
     let padding = s.padding.map(|p| if p < 0 { p + rows } else { p });
     let indices = checked_indices(s.indices, rows as usize)?;
-    let offsets = Dense::<i64>::of(s.offsets);
+    let offsets = Dense::<i64>::of(s.offsets)?;
     let total = indices.len() as i64;
     ensure!(offsets.first().is_none_or(|&o| o == 0), "offsets must begin with 0");
     ensure!(offsets.last().is_none_or(|&o| o <= total), "offsets must end within the indices");
@@ -132,9 +134,9 @@ fn bag(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         })?;
     }
     let n = s.weight.sizes()[1] as usize;
-    let mut found = vec![0i64; if s.mode == MAX { bags * n } else { bags }];
+    let mut found = filled(0i64, if s.mode == MAX { bags * n } else { bags })?;
     computed!(s.weight.dtype(), |T| {
-        let (weight, factors) = (Dense::<T>::of(s.weight), Dense::<T>::maybe(s.factors));
+        let (weight, factors) = (Dense::<T>::of(s.weight)?, Dense::<T>::maybe(s.factors)?);
         let bag = |bag: usize, out: &mut [T], found: &mut [i64]| {
             let (first, end) = bounds[bag];
             let members = (first..end).filter(|&i| Some(indices[i]) != padding);

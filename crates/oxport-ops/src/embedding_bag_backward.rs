@@ -4,10 +4,10 @@
 
 use crate::dense::{Compute, Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, one};
-use crate::nn::{floating, fresh, of_dim};
+use crate::nn::{agree, floating, fresh, of_dim};
 use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{Tensor, TensorMut};
+use oxport_tensor::{Tensor, TensorMut, filled};
 
 /// The table.
 #[rustfmt::skip]
@@ -21,13 +21,14 @@ pub static OPS: &[OpDef] = &[
 fn bags(args: &Args<'_, Real>, count: usize) -> Result<Vec<usize>> {
     let given: &Tensor = args.named("offset2bag")?;
     let bags: Vec<i64> = if given.numel() == count {
-        given.to_vec()
+        given.to_vec()?
     } else {
-        let offsets: Vec<i64> = args.named::<&Tensor>("offsets")?.to_vec();
+        let offsets: Vec<i64> = args.named::<&Tensor>("offsets")?.to_vec()?;
         (0..count as i64).map(|i| offsets.partition_point(|&o| o <= i) as i64 - 1).collect()
     };
     let outside = || Error::invalid("an index without a bag");
-    bags.into_iter().map(|b| usize::try_from(b).map_err(|_| outside())).collect()
+    let rows = args.at::<&Tensor>(0)?.sizes()[0];
+    bags.into_iter().map(|b| if (0..rows).contains(&b) { Ok(b as usize) } else { Err(outside()) }).collect()
 }
 
 fn table_meta(args: &MetaArgs<'_>) -> Metas {
@@ -48,15 +49,19 @@ fn table(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (sizes, greatest): (&Tensor, &Tensor) = (args.named("bag_size")?, args.named("maximum_indices")?);
     let factors: Option<&Tensor> = args.named("per_sample_weights")?;
     let (rows, n) = (outs[0].sizes()[0], outs[0].sizes()[1] as usize);
-    let indices: Vec<i64> = indices.to_vec();
+    let indices: Vec<i64> = indices.to_vec()?;
     let inside = |i: &i64| (0..rows).contains(i) || *i == padding;
     ensure!(indices.iter().all(inside), "{}: an index is out of range", args.op.name());
-    let (sizes, greatest): (Vec<i64>, Vec<i64>) = (sizes.to_vec(), greatest.to_vec());
+    let (sizes, greatest): (Vec<i64>, Vec<i64>) = (sizes.to_vec()?, greatest.to_vec()?);
+    ensure!(mode != 2 || greatest.len() == grad.numel(), "{}: {} maximum indices", args.op.name(), greatest.len());
+    ensure!(factors.is_none_or(|f| f.numel() == indices.len()), "{}: per_sample_weights", args.op.name());
     let bags = if mode == 2 { Vec::new() } else { bags(args, indices.len())? };
     computed!(grad.dtype(), |T| {
-        let (grad, factors) = (Dense::<T>::of(grad), Dense::<T>::maybe(factors));
-        let mut counts = vec![0i64; rows as usize];
-        indices.iter().filter(|&&i| i != padding).for_each(|&i| counts[i as usize] += 1);
+        let (grad, factors) = (Dense::<T>::of(grad)?, Dense::<T>::maybe(factors)?);
+        let mut counts = filled(0i64, if by_frequency { rows as usize } else { 0 })?;
+        if by_frequency {
+            indices.iter().filter(|&&i| i != padding).for_each(|&i| counts[i as usize] += 1);
+        }
         fill(&mut outs[0], |out: &mut [T]| {
             out.fill(T::of(0.0));
             if mode == 2 {
@@ -91,18 +96,19 @@ fn samples_meta(args: &MetaArgs<'_>) -> Metas {
         "{}: {grad} and {weight}",
         args.op.name()
     );
+    agree(args.cx, &grad.sizes[1], &weight.sizes[1], "features of gradient and weight")?;
     one(fresh(grad, grad.dtype, [indices.numel()]))
 }
 
 fn samples(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, weight, indices): (&Tensor, &Tensor, &Tensor) = args.unpack()?;
     let (rows, n, padding) = (weight.sizes()[0], weight.sizes()[1] as usize, args.named::<i64>("padding_idx")?);
-    let indices: Vec<i64> = indices.to_vec();
+    let indices: Vec<i64> = indices.to_vec()?;
     let inside = |i: &i64| (0..rows).contains(i) || *i == padding;
     ensure!(indices.iter().all(inside), "{}: an index is out of range", args.op.name());
     let bags = bags(args, indices.len())?;
     computed!(grad.dtype(), |T| {
-        let (grad, weight) = (Dense::<T>::of(grad), Dense::<T>::of(weight));
+        let (grad, weight) = (Dense::<T>::of(grad)?, Dense::<T>::of(weight)?);
         fill(&mut outs[0], |out: &mut [T]| {
             for ((y, &row), &bag) in out.iter_mut().zip(&indices).zip(&bags) {
                 let dot = |row: usize| {

@@ -42,13 +42,13 @@ fn some(args: &MetaArgs<'_>, rules: &[Rule]) -> Metas {
 fn greatest(args: &Args<'_, Real>, out: &mut TensorMut) -> Result<()> {
     let x: &Tensor = args.at(0)?;
     let (dims, wide) = (over(args, x.rank())?.loops(), widest(x.dtype()));
-    as_dtype(out, wide, |out| wide!(real wide, |T| Ok(reduce::amax::<T>(&x.to_dtype(wide), &dims, out)?)))
+    as_dtype(out, wide, |out| wide!(real wide, |T| Ok(reduce::amax::<T>(&x.to_dtype(wide)?, &dims, out)?)))
 }
 
 fn least(args: &Args<'_, Real>, out: &mut TensorMut) -> Result<()> {
     let x: &Tensor = args.at(0)?;
     let (dims, wide) = (over(args, x.rank())?.loops(), widest(x.dtype()));
-    as_dtype(out, wide, |out| wide!(real wide, |T| Ok(reduce::amin::<T>(&x.to_dtype(wide), &dims, out)?)))
+    as_dtype(out, wide, |out| wide!(real wide, |T| Ok(reduce::amin::<T>(&x.to_dtype(wide)?, &dims, out)?)))
 }
 
 fn place(args: &Args<'_, Real>, out: &mut TensorMut, greatest: bool) -> Result<()> {
@@ -64,7 +64,7 @@ fn places(x: &Tensor, over: &Over, out: &mut TensorMut, greatest: bool) -> Resul
     if dims.is_empty() {
         return Ok(oxport_tensor::fill(out, oxport_tensor::Scalar::Int(0))?);
     }
-    wide!(real wide, |T| run::<T>(&x.to_dtype(wide), &dims, out, greatest))
+    wide!(real wide, |T| run::<T>(&x.to_dtype(wide)?, &dims, out, greatest))
 }
 
 fn with_index(args: &Args<'_, Real>, outs: &mut [TensorMut], greatest: bool) -> Result<()> {

@@ -4,7 +4,7 @@
 
 use crate::dense::{Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, one};
-use crate::nn::{fresh, fresh_in_format, per_dim};
+use crate::nn::{fresh, fresh_in_format, in_c_int, per_dim};
 use crate::parts::by_parts;
 use crate::product::part;
 use crate::rows::for_out_rows;
@@ -52,6 +52,7 @@ fn blocks<'a, W: oxport_ir::World>(args: &Args<'a, W>, first: usize) -> Result<B
     };
     let positive = [&b.kernel, &b.dilation, &b.stride].into_iter().flatten().all(|&n| n > 0);
     ensure!(positive && b.padding.iter().all(|&p| p >= 0), "{}: sizes of a window must be positive", args.op.name());
+    in_c_int(&[&b.kernel, &b.dilation, &b.padding, &b.stride])?;
     Ok(b)
 }
 
@@ -91,7 +92,7 @@ fn im2col_as<T: Element>(x: &Tensor, b: &Blocks, out: &mut TensorMut) -> Result<
     let count = |d: usize, size: usize| b.along(d, &Expr::from(size)).as_int().unwrap_or(0) as usize;
     let (rows, columns) = (count(0, height), count(1, width));
     let taps = (b.kernel[0] * b.kernel[1]) as usize;
-    let x = Dense::<T>::of(x);
+    let x = Dense::<T>::of(x)?;
     fill(out, |out: &mut [T]| {
         for_out_rows(out, rows * columns, rows * columns, |i, out| {
             let (plane, tap) = (&x[i / taps * height * width..][..height * width], i % taps);
@@ -131,7 +132,7 @@ fn col2im(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (rows, columns) = (count(0, height), count(1, width));
     let taps = (b.kernel[0] * b.kernel[1]) as usize;
     computed!(x.dtype(), |T| {
-        let x = Dense::<T>::of(x);
+        let x = Dense::<T>::of(x)?;
         fill(out, |out: &mut [T]| {
             for_out_rows(out, height * width, taps * rows * columns, |plane, out| {
                 out.fill(0.0);
@@ -167,6 +168,7 @@ fn shuffle_meta(args: &MetaArgs<'_>) -> Metas {
     let factor = n.as_int().ok_or_else(|| Error::unsupported(format!("{name}: a symbolic factor")))?;
     let rank = x.dim();
     ensure!(rank >= 3 && factor > 0, "{name}: {x} by {factor}");
+    let square = factor.checked_mul(factor).ok_or_else(|| Error::invalid(format!("{name}: {x} by {factor}")))?;
     let divided = |size: &Expr, by: i64| -> Result<Expr> {
         ensure!(size.as_int().is_none_or(|s| s % by == 0), "{name}: size {size} is no multiple of {by}");
         Ok(size.floor_div(&Expr::from(by)))
@@ -174,12 +176,12 @@ fn shuffle_meta(args: &MetaArgs<'_>) -> Metas {
     let mut sizes = x.sizes.to_vec();
     match is_pixel(args.op.short_name()) {
         Some(true) => {
-            sizes[rank - 3] = divided(&sizes[rank - 3], factor * factor)?;
+            sizes[rank - 3] = divided(&sizes[rank - 3], square)?;
             sizes[rank - 2] = &sizes[rank - 2] * factor;
             sizes[rank - 1] = &sizes[rank - 1] * factor;
         }
         Some(false) => {
-            sizes[rank - 3] = &sizes[rank - 3] * (factor * factor);
+            sizes[rank - 3] = &sizes[rank - 3] * square;
             sizes[rank - 2] = divided(&sizes[rank - 2], factor)?;
             sizes[rank - 1] = divided(&sizes[rank - 1], factor)?;
         }

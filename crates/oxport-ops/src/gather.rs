@@ -34,7 +34,7 @@ pub fn gather(x: &Tensor, maps: &[Vec<usize>], filler: Scalar, out: &mut TensorM
 #[inline(never)]
 fn run<T: Element>(x: &Tensor, maps: &[&[usize]], filler: T, out: &mut TensorMut) -> Result<()> {
     let sizes: Vec<usize> = x.sizes().iter().map(|&n| n as usize).collect();
-    let x = Dense::<T>::of(x);
+    let x = Dense::<T>::of(x)?;
     let Some((&inner, outer)) = maps.split_last() else {
         return fill(out, |out: &mut [T]| out.copy_from_slice(&x));
     };

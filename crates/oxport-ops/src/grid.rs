@@ -185,7 +185,7 @@ fn sample(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let volume: usize = sizes.iter().product();
     let points = outs[0].sizes()[2..].iter().product::<i64>() as usize;
     computed!(x.dtype(), |T| {
-        let (x, grid) = (Dense::<T>::of(x), Dense::<T>::of(grid));
+        let (x, grid) = (Dense::<T>::of(x)?, Dense::<T>::of(grid)?);
         fill(&mut outs[0], |out: &mut [T]| {
             if points == 0 || channels == 0 {
                 return;
@@ -229,7 +229,7 @@ fn affine(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let space = &sizes[2..];
     let points = space.iter().product::<i64>() as usize;
     computed!(theta.dtype(), |T| {
-        let theta = Dense::<T>::of(theta);
+        let theta = Dense::<T>::of(theta)?;
         let at = |i: i64, size: i64| -> T {
             if size <= 1 {
                 return T::of(0.0);

@@ -3,14 +3,15 @@
 use crate::dense::{Dense, computed, fill};
 use crate::grid::Places;
 use crate::meta::{MetaArgs, Metas};
-use crate::nn::{floating, fresh};
+use crate::nn::{agree, floating, fresh, of_sizes, same_dtype};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, Val, ensure};
+use oxport_sym::Expr;
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
     form("aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)")
-        .samples(&["f32[1, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 3, 4, 2], 0, 0, False, [True, True]"]),
+        .samples(&["f32[1, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 3, 4, 2], 0, 0, False, [True, True]", "!f32[1, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 2, 4, 2], 0, 0, False, [True, True]", "!f32[0, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 3, 4, 2], 0, 0, False, [True, True]", "!f32[1, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 3, 4, 3], 0, 0, False, [True, True]"]),
     form("aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)"),
 ];
 
@@ -23,10 +24,18 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
     floating(args, x, false)?;
     let mask: Vec<bool> = args.at(6)?;
     ensure!(
-        mask.len() == 2 && grad.dim() == x.dim() && grid.dim() == x.dim(),
+        mask.len() == 2 && x.dim() >= 4 && grid.dim() == x.dim(),
         "{}: gradient {grad} of {x} at {grid}",
         args.op.name()
     );
+    let n = x.dim() - 2;
+    ensure!((2..=3).contains(&n), "{}: an image {x}", args.op.name());
+    agree(args.cx, &grid.sizes[0], &x.sizes[0], "images and grids")?;
+    agree(args.cx, &grid.sizes[n + 1], &Expr::from(n as i64), "numbers of a place and spatial dimensions")?;
+    let expected = [&x.sizes[0], &x.sizes[1]].into_iter().chain(&grid.sizes[1..=n]);
+    of_sizes(args, grad, expected, "a gradient")?;
+    same_dtype(args, &[x, grid, grad])?;
+    ensure!(!x.sizes[2..].iter().any(|s| args.cx.is(s, 0)), "{}: an image {x} without pixels", args.op.name());
     // The gradient of the places is always made.
     let image = if mask[0] { Val::Tensor(fresh(x, x.dtype, x.sizes.clone())) } else { Val::None };
     Ok(vec![image, fresh(grid, grid.dtype, grid.sizes.clone()).into()])
@@ -46,7 +55,7 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         _ => (None, None),
     };
     computed!(x.dtype(), |T| {
-        let (grad, x, grid) = (Dense::<T>::of(grad), Dense::<T>::of(x), Dense::<T>::of(grid));
+        let (grad, x, grid) = (Dense::<T>::of(grad)?, Dense::<T>::of(x)?, Dense::<T>::of(grid)?);
         let all = grid.chunks_exact(n).enumerate();
         let of = |k: usize, c: usize| {
             (

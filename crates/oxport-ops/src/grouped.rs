@@ -9,7 +9,9 @@ use crate::composite::composed;
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{agree, fresh, of_dim, same_dtype};
 use crate::product::{Plus, check_product_dtype, part, product};
-use oxport_ir::{Args, Argument, Build, Builder, Effect, Error, Exact, Fake, NodeId, OpDef, Real, Result, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Effect, Error, Exact, Fake, NodeId, Noise, OpDef, Real, Result, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 
@@ -18,13 +20,13 @@ use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 pub static OPS: &[OpDef] = &[
     OpDef::new("transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_meta).fill(grouped).doc("Each group of rows times a matrix of its own; `offs` says where groups end.").samples(&["f32[5, 3], f32[2, 3, 4], i64[2]<2..3>", "bf16[5, 3], bf16[1, 3, 4], i32[1]<0..1>", "!f32[5, 3], f32[2, 3, 4], i64[3]", "!f32[5, 3], f32[2, 4, 4], i64[2]"]),
     OpDef::new("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm_meta).fill(grouped).doc("A product for each group; `offs` says where groups end in what a matrix instead of a batch has of them: rows, columns, or the inner dimension of both.").samples(&["f32[5, 4], f32[2, 4, 8], i32[2]<2..3>", "bf16[5, 8], bf16[2, 8, 4], i32[2]<2..3>", "f32[2, 4, 4], f32[2, 4, 3]", "f32[3, 4], f32[4, 8], i32[2]<2..3>", "f32[2, 3, 4], f32[4, 8], i32[2]<2..3>", "!f32[5, 4], f32[2, 4, 8]", "!f32[5, 4], f32[2, 4, 8], i64[2]<2..3>", "!f32[5, 4], f32[3, 4, 8], i32[2]<2..3>"]),
-    composed("aten::random(Tensor self, *, Generator? generator=None) -> Tensor", |b, a| whole(b, a, None)).effect(Effect::Random).exact(Exact::Random).doc("Random whole numbers, as large as the dtype holds them exactly.").samples(&["f32[2, 3]", "i8[4]"]),
-    composed("aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", |b, a| whole(b, a, Some((0, a.at(1)?)))).effect(Effect::Random).exact(Exact::Random).doc("Random whole numbers below a bound.").samples(&["f32[2, 3], 5"]),
+    composed("aten::random(Tensor self, *, Generator? generator=None) -> Tensor", |b, a| whole(b, a, None)).effect(Effect::Random).noise(Noise::Shaped).exact(Exact::Random).doc("Random whole numbers, as large as the dtype holds them exactly.").samples(&["f32[2, 3]", "i8[4]"]),
+    composed("aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", |b, a| whole(b, a, Some((0, a.at(1)?)))).effect(Effect::Random).noise(Noise::Shaped).exact(Exact::Random).doc("Random whole numbers below a bound.").samples(&["f32[2, 3], 5"]),
     composed("aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", |b, a| {
         let (x, from, to): (NodeId, i64, Option<i64>) = a.unpack()?;
         let top = largest(b.fake(x)?.dtype);
         whole(b, a, Some((from, to.unwrap_or(top))))
-    }).effect(Effect::Random).exact(Exact::Random).doc("Random whole numbers between two bounds.").samples(&["i64[2, 3], -2, 5"]),
+    }).effect(Effect::Random).noise(Noise::Shaped).exact(Exact::Random).doc("Random whole numbers between two bounds.").samples(&["i64[2, 3], -2, 5"]),
 ];
 
 fn grouped_meta(a: &MetaArgs<'_>) -> Metas {
@@ -88,7 +90,7 @@ fn grouped(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let out = &mut outs[0];
     // What belongs to no group is zeros.
     oxport_tensor::fill(out, Scalar::Int(0))?;
-    let ends = ends.map(Tensor::to_vec::<i64>);
+    let ends = ends.map(Tensor::to_vec::<i64>).transpose()?;
     let groups = ends.as_ref().map_or(x.sizes()[0], |ends| ends.len() as i64);
     let mut start = 0;
     for g in 0..groups {

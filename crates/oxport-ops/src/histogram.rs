@@ -64,7 +64,7 @@ fn histogram(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     }
     fn edges<T: Float>(args: &Args<'_, Real>, x: &[T]) -> Result<Vec<T>> {
         if let Operand::Tensor(bins) = args.at::<Operand<'_, Real>>(1)? {
-            return Ok(dense::<T>(bins).to_vec());
+            return Ok(bins.to_vec::<T>()?);
         }
         let (bins, range): (i64, Option<Vec<f64>>) = (args.at(1)?, args.named("range")?);
         let range = match range.as_deref() {
@@ -77,7 +77,7 @@ fn histogram(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, weight, density): (&Tensor, Option<&Tensor>, bool) =
         (args.at(0)?, args.named("weight")?, args.named("density")?);
     dispatch!(wide_float x.dtype(), |T| {
-        let (x, weight) = (dense::<T>(x), weight.map(dense::<T>));
+        let (x, weight) = (dense::<T>(x)?, weight.map(dense::<T>).transpose()?);
         run::<T>(&x, weight.as_deref(), &edges::<T>(args, &x)?, density, outs)
     })
 }

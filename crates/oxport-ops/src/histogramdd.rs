@@ -70,7 +70,7 @@ fn meta(a: &MetaArgs<'_>) -> Metas {
     let mut edges = Vec::with_capacity(count);
     for b in bins(a, count)? {
         edges.push(match b {
-            Bins::Count(n) => Expr::from(n + 1),
+            Bins::Count(n) => Expr::from(n) + Expr::from(1i64),
             Bins::Edges(t) => {
                 ensure!(t.dim() == 1 && t.dtype == x.dtype, "{} of {x} between {t}", a.op.name());
                 ensure!(!a.cx.is(&t.sizes[0], 0), "{} without edges", a.op.name());
@@ -118,12 +118,12 @@ fn run<T: Float>(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, density): (&Tensor, bool) = (a.at(0)?, a.named("density")?);
     let weight: Option<&Tensor> = a.named("weight")?;
     let count = *x.sizes().last().unwrap_or(&0) as usize;
-    let (points, weight) = (dense::<T>(x), weight.map(dense::<T>));
+    let (points, weight) = (dense::<T>(x)?, weight.map(dense::<T>).transpose()?);
     let ranges = ranges(a, count)?;
     let mut edges = Vec::with_capacity(count);
     for (d, b) in bins(a, count)?.into_iter().enumerate() {
         edges.push(match b {
-            Bins::Edges(t) => dense::<T>(t).to_vec(),
+            Bins::Edges(t) => t.to_vec::<T>()?,
             Bins::Count(n) => {
                 let range = ranges.as_ref().map(|r| (r[2 * d], r[2 * d + 1]));
                 equal_edges(points.iter().skip(d).step_by(count).copied(), n, range)?

@@ -22,10 +22,10 @@ macro_rules! join {
 /// The table.
 #[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    join!("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", Shape::Same, None, "Tensors one after the other along a dimension.", ["[f32[2, 3], f32[2, 1]], 1", "[f32[0], f32[2, 3]]", "[f32[2], i64[3]], -1", "[f32[1, 2, 2, 2]{8, 1, 4, 2}, f32[1, 2, 2, 2]{8, 1, 4, 2}], 1", "![f32[2, 3], f32[3, 2]], 1", "![f32[], f32[]]", "![]"]),
+    join!("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", Shape::Same, None, "Tensors one after the other along a dimension.", ["[f32[2, 3], f32[2, 1]], 1", "[f32[0], f32[2, 3]]", "[f32[2], i64[3]], -1", "[f32[1, 2, 2, 2]{8, 1, 4, 2}, f32[1, 2, 2, 2]{8, 1, 4, 2}], 1", "![f32[2, 3], f32[3, 2]], 1", "![f32[], f32[]]", "![]", "![f32[2, 3], f32[2]], -1"]),
     join!("aten::concat(Tensor[] tensors, int dim=0) -> Tensor", Shape::Same, None, "As `cat`.", ["[f32[2, 3], f32[2, 1]], 1"]),
     join!("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", Shape::Same, None, "As `cat`.", ["[f32[2, 3], f32[2, 1]], 1"]),
-    join!("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", Shape::Stacked, None, "Tensors of equal sizes along a new dimension.", ["[f32[2, 3], f32[2, 3]]", "[f32[2, 3], f32[2, 3]], -1", "[f32[], i64[]]", "![f32[2], f32[3]]"]),
+    join!("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", Shape::Stacked, None, "Tensors of equal sizes along a new dimension.", ["[f32[2, 3], f32[2, 3]]", "[f32[2, 3], f32[2, 3]], -1", "[f32[], i64[]]", "![f32[2], f32[3]]", "![f32[2, 3], f32[2]], -1", "![f32[2], f32[2, 3]], 2"]),
     join!("aten::hstack(Tensor[] tensors) -> Tensor", Shape::AtLeast(1), Some(|rank| if rank == 1 { 0 } else { 1 }), "Side by side: along dimension 1, vectors along 0.", ["[f32[2, 1], f32[2, 3]]", "[f32[2], f32[]]"]),
     join!("aten::vstack(Tensor[] tensors) -> Tensor", Shape::AtLeast(2), Some(|_| 0), "One below the other; vectors are rows.", ["[f32[3], f32[2, 3]]"]),
     join!("aten::row_stack(Tensor[] tensors) -> Tensor", Shape::AtLeast(2), Some(|_| 0), "As `vstack`.", ["[f32[3], f32[2, 3]]"]),
@@ -104,6 +104,14 @@ fn joined(args: &MetaArgs<'_>, shape: Shape, along: Along) -> Metas {
         return one(Fake { device: parts[0].device.clone(), ..Fake::new(dtype, [Expr::from(0i64)]) });
     };
     ensure!(shape != Shape::Same || first.dim() > 0, "{} of tensors without dimensions", args.op.name());
+    if matches!(shape, Shape::Same | Shape::Stacked)
+        && let Some((i, other)) = full.iter().enumerate().find(|(_, t)| t.dim() != first.dim())
+    {
+        let name = args.op.name();
+        return Err(Error::invalid(format!(
+            "{name}: expected equal sizes, got {first} at entry 0 and {other} at entry {i}"
+        )));
+    }
     let dim = dimension(args, shape, along, first.dim())?;
     let mut sizes: Option<Vec<Expr>> = None;
     for part in &full {

@@ -11,7 +11,7 @@ use num_traits::NumAssign;
 use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{Fake, Result, Val, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Element, Tensor, TensorMut, copy};
+use oxport_tensor::{DType, Element, Tensor, TensorMut, copy, table};
 use rayon::prelude::*;
 use std::ops::{Index, IndexMut, Neg};
 
@@ -223,10 +223,12 @@ pub fn matrices<T: Field>(x: &Tensor, batch: &[i64]) -> Result<Vec<Mat<T>>> {
 /// They do not broadcast.
 pub fn rows<T: Element>(x: &Tensor, inner: usize, batch: &[i64]) -> Result<Vec<Vec<T>>> {
     let sizes: Vec<i64> = batch.iter().chain(&x.sizes()[x.rank() - inner..]).copied().collect();
-    let x = x.to_dtype(T::DTYPE).view(|l| l.expand(&sizes))?.contiguous();
-    let (elements, count) = (x.to_vec::<T>(), batch.iter().product::<i64>() as usize);
+    let x = x.to_dtype(T::DTYPE)?.view(|l| l.expand(&sizes))?.contiguous()?;
+    let (elements, count) = (x.to_vec::<T>()?, batch.iter().product::<i64>() as usize);
     let n = elements.len() / count.max(1);
-    Ok((0..count).map(|i| elements[i * n..(i + 1) * n].to_vec()).collect())
+    let mut all = table(count)?;
+    all.extend((0..count).map(|i| elements[i * n..(i + 1) * n].to_vec()));
+    Ok(all)
 }
 
 /// Writes matrices into an output, rounded to its dtype.

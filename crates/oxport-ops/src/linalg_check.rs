@@ -18,7 +18,7 @@ pub static OPS: &[OpDef] = &[
 
 fn run(args: &Args<'_, Real>) -> Result<Vec<oxport_ir::Value>> {
     let (info, api, is_matrix): (&Tensor, &str, bool) = args.unpack()?;
-    let info: Vec<i64> = info.to_dtype(oxport_tensor::DType::I64).to_vec();
+    let info: Vec<i64> = info.to_dtype(oxport_tensor::DType::I64)?.to_vec()?;
     check(info, is_matrix, api)?;
     Ok(Vec::new())
 }
@@ -32,7 +32,7 @@ pub fn check(info: impl IntoIterator<Item = i64>, is_matrix: bool, api: &str) ->
     let place = if is_matrix { String::new() } else { format!("(Batch element {i}): ") };
     let unlucky = "The algorithm failed to converge because the input matrix";
     let why = match api {
-        _ if code < 0 => format!("argument {} has an illegal value", -code),
+        _ if code < 0 => format!("argument {} has an illegal value", code.unsigned_abs()),
         a if a.contains("inv") => format!(
             "The diagonal element {code} is zero, the inversion could not be completed because the input matrix is singular."
         ),

@@ -33,7 +33,11 @@ fn cross_dim(given: Option<i64>, x: &Fake) -> Result<usize> {
         Some(dim) => wrap_dim(dim, x.dim()),
         None => {
             let found = x.sizes.iter().position(|s| s.as_int() == Some(3));
-            found.ok_or_else(|| oxport_ir::Error::invalid("cross: no dimension of size 3 in input"))
+            let is_known = x.sizes.iter().all(|s| s.as_int().is_some());
+            found.ok_or_else(|| match is_known {
+                true => oxport_ir::Error::invalid("cross: no dimension of size 3 in input"),
+                false => oxport_ir::Error::unsupported("cross: which dimension has size 3 depends on symbols"),
+            })
         }
     }
 }
@@ -106,7 +110,7 @@ fn powers<T: oxport_tensor::Element + One>(
     times: impl Fn(T, T) -> T,
 ) -> Result<()> {
     let mut powers = vec![T::one(); x.numel() * n];
-    for (x, row) in x.to_dtype(T::DTYPE).to_vec::<T>().into_iter().zip(powers.chunks_exact_mut(n.max(1))) {
+    for (x, row) in x.to_dtype(T::DTYPE)?.to_vec::<T>()?.into_iter().zip(powers.chunks_exact_mut(n.max(1))) {
         (1..n).for_each(|k| row[k] = times(row[k - 1], x));
         if !rising {
             row.reverse();

@@ -79,7 +79,7 @@ fn tolerances(args: &Args<'_, Real>, x: &Tensor, batch: &[i64]) -> Result<Vec<(f
     let mut found: [Option<Vec<f64>>; 2] = [None, None];
     for (name, absolute) in TOLERANCES {
         found[usize::from(!absolute)] = match argument(args, name) {
-            Some(Arg::Tensor(t)) => Some(t.to_dtype(DType::F64).view(|l| l.expand(batch))?.to_vec()),
+            Some(Arg::Tensor(t)) => Some(t.to_dtype(DType::F64)?.view(|l| l.expand(batch))?.to_vec()?),
             Some(Arg::Float(tolerance)) => Some(vec![*tolerance; count]),
             Some(Arg::Int(tolerance)) => Some(vec![*tolerance as f64; count]),
             _ => continue,

@@ -100,7 +100,7 @@ fn solve(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let inner = if vector { 1 } else { 2 };
         let batch = outs[0].sizes()[..outs[0].rank() - inner].to_vec();
         let numbers = Tensor::from_vec(lead(a, 2), (0..factors.len() as i64).collect())?;
-        let which = numbers.view(|l| l.expand(&batch))?.to_vec::<i64>();
+        let which = numbers.view(|l| l.expand(&batch))?.to_vec::<i64>()?;
         let pairs = which.into_iter().zip(matrices::<T>(&b, &batch)?).collect();
         let solved = each(pairs, |(f, b): (i64, Mat<T>)| {
             let f = &factors[f as usize];
@@ -190,7 +190,7 @@ fn tensorsolve(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (a, b, dims): (&Tensor, &Tensor, Option<Vec<i64>>) = args.unpack()?;
     let order: Vec<i64> = order(a.rank(), dims)?.into_iter().map(|d| d as i64).collect();
     let n = b.numel() as i64;
-    let a = a.view(|l| l.permute(&order))?.contiguous().reshape(&[n, n])?;
+    let a = a.view(|l| l.permute(&order))?.contiguous()?.reshape(&[n, n])?;
     field!(a.dtype(), |T| {
         let (factors, turned) = cheap_factors::<T>(&a)?;
         check(factors.iter().map(|f| f.info), true, "torch.linalg.solve")?;

@@ -9,7 +9,10 @@ use oxport_ir::{Arg, Args, Error, Result, World, ensure};
 use oxport_tensor::{DType, Element, Layout, Tensor, TensorMut};
 
 /// The elements of a tensor, converted to `T` by PyTorch's cast rules.
-pub(crate) fn dense<T: Element>(x: &Tensor) -> Dense<T> {
+///
+/// # Errors
+/// There is no memory for the copy.
+pub(crate) fn dense<T: Element>(x: &Tensor) -> Result<Dense<T>> {
     Dense::of(x)
 }
 

@@ -7,6 +7,7 @@ use crate::dense::{Compute, Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, broadcast, one};
 use crate::nn::{floating, fresh};
 use crate::rows::sum;
+use oxport_ir::schema::Type;
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, NodeId, OpDef, Real, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
@@ -41,10 +42,11 @@ pub(crate) fn reduction<'a, W: oxport_ir::World>(args: &Args<'a, W>) -> Result<i
     Ok(reduction)
 }
 
-/// The tensors among the leading arguments.
+/// The tensors among the arguments: those that the schema wants, and the optional ones that are given.
 fn tensors<'a>(args: &MetaArgs<'a>) -> Result<Vec<&'a Fake>> {
-    let all = (0..args.values.len().min(4)).filter(|&i| matches!(args.values[i], oxport_ir::Arg::Tensor(_)));
-    all.map(|i| args.at(i)).collect()
+    let params = args.op.schema().into_iter().flat_map(|s| s.args.iter().enumerate());
+    let wanted = params.filter(|(_, p)| p.ty.is_tensor_like());
+    wanted.filter_map(|(i, p)| if p.ty == Type::Tensor { Some(args.at(i)) } else { args.at(i).transpose() }).collect()
 }
 
 fn loss_meta(args: &MetaArgs<'_>) -> Metas {
@@ -209,7 +211,7 @@ fn loss(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let spread = |t: &Tensor| t.view(|l| l.expand(&sizes));
     let (x, y, weight) = (spread(x)?, spread(y)?, weight.map(spread).transpose()?);
     computed!(dtype, |T| {
-        let (x, y, w) = (Dense::<T>::of(&x), Dense::<T>::of(&y), Dense::<T>::maybe(weight.as_ref()));
+        let (x, y, w) = (Dense::<T>::of(&x)?, Dense::<T>::of(&y)?, Dense::<T>::maybe(weight.as_ref())?);
         let formula = formula::<T>(args)?;
         let weight = |i: usize| w.as_deref().map_or(T::of(1.0), |w| w[i]);
         let losses: Vec<T> = (0..x.len()).map(|i| formula(x[i], y[i]) * weight(i)).collect();

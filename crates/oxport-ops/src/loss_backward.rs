@@ -3,11 +3,13 @@
 //! Law: the gradient that comes in is one number if the loss was reduced, else one per loss; a mean divides by the number
 //! of losses (or the weights that were used).
 
+use crate::class_loss::classes_meta;
 use crate::dense::{Compute, Dense, computed, fill};
 use crate::loss::reduction;
 use crate::meta::{MetaArgs, Metas, one};
-use crate::nn::{floating, fresh};
+use crate::nn::{floating, fresh, of_numel, of_sizes};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_sym::Expr;
 use oxport_tensor::{Scalar, Tensor, TensorMut};
 
 /// The operators of this family.
@@ -18,10 +20,10 @@ pub static OPS: &[OpDef] = &[
     pointwise("aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor"),
     pointwise("aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor"),
     classes("aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor")
-        .samples(&["f32[], f32[3, 4], i64[3]<4, None, 2, -100, f32[]"]),
+        .samples(&["f32[], f32[3, 4], i64[3]<4, None, 2, -100, f32[]", "f32[3], f32[3, 4], i64[3]<4, f32[4], 0, -100, f32[]", "!f32[], f32[3, 4], i64[3]<4, f32[3], 2, -100, f32[]", "!f32[], f32[3, 4], i64[7]<4, None, 2, -100, f32[]", "!f32[2], f32[3, 4], i64[3]<4, None, 0, -100, f32[]", "!f32[], f32[3, 4], i64[3]<4, None, 1, -100, f32[0]"]),
     classes("aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor"),
     margin("aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor")
-        .samples(&["f32[], f32[3, 4], i64[3]<4, 1, 1"]),
+        .samples(&["f32[], f32[3, 4], i64[3]<4, 1, 1", "!f32[], f32[3, 4], i64[2]<4, 1, 1", "!f32[2], f32[3, 4], i64[3]<4, 1, 1, None, 0", "!f32[], f32[3, 4], i64[3]<4, 1, 1, f32[3]"]),
     margin("aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor"),
 ];
 
@@ -29,28 +31,63 @@ const fn pointwise(schema: &'static str) -> OpDef {
     OpDef::new(schema, loss_meta).doc("The gradient of a loss.").fill(pointwise_kernel)
 }
 const fn classes(schema: &'static str) -> OpDef {
-    OpDef::new(schema, loss_meta).doc("The gradient of the negative log likelihood.").fill(class_kernel)
+    OpDef::new(schema, class_meta).doc("The gradient of the negative log likelihood.").fill(class_kernel)
 }
 const fn margin(schema: &'static str) -> OpDef {
-    OpDef::new(schema, loss_meta).doc("The gradient of a margin loss.").fill(margin_kernel)
+    OpDef::new(schema, margin_meta).doc("The gradient of a margin loss.").fill(margin_kernel)
 }
 
-fn loss_meta(args: &MetaArgs<'_>) -> Metas {
+/// Checks the gradient of a loss; true if the loss was reduced, so that it is one number.
+fn reduced<'a>(args: &MetaArgs<'a>) -> Result<(&'a Fake, &'a Fake, bool)> {
     let (grad, x): (&Fake, &Fake) = args.unpack()?;
     floating(args, x, false)?;
     ensure!(grad.dtype == x.dtype, "{}: gradient {grad} of {x}", args.op.name());
     let reduced = reduction(args)? != 0;
-    ensure!(
-        !reduced || grad.numel().as_int().is_none_or(|n| n == 1),
-        "{}: gradient {grad} of a reduced loss",
-        args.op.name()
-    );
-    let pointwise = matches!(args.op.def().map(|d| d.doc), Some(d) if d == "The gradient of a loss.");
-    if !pointwise {
-        return one(fresh(x, x.dtype, x.sizes.clone()));
+    if reduced {
+        of_numel(args, grad, &Expr::from(1i64), "the gradient of a reduced loss")?;
     }
+    Ok((grad, x, reduced))
+}
+
+fn loss_meta(args: &MetaArgs<'_>) -> Metas {
+    let (grad, x, _) = reduced(args)?;
     let target: &Fake = args.at(2)?;
     one(crate::meta::pointwise_as(args.cx, &[x, target, grad], x.dtype)?)
+}
+
+fn class_meta(args: &MetaArgs<'_>) -> Metas {
+    let (grad, x, reduced) = reduced(args)?;
+    let (target, weight, total): (&Fake, Option<&Fake>, &Fake) = (args.at(2)?, args.at(3)?, args.at(6)?);
+    let losses = classes_meta(args, x, target, weight)?;
+    match x.dim() {
+        _ if reduced => {}
+        1 => of_numel(args, grad, &Expr::from(1i64), "the gradient of one loss")?,
+        _ => of_sizes(args, grad, &losses, "a gradient")?,
+    }
+    of_numel(args, total, &Expr::from(1i64), "total_weight")?;
+    one(fresh(x, x.dtype, x.sizes.clone()))
+}
+
+fn margin_meta(args: &MetaArgs<'_>) -> Metas {
+    let (grad, x, reduced) = reduced(args)?;
+    let target: &Fake = args.at(2)?;
+    ensure!(x.dim() <= 2, "{}: the input must be [N, C] or [C], got {x}", args.op.name());
+    let (one_sample, classes) = (Expr::from(1i64), x.sizes.last().cloned().unwrap_or_else(|| Expr::from(1i64)));
+    let samples = if x.dim() == 2 { x.sizes[0].clone() } else { one_sample };
+    if !reduced {
+        of_numel(args, grad, &samples, "a gradient")?;
+    }
+    if args.op.short_name().starts_with("multilabel") {
+        let is_target: &Fake = args.at(4)?;
+        of_numel(args, target, &x.numel(), "the labels")?;
+        of_numel(args, is_target, &x.numel(), "is_target")?;
+    } else {
+        of_numel(args, target, &samples, "the classes")?;
+        if let Some(w) = args.at::<Option<&Fake>>(5)? {
+            of_sizes(args, w, [&classes], "a weight")?;
+        }
+    }
+    one(fresh(x, x.dtype, x.sizes.clone()))
 }
 
 /// The gradient of loss `i` of `n`, divided where the loss was a mean.
@@ -74,8 +111,8 @@ fn pointwise_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()>
     let (x, y, weight) = (spread(x)?, spread(y)?, weight.map(spread).transpose()?);
     let grad = if reduction == 0 { spread(grad)? } else { grad.clone() };
     computed!(outs[0].dtype(), |T| {
-        let (grad, x, y) = (Dense::<T>::of(&grad), Dense::<T>::of(&x), Dense::<T>::of(&y));
-        let (w, limit) = (Dense::<T>::maybe(weight.as_ref()), T::of(limit));
+        let (grad, x, y) = (Dense::<T>::of(&grad)?, Dense::<T>::of(&x)?, Dense::<T>::of(&y)?);
+        let (w, limit) = (Dense::<T>::maybe(weight.as_ref())?, T::of(limit));
         let slope = slope::<T>(name, limit);
         let share = share(&grad, reduction, x.len());
         fill(&mut outs[0], |out: &mut [T]| {
@@ -126,11 +163,11 @@ fn class_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         [c] => [*c as usize, 1],
         sizes => [sizes[1] as usize, sizes[2..].iter().product::<i64>() as usize],
     };
-    let target = target.to_vec::<i64>();
+    let target = target.to_vec::<i64>()?;
     let outside = target.iter().find(|&&t| t != ignore && (t < 0 || t >= c as i64));
     ensure!(outside.is_none(), "{}: class {outside:?} is out of range for {c}", args.op.name());
     computed!(x.dtype(), |T| {
-        let (grad, weight, total) = (Dense::<T>::of(grad), Dense::<T>::maybe(weight), Dense::<T>::of(total));
+        let (grad, weight, total) = (Dense::<T>::of(grad)?, Dense::<T>::maybe(weight)?, Dense::<T>::of(total)?);
         let share = share(&grad, if reduction == 1 { 2 } else { reduction }, target.len());
         let scale = if reduction == 1 { T::of(1.0) / total[0] } else { T::of(1.0) };
         fill(&mut outs[0], |out: &mut [T]| {
@@ -147,7 +184,7 @@ fn margin_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, x, target): (&Tensor, &Tensor, &Tensor) = args.unpack()?;
     let labels = args.op.short_name().starts_with("multilabel");
     let c = x.sizes().last().map_or(1, |&c| c as usize).max(1);
-    let target = target.to_vec::<i64>();
+    let target = target.to_vec::<i64>()?;
     ensure!(
         target.iter().all(|&t| t < c as i64 && (t >= 0 || labels)),
         "{}: a class is out of range for {c}",
@@ -157,7 +194,7 @@ fn margin_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (p, margin, weight): (Scalar, Scalar, Option<&Tensor>) =
         if labels { (Scalar::Int(1), Scalar::Int(1), None) } else { (args.at(3)?, args.at(4)?, args.at(5)?) };
     computed!(x.dtype(), |T| {
-        let (grad, x, weight) = (Dense::<T>::of(grad), Dense::<T>::of(x), Dense::<T>::maybe(weight));
+        let (grad, x, weight) = (Dense::<T>::of(grad)?, Dense::<T>::of(x)?, Dense::<T>::maybe(weight)?);
         let (squared, margin, each) = (p.to::<f64>() == 2.0, T::of(margin.to::<f64>()), T::of(1.0) / T::of(c as f64));
         let share = share(&grad, reduction, x.len() / c);
         fill(&mut outs[0], |out: &mut [T]| {

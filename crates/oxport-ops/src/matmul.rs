@@ -207,7 +207,7 @@ fn dot(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 /// The complex conjugate, element by element.
 pub(crate) fn conjugate(x: &Tensor) -> Result<Tensor> {
     oxport_tensor::dispatch!(complex x.dtype(), |T| {
-        let values: Vec<T> = x.to_vec::<T>().iter().map(|z| z.conj()).collect();
+        let values: Vec<T> = x.to_vec::<T>()?.iter().map(|z| z.conj()).collect();
         Ok(Tensor::from_vec(x.sizes(), values)?)
     })
 }
@@ -242,13 +242,13 @@ fn addr(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     if dtype == DType::Bool {
         return addr_bool(x, a, b, beta, alpha, &mut outs[0]);
     }
-    let (a, b) = (a.to_dtype(dtype).view(|l| l.unsqueeze(1))?, b.to_dtype(dtype).view(|l| l.unsqueeze(0))?);
-    product(&a, &b, &mut outs[0], alpha, Plus::Scaled(beta, &x.to_dtype(dtype)))
+    let (a, b) = (a.to_dtype(dtype)?.view(|l| l.unsqueeze(1))?, b.to_dtype(dtype)?.view(|l| l.unsqueeze(0))?);
+    product(&a, &b, &mut outs[0], alpha, Plus::Scaled(beta, &x.to_dtype(dtype)?))
 }
 
 fn addr_bool(x: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scalar, out: &mut TensorMut) -> Result<()> {
-    let x = x.view(|l| l.expand(out.sizes()))?.to_vec::<bool>();
-    let (a, b) = (a.to_vec::<bool>(), b.to_vec::<bool>());
+    let x = x.view(|l| l.expand(out.sizes()))?.to_vec::<bool>()?;
+    let (a, b) = (a.to_vec::<bool>()?, b.to_vec::<bool>()?);
     crate::dense::fill(out, |out: &mut [bool]| {
         for (i, out) in out.iter_mut().enumerate() {
             let product = a[i / b.len()] && b[i % b.len()] && !alpha.is_zero();
@@ -266,5 +266,5 @@ fn int_mm_meta(args: &Args<'_, Meta>) -> Metas {
 
 fn int_mm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (a, b): (&Tensor, &Tensor) = args.unpack()?;
-    product(&a.to_dtype(DType::I32), &b.to_dtype(DType::I32), &mut outs[0], Scalar::Int(1), Plus::Nothing)
+    product(&a.to_dtype(DType::I32)?, &b.to_dtype(DType::I32)?, &mut outs[0], Scalar::Int(1), Plus::Nothing)
 }

@@ -97,7 +97,7 @@ fn spread(args: &Args<'_, Real>, outs: &mut [TensorMut], root: bool) -> Result<(
             None => Ok(()),
         };
     }
-    let x = x.to_dtype(wide);
+    let x = x.to_dtype(wide)?;
     as_dtype(out, wide, |out| {
         dispatch!(wide_float wide, |T| {
             run::<T>(&x, &dims, correction, out, mean.first_mut())?;
@@ -108,7 +108,7 @@ fn spread(args: &Args<'_, Real>, outs: &mut [TensorMut], root: bool) -> Result<(
 
 /// The real and the imaginary parts of a complex tensor.
 pub(crate) fn parts(x: &Tensor) -> Result<[Tensor; 2]> {
-    let x = x.to_dtype(widest(x.dtype())).contiguous();
+    let x = x.to_dtype(widest(x.dtype()))?.contiguous()?;
     let sizes: Vec<i64> = x.sizes().iter().copied().chain([2]).collect();
     let flat = x.reshape(&[-1])?.view_dtype(x.dtype().to_real())?.reshape(&sizes)?;
     Ok([flat.view(|l| l.select(-1, 0))?, flat.view(|l| l.select(-1, 1))?])
@@ -120,7 +120,7 @@ fn complex_mean(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> Result<()> {
         Ok(reduce::reduce::<T, T, T>(x, dims, out, T::ZERO, T::add, T::add, |a| a.div(n))?)
     }
     let wide = widest(x.dtype());
-    let x = x.to_dtype(wide);
+    let x = x.to_dtype(wide)?;
     as_dtype(out, wide, |out| dispatch!(complex wide, |T| run::<T>(&x, dims, out)))
 }
 
@@ -156,13 +156,13 @@ fn norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (dims, order) = (over(args, x.rank())?.loops(), order(args)?);
     let wide = widest(outs[0].dtype());
     let x = if x.dtype().is_complex() { moduli(x)? } else { x.clone() };
-    let x = x.to_dtype(wide);
+    let x = x.to_dtype(wide)?;
     as_dtype(&mut outs[0], wide, |out| dispatch!(wide_float wide, |T| norm_of::<T>(&x, &dims, T::from_f64(order), out)))
 }
 
 fn moduli(x: &Tensor) -> Result<Tensor> {
     let wide = widest(x.dtype());
-    let x = x.to_dtype(wide);
+    let x = x.to_dtype(wide)?;
     let mut out = TensorMut::empty(wide.to_real(), Layout::contiguous(x.sizes())?)?;
     match wide {
         DType::C128 => map::<Complex<f64>, f64>(&x, &mut out, |z: Complex<f64>| z.re.hypot(z.im))?,

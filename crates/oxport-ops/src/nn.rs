@@ -72,6 +72,33 @@ pub fn of_dim(args: &MetaArgs<'_>, x: &Fake, dims: std::ops::RangeInclusive<usiz
     Ok(())
 }
 
+/// Refuses a tensor whose sizes are known to be others than these.
+///
+/// # Errors
+/// They are; the message says which were expected.
+pub fn of_sizes<'s>(
+    args: &MetaArgs<'_>,
+    x: &Fake,
+    sizes: impl IntoIterator<Item = &'s Expr>,
+    what: &str,
+) -> Result<()> {
+    let sizes: Vec<&Expr> = sizes.into_iter().collect();
+    let fits = x.dim() == sizes.len() && x.sizes.iter().zip(&sizes).all(|(a, b)| args.cx.may_be_same(a, b));
+    let expected = || sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    ensure!(fits, "{}: expected {what} of sizes [{}], got {x}", args.op.name(), expected());
+    Ok(())
+}
+
+/// Refuses a tensor that is known to have another number of elements.
+///
+/// # Errors
+/// It has; the message says how many were expected.
+pub fn of_numel(args: &MetaArgs<'_>, x: &Fake, count: &Expr, what: &str) -> Result<()> {
+    let fits = args.cx.may_be_same(&x.numel(), count);
+    ensure!(fits, "{}: expected {count} elements of {what}, got {x}", args.op.name());
+    Ok(())
+}
+
 /// One number per dimension of a window: a single number stands for all.
 ///
 /// # Errors
@@ -82,4 +109,14 @@ pub fn per_dim<T: Clone>(values: &[T], n: usize, what: &str) -> Result<Vec<T>> {
         len if len == n => Ok(values.to_vec()),
         len => Err(Error::invalid(format!("{what} wants one number or {n}, got {len}"))),
     }
+}
+
+/// Refuses numbers of a window that are no C int, as PyTorch's pools do. Sums and products of two are an int64 then.
+///
+/// # Errors
+/// One of them is none.
+pub fn in_c_int(numbers: &[&[i64]]) -> Result<()> {
+    let outside = numbers.iter().copied().flatten().find(|n| i32::try_from(**n).is_err());
+    ensure!(outside.is_none(), "integer out of range: {}", outside.unwrap_or(&0));
+    Ok(())
 }

@@ -46,14 +46,14 @@ pub static OPS: &[OpDef] = &[
     .doc("Normalises groups of channels of each sample; weight and bias are per channel.")
     .fill(group_norm)
     .decomp(group_norm_decomp)
-    .samples(&["f32[2, 4, 3, 3], 2, f32[4], f32[4]", "f32[2, 4], 4", "f32[2, 4, 3, 3]{36, 1, 12, 4}, 2, f32[4]", "!f32[2, 4, 3], 3"]),
+    .samples(&["f32[2, 4, 3, 3], 2, f32[4], f32[4]", "f32[2, 4], 4", "f32[2, 4, 3, 3]{36, 1, 12, 4}, 2, f32[4]", "f32[0, 4, 3], 2", "!f32[2, 4, 3], 3", "!f32[2, 4, 0], 2"]),
     OpDef::new(
         "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
         native_group_norm_meta,
     )
     .doc("Group norm with the mean and reciprocal standard deviation of each group.")
     .fill(group_norm)
-    .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], 2, 4, 9, 2, 1e-5"]),
+    .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], 2, 4, 9, 2, 1e-5", "!f32[2, 4, 0], f32[4], f32[4], 2, 4, 0, 2, 1e-5", "!f32[2, 4, 3, 3], None, None, 2, 4, -2, 2, 1e-5", "!f32[2, 4, 3, 3], None, None, 9223372036854775807, 4, 9, 2, 1e-5"]),
 ];
 
 /// A parameter has the input's dtype, or float32 where the input is half as wide. RMS norm, a composite, promotes.
@@ -109,7 +109,7 @@ fn layer_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, shape, w, b, eps): (&Tensor, Vec<i64>, Option<&Tensor>, Option<&Tensor>, f64) = args.unpack()?;
     let n = shape.iter().product::<i64>() as usize;
     computed!(x.dtype(), |T| {
-        let (x, w, b) = (Dense::<T>::of(x), Dense::<T>::maybe(w), Dense::<T>::maybe(b));
+        let (x, w, b) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?, Dense::<T>::maybe(b)?);
         let stats = fill(&mut outs[0], |out| {
             let (w, b, eps) = (w.as_deref(), b.as_deref(), T::of(eps));
             let mut stats = vec![(T::of(0.0), T::of(f64::NAN)); x.len().checked_div(n).unwrap_or(0)];
@@ -181,7 +181,7 @@ fn rms_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         return complex_rms_norm(x, n, w, eps, &mut outs[0]);
     }
     computed!(x.dtype(), |T| {
-        let (x, w) = (Dense::<T>::of(x), Dense::<T>::maybe(w));
+        let (x, w) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?);
         let (w, eps) = (w.as_deref(), T::of(eps));
         fill(&mut outs[0], |out| {
             for_rows(&x, n, out, n, |_, x, out| {
@@ -214,7 +214,7 @@ fn rms_row<T: Compute>(x: &[T], out: &mut [T], w: Option<&[T]>, eps: T) {
 
 /// Squares, not squared moduli.
 fn complex_rms_norm(x: &Tensor, n: usize, w: Option<&Tensor>, eps: f64, out: &mut TensorMut) -> Result<()> {
-    let (all, w) = (x.to_vec::<C64>(), w.map(|w| w.to_vec::<C64>()));
+    let (all, w) = (x.to_vec::<C64>()?, w.map(|w| w.to_vec::<C64>()).transpose()?);
     let mut scaled = Vec::with_capacity(all.len());
     for row in all.chunks_exact(n.max(1)) {
         let scale = (row.iter().map(|x| x * x).sum::<C64>() / n as f64 + eps).sqrt().inv();
@@ -254,6 +254,8 @@ fn check_groups(args: &MetaArgs<'_>, x: &Fake, groups: i64, parameters: &[Option
         args.op.name(),
         x.sizes[1]
     );
+    let flat = x.sizes[2..].iter().any(|s| args.cx.is(s, 0));
+    ensure!(!flat, "Expected HxW to be greater than 0, got 0");
     for p in parameters.iter().flatten() {
         parameter_dtype(args, x, p)?;
         ensure!(p.dim() == 1, "{}: weight and bias must be one number per channel, got {p}", args.op.name());
@@ -272,6 +274,10 @@ fn native_group_norm_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, w, b): (&Fake, Option<&Fake>, Option<&Fake>) = args.unpack()?;
     let (n, groups): (Expr, i64) = (args.at(3)?, args.at(6)?);
     check_groups(args, x, groups, &[w, b])?;
+    let volume = x.sizes[2..].iter().fold(Expr::from(1i64), |n, s| n * s);
+    for (i, size, what) in [(3, &x.sizes[0], "N"), (4, &x.sizes[1], "C"), (5, &volume, "HxW")] {
+        agree(args.cx, &args.at::<Expr>(i)?, size, &format!("{what} and the sizes of the input"))?;
+    }
     let statistic = fresh(x, w.or(b).map_or(x.dtype, |p| p.dtype), [n, Expr::from(groups)]);
     let out: Val = fresh_in_format(args.cx, x, x.dtype, x.sizes.clone()).into();
     Ok(vec![out, statistic.clone().into(), statistic.into()])
@@ -309,7 +315,7 @@ fn group_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let per_group = channels / groups.max(1);
     let n = per_group * pixels;
     computed!(x.dtype(), |T| {
-        let (x, w, b) = (Dense::<T>::of(x), Dense::<T>::maybe(w), Dense::<T>::maybe(b));
+        let (x, w, b) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?, Dense::<T>::maybe(b)?);
         let stats = fill(&mut outs[0], |out| {
             let mut stats = vec![(T::of(0.0), T::of(f64::NAN)); x.len().checked_div(n).unwrap_or(0)];
             for_rows_and(&x, n, out, n, &mut stats, |i, x, out, stat| {

@@ -80,7 +80,7 @@ fn whole(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Resul
     }
     let x: &Tensor = args.at(0)?;
     let pick = if skip_nan { Pick::NanMedian } else { Pick::Median };
-    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x), pick, &mut outs[0]))
+    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x)?, pick, &mut outs[0]))
 }
 
 fn along(args: &Args<'_, Real>, outs: &mut [TensorMut], pick: Pick) -> Result<()> {
@@ -101,7 +101,7 @@ fn along(args: &Args<'_, Real>, outs: &mut [TensorMut], pick: Pick) -> Result<()
     }
     let x: &Tensor = args.at(0)?;
     let lines = Lines::of(x.sizes(), wrap_dim(args.named("dim")?, x.rank())?);
-    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x), lines, pick, outs))
+    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x)?, lines, pick, outs))
 }
 
 /// How a quantile between two elements is made of them.
@@ -178,7 +178,7 @@ fn quantile(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Re
     let (x, q): (&Tensor, Operand<'_, Real>) = args.unpack()?;
     let (dim, how) = (args.named::<Option<i64>>("dim")?, interpolation(args)?);
     let q: Vec<f64> = match q {
-        Operand::Tensor(q) => q.to_vec(),
+        Operand::Tensor(q) => q.to_vec()?,
         Operand::Number(q) => vec![q.known().map_or(f64::NAN, Scalar::to)],
     };
     ensure!(q.iter().all(|q| (0.0..=1.0).contains(q)), "quantile at a number outside of 0 to 1");
@@ -186,5 +186,5 @@ fn quantile(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Re
         Some(dim) => Lines::of(x.sizes(), wrap_dim(dim, x.rank())?),
         None => Lines { outer: 1, n: x.numel(), inner: 1 },
     };
-    dispatch!(wide_float x.dtype(), |T| run::<T>(&dense(x), lines, &q, skip_nan, &how, &mut outs[0]))
+    dispatch!(wide_float x.dtype(), |T| run::<T>(&dense(x)?, lines, &q, skip_nan, &how, &mut outs[0]))
 }

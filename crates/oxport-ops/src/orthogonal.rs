@@ -5,7 +5,7 @@
 //! would take more than a million steps gives NaN.
 
 /// The longest recurrence.
-const LONGEST: f64 = 1e6;
+pub(crate) const LONGEST: f64 = 1e6;
 
 /// `p₀ = 1`, `p₁`, and `pₖ₊₁ = step(k, pₖ, pₖ₋₁)` up to the degree.
 fn recur(n: f64, first: f64, step: impl Fn(f64, f64, f64) -> f64) -> f64 {

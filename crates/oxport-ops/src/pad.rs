@@ -8,7 +8,7 @@ use crate::meta::{MetaArgs, Metas, one, preserved_strides};
 use crate::nn::{fresh, fresh_in_format};
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{Scalar, Tensor, TensorMut};
+use oxport_tensor::{Scalar, Tensor, TensorMut, table};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -30,12 +30,18 @@ pub static OPS: &[OpDef] = &[
         .doc("Pads with a number.")
         .fill(constant)
         .exact(oxport_ir::Exact::Bits)
-        .samples(&["f32[2, 3], [1, 2], 0.5", "i64[2, 3], [-1, 1, 0, 2]", "b8[3], [1, 1], True"]),
+        .samples(&[
+            "f32[2, 3], [1, 2], 0.5",
+            "i64[2, 3], [-1, 1, 0, 2]",
+            "b8[3], [1, 1], True",
+            "f32[0, 4], [1099511627776, 1]",
+        ]),
     form("aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor"),
     form("aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor"),
     form("aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor"),
     form("aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor"),
-    form("aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor"),
+    form("aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor")
+        .samples(&["f32[2, 3, 4], [3, 2, 1, 1]", "f32[0, 2, 3, 4], [1099511627776, 1, 1, 1]"]),
     form("aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor"),
     OpDef::new("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", edge_meta)
         .doc("Pads with what comes from the other side.")
@@ -162,19 +168,26 @@ fn edge_meta(args: &MetaArgs<'_>) -> Metas {
 
 /// Where every element of a padded line comes from, by the operator's name and the padding on the left.
 pub(crate) fn edge_sources(name: &str, size: i64, count: i64, left: i64) -> Result<Vec<usize>> {
-    let edge = Edge::of_name(name)?;
-    Ok((0..count).map(|i| if size == 0 { NOWHERE } else { edge.source(i - left, size) }).collect())
+    sources(Edge::of_name(name)?, size, count, left)
+}
+
+/// Where `count` elements of a line of `n` elements come from, with so much padding on the left.
+fn sources(edge: Edge, n: i64, count: i64, left: i64) -> Result<Vec<usize>> {
+    let mut sources = table(count.max(0) as usize)?;
+    sources.extend((0..count).map(|i| if n == 0 { NOWHERE } else { edge.source(i.saturating_sub(left), n) }));
+    Ok(sources)
 }
 
 fn run(x: &Tensor, pad: &[i64], edge: Edge, filler: Scalar, out: &mut TensorMut) -> Result<()> {
+    if out.numel() == 0 {
+        return Ok(());
+    }
     let rank = x.rank();
-    let maps: Vec<Vec<usize>> = (0..rank)
-        .map(|d| {
-            let left = pad.get(2 * (rank - 1 - d)).copied().unwrap_or(0);
-            let (n, count) = (x.sizes()[d], out.sizes()[d]);
-            (0..count).map(|i| if n == 0 { NOWHERE } else { edge.source(i - left, n) }).collect()
-        })
-        .collect();
+    let map = |d: usize| {
+        let left = pad.get(2 * (rank - 1 - d)).copied().unwrap_or(0);
+        sources(edge, x.sizes()[d], out.sizes()[d], left)
+    };
+    let maps = (0..rank).map(map).collect::<Result<Vec<_>>>()?;
     gather(x, &maps, filler, out)
 }
 

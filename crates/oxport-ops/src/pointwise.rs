@@ -145,7 +145,7 @@ fn sgn(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 fn round_decimals(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let decimals: i64 = a.named("decimals")?;
-    let scale = 10f64.powi(i32::try_from(decimals.abs()).unwrap_or(i32::MAX));
+    let scale = 10f64.powi(i32::try_from(decimals.unsigned_abs()).unwrap_or(i32::MAX));
     let f = |x: f64| match decimals >= 0 {
         true => (x * scale).round_ties_even() / scale,
         false => (x / scale).round_ties_even() * scale,

@@ -7,9 +7,9 @@ mod kernel;
 pub mod windows;
 
 use crate::meta::{MetaArgs, Metas};
-use crate::nn::{fresh, fresh_in_format, per_dim};
+use crate::nn::{fresh, fresh_in_format, in_c_int, per_dim};
 use kernel::{average, maximum, scatter};
-use oxport_ir::{Args, Argument, Build, Builder, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 use windows::{Axis, adaptive, fractional, sliding};
@@ -17,7 +17,7 @@ use windows::{Axis, adaptive, fractional, sliding};
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
     max("aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor")
-        .samples(&["f32[2, 3, 8], 2", "f32[3, 8], [3], [2], [1]"]),
+        .samples(&["f32[2, 3, 8], 2", "f32[3, 8], [3], [2], [1]", "!f32[1, 1, 7], 3, 1, 0, 9223372036854775807", "!f32[1, 1, 7], 3, 1, 0, 2147483647"]),
     max("aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor")
         .decomp(first_of_with_indices)
         .samples(&["f32[2, 3, 8, 8], 2", "bf16[2, 3, 7, 7], [3, 3], [2, 2], [1, 1]", "f32[3, 7, 7], 2, 2, 0, 1, True", "i64[2, 3, 7, 7], 3, 1, 0, 2", "f32[2, 3, 8, 8]{192, 1, 24, 3}, 2", "!f32[2, 3, 8, 8], 2, 2, 2", "!f32[8, 8], 2"]),
@@ -36,13 +36,13 @@ pub static OPS: &[OpDef] = &[
     adaptive_avg("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor"),
     adaptive_avg("aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor")
         .decomp(adaptive_decomp)
-        .samples(&["f32[2, 3, 8, 7], [3, 4]", "bf16[2, 3, 8, 8]{192, 1, 24, 3}, [1, 1]", "f32[3, 8, 7], [3, 4]"]),
+        .samples(&["f32[2, 3, 8, 7], [3, 4]", "bf16[2, 3, 8, 8]{192, 1, 24, 3}, [1, 1]", "f32[3, 8, 7], [3, 4]", "f32[0, 3, 4, 4], [1099511627776, 4]"]),
     adaptive_avg("aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor").decomp(adaptive_decomp),
     adaptive_avg("aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor"),
     adaptive_avg("aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor"),
     adaptive_max("aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)"),
     adaptive_max("aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)")
-        .samples(&["f32[2, 3, 8, 7], [3, 4]"]),
+        .samples(&["f32[2, 3, 8, 7], [3, 4]", "f32[0, 3, 4, 4], [1099511627776, 4]"]),
     adaptive_max("aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)"),
     fractional_form("aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)"),
     fractional_form("aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)"),
@@ -93,6 +93,7 @@ fn window<'a, W: World>(args: &Args<'a, W>) -> Result<Window> {
     let stride = if stride.is_empty() { kernel.clone() } else { per_dim(&stride, n, "stride")? };
     let padding = numbers("padding")?;
     let dilation = if has("dilation") { numbers("dilation")? } else { vec![1; n] };
+    in_c_int(&[&kernel, &stride, &padding, &dilation])?;
     for d in 0..n {
         ensure!(
             kernel[d] > 0 && stride[d] > 0 && dilation[d] > 0,
@@ -172,31 +173,38 @@ fn adaptive_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 /// The axes of a pool over a tensor, absent ones in front.
-fn axes(x: &Tensor, n: usize, axis: impl Fn(usize, i64) -> Axis) -> [Axis; 3] {
+fn axes(x: &Tensor, n: usize, axis: impl Fn(usize, i64) -> Result<Axis>) -> Result<[Axis; 3]> {
     let sizes = &x.sizes()[x.rank() - n..];
-    std::array::from_fn(|i| match (i + n).checked_sub(3) {
-        Some(d) => axis(d, sizes[d]),
-        None => Axis::single(),
-    })
+    let mut all = [Axis::single(), Axis::single(), Axis::single()];
+    for (d, &size) in sizes.iter().enumerate() {
+        all[3 - n + d] = axis(d, size)?;
+    }
+    Ok(all)
 }
 
 fn sliding_axes(args: &Args<'_, Real>, x: &Tensor, out: &TensorMut) -> Result<[Axis; 3]> {
     let w = window(args)?;
     let n = w.kernel.len();
     let outs = &out.sizes()[x.rank() - n..];
-    Ok(axes(x, n, |d, size| sliding(size, outs[d], [w.kernel[d], w.stride[d], w.padding[d], w.dilation[d]])))
+    axes(x, n, |d, size| sliding(size, outs[d], [w.kernel[d], w.stride[d], w.padding[d], w.dilation[d]]))
 }
 
 fn max_pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = args.at(0)?;
+    if outs[0].numel() == 0 {
+        return Ok(());
+    }
     let axes = sliding_axes(args, x, &outs[0])?;
-    maximum(x, &|_| axes.clone(), false, spatial(args.op.short_name()), outs)
+    maximum(x, &|_| Ok(axes.clone()), false, spatial(args.op.short_name()), outs)
 }
 
 fn avg_pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = args.at(0)?;
     let with_padding: bool = args.named("count_include_pad")?;
     let divisor: Option<i64> = if args.values.len() > 6 { args.at(6)? } else { None };
+    if outs[0].numel() == 0 {
+        return Ok(());
+    }
     let mut axes = sliding_axes(args, x, &outs[0])?;
     if !with_padding {
         axes.iter_mut().for_each(Axis::forget_padding);
@@ -207,18 +215,24 @@ fn avg_pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn adaptive_axes(args: &Args<'_, Real>, x: &Tensor) -> Result<[Axis; 3]> {
     let n = spatial(args.op.short_name());
     let sizes: Vec<i64> = args.at(1)?;
-    Ok(axes(x, n, |d, size| adaptive(size, sizes[d])))
+    axes(x, n, |d, size| adaptive(size, sizes[d]))
 }
 
 fn adaptive_avg_pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = args.at(0)?;
+    if outs[0].numel() == 0 {
+        return Ok(());
+    }
     average(x, &adaptive_axes(args, x)?, None, spatial(args.op.short_name()), &mut outs[0])
 }
 
 fn adaptive_max_pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = args.at(0)?;
+    if outs[0].numel() == 0 {
+        return Ok(());
+    }
     let axes = adaptive_axes(args, x)?;
-    maximum(x, &|_| axes.clone(), false, spatial(args.op.short_name()), outs)
+    maximum(x, &|_| Ok(axes.clone()), false, spatial(args.op.short_name()), outs)
 }
 
 /// The windows of an average pool's call, by its name: per dimension the input's size, and first element, end and count
@@ -232,18 +246,18 @@ pub(crate) fn average_axes(
     let sizes = &x.sizes()[x.rank() - n..];
     let pair = |axis: Axis| (axis.input, axis.windows);
     if args.op.short_name().contains("adaptive") {
-        return Ok((0..n).map(|d| pair(adaptive(sizes[d], outs[d]))).collect());
+        return (0..n).map(|d| Ok(pair(adaptive(sizes[d], outs[d])?))).collect();
     }
     let w = window(args)?;
     let with_padding: bool = args.named("count_include_pad")?;
     let axis = |d: usize| {
-        let mut axis = sliding(sizes[d], outs[d], [w.kernel[d], w.stride[d], w.padding[d], 1]);
+        let mut axis = sliding(sizes[d], outs[d], [w.kernel[d], w.stride[d], w.padding[d], 1])?;
         if !with_padding {
             axis.forget_padding();
         }
-        pair(axis)
+        Ok(pair(axis))
     };
-    Ok((0..n).map(axis).collect())
+    (0..n).map(axis).collect()
 }
 
 fn fractional_meta(args: &MetaArgs<'_>) -> Metas {
@@ -253,7 +267,17 @@ fn fractional_meta(args: &MetaArgs<'_>) -> Metas {
     ensure!(kernel.len() == n && sizes.len() == n, "{}: sizes want {n} numbers", args.op.name());
     for d in 0..n {
         let input = x.sizes[x.dim() - n + d].as_int().unwrap_or(i64::MAX);
-        ensure!(sizes[d] > 0 && sizes[d] + kernel[d] - 1 <= input, "{}: the kernel does not fit {x}", args.op.name());
+        let fits = sizes[d] > 0 && kernel[d] > 0 && sizes[d].checked_add(kernel[d] - 1).is_some_and(|end| end <= input);
+        ensure!(fits, "{}: the kernel does not fit {x}", args.op.name());
+    }
+    // A sample for every plane and dimension; planes without a batch are one batch.
+    let batch = if x.dim() == n + 2 { x.sizes[0].clone() } else { Expr::from(1i64) };
+    let samples: &Fake = args.at(3)?;
+    ensure!(samples.dim() == 3, "expected _random_samples to have 3 dimensions, got {samples}");
+    let enough = args.cx.decide(&samples.sizes[0].ge(&batch), true);
+    ensure!(enough, "expected _random_samples.size(0) no less than the input's batch size {batch}, got {samples}");
+    for (have, want) in samples.sizes[1..].iter().zip([&x.sizes[x.dim() - n - 1], &Expr::from(n)]) {
+        crate::nn::agree(args.cx, have, want, "sizes of _random_samples and the input")?;
     }
     results(args, x, sizes.into_iter().map(Expr::from).collect())
 }
@@ -261,7 +285,10 @@ fn fractional_meta(args: &MetaArgs<'_>) -> Metas {
 fn fractional_pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, kernel, sizes, samples): (&Tensor, Vec<i64>, Vec<i64>, &Tensor) = args.unpack()?;
     let n = kernel.len();
-    let samples = samples.to_vec::<f64>();
+    let samples = samples.to_vec::<f64>()?;
+    if let Some(bad) = samples.iter().find(|u| !(0.0..=1.0).contains(*u)) {
+        return Err(Error::invalid(format!("{}: expected random samples in [0, 1), got {bad}", args.op.name())));
+    }
     let single = x.dtype() != DType::F64;
     // Two dimensions take their samples in the other order.
     let sample = move |plane: usize, d: usize| samples[plane * n + if n == 2 { 1 - d } else { d }];

@@ -2,7 +2,7 @@
 
 use crate::dense::{Compute, Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, one};
-use crate::nn::{floating, fresh, fresh_in_format};
+use crate::nn::{floating, fresh, fresh_in_format, of_sizes};
 use crate::pool::{average_axes, spatial};
 use crate::spread::{Axis, spread};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
@@ -11,7 +11,7 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
     by_indices("aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor")
-        .samples(&["f32[2, 3, 2, 2], f32[2, 3, 4, 4], 2, 2, 0, 1, False, i64[2, 3, 2, 2]<16"]),
+        .samples(&["f32[2, 3, 2, 2], f32[2, 3, 4, 4], 2, 2, 0, 1, False, i64[2, 3, 2, 2]<16", "!f32[2, 3, 2, 2], f32[2, 3, 4, 4], 2, 2, 0, 1, False, i64[2, 3, 2, 1]<16"]),
     by_indices("aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor"),
     by_indices("aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor"),
     by_indices("aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor"),
@@ -42,7 +42,8 @@ fn pool_meta(args: &MetaArgs<'_>) -> Metas {
     }
     if let Some((i, _)) = args.op.schema().and_then(|s| s.arg("indices")) {
         let indices: &Fake = args.at(i)?;
-        ensure!(indices.dtype == DType::I64 && indices.dim() == grad.dim(), "{name}: indices {indices}");
+        ensure!(indices.dtype == DType::I64, "{name}: indices {indices}");
+        of_sizes(args, indices, &grad.sizes, "indices")?;
     }
     let empty = x.sizes[usize::from(x.dim() == n + 2)..].iter().any(|s| args.cx.is(s, 0));
     ensure!(!empty, "{name}: input {x} is empty");
@@ -55,11 +56,11 @@ fn to_indices(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let n = spatial(args.op.short_name());
     let volume = |t: &Tensor| t.sizes()[t.rank() - n..].iter().product::<i64>() as usize;
     let (from, to) = (volume(grad), volume(x));
-    let indices = Dense::<i64>::of(indices);
+    let indices = Dense::<i64>::of(indices)?;
     let outside = indices.iter().find(|&&i| i < 0 || i >= to as i64);
     ensure!(outside.is_none(), "{}: index {outside:?} is outside of {to} elements", args.op.name());
     computed!(grad.dtype(), |T| {
-        let grad = Dense::<T>::of(grad);
+        let grad = Dense::<T>::of(grad)?;
         fill(&mut outs[0], |out: &mut [T]| {
             out.fill(0.0);
             for (plane, out) in out.chunks_exact_mut(to.max(1)).enumerate() {

@@ -151,15 +151,17 @@ fn choose_meta(a: &MetaArgs<'_>) -> Metas {
 fn choose(a: &RealArgs<'_>, o: &mut [TensorMut], is_symmetric: bool) -> Result<()> {
     let (x, low, high, eps, dtype): (&Tensor, i64, i64, f64, DType) = a.unpack()?;
     ensure!(low < high, "quant_min {low} is not below quant_max {high}");
-    let values = x.to_vec::<f32>();
+    let values = x.to_vec::<f32>()?;
+    // The difference of two Python numbers, which know no overflow.
+    let span = (i128::from(high) - i128::from(low)) as f32;
     let least = values.iter().fold(0f32, |m, &v| m.min(v));
     let most = values.iter().fold(0f32, |m, &v| m.max(v));
     let (scale, zero) = if is_symmetric {
-        let scale = (-least).max(most) / ((high - low) as f32 / 2.0);
+        let scale = (-least).max(most) / (span / 2.0);
         (scale.max(eps as f32), if dtype == DType::U8 { 128 } else { 0 })
     } else {
-        let scale = ((most - least) / (high - low) as f32).max(eps as f32);
-        (scale, (low - (least / scale).round_ties_even() as i64).clamp(low, high))
+        let scale = ((most - least) / span).max(eps as f32);
+        (scale, low.saturating_sub((least / scale).round_ties_even() as i64).clamp(low, high))
     };
     oxport_tensor::fill(&mut o[0], f64::from(scale).into())?;
     Ok(oxport_tensor::fill(&mut o[1], zero.into())?)

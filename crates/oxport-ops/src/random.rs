@@ -6,7 +6,9 @@
 use crate::class::{RealArgs, input, map2};
 use crate::create::{like, made, option};
 use crate::meta::{MetaArgs, Metas, one, pointwise_as};
-use oxport_ir::{Args, Argument, Build, Builder, Effect, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Effect, Exact, Fake, NodeId, Noise, OpDef, Operand, Result, Val, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::rng::Generator;
 use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch};
@@ -16,39 +18,39 @@ use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dis
 pub static OPS: &[OpDef] = &[
     drawn("aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, uniform01).doc("Uniform on [0, 1).").samples(&["[2, 3]"]),
     drawn("aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, uniform01).doc("Uniform on [0, 1).").samples(&["[2, 3], generator=None"]),
-    drawn("aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, uniform01).doc("Uniform on [0, 1).").samples(&["f32[2, 3]{1, 2}"]),
-    drawn("aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, uniform01).doc("Uniform on [0, 1).").samples(&["f32[2, 3], generator=None"]),
+    drawn("aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, uniform01).noise(Noise::Shaped).doc("Uniform on [0, 1).").samples(&["f32[2, 3]{1, 2}"]),
+    drawn("aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, uniform01).noise(Noise::Shaped).doc("Uniform on [0, 1).").samples(&["f32[2, 3], generator=None"]),
     drawn("aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, |a, o| normals(a, o, 0.0, 1.0)).doc("Standard normal.").samples(&["[2, 3]"]),
     drawn("aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, |a, o| normals(a, o, 0.0, 1.0)).doc("Standard normal.").samples(&["[2, 3], generator=None"]),
-    drawn("aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, |a, o| normals(a, o, 0.0, 1.0)).doc("Standard normal.").samples(&["f32[2, 3]{1, 2}"]),
-    drawn("aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, |a, o| normals(a, o, 0.0, 1.0)).doc("Standard normal.").samples(&["f32[2, 3], generator=None"]),
+    drawn("aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, |a, o| normals(a, o, 0.0, 1.0)).noise(Noise::Shaped).doc("Standard normal.").samples(&["f32[2, 3]{1, 2}"]),
+    drawn("aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, |a, o| normals(a, o, 0.0, 1.0)).noise(Noise::Shaped).doc("Standard normal.").samples(&["f32[2, 3], generator=None"]),
     drawn("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, integers).doc("Integers from 0 below `high`.").samples(&["10, [2, 3]", "!0, [2]"]),
     drawn("aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, integers).doc("Integers from 0 below `high`.").samples(&["10, [2, 3], generator=None"]),
     drawn("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, integers).doc("Integers from `low` below `high`.").samples(&["-5, 10, [2, 3]"]),
     drawn("aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, integers).doc("Integers from `low` below `high`.").samples(&["-5, 10, [2, 3], generator=None"]),
-    drawn("aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, integers).doc("Integers from 0 below `high`.").samples(&["i64[2, 3], 10"]),
-    drawn("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, integers).doc("Integers from `low` below `high`.").samples(&["i64[2, 3], -5, 10"]),
+    drawn("aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, integers).noise(Noise::Shaped).doc("Integers from 0 below `high`.").samples(&["i64[2, 3], 10"]),
+    drawn("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, integers).noise(Noise::Shaped).doc("Integers from `low` below `high`.").samples(&["i64[2, 3], -5, 10"]),
     drawn("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", permutation_meta, permutation).doc("The integers below `n`, shuffled.").samples(&["6"]),
     drawn("aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", permutation_meta, permutation).doc("The integers below `n`, shuffled.").samples(&["6, generator=None"]),
     drawn("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", bernoulli_meta, |a, o| bernoulli(a, o, 0)).doc("1 with the probability that the element is.").samples(&["f32[2, 3]<0..1>"]),
     drawn("aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", like, |a, o| bernoulli(a, o, 1)).doc("1 with the probability that `p` gives.").samples(&["f32[2, 3], f32[2, 3]<0..1>"]),
-    drawn("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", like, |a, o| { let p: f64 = a.at(1)?; probability(p)?; each(a, o, |g| f64::from(u8::from(g.bernoulli(p)))) }).doc("1 with probability `p`.").samples(&["f32[2, 3], 0.5", "!f32[2], 1.5"]),
-    drawn("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", like, |a, o| uniforms(a, o, a.at(1)?, a.at(2)?)).doc("Uniform from `from` below `to`.").samples(&["f32[2, 3], -1.0, 1.0"]),
-    drawn("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", like, |a, o| normals(a, o, a.at(1)?, a.at(2)?)).doc("Normal with mean and standard deviation.").samples(&["f32[2, 3], 1.0, 2.0"]),
-    drawn("aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", like, |a, o| { let l: f64 = a.at(1)?; ensure!(l > 0.0, "exponential_ expects lambda > 0.0, but found lambda={l}"); each(a, o, |g| g.exponential(l)) }).doc("Exponential with rate `lambd`.").samples(&["f32[2, 3]"]),
-    drawn("aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", like, |a, o| { let (m, s): (f64, f64) = (a.at(1)?, a.at(2)?); ensure!(s > 0.0, "cauchy_ expects sigma > 0.0, but found sigma={s}"); each(a, o, |g| g.cauchy(m, s)) }).doc("Cauchy.").samples(&["f32[2, 3]"]),
-    drawn("aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", like, |a, o| { let p: f64 = a.at(1)?; ensure!(p > 0.0 && p < 1.0, "geometric_ expects p to be in (0, 1), but got p={p}"); each(a, o, |g| g.geometric(p)) }).doc("Trials up to the first success of probability `p`.").samples(&["f32[2, 3], 0.5"]),
-    drawn("aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", like, |a, o| { let (m, s): (f64, f64) = (a.at(1)?, a.at(2)?); ensure!(s > 0.0, "log_normal_ expects std > 0.0, but found std={s}"); each(a, o, |g| g.log_normal(m, s)) }).doc("Of normal logarithm.").samples(&["f32[2, 3]"]),
+    drawn("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", like, |a, o| { let p: f64 = a.at(1)?; probability(p)?; each(a, o, |g| f64::from(u8::from(g.bernoulli(p)))) }).noise(Noise::Shaped).doc("1 with probability `p`.").samples(&["f32[2, 3], 0.5", "!f32[2], 1.5"]),
+    drawn("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", like, |a, o| uniforms(a, o, a.at(1)?, a.at(2)?)).noise(Noise::Shaped).doc("Uniform from `from` below `to`.").samples(&["f32[2, 3], -1.0, 1.0"]),
+    drawn("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", like, |a, o| normals(a, o, a.at(1)?, a.at(2)?)).noise(Noise::Shaped).doc("Normal with mean and standard deviation.").samples(&["f32[2, 3], 1.0, 2.0"]),
+    drawn("aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", like, |a, o| { let l: f64 = a.at(1)?; ensure!(l > 0.0, "exponential_ expects lambda > 0.0, but found lambda={l}"); each(a, o, |g| g.exponential(l)) }).noise(Noise::Shaped).doc("Exponential with rate `lambd`.").samples(&["f32[2, 3]"]),
+    drawn("aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", like, |a, o| { let (m, s): (f64, f64) = (a.at(1)?, a.at(2)?); ensure!(s > 0.0, "cauchy_ expects sigma > 0.0, but found sigma={s}"); each(a, o, |g| g.cauchy(m, s)) }).noise(Noise::Shaped).doc("Cauchy.").samples(&["f32[2, 3]"]),
+    drawn("aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", like, |a, o| { let p: f64 = a.at(1)?; ensure!(p > 0.0 && p < 1.0, "geometric_ expects p to be in (0, 1), but got p={p}"); each(a, o, |g| g.geometric(p)) }).noise(Noise::Shaped).doc("Trials up to the first success of probability `p`.").samples(&["f32[2, 3], 0.5"]),
+    drawn("aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", like, |a, o| { let (m, s): (f64, f64) = (a.at(1)?, a.at(2)?); ensure!(s > 0.0, "log_normal_ expects std > 0.0, but found std={s}"); each(a, o, |g| g.log_normal(m, s)) }).noise(Noise::Shaped).doc("Of normal logarithm.").samples(&["f32[2, 3]"]),
     drawn("aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, |a, o| normals(a, o, a.at(0)?, a.at(1)?)).doc("Normal with mean and standard deviation.").samples(&["0.0, 1.0, [2, 3]"]),
     drawn("aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_meta, normal).doc("Normal with means and standard deviations.").samples(&["f32[2, 3], f32[3]<1..2>"]),
-    drawn("aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", normal_meta, normal).doc("Normal with means and standard deviation.").samples(&["f32[2, 3], 2.0"]),
+    drawn("aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", normal_meta, normal).doc("Normal with means and standard deviation.").samples(&["f32[2, 3], 2.0", "!2.0, 1.0"]),
     drawn("aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_meta, normal).doc("Normal with mean and standard deviations.").samples(&["2.0, f32[3]<1..2>"]),
     drawn("aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", multinomial_meta, multinomial).doc("Indices drawn by weights along the last dimension, with or without replacement.").samples(&["f32[2, 5]<1..3>, 3", "f32[4]<1..3>, 6, True", "!f32[2], 3"]),
-    drawn("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout_meta, native_dropout).doc("Elements dropped with probability `p`, the rest scaled; and what was kept.").samples(&["f32[2, 3], 0.5, True", "f32[2, 3], 0.5, False"]),
-    OpDef::new("aten::dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(dropout).effect(Effect::Random).exact(Exact::Random).doc("Elements dropped with probability `p` and the rest scaled, when training.").samples(&["f32[2, 3], 0.5, False", "f32[2, 3], 0.5, True"]),
-    OpDef::new("aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(channels).effect(Effect::Random).exact(Exact::Random).doc("Whole channels dropped with probability `p` and the rest scaled, when training.").samples(&["f32[2, 3, 4], 0.5, False", "f32[2, 3, 4], 0.5, True"]),
-    OpDef::new("aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(|b, a| alpha(b, a, false)).effect(Effect::Random).exact(Exact::Random).doc("Dropout that keeps mean and variance of self-normalising networks.").samples(&["f32[2, 3], 0.5, False", "f32[2, 3], 0.5, True"]),
-    OpDef::new("aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(|b, a| alpha(b, a, true)).effect(Effect::Random).exact(Exact::Random).doc("`alpha_dropout` of whole channels.").samples(&["f32[2, 3, 4], 0.5, False", "f32[2, 3, 4], 0.5, True"]),
+    drawn("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout_meta, native_dropout).random_if(&["p", "train"]).noise(Noise::Factor).doc("Elements dropped with probability `p`, the rest scaled; and what was kept.").samples(&["f32[2, 3], 0.5, True", "f32[2, 3], 0.5, False"]),
+    OpDef::new("aten::dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(dropout).random_if(&["p", "train"]).exact(Exact::Random).noise(Noise::Factor).doc("Elements dropped with probability `p` and the rest scaled, when training.").samples(&["f32[2, 3], 0.5, False", "f32[2, 3], 0.5, True"]),
+    OpDef::new("aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(channels).random_if(&["p", "train"]).exact(Exact::Random).noise(Noise::Factor).doc("Whole channels dropped with probability `p` and the rest scaled, when training.").samples(&["f32[2, 3, 4], 0.5, False", "f32[2, 3, 4], 0.5, True"]),
+    OpDef::new("aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(|b, a| alpha(b, a, false)).random_if(&["p", "train"]).exact(Exact::Random).doc("Dropout that keeps mean and variance of self-normalising networks.").samples(&["f32[2, 3], 0.5, False", "f32[2, 3], 0.5, True"]),
+    OpDef::new("aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(|b, a| alpha(b, a, true)).random_if(&["p", "train"]).exact(Exact::Random).doc("`alpha_dropout` of whole channels.").samples(&["f32[2, 3, 4], 0.5, False", "f32[2, 3, 4], 0.5, True"]),
 ];
 
 const fn drawn(schema: &'static str, meta: oxport_ir::opdef::MetaFn, kernel: crate::class::Fill) -> OpDef {
@@ -176,7 +178,7 @@ fn bernoulli(a: &RealArgs<'_>, o: &mut [TensorMut], probabilities: usize) -> Res
     let p: &Tensor = a.at(probabilities)?;
     let out = &mut o[0];
     let is_double = p.dtype() == DType::F64;
-    let p = p.with_layout(p.layout().expand(out.sizes())?)?.to_vec::<f64>();
+    let p = p.with_layout(p.layout().expand(out.sizes())?)?.to_vec::<f64>()?;
     if let Some(&wrong) = p.iter().find(|p| !(0.0..=1.0).contains(*p)) {
         probability(wrong)?;
     }
@@ -193,7 +195,11 @@ fn normal_meta(a: &MetaArgs<'_>) -> Metas {
     if let Some(std) = known(&operands[1]).map(Scalar::to::<f64>) {
         ensure!(std >= 0.0, "normal expects std >= 0.0, but found std {std}");
     }
-    one(pointwise_as(a.cx, &tensors, tensors[0].dtype)?)
+    let Some(first) = tensors.first() else {
+        let message = format!("{}: expected a tensor for `mean` or `std`, got two numbers", a.op.name());
+        return Err(oxport_ir::Error::invalid(message));
+    };
+    one(pointwise_as(a.cx, &tensors, first.dtype)?)
 }
 
 fn normal(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
@@ -201,7 +207,7 @@ fn normal(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     normals(a, &mut standard, 0.0, 1.0)?;
     let [standard] = standard;
     let (mean, std) = (input(a, 0, DType::F64)?, input(a, 1, DType::F64)?);
-    if std.numel() > 0 && std.to_vec::<f64>().iter().any(|&s| s < 0.0) {
+    if std.numel() > 0 && std.to_vec::<f64>()?.iter().any(|&s| s < 0.0) {
         return Err(oxport_ir::Error::invalid("normal expects all elements of std >= 0.0"));
     }
     crate::class::map3(&standard.freeze(), &mean, &std, &mut o[0], |x: f64, mean: f64, std: f64| x * std + mean)
@@ -221,7 +227,7 @@ fn multinomial_meta(a: &MetaArgs<'_>) -> Metas {
 
 fn multinomial(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (x, count, replacement): (&Tensor, i64, bool) = a.unpack()?;
-    let (weights, categories, count) = (x.to_vec::<f64>(), x.sizes()[x.rank() - 1].max(1) as usize, count as usize);
+    let (weights, categories, count) = (x.to_vec::<f64>()?, x.sizes()[x.rank() - 1].max(1) as usize, count as usize);
     let is_valid = |w: &&[f64]| w.iter().all(|p| p.is_finite() && *p >= 0.0) && w.iter().sum::<f64>() > 0.0;
     let rows: Vec<&[f64]> = weights.chunks(categories).collect();
     ensure!(

@@ -78,7 +78,9 @@ fn range_meta(a: &MetaArgs<'_>, is_closed: bool) -> Metas {
             ensure!(start.is_finite() && end.is_finite(), "unsupported range: {start} -> {end}");
             ensure!((end - start) * step >= 0.0, "upper bound and lower bound inconsistent with step sign");
             let count = (end - start) / step;
-            Expr::from(if is_closed { count.floor() as i64 + 1 } else { count.ceil() as i64 })
+            let length = if is_closed { count.floor() + 1.0 } else { count.ceil() };
+            ensure!(length < 2f64.powi(63), "invalid size, possible overflow: a range of {length} numbers");
+            Expr::from(length as i64)
         }
         _ if is_int => {
             let int = |n: &Number<Meta>| match n {

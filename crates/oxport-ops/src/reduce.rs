@@ -209,7 +209,7 @@ fn widened(
     let over = over(args, x.rank())?;
     let wide = widest(outs[0].dtype());
     // Rounding to the result's dtype comes first: `sum(x, dtype=float16)` sums what was rounded.
-    let x = if x.dtype() == wide { x.clone() } else { x.to_dtype(outs[0].dtype()).to_dtype(wide) };
+    let x = if x.dtype() == wide { x.clone() } else { x.to_dtype(outs[0].dtype())?.to_dtype(wide)? };
     as_dtype(&mut outs[0], wide, |out| f(&x, &over.loops(), out))
 }
 
@@ -266,7 +266,7 @@ fn truth(
 ) -> Result<()> {
     let x: &Tensor = args.at(0)?;
     let over = over(args, x.rank())?;
-    as_dtype(out, dtype, |out| f(&x.to_dtype(DType::Bool), &over.loops(), out))
+    as_dtype(out, dtype, |out| f(&x.to_dtype(DType::Bool)?, &over.loops(), out))
 }
 
 fn all(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
@@ -288,9 +288,9 @@ fn hash(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = args.at(0)?;
     let over = over(args, x.rank())?;
     let bits = if x.dtype().is_float() {
-        x.to_dtype(DType::F64).contiguous().view_dtype(DType::U64)?
+        x.to_dtype(DType::F64)?.contiguous()?.view_dtype(DType::U64)?
     } else {
-        x.to_dtype(DType::U64)
+        x.to_dtype(DType::U64)?
     };
     Ok(reduce::<u64, u64, u64>(&bits, &over.loops(), &mut outs[0], 0, |a, x| a ^ x, |a, b| a ^ b, |a| a)?)
 }
@@ -328,7 +328,7 @@ fn complex_logsumexp(args: &Args<'_, Real>, out: &mut TensorMut) -> Result<()> {
     let finish = |(m, s): (f64, C)| if m.is_infinite() { s * m } else { s.ln() + m };
     let start = (f64::NEG_INFINITY, C::new(0.0, 0.0));
     as_dtype(out, DType::C128, |out| {
-        Ok(reduce::<C, (f64, C), C>(&x.to_dtype(DType::C128), &over.loops(), out, start, fold, meet, finish)?)
+        Ok(reduce::<C, (f64, C), C>(&x.to_dtype(DType::C128)?, &over.loops(), out, start, fold, meet, finish)?)
     })
 }
 
@@ -369,7 +369,7 @@ fn sum_to(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     }
     as_dtype(&mut outs[0], wide, |out| {
         let place = out.layout().reshape(&sizes).ok_or_else(|| Error::invalid("strides that do not split"))?;
-        let x = x.to_dtype(wide);
+        let x = x.to_dtype(wide)?;
         Ok(out.part(place, |out| wide!(arith wide, |T| run::<T>(&x, &dims, out)))?)
     })
 }

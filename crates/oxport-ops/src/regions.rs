@@ -14,7 +14,8 @@ use crate::rows::for_out_rows;
 use num_traits::{One, ToPrimitive, Zero};
 use oxport_ir::{Args, Error, Exact, Fake, OpDef, Real, Result, Value, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Tensor, TensorMut};
+use oxport_tensor::{DType, Tensor, TensorMut, filled};
+use std::ops::Range;
 
 /// The operators of this family.
 #[rustfmt::skip]
@@ -42,7 +43,7 @@ fn nms(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (boxes, scores, threshold): (&Tensor, &Tensor, f64) = args.unpack()?;
     ensure!(boxes.sizes() == [scores.sizes()[0], 4], "boxes {:?}, scores {:?}", boxes.sizes(), scores.sizes());
     let kept = computed!(boxes.dtype(), |T| {
-        let (b, s) = (Dense::<T>::of(boxes), Dense::<T>::of(scores));
+        let (b, s) = (Dense::<T>::of(boxes)?, Dense::<T>::of(scores)?);
         let boxes: Vec<[T; 4]> = b.as_chunks::<4>().0.to_vec();
         let areas: Vec<T> = boxes.iter().map(|b| (b[2] - b[0]) * (b[3] - b[1])).collect();
         let mut order: Vec<usize> = (0..boxes.len()).collect();
@@ -175,6 +176,9 @@ impl<T: Compute> Pool<T> {
     }
 }
 
+/// The most samples of a bin along one dimension that a call may ask for.
+const MOST_SAMPLES: i64 = 1 << 10;
+
 fn align(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, rois, ratio): (&Tensor, &Tensor, i64) = (args.at(0)?, args.at(1)?, args.at(5)?);
     let (out, mapping) = outs.split_at_mut(1);
@@ -182,8 +186,11 @@ fn align(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let p = Pool::<T>::of(args, &out[0])?;
         // The older operator counts pixels by their corners unless told otherwise, and knows no region below a pixel.
         let is_aligned = p.is_position_sensitive || args.at(6)?;
+        if ratio > MOST_SAMPLES {
+            return Err(Error::unsupported(format!("{}: {ratio} samples, the most is {MOST_SAMPLES}", args.op.name())));
+        }
         let [_, _, height, width] = p.sizes;
-        let (x, rois) = (Dense::<T>::of(x), Dense::<T>::of(rois));
+        let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
         fill(&mut out[0], |out: &mut [T]| {
             p.bins(&x, &rois, out, |[x1, y1, x2, y2], plane, row, column, o| {
                 let offset = T::of(if is_aligned { 0.5 } else { 0.0 });
@@ -199,8 +206,8 @@ fn align(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
                 let (rows, y) = line(y1, y2, p.bins[0], row);
                 let (columns, x) = line(x1, x2, p.bins[1], column);
                 let mut sum = T::zero();
-                for i in 0..rows {
-                    for j in 0..columns {
+                for i in reaching(rows, &y, height) {
+                    for j in reaching(columns, &x, width) {
                         sum += bilinear(plane, height, width, y(i), x(j));
                     }
                 }
@@ -211,9 +218,28 @@ fn align(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     })
 }
 
+/// Those of the samples that may lie on a line of `size` pixels: a region may be much larger than its image, and what lies
+/// outside adds nothing. Places grow with their numbers, or are NaN.
+fn reaching<T: Compute>(samples: i64, place: impl Fn(i64) -> T, size: usize) -> Range<i64> {
+    let first = |is_beyond: &dyn Fn(T) -> bool| {
+        let (mut low, mut high) = (0, samples.max(0));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_beyond(place(middle)) { high = middle } else { low = middle + 1 }
+        }
+        low
+    };
+    if samples <= MOST_SAMPLES && place(samples.max(1) - 1) < place(0) {
+        return 0..samples;
+    }
+    let start = first(&|v| v >= -T::one());
+    // Where numbers are too large to tell neighbours apart, many samples lie in one place.
+    start..first(&|v| v > T::of(size as f64)).min(start.saturating_add(2 * (size as i64 + 2).max(MOST_SAMPLES)))
+}
+
 /// The image between its pixels. A pixel beyond its edge it goes on as it is, and then is zero.
 fn bilinear<T: Compute>(plane: &[T], height: usize, width: usize, y: T, x: T) -> T {
-    let outside = |v: T, size: usize| v < -T::one() || v > T::of(size as f64) || v.is_nan();
+    let outside = |v: T, size: usize| size == 0 || v < -T::one() || v > T::of(size as f64) || v.is_nan();
     if outside(y, height) || outside(x, width) {
         return T::zero();
     }
@@ -237,8 +263,8 @@ fn pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     computed!(x.dtype(), |T| {
         let p = Pool::<T>::of(args, out)?;
         let [_, _, height, width] = p.sizes;
-        let (x, rois) = (Dense::<T>::of(x), Dense::<T>::of(rois));
-        let mut found = vec![(T::zero(), -1i32); out.numel()];
+        let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
+        let mut found = filled((T::zero(), -1i32), out.numel())?;
         p.bins(&x, &rois, &mut found, |[x1, y1, x2, y2], plane, row, column, o| {
             let line = |from: T, to: T, k: usize, bins: usize, size: usize| {
                 let (from, to) = ((from * p.scale).round(), (to * p.scale).round());
@@ -272,13 +298,13 @@ fn average(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     computed!(x.dtype(), |T| {
         let p = Pool::<T>::of(args, out)?;
         let [_, _, height, width] = p.sizes;
-        let (x, rois) = (Dense::<T>::of(x), Dense::<T>::of(rois));
+        let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
         fill(out, |out: &mut [T]| {
             p.bins(&x, &rois, out, |[x1, y1, x2, y2], plane, row, column, o| {
                 let line = |from: T, to: T, k: usize, bins: usize, size: usize| {
                     let (from, to) = ((from * p.scale).round(), (to * p.scale).round());
                     let bin = (to - from).max(T::one()) / T::of(bins as f64);
-                    p.pixels(from, bin, k, size, size - 1)
+                    p.pixels(from, bin, k, size, size.saturating_sub(1))
                 };
                 let (top, bottom) = line(y1, y2, row, p.bins[0], height);
                 let (left, right) = line(x1, x2, column, p.bins[1], width);

@@ -7,7 +7,7 @@ use oxport_ir::{
     Arg, Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, Val, Value, ensure,
 };
 use oxport_sym::Expr;
-use oxport_tensor::{Layout, Tensor, TensorMut, copy};
+use oxport_tensor::{Layout, Tensor, TensorMut, copy, filled, table};
 
 /// The table.
 #[rustfmt::skip]
@@ -106,7 +106,10 @@ fn interleave_by_meta(args: &MetaArgs<'_>) -> Metas {
 /// The indices that repeats stand for: `i` as often as `repeats[i]`.
 fn indices_of(counts: &[i64]) -> Result<Vec<i64>> {
     ensure!(counts.iter().all(|&c| c >= 0), "repeats cannot be negative");
-    Ok(counts.iter().enumerate().flat_map(|(i, &c)| std::iter::repeat_n(i as i64, c as usize)).collect())
+    let count = counts.iter().try_fold(0usize, |n, &c| n.checked_add(c as usize));
+    let mut picks = table(count.ok_or_else(|| Error::invalid("the repeats are too many to be counted"))?)?;
+    picks.extend(counts.iter().enumerate().flat_map(|(i, &c)| std::iter::repeat_n(i as i64, c as usize)));
+    Ok(picks)
 }
 
 fn check_output_size(size: Option<i64>, n: usize) -> Result<()> {
@@ -120,9 +123,9 @@ fn interleave_by(args: &Args<'_, Real>) -> Result<Vec<Value>> {
         Some(dim) if x.rank() > 0 => (x.clone(), wrap_dim(dim, x.rank())?),
         _ => (x.reshape(&[-1])?, 0),
     };
-    let mut counts = dense::<i64>(counts).to_vec();
+    let mut counts = counts.to_vec::<i64>()?;
     if counts.len() == 1 {
-        counts = vec![counts[0]; x.sizes()[d] as usize];
+        counts = filled(counts[0], x.sizes()[d] as usize)?;
     }
     ensure!(counts.len() as i64 == x.sizes()[d], "{} repeats for size {}", counts.len(), x.sizes()[d]);
     let picks = indices_of(&counts)?;
@@ -143,9 +146,9 @@ fn counted_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn counted(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (counts, size): (&Tensor, Option<i64>) = args.unpack()?;
-    let picks = indices_of(&dense::<i64>(counts))?;
+    let picks = indices_of(&dense::<i64>(counts)?)?;
     check_output_size(size, picks.len())?;
-    Ok(vec![Tensor::from_vec(&[picks.len() as i64], picks)?.to_dtype(counts.dtype()).into()])
+    Ok(vec![Tensor::from_vec(&[picks.len() as i64], picks)?.to_dtype(counts.dtype())?.into()])
 }
 
 fn flip_meta(args: &MetaArgs<'_>) -> Metas {

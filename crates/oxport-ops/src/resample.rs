@@ -13,7 +13,7 @@ use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{fresh_in_format, of_dim};
 use oxport_ir::{Args, Exact, Fake, FromArg, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
+use oxport_tensor::{DType, Scalar, Tensor, TensorMut, table};
 use taps::{Filter, nearest};
 
 /// The operators of this family.
@@ -21,7 +21,7 @@ pub static OPS: &[OpDef] = &[
     near("aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"),
     near("aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
     near("aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor")
-        .samples(&["f32[2, 3, 4, 5], [8, 7]", "u8[2, 3, 4, 5], [2, 3], 0.5, 0.6"]),
+        .samples(&["f32[2, 3, 4, 5], [8, 7]", "u8[2, 3, 4, 5], [2, 3], 0.5, 0.6", "f32[0, 3, 4, 5], [1099511627776, 4]"]),
     near("aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor")
         .samples(&["f32[2, 3, 4, 5], None, [2.0, 2.0]", "f32[2, 3, 4, 5]{60, 1, 15, 3}, [3, 9], None"]),
     near("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
@@ -35,7 +35,7 @@ pub static OPS: &[OpDef] = &[
     smooth("aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor"),
     smooth("aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
     smooth("aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor")
-        .samples(&["f32[2, 3, 4, 5], [8, 7], False", "f32[2, 3, 4, 5], [8, 7], True"]),
+        .samples(&["f32[2, 3, 4, 5], [8, 7], False", "f32[2, 3, 4, 5], [8, 7], True", "f32[0, 3, 4, 5], [1099511627776, 4], False"]),
     smooth("aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor")
         .samples(&["bf16[2, 3, 4, 5], None, False, [2.0, 2.5]", "f32[2, 3, 4, 5]{60, 1, 15, 3}, [3, 9], True, None"]),
     smooth("aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
@@ -126,36 +126,43 @@ fn scaled(size: &Expr, factor: f64) -> Expr {
 
 fn nearest_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = args.at(0)?;
+    if outs[0].numel() == 0 {
+        return Ok(());
+    }
     let s = spec::<_, i64>(args)?;
     let exact = args.op.short_name().contains("exact");
     let (xs, ys) = (x.sizes(), outs[0].sizes());
     let mut maps: Vec<Vec<usize>> = xs[..2].iter().map(|&n| (0..n as usize).collect()).collect();
     for (d, &factor) in s.factors.iter().enumerate() {
-        maps.push(nearest(xs[d + 2], ys[d + 2], factor, exact));
+        maps.push(nearest(xs[d + 2], ys[d + 2], factor, exact)?);
     }
     gather(x, &maps, Scalar::Int(0), &mut outs[0])
 }
 
 /// What every element of a resampled line is made of, by the operator's name.
+///
+/// # Errors
+/// There is no memory for so many.
 pub(crate) fn resample_shares<T: crate::dense::Compute>(
     name: &str,
     align: bool,
     input: i64,
     count: i64,
     factor: Option<f64>,
-) -> Vec<Vec<(usize, T)>> {
+) -> Result<Vec<Vec<(usize, T)>>> {
+    let mut all = table(count.max(0) as usize)?;
     if name.contains("nearest") {
-        return nearest(input, count, factor, name.contains("exact"))
-            .into_iter()
-            .map(|i| vec![(i, T::one())])
-            .collect();
+        let places = nearest(input, count, factor, name.contains("exact"))?;
+        all.extend(places.into_iter().map(|i| vec![(i, T::one())]));
+        return Ok(all);
     }
-    let taps = taps::Taps::<T>::new(filter(name), name.contains("_aa"), align, input, count, factor);
+    let taps = taps::Taps::<T>::new(filter(name), name.contains("_aa"), align, input, count, factor)?;
     let shares = |i: usize| {
         let (first, weights) = taps.at(i);
         weights.iter().enumerate().map(|(j, &w)| (first + j, w)).collect()
     };
-    (0..taps.count()).map(shares).collect()
+    all.extend((0..taps.count()).map(shares));
+    Ok(all)
 }
 
 /// The filter that an operator's name says.
@@ -169,6 +176,9 @@ fn filter(name: &str) -> Filter {
 
 fn smooth_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = args.at(0)?;
+    if outs[0].numel() == 0 {
+        return Ok(());
+    }
     let s = spec::<_, i64>(args)?;
     let name = args.op.short_name();
     kernel::run(x, filter(name), name.contains("_aa"), s.align, &s.factors, &mut outs[0])

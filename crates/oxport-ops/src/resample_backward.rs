@@ -12,7 +12,7 @@ use crate::resample::{resample_shares, spatial};
 use crate::spread::{Axis, spread};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{Tensor, TensorMut};
+use oxport_tensor::{Scalar, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -25,14 +25,14 @@ pub static OPS: &[OpDef] = &[
     resampled("aten::_upsample_nearest_exact3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
     resampled("aten::upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None) -> Tensor"),
     resampled("aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor")
-        .samples(&["f32[2, 3, 8, 6], [8, 6], [2, 3, 4, 5], False"]),
+        .samples(&["f32[2, 3, 8, 6], [8, 6], [2, 3, 4, 5], False", "!f32[2, 3, 8, 6], [8, 6], [2, 3, 4, 0], False", "!f32[2, 3, 8, 6], [8, 5], [2, 3, 4, 5], False"]),
     resampled("aten::upsample_trilinear3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
     resampled("aten::upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
     resampled("aten::_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
     resampled("aten::_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
     resampled("aten::_upsample_lanczos2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
     padded("aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor"),
-    padded("aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor").samples(&["f32[2, 7, 8], f32[2, 4, 5], [1, 2, 2, 1]"]),
+    padded("aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor").samples(&["f32[2, 7, 8], f32[2, 4, 5], [1, 2, 2, 1]", "!f32[1, 7, 8], f32[2, 4, 5], [1, 2, 2, 1]", "!f32[2, 4, 5], f32[2, 4, 5], [9, -9, 0, 0]", "!f32[2, 7, 8], f32[2, 4, 5], [1, 2, 2]"]),
     padded("aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor"),
     padded("aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor"),
     padded("aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor"),
@@ -55,11 +55,17 @@ fn resampled_meta(args: &MetaArgs<'_>) -> Metas {
     for (a, b) in grad.sizes.iter().zip(inputs[..2].iter().chain(&outputs)) {
         agree(args.cx, a, b, "sizes of the gradient and the forward result")?;
     }
+    for size in inputs[1..].iter().chain(&outputs) {
+        ensure!(size.as_int().is_none_or(|n| n > 0), "{}: a size of {size} is not positive", args.op.name());
+    }
     one(fresh_in_format(args.cx, grad, grad.dtype, inputs))
 }
 
 fn resampled_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let grad: &Tensor = args.at(0)?;
+    if outs[0].numel() == 0 || grad.numel() == 0 {
+        return Ok(oxport_tensor::fill(&mut outs[0], Scalar::Int(0))?);
+    }
     let name = args.op.short_name();
     let n = spatial(name);
     let smooth = args.op.schema().is_some_and(|s| s.arg("align_corners").is_some());
@@ -71,16 +77,27 @@ fn resampled_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()>
         let axes: Vec<Axis<T>> = (0..n)
             .map(|d| {
                 let (input, count) = sizes(d);
-                Axis { size: input as usize, shares: resample_shares(name, align, input, count, factors[d]) }
+                Ok(Axis { size: input as usize, shares: resample_shares(name, align, input, count, factors[d])? })
             })
-            .collect();
+            .collect::<Result<_>>()?;
         spread(grad, &axes, &mut outs[0])
     })
 }
 
 fn padded_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, x, pad): (&Fake, &Fake, Vec<Expr>) = args.unpack()?;
-    ensure!(grad.dim() == x.dim() && pad.len() / 2 < x.dim(), "{}: gradient {grad} of {x}", args.op.name());
+    let n = spatial(args.op.short_name());
+    ensure!(pad.len() == 2 * n, "{}: padding wants {} numbers, got {}", args.op.name(), 2 * n, pad.len());
+    ensure!(grad.dim() == x.dim() && n < x.dim(), "{}: gradient {grad} of {x}", args.op.name());
+    for (a, b) in grad.sizes[..x.dim() - n].iter().zip(&x.sizes) {
+        agree(args.cx, a, b, "sizes of gradient and input")?;
+    }
+    let reflects = args.op.short_name().starts_with("reflect");
+    for (i, p) in pad.iter().enumerate() {
+        let size = &x.sizes[x.dim() - 1 - i / 2];
+        let fits = !reflects || args.cx.decide(&p.lt(size), true);
+        ensure!(fits, "{}: padding {p} is too large for a size of {size}", args.op.name());
+    }
     floating(args, grad, true)?;
     for (i, pair) in pad.chunks_exact(2).enumerate() {
         let d = x.dim() - 1 - i;
@@ -96,6 +113,9 @@ fn padded_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn padded_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, x, pad): (&Tensor, &Tensor, Vec<i64>) = args.unpack()?;
+    if x.numel() == 0 || grad.numel() == 0 {
+        return Ok(oxport_tensor::fill(&mut outs[0], Scalar::Int(0))?);
+    }
     let rank = x.rank();
     let n = pad.len() / 2;
     computed!(grad.dtype(), |T| {

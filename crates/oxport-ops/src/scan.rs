@@ -8,7 +8,9 @@ use crate::lines::{Lines, dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::promote::promote;
 use crate::reduce::{wide, widest};
-use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, NodeId, OpDef, Operand, Real, Result, Val, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Operand, Real, Result, Val, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{Analytic, DType, Element, Number, Real as Ordered, Tensor, TensorMut, cast, dispatch};
 
@@ -20,7 +22,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", extreme_meta).fill(|a, o| extremes(a, o, true)).exact(Exact::Bits).doc("The greatest element up to each, and where it is; of equals the last.").samples(&["f32[2, 3], 1", "i64[4], 0", "f32[], 0"]),
     OpDef::new("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", extreme_meta).fill(|a, o| extremes(a, o, false)).exact(Exact::Bits).doc("The least element up to each, and where it is; of equals the last.").samples(&["f32[2, 3], 1"]),
     OpDef::new("aten::logcumsumexp(Tensor self, int dim) -> Tensor", log_meta).fill(log_running).doc("Logarithms of sums of exponentials up to each element.").samples(&["f32[2, 3], 1", "!i64[3], 0"]),
-    OpDef::new("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff_meta).decomp(diff).doc("Differences of neighbours along a dimension, `n` times.").samples(&["f32[2, 5]", "f32[5], 2", "b8[5]", "f32[3], 1, 0, f32[1]", "f32[3], 4", "!f32[]"]),
+    OpDef::new("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff_meta).decomp(diff).doc("Differences of neighbours along a dimension, `n` times.").samples(&["f32[2, 5]", "f32[5], 2", "b8[5]", "f32[3], 1, 0, f32[1]", "f32[3], 4", "f32[2, 3], 1000000000000", "b8[0, 3], 7, 0", "!f32[]"]),
 ];
 
 /// Calls `step` along every line, with the state, the element and its index; it gives the output.
@@ -66,12 +68,12 @@ fn running(args: &Args<'_, Real>, out: &mut TensorMut, sum: bool) -> Result<()> 
     }
     let (x, dim): (&Tensor, i64) = args.unpack()?;
     let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
-    let x = x.to_dtype(out.dtype());
+    let x = x.to_dtype(out.dtype())?;
     match widest(out.dtype()) {
-        DType::I64 | DType::U64 => run::<i64, i64>(&dense(&x), lines, out, sum),
-        DType::F32 => run::<f32, f64>(&dense(&x), lines, out, sum),
-        DType::F64 => run::<f64, f64>(&dense(&x), lines, out, sum),
-        other => dispatch!(complex other, |T| run::<T, T>(&dense(&x), lines, out, sum)),
+        DType::I64 | DType::U64 => run::<i64, i64>(&dense(&x)?, lines, out, sum),
+        DType::F32 => run::<f32, f64>(&dense(&x)?, lines, out, sum),
+        DType::F64 => run::<f64, f64>(&dense(&x)?, lines, out, sum),
+        other => dispatch!(complex other, |T| run::<T, T>(&dense(&x)?, lines, out, sum)),
     }
 }
 
@@ -105,7 +107,7 @@ fn extremes(args: &Args<'_, Real>, outs: &mut [TensorMut], greatest: bool) -> Re
     }
     let (x, dim): (&Tensor, i64) = args.unpack()?;
     let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
-    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x), lines, outs, greatest))
+    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x)?, lines, outs, greatest))
 }
 
 fn log_meta(args: &MetaArgs<'_>) -> Metas {
@@ -136,7 +138,7 @@ fn log_running(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     if x.dtype().is_complex() {
         return complex_log_running(x, lines, &mut outs[0]);
     }
-    dispatch!(wide_float widest(x.dtype()), |T| run::<T>(&dense(x), lines, &mut outs[0]))
+    dispatch!(wide_float widest(x.dtype()), |T| run::<T>(&dense(x)?, lines, &mut outs[0]))
 }
 
 /// Ordered by real parts; what is added to the greater one is small, so its imaginary part does not wrap.
@@ -151,9 +153,10 @@ fn complex_log_running(x: &Tensor, lines: Lines, out: &mut TensorMut) -> Result<
         }
     };
     let mut fresh = TensorMut::empty(DType::C128, oxport_tensor::Layout::contiguous(out.sizes())?)?;
+    let x = dense::<C64>(x)?;
     fill_dense::<C64>(&mut fresh, |out| {
         let start = C64::new(f64::NEG_INFINITY, 0.0);
-        scan(&dense::<C64>(x), lines, out, start, |a, x, _| (add(a, x), add(a, x)));
+        scan(&x, lines, out, start, |a, x, _| (add(a, x), add(a, x)));
         Ok(())
     })?;
     Ok(oxport_tensor::copy(&fresh.freeze(), out)?)
@@ -179,6 +182,9 @@ fn diff_meta(args: &MetaArgs<'_>) -> Metas {
     one(fake)
 }
 
+/// The most rounds of differences; each is three nodes.
+const MOST_DIFFERENCES: i64 = 1 << 10;
+
 fn diff(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let (x, n, dim, before, after): (NodeId, i64, i64, Option<NodeId>, Option<NodeId>) = args.unpack()?;
     if n == 0 {
@@ -186,6 +192,15 @@ fn diff(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     }
     let parts: Vec<Argument> = [before, Some(x), after].into_iter().flatten().map(Argument::from).collect();
     let mut x = if parts.len() == 1 { x } else { b.call("cat", (Argument::List(parts), dim))? };
+    let fake = b.fake(x)?;
+    if fake.sizes[wrap_dim(dim, fake.dim())?].as_int().is_some_and(|size| size <= n) {
+        // No neighbours are left.
+        let nothing = b.call("slice.Tensor", (x, dim, 0i64, 0i64))?;
+        return Ok(vec![b.call("clone", (nothing,))?.into()]);
+    }
+    if n > MOST_DIFFERENCES {
+        return Err(Error::unsupported(format!("diff of order {n}: at most {MOST_DIFFERENCES} rounds are made")));
+    }
     for _ in 0..n {
         let bools = b.fake(x)?.dtype.is_bool();
         let later = b.call("slice.Tensor", (x, dim, 1i64, i64::MAX))?;

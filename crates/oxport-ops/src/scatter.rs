@@ -217,7 +217,7 @@ fn fill_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn index_fill(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, dim, index): (&Tensor, i64, &Tensor) = args.unpack()?;
-    let (d, value, out) = (wrap_dim(dim, x.rank())?, source(args, x)?.to_dtype(x.dtype()), &mut outs[0]);
+    let (d, value, out) = (wrap_dim(dim, x.rank())?, source(args, x)?.to_dtype(x.dtype())?, &mut outs[0]);
     oxport_tensor::copy(x, out)?;
     let mut indices = vec![None; d];
     indices.push(Some(index.clone()));

@@ -2,6 +2,8 @@
 
 use crate::lines::{Lines, dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, wrap_dim};
+use crate::nn::of_sizes;
+use oxport_ir::fake::Dims;
 use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Float, Scalar, Tensor, TensorMut, dispatch};
@@ -10,14 +12,21 @@ use oxport_tensor::{DType, Float, Scalar, Tensor, TensorMut, dispatch};
 #[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", meta).fill(fill).doc("The sum, mean, greatest, least element or product of every segment of a dimension.").samples(&["f32[4, 2], \"sum\", lengths=i64[0], unsafe=True", "!f32[4], \"sum\"", "!f32[4], \"first\", lengths=i64[1]<1>"]),
-    OpDef::new("aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor", backward_meta).fill(backward).doc("The derivative of `segment_reduce` by its data.").samples(&["f32[1], f32[1], f32[2], \"sum\", lengths=i64[1]<2..3>"]),
+    OpDef::new("aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor", backward_meta).fill(backward).doc("The derivative of `segment_reduce` by its data.").samples(&["f32[1], f32[1], f32[2], \"sum\", lengths=i64[1]<2..3>", "!f32[1], f32[1], f32[2], \"sum\", lengths=i64[]<2..3>", "!f32[2], f32[1], f32[2], \"sum\", lengths=i64[1]<2..3>"]),
 ];
 
 fn meta(args: &MetaArgs<'_>) -> Metas {
     let (x, how): (&Fake, &str) = args.unpack()?;
-    let axis = wrap_dim(args.named("axis")?, x.dim())?;
     ensure!(x.dtype.is_float(), "segment_reduce of {}", x.dtype.name());
     ensure!(["sum", "mean", "max", "min", "prod"].contains(&how), "segment_reduce: `{how}`");
+    let sizes = reduced_sizes(args, x)?;
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
+}
+
+/// The sizes of a result: one number per segment in the place of the axis.
+fn reduced_sizes(args: &MetaArgs<'_>, x: &Fake) -> Result<Dims> {
+    let axis = wrap_dim(args.named("axis")?, x.dim())?;
+    ensure!(x.dim() > 0, "segment_reduce of {x}: expected a dimension");
     let (lengths, offsets): (Option<&Fake>, Option<&Fake>) = (args.named("lengths")?, args.named("offsets")?);
     let given = offsets.or(lengths).ok_or_else(|| Error::invalid("segment_reduce wants lengths or offsets"))?;
     ensure!(matches!(given.dtype, DType::I64 | DType::I32), "segments of dtype {}", given.dtype.name());
@@ -27,15 +36,17 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
     }
     let mut sizes = x.sizes.clone();
     sizes[axis] = if offsets.is_some() { &given.sizes[axis] - &Expr::from(1i64) } else { given.sizes[axis].clone() };
-    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
+    let none = sizes[axis].as_int().is_some_and(|n| n < 0);
+    ensure!(!none, "segment_reduce: expected at least one offset, got {given}");
+    Ok(sizes)
 }
 
 /// For every outer row the borders of its segments.
 fn borders(args: &Args<'_, Real>, lines: Lines) -> Result<Vec<Vec<i64>>> {
     let (lengths, offsets): (Option<&Tensor>, Option<&Tensor>) = (args.named("lengths")?, args.named("offsets")?);
     let given = offsets.or(lengths).ok_or_else(|| Error::invalid("segment_reduce wants lengths or offsets"))?;
-    let count = *given.sizes().last().expect("law: the meta wants a dimension") as usize;
-    let numbers = dense::<i64>(given);
+    let count = *given.sizes().last().unwrap_or(&0) as usize;
+    let numbers = dense::<i64>(given)?;
     let rows = (0..lines.outer).map(|o| {
         let row = &numbers[o * count..(o + 1) * count];
         if offsets.is_some() {
@@ -96,12 +107,15 @@ fn fill(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let lines = Lines::of(x.sizes(), wrap_dim(args.named("axis")?, x.rank())?);
     let initial = args.named::<Option<Scalar>>("initial")?.map(Scalar::to);
     let rows = borders(args, lines)?;
-    dispatch!(float x.dtype(), |T| run::<T>(&dense(x), lines, &rows, how, initial, &mut outs[0]))
+    dispatch!(float x.dtype(), |T| run::<T>(&dense(x)?, lines, &rows, how, initial, &mut outs[0]))
 }
 
 fn backward_meta(args: &MetaArgs<'_>) -> Metas {
-    let (_, _, x): (&Fake, &Fake, &Fake) = args.unpack()?;
+    let (grad, y, x): (&Fake, &Fake, &Fake) = args.unpack()?;
     ensure!(x.dtype.is_float(), "{} of {}", args.op.name(), x.dtype.name());
+    let reduced = reduced_sizes(args, x)?;
+    of_sizes(args, grad, &reduced, "a gradient")?;
+    of_sizes(args, y, &reduced, "an output")?;
     one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
 }
 
@@ -146,7 +160,7 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let initial: f64 = args.named::<Option<Scalar>>("initial")?.map_or(1.0, Scalar::to);
     let rows = borders(args, lines)?;
     dispatch!(float x.dtype(), |T| {
-        let all = [&dense::<T>(g)[..], &dense::<T>(y)[..], &dense::<T>(x)[..]];
+        let all = [&dense::<T>(g)?[..], &dense::<T>(y)?[..], &dense::<T>(x)?[..]];
         run::<T>(all, lines, &rows, how, T::from_f64(initial), &mut outs[0])
     })
 }

@@ -100,7 +100,7 @@ fn along(args: &Args<'_, Real>, outs: &mut [TensorMut], form: Form) -> Result<()
     let n = x.sizes().get(dim).map_or(1, |&n| n as usize);
     let inner: i64 = x.sizes().iter().skip(dim + 1).product();
     computed!(out.dtype(), |T| {
-        let x = Dense::<T>::of(&x.to_dtype(out.dtype()));
+        let x = Dense::<T>::of(&x.to_dtype(out.dtype())?)?;
         fill(out, |out: &mut [T]| match inner as usize {
             1 => for_rows(&x, n, out, n, |_, x, out| {
                 vectorize(

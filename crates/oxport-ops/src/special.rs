@@ -131,8 +131,11 @@ pub fn polygamma(n: i64, x: f64) -> f64 {
         let s = (PI * x).sin();
         return if x == x.floor() { f64::INFINITY } else { PI * PI / (s * s) - polygamma(1, 1.0 - x) };
     }
+    // PyTorch's kernel has `n` as a C int.
+    let Ok(n) = i32::try_from(n) else { return f64::NAN };
     let sign = if n % 2 == 0 { -1.0 } else { 1.0 };
-    sign * (1..=n).map(|k| k as f64).product::<f64>() * zeta(n as f64 + 1.0, x)
+    // Factorials beyond that of 170 are infinite.
+    sign * (1..=n.min(171)).map(f64::from).product::<f64>() * zeta(f64::from(n) + 1.0, x)
 }
 
 /// The regularised lower incomplete gamma function.

@@ -3,10 +3,10 @@
 //! Law: they compute in double precision, whatever the dtype, and round once.
 
 use crate::class::Rule::*;
-use crate::class::{RealArgs, Rule, binary, map1, real1, real2, unary};
+use crate::class::{RealArgs, Rule, binary, input, map1, real1, real2, unary};
 use crate::meta::{MetaArgs, Metas, one, pointwise};
 use crate::{bessel, orthogonal, special};
-use oxport_ir::{OpDef, Operand, Result, ensure};
+use oxport_ir::{Error, OpDef, Operand, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut, math};
 use std::f64::consts::PI;
 
@@ -72,18 +72,18 @@ pub static OPS: &[OpDef] = &[
     binary("aten::special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_w)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
     binary("aten::special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_w)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
     binary("aten::special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_w)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::hermite_h)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::hermite_h)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::hermite_h)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::hermite_he)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::hermite_he)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::hermite_he)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::laguerre_l)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::laguerre_l)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::laguerre_l)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::legendre_p)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::legendre_p)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::legendre_p)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| hermite(a, o, orthogonal::hermite_h)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| hermite(a, o, orthogonal::hermite_h)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
+    binary("aten::special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| hermite(a, o, orthogonal::hermite_h)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| hermite(a, o, orthogonal::hermite_he)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| hermite(a, o, orthogonal::hermite_he)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
+    binary("aten::special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| hermite(a, o, orthogonal::hermite_he)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| recurrent(a, o, orthogonal::laguerre_l)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| recurrent(a, o, orthogonal::laguerre_l)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
+    binary("aten::special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| recurrent(a, o, orthogonal::laguerre_l)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| recurrent(a, o, orthogonal::legendre_p)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| recurrent(a, o, orthogonal::legendre_p)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
+    binary("aten::special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| recurrent(a, o, orthogonal::legendre_p)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
     binary("aten::igamma(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igamma)).doc("The regularised lower incomplete gamma function.").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
     binary("aten::igammac(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igammac)).doc("The regularised upper incomplete gamma function.").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
     binary("aten::special_gammainc(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igamma)).doc("`igamma`.").expr("igamma(self, other)").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
@@ -91,8 +91,8 @@ pub static OPS: &[OpDef] = &[
     binary("aten::special_zeta(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| wide2(a, o, special::zeta)).doc("The Hurwitz zeta function.").samples(&["f32[2, 3]<2..4>, f32[3]<1..4>"]),
     binary("aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", ToFloat, |a, o| wide2(a, o, special::zeta)).doc("The Hurwitz zeta function.").samples(&["f32[3]<2..4>, 2.0"]),
     binary("aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", ToFloat, |a, o| wide2(a, o, special::zeta)).doc("The Hurwitz zeta function.").samples(&["2.0, f32[3]<1..4>"]),
-    OpDef::new("aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta).fill(polygamma).doc("The `n`-th derivative of `digamma`.").samples(&["2, f32[3]<1..4>", "!-1, f32[3]"]),
-    OpDef::new("aten::special_polygamma(int n, Tensor self) -> Tensor", polygamma_meta).fill(polygamma).doc("The `n`-th derivative of `digamma`.").samples(&["2, f32[3]<1..4>", "!-1, f32[3]"]),
+    OpDef::new("aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta).fill(polygamma).doc("The `n`-th derivative of `digamma`.").samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
+    OpDef::new("aten::special_polygamma(int n, Tensor self) -> Tensor", polygamma_meta).fill(polygamma).doc("The `n`-th derivative of `digamma`.").samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
     OpDef::new("aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta).fill(mvlgamma).doc("The logarithm of the multivariate gamma function of dimension `p`.").samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
     OpDef::new("aten::special_multigammaln(Tensor self, int p) -> Tensor", mvlgamma_meta).fill(mvlgamma).doc("The logarithm of the multivariate gamma function of dimension `p`.").samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
 ];
@@ -111,6 +111,29 @@ fn wide1(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(f64) -> f64 + Sync) -
 
 fn wide2(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(f64, f64) -> f64 + Sync) -> Result<()> {
     real2(a, o, |x, y| f(x.into(), y.into()) as f32, &f)
+}
+
+/// The degrees up to which PyTorch computes Hermite polynomials in single and double precision; NaN beyond.
+const HERMITE: (f32, f64) = (128.0, 512.0);
+
+fn hermite(a: &RealArgs<'_>, o: &mut [TensorMut], f: fn(f64, f64) -> f64) -> Result<()> {
+    let single = |x: f32, n: f32| if n > HERMITE.0 { f32::NAN } else { f(x.into(), n.into()) as f32 };
+    real2(a, o, single, |x, n| if n > HERMITE.1 { f64::NAN } else { f(x, n) })
+}
+
+/// The most steps of recurrences in one call: some seconds.
+const MOST_STEPS: f64 = 4e9;
+
+/// A polynomial without closed form, which takes a step per degree.
+fn recurrent(a: &RealArgs<'_>, o: &mut [TensorMut], f: fn(f64, f64) -> f64) -> Result<()> {
+    let degrees = input(a, 1, DType::F64)?;
+    let greatest = |n: f64, &degree: &f64| if degree > n { degree } else { n };
+    let each = degrees.to_vec::<f64>()?.iter().fold(0.0, greatest).min(orthogonal::LONGEST);
+    let steps = each * o[0].numel() as f64;
+    if steps > MOST_STEPS {
+        return Err(Error::unsupported(format!("{}: {steps} steps; at most {MOST_STEPS} are made", a.op.name())));
+    }
+    wide2(a, o, f)
 }
 
 /// The meta of a function of tensor argument `i`.
@@ -141,6 +164,9 @@ fn polygamma(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     map1(x, &mut o[0], |x: f64| special::polygamma(n, x))
 }
 
+/// The most terms of one call. PyTorch makes a table of `p` numbers for every element.
+const MOST_TERMS: usize = 1 << 28;
+
 fn mvlgamma_meta(a: &MetaArgs<'_>) -> Metas {
     let p: i64 = a.at(1)?;
     ensure!(p >= 1, "p has to be greater than or equal to 1");
@@ -149,6 +175,11 @@ fn mvlgamma_meta(a: &MetaArgs<'_>) -> Metas {
 
 fn mvlgamma(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (x, p): (&Tensor, i64) = a.unpack()?;
-    let constant = (p * (p - 1)) as f64 / 4.0 * std::f64::consts::PI.ln();
+    let terms = usize::try_from(p).ok().and_then(|p| x.numel().checked_mul(p));
+    if terms.is_none_or(|n| n > MOST_TERMS) {
+        let message = format!("mvlgamma of {} elements with p = {p}: at most {MOST_TERMS} terms are summed", x.numel());
+        return Err(Error::unsupported(message));
+    }
+    let constant = p as f64 * (p as f64 - 1.0) / 4.0 * PI.ln();
     map1(x, &mut o[0], |x: f64| constant + (0..p).map(|i| math::special::lgamma(x - i as f64 / 2.0)).sum::<f64>())
 }

@@ -1,4 +1,6 @@
 //! Splits: one tensor as a list of views along a dimension.
+//!
+//! Law: the number of parts is met by [`MOST_PARTS`] before any is made.
 
 use crate::meta::{MetaArgs, Metas, wrap_dim};
 use crate::view::{copy, sliced, view};
@@ -9,10 +11,10 @@ use oxport_tensor::{DType, Tensor};
 /// The table.
 #[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    view!("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", split, "Parts of a size; the last may be smaller.", ["f32[5, 2], 2", "f32[4], 4", "f32[0], 2", "!f32[4], -1"]),
+    view!("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", split, "Parts of a size; the last may be smaller.", ["f32[5, 2], 2", "f32[4], 4", "f32[0], 2", "f32[4], 9223372036854775807", "!f32[4], -1"]),
     view!("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", split_with_sizes, "Parts of given sizes.", ["f32[5, 2], [2, 3]"]),
     view!("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split_with_sizes, "Parts of given sizes.", ["f32[5, 2], [2, 3]", "!f32[5], [2, 2]"]),
-    view!("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk, "At most so many parts of equal size; the last may be smaller.", ["f32[5, 2], 2", "f32[2, 7], 3, 1", "!f32[4], 0"]),
+    view!("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk, "At most so many parts of equal size; the last may be smaller.", ["f32[5, 2], 2", "f32[2, 7], 3, 1", "f32[0], 3", "!f32[4], 0", "!f32[4], 9223372036854775807"]),
     view!("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind, "Every index of a dimension.", ["f32[3, 2]", "f32[3, 2], -1", "!f32[]"]),
     view!("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split, "So many parts, the first ones larger by one where it does not divide.", ["f32[5, 2], 3", "!f32[5], 0"]),
     view!("aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split_at, "Parts between some indices.", ["f32[5, 2], [1, 4]", "f32[5], [3, 1]"]),
@@ -35,6 +37,18 @@ fn dimension<'a>(args: &MetaArgs<'a>, dim: i64) -> Result<(&'a Fake, usize)> {
     let x: &Fake = args.at(0)?;
     ensure!(x.dim() > 0, "{} of a 0-d tensor", args.op.name());
     Ok((x, wrap_dim(dim, x.dim())?))
+}
+
+/// The most parts of one tensor. A few bytes of a file may ask for any number of them, and each is a result of its own.
+const MOST_PARTS: i64 = 1 << 16;
+
+/// A number of parts, if so many may be made.
+fn at_most(args: &MetaArgs<'_>, count: i64) -> Result<i64> {
+    if count > MOST_PARTS {
+        let message = format!("{}: {count} parts of one tensor; at most {MOST_PARTS} are made", args.op.name());
+        return Err(oxport_ir::Error::unsupported(message));
+    }
+    Ok(count)
 }
 
 /// The parts that start at 0 and have these lengths.
@@ -60,7 +74,7 @@ fn split(args: &MetaArgs<'_>) -> Metas {
     let (x, d) = dimension(args, dim)?;
     let (n, each) = (known(args, &x.sizes[d])?, known(args, &size)?);
     ensure!(each > 0 || each == 0 && n == 0, "split size {each} of dimension {dim} of size {n}");
-    let count = if each == 0 { 1 } else { ((n + each - 1) / each).max(1) };
+    let count = at_most(args, if n == 0 { 1 } else { (n - 1) / each + 1 })?;
     let last = &x.sizes[d] - &(&size * &Expr::from(count - 1));
     parts(x, d, (1..count).map(|_| size.clone()).chain([last]))
 }
@@ -83,11 +97,14 @@ fn chunk(args: &MetaArgs<'_>) -> Metas {
     let (x, d) = dimension(args, dim)?;
     ensure!(chunks > 0, "chunk into {chunks} parts");
     let n = known(args, &x.sizes[d])?;
-    let each = (n + chunks - 1) / chunks;
-    if each == 0 {
-        return parts(x, d, (0..chunks).map(|_| Expr::from(0i64)));
+    // PyTorch rounds up by an addition, and does not get past its overflow.
+    let fits = n == 0 || n.checked_add(chunks - 1).is_some();
+    ensure!(fits, "split_size can only be 0 if dimension size is 0, but got dimension size of {n}");
+    if n == 0 {
+        return parts(x, d, (0..at_most(args, chunks)?).map(|_| Expr::from(0i64)));
     }
-    let count = ((n + each - 1) / each).max(1);
+    let each = (n - 1) / chunks + 1;
+    let count = at_most(args, (n - 1) / each + 1)?;
     let size = (&x.sizes[d] + &Expr::from(chunks - 1)).floor_div(&Expr::from(chunks));
     let last = &x.sizes[d] - &(&size * &Expr::from(count - 1));
     parts(x, d, (1..count).map(|_| size.clone()).chain([last]))
@@ -103,14 +120,14 @@ fn unbind(args: &MetaArgs<'_>) -> Metas {
         view.strides.remove(d);
         Val::Tensor(view)
     };
-    Ok(vec![Val::List((0..known(args, &x.sizes[d])?).map(part).collect())])
+    Ok(vec![Val::List((0..at_most(args, known(args, &x.sizes[d])?)?).map(part).collect())])
 }
 
 fn tensor_split(args: &MetaArgs<'_>) -> Metas {
     let (_, sections, dim): (&Fake, i64, i64) = args.unpack()?;
     let (x, d) = dimension(args, dim)?;
     ensure!(sections > 0, "tensor_split into {sections} parts");
-    let n = known(args, &x.sizes[d])?;
+    let (n, sections) = (known(args, &x.sizes[d])?, at_most(args, sections)?);
     parts(x, d, (0..sections).map(|i| Expr::from(n / sections + i64::from(i < n % sections))))
 }
 
@@ -129,7 +146,7 @@ fn split_by_meta(args: &MetaArgs<'_>) -> Metas {
     }
     let one = Expr::from(1i64);
     let part = |_| Val::Tensor(sliced(x, d, &args.cx.fresh_size(), args.cx.fresh_size(), &one));
-    Ok(vec![Val::List((0..=known(args, &indices.sizes[0])?).map(part).collect())])
+    Ok(vec![Val::List((0..=at_most(args, known(args, &indices.sizes[0])?)?).map(part).collect())])
 }
 
 fn split_by(args: &Args<'_, Real>) -> Result<Option<Vec<Tensor>>> {
@@ -137,7 +154,7 @@ fn split_by(args: &Args<'_, Real>) -> Result<Option<Vec<Tensor>>> {
     let n = x.sizes()[wrap_dim(dim, x.rank())?];
     let mut start = 0;
     let mut parts = Vec::with_capacity(indices.numel() + 1);
-    for end in indices.to_vec::<i64>().into_iter().map(|i| if i < 0 { (i + n).max(0) } else { i.min(n) }).chain([n]) {
+    for end in indices.to_vec::<i64>()?.into_iter().map(|i| if i < 0 { (i + n).max(0) } else { i.min(n) }).chain([n]) {
         parts.push(x.view(|l| l.narrow(dim, start, (end - start).max(0)))?);
         start = end;
     }
@@ -168,7 +185,7 @@ fn between(args: &MetaArgs<'_>, x: &Fake, d: usize, indices: &[i64]) -> Metas {
 fn equal_parts(args: &MetaArgs<'_>, d: usize) -> Metas {
     let (x, sections): (&Fake, i64) = args.unpack()?;
     ensure!(d < x.dim() && sections > 0, "{} of a tensor of {} dimensions into {sections}", args.op.name(), x.dim());
-    let n = known(args, &x.sizes[d])?;
+    let (n, sections) = (known(args, &x.sizes[d])?, at_most(args, sections)?);
     ensure!(n % sections == 0, "{}: size {n} does not divide by {sections}", args.op.name());
     parts(x, d, (0..sections).map(|_| Expr::from(n / sections)))
 }

@@ -6,7 +6,7 @@
 use crate::dense::{Compute, Dense, fill};
 use crate::rows::for_rows_and;
 use oxport_ir::Result;
-use oxport_tensor::{Tensor, TensorMut};
+use oxport_tensor::{Scalar, Tensor, TensorMut};
 
 /// One dimension: for every element of the gradient, the elements it goes to and how much of it.
 pub struct Axis<T> {
@@ -21,9 +21,12 @@ pub struct Axis<T> {
 /// # Errors
 /// There is no memory for a detour.
 pub fn spread<T: Compute>(grad: &Tensor, axes: &[Axis<T>], out: &mut TensorMut) -> Result<()> {
-    let grad = Dense::<T>::of(grad);
+    let grad = Dense::<T>::of(grad)?;
     let from: usize = axes.iter().map(|a| a.shares.len()).product();
     let to: usize = axes.iter().map(|a| a.size).product();
+    if from == 0 {
+        return Ok(oxport_tensor::fill(out, Scalar::Int(0))?);
+    }
     fill(out, |out: &mut [T]| {
         out.fill(T::zero());
         let mut nothing = vec![(); out.len().checked_div(to).unwrap_or(0)];

@@ -10,7 +10,7 @@ use crate::nn::{fresh, of_dim};
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::fft::{Direction, c2c, c2r};
-use oxport_tensor::{Complex, DType, Layout, Tensor, TensorMut};
+use oxport_tensor::{Complex, DType, Layout, Tensor, TensorMut, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -161,16 +161,16 @@ fn istft(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let complex = outs[0].dtype().is_complex();
     let wide = x.dtype().to_real();
     computed!(wide, |T| {
-        let window = window::<T>(&s, complex);
+        let window = window::<T>(&s, complex)?;
         let frames = frames(x, &s, complex)?;
         let start = if centered(args)? { s.n / 2 } else { 0 };
         let count = x.sizes()[x.rank() - 1];
-        let envelope = envelope(&window, s.hop, count);
+        let envelope = envelope(&window, s.hop, count)?;
         let place = start as usize..;
         let used = envelope.get(place).unwrap_or(&[]);
         let length = *outs[0].sizes().last().unwrap_or(&0) as usize;
         ensure!(used.iter().take(length).all(|e| e.norm() > 1e-11), "istft: the window leaves gaps");
-        let frames = Dense::<Complex<T>>::of(&frames);
+        let frames = Dense::<Complex<T>>::of(&frames)?;
         let per = (count * s.n) as usize;
         fill(&mut outs[0], |out: &mut [Complex<T>]| {
             for (out, frames) in out.chunks_exact_mut(length.max(1)).zip(frames.chunks_exact(per.max(1))) {
@@ -189,29 +189,29 @@ fn istft(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 }
 
 /// The window, in the middle of a frame.
-fn window<T: crate::dense::Compute>(s: &Spec<&Tensor>, complex: bool) -> Vec<Complex<T>>
+fn window<T: crate::dense::Compute>(s: &Spec<&Tensor>, complex: bool) -> Result<Vec<Complex<T>>>
 where
     Complex<T>: oxport_tensor::Element,
 {
     let left = ((s.n - s.width) / 2) as usize;
-    let mut all = vec![Complex::new(T::zero(), T::zero()); s.n as usize];
-    let given = s.window.map(|w| w.to_vec::<Complex<T>>());
+    let mut all = filled(Complex::new(T::zero(), T::zero()), s.n as usize)?;
+    let given = s.window.map(|w| w.to_vec::<Complex<T>>()).transpose()?;
     for i in 0..s.width as usize {
         let w = given.as_ref().map_or(Complex::new(T::one(), T::zero()), |w| w[i]);
         all[left + i] = if complex { w } else { Complex::new(w.re, T::zero()) };
     }
-    all
+    Ok(all)
 }
 
 /// The sum of the squared windows of all frames.
-fn envelope<T: crate::dense::Compute>(window: &[Complex<T>], hop: i64, count: i64) -> Vec<Complex<T>> {
+fn envelope<T: crate::dense::Compute>(window: &[Complex<T>], hop: i64, count: i64) -> Result<Vec<Complex<T>>> {
     let zero = Complex::new(T::zero(), T::zero());
-    let mut sum = vec![zero; window.len() + (hop * (count - 1).max(0)) as usize];
+    let mut sum = filled(zero, window.len().saturating_add(hop.saturating_mul((count - 1).max(0)) as usize))?;
     for t in 0..count as usize {
         let to = &mut sum[t * hop as usize..];
         to.iter_mut().zip(window).for_each(|(y, w)| *y += w * w);
     }
-    sum
+    Ok(sum)
 }
 
 /// The frames `[.., T, n_fft]` of spectra `[.., F, T]`.

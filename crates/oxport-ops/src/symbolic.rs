@@ -52,7 +52,7 @@ pub static OPS: &[OpDef] = &[
     number("aten::sym_numel(Tensor self) -> SymInt", |a| int(a, Fake::numel), |a| run_int(a, Tensor::numel)).doc("The number of elements."),
     number("aten::numel(Tensor self) -> int", |a| int(a, Fake::numel), |a| run_int(a, Tensor::numel)).doc("The number of elements."),
     number("aten::dim(Tensor self) -> int", |a| int(a, |t| t.dim().into()), |a| run_int(a, Tensor::rank)).doc("The number of dimensions."),
-    number("aten::sym_storage_offset(Tensor self) -> SymInt", |a| int(a, |t| t.offset.clone()), |a| run_int(a, |t| t.layout().offset)).doc("The offset in the storage."),
+    number("aten::sym_storage_offset(Tensor self) -> SymInt", |a| int(a, |t| t.offset.clone()), |a| run_int(a, |t| t.layout().offset)).doc("The offset in the storage.").reads_storage(),
     number("aten::is_floating_point(Tensor self) -> bool", |a| truth(a, |t| t.dtype.is_float()), |a| run_truth(a, |t| t.dtype().is_float())).doc("True if the dtype is a real float."),
     number("aten::is_complex(Tensor self) -> bool", |a| truth(a, |t| t.dtype.is_complex()), |a| run_truth(a, |t| t.dtype().is_complex())).doc("True if the dtype is complex."),
     number("aten::is_signed(Tensor self) -> bool", |a| truth(a, |t| t.dtype.is_signed()), |a| run_truth(a, |t| t.dtype().is_signed())).doc("True if the dtype has a sign."),

@@ -123,14 +123,14 @@ fn unique(args: &Args<'_, Real>, sorted: bool) -> Result<Vec<Value>> {
     let wide = widest(x.dtype());
     let (items, d, found) = match wish.dim {
         None => {
-            let found = wide!(real wide, |T| elements::<T>(&dense(x), sorted))?;
+            let found = wide!(real wide, |T| elements::<T>(&dense(x)?, sorted))?;
             (x.reshape(&[-1])?, 0, found)
         }
         Some(d) => {
             let lines = Lines::of(x.sizes(), d);
             let empty = lines.n == 0 && x.numel() == 0 && x.sizes().iter().filter(|s| **s == 0).count() > 1;
             ensure!(!empty, "{}: there are no slices of sizes {:?}", args.op.name(), x.sizes());
-            (x.clone(), d, wide!(real wide, |T| slices::<T>(&dense(x), lines, sorted))?)
+            (x.clone(), d, wide!(real wide, |T| slices::<T>(&dense(x)?, lines, sorted))?)
         }
     };
     let mut sizes = items.sizes().to_vec();

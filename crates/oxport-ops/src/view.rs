@@ -8,7 +8,7 @@
 
 use crate::meta::{MetaArgs, Metas, one, wrap_dim, wrap_dims};
 use oxport_ir::fake::Dims;
-use oxport_ir::{Arg, Args, Exact, Fake, Meta, MetaCx, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Arg, Args, Error, Exact, Fake, Meta, MetaCx, OpDef, Real, Result, Val, ensure};
 use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::{Layout, Tensor, TensorMut};
 use std::sync::LazyLock;
@@ -62,17 +62,17 @@ pub static OPS: &[OpDef] = &[
     copy!("aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", squeeze_dims, "Without those of some dimensions whose size is 1, copied.", ["f32[2, 1, 1], [0, 1]"]),
     view!("aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", select, "One index of a dimension.", ["f32[2, 3], 1, -1", "!f32[2, 3], 1, 3", "!f32[], 0, 0"]),
     copy!("aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor", select, "One index of a dimension, copied.", ["f32[2, 3], 1, -1"]),
-    view!("aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", slice, "A range of a dimension, clamped to it.", ["f32[5, 3], 0, 1, 9223372036854775807, 2", "f32[5], 0, -3, -1", "f32[5], 0, 4, 2", "!f32[5], 0, 0, 5, 0"]),
+    view!("aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", slice, "A range of a dimension, clamped to it.", ["f32[5, 3], 0, 1, 9223372036854775807, 2", "f32[5], 0, -3, -1", "f32[5], 0, 4, 2", "f32[5], 0, 3, 9223372036854775807, 9223372036854775806", "!f32[5], 0, 0, 5, 0"]),
     copy!("aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", slice, "A range of a dimension, copied.", ["f32[5, 3], 0, 1, 4"]),
     view!("aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow, "A range of a dimension by start and length.", ["f32[5, 3], 0, 1, 3", "!f32[5], 0, 3, 3"]),
     copy!("aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", narrow, "A range of a dimension by start and length, copied.", ["f32[5, 3], 0, 1, 3"]),
-    view!("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal, "A diagonal of two dimensions, as the last one.", ["f32[3, 4]", "f32[3, 4], 1", "f32[2, 3, 4], -1, 1, 2", "!f32[3, 3], 0, 1, 1"]),
+    view!("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal, "A diagonal of two dimensions, as the last one.", ["f32[3, 4]", "f32[3, 4], 1", "f32[2, 3, 4], -1, 1, 2", "f32[4, 4], -9223372036854775808", "!f32[3, 3], 0, 1, 1"]),
     copy!("aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal, "A diagonal of two dimensions, copied.", ["f32[3, 4]"]),
     view!("aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", diagonal, "A diagonal of two dimensions, as the last one.", ["f32[2, 3, 4]"]),
     view!("aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold, "Windows over a dimension, as a new last dimension.", ["f32[7], 0, 3, 2", "f32[2, 5], 1, 2, 1", "!f32[3], 0, 4, 1"]),
     copy!("aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor", unfold, "Windows over a dimension, copied.", ["f32[7], 0, 3, 2"]),
-    view!("aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided, "Any sizes, strides and offset over the input's storage.", ["f32[8], [2, 3], [3, 1], 1"]).view(as_strided_view),
-    OpDef::new("aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", |args| copied(as_strided(args)?)).fill(as_strided_fill).exact(Exact::Bits).doc("Any sizes, strides and offset over the input's storage, copied.").samples(&["f32[8], [2, 3], [3, 1], 1"]),
+    view!("aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided, "Any sizes, strides and offset over the input's storage.", ["f32[8], [2, 3], [3, 1], 1"]).view(as_strided_view).reads_storage(),
+    OpDef::new("aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", |args| copied(as_strided(args)?)).fill(as_strided_fill).exact(Exact::Bits).doc("Any sizes, strides and offset over the input's storage, copied.").samples(&["f32[8], [2, 3], [3, 1], 1"]).reads_storage(),
     view!("aten::alias(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself.", ["f32[2, 3]"]),
     view!("aten::detach(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself, without gradient.", ["f32[2, 3]"]),
     view!("aten::lift_fresh(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself.", ["f32[2, 3]"]),
@@ -125,11 +125,21 @@ pub(crate) fn by_meta(args: &Args<'_, Real>, meta: fn(&MetaArgs<'_>) -> Metas) -
     views.iter().flat_map(Val::tensors).map(|v| lay(x, v)).collect::<Result<_>>().map(Some)
 }
 
+/// Layout and offset of a view that was asked for in numbers.
+///
+/// # Errors
+/// A size, stride or offset is no int64: it came out of arguments by products that are too large.
+pub(crate) fn concrete(view: &Fake) -> Result<(Layout, i64)> {
+    let numbers = view.concrete_layout().zip(view.offset.as_int());
+    numbers
+        .ok_or_else(|| Error::invalid(format!("the sizes, strides or offset of a view {view} are no 64-bit integers")))
+}
+
 fn lay(x: &Tensor, view: &Fake) -> Result<Tensor> {
-    let law = "law: the meta of numbers is numbers";
-    let layout = view.concrete_layout().expect(law);
-    let offset = x.layout().offset as i64 + view.offset.as_int().expect(law);
-    Ok(x.with_layout(Layout { offset: offset as usize, ..layout })?)
+    let (layout, offset) = concrete(view)?;
+    let offset = x.layout().offset.checked_add_signed(offset as isize);
+    let offset = offset.ok_or_else(|| Error::invalid(format!("a view {view} begins before its storage")))?;
+    Ok(x.with_layout(Layout { offset, ..layout })?)
 }
 
 /// Copies the view that the meta says, one output per view.
@@ -320,7 +330,12 @@ pub(crate) fn slice(args: &MetaArgs<'_>) -> Metas {
     let start = clamp(cx, start.unwrap_or(zero.clone()), size, &zero);
     let end = clamp(cx, end, size, &start);
     let length = &end - &start;
-    let count = if step.as_int() == Some(1) { length } else { (&length + &step - Expr::from(1i64)).floor_div(&step) };
+    let count = match (length.as_int(), step.as_int()) {
+        (_, Some(1)) => length,
+        // In numbers, a step that is almost the greatest int64 must not overflow.
+        (Some(length), Some(step)) if length > 0 && step > 0 => Expr::from((length - 1) / step + 1),
+        _ => (&length + &step - Expr::from(1i64)).floor_div(&step),
+    };
     one(sliced(x, d, &start, count, &step))
 }
 
@@ -364,7 +379,7 @@ pub(crate) fn diagonal(args: &MetaArgs<'_>) -> Metas {
     let (x, offset, a, b): (&Fake, i64, i64, i64) = args.unpack()?;
     let (a, b) = (wrap_dim(a, x.dim())?, wrap_dim(b, x.dim())?);
     ensure!(a != b && x.dim() >= 2, "diagonal wants two different dimensions");
-    let shift = Expr::from(offset.abs());
+    let shift = if offset >= 0 { Expr::from(offset) } else { Expr::from(0i64) - Expr::from(offset) };
     let (rows, columns) = if offset >= 0 {
         (x.sizes[a].clone(), &x.sizes[b] - &shift)
     } else {

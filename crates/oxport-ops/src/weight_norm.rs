@@ -29,7 +29,8 @@ fn weight_norm_meta(args: &MetaArgs<'_>) -> Metas {
     let two = args.op.schema().is_some_and(|s| s.returns.len() == 2);
     let whole = dim == -1 && !two;
     let dim = wrap_dim(dim, v.dim())?;
-    let lengths = if whole { Expr::from(1i64) } else { v.sizes[dim].clone() };
+    let length = v.sizes.get(dim).filter(|_| !whole);
+    let lengths = length.cloned().unwrap_or_else(|| Expr::from(1i64));
     ensure!(args.cx.may_be_same(&g.numel(), &lengths), "{}: {} lengths for {v}", args.op.name(), g.numel());
     let out = fresh(v, v.dtype, v.sizes.clone());
     let norms = two.then(|| fresh(g, if g.dtype == DType::BF16 { DType::F32 } else { g.dtype }, g.sizes.clone()));
@@ -44,7 +45,7 @@ fn weight_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let turned = v.view(|l| l.transpose(0, dim))?;
     let rows = if whole { 1 } else { v.sizes().get(dim as usize).map_or(1, |&n| n as usize) };
     computed!(v.dtype(), |T| {
-        let (x, g) = (Dense::<T>::of(&turned), Dense::<T>::of(g));
+        let (x, g) = (Dense::<T>::of(&turned)?, Dense::<T>::of(g)?);
         let n = x.len().checked_div(rows).unwrap_or(0).max(1);
         let norms: Vec<T> = x.chunks_exact(n).map(length).collect();
         let layout = outs[0].layout().transpose(0, dim)?;

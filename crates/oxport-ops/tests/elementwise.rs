@@ -68,7 +68,7 @@ fn argument(text: &str, graph: &mut Graph, tensors: &mut Vec<Tensor>) -> Result<
         let number = |v: &str| v.parse::<f64>().unwrap_or_else(|_| panic!("a number, not {v}"));
         let values: Vec<f64> = values.split_whitespace().map(number).collect();
         let dtype = DType::from_short(dtype).expect("a dtype");
-        tensors.push(Tensor::from_vec(&sizes, values)?.to_dtype(dtype));
+        tensors.push(Tensor::from_vec(&sizes, values)?.to_dtype(dtype).unwrap());
         return Ok(graph.append(Node::new(format!("t{}", tensors.len()), NodeKind::Placeholder, Vec::new()))?.into());
     }
     Ok(match text {
@@ -96,8 +96,8 @@ fn show(value: &Value) -> String {
     match value {
         Value::Tensor(t) => {
             let values: Vec<String> = match t.dtype().is_float() {
-                true => t.to_vec::<f64>().into_iter().map(float).collect(),
-                false => t.to_vec::<i64>().iter().map(i64::to_string).collect(),
+                true => t.to_vec::<f64>().unwrap().into_iter().map(float).collect(),
+                false => t.to_vec::<i64>().unwrap().iter().map(i64::to_string).collect(),
             };
             format!("{}{:?}: {}", t.dtype().short(), t.sizes(), values.join(" "))
         }

@@ -3,7 +3,7 @@
 //! The schema says which operators *may* alias. Some do so only sometimes (`reshape`, `contiguous`, `to`), which the
 //! recorded sizes, strides and dtypes decide here, as eager PyTorch decides it when it runs.
 
-use oxport_ir::{Argument, Builder, Error, Fake, Graph, Kwargs, MemoryFormat, Node, NodeId, Op, Result};
+use oxport_ir::{Argument, Builder, Error, Fake, Graph, Kwargs, MemoryFormat, Node, NodeId, Op, Result, Val};
 use oxport_sym::ShapeEnv;
 use oxport_tensor::Layout;
 
@@ -23,12 +23,63 @@ impl Step {
         let args = node.args.get(1..).unwrap_or_default().to_vec();
         Step { op: op.clone(), args, kwargs: node.kwargs.clone(), element: None }
     }
+    /// The step to an element of what a call gives: a slice, or a selection, where the sizes are known.
+    pub fn element(&self, b: &Builder<'_>, parts: Option<&Parts>, i: i64) -> Step {
+        let at = usize::try_from(i).ok();
+        let direct = parts.zip(at).and_then(|(parts, at)| match parts {
+            Parts::Selected { dim } => Some(("aten::select.int", vec![(*dim).into(), i.into()])),
+            Parts::Slices { dim, ends } => {
+                let start = if at == 0 { 0 } else { *ends.get(at - 1)? };
+                Some(("aten::slice.Tensor", vec![(*dim).into(), start.into(), (*ends.get(at)?).into()]))
+            }
+        });
+        match direct {
+            Some((op, args)) => Step { op: b.registry().op(op), args, kwargs: Kwargs::new(), element: None },
+            None => Step { element: Some(i), ..self.clone() },
+        }
+    }
     /// The call on another tensor.
     pub fn replay(&self, b: &mut Builder<'_>, base: NodeId) -> Result<NodeId> {
         let args = std::iter::once(base.into()).chain(self.args.iter().cloned()).collect();
         let call = b.call_op(&self.op, args, self.kwargs.clone())?;
         self.element.map_or(Ok(call), |i| b.getitem(call, i))
     }
+}
+
+/// What the elements of a list of views are, each by itself.
+#[derive(Clone, Debug)]
+pub(crate) enum Parts {
+    /// `unbind`
+    Selected { dim: i64 },
+    /// `split` and its kin: where each part ends along the dimension.
+    Slices { dim: i64, ends: Vec<i64> },
+}
+
+/// The parts of a call that gives a list of views of its first argument; `None` where a size is not known.
+pub(crate) fn parts(graph: &Graph, node: &Node) -> Option<Parts> {
+    let base = graph.node(node.args.first()?.as_node()?).val()?.as_tensor()?;
+    let given = |i: usize| node.args.get(i).map_or(Some(0), Argument::as_int);
+    let dim = match node.op()?.short_name().split('.').next()? {
+        "unbind" => return Some(Parts::Selected { dim: given(1)? }),
+        "hsplit" => i64::from(base.dim() > 1),
+        "vsplit" => 0,
+        "dsplit" => 2,
+        "split" | "split_with_sizes" | "chunk" | "tensor_split" | "unsafe_chunk" => given(2)?,
+        _ => return None,
+    };
+    let at = oxport_tensor::layout::wrap_dim(dim, base.dim()).ok()?;
+    let Val::List(list) = node.val()? else { return None };
+    let mut end = 0i64;
+    let ends = list.iter().map(|part| {
+        end = end.checked_add(part.as_tensor()?.sizes.get(at)?.as_int()?)?;
+        Some(end)
+    });
+    Some(Parts::Slices { dim, ends: ends.collect::<Option<_>>()? })
+}
+
+/// True for operators that give their first argument itself at times, and whose schemas do not say so.
+pub(crate) fn may_return_its_input(op: &Op) -> bool {
+    op.has_tag("maybe_aliasing_or_mutating") || matches!(op.name(), "aten::type_as" | "aten::sum_to_size")
 }
 
 /// True if the call's result shares memory with its first argument.
@@ -59,6 +110,9 @@ pub(crate) fn is_alias(graph: &Graph, env: &ShapeEnv, node: &Node, op: &Op) -> b
             let to = node.val().and_then(|v| v.as_tensor());
             to.is_some_and(|to| can_view(env, x, to))
         }
+        // As it is, where there is nothing to sum over.
+        "aten::sum_to_size" => node.val().and_then(|v| v.as_tensor()).is_some_and(|to| to.sizes == x.sizes),
+        "aten::conj_physical" => !x.dtype.is_complex(),
         "aten::atleast_1d" | "aten::atleast_2d" | "aten::atleast_3d" => true,
         _ => op.schema().is_some_and(|s| s.is_view() && s.args.first().is_some_and(|a| a.alias.is_some())),
     }
@@ -104,6 +158,8 @@ pub(crate) fn write_back(b: &mut Builder<'_>, step: &Step, base: NodeId, value: 
         | "contiguous"
         | "to"
         | "type_as"
+        | "sum_to_size"
+        | "conj_physical"
         | "dropout"
         | "feature_dropout"
         | "alpha_dropout"
@@ -150,35 +206,8 @@ pub(crate) fn write_back(b: &mut Builder<'_>, step: &Step, base: NodeId, value: 
             args.extend(step.args.iter().cloned());
             b.call("aten::as_strided_scatter", args)
         }
-        "split" | "split_with_sizes" | "chunk" | "tensor_split" | "unsafe_chunk" | "hsplit" | "vsplit" | "dsplit" => {
-            part_write_back(b, step, base, value)
-        }
-        "unbind" => {
-            let dim = int(0).unwrap_or(0);
-            b.call("aten::select_scatter", (base, value, dim, step.element.unwrap_or(0)))
-        }
         _ => Err(refuse(&step.op)),
     }
-}
-
-/// An element of a split goes back to the slice where it begins.
-fn part_write_back(b: &mut Builder<'_>, step: &Step, base: NodeId, value: NodeId) -> Result<NodeId> {
-    let dim = match step.op.short_name().split('.').next() {
-        Some("hsplit") => i64::from(b.fake(base)?.dim() > 1),
-        Some("vsplit") => 0,
-        Some("dsplit") => 2,
-        _ => step.args.get(1).and_then(Argument::as_int).unwrap_or(0),
-    };
-    let whole = Step { element: None, ..step.clone() }.replay(b, base)?;
-    let element = step.element.unwrap_or(0);
-    let d = oxport_tensor::layout::wrap_dim(dim, b.fake(base)?.dim())?;
-    let oxport_ir::Val::List(parts) = b.val(whole)?.clone() else { return Err(refuse(&step.op)) };
-    let size = |part: &oxport_ir::Val| part.as_tensor().and_then(|t| t.sizes[d].as_int());
-    let sizes: Option<Vec<i64>> = parts.iter().take(element as usize + 1).map(size).collect();
-    let sizes = sizes.ok_or_else(|| refuse(&step.op))?;
-    let end: i64 = sizes.iter().sum();
-    let start = end - sizes.last().copied().unwrap_or(0);
-    b.call("aten::slice_scatter", (base, value, dim, start, end))
 }
 
 fn refuse(op: &Op) -> Error {

@@ -1,11 +1,11 @@
-//! Dropping dead nodes, merging equal ones, and keeping apart what must be.
+//! Dropping dead nodes and merging equal ones.
 //!
-//! Laws: only pure nodes are merged, only pure and random ones are dropped; what fails, asserts or binds a symbol stays.
+//! Laws: only pure nodes are merged and dropped; what fails, asserts, binds a symbol or draws random numbers stays (PyTorch's
+//! generator would give other numbers to what draws behind it).
 
-use oxport_ir::{
-    Argument, Builder, Effect, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, Registry, Result, Val,
-};
-use std::collections::{HashMap, HashSet};
+use oxport_ir::storage::seen_storages;
+use oxport_ir::{Argument, Effect, ExportedProgram, Graph, Node, NodeId, NodeKind, Val};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Drops the nodes that nothing needs, in subgraphs too, and subgraphs that nothing names. Placeholders stay. Gives the
@@ -21,9 +21,7 @@ fn dead(graph: &mut Graph) -> usize {
         let node = graph.node(id);
         let removable = match &node.kind {
             NodeKind::GetAttr(_) => true,
-            NodeKind::CallFunction(op) => {
-                matches!(op.effect(), Effect::Pure | Effect::Random) && !op.is_mutable() && !binds_symbol(node)
-            }
+            NodeKind::CallFunction(op) => node.effect() == Effect::Pure && !op.is_mutable() && !binds_symbol(node),
             _ => false,
         };
         if removable && graph.users(id).is_empty() && graph.erase(id).is_ok() {
@@ -48,31 +46,8 @@ fn binds_symbol(node: &Node) -> bool {
     binds
 }
 
-/// Copies the new values that several mutated tensors share: PyTorch tells mutation outputs apart by name, and refuses a
-/// program in which two have one. Tensors that are one (a cache that was lifted twice) get one value, and so do equal nodes that
-/// were merged.
-///
-/// # Errors
-/// A law of the graph is broken.
-pub fn separate_mutations(program: &mut ExportedProgram, registry: &Registry) -> Result<()> {
-    let Some(output) = program.graph.output() else { return Ok(()) };
-    let ExportedProgram { graph, env, signature, .. } = program;
-    let mut values = graph.node(output).args.clone();
-    let mut seen = HashSet::new();
-    for (value, _) in values.iter_mut().zip(&signature.outputs).filter(|(_, spec)| spec.kind.is_mutation()) {
-        if let Argument::Node(shared) = *value
-            && !seen.insert(shared)
-        {
-            let origin = graph.node(shared).meta.derived(None);
-            let mut b = Builder::new(graph, env, registry).before(output).with_origin(&origin);
-            *value = b.call("aten::clone", (shared,))?.into();
-        }
-    }
-    graph.set_args(output, values, Kwargs::new());
-    Ok(())
-}
-
-/// Merges pure calls of the same operator on the same arguments, in subgraphs too. Gives the number of nodes merged.
+/// Merges pure calls of the same operator on the same arguments, in subgraphs too; two storages that somebody sees are never
+/// made one. Gives the number of nodes merged.
 pub fn eliminate_common(program: &mut ExportedProgram) -> usize {
     common(&mut program.graph)
 }
@@ -80,12 +55,13 @@ pub fn eliminate_common(program: &mut ExportedProgram) -> usize {
 fn common(graph: &mut Graph) -> usize {
     let mut merged: usize = graph.subgraphs.values_mut().map(common).sum();
     let mut seen: HashMap<String, NodeId> = HashMap::new();
+    let mut own = seen_storages(graph);
     let ids: Vec<NodeId> = graph.ids().collect();
     for id in ids {
         let node = graph.node(id);
         let Some(op) = node.op() else { continue };
         // Two calls that make fresh symbols have equal values, but metas that name different symbols.
-        if op.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || is_data_dependent(node) {
+        if node.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || is_data_dependent(node) {
             continue;
         }
         let mut key = op.name().to_string();
@@ -97,7 +73,11 @@ fn common(graph: &mut Graph) -> usize {
             write_key(&mut key, a);
         }
         match seen.get(&key) {
+            Some(first) if own.contains(first) && own.contains(&id) => {}
             Some(&first) => {
+                if own.remove(&id) {
+                    own.insert(first);
+                }
                 graph.replace_all_uses(id, first);
                 if graph.erase(id).is_ok() {
                     merged += 1;

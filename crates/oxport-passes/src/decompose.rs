@@ -83,7 +83,7 @@ fn build(
 ) -> Result<Vec<Argument>> {
     let node = graph.node(id);
     let values = bind_with::<Build>(op, &node.args, &node.kwargs, &mut |n| Ok(build_arg(graph, n)))?;
-    let mut b = Builder::new(graph, env, registry).before(id);
+    let mut b = Builder::new(graph, env, registry).before(id).bounded();
     match decomp {
         Decomp::None => Ok(Vec::new()),
         Decomp::Fn(f) => f(&mut b, &Args { values: &values, op, cx: &() }),

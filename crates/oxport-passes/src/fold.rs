@@ -2,46 +2,90 @@
 //!
 //! The constant part of a program is a program itself: it is cut out, run once, and its results become lifted constants.
 //!
-//! Law: nothing that a call could observe changes: buffers that the program mutates are no constants, and no folded
-//! result is larger than a limit.
+//! | what bounds it | from |
+//! |---|---|
+//! | one result, and every value on the way to it | [`Budget::bytes`], the sizes in the metas |
+//! | the growth of the program | twice the constants that results are made of, one by one and in sum |
+//! | work | [`Budget::work`], the costs in the operators' rows |
+//! | time | [`Budget::deadline`], where a row's cost is wrong |
+//!
+//! Laws: nothing that a call could observe changes, so memory that the program writes to is no constant; what cannot be computed
+//! is left to the run, alone; a result is not stored where it is cheaper made (`expand`, a table that two vectors span).
 
+use oxport_ir::infer::bind_meta;
 use oxport_ir::{
-    Argument, Constant, Effect, ExportedProgram, Graph, InputKind, Node, NodeId, NodeKind, OutputKind, Result,
-    StateTensor, Value,
+    Args, Argument, Constant, Decomp, Effect, ExportedProgram, Graph, InputKind, Kernel, MetaCx, Node, NodeId,
+    NodeKind, Op, OutputKind, Result, StateTensor, Val, Value,
 };
+use oxport_sym::ShapeEnv;
 use oxport_tensor::Tensor;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
-/// Runs a program without user inputs and gives its outputs.
-pub type Evaluate<'a> = &'a dyn Fn(&ExportedProgram) -> Result<Vec<Value>>;
-
-/// Replaces pure nodes whose inputs are all constants by lifted tensor constants (`_folded_0`, …), as long as a result
-/// has at most `max_bytes` bytes. Gives the number of constants made.
-///
-/// # Errors
-/// The evaluation of the constant part fails.
-pub fn fold_constants(program: &mut ExportedProgram, max_bytes: usize, evaluate: Evaluate<'_>) -> Result<usize> {
-    let constant = constant_nodes(program, max_bytes);
-    let is_read = |id: NodeId| program.graph.users(id).keys().any(|u| !constant.contains(u));
-    let is_tensor = |id: NodeId| program.graph.node(id).val().is_some_and(|v| v.as_tensor().is_some());
-    let calls = program.graph.nodes().filter(|(id, n)| n.op().is_some() && constant.contains(id));
-    let frontier: Vec<NodeId> = calls.map(|(id, _)| id).filter(|&id| is_read(id) && is_tensor(id)).collect();
-    if frontier.is_empty() {
-        return Ok(0);
-    }
-    let results = evaluate(&cut_out(program, &constant, &frontier)?)?;
-    for (id, value) in frontier.iter().zip(results) {
-        if let Value::Tensor(t) = value {
-            lift(program, *id, "_folded", t)?;
-        }
-    }
-    crate::eliminate_dead(program);
-    Ok(frontier.len())
+/// How much folding may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// The largest value that may be made, in bytes.
+    pub bytes: usize,
+    /// Operations and bytes moved, by the costs of the operators.
+    pub work: f64,
+    /// When it ends, finished or not.
+    pub deadline: Instant,
 }
 
-/// Placeholders that are filled by constants, and pure calls of nothing else.
-fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashSet<NodeId> {
+/// Runs a program without user inputs and gives its outputs; `None` if that fails, for whatever reason.
+pub type Evaluate<'a> = &'a dyn Fn(&ExportedProgram) -> Option<Vec<Value>>;
+
+/// What results may add to the program beside what they are made of, each and all together.
+const SLACK: (usize, usize) = (4 << 10, 64 << 10);
+
+/// Replaces pure nodes whose inputs are all constants by lifted tensor constants (`_folded_0`, …), within a budget. Gives the
+/// number of constants made.
+///
+/// # Errors
+/// A law of the graph is broken.
+pub fn fold_constants(program: &mut ExportedProgram, budget: &Budget, evaluate: Evaluate<'_>) -> Result<usize> {
+    let constant = constant_nodes(program, budget.bytes);
+    let frontier = frontier(program, &constant, budget);
+    let mut results = Vec::with_capacity(frontier.len());
+    compute(program, &constant, &frontier, budget, evaluate, &mut results)?;
+    let mut lifting = Lifting::new(program);
+    for (id, tensor) in &results {
+        lifting.lift(program, *id, "_folded", tensor.clone())?;
+    }
+    crate::eliminate_dead(program);
+    Ok(results.len())
+}
+
+/// Computes what it can of a list of nodes: all at once, or what is left when a half of them fails.
+fn compute(
+    program: &ExportedProgram,
+    constant: &HashMap<NodeId, usize>,
+    frontier: &[NodeId],
+    budget: &Budget,
+    evaluate: Evaluate<'_>,
+    results: &mut Vec<(NodeId, Tensor)>,
+) -> Result<()> {
+    if frontier.is_empty() || Instant::now() >= budget.deadline {
+        return Ok(());
+    }
+    if let Some(values) = evaluate(&cut_out(program, constant, frontier)?) {
+        results.extend(frontier.iter().zip(values).filter_map(|(id, v)| match v {
+            Value::Tensor(t) => Some((*id, t)),
+            _ => None,
+        }));
+    } else if frontier.len() > 1 {
+        let (a, b) = frontier.split_at(frontier.len() / 2);
+        compute(program, constant, a, budget, evaluate, results)?;
+        compute(program, constant, b, budget, evaluate, results)?;
+    }
+    Ok(())
+}
+
+/// Placeholders that are filled by constants, and pure calls of nothing else; each with the bytes of the constants that it is
+/// made of.
+fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashMap<NodeId, usize> {
     let mutated: HashSet<&Arc<str>> = program
         .signature
         .outputs
@@ -51,31 +95,129 @@ fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashSet<NodeId
             _ => None,
         })
         .collect();
-    let is_fixed =
-        |kind: &InputKind| program.lifted(kind).is_some() && kind.lifted().is_none_or(|n| !mutated.contains(n));
-    let placeholders = program.graph.placeholders().zip(&program.signature.inputs);
-    let mut constant: HashSet<NodeId> =
-        placeholders.filter(|(_, s)| is_fixed(&s.kind)).map(|((id, _), _)| id).collect();
+    let inputs: Vec<_> = program.graph.placeholders().zip(&program.signature.inputs).collect();
+    let state = |kind: &InputKind| Some((program.lifted(kind)?, mutated.contains(kind.lifted()?)));
+    let written: HashSet<usize> = inputs
+        .iter()
+        .filter_map(|(_, s)| state(&s.kind).filter(|(_, is_mutated)| *is_mutated))
+        .map(|(s, _)| s.tensor.storage().id())
+        .collect();
+    let mut constant = HashMap::new();
+    for ((id, _), spec) in &inputs {
+        let Some((state, _)) = state(&spec.kind) else { continue };
+        if !written.contains(&state.tensor.storage().id()) {
+            constant.insert(*id, state.tensor.numel() * state.tensor.dtype().size());
+        }
+    }
+    let all: usize = constant.values().fold(0, |sum, bytes| sum.saturating_add(*bytes));
     for (id, node) in program.graph.nodes() {
         let Some(op) = node.op() else { continue };
-        let is_plain = op.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() && op.def().is_some();
+        // One that is made of others may be made of any number of them.
+        let is_bounded = op.def().is_some_and(|d| !matches!((d.kernel, d.decomp), (Kernel::None, Decomp::Fn(_))));
+        // What is as large as the data say has no size to bound.
+        let is_bounded = is_bounded && !op.has_tag("dynamic_output_shape") && !op.has_tag("data_dependent_output");
+        let is_plain = node.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() && is_bounded;
         let inputs = node.inputs();
         // Factories are left to the run: they cost less than what they would add to the program.
-        if is_plain && !inputs.is_empty() && inputs.iter().all(|i| constant.contains(i)) && size_of(node) <= max_bytes {
-            constant.insert(id);
+        if !is_plain || inputs.is_empty() || size_of(node) > max_bytes {
+            continue;
+        }
+        let sources: Option<Vec<usize>> = inputs.iter().map(|i| constant.get(i).copied()).collect();
+        if let Some(sources) = sources {
+            constant.insert(id, sources.into_iter().fold(0, usize::saturating_add).min(all));
         }
     }
     constant
 }
 
+/// The constant nodes that become constants of the program: those that something reads which is computed at every run, and that
+/// are worth their place.
+fn frontier(program: &ExportedProgram, constant: &HashMap<NodeId, usize>, budget: &Budget) -> Vec<NodeId> {
+    let graph = &program.graph;
+    let is_source = |id: NodeId| graph.node(id).kind == NodeKind::Placeholder;
+    let all = constant.iter().filter(|(id, _)| is_source(**id)).fold(0, |sum: usize, (_, b)| sum.saturating_add(*b));
+    let mut left = (all.saturating_mul(2).saturating_add(SLACK.1), budget.work);
+    let mut chosen = Vec::new();
+    let (mut is_left, mut counted) = (HashSet::new(), HashSet::new());
+    let ids: Vec<NodeId> = graph.ids().collect();
+    for id in ids.into_iter().rev() {
+        let Some(&sources) = constant.get(&id).filter(|_| !is_source(id)) else { continue };
+        if !graph.users(id).keys().any(|u| !constant.contains_key(u) || is_left.contains(u)) {
+            continue;
+        }
+        let node = graph.node(id);
+        let bytes = size_of(node);
+        let is_tensor = node.val().is_some_and(|v| v.as_tensor().is_some());
+        let is_worth = is_tensor && bytes <= sources.saturating_mul(2).saturating_add(SLACK.0) && bytes <= left.0;
+        let work = if is_worth { work_of(graph, &program.env, id, constant, &mut counted, left.1) } else { None };
+        match work {
+            Some(work) => {
+                left = (left.0 - bytes, left.1 - work);
+                chosen.push(id);
+            }
+            None => drop(is_left.insert(id)),
+        }
+    }
+    chosen.reverse();
+    chosen
+}
+
+/// The work to compute a node, without what is counted already; `None` beyond a limit.
+fn work_of(
+    graph: &Graph,
+    env: &ShapeEnv,
+    id: NodeId,
+    constant: &HashMap<NodeId, usize>,
+    counted: &mut HashSet<NodeId>,
+    limit: f64,
+) -> Option<f64> {
+    let (mut open, mut sum, mut seen) = (vec![id], 0.0, Vec::new());
+    while let Some(id) = open.pop() {
+        if graph.node(id).kind == NodeKind::Placeholder || !constant.contains_key(&id) || !counted.insert(id) {
+            continue;
+        }
+        seen.push(id);
+        sum += work(graph, env, graph.node(id));
+        // Not a number is no work that is known.
+        if !(sum <= limit) {
+            for id in &seen {
+                counted.remove(id);
+            }
+            return None;
+        }
+        open.extend(graph.node(id).inputs());
+    }
+    Some(sum)
+}
+
+/// Operations and bytes of a call, by its row.
+fn work(graph: &Graph, env: &ShapeEnv, node: &Node) -> f64 {
+    let cx = MetaCx::new(env);
+    let cost = |op: &Op| -> Option<f64> {
+        let values = bind_meta(graph, op, &node.args, &node.kwargs).ok()?;
+        let outs = match node.val()? {
+            Val::List(l) => l.clone(),
+            one => vec![one.clone()],
+        };
+        let cost = (op.def()?.cost)(&Args { values: &values, op, cx: &cx }, &outs);
+        Some(cost.flops + cost.bytes)
+    };
+    // To take an element of a result is no work.
+    node.op().filter(|op| !op.is_getitem()).map_or(0.0, |op| cost(op).unwrap_or(f64::INFINITY))
+}
+
 /// The program that computes the `frontier` from constants.
-fn cut_out(program: &ExportedProgram, constant: &HashSet<NodeId>, frontier: &[NodeId]) -> Result<ExportedProgram> {
+fn cut_out(
+    program: &ExportedProgram,
+    constant: &HashMap<NodeId, usize>,
+    frontier: &[NodeId],
+) -> Result<ExportedProgram> {
     let mut part = ExportedProgram::new(Graph::new(), Default::default(), program.env.clone());
     (part.state, part.constants) = (program.state.clone(), program.constants.clone());
     let kinds: HashMap<NodeId, &InputKind> =
         program.graph.placeholders().zip(&program.signature.inputs).map(|((id, _), s)| (id, &s.kind)).collect();
     let mut map: HashMap<NodeId, NodeId> = HashMap::new();
-    for (id, node) in program.graph.nodes().filter(|(id, _)| constant.contains(id)) {
+    for (id, node) in program.graph.nodes().filter(|(id, _)| constant.contains_key(id)) {
         let mut swap = |n: NodeId| Argument::Node(map[&n]);
         let mut copy = node.clone();
         copy.args = node.args.iter().map(|a| a.map_nodes(&mut swap)).collect();
@@ -92,36 +234,50 @@ fn cut_out(program: &ExportedProgram, constant: &HashSet<NodeId>, frontier: &[No
     Ok(part)
 }
 
-/// The bytes of a node's result, as far as its meta tells.
+/// The bytes of a node's result, as far as its meta tells; sizes of 0 count as 1, since tables along the others are made.
 fn size_of(node: &Node) -> usize {
     let tensors = node.val().map(|v| v.tensors()).unwrap_or_default();
-    let bytes = |t: &&oxport_ir::Fake| t.numel().as_int().map_or(usize::MAX, |n| n as usize * t.dtype.size());
+    let bytes = |t: &&oxport_ir::Fake| {
+        let mut sizes = t.sizes.iter().map(|s| usize::try_from(s.as_int()?.max(1)).ok());
+        let count = sizes.try_fold(t.dtype.size(), |n, s| n.checked_mul(s?));
+        count.unwrap_or(usize::MAX)
+    };
     tensors.iter().map(bytes).fold(0, usize::saturating_add)
 }
 
-/// A tensor as a lifted constant `STEM_0`, …, that is used instead of a node.
-pub(crate) fn lift(program: &mut ExportedProgram, id: NodeId, stem: &str, tensor: Tensor) -> Result<()> {
-    let name: Arc<str> = (0..)
-        .map(|i| format!("{stem}_{i}"))
-        .find(|n| !program.constants.contains_key(n.as_str()) && !program.state.contains_key(n.as_str()))
-        .expect("law: there are more numbers than constants")
-        .into();
-    let at = program.signature.inputs.iter().take_while(|s| !s.kind.is_user()).count();
-    let follower = program.graph.placeholders().nth(at).map(|(f, _)| f);
-    let follower =
-        follower.or_else(|| program.graph.ids().find(|&n| program.graph.node(n).kind != NodeKind::Placeholder));
-    let mut node = Node::new(
-        program.graph.unique_name(&format!("c_{}", name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"))),
-        NodeKind::Placeholder,
-        Vec::new(),
-    );
-    node.meta.val = program.graph.node(id).val().cloned();
-    let new = match follower {
-        Some(f) => program.graph.insert_before(f, node)?,
-        None => program.graph.append(node)?,
-    };
-    program.graph.replace_all_uses(id, new);
-    program.signature.inputs.insert(at, InputKind::TensorConstant(name.clone()).into());
-    program.constants.insert(name, Constant::Tensor(StateTensor::new(tensor, false)));
-    Ok(())
+/// Where lifted constants go: before the user's inputs.
+pub(crate) struct Lifting {
+    at: usize,
+    follower: Option<NodeId>,
+    next: usize,
+}
+
+impl Lifting {
+    pub fn new(program: &ExportedProgram) -> Lifting {
+        let at = program.signature.inputs.iter().take_while(|s| !s.kind.is_user()).count();
+        let follower = program.graph.placeholders().nth(at).map(|(f, _)| f);
+        let is_call = |id: &NodeId| program.graph.node(*id).kind != NodeKind::Placeholder;
+        Lifting { at, follower: follower.or_else(|| program.graph.ids().find(is_call)), next: 0 }
+    }
+
+    /// A tensor as a lifted constant `STEM_0`, …, that is used instead of a node.
+    pub fn lift(&mut self, program: &mut ExportedProgram, id: NodeId, stem: &str, tensor: Tensor) -> Result<()> {
+        let is_taken = |n: &str| program.constants.contains_key(n) || program.state.contains_key(n);
+        let found = (self.next..).map(|i| (i, format!("{stem}_{i}"))).find(|(_, n)| !is_taken(n));
+        let (i, name) = found.expect("law: there are more numbers than constants");
+        self.next = i;
+        let name: Arc<str> = name.into();
+        let plain = name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+        let mut node = Node::new(program.graph.unique_name(&format!("c_{plain}")), NodeKind::Placeholder, Vec::new());
+        node.meta.val = program.graph.node(id).val().cloned();
+        let new = match self.follower {
+            Some(f) => program.graph.insert_before(f, node)?,
+            None => program.graph.append(node)?,
+        };
+        program.graph.replace_all_uses(id, new);
+        program.signature.inputs.insert(self.at, InputKind::TensorConstant(name.clone()).into());
+        program.constants.insert(name, Constant::Tensor(StateTensor::new(tensor, false)));
+        self.at += 1;
+        Ok(())
+    }
 }

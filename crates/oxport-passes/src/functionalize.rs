@@ -5,16 +5,17 @@
 //!   x     →   x, add, …       0, 1, …        x ──slice──> a ──view──> b
 //! ```
 //!
-//! A write to `b` computes its new value, scatters it back along the chain into a new value of `x`, and makes all other
-//! aliases stale; a stale alias is made anew from the current value when it is next read. What was written to inputs
-//! becomes mutation outputs.
+//! A write to `b` computes its new value and makes all other aliases stale. When one of these is next read, what was written is
+//! scattered back along the chain as far as it has to be, and the alias is made anew. What was written to inputs becomes
+//! mutation outputs.
 //!
 //! Laws: a program that writes nothing is returned as it is, with the ATEN dialect; nodes that stay keep their names,
-//! and a write `add_` becomes the node `add_` that calls `add`.
+//! and a write `add_` becomes the node `add_` that calls `add`; a program grows by a factor at most, or is refused.
 
-use crate::aliasing::{Step, is_alias, write_back};
-use crate::clean::separate_mutations;
+use crate::aliasing::{Parts, Step, is_alias, parts};
+use crate::outputs::separate_outputs;
 use crate::statistics::{updated, updates_statistics};
+use crate::storage::{Chain, Storage};
 use crate::tied::{apart, tied_state};
 use crate::twins::{functional_twin, out_twin};
 use indexmap::IndexMap;
@@ -38,7 +39,7 @@ pub fn functionalize(program: &ExportedProgram, registry: &Registry) -> Result<E
     apart(&program, &written)?;
     program.dialect = Dialect::Aten;
     mutation_outputs(&mut program, &written)?;
-    separate_mutations(&mut program, registry)?;
+    separate_outputs(&mut program, registry, None)?;
     crate::eliminate_dead(&mut program);
     Ok(program)
 }
@@ -55,7 +56,9 @@ fn functional(
             return Err(Error::unsupported(format!("subgraph {name} writes to its inputs")));
         }
     }
-    let mut f = Functional { graph, env, registry, storages: Vec::new(), values: HashMap::new() };
+    let most = graph.len().saturating_mul(GROWTH.0).saturating_add(GROWTH.1);
+    let mut f =
+        Functional { graph, env, registry, storages: Vec::new(), values: HashMap::new(), parts: HashMap::new(), most };
     let ids: Vec<NodeId> = f.graph.ids().collect();
     for id in ids {
         if let Some(first) = tied.get(&id).and_then(|first| f.values.get(first).cloned()) {
@@ -66,12 +69,19 @@ fn functional(
         f.visit(id).map_err(|e| e.at(name))?;
     }
     let placeholders: Vec<NodeId> = f.graph.placeholders().map(|(id, _)| id).collect();
-    let written = placeholders.into_iter().filter_map(|p| {
-        let storage = &f.storages[f.values.get(&p)?.storage];
-        (storage.version > 0).then_some((p, storage.current))
-    });
-    Ok(written.collect())
+    let mut written = IndexMap::new();
+    for p in placeholders {
+        let Some(storage) = f.values.get(&p).map(|v| v.storage).filter(|&s| f.storages[s].version > 0) else {
+            continue;
+        };
+        let output = f.graph.output();
+        written.insert(p, f.focus(storage, &Chain::default(), output)?);
+    }
+    Ok(written)
 }
+
+/// How many nodes writes may make: a factor of what there is, and so many more.
+const GROWTH: (usize, usize) = (8, 1 << 15);
 
 struct Functional<'a> {
     graph: &'a mut Graph,
@@ -79,19 +89,17 @@ struct Functional<'a> {
     registry: &'a Registry,
     storages: Vec<Storage>,
     values: HashMap<NodeId, Value>,
-}
-
-/// Memory that tensors share: its value now, and how often it was written.
-struct Storage {
-    current: NodeId,
-    version: u32,
+    /// What the elements of lists of views are, by the list.
+    parts: HashMap<NodeId, Option<Parts>>,
+    /// The most nodes that the graph may have.
+    most: usize,
 }
 
 /// A tensor of the program: a chain of views from a storage, and the node that holds its value as of a version.
 #[derive(Clone)]
 struct Value {
     storage: usize,
-    chain: Arc<[Step]>,
+    chain: Chain,
     node: NodeId,
     version: u32,
 }
@@ -130,9 +138,9 @@ impl Functional<'_> {
 
     /// The node's result is memory of its own.
     fn own(&mut self, id: NodeId) {
-        self.storages.push(Storage { current: id, version: 0 });
+        self.storages.push(Storage::new(id));
         let storage = self.storages.len() - 1;
-        self.values.insert(id, Value { storage, chain: Arc::from([]), node: id, version: 0 });
+        self.values.insert(id, Value { storage, chain: Chain::default(), node: id, version: 0 });
     }
 
     /// The node's result is a view of its first argument.
@@ -152,9 +160,8 @@ impl Functional<'_> {
     }
 
     fn extend(&mut self, id: NodeId, base: Value, step: Step) {
-        let chain = base.chain.iter().cloned().chain([step]).collect();
         let version = self.storages[base.storage].version;
-        self.values.insert(id, Value { storage: base.storage, chain, node: id, version });
+        self.values.insert(id, Value { storage: base.storage, chain: base.chain.then(id, step), node: id, version });
     }
 
     /// `getitem`: an element of a list of views is a view; any other is memory of its own.
@@ -165,17 +172,15 @@ impl Functional<'_> {
         else {
             return Err(Error::invalid("getitem wants a node and an index"));
         };
-        match self.values.get(&of).filter(|v| !v.chain.is_empty()).cloned() {
-            Some(mut list) => {
-                let mut chain = list.chain.to_vec();
-                if let Some(last) = chain.last_mut() {
-                    last.element = Some(index);
-                }
-                (list.chain, list.node) = (chain.into(), id);
-                self.values.insert(id, list);
-            }
-            None => self.own(id),
-        }
+        let list = self.values.get(&of).cloned();
+        let Some((list, (step, base))) = list.as_ref().and_then(|list| Some((list, list.chain.last()?))) else {
+            self.own(id);
+            return Ok(());
+        };
+        let parts = self.parts.entry(of).or_insert_with(|| parts(self.graph, self.graph.node(of)));
+        let b = Builder::new(self.graph, self.env, self.registry);
+        let chain = base.clone().then(id, step.element(&b, parts.as_ref(), index));
+        self.values.insert(id, Value { chain, node: id, ..list.clone() });
         Ok(())
     }
 
@@ -193,21 +198,36 @@ impl Functional<'_> {
     /// The node that holds a tensor's current value; made anew before `at` if that is stale.
     fn refresh(&mut self, tensor: NodeId, at: NodeId) -> Result<NodeId> {
         let Some(value) = self.values.get(&tensor) else { return Ok(tensor) };
-        let storage = &self.storages[value.storage];
-        if value.version == storage.version {
+        let version = self.storages[value.storage].version;
+        if value.version == version {
             return Ok(value.node);
         }
-        let (chain, version, mut node) = (value.chain.clone(), storage.version, storage.current);
-        let mut b = Builder::new(self.graph, self.env, self.registry).before(at);
-        for step in chain.iter() {
-            node = step.replay(&mut b, node)?;
-        }
-        if let Some(value) = self.values.get_mut(&tensor) {
-            (value.node, value.version) = (node, version);
-            let fresh = value.clone();
-            self.values.insert(node, fresh);
-        }
+        let (storage, chain) = (value.storage, value.chain.clone());
+        let node = self.focus(storage, &chain, Some(at))?;
+        let fresh = Value { storage, chain, node, version };
+        self.values.insert(node, fresh.clone());
+        self.values.insert(tensor, fresh);
         Ok(node)
+    }
+
+    /// The node of an alias's value now; what it takes is made before `at`.
+    fn focus(&mut self, storage: usize, chain: &Chain, at: Option<NodeId>) -> Result<NodeId> {
+        let (values, version) = (&self.values, self.storages[storage].version);
+        let known = |alias: NodeId| Some(values.get(&alias).filter(|v| v.version == version)?.node);
+        let mut b = Builder::new(self.graph, self.env, self.registry);
+        if let Some(at) = at {
+            b = b.before(at);
+        }
+        let node = self.storages[storage].focus(&mut b, chain, &known)?;
+        self.bounded()?;
+        Ok(node)
+    }
+
+    fn bounded(&self) -> Result<()> {
+        if self.graph.len() <= self.most {
+            return Ok(());
+        }
+        Err(Error::unsupported(format!("writes through views that take more than {} nodes to say", self.most)))
     }
 
     /// A call that writes to an argument becomes one that computes the new value.
@@ -335,32 +355,23 @@ impl Functional<'_> {
         }
     }
 
-    /// `target` has the value of node `value` from now on; so have its storage and, where they are read, its aliases.
-    /// `id` is an alias of it.
+    /// `target` has the value of node `value` from now on; so have its storage and its aliases, when they are read. `id` is an
+    /// alias of it.
     fn assign(&mut self, target: &Value, value: NodeId, id: NodeId) -> Result<()> {
-        let storage = self.storages[target.storage].current;
-        let mut b = self.after(value);
-        // The values along the chain, from the storage to what the last step was applied to.
-        let mut bases = vec![storage];
-        for step in target.chain.iter().take(target.chain.len().saturating_sub(1)) {
-            bases.push(step.replay(&mut b, bases[bases.len() - 1])?);
+        let (values, version) = (&self.values, self.storages[target.storage].version);
+        let known = |alias: NodeId| Some(values.get(&alias).filter(|v| v.version == version)?.node);
+        let origin = self.graph.node(value).meta.derived(None);
+        let next = self.graph.next(value);
+        let mut b = Builder::new(self.graph, self.env, self.registry);
+        if let Some(next) = next {
+            b = b.before(next);
         }
-        let mut new = value;
-        for (step, &base) in target.chain.iter().zip(&bases).rev() {
-            new = write_back(&mut b, step, base, new)?;
-        }
+        let mut b = b.with_origin(&origin);
         let storage = &mut self.storages[target.storage];
-        storage.version += 1;
-        storage.current = new;
+        storage.write(&mut b, &target.chain, value, &known)?;
         let version = storage.version;
-        let now = Value { node: value, version, ..target.clone() };
-        for v in self.values.values_mut() {
-            if v.node == target.node && v.storage == target.storage {
-                (v.node, v.version) = (value, version);
-            }
-        }
-        self.values.insert(id, now);
-        Ok(())
+        self.values.insert(id, Value { node: value, version, ..target.clone() });
+        self.bounded()
     }
 
     /// A normalisation that updates its running statistics, which its schema may or may not say.

@@ -2,6 +2,7 @@
 //!
 //! | pass | does |
 //! |---|---|
+//! | [`bind_calls`] | gives by position what a schema takes by position: every pass behind it reads calls so |
 //! | [`inline_wraps`] | replaces `wrap_with_set_grad_enabled` and `wrap_with_autocast` blocks by their nodes |
 //! | [`unwrap_subclasses`] | makes the tensors that wrappers hold constants |
 //! | [`unwrap_vmaps`] | replaces `torch.vmap` regions by `map` over their slices |
@@ -9,7 +10,7 @@
 //! | [`functionalize`] | makes a TRAINING program ATEN: no writes, mutations as outputs |
 //! | [`decompose`] | expands operators by their decompositions |
 //! | [`eliminate_dead`], [`eliminate_common`] | drop and merge pure nodes |
-//! | [`separate_mutations`] | gives every mutation output a value of its own |
+//! | [`separate_outputs`] | copies what must not lie in memory that is written, or that something else is given in |
 //! | [`fold_constants`] | computes once what depends on constants only |
 //!
 //! Laws: a pass gives a valid program from a valid one; it keeps names, stack traces and signature where it keeps the
@@ -17,24 +18,30 @@
 
 mod aliasing;
 mod autocast;
+mod bound;
 mod clean;
 mod decompose;
 mod fold;
 mod functionalize;
 mod inline;
 mod layout;
+mod outputs;
+mod randomness;
 mod statistics;
+mod storage;
 mod subclass;
 mod tied;
 mod twins;
 mod unwrap;
 mod vmap;
 
-pub use clean::{eliminate_common, eliminate_dead, separate_mutations};
+pub use bound::bind_calls;
+pub use clean::{eliminate_common, eliminate_dead};
 pub use decompose::{decompose, decompose_where};
-pub use fold::{Evaluate, fold_constants};
+pub use fold::{Budget, Evaluate, fold_constants};
 pub use functionalize::functionalize;
 pub use inline::inline_wraps;
+pub use outputs::{Sharing, separate_outputs, written_composites};
 pub use subclass::unwrap_subclasses;
 pub use unwrap::unwrap_calls;
 pub use vmap::unwrap_vmaps;

@@ -6,7 +6,7 @@
 //!
 //! Law: no value of the wrapper itself is read, since it has none.
 
-use crate::fold::lift;
+use crate::fold::Lifting;
 use oxport_ir::{ExportedProgram, NodeId, Result, Subclass};
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub fn unwrap_subclasses(program: &ExportedProgram) -> Result<ExportedProgram> {
             let node = program.graph.node(user);
             let (attribute, inner) = subclass.accessed(node).map_err(|e| e.at(&node.name))?;
             let stem = format!("{owner}_{attribute}");
-            lift(&mut program, user, &stem, inner.clone())?;
+            Lifting::new(&program).lift(&mut program, user, &stem, inner.clone())?;
             program.graph.erase(user)?;
         }
     }

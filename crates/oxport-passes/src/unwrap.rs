@@ -11,6 +11,7 @@
 //!
 //! [`functionalize`]: crate::functionalize
 
+use crate::bound::positional;
 use crate::decompose::replace;
 use crate::layout::lay_out_behind;
 use oxport_ir::{
@@ -142,7 +143,10 @@ fn effects(b: &mut Builder<'_>, node: &Node) -> Result<Vec<Argument>> {
         _ => None,
     };
     let results = op.schema().map_or(1, |s| s.returns.len());
-    let call = b.add(op, node.args[2..].to_vec(), node.kwargs.clone(), val)?;
+    let (args, kwargs) = (node.args[2..].to_vec(), node.kwargs.clone());
+    let bound = op.schema().and_then(|schema| positional(schema, &args, &kwargs));
+    let (args, kwargs) = bound.unwrap_or((args, kwargs));
+    let call = b.add(op, args, kwargs, val)?;
     let outs = results_of(b, call, results)?;
     Ok(std::iter::once(token).chain(outs).collect())
 }
@@ -162,15 +166,10 @@ fn call(
     node: &Node,
     op: &Op,
     schema: &FunctionSchema,
-    mut arguments: Kwargs,
+    arguments: Kwargs,
 ) -> Result<Vec<Argument>> {
     let results = schema.returns.len();
-    let mut args = Vec::new();
-    // Positional as far as they are given without a gap.
-    for param in schema.args.iter().take_while(|p| !p.kw_only) {
-        let Some(argument) = arguments.shift_remove(&*param.name) else { break };
-        args.push(argument);
-    }
+    let (args, arguments) = positional(schema, &[], &arguments).unwrap_or((Vec::new(), arguments));
     let val = match &node.meta.val {
         Some(Val::List(l)) if results == 1 => l.first().cloned(),
         Some(Val::List(l)) => Some(Val::List(l[..results.min(l.len())].to_vec())),

@@ -12,9 +12,10 @@
 //! ```
 //!
 //! Laws: levels are taken from the inside out; a node that depends on no slice stays where it is, and runs once; results keep
-//! their names. Under `randomness="different"` every slice draws for itself, in the order of the slices.
+//! their names; random numbers are drawn as `randomness` says.
 
 use crate::layout::{differ, lay_out_behind};
+use crate::randomness::{Randomness, draw, settle};
 use indexmap::IndexSet;
 use oxport_ir::{
     Argument, Builder, Error, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, Registry, Result, Val,
@@ -41,7 +42,9 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
                 let name = graph.node(id).name.clone();
                 let begin = open.pop().ok_or_else(|| Error::invalid("a vmap level that was not opened").at(name))?;
                 let name = graph.node(begin).name.clone();
-                let replaced = Region::new(graph, begin, id).and_then(|r| r.replace(graph, env, registry));
+                let replaced = settle(graph, env, registry, (begin, id))
+                    .and_then(|()| Region::new(graph, registry, begin, id))
+                    .and_then(|r| r.replace(graph, env, registry));
                 // `map` stacks its results, `vmap` leaves them as the operators on the whole laid them out.
                 lay_out_behind(graph, env, registry, replaced.map_err(|e| e.at(name))?);
             }
@@ -69,13 +72,13 @@ struct Region {
 }
 
 impl Region {
-    fn new(graph: &Graph, begin: NodeId, end: NodeId) -> Result<Region> {
-        let differs = graph.node(begin).args.get(1) == Some(&Argument::Str("different".into()));
+    fn new(graph: &Graph, registry: &Registry, begin: NodeId, end: NodeId) -> Result<Region> {
+        let differs = Randomness::of(graph.node(begin))? == Randomness::Different;
         let mut r = Region { begin, end, inputs: Vec::new(), body: IndexSet::new(), outputs: Vec::new() };
         let inside = std::iter::successors(graph.next(begin), |&n| graph.next(n)).take_while(|&n| n != end);
         for id in inside {
             let node = graph.node(id);
-            let draws = || differs && node.op().is_some_and(|op| op.has_tag("nondeterministic_seeded"));
+            let draws = || differs && draw(registry, node).is_some();
             match predispatch(node) {
                 Some("_add_batch_dim") => r.inputs.push(id),
                 Some("_remove_batch_dim") => r.outputs.push(id),

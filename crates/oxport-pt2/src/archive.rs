@@ -10,6 +10,9 @@
 //! ```
 //!
 //! A file is mapped, not read: stored entries are used where they lie.
+//!
+//! Law: `torch.export.load` reads the same entries. It takes every file below `models/` for a program, whatever its suffix;
+//! up to PyTorch 2.7 an archive had no root folder, and other names for its state that came after the usual ones won.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -19,7 +22,7 @@ use oxport_ir::Loc;
 use oxport_tensor::Storage;
 
 use crate::open::open;
-use crate::zip::{Directory, Entry, Method};
+use crate::zip::{Directory, Entry, Method, Rooted, check_format_version, shown};
 use crate::{Error, Limits, Result};
 
 /// An archive that was opened, with the entries of its root folder.
@@ -60,15 +63,11 @@ impl Archive {
     }
 
     pub(crate) fn from_storage(file: Storage, limits: &Limits) -> Result<Archive> {
-        let directory = Directory::read(file.bytes(), limits)?;
-        let flat = directory.entries.contains_key("version") && directory.entries.contains_key(FLAT_PROGRAM);
-        let (entries, layout) = match flat {
-            true => (directory.entries, Layout::Flat),
-            false => (below_root(directory)?, Layout::Rooted),
-        };
+        let (entries, layout) = laid_out(Directory::read(file.bytes(), limits)?)?;
         let archive = Archive { file, entries, layout };
-        if layout == Layout::Rooted {
-            archive.check_marks()?;
+        match layout {
+            Layout::Rooted => archive.check_marks()?,
+            Layout::Flat => archive.check_flat_version()?,
         }
         Ok(archive)
     }
@@ -79,19 +78,28 @@ impl Archive {
         for (name, expected) in [("archive_format", "pt2"), ("archive_version", "0")] {
             let found = self.read(name)?;
             if &*found != expected.as_bytes() {
-                return fail(name, format!("expected {expected:?}, found {:?}", shown(&found)));
+                return fail(name, format!("expected {expected:?}, got {:?}", shown(&found)));
             }
         }
-        let found = self.read(".data/version")?;
-        match std::str::from_utf8(&found).ok().and_then(|text| text.trim().parse::<u32>().ok()) {
-            Some(1..=10) => {}
-            _ => return fail(".data/version", format!("expected a number from 1 to 10, found {:?}", shown(&found))),
-        }
+        check_format_version(&self.read(".data/version")?)?;
         match self.entries.get("byteorder").map(|_| self.read("byteorder")).transpose()? {
             Some(order) if &*order == b"big" => {
                 Err(Error::unsupported("version", Loc::Entry("byteorder".into()), "the data is big-endian"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// `version` is the major and the minor version of the schema.
+    fn check_flat_version(&self) -> Result<()> {
+        let found = self.read("version")?;
+        let is_number = |text: &str| text.parse::<u32>().is_ok_and(|n| n.to_string() == text);
+        match std::str::from_utf8(&found).ok().and_then(|text| text.split_once('.')) {
+            Some((major, minor)) if is_number(major) && is_number(minor) => Ok(()),
+            _ => {
+                let message = format!("expected two numbers with a point between them, got {:?}", shown(&found));
+                Err(Error::entry("version", "version", message))
+            }
         }
     }
 
@@ -153,23 +161,34 @@ impl Archive {
 
 /// The program of a flat archive.
 pub(crate) const FLAT_PROGRAM: &str = "serialized_exported_program.json";
+/// Its example inputs.
+pub(crate) const FLAT_SAMPLES: &str = "serialized_example_inputs.pt";
 
-/// The entries by their name below the root folder that all must share.
-fn below_root(directory: Directory) -> Result<IndexMap<String, Entry>> {
-    let Some(first) = directory.entries.keys().next() else {
-        return Err(Error::entry("zip", "", "the archive has no entries"));
-    };
-    let Some((root, _)) = first.split_once('/') else {
-        return Err(Error::entry("entry", first, "the entry is in no folder; all must be in one root folder"));
-    };
-    let (root, prefix) = (root.to_string(), format!("{root}/"));
-    let below = |(name, entry): (String, Entry)| match name.strip_prefix(&prefix) {
-        Some(rest) => Ok((rest.to_string(), entry)),
-        None => Err(Error::entry("entry", &name, format!("the entry is not in the root folder {root:?}"))),
-    };
-    directory.entries.into_iter().map(below).collect()
+/// The entries by the names that a program's parts have, and which layout that is.
+///
+/// Errors if PyTorch would take an entry for something else than this crate.
+pub(crate) fn laid_out(directory: Directory) -> Result<(IndexMap<String, Entry>, Layout)> {
+    if directory.entries.contains_key("version") && directory.entries.contains_key(FLAT_PROGRAM) {
+        // PyTorch looks for a root folder first, which is that of the first entry.
+        let first = directory.entries.keys().next().filter(|name| name.contains('/'));
+        let stray = directory.entries.keys().find(|name| !is_flat(name));
+        return match stray.or(first) {
+            Some(name) => Err(Error::entry("entry", name, "the entry has no place in an archive of PyTorch 2.7")),
+            None => Ok((directory.entries, Layout::Flat)),
+        };
+    }
+    let entries = Rooted::of(directory)?.entries;
+    let is_model = |name: &str| name.strip_suffix(".json").is_some_and(|model| !model.is_empty());
+    match entries.keys().find(|name| name.strip_prefix("models/").is_some_and(|model| !is_model(model))) {
+        Some(name) => {
+            Err(Error::entry("entry", name, "every file below models/ is a program to PyTorch; this is no .json file"))
+        }
+        None => Ok((entries, Layout::Rooted)),
+    }
 }
 
-fn shown(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(&bytes[..bytes.len().min(40)]).into_owned()
+/// True for the entries of an archive without a root folder.
+fn is_flat(name: &str) -> bool {
+    let known = ["version", FLAT_PROGRAM, "serialized_state_dict.pt", "serialized_constants.pt", FLAT_SAMPLES];
+    known.contains(&name) || name.starts_with("extra_files/")
 }

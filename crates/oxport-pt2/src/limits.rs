@@ -1,10 +1,11 @@
 //! How much a file may ask for: one value, handed down to every reader.
 //!
-//! Each limit has a name, by which the command line raises it (`--limit nodes=1M`) and which a refusal tells. A limit is
-//! met before anything of that size is built, so what a file costs stays in proportion to its own size.
+//! Each limit has a name, which a refusal tells and by which [`Limits::set`] raises it. A limit is met before anything of
+//! that size is built, so what a file costs stays in proportion to its own size. The limits of running stand here too, so
+//! that there is one table of all.
 
+use oxport_tensor::memory::USUAL_BUFFER_BYTES;
 use std::fmt;
-use std::sync::OnceLock;
 
 /// Declares the limits: each with its meaning, its name on the command line and its default.
 macro_rules! limits {
@@ -36,8 +37,8 @@ macro_rules! limits {
 limits! {
     /// Entries of an archive, tensors of a safetensors file.
     entries = 1 << 18,
-    /// Bytes of an entry's name.
-    name = 4096,
+    /// Bytes of an entry's name; PyTorch cuts longer ones.
+    name = 511,
     /// Bytes of one compressed entry once inflated.
     inflated = 32 << 30,
     /// The sum of all such sizes.
@@ -72,29 +73,20 @@ limits! {
     conjured = 64 << 20,
     /// Values of a pickle; a long string counts as several.
     pickle_values = 500_000,
-    /// Bytes of one result while a program runs.
-    buffer = 2 << 30,
+    /// Bytes of one buffer while a program runs: a result, a copy of an operand, a table of a kernel.
+    buffer = USUAL_BUFFER_BYTES as u64,
     /// Elements of the inputs that are drawn where none are given, all together.
     drawn = 1 << 27,
 }
 
-/// What [`Limits::default`] gives, once chosen.
-static CHOSEN: OnceLock<Limits> = OnceLock::new();
-
 impl Default for Limits {
-    /// [`Limits::USUAL`], or what the process chose by [`Limits::choose`].
+    /// [`Limits::USUAL`].
     fn default() -> Limits {
-        CHOSEN.get().unwrap_or(&Limits::USUAL).clone()
+        Limits::USUAL
     }
 }
 
 impl Limits {
-    /// Makes these the defaults of the process, once, before anything is read: what `--limit` does. False if it was done
-    /// already.
-    pub fn choose(self) -> bool {
-        CHOSEN.set(self).is_ok()
-    }
-
     /// Sets a limit by text: `nodes=500000`, `json=4G`; the suffixes K, M, G, T are powers of 1024.
     ///
     /// # Errors
@@ -121,7 +113,7 @@ impl Limits {
 
     /// The words of a refusal.
     pub(crate) fn exceeded(name: &str, found: impl fmt::Display, limit: u64) -> String {
-        format!("{found} are more than the limit of {limit} (--limit {name}=… raises it)")
+        format!("{found} are more than the limit of {limit} (`{name}`)")
     }
 }
 

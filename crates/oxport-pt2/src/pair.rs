@@ -24,7 +24,8 @@ use crate::open::open;
 use crate::read::{DocumentText, Parts, PayloadReader};
 use crate::replace::{Draft, commit, draft, waiting};
 use crate::tensors::{self, Block, draft_blocks};
-use crate::write::{Payload, Payloads, document_text, gather_constants, gather_state};
+use crate::write::{Payload, Payloads, check_names, document_text, gather_constants, gather_state};
+use crate::zip::Names;
 use crate::{Error, Limits, ReadOptions, Result, WriteOptions, json, to_model};
 
 model::records! {
@@ -114,11 +115,18 @@ fn read_document(
     let mut reader = PayloadReader { name: &at, payloads: &payloads, limits, problems: &mut parts.problems };
     parts.program.state = reader.state(&contents.weights);
     parts.program.constants = reader.constants(&contents.constants);
-    for file in contents.files {
+    let mut names = Names::default();
+    for (i, file) in contents.files.into_iter().enumerate() {
         let bytes = Arc::from(payloads(&file)?.bytes());
-        match file.as_str() {
-            SAMPLES => parts.program.example_inputs = Some(bytes),
-            _ => drop(parts.program.origin.extra_files.insert(file.into(), bytes)),
+        match names.add_extra(&file) {
+            _ if file == SAMPLES && parts.program.example_inputs.is_none() => {
+                parts.program.example_inputs = Some(bytes)
+            }
+            Ok(()) => drop(parts.program.origin.extra_files.insert(file.into(), bytes)),
+            Err((code, message)) => {
+                let at = Loc::Json(format!("{name}: oxport.files[{i}]: {file:?}"));
+                parts.problems.push(Diagnostic::error(code, at, message));
+            }
         }
     }
     parts.finish().map(Some)
@@ -136,6 +144,7 @@ fn identity(path: &Path) -> Option<(u64, std::time::SystemTime, u64)> {
 
 /// Writes a program as `<stem>.json` and `<stem>.safetensors`, or shards if the options bound their size.
 pub fn write_json(program: &ExportedProgram, path: &Path, options: &WriteOptions) -> Result<()> {
+    check_names(program)?;
     let mut document = to_model(program)?;
     let mut blocks: IndexMap<String, (DType, Vec<i64>, Payload)> = IndexMap::new();
     let weights = place(gather_state(program.state.iter()), &mut blocks);
@@ -386,7 +395,9 @@ fn place(payloads: Payloads, blocks: &mut IndexMap<String, (DType, Vec<i64>, Pay
             }
             (None, payload) => (path.clone(), DType::U8, vec![payload.bytes().len() as i64]),
         };
-        let key = free_key(key, blocks);
+        // The names of files are theirs: they are read back as they stand.
+        let is_of_file = key == SAMPLES || key.starts_with("extra/");
+        let key = free_key(if is_of_file { format!("storage.{key}") } else { key }, blocks);
         for meta in config.config.values_mut().filter(|meta| meta.path_name == path) {
             meta.path_name.clone_from(&key);
         }

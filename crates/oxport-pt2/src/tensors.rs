@@ -76,7 +76,11 @@ pub(crate) fn draft_tensors<'a>(
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
     text: Option<(&str, &str)>,
 ) -> Result<Draft> {
-    let tensors: Vec<(&str, Tensor)> = tensors.into_iter().map(|(name, t)| (name, t.contiguous())).collect();
+    let copied = |(name, t): (&'a str, &Tensor)| match t.contiguous() {
+        Ok(t) => Ok((name, t)),
+        Err(e) => Err(Error::io(format!("cannot write `{name}`"), std::io::Error::other(e))),
+    };
+    let tensors = tensors.into_iter().map(copied).collect::<Result<Vec<_>>>()?;
     let blocks = tensors.iter().map(|(name, tensor)| {
         let bytes = tensor.bytes().expect("law: a contiguous tensor is one run of bytes");
         Block { name, dtype: tensor.dtype(), sizes: tensor.sizes().to_vec(), bytes }

@@ -1,21 +1,21 @@
-//! Conditions of rules: data, so that they print.
+//! Conditions of rules: data, so that they print. That both sides have the same type is no condition: it always must hold.
 
 use crate::term::Constant;
-use crate::typing::{Graph, same_type};
-use egg::{Id, Subst};
+use crate::typing::Graph;
+use egg::Subst;
 use oxport_tensor::DType;
 
 /// When a rule holds. Variables are named without their question mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// The variable has the dtype and the sizes of the whole.
-    SameType(&'static str),
     /// The variable is a tensor of floats.
     Float(&'static str),
     /// The variable is a tensor of integers (no bools).
     Integer(&'static str),
-    /// The variable is a tensor of bools.
-    Bool(&'static str),
+    /// The variable is a tensor of floats or integers, not of bools or complex numbers.
+    Real(&'static str),
+    /// The variable is a tensor of floats or signed integers.
+    Signed(&'static str),
     /// The variable is a list of all dimensions in their order.
     Identity(&'static str),
     /// The variable is a constant whose reciprocal is exact: a power of two, far from the ends of the range.
@@ -32,7 +32,7 @@ pub enum Condition {
 
 impl Condition {
     /// True if it holds for a match.
-    pub fn holds(&self, graph: &Graph<'_>, root: Id, subst: &Subst) -> bool {
+    pub fn holds(&self, graph: &Graph<'_>, subst: &Subst) -> bool {
         let class = |name: &str| {
             let var = format!("?{name}").parse().ok()?;
             subst.get(var).map(|id| &graph[*id].data.kind)
@@ -40,12 +40,10 @@ impl Condition {
         let dtype = |name: &str| class(name).and_then(|k| k.tensor()).map(|t| t.dtype);
         let number = |name: &str| class(name).and_then(|k| k.constant()).and_then(Constant::number);
         match self {
-            Condition::SameType(v) => {
-                class(v).is_some_and(|k| same_type(&graph.analysis.env, k, &graph[root].data.kind))
-            }
             Condition::Float(v) => dtype(v).is_some_and(DType::is_float),
             Condition::Integer(v) => dtype(v).is_some_and(DType::is_integer),
-            Condition::Bool(v) => dtype(v).is_some_and(DType::is_bool),
+            Condition::Real(v) => dtype(v).is_some_and(|d| d.is_float() || d.is_integer()),
+            Condition::Signed(v) => dtype(v).is_some_and(|d| d.is_float() || d.is_integer() && d.is_signed()),
             Condition::Identity(v) => class(v)
                 .and_then(|k| k.ints())
                 .is_some_and(|l| l.iter().enumerate().all(|(i, &d)| d == i as i64 || d + l.len() as i64 == i as i64)),

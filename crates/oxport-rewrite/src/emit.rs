@@ -3,23 +3,18 @@
 //! The graph is built anew, in the order of the old one: a class is emitted when it is first needed, under the name and
 //! with the meta and origin of the first old node of that class; arguments of unchanged nodes stay as they were written.
 //!
-//! Laws: the signature stays; a user output that was not an input does not become one (a `clone` is put in). Rules speak
-//! of values, not of strides: where a removed copy leaves a kept node with an argument that is laid out otherwise, the
-//! node's strides are inferred anew, a `view` that eager PyTorch would refuse becomes `reshape`, and an operator that
-//! reads its argument's storage by strides gets a `contiguous` in front.
+//! Laws: the signature stays; a value in a storage that somebody sees lies in a storage of its own, that of a new node or of the
+//! old one, as it was written; an output that was a view of an input stays one (`alias`); strides are those that were.
 
 use crate::extract::Choice;
 use crate::ingest::Ingested;
-use crate::term::Term;
+use crate::term::{Constant, Term};
 use crate::typing::Kind;
 use egg::Id;
-use oxport_ir::fake::Dims;
-use oxport_ir::infer::infer_call;
+use oxport_ir::storage::{Sharing, sharing};
 use oxport_ir::{
-    Argument, Builder, Error, ExportedProgram, Graph, Kwargs, MetaCx, Node, NodeId, NodeKind, NodeMeta, Op, Registry,
-    Result, Val,
+    Argument, Builder, Error, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Result,
 };
-use oxport_sym::Expr;
 use std::collections::{HashMap, HashSet};
 
 pub(crate) fn emit(
@@ -30,8 +25,10 @@ pub(crate) fn emit(
 ) -> Result<ExportedProgram> {
     let mut first_of: HashMap<Id, NodeId> = HashMap::new();
     for id in program.graph.ids() {
-        if let Some(class) = ingested.class_of.get(&id) {
-            first_of.entry(ingested.egraph.find(*class)).or_insert(id);
+        for classes in [&ingested.class_of, &ingested.term_class_of] {
+            if let Some(class) = classes.get(&id) {
+                first_of.entry(ingested.egraph.find(*class)).or_insert(id);
+            }
         }
     }
     let mut result = program.clone();
@@ -40,6 +37,7 @@ pub(crate) fn emit(
     result.graph.is_single_return = program.graph.is_single_return;
     let mut e = Emitter {
         old: &program.graph,
+        by_index: program.graph.ids().map(|id| (id.index() as u32, id)).collect(),
         registry,
         ingested,
         choice,
@@ -49,6 +47,7 @@ pub(crate) fn emit(
         done: HashMap::new(),
         open: HashSet::new(),
         kept: HashMap::new(),
+        owned: HashSet::new(),
     };
     let needed = needed(program, ingested, choice);
     for (id, node) in program.graph.nodes() {
@@ -60,9 +59,11 @@ pub(crate) fn emit(
             }
             _ => {
                 // In the order of the old graph, so that emission never goes deep.
-                let class = ingested.egraph.find(ingested.class_of[&id]);
-                if needed.contains(&class) {
-                    e.class(class, &node.meta.derived(None))?;
+                for classes in [&ingested.term_class_of, &ingested.class_of] {
+                    let class = ingested.egraph.find(classes[&id]);
+                    if needed.contains(&class) {
+                        e.class(class, &node.meta.derived(None))?;
+                    }
                 }
             }
         }
@@ -88,13 +89,12 @@ fn needed(program: &ExportedProgram, ingested: &Ingested<'_>, choice: &Choice) -
         if !needed.insert(class) {
             continue;
         }
-        match choice.term(egraph, class) {
-            Some(Term::Leaf(index)) => {
-                by_index.get(index).iter().for_each(|id| inputs_of(program.graph.node(**id), &mut open));
-            }
-            Some(term) => open.extend(egg::Language::children(term).iter().map(|k| egraph.find(*k))),
-            None => {}
+        let term = choice.term(egraph, class);
+        // The old node may have to be kept as it was.
+        if let Some(Term::Leaf(index) | Term::Own(index, _)) = term {
+            by_index.get(index).iter().for_each(|id| inputs_of(program.graph.node(**id), &mut open));
         }
+        open.extend(term.into_iter().flat_map(egg::Language::children).map(|k| egraph.find(*k)));
     }
     needed
 }
@@ -103,13 +103,14 @@ fn needed(program: &ExportedProgram, ingested: &Ingested<'_>, choice: &Choice) -
 fn is_droppable(node: &Node) -> bool {
     match &node.kind {
         NodeKind::GetAttr(_) => true,
-        NodeKind::CallFunction(op) => op.is_getitem() || op.effect() == oxport_ir::Effect::Random,
+        NodeKind::CallFunction(op) => op.is_getitem(),
         _ => false,
     }
 }
 
 struct Emitter<'a, 'r> {
     old: &'a Graph,
+    by_index: HashMap<u32, NodeId>,
     registry: &'a Registry,
     ingested: &'a Ingested<'r>,
     choice: &'a Choice,
@@ -119,6 +120,8 @@ struct Emitter<'a, 'r> {
     done: HashMap<Id, Argument>,
     open: HashSet<Id>,
     kept: HashMap<NodeId, NodeId>,
+    /// The new nodes whose storage somebody sees.
+    owned: HashSet<NodeId>,
 }
 
 impl Emitter<'_, '_> {
@@ -129,7 +132,9 @@ impl Emitter<'_, '_> {
             let was_input = a.as_node().is_some_and(|n| self.old.node(n).kind == NodeKind::Placeholder);
             args.push(match new {
                 Argument::Node(n) if !was_input && self.new.node(n).kind == NodeKind::Placeholder => {
-                    Builder::new(self.new, self.env, self.registry).call("aten::clone", (n,))?.into()
+                    let origin = a.as_node().map(|old| self.old.node(old).meta.derived(None)).unwrap_or_default();
+                    let mut b = Builder::new(self.new, self.env, self.registry).with_origin(&origin);
+                    b.call("aten::alias", (n,))?.into()
                 }
                 new => new,
             });
@@ -149,48 +154,9 @@ impl Emitter<'_, '_> {
         let args: Vec<Argument> = node.args.iter().map(|a| self.argument(a)).collect::<Result<_>>()?;
         let kwargs = node.kwargs.iter().map(|(k, a)| Ok((k.clone(), self.argument(a)?))).collect::<Result<_>>()?;
         let name = self.new.unique_name(&node.name);
-        let mut new = Node { name, kind: node.kind.clone(), args, kwargs, meta: node.meta.clone() };
-        if self.layouts_moved(node, &new) {
-            self.lay_out(&mut new, node)?;
-        }
-        let new = self.new.append(new)?;
+        let new = self.new.append(Node { name, kind: node.kind.clone(), args, kwargs, meta: node.meta.clone() })?;
         self.kept.insert(id, new);
         Ok(new)
-    }
-
-    /// True if an argument has other strides than it had in the old graph.
-    fn layouts_moved(&self, old: &Node, new: &Node) -> bool {
-        let layouts = |graph: &Graph, node: &Node| {
-            let mut all = Vec::new();
-            node.for_each_input(&mut |n| all.push(graph.node(n).val().map(layout_of)));
-            all
-        };
-        layouts(self.old, old) != layouts(self.new, new)
-    }
-
-    /// Gives a node whose inputs are laid out anew what it needs: an operator that accepts such strides, and the
-    /// strides that it then gives.
-    fn lay_out(&mut self, node: &mut Node, old: &Node) -> Result<()> {
-        if LAYOUT_BOUND.iter().any(|op| node.calls(op)) {
-            if let Some(&Argument::Node(x)) = node.args.first() {
-                if old.args.first().and_then(Argument::as_node).is_some_and(|x| !is_contiguous(self.old, x)) {
-                    return Err(Error::unsupported(format!("`{}` reads strides that a rewrite changed", node.name)));
-                }
-                let mut b = Builder::new(self.new, self.env, self.registry).with_origin(&node.meta.derived(None));
-                node.args[0] = b.call("aten::contiguous", (x,))?.into();
-            }
-            return Ok(());
-        }
-        if node.calls("aten::view") && !self.can_view(&node.args) {
-            node.kind = NodeKind::CallFunction(self.registry.op("aten::reshape"));
-        }
-        if let NodeKind::CallFunction(op) = &node.kind
-            && let Some(recorded) = &mut node.meta.val
-            && let Ok(inferred) = infer_call(self.new, op, &node.args, &node.kwargs, &MetaCx::new(self.env))
-        {
-            recorded.take_layout(&inferred);
-        }
-        Ok(())
     }
 
     fn argument(&mut self, a: &Argument) -> Result<Argument> {
@@ -223,15 +189,29 @@ impl Emitter<'_, '_> {
         let value = match &term {
             Term::Const(c) => c.argument(),
             Term::List(kids) => Argument::List(kids.iter().map(|k| self.class(*k, origin)).collect::<Result<_>>()?),
-            Term::Leaf(index) => {
-                let leaf = first.filter(|f| f.index() == *index as usize);
-                let leaf = leaf.or_else(|| self.old.ids().find(|id| id.index() == *index as usize));
-                self.keep(leaf.ok_or_else(|| Error::invalid("law broken: a leaf without a node"))?)?.into()
-            }
+            Term::Leaf(index) => self.keep(self.by_index[index])?.into(),
+            Term::Own(index, [value]) => self.own(self.by_index[index], *value, origin)?.into(),
             Term::Op(name, kids) => self.call(name.as_str(), kids, class, first, origin)?.into(),
         };
         self.done.insert(class, value.clone());
         Ok(value)
+    }
+
+    /// The value of a class in a storage that nobody else sees.
+    fn own(&mut self, old: NodeId, value: Id, origin: &NodeMeta) -> Result<NodeId> {
+        let value = self.class(value, origin)?.as_node();
+        let is_free = |n: &NodeId| {
+            let node = self.new.node(*n);
+            !self.owned.contains(n)
+                && node.op().is_some()
+                && (self.kept.get(&old) == Some(n) || sharing(node) == Sharing::Own)
+        };
+        let own = match value.filter(is_free) {
+            Some(free) => free,
+            None => self.keep(old)?,
+        };
+        self.owned.insert(own);
+        Ok(own)
     }
 
     fn call(&mut self, name: &str, kids: &[Id], class: Id, first: Option<NodeId>, origin: &NodeMeta) -> Result<NodeId> {
@@ -253,69 +233,38 @@ impl Emitter<'_, '_> {
         }
         let origin = first.map_or_else(|| origin.clone(), |f| self.old.node(f).meta.derived(None));
         let arguments = kids.iter().map(|k| self.class(*k, &origin)).collect::<Result<Vec<_>>>()?;
-        let mut op = self.registry.op(name);
-        if name == "aten::view" && !self.can_view(&arguments) {
-            op = self.registry.op("aten::reshape");
-        }
+        let op = self.registry.op(name);
         let (args, kwargs) = written(&op, arguments);
-        let val = match &self.ingested.egraph[class].data.kind {
-            Kind::Value(v) if first.is_some() => Some(v.clone()),
-            _ => None,
-        };
         let mut b = Builder::new(self.new, self.env, self.registry).with_origin(&origin);
         if let Some(first) = first {
             b.named(&self.old.node(first).name);
         }
         let new = b.call_op(&op, args, kwargs)?;
-        if let Some(mut val) = val {
-            let meta = self.new.meta_mut(new);
-            if let Some(inferred) = &meta.val {
-                val.take_layout(inferred);
-            }
-            meta.val = Some(val);
+        // The recorded value is of the same type, and may say it in the program's own words.
+        if let (Kind::Value(recorded), true) = (&self.ingested.egraph[class].data.kind, first.is_some()) {
+            self.new.meta_mut(new).val = Some(recorded.clone());
         }
         Ok(new)
     }
-
-    /// True if the strides of the input allow a view of any sizes in eager PyTorch.
-    fn can_view(&self, arguments: &[Argument]) -> bool {
-        let [Argument::Node(x), ..] = arguments else { return true };
-        is_contiguous(self.new, *x)
-    }
-}
-
-fn is_contiguous(graph: &Graph, x: NodeId) -> bool {
-    let Some(Val::Tensor(x)) = graph.node(x).val() else { return true };
-    x.strides == oxport_ir::fake::contiguous_strides(&x.sizes)
-}
-
-/// Operators that read the storage of their first argument by its strides: they are given those of a dense tensor.
-const LAYOUT_BOUND: &[&str] = &[
-    "aten::as_strided",
-    "aten::as_strided_copy",
-    "aten::as_strided_scatter",
-    "aten::view.dtype",
-    "aten::view_as_complex",
-];
-
-/// Strides and offsets of the tensors of a value.
-fn layout_of(val: &Val) -> Vec<(Dims, Expr)> {
-    val.tensors().iter().map(|t| (t.strides.clone(), t.offset.clone())).collect()
 }
 
 /// Arguments as the tracer writes them: keyword-only ones by name, defaults left out at the end.
 fn written(op: &Op, arguments: Vec<Argument>) -> (Vec<Argument>, Kwargs) {
     let (mut args, mut kwargs) = (Vec::new(), Kwargs::new());
     let Some(schema) = op.schema() else { return (arguments, kwargs) };
+    // By bits: −0 is not the default 0.
+    let is_default = |default: Option<&Argument>, a: &Argument| {
+        default.is_some_and(|d| d == a && Constant::of(d) == Constant::of(a))
+    };
     for (param, argument) in schema.args.iter().zip(arguments) {
         if !param.kw_only {
             args.push(argument);
-        } else if param.default.as_ref() != Some(&argument) {
+        } else if !is_default(param.default.as_ref(), &argument) {
             kwargs.insert((*param.name).into(), argument);
         }
     }
     while let Some(last) = args.last()
-        && schema.args[args.len() - 1].default.as_ref() == Some(last)
+        && is_default(schema.args[args.len() - 1].default.as_ref(), last)
     {
         args.pop();
     }

@@ -1,28 +1,36 @@
 //! From the program's graph into the e-graph.
 //!
 //! Pure calls that inference can type become terms; everything else (placeholders, random and asserting nodes,
-//! higher-order operators, what observes strides and all that it observes) becomes a leaf, and stays as it is.
+//! higher-order operators, calls whose recorded meta is not what their operator gives) becomes a leaf, and stays as it is.
+//!
+//! Law: a value in a storage that somebody sees is a class of its own, around the class of its term. Rules rewrite the term;
+//! they cannot make two storages one, nor one that was made here an input's.
 
 use crate::term::{Constant, Term};
-use crate::typing::{Data, Graph, Kind, Typing};
+use crate::typing::{Data, Graph, Kind, Typing, same_type, type_of};
 use egg::Id;
-use oxport_ir::infer::{MetaCx, bind_with, infer_node};
+use oxport_ir::infer::bind_with;
+use oxport_ir::storage::seen_storages;
 use oxport_ir::{Arg, Argument, Build, Effect, ExportedProgram, Node, NodeId, NodeKind, Op, Registry, Sym, Val};
 use std::collections::HashMap;
 
 /// The e-graph of a program, and which class each node is in.
 pub(crate) struct Ingested<'r> {
     pub egraph: Graph<'r>,
+    /// What users of the node refer to.
     pub class_of: HashMap<NodeId, Id>,
+    /// The class of its term: the same, unless its storage is its own.
+    pub term_class_of: HashMap<NodeId, Id>,
     /// The term of each rewritten node, as it was added.
     pub term_of: HashMap<NodeId, Term>,
 }
 
 pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry) -> Ingested<'r> {
     let graph = &program.graph;
-    let mut egraph = Graph::new(Typing::new(registry, program.env.clone()));
-    let (mut class_of, mut term_of) = (HashMap::new(), HashMap::new());
-    let pinned = observed(graph);
+    let egraph = Graph::new(Typing::new(registry, program.env.clone()));
+    let mut into =
+        Ingested { egraph, class_of: HashMap::new(), term_class_of: HashMap::new(), term_of: HashMap::new() };
+    let seen = seen_storages(graph);
     let statics: Vec<NodeId> = graph
         .placeholders()
         .zip(&program.signature.inputs)
@@ -33,27 +41,37 @@ pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry) -> I
         if node.kind == NodeKind::Output {
             continue;
         }
-        let kind = node.val().map_or(Kind::Unknown, |v| Kind::Value(v.clone()));
-        let term = if pinned[id.index()] { None } else { term(program, registry, &mut egraph, node, &class_of) };
-        let is_static = match &term {
-            Some(t) => egg::Language::children(t).iter().all(|k| egraph[*k].data.is_static),
-            None => statics.contains(&id),
+        let index = id.index() as u32;
+        let rewritten = term(program, registry, &mut into.egraph, node, &into.class_of);
+        let class = match rewritten {
+            Some((term, data)) => {
+                // The first node of a term gives the class its recorded value.
+                let class = add(&mut into.egraph, term.clone(), data);
+                into.term_of.insert(id, term);
+                class
+            }
+            None => {
+                let kind = node.val().map_or(Kind::Unknown, |v| Kind::Value(v.clone()));
+                let data = Data { kind, is_static: statics.contains(&id), is_certain: node.op().is_none() };
+                add(&mut into.egraph, Term::Leaf(index), data)
+            }
         };
-        let added = term.clone().unwrap_or(Term::Leaf(id.index() as u32));
-        // The first node of a term gives the class its recorded value.
-        let known = egraph.lookup(added.clone());
-        let class = known.unwrap_or_else(|| {
-            egraph.analysis.recorded = Some(Data { kind, is_static });
-            egraph.add(added)
-        });
-        egraph.analysis.recorded = None;
-        class_of.insert(id, class);
-        if let Some(term) = term {
-            term_of.insert(id, term);
-        }
+        into.term_class_of.insert(id, class);
+        let is_own = seen.contains(&id) && into.term_of.contains_key(&id);
+        let data = into.egraph[class].data.clone();
+        into.class_of.insert(id, if is_own { add(&mut into.egraph, Term::Own(index, [class]), data) } else { class });
     }
-    egraph.rebuild();
-    Ingested { egraph, class_of, term_of }
+    into.egraph.rebuild();
+    into
+}
+
+fn add(egraph: &mut Graph<'_>, term: Term, data: Data) -> Id {
+    egraph.lookup(term.clone()).unwrap_or_else(|| {
+        egraph.analysis.recorded = Some(data);
+        let class = egraph.add(term);
+        egraph.analysis.recorded = None;
+        class
+    })
 }
 
 fn is_mutated(program: &ExportedProgram, kind: &oxport_ir::InputKind) -> bool {
@@ -65,58 +83,46 @@ fn is_mutated(program: &ExportedProgram, kind: &oxport_ir::InputKind) -> bool {
     program.signature.outputs.iter().any(mutates)
 }
 
-/// Nodes whose strides somebody sees: the inputs, at any distance, of `as_strided`, `view.dtype` and stride queries.
-fn observed(graph: &oxport_ir::Graph) -> Vec<bool> {
-    let mut seen = vec![false; graph.capacity()];
-    let ids: Vec<NodeId> = graph.ids().collect();
-    for &id in ids.iter().rev() {
-        let node = graph.node(id);
-        let sees = node.op().is_some_and(|op| {
-            let short = op.short_name();
-            short.starts_with("as_strided")
-                || matches!(short, "view.dtype" | "sym_stride.int" | "sym_storage_offset" | "_reshape_alias")
-        });
-        if sees || seen[id.index()] {
-            seen[id.index()] = true;
-            node.inputs().into_iter().for_each(|i| seen[i.index()] = true);
-        }
-    }
-    seen
-}
-
-/// The term of a node, if it can be rewritten.
+/// The term of a node and what it yields, if it can be rewritten.
 fn term(
     program: &ExportedProgram,
     registry: &Registry,
     egraph: &mut Graph<'_>,
     node: &Node,
     class_of: &HashMap<NodeId, Id>,
-) -> Option<Term> {
+) -> Option<(Term, Data)> {
     let graph = &program.graph;
     let op: &Op = node.op()?;
-    if op.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || binds_symbols(node) {
+    if node.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || binds_symbols(node) {
         return None;
     }
-    if op.is_getitem() {
+    let term = if op.is_getitem() {
         let (of, index) = (node.args.first()?.as_node()?, node.args.get(1)?.as_int()?);
         let index = egraph.add(Term::Const(Constant::Int(index)));
-        return Some(Term::Op(registry.op("_operator::getitem").name().into(), Box::new([*class_of.get(&of)?, index])));
-    }
-    op.schema().filter(|s| !s.is_vararg)?;
-    // Trust, but only what inference can follow: other rules would build on it.
-    infer_node(graph, node, &MetaCx::new(&program.env)).ok()??;
-    let bound = bind_with::<Build>(op, &node.args, &node.kwargs, &mut |id| {
-        Ok(match graph.node(id).val() {
-            Some(Val::Int(_)) => Arg::Int(Sym::Sym(id)),
-            Some(Val::Float(_)) => Arg::Float(Sym::Sym(id)),
-            Some(Val::Bool(_)) => Arg::Bool(Sym::Sym(id)),
-            _ => Arg::Tensor(id),
-        })
-    });
-    let arguments: Vec<Argument> =
-        bound.ok()?.iter().map(<Argument as oxport_ir::FromArg<'_, Build>>::from_arg).collect::<Option<_>>()?;
-    let kids = arguments.iter().map(|a| class(egraph, a, class_of)).collect::<Option<Vec<Id>>>()?;
-    Some(Term::Op(op.name().into(), kids.into()))
+        Term::Op(registry.op("_operator::getitem").name().into(), Box::new([*class_of.get(&of)?, index]))
+    } else {
+        op.schema().filter(|s| !s.is_vararg)?;
+        let bound = bind_with::<Build>(op, &node.args, &node.kwargs, &mut |id| {
+            Ok(match graph.node(id).val() {
+                Some(Val::Int(_)) => Arg::Int(Sym::Sym(id)),
+                Some(Val::Float(_)) => Arg::Float(Sym::Sym(id)),
+                Some(Val::Bool(_)) => Arg::Bool(Sym::Sym(id)),
+                _ => Arg::Tensor(id),
+            })
+        });
+        let arguments: Vec<Argument> =
+            bound.ok()?.iter().map(<Argument as oxport_ir::FromArg<'_, Build>>::from_arg).collect::<Option<_>>()?;
+        let kids = arguments.iter().map(|a| class(egraph, a, class_of)).collect::<Option<Vec<Id>>>()?;
+        Term::Op(op.name().into(), kids.into())
+    };
+    // Trust, but only what inference can follow: rules build on it. Equal terms have equal values, so one recorded value does
+    // for all of them.
+    let inferred = type_of(egraph, &term)?;
+    let recorded = Kind::Value(node.val()?.clone());
+    let known = egraph.lookup(term.clone());
+    let is_followed = |kind: &Kind| same_type(&program.env, kind, &recorded);
+    let is_known = known.is_none_or(|class| is_followed(&egraph[class].data.kind));
+    (is_followed(&inferred.kind) && is_known).then_some((term, Data { kind: recorded, ..inferred }))
 }
 
 fn class(egraph: &mut Graph<'_>, a: &Argument, class_of: &HashMap<NodeId, Id>) -> Option<Id> {

@@ -85,11 +85,12 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
         _: Option<&PatternAst<Term>>,
         rule: Symbol,
     ) -> Vec<Id> {
-        if !self.when.iter().all(|c| c.holds(graph, class, subst)) {
+        if !self.when.iter().all(|c| c.holds(graph, subst)) {
             return vec![];
         }
         let Some(new) = instantiate(graph, &self.right, subst) else { return vec![] };
-        if !same_type(&graph.analysis.env, &graph[class].data.kind, &graph[new].data.kind) {
+        let (left, right) = (&graph[class].data, &graph[new].data);
+        if !left.is_certain || !right.is_certain || !same_type(&graph.analysis.env, &left.kind, &right.kind) {
             graph.analysis.refused += 1;
             return vec![];
         }

@@ -21,6 +21,9 @@ pub enum Term {
     Const(Constant),
     /// The result of a node that is not rewritten, by its index in the graph.
     Leaf(u32),
+    /// A value in a storage of its own, which somebody sees: that of the node of this index. It is equal to no other, whatever
+    /// the value is equal to.
+    Own(u32, [Id; 1]),
 }
 
 /// A constant argument, with an order and a hash: floats by their bits.
@@ -101,20 +104,30 @@ impl Language for Term {
             Term::List(kids) => (1, None, kids.len()),
             Term::Const(_) => (2, None, 0),
             Term::Leaf(_) => (3, None, 0),
+            Term::Own(..) => (4, None, 1),
         }
     }
     fn matches(&self, other: &Self) -> bool {
         match (self, other) {
             (Term::Op(a, x), Term::Op(b, y)) => a == b && x.len() == y.len(),
             (Term::List(x), Term::List(y)) => x.len() == y.len(),
+            (Term::Own(a, _), Term::Own(b, _)) => a == b,
             (a, b) => a == b,
         }
     }
     fn children(&self) -> &[Id] {
-        if let Term::Op(_, kids) | Term::List(kids) = self { kids } else { &[] }
+        match self {
+            Term::Op(_, kids) | Term::List(kids) => kids,
+            Term::Own(_, kid) => kid,
+            Term::Const(_) | Term::Leaf(_) => &[],
+        }
     }
     fn children_mut(&mut self) -> &mut [Id] {
-        if let Term::Op(_, kids) | Term::List(kids) = self { kids } else { &mut [] }
+        match self {
+            Term::Op(_, kids) | Term::List(kids) => kids,
+            Term::Own(_, kid) => kid,
+            Term::Const(_) | Term::Leaf(_) => &mut [],
+        }
     }
 }
 
@@ -131,6 +144,7 @@ impl fmt::Display for Term {
                 other => write!(f, "{:?}", other.argument()),
             },
             Term::Leaf(n) => write!(f, "%{n}"),
+            Term::Own(n, _) => write!(f, "own%{n}"),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The class analysis: what every class yields, computed by the operators' own meta functions.
 //!
-//! Laws: two classes are merged only if their values have the same dtype and the same sizes, so an ill-typed rule cannot
-//! hide; analysis never adds a guard.
+//! Laws: two classes are merged only if their values have the same dtype, sizes, strides and device, so an ill-typed rule cannot
+//! hide, and what reads strides reads the same; they are merged only if that holds for all sizes in range, and not just for
+//! those of the capture; analysis never adds a guard.
 
 use crate::term::{Constant, Term};
 use egg::{Analysis, DidMerge, EGraph, Id};
@@ -31,6 +32,9 @@ pub struct Data {
     pub kind: Kind,
     /// True if it depends on parameters and constants only: computed once, before the first run.
     pub is_static: bool,
+    /// True if its sizes are what they are whichever way the questions that ranges leave open are answered. `x.squeeze(0)` of
+    /// a size from 0 on is not: for 1 it has a dimension less.
+    pub is_certain: bool,
 }
 
 /// What a class yields.
@@ -85,14 +89,17 @@ impl<'r> Typing<'r> {
 pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
     let data = |id: &Id| &graph[*id].data;
     Some(match term {
-        Term::Const(c) => Data { kind: Kind::Const(c.clone()), is_static: true },
+        Term::Const(c) => Data { kind: Kind::Const(c.clone()), is_static: true, is_certain: true },
         Term::List(kids) => Data {
             kind: Kind::List(kids.iter().map(|k| data(k).kind.clone()).collect()),
             is_static: kids.iter().all(|k| data(k).is_static),
+            is_certain: kids.iter().all(|k| data(k).is_certain),
         },
         Term::Leaf(_) => return None,
+        Term::Own(_, [kid]) => data(kid).clone(),
         Term::Op(name, kids) => {
             let is_static = kids.iter().all(|k| data(k).is_static);
+            let is_certain = kids.iter().all(|k| data(k).is_certain);
             let typing = &graph.analysis;
             let op = typing.registry.op(name.as_str());
             if op.is_getitem() {
@@ -102,7 +109,7 @@ pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
                     return None;
                 };
                 let element = l.get(usize::try_from(*i).ok()?)?.clone();
-                return Some(Data { kind: Kind::Value(element), is_static });
+                return Some(Data { kind: Kind::Value(element), is_static, is_certain });
             }
             let mut args: Vec<Arg<Meta>> = kids.iter().map(|k| data(k).kind.arg()).collect::<Option<_>>()?;
             spread(&op, &mut args);
@@ -116,9 +123,38 @@ pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
             if !cx.into_born().is_empty() {
                 return None;
             }
-            Data { kind: Kind::Value(val), is_static }
+            let is_certain = is_certain
+                && (is_constant(&val) && args.iter().all(is_constant_arg) || {
+                    let contrary = infer_bound(&op, &args, &MetaCx::contrary(&typing.env));
+                    contrary.is_ok_and(|other| same_sizes(&typing.env, &val, &other))
+                });
+            Data { kind: Kind::Value(val), is_static, is_certain }
         }
     })
+}
+
+/// True if no size, stride or number of the value is symbolic: then there are no open questions about it.
+fn is_constant(val: &Val) -> bool {
+    let mut constant = true;
+    val.for_each_expr(&mut |e| constant &= e.free_symbols().is_empty());
+    constant
+}
+
+fn is_constant_arg(arg: &Arg<Meta>) -> bool {
+    match arg {
+        Arg::Tensor(t) => t.sizes.iter().chain(&t.strides).all(|e| e.free_symbols().is_empty()),
+        Arg::Int(e) => e.free_symbols().is_empty(),
+        Arg::Float(oxport_ir::Sym::Sym(_)) | Arg::Bool(oxport_ir::Sym::Sym(_)) => false,
+        Arg::List(l) => l.iter().all(is_constant_arg),
+        _ => true,
+    }
+}
+
+/// True if tensors and numbers of two values have the same sizes; strides aside.
+fn same_sizes(env: &ShapeEnv, a: &Val, b: &Val) -> bool {
+    let mut relaid = b.clone();
+    relaid.take_layout(a);
+    same_type(env, &Kind::Value(a.clone()), &Kind::Value(relaid))
 }
 
 /// Single numbers spread over fixed-length lists, as binding does.
@@ -151,19 +187,22 @@ pub(crate) fn cost_of(graph: &Graph<'_>, term: &Term, result: &Kind) -> Option<C
     Some((op.def()?.cost)(&Args { values: &args, op: &op, cx: &cx }, &outs))
 }
 
-/// True if two classes may be merged: same dtype, same sizes; other values must be alike.
+/// True if two classes may be merged: same dtype, sizes, strides and device; other values must be alike.
 pub(crate) fn same_type(env: &ShapeEnv, a: &Kind, b: &Kind) -> bool {
+    let equal = |a: &oxport_sym::Expr, b: &oxport_sym::Expr| a == b || env.equal(a, b);
+    let all = |a: &[oxport_sym::Expr], b: &[oxport_sym::Expr]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+    };
     match (a, b) {
         (Kind::Value(Val::Tensor(a)), Kind::Value(Val::Tensor(b))) => {
-            a.dtype == b.dtype
-                && a.sizes.len() == b.sizes.len()
-                && a.sizes.iter().zip(&b.sizes).all(|(a, b)| a == b || env.equal(a, b))
+            a.dtype == b.dtype && a.device == b.device && all(&a.sizes, &b.sizes) && all(&a.strides, &b.strides)
         }
-        (Kind::Value(Val::Int(a)), Kind::Value(Val::Int(b))) => a == b || env.equal(a, b),
+        (Kind::Value(Val::Int(a)), Kind::Value(Val::Int(b))) => equal(a, b),
         (Kind::Value(Val::List(a)), Kind::Value(Val::List(b))) => {
             let kind = |v: &Val| Kind::Value(v.clone());
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_type(env, &kind(a), &kind(b)))
         }
+        (Kind::Value(a), Kind::Value(b)) => a == b,
         _ => false,
     }
 }
@@ -175,18 +214,20 @@ impl<'r> Analysis<Term> for Typing<'r> {
         if let Some(data) = graph.analysis.recorded.take() {
             return data;
         }
-        type_of(graph, term).unwrap_or(Data { kind: Kind::Unknown, is_static: false })
+        type_of(graph, term).unwrap_or(Data { kind: Kind::Unknown, is_static: false, is_certain: false })
     }
 
     fn merge(&mut self, a: &mut Data, b: Data) -> DidMerge {
         // The rule applier has compared the types. What is merged by congruence has equal children, so equal types; the
         // recorded value stays, and what is known to be static stays so.
-        let was = a.is_static;
+        let was = (a.is_static, a.is_certain);
         a.is_static |= b.is_static;
+        a.is_certain |= b.is_certain;
         if matches!(a.kind, Kind::Unknown) && !matches!(b.kind, Kind::Unknown) {
             a.kind = b.kind;
             return DidMerge(true, true);
         }
-        DidMerge(a.is_static != was, a.is_static != b.is_static)
+        let now = (a.is_static, a.is_certain);
+        DidMerge(now != was, now != (b.is_static, b.is_certain))
     }
 }

@@ -159,6 +159,9 @@ impl Body {
             }
             Action::Fill(f) => self.fill(f, i, step, &args, arena, mode),
             Action::View(f) => {
+                if !matches!(mode, Mode::Replay(..)) {
+                    call::admit(&args)?;
+                }
                 let value = match f(&args)? {
                     Some(views) => pack_tensors(&step.op, views),
                     None => self.copy(i, step, &args, arena, mode)?,
@@ -169,6 +172,9 @@ impl Body {
                 Ok(value)
             }
             Action::Eval(f) => {
+                if !matches!(mode, Mode::Replay(..)) {
+                    call::admit(&args)?;
+                }
                 let value = pack_values(&step.op, f(&args)?);
                 match mode {
                     Mode::Record(r) => r.eval(i, step, args.values, &value),

@@ -6,7 +6,6 @@ use oxport_ir::schema::Type;
 use oxport_ir::{Arg, Error, Fake, MetaCx, Op, Real, Result, Sym, Val, Value};
 use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 /// A buffer that a step fills.
@@ -50,28 +49,11 @@ impl OutPlan {
     }
 }
 
-/// The most bytes that one result may have, in this process.
-static LARGEST: AtomicUsize = AtomicUsize::new(usize::MAX);
-
-/// Bounds the bytes of one result while programs run in this process: a program of three nodes may ask for terabytes, and
-/// a system that promises memory freely notices too late. Without a call there is no bound.
-pub fn limit_buffers(bytes: usize) {
-    LARGEST.store(bytes, Ordering::Relaxed);
-}
-
 /// A buffer of its own.
 ///
 /// # Errors
 /// It is larger than allowed, or there is no memory for it.
 pub(crate) fn make_owned(plan: &OutPlan) -> Result<TensorMut> {
-    let largest = LARGEST.load(Ordering::Relaxed);
-    if plan.bytes > largest {
-        let (bytes, sizes) = (plan.bytes, &plan.layout.sizes);
-        let message = format!(
-            "a result of sizes {sizes:?} takes {bytes} bytes, the limit is {largest} (--limit buffer=… raises it)"
-        );
-        return Err(Error::invalid(message));
-    }
     Ok(TensorMut::empty(plan.dtype, plan.layout.clone())?)
 }
 
@@ -133,12 +115,20 @@ impl Packing {
 /// # Errors
 /// The meta function refuses the call; unsupported, if it leaves a size open.
 pub(crate) fn infer(op: &Op, args: &[Arg<Real>]) -> Result<(Vec<OutPlan>, Packing)> {
-    static NO_SYMBOLS: LazyLock<ShapeEnv> = LazyLock::new(ShapeEnv::new);
-    let args: Vec<Arg<Meta>> = args.iter().map(meta_of).collect();
-    let val = infer_bound(op, &args, &MetaCx::new(&NO_SYMBOLS))?;
+    let val = meta(op, args)?;
     let mut outs = Vec::with_capacity(1);
     let packing = Packing::of(&val, op, &mut outs)?;
     Ok((outs, packing))
+}
+
+/// What the meta function says of these arguments.
+///
+/// # Errors
+/// It refuses them.
+pub(crate) fn meta(op: &Op, args: &[Arg<Real>]) -> Result<Val> {
+    static NO_SYMBOLS: LazyLock<ShapeEnv> = LazyLock::new(ShapeEnv::new);
+    let args: Vec<Arg<Meta>> = args.iter().map(meta_of).collect();
+    infer_bound(op, &args, &MetaCx::new(&NO_SYMBOLS))
 }
 
 fn meta_of(arg: &Arg<Real>) -> Arg<Meta> {

@@ -1,6 +1,6 @@
 //! One call by itself: outputs sized by the meta function, in buffers of their own.
 
-use crate::buffers::{OutPlan, Packing, infer, make_owned, pack_tensors, pack_values};
+use crate::buffers::{OutPlan, Packing, infer, make_owned, meta, pack_tensors, pack_values};
 use crate::slots::{arg_of, for_each_tensor};
 use oxport_ir::infer::bind_with;
 use oxport_ir::{Arg, Args, Error, Kernel, Node, NodeId, Op, Real, Result, RunCx, Value};
@@ -20,12 +20,24 @@ pub fn evaluate(op: &Op, node: &Node, value: &dyn Fn(NodeId) -> Option<Value>, c
     let args = Args { values: &values, op, cx };
     match op.def().map_or(Kernel::None, |d| d.kernel) {
         Kernel::None => Err(Error::unsupported(format!("no kernel for {}", op.name()))),
-        Kernel::Eval(f) => Ok(pack_values(op, f(&args)?)),
+        Kernel::Eval(f) => admit(&args).and_then(|()| Ok(pack_values(op, f(&args)?))),
         Kernel::Fill(f) => Ok(fill(f, &args)?.2),
-        Kernel::View(f) => match f(&args)? {
+        Kernel::View(f) => match admit(&args).and_then(|()| f(&args))? {
             Some(views) => Ok(pack_tensors(op, views)),
             None => Ok(copy(&args)?.1),
         },
+    }
+}
+
+/// Asks the meta function whether an operator takes these arguments: no kernel sees others. What fills outputs was asked
+/// for them anyway; what makes its results itself is asked here. What a meta function cannot say is left to the kernel.
+pub(crate) fn admit(args: &Args<'_, Real>) -> Result<()> {
+    if args.op.is_higher_order() {
+        return Ok(());
+    }
+    match meta(args.op, args.values) {
+        Err(e) if !e.is_unsupported() => Err(e),
+        _ => Ok(()),
     }
 }
 

@@ -40,6 +40,10 @@ impl Error {
     pub fn is_assertion(&self) -> bool {
         matches!(&*self.0, Kind::Run(e) if e.is_assertion())
     }
+    /// True if a call asked for a larger buffer than [`PlanOptions::max_buffer_bytes`](crate::PlanOptions) allows.
+    pub fn is_limit(&self) -> bool {
+        matches!(&*self.0, Kind::Run(e) if e.is_limit())
+    }
     /// True if the inputs were refused before anything ran: their number, tree, sizes, kinds or values.
     pub fn is_input(&self) -> bool {
         matches!(&*self.0, Kind::Input(_))

@@ -39,7 +39,6 @@ mod slots;
 #[cfg(test)]
 mod toy_ops;
 
-pub use buffers::limit_buffers;
 pub use call::evaluate;
 pub use error::{Error, Result};
 pub use guards::guard_conditions;

@@ -11,11 +11,7 @@ pub(crate) fn locate(e: Error, step: &Step, args: &[Arg<Real>]) -> Error {
         text.push_str("\n  ");
         text.push_str(&line);
     }
-    match () {
-        () if e.is_assertion() => Error::assertion(text),
-        () if e.is_unsupported() => Error::unsupported(text),
-        () => Error::invalid(text),
-    }
+    e.with_message(text)
 }
 
 /// `File "m.py", line 3, in forward: return x + y` of a Python stack trace's last frame.

@@ -72,7 +72,8 @@ fn live_nodes(graph: &Graph, registry: &Registry) -> Vec<bool> {
         let acts = match &node.kind {
             NodeKind::Output => true,
             NodeKind::CallFunction(op) if !op.is_getitem() => {
-                matches!(resolve(op, registry).effect(), Effect::Assert | Effect::Effectful)
+                // A draw that nobody uses still moves the generator on for those behind it.
+                resolve(op, registry).effect_of(node) != Effect::Pure
             }
             _ => false,
         };

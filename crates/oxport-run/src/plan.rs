@@ -17,12 +17,13 @@ use crate::outputs::{Outputs, Target, sort, targets};
 use crate::profile::Profile;
 use indexmap::IndexSet;
 use oxport_ir::{ExportedProgram, InputKind, ModuleCallSignature, OutputKind, Registry, RunCx, Value};
-use oxport_tensor::Tensor;
+use oxport_tensor::memory::USUAL_BUFFER_BYTES;
+use oxport_tensor::{Pool, Tensor};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// How a plan is made.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PlanOptions {
     /// The number of threads; 0 is as many as the machine has.
     pub threads: usize,
@@ -30,6 +31,17 @@ pub struct PlanOptions {
     pub checks: InputChecks,
     /// The seed of random operators.
     pub seed: u64,
+    /// The most bytes of one buffer while the program runs: a result, a copy of an operand, a table of a kernel. A program
+    /// of three nodes may ask for terabytes, and a system that promises memory freely notices too late.
+    pub max_buffer_bytes: usize,
+}
+
+impl Default for PlanOptions {
+    /// All threads, PyTorch's checks, seed 0, buffers of at most 2 GiB.
+    fn default() -> PlanOptions {
+        let checks = InputChecks::default();
+        PlanOptions { threads: 0, checks, seed: 0, max_buffer_bytes: USUAL_BUFFER_BYTES }
+    }
 }
 
 /// A functional program made ready to run.
@@ -42,7 +54,7 @@ pub struct Plan {
     outputs: Vec<Target>,
     signature: Option<ModuleCallSignature>,
     weights_bytes: usize,
-    pool: rayon::ThreadPool,
+    pool: Pool,
     seed: u64,
 }
 
@@ -128,11 +140,7 @@ impl Plan {
         }
         let outputs = targets(program, &state, &users)?;
         let body = lower(&program.graph, registry, &|i| known[i].clone())?;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.threads)
-            .thread_name(|i| format!("oxport-{i}"))
-            .build()
-            .map_err(|e| oxport_ir::Error::invalid(format!("cannot start threads: {e}")))?;
+        let pool = Pool::new(options.threads, options.max_buffer_bytes)?;
         let mut storages = std::collections::HashMap::new();
         for (_, t) in program.tensors() {
             storages.insert(t.tensor.storage().id(), t.tensor.storage().len_bytes());
@@ -212,7 +220,7 @@ impl Plan {
     }
     /// The number of threads.
     pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.pool.threads()
     }
     /// The number of calls in the plan, subgraphs not counted.
     pub fn num_steps(&self) -> usize {
@@ -302,6 +310,23 @@ def forward(self, x: "f32[s0]", y: "f32[s1]"):
         assert!(e.to_string().ends_with(place), "{e}");
         // The plan is as good as before.
         assert_eq!(run_thrice(&plan, &[zeros(4), zeros(4)]), ["f32[4]: 0 0 0 0"]);
+    }
+
+    #[test]
+    fn plans_have_their_own_bounds() {
+        let p = program(CHAIN);
+        let plan = |max_buffer_bytes| {
+            Plan::new(&p, &registry(), &PlanOptions { max_buffer_bytes, ..PlanOptions::default() }).unwrap()
+        };
+        let (small, usual) = (plan(39), plan(80));
+        let inputs = || vec![f32s(&[5, 2], [1.0; 10])];
+        for _ in 0..3 {
+            let e = small.run(inputs()).unwrap_err();
+            assert!(e.is_limit() && !e.is_unsupported() && !e.is_input(), "{e}");
+            let message = "sizes [5, 2] of float32 take 40 bytes: the limit for one buffer is 39\n  in %relu";
+            assert!(e.to_string().starts_with(message), "{e}");
+            assert!(usual.run(inputs()).is_ok());
+        }
     }
 
     #[test]

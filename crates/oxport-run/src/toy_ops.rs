@@ -57,7 +57,7 @@ pub(crate) fn run_thrice(plan: &Plan, inputs: &[Value]) -> Vec<String> {
 pub(crate) fn show(v: &Value) -> String {
     match v {
         Value::Tensor(t) => {
-            let elements: Vec<String> = t.to_dtype(DType::F64).to_vec::<f64>().iter().map(f64::to_string).collect();
+            let elements: Vec<String> = t.to_vec::<f64>().unwrap().iter().map(f64::to_string).collect();
             format!("{}{:?}: {}", t.dtype().short(), t.sizes(), elements.join(" "))
         }
         Value::Int(n) => n.to_string(),
@@ -111,7 +111,8 @@ static OPS: &[OpDef] = &[
                 return Err(Error::unsupported("add of two dtypes"));
             }
             let y = y.view(|l| l.expand(x.sizes()))?;
-            fill(x, &mut outs[0], |i, x| x + y.to_dtype(DType::F64).to_vec::<f64>()[i])
+            let y = y.to_vec::<f64>()?;
+            fill(x, &mut outs[0], |i, x| x + y[i])
         },
     ),
     OpDef::new("aten::relu(Tensor self) -> Tensor", like_first)
@@ -138,7 +139,7 @@ static OPS: &[OpDef] = &[
         let x: &Tensor = a.at(0)?;
         let n = x.sizes()[x.rank() - 1] as usize;
         let best = |row: &[f32]| (0..n).fold(0, |b, i| if row[i] > row[b] { i } else { b });
-        let rows: Vec<(f32, i64)> = x.to_vec::<f32>().chunks(n).map(|r| (r[best(r)], best(r) as i64)).collect();
+        let rows: Vec<(f32, i64)> = x.to_vec::<f32>()?.chunks(n).map(|r| (r[best(r)], best(r) as i64)).collect();
         let sizes = outs[0].sizes().to_vec();
         copy(&Tensor::from_vec(&sizes, rows.iter().map(|r| r.0).collect())?, &mut outs[0])?;
         copy(&Tensor::from_vec(&sizes, rows.iter().map(|r| r.1).collect())?, &mut outs[1])?;
@@ -190,7 +191,7 @@ static OPS: &[OpDef] = &[
         .eval(|a| {
             let x: &Tensor = a.at(0)?;
             let found =
-                x.to_vec::<f32>().iter().enumerate().filter(|(_, v)| **v != 0.0).map(|(i, _)| i as i64).collect();
+                x.to_vec::<f32>()?.iter().enumerate().filter(|(_, v)| **v != 0.0).map(|(i, _)| i as i64).collect();
             let found: Vec<i64> = found;
             Ok(vec![Tensor::from_vec(&[found.len() as i64], found)?.into()])
         }),
@@ -252,7 +253,7 @@ fn like_first(a: &Args<'_, Meta>) -> Result<Vec<Val>> {
 }
 
 fn fill(x: &Tensor, out: &mut TensorMut, f: impl Fn(usize, f64) -> f64) -> Result<()> {
-    let elements = x.to_dtype(DType::F64).to_vec::<f64>().into_iter().enumerate().map(|(i, x)| f(i, x)).collect();
+    let elements = x.to_vec::<f64>()?.into_iter().enumerate().map(|(i, x)| f(i, x)).collect();
     copy(&Tensor::from_vec(x.sizes(), elements)?, out)?;
     Ok(())
 }

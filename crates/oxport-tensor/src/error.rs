@@ -22,6 +22,8 @@ enum Kind {
     Invalid(String),
     #[error("{0}")]
     Memory(String),
+    #[error("{what}: the limit for one buffer is {limit}")]
+    Limit { what: String, limit: usize },
     #[error("cannot map the file: {0}")]
     Io(#[from] std::io::Error),
 }
@@ -51,6 +53,17 @@ impl Error {
     pub fn memory(what: impl Into<String>) -> Error {
         Kind::Memory(what.into()).into()
     }
+    /// A buffer of so many bytes is larger than its pool allows.
+    pub(crate) fn limit(bytes: usize, limit: usize) -> Error {
+        Kind::Limit { what: format!("a buffer of {bytes} bytes"), limit }.into()
+    }
+    /// The same error, with other words for what is too large; errors of other kinds stay as they are.
+    pub(crate) fn limit_on(mut self, described: impl FnOnce() -> String) -> Error {
+        if let Kind::Limit { what, .. } = &mut *self.0 {
+            *what = described();
+        }
+        self
+    }
     /// True when the request was understood but there is no kernel for it.
     pub fn is_unsupported(&self) -> bool {
         matches!(*self.0, Kind::Unsupported(_))
@@ -62,6 +75,10 @@ impl Error {
     /// True when an index or dimension was out of range (PyTorch's `IndexError`).
     pub fn is_index(&self) -> bool {
         matches!(*self.0, Kind::Index(_))
+    }
+    /// True when one buffer would be larger than its [`Pool`](crate::Pool) allows.
+    pub fn is_limit(&self) -> bool {
+        matches!(*self.0, Kind::Limit { .. })
     }
     /// True when memory was at fault: overlap, extent, alignment, exhaustion.
     pub fn is_memory(&self) -> bool {

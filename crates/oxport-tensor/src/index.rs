@@ -118,7 +118,7 @@ pub fn update_slabs<T: Element>(
 
 /// The positions of elements that are not zero, as an int64 tensor of sizes [n, rank] and strides (1, n), as PyTorch's.
 pub fn nonzero(x: &Tensor) -> Result<Tensor> {
-    let truth = x.to_dtype(DType::Bool).contiguous();
+    let truth = x.to_dtype(DType::Bool)?.contiguous()?;
     let truth = truth.as_slice::<bool>().unwrap_or_default();
     let rank = x.rank();
     let found: Vec<usize> = (0..truth.len()).filter(|&i| truth[i]).collect();
@@ -138,7 +138,7 @@ pub fn nonzero(x: &Tensor) -> Result<Tensor> {
 pub fn masked_select(x: &Tensor, mask: &Tensor) -> Result<Tensor> {
     let sizes = broadcast_sizes(&[x.sizes(), mask.sizes()])?;
     let (x, mask) =
-        (x.view(|l| l.expand(&sizes))?, mask.view(|l| l.expand(&sizes))?.to_dtype(DType::Bool).contiguous());
+        (x.view(|l| l.expand(&sizes))?, mask.view(|l| l.expand(&sizes))?.to_dtype(DType::Bool)?.contiguous()?);
     let mask = mask.as_slice::<bool>().unwrap_or_default();
     let mut from = offsets(&sizes, x.strides());
     let mut keep = mask.iter();
@@ -152,7 +152,7 @@ pub fn masked_select(x: &Tensor, mask: &Tensor) -> Result<Tensor> {
 /// `out.masked_scatter_(mask, src)`: the next element of `src` for every true of `mask`, which broadcasts to `out`.
 pub fn masked_scatter(out: &mut TensorMut, mask: &Tensor, src: &Tensor) -> Result<()> {
     same_dtype(out.dtype(), src.dtype())?;
-    let mask = mask.view(|l| l.expand(out.sizes()))?.to_dtype(DType::Bool).contiguous();
+    let mask = mask.view(|l| l.expand(out.sizes()))?.to_dtype(DType::Bool)?.contiguous()?;
     let mask = mask.as_slice::<bool>().unwrap_or_default();
     let mut to = offsets(out.sizes(), out.strides());
     let mut keep = mask.iter();
@@ -295,7 +295,7 @@ fn checked(index: i64, size: i64, negative: bool) -> Result<i64> {
 
 fn integers(index: &Tensor) -> Result<Vec<i64>> {
     match index.dtype().is_integer() {
-        true => Ok(index.to_vec::<i64>()),
+        true => Ok(index.to_vec::<i64>()?),
         false if index.numel() == 0 => Ok(Vec::new()),
         false => Err(Error::index(format!("tensors used as indices must be integers, not {}", index.dtype()))),
     }

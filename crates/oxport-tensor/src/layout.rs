@@ -92,7 +92,7 @@ impl Layout {
         let start = i64::try_from(self.offset).map_err(|_| outside())?;
         let (mut low, mut high) = (start, start);
         for (&size, &stride) in self.sizes.iter().zip(&self.strides) {
-            let reach = (size - 1).checked_mul(stride).ok_or_else(outside)?;
+            let reach = size.checked_sub(1).and_then(|n| n.checked_mul(stride)).ok_or_else(outside)?;
             let side = if reach < 0 { &mut low } else { &mut high };
             *side = side.checked_add(reach).ok_or_else(outside)?;
         }

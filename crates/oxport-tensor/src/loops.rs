@@ -196,7 +196,7 @@ fn run_beside(
     f: &(dyn Fn(&mut Rows<'_>) + Sync),
 ) -> Result<()> {
     let converted: Vec<Tensor> =
-        inputs.iter().zip(&dtypes[outs.len()..]).map(|(x, &dtype)| x.to_dtype(dtype)).collect();
+        inputs.iter().zip(&dtypes[outs.len()..]).map(|(x, &dtype)| x.to_dtype(dtype)).collect::<Result<_>>()?;
     let mut copies = Vec::new();
     for (out, &dtype) in outs.iter_mut().zip(dtypes) {
         let mut copy = TensorMut::empty(dtype, out.layout().preserve())?;

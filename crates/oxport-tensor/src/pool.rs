@@ -163,7 +163,7 @@ fn max_spans(
     if indices.as_ref().is_some_and(|i| i.sizes() != out.sizes() || i.dtype() != DType::I64) {
         return Err(Error::shape(format!("indices of a pool are int64 of sizes {:?}", out.sizes())));
     }
-    let x = x.contiguous();
+    let x = x.contiguous()?;
     let mut none = TensorMut::empty(DType::I64, crate::Layout::contiguous(&[0])?)?;
     let wanted = indices.is_some();
     indices.unwrap_or(&mut none).fill_contiguous(|indices| {
@@ -201,7 +201,7 @@ fn avg_spans(
     out: &mut TensorMut,
 ) -> Result<()> {
     let grid = Grid::new(x, axes(tail(x.sizes(), spatial)?)?, spatial, out)?;
-    let x = x.contiguous();
+    let x = x.contiguous()?;
     out.fill_contiguous(|out| match out.dtype() {
         DType::I64 => grid.averages::<i64, i64>(&x, &count, out),
         DType::F64 => grid.averages::<f64, f64>(&x, &count, out),

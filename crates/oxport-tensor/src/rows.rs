@@ -288,7 +288,7 @@ mod tests {
                     let x = iota(&permuted).view(|l| l.permute(&back)).unwrap();
                     let mut out = TensorMut::empty(DType::I32, x.layout().preserve()).unwrap();
                     scan(&x, dim, &mut out, 0i32, |a, x: i32| a + x, |a| a).unwrap();
-                    let mut want = x.to_vec::<i32>();
+                    let mut want = x.to_vec::<i32>().unwrap();
                     let inner: usize = sizes[dim as usize + 1..].iter().product::<i64>() as usize;
                     let len = sizes[dim as usize] as usize;
                     for i in 0..want.len() {
@@ -296,7 +296,7 @@ mod tests {
                             want[i] += want[i - inner];
                         }
                     }
-                    assert_eq!(out.freeze().to_vec::<i32>(), want, "{sizes:?} dim {dim} order {order:?}");
+                    assert_eq!(out.freeze().to_vec::<i32>().unwrap(), want, "{sizes:?} dim {dim} order {order:?}");
                 }
             }
         }
@@ -313,7 +313,7 @@ mod tests {
             lines.output::<i32>(0).copy_from_slice(&[x[2] + y[0], position]);
         })
         .unwrap();
-        assert_eq!(out.freeze().to_vec::<i32>(), [2, 0, 5, 1]);
+        assert_eq!(out.freeze().to_vec::<i32>().unwrap(), [2, 0, 5, 1]);
         let mut wrong = TensorMut::empty(DType::I32, Layout::contiguous(&[3, 3]).unwrap()).unwrap();
         assert!(along(&[&x], &mut [&mut wrong], 1, &|_| ()).unwrap_err().is_shape());
         assert!(along(&[&x], &mut [&mut wrong], 2, &|_| ()).unwrap_err().is_index());
@@ -323,6 +323,6 @@ mod tests {
     fn a_scalar_is_one_row() {
         let mut out = TensorMut::empty(DType::I32, Layout::contiguous(&[]).unwrap()).unwrap();
         for_rows(&Tensor::scalar(5i32), -1, &mut out, |x: &[i32], out: &mut [i32]| out[0] = x[0] + 1).unwrap();
-        assert_eq!(out.freeze().to_vec::<i32>(), [6]);
+        assert_eq!(out.freeze().to_vec::<i32>().unwrap(), [6]);
     }
 }

@@ -156,7 +156,7 @@ pub struct Unique {
 /// `torch.unique` of all elements, sorted. NaNs are all different, as PyTorch has it.
 pub fn unique(x: &Tensor) -> Result<Unique> {
     dispatch!(real x.dtype(), |T| {
-        let elements = x.to_vec::<T>();
+        let elements = x.to_vec::<T>()?;
         let mut keys = keys(&elements, false);
         keys.sort_unstable();
         let order: Vec<usize> = keys.iter().map(|k| k.1 as usize).collect();
@@ -167,7 +167,7 @@ pub fn unique(x: &Tensor) -> Result<Unique> {
 /// `torch.unique_consecutive` of all elements: runs of equal neighbours become one.
 pub fn unique_consecutive(x: &Tensor) -> Result<Unique> {
     dispatch!(real x.dtype(), |T| {
-        let elements = x.to_vec::<T>();
+        let elements = x.to_vec::<T>()?;
         let order: Vec<usize> = (0..elements.len()).collect();
         group(x.sizes(), &elements, &order)
     })
@@ -204,7 +204,7 @@ pub fn search_sorted(sorted: &Tensor, values: &Tensor, right: bool, out: &mut Te
         return Err(Error::invalid(format!("searchsorted of {} in {}", values.dtype(), sorted.dtype())));
     }
     dispatch!(real sorted.dtype(), |T| {
-        let boundaries = sorted.to_vec::<T>();
+        let boundaries = sorted.to_vec::<T>()?;
         let n = sorted.sizes()[sorted.rank() - 1] as usize;
         // Where the boundaries are shared, every row looks into the same slice.
         along(&[values], &mut [out], -1, &|lines| {
@@ -241,7 +241,11 @@ mod tests {
     fn both(f: impl FnOnce(&mut TensorMut, &mut TensorMut) -> Result<()>, x: &Tensor, length: i64) -> String {
         let (mut values, mut indices) = outputs(x, -1, length).unwrap();
         match f(&mut values, &mut indices) {
-            Ok(()) => format!("{:?} {:?}", values.freeze().to_vec::<f32>(), indices.freeze().to_vec::<i64>()),
+            Ok(()) => format!(
+                "{:?} {:?}",
+                values.freeze().to_vec::<f32>().unwrap(),
+                indices.freeze().to_vec::<i64>().unwrap()
+            ),
             Err(e) => format!("error: {e}"),
         }
     }
@@ -266,7 +270,7 @@ mod tests {
             let places = |stable| {
                 let (mut values, mut indices) = outputs(&x, 0, n).unwrap();
                 sort(&x, 0, descending, stable, &mut values, &mut indices).unwrap();
-                indices.freeze().to_vec::<i64>()
+                indices.freeze().to_vec::<i64>().unwrap()
             };
             places(true) == places(false)
         };
@@ -279,12 +283,12 @@ mod tests {
         let x = Tensor::from_vec(&[3, 2], vec![3i8, -1, -128, 127, 0, -1]).unwrap();
         let (mut values, mut indices) = outputs(&x, 0, 3).unwrap();
         sort(&x, 0, false, true, &mut values, &mut indices).unwrap();
-        assert_eq!(values.freeze().to_vec::<i8>(), [-128, -1, 0, -1, 3, 127]);
-        assert_eq!(indices.freeze().to_vec::<i64>(), [1, 0, 2, 2, 0, 1]);
+        assert_eq!(values.freeze().to_vec::<i8>().unwrap(), [-128, -1, 0, -1, 3, 127]);
+        assert_eq!(indices.freeze().to_vec::<i64>().unwrap(), [1, 0, 2, 2, 0, 1]);
         let x = Tensor::from_vec(&[3], vec![u64::MAX, 0, 1 << 63]).unwrap();
         let (mut values, mut indices) = outputs(&x, 0, 3).unwrap();
         sort(&x, 0, true, true, &mut values, &mut indices).unwrap();
-        assert_eq!(values.freeze().to_vec::<u64>(), [u64::MAX, 1 << 63, 0]);
+        assert_eq!(values.freeze().to_vec::<u64>().unwrap(), [u64::MAX, 1 << 63, 0]);
         let scalar = Tensor::scalar(4f32);
         assert_eq!(both(|v, i| sort(&scalar, 0, false, false, v, i), &scalar, 1), "[4.0] [0]");
     }
@@ -293,7 +297,12 @@ mod tests {
     fn unique_elements() {
         let x = Tensor::from_vec(&[2, 3], vec![5i32, 1, 5, 5, 1, 2]).unwrap();
         let show = |u: Unique| {
-            format!("{:?} {:?} {:?}", u.values.to_vec::<i32>(), u.inverse.to_vec::<i64>(), u.counts.to_vec::<i64>())
+            format!(
+                "{:?} {:?} {:?}",
+                u.values.to_vec::<i32>().unwrap(),
+                u.inverse.to_vec::<i64>().unwrap(),
+                u.counts.to_vec::<i64>().unwrap()
+            )
         };
         assert_eq!(show(unique(&x).unwrap()), "[1, 2, 5] [2, 0, 2, 2, 0, 1] [2, 1, 3]");
         assert_eq!(show(unique_consecutive(&x).unwrap()), "[5, 1, 5, 1, 2] [0, 1, 2, 2, 3, 4] [1, 1, 2, 1, 1]");
@@ -307,7 +316,7 @@ mod tests {
         let values = Tensor::from_vec(&[2, 3], vec![0.0f32, 3.0, 10.0, 9.0, NAN, 1.0]).unwrap();
         let search = |sorted: &Tensor, right: bool| {
             let mut out = TensorMut::empty(DType::I64, Layout::contiguous(&[2, 3]).unwrap()).unwrap();
-            search_sorted(sorted, &values, right, &mut out).map(|()| out.freeze().to_vec::<i64>())
+            search_sorted(sorted, &values, right, &mut out).map(|()| out.freeze().to_vec::<i64>().unwrap())
         };
         assert_eq!(search(&sorted, false).unwrap(), [0, 1, 4, 3, 4, 0]);
         assert_eq!(search(&sorted, true).unwrap(), [0, 3, 4, 4, 4, 1]);

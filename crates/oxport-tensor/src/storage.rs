@@ -40,7 +40,11 @@ unsafe impl Sync for Memory {}
 
 impl Storage {
     /// Fresh zeroed memory.
+    ///
+    /// # Errors
+    /// There is none, or not so much is allowed: [`crate::memory::admit`].
     pub fn zeroed(len: usize) -> Result<Storage> {
+        crate::memory::admit(len)?;
         let block = Block::zeroed(len)?;
         Ok(Storage(Arc::new(Memory { start: block.start, len, owner: Owner::Heap(block) })))
     }

@@ -9,8 +9,8 @@ pub(crate) type Counts = SmallVec<[usize; 6]>;
 
 impl Tensor {
     /// This tensor, or a contiguous copy where a stride is negative.
-    pub(crate) fn forward(&self) -> Tensor {
-        if self.strides().iter().all(|&s| s >= 0) { self.clone() } else { self.contiguous() }
+    pub(crate) fn forward(&self) -> Result<Tensor> {
+        if self.strides().iter().all(|&s| s >= 0) { Ok(self.clone()) } else { self.contiguous() }
     }
 
     /// All places from the first element to the last, for non-negative strides.

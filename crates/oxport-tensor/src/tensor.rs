@@ -4,7 +4,7 @@
 //! Whoever makes a tensor checks this once, so loops may trust it.
 
 use crate::layout::infer_sizes;
-use crate::{DType, Element, Error, Layout, Result, Scalar, Storage, TensorMut, cast};
+use crate::{DType, Element, Error, Layout, Result, Scalar, Storage, TensorMut, cast, table};
 
 /// A dtype, a layout and shared bytes. Cloning is cheap and shares the bytes.
 #[derive(Clone)]
@@ -109,9 +109,14 @@ impl Tensor {
 
     /// A copy of the elements in row-major order, converted to `T` as [`to_dtype`](Tensor::to_dtype) does where `T` is not
     /// this dtype's native type.
-    pub fn to_vec<T: Element>(&self) -> Vec<T> {
-        let x = self.to_dtype(T::DTYPE).contiguous();
-        x.dense().to_vec()
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let x = self.to_dtype(T::DTYPE)?.contiguous()?;
+        let mut elements = table(x.numel())?;
+        elements.extend_from_slice(x.dense());
+        Ok(elements)
     }
 
     /// The one element of a one-element tensor; an error for any other.
@@ -123,22 +128,25 @@ impl Tensor {
     }
 
     /// This tensor if it is contiguous, else a contiguous copy.
-    pub fn contiguous(&self) -> Tensor {
-        if self.is_contiguous() { self.clone() } else { self.copied(self.dtype, Layout::contiguous(self.sizes())) }
+    ///
+    /// # Errors
+    /// There is no memory for the copy: a view of one element may be expanded to any size.
+    pub fn contiguous(&self) -> Result<Tensor> {
+        if self.is_contiguous() { Ok(self.clone()) } else { self.copied(self.dtype, Layout::contiguous(self.sizes())?) }
     }
 
     /// The same values in another dtype, with preserved strides; this tensor itself if it has that dtype.
-    pub fn to_dtype(&self, dtype: DType) -> Tensor {
-        if self.dtype == dtype { self.clone() } else { self.copied(dtype, Ok(self.layout.preserve())) }
+    ///
+    /// # Errors
+    /// As [`contiguous`](Tensor::contiguous).
+    pub fn to_dtype(&self, dtype: DType) -> Result<Tensor> {
+        if self.dtype == dtype { Ok(self.clone()) } else { self.copied(dtype, self.layout.preserve()) }
     }
 
-    /// Infallible by signature: like a `Vec`, it panics only when memory is exhausted.
-    fn copied(&self, dtype: DType, layout: Result<Layout>) -> Tensor {
-        let made = layout.and_then(|layout| TensorMut::empty(dtype, layout)).and_then(|mut out| {
-            crate::copy(self, &mut out)?;
-            Ok(out.freeze())
-        });
-        made.unwrap_or_else(|error| panic!("a copy of a tensor needs memory only: {error}"))
+    fn copied(&self, dtype: DType, layout: Layout) -> Result<Tensor> {
+        let mut out = TensorMut::empty(dtype, layout)?;
+        crate::copy(self, &mut out)?;
+        Ok(out.freeze())
     }
 
     /// Another view of the same storage, by any layout that lies inside it.
@@ -161,7 +169,7 @@ impl Tensor {
         let sizes = infer_sizes(sizes, self.numel())?;
         match self.layout.reshape(&sizes) {
             Some(layout) => self.with_layout(layout),
-            None => self.contiguous().with_layout(Layout::contiguous(&sizes)?),
+            None => self.contiguous()?.with_layout(Layout::contiguous(&sizes)?),
         }
     }
 
@@ -260,6 +268,10 @@ pub(crate) fn check_fit(storage: &Storage, dtype: DType, layout: &Layout) -> Res
     if layout.sizes.len() != layout.strides.len() || layout.sizes.iter().any(|&s| s < 0) {
         return Err(Error::shape(format!("not a layout: sizes {:?}, strides {:?}", layout.sizes, layout.strides)));
     }
+    // Also where a size is 0: then no product of some of the sizes overflows, wherever one is taken.
+    if layout.sizes.iter().try_fold(1i64, |n, &size| n.checked_mul(size.max(1))).is_none() {
+        return Err(Error::shape(format!("sizes {:?} are too large", layout.sizes)));
+    }
     let Some((_, high)) = layout.extent()? else { return Ok(()) };
     let end = (high + 1).checked_mul(dtype.size());
     if end.is_none_or(|end| end > storage.len_bytes()) {
@@ -319,13 +331,13 @@ mod tests {
     fn views_read_through() {
         let x = iota(&[2, 3]);
         let t = x.view(|l| l.transpose(0, 1)).unwrap();
-        assert_eq!(t.to_vec::<i32>(), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(t.to_vec::<i32>().unwrap(), [0, 3, 1, 4, 2, 5]);
         assert_eq!(t.as_slice::<i32>(), None);
         assert_eq!(x.as_slice::<f32>(), None);
-        assert_eq!(t.contiguous().as_slice::<i32>().unwrap(), [0, 3, 1, 4, 2, 5]);
-        assert_eq!(t.reshape(&[-1]).unwrap().to_vec::<i64>(), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(t.contiguous().unwrap().as_slice::<i32>().unwrap(), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(t.reshape(&[-1]).unwrap().to_vec::<i64>().unwrap(), [0, 3, 1, 4, 2, 5]);
         assert!(x.reshape(&[3, -1]).unwrap().storage().same_storage(x.storage()));
-        assert_eq!(x.view(|l| l.flip(&[1])).unwrap().to_vec::<i32>(), [2, 1, 0, 5, 4, 3]);
+        assert_eq!(x.view(|l| l.flip(&[1])).unwrap().to_vec::<i32>().unwrap(), [2, 1, 0, 5, 4, 3]);
         assert_eq!(format!("{t:?}"), "i32[3, 2] strides [1, 3] [0, 3, 1, 4, 2, 5]");
     }
 
@@ -346,7 +358,7 @@ mod tests {
     fn bits_as_other_dtypes() {
         let x = Tensor::from_vec(&[2, 2], vec![1.0f32, -2.0, 0.5, 0.0]).unwrap();
         let bits = x.view_dtype(DType::I32).unwrap();
-        assert_eq!(bits.to_vec::<i32>()[0], 0x3f80_0000);
+        assert_eq!(bits.to_vec::<i32>().unwrap()[0], 0x3f80_0000);
         assert_eq!(x.view_dtype(DType::U8).unwrap().sizes(), [2, 8]);
         assert_eq!(x.view_dtype(DType::C64).unwrap().sizes(), [2, 1]);
         assert!(x.view_dtype(DType::C128).unwrap_err().is_shape());
@@ -360,7 +372,7 @@ mod tests {
         drop(shared);
         let mut x = x.into_mut().unwrap();
         x.as_mut_slice::<i32>().unwrap()[0] = 9;
-        assert_eq!(x.freeze().to_vec::<i32>(), [9, 1, 2, 3]);
+        assert_eq!(x.freeze().to_vec::<i32>().unwrap(), [9, 1, 2, 3]);
         let expanded = iota(&[1]).view(|l| l.expand(&[5])).unwrap();
         assert!(expanded.into_mut().is_err());
     }

@@ -18,7 +18,9 @@ impl TensorMut {
     pub fn empty(dtype: DType, layout: Layout) -> Result<TensorMut> {
         let len = layout.extent()?.map_or(Some(0), |(_, high)| (high + 1).checked_mul(dtype.size()));
         let len = len.ok_or_else(|| Error::memory(format!("sizes {:?} of {dtype} are too large", layout.sizes)))?;
-        TensorMut::in_region(Storage::zeroed(len)?, dtype, layout)
+        let storage = Storage::zeroed(len)
+            .map_err(|e| e.limit_on(|| format!("sizes {:?} of {dtype} take {len} bytes", layout.sizes)))?;
+        TensorMut::in_region(storage, dtype, layout)
     }
 
     /// Takes a storage, which must be held by nobody else, be writable and large enough; no two elements of the layout
@@ -148,11 +150,11 @@ mod tests {
         out.as_mut_slice::<f32>().unwrap().fill(2.5);
         let x = out.freeze();
         assert!(arena.region(0, 16).is_err());
-        assert_eq!(x.to_vec::<f32>(), [2.5; 4]);
+        assert_eq!(x.to_vec::<f32>().unwrap(), [2.5; 4]);
         drop(x);
         // The next one finds what was left, but bools start false.
         let bools = TensorMut::in_region(arena.region(0, 16).unwrap(), DType::Bool, layout()).unwrap().freeze();
-        assert_eq!(bools.to_vec::<bool>(), [false; 4]);
+        assert_eq!(bools.to_vec::<bool>().unwrap(), [false; 4]);
     }
 
     #[test]
@@ -172,6 +174,6 @@ mod tests {
             Ok(())
         })
         .unwrap();
-        assert_eq!(out.freeze().to_vec::<i32>(), [0, 0, 7, 7]);
+        assert_eq!(out.freeze().to_vec::<i32>().unwrap(), [0, 0, 7, 7]);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`calls`] | operators on drawn arguments, in child processes |
 //! | [`corpus`] | reading operator cases in the format of `fixtures/ops` |
 //! | [`operators`] | one operator case through the whole road: build, prepare, plan, run, judge |
 //! | [`programs`] | one program directory: every `io*.safetensors` against what the program yields |
@@ -9,6 +10,7 @@
 //! | [`filetest`] | the driver of `tests/**/*.fx` |
 //! | [`samples`] | sample texts of the operator table |
 
+pub mod calls;
 pub mod corpus;
 pub mod filetest;
 pub mod mutate;

@@ -3,7 +3,7 @@
 use crate::corpus::{Corpus, Wrong, argument, float, ints};
 use crate::{Record, Status};
 use oxport::{DType, Fake, Opt, PlanOptions, Tensor, Value, registry};
-use oxport_ir::{Argument, Kwargs, Node, NodeKind, OutputKind, Val};
+use oxport_ir::{Argument, Kwargs, Node, NodeKind, Op, OutputKind, Val};
 use serde_json::Value as Json;
 
 /// What a case's values, and its strides, came to.
@@ -19,7 +19,7 @@ pub fn judge(corpus: &Corpus, case: &Json) -> Judged {
     let id = format!("{} {}", case["id"].as_str().unwrap_or("?"), case["op"].as_str().unwrap_or("?"));
     let mut strides = None;
     let (status, detail) = match run(corpus, case, &mut strides) {
-        Ok(()) => (Status::Pass, String::new()),
+        Ok(detail) => (Status::Pass, detail),
         Err(failure) => failure,
     };
     Judged { record: Record { id, status, detail }, strides }
@@ -31,21 +31,49 @@ fn invalid(e: Wrong) -> Failure {
     (Status::Invalid, e)
 }
 
-fn refused(e: &oxport::Error) -> Failure {
-    (if e.is_unsupported() { Status::Unsupported } else { Status::Error }, e.to_string())
+/// A call that was refused.
+struct Refusal {
+    failure: Failure,
+    /// By what its arguments are, before anything was computed.
+    is_early: bool,
 }
 
-fn run(corpus: &Corpus, case: &Json, strides: &mut Option<bool>) -> Result<(), Failure> {
+impl Refusal {
+    fn new(e: &oxport::Error, is_early: bool) -> Refusal {
+        let status = if e.is_unsupported() { Status::Unsupported } else { Status::Error };
+        Refusal { failure: (status, e.to_string()), is_early }
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Refusal {
+        Refusal { failure, is_early: false }
+    }
+}
+
+fn refused(e: &oxport::Error) -> Refusal {
+    Refusal::new(e, true)
+}
+
+/// What else there is to say of a case that passes: the words of the refusal, if it must be refused.
+fn run(corpus: &Corpus, case: &Json, strides: &mut Option<bool>) -> Result<String, Failure> {
     let flags: Vec<&str> = case["flags"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
     let result = execute(corpus, case);
     if case.get("error").is_some() {
+        let asserts = operator(case).is_ok_and(|op| op.effect() == oxport_ir::Effect::Assert);
         return match result {
             Ok(_) => Err((Status::Mismatch, format!("must be refused: {}", case["error"]["message"]))),
-            Err((Status::Unsupported, e)) => Err((Status::Unsupported, e)),
-            Err(_) => Ok(()),
+            // What PyTorch refuses by sizes, dtypes and numbers alone, the metas must know.
+            Err(Refusal { failure: (Status::Error, e), is_early: false })
+                if flags.contains(&"error_static") && !asserts =>
+            {
+                Err((Status::Mismatch, format!("must be refused before it runs: {e}")))
+            }
+            Err(Refusal { failure: (Status::Error, e), .. }) => Ok(e),
+            Err(refusal) => Err(refusal.failure),
         };
     }
-    let (outputs, mutated) = result?;
+    let (outputs, mutated) = result.map_err(|refusal| refusal.failure)?;
     let expected = case["outputs"].as_array().ok_or_else(|| invalid("no outputs".into()))?;
     let mut judge = Judge { corpus, case, flags: &flags, at: 0, tensor: 0, strides };
     for want in expected {
@@ -57,17 +85,21 @@ fn run(corpus: &Corpus, case: &Json, strides: &mut Option<bool>) -> Result<(), F
         let got = got.ok_or_else(|| (Status::Mismatch, format!("input {index} was not written")))?;
         judge.values(got, &m["tensor"]).map_err(|e| (Status::Mismatch, format!("input {index}: {e}")))?;
     }
-    Ok(())
+    Ok(String::new())
 }
 
 /// Flat outputs, and what was written to inputs.
 type Results = (Vec<Value>, Vec<(usize, Tensor)>);
 
-fn execute(corpus: &Corpus, case: &Json) -> Result<Results, Failure> {
+fn operator(case: &Json) -> Result<Op, Failure> {
     let name = case["op"].as_str().ok_or_else(|| invalid("no op".into()))?;
-    let op = registry().op(&format!("torch.ops.{name}"));
+    Ok(registry().op(&format!("torch.ops.{name}")))
+}
+
+fn execute(corpus: &Corpus, case: &Json) -> Result<Results, Refusal> {
+    let op = operator(case)?;
     if op.def().is_none() && !op.is_mutable() {
-        return Err((Status::Unsupported, format!("operator {} is not implemented", op.name())));
+        return Err((Status::Unsupported, format!("operator {} is not implemented", op.name())).into());
     }
     let mut b = oxport::ProgramBuilder::new(registry());
     let mut inputs: Vec<Value> = Vec::new();
@@ -105,7 +137,7 @@ fn execute(corpus: &Corpus, case: &Json) -> Result<Results, Failure> {
     }
     let prepared = oxport::prepare(&program, Opt::None).map_err(|e| refused(&e))?;
     let plan = oxport::plan(&prepared, &PlanOptions { threads: 1, ..PlanOptions::default() });
-    let outputs = plan.and_then(|p| Ok(p.run(inputs)?)).map_err(|e| refused(&e))?;
+    let outputs = plan.map_err(|e| refused(&e))?.run(inputs).map_err(|e| Refusal::new(&e.into(), false))?;
     Ok((outputs.user, outputs.mutated_inputs))
 }
 
@@ -226,11 +258,12 @@ fn close(got: &Tensor, want: &Tensor, atol: f64, rtol: f64, flags: &[&str]) -> R
         let c = oxport::compare::compare_tensors(got, want, oxport::compare::Tolerance::Exact);
         return if c.agree { Ok(()) } else { Err(c.detail) };
     }
-    let numbers = |t: &Tensor| t.to_dtype(DType::C128).to_vec::<oxport_tensor::Complex<f64>>();
-    let alike = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
-    for (i, (a, b)) in numbers(got).into_iter().zip(numbers(want)).enumerate() {
-        let error = (a - b).norm();
-        let within = error <= atol + rtol * b.norm() || alike(a.re, b.re) && alike(a.im, b.im);
+    let numbers = |t: &Tensor| t.to_vec::<oxport_tensor::Complex<f64>>().map_err(|e| e.to_string());
+    let near = |error: f64, size: f64| size.is_finite() && error <= atol + rtol * size;
+    let alike = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan() || near((a - b).abs(), b.abs());
+    for (i, (a, b)) in numbers(got)?.into_iter().zip(numbers(want)?).enumerate() {
+        // A bound relative to an infinity would take any number: infinities and NaNs must be the same, part by part.
+        let within = near((a - b).norm(), b.norm()) || !b.norm().is_finite() && alike(a.re, b.re) && alike(a.im, b.im);
         let in_range = flags.contains(&"range") && (!a.norm().is_finite() || !b.norm().is_finite());
         if !within && !in_range {
             return Err(format!("element {i}: got {a}, expected {b} (atol {atol:e}, rtol {rtol:e})"));

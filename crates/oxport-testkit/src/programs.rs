@@ -58,20 +58,55 @@ fn run(dir: &Path, opt: Opt, via: Via) -> oxport::Result<Option<String>> {
             return Ok(Some(format!("the decomposed program is not valid: {found}")));
         }
     }
-    let plan = oxport::plan(&oxport::prepare(&program, opt)?, &PlanOptions::default())?;
-    for file in value_files(dir) {
-        let values = read_values(&file)?;
+    let stats = Stats::of(dir);
+    let plan =
+        oxport::plan(&oxport::prepare(&program, opt)?, &PlanOptions { seed: stats.seed, ..PlanOptions::default() })?;
+    let files = value_files(dir);
+    if files.is_empty() {
+        return Ok(Some("no io*.safetensors to compare with".to_string()));
+    }
+    for file in files {
+        let values = read_values(&file, &oxport::ReadLimits::default())?;
         let outputs = named_outputs(&plan.run(inputs_from(&program, &values)?)?);
-        let tolerance = Tolerance::of_stats(&file);
-        let is_output = |k: &str| k.starts_with("out.") || k.starts_with("mut.") || k.starts_with("inmut.");
-        for (name, want) in values.iter().filter(|(k, _)| is_output(k)) {
+        let different = |name: &str, detail: &str| {
+            let file = file.file_name().and_then(|n| n.to_str()).unwrap_or("?");
+            Ok(Some(format!("{file} {name}: {detail}")))
+        };
+        let expected = |k: &str| ["out.", "mut.", "inmut."].iter().any(|kind| k.starts_with(kind));
+        for (name, want) in values.iter().filter(|(k, _)| expected(k)) {
             let got = outputs.get(name).unwrap_or(&oxport::Value::None);
-            let c = compare(got, want, tolerance);
+            let c = compare(got, want, stats.tolerance);
             if !c.agree {
-                let file = file.file_name().and_then(|n| n.to_str()).unwrap_or("?");
-                return Ok(Some(format!("{file} {name}: {}", c.detail)));
+                return different(name, &c.detail);
             }
+        }
+        // What nothing was expected of was not compared.
+        if let Some(name) = outputs.keys().find(|name| name.starts_with("out.") && !values.contains_key(*name)) {
+            return different(name, "expected a value in the file, got none");
         }
     }
     Ok(None)
+}
+
+/// What `stats.json` says of a program's expected outputs.
+struct Stats {
+    /// For float32 four times `diff_no_mkldnn` (a number, or the largest `rel` of a list with one entry per output), where
+    /// that is more than the rule by dtype allows: by so much do PyTorch's own kernels differ.
+    tolerance: Tolerance,
+    /// The seed of the generator with which PyTorch made the outputs.
+    seed: u64,
+}
+
+impl Stats {
+    fn of(dir: &Path) -> Stats {
+        let text = std::fs::read(dir.join("stats.json")).unwrap_or_default();
+        let stats: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+        let differences = &stats["diff_no_mkldnn"];
+        let each = differences.as_array().into_iter().flatten().filter_map(|d| d["rel"].as_f64());
+        let largest = differences.as_f64().or_else(|| each.reduce(f64::max));
+        Stats {
+            tolerance: Tolerance::Relative { f32: largest.map_or(1e-4, |d| (4.0 * d).max(1e-4)) },
+            seed: stats["seed"].as_u64().unwrap_or(0),
+        }
+    }
 }

@@ -145,7 +145,7 @@ fn tensor(dtype: DType, rest: &str, text: &str, index: usize) -> Result<Tensor, 
     let count = sizes.iter().product::<i64>().max(0) as usize;
     let values = draw(dtype, count, range, index as u64 + 1);
     let made = || -> oxport_tensor::Result<Tensor> {
-        let plain = Tensor::from_vec(&sizes, values)?.to_dtype(dtype);
+        let plain = Tensor::from_vec(&sizes, values)?.to_dtype(dtype)?;
         let Some(strides) = strides else { return Ok(plain) };
         let layout = Layout::new(&sizes, &strides, 0)?;
         let mut out = oxport_tensor::TensorMut::empty(dtype, layout)?;
@@ -183,20 +183,59 @@ pub fn draw(dtype: DType, count: usize, range: Option<(f64, f64)>, seed: u64) ->
         .collect()
 }
 
-/// Floats that show what careless rules forget: −0, infinities, NaN, subnormals, extremes, among moderate ones.
-pub fn awkward(count: usize, seed: u64) -> Vec<f64> {
-    const SPECIAL: [f64; 9] = [
+/// A vector of a dtype's extreme values, each in turn, among moderate ones: the least and the greatest, −0, ±∞, NaN,
+/// subnormals; complex numbers with such parts. Another seed begins elsewhere.
+///
+/// # Panics
+/// There is no memory.
+pub fn extremes(dtype: DType, count: usize, seed: u64) -> Tensor {
+    const LAW: &str = "law: as many values as elements";
+    let sizes = [count as i64];
+    let plain = draw(DType::F64, 2 * count, Some((-4.0, 4.0)), seed + 1);
+    let pick = |i: usize, len: usize| {
+        Some((i + count * seed as usize + i * (seed as usize % 3)) % (len + 3)).filter(|&at| at < len)
+    };
+    let part = dtype.to_real();
+    let (least, greatest): (f64, f64) = match part {
+        DType::F16 => (6e-8, 65504.0),
+        DType::BF16 => (1e-40, 3.3895e38),
+        DType::F64 => (5e-324, f64::MAX),
+        _ => (1e-45, f64::from(f32::MAX)),
+    };
+    let tiny = if part == DType::F64 { f64::MIN_POSITIVE } else { f64::from(f32::MIN_POSITIVE) };
+    let floats = [
         0.0,
         -0.0,
         f64::INFINITY,
         f64::NEG_INFINITY,
         f64::NAN,
-        1e-40,
-        -1e-40,
-        f32::MAX as f64,
-        f32::MIN_POSITIVE as f64,
+        least,
+        -least,
+        greatest,
+        -greatest,
+        tiny,
+        1.0,
+        -1.0,
+        0.3,
+        0.5,
+        2.5,
     ];
-    let plain = draw(DType::F64, count, Some((-4.0, 4.0)), seed);
-    let choice = draw(DType::I64, count, Some((0.0, 27.0)), seed + 77);
-    plain.into_iter().zip(choice).map(|(x, c)| SPECIAL.get(c as usize).copied().unwrap_or(x)).collect()
+    let float = |i: usize| pick(i, floats.len()).map_or(plain[i], |at| floats[at]);
+    if dtype.is_complex() {
+        let parts = (0..count).map(|i| oxport_ir::Complex::new(float(i), float(i + i / 4 + 5)));
+        let parts: Vec<_> = parts.collect();
+        return Tensor::from_vec(&sizes, parts).and_then(|t| t.to_dtype(dtype)).expect(LAW);
+    }
+    if dtype.is_float() {
+        return Tensor::from_vec(&sizes, (0..count).map(float).collect()).and_then(|t| t.to_dtype(dtype)).expect(LAW);
+    }
+    let bits = 8 * dtype.size() as u32;
+    let (low, high) = match (dtype.is_bool(), dtype.is_signed()) {
+        (true, _) => (0, 1),
+        (_, true) => (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits)),
+        (_, false) => (0, (u64::MAX >> (64 - bits)).min(i64::MAX as u64) as i64),
+    };
+    let ints = [low, low + 1, high, high - 1, 0, 1, if low < 0 { -1 } else { high / 2 }];
+    let int = |i: usize| pick(i, ints.len()).map_or((plain[i] as i64).clamp(low, high), |at| ints[at]);
+    Tensor::from_vec(&sizes, (0..count).map(int).collect()).and_then(|t| t.to_dtype(dtype)).expect(LAW)
 }

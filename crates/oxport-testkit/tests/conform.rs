@@ -1,4 +1,5 @@
-//! The conformance runner as scripts call it: its last line, its records, its exit code.
+//! The tools of this crate as scripts call them: the conformance runner, its last line, its records, its exit code; calls
+//! with hostile arguments.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -51,4 +52,29 @@ fn archives_survive_reading_and_writing() {
         "^tied|^pytree|^torchao_weight",
     ]);
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stdout));
+}
+
+/// Runs `fuzzcalls`, and fails with what it found.
+fn fuzzcalls(args: &[&str]) -> String {
+    let cases = fixtures("ops").display().to_string();
+    let tool = env!("CARGO_BIN_EXE_fuzzcalls");
+    let run = Command::new(tool).args(["--cases", &cases]).args(args).output().expect("law: the tool was built");
+    let said = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(run.status.success(), "{said}{}", String::from_utf8_lossy(&run.stderr));
+    said
+}
+
+#[test]
+fn drawn_arguments_are_computed_or_refused() {
+    // Some hours more, by hand and with other seeds: docs/security.md.
+    let said = fuzzcalls(&["--calls", if cfg!(debug_assertions) { "4000" } else { "100000" }, "--jobs", "2"]);
+    let counts: Vec<u64> = said.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
+    // Not all may be refused before anything is tried.
+    assert!(counts[4] * 10 > counts[0] * 3, "{said}");
+}
+
+#[test]
+fn what_was_found_stays_mended() {
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/calls.txt");
+    fuzzcalls(&["--file", &list.display().to_string()]);
 }

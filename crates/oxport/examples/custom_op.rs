@@ -27,7 +27,7 @@ fn same(args: &Args<'_, Meta>) -> Result<Vec<Val>> {
 
 fn add_into(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (out, x): (&Tensor, &Tensor) = args.unpack()?;
-    let sum: Vec<f32> = out.to_vec::<f32>().iter().zip(x.to_vec::<f32>()).map(|(a, b)| a + b).collect();
+    let sum: Vec<f32> = out.to_vec::<f32>()?.iter().zip(x.to_vec::<f32>()?).map(|(a, b)| a + b).collect();
     Ok(vec![Value::Tensor(Tensor::from_vec(out.sizes(), sum)?)])
 }
 
@@ -38,7 +38,7 @@ fn main() -> oxport::Result<()> {
         let program = toolchain.read(folder.join(name).join("program.pt2"), &ReadOptions::default())?;
         assert!(toolchain.verify(&program).is_empty());
         let plan = toolchain.plan(&toolchain.prepare(&program, Opt::Exact)?, &PlanOptions::default())?;
-        let values = read_values(&folder.join(name).join("io.safetensors"))?;
+        let values = read_values(&folder.join(name).join("io.safetensors"), &Default::default())?;
         let outputs = named_outputs(&plan.run(inputs_from(&program, &values)?)?);
         let compared = compare(&outputs["out.0"], &values["out.0"], Tolerance::default());
         assert!(compared.agree, "{name}: {}", compared.detail);

@@ -5,7 +5,7 @@
 //! tolerances it is `|a − b| ≤ atol + rtol · |b|`, element by element.
 
 use oxport_ir::Value;
-use oxport_tensor::{DType, Tensor};
+use oxport_tensor::{DType, Result as TensorResult, Tensor};
 
 /// How far values may differ.
 #[derive(Clone, Copy, Debug)]
@@ -100,30 +100,28 @@ pub fn compare_tensors(got: &Tensor, want: &Tensor, tolerance: Tolerance) -> Com
         let show = |t: &Tensor| format!("{}{:?}", t.dtype().short(), t.sizes());
         return differ(format!("got {}, expected {}", show(got), show(want)));
     }
-    match got.dtype() {
-        d if d.is_complex() => numbers(&parts(got), &parts(want), want, tolerance, 2),
-        d if d.is_float() => numbers(&doubles(got), &doubles(want), want, tolerance, 1),
-        _ => integers(got, want),
-    }
+    let compared = match got.dtype() {
+        d if d.is_complex() => both(got, want, parts).map(|(a, b)| numbers(&a, &b, want, tolerance, 2)),
+        d if d.is_float() => both(got, want, Tensor::to_vec).map(|(a, b)| numbers(&a, &b, want, tolerance, 1)),
+        // Unsigned 64-bit integers keep their bits.
+        _ => both(got, want, Tensor::to_vec).map(|(a, b)| integers(&a, &b)),
+    };
+    compared.unwrap_or_else(|error| differ(format!("not compared: {error}")))
 }
 
-fn doubles(t: &Tensor) -> Vec<f64> {
-    t.to_dtype(DType::F64).to_vec()
+/// The elements of both, as what `read` makes of them.
+fn both<T>(a: &Tensor, b: &Tensor, read: impl Fn(&Tensor) -> TensorResult<Vec<T>>) -> TensorResult<(Vec<T>, Vec<T>)> {
+    Ok((read(a)?, read(b)?))
 }
 
 /// Real and imaginary parts, interleaved.
-fn parts(t: &Tensor) -> Vec<f64> {
-    t.to_dtype(DType::C128).to_vec::<oxport_tensor::Complex<f64>>().into_iter().flat_map(|c| [c.re, c.im]).collect()
+fn parts(t: &Tensor) -> TensorResult<Vec<f64>> {
+    Ok(t.to_vec::<oxport_tensor::Complex<f64>>()?.into_iter().flat_map(|c| [c.re, c.im]).collect())
 }
 
-fn integers(got: &Tensor, want: &Tensor) -> Comparison {
-    let whole = |t: &Tensor| -> Vec<i64> {
-        // Unsigned 64-bit integers keep their bits.
-        t.to_dtype(DType::I64).to_vec()
-    };
-    let (a, b) = (whole(got), whole(want));
-    let wrong = a.iter().zip(&b).filter(|(a, b)| a != b).count();
-    match a.iter().zip(&b).position(|(a, b)| a != b) {
+fn integers(a: &[i64], b: &[i64]) -> Comparison {
+    let wrong = a.iter().zip(b).filter(|(a, b)| a != b).count();
+    match a.iter().zip(b).position(|(a, b)| a != b) {
         None => equal(format!("{} elements equal", a.len())),
         Some(i) => differ(format!("element {i}: got {}, expected {} ({wrong} of {} differ)", a[i], b[i], a.len())),
     }

@@ -56,24 +56,25 @@ impl<'p> Drawing<'p> {
     /// Flat user inputs.
     ///
     /// # Errors
-    /// An input has no meta that says what to draw, or would be too large.
-    pub fn draw(&self, assignment: &Assignment, fill: Fill, seed: u64) -> Result<Vec<Value>> {
+    /// An input has no meta that says what to draw, or all together have more elements than `limits.drawn`.
+    pub fn draw(&self, assignment: &Assignment, fill: Fill, seed: u64, limits: &Limits) -> Result<Vec<Value>> {
         let mut random = Random::of(seed);
-        let (limit, mut drawn) = (Limits::default().drawn, 0u64);
+        let mut drawn = 0u64;
         let number = |e: &Expr| e.eval_int(&|s: &Symbol| assignment.get(s).copied());
         let one = |(id, node, kind): (NodeId, &Node, &InputKind)| {
             if let InputKind::ConstantInput(c) = kind {
                 return Ok(constant(c));
             }
-            let open = || Error::data(format!("input `{}` cannot be drawn: give it by --inputs", node.name));
+            let open = || Error::data(format!("input `{}` cannot be drawn", node.name));
             match node.val() {
                 Some(Val::Tensor(t)) => {
                     let sizes: Vec<i64> = t.sizes.iter().map(number).collect::<Option<_>>().ok_or_else(open)?;
                     let count = oxport_tensor::layout::checked_numel(&sizes)?;
                     drawn = drawn.saturating_add(count as u64);
-                    if drawn > limit {
-                        let message = format!("input `{}` would have sizes {sizes:?}: give it by --inputs", node.name);
-                        return Err(Error::data(format!("{message} (or raise the limit: --limit drawn={drawn})")));
+                    if drawn > limits.drawn {
+                        let message = format!("input `{}` would be drawn with sizes {sizes:?}", node.name);
+                        let limit = format!("{drawn} elements of inputs are more than the limit of {}", limits.drawn);
+                        return Err(Error::data(format!("{message}: {limit} (`drawn`)")));
                     }
                     let item = self.items.get(&id).and_then(|s| assignment.get(s));
                     Ok(Value::Tensor(tensor(t.dtype, &sizes, count, fill, item.copied(), &mut random)?))
@@ -94,11 +95,10 @@ impl<'p> Drawing<'p> {
 ///
 /// # Errors
 /// An input has no meta that says what to draw, or nothing was found that satisfies what the program asks.
-pub fn draw_inputs(program: &ExportedProgram, seed: u64) -> Result<Vec<Value>> {
+pub fn draw_inputs(program: &ExportedProgram, seed: u64, limits: &Limits) -> Result<Vec<Value>> {
     let drawing = Drawing::of(program);
-    let none =
-        || Error::data("no sizes were found that satisfy the program's ranges and guards: give inputs by --inputs");
-    drawing.draw(drawing.assignments().first().ok_or_else(none)?, Fill::Ordinary, seed)
+    let none = || Error::data("no sizes were found that satisfy the program's ranges and guards");
+    drawing.draw(drawing.assignments().first().ok_or_else(none)?, Fill::Ordinary, seed, limits)
 }
 
 fn user_inputs(program: &ExportedProgram) -> impl Iterator<Item = (NodeId, &Node, &InputKind)> {
@@ -330,12 +330,12 @@ fn tensor(d: DType, sizes: &[i64], count: usize, fill: Fill, item: Option<i64>, 
         };
         if d.is_complex() && matches!(fill, Fill::AwkwardFloats | Fill::Awkward) {
             let numbers = (0..count).map(|i| Complex::new(one(i), one(i / pool_len))).collect();
-            return Ok(Tensor::from_vec(sizes, numbers)?.to_dtype(d));
+            return Ok(Tensor::from_vec(sizes, numbers)?.to_dtype(d)?);
         }
         if d == DType::F64 {
             return Ok(Tensor::from_vec(sizes, (0..count).map(one).collect::<Vec<f64>>())?);
         }
-        return Ok(Tensor::from_vec(sizes, (0..count).map(|i| one(i) as f32).collect::<Vec<f32>>())?.to_dtype(d));
+        return Ok(Tensor::from_vec(sizes, (0..count).map(|i| one(i) as f32).collect::<Vec<f32>>())?.to_dtype(d)?);
     }
     let pool = awkward_integers(d);
     let one = |i: usize| match (item, fill) {
@@ -344,7 +344,7 @@ fn tensor(d: DType, sizes: &[i64], count: usize, fill: Fill, item: Option<i64>, 
         (None, Fill::Awkward) => random.of_these(&pool, i).unwrap_or((i % 2) as i64),
         (None, _) => (i % 2) as i64,
     };
-    Ok(Tensor::from_vec(sizes, (0..count).map(one).collect::<Vec<i64>>())?.to_dtype(d))
+    Ok(Tensor::from_vec(sizes, (0..count).map(one).collect::<Vec<i64>>())?.to_dtype(d)?)
 }
 
 fn awkward_floats(d: DType) -> Vec<f64> {

@@ -15,6 +15,7 @@ enum Kind {
     File(oxport_pt2::Error),
     Call(oxport_ir::Error),
     Run(oxport_run::Error),
+    NotValid(Vec<Diagnostic>),
     Rewrite(String),
     Io(String, std::io::Error),
     Data(String),
@@ -38,9 +39,17 @@ impl Error {
     pub fn rewrite(message: impl Into<String>) -> Error {
         Error(Box::new(Kind::Rewrite(message.into())))
     }
+    /// A program in which the verifier found errors: these.
+    pub(crate) fn not_valid(found: Vec<Diagnostic>) -> Error {
+        Error(Box::new(Kind::NotValid(found)))
+    }
     /// What is wrong with the program, where that is why.
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        if let Kind::File(e) = &*self.0 { e.diagnostics() } else { &[] }
+        match &*self.0 {
+            Kind::File(e) => e.diagnostics(),
+            Kind::NotValid(found) => found,
+            _ => &[],
+        }
     }
     /// True if oxport lacks something that a valid program needs.
     pub fn is_unsupported(&self) -> bool {
@@ -59,6 +68,14 @@ impl Error {
             _ => false,
         }
     }
+    /// True if a call asked for a larger buffer than [`PlanOptions::max_buffer_bytes`](crate::PlanOptions) allows.
+    pub fn is_limit(&self) -> bool {
+        match &*self.0 {
+            Kind::Call(e) => e.is_limit(),
+            Kind::Run(e) => e.is_limit(),
+            _ => false,
+        }
+    }
     /// The operators that a program needs and oxport cannot run.
     pub fn missing(&self) -> &[String] {
         if let Kind::Run(e) = &*self.0 { e.missing() } else { &[] }
@@ -72,7 +89,7 @@ impl Error {
             _ if self.is_closed_pipe() => 141,
             Kind::File(e) if e.is_io() => 6,
             Kind::Io(..) | Kind::Data(_) => 6,
-            Kind::File(_) | Kind::Call(_) => 3,
+            Kind::File(_) | Kind::Call(_) | Kind::NotValid(_) => 3,
             Kind::Run(_) | Kind::Rewrite(_) => 5,
         }
     }
@@ -84,6 +101,9 @@ impl fmt::Display for Error {
             Kind::File(e) => e.fmt(f),
             Kind::Call(e) => e.fmt(f),
             Kind::Run(e) => e.fmt(f),
+            Kind::NotValid(found) => {
+                write!(f, "the program is not valid: {}", found.first().map_or(String::new(), ToString::to_string))
+            }
             Kind::Io(what, cause) => write!(f, "{what}: {cause}"),
             Kind::Data(m) | Kind::Usage(m) | Kind::Rewrite(m) => f.write_str(m),
         }

@@ -20,8 +20,8 @@ pub type Values = IndexMap<String, Value>;
 ///
 /// # Errors
 /// A file cannot be read or is not what it should be.
-pub fn read_values(path: &Path) -> Result<Values> {
-    Ok(oxport_pt2::read_values(path, &Limits::default()).map_err(|e| Error::data(e.to_string()))?.values)
+pub fn read_values(path: &Path, limits: &Limits) -> Result<Values> {
+    Ok(oxport_pt2::read_values(path, limits).map_err(|e| Error::data(e.to_string()))?.values)
 }
 
 /// Writes named values: tensors as safetensors, the rest in the JSON file beside it.
@@ -63,8 +63,8 @@ pub(crate) fn constant(c: &Argument) -> Value {
 }
 
 /// The archive's own sample inputs, flat; `None` where it has none, or where they hold what oxport does not read.
-pub fn sample_inputs(program: &oxport_ir::ExportedProgram) -> Option<Vec<Value>> {
-    oxport_pt2::example_inputs(program, &Limits::default()).ok().flatten()
+pub fn sample_inputs(program: &oxport_ir::ExportedProgram, limits: &Limits) -> Option<Vec<Value>> {
+    oxport_pt2::example_inputs(program, limits).ok().flatten()
 }
 
 /// Names of what a call yields: `out.i`, `mut.<name>`, `inmut.<i>`.

@@ -31,7 +31,7 @@
 //! let plan = oxport::plan(&oxport::prepare(&program, oxport::Opt::None)?, &Default::default())?;
 //! let input = Tensor::from_vec(&[1, 2], vec![1.0f32, -1.0])?;
 //! let outputs = plan.run(vec![Value::Tensor(input)])?;
-//! assert_eq!(outputs.user[0].as_tensor().unwrap().to_vec::<f32>(), [0.0, 0.0]);
+//! assert_eq!(outputs.user[0].as_tensor().unwrap().to_vec::<f32>()?, [0.0, 0.0]);
 //!
 //! let folder = tempfile::tempdir().unwrap();
 //! oxport::write(&program, folder.path().join("small.pt2"))?;
@@ -51,7 +51,7 @@ pub use error::{Error, Result};
 pub use oxport_ir::{
     Builder, Diagnostic, ExportedProgram, Fake, Graph, Op, OpDef, ProgramBuilder, Registry, Severity, Val, Value, print,
 };
-pub use oxport_pt2::{ReadOptions, WriteOptions};
+pub use oxport_pt2::{Limits as ReadLimits, ReadOptions, WriteOptions};
 pub use oxport_rewrite::{Limits, Report};
 pub use oxport_run::{Module, Outputs, Plan, PlanOptions};
 pub use oxport_sym::Expr;

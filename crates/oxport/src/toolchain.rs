@@ -1,8 +1,8 @@
 //! [`Toolchain`]: the operators that programs may use, and the whole road over them.
 
-use crate::{Diagnostic, ExportedProgram, OpDef, Plan, PlanOptions, ReadOptions, Registry, Result};
+use crate::{Diagnostic, Error, ExportedProgram, OpDef, Plan, PlanOptions, ReadOptions, Registry, Result, Severity};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The operators that programs may use, and what can be done with programs over them. The functions at the top of this
 /// crate use the [standard](Toolchain::standard) one; a user's own operators make another:
@@ -16,21 +16,35 @@ use std::sync::OnceLock;
 /// ```
 ///
 /// `examples/custom_op.rs` runs a program of PyTorch's with an operator that PyTorch does not have.
-#[derive(Debug)]
+///
+/// A program that [`Toolchain::verify`] finds errors in is refused by all that prepares or changes programs: metas that do not
+/// hold would be taken for facts, and what comes out could be valid and mean something else. [`Toolchain::unverified`] takes it.
+#[derive(Clone, Debug)]
 pub struct Toolchain {
-    pub(crate) registry: Registry,
+    pub(crate) registry: Arc<Registry>,
+    verifies: bool,
 }
 
 impl Toolchain {
     /// oxport's operators and these; of two with one name the last counts.
     pub fn new(tables: &[&'static [OpDef]]) -> Toolchain {
         let all: Vec<&'static [OpDef]> = oxport_ops::TABLES.iter().chain(tables).copied().collect();
-        Toolchain { registry: Registry::new(&all, oxport_ops::SCHEMAS) }
+        Toolchain { registry: Arc::new(Registry::new(&all, oxport_ops::SCHEMAS)), verifies: true }
     }
     /// oxport's own operators.
     pub fn standard() -> &'static Toolchain {
         static STANDARD: OnceLock<Toolchain> = OnceLock::new();
         STANDARD.get_or_init(|| Toolchain::new(&[]))
+    }
+    /// The same, without looking whether programs are valid before it takes them.
+    pub fn unverified(&self) -> Toolchain {
+        Toolchain { verifies: false, ..self.clone() }
+    }
+    /// Refuses a program that is not valid.
+    pub(crate) fn admit(&self, program: &ExportedProgram) -> Result<()> {
+        let mut found = if self.verifies { self.verify(program) } else { Vec::new() };
+        found.retain(|d| d.severity == Severity::Error);
+        if found.is_empty() { Ok(()) } else { Err(Error::not_valid(found)) }
     }
     /// The operators.
     pub fn registry(&self) -> &Registry {

@@ -5,7 +5,7 @@
 
 use crate::compare::{Tolerance, compare};
 use crate::draw::{Drawing, Fill};
-use crate::{ExportedProgram, Opt, PlanOptions, Result, Value, io};
+use crate::{ExportedProgram, Opt, PlanOptions, ReadLimits, Result, Toolchain, Value, io};
 use std::time::{Duration, Instant};
 
 /// What a validation found.
@@ -85,9 +85,17 @@ impl std::fmt::Display for Validation {
 ///
 /// # Errors
 /// One of the programs cannot be made ready to run.
-pub fn validate(before: &ExportedProgram, after: &ExportedProgram, opt: Opt, time: Duration) -> Result<Validation> {
+pub fn validate(
+    toolchain: &Toolchain,
+    [before, after]: [&ExportedProgram; 2],
+    opt: Opt,
+    limits: &ReadLimits,
+    time: Duration,
+) -> Result<Validation> {
     let start = Instant::now();
-    let plan = |p: &ExportedProgram| crate::plan(&crate::prepare(p, Opt::None)?, &PlanOptions::default());
+    let max_buffer_bytes = usize::try_from(limits.buffer).unwrap_or(usize::MAX);
+    let options = PlanOptions { max_buffer_bytes, ..PlanOptions::default() };
+    let plan = |p: &ExportedProgram| toolchain.plan(&toolchain.prepare(p, Opt::None)?, &options);
     let (first, second) = (plan(before)?, plan(after)?);
     let tolerance = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };
     let mut found = Validation::default();
@@ -112,7 +120,7 @@ pub fn validate(before: &ExportedProgram, after: &ExportedProgram, opt: Opt, tim
         }
         true
     };
-    if let Some(samples) = io::sample_inputs(before) {
+    if let Some(samples) = io::sample_inputs(before, limits) {
         run(&mut found, Tried { what: "its own inputs", sizes: String::new() }, Ok(samples));
     }
     let drawing = Drawing::of(before);
@@ -135,9 +143,9 @@ pub fn validate(before: &ExportedProgram, after: &ExportedProgram, opt: Opt, tim
                 Fill::AwkwardFloats => "awkward floats",
                 Fill::Awkward => "awkward values",
             };
-            let is_run = run(&mut found, tried(what), drawing.draw(assignment, *fill, seed));
+            let is_run = run(&mut found, tried(what), drawing.draw(assignment, *fill, seed, limits));
             if !is_run && *fill == Fill::Ordinary {
-                run(&mut found, tried("zeros for integers"), drawing.draw(assignment, Fill::Zeros, seed));
+                run(&mut found, tried("zeros for integers"), drawing.draw(assignment, Fill::Zeros, seed, limits));
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use oxport::draw::{Drawing, draw_inputs};
 use oxport::validate::validate;
-use oxport::{DType, ExportedProgram, Expr, Fake, Opt, ProgramBuilder, Tensor};
+use oxport::{DType, ExportedProgram, Expr, Fake, Opt, ProgramBuilder, ReadLimits, Tensor, Toolchain};
 use oxport_ir::NodeId;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -99,14 +99,15 @@ fn a_validation_finds_what_only_awkward_values_show() {
         (DType::BF16, &minus_itself, &zeros, false),
         (DType::I16, &minus_itself, &zeros, true),
     ];
-    let long = Duration::from_secs(60);
+    let (toolchain, limits, long) = (Toolchain::standard(), ReadLimits::default(), Duration::from_secs(60));
+    let both = |before: &_, after: &_, opt| validate(toolchain, [before, after], opt, &limits, long);
     for (i, (dtype, before, after, agree)) in cases.into_iter().enumerate() {
         for sizes in [&[1][..], &[3], &[-1, 2]] {
             let [before, after] = [before, after].map(|make| program(dtype, sizes, make));
-            let found = validate(&before, &after, Opt::Exact, long).expect("law: both can run");
+            let found = both(&before, &after, Opt::Exact).expect("law: both can run");
             // One element takes no more values than there are draws of it.
             assert!(found.is_agreement() == agree || sizes == [1], "case {i}, {sizes:?}: {found}");
-            let fast = validate(&before, &before, Opt::Fast, long).expect("law: it can run");
+            let fast = both(&before, &before, Opt::Fast).expect("law: it can run");
             assert!(fast.is_agreement(), "case {i}: {fast}");
         }
     }
@@ -119,10 +120,10 @@ fn drawn_sizes_satisfy_what_the_program_asks() {
     let drawing = Drawing::of(&program);
     let sizes: Vec<i64> = drawing.assignments().iter().flat_map(|a| a.values().copied()).collect();
     assert!(sizes.len() > 1 && sizes.iter().all(|n| n % 7 == 3 && *n != 10 && (5..=100).contains(n)), "{sizes:?}");
-    let inputs = draw_inputs(&program, 0).expect("there are sizes");
+    let inputs = draw_inputs(&program, 0, &ReadLimits::default()).expect("there are sizes");
     assert_eq!(inputs[0].as_tensor().map(|t| t.sizes()[0] % 7), Some(3));
     program.guards.push("L['x'].size()[0] > 1000".into());
-    let error = draw_inputs(&program, 0).expect_err("there are none").to_string();
+    let error = draw_inputs(&program, 0, &ReadLimits::default()).expect_err("there are none").to_string();
     assert!(error.contains("no sizes were found that satisfy the program's ranges and guards"), "{error}");
 }
 

@@ -36,6 +36,7 @@ mod subgraphs;
 mod symbols;
 
 pub use rules::{RULES, Rule, page};
+pub(crate) use structure::is_identifier;
 
 use crate::diagnostic::{Diagnostic, Loc, Severity};
 use crate::{ExportedProgram, Graph, Node, Registry};

@@ -122,7 +122,14 @@ impl Walk<'_> {
 /// Whether reading the number gives its symbol: `u0`, or `2*u0`, as PyTorch writes a number that it knows to be even.
 fn is_bare(e: &Expr) -> bool {
     let factor = |args: &[Expr]| args.iter().all(|a| a.as_symbol().is_some() || a.as_int().is_some());
-    e.as_symbol().is_some() || matches!(e.as_call(), Some((oxport_sym::Func::Mul, args)) if factor(args))
+    // A number read as a float, or as a truth, is a symbol that a function hides.
+    let read = |args: &[Expr]| args.iter().all(|a| a.as_symbol().is_some() || a.is_const());
+    e.as_symbol().is_some()
+        || match e.as_call() {
+            Some((oxport_sym::Func::Mul, args)) => factor(args),
+            Some((oxport_sym::Func::ToFloat | oxport_sym::Func::Eq, args)) => read(args),
+            _ => false,
+        }
 }
 
 /// Sizes and numbers; strides are derived from them.

@@ -82,14 +82,14 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
     out: &mut [T],
     sums: &mut [T],
 ) -> Result<()> {
-    let [q, k, v] = [call.q, call.k, call.v].map(nonnegative);
+    let (q, k, v) = (nonnegative(call.q)?, nonnegative(call.k)?, nonnegative(call.v)?);
     let (rank, width) = (q.rank(), v.sizes()[v.rank() - 1] as usize);
     let [l, features] = [q.sizes()[rank - 2] as usize, q.sizes()[rank - 1] as usize];
     let s = k.sizes()[rank - 2] as usize;
     if out.is_empty() {
         return Ok(());
     }
-    let mask = call.mask.map(nonnegative);
+    let mask = call.mask.map(nonnegative).transpose()?;
     let memory = [&q, &k, &v].map(span);
     let [qm, km, vm] = memory;
     let (qm, km, vm) = (qm?, km?, vm?);
@@ -176,8 +176,8 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
 }
 
 /// The tensor, copied if a stride is negative.
-fn nonnegative(x: &Tensor) -> Tensor {
-    if x.strides().iter().any(|&s| s < 0) { x.contiguous() } else { x.clone() }
+fn nonnegative(x: &Tensor) -> Result<Tensor> {
+    if x.strides().iter().any(|&s| s < 0) { Ok(x.contiguous()?) } else { Ok(x.clone()) }
 }
 
 #[inline(always)]

@@ -5,7 +5,7 @@ use crate::dense::{Dense, fill};
 use crate::product::part;
 use crate::rows::for_rows_and;
 use oxport_ir::{Error, Result, ensure};
-use oxport_tensor::{DType, Element, Tensor, TensorMut};
+use oxport_tensor::{DType, Element, Tensor, TensorMut, filled};
 use std::ops::AddAssign;
 
 /// A number that pools compute in: floats as usual, integers in `i64`.
@@ -66,7 +66,7 @@ macro_rules! pooled {
 /// (of one and the same kind unless `by_plane`).
 pub(super) fn maximum(
     x: &Tensor,
-    axes: &(dyn Fn(usize) -> [Axis; 3] + Sync),
+    axes: &(dyn Fn(usize) -> Result<[Axis; 3]> + Sync),
     by_plane: bool,
     n: usize,
     outs: &mut [TensorMut],
@@ -74,13 +74,10 @@ pub(super) fn maximum(
     let (values, indices) = outs.split_first_mut().ok_or_else(|| Error::invalid("a pool has an output"))?;
     let last = !by_plane && is_channels_last(values, n);
     pooled!(x.dtype(), |T| {
-        let mut found = Vec::new();
+        let shared = axes(0)?;
+        let mut found = filled(0i64, if indices.is_empty() { 0 } else { values.numel() })?;
         over_planes::<T>(x, n, last, values, |x, inner, out| {
-            let volume: usize = axes(0).iter().map(|a| a.windows.len()).product::<usize>() * inner;
-            if !indices.is_empty() {
-                found = vec![0i64; out.len()];
-            }
-            let shared = axes(0);
+            let volume: usize = shared.iter().map(|a| a.windows.len()).product::<usize>() * inner;
             let size: usize = shared.iter().map(|a| a.input).product::<usize>() * inner;
             if volume == 0 || size == 0 {
                 return;
@@ -91,7 +88,8 @@ pub(super) fn maximum(
                 found.chunks_exact_mut(volume).map(Some).collect()
             };
             for_rows_and(x, size, out, volume, &mut rows, |plane, x, out, found| {
-                let own = by_plane.then(|| axes(plane));
+                // What was made for the first plane is not too large for another one.
+                let own = if by_plane { axes(plane).ok() } else { None };
                 let axes = own.as_ref().unwrap_or(&shared);
                 match found {
                     Some(found) => max_indexed(x, axes, inner, out, found),
@@ -122,13 +120,13 @@ pub(super) fn average(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usi
 pub(super) fn scatter(x: &Tensor, indices: &Tensor, n: usize, out: &mut TensorMut) -> Result<()> {
     let volume = |sizes: &[i64]| sizes[sizes.len() - n..].iter().product::<i64>() as usize;
     let (from, to) = (volume(x.sizes()), volume(out.sizes()));
-    let indices = Dense::<i64>::of(indices);
+    let indices = Dense::<i64>::of(indices)?;
     if let Some(bad) = indices.iter().find(|&&i| i < 0 || i >= to as i64) {
         return Err(Error::invalid(format!("index {bad} is outside of an output of {to} elements")));
     }
     ensure!(from > 0 || x.numel() == 0, "nothing to scatter");
     pooled!(x.dtype(), |T| {
-        let x = Dense::<T>::of(x);
+        let x = Dense::<T>::of(x)?;
         fill(out, |out: &mut [T]| {
             out.fill(T::default());
             for (plane, out) in out.chunks_exact_mut(to.max(1)).enumerate() {
@@ -168,7 +166,7 @@ fn over_planes<T: Element>(
     f: impl FnOnce(&[T], usize, &mut [T]),
 ) -> Result<()> {
     let inner = if last { x.sizes()[1] as usize } else { 1 };
-    let x = Dense::<T>::of(&if last { x.view(|l| l.permute(&pixel_order(n)))? } else { x.clone() });
+    let x = Dense::<T>::of(&if last { x.view(|l| l.permute(&pixel_order(n)))? } else { x.clone() })?;
     in_order(out, n, last, |out| fill(out, |out| f(&x, inner, out)))
 }
 

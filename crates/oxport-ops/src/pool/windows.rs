@@ -1,5 +1,8 @@
 //! Where the windows of a pool lie along one dimension.
 
+use oxport_ir::Result;
+use oxport_tensor::table;
+
 /// The windows along one dimension.
 #[derive(Clone, Debug)]
 pub struct Axis {
@@ -27,7 +30,10 @@ impl Axis {
 }
 
 /// Windows of a fixed kernel.
-pub fn sliding(input: i64, count: i64, [kernel, stride, padding, dilation]: [i64; 4]) -> Axis {
+///
+/// # Errors
+/// There is no memory for so many.
+pub fn sliding(input: i64, count: i64, [kernel, stride, padding, dilation]: [i64; 4]) -> Result<Axis> {
     let window = |i: i64| {
         let first = i * stride - padding;
         let size = (first + kernel).min(input + padding) - first;
@@ -37,20 +43,33 @@ pub fn sliding(input: i64, count: i64, [kernel, stride, padding, dilation]: [i64
         let end = (first + (kernel - 1) * dilation + 1).min(input);
         (start as usize, end.max(start) as usize, size)
     };
-    Axis { input: input as usize, windows: (0..count).map(window).collect(), step: dilation as usize }
+    Ok(Axis { input: input as usize, windows: listed(count, window)?, step: dilation as usize })
 }
 
 /// So many windows over all of the input.
-pub fn adaptive(input: i64, count: i64) -> Axis {
+///
+/// # Errors
+/// As [`sliding`].
+pub fn adaptive(input: i64, count: i64) -> Result<Axis> {
     let window = |i: i64| {
-        let (start, end) = (i * input / count, ((i + 1) * input + count - 1) / count);
-        (start as usize, end as usize, end - start)
+        let at = |i: i64| i128::from(i) * i128::from(input);
+        let (start, end) = (at(i) / i128::from(count), (at(i + 1) + i128::from(count) - 1) / i128::from(count));
+        (start as usize, end as usize, (end - start) as i64)
     };
-    Axis { input: input as usize, windows: (0..count).map(window).collect(), step: 1 }
+    Ok(Axis { input: input as usize, windows: listed(count, window)?, step: 1 })
+}
+
+fn listed(count: i64, window: impl Fn(i64) -> (usize, usize, i64)) -> Result<Vec<(usize, usize, i64)>> {
+    let mut windows = table(count.max(0) as usize)?;
+    windows.extend((0..count).map(window));
+    Ok(windows)
 }
 
 /// Windows at random places, as a sample in `0..1` says; in single precision where PyTorch computes so.
-pub fn fractional(input: i64, count: i64, kernel: i64, sample: f64, single: bool) -> Axis {
+///
+/// # Errors
+/// As [`sliding`].
+pub fn fractional(input: i64, count: i64, kernel: i64, sample: f64, single: bool) -> Result<Axis> {
     let room = input - kernel;
     let place = |i: i64| {
         if i == count - 1 {
@@ -64,6 +83,10 @@ pub fn fractional(input: i64, count: i64, kernel: i64, sample: f64, single: bool
             ((i as f64 + sample) * alpha) as i64 - (sample * alpha) as i64
         }
     };
-    let window = |i: i64| (place(i) as usize, (place(i) + kernel) as usize, kernel);
-    Axis { input: input as usize, windows: (0..count).map(window).collect(), step: 1 }
+    let window = |i: i64| {
+        // Roundings of the last places must not leave the input.
+        let first = place(i).clamp(0, room);
+        (first as usize, (first + kernel) as usize, kernel)
+    };
+    Ok(Axis { input: input as usize, windows: listed(count, window)?, step: 1 })
 }

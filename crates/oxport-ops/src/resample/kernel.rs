@@ -26,11 +26,11 @@ pub(super) fn run(
             .iter()
             .zip(factors)
             .map(|(&(input, count), &factor)| {
-                let mut taps = Taps::new(filter, antialias, align, input, count, factor);
+                let mut taps = Taps::new(filter, antialias, align, input, count, factor)?;
                 let bits = bytes.then(|| taps.quantize());
-                (taps, bits)
+                Ok((taps, bits))
             })
-            .collect();
+            .collect::<Result<_>>()?;
         // Channels are innermost in memory, or planes are.
         let last = out.layout().suggests_channels_last() && !out.layout().is_contiguous();
         let order: Vec<i64> = match last {
@@ -38,7 +38,7 @@ pub(super) fn run(
             false => (0..n as i64 + 2).collect(),
         };
         let inner = if last { x.sizes()[1] as usize } else { 1 };
-        let x = Dense::<T>::of(&x.view(|l| l.permute(&order))?);
+        let x = Dense::<T>::of(&x.view(|l| l.permute(&order))?)?;
         let layout = out.layout().permute(&order)?;
         part(out, layout, |out| {
             fill(out, |out: &mut [T]| {

@@ -1,6 +1,8 @@
 //! Which elements of a line an element of its resampled line is made of, and with which weights.
 
 use crate::dense::Compute;
+use oxport_ir::Result;
+use oxport_tensor::table;
 
 /// The shape of interpolation between elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,15 +49,28 @@ impl<T: Compute> Taps<T> {
     }
 
     /// The taps of a line resampled from `input` to `count` elements.
-    pub fn new(filter: Filter, antialias: bool, align: bool, input: i64, count: i64, factor: Option<f64>) -> Taps<T> {
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub fn new(
+        filter: Filter,
+        antialias: bool,
+        align: bool,
+        input: i64,
+        count: i64,
+        factor: Option<f64>,
+    ) -> Result<Taps<T>> {
         let scale = scale::<T>(input, count, align, factor);
-        let mut taps =
-            Taps { starts: Vec::with_capacity(count as usize + 1), weights: Vec::new(), input: input as usize };
+        let reach = if antialias { filter.reach() * scale.to_f64().unwrap_or(1.0).max(1.0) } else { 2.0 };
+        // A window reaches so far to both sides, but not beyond the input.
+        let most = (2.0 * reach + 2.0).min(input as f64) * count as f64;
+        let weights = table(if most < 9e18 { most as usize } else { usize::MAX })?;
+        let mut taps = Taps { starts: table(count as usize + 1)?, weights, input: input as usize };
         for i in 0..count {
             taps.push(filter, antialias, align, scale, i, count);
         }
         taps.starts.push((0, taps.weights.len()));
-        taps
+        Ok(taps)
     }
 
     fn push(&mut self, filter: Filter, antialias: bool, align: bool, scale: T, i: i64, count: i64) {
@@ -152,13 +167,18 @@ fn scale<T: Compute>(input: i64, count: i64, align: bool, factor: Option<f64>) -
 }
 
 /// The nearest element for every output element; `exact` measures from the middles of elements.
-pub fn nearest(input: i64, count: i64, factor: Option<f64>, exact: bool) -> Vec<usize> {
+///
+/// # Errors
+/// There is no memory for them.
+pub fn nearest(input: i64, count: i64, factor: Option<f64>, exact: bool) -> Result<Vec<usize>> {
     let scale = scale::<f32>(input, count, false, factor);
     let place = |i: i64| match exact {
         true => (((i as f32) + 0.5) * scale) as i64,
         false if count == input => i,
-        false if count == 2 * input => i >> 1,
+        false if Some(count) == input.checked_mul(2) => i >> 1,
         false => (i as f32 * scale) as i64,
     };
-    (0..count).map(|i| place(i).clamp(0, input - 1) as usize).collect()
+    let mut places = table(count.max(0) as usize)?;
+    places.extend((0..count).map(|i| place(i).clamp(0, input - 1) as usize));
+    Ok(places)
 }

@@ -1,6 +1,8 @@
 //! One direction of one recurrent layer: products and gates.
 
 use crate::dense::Compute;
+use oxport_ir::Result;
+use oxport_tensor::filled;
 use oxport_tensor::gemm::{self, Epilogue, Mat, MatMut, Multiply, Product, Start, gemm};
 use oxport_tensor::simd::vectorize;
 
@@ -66,10 +68,19 @@ fn bias<T: Cell>(b: Option<&[T]>) -> Start<'_, T> {
 
 /// Runs all steps over `x`, rows of all steps one after the other; `state` is `h` (and `c`), row by row; `out` gets `h`
 /// of every row, `pitch` numbers apart.
-pub(super) fn run_layer<T: Cell>(layer: &Layer<'_, T>, x: &[T], state: &mut [Vec<T>], out: &mut [T], pitch: usize) {
+///
+/// # Errors
+/// There is no memory for the gates.
+pub(super) fn run_layer<T: Cell>(
+    layer: &Layer<'_, T>,
+    x: &[T],
+    state: &mut [Vec<T>],
+    out: &mut [T],
+    pitch: usize,
+) -> Result<()> {
     let rows: usize = layer.batches.iter().sum();
-    let columns = layer.weights.input.len() / layer.features.max(1);
-    let mut gates = vec![T::of(0.0); rows * columns];
+    let columns = layer.weights.hidden.len() / layer.width;
+    let mut gates = filled(T::of(0.0), rows * columns)?;
     project(x, layer.weights.input, [rows, columns, layer.features], bias(layer.weights.input_bias), &mut gates);
     let mut firsts: Vec<(usize, usize)> = Vec::with_capacity(layer.batches.len());
     let mut first = 0;
@@ -81,26 +92,30 @@ pub(super) fn run_layer<T: Cell>(layer: &Layer<'_, T>, x: &[T], state: &mut [Vec
         firsts.reverse();
     }
     for (first, batch) in firsts {
-        advance(layer, &mut gates[first * columns..(first + batch) * columns], batch, state);
+        advance(layer, &mut gates[first * columns..(first + batch) * columns], batch, state)?;
         for (row, h) in state[0].chunks_exact(layer.width).take(batch).enumerate() {
             out[(first + row) * pitch..][..layer.width].copy_from_slice(h);
         }
     }
+    Ok(())
 }
 
 /// One step from the rows of `x`.
-pub(super) fn step<T: Cell>(layer: &Layer<'_, T>, x: &[T], state: &mut [Vec<T>]) {
+///
+/// # Errors
+/// There is no memory for the gates.
+pub(super) fn step<T: Cell>(layer: &Layer<'_, T>, x: &[T], state: &mut [Vec<T>]) -> Result<()> {
     let batch = layer.batches[0];
     let columns = layer.kind.gates() * layer.width;
-    let mut gates = vec![T::of(0.0); batch * columns];
+    let mut gates = filled(T::of(0.0), batch * columns)?;
     project(x, layer.weights.input, [batch, columns, layer.features], bias(layer.weights.input_bias), &mut gates);
-    advance(layer, &mut gates, batch, state);
+    advance(layer, &mut gates, batch, state)
 }
 
 /// One step of the first `batch` sequences, from the input's part of the gates.
-fn advance<T: Cell>(layer: &Layer<'_, T>, gates: &mut [T], batch: usize, state: &mut [Vec<T>]) {
+fn advance<T: Cell>(layer: &Layer<'_, T>, gates: &mut [T], batch: usize, state: &mut [Vec<T>]) -> Result<()> {
     if batch == 0 {
-        return;
+        return Ok(());
     }
     let columns = gates.len() / batch;
     let cells = columns / layer.kind.gates();
@@ -108,7 +123,7 @@ fn advance<T: Cell>(layer: &Layer<'_, T>, gates: &mut [T], batch: usize, state: 
     let sizes = [batch, columns, width];
     let hidden = layer.weights.hidden;
     if layer.kind == Kind::Gru {
-        let mut own = vec![T::of(0.0); gates.len()];
+        let mut own = filled(T::of(0.0), gates.len())?;
         project(&state[0][..batch * width], hidden, sizes, bias(layer.weights.hidden_bias), &mut own);
         let rows = gates.chunks_exact(columns).zip(own.chunks_exact(columns)).zip(state[0].chunks_exact_mut(width));
         rows.for_each(|((x, own), h)| {
@@ -117,7 +132,7 @@ fn advance<T: Cell>(layer: &Layer<'_, T>, gates: &mut [T], batch: usize, state: 
                 || gru(x, own, h),
             )
         });
-        return;
+        return Ok(());
     }
     project(&state[0][..batch * width], hidden, sizes, Start::Scaled(T::of(1.0)), gates);
     if let Some(bias) = layer.weights.hidden_bias {
@@ -125,10 +140,10 @@ fn advance<T: Cell>(layer: &Layer<'_, T>, gates: &mut [T], batch: usize, state: 
             row.iter_mut().zip(bias).for_each(|(g, &b)| *g += b);
         }
     }
-    let [h, rest @ ..] = state else { return };
+    let [h, rest @ ..] = state else { return Ok(()) };
     match layer.kind {
         Kind::Lstm => {
-            let mut made = vec![T::of(0.0); if layer.weights.projection.is_some() { batch * cells } else { 0 }];
+            let mut made = filled(T::of(0.0), if layer.weights.projection.is_some() { batch * cells } else { 0 })?;
             let target = if made.is_empty() { &mut h[..] } else { &mut made[..] };
             let rows =
                 gates.chunks_exact(columns).zip(rest[0].chunks_exact_mut(cells)).zip(target.chunks_exact_mut(cells));
@@ -145,6 +160,7 @@ fn advance<T: Cell>(layer: &Layer<'_, T>, gates: &mut [T], batch: usize, state: 
         Kind::Relu => h.iter_mut().zip(&*gates).for_each(|(h, &g)| *h = if g < T::of(0.0) { T::of(0.0) } else { g }),
         _ => h.iter_mut().zip(&*gates).for_each(|(h, &g)| *h = g.fast_tanh()),
     }
+    Ok(())
 }
 
 #[inline(always)]

@@ -23,7 +23,7 @@ mod attention {
         let run = |q: &oxport_tensor::Tensor| {
             let rest = [Arg::None, Arg::Float(0.0), Arg::Bool(false), Arg::None, Arg::Bool(false)];
             let args: Vec<_> = [q, &k, &v].into_iter().cloned().map(Arg::Tensor).chain(rest).collect();
-            call("aten::scaled_dot_product_attention", &args).unwrap().remove(0).to_vec::<f64>()
+            call("aten::scaled_dot_product_attention", &args).unwrap().remove(0).to_vec::<f64>().unwrap()
         };
         let all = run(&q);
         let last = run(&q.view(|l| l.narrow(2, 299, 1)).unwrap());
@@ -38,7 +38,7 @@ mod batch_norm {
     #[test]
     fn training_by_torch() {
         let w = |k: f64, p: f64| wave(&[3], k, p);
-        let positive: Vec<f32> = w(0.7, 0.0).to_vec::<f32>().iter().map(|x| x.abs()).collect();
+        let positive: Vec<f32> = w(0.7, 0.0).to_vec::<f32>().unwrap().iter().map(|x| x.abs()).collect();
         let var = oxport_tensor::Tensor::from_vec(&[3], positive).unwrap();
         let tensors = [wave(&[2, 3, 2], 0.7, 0.0), w(0.7, 0.0), w(0.7, 1.0), w(0.7, 2.0), var];
         let rest = [Arg::Bool(true), Arg::Float(0.1), Arg::Float(1e-5)];
@@ -58,7 +58,7 @@ mod class_loss {
 
     #[test]
     fn cross_entropy_by_torch() {
-        let weight: Vec<f32> = wave(&[4], 0.7, 0.0).to_vec::<f32>().iter().map(|x| x.abs()).collect();
+        let weight: Vec<f32> = wave(&[4], 0.7, 0.0).to_vec::<f32>().unwrap().iter().map(|x| x.abs()).collect();
         let args = [
             Arg::Tensor(wave(&[3, 4], 0.7, 0.0)),
             Arg::Tensor(oxport_tensor::Tensor::from_vec(&[3], vec![0i64, 3, 1]).unwrap()),
@@ -77,7 +77,7 @@ mod grid {
     use oxport_ir::Arg;
 
     fn run(mode: i64, padding: i64, align: bool) -> oxport_tensor::Tensor {
-        let grid: Vec<f32> = wave(&[12], 0.7, 0.0).to_vec::<f32>().iter().map(|x| x * 1.3).collect();
+        let grid: Vec<f32> = wave(&[12], 0.7, 0.0).to_vec::<f32>().unwrap().iter().map(|x| x * 1.3).collect();
         let grid = oxport_tensor::Tensor::from_vec(&[1, 2, 3, 2], grid).unwrap();
         let args = [
             Arg::Tensor(wave(&[1, 2, 4, 5], 0.7, 0.0)),
@@ -110,7 +110,7 @@ mod higher_order_scan {
     struct Adder(usize);
     impl Callable for Adder {
         fn call(&self, _: &RunCx, inputs: Vec<Value>) -> Result<Vec<Value>> {
-            let x = |i: usize| inputs[i].as_tensor().map_or_else(Vec::new, Tensor::to_vec::<i64>);
+            let x = |i: usize| inputs[i].as_tensor().map_or_else(Vec::new, |t| t.to_vec::<i64>().unwrap());
             let sum: Vec<i64> = x(0).iter().zip(x(1)).map(|(a, b)| a + b).collect();
             Ok(vec![Value::Tensor(Tensor::from_vec(&[sum.len() as i64], sum)?); self.0])
         }
@@ -120,7 +120,7 @@ mod higher_order_scan {
         let op = oxport_ops::registry().op(name);
         let oxport_ir::Kernel::Eval(f) = op.def().unwrap().kernel else { panic!("{name} is evaluated") };
         let outs = f(&Args { values, op: &op, cx: &RunCx::default() }).unwrap();
-        outs.iter().map(|v| v.as_tensor().unwrap().to_vec::<i64>()).collect()
+        outs.iter().map(|v| v.as_tensor().unwrap().to_vec::<i64>().unwrap()).collect()
     }
 
     #[test]

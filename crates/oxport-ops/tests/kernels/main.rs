@@ -2,6 +2,7 @@
 //! this is the largest one.
 
 mod algebra;
+mod bounds;
 mod elements;
 mod layers;
 mod parts;

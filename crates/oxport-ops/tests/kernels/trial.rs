@@ -146,7 +146,7 @@ impl<'t> Parser<'t> {
             }
         }
         walk(&literal, 0, &mut sizes, &mut numbers);
-        let tensor = Tensor::from_vec(&sizes, numbers).expect("a rectangular literal").to_dtype(dtype);
+        let tensor = Tensor::from_vec(&sizes, numbers).expect("a rectangular literal").to_dtype(dtype).unwrap();
         let mut node = Node::new(format!("t{}", self.tensors.len()), NodeKind::Placeholder, Vec::new());
         node.meta.val = Some(Val::Tensor(Fake::of(&tensor)));
         let id = self.graph.append(node).expect("law: placeholders have no arguments");

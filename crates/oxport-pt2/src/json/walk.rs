@@ -123,10 +123,7 @@ pub(crate) fn excess(text: &str, limits: &Limits) -> Option<(&'static str, Strin
     });
     if let Err(TooDeep { offset }) = walked {
         let depth = limits.json_depth;
-        return Some((
-            "depth",
-            format!("the text nests deeper than {depth} levels at byte {offset} (--limit json_depth=… raises it)"),
-        ));
+        return Some(("depth", format!("the text nests deeper than {depth} levels at byte {offset} (`json_depth`)")));
     }
     for ((key, name, limit), count) in counted.into_iter().zip(counts) {
         if count > limit {

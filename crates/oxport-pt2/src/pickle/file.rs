@@ -7,7 +7,7 @@ use oxport_tensor::{Layout, Storage, Tensor};
 use super::machine::unpickle;
 use super::rebuild::dtype_of;
 use super::{Pickled, PickledTensor};
-use crate::zip::{Directory, Method};
+use crate::zip::{Method, Rooted, shown};
 use crate::{Error, Limits, Result};
 
 /// A file of `torch.save`, its pickle read.
@@ -30,22 +30,22 @@ impl TorchFile {
 
     /// As [`TorchFile::read`]; the CRC-32 of stored tensors is only checked if `verify` says so.
     pub fn read_with(name: &str, file: &Storage, limits: &Limits, verify: bool) -> Result<TorchFile> {
-        let directory = Directory::read(file.bytes(), limits)?;
+        let folder = Rooted::read(file.bytes(), limits)?;
         let fail = |message: String| Error::entry("pickle", name, message);
-        let root = directory.entries.keys().find_map(|key| key.strip_suffix("data.pkl"));
-        let root = root.ok_or_else(|| fail("there is no data.pkl".into()))?.to_string();
-        let read = |key: &str| match directory.entries.get(&format!("{root}{key}")) {
-            Some(entry) => entry.read(name, file.bytes()).map(Some),
-            None => Ok(None),
-        };
-        if read("byteorder")?.is_some_and(|order| &*order == b"big") {
-            return Err(fail("the data is big-endian".into()));
+        folder.check_version(file.bytes())?;
+        if folder.entries.contains_key("constants.pkl") {
+            return Err(fail("this is a TorchScript program, not a file of torch.save".into()));
         }
-        let pickle = read("data.pkl")?.ok_or_else(|| fail("there is no data.pkl".into()))?;
-        let value = with_dtypes(unpickle(&pickle, limits).map_err(fail)?);
+        match folder.find("byteorder").map(|entry| entry.read(name, file.bytes())).transpose()?.as_deref() {
+            None | Some(b"little") => {}
+            Some(b"big") => return Err(fail("the data is big-endian".into())),
+            Some(other) => return Err(fail(format!("the byte order {:?} is not known", shown(other)))),
+        }
+        let pickle = folder.entries.get("data.pkl").ok_or_else(|| fail("there is no data.pkl".into()))?;
+        let value = with_dtypes(unpickle(&pickle.read(name, file.bytes())?, limits).map_err(fail)?);
         let mut storages = HashMap::new();
-        for (key, entry) in &directory.entries {
-            let Some(key) = key.strip_prefix(&root).and_then(|key| key.strip_prefix("data/")) else { continue };
+        for (key, entry) in &folder.entries {
+            let Some(key) = key.strip_prefix("data/") else { continue };
             let failed = |e: oxport_tensor::Error| fail(e.to_string());
             let storage = match entry.method {
                 Method::Stored => {
@@ -63,7 +63,7 @@ impl TorchFile {
 
     /// A tensor of the file. Tensors of one storage share it.
     ///
-    /// Errors if the storage is missing or too short.
+    /// Errors if the storage is missing or has another length than the pickle says, which PyTorch would believe.
     pub fn tensor(&self, tensor: &PickledTensor) -> Result<Tensor> {
         let fail = |message: String| Error::entry("pickle", &self.name, message);
         if tensor.is_lazy {
@@ -71,6 +71,10 @@ impl TorchFile {
         }
         let storage = self.storages.get(&tensor.key);
         let storage = storage.ok_or_else(|| fail(format!("there is no storage {:?}", tensor.key)))?;
+        if storage.len_bytes() as u64 != tensor.storage_len {
+            let (found, said) = (storage.len_bytes(), tensor.storage_len);
+            return Err(fail(format!("the storage {:?} has {found} bytes, the pickle says {said}", tensor.key)));
+        }
         let offset = usize::try_from(tensor.offset).map_err(|_| fail("a storage offset is negative".into()))?;
         let layout = Layout::new(&tensor.sizes, &tensor.strides, offset).map_err(|e| fail(e.to_string()))?;
         Tensor::from_storage(storage.clone(), tensor.dtype, layout)

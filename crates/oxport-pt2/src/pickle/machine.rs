@@ -2,8 +2,11 @@
 //!
 //! Values live in a heap and refer to each other by index, because a pickle remembers a list before it fills it. The tree
 //! that comes out is unfolded from the heap at the end, within bounds.
+//!
+//! Law: no opcode copies a value that is in the heap, and every opcode adds to it at most what it takes from the pickle, so
+//! the heap is in proportion to the pickle; only [`Machine::unfold`] copies, and counts what it copies.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Pickled;
 use super::rebuild::call;
@@ -39,17 +42,19 @@ pub(super) fn unpickle(bytes: &[u8], limits: &Limits) -> Result<Pickled, String>
 
 type Id = usize;
 
-/// A value on the heap.
-#[derive(Clone)]
+/// A value on the heap. It is no `Clone`: copies are what makes a small pickle large.
 enum Cell {
     /// A value without parts.
     Atom(Pickled),
     Tuple(Vec<Id>),
     List(Vec<Id>),
     Dict(Vec<(Id, Id)>),
+    /// A class or function by its name in the pickle, `module.name`.
     Global(String),
-    /// A storage: the persistent id's parts.
-    Storage(Vec<Id>),
+    /// A class or function by two strings of the heap: its module and its name.
+    NamedBy(Id, Id),
+    /// A storage: its persistent id, a tuple.
+    Storage(Id),
     /// A call, with what was done to its result.
     Call {
         callee: Id,
@@ -80,7 +85,10 @@ impl<'a> Machine<'a> {
             b'.' => return self.pop().map(Some),
             0x80 => drop(self.take::<1>()?),
             0x95 => drop(self.take::<8>()?),
-            b'(' => self.marks.push(self.stack.len()),
+            b'(' => {
+                self.room(self.marks.len())?;
+                self.marks.push(self.stack.len());
+            }
             b'N' => self.push(Cell::Atom(Pickled::None))?,
             0x88 => self.push(Cell::Atom(Pickled::Bool(true)))?,
             0x89 => self.push(Cell::Atom(Pickled::Bool(false)))?,
@@ -151,13 +159,11 @@ impl<'a> Machine<'a> {
                 self.push(Cell::Global(format!("{module}.{name}")))?;
             }
             0x93 => {
-                let parts = self.pop_many(2)?;
-                let text = |id: Id| match &self.heap[id] {
-                    Cell::Atom(Pickled::Str(text)) => Ok(text.clone()),
-                    _ => Err("a name is no string".to_string()),
-                };
-                let global = format!("{}.{}", text(parts[0])?, text(parts[1])?);
-                self.push(Cell::Global(global))?;
+                let (module, name) = self.pop_two()?;
+                if [module, name].iter().any(|id| !matches!(self.heap[*id], Cell::Atom(Pickled::Str(_)))) {
+                    return Err("a name is no string".into());
+                }
+                self.push(Cell::NamedBy(module, name))?;
             }
             b'q' => {
                 let key = self.take::<1>()?[0];
@@ -179,20 +185,22 @@ impl<'a> Machine<'a> {
             b'0' => drop(self.pop()?),
             b'Q' => {
                 let id = self.pop()?;
-                let Cell::Tuple(parts) = self.heap[id].clone() else {
-                    return Err("a persistent id is no tuple".into());
-                };
-                self.push(Cell::Storage(parts))?;
+                match &self.heap[id] {
+                    Cell::Tuple(parts) if parts.len() == 5 && self.text(parts[0]) == "storage" => {}
+                    _ => return Err("a persistent id is no tuple of a storage".into()),
+                }
+                self.push(Cell::Storage(id))?;
             }
             // REDUCE and NEWOBJ: a callable (or class) and its arguments.
             b'R' | 0x81 => {
-                let parts = self.pop_many(2)?;
-                let (callee, args) = (parts[0], parts[1]);
+                let (callee, args) = self.pop_two()?;
                 self.push(Cell::Call { callee, args, items: Vec::new(), entries: Vec::new(), state: None })?;
             }
             b'b' => {
                 let given = self.pop()?;
                 match self.top()? {
+                    // Python would give the object both.
+                    Cell::Call { state: Some(_), .. } => return Err("an object is given state twice".into()),
                     Cell::Call { state, .. } => *state = Some(given),
                     _ => return Err("state is given to something that is no object".into()),
                 }
@@ -229,10 +237,13 @@ impl<'a> Machine<'a> {
         std::str::from_utf8(&rest[..len]).map_err(|_| "a name is not UTF-8".into())
     }
 
+    /// Refuses a list of so many that gets one more beyond the limit.
+    fn room(&self, len: usize) -> Step<()> {
+        if len < self.limit { Ok(()) } else { Err(format!("there are more than {} values", self.limit)) }
+    }
+
     fn push(&mut self, cell: Cell) -> Step<()> {
-        if self.heap.len() >= self.limit {
-            return Err(format!("there are more than {} values", self.limit));
-        }
+        self.room(self.heap.len())?;
         self.stack.push(self.heap.len());
         self.heap.push(cell);
         Ok(())
@@ -255,7 +266,15 @@ impl<'a> Machine<'a> {
     }
 
     fn pop(&mut self) -> Step<Id> {
-        Ok(self.pop_many(1)?[0])
+        if self.stack.len() <= self.floor() {
+            return Err("the stack is empty".into());
+        }
+        self.stack.pop().ok_or_else(|| "the stack is empty".into())
+    }
+
+    fn pop_two(&mut self) -> Step<(Id, Id)> {
+        let second = self.pop()?;
+        Ok((self.pop()?, second))
     }
 
     fn pop_mark(&mut self) -> Step<Vec<Id>> {
@@ -290,12 +309,16 @@ impl<'a> Machine<'a> {
 
     fn remember(&mut self, key: u32) -> Step<()> {
         let id = *self.stack[self.floor()..].last().ok_or("the stack is empty")?;
+        if !self.memo.contains_key(&key) {
+            self.room(self.memo.len())?;
+        }
         self.memo.insert(key, id);
         Ok(())
     }
 
     fn recall(&mut self, key: u32) -> Step<()> {
         let id = *self.memo.get(&key).ok_or_else(|| format!("nothing was remembered as {key}"))?;
+        self.room(self.stack.len())?;
         self.stack.push(id);
         Ok(())
     }
@@ -306,6 +329,7 @@ impl<'a> Machine<'a> {
         let len = match &self.heap[id] {
             Cell::Atom(Pickled::Str(text)) | Cell::Global(text) => text.len(),
             Cell::Atom(Pickled::Bytes(bytes)) => bytes.len(),
+            Cell::NamedBy(module, name) => self.text(*module).len() + self.text(*name).len(),
             _ => 0,
         };
         *budget = budget.checked_sub(1 + len / 32).ok_or("pickle: the values are too many")?;
@@ -315,27 +339,81 @@ impl<'a> Machine<'a> {
             Cell::Atom(atom) => atom.clone(),
             Cell::Tuple(items) => Pickled::Tuple(each(items)?),
             Cell::List(items) => Pickled::List(each(items)?),
-            Cell::Dict(entries) => Pickled::Dict(self.pairs(entries, depth, budget)?),
+            Cell::Dict(entries) => Pickled::Dict(distinct(self.pairs(entries, depth, budget)?)?),
             Cell::Global(name) => Pickled::Global(name.clone()),
-            Cell::Storage(parts) => {
-                let (class, args) = ("storage".to_string(), each(parts)?);
-                Pickled::Object { class, args, items: Vec::new(), entries: Vec::new(), state: None }
-            }
+            Cell::NamedBy(module, name) => Pickled::Global(format!("{}.{}", self.text(*module), self.text(*name))),
+            Cell::Storage(id) => match self.unfold(*id, depth, budget)? {
+                Pickled::Tuple(args) => Pickled::Object {
+                    class: "storage".to_string(),
+                    args,
+                    items: Vec::new(),
+                    entries: Vec::new(),
+                    state: None,
+                },
+                _ => return Err("pickle: a persistent id is no tuple".into()),
+            },
             Cell::Call { callee, args, items, entries, state } => {
                 let callee = self.unfold(*callee, depth, budget)?;
                 let args = self.unfold(*args, depth, budget)?;
                 let items = items.iter().map(|id| self.unfold(*id, depth, budget)).collect::<Result<_, _>>()?;
-                let entries = self.pairs(entries, depth, budget)?;
+                let entries = distinct(self.pairs(entries, depth, budget)?)?;
                 let state = state.map(|id| self.unfold(id, depth, budget)).transpose()?;
                 call(callee, args, items, entries, state)?
             }
         })
     }
 
+    /// A string of the heap.
+    fn text(&self, id: Id) -> &str {
+        if let Cell::Atom(Pickled::Str(text)) = &self.heap[id] { text } else { "" }
+    }
+
     fn pairs(&self, pairs: &[(Id, Id)], depth: usize, budget: &mut usize) -> Result<Vec<(Pickled, Pickled)>, String> {
         let pair =
             |(key, value): &(Id, Id)| Ok((self.unfold(*key, depth, budget)?, self.unfold(*value, depth, budget)?));
         pairs.iter().map(pair).collect()
+    }
+}
+
+/// The entries of a dictionary, if no key stands in it twice: Python would keep the last value, at the place of the first.
+pub(super) fn distinct(entries: Vec<(Pickled, Pickled)>) -> Result<Vec<(Pickled, Pickled)>, String> {
+    let mut seen = HashSet::with_capacity(entries.len());
+    for (key, _) in &entries {
+        let mut text = Vec::new();
+        if spell_key(key, &mut text) && !seen.insert(text) {
+            return Err("pickle: a key stands in a dictionary twice".into());
+        }
+    }
+    Ok(entries)
+}
+
+/// Spells a key so that keys are spelled the same if Python holds them for equal; false for objects, whose classes decide.
+fn spell_key(key: &Pickled, out: &mut Vec<u8>) -> bool {
+    let mut put = |tag: u8, bytes: &[u8]| {
+        out.push(tag);
+        out.extend((bytes.len() as u64).to_le_bytes());
+        out.extend(bytes);
+        true
+    };
+    match key {
+        Pickled::None => put(b'n', &[]),
+        Pickled::Str(text) => put(b's', text.as_bytes()),
+        Pickled::Bytes(bytes) => put(b'b', bytes),
+        Pickled::Bool(b) => put(b'i', &i64::from(*b).to_le_bytes()),
+        Pickled::Int(n) => put(b'i', &n.to_le_bytes()),
+        // True, 1, 1.0 and 1+0j are one key.
+        Pickled::Float(x) | Pickled::Complex(x, 0.0) if *x as i64 as f64 == *x => put(b'i', &(*x as i64).to_le_bytes()),
+        Pickled::Float(x) | Pickled::Complex(x, 0.0) => put(b'f', &x.to_le_bytes()),
+        Pickled::Complex(re, im) => put(b'c', &[re.to_le_bytes(), im.to_le_bytes()].concat()),
+        Pickled::DType(dtype) => put(b'g', format!("torch.{}", dtype.name()).as_bytes()),
+        Pickled::Global(name) => put(b'g', name.as_bytes()),
+        Pickled::Tuple(items) => {
+            put(b'(', &[]);
+            let known = items.iter().all(|item| spell_key(item, out));
+            out.push(b')');
+            known
+        }
+        _ => false,
     }
 }
 

@@ -70,6 +70,8 @@ pub enum Pickled {
 pub struct PickledTensor {
     /// The name of the storage.
     pub key: String,
+    /// The bytes that its storage has.
+    pub storage_len: u64,
     /// The element type.
     pub dtype: DType,
     /// The offset of the first element, in elements.

@@ -2,12 +2,16 @@
 
 use oxport_tensor::DType;
 
+use super::machine::distinct;
 use super::{Pickled, PickledTensor};
 
 /// The function that makes a tensor of a Python class that wraps others.
 pub(crate) const WRAPPER: &str = "torch._utils._rebuild_wrapper_subclass";
 
 /// What a call gives. Calls that are not on the list become objects.
+///
+/// Errors if a known call is given arguments that it does not take, or if something is done to its result: Python would
+/// give a tensor other sizes by its state.
 pub(super) fn call(
     callee: Pickled,
     args: Pickled,
@@ -18,54 +22,102 @@ pub(super) fn call(
     let Pickled::Global(class) = callee else { return Err("pickle: what is called is no function".into()) };
     let Pickled::Tuple(args) = args else { return Err("pickle: the arguments of a call are no tuple".into()) };
     let wrong = || format!("pickle: {class} is called with arguments that it does not take");
-    match class.as_str() {
-        "torch._utils._rebuild_tensor_v2" => tensor(&args, false).map(Pickled::Tensor).ok_or_else(wrong),
-        "torch._utils._rebuild_tensor_v3" => tensor(&args, true).map(Pickled::Tensor).ok_or_else(wrong),
-        "torch._utils._rebuild_parameter" | "torch._utils._rebuild_parameter_with_state" => match args.as_slice() {
-            [Pickled::Tensor(data), Pickled::Bool(requires_grad), ..] => {
-                let requires_grad = *requires_grad;
-                Ok(Pickled::Tensor(PickledTensor { requires_grad, is_param: true, ..data.clone() }))
-            }
-            _ => Err(wrong()),
-        },
-        // A tensor with attributes of its own, which are dropped: the function, the class, its arguments, the attributes.
-        "torch._tensor._rebuild_from_type_v2" => match args.as_slice() {
-            // The attributes of a wrapper are what it wraps.
-            [Pickled::Global(name), Pickled::Global(_), Pickled::Tuple(args), state @ Pickled::Dict(_)]
-                if name == WRAPPER =>
-            {
-                let (class, state) = (name.clone(), Some(Box::new(state.clone())));
-                Ok(Pickled::Object { class, args: args.clone(), items: Vec::new(), entries: Vec::new(), state })
-            }
-            [function @ Pickled::Global(name), Pickled::Global(_), args @ Pickled::Tuple(_), _]
-                if name != "torch._tensor._rebuild_from_type_v2" =>
-            {
-                call(function.clone(), args.clone(), Vec::new(), Vec::new(), None)
-            }
-            _ => Err(wrong()),
-        },
-        "collections.OrderedDict" => {
-            let mut all = Vec::new();
-            for pair in args.first().and_then(Pickled::items).unwrap_or(&[]) {
-                match pair.items() {
-                    Some([key, value]) => all.push((key.clone(), value.clone())),
-                    _ => return Err(wrong()),
-                }
-            }
-            all.extend(entries);
-            Ok(Pickled::Dict(all))
+    let untouched = items.is_empty() && entries.is_empty() && state.is_none();
+    let value = match class.as_str() {
+        // Attributes may be the versions of modules; others could hide the methods of the dictionary.
+        "collections.OrderedDict" if items.is_empty() && has_only(state.as_ref(), |key| key == "_metadata") => {
+            return ordered_dict(args, entries).ok_or_else(wrong).and_then(distinct).map(Pickled::Dict);
         }
-        "torch.Size" => args.first().and_then(ints).map(Pickled::Size).ok_or_else(wrong),
+        "torch._utils._rebuild_tensor_v2" => tensor(&args, false).map(Pickled::Tensor),
+        "torch._utils._rebuild_tensor_v3" => tensor(&args, true).map(Pickled::Tensor),
+        "torch._utils._rebuild_parameter" | "torch._utils._rebuild_parameter_with_state" => parameter(args),
+        "torch._tensor._rebuild_from_type_v2" => from_type(args)?,
+        "torch.Size" => args.first().and_then(ints).map(Pickled::Size),
         "torch.device" => match args.as_slice() {
-            [Pickled::Str(kind)] => Ok(Pickled::Device(kind.clone())),
-            [Pickled::Str(kind), Pickled::Int(index)] => Ok(Pickled::Device(format!("{kind}:{index}"))),
-            _ => Err(wrong()),
+            [Pickled::Str(kind)] => Some(Pickled::Device(kind.clone())),
+            [Pickled::Str(kind), Pickled::Int(index)] => Some(Pickled::Device(format!("{kind}:{index}"))),
+            _ => None,
         },
         "builtins.complex" | "__builtin__.complex" => match args.as_slice() {
-            [Pickled::Float(re), Pickled::Float(im)] => Ok(Pickled::Complex(*re, *im)),
-            _ => Err(wrong()),
+            [Pickled::Float(re), Pickled::Float(im)] => Some(Pickled::Complex(*re, *im)),
+            _ => None,
         },
-        _ => Ok(Pickled::Object { class, args, items, entries, state: state.map(Box::new) }),
+        "collections.OrderedDict" => return Err(changed(&class)),
+        _ => return Ok(Pickled::Object { class, args, items, entries, state: state.map(Box::new) }),
+    };
+    match value {
+        Some(_) if !untouched => Err(changed(&class)),
+        Some(value) => Ok(value),
+        None => Err(wrong()),
+    }
+}
+
+fn changed(class: &str) -> String {
+    format!("pickle: what {class} made is changed afterwards")
+}
+
+/// `OrderedDict([[key, value], …])`, and the entries that were set in it.
+fn ordered_dict(args: Vec<Pickled>, entries: Vec<(Pickled, Pickled)>) -> Option<Vec<(Pickled, Pickled)>> {
+    let mut all = Vec::new();
+    let mut args = args.into_iter();
+    if let Some(Pickled::Tuple(pairs) | Pickled::List(pairs)) = args.next() {
+        for pair in pairs {
+            let (Pickled::Tuple(pair) | Pickled::List(pair)) = pair else { return None };
+            let [key, value] = <[Pickled; 2]>::try_from(pair).ok()?;
+            all.push((key, value));
+        }
+    }
+    all.extend(entries);
+    args.next().is_none().then_some(all)
+}
+
+/// `_rebuild_parameter(data, requires_grad, hooks)`, or with a fourth argument, its attributes.
+fn parameter(args: Vec<Pickled>) -> Option<Pickled> {
+    let mut args = args.into_iter();
+    match (args.next()?, args.next()?, args.next()?, args.next(), args.next()) {
+        (Pickled::Tensor(data), Pickled::Bool(requires_grad), _, state, None)
+            if has_only(state.as_ref(), is_own_attribute) =>
+        {
+            Some(Pickled::Tensor(PickledTensor { requires_grad, is_param: true, ..data }))
+        }
+        _ => None,
+    }
+}
+
+/// True if the attributes that a value is given, if any, have names that are all allowed.
+fn has_only(state: Option<&Pickled>, allowed: impl Fn(&str) -> bool) -> bool {
+    match state {
+        None | Some(Pickled::None) => true,
+        Some(Pickled::Dict(entries)) => entries.iter().all(|(key, _)| matches!(key, Pickled::Str(key) if allowed(key))),
+        Some(_) => false,
+    }
+}
+
+/// False for the attributes of tensors that change what they hold: Python sets each by `setattr`.
+fn is_own_attribute(name: &str) -> bool {
+    const SETTERS: [&str; 7] = ["data", "real", "imag", "grad", "_grad", "requires_grad", "names"];
+    !SETTERS.contains(&name) && !name.starts_with("__")
+}
+
+/// A tensor with attributes of its own, which are dropped: the function, the class, its arguments, the attributes. The
+/// attributes of a wrapper are what it wraps.
+fn from_type(args: Vec<Pickled>) -> Result<Option<Pickled>, String> {
+    let Ok([Pickled::Global(function), Pickled::Global(_), Pickled::Tuple(args), state]) =
+        <[Pickled; 4]>::try_from(args)
+    else {
+        return Ok(None);
+    };
+    match (function.as_str(), state) {
+        (WRAPPER, state @ Pickled::Dict(_)) => Ok(Some(Pickled::Object {
+            class: function,
+            args,
+            items: Vec::new(),
+            entries: Vec::new(),
+            state: Some(Box::new(state)),
+        })),
+        ("torch._tensor._rebuild_from_type_v2", _) => Ok(None),
+        (_, state) if !has_only(Some(&state), is_own_attribute) => Ok(None),
+        _ => call(Pickled::Global(function), Pickled::Tuple(args), Vec::new(), Vec::new(), None).map(Some),
     }
 }
 
@@ -76,7 +128,7 @@ fn tensor(args: &[Pickled], with_dtype: bool) -> Option<PickledTensor> {
         return None;
     };
     let Pickled::Object { class, args: parts, .. } = storage else { return None };
-    let [Pickled::Str(tag), Pickled::Global(kind), Pickled::Str(key), Pickled::Str(device), Pickled::Int(_)] =
+    let [Pickled::Str(tag), Pickled::Global(kind), Pickled::Str(key), Pickled::Str(device), Pickled::Int(elements)] =
         parts.as_slice()
     else {
         return None;
@@ -84,6 +136,7 @@ fn tensor(args: &[Pickled], with_dtype: bool) -> Option<PickledTensor> {
     if class != "storage" || tag != "storage" {
         return None;
     }
+    let element = if kind == "torch.UntypedStorage" { 1 } else { storage_dtype(kind)?.size() as u64 };
     let (dtype, metadata) = match (with_dtype, rest) {
         (true, [dtype, metadata @ ..]) => (dtype_of(dtype)?, metadata.first()),
         (false, metadata) => (storage_dtype(kind)?, metadata.first()),
@@ -92,6 +145,7 @@ fn tensor(args: &[Pickled], with_dtype: bool) -> Option<PickledTensor> {
     let is_lazy = ["conj", "neg"].iter().any(|key| metadata.and_then(|m| m.get(key)) == Some(&Pickled::Bool(true)));
     Some(PickledTensor {
         key: key.clone(),
+        storage_len: u64::try_from(*elements).ok()?.checked_mul(element)?,
         dtype,
         offset: *offset,
         sizes: ints(sizes)?,

@@ -76,6 +76,58 @@ fn hostile_pickles_are_refused() {
     assert!(read(&deep).unwrap_err().contains("nest too deep"));
 }
 
+/// Opcodes that name a value do not copy it: what a pickle takes is in proportion to its bytes.
+#[test]
+fn shared_values_are_not_copied() {
+    let numbers = [b"(".as_slice(), &b"K\0".repeat(4000), b"tq\0"].concat();
+    let name = [b"X\x40\x9c\0\0".as_slice(), &b"n".repeat(40_000), b"q\0"].concat();
+    let storage = [b"(X\x07\0\0\0storageNNN(".as_slice(), &b"K\0".repeat(4000), b"ttq\0"].concat();
+    // As storages, names of globals, parts of tuples, lists and states: all dropped again.
+    let table: [(&[u8], &[u8]); 5] = [
+        (&storage, b"h\0Q0"),
+        (&name, b"h\0h\0\x930"),
+        (&numbers, b"h\0h\0\x860"),
+        (&numbers, b"]h\0a0"),
+        (&numbers, b"h\0h\0Rh\0b0"),
+    ];
+    for (value, once) in table {
+        let pickle = [value, b"0", &once.repeat(100_000), b"N."].concat();
+        assert_eq!(read(&pickle), Ok(Pickled::None));
+    }
+    // What is in the result is counted.
+    let many = [&storage, b"0(".as_slice(), &b"h\0Q".repeat(200), b"t."].concat();
+    assert!(read(&many).unwrap_err().contains("too many"));
+    let limits = Limits { pickle_values: 1000, ..Limits::default() };
+    for flood in [b"(".as_slice(), b"N0", b"Nq\0\x85"] {
+        let pickle = [&flood.repeat(2000), b"N.".as_slice()].concat();
+        assert!(unpickle(&pickle, &limits).unwrap_err().contains("more than 1000 values"), "{}", flood.escape_ascii());
+    }
+}
+
+/// What Python would do to a value after it was made is not passed over.
+#[test]
+fn values_that_are_changed_afterwards_are_refused() {
+    let size = b"ctorch\nSize\n)\x85R".as_slice();
+    let dict = b"ccollections\nOrderedDict\n)R".as_slice();
+    let table: [(&[u8], &[u8], &str); 9] = [
+        (size, b")b.", "what torch.Size made is changed afterwards"),
+        (size, b"Na.", "what torch.Size made is changed afterwards"),
+        (size, b"NNs.", "what torch.Size made is changed afterwards"),
+        (dict, b"Na.", "what collections.OrderedDict made is changed afterwards"),
+        (dict, b"}X\x05\0\0\0itemsNsb.", "what collections.OrderedDict made is changed afterwards"),
+        (dict, b"}b}b.", "given state twice"),
+        (b"}", b"K\x01NsK\x01Ns.", "a key stands in a dictionary twice"),
+        (b"}", b"K\x01Ns\x88Ns.", "a key stands in a dictionary twice"),
+        (b"}", b"K\x01\x85NsG?\xf0\0\0\0\0\0\0\x85Ns.", "a key stands in a dictionary twice"),
+    ];
+    for (made, change, message) in table {
+        let error = read(&[made, change].concat()).expect_err(message);
+        assert!(error.contains(message), "{error}\nshould say: {message}");
+    }
+    let state = b"}X\x09\0\0\0_metadata}sb.".as_slice();
+    assert_eq!(read(&[dict, state].concat()), Ok(Pickled::Dict(Vec::new())));
+}
+
 #[test]
 fn random_bytes_are_survived() {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;

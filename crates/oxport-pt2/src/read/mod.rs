@@ -33,12 +33,13 @@ use oxport_ir::program::Origin;
 use oxport_ir::{Diagnostic, Dialect, ExportedProgram, Loc, RangeConstraint, Registry};
 use oxport_sym::{Range, ShapeEnv};
 
-use crate::archive::{FLAT_PROGRAM, Layout};
+use crate::archive::{FLAT_PROGRAM, FLAT_SAMPLES, Layout};
 use crate::model::{self, Dict, PayloadConfig};
+use crate::zip::{Rooted, check_payload_name};
 use crate::{Archive, Error, Limits, Result, json, upgrade};
 pub(crate) use document::{Document, DocumentText};
 use graph::{Context, read_graph};
-pub(crate) use weights::PayloadReader;
+pub(crate) use weights::{OBJECTS, PayloadReader};
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
@@ -89,8 +90,10 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
             continue;
         }
         let payloads = |path: &str| {
-            if path.contains('/') {
-                return Err(Error::entry("name", path, "the name of a payload has a slash"));
+            check_payload_name(path).map_err(|message| Error::entry("name", path, message))?;
+            if kind == "constants" && !CONSTANTS.iter().any(|prefix| path.starts_with(prefix)) {
+                let message = format!("PyTorch knows constants by names that begin with {}", CONSTANTS.join(", "));
+                return Err(Error::entry("name", path, message));
             }
             archive.storage(&format!("data/{kind}/{path}"), options.verify_weights)
         };
@@ -101,18 +104,28 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
             _ => parts.program.constants = reader.constants(&json),
         }
     }
-    if archive.has(&names.samples) {
-        let bytes = archive.read(&names.samples)?;
-        parts.program.example_inputs = (!bytes.is_empty()).then(|| Arc::from(&*bytes));
+    // PyTorch demands them, if only as an empty file.
+    let samples = archive.read(&names.samples)?;
+    if samples.starts_with(b"PK\x03\x04") {
+        // What is pickled in there is left closed, but where PyTorch would see another archive, it is refused.
+        let folder = Rooted::read(&samples, limits).and_then(|folder| folder.check_version(&samples));
+        folder.map_err(|e| e.into_note(&format!("this is within {}", names.samples)))?;
     }
+    parts.program.example_inputs = (!samples.is_empty()).then(|| Arc::from(&*samples));
     for name in archive.names() {
         if let Some(rest) = name.strip_prefix(names.extra) {
             let bytes = archive.read(name)?;
+            if std::str::from_utf8(&bytes).is_err() {
+                return Err(Error::entry("entry", name, "an extra file is no text in UTF-8, which PyTorch demands"));
+            }
             parts.program.origin.extra_files.insert(format!("extra/{rest}").into(), Arc::from(&*bytes));
         }
     }
     parts.finish()
 }
+
+/// How the names of constants begin: of tensors, of script objects, of pickled objects.
+const CONSTANTS: [&str; 3] = ["tensor_", OBJECTS[0], OBJECTS[1]];
 
 /// Where things are in an archive. State and constants are either a config with payloads, or a pickle.
 struct Names {
@@ -141,7 +154,7 @@ impl Names {
             program: FLAT_PROGRAM.to_string(),
             weights: kind("state_dict"),
             constants: kind("constants"),
-            samples: "serialized_example_inputs.pt".to_string(),
+            samples: FLAT_SAMPLES.to_string(),
             extra: "extra_files/",
         }
     }

@@ -1,7 +1,8 @@
 //! From payload configs and their files to the tensors of a program.
 //!
 //! A file holds a whole storage; an entry of the config is a view of it. Entries that name one file share it, so tied
-//! parameters stay tied. A file without bytes stands for zeros, as in PyTorch. A pickle is opened if it wraps tensors in a
+//! parameters stay tied. A file without bytes stands for zeros, as many as the first entry that names it has elements, as in
+//! PyTorch. A pickle is opened if it wraps tensors in a
 //! Python class (torchao's quantised weights): the tensors are read, the class is only named.
 //!
 //! Law: what is in memory is in the file. Tensors that no file holds (those zeros, and elements that strides of zero
@@ -17,7 +18,11 @@ use oxport_tensor::{DType, Layout, Storage, Tensor};
 use super::arguments::{device, dtype};
 use crate::model::{PayloadConfig, PayloadMeta, SymInt, TensorMeta};
 use crate::pickle::{Pickled, TorchFile, WRAPPER};
+use crate::zip::check_payload_name;
 use crate::{Error, Limits, Result};
+
+/// How the names of objects among the constants begin: script objects, and pickled ones.
+pub(crate) const OBJECTS: [&str; 2] = ["custom_obj_", "opaque_obj_"];
 
 /// Where the storages of payloads come from.
 pub(crate) trait Payloads {
@@ -59,7 +64,7 @@ impl PayloadReader<'_> {
         let mut files = Files::new(self.limits);
         let mut constants = IndexMap::new();
         for (name, meta) in &config.config {
-            let is_object = ["custom_obj_", "opaque_obj_"].iter().any(|prefix| meta.path_name.starts_with(prefix));
+            let is_object = OBJECTS.iter().any(|prefix| meta.path_name.starts_with(prefix));
             let constant =
                 if is_object { self.object(meta) } else { self.tensor(meta, &mut files).map(Constant::Tensor) };
             match constant {
@@ -83,6 +88,10 @@ impl PayloadReader<'_> {
     }
 
     fn object(&self, meta: &PayloadMeta) -> Result<Constant, Wrong> {
+        if !meta.use_pickle {
+            return Err(wrong("payload", "an object is not marked as pickled: PyTorch takes it for a tensor as well"));
+        }
+        check_payload_name(&meta.path_name).map_err(|message| wrong("name", message))?;
         let bytes = self.file(&meta.path_name)?;
         Ok(Constant::Opaque { file: meta.path_name.as_str().into(), bytes: bytes.bytes().into() })
     }
@@ -111,6 +120,7 @@ impl PayloadReader<'_> {
                 subclass: Some(Arc::new(subclass)),
             });
         }
+        let is_first = !files.known.contains_key(&meta.path_name);
         let storage = match files.known.get(&meta.path_name) {
             Some((_, first)) if *first != dtype => {
                 let (first, this) = (first.name(), dtype.name());
@@ -125,20 +135,21 @@ impl PayloadReader<'_> {
             }
         };
         let (held, element) = (storage.len_bytes(), dtype.size());
+        let needed = |n: usize| n.checked_mul(element).map_or(u64::MAX, |n| n as u64);
+        let storage = match held {
+            0 if layout.numel() > 0 && is_first => {
+                let len = needed(layout.numel());
+                files.conjure(len)?;
+                let zeros = Storage::zeroed(len as usize).map_err(|e| wrong("conjured", e.to_string()))?;
+                files.known.insert(meta.path_name.clone(), (zeros.clone(), dtype));
+                zeros
+            }
+            _ => storage,
+        };
         if held % element != 0 {
             let message = format!("the file {} has {held} bytes, no multiple of {element}", meta.path_name);
             return Err(wrong("storage", message));
         }
-        let last = layout.extent().map_err(|e| wrong("storage", e.to_string()))?.map(|(_, last)| last);
-        let needed = |n: usize| n.checked_mul(element).map_or(u64::MAX, |n| n as u64);
-        let storage = match last {
-            Some(last) if held == 0 => {
-                let len = last.checked_add(1).map_or(u64::MAX, needed);
-                files.conjure(len)?;
-                Storage::zeroed(len as usize).map_err(|e| wrong("conjured", e.to_string()))?
-            }
-            _ => storage,
-        };
         files.conjure(needed(layout.numel()).saturating_sub(storage.len_bytes() as u64))?;
         let tensor = Tensor::from_storage(storage, dtype, layout).map_err(|e| {
             wrong("storage", format!("its sizes and strides do not fit the file {}: {e}", meta.path_name))

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use oxport_sym::Expr;
 use serde_json::Value;
 
+use super::globals::REACH_OUT;
 use super::{Danger, Findings};
 use crate::Limits;
 use crate::json::walk::{Event, Step, unescaped, walk};
@@ -36,7 +37,7 @@ pub(super) fn scan(name: &str, data: &[u8], limits: &Limits, findings: &mut Find
             "guards_code" => guard,
             "in_spec" | "out_spec" => tree,
             "class_fqn" => class,
-            "target" => target,
+            "target" | "as_operator" => target,
             _ => return,
         };
         let string = match event {
@@ -160,6 +161,7 @@ fn target(at: &str, text: &str, _: &Limits, findings: &mut Findings) {
         return;
     }
     let what = format!("a call of {:?}", shown(text));
-    let danger = if is_plain_target(text) { Danger::Suspicious } else { Danger::Dangerous };
+    let reaches = text.split('.').skip(1).any(|part| REACH_OUT.contains(&part));
+    let danger = if is_plain_target(text) && !reaches { Danger::Suspicious } else { Danger::Dangerous };
     findings.add("target-code", danger, at, what, RESOLVES);
 }

@@ -7,17 +7,22 @@
 //! ```
 //!
 //! A scan is independent of reading: it looks at every entry of a container, whether a program names it or not, and goes
-//! on where a reader refuses. Law: it says what it found, never that a file is harmless beyond that.
+//! on where a reader refuses. What makes two readers see two archives is a finding by itself. Law: it says what it found,
+//! never that a file is harmless beyond that.
 
 mod document;
 mod globals;
 mod opcodes;
+mod payloads;
 
 use std::fmt;
 use std::path::Path;
 
+use payloads::Pickled;
+
+use crate::archive::{Layout, laid_out};
 use crate::open::open;
-use crate::zip::Directory;
+use crate::zip::{Directory, Entry};
 use crate::{Error, Limits, Result};
 
 /// Something that PyTorch would execute, or be led astray by.
@@ -86,17 +91,44 @@ pub fn scan(path: &Path, limits: &Limits) -> Result<Vec<Finding>> {
 pub fn scan_bytes(file: &[u8], limits: &Limits) -> Result<Vec<Finding>> {
     let directory = Directory::read(file, limits)?;
     let mut findings = Findings::default();
-    for (full, entry) in &directory.entries {
-        let name = full.split_once('/').map_or(full.as_str(), |(_, rest)| rest);
-        match entry.read(full, file) {
-            Ok(data) => scan_entry(name, &data, limits, &mut findings),
-            Err(error) => {
-                let what = error.diagnostics().first().map(|d| d.message.clone()).unwrap_or_default();
-                findings.add("damaged-entry", Danger::Suspicious, name, what, "does not check sizes and CRC-32");
+    let layout = match laid_out(directory.clone()) {
+        Ok((_, layout)) => Some(layout),
+        Err(error) => {
+            for found in error.diagnostics() {
+                findings.add("layout", Danger::Dangerous, &found.at.to_string(), found.message.clone(), OTHERWISE);
             }
+            None
+        }
+    };
+    let below_root = |full: &'_ str| match full.split_once('/') {
+        Some((_, rest)) if layout != Some(Layout::Flat) => rest.to_string(),
+        _ => full.to_string(),
+    };
+    let entries = || directory.entries.iter().map(|(full, entry)| (below_root(full), entry));
+    let pickled = payloads::pickled(entries(), file, limits);
+    for (name, entry) in entries() {
+        if let Some(data) = as_pytorch_reads(&name, &name, entry, file, &mut findings) {
+            scan_entry(&name, &data, &pickled, limits, &mut findings);
         }
     }
     Ok(findings.sorted())
+}
+
+const OTHERWISE: &str = "may read another document than the one that was looked at";
+
+/// The data of an entry; damage is a finding, but PyTorch reads on where only the CRC-32 is wrong.
+fn as_pytorch_reads<'a>(
+    at: &str,
+    name: &str,
+    entry: &Entry,
+    file: &'a [u8],
+    findings: &mut Findings,
+) -> Option<std::borrow::Cow<'a, [u8]>> {
+    if let Err(error) = entry.read(name, file) {
+        let what = error.diagnostics().first().map(|d| d.message.clone()).unwrap_or_default();
+        findings.add("damaged-entry", Danger::Dangerous, at, what, "does not check CRC-32 and goes on");
+    }
+    entry.unchecked(name, file).ok()
 }
 
 /// What is found, each thing once; a file that holds a million is told so in a thousand.
@@ -122,7 +154,7 @@ impl Findings {
     }
 }
 
-fn scan_entry(name: &str, data: &[u8], limits: &Limits, findings: &mut Findings) {
+fn scan_entry(name: &str, data: &[u8], pickled: &Pickled, limits: &Limits, findings: &mut Findings) {
     if let Some(kind) = native_code(data) {
         let (code, effect) = if name.starts_with("extra/") || name.starts_with("extra_files/") {
             ("extra-executable", "hands it out as an extra file, or fails on it")
@@ -131,28 +163,23 @@ fn scan_entry(name: &str, data: &[u8], limits: &Limits, findings: &mut Findings)
         };
         findings.add(code, Danger::Dangerous, name, format!("the entry is {kind}"), effect);
     } else if name.starts_with("data/aotinductor/") {
-        let (danger, what) = match name.rsplit_once('.').map(|(_, suffix)| suffix) {
-            Some("so" | "dll" | "dylib" | "pyd" | "o" | "a") => (Danger::Dangerous, "a compiled library"),
+        let what = match name.rsplit_once('.').map(|(_, suffix)| suffix) {
+            Some("so" | "dll" | "dylib" | "pyd" | "o" | "a") => "a compiled library",
             Some("cpp" | "cu" | "c" | "py" | "sh" | "ptx" | "cubin" | "hsaco" | "spv") => {
-                (Danger::Dangerous, "source or device code of a compiled model")
+                "source or device code of a compiled model"
             }
-            _ => (Danger::Note, "a part of a compiled model"),
+            _ => "a part of a compiled model",
         };
-        findings.add(
-            "native-library",
-            danger,
-            name,
-            what,
-            "loads and runs compiled models with the rights of the user",
-        );
+        let effect = "loads and runs compiled models with the rights of the user";
+        findings.add("native-library", Danger::Dangerous, name, what, effect);
     }
     if let Some(model) = name.strip_prefix("models/") {
         if !model.ends_with(".json") {
-            let effect = "parses every file there as a model; loading fails";
-            findings.add("stray-model", Danger::Suspicious, name, "a file among the models that is no model", effect);
+            let effect = "takes every file there for a model, whose name is the file's without the last five bytes";
+            findings.add("stray-model", Danger::Dangerous, name, "a file among the models that is no model", effect);
         }
         document::scan(name, data, limits, findings);
-    } else if name == "serialized_exported_program.json" || name.ends_with("_config.json") {
+    } else if name == "serialized_exported_program.json" || payloads::is_config(name) {
         document::scan(name, data, limits, findings);
     } else if name.starts_with("extra/") && std::str::from_utf8(data).is_err() {
         findings.add(
@@ -163,7 +190,7 @@ fn scan_entry(name: &str, data: &[u8], limits: &Limits, findings: &mut Findings)
             "fails to load the whole file",
         );
     }
-    globals::scan(name, data, limits, findings);
+    globals::scan(name, data, pickled.has(name), limits, findings);
 }
 
 /// What a file is by its first bytes, if that is something a computer starts.

@@ -62,10 +62,65 @@ fn pickles_hide_nowhere() {
     let inner = inner.finish().unwrap();
     assert_eq!(
         found(&[("data/weights/weight_0", &inner)]),
-        "dangerous pickle-global data/weights/weight_0: archive/data.pkl: the global os.system\n"
+        "dangerous pickle-global data/weights/weight_0: data.pkl: the global os.system\n"
     );
     // Weights are any bytes, also those of half a pickle.
     assert_eq!(found(&[("data/weights/weight_0", b"\x80\x02cos\nsystem\n.\0\0\0")]), "");
+}
+
+#[test]
+fn pickles_are_looked_at_wherever_pytorch_unpickles() {
+    let evil: &[u8] = b"\x80\x02cos\nsystem\n.";
+    let config = |pickled: &str| {
+        format!(
+            r#"{{"config": {{"w": {{"path_name": "WEIGHT_0", "is_param": true, "use_pickle": {pickled}, "tensor_meta": null}}}}}}"#
+        )
+    };
+    let name = "data/weights/model_weights_config.json";
+    // Five pickles one after the other, as PyTorch 1.5 wrote them; bytes behind.
+    let sequence = [b"\x80\x02K\x01.".as_slice(), b"\x80\x02N.", b"\x80\x02N.", evil, b"\x80\x02N.", b"tail"].concat();
+    let in_config = found(&[(name, config("true").as_bytes()), ("data/weights/weight_0", &sequence)]);
+    assert_eq!(in_config, "dangerous pickle-global data/weights/weight_0: the global os.system\n");
+    let unread = found(&[(name, config("NaN").as_bytes()), ("data/weights/weight_0", &sequence)]);
+    assert_eq!(unread, "dangerous pickle-global data/weights/weight_0: the global os.system\n");
+    assert_eq!(found(&[(name, config("false").as_bytes()), ("data/weights/weight_0", &sequence)]), "");
+    for name in ["data/sample_inputs/MODEL.PT", "data/constants/OPAQUE_obj_0", "data/constants/custom_obj_1/a"] {
+        assert_eq!(found(&[(name, &sequence)]), format!("dangerous pickle-global {name}: the global os.system\n"));
+    }
+    let mut tar = vec![0; 1024];
+    tar[..4].copy_from_slice(b"\x80\x02N.");
+    let sum = 8 * 32 + tar.iter().map(|b| u32::from(*b)).sum::<u32>();
+    tar[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    assert!(found(&[(SAMPLES, &tar)]).starts_with(&format!("dangerous legacy-file {SAMPLES}: ")));
+    let mut inner = ZipWriter::new(Vec::new());
+    inner.add("archive/DATA.pkl", &sequence).unwrap();
+    inner.add("archive/constants.pkl", b"").unwrap();
+    let inner = inner.finish().unwrap();
+    let expected = format!(
+        "dangerous torchscript {SAMPLES}: a TorchScript program\n\
+         dangerous pickle-global {SAMPLES}: DATA.pkl: the global os.system\n"
+    );
+    assert_eq!(found(&[(SAMPLES, &inner)]), expected);
+}
+
+#[test]
+fn globals_of_python_and_pytorch_are_at_hand_for_everyone() {
+    for (global, danger) in [
+        ("profile\nrun", Some("dangerous")),
+        ("torch\nos.system", Some("dangerous")),
+        ("torch.storage\n_load_from_bytes", Some("dangerous")),
+        ("torch.utils.collect_env\nrun", Some("dangerous")),
+        ("torch.nn.modules.linear\nLinear", Some("suspicious")),
+        ("datetime\ndate", Some("suspicious")),
+        ("torchao.dtypes\nAffineQuantizedTensor", Some("suspicious")),
+        ("torch._utils\n_rebuild_wrapper_subclass", None),
+        ("collections\nOrderedDict", None),
+    ] {
+        let found = found(&[(SAMPLES, format!("c{global}\n.").as_bytes())]);
+        let found =
+            found.lines().find(|line| line.contains("pickle-global")).map(|line| line.split(' ').next().unwrap());
+        assert_eq!(found, danger, "{global}");
+    }
 }
 
 #[test]
@@ -88,6 +143,8 @@ fn documents_are_searched_for_code() {
         (r#"{"target": "_operator.add"}"#, ""),
         (r#"{"target": "torch.load"}"#, "suspicious target-code"),
         (r#"{"target": "os.system"}"#, "dangerous target-code"),
+        (r#"{"target": "torch.os.system"}"#, "dangerous target-code"),
+        (r#"{"as_operator": "torch.os.system"}"#, "dangerous target-code"),
     ];
     for (text, expected) in table {
         let found = found(&[("models/model.json", text.as_bytes())]);

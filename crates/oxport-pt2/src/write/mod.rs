@@ -11,15 +11,17 @@ mod signature;
 mod symbols;
 mod weights;
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use oxport_ir::{Dialect, ExportedProgram};
+use oxport_ir::{Constant, Diagnostic, Dialect, ExportedProgram, Loc};
 
 use crate::model::versions::Version;
 use crate::model::{self, Bound, Dict, NamedTupleDef, RangeConstraint, SchemaVersion};
+use crate::read::OBJECTS;
 use crate::replace::replace_file;
-use crate::zip::ZipWriter;
+use crate::zip::{Names, ROOT, ZipWriter, check_payload_name};
 use crate::{Error, Result, SCHEMA_VERSION, json};
 use symbols::Symbols;
 pub(crate) use weights::{Payload, Payloads, gather_constants, gather_state};
@@ -44,6 +46,7 @@ impl Default for WriteOptions {
 ///
 /// Errors say what the program JSON, or the older version of it, cannot express.
 pub fn write_pt2(program: &ExportedProgram, path: &Path, options: &WriteOptions) -> Result<()> {
+    check_names(program)?;
     let text = document_text(&to_model(program)?, options.schema)?;
     replace_file(path, |out| write_archive(program, &text, options.schema, out))
 }
@@ -52,19 +55,46 @@ pub fn write_pt2(program: &ExportedProgram, path: &Path, options: &WriteOptions)
 ///
 /// Errors as [`write_pt2`].
 pub fn write_pt2_bytes(program: &ExportedProgram) -> Result<Vec<u8>> {
+    check_names(program)?;
     let text = document_text(&to_model(program)?, SCHEMA_VERSION)?;
     let mut bytes = Vec::new();
     write_archive(program, &text, SCHEMA_VERSION, &mut bytes).map_err(|e| Error::io("cannot write", e))?;
     Ok(bytes)
 }
 
+/// The names that a program gives to entries pass the checks that names pass when they are read: those of extra files, and
+/// of constants that are objects. All other names are made here.
+pub(crate) fn check_names(program: &ExportedProgram) -> Result<()> {
+    let mut problems = Vec::new();
+    let mut complain = |name: &str, (code, message): (&'static str, String)| {
+        problems.push(Diagnostic::error(code, Loc::Entry(name.to_string()), message));
+    };
+    let mut names = Names::default();
+    for (name, bytes) in &program.origin.extra_files {
+        names.add_extra(name).unwrap_or_else(|wrong| complain(name, wrong));
+        if std::str::from_utf8(bytes).is_err() {
+            complain(name, ("entry", "an extra file is no text in UTF-8, which PyTorch demands".into()));
+        }
+    }
+    let mut objects = HashMap::new();
+    for constant in program.constants.values() {
+        let Constant::Opaque { file, bytes } = constant else { continue };
+        if !OBJECTS.iter().any(|prefix| file.starts_with(prefix)) {
+            complain(file, ("name", format!("expected the name of an object, {}…", OBJECTS.join("… or "))));
+        }
+        check_payload_name(file).unwrap_or_else(|message| complain(file, ("name", message)));
+        let (first, held) = objects.entry(file.to_ascii_lowercase()).or_insert((file, bytes));
+        if *first != file || *held != bytes {
+            complain(file, ("duplicate", "two objects have this name; case makes no difference".into()));
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Error::all(problems)) }
+}
+
 /// The text of a document in that version of the schema.
 pub(crate) fn document_text(document: &model::ExportedProgram, version: Version) -> Result<String> {
     if version == SCHEMA_VERSION { Ok(json::to_string(document)) } else { older::lowered(document, version) }
 }
-
-/// The folder that holds all entries, whatever the file is called: the same program gives the same bytes.
-const ROOT: &str = "archive";
 
 fn write_archive(program: &ExportedProgram, document: &str, version: Version, out: &mut dyn Write) -> io::Result<()> {
     let mut zip = ZipWriter::new(out);

@@ -52,3 +52,51 @@ fn fixtures_are_read_and_written_without_loss() {
         check_round_trip(&path, &program);
     }
 }
+
+/// Names that a program brings are checked as names that are read, whoever made the program.
+#[test]
+fn names_that_are_written_are_checked() {
+    let path = fixtures().remove(0);
+    let program = read_pt2(&path, &registry(), &ReadOptions::default()).unwrap();
+    let long = format!("extra/{}", "a".repeat(511));
+    let table: [(&[&str], &str, &str); 10] = [
+        (&["extra/a", "extra/b/c"], "", ""),
+        (&["extra/a", "extra/A"], "duplicate", "case makes no difference"),
+        (&["extra/../../evil"], "name", "climbs out"),
+        (&["/etc/evil"], "name", "below extra/"),
+        (&["models/model.json"], "name", "below extra/"),
+        (&["data/aotinductor/model/evil.so"], "name", "below extra/"),
+        (&["EXTRA/a"], "name", "below extra/"),
+        (&["extra/a\\b"], "name", "no relative path"),
+        (&["extra/a/"], "name", "a folder"),
+        (&[&long], "name", "more than the limit of 511"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.json");
+    for (names, code, message) in table {
+        let mut program = program.clone();
+        program.origin.extra_files = names.iter().map(|name| ((*name).into(), b"x".as_slice().into())).collect();
+        let archive = write_pt2_bytes(&program).map(drop);
+        let pair = crate::write_json(&program, &out, &WriteOptions::default());
+        for result in [archive, pair] {
+            match result {
+                Ok(()) => assert_eq!(code, "", "{names:?}"),
+                Err(e) => {
+                    let text = e.to_string();
+                    assert!(text.contains(&format!("error[{code}] at entry")) && text.contains(message), "{text}");
+                }
+            }
+        }
+    }
+    for (file, code) in
+        [("evil", "name"), ("opaque_obj_0/a", "name"), ("opaque_obj_..\\a", "name"), ("opaque_obj_0", "")]
+    {
+        let mut program = program.clone();
+        let object = |bytes: &[u8]| Constant::Opaque { file: file.into(), bytes: bytes.into() };
+        program.constants.insert("a".into(), object(b"1"));
+        let text = write_pt2_bytes(&program).map_or_else(|e| e.to_string(), |_| String::new());
+        assert!(text.contains(code) && text.is_empty() == code.is_empty(), "{file}: {text}");
+        program.constants.insert("b".into(), object(b"2"));
+        assert!(write_pt2_bytes(&program).unwrap_err().to_string().contains("two objects have this name"));
+    }
+}

@@ -2,7 +2,10 @@
 
 use indexmap::IndexMap;
 
-use super::{CENTRAL, CENTRAL_LEN, END, END64, IN_ZIP64, LOCAL, LOCAL_LEN, LOCATOR64, ZIP64_ID};
+use super::end::End;
+use super::{
+    CENTRAL, CENTRAL_LEN, IN_ZIP64, LOCAL, LOCAL_LEN, NAME_ID, Names, UTF8, ZIP64_ID, u16_at, u32_at, u64_at, zip,
+};
 use crate::{Error, Limits, Result};
 use oxport_ir::{Diagnostic, Loc};
 
@@ -43,8 +46,8 @@ impl Directory {
     /// The directory of a whole ZIP file.
     ///
     /// Errors if the file is cut, has bytes before the first entry, is encrypted or split, uses another compression than
-    /// DEFLATE, has an entry twice, overlapping entries, or names that are not plain relative paths; and if it goes
-    /// beyond the limits.
+    /// DEFLATE, has an entry twice (case makes no difference), folders, overlapping entries, or names that are not plain
+    /// relative paths; and if it goes beyond the limits.
     pub fn read(file: &[u8], limits: &Limits) -> Result<Directory> {
         let end = End::find(file)?;
         if end.count > limits.entries {
@@ -59,20 +62,15 @@ impl Directory {
         }
         let mut directory = Directory::default();
         let mut complaints = Vec::new();
+        let mut names = Names::default();
         let mut at = start;
         for _ in 0..end.count {
             let record = Record::read(file, &mut at, end.at)?;
             match record.entry(file, start, limits) {
-                Ok(None) => {}
-                Ok(Some((name, entry))) => {
-                    if directory.entries.insert(name.clone(), entry).is_some() {
-                        complaints.push(Diagnostic::error(
-                            "duplicate",
-                            Loc::Entry(name),
-                            "this entry stands in the archive twice",
-                        ));
-                    }
-                }
+                Ok((name, entry)) => match names.add(&name, limits) {
+                    Ok(()) => drop(directory.entries.insert(name, entry)),
+                    Err((code, message)) => complaints.push(Diagnostic::error(code, Loc::Entry(name), message)),
+                },
                 Err(error) => complaints.extend(error.diagnostics().iter().cloned()),
             }
         }
@@ -117,7 +115,7 @@ impl Directory {
                 .map_or((Loc::Program, 0, 0), |(name, entry)| (Loc::Entry(name.clone()), entry.stored_len, entry.len));
             let message = format!(
                 "the entries inflate to more than {} times their size, this one from {stored} to {len} bytes \
-                 (--limit ratio=… and --limit free_inflation=… raise it)",
+                 (`ratio`, `free_inflation`)",
                 limits.ratio
             );
             complaints.push(Diagnostic::error("ratio", at, message));
@@ -125,58 +123,8 @@ impl Directory {
     }
 }
 
-/// Where the central directory is, by the records at the end of the file.
-struct End {
-    count: u64,
-    size: u64,
-    start: u64,
-    /// Where the directory must end.
-    at: usize,
-}
-
-impl End {
-    const LEN: usize = 22;
-    const LEN64: usize = 56;
-    const LOCATOR_LEN: usize = 20;
-
-    fn find(file: &[u8]) -> Result<End> {
-        let too_short = || zip("this is no ZIP file, or its end is cut off");
-        let last = file.len().checked_sub(End::LEN).ok_or_else(too_short)?;
-        // The record is followed by a comment of the length it says, and by nothing else.
-        let is_end = |&at: &usize| {
-            u32_at(file, at) == Some(END)
-                && u16_at(file, at + 20).map(|n| at + End::LEN + n as usize) == Some(file.len())
-        };
-        let at = (last.saturating_sub(0xffff)..=last).rev().find(is_end).ok_or_else(too_short)?;
-        let field = |offset| u32_at(file, at + offset).map(u64::from).unwrap_or(0);
-        let half = |offset| u16_at(file, at + offset).map(u64::from).unwrap_or(0);
-        if half(4) != half(6) || ![0, 0xffff].contains(&half(4)) {
-            return Err(zip("the archive is split over several files"));
-        }
-        let end = End { count: half(10), size: field(12), start: field(16), at };
-        match at.checked_sub(End::LOCATOR_LEN) {
-            Some(locator) if u32_at(file, locator) == Some(LOCATOR64) => End::read64(file, locator),
-            _ if end.count == 0xffff || end.size == IN_ZIP64 || end.start == IN_ZIP64 => {
-                Err(zip("the zip64 end record is missing"))
-            }
-            _ => Ok(end),
-        }
-    }
-
-    fn read64(file: &[u8], locator: usize) -> Result<End> {
-        let bad = || zip("the zip64 end record is damaged");
-        let at = usize::try_from(u64_at(file, locator + 8).ok_or_else(bad)?).map_err(|_| bad())?;
-        let record = file.get(at..locator).filter(|r| r.len() >= End::LEN64).ok_or_else(bad)?;
-        if u32_at(record, 0) != Some(END64) || u64_at(record, 4) != Some(record.len() as u64 - 12) {
-            return Err(bad());
-        }
-        let field = |offset| u64_at(record, offset).ok_or_else(bad);
-        if u32_at(record, 16) != Some(0) || u32_at(record, 20) != Some(0) {
-            return Err(zip("the archive is split over several files"));
-        }
-        Ok(End { count: field(32)?, size: field(40)?, start: field(48)?, at })
-    }
-}
+/// The attribute of folders among those that MS-DOS has.
+const DOS_FOLDER: u32 = 0x10;
 
 /// A record of the central directory.
 struct Record<'a> {
@@ -202,12 +150,29 @@ impl<'a> Record<'a> {
         Ok(Record { fixed, name: &rest[..name], extra: &rest[name..name + extra] })
     }
 
-    /// The entry, or `None` for an empty directory entry.
-    fn entry(&self, file: &[u8], directory: usize, limits: &Limits) -> Result<Option<(String, Entry)>> {
+    /// The entry and its name, which is not checked yet.
+    fn entry(&self, file: &[u8], directory: usize, limits: &Limits) -> Result<(String, Entry)> {
         let shown = String::from_utf8_lossy(&self.name[..self.name.len().min(200)]).into_owned();
         let fail = |code, message: String| Error::entry(code, &shown, message);
-        let name = checked_name(self.name, limits).map_err(|message| fail("name", message))?;
+        let name = std::str::from_utf8(self.name).map_err(|_| fail("name", "the name is not UTF-8".into()))?;
         let half = |offset| u16_at(self.fixed, offset).unwrap_or(0);
+        if half(8) & UTF8 == 0 && !name.is_ascii() {
+            return Err(fail(
+                "name",
+                "the name is not ASCII and not marked as UTF-8: Python reads it otherwise".into(),
+            ));
+        }
+        let fields = extra_fields(self.extra).ok_or_else(|| fail("zip", "the extra fields are damaged".into()))?;
+        // A version, the CRC-32 of the name, the other name.
+        if fields.iter().any(|(id, data)| *id == NAME_ID && data.get(5..) != Some(self.name)) {
+            return Err(fail("name", "an extra field gives the entry another name, which Python believes".into()));
+        }
+        if u32_at(self.fixed, 38).is_some_and(|attributes| attributes & DOS_FOLDER != 0) {
+            return Err(fail(
+                "zip",
+                "the entry has the attribute of a folder, whose data PyTorch does not read".into(),
+            ));
+        }
         if half(8) & 0b10_0000_0100_0001 != 0 {
             return Err(fail("zip", "the entry is encrypted".into()));
         }
@@ -219,7 +184,7 @@ impl<'a> Record<'a> {
             }
         };
         let [len, stored_len, header] =
-            self.sizes().ok_or_else(|| fail("zip", "the zip64 sizes are missing".into()))?;
+            self.sizes(&fields).ok_or_else(|| fail("zip", "the zip64 sizes are missing".into()))?;
         let damaged = || fail("zip", "the entry does not lie within the file".to_string());
         let (header, stored_len) = (index(header)?, index(stored_len)?);
         let local = file.get(header..directory).filter(|l| l.len() >= LOCAL_LEN).ok_or_else(damaged)?;
@@ -243,17 +208,16 @@ impl<'a> Record<'a> {
             }
             _ => {}
         }
-        if name.ends_with('/') {
-            return if len == 0 { Ok(None) } else { Err(fail("name", "a folder cannot have data".into())) };
-        }
         let crc = u32_at(self.fixed, 16).unwrap_or(0);
-        Ok(Some((name.to_string(), Entry { header, offset, stored_len, len, method, crc })))
+        Ok((name.to_string(), Entry { header, offset, stored_len, len, method, crc }))
     }
 
     /// Inflated size, stored size and header offset, each from the zip64 extra field where the record says so.
-    fn sizes(&self) -> Option<[u64; 3]> {
+    /// `None` if they are not there, or there are two such fields: readers disagree on which holds.
+    fn sizes(&self, fields: &[(u16, &[u8])]) -> Option<[u64; 3]> {
         let mut sizes = [24, 20, 42].map(|offset| u32_at(self.fixed, offset).map_or(0, u64::from));
-        let mut wide = extra_field(self.extra, ZIP64_ID).unwrap_or(&[]);
+        let mut found = fields.iter().filter(|(id, _)| *id == ZIP64_ID).map(|(_, data)| *data);
+        let (mut wide, None) = (found.next().unwrap_or(&[]), found.next()) else { return None };
         for size in sizes.iter_mut().filter(|size| **size == IN_ZIP64) {
             *size = u64_at(wide, 0)?;
             wide = &wide[8..];
@@ -262,59 +226,24 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The data of the first extra field of this id.
-fn extra_field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
-    while let (Some(found), Some(len)) = (u16_at(extra, 0), u16_at(extra, 2)) {
+/// The extra fields, each with its id; `None` if one is cut off.
+fn extra_fields(mut extra: &[u8]) -> Option<Vec<(u16, &[u8])>> {
+    let mut fields = Vec::new();
+    while let (Some(id), Some(len)) = (u16_at(extra, 0), u16_at(extra, 2)) {
         let data = extra.get(4..4 + usize::from(len))?;
-        if found == id {
-            return Some(data);
-        }
+        fields.push((id, data));
         extra = &extra[4 + data.len()..];
     }
-    None
-}
-
-/// Names are relative paths of plain segments.
-fn checked_name<'a>(name: &'a [u8], limits: &Limits) -> Result<&'a str, String> {
-    if name.len() as u64 > limits.name {
-        return Err(Limits::exceeded("name", format!("{} bytes of name", name.len()), limits.name));
-    }
-    let name = std::str::from_utf8(name).map_err(|_| "the name is not UTF-8".to_string())?;
-    if name.contains(|c: char| c == '\\' || c.is_control()) || name.starts_with('/') {
-        return Err("the name is no relative path of plain characters".into());
-    }
-    if name.split('/').any(|part| matches!(part.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())) {
-        return Err("the name names a drive".into());
-    }
-    let path = name.strip_suffix('/').unwrap_or(name);
-    if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
-        return Err("the name climbs out of its folder or has an empty part".into());
-    }
-    Ok(name)
+    Some(fields)
 }
 
 fn index(n: u64) -> Result<usize> {
     usize::try_from(n).map_err(|_| zip(format!("{n} is no place in this file")))
 }
 
-fn zip(message: impl Into<String>) -> Error {
-    Error::entry("zip", "", message)
-}
-
 impl Error {
-    fn into_note(self, note: &str) -> Error {
+    /// The same complaints, each with a note.
+    pub(crate) fn into_note(self, note: &str) -> Error {
         Error::all(self.diagnostics().iter().map(|d| d.clone().note(note)).collect())
     }
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }

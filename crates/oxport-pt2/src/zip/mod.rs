@@ -6,14 +6,20 @@
 //!
 //! Only the central directory is believed, as PyTorch's reader does (its local headers hold no sizes). Where PyTorch is
 //! lenient in ways that only a crafted file needs (duplicate or climbing names, overlapping entries, local names that
-//! contradict the directory) the file is refused. Writing stores every entry uncompressed, its data aligned to 64 bytes,
+//! contradict the directory), and where it or Python's `zipfile`, to which `torch.export.load` turns for old archives, could
+//! find other entries than this reader, the file is refused. Writing stores every entry uncompressed, its data aligned to 64 bytes,
 //! so that weights can be used where they lie in a mapped file; the same entries give the same bytes.
 
 mod directory;
+mod end;
+mod names;
 mod read;
+mod rooted;
 mod write;
 
 pub use directory::{Directory, Entry, Method};
+pub(crate) use names::{Names, ROOT, check_payload_name, shown};
+pub(crate) use rooted::{Rooted, check_format_version};
 pub use write::{ALIGN, ZipWriter};
 
 const LOCAL: u32 = 0x0403_4b50;
@@ -29,6 +35,26 @@ const CENTRAL_LEN: usize = 46;
 const IN_ZIP64: u64 = 0xffff_ffff;
 /// The id of the zip64 extra field.
 const ZIP64_ID: u16 = 1;
+/// The id of the extra field with another name, which Python believes.
+const NAME_ID: u16 = 0x7075;
+/// The flag of names that are UTF-8.
+const UTF8: u16 = 0x0800;
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn zip(message: impl Into<String>) -> crate::Error {
+    crate::Error::entry("zip", "", message)
+}
 
 #[cfg(test)]
 mod tests;

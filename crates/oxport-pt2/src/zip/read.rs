@@ -16,6 +16,19 @@ impl Entry {
     ///
     /// Errors name the entry as `name`.
     pub fn read<'a>(&self, name: &str, file: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+        let data = self.unchecked(name, file)?;
+        let crc = crc32fast::hash(&data);
+        if crc != self.crc {
+            let message = format!("the CRC-32 of the data is {crc:08x}, the archive says {:08x}", self.crc);
+            return Err(Error::entry("crc", name, message));
+        }
+        Ok(data)
+    }
+
+    /// The data as PyTorch reads it, whose CRC-32 it does not look at.
+    ///
+    /// Errors name the entry as `name`.
+    pub(crate) fn unchecked<'a>(&self, name: &str, file: &'a [u8]) -> Result<Cow<'a, [u8]>> {
         let stored = self.stored(file);
         let data = match self.method {
             Method::Stored => Cow::Borrowed(stored),
@@ -31,11 +44,6 @@ impl Entry {
         };
         if data.len() as u64 != self.len {
             return Err(Error::entry("sizes", name, format!("the entry does not inflate to {} bytes", self.len)));
-        }
-        let crc = crc32fast::hash(&data);
-        if crc != self.crc {
-            let message = format!("the CRC-32 of the data is {crc:08x}, the archive says {:08x}", self.crc);
-            return Err(Error::entry("crc", name, message));
         }
         Ok(data)
     }

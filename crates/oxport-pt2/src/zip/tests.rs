@@ -107,6 +107,8 @@ fn crafted_files_are_refused_with_their_own_words() {
     refused(&[b"junk".as_slice(), &file].concat(), &limits, "zip", "does not end where the end record starts");
     refused(&[file.as_slice(), b"junk"].concat(), &limits, "zip", "this is no ZIP file");
     refused(&patched(b"m/c", b"m/a"), &limits, "duplicate", "stands in the archive twice");
+    refused(&patched(b"m/c", b"M/A"), &limits, "duplicate", "case makes no difference");
+    refused(&patched(b"m/c", b"mc/"), &limits, "name", "that of a folder");
     refused(&patched(b"m/c", b"../"), &limits, "name", "climbs out of its folder");
     refused(&patched(b"m/c", b"/mc"), &limits, "name", "no relative path");
     refused(&patched(b"m/c", b"m\\c"), &limits, "name", "no relative path");
@@ -130,6 +132,15 @@ fn crafted_files_are_refused_with_their_own_words() {
     refused(&with(20, &[1]), &limits, "sizes", "the entry is stored, but has sizes");
     refused(&with(10, &[12]), &limits, "zip", "compression method 12");
     refused(&with(8, &[1]), &limits, "zip", "encrypted");
+    refused(&with(38, &[0x10]), &limits, "zip", "the attribute of a folder");
+    let end = file.len() - 22;
+    let commented = |comment: &[u8]| [&file[..end + 20], &[comment.len() as u8, 0], comment].concat();
+    assert!(read(&commented(b"a plain comment, no more"), &limits).is_ok());
+    refused(&commented(b"PK\x05\x06"), &limits, "zip", "this is no ZIP file");
+    refused(&commented(&[b"PK\x05\x06".as_slice(), &[0; 30]].concat()), &limits, "zip", "this is no ZIP file");
+    let mut counts = file.clone();
+    counts[end + 8] = 2;
+    refused(&counts, &limits, "zip", "two numbers of entries");
     // The first entry made longer, so that it reaches into the second.
     let first = file.len() - 22 - 3 * CENTRAL_LEN - 3 - 9 - 3;
     let mut overlapping = file.clone();

@@ -2,15 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::{CENTRAL, END, END64, IN_ZIP64, LOCAL, LOCAL_LEN, LOCATOR64, ZIP64_ID};
+use super::{CENTRAL, END, END64, IN_ZIP64, LOCAL, LOCAL_LEN, LOCATOR64, UTF8, ZIP64_ID};
 
 /// The data of every entry starts at a multiple of this many bytes.
 pub const ALIGN: u64 = 64;
 
 /// The id of the padding field in local headers: `FB`.
 const PADDING_ID: u16 = 0x4246;
-/// Names are UTF-8.
-const FLAGS: u16 = 0x0800;
 
 /// Writes a ZIP file entry by entry. The same entries give the same bytes: no times, no host, no random padding.
 pub struct ZipWriter<W: Write> {
@@ -105,7 +103,7 @@ impl Written {
     /// What local header and directory record have in common: version needed to sizes.
     fn put_common(&self, out: &mut Vec<u8>, wide: bool) {
         put16(out, if wide { 45 } else { 20 });
-        put16(out, FLAGS);
+        put16(out, UTF8);
         // Stored, at midnight of 1 January 1980.
         put16(out, 0);
         put16(out, 0);

@@ -1,8 +1,9 @@
-//! Rules about views and copies. In functional graphs a copy is its original.
+//! Rules about views and copies. In functional graphs a copy is its original, if it is laid out as its original is; who sees
+//! the copy's storage is given one (`ingest.rs`).
 //!
 //! Merged reshapes become `reshape`, which PyTorch accepts whatever the strides; an order of dimensions composes.
 
-use crate::condition::Condition::{Identity, SameType};
+use crate::condition::Condition::Identity;
 use crate::rule::{Rule, rule};
 
 #[rustfmt::skip]
@@ -18,13 +19,13 @@ pub(super) static RULES: &[Rule] = &[
     rule("reshape-view",      "(reshape (view ?x ?a) ?b)",                            "(reshape ?x ?b)").given("x: f32[2, 6], a: [12], b: [3, 4]"),
     rule("reshape-reshape",   "(reshape (reshape ?x ?a) ?b)",                         "(reshape ?x ?b)").given("x: f32[2, 6], a: [12], b: [3, 4]"),
     rule("view-flatten",      "(view (flatten.using_ints ?x ?s ?e) ?b)",              "(reshape ?x ?b)").given("x: f32[2, 6], s: 0, e: -1, b: [3, 4]"),
-    rule("view-same",         "(view ?x ?a)",                                         "?x").given("x: f32[2, 3], a: [2, -1]").when(&[SameType("x")]),
-    rule("reshape-same",      "(reshape ?x ?a)",                                      "?x").given("x: f32[2, 3], a: [2, -1]").when(&[SameType("x")]),
-    rule("flatten-same",      "(flatten.using_ints ?x ?s ?e)",                        "?x").given("x: f32[6], s: 0, e: -1").when(&[SameType("x")]),
-    rule("expand-same",       "(expand ?x ?a ?i)",                                    "?x").given("x: f32[2, 3], a: [2, -1], i: False").when(&[SameType("x")]),
+    rule("view-same",         "(view ?x ?a)",                                         "?x").given("x: f32[2, 3], a: [2, -1]"),
+    rule("reshape-same",      "(reshape ?x ?a)",                                      "?x").given("x: f32[2, 3], a: [2, -1]"),
+    rule("flatten-same",      "(flatten.using_ints ?x ?s ?e)",                        "?x").given("x: f32[6], s: 0, e: -1"),
+    rule("expand-same",       "(expand ?x ?a ?i)",                                    "?x").given("x: f32[2, 3], a: [2, -1], i: False"),
     rule("expand-expand",     "(expand (expand ?x ?a ?i) ?b ?j)",                     "(expand ?x ?b ?j)").given("x: f32[1, 3], a: [2, 3], b: [4, 2, 3], i: False, j: False"),
-    rule("slice-whole",       "(slice.Tensor ?x ?d ?s ?e 1)",                         "?x").given("x: f32[4, 3], d: 0, s: 0, e: 9223372036854775807").when(&[SameType("x")]),
-    rule("squeeze-nothing",   "(squeeze.dim ?x ?d)",                                  "?x").given("x: f32[4, 3], d: 0").when(&[SameType("x")]),
+    rule("slice-whole",       "(slice.Tensor ?x ?d ?s ?e 1)",                         "?x").given("x: f32[4, 3], d: 0, s: 0, e: 9223372036854775807"),
+    rule("squeeze-nothing",   "(squeeze.dim ?x ?d)",                                  "?x").given("x: f32[4, 3], d: 0"),
     rule("squeeze-unsqueeze", "(squeeze.dim (unsqueeze ?x ?d) ?d)",                   "?x").given("x: f32[4, 3], d: 1"),
     rule("select-unsqueeze",  "(select.int (unsqueeze ?x ?d) ?d 0)",                  "?x").given("x: f32[4, 3], d: 1"),
     rule("cat-one",           "(cat (list ?x) ?d)",                                   "?x").given("x: f32[4, 3], d: 1"),
@@ -33,6 +34,6 @@ pub(super) static RULES: &[Rule] = &[
     rule("alias",             "(alias ?x)",                                           "?x").given("x: f32[4, 3]"),
     rule("detach",            "(detach ?x)",                                          "?x").given("x: f32[4, 3]"),
     rule("lift-fresh-copy",   "(lift_fresh_copy ?x)",                                 "?x").given("x: f32[4, 3]"),
-    rule("to-same",           "(to.dtype ?x ?d ?n ?c ?m)",                            "?x").given("x: f32[4, 3], d: float32, n: False, c: False, m: None").when(&[SameType("x")]),
-    rule("to-copy-same",      "(_to_copy ?x ?d ?l ?v ?p ?n ?m)",                      "?x").given("x: f32[4, 3], d: float32, l: None, v: None, p: None, n: False, m: None").when(&[SameType("x")]),
+    rule("to-same",           "(to.dtype ?x ?d ?n ?c ?m)",                            "?x").given("x: f32[4, 3], d: float32, n: False, c: False, m: None"),
+    rule("to-copy-same",      "(_to_copy ?x ?d ?l ?v ?p ?n ?m)",                      "?x").given("x: f32[4, 3], d: float32, l: None, v: None, p: None, n: False, m: None"),
 ];

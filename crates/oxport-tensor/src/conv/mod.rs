@@ -149,6 +149,9 @@ pub fn pack_weight<T: Multiply>(g: &Geometry, weight: &[T]) -> Option<Packed<T::
 pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: [usize; 5]) {
     let g = &conv.geometry;
     let out = g.output().expect("law: a convolution has an output");
+    if g.batch * g.out_channels * out.iter().product::<usize>() == 0 {
+        return;
+    }
     let fits = |n: usize, c: usize, s: [usize; 3], strides: [usize; 5], len: usize| {
         let dims = [n, c, s[0], s[1], s[2]].into_iter().zip(strides);
         assert!(extent(dims).is_some_and(|e| e <= len), "law: a volume lies in its slice");
@@ -159,9 +162,6 @@ pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: 
     assert!(is_disjoint(dims), "law: outputs have places of their own");
     assert!(conv.weight.len() >= g.weight().iter().product(), "law: a weight has all its taps");
     assert!(conv.bias.is_none_or(|b| b.len() >= g.out_channels), "law: a bias per channel");
-    if g.batch * g.out_channels * out.iter().product::<usize>() == 0 {
-        return;
-    }
     let pixel = pixel_stride(out, y_strides).expect("law: pixels of an output are evenly spaced");
     let out = Output { data: y, sizes: out, strides: [y_strides[0], y_strides[1], pixel] };
     if g.transposed {

@@ -107,7 +107,7 @@ impl PackedKernel {
             return Ok(None);
         }
         let (o, k) = (sizes[0], sizes[1..].iter().product());
-        let weight = weight.contiguous();
+        let weight = weight.contiguous()?;
         dispatch!(arith weight.dtype(), |T| {
             let packed = Packed::lhs(o, k, crate::gemm::Mat::new(weight.places::<T>()?, k, 1));
             Ok(Some(PackedKernel { dtype: weight.dtype(), sizes, packed: Box::new(packed) }))
@@ -177,7 +177,7 @@ fn typed<T: Element + Multiply>(
     after: Option<After<'_>>,
     out: &mut TensorMut,
 ) -> Result<()> {
-    let (x, weight, bias) = (x.forward(), weight.contiguous(), bias.map(Tensor::contiguous));
+    let (x, weight, bias) = (x.forward()?, weight.contiguous()?, bias.map(Tensor::contiguous).transpose()?);
     let packed = match packed {
         Some(p) if p.dtype != T::DTYPE || p.sizes != counts(weight.sizes())? => {
             return Err(Error::invalid(format!("a packed {} {:?} in a convolution of {}", p.dtype, p.sizes, T::DTYPE)));
@@ -215,7 +215,7 @@ mod tests {
         let mut out = TensorMut::empty(DType::F32, layout)?;
         let packed = PackedKernel::new(w, options)?;
         convolution(x, w, b, options, packed.as_ref(), None, &mut out)?;
-        Ok(out.freeze().to_vec())
+        Ok(out.freeze().to_vec()?)
     }
 
     /// The numbers are PyTorch's for these inputs.

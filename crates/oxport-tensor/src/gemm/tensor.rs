@@ -62,11 +62,11 @@ fn typed<T: Element + Multiply>(a: &Tensor, b: Right<'_>, out: &mut TensorMut, w
 where
     T::Acc: Element,
 {
-    let a = a.forward();
+    let a = a.forward()?;
     let held;
     let tensor = match b {
         Right::Tensor(b) => {
-            held = b.forward();
+            held = b.forward()?;
             Some(&held)
         }
         Right::Packed(_) => None,
@@ -80,7 +80,7 @@ where
     let add = with.add.filter(|_| beta != T::Acc::ZERO);
     // A bias along the last dimension is a start value per column; anything else is written to the output first.
     let bias = match add {
-        Some(x) if x.rank() == 1 && x.sizes()[0] == shape.n as i64 && beta == T::Acc::ONE => Some(x.contiguous()),
+        Some(x) if x.rank() == 1 && x.sizes()[0] == shape.n as i64 && beta == T::Acc::ONE => Some(x.contiguous()?),
         Some(x) => {
             let sizes = out.sizes().to_vec();
             copy(&x.view(|l| l.expand(&sizes))?, out)?;
@@ -203,7 +203,7 @@ pub struct PackedMatrix {
 impl PackedMatrix {
     /// Packs `b [k, n]`; of any strides, so a weight `[n, k]` is packed by its transposed view.
     pub fn new(b: &Tensor) -> Result<PackedMatrix> {
-        let (&[k, n], b) = (&counts(b.sizes())?[..], b.forward()) else {
+        let (&[k, n], b) = (&counts(b.sizes())?[..], b.forward()?) else {
             return Err(Error::shape(format!("a matrix has two dimensions, not {:?}", b.sizes())));
         };
         let strides = counts(b.strides())?;
@@ -261,7 +261,7 @@ mod tests {
         let [.., m, n] = *sizes else { panic!("a matrix") };
         let (k, batch) = (a.sizes()[a.rank() - 1], &sizes[..sizes.len() - 2]);
         let full = |x: &Tensor, tail: [i64; 2]| {
-            x.view(|l| l.expand(&[batch, &tail[..]].concat())).expect("a valid case").to_vec::<f32>()
+            x.view(|l| l.expand(&[batch, &tail[..]].concat())).expect("a valid case").to_vec::<f32>().unwrap()
         };
         let (a, b) = (full(a, [m, k]), full(b, [k, n]));
         let (m, n, k) = (m as usize, n as usize, k as usize);
@@ -286,17 +286,17 @@ mod tests {
         ] {
             let (a, b, mut y) = (tensor(a, 1), tensor(b, 2), out(c));
             matmul(&a, &b, &mut y).expect("a valid case");
-            assert_eq!(y.freeze().to_vec::<f32>(), naive(&a, &b, c), "{:?} {:?}", a.sizes(), b.sizes());
+            assert_eq!(y.freeze().to_vec::<f32>().unwrap(), naive(&a, &b, c), "{:?} {:?}", a.sizes(), b.sizes());
         }
         let (a, b) = (tensor(&[4, 3], 1), tensor(&[5, 4], 2));
         let turn = |x: &Tensor| x.view(|l| l.transpose(0, 1)).expect("a valid case");
         let (a, b, mut y) = (turn(&a), turn(&b), out(&[3, 5]));
         matmul(&a, &b, &mut y).expect("a valid case");
-        assert_eq!(y.freeze().to_vec::<f32>(), naive(&a, &b, &[3, 5]));
+        assert_eq!(y.freeze().to_vec::<f32>().unwrap(), naive(&a, &b, &[3, 5]));
         let flipped = a.view(|l| l.flip(&[0])).expect("a valid case");
         let mut y = out(&[3, 5]);
         matmul(&flipped, &b, &mut y).expect("a valid case");
-        assert_eq!(y.freeze().to_vec::<f32>(), naive(&flipped, &b, &[3, 5]));
+        assert_eq!(y.freeze().to_vec::<f32>().unwrap(), naive(&flipped, &b, &[3, 5]));
     }
 
     #[test]
@@ -307,7 +307,7 @@ mod tests {
         let product = naive(&x, &b, &[2, 3, 5]);
         let relu = |_: usize, run: &mut [f32]| run.iter_mut().for_each(|y| *y = y.max(0.0));
         for add in [tensor(&[5], 3), tensor(&[3, 1], 4), tensor(&[2, 3, 5], 5)] {
-            let full = add.view(|l| l.expand(&[2, 3, 5])).expect("a valid case").to_vec::<f32>();
+            let full = add.view(|l| l.expand(&[2, 3, 5])).expect("a valid case").to_vec::<f32>().unwrap();
             for (beta, alpha) in [(1, 1), (2, 3), (0, 1)] {
                 let expected: Vec<f32> =
                     product.iter().zip(&full).map(|(p, a)| (beta as f32 * a + alpha as f32 * p).max(0.0)).collect();
@@ -320,7 +320,7 @@ mod tests {
                     };
                     let mut y = out(&[2, 3, 5]);
                     affine(&x, right, &mut y, &with).expect("a valid case");
-                    assert_eq!(y.freeze().to_vec::<f32>(), expected, "{:?} {beta} {alpha}", add.sizes());
+                    assert_eq!(y.freeze().to_vec::<f32>().unwrap(), expected, "{:?} {beta} {alpha}", add.sizes());
                 }
             }
         }

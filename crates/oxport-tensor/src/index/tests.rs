@@ -13,7 +13,7 @@ fn zeros(sizes: &[i64]) -> TensorMut {
 }
 fn show(result: Result<Tensor>) -> String {
     match result {
-        Ok(x) => format!("{:?} {:?}", x.sizes(), x.to_vec::<i64>()),
+        Ok(x) => format!("{:?} {:?}", x.sizes(), x.to_vec::<i64>().unwrap()),
         Err(e) => format!("error: {e}"),
     }
 }
@@ -115,7 +115,7 @@ fn long_slabs_on_several_threads() {
     let index = ints(&[n], &(0..n).map(|i| (i * 7) % 5).collect::<Vec<_>>());
     let mut out = zeros(&[5, n]);
     update_slabs(&mut out, 0, &index, &x, |a: i32, b: i32| a.wrapping_add(b)).unwrap();
-    let (out, x) = (out.freeze().to_vec::<i32>(), x.to_vec::<i32>());
+    let (out, x) = (out.freeze().to_vec::<i32>().unwrap(), x.to_vec::<i32>().unwrap());
     let mut want = vec![0i32; 5 * n as usize];
     for i in 0..n {
         for j in 0..n {

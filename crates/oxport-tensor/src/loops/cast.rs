@@ -154,9 +154,10 @@ mod tests {
     use super::*;
 
     fn through(values: &[f64], from: DType, to: DType) -> String {
-        let x = Tensor::from_slice(&[values.len() as i64], values).unwrap().to_dtype(from).to_dtype(to);
+        let x =
+            Tensor::from_slice(&[values.len() as i64], values).unwrap().to_dtype(from).unwrap().to_dtype(to).unwrap();
         let shown: Result<Vec<String>> =
-            dispatch!(all to, |T| Ok(x.to_vec::<T>().iter().map(|v| format!("{v:?}")).collect()));
+            dispatch!(all to, |T| Ok(x.to_vec::<T>().unwrap().iter().map(|v| format!("{v:?}")).collect()));
         shown.unwrap().join(" ")
     }
 
@@ -209,8 +210,8 @@ mod tests {
     fn hardware_and_software_halves_agree() {
         let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
         let x = Tensor::from_vec(&[all.len() as i64], all.clone()).unwrap();
-        let wide = x.to_dtype(DType::F32);
-        let back = wide.to_dtype(DType::F16);
+        let wide = x.to_dtype(DType::F32).unwrap();
+        let back = wide.to_dtype(DType::F16).unwrap();
         let (wide, back) = (wide.as_slice::<f32>().unwrap(), back.as_slice::<f16>().unwrap());
         for (i, &h) in all.iter().enumerate() {
             assert!(h.is_nan() && wide[i].is_nan() || f16_to_f32(h).to_bits() == wide[i].to_bits());

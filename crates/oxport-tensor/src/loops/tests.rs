@@ -55,19 +55,19 @@ proptest! {
             let mut out = TensorMut::empty(DType::I64, shape.clone()).unwrap();
             map(&x[0], &mut out, |v: i32| i64::from(v) + 1).unwrap();
             let want: Vec<i64> = naive[0].iter().map(|v| v + 1).collect();
-            prop_assert_eq!(out.freeze().to_vec::<i64>(), want);
+            prop_assert_eq!(out.freeze().to_vec::<i64>().unwrap(), want);
 
             let mut out = TensorMut::empty(DType::F64, shape.clone()).unwrap();
             zip3(&x[0], &x[1], &x[2], &mut out, |a: i32, b: i32, c: i32| f64::from(a * 2 - b + 7 * c)).unwrap();
             let want: Vec<f64> = (0..naive[0].len()).map(|i| (naive[0][i] * 2 - naive[1][i] + 7 * naive[2][i]) as f64).collect();
-            prop_assert_eq!(out.freeze().to_vec::<f64>(), want);
+            prop_assert_eq!(out.freeze().to_vec::<f64>().unwrap(), want);
 
             let mut out = TensorMut::empty(DType::I32, shape).unwrap();
             copy(&x[1], &mut out).unwrap();
             update_zip(&mut out, &x[2], |a: i32, b: i32| a - b).unwrap();
             update(&mut out, |a: i32| a * 3).unwrap();
             let want: Vec<i64> = (0..naive[0].len()).map(|i| (naive[1][i] - naive[2][i]) * 3).collect();
-            prop_assert_eq!(out.freeze().to_vec::<i64>(), want);
+            prop_assert_eq!(out.freeze().to_vec::<i64>().unwrap(), want);
         }
     }
 }
@@ -79,7 +79,7 @@ fn inputs_broadcast() {
     let mut out = TensorMut::empty(DType::I32, Layout::contiguous(&[2, 4, 3]).unwrap()).unwrap();
     zip(&x, &y, &mut out, |a: i32, b: i32| 10 * a + b).unwrap();
     let want: Vec<i32> = (0..24).map(|i| 10 * (i / 12 * 3 + i % 3) + i / 3 % 4).collect();
-    assert_eq!(out.freeze().to_vec::<i32>(), want);
+    assert_eq!(out.freeze().to_vec::<i32>().unwrap(), want);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn large_tensors_on_several_threads() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let mut out = out_like(&strided(&[n, n], 0, 1, 0));
     pool.install(|| zip(&x, &bias, &mut out, |a: i32, b: i32| a - b)).unwrap();
-    let (out, x) = (out.freeze().to_vec::<i32>(), x.to_vec::<i32>());
+    let (out, x) = (out.freeze().to_vec::<i32>().unwrap(), x.to_vec::<i32>().unwrap());
     assert!((0..(n * n) as usize).all(|i| out[i] == x[i] - (i / n as usize) as i32));
 }
 
@@ -113,9 +113,9 @@ fn several_outputs() {
         }
     })
     .unwrap();
-    let x = x.to_vec::<i32>();
-    assert_eq!(a.freeze().to_vec::<i32>(), x.iter().map(|v| v + 1).collect::<Vec<_>>());
-    assert_eq!(b.freeze().to_vec::<f32>(), x.iter().map(|&v| v as f32 / 2.0).collect::<Vec<_>>());
+    let x = x.to_vec::<i32>().unwrap();
+    assert_eq!(a.freeze().to_vec::<i32>().unwrap(), x.iter().map(|v| v + 1).collect::<Vec<_>>());
+    assert_eq!(b.freeze().to_vec::<f32>().unwrap(), x.iter().map(|&v| v as f32 / 2.0).collect::<Vec<_>>());
 }
 
 #[test]
@@ -123,27 +123,29 @@ fn filled() {
     let mut out =
         TensorMut::empty(DType::BF16, Layout::contiguous(&[3]).unwrap().slice(0, Some(1), None, 1).unwrap()).unwrap();
     fill(&mut out, Scalar::Float(1.5)).unwrap();
-    assert_eq!(out.freeze().to_vec::<f32>(), [1.5, 1.5]);
+    assert_eq!(out.freeze().to_vec::<f32>().unwrap(), [1.5, 1.5]);
 }
 
 #[test]
 fn operands_of_other_dtypes_are_converted() {
-    let x = strided(&[40, 50], 1, 1, 0).to_dtype(DType::BF16);
-    let y = strided(&[50], 0, 1, 0).to_dtype(DType::U8);
+    let x = strided(&[40, 50], 1, 1, 0).to_dtype(DType::BF16).unwrap();
+    let y = strided(&[50], 0, 1, 0).to_dtype(DType::U8).unwrap();
     let mut out = TensorMut::empty(DType::F16, Layout::contiguous(&[40, 50]).unwrap()).unwrap();
     zip(&x, &y, &mut out, |a: f32, b: f64| f64::from(a) / 2.0 + b).unwrap();
     update(&mut out, |v: i64| v + 1).unwrap();
     let want: Vec<f32> = x
         .to_vec::<f32>()
+        .unwrap()
         .iter()
         .enumerate()
         .map(|(i, v)| {
             let sum = (v / 2.0 + (i % 50) as f32) as f64;
-            Tensor::scalar(sum).to_dtype(DType::F16).to_vec::<f32>()[0].trunc() + 1.0
+            Tensor::scalar(sum).to_dtype(DType::F16).unwrap().to_vec::<f32>().unwrap()[0].trunc() + 1.0
         })
         .collect();
-    let out = out.freeze().to_vec::<f32>();
-    let rounded: Vec<f32> = want.iter().map(|&v| Tensor::scalar(v).to_dtype(DType::F16).to_vec::<f32>()[0]).collect();
+    let out = out.freeze().to_vec::<f32>().unwrap();
+    let rounded: Vec<f32> =
+        want.iter().map(|&v| Tensor::scalar(v).to_dtype(DType::F16).unwrap().to_vec::<f32>().unwrap()[0]).collect();
     assert_eq!(out, rounded);
 }
 
@@ -151,8 +153,8 @@ fn operands_of_other_dtypes_are_converted() {
 fn transposed_blocks() {
     for (m, n) in [(64i64, 64i64), (7, 9), (130, 67), (1, 5), (66, 3)] {
         for dtype in [DType::U8, DType::I16, DType::I32, DType::F64, DType::C128] {
-            let x = strided(&[m, n], 0, 1, 0).to_dtype(dtype);
-            let y = x.view(|l| l.transpose(0, 1)).unwrap().contiguous();
+            let x = strided(&[m, n], 0, 1, 0).to_dtype(dtype).unwrap();
+            let y = x.view(|l| l.transpose(0, 1)).unwrap().contiguous().unwrap();
             let (x, y) = (Vec::<f64>::from(&x), Vec::<f64>::from(&y));
             assert!(
                 (0..(m * n) as usize).all(|i| x[i] == y[i % n as usize * m as usize + i / n as usize]),
@@ -164,10 +166,10 @@ fn transposed_blocks() {
 
 #[test]
 fn stored_only_dtypes_take_part() {
-    let x = strided(&[3, 5], 1, 1, 0).to_dtype(DType::F8E5M2);
+    let x = strided(&[3, 5], 1, 1, 0).to_dtype(DType::F8E5M2).unwrap();
     let mut out = TensorMut::empty(DType::F8E4M3FN, Layout::contiguous(&[3, 5]).unwrap()).unwrap();
     map(&x, &mut out, |v: f64| v / 2.0).unwrap();
     update(&mut out, |v: f64| v + 1.0).unwrap();
-    let want: Vec<f32> = x.to_vec::<f32>().iter().map(|v| v / 2.0 + 1.0).collect();
-    assert_eq!(out.freeze().to_vec::<f32>(), want);
+    let want: Vec<f32> = x.to_vec::<f32>().unwrap().iter().map(|v| v / 2.0 + 1.0).collect();
+    assert_eq!(out.freeze().to_vec::<f32>().unwrap(), want);
 }

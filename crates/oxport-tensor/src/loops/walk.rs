@@ -151,7 +151,7 @@ impl Walk {
         let widest = self.operands.iter().map(|x| x.size).max().unwrap_or(1);
         let packed = (SCRATCH / widest).min(TILE);
         if transposed {
-            let side = TRANSPOSED.0.min(n0);
+            let side = TRANSPOSED.0.min(n0).max(1);
             return (side, (packed / side).min(TRANSPOSED.1 * TRANSPOSED.0 / side).min(n1).max(1));
         }
         if n0 >= TILE / 4 || n1 == 1 {

@@ -81,7 +81,7 @@ fn sums_have_the_same_bits_for_all_layouts_and_threads() {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 let mut out = output(&x, dims, DType::F32);
                 pool.install(|| sum::<f32, f32>(&x, &signed, &mut out)).unwrap();
-                let got: Vec<u32> = out.freeze().to_vec::<f32>().iter().map(|v| v.to_bits()).collect();
+                let got: Vec<u32> = out.freeze().to_vec::<f32>().unwrap().iter().map(|v| v.to_bits()).collect();
                 assert_eq!(bits.get_or_insert(got.clone()), &got, "{sizes:?} over {dims:?}");
             }
         }
@@ -97,7 +97,7 @@ fn extremes_and_positions() {
     for &(sizes, dims) in CASES {
         let signed: Vec<i64> = dims.iter().map(|&d| d as i64).collect();
         for (seed, nan) in [(2, false), (3, true)] {
-            let mut values = drawn(sizes, seed).to_vec::<f32>();
+            let mut values = drawn(sizes, seed).to_vec::<f32>().unwrap();
             for v in &mut values {
                 *v = v.round();
             }
@@ -117,15 +117,15 @@ fn extremes_and_positions() {
             for x in layouts(&x) {
                 let mut out = output(&x, dims, DType::I64);
                 argmax::<f32>(&x, &signed, &mut out).unwrap();
-                assert_eq!(out.freeze().to_vec::<i64>(), first(|a, b| a > b));
+                assert_eq!(out.freeze().to_vec::<i64>().unwrap(), first(|a, b| a > b));
                 let mut out = output(&x, dims, DType::I64);
                 argmin::<f32>(&x, &signed, &mut out).unwrap();
-                assert_eq!(out.freeze().to_vec::<i64>(), first(|a, b| a < b));
+                assert_eq!(out.freeze().to_vec::<i64>().unwrap(), first(|a, b| a < b));
                 let mut out = output(&x, dims, DType::F32);
                 amax::<f32>(&x, &signed, &mut out).unwrap();
                 let want: Vec<f64> = first(|a, b| a > b).iter().zip(&groups).map(|(&i, g)| g[i as usize]).collect();
                 let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
-                assert!(out.freeze().to_vec::<f64>().iter().zip(&want).all(same));
+                assert!(out.freeze().to_vec::<f64>().unwrap().iter().zip(&want).all(same));
             }
         }
     }
@@ -141,8 +141,11 @@ fn means_and_variances() {
             var::<f32>(&x, &signed, 1.0, &mut v, Some(&mut m)).unwrap();
             let mut plain = output(&x, dims, DType::F32);
             mean::<f32>(&x, &signed, &mut plain).unwrap();
-            let (v, m, plain) =
-                (v.freeze().to_vec::<f64>(), m.freeze().to_vec::<f64>(), plain.freeze().to_vec::<f64>());
+            let (v, m, plain) = (
+                v.freeze().to_vec::<f64>().unwrap(),
+                m.freeze().to_vec::<f64>().unwrap(),
+                plain.freeze().to_vec::<f64>().unwrap(),
+            );
             for (i, g) in groups(&x, dims).iter().enumerate() {
                 let n = g.len() as f64;
                 let mean = g.iter().sum::<f64>() / n;

@@ -4,7 +4,7 @@ use super::{Class, Document, Edit, draw, tampers};
 use oxport::compare::{Tolerance, compare};
 use oxport::draw::draw_inputs;
 use oxport::io::{Values, named_outputs, sample_inputs};
-use oxport::{Diagnostic, ExportedProgram, Opt, PlanOptions, Severity, registry};
+use oxport::{Diagnostic, ExportedProgram, Opt, PlanOptions, ReadLimits, Severity, registry};
 use oxport_pt2::{ReadOptions, read_pt2_bytes};
 use std::fmt::Write as _;
 
@@ -56,9 +56,10 @@ impl Tally {
 /// It cannot run; the text is for people.
 pub fn run_program(program: &ExportedProgram) -> Result<Values, String> {
     let run = || -> oxport::Result<Values> {
-        let inputs = match sample_inputs(program) {
+        let limits = ReadLimits::default();
+        let inputs = match sample_inputs(program, &limits) {
             Some(inputs) => inputs,
-            None => draw_inputs(program, 0)?,
+            None => draw_inputs(program, 0, &limits)?,
         };
         let plan = oxport::plan(&oxport::prepare(program, Opt::None)?, &PlanOptions::default())?;
         Ok(named_outputs(&plan.run(inputs)?))

@@ -2,7 +2,7 @@
 
 use super::Running;
 use super::report::{json, working};
-use oxport::Result;
+use oxport::{ReadLimits, Result};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -24,15 +24,16 @@ pub struct Bench {
 
 impl Bench {
     /// See the module.
-    pub fn execute(&self) -> Result<ExitCode> {
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
         let start = Instant::now();
-        let program = self.running.read()?;
+        let program = self.running.read(limits)?;
         let load_ms = ms(start);
-        let inputs = self.running.values(&program)?;
+        let inputs = self.running.values(&program, limits)?;
         let start = Instant::now();
-        let prepared = working("preparing", || oxport::prepare(&program, self.running.opt.into()))?;
-        let plan = oxport::plan(&prepared, &self.running.options())?;
+        let toolchain = self.running.trusting.toolchain();
+        let prepared = working("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
+        let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
         let plan_ms = ms(start);
         let start = Instant::now();
         plan.run(inputs.clone())?;

@@ -3,7 +3,7 @@
 use super::output::check_program;
 use super::reading::Reading;
 use super::report::working;
-use oxport::{Result, WriteOptions};
+use oxport::{ReadLimits, Result, WriteOptions};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,9 +27,9 @@ pub struct Convert {
 
 impl Convert {
     /// See the module.
-    pub fn execute(&self) -> Result<ExitCode> {
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         check_program(&self.output, &self.input, false)?;
-        let program = working("reading", || self.reading.read_whole(&self.input))?;
+        let program = working("reading", || self.reading.read_whole(&self.input, limits))?;
         let usual = WriteOptions::default();
         let options = WriteOptions { schema: self.schema.unwrap_or(usual.schema), shard_size: self.shard_size };
         working("writing", || oxport::write_with(&program, &self.output, &options))?;

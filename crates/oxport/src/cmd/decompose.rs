@@ -3,7 +3,7 @@
 use super::output::check_program;
 use super::report::working;
 use clap::ValueEnum;
-use oxport::Result;
+use oxport::{ReadLimits, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -14,6 +14,8 @@ pub struct Decompose {
     program: PathBuf,
     #[command(flatten)]
     reading: super::reading::Reading,
+    #[command(flatten)]
+    trusting: super::reading::Trusting,
     /// Where to write the result
     #[arg(short, value_name = "OUT")]
     out: PathBuf,
@@ -32,12 +34,13 @@ enum To {
 
 impl Decompose {
     /// See the module.
-    pub fn execute(&self) -> Result<ExitCode> {
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         check_program(&self.out, &self.program, false)?;
-        let program = working("reading", || self.reading.read_whole(&self.program))?;
+        let program = working("reading", || self.reading.read_whole(&self.program, limits))?;
+        let toolchain = self.trusting.toolchain();
         let result = working("decomposing", || match self.to {
-            To::Core => oxport::core(&program),
-            To::Functional => oxport::functional(&program),
+            To::Core => toolchain.core(&program),
+            To::Functional => toolchain.functional(&program),
         })?;
         oxport::write(&result, &self.out)?;
         say!("{} nodes -> {} nodes", program.graph.len(), result.graph.len());

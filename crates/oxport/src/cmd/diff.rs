@@ -1,7 +1,7 @@
 //! `oxport diff`: two programs, names aside.
 
 use super::DIFFERENT;
-use oxport::Result;
+use oxport::{ReadLimits, ReadOptions, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,8 +16,10 @@ pub struct Diff {
 
 impl Diff {
     /// See the module.
-    pub fn execute(&self) -> Result<ExitCode> {
-        let found = oxport::difference::difference(&oxport::read(&self.a)?, &oxport::read(&self.b)?);
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        let options = ReadOptions { limits: limits.clone(), ..ReadOptions::default() };
+        let (a, b) = (oxport::read_with(&self.a, &options)?, oxport::read_with(&self.b, &options)?);
+        let found = oxport::difference::difference(&a, &b);
         found.iter().for_each(|line| say!("{line}"));
         Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
     }

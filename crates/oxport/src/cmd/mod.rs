@@ -22,7 +22,7 @@ mod show;
 mod verify;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use oxport::{Opt, PlanOptions};
+use oxport::{Error, Opt, PlanOptions, ReadLimits};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -32,7 +32,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "oxport", version)]
 pub struct Cli {
-    /// Raise or lower a limit of reading, as `nodes=1M`; a refusal names the limit it met
+    /// Raise or lower a limit of reading or running, as `nodes=1M`; a refusal names the limit it met
     #[arg(long, value_name = "NAME=N", global = true)]
     pub limit: Vec<String>,
     /// What to do.
@@ -65,19 +65,17 @@ pub enum Command {
 
 /// Carries out a command.
 pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
-    let mut limits = oxport_pt2::Limits::USUAL;
-    cli.limit.iter().try_for_each(|text| limits.set(text)).map_err(oxport::Error::usage)?;
-    oxport_run::limit_buffers(usize::try_from(limits.buffer).unwrap_or(usize::MAX));
-    limits.choose();
+    let mut limits = ReadLimits::USUAL;
+    cli.limit.iter().try_for_each(|text| limits.set(text)).map_err(Error::usage)?;
     match cli.command {
-        Command::Run(c) => c.execute(),
-        Command::Bench(c) => c.execute(),
-        Command::Verify(c) => c.execute(),
-        Command::Optimize(c) => c.execute(),
-        Command::Decompose(c) => c.execute(),
-        Command::Convert(c) => c.execute(),
-        Command::Show(c) => c.execute(),
-        Command::Diff(c) => c.execute(),
+        Command::Run(c) => c.execute(&limits),
+        Command::Bench(c) => c.execute(&limits),
+        Command::Verify(c) => c.execute(&limits),
+        Command::Optimize(c) => c.execute(&limits),
+        Command::Decompose(c) => c.execute(&limits),
+        Command::Convert(c) => c.execute(&limits),
+        Command::Show(c) => c.execute(&limits),
+        Command::Diff(c) => c.execute(&limits),
         Command::Ops(c) => c.execute(),
     }
 }
@@ -89,6 +87,8 @@ pub struct Running {
     pub program: PathBuf,
     #[command(flatten)]
     reading: reading::Reading,
+    #[command(flatten)]
+    trusting: reading::Trusting,
     /// Inputs: a safetensors file with `in.0`, `in.1`, … or placeholder names
     #[arg(long, value_name = "F")]
     pub inputs: Option<PathBuf>,
@@ -104,26 +104,31 @@ pub struct Running {
 }
 
 impl Running {
-    fn read(&self) -> oxport::Result<oxport::ExportedProgram> {
-        output::check_inputs(
-            &[Some(&self.program), self.inputs.as_ref()].into_iter().flatten().map(|p| &**p).collect::<Vec<_>>(),
-        )?;
-        report::working("reading", || self.reading.read(&self.program))
+    fn read(&self, limits: &ReadLimits) -> oxport::Result<oxport::ExportedProgram> {
+        output::check_inputs([Some(&self.program), self.inputs.as_ref()])?;
+        report::working("reading", || self.reading.read(&self.program, limits))
     }
 
-    fn options(&self) -> PlanOptions {
-        PlanOptions { threads: self.threads, seed: self.seed, ..PlanOptions::default() }
+    fn options(&self, limits: &ReadLimits) -> PlanOptions {
+        PlanOptions { threads: self.threads, seed: self.seed, ..plan_options(limits) }
     }
     /// The inputs: as given, else the archive's own sample inputs, else drawn.
-    fn values(&self, program: &oxport::ExportedProgram) -> oxport::Result<Vec<oxport::Value>> {
+    fn values(&self, program: &oxport::ExportedProgram, limits: &ReadLimits) -> oxport::Result<Vec<oxport::Value>> {
         if let Some(path) = &self.inputs {
-            return oxport::io::inputs_from(program, &oxport::io::read_values(path)?);
+            return oxport::io::inputs_from(program, &oxport::io::read_values(path, limits)?);
         }
-        match oxport::io::sample_inputs(program) {
+        match oxport::io::sample_inputs(program, limits) {
             Some(samples) => Ok(samples),
-            None => oxport::draw::draw_inputs(program, self.seed),
+            None => oxport::draw::draw_inputs(program, self.seed, limits)
+                .map_err(|e| Error::data(format!("{e}; inputs can be given by --inputs"))),
         }
     }
+}
+
+/// What the limits say of plans.
+fn plan_options(limits: &ReadLimits) -> PlanOptions {
+    let max_buffer_bytes = usize::try_from(limits.buffer).unwrap_or(usize::MAX);
+    PlanOptions { max_buffer_bytes, ..PlanOptions::default() }
 }
 
 /// How much to optimise.

@@ -5,7 +5,7 @@ use super::output::{Read, check_program, check_text};
 use super::report::{json, working};
 use clap::ValueEnum;
 use oxport::validate::{Validation, validate};
-use oxport::{Error, Limits, Opt, Report, Result};
+use oxport::{Error, Limits, Opt, ReadLimits, Report, Result};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,6 +18,8 @@ pub struct Optimize {
     program: PathBuf,
     #[command(flatten)]
     reading: super::reading::Reading,
+    #[command(flatten)]
+    trusting: super::reading::Trusting,
     /// Where to write the result
     #[arg(short, value_name = "OUT")]
     out: PathBuf,
@@ -63,28 +65,30 @@ enum Target {
 
 impl Optimize {
     /// See the module.
-    pub fn execute(&self) -> Result<ExitCode> {
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         check_program(&self.out, &self.program, self.json)?;
         if let Some(path) = &self.explain {
             check_text(path, &Read::program(&self.program).and_program(&self.out), self.json)?;
         }
-        let program = working("reading", || self.reading.read_whole(&self.program))?;
+        let program = working("reading", || self.reading.read_whole(&self.program, limits))?;
         let seconds = Duration::try_from_secs_f64(self.time_limit);
         let time = seconds.map_err(|_| Error::usage("--time-limit wants a number of seconds"))?;
-        let limits = Limits { time, nodes: self.node_limit, ..Limits::default() };
+        let search = Limits { time, nodes: self.node_limit, ..Limits::default() };
         let opt = match self.rules {
             Rules::Exact => Opt::Exact,
             Rules::Fast => Opt::Fast,
         };
+        let toolchain = self.trusting.toolchain();
         let (result, report) = working("optimizing", || -> Result<_> {
             let start = match self.target {
-                Target::Aten => oxport::functional(&program)?,
-                Target::Cpu => oxport::prepare(&program, Opt::None)?,
+                Target::Aten => toolchain.functional(&program)?,
+                Target::Cpu => toolchain.prepare(&program, Opt::None)?,
             };
-            oxport::improve(&start, opt, &limits)
+            toolchain.improve(&start, opt, &search)
         })?;
+        let programs = [&program, &result];
         let validation = match self.validate {
-            true => Some(working("validating", || validate(&program, &result, opt, VALIDATION))?),
+            true => Some(working("validating", || validate(&toolchain, programs, opt, limits, VALIDATION))?),
             false => None,
         };
         // What is not known to be the same is not written.

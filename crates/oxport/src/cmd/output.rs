@@ -90,8 +90,8 @@ pub fn check_text(out: &Path, read: &Read, as_json: bool) -> Result<()> {
 ///
 /// # Errors
 /// Usage.
-pub fn check_inputs(paths: &[&Path]) -> Result<()> {
-    match paths.iter().filter(|path| is_standard_input(path)).count() {
+pub fn check_inputs(paths: [Option<&PathBuf>; 2]) -> Result<()> {
+    match paths.into_iter().flatten().filter(|path| is_standard_input(path)).count() {
         0 | 1 => Ok(()),
         _ => Err(Error::usage("standard input can be read once")),
     }

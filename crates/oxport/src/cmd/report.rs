@@ -22,7 +22,8 @@ pub fn claim_stdout() -> bool {
 /// Prints an error with everything that is known of it.
 pub fn error(e: &oxport::Error) {
     if e.diagnostics().is_empty() {
-        aside(format_args!("error: {e}\n"));
+        let hint = if e.is_limit() { " (--limit buffer=N raises it)" } else { "" };
+        aside(format_args!("error: {e}{hint}\n"));
     }
     for d in e.diagnostics() {
         aside(format_args!("{}\n", d.plain()));

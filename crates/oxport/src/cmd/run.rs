@@ -3,9 +3,9 @@
 use super::output::{Read, check_values};
 use super::report::working;
 use super::{DIFFERENT, Running};
-use oxport::Result;
 use oxport::compare::{Tolerance, compare};
 use oxport::io::{Values, has_constant_outputs, named_outputs, read_values, write_values};
+use oxport::{ReadLimits, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -33,16 +33,17 @@ pub struct Run {
 
 impl Run {
     /// See the module.
-    pub fn execute(&self) -> Result<ExitCode> {
-        let program = self.running.read()?;
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        let program = self.running.read(limits)?;
         let mut read = Read::program(&self.running.program).and_values(self.running.inputs.as_deref());
         read = read.and_values(self.expect.as_deref());
         if let Some(path) = &self.outputs {
             check_values(path, &read, has_constant_outputs(&program))?;
         }
-        let inputs = self.running.values(&program)?;
-        let prepared = working("preparing", || oxport::prepare(&program, self.running.opt.into()))?;
-        let plan = oxport::plan(&prepared, &self.running.options())?;
+        let inputs = self.running.values(&program, limits)?;
+        let toolchain = self.running.trusting.toolchain();
+        let prepared = working("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
+        let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
         let outputs = if self.profile {
             let mut profile = plan.new_profile();
             let outputs = plan.call(inputs, plan.initial_state(), Some(&mut profile))?;
@@ -56,7 +57,7 @@ impl Run {
             write_values(path, &values)?;
         }
         match &self.expect {
-            Some(path) => expect(path, &values, self.tolerance()),
+            Some(path) => expect(path, &values, self.tolerance(), limits),
             None => {
                 values.iter().for_each(|(name, v)| say!("{name}: {}", oxport::compare::show(v)));
                 Ok(ExitCode::SUCCESS)
@@ -73,8 +74,8 @@ impl Run {
 }
 
 /// Compares and prints the worst element of every output.
-fn expect(path: &Path, values: &Values, tolerance: Tolerance) -> Result<ExitCode> {
-    let expected = read_values(path)?;
+fn expect(path: &Path, values: &Values, tolerance: Tolerance, limits: &ReadLimits) -> Result<ExitCode> {
+    let expected = read_values(path, limits)?;
     let is_output = |k: &str| k.starts_with("out.") || k.starts_with("mut.") || k.starts_with("inmut.");
     let (mut compared, mut different) = (0, 0);
     for (name, want) in expected.iter().filter(|(k, _)| is_output(k)) {

@@ -2,15 +2,14 @@
 
 use super::INVALID;
 use super::report::{json, working};
-use oxport::Result;
-use oxport_pt2::Limits;
+use oxport::{ReadLimits, Result};
 use oxport_pt2::scan::{Danger, Finding, scan};
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Scans a file and prints the findings, the worst first. The exit code says whether something dangerous is among them.
-pub fn execute(path: &Path, as_json: bool) -> Result<ExitCode> {
-    let found = working("scanning", || scan(path, &Limits::default()))?;
+pub fn execute(path: &Path, limits: &ReadLimits, as_json: bool) -> Result<ExitCode> {
+    let found = working("scanning", || scan(path, limits))?;
     if as_json {
         json(&found.iter().map(record).collect());
     } else {

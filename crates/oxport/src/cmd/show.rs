@@ -1,7 +1,7 @@
 //! `oxport show`: a program for people and for other tools.
 
 use clap::ValueEnum;
-use oxport::{ExportedProgram, Result};
+use oxport::{ExportedProgram, ReadLimits, Result};
 use oxport_ir::print;
 use oxport_ir::terminal::Plain;
 use std::path::PathBuf;
@@ -35,8 +35,8 @@ enum Format {
 
 impl Show {
     /// See the module.
-    pub fn execute(&self) -> Result<ExitCode> {
-        let program = self.reading.read(&self.program)?;
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        let program = self.reading.read(&self.program, limits)?;
         let program = match self.format {
             Format::Json => program,
             _ => super::report::with_plain_names(program),

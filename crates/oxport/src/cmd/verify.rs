@@ -3,7 +3,7 @@
 use super::output::check_program;
 use super::report::{aside, json, working};
 use super::{INVALID, scan};
-use oxport::{Diagnostic, ExportedProgram, Result, Severity};
+use oxport::{Diagnostic, ExportedProgram, ReadLimits, Result, Severity};
 use oxport_ir::diagnostic::annotate;
 use oxport_ir::print::Style;
 use oxport_ir::terminal::Plain;
@@ -44,14 +44,14 @@ enum Format {
 
 impl Verify {
     /// See the module.
-    pub fn execute(&self) -> Result<ExitCode> {
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         if self.scan {
-            return scan::execute(&self.program, self.is_json());
+            return scan::execute(&self.program, limits, self.is_json());
         }
         if self.fix {
             check_program(self.output.as_ref().unwrap_or(&self.program), &self.program, self.is_json())?;
         }
-        let mut program = match working("reading", || self.reading.read_whole(&self.program)) {
+        let mut program = match working("reading", || self.reading.read_whole(&self.program, limits)) {
             Ok(program) => program,
             // A file that cannot be read as a program is not valid either: its complaints are the answer.
             Err(e) if self.is_json() && !e.diagnostics().is_empty() => {

@@ -1,0 +1,144 @@
+//! How much memory a computation may take at once: [`Pool`], whose threads allocate within a bound, and vectors that are
+//! refused where there is no memory for them.
+//!
+//! ```text
+//! options ─> Pool::new(threads, max_buffer_bytes) ─ install ─> kernels ─┬─> Storage::zeroed   results, copies of operands
+//!                                                                       └─> memory::filled …  tables
+//! ```
+//!
+//! Laws: a pool's bound is given when it is made and never changes; it holds for every storage and every table that is
+//! made on the pool's threads, whatever code makes them. Outside of a pool nothing is bounded, but still refused rather
+//! than fatal where the system has no memory.
+
+use crate::{Error, Result};
+use std::cell::Cell;
+use std::fmt;
+
+/// The most bytes of one buffer where nobody chose another bound: 2 GiB.
+pub const USUAL_BUFFER_BYTES: usize = 2 << 30;
+
+thread_local! {
+    /// The bound of the pool that this thread belongs to; set once, when the thread starts.
+    static BOUND: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// Threads that work together, and the most bytes that one buffer of theirs may have.
+pub struct Pool {
+    threads: rayon::ThreadPool,
+    max_buffer_bytes: usize,
+}
+
+impl Pool {
+    /// Starts this many threads; 0 is as many as the machine has.
+    ///
+    /// # Errors
+    /// The system does not start them.
+    pub fn new(threads: usize, max_buffer_bytes: usize) -> Result<Pool> {
+        let threads = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("oxport-{i}"))
+            .start_handler(move |_| BOUND.set(max_buffer_bytes))
+            .build()
+            .map_err(|e| Error::memory(format!("cannot start threads: {e}")))?;
+        Ok(Pool { threads, max_buffer_bytes })
+    }
+    /// Runs `f` on one of the threads; what it runs in parallel shares the others.
+    pub fn install<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
+        self.threads.install(f)
+    }
+    /// The number of threads.
+    pub fn threads(&self) -> usize {
+        self.threads.current_num_threads()
+    }
+    /// The most bytes of one buffer.
+    pub fn max_buffer_bytes(&self) -> usize {
+        self.max_buffer_bytes
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pool({} threads, {} bytes a buffer)", self.threads(), self.max_buffer_bytes)
+    }
+}
+
+/// Refuses a buffer of more bytes than the current thread's pool allows. What makes a storage or a table asks this; a
+/// kernel may ask it early, before it computes what a large buffer would hold.
+///
+/// # Errors
+/// [`Error::is_limit`].
+pub fn admit(bytes: usize) -> Result<()> {
+    let limit = BOUND.get();
+    if bytes > limit { Err(Error::limit(bytes, limit)) } else { Ok(()) }
+}
+
+/// An empty vector with room for `len` elements.
+///
+/// # Errors
+/// [`Error::is_limit`] beyond the pool's bound; [`Error::is_memory`] if the system has no memory for it.
+pub fn table<T>(len: usize) -> Result<Vec<T>> {
+    let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| Error::limit(usize::MAX, BOUND.get()))?;
+    admit(bytes)?;
+    let mut table = Vec::new();
+    table.try_reserve_exact(len).map_err(|_| Error::memory(format!("cannot allocate {bytes} bytes")))?;
+    Ok(table)
+}
+
+/// A vector of `len` times the same value: `vec![value; len]`.
+///
+/// # Errors
+/// As [`table`].
+pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
+    let mut table = table(len)?;
+    table.resize(len, value);
+    Ok(table)
+}
+
+/// A vector of what the iterator yields, which must know how many that are: `iter.collect()`.
+///
+/// # Errors
+/// As [`table`].
+pub fn collect<T>(iter: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let mut table = table(iter.len())?;
+    table.extend(iter);
+    Ok(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DType, Layout, Storage, Tensor, TensorMut};
+
+    #[test]
+    fn buffers_of_a_pool_are_bounded() {
+        let pool = Pool::new(2, 1000).unwrap();
+        assert_eq!((pool.threads(), pool.max_buffer_bytes()), (2, 1000));
+        let element = Tensor::scalar(1.5f32).view(|l| l.expand(&[1 << 40])).unwrap();
+        pool.install(|| {
+            let layout = |n| Layout::contiguous(&[n]).unwrap();
+            assert!(TensorMut::empty(DType::F32, layout(250)).is_ok());
+            assert!(TensorMut::empty(DType::F32, layout(251)).unwrap_err().is_limit());
+            assert!(Storage::zeroed(1001).unwrap_err().is_limit());
+            assert!(filled(0u16, 501).unwrap_err().is_limit());
+            assert!(table::<u64>(usize::MAX).unwrap_err().is_limit());
+            assert_eq!(filled(7u16, 500).unwrap(), [7; 500]);
+            assert_eq!(collect([1, 2].iter()).unwrap(), [&1, &2]);
+            // On every thread of the pool, not only on the one that entered.
+            let refused = |_: rayon::BroadcastContext<'_>| Storage::zeroed(1001).is_err_and(|e| e.is_limit());
+            assert!(rayon::broadcast(refused).into_iter().all(|r| r));
+            let error = Tensor::zeros(DType::F64, &[100, 2]).unwrap_err().to_string();
+            assert_eq!(error, "sizes [100, 2] of float64 take 1600 bytes: the limit for one buffer is 1000");
+        });
+        // Nothing is bounded here, but what no machine has is refused.
+        assert!(Storage::zeroed(1001).is_ok());
+        assert!(table::<u8>(isize::MAX as usize - 64).unwrap_err().is_memory());
+        assert!(element.numel() == 1 << 40);
+    }
+
+    #[test]
+    fn pools_have_their_own_bounds() {
+        let (small, large) = (Pool::new(1, 10).unwrap(), Pool::new(1, 100).unwrap());
+        let fits = |bytes| admit(bytes).is_ok();
+        assert_eq!(small.install(|| (fits(11), large.install(|| fits(11)), fits(10))), (false, true, true));
+    }
+}
