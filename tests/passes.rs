@@ -94,7 +94,7 @@ fn a_dead_draw_moves_the_generator_on() {
     let x = Value::Tensor(Tensor::from_vec(&[3], vec![0.0f32; 3]).expect("a tensor"));
     let drawn = |outputs: &str, opt| {
         let last = run(&fx(&text(outputs)), opt, vec![x.clone()]).pop().expect("an output");
-        last.as_tensor().expect("a tensor").to_vec::<f32>()
+        last.as_tensor().expect("a tensor").to_vec::<f32>().expect("elements")
     };
     for opt in [Opt::None, Opt::Exact] {
         assert_eq!(drawn("(add,)", opt), drawn("(rand, add)", opt));
@@ -211,5 +211,5 @@ fn writes_through_chained_views_cost_their_length_once() {
             2.0 * (3 * r + c) as f32 + 2.0 * (3 * c + r) as f32
         })
         .collect();
-    assert_eq!(out[0].as_tensor().expect("a tensor").to_vec::<f32>(), want);
+    assert_eq!(out[0].as_tensor().expect("a tensor").to_vec::<f32>().expect("elements"), want);
 }

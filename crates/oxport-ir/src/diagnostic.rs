@@ -7,6 +7,7 @@
 
 use crate::ExportedProgram;
 use crate::print::{Style, readable_with};
+use crate::terminal::Plain;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -91,6 +92,23 @@ impl Diagnostic {
     pub fn note(mut self, note: impl Into<String>) -> Diagnostic {
         self.notes.push(note.into());
         self
+    }
+    /// The same for a terminal: what stands within a line has no line ends, and commands nothing.
+    pub fn plain(&self) -> Diagnostic {
+        let plain = |text: &str| Plain(text).to_string();
+        let at = match &self.at {
+            Loc::Node { graph, node } => Loc::Node { graph: plain(graph), node: plain(node) },
+            Loc::Argument { graph, node, argument } => {
+                Loc::Argument { graph: plain(graph), node: plain(node), argument: plain(argument) }
+            }
+            Loc::State(text) => Loc::State(plain(text)),
+            Loc::Range(text) => Loc::Range(plain(text)),
+            Loc::Entry(text) => Loc::Entry(plain(text)),
+            Loc::Json(text) => Loc::Json(plain(text)),
+            other => other.clone(),
+        };
+        let notes = self.notes.iter().map(|note| plain(note)).collect();
+        Diagnostic { at, message: plain(&self.message), notes, ..*self }
     }
     /// `error[code]: message`
     pub fn headline(&self) -> String {

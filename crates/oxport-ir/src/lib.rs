@@ -38,6 +38,7 @@ pub mod schema;
 pub mod signature;
 pub mod storage;
 pub mod template;
+pub mod terminal;
 pub mod value;
 pub mod verify;
 

@@ -10,6 +10,7 @@ use crate::python_number::Kind;
 use oxport_ir::{Device, Effect, Error, Exact, Fake, MemoryFormat, OpDef, Result, Val, Value, ensure};
 use oxport_sym::{Expr, Func};
 use oxport_tensor::{Category, Scalar, Tensor};
+use std::io::Write;
 
 /// An assertion: no result.
 macro_rules! check {
@@ -67,7 +68,7 @@ pub static OPS: &[OpDef] = &[
     check!("aten::_assert_async(Tensor self) -> ()", run_assert_async).doc("The one element is not 0.").samples(&["b8[]<1..2>"]),
     check!("aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", run_assert_async).doc("The one element is not 0; else the message.").samples(&["b8[]<1..2>, \"no\""]),
     check!("aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", run_assert_metadata).doc("The dtype and sizes are as given. Strides are ours to choose.").samples(&["f32[2], [2], [1], float32", "f32[2], dtype=float32"]),
-    check!("aten::_print(str s) -> ()", |a| { println!("{}", a.at::<&str>(0)?); Ok(()) }).doc("Prints.").effect(Effect::Effectful).samples(&[]),
+    check!("aten::_print(str s) -> ()", print).doc("Prints.").effect(Effect::Effectful).samples(&[]),
     dep!("aten::_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor", run_assert_scalar),
     dep!("aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor", run_assert_async),
     dep!("aten::_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor", |a| run_range(a, i64::MIN)),
@@ -163,6 +164,12 @@ fn run_range(a: &RealArgs<'_>, least: i64) -> Result<()> {
         return Ok(());
     }
     Err(Error::assertion(format!("Invalid value range for {n} between [{min}, {max}]")))
+}
+
+/// Prints a text of the program's. What standard output does not take now, it refuses again when the process flushes it.
+fn print(a: &RealArgs<'_>) -> Result<()> {
+    let _ = writeln!(std::io::stdout(), "{}", oxport_ir::terminal::Lines(a.at::<&str>(0)?));
+    Ok(())
 }
 
 fn run_assert_scalar(a: &RealArgs<'_>) -> Result<()> {

@@ -15,13 +15,13 @@
 //! up to PyTorch 2.7 an archive had no root folder, and other names for its state that came after the usual ones won.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::path::Path;
 
 use indexmap::IndexMap;
 use oxport_ir::Loc;
 use oxport_tensor::Storage;
 
+use crate::open::open;
 use crate::zip::{Directory, Entry, Method, Rooted, check_format_version, shown};
 use crate::{Error, Limits, Result};
 
@@ -48,12 +48,10 @@ impl Archive {
     /// Errors if it cannot be opened, or is no archive of a known version. As with every mapped file, nobody may change
     /// it while the archive, or a tensor that came from it, is in use.
     pub fn open(path: &Path, limits: &Limits) -> Result<Archive> {
-        let failed = |e| Error::io(format!("cannot open {}", path.display()), e);
-        let file = File::open(path).map_err(failed)?;
-        if file.metadata().map_err(failed)?.len() == 0 {
+        let file = open(path)?;
+        if file.len_bytes() == 0 {
             return Err(Error::entry("zip", "", "the file is empty"));
         }
-        let file = Storage::map_file(&file).map_err(|e| failed(std::io::Error::other(e)))?;
         Archive::from_storage(file, limits)
     }
 
@@ -64,7 +62,7 @@ impl Archive {
         Archive::from_storage(file, limits)
     }
 
-    fn from_storage(file: Storage, limits: &Limits) -> Result<Archive> {
+    pub(crate) fn from_storage(file: Storage, limits: &Limits) -> Result<Archive> {
         let (entries, layout) = laid_out(Directory::read(file.bytes(), limits)?)?;
         let archive = Archive { file, entries, layout };
         match layout {

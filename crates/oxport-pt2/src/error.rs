@@ -55,6 +55,16 @@ impl Error {
         matches!(*self.0, Kind::Io { .. })
     }
 
+    /// True if there is no such file.
+    pub fn is_missing(&self) -> bool {
+        matches!(&*self.0, Kind::Io { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound)
+    }
+
+    /// True if it was written to a pipe that nobody reads any more.
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(&*self.0, Kind::Io { cause, .. } if cause.kind() == std::io::ErrorKind::BrokenPipe)
+    }
+
     /// True if the file is not valid.
     pub fn is_invalid(&self) -> bool {
         matches!(*self.0, Kind::Invalid(_))

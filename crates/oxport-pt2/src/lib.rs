@@ -10,6 +10,7 @@
 //! | [`read`], [`write`](fn@write) | a program from and to a file, by its suffix |
 //! | [`read_values`], [`write_values`] | files of inputs and outputs |
 //! | [`example_inputs`] | the inputs that an archive carries |
+//! | [`outputs`] | what would be written where, before it is |
 //! | [`Archive`], [`zip`] | the container |
 //! | [`model`], [`json`] | the program JSON, record by record |
 //! | [`scan`] | what in a file PyTorch would execute |
@@ -26,12 +27,15 @@ mod error;
 pub mod json;
 mod limits;
 pub mod model;
+mod open;
+pub mod outputs;
 mod pair;
 pub mod pickle;
 mod read;
 mod replace;
 mod samples;
 pub mod scan;
+mod temporary;
 mod tensors;
 mod upgrade;
 mod values;
@@ -41,9 +45,12 @@ pub mod zip;
 pub use archive::{Archive, Layout};
 pub use error::{Error, Result};
 pub use limits::Limits;
+pub use open::is_standard_input;
 pub use pair::{read_json, write_json};
 pub use read::{ReadOptions, read_archive, read_pt2, read_pt2_bytes};
+pub use replace::is_standard_output;
 pub use samples::example_inputs;
+pub use temporary::remove_temporaries;
 pub use tensors::{read_tensors, write_tensors};
 pub use upgrade::{SCHEMA_VERSION, upgrade};
 pub use values::{ValueSet, read_values, write_values};
@@ -53,18 +60,24 @@ use std::path::Path;
 
 use oxport_ir::{ExportedProgram, Registry};
 
-/// Reads a program: by its suffix a `.json` file with its `.safetensors` beside it, else a `.pt2` archive.
+/// Reads a program: by its suffix a `.json` file with its `.safetensors` beside it, else a `.pt2` archive. `-` is standard
+/// input: an archive, or a JSON document with nothing beside it.
 pub fn read(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
+    if is_standard_input(path) {
+        let bytes = open::open(path)?;
+        let is_json = bytes.bytes().iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{');
+        return match is_json {
+            true => pair::read_json_bytes(&bytes, registry, options),
+            false => read_archive(&Archive::from_storage(bytes, &options.limits)?, registry, options),
+        };
+    }
     if is_json(path) { read_json(path, registry, options) } else { read_pt2(path, registry, options) }
 }
 
-/// Writes a program: by its suffix as `.json` with `.safetensors`, else as a `.pt2` archive. All files appear, or none.
+/// Writes a program: by its suffix as `.json` with `.safetensors`, else as a `.pt2` archive; `-` is standard output. All files
+/// appear, or none.
 pub fn write(program: &ExportedProgram, path: &Path, options: &WriteOptions) -> Result<()> {
-    if is_json(path) {
-        replace::together(|| write_json(program, path, options))
-    } else {
-        write_pt2(program, path, options)
-    }
+    if is_json(path) { write_json(program, path, options) } else { write_pt2(program, path, options) }
 }
 
 fn is_json(path: &Path) -> bool {

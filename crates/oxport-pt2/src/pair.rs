@@ -7,8 +7,11 @@
 //!
 //! Beyond a size the tensors are spread over shards, `<stem>-00001-of-00003.safetensors`, and the index file
 //! `<stem>.safetensors.index.json` says which tensor is where, as Hugging Face does it.
+//!
+//! Law: a reader gets the tensors that the document was written with. Both say the same stamp, made of the tensors; a file
+//! that somebody else wrote has none, and is taken as it is. How the files come to their places: see [`crate::replace`].
 
-use std::fs::File;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,12 +20,13 @@ use oxport_ir::{Constant, Diagnostic, ExportedProgram, InputKind, Loc, Registry,
 use oxport_tensor::{DType, Storage, Tensor};
 
 use crate::model::{self, PayloadConfig};
+use crate::open::open;
 use crate::read::{DocumentText, Parts, PayloadReader};
-use crate::replace::replace_file;
-use crate::tensors::{Block, write_blocks};
+use crate::replace::{Draft, commit, draft, waiting};
+use crate::tensors::{self, Block, draft_blocks};
 use crate::write::{Payload, Payloads, check_names, document_text, gather_constants, gather_state};
 use crate::zip::Names;
-use crate::{Error, Limits, ReadOptions, Result, WriteOptions, json, read_tensors, to_model};
+use crate::{Error, Limits, ReadOptions, Result, WriteOptions, json, to_model};
 
 model::records! {
     /// What the tensors file holds.
@@ -35,47 +39,73 @@ model::records! {
         files: Vec<String> = Vec::new(),
         /// True if the tensors are in shards with an index.
         sharded: bool = false,
+        /// What the tensors file has in its header, too, if it belongs to this document.
+        stamp: Option<String> = None,
     }
 }
 
 const SAMPLES: &str = "data/sample_inputs/model.pt";
 
+/// The key of the stamp in the header of a tensors file, and in the metadata of an index.
+const STAMP: &str = "oxport.stamp";
+
 /// Reads a program from its JSON file and the safetensors file beside it.
 ///
-/// The safetensors file may be missing if the program has no tensors.
+/// The safetensors file may be missing if the program has no tensors. Beside a writer this gives the old program or the new
+/// one: what does not belong together is read again if the JSON file has changed meanwhile, else refused.
 pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
-    let limits = &options.limits;
-    let name = path.display().to_string();
-    let failed = |e| Error::io(format!("cannot read {name}"), e);
-    let file = File::open(path).map_err(failed)?;
-    let bytes = match file.metadata().map_err(failed)?.len() {
-        0 => Storage::zeroed(0),
-        _ => Storage::map_file(&file),
-    };
-    let bytes = bytes.map_err(|e| failed(std::io::Error::other(e)))?;
+    const ATTEMPTS: usize = 100;
+    let beside = tensors_path(path);
+    for _ in 0..ATTEMPTS {
+        let seen = identity(path);
+        let (bytes, limits) = (open(path)?, &options.limits);
+        let tensors = |contents: Option<&Contents>| match members(path, contents, limits) {
+            Ok((tensors, true)) => Ok(Some(tensors)),
+            _ if identity(path) != seen => Ok(None),
+            other => other.map(|(tensors, _)| Some(tensors)),
+        };
+        if let Some(program) = read_document(&bytes, path, &beside, tensors, registry, options)? {
+            return Ok(program);
+        }
+    }
+    Err(Error::io(format!("cannot read {}", path.display()), std::io::Error::other("it changes all the time")))
+}
+
+/// As [`read_json`], of the bytes of a JSON file with nothing beside it.
+pub(crate) fn read_json_bytes(bytes: &Storage, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
+    let path = Path::new("-");
+    let none = |_: Option<&Contents>| Ok(Some(IndexMap::new()));
+    let program = read_document(bytes, path, path, none, registry, options)?;
+    Ok(program.expect("law: tensors were given"))
+}
+
+/// The program of a document, with the tensors that its contents ask for; nothing if these are none.
+fn read_document(
+    bytes: &Storage,
+    path: &Path,
+    beside: &Path,
+    tensors: impl FnOnce(Option<&Contents>) -> Result<Option<IndexMap<String, Tensor>>>,
+    registry: &Registry,
+    options: &ReadOptions,
+) -> Result<Option<ExportedProgram>> {
+    let (name, limits) = (path.display().to_string(), &options.limits);
     let forget = || bytes.forget(0, bytes.len_bytes());
     let text = DocumentText::new(&name, bytes.bytes(), limits, &forget)?;
     let mut document = text.document()?;
     let contents = document.extra.as_mut().and_then(|extra| extra.remove("oxport"));
     document.extra = document.extra.filter(|extra| !extra.is_empty());
-    let mut parts = Parts::read(document, &text, registry, limits)?;
-    drop(text);
-    forget();
     let contents: Option<Contents> = contents
         .map(serde_json::from_value)
         .transpose()
         .map_err(|e| Error::invalid("json", Loc::Json(format!("{name}: oxport")), e.to_string()))?;
-    let beside = tensors_path(path);
-    let index = index_path(path);
-    let sharded = contents.as_ref().map_or(index.exists() && !beside.exists(), |c| c.sharded);
-    let tensors = match sharded {
-        true => read_shards(&index, limits)?,
-        false if beside.exists() => read_tensors(&beside, limits)?,
-        false => IndexMap::new(),
-    };
+    // Before the rest is read, so that a writer has little time to come between.
+    let Some(tensors) = tensors(contents.as_ref())? else { return Ok(None) };
+    let mut parts = Parts::read(document, &text, registry, limits)?;
+    drop(text);
+    forget();
     let Some(contents) = contents else {
         take_by_name(&mut parts, tensors);
-        return parts.finish();
+        return parts.finish().map(Some);
     };
     let payloads = |key: &str| match tensors.get(key) {
         Some(tensor) => Ok(tensor.storage().clone()),
@@ -99,7 +129,17 @@ pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Res
             }
         }
     }
-    parts.finish()
+    parts.finish().map(Some)
+}
+
+/// What tells a file from another one in its place.
+fn identity(path: &Path) -> Option<(u64, std::time::SystemTime, u64)> {
+    let metadata = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some((number, metadata.modified().ok()?, metadata.len()))
 }
 
 /// Writes a program as `<stem>.json` and `<stem>.safetensors`, or shards if the options bound their size.
@@ -124,12 +164,17 @@ pub fn write_json(program: &ExportedProgram, path: &Path, options: &WriteOptions
         bytes: payload.bytes(),
     });
     let shards = shards(list.collect(), options.shard_size);
-    let contents = Contents { weights, constants, files, sharded: shards.len() > 1, extra: None };
+    let stamp = tensors::stamp(&shards);
+    let sharded = shards.len() > 1;
+    let contents = Contents { weights, constants, files, sharded, stamp: Some(stamp.clone()), extra: None };
     let contents = serde_json::to_value(&contents).expect("law: payload configs are JSON");
     document.extra.get_or_insert_default().insert("oxport".into(), contents);
     let text = document_text(&document, options.schema)?;
-    write_shards(path, shards)?;
-    replace_file(path, |out| out.write_all(text.as_bytes()))
+    let members = draft_members(path, shards, &stamp)?;
+    let head = draft(path, |out| out.write_all(text.as_bytes()))?;
+    let obsolete = if sharded { vec![tensors_path(path)] } else { old_shards(path) };
+    let obsolete = obsolete.into_iter().filter(|path| stamp_of(path).is_some()).collect();
+    commit(members, &stamp, head, obsolete)
 }
 
 /// Blocks in shards of at most that many bytes, in order; a block that is larger has a shard of its own.
@@ -148,49 +193,180 @@ fn shards(blocks: Vec<Block<'_>>, size: Option<u64>) -> Vec<Vec<Block<'_>>> {
     shards
 }
 
-fn write_shards(path: &Path, mut shards: Vec<Vec<Block<'_>>>) -> Result<()> {
+fn draft_members(path: &Path, mut shards: Vec<Vec<Block<'_>>>, stamp: &str) -> Result<Vec<Draft>> {
+    let text = Some((STAMP, stamp));
     if shards.len() == 1 {
-        return write_blocks(&tensors_path(path), shards.remove(0));
+        return Ok(vec![draft_blocks(&tensors_path(path), shards.remove(0), text)?]);
     }
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("program");
     let (count, mut total, mut places) = (shards.len(), 0, serde_json::Map::new());
+    let mut members = Vec::with_capacity(count + 1);
     for (i, shard) in shards.into_iter().enumerate() {
         let file = format!("{stem}-{:05}-of-{count:05}.safetensors", i + 1);
         for block in &shard {
             total += block.bytes.len();
             places.insert(block.name.to_string(), file.as_str().into());
         }
-        write_blocks(&path.with_file_name(&file), shard)?;
+        members.push(draft_blocks(&path.with_file_name(&file), shard, text)?);
     }
-    let index = serde_json::json!({"metadata": {"total_size": total}, "weight_map": places});
-    replace_file(&index_path(path), |out| out.write_all(json::to_string(&index).as_bytes()))
+    let index = serde_json::json!({"metadata": {"total_size": total, STAMP: stamp}, "weight_map": places});
+    members.push(draft(&index_path(path), |out| out.write_all(json::to_string(&index).as_bytes()))?);
+    Ok(members)
+}
+
+/// The tensors of a program, and whether all their files say that they belong to its document.
+fn members(path: &Path, contents: Option<&Contents>, limits: &Limits) -> Result<(IndexMap<String, Tensor>, bool)> {
+    let (beside, index) = (tensors_path(path), index_path(path));
+    let stamp = contents.and_then(|c| c.stamp.as_deref());
+    let mut belongs = Belongs { head: path, stamp, all: true };
+    let sharded = contents.map_or(index.exists() && !beside.exists(), |c| c.sharded);
+    let tensors = match sharded {
+        true => read_shards(&index, &mut belongs, limits)?,
+        false => belongs.read(&beside, limits)?.unwrap_or_default(),
+    };
+    Ok((tensors, belongs.all))
+}
+
+/// Which files belong to a document.
+struct Belongs<'a> {
+    head: &'a Path,
+    stamp: Option<&'a str>,
+    /// Whether all so far had the stamp; one that somebody else wrote has none.
+    all: bool,
+}
+
+impl Belongs<'_> {
+    /// The tensors of a member, waiting or in its place; nothing if there is no such file.
+    fn read(&mut self, path: &Path, limits: &Limits) -> Result<Option<IndexMap<String, Tensor>>> {
+        let file = self.open(path, |path| tensors::read_file(path, limits))?;
+        let Some(file) = file else { return Ok(None) };
+        self.check(path, file.texts.get(STAMP).map(String::as_str))?;
+        Ok(Some(file.tensors))
+    }
+
+    fn open<T>(&mut self, path: &Path, read: impl Fn(&Path) -> Result<T>) -> Result<Option<T>> {
+        if let Some(stamp) = self.stamp {
+            let waiting = waiting(path, stamp).map_err(|e| Error::io(format!("cannot open {}", path.display()), e))?;
+            if let Some(found) = unless_missing(read(&waiting))? {
+                return Ok(Some(found));
+            }
+        }
+        let found = unless_missing(read(path))?;
+        self.all &= found.is_some() || self.stamp.is_none();
+        Ok(found)
+    }
+
+    fn check(&mut self, path: &Path, found: Option<&str>) -> Result<()> {
+        self.all &= found == self.stamp;
+        match (found, self.stamp) {
+            (Some(found), Some(stamp)) if found != stamp => {
+                let head = self.head.display();
+                let message =
+                    format!("the file belongs to another program than {head}: expected the stamp {stamp}, got {found}");
+                Err(Error::entry("stamp", &path.display().to_string(), message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn unless_missing<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Err(e) if e.is_missing() => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Index {
+    #[serde(default)]
+    metadata: serde_json::Map<String, serde_json::Value>,
+    weight_map: IndexMap<String, String>,
+}
+
+impl Index {
+    fn read(path: &Path, limits: &Limits) -> Result<Index> {
+        json::from_slice(&path.display().to_string(), open(path)?.bytes(), limits)
+    }
+    fn stamp(&self) -> Option<&str> {
+        self.metadata.get(STAMP)?.as_str()
+    }
+    /// The files that it names, each once.
+    fn shards(&self) -> impl Iterator<Item = &String> {
+        let mut seen = HashSet::new();
+        self.weight_map.values().filter(move |file| seen.insert(*file))
+    }
 }
 
 /// The tensors of all shards that an index names.
-fn read_shards(index: &Path, limits: &Limits) -> Result<IndexMap<String, Tensor>> {
-    #[derive(serde::Deserialize)]
-    struct Index {
-        weight_map: IndexMap<String, String>,
-    }
-    let name = index.display().to_string();
-    let bytes = std::fs::read(index).map_err(|e| Error::io(format!("cannot read {name}"), e))?;
-    let index_of: Index = json::from_slice(&name, &bytes, limits)?;
+fn read_shards(path: &Path, belongs: &mut Belongs<'_>, limits: &Limits) -> Result<IndexMap<String, Tensor>> {
+    let name = path.display().to_string();
+    let index = belongs.open(path, |path| Index::read(path, limits))?;
+    let missing = || Error::io(format!("cannot read {name}"), std::io::ErrorKind::NotFound.into());
+    let index = index.ok_or_else(missing)?;
+    belongs.check(path, index.stamp())?;
     let fail = |message: String| Err(Error::entry("entry", &name, message));
     let mut shards: IndexMap<&str, IndexMap<String, Tensor>> = IndexMap::new();
-    let mut tensors = IndexMap::with_capacity(index_of.weight_map.len());
-    for (key, file) in &index_of.weight_map {
+    for file in index.shards() {
         if file.contains(['/', '\\', '\0']) || !file.ends_with(".safetensors") {
             return fail(format!("the shard {file:?} is no safetensors file beside the index"));
         }
-        if !shards.contains_key(file.as_str()) {
-            shards.insert(file, read_tensors(&index.with_file_name(file), limits)?);
-        }
+        let shard = belongs.read(&path.with_file_name(file), limits)?;
+        let Some(shard) = shard else { return fail(format!("the shard {file:?} is missing")) };
+        shards.insert(file, shard);
+    }
+    let mut tensors = IndexMap::with_capacity(index.weight_map.len());
+    for (key, file) in &index.weight_map {
         match shards.get(file.as_str()).and_then(|shard| shard.get(key)) {
             Some(tensor) => drop(tensors.insert(key.clone(), tensor.clone())),
             None => return fail(format!("the shard {file:?} has no tensor {key:?}")),
         }
     }
     Ok(tensors)
+}
+
+/// The index beside a program and the shards that it names.
+fn old_shards(path: &Path) -> Vec<PathBuf> {
+    let index = index_path(path);
+    let Ok(old) = Index::read(&index, &Limits::default()) else { return Vec::new() };
+    let is_plain = |file: &&String| !file.contains(['/', '\\', '\0']);
+    let shards = old.shards().filter(is_plain).map(|file| path.with_file_name(file)).collect::<Vec<_>>();
+    shards.into_iter().chain([index]).collect()
+}
+
+/// The stamp that a file of tensors, or an index, has in it.
+fn stamp_of(path: &Path) -> Option<String> {
+    match path.extension()?.to_str()? {
+        "json" => Index::read(path, &Limits::default()).ok()?.stamp().map(str::to_string),
+        _ => tensors::texts(open(path).ok()?.bytes()).ok()?.remove(STAMP),
+    }
+}
+
+/// The files of the program at a path: the document and what is beside it, whether they exist or not.
+pub(crate) fn files_of(path: &Path) -> Vec<PathBuf> {
+    let mut files = vec![path.to_path_buf(), tensors_path(path)];
+    files.extend(old_shards(path));
+    files
+}
+
+/// The file of tensors that writing a program to this path would overwrite, although it is no program's.
+pub(crate) fn foreign_tensors(path: &Path) -> Option<PathBuf> {
+    let beside = tensors_path(path);
+    let file = open(&beside).ok()?;
+    let is_foreign = tensors::texts(file.bytes()).is_ok_and(|texts| !texts.contains_key(STAMP)) && !is_document(path);
+    is_foreign.then_some(beside)
+}
+
+/// True if the safetensors file at this path belongs to a program, or would if it were written.
+pub(crate) fn is_of_a_program(path: &Path) -> bool {
+    stamp_of(path).is_some() || is_document(&path.with_extension("json"))
+}
+
+/// True if a file looks like the JSON of a program.
+fn is_document(path: &Path) -> bool {
+    let text = open(path).ok();
+    let text = text.as_ref().and_then(|bytes| std::str::from_utf8(bytes.bytes()).ok());
+    text.is_some_and(|text| text.trim_start().starts_with('{') && text.contains("\"graph_module\""))
 }
 
 fn tensors_path(path: &Path) -> PathBuf {
@@ -302,7 +478,8 @@ mod tests {
         let index = folder.path().join("program.safetensors.index.json");
         let climbing = r#"{"weight_map": {"w": "../w.safetensors"}}"#;
         std::fs::write(&index, climbing).unwrap();
-        let error = read_shards(&index, &Limits::default()).unwrap_err().to_string();
+        let mut belongs = Belongs { head: &path, stamp: None, all: true };
+        let error = read_shards(&index, &mut belongs, &Limits::default()).unwrap_err().to_string();
         assert!(error.contains("no safetensors file beside the index"), "{error}");
     }
 }

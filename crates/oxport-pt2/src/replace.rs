@@ -1,78 +1,210 @@
-//! Replacing files as a whole.
+//! Replacing files as a whole, alone or as a set.
 //!
 //! Laws: a reader sees the old file or the new one, never a part; what fails leaves everything as it was, and nothing
-//! lying about; a mapping of the old file stays what it was. Files that belong together are all written before the first
-//! is moved to its place.
+//! lying about; a mapping of the old file stays what it was. A link stays a link, the file behind it is replaced; a file
+//! keeps its permissions; what is no regular file (a pipe, a device) is written to and never replaced.
+//!
+//! A set is a head and its members, which say by a *stamp*, made of their content, that they belong together. Two names
+//! cannot be moved at once, so the move of the head decides:
+//!
+//! ```text
+//! 1. the members are moved to .oxport-<stamp>-<name>    a reader finds the old head, and the old members
+//! 2. the head is moved to its name                      … the new head, and the members that wait for it
+//! 3. the members are moved to their names               … the new head, and the new members
+//! ```
+//!
+//! So whatever a head says is there at any time, under one of two names: [`waiting`] is the first to look at.
 
-use std::cell::RefCell;
+use std::ffi::OsString;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use tempfile::NamedTempFile;
-
+use crate::temporary::{Temporary, own};
 use crate::{Error, Result};
 
 /// Writes a file beside its place and then moves it there.
 pub(crate) fn replace_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let failed = |e| Error::io(format!("cannot write {}", path.display()), e);
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if path.is_dir() {
-        return Err(failed(io::ErrorKind::IsADirectory.into()));
-    }
-    let mut builder = tempfile::Builder::new();
-    // Temporary files are their owner's alone by default; a program is as readable as other files.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut out = BufWriter::new(builder.tempfile_in(folder).map_err(failed)?);
+    draft(path, write)?.place()
+}
+
+/// A file that was written and waits for its place.
+pub(crate) struct Draft {
+    /// As the user names it.
+    path: PathBuf,
+    /// Nothing, if it went into a stream.
+    whole: Option<(Temporary, PathBuf)>,
+}
+
+/// Writes a file beside its place; what is no regular file is written to at once.
+pub(crate) fn draft(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Draft> {
+    let failed = |e| cannot_write(path, e);
+    let (place, old) = match Place::of(path).map_err(failed)? {
+        Place::Output => {
+            let mut out = io::stdout().lock();
+            write(&mut out).and_then(|()| out.flush()).map_err(failed)?;
+            return Ok(Draft { path: path.to_path_buf(), whole: None });
+        }
+        Place::Stream(place) => {
+            let mut out = BufWriter::new(OpenOptions::new().write(true).open(&place).map_err(failed)?);
+            write(&mut out).and_then(|()| out.flush()).map_err(failed)?;
+            return Ok(Draft { path: path.to_path_buf(), whole: None });
+        }
+        Place::File(place, old) => (place, old),
+    };
+    let mut out = BufWriter::new(Temporary::create(folder_of(&place), old.as_ref()).map_err(failed)?);
     write(&mut out).map_err(failed)?;
     let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
-    let alone = STAGED.with_borrow_mut(|staged| match staged {
-        Some(staged) => {
-            staged.push((file, path.to_path_buf()));
-            None
-        }
-        None => Some(file),
-    });
-    alone.map_or(Ok(()), |file| place(file, path))
+    old.iter().try_for_each(|old| file.take_permissions(old)).map_err(failed)?;
+    Ok(Draft { path: path.to_path_buf(), whole: Some((file, place)) })
 }
 
-/// Writes several files: all of them, then moves all of them to their places; none if one cannot be written.
-pub(crate) fn together<T>(write: impl FnOnce() -> Result<T>) -> Result<T> {
-    if STAGED.with_borrow(Option::is_some) {
-        return write();
+impl Draft {
+    /// True if it went into a stream, and needs no place.
+    pub fn is_streamed(&self) -> bool {
+        self.whole.is_none()
     }
-    STAGED.set(Some(Vec::new()));
-    let written = Reset.during(write);
-    let staged = STAGED.take().unwrap_or_default();
-    let value = written?;
-    staged.into_iter().try_for_each(|(file, path)| place(file, &path))?;
-    Ok(value)
+
+    pub(crate) fn place(self) -> Result<()> {
+        let Some((file, place)) = self.whole else { return Ok(()) };
+        file.rename(&mut own(), &place).map_err(|e| cannot_write(&self.path, e))
+    }
 }
 
-fn place(file: NamedTempFile, path: &Path) -> Result<()> {
-    file.persist(path).map_err(|e| Error::io(format!("cannot write {}", path.display()), e.error))?;
+/// Places a set: see the module. What is obsolete then is removed.
+pub(crate) fn commit(members: Vec<Draft>, stamp: &str, mut head: Draft, obsolete: Vec<PathBuf>) -> Result<()> {
+    let folders: Vec<&Path> = members.iter().filter_map(|m| Some(folder_of(&m.whole.as_ref()?.1))).collect();
+    let _lock = folders.first().map(|folder| Lock::of(folder)).transpose()?;
+    let (mut members, mut moved) = (members.into_iter(), Vec::<(PathBuf, PathBuf)>::new());
+    // From here on the process ends only when all is done, if it is not killed. What is left of the drafts is dropped after.
+    let mut own = own();
+    let mut decide = || -> Result<()> {
+        for member in &mut members {
+            let Some((file, place)) = member.whole else { continue };
+            let failed = |e| cannot_write(&member.path, e);
+            let waiting = beside(&place, stamp);
+            file.rename(&mut own, &waiting).map_err(failed)?;
+            moved.push((waiting, place));
+        }
+        let Some((file, place)) = head.whole.take() else { return Ok(()) };
+        file.rename(&mut own, &place).map_err(|e| cannot_write(&head.path, e))
+    };
+    if let Err(error) = decide() {
+        moved.iter().for_each(|(waiting, _)| drop(std::fs::remove_file(waiting)));
+        return Err(error);
+    }
+    for (waiting, place) in &moved {
+        std::fs::rename(waiting, place).map_err(|e| cannot_write(place, e))?;
+        // What an earlier writer of this name left when it was killed: no head names it any more.
+        remove_waiting(place);
+    }
+    let is_placed = |path: &PathBuf| moved.iter().any(|(_, place)| place.file_name() == path.file_name());
+    obsolete.iter().filter(|path| !is_placed(path)).for_each(|path| drop(std::fs::remove_file(path)));
     Ok(())
 }
 
-thread_local! {
-    /// The files that are written and not yet placed, while some are written together.
-    static STAGED: RefCell<Option<Vec<(NamedTempFile, PathBuf)>>> = const { RefCell::new(None) };
+/// Where a member with that stamp waits for its place, if it does.
+pub(crate) fn waiting(path: &Path, stamp: &str) -> io::Result<PathBuf> {
+    Ok(beside(&resolved(path)?, stamp))
 }
 
-/// Drops what is staged if the writing panics.
-struct Reset;
+fn beside(place: &Path, stamp: &str) -> PathBuf {
+    let mut name = OsString::from(format!(".oxport-{stamp}-"));
+    name.push(place.file_name().unwrap_or_default());
+    place.with_file_name(name)
+}
 
-impl Reset {
-    fn during<T>(self, write: impl FnOnce() -> T) -> T {
-        let value = write();
-        std::mem::forget(self);
-        value
+fn remove_waiting(place: &Path) {
+    for entry in std::fs::read_dir(folder_of(place)).into_iter().flatten().flatten() {
+        let file = entry.file_name();
+        let stamp = file.to_str().and_then(|f| Some(f.strip_prefix(".oxport-")?.split_once('-')?.0));
+        if stamp.is_some_and(|stamp| stamp.len() == 16 && beside(place, stamp).file_name() == Some(&file)) {
+            drop(std::fs::remove_file(entry.path()));
+        }
     }
 }
 
-impl Drop for Reset {
-    fn drop(&mut self) {
-        STAGED.take();
+/// Where the bytes of a file go.
+pub(crate) enum Place {
+    /// A regular file, or none yet: with all links followed.
+    File(PathBuf, Option<Metadata>),
+    /// A pipe, a device, an open file of the process.
+    Stream(PathBuf),
+    /// Standard output: `-`.
+    Output,
+}
+
+impl Place {
+    /// What the path leads to.
+    ///
+    /// # Errors
+    /// It is a folder, or links without end.
+    pub fn of(path: &Path) -> io::Result<Place> {
+        if is_standard_output(path) {
+            return Ok(Place::Output);
+        }
+        // The open files of the process: what is behind them is the business of who opened them.
+        if ["/dev/fd/", "/dev/std", "/proc/self/fd/"].iter().any(|p| path.to_str().is_some_and(|t| t.starts_with(p))) {
+            return Ok(Place::Stream(path.to_path_buf()));
+        }
+        let place = resolved(path)?;
+        match std::fs::metadata(&place) {
+            Ok(old) if old.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+            Ok(old) if old.is_file() => Ok(Place::File(place, Some(old))),
+            Ok(_) => Ok(Place::Stream(place)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Place::File(place, None)),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+/// True for `-` and the other names of standard output.
+pub fn is_standard_output(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+/// The path with the links at its end followed; what it leads to need not exist.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    const LINKS: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        match std::fs::read_link(&path) {
+            Ok(target) => path = folder_of(&path).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many links"))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn cannot_write(path: &Path, e: io::Error) -> Error {
+    Error::io(format!("cannot write {}", path.display()), e)
+}
+
+/// One writer at a time places a set in a folder; the system frees the lock of a process that ends. Where a folder cannot be
+/// locked, writers of the same set at the same time are on their own.
+struct Lock(#[allow(dead_code)] Option<File>);
+
+impl Lock {
+    fn of(folder: &Path) -> Result<Lock> {
+        const PATIENCE: Duration = Duration::from_secs(20);
+        let Ok(file) = File::open(folder) else { return Ok(Lock(None)) };
+        let start = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Lock(Some(file))),
+                Err(std::fs::TryLockError::Error(_)) => return Ok(Lock(None)),
+                Err(std::fs::TryLockError::WouldBlock) if start.elapsed() > PATIENCE => {
+                    let cause = io::Error::new(io::ErrorKind::TimedOut, "another process holds the lock of the folder");
+                    return Err(cannot_write(folder, cause));
+                }
+                Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+            }
+        }
     }
 }
 
@@ -117,25 +249,46 @@ mod tests {
     }
 
     #[test]
-    fn files_that_belong_together_appear_together() {
+    fn a_set_appears_as_a_whole() {
         let folder = tempfile::tempdir().unwrap();
-        let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
-        let both = |text: &'static str, fail: bool| {
-            together(|| {
-                replace_file(&a, |out| out.write_all(text.as_bytes()))?;
-                match fail {
-                    true => replace_file(&b, full_after(10_000)),
-                    false => replace_file(&b, |out| out.write_all(text.as_bytes())),
-                }
-            })
+        let [head, a, b] = ["head", "a", "b"].map(|name| folder.path().join(name));
+        let write = |text: &'static str, fails: bool| -> Result<()> {
+            let say = |out: &mut dyn Write| out.write_all(text.as_bytes());
+            let members = vec![draft(&a, say)?, if fails { draft(&b, full_after(10_000))? } else { draft(&b, say)? }];
+            commit(members, "0123456789abcdef", draft(&head, say)?, Vec::new())
         };
-        let read = || [&a, &b].map(|path| std::fs::read_to_string(path).unwrap());
-        both("old", false).unwrap();
-        assert!(both("new", true).unwrap_err().is_io());
-        assert_eq!((read(), names(folder.path()).len()), (["old".into(), "old".into()], 2));
-        let panicked = std::panic::catch_unwind(|| together(|| -> Result<()> { panic!("while writing") }));
-        assert!(panicked.is_err());
-        both("new", false).unwrap();
-        assert_eq!(read(), ["new", "new"]);
+        let read = || [&head, &a, &b].map(|path| std::fs::read_to_string(path).unwrap());
+        write("old", false).unwrap();
+        assert!(write("new", true).unwrap_err().is_io());
+        assert_eq!((read(), names(folder.path()).len()), (["old", "old", "old"].map(String::from), 3));
+        // What a killed writer left of the same members goes; what is of others stays.
+        for left in [".oxport-fedcba9876543210-a", ".oxport-fedcba9876543210-c"] {
+            std::fs::write(folder.path().join(left), "left").unwrap();
+        }
+        write("new", false).unwrap();
+        assert_eq!(read(), ["new"; 3]);
+        assert_eq!(names(folder.path()), [".oxport-fedcba9876543210-c", "a", "b", "head"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_links_and_files_keep_their_permissions() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("real")).unwrap();
+        symlink("real/file", at("link")).unwrap();
+        symlink("link", at("chain")).unwrap();
+        symlink("round", at("round")).unwrap();
+        for mode in [0o640, 0o600, 0o444, 0o4755] {
+            replace_file(&at("chain"), |out| out.write_all(b"new")).unwrap();
+            assert!(at("chain").is_symlink() && at("link").is_symlink() && !at("real/file").is_symlink());
+            std::fs::set_permissions(at("real/file"), std::fs::Permissions::from_mode(mode)).unwrap();
+            replace_file(&at("chain"), |out| out.write_all(b"newer")).unwrap();
+            let metadata = std::fs::metadata(at("real/file")).unwrap();
+            assert_eq!((metadata.permissions().mode() & 0o7777, metadata.len()), (mode & 0o777, 5));
+        }
+        assert_eq!(names(&at("real")), ["file"]);
+        assert!(replace_file(&at("round"), |_| Ok(())).unwrap_err().is_io());
     }
 }

@@ -3,26 +3,40 @@
 //! The format has no complex numbers but `complex64`, and no strides: `complex32` and `complex128` are written as pairs of
 //! floats in one more dimension, and everything is written contiguous.
 
-use std::io::{self, Write};
+use std::collections::HashMap;
 use std::path::Path;
 
 use indexmap::IndexMap;
-use oxport_tensor::{DType, Layout, Storage, Tensor};
-use safetensors::{Dtype, SafeTensors};
+use oxport_tensor::{DType, Layout, Tensor};
+use safetensors::{Dtype, SafeTensorError, SafeTensors};
+use xxhash_rust::xxh3::Xxh3;
 
-use crate::replace::replace_file;
+use crate::open::open;
+use crate::replace::{Draft, draft};
 use crate::{Error, Limits, Result};
 
 /// Maps a safetensors file; the tensors share the mapping. In the order of their data.
 ///
 /// Errors if the file cannot be opened, is damaged, or holds a dtype that PyTorch does not have.
 pub fn read_tensors(path: &Path, limits: &Limits) -> Result<IndexMap<String, Tensor>> {
-    let failed = |e| Error::io(format!("cannot open {}", path.display()), e);
-    let file = std::fs::File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.len() == 0 {
+    Ok(read_file(path, limits)?.tensors)
+}
+
+/// A safetensors file.
+pub(crate) struct TensorFile {
+    /// The tensors, in the order of their data.
+    pub tensors: IndexMap<String, Tensor>,
+    /// The texts in its header.
+    pub texts: HashMap<String, String>,
+}
+
+/// As [`read_tensors`], with the texts in the header.
+pub(crate) fn read_file(path: &Path, limits: &Limits) -> Result<TensorFile> {
+    let file = open(path)?;
+    if file.len_bytes() == 0 {
         return Err(invalid(path, "the file is empty"));
     }
-    let file = Storage::map_file(&file).map_err(|e| failed(io::Error::other(e)))?;
+    let texts = texts(file.bytes()).map_err(|e| invalid(path, e))?;
     let parsed = SafeTensors::deserialize(file.bytes()).map_err(|e| invalid(path, e))?;
     if parsed.len() as u64 > limits.entries {
         let message = Limits::exceeded("entries", format!("{} tensors", parsed.len()), limits.entries);
@@ -42,11 +56,26 @@ pub fn read_tensors(path: &Path, limits: &Limits) -> Result<IndexMap<String, Ten
         let tensor = Tensor::from_storage(storage, dtype, layout).map_err(|e| fail(&e))?;
         tensors.insert(name.to_string(), tensor);
     }
-    Ok(tensors)
+    Ok(TensorFile { tensors, texts })
+}
+
+/// The texts in the header of a file, of which the rest is not looked at.
+pub(crate) fn texts(file: &[u8]) -> std::result::Result<HashMap<String, String>, SafeTensorError> {
+    let (_, metadata) = SafeTensors::read_metadata(file)?;
+    Ok(metadata.metadata().clone().unwrap_or_default())
 }
 
 /// Writes a safetensors file, which appears whole or not at all. The same tensors give the same bytes.
 pub fn write_tensors<'a>(path: &Path, tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<()> {
+    draft_tensors(path, tensors, None)?.place()
+}
+
+/// As [`write_tensors`], not placed yet, with a text under a key in the header.
+pub(crate) fn draft_tensors<'a>(
+    path: &Path,
+    tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
+    text: Option<(&str, &str)>,
+) -> Result<Draft> {
     let copied = |(name, t): (&'a str, &Tensor)| match t.contiguous() {
         Ok(t) => Ok((name, t)),
         Err(e) => Err(Error::io(format!("cannot write `{name}`"), std::io::Error::other(e))),
@@ -56,7 +85,7 @@ pub fn write_tensors<'a>(path: &Path, tensors: impl IntoIterator<Item = (&'a str
         let bytes = tensor.bytes().expect("law: a contiguous tensor is one run of bytes");
         Block { name, dtype: tensor.dtype(), sizes: tensor.sizes().to_vec(), bytes }
     });
-    write_blocks(path, blocks.collect())
+    draft_blocks(path, blocks.collect(), text)
 }
 
 /// What stands under one name in a safetensors file.
@@ -67,15 +96,35 @@ pub(crate) struct Block<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// As [`write_tensors`], from bytes.
-pub(crate) fn write_blocks(path: &Path, mut blocks: Vec<Block<'_>>) -> Result<()> {
-    // The widest elements first, so that all are aligned.
-    blocks.sort_by(|a, b| b.dtype.size().cmp(&a.dtype.size()).then(a.name.cmp(b.name)));
-    replace_file(path, |out| write_file(&blocks, out))
+/// The stamp of files of blocks: made of the names, dtypes, sizes and bytes, and of what is in which file.
+pub(crate) fn stamp(files: &[Vec<Block<'_>>]) -> String {
+    let mut hash = Xxh3::new();
+    for (i, block) in files.iter().enumerate().flat_map(|(i, blocks)| blocks.iter().map(move |block| (i, block))) {
+        hash.update(&i.to_le_bytes());
+        hash.update(&header(std::slice::from_ref(block), None));
+        hash.update(block.bytes);
+    }
+    format!("{:016x}", hash.digest())
 }
 
-fn write_file(blocks: &[Block<'_>], out: &mut dyn Write) -> io::Result<()> {
+/// As [`draft_tensors`], from bytes.
+pub(crate) fn draft_blocks(path: &Path, mut blocks: Vec<Block<'_>>, text: Option<(&str, &str)>) -> Result<Draft> {
+    // The widest elements first, so that all are aligned.
+    blocks.sort_by(|a, b| b.dtype.size().cmp(&a.dtype.size()).then(a.name.cmp(b.name)));
+    draft(path, |out| {
+        let header = header(&blocks, text);
+        out.write_all(&(header.len() as u64).to_le_bytes())?;
+        out.write_all(&header)?;
+        blocks.iter().try_for_each(|block| out.write_all(block.bytes))
+    })
+}
+
+/// The header of a file: one JSON object, padded so that the data starts at a multiple of 64.
+fn header(blocks: &[Block<'_>], text: Option<(&str, &str)>) -> Vec<u8> {
     let mut header = serde_json::Map::new();
+    if let Some((key, text)) = text {
+        header.insert("__metadata__".into(), serde_json::json!({ key: text }));
+    }
     let mut offset = 0;
     for block in blocks {
         let (name, pair) = stored(block.dtype);
@@ -86,12 +135,9 @@ fn write_file(blocks: &[Block<'_>], out: &mut dyn Write) -> io::Result<()> {
         offset = end;
     }
     let mut header = serde_json::Value::Object(header).to_string().into_bytes();
-    // The data starts at a multiple of 64.
     let padded = (8 + header.len()).next_multiple_of(64) - 8;
     header.resize(padded, b' ');
-    out.write_all(&(header.len() as u64).to_le_bytes())?;
-    out.write_all(&header)?;
-    blocks.iter().try_for_each(|block| out.write_all(block.bytes))
+    header
 }
 
 /// The format's name for a dtype; true if elements are written as pairs of that.

@@ -1,7 +1,8 @@
 //! Files of inputs and outputs: a safetensors file, and beside it a JSON file that says what safetensors cannot.
 //!
 //! For `io.safetensors`, `io_1.safetensors`, … it is `io.json`, else the JSON file of the same stem; without one, all
-//! values are tensors:
+//! values are tensors. A file that this crate wrote says all of it in its own header, too, which comes first: so it is whole
+//! at any time, and needs nothing beside it. The JSON file is for other readers, and is written where it has something to say:
 //!
 //! ```text
 //! {"sets": [{"file": "io.safetensors", "values": {"in.0": VALUE, …}}, …], "in_spec": …, "out_spec": …}
@@ -18,8 +19,10 @@ use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Dict, Real};
-use crate::replace::{replace_file, together};
-use crate::{Error, Limits, Result, json, read_tensors, write_tensors};
+use crate::open::open;
+use crate::replace::{Draft, draft};
+use crate::tensors::{draft_tensors, read_file};
+use crate::{Error, Limits, Result, json};
 
 /// Named values, and how the user's inputs and outputs nest.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +36,7 @@ pub struct ValueSet {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Document {
+pub(crate) struct Document {
     sets: Vec<Set>,
     #[serde(default)]
     in_spec: Option<serde_json::Value>,
@@ -43,11 +46,18 @@ struct Document {
 
 #[derive(Serialize, Deserialize)]
 struct Set {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     file: String,
     values: Dict<Entry>,
 }
 
-#[derive(Serialize, Deserialize)]
+impl Set {
+    fn unnamed(&self) -> Set {
+        Set { file: String::new(), values: self.values.clone() }
+    }
+}
+
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Entry {
     Tensor {
@@ -65,16 +75,33 @@ enum Entry {
     },
 }
 
-/// Reads the values of a safetensors file and of the JSON file beside it.
+/// What the header of a safetensors file says of its values.
+const VALUES: &str = "oxport.values";
+
+/// Reads the values of a safetensors file: as its header describes them, or the JSON file beside it.
 pub fn read_values(path: &Path, limits: &Limits) -> Result<ValueSet> {
     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let Some((beside, document, set)) = find_set(path, file, limits)? else {
-        let tensors = read_tensors(path, limits)?;
+    let found = match read_file(path, limits) {
+        // A set of constants may come without a file of tensors.
+        Err(e) if e.is_missing() => None,
+        found => Some(found?),
+    };
+    let (tensors, text) = found.map_or((None, None), |mut f| (Some(f.tensors), f.texts.remove(VALUES)));
+    let (name, document, set) = if let Some(text) = text {
+        let name = format!("{}: {VALUES}", path.display());
+        let mut document: Document = json::from_slice(&name, text.as_bytes(), limits)?;
+        let set =
+            document.sets.pop().ok_or_else(|| Error::invalid("value", Loc::Json(name.clone()), "there is no set"))?;
+        (name, document, set)
+    } else if let Some((beside, document, set)) = find_set(path, file, limits)? {
+        (beside.display().to_string(), document, set)
+    } else {
+        let missing = || Error::io(format!("cannot open {}", path.display()), std::io::ErrorKind::NotFound.into());
+        let tensors = tensors.ok_or_else(missing)?;
         let values = tensors.into_iter().map(|(name, tensor)| (name, Value::Tensor(tensor))).collect();
         return Ok(ValueSet { values, in_spec: None, out_spec: None });
     };
-    let name = beside.display().to_string();
-    let mut tensors = if path.exists() { read_tensors(path, limits)? } else { IndexMap::new() };
+    let mut tensors = tensors.unwrap_or_default();
     let mut values = IndexMap::new();
     for (key, entry) in set.values {
         let fail = |message| Error::invalid("value", Loc::Json(format!("{name}: values[{key:?}]")), message);
@@ -102,9 +129,12 @@ pub fn read_values(path: &Path, limits: &Limits) -> Result<ValueSet> {
     Ok(ValueSet { values, in_spec: spec("in_spec", document.in_spec)?, out_spec: spec("out_spec", document.out_spec)? })
 }
 
-/// Writes values: the tensors to `path`, everything to the JSON file of the same stem; both files or none.
+/// Writes values: the tensors to `path`, with a description of everything in the header, so that the file is whole at any
+/// time; and the description to the JSON file of the same stem, if it says more than names and sizes, or is there already. A
+/// JSON file that is somebody else's stays as it is: see [`DescribedBy`]. Standard output and other streams have nothing beside.
 ///
-/// Errors if a value is a list, an object or a token.
+/// Errors if a value is a list, an object or a token; or if the JSON file is somebody else's and other readers would miss
+/// constants without it.
 pub fn write_values(path: &Path, set: &ValueSet) -> Result<()> {
     let mut tensors = Vec::new();
     let mut entries = Dict::new();
@@ -138,29 +168,115 @@ pub fn write_values(path: &Path, set: &ValueSet) -> Result<()> {
         spec.as_ref().map(|s| serde_json::from_str(&s.to_json()).expect("law: a spec's text is JSON"))
     };
     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
-    let sets = vec![Set { file, values: entries }];
-    let document = Document { sets, in_spec: spec(&set.in_spec), out_spec: spec(&set.out_spec) };
-    let text = json::to_string(&document);
-    together(|| {
-        write_tensors(path, tensors)?;
-        replace_file(&path.with_extension("json"), |out| out.write_all(text.as_bytes()))
-    })
+    let needs = Need::of(entries.values());
+    let mine = Set { file: file.clone(), values: entries };
+    // The header does not say what the file is called: the same values give the same bytes.
+    let alone = Document { sets: vec![mine.unnamed()], in_spec: spec(&set.in_spec), out_spec: spec(&set.out_spec) };
+    let tensors = draft_tensors(path, tensors, Some((VALUES, &json::to_string(&alone))))?;
+    if tensors.is_streamed() {
+        return Ok(());
+    }
+    let written = match DescribedBy::of(path, &Limits::default())? {
+        DescribedBy::None(beside) if needs != Need::Nothing => {
+            Some((beside, Document { sets: vec![mine], in_spec: alone.in_spec, out_spec: alone.out_spec }))
+        }
+        DescribedBy::Ours(beside, mut document) => {
+            document.sets.iter_mut().filter(|set| set.file == file).for_each(|set| set.values = mine.values.clone());
+            document.in_spec = alone.in_spec.or(document.in_spec);
+            document.out_spec = alone.out_spec.or(document.out_spec);
+            Some((beside, document))
+        }
+        DescribedBy::Foreign(beside) if needs == Need::Constants => {
+            let cause = "it is somebody else's, and constants among the values would need it";
+            return Err(Error::io(format!("cannot write {}", beside.display()), std::io::Error::other(cause)));
+        }
+        _ => None,
+    };
+    let write = |(path, document): (PathBuf, Document)| {
+        draft(&path, |out| out.write_all(json::to_string(&document).as_bytes()))
+    };
+    let json = written.map(write).transpose()?;
+    // What oxport reads is there with the first; both were written before.
+    tensors.place()?;
+    json.map_or(Ok(()), Draft::place)
+}
+
+/// What a description says that safetensors cannot.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    Nothing,
+    Strides,
+    Constants,
+}
+
+impl Need {
+    fn of<'e>(entries: impl Iterator<Item = &'e Entry>) -> Need {
+        let one = |entry: &Entry| match entry {
+            Entry::Const { .. } | Entry::Tensor { stored: Some(_), .. } => Need::Constants,
+            Entry::Tensor { stride: Some(_), .. } => Need::Strides,
+            Entry::Tensor { .. } => Need::Nothing,
+        };
+        entries.map(one).max().unwrap_or(Need::Nothing)
+    }
+}
+
+/// The JSON file that describes a safetensors file that is to be written.
+pub(crate) enum DescribedBy {
+    /// There is none; it would be this one.
+    None(PathBuf),
+    /// One that lists the file among its sets.
+    Ours(PathBuf, Document),
+    /// In its place is a file that says nothing of it.
+    Foreign(PathBuf),
+}
+
+impl DescribedBy {
+    pub fn of(path: &Path, limits: &Limits) -> Result<DescribedBy> {
+        let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        // What cannot be read as a description is none.
+        if let Ok(Some((beside, mut document, set))) = find_set(path, file, limits) {
+            document.sets.push(set);
+            return Ok(DescribedBy::Ours(beside, document));
+        }
+        let beside = path.with_extension("json");
+        let is_free = std::fs::metadata(&beside).map_or_else(
+            |e| e.kind() == std::io::ErrorKind::NotFound,
+            |metadata| metadata.is_file() && metadata.len() == 0,
+        );
+        Ok(if is_free { DescribedBy::None(beside) } else { DescribedBy::Foreign(beside) })
+    }
 }
 
 /// The JSON file that describes a safetensors file, if one does.
 fn find_set(path: &Path, file: &str, limits: &Limits) -> Result<Option<(PathBuf, Document, Set)>> {
-    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let shared = stem.rsplit_once('_').filter(|(_, n)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-    for stem in shared.map(|(stem, _)| stem).into_iter().chain([stem]) {
-        let beside = path.with_file_name(format!("{stem}.json"));
-        let Ok(bytes) = std::fs::read(&beside) else { continue };
-        let mut document: Document = json::from_slice(&beside.display().to_string(), &bytes, limits)?;
+    for beside in descriptions(path) {
+        let bytes = match open(&beside) {
+            Err(e) if e.is_missing() => continue,
+            bytes => bytes?,
+        };
+        let name = beside.display().to_string();
+        // A file of another kind says nothing of values.
+        let is_description = |text: &[u8]| {
+            json::from_slice::<serde_json::Value>(&name, text, limits).is_ok_and(|v| v.get("sets").is_some())
+        };
+        if !is_description(bytes.bytes()) {
+            continue;
+        }
+        let mut document: Document = json::from_slice(&name, bytes.bytes(), limits)?;
         if let Some(at) = document.sets.iter().position(|set| set.file == file) {
-            let set = document.sets.swap_remove(at);
+            let set = document.sets.remove(at);
             return Ok(Some((beside, document, set)));
         }
     }
     Ok(None)
+}
+
+/// The JSON files that may describe a safetensors file, the first that does it first.
+pub(crate) fn descriptions(path: &Path) -> Vec<PathBuf> {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let shared = stem.rsplit_once('_').filter(|(_, n)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    let stems = shared.map(|(stem, _)| stem).into_iter().chain([stem]);
+    stems.map(|stem| path.with_file_name(format!("{stem}.json"))).collect()
 }
 
 fn constant_entry(ty: &str, value: serde_json::Value) -> Entry {

@@ -102,6 +102,21 @@ impl Place {
     }
 }
 
+/// The guards of a program as conditions on its symbols: a size is what the input's meta says that it is. What is about
+/// strides, or about data, stays open.
+pub fn guard_conditions(program: &ExportedProgram) -> Vec<Expr> {
+    let checks = Checks::of(program, crate::InputChecks::Strict);
+    let wants: Vec<&Want> = checks.wants().collect();
+    let guards = checks.guards();
+    let meaning = |s: &Symbol| match (*guards.places.get(s)?, *wants.get(guards.places.get(s)?.input())?) {
+        (Place::Size(_, d), Want::Tensor(_, sizes)) => sizes.get(d).map(|size| size.expr.clone()),
+        (Place::Value(_), Want::Int(size)) => Some(size.expr.clone()),
+        (Place::Value(_), Want::Constant(v)) => python_number(v).map(Expr::number),
+        _ => None,
+    };
+    guards.conditions.iter().map(|c| c.holds.subs(&meaning)).collect()
+}
+
 /// Which input, and what of it, a source such as `L['x']['k'].size()[0]` names.
 fn place(source: &str, sources: &[Vec<String>]) -> Option<Place> {
     let (name, part) = match source.find(".size()").or(source.find(".stride()")).or(source.find(".storage_offset()")) {

@@ -41,6 +41,7 @@ mod toy_ops;
 
 pub use call::evaluate;
 pub use error::{Error, Result};
+pub use guards::guard_conditions;
 pub use inputs::{InputChecks, check_call};
 pub use module::Module;
 pub use outputs::Outputs;

@@ -2,6 +2,7 @@
 
 use crate::body::Body;
 use oxport_ir::Value;
+use oxport_ir::terminal::Plain;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,7 +86,7 @@ impl fmt::Display for Profile {
         let row = |f: &mut fmt::Formatter<'_>, n: &NodeProfile| {
             let (ms, share) = (n.time.as_secs_f64() * 1e3, 100.0 * n.time.as_secs_f64() / total);
             let mb = n.bytes as f64 / 1e6;
-            writeln!(f, "{ms:10.3} ms {share:5.1} % {:7} calls {mb:10.2} MB  {} {}", n.calls, n.op, n.name)
+            writeln!(f, "{ms:10.3} ms {share:5.1} % {:7} calls {mb:10.2} MB  {} {}", n.calls, n.op, Plain(&n.name))
         };
         for n in self.by_op() {
             row(f, &n)?;

@@ -60,6 +60,14 @@ impl Error {
             _ => false,
         }
     }
+    /// True if whoever read an output has gone.
+    pub fn is_closed_pipe(&self) -> bool {
+        match &*self.0 {
+            Kind::File(e) => e.is_closed_pipe(),
+            Kind::Io(_, e) => e.kind() == std::io::ErrorKind::BrokenPipe,
+            _ => false,
+        }
+    }
     /// True if a call asked for a larger buffer than [`PlanOptions::max_buffer_bytes`](crate::PlanOptions) allows.
     pub fn is_limit(&self) -> bool {
         match &*self.0 {
@@ -72,11 +80,13 @@ impl Error {
     pub fn missing(&self) -> &[String] {
         if let Kind::Run(e) = &*self.0 { e.missing() } else { &[] }
     }
-    /// The exit code of the command line: 2 usage, 3 not valid, 4 not supported, 5 failed while running, 6 file trouble.
+    /// The exit code of the command line: 2 usage, 3 not valid, 4 not supported, 5 failed while running, 6 file trouble,
+    /// 141 a closed pipe.
     pub fn exit_code(&self) -> u8 {
         match &*self.0 {
             Kind::Usage(_) => 2,
             _ if self.is_unsupported() => 4,
+            _ if self.is_closed_pipe() => 141,
             Kind::File(e) if e.is_io() => 6,
             Kind::Io(..) | Kind::Data(_) => 6,
             Kind::File(_) | Kind::Call(_) | Kind::NotValid(_) => 3,

@@ -7,10 +7,10 @@
 
 use crate::{Error, Result};
 use indexmap::IndexMap;
-use oxport_ir::{InputKind, Val, Value};
+use oxport_ir::{Argument, InputKind, OutputKind, Val, Value};
 use oxport_pt2::{Limits, ValueSet};
 use oxport_run::Outputs;
-use oxport_tensor::Tensor;
+use oxport_tensor::DType;
 use std::path::Path;
 
 /// Named values.
@@ -52,8 +52,7 @@ pub fn inputs_from(program: &oxport_ir::ExportedProgram, values: &Values) -> Res
         .collect()
 }
 
-fn constant(c: &oxport_ir::Argument) -> Value {
-    use oxport_ir::Argument;
+pub(crate) fn constant(c: &Argument) -> Value {
     match c {
         Argument::Int(n) => Value::Int(*n),
         Argument::Float(x) => Value::Float(*x),
@@ -66,58 +65,6 @@ fn constant(c: &oxport_ir::Argument) -> Value {
 /// The archive's own sample inputs, flat; `None` where it has none, or where they hold what oxport does not read.
 pub fn sample_inputs(program: &oxport_ir::ExportedProgram, limits: &Limits) -> Option<Vec<Value>> {
     oxport_pt2::example_inputs(program, limits).ok().flatten()
-}
-
-/// Inputs drawn from the input metas: normal-like floats, small non-negative integers, alternating bools; symbolic sizes
-/// take their value at capture, else the least that their range allows. The same seed gives the same inputs.
-///
-/// # Errors
-/// An input has no meta that says what to draw, or all together have more elements than `limits.drawn`.
-pub fn draw_inputs(program: &oxport_ir::ExportedProgram, seed: u64, limits: &Limits) -> Result<Vec<Value>> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
-    let number = |e: &oxport_sym::Expr| {
-        let env = &program.env;
-        let least = |s: &oxport_sym::Symbol| Some(env.range(s).min_int().unwrap_or(2).max(2));
-        e.as_int().or_else(|| env.hint_of(e)?.as_i64()).or_else(|| e.eval_int(&least))
-    };
-    let specs = program.graph.placeholders().zip(&program.signature.inputs).filter(|(_, s)| s.kind.is_user());
-    let mut drawn = 0u64;
-    specs
-        .map(|((_, node), spec)| {
-            if let InputKind::ConstantInput(c) = &spec.kind {
-                return Ok(constant(c));
-            }
-            let open = || Error::data(format!("input `{}` cannot be drawn", node.name));
-            match node.val() {
-                Some(Val::Tensor(t)) => {
-                    let sizes: Vec<i64> = t.sizes.iter().map(number).collect::<Option<_>>().ok_or_else(open)?;
-                    let count = oxport_tensor::layout::checked_numel(&sizes)?;
-                    drawn = drawn.saturating_add(count as u64);
-                    if drawn > limits.drawn {
-                        let message = format!("input `{}` would be drawn with sizes {sizes:?}", node.name);
-                        let limit = format!("{drawn} elements of inputs are more than the limit of {}", limits.drawn);
-                        return Err(Error::data(format!("{message}: {limit} (`drawn`)")));
-                    }
-                    let mut draw = || (0..4).map(|_| (next() >> 40) as f64 / (1u64 << 24) as f64).sum::<f64>() - 2.0;
-                    let tensor = if t.dtype.is_float() || t.dtype.is_complex() {
-                        Tensor::from_vec(&sizes, (0..count).map(|_| draw() as f32).collect())?
-                    } else {
-                        Tensor::from_vec(&sizes, (0..count).map(|i| (i % 2) as i64).collect())?
-                    };
-                    Ok(Value::Tensor(tensor.to_dtype(t.dtype)?))
-                }
-                Some(Val::Int(e)) => number(e).map(Value::Int).ok_or_else(open),
-                Some(Val::None) => Ok(Value::None),
-                _ => Err(open()),
-            }
-        })
-        .collect()
 }
 
 /// Names of what a call yields: `out.i`, `mut.<name>`, `inmut.<i>`.
@@ -133,4 +80,18 @@ pub fn named_outputs(outputs: &Outputs) -> Values {
         values.insert(format!("inmut.{i}"), Value::Tensor(t.clone()));
     }
     values
+}
+
+/// True if a call yields something that safetensors cannot hold: a number, a truth value, a text, `None`, or complex numbers
+/// of a kind that it does not know.
+pub fn has_constant_outputs(program: &oxport_ir::ExportedProgram) -> bool {
+    let is_plain = |output: &Argument| match output {
+        Argument::Node(id) => match program.graph.node(*id).val() {
+            Some(Val::Tensor(fake)) => !matches!(fake.dtype, DType::C32 | DType::C128),
+            _ => false,
+        },
+        _ => false,
+    };
+    let yielded = program.graph.outputs().iter().zip(&program.signature.outputs);
+    yielded.filter(|(_, spec)| !matches!(spec.kind, OutputKind::Token)).any(|(output, _)| !is_plain(output))
 }

@@ -40,10 +40,12 @@
 
 pub mod compare;
 pub mod difference;
+pub mod draw;
 mod error;
 pub mod io;
 mod prepare;
 mod toolchain;
+pub mod validate;
 
 pub use error::{Error, Result};
 pub use oxport_ir::{

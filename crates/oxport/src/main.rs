@@ -1,23 +1,35 @@
 //! The command line: `oxport COMMAND …`. The contract is in `docs/cli.md`.
 
 mod cmd;
+#[cfg(unix)]
+mod signals;
 
 use clap::Parser;
+use cmd::report;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    signals::tidy_up();
+    report::finish(execute())
+}
+
+fn execute() -> ExitCode {
     let cli = match cmd::Cli::try_parse() {
         Ok(cli) => cli,
+        Err(e) if e.use_stderr() => {
+            report::aside(e.render());
+            return ExitCode::from(2);
+        }
         Err(e) => {
-            let _ = e.print();
-            return ExitCode::from(if e.use_stderr() { 2 } else { 0 });
+            report::text(e.render());
+            return ExitCode::SUCCESS;
         }
     };
-    match cmd::run(cli) {
-        Ok(code) => code,
-        Err(e) => {
-            cmd::report::error(&e);
-            ExitCode::from(e.exit_code())
+    cmd::run(cli).unwrap_or_else(|e| {
+        if !e.is_closed_pipe() {
+            report::error(&e);
         }
-    }
+        ExitCode::from(e.exit_code())
+    })
 }

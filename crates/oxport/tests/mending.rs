@@ -1,9 +1,15 @@
-//! `oxport verify --fix`: stale metas are inferred again, what nothing uses is dropped, every change is said, and nothing
-//! is left to mend.
+//! Programs that are changed, and what is said of it. `oxport verify --fix`: stale metas are inferred again, what nothing uses
+//! is dropped, every change is said, and nothing is left to mend. `oxport optimize --validate`: what was compared is said, and
+//! a comparison of nothing is no agreement.
 
+use oxport::draw::{Drawing, draw_inputs};
+use oxport::validate::validate;
+use oxport::{DType, ExportedProgram, Expr, Fake, Opt, ProgramBuilder, ReadLimits, Tensor, Toolchain};
+use oxport_ir::NodeId;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 fn oxport(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_oxport")).args(arguments).output().expect("law: the command line is built")
@@ -53,4 +59,118 @@ fn stale_metas_and_dangling_entries_are_mended() {
     assert!(again.status.success() && text(&again).starts_with("valid"), "{}", text(&again));
     let unmended = std::fs::read_to_string(&stale).expect("law: it is there");
     assert_eq!(unmended, program.to_string(), "with -o the program itself stays");
+}
+
+/// A program of one input `x` of that dtype and these sizes; `s0`, where it is asked for, is from 5 to 100.
+fn program(dtype: DType, sizes: &[i64], make: impl Fn(&mut ProgramBuilder<'_>, NodeId) -> NodeId) -> ExportedProgram {
+    let mut b = ProgramBuilder::new(oxport::registry());
+    let symbol = sizes.contains(&-1).then(|| b.size("s0", 5, Some(100)));
+    let size = |n: &i64| if *n < 0 { symbol.clone().expect("law: it was asked for") } else { Expr::int(*n) };
+    let x = b.input("x", Fake::new(dtype, sizes.iter().map(size))).expect("law: the name is free");
+    let y = make(&mut b, x);
+    b.finish(&[y]).expect("law: the program is whole")
+}
+
+fn call(b: &mut ProgramBuilder<'_>, op: &str, args: impl oxport_ir::builder::IntoArgs) -> NodeId {
+    b.call(op, args).unwrap_or_else(|e| panic!("{op}: {e}"))
+}
+
+#[test]
+fn a_validation_finds_what_only_awkward_values_show() {
+    let identity = |b: &mut ProgramBuilder<'_>, x| call(b, "aten::clone", (x,));
+    let abs = |b: &mut ProgramBuilder<'_>, x| call(b, "aten::abs", (x,));
+    let relu_abs = |b: &mut ProgramBuilder<'_>, x| {
+        let y = call(b, "aten::abs", (x,));
+        call(b, "aten::relu", (y,))
+    };
+    let plus_zero = |b: &mut ProgramBuilder<'_>, x| call(b, "aten::add.Tensor", (x, 0i64));
+    let times_one = |b: &mut ProgramBuilder<'_>, x| call(b, "aten::mul.Tensor", (x, 1.0f64));
+    let minus_itself = |b: &mut ProgramBuilder<'_>, x| call(b, "aten::sub.Tensor", (x, x));
+    let zeros = |b: &mut ProgramBuilder<'_>, x| call(b, "aten::zeros_like", (x,));
+    type Make<'a> = &'a dyn Fn(&mut ProgramBuilder<'_>, NodeId) -> NodeId;
+    let cases: [(DType, Make<'_>, Make<'_>, bool); 9] = [
+        (DType::I8, &relu_abs, &abs, false),
+        (DType::I64, &relu_abs, &abs, false),
+        (DType::F32, &relu_abs, &abs, true),
+        (DType::F32, &plus_zero, &identity, false),
+        (DType::I32, &plus_zero, &identity, true),
+        (DType::C64, &times_one, &identity, false),
+        (DType::F32, &times_one, &identity, true),
+        (DType::BF16, &minus_itself, &zeros, false),
+        (DType::I16, &minus_itself, &zeros, true),
+    ];
+    let (toolchain, limits, long) = (Toolchain::standard(), ReadLimits::default(), Duration::from_secs(60));
+    let both = |before: &_, after: &_, opt| validate(toolchain, [before, after], opt, &limits, long);
+    for (i, (dtype, before, after, agree)) in cases.into_iter().enumerate() {
+        for sizes in [&[1][..], &[3], &[-1, 2]] {
+            let [before, after] = [before, after].map(|make| program(dtype, sizes, make));
+            let found = both(&before, &after, Opt::Exact).expect("law: both can run");
+            // One element takes no more values than there are draws of it.
+            assert!(found.is_agreement() == agree || sizes == [1], "case {i}, {sizes:?}: {found}");
+            let fast = both(&before, &before, Opt::Fast).expect("law: it can run");
+            assert!(fast.is_agreement(), "case {i}: {fast}");
+        }
+    }
+}
+
+#[test]
+fn drawn_sizes_satisfy_what_the_program_asks() {
+    let mut program = program(DType::F32, &[-1, 2], |b, x| call(b, "aten::relu", (x,)));
+    program.guards = vec!["(L['x'].size()[0] % 7) == 3".into(), "L['x'].size()[0] != 10".into()];
+    let drawing = Drawing::of(&program);
+    let sizes: Vec<i64> = drawing.assignments().iter().flat_map(|a| a.values().copied()).collect();
+    assert!(sizes.len() > 1 && sizes.iter().all(|n| n % 7 == 3 && *n != 10 && (5..=100).contains(n)), "{sizes:?}");
+    let inputs = draw_inputs(&program, 0, &ReadLimits::default()).expect("there are sizes");
+    assert_eq!(inputs[0].as_tensor().map(|t| t.sizes()[0] % 7), Some(3));
+    program.guards.push("L['x'].size()[0] > 1000".into());
+    let error = draw_inputs(&program, 0, &ReadLimits::default()).expect_err("there are none").to_string();
+    assert!(error.contains("no sizes were found that satisfy the program's ranges and guards"), "{error}");
+}
+
+#[test]
+fn a_comparison_of_nothing_is_no_agreement() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
+    let refusing = program(DType::F32, &[2], |b, x| {
+        let never = b.constant("never", Tensor::from_vec(&[], vec![false]).expect("law: one element"));
+        call(b, "aten::_assert_async.msg", (never.expect("law: the name is free"), "always refused"));
+        call(b, "aten::relu", (x,))
+    });
+    oxport::write(&refusing, at("refusing.json")).expect("law: the folder is writable");
+    let output = oxport(&["optimize", &at("refusing.json"), "-o", &at("out.pt2"), "--validate"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    let says = "nothing could be compared: the program refuses all";
+    assert!(text(&output).contains(says) && text(&output).contains("always refused"), "{}", text(&output));
+    assert!(!Path::new(&at("out.pt2")).exists(), "what is not known to be the same is not written");
+    let output = oxport(&["optimize", &at("refusing.json"), "-o", &at("out.pt2"), "--validate", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("it is one JSON document");
+    assert_eq!((output.status.code(), &report["validated"]), (Some(1), &json!(false)));
+
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs");
+    for (name, sizes) in [("item_check", "sizes u0="), ("derived_dim", "sizes s33=4, s33=5")] {
+        let fixture = fixtures.join(name).join("program.pt2");
+        let fixture = fixture.to_str().expect("law: paths are UTF-8");
+        let output = oxport(&["optimize", fixture, "-o", &at("out.pt2"), "--validate", "--time-limit", "1"]);
+        let said = text(&output);
+        assert!(output.status.success() && said.contains("validated  both programs give the same on"), "{said}");
+        assert!(said.contains(sizes), "{said}");
+    }
+}
+
+#[test]
+fn no_file_beside_widens_the_tolerance() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
+    let program = program(DType::F32, &[2], |b, x| call(b, "aten::relu", (x,)));
+    oxport::write(&program, at("p.json")).expect("law: the folder is writable");
+    let write = |name: &str, key: &str, x: f32| {
+        let tensor = Tensor::from_vec(&[2], vec![x, 1.0]).expect("law: two elements");
+        oxport_pt2::write_tensors(Path::new(&at(name)), [(key, &tensor)]).expect("law: the folder is writable");
+    };
+    write("in.safetensors", "in.0", 1.0);
+    write("want.safetensors", "out.0", 1.01);
+    std::fs::write(at("stats.json"), r#"{"diff_no_mkldnn": 1.0}"#).expect("law: the folder is writable");
+    let run = ["run", &at("p.json"), "--inputs", &at("in.safetensors"), "--expect", &at("want.safetensors")];
+    assert_eq!(oxport(&run).status.code(), Some(1));
+    assert_eq!(oxport(&[&run[..], &["--rtol", "0.1"]].concat()).status.code(), Some(0));
 }

@@ -1,7 +1,8 @@
-//! Whatever happens while the command line writes, the old files stay, or the new ones are whole.
+//! What the command line writes, to files and to the terminal. Whatever happens, the old files stay, or the new ones are whole;
+//! nobody's file is overwritten that nobody named; nothing that a file says commands the terminal.
 //!
 //! The disk is made full by the system's bound on the size of files, which either makes a write fail or kills the process
-//! in the middle of it.
+//! in the middle of it. `fixtures/writing/kill_sweep.py` kills it at every system call, by hand.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ const WRITERS: [(&[&str], &[&str]); 6] = [
     (&["decompose", "IN", "-o", "@/out.pt2"], &["out.pt2"]),
     (&["optimize", "IN", "-o", "@/out.pt2", "--time-limit", "1"], &["out.pt2"]),
     (&["optimize", "IN", "-o", "@/out.json", "--time-limit", "1"], &["out.json", "out.safetensors"]),
-    (&["run", "IN", "--outputs", "@/out.safetensors"], &["out.json", "out.safetensors"]),
+    (&["run", "IN", "--outputs", "@/out.safetensors"], &["out.safetensors"]),
 ];
 
 fn arguments(template: &[&str], folder: &Path) -> Vec<String> {
@@ -143,4 +144,326 @@ fn a_reader_that_goes_ends_the_process_without_a_word() {
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("law: it ends");
     assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(141), ""));
+}
+
+/// The command line in a folder: its exit code and what it prints.
+fn oxport(folder: &Path, line: &str) -> (Option<i32>, String, String) {
+    let arguments = line.split(' ').map(|a| if a == "IN" { program() } else { a.to_string() });
+    let output = Command::new(env!("CARGO_BIN_EXE_oxport")).current_dir(folder).args(arguments).output();
+    let output = output.expect("law: the binary was built");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn done(folder: &Path, line: &str) -> String {
+    let (code, out, err) = oxport(folder, line);
+    assert_eq!(code, Some(0), "{line}: {err}");
+    out
+}
+
+/// The pair of the program with every weight made another one.
+fn other_pair(folder: &Path) {
+    done(folder, "convert IN other.json");
+    let path = folder.join("other.safetensors");
+    let mut bytes = std::fs::read(&path).expect("law: it was written");
+    let header = u64::from_le_bytes(bytes[..8].try_into().expect("law: eight bytes")) as usize;
+    let read: serde_json::Value = serde_json::from_slice(&bytes[8..8 + header]).expect("law: it is JSON");
+    for (_, tensor) in read.as_object().expect("law: an object").iter().filter(|(_, t)| t["dtype"] == "F32") {
+        let at = |i: usize| 8 + header + tensor["data_offsets"][i].as_u64().expect("law: a number") as usize;
+        (at(0)..at(1)).step_by(4).for_each(|i| bytes[i + 2] ^= 0x40);
+    }
+    std::fs::write(&path, bytes).expect("law: the folder is writable");
+    done(folder, "convert other.json other.pt2");
+}
+
+#[test]
+fn a_pair_is_never_a_mix() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let folder = folder.path();
+    other_pair(folder);
+    let answer = |program: &str| {
+        let (code, _, err) = oxport(folder, &format!("run {program} --outputs answer.safetensors"));
+        assert_eq!(code, Some(0), "{program}: {err}");
+        std::fs::read(folder.join("answer.safetensors")).expect("law: it was written")
+    };
+    let known = [answer("other.pt2"), answer("IN")];
+    assert!(known[0] != known[1]);
+    for (step, shards) in (0..40).zip(["", " --shard-size 4KB"].into_iter().cycle()) {
+        done(folder, &format!("convert other.pt2 p.json{shards}"));
+        let line = format!("convert IN p.json{shards}").replace("IN", &program());
+        let child = Command::new(env!("CARGO_BIN_EXE_oxport")).current_dir(folder).args(line.split(' ')).spawn();
+        let mut child = child.expect("law: the binary was built");
+        std::thread::sleep(Duration::from_micros(step * 600));
+        let _ = child.kill();
+        let _ = child.wait();
+        assert!(known.contains(&answer("p.json")), "step {step}");
+    }
+    // Between the two moves: the new document is there, its tensors wait under their other name.
+    done(folder, "convert other.pt2 p.json");
+    let old = std::fs::read(folder.join("p.safetensors")).expect("law: it was written");
+    done(folder, "convert IN p.json");
+    let text = std::fs::read_to_string(folder.join("p.json")).expect("law: it was written");
+    let document: serde_json::Value = serde_json::from_str(&text).expect("law: it is JSON");
+    let waiting = format!(".oxport-{}-p.safetensors", document["oxport"]["stamp"].as_str().expect("it has a stamp"));
+    let rename = |from: &str, to: &str| std::fs::rename(folder.join(from), folder.join(to)).expect("law: it is there");
+    rename("p.safetensors", &waiting);
+    std::fs::write(folder.join("p.safetensors"), &old).expect("law: the folder is writable");
+    assert!(answer("p.json") == known[1]);
+    // Without them it is a mix, and says so; what somebody else wrote is taken as it is.
+    rename(&waiting, "kept");
+    let (code, _, err) = oxport(folder, "run p.json");
+    assert_eq!(code, Some(3));
+    assert!(
+        err.contains("error[stamp] at entry p.safetensors: the file belongs to another program than p.json"),
+        "{err}"
+    );
+    // The next writer leaves nothing lying about.
+    rename("kept", &waiting);
+    done(folder, "convert IN p.json");
+    let names: Vec<PathBuf> =
+        contents(folder).into_keys().filter(|n| n.to_string_lossy().contains("oxport-")).collect();
+    assert!(names.is_empty(), "{names:?}");
+}
+
+#[test]
+fn a_reader_beside_a_writer_is_never_refused() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let folder = folder.path();
+    other_pair(folder);
+    done(folder, "convert IN p.json");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let writes = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut writes = 0;
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                done(folder, if writes % 2 == 0 { "convert other.pt2 p.json" } else { "convert IN p.json" });
+                writes += 1;
+            }
+            writes
+        });
+        for _ in 0..60 {
+            let (code, _, err) = oxport(folder, "verify p.json");
+            assert_eq!((code, &*err), (Some(0), ""));
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        writer.join().expect("law: the writer writes")
+    });
+    assert!(writes > 5, "{writes} writes");
+}
+
+#[test]
+fn ended_by_a_signal_it_leaves_nothing() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+        let pipe = folder.path().join("pipe.json");
+        assert_eq!(after(&format!("mkfifo {}", pipe.display()), &arguments(&["ops", "none"], folder.path())), Some(0));
+        // The document goes to a pipe that nobody reads: the process waits, the tensors written and not yet in their place.
+        let line = format!("convert {} @/pipe.json", program());
+        let line: Vec<&str> = line.split(' ').collect();
+        let child = Command::new(env!("CARGO_BIN_EXE_oxport")).args(arguments(&line, folder.path())).spawn();
+        let mut child = child.expect("law: the binary was built");
+        let files = || std::fs::read_dir(folder.path()).expect("law: it is there").count();
+        let waiting = (0..1000).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            files() == 2
+        });
+        assert!(waiting, "the tensors are written");
+        let kill = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(kill.expect("law: there is kill").success());
+        let status = child.wait().expect("law: it ends");
+        assert_eq!(status.code(), None, "{signal} ends it");
+        assert_eq!(files(), 1, "after {signal} only the pipe is there");
+    }
+}
+
+#[test]
+fn the_dead_are_cleared_away() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    // No process has this number.
+    std::fs::write(folder.path().join(".oxport-tmp-4194999-abc"), "left").expect("law: the folder is writable");
+    done(folder.path(), "convert IN p.pt2");
+    assert_eq!(contents(folder.path()).into_keys().collect::<Vec<_>>(), [PathBuf::from("p.pt2")]);
+}
+
+#[test]
+fn nothing_is_overwritten_that_nobody_named() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let folder = folder.path();
+    let script = "convert IN p.json;run p.json --outputs in.safetensors;run p.json --outputs want.safetensors";
+    script.split(';').for_each(|line| drop(done(folder, line)));
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("law: the folder is writable");
+    write("config.json", "{\"model\": 1}");
+    write("p1.json", "{}");
+    std::fs::copy(folder.join("want.safetensors"), folder.join("weights.safetensors")).expect("law: it is there");
+    std::os::unix::fs::symlink("p.safetensors", folder.join("link.safetensors")).expect("law: links can be made");
+    std::fs::hard_link(folder.join("p.safetensors"), folder.join("hard.safetensors")).expect("law: links can be made");
+    std::fs::create_dir(folder.join("d.pt2")).expect("law: the folder is writable");
+    let constants = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/shape_arith/program.pt2");
+    let before = |name: &str| std::fs::read(folder.join(name)).ok();
+    for (line, code, says) in [
+        // A suffix that says something else; before the program is looked for.
+        ("convert none.pt2 model.onnx", 2, "expected a name that ends in .pt2 or .json, got model.onnx"),
+        ("convert none.pt2 model", 2, "got model"),
+        ("decompose none.pt2 -o out.safetensors", 2, "got out.safetensors"),
+        ("optimize none.pt2 -o out.PT2", 2, "got out.PT2"),
+        ("verify --fix none.onnx", 2, "got none.onnx"),
+        ("verify --fix none.pt2 -o out.zip", 2, "got out.zip"),
+        ("run p.json --outputs out.pt2", 2, "expected a name that ends in .safetensors, got out.pt2"),
+        ("optimize p.json -o out.pt2 --explain model.json", 2, "expected a name for a text, got model.json"),
+        // What is read.
+        ("run p.json --outputs p.safetensors", 2, "p.safetensors is read, and would be overwritten"),
+        ("run p.json --outputs link.safetensors", 2, "link.safetensors is the file p.safetensors"),
+        ("run p.json --outputs hard.safetensors", 2, "hard.safetensors is the file p.safetensors"),
+        ("run p.json --outputs ./p.safetensors", 2, "is the file p.safetensors"),
+        ("run p.json --expect want.safetensors --outputs want.safetensors", 2, "want.safetensors is read"),
+        ("optimize p.json -o link.json", 2, "link.safetensors is the file p.safetensors"),
+        ("optimize p.json -o q.json --explain q", 0, ""),
+        ("optimize p.json -o p.json", 0, ""),
+        // What is somebody else's.
+        ("run p.json --outputs config.safetensors", 0, ""),
+        (
+            "run q.pt2 --outputs p.safetensors",
+            6,
+            "cannot write p.safetensors: it is where the tensors of a program are",
+        ),
+        ("convert p.json weights.json", 6, "cannot write weights.safetensors: it is no program's"),
+        ("convert p.json d.pt2", 6, "cannot write d.pt2: is a directory"),
+        ("convert - out.pt2", 3, ""),
+        ("run - --inputs -", 2, "standard input can be read once"),
+        ("convert p.json - --shard-size 1KB", 0, ""),
+        ("optimize p.json -o - --json", 2, "standard output can take one thing"),
+        ("optimize p.json -o - --explain -", 2, "standard output can take one thing"),
+    ] {
+        if line.contains("q.pt2") {
+            done(folder, "convert p.json q.pt2");
+        }
+        let kept = ["config.json", "weights.safetensors", "want.safetensors"].map(before);
+        let tensors = before("p.safetensors");
+        let (got, _, err) = oxport(folder, line);
+        assert_eq!(got, Some(code), "{line}: {err}");
+        assert!(err.contains(says), "{line}: {err}");
+        assert!(kept == ["config.json", "weights.safetensors", "want.safetensors"].map(before), "{line}");
+        assert!(tensors == before("p.safetensors"), "{line}: the weights stay what they are");
+    }
+    // A JSON file that would be needed, and is somebody else's: refused before anything is computed. Its own it renews.
+    let constants = constants.to_str().expect("law: paths are UTF-8");
+    std::fs::remove_file(folder.join("config.safetensors")).expect("law: it was written");
+    let (code, _, err) = oxport(folder, &format!("run {constants} --outputs config.safetensors"));
+    assert!(code == Some(6) && err.contains("cannot write config.json: it is somebody else's"), "{err}");
+    assert!(!folder.join("config.safetensors").exists());
+    for _ in 0..2 {
+        done(folder, &format!("run {constants} --outputs numbers.safetensors"));
+        let json = std::fs::read_to_string(folder.join("numbers.json")).expect("it says what safetensors cannot");
+        assert!(json.contains("\"type\": \"int\", \"value\": 121"), "{json}");
+        let compared = done(folder, &format!("run {constants} --expect numbers.safetensors"));
+        assert!(compared.contains("6 compared, 0 different"), "{compared}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.join("config.json")).expect("it stays"), "{\"model\": 1}");
+}
+
+#[test]
+fn streams_are_written_to_and_the_bytes_are_the_same() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let folder = folder.path();
+    let shell = |script: &str| {
+        let mut run = Command::new("sh");
+        run.current_dir(folder).args(["-c", script, env!("CARGO_BIN_EXE_oxport"), &program()]);
+        run.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("law: there is a shell").code()
+    };
+    for (script, code) in [
+        ("$0 convert $1 a.pt2 && $0 convert $1 another.name.pt2 && cmp a.pt2 another.name.pt2", 0),
+        ("$0 convert $1 - > b && cmp a.pt2 b && $0 convert $1 /dev/stdout > c && cmp a.pt2 c", 0),
+        ("$0 convert $1 - | $0 verify -", 0),
+        ("$0 convert $1 - | $0 optimize - -o - --time-limit 1 | $0 verify /dev/stdin", 0),
+        ("$0 run $1 --outputs o.safetensors && $0 run $1 --outputs - > p && cmp o.safetensors p", 0),
+        ("$0 run $1 --outputs - | $0 run $1 --expect /dev/stdin", 0),
+        ("mkfifo pipe && (cat pipe > d &) && $0 convert $1 pipe && test -p pipe && sleep 0.2 && cmp a.pt2 d", 0),
+        ("$0 convert $1 /dev/null && test -c /dev/null", 0),
+        // A full disk.
+        ("$0 convert $1 /dev/full", 6),
+        ("$0 convert $1 - > /dev/full", 6),
+        ("$0 ops > /dev/full", 6),
+        ("$0 ops --json > /dev/full", 6),
+        ("$0 --help > /dev/full", 6),
+        ("$0 --version > /dev/full", 6),
+        ("$0 run --help > /dev/full", 6),
+        ("$0 show $1 > /dev/full", 6),
+        ("$0 run $1 > /dev/full", 6),
+        ("$0 verify none.pt2 2> /dev/full", 6),
+        ("$0 nonsense 2> /dev/full", 2),
+        ("$0 run $1 --expect none.safetensors > /dev/full 2>&1", 6),
+        // What is no file, in the place of one: at once.
+        ("mkfifo x.safetensors && $0 convert $1 y.json && cp y.json x.json && $0 verify x.json", 6),
+        ("$0 verify pipe", 6),
+        ("mkfifo i.json && cp o.safetensors i.safetensors && $0 run $1 --expect i.safetensors", 0),
+        ("mkdir z.safetensors && cp y.json z.json && $0 verify z.json", 6),
+        ("$0 run $1 --inputs /dev/zero", 6),
+        // Links stay links, permissions stay.
+        ("mkdir real && ln -s real/l.pt2 l.pt2 && $0 convert $1 l.pt2 && test -L l.pt2 && cmp a.pt2 real/l.pt2", 0),
+        ("chmod 640 real/l.pt2 && $0 convert $1 l.pt2 && test \"$(stat -c %a real/l.pt2)\" = 640 && test -L l.pt2", 0),
+        ("test \"$(ls -A real)\" = l.pt2", 0),
+    ] {
+        assert_eq!(shell(script), Some(code), "{script}");
+    }
+}
+
+#[test]
+fn no_text_of_a_file_commands_the_terminal() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let folder = folder.path();
+    done(folder, "convert IN p.json");
+    let text = std::fs::read_to_string(folder.join("p.json")).expect("law: it was written");
+    let evil = "\\u001b]0;x\\u0007\\u009b2J\\u202e\\u2066\\u200b\\u007f\\r\\nvalid: 7 nodes, no diagnostics";
+    for (place, from) in [
+        ("a name", "\"gelu\""),
+        ("a weight", "2.weight\""),
+        ("a symbol's range", "\"s31\": {\"min_val"),
+        ("a stack trace", "in forward"),
+        ("a target", "torch.ops.aten.gelu.default"),
+        ("a module", "L__self__1,1,"),
+        ("a version", "2.15.0"),
+    ] {
+        let to = from.replacen(
+            char::is_alphanumeric,
+            &format!("{}{evil}", &from[from.find(char::is_alphanumeric).unwrap_or(0)..][..1]),
+            1,
+        );
+        assert!(text.contains(from), "{place}");
+        std::fs::write(folder.join("evil.json"), text.replace(from, &to)).expect("law: the folder is writable");
+        std::fs::copy(folder.join("p.safetensors"), folder.join("evil.safetensors")).expect("law: it is there");
+        for line in [
+            "show evil.json",
+            "show evil.json --format fx",
+            "show evil.json --format table",
+            "show evil.json --format dot",
+            "show evil.json --format json",
+            "verify evil.json",
+            "verify evil.json --json",
+            "verify evil.json --scan",
+            "verify evil.json --scan --json",
+            "verify evil.json --fix -o fixed.json",
+            "run evil.json --profile",
+            "diff evil.json p.json",
+            "optimize evil.json -o o.pt2 --time-limit 0.1 --json",
+            "optimize evil.json -o o.pt2 --time-limit 0.1 --explain -",
+        ] {
+            let (code, out, err) = oxport(folder, line);
+            assert!(code.is_some_and(|code| code < 10), "{line}, {place}: {err}");
+            let hidden = |c: char| c.is_control() && c != '\n' || "\u{202e}\u{2066}\u{200b}".contains(c);
+            let found = out.chars().chain(err.chars()).find(|c| hidden(*c));
+            assert_eq!(found, None, "{line}, {place}");
+            // No line is a file's own.
+            let said = out.lines().chain(err.lines()).find(|line| line.starts_with("valid: 7"));
+            assert_eq!(said, None, "{line}, {place}");
+            if line.contains("json ") && line.ends_with("json") && !line.contains("-o") && code == Some(0) {
+                assert!(serde_json::from_str::<serde_json::Value>(&out).is_ok() || line.contains("diff"), "{line}");
+            }
+        }
+    }
+    // Nor does what the user types, or how files are called.
+    for line in ["verify no\u{1b}[31mne.pt2", "convert IN x\u{9b}.onnx", "\u{202e}run"] {
+        let (code, out, err) = oxport(folder, line);
+        assert!(code.is_some_and(|c| c == 2 || c == 6), "{err}");
+        assert!(!(out + &err).chars().any(|c| c.is_control() && c != '\n' || c == '\u{202e}'), "{line:?}");
+    }
 }

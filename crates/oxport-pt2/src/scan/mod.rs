@@ -18,10 +18,10 @@ mod payloads;
 use std::fmt;
 use std::path::Path;
 
-use oxport_tensor::Storage;
 use payloads::Pickled;
 
 use crate::archive::{Layout, laid_out};
+use crate::open::open;
 use crate::zip::{Directory, Entry};
 use crate::{Error, Limits, Result};
 
@@ -72,12 +72,10 @@ impl fmt::Display for Finding {
 /// # Errors
 /// The file cannot be opened, or its container is damaged, so that nobody can say what is in it.
 pub fn scan(path: &Path, limits: &Limits) -> Result<Vec<Finding>> {
-    let failed = |e| Error::io(format!("cannot open {}", path.display()), e);
-    let file = std::fs::File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.len() == 0 {
+    let file = open(path)?;
+    if file.len_bytes() == 0 {
         return Err(Error::entry("zip", "", "the file is empty"));
     }
-    let file = Storage::map_file(&file).map_err(|e| failed(std::io::Error::other(e)))?;
     if path.extension().is_some_and(|suffix| suffix == "json") {
         let mut findings = Findings::default();
         document::scan(&path.display().to_string(), file.bytes(), limits, &mut findings);

@@ -2,7 +2,8 @@
 
 use super::{Class, Document, Edit, draw, tampers};
 use oxport::compare::{Tolerance, compare};
-use oxport::io::{Values, draw_inputs, named_outputs, sample_inputs};
+use oxport::draw::draw_inputs;
+use oxport::io::{Values, named_outputs, sample_inputs};
 use oxport::{Diagnostic, ExportedProgram, Opt, PlanOptions, ReadLimits, Severity, registry};
 use oxport_pt2::{ReadOptions, read_pt2_bytes};
 use std::fmt::Write as _;

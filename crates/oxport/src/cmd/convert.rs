@@ -1,5 +1,6 @@
 //! `oxport convert`: between formats, by suffix, and between versions of the schema.
 
+use super::output::check_program;
 use super::reading::Reading;
 use super::report::working;
 use oxport::{ReadLimits, Result, WriteOptions};
@@ -27,6 +28,7 @@ pub struct Convert {
 impl Convert {
     /// See the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        check_program(&self.output, &self.input, false)?;
         let program = working("reading", || self.reading.read_whole(&self.input, limits))?;
         let usual = WriteOptions::default();
         let options = WriteOptions { schema: self.schema.unwrap_or(usual.schema), shard_size: self.shard_size };

@@ -1,5 +1,6 @@
 //! `oxport decompose`: what `run_decompositions()` does.
 
+use super::output::check_program;
 use super::report::working;
 use clap::ValueEnum;
 use oxport::{ReadLimits, Result};
@@ -34,6 +35,7 @@ enum To {
 impl Decompose {
     /// See the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        check_program(&self.out, &self.program, false)?;
         let program = working("reading", || self.reading.read_whole(&self.program, limits))?;
         let toolchain = self.trusting.toolchain();
         let result = working("decomposing", || match self.to {

@@ -3,7 +3,7 @@
 /// Prints a line on standard output, as `println!` does where somebody reads it.
 macro_rules! say {
     ($($text:tt)*) => {
-        $crate::cmd::report::text(format_args!("{}\n", format_args!($($text)*)))
+        $crate::cmd::report::line(format_args!($($text)*))
     };
 }
 
@@ -13,6 +13,7 @@ mod decompose;
 mod diff;
 mod ops;
 mod optimize;
+mod output;
 mod reading;
 pub mod report;
 mod run;
@@ -104,6 +105,7 @@ pub struct Running {
 
 impl Running {
     fn read(&self, limits: &ReadLimits) -> oxport::Result<oxport::ExportedProgram> {
+        output::check_inputs([Some(&self.program), self.inputs.as_ref()])?;
         report::working("reading", || self.reading.read(&self.program, limits))
     }
 
@@ -117,7 +119,7 @@ impl Running {
         }
         match oxport::io::sample_inputs(program, limits) {
             Some(samples) => Ok(samples),
-            None => oxport::io::draw_inputs(program, self.seed, limits)
+            None => oxport::draw::draw_inputs(program, self.seed, limits)
                 .map_err(|e| Error::data(format!("{e}; inputs can be given by --inputs"))),
         }
     }

@@ -1,9 +1,11 @@
 //! `oxport optimize`: equality saturation, with a report.
 
+use super::DIFFERENT;
+use super::output::{Read, check_program, check_text};
 use super::report::{json, working};
 use clap::ValueEnum;
-use oxport::compare::{Tolerance, compare};
-use oxport::{Error, ExportedProgram, Limits, Opt, ReadLimits, Report, Result, Toolchain};
+use oxport::validate::{Validation, validate};
+use oxport::{Error, Limits, Opt, ReadLimits, Report, Result};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,7 +29,8 @@ pub struct Optimize {
     /// What the result may hold
     #[arg(long, value_enum, default_value_t = Target::Aten)]
     target: Target,
-    /// Run both programs on drawn inputs and compare
+    /// Run both programs on their own and on drawn inputs and compare; exit code 1, and nothing is written, if they differ or
+    /// nothing could be compared
     #[arg(long)]
     validate: bool,
     /// Write there what became of every node
@@ -63,6 +66,10 @@ enum Target {
 impl Optimize {
     /// See the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        check_program(&self.out, &self.program, self.json)?;
+        if let Some(path) = &self.explain {
+            check_text(path, &Read::program(&self.program).and_program(&self.out), self.json)?;
+        }
         let program = working("reading", || self.reading.read_whole(&self.program, limits))?;
         let seconds = Duration::try_from_secs_f64(self.time_limit);
         let time = seconds.map_err(|_| Error::usage("--time-limit wants a number of seconds"))?;
@@ -80,10 +87,17 @@ impl Optimize {
             toolchain.improve(&start, opt, &search)
         })?;
         let programs = [&program, &result];
-        let validated = if self.validate { Some(validate(&toolchain, programs, opt, limits)?) } else { None };
-        oxport::write(&result, &self.out)?;
-        if let Some(path) = &self.explain {
-            oxport_pt2::write_whole(path, explanation(&report).as_bytes())?;
+        let validation = match self.validate {
+            true => Some(working("validating", || validate(&toolchain, programs, opt, limits, VALIDATION))?),
+            false => None,
+        };
+        // What is not known to be the same is not written.
+        let is_refused = validation.as_ref().is_some_and(|v| !v.is_agreement());
+        if !is_refused {
+            oxport::write(&result, &self.out)?;
+            if let Some(path) = &self.explain {
+                oxport_pt2::write_whole(path, explanation(&report).as_bytes())?;
+            }
         }
         if self.json {
             json(&serde_json::json!({
@@ -99,16 +113,20 @@ impl Optimize {
                 "extract_ms": report.extract_ms,
                 "total_ms": report.total_ms,
                 "rules": report.rules,
-                "validated": validated,
+                "validated": validation.as_ref().map(Validation::is_agreement),
+                "validation": validation.as_ref().map(record),
             }));
         } else {
-            print(&report, validated);
+            print(&report);
+            if let Some(validation) = &validation {
+                say!("validated  {validation}");
+            }
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(if is_refused { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
     }
 }
 
-fn print(report: &Report, validated: Option<bool>) {
+fn print(report: &Report) {
     say!("nodes      {} -> {}", report.nodes_before, report.nodes_after);
     say!("cost       {:.0} -> {:.0}", report.cost_before, report.cost_after);
     let how = if report.saturated { "saturated" } else { "stopped at a limit" };
@@ -117,12 +135,20 @@ fn print(report: &Report, validated: Option<bool>) {
     say!("search     {:.1} ms", report.search_ms);
     say!("extraction {:.1} ms", report.extract_ms);
     report.rules.iter().for_each(|(rule, count)| say!("    {rule:24} {count}"));
-    match validated {
-        Some(true) => say!("validated  both programs give the same on drawn inputs"),
-        Some(false) => say!("validated  no: the program refuses all drawn inputs"),
-        None => {}
-    }
 }
+
+fn record(v: &Validation) -> serde_json::Value {
+    let refused = v.refused.iter().map(|(inputs, why)| serde_json::json!({"inputs": inputs.to_string(), "why": why}));
+    serde_json::json!({
+        "compared": v.compared.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "refused": refused.collect::<Vec<_>>(),
+        "difference": v.difference,
+        "cut_short": v.cut_short,
+    })
+}
+
+/// After that long no further inputs are tried.
+const VALIDATION: Duration = Duration::from_secs(20);
 
 fn explanation(report: &Report) -> String {
     let mut text = String::from("# rules that fired\n");
@@ -134,37 +160,4 @@ fn explanation(report: &Report) -> String {
         let _ = writeln!(text, "{name}: {old}\n    -> {new}");
     });
     text
-}
-
-/// Runs both programs on the same drawn inputs. Inputs that the program itself refuses (its assertions may ask for what
-/// drawing does not give) are skipped; false if none was left.
-fn validate(
-    toolchain: &Toolchain,
-    [before, after]: [&ExportedProgram; 2],
-    opt: Opt,
-    limits: &ReadLimits,
-) -> Result<bool> {
-    let mut compared = false;
-    let tolerance = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };
-    for seed in 0..3 {
-        let inputs = match (seed, oxport::io::sample_inputs(before, limits)) {
-            (0, Some(samples)) => samples,
-            _ => oxport::io::draw_inputs(before, seed, limits)?,
-        };
-        let run = |p: &ExportedProgram| -> Result<_> {
-            let plan = toolchain.plan(&toolchain.prepare(p, Opt::None)?, &super::plan_options(limits))?;
-            Ok(oxport::io::named_outputs(&plan.run(inputs.clone())?))
-        };
-        let Ok(a) = run(before) else { continue };
-        let b = run(after)?;
-        compared = true;
-        for (name, want) in &a {
-            let got = b.get(name).ok_or_else(|| Error::rewrite(format!("the result has no output {name}")))?;
-            let c = compare(got, want, tolerance);
-            if !c.agree {
-                return Err(Error::rewrite(format!("validation failed at {name}, seed {seed}: {}", c.detail)));
-            }
-        }
-    }
-    Ok(compared)
 }

@@ -1,9 +1,10 @@
 //! `oxport run`: once, with a comparison.
 
+use super::output::{Read, check_values};
 use super::report::working;
 use super::{DIFFERENT, Running};
 use oxport::compare::{Tolerance, compare};
-use oxport::io::{Values, named_outputs, read_values, write_values};
+use oxport::io::{Values, has_constant_outputs, named_outputs, read_values, write_values};
 use oxport::{ReadLimits, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,6 +35,11 @@ impl Run {
     /// See the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         let program = self.running.read(limits)?;
+        let mut read = Read::program(&self.running.program).and_values(self.running.inputs.as_deref());
+        read = read.and_values(self.expect.as_deref());
+        if let Some(path) = &self.outputs {
+            check_values(path, &read, has_constant_outputs(&program))?;
+        }
         let inputs = self.running.values(&program, limits)?;
         let toolchain = self.running.trusting.toolchain();
         let prepared = working("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
@@ -51,7 +57,7 @@ impl Run {
             write_values(path, &values)?;
         }
         match &self.expect {
-            Some(path) => expect(path, &values, self.tolerance(path), limits),
+            Some(path) => expect(path, &values, self.tolerance(), limits),
             None => {
                 values.iter().for_each(|(name, v)| say!("{name}: {}", oxport::compare::show(v)));
                 Ok(ExitCode::SUCCESS)
@@ -59,9 +65,9 @@ impl Run {
         }
     }
 
-    fn tolerance(&self, expected: &Path) -> Tolerance {
+    fn tolerance(&self) -> Tolerance {
         match (self.rtol, self.atol) {
-            (None, None) => Tolerance::of_stats(expected),
+            (None, None) => Tolerance::default(),
             (rtol, atol) => Tolerance::Absolute { rtol: rtol.unwrap_or(0.0), atol: atol.unwrap_or(0.0) },
         }
     }

@@ -14,7 +14,8 @@ pub fn execute(path: &Path, limits: &ReadLimits, as_json: bool) -> Result<ExitCo
         json(&found.iter().map(record).collect());
     } else {
         for finding in &found {
-            say!("{}", printable(&finding.to_string()));
+            say!("{}[{}] at {}: {}", finding.danger, finding.code, finding.at, finding.what);
+            say!("    PyTorch: {}", finding.effect);
         }
         let dangerous = found.iter().filter(|f| f.danger == Danger::Dangerous).count();
         say!("{} findings, {dangerous} dangerous", found.len());
@@ -31,10 +32,4 @@ fn record(f: &Finding) -> serde_json::Value {
         "what": f.what,
         "effect": f.effect,
     })
-}
-
-/// A stranger's text must not command the terminal.
-fn printable(text: &str) -> String {
-    let plain = |c: char| if c.is_control() && c != '\n' { '\u{fffd}' } else { c };
-    text.chars().map(plain).collect()
 }

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use oxport::{ExportedProgram, ReadLimits, Result};
 use oxport_ir::print;
+use oxport_ir::terminal::Plain;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,12 +37,16 @@ impl Show {
     /// See the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         let program = self.reading.read(&self.program, limits)?;
+        let program = match self.format {
+            Format::Json => program,
+            _ => super::report::with_plain_names(program),
+        };
         match self.format {
             Format::Readable => super::report::text(print::readable(&program)),
             Format::Fx => super::report::text(print::fx(&program.graph)),
             Format::Table => table(&program),
             Format::Dot => dot(&program),
-            Format::Json => say!("{}", oxport_pt2::to_json(&program)?),
+            Format::Json => super::report::json_text(&oxport_pt2::to_json(&program)?),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -73,13 +78,20 @@ fn table(program: &ExportedProgram) {
 }
 
 fn dot(program: &ExportedProgram) {
-    say!("digraph program {{\n    node [shape=box, fontname=monospace];");
+    say!("digraph program {{");
+    say!("    node [shape=box, fontname=monospace];");
     for (_, node) in program.graph.nodes() {
-        let label = node.op().map_or(String::new(), |op| format!("\\n{}", op.short_name()));
-        say!("    {:?} [label=\"{}{label}\"];", &*node.name, node.name);
+        let label = node.op().map_or(String::new(), |op| format!("\\n{}", quoted(op.short_name())));
+        let name = quoted(&node.name);
+        say!("    \"{name}\" [label=\"{name}{label}\"];");
         for input in node.inputs() {
-            say!("    {:?} -> {:?};", &*program.graph.node(input).name, &*node.name);
+            say!("    \"{}\" -> \"{name}\";", quoted(&program.graph.node(input).name));
         }
     }
     say!("}}");
+}
+
+/// A text within the quotes of Graphviz.
+fn quoted(text: &str) -> String {
+    Plain(text).to_string().replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -1,10 +1,12 @@
 //! `oxport verify`: all diagnostics, in the program's own text; `--fix` mends what can be mended without a guess.
 
-use super::report::{json, working};
+use super::output::check_program;
+use super::report::{aside, json, working};
 use super::{INVALID, scan};
 use oxport::{Diagnostic, ExportedProgram, ReadLimits, Result, Severity};
 use oxport_ir::diagnostic::annotate;
 use oxport_ir::print::Style;
+use oxport_ir::terminal::Plain;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -46,6 +48,9 @@ impl Verify {
         if self.scan {
             return scan::execute(&self.program, limits, self.is_json());
         }
+        if self.fix {
+            check_program(self.output.as_ref().unwrap_or(&self.program), &self.program, self.is_json())?;
+        }
         let mut program = match working("reading", || self.reading.read_whole(&self.program, limits)) {
             Ok(program) => program,
             // A file that cannot be read as a program is not valid either: its complaints are the answer.
@@ -64,7 +69,9 @@ impl Verify {
         } else if found.is_empty() {
             say!("valid: {} nodes, no diagnostics", program.graph.len());
         } else {
-            super::report::text(annotate(&program, &found, Style { origins: true, ..Style::GRAPH }));
+            let shown: Vec<Diagnostic> = found.iter().map(Diagnostic::plain).collect();
+            let program = super::report::with_plain_names(program);
+            super::report::text(annotate(&program, &shown, Style { origins: true, ..Style::GRAPH }));
             say!("{} diagnostics", found.len());
         }
         let invalid = found.iter().any(|d| d.severity == Severity::Error);
@@ -76,7 +83,7 @@ impl Verify {
         let changes = working("mending", || oxport_ir::verify::fix::fix(program, oxport::registry()));
         for change in &changes {
             let line = format!("fixed {}: {}", change.at, change.message);
-            if self.is_json() { eprintln!("{line}") } else { say!("{line}") }
+            if self.is_json() { aside(format_args!("{}\n", Plain(line))) } else { say!("{line}") }
         }
         if !changes.is_empty() || self.output.is_some() {
             let to = self.output.as_ref().unwrap_or(&self.program);

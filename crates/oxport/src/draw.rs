@@ -1,0 +1,371 @@
+//! Inputs drawn from what a program says of them.
+//!
+//! ```text
+//! metas, ranges, guards, assertions ─> values of the symbols, several ─> tensors of these sizes, ordinary or awkward
+//! ```
+//!
+//! The sizes satisfy every range, guard and assertion that is about sizes, as far as a bounded search finds some that do. A
+//! number that the program takes out of an input (`x.item()`) is solved for like a size. The same seed gives the same inputs.
+
+use crate::io::constant;
+use crate::{Error, Result};
+use oxport_ir::{Argument, ExportedProgram, InputKind, Node, NodeId, Val, Value};
+use oxport_pt2::Limits;
+use oxport_sym::{Expr, Number, Symbol};
+use oxport_tensor::{Complex, DType, Tensor};
+use std::collections::{HashMap, HashSet};
+
+/// What tensors are filled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Normal-like floats, integers 0 and 1.
+    Ordinary,
+    /// Normal-like floats, integers 0: an index that every table has.
+    Zeros,
+    /// Floats among which are ±∞, NaN, −0, subnormals and the largest; integers 0 and 1.
+    AwkwardFloats,
+    /// As before, and integers among which are the least and the largest.
+    Awkward,
+}
+
+/// Values of symbols.
+pub type Assignment = HashMap<Symbol, i64>;
+
+/// Draws inputs of one program.
+pub struct Drawing<'p> {
+    program: &'p ExportedProgram,
+    /// Symbols that are a number in an input, by the input's placeholder.
+    items: HashMap<NodeId, Symbol>,
+    /// What the symbols may be; the first is what they were at capture, where that satisfies everything.
+    assignments: Vec<Assignment>,
+}
+
+impl<'p> Drawing<'p> {
+    /// Solves for the sizes.
+    pub fn of(program: &'p ExportedProgram) -> Drawing<'p> {
+        let items = items(program);
+        let assignments = Search::of(program, &items).assignments();
+        Drawing { program, items, assignments }
+    }
+
+    /// The values of the symbols that were found to satisfy the program, each once: at capture, the least, and others.
+    pub fn assignments(&self) -> &[Assignment] {
+        &self.assignments
+    }
+
+    /// Flat user inputs.
+    ///
+    /// # Errors
+    /// An input has no meta that says what to draw, or all together have more elements than `limits.drawn`.
+    pub fn draw(&self, assignment: &Assignment, fill: Fill, seed: u64, limits: &Limits) -> Result<Vec<Value>> {
+        let mut random = Random::of(seed);
+        let mut drawn = 0u64;
+        let number = |e: &Expr| e.eval_int(&|s: &Symbol| assignment.get(s).copied());
+        let one = |(id, node, kind): (NodeId, &Node, &InputKind)| {
+            if let InputKind::ConstantInput(c) = kind {
+                return Ok(constant(c));
+            }
+            let open = || Error::data(format!("input `{}` cannot be drawn", node.name));
+            match node.val() {
+                Some(Val::Tensor(t)) => {
+                    let sizes: Vec<i64> = t.sizes.iter().map(number).collect::<Option<_>>().ok_or_else(open)?;
+                    let count = oxport_tensor::layout::checked_numel(&sizes)?;
+                    drawn = drawn.saturating_add(count as u64);
+                    if drawn > limits.drawn {
+                        let message = format!("input `{}` would be drawn with sizes {sizes:?}", node.name);
+                        let limit = format!("{drawn} elements of inputs are more than the limit of {}", limits.drawn);
+                        return Err(Error::data(format!("{message}: {limit} (`drawn`)")));
+                    }
+                    let item = self.items.get(&id).and_then(|s| assignment.get(s));
+                    Ok(Value::Tensor(tensor(t.dtype, &sizes, count, fill, item.copied(), &mut random)?))
+                }
+                Some(Val::Int(e)) => number(e).map(Value::Int).ok_or_else(open),
+                Some(Val::Float(e)) => Ok(Value::Float(e.as_float().unwrap_or_else(|| random.normal()))),
+                Some(Val::Bool(e)) => Ok(Value::Bool(e.as_bool().unwrap_or(true))),
+                Some(Val::None) => Ok(Value::None),
+                _ => Err(open()),
+            }
+        };
+        user_inputs(self.program).map(one).collect()
+    }
+}
+
+/// Inputs drawn from the input metas: ordinary values, symbols as at capture where that satisfies the program. The same seed
+/// gives the same inputs.
+///
+/// # Errors
+/// An input has no meta that says what to draw, or nothing was found that satisfies what the program asks.
+pub fn draw_inputs(program: &ExportedProgram, seed: u64, limits: &Limits) -> Result<Vec<Value>> {
+    let drawing = Drawing::of(program);
+    let none = || Error::data("no sizes were found that satisfy the program's ranges and guards");
+    drawing.draw(drawing.assignments().first().ok_or_else(none)?, Fill::Ordinary, seed, limits)
+}
+
+fn user_inputs(program: &ExportedProgram) -> impl Iterator<Item = (NodeId, &Node, &InputKind)> {
+    let all = program.graph.placeholders().zip(&program.signature.inputs);
+    all.filter(|(_, spec)| spec.kind.is_user()).map(|((id, node), spec)| (id, node, &spec.kind))
+}
+
+/// The symbols that a program takes out of its inputs as they are.
+fn items(program: &ExportedProgram) -> HashMap<NodeId, Symbol> {
+    let taken = |(_, node): (NodeId, &Node)| {
+        let is_item = ["aten::item", "aten::_local_scalar_dense", "prims::item"].iter().any(|op| node.calls(op));
+        let (Some(Val::Int(e)), Some(Argument::Node(from)), true) = (node.val(), node.args.first(), is_item) else {
+            return None;
+        };
+        Some((*from, e.as_symbol()?.clone()))
+    };
+    let inputs: HashSet<NodeId> = user_inputs(program).map(|(id, ..)| id).collect();
+    program.graph.nodes().filter_map(taken).filter(|(from, _)| inputs.contains(from)).collect()
+}
+
+/// The search for values of the symbols.
+struct Search<'p> {
+    program: &'p ExportedProgram,
+    symbols: Vec<Symbol>,
+    /// What must hold once the symbols up to that number have values.
+    conditions: Vec<Vec<Condition>>,
+    /// Numbers that the conditions speak of.
+    mentioned: Vec<i64>,
+}
+
+enum Condition {
+    /// It is true, or cannot be told.
+    Holds(Expr),
+    /// It lies between, where it can be told.
+    Between(Expr, i64, i64),
+}
+
+impl Condition {
+    fn expr(&self) -> &Expr {
+        match self {
+            Condition::Holds(e) | Condition::Between(e, ..) => e,
+        }
+    }
+    fn is_met(&self, of: &dyn Fn(&Symbol) -> Option<Number>) -> bool {
+        match self {
+            Condition::Holds(e) => e.eval(of).ok().and_then(|n| n.as_bool()) != Some(false),
+            Condition::Between(e, min, max) => {
+                e.eval(of).ok().and_then(|n| n.as_i64()).is_none_or(|n| (min..=max).contains(&&n))
+            }
+        }
+    }
+}
+
+/// Which values are tried first.
+#[derive(Clone, Copy)]
+enum Taste {
+    Captured,
+    Least,
+    Next,
+    Large,
+}
+
+impl<'p> Search<'p> {
+    fn of(program: &'p ExportedProgram, items: &HashMap<NodeId, Symbol>) -> Search<'p> {
+        let mut symbols: Vec<Symbol> = Vec::new();
+        let mut conditions = Vec::new();
+        let mut note = |e: &Expr| {
+            for s in e.free_symbols() {
+                if !symbols.contains(&s) {
+                    symbols.push(s);
+                }
+            }
+        };
+        for (_, node, _) in user_inputs(program) {
+            match node.val() {
+                Some(Val::Tensor(t)) => t.sizes.iter().for_each(|size| {
+                    note(size);
+                    conditions.push(Condition::Between(size.clone(), 0, i64::MAX));
+                }),
+                Some(Val::Int(e)) => note(e),
+                _ => {}
+            }
+        }
+        items.values().for_each(|s| note(&Expr::symbol(s)));
+        conditions.extend(oxport_run::guard_conditions(program).into_iter().map(Condition::Holds));
+        for (e, range) in &program.ranges {
+            conditions.push(Condition::Between(
+                e.clone(),
+                range.min.unwrap_or(i64::MIN),
+                range.max.unwrap_or(i64::MAX),
+            ));
+        }
+        for (_, node) in program.graph.nodes() {
+            let of = |i: usize| node.args.get(i).or_else(|| node.kwargs.get(["", "min", "max"][i]));
+            let asked = match of(0) {
+                Some(Argument::Node(id)) => program.graph.node(*id).val(),
+                _ => continue,
+            };
+            let bound = |i: usize, open: i64| of(i).and_then(Argument::as_int).unwrap_or(open);
+            let is = |name: &str| node.calls(name);
+            match asked {
+                Some(Val::Bool(e)) if is("aten::_assert_scalar") => conditions.push(Condition::Holds(e.clone())),
+                Some(Val::Int(e)) if is("aten::sym_constrain_range") => {
+                    conditions.push(Condition::Between(e.clone(), bound(1, i64::MIN), bound(2, i64::MAX)));
+                }
+                Some(Val::Int(e)) if is("aten::sym_constrain_range_for_size") => {
+                    conditions.push(Condition::Between(e.clone(), bound(1, 0).max(0), bound(2, i64::MAX)));
+                }
+                _ => {}
+            }
+        }
+        let mut mentioned = Vec::new();
+        let mut by_last: Vec<Vec<Condition>> = symbols.iter().map(|_| Vec::new()).collect();
+        for condition in conditions {
+            condition.expr().visit(&mut |e| mentioned.extend(e.as_int().filter(|n| n.unsigned_abs() < 1 << 20)));
+            let places = condition.expr().free_symbols();
+            let last = places.iter().map(|s| symbols.iter().position(|t| t == s)).collect::<Option<Vec<_>>>();
+            if let Some(last) = last.and_then(|places| places.into_iter().max()) {
+                by_last[last].push(condition);
+            }
+        }
+        mentioned.sort_unstable();
+        mentioned.dedup();
+        Search { program, symbols, conditions: by_last, mentioned }
+    }
+
+    /// Different assignments, one after each taste where there is one.
+    fn assignments(&self) -> Vec<Assignment> {
+        let mut found: Vec<Vec<i64>> = Vec::new();
+        for taste in [Taste::Captured, Taste::Least, Taste::Next, Taste::Large] {
+            let candidates: Vec<Vec<i64>> = self.symbols.iter().map(|s| self.candidates(s, taste)).collect();
+            let (mut values, mut tries) = (Vec::new(), TRIES);
+            if self.extend(&candidates, &found, &mut values, &mut tries) {
+                found.push(values);
+            }
+        }
+        found.into_iter().map(|values| self.symbols.iter().cloned().zip(values).collect()).collect()
+    }
+
+    /// Finds values for the rest of the symbols, such that all together are none that were found.
+    fn extend(&self, from: &[Vec<i64>], found: &[Vec<i64>], values: &mut Vec<i64>, tries: &mut usize) -> bool {
+        let Some(list) = from.get(values.len()) else { return !found.contains(values) };
+        for &value in list {
+            if *tries == 0 {
+                return false;
+            }
+            *tries -= 1;
+            values.push(value);
+            if self.is_met(values) && self.extend(from, found, values, tries) {
+                return true;
+            }
+            values.pop();
+        }
+        false
+    }
+
+    fn is_met(&self, values: &[i64]) -> bool {
+        let of = |s: &Symbol| Some(Number::from(*values.get(self.symbols.iter().position(|t| t == s)?)?));
+        self.conditions[values.len() - 1].iter().all(|c| c.is_met(&of))
+    }
+
+    /// Values within the symbol's range, the best by that taste first.
+    fn candidates(&self, symbol: &Symbol, taste: Taste) -> Vec<i64> {
+        let range = self.program.env.range(symbol);
+        let declared = self.program.ranges.get(&Expr::symbol(symbol));
+        let min = range.min_int().unwrap_or(i64::MIN).max(declared.and_then(|r| r.min).unwrap_or(i64::MIN));
+        let max = range.max_int().unwrap_or(i64::MAX).min(declared.and_then(|r| r.max).unwrap_or(i64::MAX));
+        let usual = min.max(2);
+        let hint = self.program.env.hint(symbol).and_then(Number::as_i64);
+        let captured = hint.unwrap_or(usual);
+        let least = if min < 0 { 0 } else { min };
+        let around = |n: i64| [n, n.saturating_add(1), n.saturating_sub(1)];
+        let mut list = match taste {
+            Taste::Captured => vec![captured, usual],
+            Taste::Least => vec![least, usual],
+            Taste::Next => vec![captured.saturating_add(1), captured.saturating_add(2), least.saturating_add(1)],
+            Taste::Large => vec![captured.saturating_mul(2), captured.saturating_mul(3), max],
+        };
+        list.extend((0..=16).map(|n| least.saturating_add(n)));
+        list.extend(0..=16);
+        list.extend([captured, min, 20, 24, 32, 48, 64, 100, 128, 256, -1, -2]);
+        list.extend(self.mentioned.iter().flat_map(|n| around(*n).into_iter().chain([n.saturating_mul(2)])));
+        list.extend([max]);
+        let mut seen = HashSet::new();
+        list.retain(|n| (min..=max).contains(n) && seen.insert(*n));
+        list
+    }
+}
+
+/// How many values are tried before a search ends without an answer.
+const TRIES: usize = 20_000;
+
+/// A stream of numbers that a seed determines.
+struct Random {
+    seed: u64,
+    state: u64,
+}
+
+impl Random {
+    fn of(seed: u64) -> Random {
+        Random { seed, state: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 }
+    }
+    fn next(&mut self) -> u64 {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state
+    }
+    fn normal(&mut self) -> f64 {
+        (0..4).map(|_| (self.next() >> 40) as f64 / (1u64 << 24) as f64).sum::<f64>() - 2.0
+    }
+    /// One of these, or nothing, by equal chances; of even seeds, all in turn.
+    fn of_these<T: Copy>(&mut self, list: &[T], i: usize) -> Option<T> {
+        if self.seed % 2 == 0 {
+            return Some(list[(i + self.seed as usize * 3) % list.len()]);
+        }
+        let n = self.next() >> 32;
+        (n % 2 == 1).then(|| list[(n / 2) as usize % list.len()])
+    }
+}
+
+fn tensor(d: DType, sizes: &[i64], count: usize, fill: Fill, item: Option<i64>, random: &mut Random) -> Result<Tensor> {
+    if d.is_float() || d.is_complex() {
+        let pool = awkward_floats(d);
+        let pool_len = pool.len();
+        let mut one = |i: usize| match fill {
+            Fill::Ordinary | Fill::Zeros => random.normal(),
+            Fill::AwkwardFloats | Fill::Awkward => random.of_these(&pool, i).unwrap_or_else(|| random.normal()),
+        };
+        if d.is_complex() && matches!(fill, Fill::AwkwardFloats | Fill::Awkward) {
+            let numbers = (0..count).map(|i| Complex::new(one(i), one(i / pool_len))).collect();
+            return Ok(Tensor::from_vec(sizes, numbers)?.to_dtype(d)?);
+        }
+        if d == DType::F64 {
+            return Ok(Tensor::from_vec(sizes, (0..count).map(one).collect::<Vec<f64>>())?);
+        }
+        return Ok(Tensor::from_vec(sizes, (0..count).map(|i| one(i) as f32).collect::<Vec<f32>>())?.to_dtype(d)?);
+    }
+    let pool = awkward_integers(d);
+    let one = |i: usize| match (item, fill) {
+        (Some(n), _) => n,
+        (None, Fill::Zeros) => 0,
+        (None, Fill::Awkward) => random.of_these(&pool, i).unwrap_or((i % 2) as i64),
+        (None, _) => (i % 2) as i64,
+    };
+    Ok(Tensor::from_vec(sizes, (0..count).map(one).collect::<Vec<i64>>())?.to_dtype(d)?)
+}
+
+fn awkward_floats(d: DType) -> Vec<f64> {
+    let (largest, least, subnormal) = match d {
+        DType::F64 | DType::C128 => (f64::MAX, f64::MIN_POSITIVE, 5e-324),
+        DType::F16 | DType::C32 => (65504.0, 6.103_515_625e-5, 5.960_464_477_539_063e-8),
+        _ => (f32::MAX.into(), f32::MIN_POSITIVE.into(), f32::from_bits(1).into()),
+    };
+    vec![f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -0.0, 0.0, largest, -largest, least, -subnormal, 1.0, -1.0]
+}
+
+fn awkward_integers(d: DType) -> Vec<i64> {
+    let (least, largest) = match d {
+        DType::Bool => (0, 1),
+        DType::U8 => (0, u8::MAX.into()),
+        DType::U16 => (0, u16::MAX.into()),
+        DType::U32 => (0, u32::MAX.into()),
+        DType::I8 => (i8::MIN.into(), i8::MAX.into()),
+        DType::I16 => (i16::MIN.into(), i16::MAX.into()),
+        DType::I32 => (i32::MIN.into(), i32::MAX.into()),
+        _ => (i64::MIN, i64::MAX),
+    };
+    vec![least, largest, least.max(-1), 0, 1, 2.min(largest)]
+}
