@@ -155,12 +155,11 @@ fn folding_keeps_within_its_bounds() {
         }),
         1
     );
+    // Too much work for what it gives.
     assert_eq!(
         folded(4096, |b, c| {
-            let (wide, high) = (b.call("aten::expand", (c, vec![4096i64, 4096]))?, b.call("aten::t", (c,))?);
-            let high = b.call("aten::expand", (high, vec![4096i64, 4096]))?;
-            let product = b.call("aten::mm", (wide, high))?;
-            b.call("aten::sum.dim_IntList", (product, vec![1i64], true))
+            let wide = b.call("aten::expand", (c, vec![4096i64, 1 << 21]))?;
+            b.call("aten::sum.dim_IntList", (wide, vec![1i64], true))
         }),
         0
     );

@@ -49,3 +49,18 @@ fn layouts_follow_a_decomposition() {
     assert_ne!(strides(&program), strides(&core));
     assert_eq!([oxport::verify(&program), oxport::verify(&core)], [vec![], vec![]]);
 }
+
+#[test]
+fn strangers_command_no_terminal() {
+    use oxport_ir::terminal::{Lines, Plain};
+    for (text, plain) in [
+        ("a\u{1b}[31mb", "a\\u{1b}[31mb"),
+        ("\u{9b}2J\u{7f}\r\t\0", "\\u{9b}2J\\u{7f}\\u{d}\\u{9}\\u{0}"),
+        ("x\u{202e}y\u{2066}z\u{200b}\u{feff}", "x\\u{202e}y\\u{2066}z\\u{200b}\\u{feff}"),
+        ("größer 你好 \u{1f600} {}", "größer 你好 \u{1f600} {}"),
+    ] {
+        assert_eq!((Plain(text).to_string(), Lines(text).to_string()), (plain.into(), plain.into()));
+    }
+    assert_eq!(Lines("a\nb\u{2028}").to_string(), "a\nb\\u{2028}");
+    assert_eq!(Plain("a\nb").to_string(), "a\\u{a}b");
+}

@@ -9,10 +9,10 @@ def forward(self, x: "f32[2, 3]"):
 ExportedProgram:
     class GraphModule(torch.nn.Module):
         def forward(self, x: "f32[2, 3]"):
-            view: "f32[6]" = torch.ops.aten.view.default(x, [6])
+            clone: "f32[2, 3]" = torch.ops.aten.clone.default(x)
+            view: "f32[6]" = torch.ops.aten.view.default(clone, [6])
             add_: "f32[2, 3]" = torch.ops.aten.add.Tensor(x, 1)
-            clone: "f32[6]" = torch.ops.aten.clone.default(view)
-            return (add_, clone)
+            return (add_, view)
 
 Graph signature:
     # inputs
@@ -20,6 +20,6 @@ Graph signature:
 
     # outputs
     add_: USER_INPUT_MUTATION target='x'
-    clone: USER_OUTPUT
+    view: USER_OUTPUT
 
 Range constraints: {}

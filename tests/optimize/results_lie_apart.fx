@@ -11,10 +11,10 @@ ExportedProgram:
     class GraphModule(torch.nn.Module):
         def forward(self, x: "f32[2, 3]"):
             add: "f32[2, 3]" = torch.ops.aten.add.Tensor(x, 1)
-            view: "f32[6]" = torch.ops.aten.view.default(x, [6])
+            add_1: "f32[2, 3]" = torch.ops.aten.add.Tensor(x, 1)
             clone: "f32[2, 3]" = torch.ops.aten.clone.default(x)
-            clone_1: "f32[2, 3]" = torch.ops.aten.clone.default(add)
-            return (add, clone_1, clone, view)
+            view: "f32[6]" = torch.ops.aten.view.default(x, [6])
+            return (add, add_1, clone, view)
 
 Graph signature:
     # inputs
@@ -22,7 +22,7 @@ Graph signature:
 
     # outputs
     add: USER_OUTPUT
-    clone_1: USER_OUTPUT
+    add_1: USER_OUTPUT
     clone: USER_OUTPUT
     view: USER_OUTPUT
 

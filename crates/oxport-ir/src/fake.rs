@@ -158,6 +158,14 @@ impl Val {
             _ => {}
         }
     }
+    /// Whether there is a tensor in this value.
+    pub fn has_tensors(&self) -> bool {
+        match self {
+            Val::Tensor(_) => true,
+            Val::List(l) => l.iter().any(Val::has_tensors),
+            _ => false,
+        }
+    }
     /// All tensors in this value, in order.
     pub fn tensors(&self) -> Vec<&Fake> {
         match self {

@@ -194,7 +194,7 @@ pub fn infer_bound(op: &Op, values: &[Arg<Meta>], cx: &MetaCx<'_>) -> Result<Val
 }
 
 /// No list of results is longer. PyTorch knows no bound; a program of two kilobytes may ask for 2^40 of them.
-pub const MOST_RESULTS: usize = 1 << 16;
+pub const MOST_RESULTS: usize = 1 << 14;
 /// No result has more dimensions: what PyTorch's iterators take.
 pub const MOST_DIMENSIONS: usize = 64;
 

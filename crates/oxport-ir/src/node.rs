@@ -158,7 +158,10 @@ impl NodeMeta {
     pub const TENSOR_LIST: &str = "oxport.tensor_list";
     /// This meta's origin (stack traces, module stack, …) with another value: for nodes made from this one.
     pub fn derived(&self, val: Option<Val>) -> NodeMeta {
-        NodeMeta { val, ..self.clone() }
+        // The value may be a list of thousands: it is not copied to be dropped.
+        let NodeMeta { val: _, stack_trace, nn_module_stack, torch_fn, extra } = self;
+        let (stack_trace, nn_module_stack) = (stack_trace.clone(), nn_module_stack.clone());
+        NodeMeta { val, stack_trace, nn_module_stack, torch_fn: torch_fn.clone(), extra: extra.clone() }
     }
 }
 

@@ -100,6 +100,9 @@ fn flash_meta(args: &MetaArgs<'_>) -> Metas {
     let mask: Option<&Fake> = args.at(5)?;
     attention_dtype(args, q, k, v, mask)?;
     of_dim(args, q, 4..=4, "the query")?;
+    for x in [k, v].into_iter().filter(|x| x.dim() == 4) {
+        crate::nn::agree(args.cx, &q.sizes[0], &x.sizes[0], "batch sizes of query, key and value")?;
+    }
     let sizes = attention_sizes(args, q, k, v, mask, !args.cx.same(&q.sizes[1], &k.sizes[1]))?;
     let out = Fake { strides: preserved_strides(args.cx, q), ..fresh(q, q.dtype, sizes) };
     let [b, h, l] = [q.sizes[0].clone(), q.sizes[1].clone(), q.sizes[2].clone()];

@@ -261,7 +261,9 @@ fn multilabel_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, target): (&Fake, &Fake) = args.unpack()?;
     let rows = rows_of(args, x)?;
     ensure!(target.dtype == DType::I64, "{}: labels must be int64", args.op.name());
-    ensure!(x.sizes == target.sizes || x.dim() + target.dim() < 2, "{}: labels {target} of {x}", args.op.name());
+    // A sample without a batch may be a number; its label is then a number or a list of one.
+    let is_one = x.dim() < 2 && target.dim() < 2 && args.cx.may_be_same(&x.numel(), &target.numel());
+    ensure!(x.sizes == target.sizes || is_one, "inconsistent target size: {target} for input of size: {x}");
     let sizes = if reduction(args)? == 0 { rows } else { None };
     let marks = args.op.schema().is_some_and(|s| s.returns.len() == 2).then(|| fresh(x, x.dtype, target.sizes.clone()));
     Ok(std::iter::once(fresh(x, x.dtype, sizes)).chain(marks).map(Val::from).collect())

@@ -24,7 +24,13 @@ fn histogram_meta(args: &MetaArgs<'_>) -> Metas {
         ensure!(fits && weight.dtype == x.dtype, "histogram of {x} with weights {weight}");
     }
     let one = Expr::from(1i64);
+    let counts = args.op.schema().is_some_and(|s| s.arg("range").is_some());
     let edges = match bins {
+        Operand::Number(n) if !counts => {
+            return Err(oxport_ir::Error::invalid(format!(
+                "bins tensor should have one dimension, got the number {n:?}"
+            )));
+        }
         Operand::Number(_) => {
             let bins: i64 = args.at(1)?;
             ensure!(bins > 0, "histogram of {bins} bins");

@@ -59,7 +59,10 @@ fn meta(a: &MetaArgs<'_>) -> Metas {
     let x: &Fake = a.at(0)?;
     ensure!(x.dtype.is_float() && x.dim() >= 2, "{} of {x}", a.op.name());
     let open = || Error::unsupported(format!("{}: a symbolic number of coordinates", a.op.name()));
-    let count = a.cx.hint(&x.sizes[x.dim() - 1]).ok_or_else(open)? as usize;
+    let count = a.cx.hint(&x.sizes[x.dim() - 1]).ok_or_else(open)?;
+    // Each is a dimension of the result.
+    ensure!(count <= oxport_ir::infer::MOST_DIMENSIONS as i64, "{} of {count} coordinates: too many", a.op.name());
+    let count = count as usize;
     if let Some(w) = a.named::<Option<&Fake>>("weight")? {
         let same = |(p, q): (&Expr, &Expr)| a.cx.may_be_same(p, q);
         let fits = w.dim() + 1 == x.dim() && w.sizes.iter().zip(&x.sizes).all(same);

@@ -1,9 +1,10 @@
 //! Splits: one tensor as a list of views along a dimension.
 //!
-//! Law: the number of parts is met by [`MOST_PARTS`] before any is made.
+//! Law: the number of parts is checked by [`results`] before any is made.
 
 use crate::meta::{MetaArgs, Metas, wrap_dim};
 use crate::view::{copy, sliced, view};
+use oxport_ir::infer::results;
 use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor};
@@ -39,16 +40,9 @@ fn dimension<'a>(args: &MetaArgs<'a>, dim: i64) -> Result<(&'a Fake, usize)> {
     Ok((x, wrap_dim(dim, x.dim())?))
 }
 
-/// The most parts of one tensor. A few bytes of a file may ask for any number of them, and each is a result of its own.
-const MOST_PARTS: i64 = 1 << 16;
-
 /// A number of parts, if so many may be made.
-fn at_most(args: &MetaArgs<'_>, count: i64) -> Result<i64> {
-    if count > MOST_PARTS {
-        let message = format!("{}: {count} parts of one tensor; at most {MOST_PARTS} are made", args.op.name());
-        return Err(oxport_ir::Error::unsupported(message));
-    }
-    Ok(count)
+fn counted(count: i64) -> Result<i64> {
+    results(count).map(|_| count)
 }
 
 /// The parts that start at 0 and have these lengths.
@@ -74,7 +68,7 @@ fn split(args: &MetaArgs<'_>) -> Metas {
     let (x, d) = dimension(args, dim)?;
     let (n, each) = (known(args, &x.sizes[d])?, known(args, &size)?);
     ensure!(each > 0 || each == 0 && n == 0, "split size {each} of dimension {dim} of size {n}");
-    let count = at_most(args, if n == 0 { 1 } else { (n - 1) / each + 1 })?;
+    let count = counted(if n == 0 { 1 } else { (n - 1) / each + 1 })?;
     let last = &x.sizes[d] - &(&size * &Expr::from(count - 1));
     parts(x, d, (1..count).map(|_| size.clone()).chain([last]))
 }
@@ -101,10 +95,10 @@ fn chunk(args: &MetaArgs<'_>) -> Metas {
     let fits = n == 0 || n.checked_add(chunks - 1).is_some();
     ensure!(fits, "split_size can only be 0 if dimension size is 0, but got dimension size of {n}");
     if n == 0 {
-        return parts(x, d, (0..at_most(args, chunks)?).map(|_| Expr::from(0i64)));
+        return parts(x, d, (0..counted(chunks)?).map(|_| Expr::from(0i64)));
     }
     let each = (n - 1) / chunks + 1;
-    let count = at_most(args, (n - 1) / each + 1)?;
+    let count = counted((n - 1) / each + 1)?;
     let size = (&x.sizes[d] + &Expr::from(chunks - 1)).floor_div(&Expr::from(chunks));
     let last = &x.sizes[d] - &(&size * &Expr::from(count - 1));
     parts(x, d, (1..count).map(|_| size.clone()).chain([last]))
@@ -120,14 +114,14 @@ fn unbind(args: &MetaArgs<'_>) -> Metas {
         view.strides.remove(d);
         Val::Tensor(view)
     };
-    Ok(vec![Val::List((0..at_most(args, known(args, &x.sizes[d])?)?).map(part).collect())])
+    Ok(vec![Val::List((0..counted(known(args, &x.sizes[d])?)?).map(part).collect())])
 }
 
 fn tensor_split(args: &MetaArgs<'_>) -> Metas {
     let (_, sections, dim): (&Fake, i64, i64) = args.unpack()?;
     let (x, d) = dimension(args, dim)?;
     ensure!(sections > 0, "tensor_split into {sections} parts");
-    let (n, sections) = (known(args, &x.sizes[d])?, at_most(args, sections)?);
+    let (n, sections) = (known(args, &x.sizes[d])?, counted(sections)?);
     parts(x, d, (0..sections).map(|i| Expr::from(n / sections + i64::from(i < n % sections))))
 }
 
@@ -146,7 +140,7 @@ fn split_by_meta(args: &MetaArgs<'_>) -> Metas {
     }
     let one = Expr::from(1i64);
     let part = |_| Val::Tensor(sliced(x, d, &args.cx.fresh_size(), args.cx.fresh_size(), &one));
-    Ok(vec![Val::List((0..=at_most(args, known(args, &indices.sizes[0])?)?).map(part).collect())])
+    Ok(vec![Val::List((0..=counted(known(args, &indices.sizes[0])?)?).map(part).collect())])
 }
 
 fn split_by(args: &Args<'_, Real>) -> Result<Option<Vec<Tensor>>> {
@@ -185,7 +179,7 @@ fn between(args: &MetaArgs<'_>, x: &Fake, d: usize, indices: &[i64]) -> Metas {
 fn equal_parts(args: &MetaArgs<'_>, d: usize) -> Metas {
     let (x, sections): (&Fake, i64) = args.unpack()?;
     ensure!(d < x.dim() && sections > 0, "{} of a tensor of {} dimensions into {sections}", args.op.name(), x.dim());
-    let (n, sections) = (known(args, &x.sizes[d])?, at_most(args, sections)?);
+    let (n, sections) = (known(args, &x.sizes[d])?, counted(sections)?);
     ensure!(n % sections == 0, "{}: size {n} does not divide by {sections}", args.op.name());
     parts(x, d, (0..sections).map(|_| Expr::from(n / sections)))
 }

@@ -46,8 +46,10 @@ fn weight_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let rows = if whole { 1 } else { v.sizes().get(dim as usize).map_or(1, |&n| n as usize) };
     computed!(v.dtype(), |T| {
         let (x, g) = (Dense::<T>::of(&turned)?, Dense::<T>::of(g)?);
-        let n = x.len().checked_div(rows).unwrap_or(0).max(1);
-        let norms: Vec<T> = x.chunks_exact(n).map(length).collect();
+        // Rows of no elements have a length, too.
+        let n = x.len().checked_div(rows).unwrap_or(0);
+        let norms: Vec<T> = oxport_tensor::memory::collect((0..rows).map(|i| length(&x[i * n..][..n])))?;
+        let n = n.max(1);
         let layout = outs[0].layout().transpose(0, dim)?;
         part(&mut outs[0], layout, |out| {
             fill(out, |out: &mut [T]| {

@@ -16,6 +16,7 @@
 use crate::aliasing::may_return_its_input;
 use oxport_ir::{
     Argument, Builder, Decomp, ExportedProgram, Graph, Kernel, Kwargs, Node, NodeId, Op, OutputKind, Registry, Result,
+    Val,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -47,7 +48,7 @@ impl Memory {
         for (id, node) in graph.nodes() {
             if may_alias(node) {
                 node.for_each_input(&mut |input| {
-                    if graph.node(input).val().is_some_and(|v| !v.tensors().is_empty()) {
+                    if graph.node(input).val().is_some_and(Val::has_tensors) {
                         let (a, b) = (memory.class(id), memory.class(input));
                         memory.0[a.max(b)] = a.min(b) as u32;
                     }

@@ -37,6 +37,15 @@ pub(crate) fn updated(mut b: Builder<'_>, id: NodeId, op: &Op) -> Result<Updated
     if op.name() == "aten::instance_norm" {
         return instance_norm(b, &args);
     }
+    if let ("aten::batch_norm", [Argument::Node(x), _, _, Argument::Node(mean), Argument::Node(var), ..]) =
+        (op.name(), &args[..])
+        && b.fake(*x)?.sizes.iter().any(|n| n.as_int() == Some(0))
+    {
+        // PyTorch measures nothing where there is nothing, and leaves the statistics.
+        let (statistics, mut args) = ([*mean, *var], args);
+        args[5] = Argument::Bool(false);
+        return Ok(Updated { result: b.call("aten::batch_norm", args)?, statistics });
+    }
     // Without what only the backend wants to know.
     let (functional, count, first) = match op.name() {
         "aten::_batch_norm_with_update" => ("aten::_batch_norm_with_update_functional", 7, 4),

@@ -190,11 +190,17 @@ impl ShapeEnv {
     pub(crate) fn at_least_zero(&self, e: &Expr) -> bool {
         /// Each `Max` or `Min` in the sum is looked into, one after the other, this many.
         const DEPTH: usize = 3;
-        self.never_negative(e, DEPTH)
+        /// So many sums are tried: what takes more counts as unknown, as the choices of several extrema multiply.
+        const TRIES: usize = 64;
+        self.never_negative(e, DEPTH, &mut TRIES.clone())
     }
 
-    fn never_negative(&self, e: &Expr, depth: usize) -> bool {
-        let proved = |e: &Expr| self.bounds(e).min.signum() >= 0;
+    fn never_negative(&self, e: &Expr, depth: usize, tries: &mut usize) -> bool {
+        let mut proved = |e: &Expr| {
+            let is_tried = *tries > 0;
+            *tries -= usize::from(is_tried);
+            is_tried && self.bounds(e).min.signum() >= 0
+        };
         if proved(e) || self.nonnegative.iter().any(|n| proved(&(e - n))) {
             return true;
         }
@@ -212,7 +218,7 @@ impl ShapeEnv {
             return false;
         };
         let rest = e - term;
-        let mut holds = choices.iter().map(|choice| self.never_negative(&(&rest + choice), depth - 1));
+        let mut holds = choices.iter().map(|choice| self.never_negative(&(&rest + choice), depth - 1, tries));
         if any { holds.any(|h| h) } else { holds.all(|h| h) }
     }
 

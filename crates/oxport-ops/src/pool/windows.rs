@@ -77,14 +77,14 @@ pub fn fractional(input: i64, count: i64, kernel: i64, sample: f64, single: bool
         }
         if single {
             let (alpha, sample) = (room as f32 / (count - 1) as f32, sample as f32);
-            ((i as f32 + sample) * alpha) as i64 - (sample * alpha) as i64
+            (((i as f32 + sample) * alpha) as i64).saturating_sub((sample * alpha) as i64)
         } else {
             let alpha = room as f64 / (count - 1) as f64;
-            ((i as f64 + sample) * alpha) as i64 - (sample * alpha) as i64
+            (((i as f64 + sample) * alpha) as i64).saturating_sub((sample * alpha) as i64)
         }
     };
     let window = |i: i64| {
-        // Roundings of the last places must not leave the input.
+        // Neither roundings of the last places nor samples outside of [0, 1) leave the input.
         let first = place(i).clamp(0, room);
         (first as usize, (first + kernel) as usize, kernel)
     };

@@ -40,8 +40,8 @@ pub enum Reached {
     Ran,
 }
 
-/// A call that takes longer than this in all stages together is a finding.
-pub const SLOW: Duration = Duration::from_secs(if cfg!(debug_assertions) { 4 } else { 1 });
+/// A call that takes longer than this in all stages together is a finding: there are some ten, each over as much as `MOST_WORK`.
+pub const SLOW: Duration = Duration::from_secs(8);
 /// Runs are left out where inputs have more elements: a program may ask for work in proportion to them.
 const MOST_WORK: usize = 1 << 20;
 /// So many results are returned, and no more.
