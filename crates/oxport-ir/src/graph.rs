@@ -109,6 +109,7 @@ pub struct Users {
     /// With gaps, of no mentions, where users were removed.
     list: SmallVec<[(NodeId, u32); 2]>,
     /// The places in the list, if it is long.
+    #[expect(clippy::box_collection, reason = "every node has users, few have many: a pointer is all that most pay")]
     places: Option<Box<std::collections::HashMap<NodeId, u32>>>,
     gaps: usize,
 }

@@ -31,15 +31,12 @@ impl Type {
                 0
             }
         };
-        match alias.filter(|a| a.behind == parts) {
-            Some(Alias { before, after, is_write, .. }) => {
-                write!(f, "({before}{}", if *is_write { "!" } else { "" })?;
-                match after {
-                    Some(a) => write!(f, " -> {a})")?,
-                    None => f.write_str(")")?,
-                }
+        if let Some(Alias { before, after, is_write, .. }) = alias.filter(|a| a.behind == parts) {
+            write!(f, "({before}{}", if *is_write { "!" } else { "" })?;
+            match after {
+                Some(a) => write!(f, " -> {a})")?,
+                None => f.write_str(")")?,
             }
-            None => {}
         }
         Ok(parts)
     }

@@ -99,7 +99,7 @@ fn taken_whole(c: &Check<'_>, id: NodeId, node: &Node) -> Problem {
 
 /// What a tensor's meta must be for PyTorch to make an empty tensor of it.
 fn meta(val: &Val) -> Problem {
-    val.tensors().into_iter().find_map(|t| tensor(t))
+    val.tensors().into_iter().find_map(tensor)
 }
 
 fn tensor(t: &Fake) -> Problem {
