@@ -30,8 +30,8 @@ fn numbers(n: usize, fact: fn(usize) -> String) -> String {
         )
     });
     for i in 0..n - 2 {
-        let _ = write!(body, "    b{i}: \"Sym({})\" = n{i} == n{i}\n", fact(i));
-        let _ = write!(body, "    a{i} = torch.ops.aten._assert_scalar.default(b{i}, 'm')\n");
+        let _ = writeln!(body, "    b{i}: \"Sym({})\" = n{i} == n{i}", fact(i));
+        let _ = writeln!(body, "    a{i} = torch.ops.aten._assert_scalar.default(b{i}, 'm')");
     }
     program(&[format!("x: \"i64[{n}]\"")], &body, "x")
 }
@@ -51,12 +51,12 @@ const DIMENSIONS: &[Dimension] = &[
         program(&inputs, &lines(n, rev), "x0")
     }),
     ("results of one call", 1000, |n| {
-        let split = format!("    s = torch.ops.aten.split.Tensor(x, 1)\n");
+        let split = "    s = torch.ops.aten.split.Tensor(x, 1)\n".to_string();
         let items = lines(n, |i| format!("    g{i}: \"f32[1]\" = s[{i}]\n"));
         program(&[format!("x: \"f32[{n}]\"")], &(split + &items), "g0")
     }),
     ("wrong results of one call", 500, |n| {
-        let split = format!("    s = torch.ops.aten.split.Tensor(x, 1)\n");
+        let split = "    s = torch.ops.aten.split.Tensor(x, 1)\n".to_string();
         let items = lines(n, |i| format!("    g{i}: \"f32[2]\" = s[{i}]\n"));
         program(&[format!("x: \"f32[{n}]\"")], &(split + &items), "g0")
     }),

@@ -64,7 +64,7 @@ fn what_verifies_can_be_written() {
         &["mlp_core", "cond", "while_loop", "scan", "derived_dim", "input_mutation", "item_check", "lstm"];
     let seeds: u64 = std::env::var("OXPORT_WILD").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
     all(NAMES, |name| {
-        let program = oxport::read(&root().join("fixtures/programs").join(name).join("program.pt2")).map_err(text)?;
+        let program = oxport::read(root().join("fixtures/programs").join(name).join("program.pt2")).map_err(text)?;
         let (mut written, mut failures) = (0, Vec::new());
         for seed in 0..seeds {
             let mut edited = program.clone();
@@ -85,7 +85,7 @@ fn what_verifies_can_be_written() {
 /// A program without metas of its higher-order calls and without module calls, as text gives it, is written and read.
 #[test]
 fn a_program_of_text_can_be_written() {
-    let read = oxport::read(&root().join("fixtures/programs/cond/program.pt2")).unwrap();
+    let read = oxport::read(root().join("fixtures/programs/cond/program.pt2")).unwrap();
     let cond = read.graph.nodes().find(|(_, n)| n.calls("higher_order::cond")).map(|(id, _)| id).unwrap();
     let mut program = read.clone();
     program.graph.meta_mut(cond).val = None;
@@ -103,7 +103,7 @@ fn a_program_of_text_can_be_written() {
 /// Its outputs are the loss and the gradients, of which only the loss is what `forward` returns.
 #[test]
 fn a_joint_program_is_valid() {
-    let program = oxport::read(&root().join("fixtures/archives/joint.pt2")).unwrap();
+    let program = oxport::read(root().join("fixtures/archives/joint.pt2")).unwrap();
     assert_eq!(oxport::verify(&program), []);
     assert!(oxport_testkit::roundtrip::writable(&program).unwrap().is_some());
     assert_eq!((program.signature.outputs.len(), program.signature.user_outputs().count()), (4, 1));
@@ -135,11 +135,11 @@ fn a_node_of_another_graph_is_refused() {
 
 #[test]
 fn metadata_is_parsed_and_kept() {
-    let program = oxport::read(&root().join("fixtures/programs/mlp/program.pt2")).unwrap();
+    let program = oxport::read(root().join("fixtures/programs/mlp/program.pt2")).unwrap();
     let with_modules = program.graph.nodes().filter(|(_, n)| !n.meta.modules().unwrap().is_empty()).count();
     assert!(with_modules > 5, "{with_modules}");
-    let mut meta = oxport_ir::NodeMeta::default();
-    meta.nn_module_stack = Some("L__self__,,m.M;L__self___a,a[0](b,c),m.N".into());
+    let modules = Some("L__self__,,m.M;L__self___a,a[0](b,c),m.N".into());
+    let mut meta = oxport_ir::NodeMeta { nn_module_stack: modules, ..Default::default() };
     let frames = meta.modules().unwrap();
     assert_eq!((frames.len(), frames[1].path, frames[1].class), (2, "a[0](b,c)", "m.N"));
     meta.extra.push(("source_fn_stack".into(), "add,_operator.add;r,torch.relu".into()));

@@ -62,9 +62,7 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let scores = [q.sizes()[0], q.sizes()[1], l as i64, s as i64];
     let [gq, gk, gv] = outs else { return Err(Error::invalid("attention has three gradients")) };
     computed!(q.dtype(), |T| {
-        let mask = mask
-            .map(|m| Ok::<_, Error>(Dense::<T>::of(&additive::<T>(m)?.view(|l| l.expand(&scores))?)?))
-            .transpose()?;
+        let mask = mask.map(|m| Dense::<T>::of(&additive::<T>(m)?.view(|l| l.expand(&scores))?)).transpose()?;
         let all = [grad, q, k, v, out, sums].into_iter().map(Dense::<T>::of).collect::<Result<Vec<_>>>()?;
         let heads = q.sizes()[0] as usize * q.sizes()[1] as usize;
         let (mut dq, mut dk, mut dv) = (

@@ -206,8 +206,8 @@ fn align(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
                 let (rows, y) = line(y1, y2, p.bins[0], row);
                 let (columns, x) = line(x1, x2, p.bins[1], column);
                 let mut sum = T::zero();
-                for i in reaching(rows, &y, height) {
-                    for j in reaching(columns, &x, width) {
+                for i in reaching(rows, y, height) {
+                    for j in reaching(columns, x, width) {
                         sum += bilinear(plane, height, width, y(i), x(j));
                     }
                 }

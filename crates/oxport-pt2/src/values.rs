@@ -131,7 +131,7 @@ pub fn read_values(path: &Path, limits: &Limits) -> Result<ValueSet> {
 
 /// Writes values: the tensors to `path`, with a description of everything in the header, so that the file is whole at any
 /// time; and the description to the JSON file of the same stem, if it says more than names and sizes, or is there already. A
-/// JSON file that is somebody else's stays as it is: see [`DescribedBy`]. Standard output and other streams have nothing beside.
+/// JSON file that is somebody else's stays as it is: see `DescribedBy`. Standard output and other streams have nothing beside.
 ///
 /// Errors if a value is a list, an object or a token; or if the JSON file is somebody else's and other readers would miss
 /// constants without it.

@@ -69,7 +69,9 @@ fn watch_panics() {
             if !place.starts_with("crates/") {
                 place = caller().unwrap_or(place);
             }
-            let text = info.payload_as_str().unwrap_or("a panic without text").replace(['\n', '\t'], " ");
+            let payload = info.payload();
+            let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
+            let text = text.unwrap_or("a panic without text").replace(['\n', '\t'], " ");
             *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = Some((place, text));
         }));
     });
