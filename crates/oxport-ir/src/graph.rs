@@ -102,8 +102,7 @@ fn name_of(slots: &[Slot], id: NodeId) -> &str {
 
 /// The users of a node, in the order in which they came, each with the number of its mentions.
 ///
-/// Laws: a node's mentions are counted one after the other, so one that is added belongs to the last user or to a new one; to
-/// add and to remove take the same time for any number of users.
+/// Laws: a mention that is added belongs to the last user or to a new one; any number of users takes the same time.
 #[derive(Clone, Debug, Default)]
 pub struct Users {
     /// With gaps, of no mentions, where users were removed.
