@@ -343,7 +343,9 @@ pub(crate) fn slice(args: &MetaArgs<'_>) -> Metas {
 fn clamp(cx: &MetaCx<'_>, bound: Expr, size: &Expr, low: &Expr) -> Expr {
     let bound = if cx.decide(&bound.lt(&Expr::from(0i64)), false) { &bound + size } else { bound };
     let truth = |e: Expr| cx.known(&e).or_else(|| cx.env().hint_of(&e)?.as_bool());
-    match (truth(bound.le(low)), truth(bound.ge(size))) {
+    // Where a bound is the size at capture only, PyTorch keeps the bound: it asks whether it is greater.
+    let is_size = cx.known(&bound.ge(size)).filter(|known| *known);
+    match (truth(bound.le(low)), is_size.or_else(|| truth(bound.gt(size)))) {
         (Some(true), _) => low.clone(),
         (_, Some(true)) => size.clone(),
         (Some(false), Some(false)) => bound,
