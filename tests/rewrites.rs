@@ -213,6 +213,10 @@ const SKETCHES: &[&str] = &[
     "x: f32[2], b_c: f32[2, 3] | y = clone(expand(b_c, [2, 2, 3])); mul_.Tensor(b_c, 2) | y",
     "x: f32[3], b_c: f32[3], b_d: f32[3] | h = clone(b_c); copy_(b_c, b_d); copy_(b_d, h); y = add.Tensor(x, 1) | y",
     "x: f32[3] | a = zeros([3]); b = zeros([3]); add_.Tensor(a, 5); y = add.Tensor(a, x); z = add.Tensor(b, x) | y, z",
+    "x: f32[3, 4] | v = slice.Tensor(x, 1, 0, 2); add_.Tensor(v, 1); y = as_strided(v, [2, 2], [4, 1]) | y",
+    "x: f32[3, 4] | v = slice.Tensor(x, 1, 0, 2); add_.Tensor(v, 1); y = t(v); z = add.Tensor(v, 1) | v, y, z",
+    "x: f32[2, 3]{6, 2} | y = alias(x); z = mul_.Tensor(x, 2) | z, y, y",
+    "x: f32[0, 3] | y = permute(x, [0, 1]); z = add_.Tensor(transpose.int(x, 0, 1), 1) | z, y, y",
     // Random numbers.
     "x: f32[5] | a = rand_like(x); b = rand_like(x) | b",
     "x: f32[5] | a = rand_like(x); b = mul.Tensor(rand_like(x), 1.0) | a, b",

@@ -34,7 +34,7 @@ fn histogram_meta(args: &MetaArgs<'_>) -> Metas {
         Operand::Number(_) => {
             let bins: i64 = args.at(1)?;
             ensure!(bins > 0, "histogram of {bins} bins");
-            Expr::from(bins + 1)
+            &Expr::from(bins) + &one
         }
         Operand::Tensor(bins) => {
             ensure!(bins.dim() == 1 && bins.dtype == x.dtype, "histogram of {x} between {bins}");

@@ -115,7 +115,9 @@ impl<T: Field> Mat<T> {
     }
     /// The matrix of these elements.
     pub fn by(rows: usize, cols: usize, f: impl Fn(usize, usize) -> T) -> Mat<T> {
-        let data = (0..cols).flat_map(|j| (0..rows).map(move |i| (i, j))).map(|(i, j)| f(i, j)).collect();
+        // Of a matrix without rows the columns may be uncountable.
+        let cols_held = if rows == 0 { 0 } else { cols };
+        let data = (0..cols_held).flat_map(|j| (0..rows).map(move |i| (i, j))).map(|(i, j)| f(i, j)).collect();
         Mat { rows, cols, data }
     }
     /// A column.
@@ -143,7 +145,8 @@ impl<T: Field> Mat<T> {
     /// The product.
     pub fn times(&self, other: &Mat<T>) -> Mat<T> {
         let mut out = Mat::zeros(self.rows, other.cols);
-        for j in 0..other.cols {
+        let cols = if out.data.is_empty() || other.data.is_empty() { 0 } else { other.cols };
+        for j in 0..cols {
             for (k, &b) in other.column(j).iter().enumerate() {
                 let column = self.column(k);
                 for (out, &a) in out.column_mut(j).iter_mut().zip(column) {

@@ -48,12 +48,16 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Of dimension `d`; a 0-d tensor is one line of one element.
+    /// Of dimension `d`; a 0-d tensor is one line of one element. Where there are no lines their sizes say nothing, as these may
+    /// be immense.
     pub fn of(sizes: &[i64], d: usize) -> Lines {
         let product = |s: &[i64]| s.iter().product::<i64>() as usize;
         match sizes.get(d) {
-            Some(&n) => Lines { outer: product(&sizes[..d]), n: n as usize, inner: product(&sizes[d + 1..]) },
             None => Lines { outer: 1, n: 1, inner: 1 },
+            Some(_) if sizes.iter().enumerate().any(|(i, &size)| i != d && size == 0) => {
+                Lines { outer: 0, n: 1, inner: 1 }
+            }
+            Some(&n) => Lines { outer: product(&sizes[..d]), n: n as usize, inner: product(&sizes[d + 1..]) },
         }
     }
     /// The first element of every line.

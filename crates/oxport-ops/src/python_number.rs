@@ -109,7 +109,7 @@ fn divide_exactly(a: i64, b: i64) -> f64 {
     }
     // Scale the quotient to 64 bits and more, and keep the remainder as a sticky bit; u128 → f64 then rounds once.
     let (n, d) = (u128::from(a.unsigned_abs()), u128::from(b.unsigned_abs()));
-    let shift = n.leading_zeros();
+    let shift = n.leading_zeros().min(127);
     let scaled = n << shift;
     let quotient = (scaled / d) | u128::from(scaled % d != 0);
     let magnitude = quotient as f64 * 2f64.powi(-(shift as i32));

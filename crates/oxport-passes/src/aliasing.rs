@@ -135,6 +135,12 @@ fn is_in_format(env: &ShapeEnv, t: &Fake, format: MemoryFormat) -> bool {
     }
 }
 
+/// True if a tensor's elements filled its memory without gaps when the program was captured.
+pub(crate) fn is_dense(graph: &Graph, env: &ShapeEnv, id: NodeId) -> bool {
+    let tensor = graph.node(id).val().and_then(Val::as_tensor);
+    tensor.and_then(|t| layout(env, t)).is_some_and(|l| l.is_dense())
+}
+
 /// True if eager PyTorch can view the one tensor as the other, at the sizes of the capture.
 pub(crate) fn can_view(env: &ShapeEnv, from: &Fake, to: &Fake) -> bool {
     match (layout(env, from), layout(env, to)) {

@@ -12,19 +12,19 @@
 //! Laws: a program that writes nothing is returned as it is, with the ATEN dialect; nodes that stay keep their names,
 //! and a write `add_` becomes the node `add_` that calls `add`; a program grows by a factor at most, or is refused.
 
-use crate::aliasing::{Parts, Step, is_alias, parts};
-use crate::outputs::separate_outputs;
+use crate::aliasing::{Parts, Step, is_alias, is_dense, parts};
+use crate::layout::{have_other_strides, lay_out_behind};
+use crate::outputs::{mutation_outputs, separate_outputs};
 use crate::statistics::{updated, updates_statistics};
 use crate::storage::{Chain, Storage};
 use crate::tied::{apart, tied_state};
 use crate::twins::{functional_twin, out_twin};
 use indexmap::IndexMap;
 use oxport_ir::{
-    Argument, Builder, Dialect, Error, ExportedProgram, Graph, InputKind, InputSpec, Kwargs, NodeId, NodeKind, Op,
-    OutputKind, OutputSpec, Registry, Result, Val,
+    Argument, Builder, Dialect, Error, ExportedProgram, Graph, Kwargs, NodeId, NodeKind, Op, Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Makes a program functional.
@@ -57,8 +57,16 @@ fn functional(
         }
     }
     let most = graph.len().saturating_mul(GROWTH.0).saturating_add(GROWTH.1);
-    let mut f =
-        Functional { graph, env, registry, storages: Vec::new(), values: HashMap::new(), parts: HashMap::new(), most };
+    let mut f = Functional {
+        graph,
+        env,
+        registry,
+        storages: Vec::new(),
+        values: HashMap::new(),
+        parts: HashMap::new(),
+        relaid: HashSet::new(),
+        most,
+    };
     let ids: Vec<NodeId> = f.graph.ids().collect();
     for id in ids {
         if let Some(first) = tied.get(&id).and_then(|first| f.values.get(first).cloned()) {
@@ -77,6 +85,8 @@ fn functional(
         let output = f.graph.output();
         written.insert(p, f.focus(storage, &Chain::default(), output)?);
     }
+    let relaid = f.relaid;
+    lay_out_behind(graph, env, registry, relaid);
     Ok(written)
 }
 
@@ -91,6 +101,8 @@ struct Functional<'a> {
     values: HashMap<NodeId, Value>,
     /// What the elements of lists of views are, by the list.
     parts: HashMap<NodeId, Option<Parts>>,
+    /// New values of whole storages that lie otherwise than these did.
+    relaid: HashSet<NodeId>,
     /// The most nodes that the graph may have.
     most: usize,
 }
@@ -129,11 +141,58 @@ impl Functional<'_> {
             }
             return self.write(id, &op);
         }
+        if op.def().is_some_and(|d| d.reads_storage) && self.reads_written(id)? {
+            return Ok(());
+        }
+        let node = self.graph.node(id);
         if is_alias(self.graph, self.env, node, &op) {
             return self.alias(id, &op);
         }
         self.own(id);
         Ok(())
+    }
+
+    /// `as_strided` and its kin read the storage past the elements of their tensor: of memory that was written they are given
+    /// all. True if the call is one of a view; its result is known then.
+    fn reads_written(&mut self, id: NodeId) -> Result<bool> {
+        let node = self.graph.node(id);
+        let (op, args) = (node.op().cloned().expect("law: a call"), node.args.clone());
+        let Some(value) = args.first().and_then(Argument::as_node).and_then(|x| self.values.get(&x)).cloned() else {
+            return Ok(false);
+        };
+        let Storage { origin, version, .. } = self.storages[value.storage];
+        let Some(alias) = value.chain.alias() else { return Ok(false) };
+        let offset = |id: NodeId| self.graph.node(id).val()?.as_tensor()?.offset.as_int();
+        let at = op.schema().and_then(|s| s.arg("storage_offset")).map(|(at, _)| at);
+        let place = at.zip(offset(alias).zip(offset(origin))).and_then(|(at, (alias, origin))| {
+            let offset = match args.get(at) {
+                None | Some(Argument::None) => alias,
+                Some(given) => given.as_int()?,
+            };
+            Some((at, offset - origin))
+        });
+        let refuse = || Error::unsupported(format!("{} of memory that is written through views", op.name()));
+        let Some((at, offset)) = place.filter(|_| is_dense(self.graph, self.env, origin)) else {
+            return if version == 0 { Ok(false) } else { Err(refuse()) };
+        };
+        let mut args = args;
+        args.resize(args.len().max(at + 1), Argument::None);
+        args[at] = offset.into();
+        let is_view = op.schema().is_some_and(|s| s.is_view());
+        if version > 0 {
+            let whole = self.focus(value.storage, &Chain::default(), Some(id))?;
+            if have_other_strides(self.graph.node(origin).val(), self.graph.node(whole).val()) {
+                return Err(refuse());
+            }
+            args[0] = whole.into();
+            self.graph.set_call(id, op.clone(), args.clone(), Kwargs::new());
+        }
+        if is_view {
+            let step = Step { op, args: args[1..].to_vec(), kwargs: Kwargs::new(), element: None };
+            let chain = Chain::default().then(id, step);
+            self.values.insert(id, Value { storage: value.storage, chain, node: id, version });
+        }
+        Ok(is_view)
     }
 
     /// The node's result is memory of its own.
@@ -189,10 +248,19 @@ impl Functional<'_> {
         for input in self.graph.node(id).inputs() {
             let fresh = self.refresh(input, id)?;
             if fresh != input {
+                let captured = self.values.get(&fresh).and_then(|value| self.captured(value));
+                if have_other_strides(captured, self.graph.node(fresh).val()) {
+                    self.relaid.insert(fresh);
+                }
                 self.graph.replace_uses_where(input, fresh, |_, user| user == id);
             }
         }
         Ok(())
+    }
+
+    /// What a tensor was before all writes, as it was captured.
+    fn captured(&self, value: &Value) -> Option<&Val> {
+        self.graph.node(value.chain.alias().unwrap_or(self.storages[value.storage].origin)).val()
     }
 
     /// The node that holds a tensor's current value; made anew before `at` if that is stale.
@@ -369,7 +437,14 @@ impl Functional<'_> {
         let mut b = b.with_origin(&origin);
         let storage = &mut self.storages[target.storage];
         storage.write(&mut b, &target.chain, value, &known)?;
-        let version = storage.version;
+        let mut version = storage.version;
+        if have_other_strides(self.captured(target), self.graph.node(value).val()) {
+            match target.chain.alias() {
+                // Stale at once: who reads it gets the view made anew.
+                Some(_) => version -= 1,
+                None => drop(self.relaid.insert(value)),
+            }
+        }
         self.values.insert(id, Value { node: value, version, ..target.clone() });
         self.bounded()
     }
@@ -391,38 +466,4 @@ impl Functional<'_> {
         }
         Ok(())
     }
-}
-
-/// What was written to inputs becomes outputs, in the order of the inputs, before the user's outputs.
-fn mutation_outputs(program: &mut ExportedProgram, written: &IndexMap<NodeId, NodeId>) -> Result<()> {
-    let placeholders: Vec<(NodeId, Arc<str>)> =
-        program.graph.placeholders().map(|(id, n)| (id, n.name.clone())).collect();
-    let (mut values, mut specs): (Vec<Argument>, Vec<OutputSpec>) = (Vec::new(), Vec::new());
-    for ((id, name), spec) in placeholders.into_iter().zip(&mut program.signature.inputs) {
-        let Some(&value) = written.get(&id) else { continue };
-        let kind = match &spec.kind {
-            InputKind::Parameter(name) => OutputKind::ParameterMutation(name.clone()),
-            InputKind::Buffer { name, .. } => OutputKind::BufferMutation(name.clone()),
-            InputKind::TensorConstant(name) => {
-                // A constant that is written to (a static cache) is a buffer that is not saved.
-                let kind = OutputKind::BufferMutation(name.clone());
-                *spec = InputSpec::from(InputKind::Buffer { name: name.clone(), persistent: false });
-                kind
-            }
-            InputKind::UserInput => OutputKind::UserInputMutation(name),
-            _ => return Err(Error::invalid(format!("a write to the input `{name}`"))),
-        };
-        values.push(value.into());
-        specs.push(kind.into());
-    }
-    if values.is_empty() {
-        return Ok(());
-    }
-    let output = program.graph.output().ok_or_else(|| Error::invalid("the graph has no output"))?;
-    let tokens = program.signature.outputs.iter().take_while(|s| s.kind == OutputKind::Token).count();
-    let mut args = program.graph.node(output).args.clone();
-    args.splice(tokens..tokens, values);
-    program.signature.outputs.splice(tokens..tokens, specs);
-    program.graph.set_args(output, args, Kwargs::new());
-    Ok(())
 }

@@ -5,7 +5,7 @@
 use crate::aliasing::can_view;
 use oxport_ir::infer::infer_call;
 use oxport_ir::{Argument, Graph, MetaCx, Node, NodeId, Registry, Val};
-use oxport_sym::ShapeEnv;
+use oxport_sym::{Expr, ShapeEnv};
 use std::collections::HashSet;
 
 /// True if two values, of the same form, are laid out differently.
@@ -14,6 +14,20 @@ pub(crate) fn differ(a: Option<&Val>, b: Option<&Val>) -> bool {
     let mut relaid = a.clone();
     relaid.take_layout(b);
     relaid != *a
+}
+
+/// True if a step along some dimension of two tensors of the same sizes is another one.
+pub(crate) fn have_other_strides(a: Option<&Val>, b: Option<&Val>) -> bool {
+    match (a, b) {
+        (Some(Val::Tensor(a)), Some(Val::Tensor(b))) => {
+            let counts = |size: &Expr| size.as_int() != Some(1);
+            let is_empty = a.sizes.iter().any(|size| size.as_int() == Some(0));
+            let mut strides = a.strides.iter().zip(&b.strides).zip(&a.sizes).filter(|(_, size)| counts(size));
+            !is_empty && strides.any(|((a, b), _)| a != b)
+        }
+        (Some(Val::List(a)), Some(Val::List(b))) => a.iter().zip(b).any(|(a, b)| have_other_strides(Some(a), Some(b))),
+        _ => false,
+    }
 }
 
 /// Gives what stands behind changed nodes the layout that follows.

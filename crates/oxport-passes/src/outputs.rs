@@ -11,12 +11,16 @@
 //! | is a new value that another written tensor gets, too (PyTorch tells these by name) | always |
 //! | shares memory with an input or an earlier result, which it did not before | where that is known |
 //!
+//! A node that is the new value of an input or buffer *and* a result is that input or buffer when PyTorch runs it, with its
+//! strides; a view of the node is a view of what was computed. A result that has become such a node stays a view.
+//!
 //! Law: what may share memory is taken to; a copy too many changes no value.
 
 use crate::aliasing::may_return_its_input;
+use indexmap::IndexMap;
 use oxport_ir::{
-    Argument, Builder, Decomp, ExportedProgram, Graph, Kernel, Kwargs, Node, NodeId, Op, OutputKind, Registry, Result,
-    Val,
+    Argument, Builder, Decomp, Error, ExportedProgram, Graph, InputKind, InputSpec, Kernel, Kwargs, Node, NodeId, Op,
+    OutputKind, OutputSpec, Registry, Result, Val,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,6 +29,8 @@ use std::sync::Arc;
 pub struct Sharing {
     inputs: HashMap<Arc<str>, usize>,
     outputs: Vec<Option<usize>>,
+    /// Of each output, whether its node is a new value of an input or buffer, too.
+    is_new_value: Vec<bool>,
 }
 
 impl Sharing {
@@ -35,8 +41,18 @@ impl Sharing {
         Sharing {
             inputs: graph.placeholders().map(|(id, n)| (n.name.clone(), memory.class(id))).collect(),
             outputs: graph.outputs().iter().map(|a| Some(memory.class(a.as_node()?))).collect(),
+            is_new_value: {
+                let new = new_values(program);
+                graph.outputs().iter().map(|a| a.as_node().is_some_and(|n| new.contains(&n))).collect()
+            },
         }
     }
+}
+
+/// The nodes that are new values of inputs and buffers.
+fn new_values(program: &ExportedProgram) -> HashSet<NodeId> {
+    let outputs = program.graph.outputs().iter().zip(&program.signature.outputs);
+    outputs.filter(|(_, spec)| spec.kind.is_mutation()).filter_map(|(a, _)| a.as_node()).collect()
 }
 
 /// Nodes by the memory that they may lie in: a forest of classes.
@@ -116,7 +132,7 @@ pub fn written_composites(program: &ExportedProgram) -> HashSet<Op> {
 /// A law of the graph is broken.
 pub fn separate_outputs(program: &mut ExportedProgram, registry: &Registry, before: Option<&Sharing>) -> Result<()> {
     let Some(output) = program.graph.output() else { return Ok(()) };
-    let written = written(program);
+    let (written, new_values) = (written(program), new_values(program));
     let ExportedProgram { graph, env, signature, .. } = program;
     let mut memory = Memory::of(graph);
     let targets: HashMap<NodeId, &OutputKind> = written.iter().map(|(id, kind)| (*id, kind)).collect();
@@ -131,7 +147,7 @@ pub fn separate_outputs(program: &mut ExportedProgram, registry: &Registry, befo
         }
     }
     let mut values = graph.node(output).args.clone();
-    let mut new_values = HashSet::new();
+    let (mut taken, mut views) = (HashSet::new(), HashMap::new());
     for (i, (value, spec)) in values.iter_mut().zip(&signature.outputs).enumerate() {
         let Argument::Node(node) = *value else { continue };
         if graph.node(node).val().is_none_or(|v| v.as_tensor().is_none()) {
@@ -141,19 +157,61 @@ pub fn separate_outputs(program: &mut ExportedProgram, registry: &Registry, befo
         let is_kept = targets.get(&node).is_some_and(|kind| **kind == spec.kind);
         let mut must_copy = shown.contains(&class) && !is_kept;
         if spec.kind.is_mutation() {
-            must_copy |= !new_values.insert(node);
+            must_copy |= !taken.insert(node);
         } else if let Some(before) = before.and_then(|b| *b.outputs.get(i)?) {
             must_copy |= *holders.entry(class).or_insert(before) != before;
         }
-        if must_copy {
+        let was_view = before.is_some_and(|b| b.is_new_value.get(i) == Some(&false));
+        let must_view = !spec.kind.is_mutation() && was_view && new_values.contains(&node);
+        if let (false, true, Some(view)) = (must_copy, must_view, views.get(&node)) {
+            *value = Argument::Node(*view);
+        } else if must_copy || must_view {
             let origin = graph.node(node).meta.derived(None);
             let mut b = Builder::new(graph, env, registry).before(output).with_origin(&origin);
-            *value = b.call("aten::clone", (node,))?.into();
+            let made = b.call(if must_copy { "aten::clone" } else { "aten::alias" }, (node,))?;
+            if !must_copy {
+                views.insert(node, made);
+            }
+            *value = made.into();
         }
     }
     if values != graph.node(output).args {
         graph.set_args(output, values, Kwargs::new());
     }
+    Ok(())
+}
+
+/// What was written to inputs becomes outputs, in the order of the inputs, before the user's outputs.
+pub(crate) fn mutation_outputs(program: &mut ExportedProgram, written: &IndexMap<NodeId, NodeId>) -> Result<()> {
+    let placeholders: Vec<(NodeId, Arc<str>)> =
+        program.graph.placeholders().map(|(id, n)| (id, n.name.clone())).collect();
+    let (mut values, mut specs): (Vec<Argument>, Vec<OutputSpec>) = (Vec::new(), Vec::new());
+    for ((id, name), spec) in placeholders.into_iter().zip(&mut program.signature.inputs) {
+        let Some(&value) = written.get(&id) else { continue };
+        let kind = match &spec.kind {
+            InputKind::Parameter(name) => OutputKind::ParameterMutation(name.clone()),
+            InputKind::Buffer { name, .. } => OutputKind::BufferMutation(name.clone()),
+            InputKind::TensorConstant(name) => {
+                // A constant that is written to (a static cache) is a buffer that is not saved.
+                let kind = OutputKind::BufferMutation(name.clone());
+                *spec = InputSpec::from(InputKind::Buffer { name: name.clone(), persistent: false });
+                kind
+            }
+            InputKind::UserInput => OutputKind::UserInputMutation(name),
+            _ => return Err(Error::invalid(format!("a write to the input `{name}`"))),
+        };
+        values.push(value.into());
+        specs.push(kind.into());
+    }
+    if values.is_empty() {
+        return Ok(());
+    }
+    let output = program.graph.output().ok_or_else(|| Error::invalid("the graph has no output"))?;
+    let tokens = program.signature.outputs.iter().take_while(|s| s.kind == OutputKind::Token).count();
+    let mut args = program.graph.node(output).args.clone();
+    args.splice(tokens..tokens, values);
+    program.signature.outputs.splice(tokens..tokens, specs);
+    program.graph.set_args(output, args, Kwargs::new());
     Ok(())
 }
 

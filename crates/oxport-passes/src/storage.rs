@@ -8,9 +8,12 @@
 //! What was written to an alias stays there until something else of the memory is read; only what lies between the two is
 //! computed then. So a write through a chain of views costs what it changes, and not the length of the chain.
 //!
-//! Law: the value at a level of the path is right but for what deeper levels were written.
+//! Laws: the value at a level of the path is right but for what deeper levels were written. What is read of an alias has the
+//! strides that the alias was captured with: a new value that lies otherwise (`x[:, :2].add_(1)` is dense, the slice is not) is
+//! scattered into what it is a view of, and the view made anew. Only a whole storage that is written may come to lie otherwise.
 
 use crate::aliasing::{Step, write_back};
+use crate::layout::have_other_strides;
 use oxport_ir::{Builder, NodeId, Result};
 use std::sync::Arc;
 
@@ -33,6 +36,10 @@ impl Chain {
         let depth = self.depth() + 1;
         Chain(Some(Arc::new(Link { alias, step, base: self, depth })))
     }
+    /// The alias that it leads to; `None` for the whole storage.
+    pub fn alias(&self) -> Option<NodeId> {
+        self.0.as_ref().map(|link| link.alias)
+    }
     fn depth(&self) -> usize {
         self.0.as_ref().map_or(0, |link| link.depth)
     }
@@ -54,6 +61,8 @@ impl Drop for Link {
 
 /// Memory that tensors share: its value now, and how often it was written.
 pub(crate) struct Storage {
+    /// The node that made it, before all writes.
+    pub origin: NodeId,
     root: NodeId,
     path: Vec<Level>,
     pub version: u32,
@@ -66,9 +75,15 @@ struct Level {
     is_written: bool,
 }
 
+impl Level {
+    fn has_its_strides(&self, b: &Builder<'_>) -> bool {
+        !have_other_strides(b.val(self.alias).ok(), b.val(self.value).ok())
+    }
+}
+
 impl Storage {
     pub fn new(root: NodeId) -> Storage {
-        Storage { root, path: Vec::new(), version: 0 }
+        Storage { origin: root, root, path: Vec::new(), version: 0 }
     }
 
     fn value(&self) -> NodeId {
@@ -85,7 +100,8 @@ impl Storage {
         let mut missing = Vec::new();
         let mut at = chain;
         while let Some(link) = &at.0 {
-            if self.path.get(link.depth - 1).is_some_and(|level| level.alias == link.alias) {
+            if self.path.get(link.depth - 1).is_some_and(|level| level.alias == link.alias && level.has_its_strides(b))
+            {
                 break;
             }
             missing.push(link);
