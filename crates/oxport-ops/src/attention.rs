@@ -11,7 +11,7 @@ mod blocks;
 
 use crate::dense::{Compute, Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, broadcast, one, preserved_strides};
-use crate::nn::{agree, floating, fresh, of_dim, same_dtype};
+use crate::nn::{agree, floating, fresh, same_dtype};
 use blocks::{Attention, attend};
 use oxport_ir::fake::Dims;
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, MetaCx, NodeId, OpDef, Real, Result, RunCx, ensure};
@@ -99,8 +99,13 @@ fn flash_meta(args: &MetaArgs<'_>) -> Metas {
     let (q, k, v): (&Fake, &Fake, &Fake) = args.unpack()?;
     let mask: Option<&Fake> = args.at(5)?;
     attention_dtype(args, q, k, v, mask)?;
-    of_dim(args, q, 4..=4, "the query")?;
-    for x in [k, v].into_iter().filter(|x| x.dim() == 4) {
+    for x in [q, k, v] {
+        ensure!(
+            x.dim() == 4,
+            "scaled_dot_product_attention_flash_attention: Accept only 4 dims inputs shape of {{B, H, T, K}}, got {x}"
+        );
+    }
+    for x in [k, v] {
         crate::nn::agree(args.cx, &q.sizes[0], &x.sizes[0], "batch sizes of query, key and value")?;
     }
     let sizes = attention_sizes(args, q, k, v, mask, !args.cx.same(&q.sizes[1], &k.sizes[1]))?;

@@ -6,7 +6,7 @@
 use crate::meta::{MetaArgs, Metas, channels_last_strides, one, prefers_channels_last};
 use crate::nn::{agree, fresh, per_dim, same_dtype};
 use crate::product::{check_product_dtype, part};
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, MetaCx, NodeId, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::conv::{ConvOptions, convolution};
 use oxport_tensor::{Layout, Tensor, TensorMut, copy};
@@ -137,6 +137,7 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
     }
     let hollow = s.weight.sizes[2..].iter().any(|k| cx.is(k, 0)) || s.transposed && cx.is(second, 0);
     ensure!(!hollow, "{name}: kernel size should be greater than zero, but got a weight {}", s.weight);
+    has_pixels(cx, s.x, n)?;
     if let Some(bias) = s.bias {
         same_dtype(args, &[s.x, bias])?;
         ensure!(bias.dim() == 1, "{name}: the bias must be one number per channel, got {bias}");
@@ -174,6 +175,18 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
     let out = fresh(s.x, dtype, sizes);
     let last = batched && n > 1 && (prefers_channels_last(cx, s.x) || prefers_channels_last(cx, s.weight));
     one(if last { Fake { strides: channels_last_strides(&out.sizes), ..out } } else { out })
+}
+
+/// Refuses an input whose last `n` dimensions, the pixels, have a size of 0, as PyTorch does when it chooses an algorithm: only
+/// batch and channels may be none.
+pub(crate) fn has_pixels(cx: &MetaCx<'_>, x: &Fake, n: usize) -> Result<()> {
+    let (lead, pixels) = x.sizes.split_at(x.dim() - n);
+    let has_zero = |sizes: &[Expr]| sizes.iter().any(|size| cx.is(size, 0));
+    ensure!(
+        !has_zero(pixels) || has_zero(lead),
+        "Only zero batch or zero channel inputs are supported, but got input shape: {x}"
+    );
+    Ok(())
 }
 
 fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {

@@ -60,6 +60,7 @@ fn forward_meta(args: &MetaArgs<'_>, grad: &Fake, x: &Fake, w: &Fake) -> Result<
     let wide = &w.sizes[1] * &groups;
     let (inputs, outputs) = if transposed { (&w.sizes[0], &wide) } else { (&wide, &w.sizes[0]) };
     agree(cx, &x.sizes[1], inputs, "channels of input and weight")?;
+    crate::conv::has_pixels(cx, x, n)?;
     let mut expected = vec![x.sizes[0].clone(), outputs.clone()];
     for d in 0..n {
         let (input, kernel) = (&x.sizes[d + 2], &w.sizes[d + 2]);

@@ -13,6 +13,7 @@ use crate::expand::{integer, terms_of};
 use crate::expr::{Expr, Kind};
 use crate::func::Func;
 use crate::layered::Layered;
+use crate::memo::Memo;
 use crate::number::Number;
 use crate::range::Range;
 use crate::simplify::{Form, Simplifier, reduce, shifted, weighs_more, weight};
@@ -35,6 +36,8 @@ pub struct ShapeEnv {
     nonnegative: Arc<Vec<Expr>>,
     /// Other conditions that hold.
     facts: Arc<HashSet<Expr>>,
+    /// What follows from all this, as far as it was asked for.
+    memo: Memo,
     unbacked: u64,
 }
 
@@ -53,6 +56,7 @@ impl ShapeEnv {
     /// Sets the range of a symbol (not intersected with an earlier one).
     pub fn set_range(&mut self, symbol: &Symbol, range: Range) {
         self.ranges.insert(symbol.clone(), range);
+        self.memo = Memo::default();
     }
 
     /// The range of a symbol: as set, else by its assumptions.
@@ -127,6 +131,10 @@ impl ShapeEnv {
         if let Some(b) = condition.as_bool() {
             return Some(b);
         }
+        self.memo.of(condition, || self.decide(condition))
+    }
+
+    fn decide(&self, condition: &Expr) -> Option<bool> {
         match condition.as_call() {
             Some((Func::And, parts)) => self.junction(parts, false),
             Some((Func::Or, parts)) => self.junction(parts, true),
@@ -298,10 +306,11 @@ impl ShapeEnv {
                 return;
             }
             if self.zeros.len() < MOST[1] {
+                self.memo = Memo::default();
                 return Arc::make_mut(&mut self.zeros).push(zero);
             }
         }
-        Arc::make_mut(&mut self.facts).insert(zero.eq_(&Expr::int(0)));
+        self.keep(zero.eq_(&Expr::int(0)));
     }
 
     /// Puts a value in the place of a symbol; false if something known would become too heavy by it.
@@ -333,7 +342,15 @@ impl ShapeEnv {
         let zeros = self.zeros.iter().filter_map(renew).collect();
         let nonnegative = self.nonnegative.iter().filter_map(renew).collect();
         (self.zeros, self.nonnegative) = (Arc::new(zeros), Arc::new(nonnegative));
+        self.memo = Memo::default();
         true
+    }
+
+    /// A condition that holds, as it stands.
+    fn keep(&mut self, condition: Expr) {
+        if Arc::make_mut(&mut self.facts).insert(condition) {
+            self.memo = Memo::default();
+        }
     }
 
     /// Learns that a condition holds: an equality, a bound of a symbol, a conjunction of such, or any other truth.
@@ -354,7 +371,7 @@ impl ShapeEnv {
             _ => {
                 let simple = self.simplify(condition);
                 if simple.as_bool().is_none() {
-                    Arc::make_mut(&mut self.facts).insert(simple);
+                    self.keep(simple);
                 }
             }
         }
@@ -395,8 +412,9 @@ impl ShapeEnv {
             None if self.nonnegative.contains(&e) => {}
             None if self.nonnegative.len() < MOST[2] && !weighs_more(&e, HEAVIEST) => {
                 Arc::make_mut(&mut self.nonnegative).push(e);
+                self.memo = Memo::default();
             }
-            None => drop(Arc::make_mut(&mut self.facts).insert(e.ge(&Expr::int(0)))),
+            None => self.keep(e.ge(&Expr::int(0))),
         }
     }
 
@@ -418,7 +436,7 @@ impl ShapeEnv {
                 return;
             }
         }
-        Arc::make_mut(&mut self.facts).insert(condition.clone());
+        self.keep(condition.clone());
     }
 }
 

@@ -25,6 +25,7 @@ mod joint;
 mod layered;
 mod lex;
 mod logic;
+mod memo;
 mod minmax;
 mod number;
 mod ops;
