@@ -6,7 +6,9 @@
 use crate::meta::{MetaArgs, Metas, channels_last_strides, one, prefers_channels_last};
 use crate::nn::{agree, fresh, per_dim, same_dtype};
 use crate::product::{check_product_dtype, part};
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, MetaCx, NodeId, OpDef, Real, Result, World, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Error, Fake, FromArg, MetaCx, NodeId, OpDef, Real, Result, World, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::conv::{ConvOptions, convolution};
 use oxport_tensor::{Layout, Tensor, TensorMut, copy};

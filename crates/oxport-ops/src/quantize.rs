@@ -84,6 +84,7 @@ fn parameters(a: &RealArgs<'_>, by: By) -> Result<(Tensor, Tensor)> {
         };
         if by == By::Axis && t.rank() == 1 {
             let axis = wrap_dim(a.at(3)?, x.rank())?;
+            ensure!(axis < x.rank(), "`axis` must be between 0 and number of dimensions of input, got {axis} for 0");
             ensure!(t.sizes()[0] == x.sizes()[axis], "{} parameters for size {}", t.sizes()[0], x.sizes()[axis]);
             let mut sizes = vec![1; x.rank() - axis];
             sizes[0] = t.sizes()[0];

@@ -280,7 +280,7 @@ fn shift_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argum
     let mut shifts: Vec<Argument> = Vec::with_capacity(dims.len());
     for &d in &dims {
         shifts.push(match b.size(x, d as i64)? {
-            Argument::Int(n) => Argument::Int(if back { (n + 1) / 2 } else { n / 2 }),
+            Argument::Int(n) => Argument::Int(n / 2 + if back { n % 2 } else { 0 }),
             n => {
                 let n = if back { b.call("_operator::add", (n, 1i64))?.into() } else { n };
                 b.call("_operator::floordiv", (n, 2i64))?.into()

@@ -5,6 +5,9 @@
 //!
 //! Law: an element of the tile is one chain of (fused) multiply-adds in the order of k. Neither the number of rows or
 //! columns in the tile nor the neighbours enter it, so any partition of C gives the same bits.
+//!
+//! Law: a body has no closures. One is a function without the CPU features of what it stands in; where it is not inlined, every
+//! intrinsic in it is a call.
 
 use super::Compute;
 use super::lane::{Lane, Plain};
@@ -115,6 +118,38 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
     }
 }
 
+/// The first `n` numbers, at most a register; zeros behind them.
+#[inline(always)]
+unsafe fn load_first<L: Lane>(x: *const L::T, n: usize) -> L {
+    // SAFETY: the caller gives n numbers in `x`.
+    unsafe { if n == L::N { L::load(x) } else { L::load_part(x, n) } }
+}
+
+/// `n` steps of k, at most a register of them, of R×4 sums.
+#[inline(always)]
+unsafe fn dot_step<L: Lane, const R: usize>(
+    acc: &mut [[L; 4]; R],
+    n: usize,
+    a: *const L::T,
+    a_stride: usize,
+    b: *const L::T,
+    b_stride: usize,
+) {
+    // SAFETY: the caller gives n numbers in each of R rows of `a` and four of `b`.
+    unsafe {
+        let mut bv = [L::zero(); 4];
+        for (j, v) in bv.iter_mut().enumerate() {
+            *v = load_first::<L>(b.add(j * b_stride), n);
+        }
+        for (i, row) in acc.iter_mut().enumerate() {
+            let av = load_first::<L>(a.add(i * a_stride), n);
+            for j in 0..4 {
+                row[j] = av.mul_add(bv[j], row[j]);
+            }
+        }
+    }
+}
+
 #[inline(always)]
 unsafe fn dot_body<L: Lane, const R: usize>(
     k: usize,
@@ -127,24 +162,14 @@ unsafe fn dot_body<L: Lane, const R: usize>(
     // SAFETY: the caller gives R rows of k numbers in `a`, four rows in `b`, and R·4 numbers in `out`.
     unsafe {
         let mut acc = [[L::zero(); 4]; R];
-        let mut step = |p: usize, n: usize| {
-            let part = |x: *const L::T| if n == L::N { L::load(x) } else { L::load_part(x, n) };
-            let bv: [L; 4] = [0, 1, 2, 3].map(|j| part(b.add(j * b_stride + p)));
-            for (i, row) in acc.iter_mut().enumerate() {
-                let av = part(a.add(i * a_stride + p));
-                for j in 0..4 {
-                    row[j] = av.mul_add(bv[j], row[j]);
-                }
-            }
-        };
         let whole = k - k % L::N;
         let mut p = 0;
         while p < whole {
-            step(p, L::N);
+            dot_step::<L, R>(&mut acc, L::N, a.add(p), a_stride, b.add(p), b_stride);
             p += L::N;
         }
         if whole < k {
-            step(whole, k - whole);
+            dot_step::<L, R>(&mut acc, k - whole, a.add(whole), a_stride, b.add(whole), b_stride);
         }
         for (i, row) in acc.iter().enumerate() {
             for (j, &r) in row.iter().enumerate() {
@@ -167,14 +192,16 @@ unsafe fn dot_body<L: Lane, const R: usize>(
 unsafe fn axpy_body<L: Lane>(n: usize, factors: &[L::T; 8], b: *const L::T, b_stride: usize, y: *mut L::T) {
     // SAFETY: the caller gives eight rows of n numbers in `b` and n numbers in `y`.
     unsafe {
-        let f = factors.map(|x| L::splat(x));
+        let mut f = [L::zero(); 8];
+        for (f, &x) in f.iter_mut().zip(factors) {
+            *f = L::splat(x);
+        }
         let mut at = 0;
         while at < n {
             let m = (n - at).min(L::N);
-            let part = |x: *const L::T| if m == L::N { L::load(x) } else { L::load_part(x, m) };
-            let mut acc = part(y.add(at));
+            let mut acc = load_first::<L>(y.add(at), m);
             for (r, f) in f.iter().enumerate() {
-                acc = f.mul_add(part(b.add(r * b_stride + at)), acc);
+                acc = f.mul_add(load_first::<L>(b.add(r * b_stride + at), m), acc);
             }
             if m == L::N {
                 acc.store(y.add(at))
@@ -217,11 +244,24 @@ unsafe fn taps_body<L: Lane, const WIDE: bool>(
     // SAFETY: the caller gives a register of numbers at every place of every tile, and room for every tile in `y`.
     unsafe {
         let (eights, rest) = tiles.as_chunks::<8>();
-        eights.iter().for_each(|tiles| taps_group::<L, WIDE, 8>(tiles, places, factors, x, start, y));
+        for tiles in eights {
+            taps_group::<L, WIDE, 8>(tiles, places, factors, x, start, y);
+        }
         let (twos, rest) = rest.as_chunks::<2>();
-        twos.iter().for_each(|tiles| taps_group::<L, WIDE, 2>(tiles, places, factors, x, start, y));
-        rest.iter().for_each(|&tile| taps_group::<L, WIDE, 1>(&[tile], places, factors, x, start, y));
+        for tiles in twos {
+            taps_group::<L, WIDE, 2>(tiles, places, factors, x, start, y);
+        }
+        for &tile in rest {
+            taps_group::<L, WIDE, 1>(&[tile], places, factors, x, start, y);
+        }
     }
+}
+
+/// A register of numbers, or one number in all places of it.
+#[inline(always)]
+unsafe fn register<L: Lane, const WIDE: bool>(f: &[L::T]) -> L {
+    // SAFETY: the caller gives a register of numbers where they are wide.
+    unsafe { if WIDE { L::load(f.as_ptr()) } else { L::splat(f[0]) } }
 }
 
 #[inline(always)]
@@ -235,11 +275,10 @@ unsafe fn taps_group<L: Lane, const WIDE: bool, const G: usize>(
 ) {
     // SAFETY: as for `taps_body`, which has looked at the lengths.
     unsafe {
-        let register = |f: &[L::T]| if WIDE { L::load(f.as_ptr()) } else { L::splat(f[0]) };
         let from = tiles.map(|t| x.add(t.from));
-        let mut acc = [register(start); G];
+        let mut acc = [register::<L, WIDE>(start); G];
         for (&place, f) in places.iter().zip(factors.chunks_exact(if WIDE { L::N } else { 1 })) {
-            let f = register(f);
+            let f = register::<L, WIDE>(f);
             for (a, x) in acc.iter_mut().zip(from) {
                 *a = f.mul_add(L::load(x.add(place)), *a);
             }

@@ -46,7 +46,7 @@ impl Verify {
     /// See the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         if self.scan {
-            return scan::execute(&self.program, limits, self.is_json());
+            return scan::execute(&self.program, &self.reading, limits, self.is_json());
         }
         if self.fix {
             check_program(self.output.as_ref().unwrap_or(&self.program), &self.program, self.is_json())?;
