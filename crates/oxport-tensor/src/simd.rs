@@ -56,9 +56,22 @@ pub enum Level {
     Avx512,
 }
 
-/// What this CPU can run.
+/// What this CPU can run, or less where the environment asks for it: `OXPORT_ISA=base` or `avx2` keeps to that, to test and to
+/// measure what other machines do.
 #[inline]
 pub fn level() -> Level {
+    static LEVEL: std::sync::OnceLock<Level> = std::sync::OnceLock::new();
+    *LEVEL.get_or_init(|| {
+        let most = match std::env::var("OXPORT_ISA").as_deref() {
+            Ok("base") => Level::Base,
+            Ok("avx2") => Level::Avx2,
+            _ => Level::Avx512,
+        };
+        detected().min(most)
+    })
+}
+
+fn detected() -> Level {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::is_x86_feature_detected as has;

@@ -11,6 +11,7 @@
 
 use super::Compute;
 use super::lane::{Lane, Plain};
+use crate::simd::{Level, level};
 
 /// The tile product: `(k, a, b, b_step, c, c_stride, cols, alpha, accumulate)`; `c = alpha·ab` or `c += alpha·ab`.
 pub(super) type Micro<T> = unsafe fn(usize, *const T, *const T, usize, *mut T, usize, usize, T, bool);
@@ -437,11 +438,10 @@ macro_rules! best {
             use std::arch::x86_64::*;
             static AVX512: Kernels<$t> = avx512::Table::<$l512>::KERNELS;
             static AVX2: Kernels<$t> = avx2::Table::<$l256>::KERNELS;
-            if is_x86_feature_detected!("avx512f") {
-                return &AVX512;
-            }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                return &AVX2;
+            match level() {
+                Level::Avx512 => return &AVX512,
+                Level::Avx2 => return &AVX2,
+                Level::Base => {}
             }
         }
         static BASE: Kernels<$t> = baseline::Table::<Plain<$t, 8>>::KERNELS;
@@ -467,7 +467,7 @@ pub(super) fn plain_kernels<T: Compute>() -> &'static Kernels<T> {
 /// As [`plain_kernels`], compiled for AVX-512 as well, which multiplies 64-bit integers.
 pub(super) fn wide_kernels<T: Compute>() -> &'static Kernels<T> {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+    if level() == Level::Avx512 {
         return &wide::Table::<Plain<T, 8>>::KERNELS;
     }
     plain_kernels()

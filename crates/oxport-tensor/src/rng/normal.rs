@@ -50,7 +50,7 @@ fn pairs_f64(x: &mut [f64; 16], mean: f64, std: f64) {
 
 fn pairs_f32(x: &mut [f32; 16], mean: f32, std: f32) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+    if crate::simd::level() >= crate::simd::Level::Avx2 {
         // SAFETY: the CPU has the features.
         unsafe { pairs_avx2(x, mean, std) };
         return;
