@@ -2,9 +2,9 @@
 //!
 //! Law: NaN is after everything in a sorted sequence.
 
-use crate::lines::{dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one};
 use crate::reduce::{wide, widest};
+use crate::rowmajor::{dense, fill_dense};
 use oxport_ir::{Args, Exact, Fake, Meta, OpDef, Operand, Real, Result, Value, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Element, Float, Layout, Real as Ordered, Scalar, Tensor, TensorMut, dispatch, filled};

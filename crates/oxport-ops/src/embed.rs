@@ -4,8 +4,8 @@
 //! copy, which has the strides of the original, gaps included (`clone_preserve_strides`), unless elements share places.
 
 use crate::composite::composed;
-use crate::lines::{dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, overlaps, preserved_strides, wrap_dim};
+use crate::rowmajor::{dense, fill_dense};
 use crate::view::{as_strided, ask_meta_of, concrete, diagonal, fake_args, select, slice};
 use oxport_ir::{
     Arg, Args, Argument, Build, Builder, Error, Exact, Fake, Meta, NodeId, OpDef, Real, Result, Val, Value, ensure,

@@ -2,10 +2,10 @@
 //!
 //! Laws: `im2col` and `col2im` give contiguous results; the shuffles keep channels last.
 
+use crate::complex_parts::by_parts;
 use crate::dense::{Dense, computed, fill};
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{fresh, fresh_in_format, in_c_int, per_dim};
-use crate::parts::by_parts;
 use crate::product::part;
 use crate::rows::for_out_rows;
 use oxport_ir::{Args, Error, Exact, Fake, OpDef, Real, Result, ensure};

@@ -2,8 +2,8 @@
 //!
 //! Law: a bin includes its lower edge; the last one both. What lies outside, and NaN, is left out.
 
-use crate::lines::{dense, fill_dense};
 use crate::meta::{MetaArgs, Metas};
+use crate::rowmajor::{dense, fill_dense};
 use oxport_ir::{Args, Fake, OpDef, Operand, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Float, Tensor, TensorMut, dispatch};

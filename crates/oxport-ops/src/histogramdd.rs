@@ -3,9 +3,9 @@
 //! Law: as in one dimension, a bin includes its lower edge, the last one both; what lies outside in any coordinate, and
 //! NaN, is left out.
 
-use crate::lines::{dense, fill_dense};
 use crate::meta::{MetaArgs, Metas};
 use crate::nn::fresh;
+use crate::rowmajor::{dense, fill_dense};
 use oxport_ir::{Arg, Args, Error, Fake, Numeral, OpDef, Real, Result, Val, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Float, Tensor, TensorMut, dispatch, memory};

@@ -3,8 +3,8 @@
 //! Law: `gather` and `index_select` take indices from the start only; `take` may count from the end, and along a dimension
 //! the indices of `take_along_dim` go round.
 
-use crate::lines::check_index_dtype;
 use crate::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
+use crate::rowmajor::check_index_dtype;
 use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut, index};

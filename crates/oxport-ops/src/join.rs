@@ -2,9 +2,9 @@
 //!
 //! Law: dtypes promote over all tensors; the parts are copied, each into its range of the output.
 
-use crate::lines::tensors;
 use crate::meta::{MetaArgs, Metas, channels_last_strides, is_channels_last, one, prefers_channels_last, wrap_dim};
 use crate::promote::{Typed, promote};
+use crate::rowmajor::tensors;
 use oxport_ir::{
     Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Operand, Real, Result, World, ensure,
 };

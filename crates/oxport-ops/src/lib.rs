@@ -11,21 +11,21 @@ use std::sync::OnceLock;
 
 pub mod bessel;
 pub mod class;
+mod complex_parts;
 mod composite;
 pub mod dense;
 pub mod gather;
 pub mod linalg;
-pub mod lines;
+pub mod linear_backward;
 pub mod meta;
 pub mod nn;
 pub mod orthogonal;
-mod parts;
 pub mod product;
 pub mod promote;
 pub mod python_number;
+pub mod rowmajor;
 pub mod rows;
 pub mod special;
-pub mod spread;
 
 macro_rules! families {
     ($($family:ident,)*) => {
@@ -48,8 +48,8 @@ families! {
     batch_norm,
     bins,
     cast,
-    choose,
     class_loss,
+    combinatorics,
     compare,
     contract,
     conv,
@@ -58,7 +58,6 @@ families! {
     create,
     ctc,
     deform,
-    differences,
     distance,
     distance_backward,
     einsum,
@@ -67,10 +66,10 @@ families! {
     embedding_bag,
     embedding_bag_backward,
     encoder,
-    extreme,
     fft,
     fold,
     foreach,
+    gradient,
     grid,
     grid_backward,
     grouped,
@@ -98,10 +97,10 @@ families! {
     loss_backward,
     masked,
     matmul,
+    minmax,
     moments,
     norm,
     norm_backward,
-    order,
     pad,
     pointwise,
     pool,
@@ -110,16 +109,17 @@ families! {
     primitive,
     prims,
     python,
+    quantiles,
     quantize,
     random,
     ranges,
     reduce,
-    regions,
     repeat,
     resample,
     resample_backward,
     reshape,
     rnn,
+    roi,
     scan,
     scatter,
     segment,

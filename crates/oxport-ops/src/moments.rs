@@ -3,9 +3,9 @@
 //! Laws: a variance takes two passes, in float64; one whose correction leaves nothing divides by 0. Complex numbers
 //! count by their parts in variances and by their moduli in norms.
 
-use crate::lines::as_dtype;
 use crate::meta::{MetaArgs, Metas};
 use crate::reduce::{Rule, over, reduced, widest};
+use crate::rowmajor::as_dtype;
 use oxport_ir::{Arg, Args, Argument, Build, Builder, Fake, NodeId, OpDef, Operand, Real, Result, ensure};
 use oxport_tensor::{
     Analytic, Complex, DType, Float, Layout, Real as Ordered, Scalar, Tensor, TensorMut, dispatch, map, reduce, update,

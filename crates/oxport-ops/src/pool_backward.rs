@@ -1,10 +1,10 @@
 //! Gradients of pools.
 
 use crate::dense::{Compute, Dense, computed, fill};
+use crate::linear_backward::{Axis, spread};
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{floating, fresh, fresh_in_format, of_sizes};
 use crate::pool::{average_axes, spatial};
-use crate::spread::{Axis, spread};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut};
 

@@ -3,8 +3,8 @@
 //! Laws: an operator without `dim`, with `dim=None` or with `dim=[]` reduces everything; integers sum to int64, floats
 //! of 16 bits in float32; the order of operations is that of `oxport_tensor::reduce`, whatever the strides.
 
-use crate::lines::as_dtype;
 use crate::meta::{MetaArgs, Metas, one, wrap_dims};
+use crate::rowmajor::as_dtype;
 use oxport_ir::{Arg, Args, Error, Fake, MetaCx, Numeral, OpDef, Real, Result, Val, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Analytic, DType, Number, Real as Ordered, Tensor, TensorMut, dispatch, reduce::reduce};

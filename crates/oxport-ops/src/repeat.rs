@@ -1,7 +1,7 @@
 //! Repetitions and reversals: the same elements several times, or in another order.
 
-use crate::lines::{check_index_dtype, dense};
 use crate::meta::{MetaArgs, Metas, broadcast, one, preserved_strides, wrap_dim, wrap_dims};
+use crate::rowmajor::{check_index_dtype, dense};
 use crate::view::expanded;
 use oxport_ir::{
     Arg, Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, Val, Value, ensure,
@@ -264,7 +264,7 @@ fn rot90(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 }
 
 fn broadcast_meta(args: &MetaArgs<'_>) -> Metas {
-    let parts = crate::lines::tensors(args, 0)?;
+    let parts = crate::rowmajor::tensors(args, 0)?;
     let sizes = broadcast(args.cx, &parts.iter().map(|t| &t.sizes[..]).collect::<Vec<_>>())?;
     let views = parts.iter().map(|t| Ok(Val::Tensor(expanded(args.cx, t, &sizes)?))).collect::<Result<_>>()?;
     Ok(vec![Val::List(views)])
@@ -290,7 +290,7 @@ fn grid<S: Clone + From<i64>>(stride: Option<&S>, i: usize, rank: usize) -> Vec<
 }
 
 fn meshgrid_meta(args: &MetaArgs<'_>, xy: bool) -> Metas {
-    let parts = crate::lines::tensors(args, 0)?;
+    let parts = crate::rowmajor::tensors(args, 0)?;
     if let Some(Arg::Str(s)) = args.values.get(1) {
         ensure!(matches!(&**s, "xy" | "ij"), "meshgrid indexing `{s}`");
     }

@@ -2,14 +2,14 @@
 //!
 //! Law: a gradient has the sizes of the forward call's input; every element of it collects what it gave.
 
+use crate::complex_parts::by_parts;
 use crate::dense::{Compute, computed};
 use crate::gather::NOWHERE;
+use crate::linear_backward::{Axis, spread};
 use crate::meta::{MetaArgs, Metas, one};
 use crate::nn::{agree, floating, fresh_in_format};
 use crate::pad::edge_sources;
-use crate::parts::by_parts;
 use crate::resample::{resample_shares, spatial};
-use crate::spread::{Axis, spread};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Scalar, Tensor, TensorMut};

@@ -4,10 +4,10 @@
 //! thread per line.
 
 use crate::class::C64;
-use crate::lines::{Lines, dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::promote::promote;
 use crate::reduce::{wide, widest};
+use crate::rowmajor::{Lines, dense, fill_dense};
 use oxport_ir::{
     Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Operand, Real, Result, Val, ensure,
 };

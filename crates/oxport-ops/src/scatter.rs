@@ -4,8 +4,8 @@
 //! of several writes to one place the last one stays. float16 and bfloat16 round once per addition.
 
 use crate::index::check_sizes;
-use crate::lines::check_index_dtype;
 use crate::meta::{MetaArgs, Metas, one, preserved_strides, wrap_dim};
+use crate::rowmajor::check_index_dtype;
 use oxport_ir::{Args, Error, Exact, Fake, OpDef, Operand, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{

@@ -1,8 +1,8 @@
 //! Reductions of consecutive segments of a dimension, given by their lengths or their borders.
 
-use crate::lines::{Lines, dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::nn::of_sizes;
+use crate::rowmajor::{Lines, dense, fill_dense};
 use oxport_ir::fake::Dims;
 use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;

@@ -3,9 +3,9 @@
 //! Laws: results are sorted, also where PyTorch leaves the order open; every NaN is different from every other. What was
 //! not asked for is an empty int64 vector.
 
-use crate::lines::{Lines, dense};
 use crate::meta::{MetaArgs, Metas, wrap_dim};
 use crate::reduce::{wide, widest};
+use crate::rowmajor::{Lines, dense};
 use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, Value, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Real as Ordered, Tensor, TensorMut, memory};

@@ -3,7 +3,7 @@
 //! Laws: the node that carries the result keeps the name of the node that was expanded; where it lies in memory otherwise, what
 //! stands behind has the layout that follows.
 
-use crate::layout::{differ, lay_out_behind};
+use crate::propagate_strides::{differ, lay_out_behind};
 use oxport_ir::args::Arg;
 use oxport_ir::infer::bind_with;
 use oxport_ir::{

@@ -13,12 +13,12 @@
 //! and a write `add_` becomes the node `add_` that calls `add`; a program grows by a factor at most, or is refused.
 
 use crate::aliasing::{Parts, Step, is_alias, is_dense, parts};
-use crate::layout::{have_other_strides, lay_out_behind};
+use crate::batch_norm_stats::{updated, updates_statistics};
+use crate::functional_variants::{functional_twin, out_twin};
 use crate::outputs::{mutation_outputs, separate_outputs};
-use crate::statistics::{updated, updates_statistics};
+use crate::propagate_strides::{have_other_strides, lay_out_behind};
+use crate::shared_weights::{apart, tied_state};
 use crate::storage::{Chain, Storage};
-use crate::tied::{apart, tied_state};
-use crate::twins::{functional_twin, out_twin};
 use indexmap::IndexMap;
 use oxport_ir::{
     Argument, Builder, Dialect, Error, ExportedProgram, Graph, Kwargs, NodeId, NodeKind, Op, Registry, Result, Val,

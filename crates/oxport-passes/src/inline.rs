@@ -3,7 +3,7 @@
 //! Law: the block's results take over the names of the `getitem` nodes that picked them.
 
 use crate::autocast::{Casts, cast_arguments};
-use crate::layout::lay_out_behind;
+use crate::propagate_strides::lay_out_behind;
 use oxport_ir::{Argument, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, Registry, Result};
 use oxport_sym::ShapeEnv;
 use oxport_tensor::DType;

@@ -18,21 +18,21 @@
 
 mod aliasing;
 mod autocast;
+mod batch_norm_stats;
 mod bound;
 mod clean;
 mod decompose;
 mod fold;
+mod functional_variants;
 mod functionalize;
 mod inline;
-mod layout;
+mod inline_hops;
 mod outputs;
+mod propagate_strides;
 mod randomness;
-mod statistics;
+mod shared_weights;
 mod storage;
 mod subclass;
-mod tied;
-mod twins;
-mod unwrap;
 mod vmap;
 
 pub use bound::bind_calls;
@@ -41,9 +41,9 @@ pub use decompose::{decompose, decompose_where};
 pub use fold::{Budget, Evaluate, fold_constants};
 pub use functionalize::functionalize;
 pub use inline::inline_wraps;
+pub use inline_hops::unwrap_calls;
 pub use outputs::{Sharing, separate_outputs, written_composites};
 pub use subclass::unwrap_subclasses;
-pub use unwrap::unwrap_calls;
 pub use vmap::unwrap_vmaps;
 
 use oxport_ir::{ExportedProgram, Graph, Registry, Result};

@@ -8,7 +8,7 @@
 //!
 //! Law: a draw stays where it stands among the others, so that the generator gives it the same numbers.
 
-use crate::twins::functional_twin;
+use crate::functional_variants::functional_twin;
 use oxport_ir::{Argument, Builder, Effect, Error, Graph, Kwargs, Node, NodeId, Noise, Op, Registry, Result};
 use oxport_sym::ShapeEnv;
 use std::collections::HashSet;

@@ -13,7 +13,7 @@
 //! scattered into what it is a view of, and the view made anew. Only a whole storage that is written may come to lie otherwise.
 
 use crate::aliasing::{Step, write_back};
-use crate::layout::have_other_strides;
+use crate::propagate_strides::have_other_strides;
 use oxport_ir::{Builder, NodeId, Result};
 use std::sync::Arc;
 

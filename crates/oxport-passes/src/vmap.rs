@@ -14,7 +14,7 @@
 //! Laws: levels are taken from the inside out; a node that depends on no slice stays where it is, and runs once; results keep
 //! their names; random numbers are drawn as `randomness` says.
 
-use crate::layout::{differ, lay_out_behind};
+use crate::propagate_strides::{differ, lay_out_behind};
 use crate::randomness::{Randomness, draw, settle};
 use indexmap::IndexSet;
 use oxport_ir::{

@@ -1,7 +1,7 @@
 //! One call by itself: outputs sized by the meta function, in buffers of their own.
 
-use crate::buffers::{OutPlan, Packing, infer, make_owned, meta, pack_tensors, pack_values};
-use crate::slots::{arg_of, for_each_tensor};
+use crate::operand_binding::{arg_of, for_each_tensor};
+use crate::output_alloc::{OutPlan, Packing, infer, make_owned, meta, pack_tensors, pack_values};
 use oxport_ir::infer::bind_with;
 use oxport_ir::{Arg, Args, Error, Kernel, Node, NodeId, Op, Real, Result, RunCx, Value};
 use oxport_tensor::{Tensor, TensorMut};

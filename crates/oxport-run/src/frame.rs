@@ -1,7 +1,7 @@
 //! What one run needs for itself: slots, arguments, an arena. Frames are pooled, so that many threads can run one body
 //! and none allocates its frame anew.
 
-use crate::body::Body;
+use crate::executor::Body;
 use oxport_ir::{Arg, Real, Result, Value};
 use oxport_tensor::Arena;
 use std::sync::{Arc, Mutex, PoisonError};

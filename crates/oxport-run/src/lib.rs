@@ -7,9 +7,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `lower`, `slots` | from a graph to steps: dead nodes left out, calls bound once, values in numbered slots |
-//! | `body` | the loop over the steps, and what it knows of them |
-//! | `recording`, `buffers`, `memory` | specialisation: layouts and lifetimes by shape signature, places in the arena |
+//! | `lower`, `operand_binding` | from a graph to steps: dead nodes left out, calls bound once, values in numbered slots |
+//! | `executor` | the loop over the steps, and what it knows of them |
+//! | `plan_cache`, `output_alloc`, `memory` | specialisation: layouts and lifetimes by shape signature, places in the arena |
 //! | `call` | one call by itself, for constant folding |
 //! | `frame` | slots, arguments and arena of one run, pooled |
 //! | `inputs` | PyTorch's input checks |
@@ -18,10 +18,9 @@
 //! Laws: programs are functional, so every value is shared and none is changed; nothing is decided by name or hash while
 //! running; results do not depend on the number of threads, on earlier calls, or on other threads.
 
-mod body;
-mod buffers;
 mod call;
 mod error;
+mod executor;
 mod frame;
 mod guards;
 mod inputs;
@@ -29,13 +28,14 @@ mod locate;
 mod lower;
 mod memory;
 mod module;
+mod output_alloc;
 mod outputs;
 
+mod operand_binding;
 mod plan;
+mod plan_cache;
 mod profile;
-mod recording;
 mod refusal;
-mod slots;
 #[cfg(test)]
 mod toy_ops;
 

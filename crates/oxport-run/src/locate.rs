@@ -1,6 +1,6 @@
 //! Errors with the place where they happened: the node, the call with its argument shapes, the Python line.
 
-use crate::body::Step;
+use crate::executor::Step;
 use oxport_ir::{Arg, Error, Real};
 
 /// The same error, of the same kind, with lines that say where.

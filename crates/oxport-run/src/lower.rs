@@ -2,9 +2,9 @@
 //!
 //! Law: a graph is lowered whole or refused with everything that it lacks.
 
-use crate::body::{Action, Body, ESCAPES, Input, Output, Step, Subgraph};
 use crate::error::{Error, Result};
-use crate::slots::{Place, Ref, Slots, template};
+use crate::executor::{Action, Body, ESCAPES, Input, Output, Step, Subgraph};
+use crate::operand_binding::{Place, Ref, Slots, template};
 use oxport_ir::infer::bind_with;
 use oxport_ir::{
     Arg, Argument, Callable, Effect, Error as IrError, Graph, Kernel, Node, NodeId, NodeKind, Op, Registry, Sym, Val,

@@ -9,8 +9,8 @@
 //! Laws: a plan never changes (beside its caches), so any number of threads may call it; every call gives the same
 //! bits, whatever the number of threads.
 
-use crate::body::Body;
 use crate::error::{Error, Result};
+use crate::executor::Body;
 use crate::inputs::{Checks, InputChecks};
 use crate::lower::lower;
 use crate::outputs::{Outputs, Target, sort, targets};

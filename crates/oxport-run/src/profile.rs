@@ -1,6 +1,6 @@
 //! Where the time of a call goes: wall time, calls and bytes per node.
 
-use crate::body::Body;
+use crate::executor::Body;
 use oxport_ir::Value;
 use oxport_ir::terminal::Plain;
 use std::fmt;
@@ -31,7 +31,7 @@ pub struct NodeProfile {
 
 impl Profile {
     pub(crate) fn of(body: &Body) -> Profile {
-        let node = |s: &crate::body::Step| NodeProfile {
+        let node = |s: &crate::executor::Step| NodeProfile {
             name: s.name.clone(),
             op: s.op.name().into(),
             calls: 0,

@@ -11,10 +11,10 @@ use num_traits::One;
 use crate::eval::{apply, unary};
 use crate::expr::{Expr, Kind};
 use crate::func::Func;
-use crate::joint::together;
 use crate::number::{Number, Sign};
 use crate::range::Range;
 use crate::symbol::Symbol;
+use crate::system::together;
 
 /// How often, on the way to a leaf, a sum is bounded a second time in another form. Each costs a factor of time.
 const DETOURS: u32 = 1;

@@ -21,7 +21,6 @@ mod float_fns;
 mod floor;
 mod func;
 mod intern;
-mod joint;
 mod layered;
 mod lex;
 mod logic;
@@ -37,6 +36,7 @@ mod range;
 mod simplify;
 mod solve;
 mod symbol;
+mod system;
 
 pub use env::ShapeEnv;
 pub use eval::EvalError;

@@ -230,7 +230,7 @@ mod rows {
 }
 
 mod spread {
-    use oxport_ops::spread::{Axis, spread};
+    use oxport_ops::linear_backward::{Axis, spread};
     use oxport_tensor::Layout;
     use oxport_tensor::{Tensor, TensorMut};
 

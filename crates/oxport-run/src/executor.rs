@@ -8,13 +8,13 @@
 //! Laws: what a run yields does not depend on its mode; a slot is empty after its last use; values that leave the body
 //! do not lie in an arena.
 
-use crate::buffers::{OutPlan, Packing, make_owned, pack_tensors, pack_values, pick};
 use crate::call;
 use crate::frame::{Frame, Frames};
 use crate::locate::locate;
+use crate::operand_binding::{Patch, Ref, fetch};
+use crate::output_alloc::{OutPlan, Packing, make_owned, pack_tensors, pack_values, pick};
+use crate::plan_cache::{Cache, Placement, Recorder, Recording, Replay, shape_key};
 use crate::profile::Profile;
-use crate::recording::{Cache, Placement, Recorder, Recording, Replay, shape_key};
-use crate::slots::{Patch, Ref, fetch};
 use oxport_ir::{Arg, Args, Callable, Error, Op, Real, Result, RunCx, Value};
 use oxport_tensor::{Arena, Tensor, TensorMut};
 use smallvec::SmallVec;

@@ -7,10 +7,10 @@
 //! Law: a recording only proposes. A buffer whose place is taken is allocated elsewhere, and a result that differs from
 //! the recorded one ends the replay.
 
-use crate::body::{ESCAPES, Input, Step};
-use crate::buffers::{OutPlan, Packing};
+use crate::executor::{ESCAPES, Input, Step};
 use crate::memory::{Lifetime, place};
-use crate::slots::for_each_tensor;
+use crate::operand_binding::for_each_tensor;
+use crate::output_alloc::{OutPlan, Packing};
 use indexmap::IndexMap;
 use oxport_ir::{Arg, Real, Value};
 use oxport_tensor::Tensor;

@@ -1,8 +1,8 @@
 //! All pairs and choices of elements: `cartesian_prod`, `combinations`.
 
 use crate::join::common_dtype;
-use crate::lines::tensors;
 use crate::meta::{MetaArgs, Metas, one};
+use crate::rowmajor::tensors;
 use oxport_ir::{Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Layout, Tensor, TensorMut, table};

@@ -13,7 +13,7 @@
 
 use crate::bound::positional;
 use crate::decompose::replace;
-use crate::layout::lay_out_behind;
+use crate::propagate_strides::lay_out_behind;
 use oxport_ir::{
     Argument, Builder, Error, ExportedProgram, FunctionSchema, Graph, Kwargs, Node, NodeId, Op, Registry, Result, Val,
 };

@@ -3,9 +3,9 @@
 //! Laws: of an even number of elements the median is the lower one; a NaN makes a median or a quantile NaN unless the
 //! operator leaves NaNs out; of equally frequent elements the mode is the least, at the place that PyTorch's sort leaves last.
 
-use crate::lines::{Lines, dense, fill_dense};
 use crate::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::reduce::{Rule, over, reduced, wide, widest};
+use crate::rowmajor::{Lines, dense, fill_dense};
 use oxport_ir::{Args, Exact, Fake, OpDef, Operand, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut, cast, dispatch, memory, select};

@@ -2,9 +2,9 @@
 //!
 //! Laws: a NaN is greater and less than everything; of equal elements the first counts; nothing has no greatest element.
 
-use crate::lines::as_dtype;
 use crate::meta::{MetaArgs, Metas};
 use crate::reduce::{Over, Rule, left, over, reduced, refuse_empty, wide, widest};
+use crate::rowmajor::as_dtype;
 use oxport_ir::{Args, Exact, OpDef, Real, Result, ensure};
 use oxport_tensor::{DType, Layout, Real as Ordered, Tensor, TensorMut, reduce};
 
