@@ -1,6 +1,6 @@
 //! Laws of the graph, of operators and of questions about sizes.
 
-use oxport::{Expr, registry};
+use oxport::{Expr, Value, registry};
 use oxport_ir::{Graph, MetaCx, Node, NodeId, NodeKind};
 use oxport_sym::{Assumptions, ShapeEnv, Symbol};
 
@@ -40,6 +40,7 @@ fn what_operators_are() {
         let op = registry().op(name);
         assert_eq!((op.is_mutable(), op.to_string()), (is_mutable, shown.to_string()), "{name}");
     }
+    assert_eq!([Value::Int(7), Value::Bool(true)].map(|v| v.as_int()), [Some(7), None]);
 }
 
 /// Answers to questions that ranges leave open: by the size at capture, else as the call is valid only; the contrary is

@@ -455,20 +455,72 @@ def forward(self, y: "f32[2*s0 + 1]", x: "f32[s0]"):
     #[test]
     fn constants_must_be_themselves() {
         let mut p = program("def forward(self, x: \"f32[2]\"):\n    return (x,)\n");
+        let complex = |im| Argument::Complex(oxport_ir::Complex::new(1.0, im));
         let cases = [
             (Argument::Int(7), Value::Int(7), Value::Float(7.0)),
             (Argument::Float(f64::NAN), Value::Float(f64::NAN), Value::Float(0.0)),
             (Argument::Bool(true), Value::Bool(true), Value::Int(1)),
             (Argument::from("mean"), Value::Str("mean".into()), Value::Str("sum".into())),
+            (complex(2.0), Value::Complex(oxport_ir::Complex::new(1.0, 2.0)), Value::Complex(Default::default())),
         ];
+        let is_refused = |e: Error| e.to_string().contains("it was a constant when exported");
         for (constant, same, other) in cases {
             p.signature.inputs[0].kind = InputKind::ConstantInput(constant);
+            p.example_inputs = None;
+            let checks = Checks::of(&p, InputChecks::Torch);
+            assert_eq!(checks.check(std::slice::from_ref(&same)), Ok(()));
+            assert!(is_refused(checks.check(&[other.clone()]).unwrap_err()));
+            // A guard says `==`, to which 7.0 is 7, and 1 is True.
+            p.example_inputs = Some([][..].into());
             let checks = Checks::of(&p, InputChecks::Torch);
             assert_eq!(checks.check(&[same]), Ok(()));
-            assert!(checks.check(&[other]).unwrap_err().to_string().contains("it was a constant when exported"));
+            let is_equal = matches!(&other, Value::Float(7.0) | Value::Int(1));
+            assert_eq!(checks.check(&[other]).map_err(is_refused), if is_equal { Ok(()) } else { Err(true) });
+        }
+        p.example_inputs = None;
+        // What the meta of an input says is a constant, too.
+        p.signature.inputs[0].kind = InputKind::UserInput;
+        let x = p.graph.find("x").unwrap();
+        for (val, same, other) in [
+            (Val::Int(7.into()), Value::Int(7), Value::Int(8)),
+            (Val::Float(Expr::number(Number::Float(2.5))), Value::Float(2.5), Value::Float(2.0)),
+            (Val::Bool(Expr::boolean(true)), Value::Bool(true), Value::Bool(false)),
+        ] {
+            p.graph.meta_mut(x).val = Some(val);
+            let checks = Checks::of(&p, InputChecks::Torch);
+            assert_eq!(checks.check(&[same]), Ok(()));
+            assert!(is_refused(checks.check(&[other]).unwrap_err()));
         }
         p.signature.inputs[0].kind = InputKind::ConstantInput(Argument::None);
         assert_eq!(Checks::of(&p, InputChecks::Torch).check(&[Value::Int(3)]), Ok(()));
+    }
+
+    /// PyTorch's guards look at sizes one by one, and take a tensor of more dimensions; what is run has the rank of the export.
+    #[test]
+    fn guards_leave_ranks_to_admission() {
+        let mut p = program("def forward(self, x: \"f32[2, 3]\"):\n    return (x,)\n");
+        p.example_inputs = Some([][..].into());
+        let checks = Checks::of(&p, InputChecks::Torch);
+        let (right, deeper) = ([tensor(DType::F32, &[2, 3])], [tensor(DType::F32, &[2, 3, 4])]);
+        assert_eq!((checks.check(&right), checks.check(&deeper), checks.admit(&right)), (Ok(()), Ok(()), Ok(())));
+        let e = checks.admit(&deeper).unwrap_err().to_string();
+        assert!(e.contains("of sizes [2, 3], but got [2, 3, 4]: the number of dimensions is fixed"), "{e}");
+        assert!(checks.admit(&[Value::Int(2)]).unwrap_err().is_input());
+    }
+
+    #[test]
+    fn lines_are_told_from_curves() {
+        let s = Symbol::new("s", oxport_sym::Assumptions::integer());
+        let x = || Expr::symbol(&s);
+        for (e, line) in [
+            (x(), Some((1, 0))),
+            (x() * Expr::from(-2i64) + Expr::from(3i64), Some((-2, 3))),
+            (x() * x(), None),
+            (x().clone() * x() * x() - x() * x() * Expr::from(3i64) + x() * Expr::from(2i64), None),
+            (Expr::from(4i64), None),
+        ] {
+            assert_eq!(linear(&e, &s), line, "{e}");
+        }
     }
 
     #[test]

@@ -187,6 +187,14 @@ static OPS: &[OpDef] = &[
         }
         Ok(())
     }),
+    OpDef::new("my::pick(Tensor[] tensors, int i) -> Tensor", |a| {
+        let (parts, i): (Vec<&Fake>, i64) = a.unpack()?;
+        Ok(vec![parts[i as usize].clone().into()])
+    })
+    .eval(|a| {
+        let (parts, i): (Vec<&Tensor>, i64) = a.unpack()?;
+        Ok(vec![parts[i as usize].clone().into()])
+    }),
     OpDef::new("aten::nonzero(Tensor self) -> Tensor", |a| Ok(vec![Fake::new(DType::I64, [a.cx.fresh_size()]).into()]))
         .eval(|a| {
             let x: &Tensor = a.at(0)?;
