@@ -24,6 +24,7 @@ fn nodes_are_added_anywhere_any_number_of_times() {
     }
     assert_eq!(graph.ids().collect::<Vec<_>>(), expected);
     assert_eq!(graph.len(), 201);
+    assert!(graph.rename(last, "n").is_ok() && graph.rename(last, "n_1").is_err());
     assert!(expected.windows(2).all(|w| graph.is_before(w[0], w[1]) && !graph.is_before(w[1], w[0])));
 }
 

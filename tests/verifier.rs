@@ -40,7 +40,47 @@ const MAX: &str = "    m = torch.ops.aten.max.dim(x, 0)\n    g: \"f32[3]\" = m[0
 const DIVIDE: &str =
     "    n: \"Sym(2)\" = torch.ops.aten.sym_size.int(x, 0)\n    d: \"Sym(1/3)\" = n / 6\n    return (x,)\n";
 
+const UNKNOWN: &str = "    r = torch.ops.mine.unknown.default(x)\n    return (r,)\n";
+const CAT: &str = "    c: \"f32[4, 3]\" = torch.ops.aten.cat.default([x, y])\n    return (c,)\n";
+const NOTHING: &str = "    r = torch.ops.aten._assert_async.default(x)\n    s: \"f32[2, 3]\" = torch.ops.aten.relu.default(r)\n    return (s,)\n";
+
+const DRAW: &str = "    b: \"f32[2, 3]\" = torch.ops.aten.bernoulli.default(x, generator = None)\n    return (b,)\n";
+
 const CASES: &[Case] = &[
+    (DRAW, |_| (), &[]),
+    (
+        SPLIT,
+        |p| {
+            let id = p.graph.find("g").expect("a node of the text");
+            let kwargs = [("i".into(), 1.into())].into_iter().collect();
+            p.graph.set_args(id, p.graph.node(id).args.clone(), kwargs);
+        },
+        &["error[document] at node g: getitem wants a node and an index, and nothing else"],
+    ),
+    (
+        UNKNOWN,
+        |_| (),
+        &[
+            "warning[unknown-op] at node r: operator `torch.ops.mine.unknown.default` is not known",
+            "error[document] at node output: `r` gives no value that can be used",
+        ],
+    ),
+    (
+        NOTHING,
+        |_| (),
+        &[
+            "error[document] at node s: argument `self`: `r` gives no value that can be used",
+            "error[arguments] at node s argument self: aten::relu: argument `self` wants Tensor, got None\n    note: aten::relu(Tensor self) -> Tensor",
+        ],
+    ),
+    (
+        CAT,
+        |p| *val(p, "x") = Val::Str("mean".into()),
+        &[
+            "error[document] at node c: argument `tensors`: the list mixes what the program JSON cannot mix",
+            "error[arguments] at node c argument tensors: aten::cat: argument `tensors` wants Tensor[], got a list of str, Tensor\n    note: aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+        ],
+    ),
     (RELU, |p| rename(p, "r", "größe"), &[]),
     (RELU, |p| rename(p, "r", "gr-ße"), &["error[name] at node gr-ße: `gr-ße` is no Python identifier, or a keyword"]),
     (
@@ -108,6 +148,41 @@ const CASES: &[Case] = &[
         ],
     ),
 ];
+
+/// An input is named as the caller knows it.
+#[test]
+fn inputs_are_named_by_their_paths() {
+    let read = oxport::read(crate::root().join("fixtures/programs/pytree_inputs/program.pt2")).expect("a program");
+    let users = read.graph.placeholders().zip(&read.signature.inputs).filter(|(_, spec)| spec.kind.is_user());
+    let names: Vec<String> = users.map(|((_, node), _)| node.name.to_string()).collect();
+    let found: Vec<String> = names
+        .iter()
+        .map(|name| {
+            let mut program = read.clone();
+            *val(&mut program, name) = Val::List(vec![]);
+            let found = oxport::verify(&program);
+            let said = found.iter().find(|d| d.code == "signature").map(|d| d.message.clone());
+            said.unwrap_or_default().split(" is ").next().unwrap_or_default().to_string()
+        })
+        .collect();
+    let said = [
+        "`table_x` (args[0]['x'])",
+        "`table_nested_0` (args[0]['nested'][0])",
+        "`pair_left` (args[1].left)",
+        "`pair_right_r` (args[1].right['r'])",
+        "`sample_value` (args[2].value)",
+        "`sample_parts_0` (args[2].parts[0])",
+        "`sample_parts_1` (args[2].parts[1])",
+        "`rest_0` (args[3])",
+        "`times` (kwargs['times'])",
+        "`scale` (kwargs['scale'])",
+        "`mode` (kwargs['mode'])",
+        "`flag` (kwargs['flag'])",
+        "`none` (kwargs['none'])",
+        "`bias` (kwargs['bias'])",
+    ];
+    assert_eq!(found, said);
+}
 
 #[test]
 fn programs_that_text_cannot_say() {
