@@ -252,7 +252,9 @@ fn rules_choose_by_cost() {
         assert_eq!(report.cost_after < report.cost_before, is_static);
         let changed: Vec<&str> = report.changed.iter().map(|(name, ..)| &**name).collect();
         assert_eq!(changed.contains(&"batch_norm"), is_static, "{changed:?}");
-        assert!(report.saturated && report.search_ms > 0.0 && report.search_ms <= report.total_ms);
+        assert!(
+            report.saturated && report.iterations > 0 && report.search_ms > 0.0 && report.search_ms <= report.total_ms
+        );
         improved.graph.nodes().filter(|(_, n)| n.calls("aten::batch_norm")).count()
     };
     assert_eq!((normalisations(true, 0), normalisations(false, 0)), (0, 1));
