@@ -187,13 +187,13 @@ static OPS: &[OpDef] = &[
         }
         Ok(())
     }),
-    OpDef::new("my::pick(Tensor[] tensors, int i) -> Tensor", |a| {
-        let (parts, i): (Vec<&Fake>, i64) = a.unpack()?;
-        Ok(vec![parts[i as usize].clone().into()])
+    OpDef::new("my::pick(Tensor[] tensors, Tensor at) -> Tensor", |a| {
+        let (parts, _): (Vec<&Fake>, &Fake) = a.unpack()?;
+        Ok(vec![parts[0].clone().into()])
     })
     .eval(|a| {
-        let (parts, i): (Vec<&Tensor>, i64) = a.unpack()?;
-        Ok(vec![parts[i as usize].clone().into()])
+        let (parts, at): (Vec<&Tensor>, &Tensor) = a.unpack()?;
+        Ok(vec![parts[at.to_vec::<f32>()?[0] as usize].clone().into()])
     }),
     OpDef::new("aten::nonzero(Tensor self) -> Tensor", |a| Ok(vec![Fake::new(DType::I64, [a.cx.fresh_size()]).into()]))
         .eval(|a| {
