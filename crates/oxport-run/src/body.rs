@@ -427,7 +427,7 @@ class GraphModule(torch.nn.Module):
     fn lists_are_arguments() {
         let plan = plan(
             r#"
-def forward(self, x: "f32[4]", at: "f32[1]"):
+def forward(self, x: "f32[4]", at: "f32[s0]"):
     relu = torch.ops.aten.relu.default(x)
     pick = torch.ops.my.pick.default([x, relu], at)
     mul = torch.ops.aten.mul.Scalar(x, 2)
@@ -442,6 +442,9 @@ def forward(self, x: "f32[4]", at: "f32[1]"):
         for (at, want) in [(0.0, "f32[6]: 9 -12 3 -6 9 -12"), (1.0, "f32[6]: 9 -8 3 -4 9 -8")] {
             assert_eq!(run(&plan, &[f32s(&[4], [1.0, -2.0, 3.0, -4.0]), f32s(&[1], [at])]), [want]);
         }
+        // No kernel sees what its meta function refuses.
+        let e = plan.run(vec![f32s(&[4], [0.0; 4]), f32s(&[2], [0.0; 2])]).unwrap_err().to_string();
+        assert!(e.contains("`at` is more than one number"), "{e}");
         assert_eq!(plan.refused_regions(), 0);
     }
 

@@ -188,8 +188,9 @@ static OPS: &[OpDef] = &[
         Ok(())
     }),
     OpDef::new("my::pick(Tensor[] tensors, Tensor at) -> Tensor", |a| {
-        let (parts, _): (Vec<&Fake>, &Fake) = a.unpack()?;
-        Ok(vec![parts[0].clone().into()])
+        let (parts, at): (Vec<&Fake>, &Fake) = a.unpack()?;
+        let is_one = at.sizes[0].as_int().is_none_or(|n| n == 1);
+        if is_one { Ok(vec![parts[0].clone().into()]) } else { Err(Error::invalid("`at` is more than one number")) }
     })
     .eval(|a| {
         let (parts, at): (Vec<&Tensor>, &Tensor) = a.unpack()?;
