@@ -12,7 +12,7 @@ fn node(graph: &Graph, stem: &str) -> Node {
 #[test]
 fn nodes_are_added_anywhere_any_number_of_times() {
     let mut graph = Graph::new();
-    assert!(graph.is_empty() && graph.len() == 0);
+    assert!(graph.is_empty());
     let last = graph.append(node(&graph, "n")).expect("a node");
     assert!(!graph.is_empty());
     let mut expected: Vec<NodeId> = vec![last];
