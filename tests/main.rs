@@ -5,6 +5,7 @@ mod documented;
 mod fixtures;
 mod garbage;
 mod growth;
+mod ir;
 mod mutation;
 mod ops;
 mod passes;
@@ -12,6 +13,7 @@ mod rewrites;
 mod rules;
 mod text;
 mod tidy;
+mod verifier;
 mod versions;
 
 use std::path::{Path, PathBuf};

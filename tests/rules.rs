@@ -432,3 +432,19 @@ fn names_are_unique() {
     names.dedup();
     assert_eq!(names.len(), count, "two rules share a name");
 }
+
+/// What stands for itself in patterns.
+#[test]
+fn constants_of_patterns() {
+    for (text, constant) in [
+        ("None", Argument::None),
+        ("True", Argument::Bool(true)),
+        ("False", Argument::Bool(false)),
+        ("-3", Argument::Int(-3)),
+        ("2.5", Argument::Float(2.5)),
+    ] {
+        let term = <Term as egg::FromOp>::from_op(text, Vec::new());
+        assert!(matches!(&term, Ok(Term::Const(c)) if c.argument() == constant), "{text} is {term:?}");
+    }
+    assert!(<Term as egg::FromOp>::from_op("x", Vec::new()).is_err());
+}

@@ -239,7 +239,7 @@ fn written(op: &Op, values: &[Arg<Meta>]) -> Option<crate::Fake> {
     let schema = op.schema().filter(|s| s.returns.len() == 1 && !op.has_tag("inplace_view"))?;
     let mut targets = schema.args.iter().zip(values).filter(|(p, _)| p.is_written()).map(|(_, a)| a);
     match (targets.next(), targets.next()) {
-        (Some(Arg::Tensor(t)), None) if schema.is_mutable() => Some(t.clone()),
+        (Some(Arg::Tensor(t)), None) => Some(t.clone()),
         _ => None,
     }
 }

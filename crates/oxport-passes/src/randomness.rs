@@ -61,7 +61,8 @@ pub(crate) fn settle(
         std::iter::successors(graph.next(begin), |&n| graph.next(n)).take_while(|&n| n != end).collect();
     let mut sliced: HashSet<NodeId> = HashSet::new();
     for id in inside {
-        let node = graph.node(id);
+        // A draw of several results takes those who picked them with it.
+        let Some(node) = graph.get(id) else { continue };
         let is_sliced = node.inputs().iter().any(|n| sliced.contains(n));
         if node.calls("torch._functorch.predispatch::_add_batch_dim") || is_sliced {
             sliced.insert(id);

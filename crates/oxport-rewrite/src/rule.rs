@@ -91,7 +91,6 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
         let Some(new) = instantiate(graph, &self.right, subst) else { return vec![] };
         let (left, right) = (&graph[class].data, &graph[new].data);
         if !left.is_certain || !right.is_certain || !same_type(&graph.analysis.env, &left.kind, &right.kind) {
-            graph.analysis.refused += 1;
             return vec![];
         }
         if graph.union_trusted(class, new, rule) { vec![new] } else { vec![] }

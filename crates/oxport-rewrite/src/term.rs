@@ -7,7 +7,6 @@
 use egg::{Id, Language, Symbol};
 use oxport_ir::{Argument, Device, MemoryFormat, MemoryLayout};
 use oxport_tensor::DType;
-use std::fmt;
 use std::sync::Arc;
 
 /// A term.
@@ -127,24 +126,6 @@ impl Language for Term {
             Term::Op(_, kids) | Term::List(kids) => kids,
             Term::Own(_, kid) => kid,
             Term::Const(_) | Term::Leaf(_) => &mut [],
-        }
-    }
-}
-
-impl fmt::Display for Term {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Term::Op(name, _) => f.write_str(name.as_str().strip_prefix("aten::").unwrap_or(name.as_str())),
-            Term::List(_) => f.write_str("list"),
-            Term::Const(c) => match c {
-                Constant::None => f.write_str("None"),
-                Constant::Int(n) => write!(f, "{n}"),
-                Constant::Float(x) => write!(f, "{:?}", f64::from_bits(*x)),
-                Constant::Bool(b) => f.write_str(if *b { "True" } else { "False" }),
-                other => write!(f, "{:?}", other.argument()),
-            },
-            Term::Leaf(n) => write!(f, "%{n}"),
-            Term::Own(n, _) => write!(f, "own%{n}"),
         }
     }
 }

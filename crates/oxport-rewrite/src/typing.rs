@@ -23,8 +23,6 @@ pub struct Typing<'r> {
     called: ShapeEnv,
     /// The recorded value of the term that is added next: the program's own metas are trusted.
     pub(crate) recorded: Option<Data>,
-    /// Rule applications that the typing law refused.
-    pub(crate) refused: usize,
 }
 
 /// What is known of a class.
@@ -84,7 +82,7 @@ impl<'r> Typing<'r> {
     /// An analysis over these operators and symbols.
     pub fn new(registry: &'r Registry, env: ShapeEnv) -> Typing<'r> {
         let called = as_called(&env);
-        Typing { registry, env, called, recorded: None, refused: 0 }
+        Typing { registry, env, called, recorded: None }
     }
 }
 

@@ -422,6 +422,32 @@ class GraphModule(torch.nn.Module):
         assert_eq!(plan.refused_regions(), 0);
     }
 
+    /// A result may be an argument, also one in a list, at one call or another: its place in the arena is kept for it.
+    #[test]
+    fn lists_are_arguments() {
+        let plan = plan(
+            r#"
+def forward(self, x: "f32[4]", at: "f32[s0]"):
+    relu = torch.ops.aten.relu.default(x)
+    pick = torch.ops.my.pick.default([x, relu], at)
+    mul = torch.ops.aten.mul.Scalar(x, 2)
+    add = torch.ops.aten.add.Tensor(pick, mul)
+    split = torch.ops.aten.split.Tensor(add, 2)
+    last = split[-1]
+    cat = torch.ops.aten.cat.default(split)
+    cat_1 = torch.ops.aten.cat.default([last, cat])
+    return (cat_1,)
+"#,
+        );
+        for (at, want) in [(0.0, "f32[6]: 9 -12 3 -6 9 -12"), (1.0, "f32[6]: 9 -8 3 -4 9 -8")] {
+            assert_eq!(run(&plan, &[f32s(&[4], [1.0, -2.0, 3.0, -4.0]), f32s(&[1], [at])]), [want]);
+        }
+        // No kernel sees what its meta function refuses.
+        let e = plan.run(vec![f32s(&[4], [0.0; 4]), f32s(&[2], [0.0; 2])]).unwrap_err().to_string();
+        assert!(e.contains("`at` is more than one number"), "{e}");
+        assert_eq!(plan.refused_regions(), 0);
+    }
+
     #[test]
     fn other_dtypes_are_computed_with() {
         let plan = plan(CHAIN);

@@ -269,6 +269,16 @@ impl Checks {
     }
 }
 
+/// `a` and `b` where an expression over one symbol is `a*s + b`.
+pub(crate) fn linear(e: &Expr, s: &Symbol) -> Option<(i64, i64)> {
+    let at = |n: i64| e.eval_int(&|t| (t == s).then_some(n));
+    let (b, one, two) = (at(0)?, at(1)?, at(2)?);
+    let a = one.checked_sub(b)?;
+    let big = 1_000_003i64;
+    let on_line = two.checked_sub(one)? == a && at(big)? == a.checked_mul(big)?.checked_add(b)?;
+    (a != 0 && on_line).then_some((a, b))
+}
+
 /// The texts by which a guard may name an input: by the path from its argument, by the placeholder's name, or by number.
 pub(crate) fn sources(path: &str, placeholder: &str, arguments: &[std::sync::Arc<str>], number: usize) -> Vec<String> {
     let mut names = vec![format!("L['{placeholder}']"), format!("L['flat_args'][{number}]")];
@@ -282,4 +292,77 @@ pub(crate) fn sources(path: &str, placeholder: &str, arguments: &[std::sync::Arc
         names.push(format!("L['args'][{index}]{rest}"));
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::InputChecks;
+    use crate::toy_ops::program;
+    use oxport_ir::{Argument, Complex, InputKind};
+    use oxport_tensor::{DType, Tensor};
+
+    fn zeros(sizes: &[i64]) -> Value {
+        Value::Tensor(Tensor::zeros(DType::F32, sizes).unwrap())
+    }
+
+    /// A guard says `==`, to which 7.0 is 7 and 1 is True.
+    #[test]
+    fn constants_must_be_equal() {
+        let mut p = program("def forward(self, x: \"f32[2]\"):\n    return (x,)\n");
+        p.example_inputs = Some([][..].into());
+        let complex = |im| Complex::new(1.0, im);
+        for (constant, equal, other) in [
+            (Argument::Int(7), Value::Float(7.0), Value::Int(8)),
+            (Argument::Float(f64::NAN), Value::Float(f64::NAN), Value::Float(0.0)),
+            (Argument::Bool(true), Value::Int(1), Value::Bool(false)),
+            (Argument::from("mean"), Value::Str("mean".into()), Value::Str("sum".into())),
+            (Argument::Complex(complex(2.0)), Value::Complex(complex(2.0)), Value::Complex(complex(3.0))),
+        ] {
+            p.signature.inputs[0].kind = InputKind::ConstantInput(constant);
+            let checks = Checks::of(&p, InputChecks::Torch);
+            assert_eq!(checks.check(&[equal]), Ok(()));
+            assert!(checks.check(&[other]).unwrap_err().to_string().contains("it was a constant when exported"));
+        }
+    }
+
+    /// PyTorch's guards look at sizes one by one, and take a tensor of more dimensions; what is run has the rank of the export.
+    #[test]
+    fn guards_leave_ranks_to_admission() {
+        let mut p = program("def forward(self, x: \"f32[2, 3]\"):\n    return (x,)\n");
+        p.example_inputs = Some([][..].into());
+        let checks = Checks::of(&p, InputChecks::Torch);
+        let (right, deeper) = ([zeros(&[2, 3])], [zeros(&[2, 3, 4])]);
+        assert_eq!((checks.check(&right), checks.check(&deeper), checks.admit(&right)), (Ok(()), Ok(()), Ok(())));
+        let e = checks.admit(&deeper).unwrap_err().to_string();
+        assert!(e.contains("of sizes [2, 3], but got [2, 3, 4]: the number of dimensions is fixed"), "{e}");
+        assert!(checks.admit(&[Value::Int(2)]).unwrap_err().is_input());
+    }
+
+    #[test]
+    fn lines_are_told_from_curves() {
+        let s = Symbol::new("s", Assumptions::integer());
+        let x = || Expr::symbol(&s);
+        for (e, line) in [
+            (x(), Some((1, 0))),
+            (x() * Expr::from(-2i64) + Expr::from(3i64), Some((-2, 3))),
+            (x() * x(), None),
+            (x().clone() * x() * x() - x() * x() * Expr::from(3i64) + x() * Expr::from(2i64), None),
+            (Expr::from(4i64), None),
+        ] {
+            assert_eq!(linear(&e, &s), line, "{e}");
+        }
+    }
+
+    #[test]
+    fn conditions_are_about_symbols() {
+        let mut p = program("def forward(self, n: \"Sym(s0)\", k: \"Sym(7)\", x: \"f32[s1, 2]\"):\n    return (x,)\n");
+        for (guard, condition) in [
+            ("L['n'] + L['x'].size()[0] == L['k']", "Eq(s0 + s1, 7)"),
+            ("L['flat_args'][0] >= L['x'].size()[1]", "s0 >= 2"),
+        ] {
+            p.guards = vec![guard.into()];
+            assert_eq!(guard_conditions(&p).iter().map(ToString::to_string).collect::<Vec<_>>(), [condition]);
+        }
+    }
 }

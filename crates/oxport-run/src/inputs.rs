@@ -9,7 +9,7 @@
 //! A refusal names the input as the caller knows it, the dimension, what was expected and what came, why, and what to change.
 
 use crate::error::{Error, Result};
-use crate::guards::{Guards, python_number, sources};
+use crate::guards::{Guards, linear, python_number, sources};
 use crate::refusal::{Refusal, Words};
 use indexmap::IndexMap;
 use oxport_ir::{Argument, ExportedProgram, InputKind, ModuleCallSignature, Val, Value};
@@ -314,16 +314,6 @@ impl Size {
     }
 }
 
-/// `a` and `b` where an expression over one symbol is `a*s + b`.
-fn linear(e: &Expr, s: &Symbol) -> Option<(i64, i64)> {
-    let at = |n: i64| e.eval_int(&|t| (t == s).then_some(n));
-    let (b, one, two) = (at(0)?, at(1)?, at(2)?);
-    let a = one.checked_sub(b)?;
-    let big = 1_000_003i64;
-    let on_line = two.checked_sub(one)? == a && at(big)? == a.checked_mul(big)?.checked_add(b)?;
-    (a != 0 && on_line).then_some((a, b))
-}
-
 /// PyTorch's `type(a) == type(b) and a == b`, where NaN matches itself.
 fn same_constant(a: &Value, b: &Value) -> bool {
     match (a, b) {
@@ -455,17 +445,33 @@ def forward(self, y: "f32[2*s0 + 1]", x: "f32[s0]"):
     #[test]
     fn constants_must_be_themselves() {
         let mut p = program("def forward(self, x: \"f32[2]\"):\n    return (x,)\n");
+        let complex = |im| Argument::Complex(oxport_ir::Complex::new(1.0, im));
         let cases = [
             (Argument::Int(7), Value::Int(7), Value::Float(7.0)),
             (Argument::Float(f64::NAN), Value::Float(f64::NAN), Value::Float(0.0)),
             (Argument::Bool(true), Value::Bool(true), Value::Int(1)),
             (Argument::from("mean"), Value::Str("mean".into()), Value::Str("sum".into())),
+            (complex(2.0), Value::Complex(oxport_ir::Complex::new(1.0, 2.0)), Value::Complex(Default::default())),
         ];
+        let is_refused = |e: Error| e.to_string().contains("it was a constant when exported");
         for (constant, same, other) in cases {
             p.signature.inputs[0].kind = InputKind::ConstantInput(constant);
             let checks = Checks::of(&p, InputChecks::Torch);
             assert_eq!(checks.check(&[same]), Ok(()));
-            assert!(checks.check(&[other]).unwrap_err().to_string().contains("it was a constant when exported"));
+            assert!(is_refused(checks.check(&[other]).unwrap_err()));
+        }
+        // What the meta of an input says is a constant, too.
+        p.signature.inputs[0].kind = InputKind::UserInput;
+        let x = p.graph.find("x").unwrap();
+        for (val, same, other) in [
+            (Val::Int(7.into()), Value::Int(7), Value::Int(8)),
+            (Val::Float(Expr::number(Number::Float(2.5))), Value::Float(2.5), Value::Float(2.0)),
+            (Val::Bool(Expr::boolean(true)), Value::Bool(true), Value::Bool(false)),
+        ] {
+            p.graph.meta_mut(x).val = Some(val);
+            let checks = Checks::of(&p, InputChecks::Torch);
+            assert_eq!(checks.check(&[same]), Ok(()));
+            assert!(is_refused(checks.check(&[other]).unwrap_err()));
         }
         p.signature.inputs[0].kind = InputKind::ConstantInput(Argument::None);
         assert_eq!(Checks::of(&p, InputChecks::Torch).check(&[Value::Int(3)]), Ok(()));

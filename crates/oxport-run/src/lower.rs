@@ -71,7 +71,7 @@ fn live_nodes(graph: &Graph, registry: &Registry) -> Vec<bool> {
         let node = graph.node(id);
         let acts = match &node.kind {
             NodeKind::Output => true,
-            NodeKind::CallFunction(op) if !op.is_getitem() => {
+            NodeKind::CallFunction(op) => {
                 // A draw that nobody uses still moves the generator on for those behind it.
                 resolve(op, registry).effect_of(node) != Effect::Pure
             }

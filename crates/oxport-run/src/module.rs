@@ -139,6 +139,7 @@ Range constraints: {}
     #[test]
     fn buffers_live_from_call_to_call() {
         let mut m = module(&counter());
+        assert_eq!((m.plan().weights_bytes(), m.plan().num_inputs()), (16, 2));
         let call = |m: &mut Module| m.call_flat(vec![f32s(&[2], [1.0, 2.0]), f32s(&[2], [-1.0, 3.0])]).unwrap();
         let first = call(&mut m);
         assert_eq!(texts(&first.user), "f32[2]: 11 22; f32[2]: 1 2; f32[2]: -1 3");
@@ -177,6 +178,9 @@ Range constraints: {}
         assert!(m.set_buffer("w", Tensor::scalar(1f32)).unwrap_err().to_string().contains("no buffer `w`"));
         let e = m.set_buffer("n", Tensor::scalar(1f32)).unwrap_err().to_string();
         assert_eq!(e, "buffer `n` is f16[3, 2], not f32[]");
+        for (dtype, sizes) in [(DType::F16, &[2, 3][..]), (DType::F32, &[3, 2])] {
+            assert!(m.set_buffer("n", Tensor::zeros(dtype, sizes).unwrap()).unwrap_err().is_input());
+        }
     }
 
     #[test]

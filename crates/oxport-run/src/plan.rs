@@ -360,6 +360,15 @@ def forward(self, x: "f32[s0]", y: "f32[s1]"):
         assert_eq!(counts, [("relu", 3, 48), ("add", 3, 48), ("relu_1", 3, 48), ("add_1", 3, 48)]);
         let by_op: Vec<_> = profile.by_op().iter().map(|n| n.calls).collect();
         assert_eq!(by_op, [6, 6]);
-        assert!(profile.to_string().contains("aten::relu"));
+        let text = profile.to_string();
+        let shares = text.lines().take(2).map(|row| row.split_whitespace().nth(2).unwrap().parse::<f64>().unwrap());
+        assert!(text.contains("aten::relu") && (shares.sum::<f64>() - 100.0).abs() < 0.3, "{text}");
+        // Results of several tensors count, too: two floats and two indices a row.
+        let plan = crate::toy_ops::plan(
+            "def forward(self, x: \"f32[2, 3]\"):\n    m = torch.ops.aten.max.dim(x, 1)\n    g = m[0]\n    return (g,)\n",
+        );
+        let mut profile = plan.new_profile();
+        plan.call(vec![f32s(&[2, 3], [1.0; 6])], vec![], Some(&mut profile)).unwrap();
+        assert_eq!(profile.nodes[0].bytes, 24);
     }
 }

@@ -220,3 +220,45 @@ impl Cache {
         all.values().map(|r| r.arena_bytes()).max().unwrap_or(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures_differ_where_values_do() {
+        let tensor = |dtype: oxport_tensor::DType, sizes: &[i64]| Value::Tensor(Tensor::zeros(dtype, sizes).unwrap());
+        let complex = |im| Value::Complex(oxport_ir::Complex::new(1.0, im));
+        let values = [
+            Value::None,
+            Value::Int(1),
+            Value::Int(2),
+            Value::Float(1.0),
+            Value::Bool(true),
+            complex(1.0),
+            complex(2.0),
+            Value::Str("1".into()),
+            Value::Token,
+            Value::List(vec![]),
+            Value::List(vec![Value::Int(1)]),
+            Value::List(vec![Value::List(vec![])]),
+            tensor(oxport_tensor::DType::F32, &[1]),
+            tensor(oxport_tensor::DType::F64, &[1]),
+            tensor(oxport_tensor::DType::F32, &[1, 1]),
+        ];
+        let keys = values.each_ref().map(|value| {
+            let mut key = Key::new();
+            print(value, true, &mut key);
+            // Tensors begin with the code of their dtype, which is none of the marks of other kinds.
+            assert_eq!(key[0] < 0, !matches!(value, Value::Tensor(_)), "{value:?}");
+            key
+        });
+        for (i, key) in keys.iter().enumerate() {
+            assert!(
+                keys[..i].iter().all(|other| !other.starts_with(key) && !key.starts_with(other)),
+                "{:?}",
+                values[i]
+            );
+        }
+    }
+}

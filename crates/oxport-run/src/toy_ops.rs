@@ -187,6 +187,15 @@ static OPS: &[OpDef] = &[
         }
         Ok(())
     }),
+    OpDef::new("my::pick(Tensor[] tensors, Tensor at) -> Tensor", |a| {
+        let (parts, at): (Vec<&Fake>, &Fake) = a.unpack()?;
+        let is_one = at.sizes[0].as_int().is_none_or(|n| n == 1);
+        if is_one { Ok(vec![parts[0].clone().into()]) } else { Err(Error::invalid("`at` is more than one number")) }
+    })
+    .eval(|a| {
+        let (parts, at): (Vec<&Tensor>, &Tensor) = a.unpack()?;
+        Ok(vec![parts[at.to_vec::<f32>()?[0] as usize].clone().into()])
+    }),
     OpDef::new("aten::nonzero(Tensor self) -> Tensor", |a| Ok(vec![Fake::new(DType::I64, [a.cx.fresh_size()]).into()]))
         .eval(|a| {
             let x: &Tensor = a.at(0)?;

@@ -26,21 +26,6 @@ pub enum Tolerance {
     Exact,
 }
 
-impl Tolerance {
-    /// The rule by dtype; for float32 four times `diff_no_mkldnn` of the `stats.json` beside a file of expected outputs
-    /// (a number, or the largest `rel` of a list with one entry per output), where that is more.
-    pub fn of_stats(expected: &std::path::Path) -> Tolerance {
-        let read = || -> Option<f64> {
-            let text = std::fs::read(expected.with_file_name("stats.json")).ok()?;
-            let stats: serde_json::Value = serde_json::from_slice(&text).ok()?;
-            let said = stats.get("diff_no_mkldnn")?;
-            let each = said.as_array().into_iter().flatten().filter_map(|d| d.get("rel")?.as_f64());
-            said.as_f64().or_else(|| each.reduce(f64::max))
-        };
-        Tolerance::Relative { f32: read().map_or(1e-4, |d| (4.0 * d).max(1e-4)) }
-    }
-}
-
 impl Default for Tolerance {
     fn default() -> Tolerance {
         Tolerance::Relative { f32: 1e-4 }

@@ -53,8 +53,8 @@ fn graph_metas(
     changes: &mut Vec<Change>,
 ) {
     // Inner graphs first: what they return is what the operators around them yield.
-    let mut subgraphs = std::mem::take(&mut graph.subgraphs);
     let cast = super::autocast_blocks(graph);
+    let mut subgraphs = std::mem::take(&mut graph.subgraphs);
     for (name, sub) in &mut subgraphs {
         graph_metas(sub, &super::below(path, name), env, is_cast || cast.contains(name), blamed, changes);
     }
