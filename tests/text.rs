@@ -1,6 +1,9 @@
 //! The file tests: every `.fx` below this folder.
 
-use crate::all;
+use crate::{all, root};
+use oxport::ExportedProgram;
+use oxport_ir::{Graph, Node, NodeId, parse::parse, print};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 fn files(dir: &Path, found: &mut Vec<PathBuf>) {
@@ -40,7 +43,7 @@ fn layouts_follow_a_decomposition() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("decompose/attention_then_view.fx");
     let text = std::fs::read_to_string(file).expect("law: the file test is checked in");
     let source = text.split("# result").next().expect("law: text before the result");
-    let program = oxport_ir::parse::parse(source, oxport::registry()).expect("a valid program");
+    let program = parse(source, oxport::registry()).expect("a valid program");
     let core = oxport::core(&program).expect("a program to decompose");
     let strides = |program: &oxport::ExportedProgram| {
         let id = program.graph.find("permute").expect("a node of the program");
@@ -63,4 +66,142 @@ fn strangers_command_no_terminal() {
     }
     assert_eq!(Lines("a\nb\u{2028}").to_string(), "a\nb\\u{2028}");
     assert_eq!(Plain("a\nb").to_string(), "a\\u{a}b");
+}
+
+/// What PyTorch printed, by the name of the program and the form: `programs/mlp.py`, `sizes.fx`.
+fn torch_texts() -> BTreeMap<String, String> {
+    let bytes = std::fs::read(root().join("fixtures/text/texts.zip")).expect("law: the fixtures are checked in");
+    let directory = oxport_pt2::zip::Directory::read(&bytes, &oxport_pt2::Limits::USUAL).expect("an archive");
+    let text = |(name, entry): (&String, &oxport_pt2::zip::Entry)| {
+        let text = entry.read(name, &bytes).expect("a whole entry").into_owned();
+        (name.clone(), String::from_utf8(text).expect("a text"))
+    };
+    let texts: BTreeMap<_, _> = directory.entries.iter().map(text).collect();
+    assert!(texts.len() >= 2 * (38 + 70), "there are {} texts", texts.len());
+    texts
+}
+
+fn program(name: &str) -> Result<ExportedProgram, String> {
+    let file = match name.strip_prefix("programs/") {
+        Some(name) => format!("fixtures/programs/{name}/program.pt2"),
+        None => format!("fixtures/text/{name}.pt2"),
+    };
+    oxport::read(root().join(file)).map_err(|e| e.to_string())
+}
+
+fn parsed(text: &str) -> Result<ExportedProgram, String> {
+    parse(text, oxport::registry()).map_err(|e| e.iter().map(|d| d.to_string()).collect::<Vec<_>>().join("; "))
+}
+
+fn same_text(want: &str, got: &str) -> Result<(), String> {
+    let differs = want.lines().zip(got.lines()).enumerate().find(|(_, (a, b))| a != b);
+    match differs {
+        Some((i, (a, b))) => Err(format!("line {}:\n    PyTorch: {a}\n    oxport:  {b}", i + 1)),
+        None if want != got => Err("one text is longer".to_string()),
+        None => Ok(()),
+    }
+}
+
+#[test]
+fn both_forms_are_pytorchs() {
+    let texts = torch_texts();
+    all(texts.keys(), |name| match (name.rsplit_once('.'), &texts[*name]) {
+        (Some((name, "py")), text) => same_text(text, &print::readable(&program(name)?)),
+        (Some((name, _)), text) => same_text(text, &print::fx(&program(name)?.graph)),
+        _ => Err("no text".to_string()),
+    });
+}
+
+#[test]
+fn pytorchs_texts_parse_and_print_as_they_were() {
+    let texts = torch_texts();
+    all(texts.keys(), |name| match (name.rsplit_once('.'), &texts[*name]) {
+        (Some((_, "py")), text) => same_text(text, &print::readable(&parsed(text)?)),
+        (Some(_), text) => same_text(text, &print::fx(&parsed(text)?.graph)),
+        _ => Err("no text".to_string()),
+    });
+}
+
+/// A program's nodes, one text each: everything that is known of it, its arguments by name.
+fn nodes(graph: &Graph) -> Vec<String> {
+    let argument = |a: &oxport_ir::Argument| {
+        let mut name = |id: NodeId| oxport_ir::Argument::Str(format!("%{}", graph.node(id).name).into());
+        format!("{:?}", a.map_nodes(&mut name))
+    };
+    let node = |(_, n): (NodeId, &Node)| {
+        let args: Vec<String> = n.args.iter().map(argument).collect();
+        let kwargs: Vec<String> = n.kwargs.iter().map(|(k, a)| format!("{k}={}", argument(a))).collect();
+        format!("{} {:?} {args:?} {kwargs:?} {:?}", n.name, n.kind, n.meta)
+    };
+    graph.nodes().map(node).collect()
+}
+
+/// The first thing that differs between two programs, of what the whole text promises.
+fn difference(a: &ExportedProgram, b: &ExportedProgram) -> Result<(), String> {
+    fn graphs<'g>(graph: &'g Graph, path: &str, found: &mut Vec<(String, &'g Graph)>) {
+        found.push((path.to_string(), graph));
+        graph.subgraphs.iter().for_each(|(name, sub)| graphs(sub, &format!("{path}.{name}"), found));
+    }
+    let (mut xs, mut ys) = (Vec::new(), Vec::new());
+    graphs(&a.graph, "", &mut xs);
+    graphs(&b.graph, "", &mut ys);
+    for ((path, x), (other, y)) in xs.iter().zip(&ys) {
+        if path != other || x.is_single_return != y.is_single_return {
+            return Err(format!("graph {path} became {other}"));
+        }
+        for (x, y) in nodes(x).iter().zip(&nodes(y)) {
+            if x != y {
+                return Err(format!("{path}: {x} became {y}"));
+            }
+        }
+    }
+    let counts = |all: &[(String, &Graph)]| all.iter().map(|(_, graph)| graph.len()).collect::<Vec<_>>();
+    let hints = |p: &ExportedProgram| {
+        let of = |e: &oxport::Expr| e.free_symbols().into_iter().map(|s| (s.clone(), p.env.hint(&s).cloned()));
+        p.ranges.keys().flat_map(of).collect::<Vec<_>>()
+    };
+
+    let origin =
+        |p: &ExportedProgram| oxport_ir::program::Origin { extra_files: Default::default(), ..p.origin.clone() };
+    for (what, same) in [
+        ("nodes", counts(&xs) == counts(&ys)),
+        ("signature", a.signature == b.signature),
+        ("ranges", a.ranges.iter().eq(b.ranges.iter())),
+        ("hints", hints(a) == hints(b)),
+        ("known ranges", a.env.ranges().eq(b.env.ranges())),
+        ("module calls", a.module_calls == b.module_calls),
+        ("guards", a.guards == b.guards),
+        ("dialect", a.dialect == b.dialect),
+        ("origin", origin(a) == origin(b)),
+    ] {
+        if !same {
+            return Err(format!("the {what} differ"));
+        }
+    }
+    let document = |p: &ExportedProgram| oxport_pt2::to_json(p).map_err(|e| e.to_string());
+    if document(a)? == document(b)? { Ok(()) } else { Err("the documents differ".to_string()) }
+}
+
+/// The fixtures, and their optimised and decomposed forms, which are of no file.
+#[test]
+fn whole_texts_lose_nothing() {
+    let names: Vec<String> =
+        torch_texts().into_keys().filter_map(|n| Some(n.strip_suffix(".py")?.to_string())).collect();
+    all(names, |name| {
+        let read = program(name)?;
+        // Operators that oxport does not know are read and printed, but cannot be taken apart.
+        let core = if name.starts_with("custom_operators") {
+            read.clone()
+        } else {
+            oxport::core(&read).map_err(|e| e.to_string())?
+        };
+        for program in [read, core] {
+            let text = print::whole(&program);
+            difference(&program, &parsed(&text)?)?;
+            let torch: String =
+                text.lines().filter(|l| !l.trim_start().starts_with("#:")).map(|l| format!("{l}\n")).collect();
+            same_text(&print::readable(&program), &torch)?;
+        }
+        Ok(())
+    });
 }

@@ -3,7 +3,7 @@
 //! Its arguments are what `str` makes of them: a string has no quotes, a device is `cpu`, an operator `aten.add.Tensor`. The
 //! operator's schema tells them apart; without one, what looks like a number, a constant of `torch` or a known operator is one,
 //! and all else is a string. A string that looks like something else, or has an unbalanced bracket before a comma, is not
-//! found again.
+//! found again, nor, among keyword arguments, one with what looks like the next of them.
 //!
 //! Older spellings: `[#users=1]`, placeholders within the header, `graph(%x, %y):`, a type before the users,
 //! `%x : torch.Tensor [num_users=1] = …`, a result with its sigil, `return %add`.
@@ -149,7 +149,7 @@ impl Reader<'_> {
         let op = self.registry.op(&function(target)?);
         let args = self.positional(&op, args)?;
         let mut named = Kwargs::new();
-        let mut at = Cursor::new(kwargs);
+        let mut at = Cursor { named: true, ..Cursor::new(kwargs) };
         while !at.is_done() {
             let (key, _) = at.rest().split_once(": ").ok_or("expected `name: value`")?;
             at.skip(key.len() + 2);
@@ -225,7 +225,8 @@ impl Reader<'_> {
 
     /// `aten.add.Tensor`, if it is known.
     fn operator(&self, word: &str) -> Option<Op> {
-        let is_name = word.split('.').count() == 3 && word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+        let is_name =
+            word.split('.').count() == 3 && word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
         let op = is_name.then(|| self.registry.op(&format!("torch.ops.{word}")))?;
         (op.schema().is_some() || word.ends_with(".default")).then_some(op)
     }
@@ -253,7 +254,8 @@ fn complex(word: &str) -> Option<Complex> {
         text => text.parse::<f64>().ok(),
     };
     let is_sign = |i: &usize| !matches!(inner.as_bytes()[i - 1], b'e' | b'E');
-    match inner.char_indices().rev().map(|(i, c)| (i, c)).find(|(i, c)| matches!(c, '+' | '-') && *i > 0 && is_sign(i)) {
+    match inner.char_indices().rev().map(|(i, c)| (i, c)).find(|(i, c)| matches!(c, '+' | '-') && *i > 0 && is_sign(i))
+    {
         Some((sign, _)) => Some(Complex::new(number(&inner[..sign])?, number(&inner[sign..])?)),
         None => Some(Complex::new(0.0, number(inner)?)),
     }
@@ -264,11 +266,13 @@ struct Cursor<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
+    /// Whether these are `name: value` pairs.
+    named: bool,
 }
 
 impl<'t> Cursor<'t> {
     fn new(text: &'t str) -> Cursor<'t> {
-        Cursor { text, at: 0, depth: 0 }
+        Cursor { text, at: 0, depth: 0, named: false }
     }
     fn rest(&self) -> &'t str {
         &self.text[self.at..]
@@ -364,7 +368,20 @@ impl<'t> Cursor<'t> {
     /// Up to a comma or a bracket that closes what the word has not opened.
     fn word(&mut self) -> &'t str {
         let (rest, mut open) = (self.rest(), 0usize);
-        let end = rest.char_indices().find(|(_, c)| match c {
+        if self.named && self.depth == 1 {
+            // The next name says where this value ends, whatever is in it.
+            let is_name = |text: &str| {
+                let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_'));
+                end.is_some_and(|end| end > 0 && text[end..].starts_with(": "))
+            };
+            let end = rest.match_indices(", ").find(|(i, _)| is_name(&rest[i + 2..])).map_or(rest.len(), |(i, _)| i);
+            let word = &rest[..end];
+            self.skip(end);
+            return word;
+        }
+        // Between values, a blank follows the comma; the one of a tuple of one element is the last character.
+        let ends = |i: usize| matches!(rest.as_bytes().get(i + 1), None | Some(b' ' | b')' | b']' | b'}'));
+        let end = rest.char_indices().find(|(i, c)| match c {
             '(' | '[' | '{' => {
                 open += 1;
                 false
@@ -374,7 +391,7 @@ impl<'t> Cursor<'t> {
                 false
             }
             ')' | ']' | '}' => true,
-            ',' => open == 0,
+            ',' => open == 0 && ends(*i),
             _ => false,
         });
         let word = &rest[..end.map_or(rest.len(), |(i, _)| i)];

@@ -57,7 +57,9 @@ fn absent_elements(graph: &Graph, loaded: &mut Graph, names: &mut Namespace, of:
                 let mut node = Node::new("", NodeKind::CallFunction(getitem.clone()), args);
                 node.name = loaded.unique_name(&names.create(ABSENT));
                 node.meta = graph.node(of).meta.derived(Some(Val::None));
-                at = loaded.insert_after(at, node).expect("law: the name is unique, the node that it picks from is there");
+                at = loaded
+                    .insert_after(at, node)
+                    .expect("law: the name is unique, the node that it picks from is there");
             }
             None => {}
         }

@@ -5,7 +5,7 @@
 
 use crate::infer::{MetaCx, infer_call};
 use crate::{Argument, Fake, Graph, Node, NodeId, NodeKind, Val};
-use oxport_sym::ShapeEnv;
+use oxport_sym::{ShapeEnv, Symbol};
 use std::collections::HashMap;
 
 /// The value of a node that is annotated so, its strides, device and the like being those that its operator gives.
@@ -64,8 +64,19 @@ pub(super) fn complete(graph: &mut Graph, env: &ShapeEnv) {
     }
 }
 
+fn depends_on_data(val: &Val) -> bool {
+    let mut found = false;
+    val.for_each_expr(&mut |e| found |= !e.is_const() && e.free_symbols().iter().any(Symbol::is_unbacked));
+    found
+}
+
 /// A call's several results, each as it is annotated where it is picked.
 fn picked(graph: &Graph, of: NodeId, val: Option<Val>) -> Option<Val> {
+    let is_lost =
+        |id: &NodeId| matches!(graph.node(*id).kind, NodeKind::GetAttr(_)) && graph.subgraph_of(*id).is_none();
+    if graph.node(of).inputs().iter().any(is_lost) {
+        return val;
+    }
     let mut picks: HashMap<usize, &Val> = HashMap::new();
     for &user in graph.users(of).keys() {
         let node = graph.node(user);
@@ -79,7 +90,8 @@ fn picked(graph: &Graph, of: NodeId, val: Option<Val>) -> Option<Val> {
     match val {
         Some(Val::List(mut items)) => {
             for (i, item) in items.iter_mut().enumerate() {
-                if let Some(pick) = picks.get(&i) {
+                // What depends on data has the symbol of the annotation, not one that was just made up.
+                if let Some(pick) = picks.get(&i).filter(|_| depends_on_data(item)) {
                     *item = (*pick).clone();
                 }
             }
@@ -87,7 +99,9 @@ fn picked(graph: &Graph, of: NodeId, val: Option<Val>) -> Option<Val> {
         }
         Some(val) => Some(val),
         // All elements of a multiple result are picked in what PyTorch prints, the unused ones, too.
-        None => (0..picks.len()).map(|i| picks.get(&i).map(|val| (*val).clone())).collect::<Option<Vec<_>>>()
+        None => (0..picks.len())
+            .map(|i| picks.get(&i).map(|val| (*val).clone()))
+            .collect::<Option<Vec<_>>>()
             .filter(|items| !items.is_empty())
             .map(Val::List),
     }

@@ -68,9 +68,9 @@ fn identifier(candidate: &str) -> String {
 
 /// `add_12` as `add` and 12.
 fn numbered(name: &str) -> (&str, Option<u64>) {
-    let split = name.rsplit_once('_').filter(|(stem, digits)| {
-        !stem.is_empty() && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
-    });
+    let split = name
+        .rsplit_once('_')
+        .filter(|(stem, digits)| !stem.is_empty() && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()));
     match split.and_then(|(stem, digits)| Some((stem, digits.parse().ok()?))) {
         Some((stem, number)) => (stem, Some(number)),
         None => (name, None),
@@ -127,7 +127,8 @@ fn is_global(op: &Op) -> bool {
     let namespace = op.namespace();
     op.is_python()
         && namespace != "torch"
-        && (!namespace.starts_with("torch.") || ["torch._dynamo.", "torch._inductor."].iter().any(|p| namespace.starts_with(p)))
+        && (!namespace.starts_with("torch.")
+            || ["torch._dynamo.", "torch._inductor."].iter().any(|p| namespace.starts_with(p)))
         && !(namespace == "_operator" && super::print::symbol(op).is_some())
 }
 

@@ -16,7 +16,7 @@ use super::whole::{self, Facts};
 use super::{lines, metas};
 use crate::diagnostic::{Diagnostic, Loc};
 use crate::{
-    Argument, Dialect, ExportedProgram, Graph, Node, NodeId, NodeKind, Op, RangeConstraint, Registry,
+    Argument, Dialect, ExportedProgram, Graph, Node, NodeId, NodeKind, NodeMeta, Op, RangeConstraint, Registry,
     Signature, Val,
 };
 use indexmap::IndexMap;
@@ -38,6 +38,9 @@ pub fn parse(text: &str, registry: &Registry) -> Result<ExportedProgram, Vec<Dia
         return Err(p.errors);
     };
     if !p.facts.is_whole {
+        if let Some(specs) = &specs {
+            specs.rename_outputs(&mut graph);
+        }
         metas::complete(&mut graph, &p.env);
     }
     let given = specs.is_some();
@@ -74,15 +77,28 @@ struct Block {
     renamed: Vec<(usize, NodeId, Arc<str>)>,
     /// Nodes that only PyTorch has.
     absent: Vec<NodeId>,
+    /// What the last comment says of the origin of the nodes below.
+    origin: NodeMeta,
 }
 
 impl Block {
     fn new(name: &str, indent: usize) -> Block {
         let (graph, scope) = (Graph::new(), HashMap::new());
-        Block { name: name.into(), indent, graph, scope, renamed: Vec::new(), absent: Vec::new() }
+        Block {
+            name: name.into(),
+            indent,
+            graph,
+            scope,
+            renamed: Vec::new(),
+            absent: Vec::new(),
+            origin: NodeMeta::default(),
+        }
     }
-    fn append(&mut self, node: Node) -> Result<NodeId, String> {
+    fn append(&mut self, mut node: Node) -> Result<NodeId, String> {
         let name = node.name.to_string();
+        if matches!(node.kind, NodeKind::CallFunction(_) | NodeKind::GetAttr(_)) {
+            node.meta = self.origin.derived(node.meta.val.take());
+        }
         if self.scope.contains_key(&name) {
             return Err(format!("the name `{name}` is taken"));
         }
@@ -189,7 +205,12 @@ impl Parser<'_> {
                     Some(block) => self.fact(i, &t[whole::MARK.len()..], block),
                     None => Err("a fact outside of `def forward`".to_string()),
                 },
-                t if t.starts_with('#') => Ok(()),
+                t if t.starts_with('#') => {
+                    if let (Some(block), Some(origin)) = (open.last_mut(), self.origin(t)) {
+                        block.origin = origin;
+                    }
+                    Ok(())
+                }
                 t => match (side, &mut specs) {
                     (Some(side), Some(specs)) => specs.line(t, side),
                     _ => {
@@ -295,6 +316,38 @@ impl Parser<'_> {
         self.facts.annotation(text, &self.env)
     }
 
+    /// What a comment says of the origin of the nodes below it, if it is one of PyTorch's: the last frame of a stack trace,
+    /// and the user's annotation. The whole text says it otherwise.
+    fn origin(&self, comment: &str) -> Option<NodeMeta> {
+        let comment = comment.strip_prefix("# ")?;
+        let (annotation, comment) = match comment.strip_prefix("Annotation: ") {
+            Some(rest) => {
+                let end = rest.find("} File: ").or_else(|| rest.find("} No stacktrace"))?;
+                (Some(&rest[..=end]), &rest[end + 2..])
+            }
+            None => (None, comment),
+        };
+        let mut meta = NodeMeta::default();
+        if let Some(frame) = comment.strip_prefix("File: ") {
+            let (place, code) =
+                frame.split_once(", code: ").or_else(|| frame.strip_suffix(", code:").map(|p| (p, "")))?;
+            let (place, function) = place.rsplit_once(" in ")?;
+            let (file, line) = place.rsplit_once(':')?;
+            meta.stack_trace = Some(format!("  File \"{file}\", line {line}, in {function}\n    {code}").into());
+        } else if !comment.starts_with("No stacktrace found") {
+            return None;
+        }
+        if self.facts.is_whole {
+            return Some(NodeMeta::default());
+        }
+        if let Some(annotation) = annotation {
+            let tokens = tokens(annotation).ok()?;
+            let value = Line::new(&tokens, &|_| None, self.registry).value().ok()?;
+            meta.extra.push(("custom".into(), json(&value).to_string().into()));
+        }
+        Some(meta)
+    }
+
     /// What a line says of a node beside PyTorch's text.
     fn fact(&mut self, at: usize, text: &str, block: &mut Block) -> Result<(), String> {
         let tokens = tokens(text)?;
@@ -327,6 +380,19 @@ impl Parser<'_> {
             other => return Err(format!("unknown fact `{other}`")),
         }
         Ok(())
+    }
+}
+
+/// A Python literal as JSON.
+fn json(value: &Argument) -> serde_json::Value {
+    match value {
+        Argument::Bool(b) => (*b).into(),
+        Argument::Int(n) => (*n).into(),
+        Argument::Float(x) => (*x).into(),
+        Argument::Str(s) => (**s).into(),
+        Argument::List(items) => items.iter().map(json).collect(),
+        Argument::Dict(entries) => entries.iter().map(|(key, value)| (key.to_string(), json(value))).collect(),
+        _ => serde_json::Value::Null,
     }
 }
 

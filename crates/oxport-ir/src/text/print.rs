@@ -2,8 +2,8 @@
 
 use super::loaded::as_loaded;
 use super::names::PythonNames;
-pub use super::values::{argument, python_float, python_str};
 use super::values::Values;
+pub use super::values::{argument, python_float, python_str};
 use super::{sections, whole};
 use crate::{Argument, ExportedProgram, Graph, Node, NodeId, NodeKind, Op, Val};
 use std::collections::HashMap;

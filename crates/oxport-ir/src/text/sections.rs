@@ -2,17 +2,15 @@
 
 use crate::{ExportedProgram, Graph, InputKind, OutputKind, RangeConstraint, Signature};
 use oxport_sym::Expr;
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// The signature as PyTorch prints it.
 pub(super) fn signature(program: &ExportedProgram) -> String {
-    let mut out = String::from("Graph signature:\n    # inputs\n");
-    let line = |out: &mut String, name: &str, kind: &str, target: Option<&str>, more: &str| {
+    let line = |name: &str, kind: &str, target: Option<&str>, more: &str| {
         let target = target.map_or(String::new(), |t| format!(" target='{t}'"));
-        let _ = writeln!(out, "    {name}: {kind}{target}{more}");
+        format!("{name}: {kind}{target}{more}")
     };
-    for ((_, node), spec) in program.graph.placeholders().zip(&program.signature.inputs) {
+    let inputs = program.graph.placeholders().zip(&program.signature.inputs).map(|((_, node), spec)| {
         let (kind, persistent) = match &spec.kind {
             InputKind::UserInput | InputKind::ConstantInput(_) => ("USER_INPUT", ""),
             InputKind::Parameter(_) => ("PARAMETER", ""),
@@ -22,10 +20,9 @@ pub(super) fn signature(program: &ExportedProgram) -> String {
             InputKind::CustomObj { .. } => ("CUSTOM_OBJ", ""),
             InputKind::Token => ("TOKEN", ""),
         };
-        line(&mut out, &node.name, kind, spec.kind.lifted().map(|n| &**n), persistent);
-    }
-    out.push_str("    \n    # outputs\n");
-    for (arg, spec) in program.graph.outputs().iter().zip(&program.signature.outputs) {
+        line(&node.name, kind, spec.kind.lifted().map(|n| &**n), persistent)
+    });
+    let outputs = program.graph.outputs().iter().zip(&program.signature.outputs).map(|(arg, spec)| {
         let (kind, target) = match &spec.kind {
             OutputKind::UserOutput => ("USER_OUTPUT", None),
             OutputKind::BufferMutation(t) => ("BUFFER_MUTATION", Some(t)),
@@ -37,18 +34,17 @@ pub(super) fn signature(program: &ExportedProgram) -> String {
             OutputKind::GradientToUserInput(t) => ("GRADIENT_TO_USER_INPUT", Some(t)),
         };
         let name = arg.as_node().map_or("", |id| &program.graph.node(id).name);
-        line(&mut out, name, kind, target.map(|t| &**t), "");
-    }
-    out.push_str("    ");
-    out
+        line(name, kind, target.map(|t| &**t), "")
+    });
+    let [inputs, outputs] = [inputs.collect::<Vec<_>>(), outputs.collect()].map(|lines| lines.join("\n"));
+    format!("Graph signature:\n# inputs\n{inputs}\n\n# outputs\n{outputs}\n").replace('\n', "\n    ")
 }
 
 /// The ranges as PyTorch prints them: `{s0: VR[2, int_oo]}`.
 pub(super) fn ranges(program: &ExportedProgram) -> String {
     let bound = |b: Option<i64>, open: &str| b.map_or(open.to_string(), |n| n.to_string());
-    let range = |(e, r): (&Expr, &RangeConstraint)| {
-        format!("{e}: VR[{}, {}]", bound(r.min, "-int_oo"), bound(r.max, "int_oo"))
-    };
+    let range =
+        |(e, r): (&Expr, &RangeConstraint)| format!("{e}: VR[{}, {}]", bound(r.min, "-int_oo"), bound(r.max, "int_oo"));
     format!("{{{}}}", program.ranges.iter().map(range).collect::<Vec<_>>().join(", "))
 }
 
@@ -83,7 +79,7 @@ pub(super) enum Side {
 #[derive(Default)]
 pub(super) struct Specs {
     inputs: Vec<(String, InputKind)>,
-    outputs: Vec<OutputKind>,
+    outputs: Vec<(String, OutputKind)>,
 }
 
 impl Specs {
@@ -92,10 +88,7 @@ impl Specs {
         // An output that is a constant has no name.
         let (name, rest) = line.split_once(": ").ok_or("expected `name: KIND`")?;
         let kind = rest.split(' ').next().unwrap_or("");
-        let target = rest
-            .split_once("target='")
-            .and_then(|(_, t)| Some(t.rsplit_once('\'')?.0))
-            .map(Arc::<str>::from);
+        let target = rest.split_once("target='").and_then(|(_, t)| Some(t.rsplit_once('\'')?.0)).map(Arc::<str>::from);
         let target = || target.clone().ok_or(format!("{kind} wants a target"));
         if side == Side::Inputs {
             let kind = match kind {
@@ -109,7 +102,7 @@ impl Specs {
             };
             self.inputs.push((name.to_string(), kind));
         } else {
-            self.outputs.push(match kind {
+            let kind = match kind {
                 "USER_OUTPUT" => OutputKind::UserOutput,
                 "BUFFER_MUTATION" => OutputKind::BufferMutation(target()?),
                 "PARAMETER_MUTATION" => OutputKind::ParameterMutation(target()?),
@@ -119,9 +112,23 @@ impl Specs {
                 "GRADIENT_TO_PARAMETER" => OutputKind::GradientToParameter(target()?),
                 "GRADIENT_TO_USER_INPUT" => OutputKind::GradientToUserInput(target()?),
                 other => return Err(format!("unknown output kind `{other}`")),
-            });
+            };
+            self.outputs.push((name.to_string(), kind));
         }
         Ok(())
+    }
+    /// Gives the results the names that the signature has for them: those in the code may be others.
+    pub(super) fn rename_outputs(&self, graph: &mut Graph) {
+        let mut renamed = Vec::new();
+        for (arg, (name, _)) in graph.outputs().iter().zip(&self.outputs) {
+            if let Some(id) = arg.as_node().filter(|id| !name.is_empty() && *graph.node(*id).name != **name) {
+                renamed.push((id, name));
+            }
+        }
+        for (id, name) in renamed {
+            // Where the name is taken, the signature is of another program; its inputs are checked.
+            let _ = graph.rename(id, name);
+        }
     }
     /// The signature of a graph; where none is given, all inputs and outputs are the user's.
     pub(super) fn signature(self, graph: &Graph, given: bool) -> Result<Signature, String> {
@@ -135,6 +142,6 @@ impl Specs {
             return Err("the signature's inputs are not the placeholders in order".into());
         }
         let inputs = self.inputs.into_iter().map(|(_, kind)| kind.into()).collect();
-        Ok(Signature { inputs, outputs: self.outputs.into_iter().map(Into::into).collect() })
+        Ok(Signature { inputs, outputs: self.outputs.into_iter().map(|(_, kind)| kind.into()).collect() })
     }
 }

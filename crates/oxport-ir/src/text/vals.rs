@@ -77,9 +77,9 @@ fn read_deep(text: &str, expr: ReadExpr<'_>, depth: usize) -> Result<Val, String
     Ok(match text {
         "None" => Val::None,
         "Token" => Val::Token,
-        _ if let Some(inner) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) => {
-            Val::List(split_top(inner).into_iter().map(|item| read_deep(item, expr, depth + 1)).collect::<Result<_, _>>()?)
-        }
+        _ if let Some(inner) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) => Val::List(
+            split_top(inner).into_iter().map(|item| read_deep(item, expr, depth + 1)).collect::<Result<_, _>>()?,
+        ),
         _ if let Some(e) = inner("Int") => Val::Int(expr(e)?),
         _ if let Some(e) = inner("Float") => Val::Float(expr(e)?),
         _ if let Some(e) = inner("Bool") => Val::Bool(expr(e)?),

@@ -20,8 +20,8 @@ use super::values::{Values, python_str};
 use crate::program::{ModuleCallArgument, Spelling};
 use crate::verify::walk;
 use crate::{
-    Argument, Dialect, ExportedProgram, Graph, InputKind, Kwargs, ModuleCall, ModuleCallSignature, Node, NodeId, NodeKind,
-    Registry, Val,
+    Argument, Dialect, ExportedProgram, Graph, InputKind, Kwargs, ModuleCall, ModuleCallSignature, Node, NodeId,
+    NodeKind, Registry, Val,
 };
 use indexmap::IndexSet;
 use oxport_pytree::{NamedTupleFields, TreeSpec};
@@ -47,7 +47,8 @@ pub(super) fn node(original: &Graph, loaded: &Graph, id: NodeId, own: &str) -> V
     }
     // What loading says of a node is not what is asked here.
     let annotation = loaded.get(id).and_then(Node::val).and_then(annotated);
-    let implied = annotation.and_then(|text| plain_annotation(&text, &|text| Expr::parse(text).map_err(|e| e.to_string())).ok());
+    let implied =
+        annotation.and_then(|text| plain_annotation(&text, &|text| Expr::parse(text).map_err(|e| e.to_string())).ok());
     match node.val() {
         val if val == implied.as_ref() => {}
         Some(val) => fact("val", &[&val_text(val)]),
@@ -288,7 +289,8 @@ impl Facts {
             }
             ("input", [Str(name)]) => {
                 let at = p.graph.placeholders().position(|(_, node)| node.name == *name);
-                let spec = at.and_then(|i| p.signature.inputs.get_mut(i)).ok_or(format!("there is no input `{name}`"))?;
+                let spec =
+                    at.and_then(|i| p.signature.inputs.get_mut(i)).ok_or(format!("there is no input `{name}`"))?;
                 match (&mut spec.kind, kwargs.get("constant"), kwargs.get("object")) {
                     (kind @ InputKind::UserInput, Some(c), _) => *kind = InputKind::ConstantInput(c.clone()),
                     (InputKind::CustomObj { class, .. }, _, Some(Str(name))) => *class = name.clone(),
