@@ -205,3 +205,59 @@ fn whole_texts_lose_nothing() {
         Ok(())
     });
 }
+
+/// What PyTorch's readable text keeps of a graph's nodes, which are told by their places: some have other names there.
+fn promised(graph: &Graph) -> Vec<String> {
+    let places: std::collections::HashMap<NodeId, usize> = graph.ids().enumerate().map(|(i, id)| (id, i)).collect();
+    let argument = |a: &oxport_ir::Argument| {
+        let mut place = |id: NodeId| oxport_ir::Argument::Str(format!("%{}", places[&id]).into());
+        print::argument(graph, &a.map_nodes(&mut place))
+    };
+    fn val(one: &oxport::Val) -> String {
+        match one {
+            oxport::Val::Tensor(t) => t.to_string(),
+            oxport::Val::Int(e) | oxport::Val::Float(e) | oxport::Val::Bool(e) if !e.is_const() => e.to_string(),
+            oxport::Val::List(l) => l.iter().map(val).collect::<Vec<_>>().join("; "),
+            _ => String::new(),
+        }
+    }
+    let node = |(_, n): (NodeId, &Node)| {
+        let args: Vec<String> = n.args.iter().map(argument).collect();
+        let kwargs: Vec<String> = n.kwargs.iter().map(|(k, a)| format!("{k}={}", argument(a))).collect();
+        format!("{:?} {args:?} {kwargs:?} {}", n.kind, n.val().map_or(String::new(), val))
+    };
+    graph.nodes().map(node).collect()
+}
+
+/// PyTorch's text of a program is one, which has the same nodes with the same metas: what it lacks is inferred.
+#[test]
+fn pytorchs_texts_are_the_programs() {
+    let texts = torch_texts();
+    all(texts.keys().filter_map(|name| name.strip_suffix(".py")), |name| {
+        let of_file = program(name)?;
+        let mut of_text = parsed(&texts[&format!("{name}.py")])?;
+        let (mut a, mut b) = (vec![&of_file.graph], vec![&of_text.graph]);
+        while let (Some(x), Some(y)) = (a.pop(), b.pop()) {
+            // Loading makes nodes for absent elements, which a file does not have.
+            let absent = y.nodes().any(|(_, n)| n.name.starts_with("as_none"));
+            if !absent && let Some((x, y)) = promised(x).iter().zip(&promised(y)).find(|(x, y)| x != y) {
+                return Err(format!("{x} became {y}"));
+            }
+            a.extend(x.subgraphs.values());
+            b.extend(y.subgraphs.values());
+        }
+        (of_text.state, of_text.constants) = (of_file.state.clone(), of_file.constants.clone());
+        let wrong = |p: &ExportedProgram| {
+            let known = oxport::verify(&of_file);
+            // How a tensor is stored, no text of PyTorch's says.
+            let is_stored = |d: &oxport::Diagnostic| d.message.contains("is stored with strides");
+            let is_new = |d: &oxport::Diagnostic| !is_stored(d) && !known.iter().any(|k| k.message == d.message);
+            let new = oxport::verify(p).into_iter().find(is_new);
+            new.map_or(Ok(()), |d| Err(d.to_string()))
+        };
+        wrong(&of_text)?;
+        let bytes = oxport_pt2::write_pt2_bytes(&of_text).map_err(|e| format!("it is not written: {e}"))?;
+        let again = oxport_pt2::read_pt2_bytes(&bytes, oxport::registry(), &Default::default());
+        wrong(&again.map_err(|e| format!("it is not read: {e}"))?)
+    });
+}

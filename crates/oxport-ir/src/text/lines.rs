@@ -110,7 +110,7 @@ impl Reader<'_> {
     }
 
     fn append(&mut self, mut node: Node, val: Option<Val>) -> Result<(), String> {
-        node.meta.val = metas::refined(val, metas::inferred(&self.graph, &node, self.env));
+        node.meta.val = metas::refined(val, metas::inferred(&self.graph, &node, self.env), self.env);
         self.graph.append(node).map(drop).map_err(|e| e.to_string())
     }
 

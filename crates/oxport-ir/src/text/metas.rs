@@ -3,22 +3,34 @@
 //! PyTorch's text annotates tensors and symbolic numbers only. A call with several results is known by what picks its elements,
 //! and by what its operator's meta function gives; what is annotated is right.
 
+use crate::fake::contiguous_strides;
 use crate::infer::{MetaCx, infer_call};
-use crate::{Argument, Fake, Graph, Node, NodeId, NodeKind, Val};
+use crate::{Argument, Fake, Graph, Node, NodeId, NodeKind, Op, Val};
 use oxport_sym::{ShapeEnv, Symbol};
 use std::collections::HashMap;
 
 /// The value of a node that is annotated so, its strides, device and the like being those that its operator gives.
-pub(super) fn refined(given: Option<Val>, inferred: Option<Val>) -> Option<Val> {
+pub(super) fn refined(given: Option<Val>, inferred: Option<Val>, env: &ShapeEnv) -> Option<Val> {
     match (given, inferred) {
-        (Some(Val::Tensor(given)), Some(Val::Tensor(inferred))) if given.sizes == inferred.sizes => {
-            Some(Val::Tensor(Fake { dtype: given.dtype, ..inferred }))
-        }
+        (Some(Val::Tensor(given)), Some(Val::Tensor(inferred))) => Some(Val::Tensor(laid_out(given, inferred, env))),
         (Some(Val::Int(e)), Some(Val::Float(_))) => Some(Val::Float(e)),
         (Some(Val::Int(e)), Some(Val::Bool(_))) => Some(Val::Bool(e)),
         (Some(given), _) => Some(given),
         (None, inferred) => inferred,
     }
+}
+
+/// The annotated tensor, laid out as its operator does it, unless its sizes are others.
+fn laid_out(given: Fake, inferred: Fake, env: &ShapeEnv) -> Fake {
+    let sizes = || given.sizes.iter().zip(&inferred.sizes);
+    if given.dim() != inferred.dim() || sizes().any(|(a, b)| a != b && env.known(&a.eq_(b)) == Some(false)) {
+        return given;
+    }
+    // Without hints, sizes may be equal without that being provable. A contiguous tensor is so by the sizes that it has.
+    let is_same = sizes().all(|(a, b)| a == b || env.equal(a, b));
+    let is_contiguous = inferred.strides == contiguous_strides(&inferred.sizes);
+    let strides = if is_same || !is_contiguous { inferred.strides } else { given.strides };
+    Fake { dtype: given.dtype, sizes: given.sizes, strides, ..inferred }
 }
 
 /// What a call gives by its operator; nothing where it refuses the call, or a meta is missing.
@@ -44,6 +56,13 @@ fn element(graph: &Graph, args: &[Argument]) -> Option<Val> {
 pub(super) fn complete(graph: &mut Graph, env: &ShapeEnv) {
     graph.subgraphs.values_mut().for_each(|sub| complete(sub, env));
     let ids: Vec<NodeId> = graph.ids().collect();
+    for &id in &ids {
+        // All results are annotated but those that are absent.
+        let node = graph.node(id);
+        if node.op().is_some_and(Op::is_getitem) && node.val().is_none() && graph.users(id).is_empty() {
+            graph.meta_mut(id).val = Some(Val::None);
+        }
+    }
     for id in ids {
         let node = graph.node(id);
         let val = match (&node.kind, node.val()) {

@@ -306,7 +306,7 @@ impl Parser<'_> {
         let mut node = Node { kwargs, ..Node::new(name, kind, args) };
         node.meta.val = match self.facts.is_whole {
             true => given,
-            false => metas::refined(given, metas::inferred(graph, &node, &self.env)),
+            false => metas::refined(given, metas::inferred(graph, &node, &self.env), &self.env),
         };
         Ok(Read::Nodes(vec![node]))
     }
