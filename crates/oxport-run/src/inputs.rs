@@ -13,7 +13,7 @@ use crate::guards::{Guards, python_number, sources};
 use crate::refusal::{Refusal, Words};
 use indexmap::IndexMap;
 use oxport_ir::{Argument, ExportedProgram, InputKind, ModuleCallSignature, Val, Value};
-use oxport_pytree::Tree;
+use oxport_pytree::{Tree, TreeSpec};
 use oxport_sym::{Expr, Number, Symbol};
 use oxport_tensor::DType;
 use smallvec::SmallVec;
@@ -46,6 +46,8 @@ struct Check {
     path: String,
     name: Arc<str>,
     want: Want,
+    /// What it is where it is left out.
+    default: Option<Value>,
 }
 
 #[derive(Debug)]
@@ -96,17 +98,31 @@ pub fn check_call(
     args: Vec<Tree<Value>>,
     kwargs: IndexMap<String, Tree<Value>>,
 ) -> Result<()> {
-    let values = flatten(program.call_signature(), args, kwargs)?;
-    Checks::of(program, mode).check(&values)
+    let checks = Checks::of(program, mode);
+    checks.check(&flatten(program.call_signature(), &checks, args, kwargs)?)
 }
 
-/// The flat inputs of a call.
+/// The flat inputs of a call; trailing positional arguments that are left out take their defaults.
 pub(crate) fn flatten(
     signature: Option<&ModuleCallSignature>,
-    args: Vec<Tree<Value>>,
+    checks: &Checks,
+    mut args: Vec<Tree<Value>>,
     kwargs: IndexMap<String, Tree<Value>>,
 ) -> Result<Vec<Value>> {
     let signature = signature.ok_or_else(|| Error::input("the program does not say how it is called"))?;
+    if let Tree::Node(_, call) = &signature.in_spec
+        && let Some(Tree::Node(_, positional)) = call.first()
+    {
+        let mut leaf = positional.iter().take(args.len()).map(TreeSpec::num_leaves).sum::<usize>();
+        for place in positional.iter().skip(args.len()) {
+            let Some(default) = checks.inputs.get(leaf).and_then(|c| c.default.clone()) else { break };
+            if !matches!(place, Tree::Leaf(())) {
+                break;
+            }
+            args.push(Tree::Leaf(default));
+            leaf += 1;
+        }
+    }
     let call = Tree::call(args, kwargs);
     let leaves = signature.in_spec.flatten_like(&call);
     let leaves = leaves.map_err(|e| Error::input(format!("the arguments do not fit the program: {e}")))?;
@@ -142,7 +158,8 @@ impl Checks {
                 (_, Some(Val::Str(s))) => Want::Constant(Value::Str(Arc::from(&**s))),
                 _ => Want::Anything,
             };
-            checks.inputs.push(Check { path, name: node.name.clone(), want });
+            let default = node.args.first().and_then(|c| crate::lower::constant(c).ok());
+            checks.inputs.push(Check { path, name: node.name.clone(), want, default });
         }
         if by_guards || mode == InputChecks::Strict {
             checks.guards = Guards::of(program, &names);
@@ -181,6 +198,13 @@ impl Checks {
         }
     }
 
+    /// Flat user inputs, the trailing ones that are left out being what they are by default.
+    pub fn completed(&self, mut values: Vec<Value>) -> Vec<Value> {
+        let left_out = self.inputs.iter().skip(values.len());
+        let defaults: Vec<Value> = left_out.map_while(|check| check.default.clone()).collect();
+        values.extend(defaults);
+        values
+    }
     /// The number of user inputs.
     pub fn len(&self) -> usize {
         self.inputs.len()

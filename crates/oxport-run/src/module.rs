@@ -45,7 +45,7 @@ impl Module {
     /// # Errors
     /// The arguments do not form the tree that the program takes; the message names the place.
     pub fn flatten(&self, args: Vec<Tree<Value>>, kwargs: IndexMap<String, Tree<Value>>) -> Result<Vec<Value>> {
-        crate::inputs::flatten(self.plan.signature(), args, kwargs)
+        crate::inputs::flatten(self.plan.signature(), self.plan.checks(), args, kwargs)
     }
     /// Calls the program on flat inputs, and changes the buffers.
     ///

@@ -15,6 +15,7 @@ use super::vals::read_device;
 use crate::schema::Type;
 use crate::{Argument, Complex, Graph, Kwargs, Node, NodeId, NodeKind, Op, Registry, Val};
 use oxport_sym::ShapeEnv;
+use std::collections::HashMap;
 
 /// True for texts of this form.
 pub(super) fn is_graph(text: &str) -> bool {
@@ -32,7 +33,7 @@ pub(super) fn parse(
     env: &ShapeEnv,
     annotation: &dyn Fn(&str) -> Result<Option<Val>, String>,
 ) -> Result<Graph, Complaints> {
-    let mut reader = Reader { graph: Graph::new(), registry, env, annotation };
+    let mut reader = Reader { graph: Graph::new(), aliases: HashMap::new(), registry, env, annotation };
     let mut complaints = Vec::new();
     for (i, line) in statements(text) {
         if let Err(message) = reader.line(&line) {
@@ -63,6 +64,8 @@ fn statements(text: &str) -> Vec<(usize, String)> {
 
 struct Reader<'r> {
     graph: Graph,
+    /// What names mean, where they are not the nodes' own.
+    aliases: HashMap<String, NodeId>,
     registry: &'r Registry,
     env: &'r ShapeEnv,
     annotation: &'r dyn Fn(&str) -> Result<Option<Val>, String>,
@@ -96,17 +99,25 @@ impl Reader<'_> {
             "placeholder" => {
                 let default = rest.strip_prefix("(default=").and_then(|rest| rest.strip_suffix(')'));
                 let default = default.map(|text| self.value(text, None)).transpose()?;
-                match self.graph.find(name) {
+                if self.graph.find(target).is_some() && default.is_none() && name == target {
                     // The header has said it already.
-                    Some(_) if default.is_none() => return Ok(()),
-                    _ => Node::new(name, NodeKind::Placeholder, default.into_iter().collect()),
+                    return Ok(());
                 }
+                self.append(Node::new(target, NodeKind::Placeholder, default.into_iter().collect()), val)?;
+                if let Some(id) = self.graph.find(target).filter(|_| name != target) {
+                    self.aliases.insert(name.to_string(), id);
+                }
+                return Ok(());
             }
             "get_attr" => Node::new(name, NodeKind::GetAttr(target.into()), Vec::new()),
             "call_function" => self.call(name, target, rest)?,
             other => return Err(format!("`{other}` is no node of an exported program")),
         };
         self.append(node, val)
+    }
+
+    fn find(&self, name: &str) -> Option<NodeId> {
+        self.aliases.get(name).copied().or_else(|| self.graph.find(name))
     }
 
     fn append(&mut self, mut node: Node, val: Option<Val>) -> Result<(), String> {
@@ -130,8 +141,7 @@ impl Reader<'_> {
     /// The result is as `repr` has it: Python source but for sigils of old texts.
     fn output(&mut self, text: &str) -> Result<(), String> {
         let tokens = tokens(&text.replace('%', ""))?;
-        let graph = &self.graph;
-        let nodes = |name: &str| graph.find(name);
+        let nodes = |name: &str| self.find(name);
         let mut line = Line::new(&tokens, &nodes, self.registry);
         let is_bare = !line.is_at("(") && !line.is_at("[");
         let args = match line.value()? {
@@ -356,7 +366,7 @@ impl<'t> Cursor<'t> {
             }
             Some('%') => {
                 let name = self.word().trim_start_matches('%');
-                let node: Option<NodeId> = reader.graph.find(name);
+                let node = reader.find(name);
                 node.map(Argument::Node).ok_or_else(|| format!("`{name}` is not defined before this line"))
             }
             _ => {

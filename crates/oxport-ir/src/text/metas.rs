@@ -4,7 +4,7 @@
 //! and by what its operator's meta function gives; what is annotated is right.
 
 use crate::fake::contiguous_strides;
-use crate::infer::{MetaCx, infer_call};
+use crate::infer::{MetaCx, infer_call, val_of_argument};
 use crate::{Argument, Fake, Graph, Node, NodeId, NodeKind, Op, Val};
 use oxport_sym::{ShapeEnv, Symbol};
 use std::collections::HashMap;
@@ -66,6 +66,7 @@ pub(super) fn complete(graph: &mut Graph, env: &ShapeEnv) {
     for id in ids {
         let node = graph.node(id);
         let val = match (&node.kind, node.val()) {
+            (NodeKind::Placeholder, None) if !node.args.is_empty() => val_of_argument(graph, &node.args[0]),
             // An input without annotation is a constant, for which its value stands in the code; one that is used is a
             // value of which nothing is known.
             (NodeKind::Placeholder, None) if graph.users(id).is_empty() => Some(Val::None),
