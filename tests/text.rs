@@ -261,3 +261,45 @@ fn pytorchs_texts_are_the_programs() {
         wrong(&again.map_err(|e| format!("it is not read: {e}"))?)
     });
 }
+
+#[test]
+fn inputs_that_are_left_out_take_their_defaults() {
+    let check = || -> oxport::Result<()> {
+        let source = "def forward(self, x: \"f32[2]\", n: \"Sym(s0)\" = 3, y: \"Sym(s1)\" = 2):\n    \
+                      mul: \"f32[2]\" = torch.ops.aten.mul.Tensor(x, n)\n    \
+                      relu_: \"f32[2]\" = torch.ops.aten.relu_.default(mul)\n    \
+                      add: \"f32[2]\" = torch.ops.aten.add.Tensor(relu_, y)\n    return (add,)\n";
+        let program = parse(source, oxport::registry()).expect("a program");
+        let one = oxport::Tensor::from_slice(&[2], &[1.0f32, -1.0])?;
+        for opt in [oxport::Opt::None, oxport::Opt::Exact] {
+            let prepared = oxport::prepare(&program, opt)?;
+            assert!(print::readable(&prepared).contains("n: \"Sym(s0)\" = 3, y: \"Sym(s1)\" = 2"));
+            let plan = oxport::plan(&prepared, &oxport::PlanOptions::default())?;
+            let run = |rest: &[oxport::Value]| -> oxport::Result<Vec<f32>> {
+                let inputs = std::iter::once(one.clone().into()).chain(rest.iter().cloned()).collect();
+                let out = plan.run(inputs)?.user.remove(0);
+                Ok(out.as_tensor().expect("a tensor").to_vec::<f32>()?)
+            };
+            assert_eq!(run(&[])?, [5.0, 2.0]);
+            assert_eq!(run(&[oxport::Value::Int(4)])?, [6.0, 2.0]);
+            assert!(plan.run(Vec::new()).is_err(), "x has no default");
+            let mut named = oxport::io::Values::new();
+            named.insert("in.0".into(), one.clone().into());
+            assert_eq!(oxport::io::inputs_from(&program, &named)?.len(), 3);
+        }
+        let refused = oxport_pt2::write_pt2_bytes(&program).expect_err("a file has no place for it").to_string();
+        assert!(refused.contains("the default of `n` has no place in a file"), "{refused}");
+        let mut b = oxport::ProgramBuilder::new(oxport::registry());
+        let x = b.input("x", oxport::Fake::new(oxport::DType::F32, [oxport::Expr::from(2i64)]))?;
+        let n = b.input_with_default("n", oxport::Val::Int(oxport::Expr::from(3i64)), 3i64)?;
+        let mul = b.call("aten::mul.Tensor", (x, n))?;
+        let built = b.finish(&[mul])?;
+        assert!(print::fx(&built.graph).contains("%n : [num_users=1] = placeholder[target=n](default=3)"));
+        assert_eq!(oxport::verify(&built).iter().map(|d| d.code).collect::<Vec<_>>(), ["document"]);
+        let plan = oxport::plan(&oxport::prepare(&built, oxport::Opt::None)?, &Default::default())?;
+        let mut module = oxport::Module::new(plan.into());
+        module.call(vec![oxport_pytree::Tree::Leaf(one.into())], Default::default())?;
+        Ok(())
+    };
+    check().expect("defaults are taken");
+}

@@ -1,8 +1,7 @@
-//! A graph as `torch.export.load` makes it of the file that holds it. What it prints is of that graph, which differs in three
-//! things: a call that gives nothing is renamed, so is a constant input whose name is a builtin's, and an absent element of a
-//! multiple result has a `getitem` node of its own.
+//! A graph as `torch.export.load` makes it of the file that holds it. What it prints is of that graph, which differs in two
+//! things: a call that gives nothing is renamed, and an absent element of a multiple result has a `getitem` node of its own.
 
-use super::names::{Namespace, is_builtin};
+use super::names::Namespace;
 use crate::{Argument, Graph, Node, NodeId, NodeKind, Op, Registry, Val};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,8 +12,7 @@ pub(super) const ABSENT: &str = "as_none";
 /// The graph that PyTorch has after loading; of subgraphs, nothing is said.
 pub(super) fn as_loaded(graph: &Graph) -> Cow<'_, Graph> {
     let is_absent = |val: &Val| matches!(val, Val::List(items) if items.contains(&Val::None));
-    let differs = |node: &Node| gives_nothing(node) || is_renamed(node) || node.val().is_some_and(is_absent);
-    if !graph.nodes().any(|(_, node)| differs(node)) {
+    if !graph.nodes().any(|(_, node)| gives_nothing(node) || node.val().is_some_and(is_absent)) {
         return Cow::Borrowed(graph);
     }
     let mut loaded = graph.clone();
@@ -24,10 +22,7 @@ pub(super) fn as_loaded(graph: &Graph) -> Cow<'_, Graph> {
         if matches!(node.kind, NodeKind::Output) {
             continue;
         }
-        let name = names.create(&node.name);
-        if is_renamed(node) {
-            let _ = loaded.rename(id, &name);
-        }
+        names.create(&node.name);
         if gives_nothing(node) {
             let stem = node.op().map(stem).unwrap_or_default();
             // A name that only a node further on has is free for PyTorch; that node gets another one there.
@@ -75,16 +70,6 @@ fn absent_elements(graph: &Graph, loaded: &mut Graph, names: &mut Namespace, of:
 fn gives_nothing(node: &Node) -> bool {
     let is_said = |op: &Op| !op.is_getitem() && op.schema().is_none_or(|schema| !schema.returns.is_empty());
     node.op().is_some_and(is_said) && node.val() == Some(&Val::None)
-}
-
-/// True for a constant input of a name that FX gives to no node. Of other inputs, PyTorch restores the name.
-fn is_renamed(node: &Node) -> bool {
-    let is_constant = match node.val() {
-        Some(Val::None | Val::Str(_)) => true,
-        Some(Val::Int(e) | Val::Float(e) | Val::Bool(e)) => e.is_const(),
-        _ => false,
-    };
-    node.kind == NodeKind::Placeholder && is_constant && is_builtin(&node.name)
 }
 
 /// What FX calls a node of this operator: its Python name in snake case.

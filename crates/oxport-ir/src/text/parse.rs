@@ -263,8 +263,16 @@ impl Parser<'_> {
             }),
             None => self.statement(&mut line, &block.graph),
         };
+        // Behind a statement stand deletions, behind the inputs what is returned.
+        let follows =
+            line.at >= tokens.len() || line.is_at(if parameters.is_some() { ":" } else { ";" }) || line.is_at("->");
+        let rest = line.peek().map_or(String::new(), ToString::to_string);
         block.scope = scope;
-        match read? {
+        let read = read?;
+        if !follows {
+            return Err(format!("unexpected `{rest}`"));
+        }
+        match read {
             Read::Nodes(nodes) => nodes.into_iter().try_for_each(|node| block.append(node).map(drop)),
             Read::Alias(name, id) => match block.scope.insert(name, id) {
                 Some(other) if other != id => Err("the name is taken".to_string()),

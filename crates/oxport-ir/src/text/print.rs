@@ -94,9 +94,9 @@ fn forward(original: &Graph, path: &str, style: Style, notes: Notes<'_>) -> Stri
     let function = |op: &Op| names.as_ref().map_or_else(|| op.target(), |names| names.function(op));
     let values = Values { name: &name, plain: false };
     let mut inputs = vec!["self".to_string()];
-    inputs.extend(graph.placeholders().map(|(id, node)| {
+    inputs.extend(graph.placeholders().map(|(_, node)| {
         let default = node.args.first().map_or(String::new(), |a| format!(" = {}", values.argument(a)));
-        format!("{}{}{default}", original.node(id).name, annotation(node))
+        format!("{}{}{default}", node.name, annotation(node))
     }));
     let mut out = format!("def forward({}):\n", inputs.join(", "));
     let deletions = if style.deletions { last_uses(graph) } else { HashMap::new() };
@@ -104,7 +104,7 @@ fn forward(original: &Graph, path: &str, style: Style, notes: Notes<'_>) -> Stri
     for (id, node) in graph.nodes() {
         let own = name(id);
         let code = match &node.kind {
-            NodeKind::Placeholder if own != *original.node(id).name => format!("{own} = {}", original.node(id).name),
+            NodeKind::Placeholder if own != *node.name => format!("{own} = {}", node.name),
             NodeKind::Placeholder => String::new(),
             NodeKind::CallFunction(op) => format!("{own}{} = {}", annotation(node), call(&values, &function, op, node)),
             NodeKind::GetAttr(target) => format!("{own}{} = self.{target}", annotation(node)),
@@ -278,8 +278,8 @@ fn call(values: &Values<'_>, function: &dyn Fn(&Op) -> String, op: &Op, node: &N
 }
 
 /// `str(graph)`: one line a node. Of subgraphs, PyTorch says nothing here.
-pub fn fx(original: &Graph) -> String {
-    let loaded = as_loaded(original);
+pub fn fx(graph: &Graph) -> String {
+    let loaded = as_loaded(graph);
     let graph = &*loaded;
     let name = |id: NodeId| graph.get(id).map_or("<erased>".to_string(), |node| node.name.to_string());
     let sigil = |id: NodeId| format!("%{}", name(id));
@@ -292,7 +292,7 @@ pub fn fx(original: &Graph) -> String {
                 // The default stands there as `str` has it, not within a list.
                 let default = |a: &Argument| format!("(default={})", Values { name: &name, plain: true }.argument(a));
                 let default = node.args.first().map_or(String::new(), default);
-                write!(out, "\n    {left} = placeholder[target={}]{default}", original.node(id).name)
+                write!(out, "\n    {left} = placeholder[target={}]{default}", node.name)
             }
             NodeKind::GetAttr(target) => write!(out, "\n    {left} = get_attr[target={target}]"),
             NodeKind::CallFunction(op) => {

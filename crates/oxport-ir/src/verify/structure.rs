@@ -76,18 +76,16 @@ fn default(c: &mut Check<'_>, node: &Node, past: &mut bool) {
     };
     *past = true;
     let expected = match node.val() {
-        Some(Val::Tensor(t)) if t.dim() > 0 => "no default of a tensor",
-        Some(Val::Tensor(_)) => "a number",
+        Some(Val::Tensor(_)) => "none, as it is a tensor",
         Some(Val::Int(_)) => "an int",
         Some(Val::Float(_)) => "a float",
         Some(Val::Bool(_)) => "a bool",
         Some(Val::Str(_)) => "a str",
         Some(Val::None) => "None",
-        _ => "no default",
+        _ => "none",
     };
     let fits = match (expected, default) {
         _ if node.args.len() > 1 => false,
-        ("a number", Argument::Int(_) | Argument::Float(_) | Argument::Bool(_)) => true,
         ("an int", Argument::Int(_)) | ("a float", Argument::Float(_) | Argument::Int(_)) => true,
         ("a bool", Argument::Bool(_)) | ("a str", Argument::Str(_)) | ("None", Argument::None) => true,
         _ => false,
