@@ -1,5 +1,5 @@
-//! A program as text: what PyTorch prints of one, or oxport's whole text, with a safetensors file of the same stem beside it
-//! that holds parameters, buffers and constants under their own names, where there is one.
+//! A program as text: what PyTorch prints of one, or oxport's whole text, with a safetensors file of the same stem
+//! beside it that holds parameters, buffers and constants under their own names, where there is one.
 
 use std::path::Path;
 

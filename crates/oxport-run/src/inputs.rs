@@ -1,12 +1,13 @@
 //! What a call's inputs must be: PyTorch's input checks, compiled.
 //!
-//! PyTorch has two ways. A program with sample inputs is checked by a guards function ([`crate::guards`]); any other by a hook,
-//! which is here: static sizes and constants must be equal; a symbol has one value wherever it stands, and `2*s0` is solved
-//! for `s0`; a lower bound counts only above 2, because smaller ones were never guarded; dtypes, strides and devices are
-//! free, and so is what stands where the program had `None`. The strict mode is the hook with the full declared range, the
-//! dtypes, and the guards.
+//! PyTorch has two ways. A program with sample inputs is checked by a guards function ([`crate::guards`]); any other by
+//! a hook, which is here: static sizes and constants must be equal; a symbol has one value wherever it stands, and
+//! `2*s0` is solved for `s0`; a lower bound counts only above 2, because smaller ones were never guarded; dtypes,
+//! strides and devices are free, and so is what stands where the program had `None`. The strict mode is the hook with
+//! the full declared range, the dtypes, and the guards.
 //!
-//! A refusal names the input as the caller knows it, the dimension, what was expected and what came, why, and what to change.
+//! A refusal names the input as the caller knows it, the dimension, what was expected and what came, why, and what to
+//! change.
 
 use crate::error::{Error, Result};
 use crate::guards::{Guards, python_number, sources};
@@ -223,8 +224,8 @@ impl Checks {
         &self.inputs[input].path
     }
 
-    /// Checks flat user inputs that are about to be run: as [`Checks::check`], and kinds and ranks everywhere. Where no guard
-    /// looks at them, PyTorch takes any, and fails later or computes something else than was exported.
+    /// Checks flat user inputs that are about to be run: as [`Checks::check`], and kinds and ranks everywhere. Where no
+    /// guard looks at them, PyTorch takes any, and fails later or computes something else than was exported.
     ///
     /// # Errors
     /// As [`Checks::check`].
@@ -246,7 +247,8 @@ impl Checks {
     /// Checks flat user inputs.
     ///
     /// # Errors
-    /// The first input that the program does not take: which, at which dimension, what was expected, what came, and why.
+    /// The first input that the program does not take: which, at which dimension, what was expected, what came, and
+    /// why.
     pub fn check(&self, values: &[Value]) -> Result<()> {
         if values.len() != self.inputs.len() {
             let (want, got) = (self.inputs.len(), values.len());

@@ -1,9 +1,10 @@
 //! The graph form read: `graph():`, a line a node, `return …`.
 //!
-//! Its arguments are what `str` makes of them: a string has no quotes, a device is `cpu`, an operator `aten.add.Tensor`. The
-//! operator's schema tells them apart; without one, what looks like a number, a constant of `torch` or a known operator is one,
-//! and all else is a string. A string that looks like something else, or has an unbalanced bracket before a comma, is not
-//! found again, nor, among keyword arguments, one with what looks like the next of them.
+//! Its arguments are what `str` makes of them: a string has no quotes, a device is `cpu`, an operator
+//! `aten.add.Tensor`. The operator's schema tells them apart; without one, what looks like a number, a constant of
+//! `torch` or a known operator is one, and all else is a string. A string that looks like something else, or has an
+//! unbalanced bracket before a comma, is not found again, nor, among keyword arguments, one with what looks like the
+//! next of them.
 //!
 //! Older spellings: `[#users=1]`, placeholders within the header, `graph(%x, %y):`, a type before the users,
 //! `%x : torch.Tensor [num_users=1] = …`, a result with its sigil, `return %add`.

@@ -1,5 +1,6 @@
-//! A graph as `torch.export.load` makes it of the file that holds it. What it prints is of that graph, which differs in two
-//! things: a call that gives nothing is renamed, and an absent element of a multiple result has a `getitem` node of its own.
+//! A graph as `torch.export.load` makes it of the file that holds it. What it prints is of that graph, which differs in
+//! two things: a call that gives nothing is renamed, and an absent element of a multiple result has a `getitem` node of
+//! its own.
 
 use super::names::Namespace;
 use crate::{Argument, Graph, Node, NodeId, NodeKind, Op, Registry, Val};
@@ -66,7 +67,8 @@ fn absent_elements(graph: &Graph, loaded: &mut Graph, names: &mut Namespace, of:
     }
 }
 
-/// True for a call whose result is said to be `None`. An operator whose schema says so is not, as nothing is written of it.
+/// True for a call whose result is said to be `None`. An operator whose schema says so is not, as nothing is written of
+/// it.
 fn gives_nothing(node: &Node) -> bool {
     let is_said = |op: &Op| !op.is_getitem() && op.schema().is_none_or(|schema| !schema.returns.is_empty());
     node.op().is_some_and(is_said) && node.val() == Some(&Val::None)

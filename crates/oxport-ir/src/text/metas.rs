@@ -1,7 +1,7 @@
 //! Metas that a text does not say: of calls with several results, of calls without annotation, of inputs.
 //!
-//! PyTorch's text annotates tensors and symbolic numbers only. A call with several results is known by what picks its elements,
-//! and by what its operator's meta function gives; what is annotated is right.
+//! PyTorch's text annotates tensors and symbolic numbers only. A call with several results is known by what picks its
+//! elements, and by what its operator's meta function gives; what is annotated is right.
 
 use crate::fake::contiguous_strides;
 use crate::infer::{MetaCx, infer_call, val_of_argument};
@@ -26,7 +26,8 @@ fn laid_out(given: Fake, inferred: Fake, env: &ShapeEnv) -> Fake {
     if given.dim() != inferred.dim() || sizes().any(|(a, b)| a != b && env.known(&a.eq_(b)) == Some(false)) {
         return given;
     }
-    // Without hints, sizes may be equal without that being provable. A contiguous tensor is so by the sizes that it has.
+    // Without hints, sizes may be equal without that being provable. A contiguous tensor is so by the sizes that it
+    // has.
     let is_same = sizes().all(|(a, b)| a == b || env.equal(a, b));
     let is_contiguous = inferred.strides == contiguous_strides(&inferred.sizes);
     let strides = if is_same || !is_contiguous { inferred.strides } else { given.strides };

@@ -1,8 +1,8 @@
 //! FX text: what people read, and what is read back.
 //!
-//! PyTorch prints a program in two forms. The *readable* form is `print(exported_program)`: Python code with quoted annotations,
-//! the signature, the ranges. The *graph* form is `str(exported_program.graph)`: one line a node. Both are of the program as
-//! `torch.export.load` reads it from its file.
+//! PyTorch prints a program in two forms. The *readable* form is `print(exported_program)`: Python code with quoted
+//! annotations, the signature, the ranges. The *graph* form is `str(exported_program.graph)`: one line a node. Both are
+//! of the program as `torch.export.load` reads it from its file.
 //!
 //! | text | printed by | keeps |
 //! |---|---|---|
@@ -10,14 +10,15 @@
 //! | PyTorch's, graph | [`print::fx`] | the nodes of the top graph; of strings, devices and operators among the arguments, what the schema tells apart |
 //! | whole | [`print::whole`] | everything but the bytes: no tensors' data, example inputs, extra files, opaque objects |
 //!
-//! What PyTorch's readable text loses: strides, devices and `requires_grad` of tensors, values of constant inputs, classes of
-//! objects, metas of calls with several results, stack traces but for a line of the last frame, module stacks, call signatures,
-//! guards, hints; and the names of nodes that PyTorch renames on loading or printing (`input` is `input_1` within the code; a
-//! call that gives nothing is `…_unused`). The whole text is PyTorch's readable text with lines in between that begin with `#:`
-//! and say the rest; for Python, and for who reads PyTorch's text, they are comments.
+//! What PyTorch's readable text loses: strides, devices and `requires_grad` of tensors, values of constant inputs,
+//! classes of objects, metas of calls with several results, stack traces but for a line of the last frame, module
+//! stacks, call signatures, guards, hints; and the names of nodes that PyTorch renames on loading or printing (`input`
+//! is `input_1` within the code; a call that gives nothing is `…_unused`). The whole text is PyTorch's readable text
+//! with lines in between that begin with `#:` and say the rest; for Python, and for who reads PyTorch's text, they are
+//! comments.
 //!
-//! Laws, each held over all fixtures: the first two texts are PyTorch's, byte for byte; they parse, and print again as they
-//! were; the whole text without its `#:` lines is PyTorch's; parse ∘ whole = id on all that the whole text keeps.
+//! Laws, each held over all fixtures: the first two texts are PyTorch's, byte for byte; they parse, and print again as
+//! they were; the whole text without its `#:` lines is PyTorch's; parse ∘ whole = id on all that the whole text keeps.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Names as FX gives them: [`Namespace`] is `torch.fx.graph._Namespace`, [`PythonNames`] the names that a graph's nodes have in
-//! its Python code, where none shadows a builtin.
+//! Names as FX gives them: [`Namespace`] is `torch.fx.graph._Namespace`, [`PythonNames`] the names that a graph's nodes
+//! have in its Python code, where none shadows a builtin.
 
 use crate::{Graph, NodeId, NodeKind, Op};
 use std::collections::{HashMap, HashSet};
@@ -122,7 +122,8 @@ impl<'g> PythonNames<'g> {
     }
 }
 
-/// Python functions outside of `torch` are globals of the code, under names of their own; those with a symbol need none.
+/// Python functions outside of `torch` are globals of the code, under names of their own; those with a symbol need
+/// none.
 fn is_global(op: &Op) -> bool {
     let namespace = op.namespace();
     op.is_python()

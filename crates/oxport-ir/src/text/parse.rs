@@ -1,12 +1,13 @@
 //! FX text read back: what [`crate::print`] prints, and the spellings of older PyTorch.
 //!
-//! Accepted are whole prints (`ExportedProgram:` … `Range constraints:`), bare `def forward(self, …):` blocks, and graphs
-//! (`graph():` with a line a node), in which all inputs and outputs are the user's. Comments, blank lines and the `;  x = None`
-//! deletions are skipped. An annotation gives dtype and sizes; strides are inferred where the operator has a meta function, else
-//! contiguous. In the graph form nothing is annotated: its inputs have no meta, which the verifier reports.
+//! Accepted are whole prints (`ExportedProgram:` … `Range constraints:`), bare `def forward(self, …):` blocks, and
+//! graphs (`graph():` with a line a node), in which all inputs and outputs are the user's. Comments, blank lines and
+//! the `;  x = None` deletions are skipped. An annotation gives dtype and sizes; strides are inferred where the
+//! operator has a meta function, else contiguous. In the graph form nothing is annotated: its inputs have no meta,
+//! which the verifier reports.
 //!
-//! Laws: nothing is executed; every complaint has a line; the parser goes on after one; time grows with the text, and what
-//! nests too deeply is refused.
+//! Laws: nothing is executed; every complaint has a line; the parser goes on after one; time grows with the text, and
+//! what nests too deeply is refused.
 
 use super::lex::tokens;
 use super::line::Line;
@@ -324,8 +325,8 @@ impl Parser<'_> {
         self.facts.annotation(text, &self.env)
     }
 
-    /// What a comment says of the origin of the nodes below it, if it is one of PyTorch's: the last frame of a stack trace,
-    /// and the user's annotation. The whole text says it otherwise.
+    /// What a comment says of the origin of the nodes below it, if it is one of PyTorch's: the last frame of a stack
+    /// trace, and the user's annotation. The whole text says it otherwise.
     fn origin(&self, comment: &str) -> Option<NodeMeta> {
         let comment = comment.strip_prefix("# ")?;
         let (annotation, comment) = match comment.strip_prefix("Annotation: ") {

@@ -12,7 +12,8 @@ use std::fmt::Write;
 /// What [`readable_with`] prints.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
-    /// The graph as PyTorch has it after loading, and names as they are in Python code. Otherwise all names are the nodes' own.
+    /// The graph as PyTorch has it after loading, and names as they are in Python code. Otherwise all names are the
+    /// nodes' own.
     pub loaded: bool,
     /// The `# File: …` lines above nodes.
     pub origins: bool,

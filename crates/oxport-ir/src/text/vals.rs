@@ -33,9 +33,10 @@ pub(super) fn val_text(val: &Val) -> String {
     }
 }
 
-/// An expression in a text that reads as the same.
+/// An expression in a text that reads as the same: the short one, if it does.
 fn exact(e: &Expr) -> String {
-    e.srepr()
+    let short = e.to_string();
+    if Expr::parse(&short).is_ok_and(|read| read == *e) { short } else { e.srepr() }
 }
 
 fn list(items: &[Expr], text: &dyn Fn(&Expr) -> String) -> String {
@@ -89,8 +90,8 @@ fn read_deep(text: &str, expr: ReadExpr<'_>, depth: usize) -> Result<Val, String
     })
 }
 
-/// Reads an annotation, `f32[s0, 4]` or `Sym(s0 + 1)`; with strides and device as `print_readable` has them where it is asked
-/// for them, `f32[2, 3][3, 1]cuda:0`. A symbolic number is taken for an integer.
+/// Reads an annotation, `f32[s0, 4]` or `Sym(s0 + 1)`; with strides and device as `print_readable` has them where it is
+/// asked for them, `f32[2, 3][3, 1]cuda:0`. A symbolic number is taken for an integer.
 pub(super) fn plain_annotation(text: &str, expr: ReadExpr<'_>) -> Result<Val, String> {
     if let Some(inner) = text.strip_prefix("Sym(").and_then(|t| t.strip_suffix(')')) {
         return Ok(Val::Int(expr(inner)?));

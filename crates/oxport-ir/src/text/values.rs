@@ -1,4 +1,5 @@
-//! Arguments as text: as Python source, which the readable form has, and as `str` prints them, which the graph form has.
+//! Arguments as text: as Python source, which the readable form has, and as `str` prints them, which the graph form
+//! has.
 
 use crate::{Argument, Complex, Graph, Kwargs, NodeId};
 use std::fmt::Write;
@@ -123,8 +124,8 @@ pub fn python_str(s: &str) -> String {
     out
 }
 
-/// What Python prints of a string as it is. Spaces other than the plain one, private characters and those that command or
-/// hide are printed by number.
+/// What Python prints of a string as it is. Spaces other than the plain one, private characters and those that command
+/// or hide are printed by number.
 fn is_printable(c: char) -> bool {
     let is_private = matches!(c as u32, 0xe000..=0xf8ff | 0xf0000..);
     c == ' ' || !c.is_whitespace() && !is_private && (crate::terminal::is_plain(c) || is_visible_mark(c))

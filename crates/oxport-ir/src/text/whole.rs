@@ -6,9 +6,9 @@
 //! #: add.stack_trace('  File "net.py", line 3, in forward\n    return x + y')
 //! ```
 //!
-//! A fact of a node stands within the code of its graph, `node.fact(…)`, the node being called as in the code; one of the
-//! program stands at the margin behind the ranges, `fact(…)`. Arguments are Python literals. Where a node has no fact `val`, its
-//! value is what the annotation says: a tensor is contiguous, on the CPU and without gradient.
+//! A fact of a node stands within the code of its graph, `node.fact(…)`, the node being called as in the code; one of
+//! the program stands at the margin behind the ranges, `fact(…)`. Arguments are Python literals. Where a node has no
+//! fact `val`, its value is what the annotation says: a tensor is contiguous, on the CPU and without gradient.
 //!
 //! Law: what is read is what was printed; a fact that is not known is an error.
 
@@ -32,7 +32,8 @@ use std::sync::Arc;
 /// How the lines begin.
 pub(super) const MARK: &str = "#:";
 
-/// The facts of a node, `own` being its name in the code. The loaded graph has the nodes of the original one, and some more.
+/// The facts of a node, `own` being its name in the code. The loaded graph has the nodes of the original one, and some
+/// more.
 pub(super) fn node(original: &Graph, loaded: &Graph, id: NodeId, own: &str) -> Vec<String> {
     let Some(node) = original.get(id) else { return vec![format!("{own}.absent()")] };
     let is_output = node.kind == NodeKind::Output;

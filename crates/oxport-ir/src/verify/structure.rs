@@ -97,8 +97,8 @@ fn default(c: &mut Check<'_>, node: &Node, past: &mut bool) {
     }
 }
 
-/// A higher-order operator, or a function on numbers, has a meta, unless its call has an error that keeps it from having one.
-/// To be asked when all else is checked; the diagnostics of this graph begin at `from`.
+/// A higher-order operator, or a function on numbers, has a meta, unless its call has an error that keeps it from
+/// having one. To be asked when all else is checked; the diagnostics of this graph begin at `from`.
 pub(super) fn metas(c: &mut Check<'_>, from: usize) {
     let functions = |n: &&Node| n.op().is_some_and(|op| !op.is_getitem() && is_function(c, op));
     let nodes = c.graph.nodes().map(|(_, node)| node);
