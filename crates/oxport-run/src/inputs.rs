@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::guards::{Guards, python_number, sources};
 use crate::refusal::{Refusal, Words};
 use indexmap::IndexMap;
-use oxport_ir::{Argument, ExportedProgram, InputKind, ModuleCallSignature, Val, Value};
-use oxport_pytree::{Tree, TreeSpec};
+use oxport_ir::{Argument, ExportedProgram, InputKind, Val, Value};
+use oxport_pytree::Tree;
 use oxport_sym::{Expr, Number, Symbol};
 use oxport_tensor::DType;
 use smallvec::SmallVec;
@@ -100,34 +100,7 @@ pub fn check_call(
     kwargs: IndexMap<String, Tree<Value>>,
 ) -> Result<()> {
     let checks = Checks::of(program, mode);
-    checks.check(&flatten(program.call_signature(), &checks, args, kwargs)?)
-}
-
-/// The flat inputs of a call; trailing positional arguments that are left out take their defaults.
-pub(crate) fn flatten(
-    signature: Option<&ModuleCallSignature>,
-    checks: &Checks,
-    mut args: Vec<Tree<Value>>,
-    kwargs: IndexMap<String, Tree<Value>>,
-) -> Result<Vec<Value>> {
-    let signature = signature.ok_or_else(|| Error::input("the program does not say how it is called"))?;
-    if let Tree::Node(_, call) = &signature.in_spec
-        && let Some(Tree::Node(_, positional)) = call.first()
-    {
-        let mut leaf = positional.iter().take(args.len()).map(TreeSpec::num_leaves).sum::<usize>();
-        for place in positional.iter().skip(args.len()) {
-            let Some(default) = checks.inputs.get(leaf).and_then(|c| c.default.clone()) else { break };
-            if !matches!(place, Tree::Leaf(())) {
-                break;
-            }
-            args.push(Tree::Leaf(default));
-            leaf += 1;
-        }
-    }
-    let call = Tree::call(args, kwargs);
-    let leaves = signature.in_spec.flatten_like(&call);
-    let leaves = leaves.map_err(|e| Error::input(format!("the arguments do not fit the program: {e}")))?;
-    Ok(leaves.into_iter().cloned().collect())
+    checks.check(&crate::module::flatten(program.call_signature(), &checks, args, kwargs)?)
 }
 
 impl Checks {
@@ -201,10 +174,12 @@ impl Checks {
 
     /// Flat user inputs, the trailing ones that are left out being what they are by default.
     pub fn completed(&self, mut values: Vec<Value>) -> Vec<Value> {
-        let left_out = self.inputs.iter().skip(values.len());
-        let defaults: Vec<Value> = left_out.map_while(|check| check.default.clone()).collect();
-        values.extend(defaults);
+        values.extend(self.defaults(values.len()));
         values
+    }
+    /// What the user inputs from that one on are by default, as far as they have one.
+    pub fn defaults(&self, from: usize) -> impl Iterator<Item = Value> {
+        self.inputs.iter().skip(from).map_while(|check| check.default.clone())
     }
     /// The number of user inputs.
     pub fn len(&self) -> usize {

@@ -141,7 +141,8 @@ impl Reader<'_> {
 
     /// The result is as `repr` has it: Python source but for sigils of old texts.
     fn output(&mut self, text: &str) -> Result<(), String> {
-        let tokens = tokens(&text.replace('%', ""))?;
+        let sigils = if text.contains(['"', '\'']) { text.to_string() } else { text.replace('%', "") };
+        let tokens = tokens(&sigils)?;
         let nodes = |name: &str| self.find(name);
         let mut line = Line::new(&tokens, &nodes, self.registry);
         let is_bare = !line.is_at("(") && !line.is_at("[");
@@ -265,8 +266,7 @@ fn complex(word: &str) -> Option<Complex> {
         text => text.parse::<f64>().ok(),
     };
     let is_sign = |i: &usize| !matches!(inner.as_bytes()[i - 1], b'e' | b'E');
-    match inner.char_indices().rev().map(|(i, c)| (i, c)).find(|(i, c)| matches!(c, '+' | '-') && *i > 0 && is_sign(i))
-    {
+    match inner.char_indices().rev().find(|(i, c)| matches!(c, '+' | '-') && *i > 0 && is_sign(i)) {
         Some((sign, _)) => Some(Complex::new(number(&inner[..sign])?, number(&inner[sign..])?)),
         None => Some(Complex::new(0.0, number(inner)?)),
     }
