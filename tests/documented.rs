@@ -26,6 +26,24 @@ fn operators_are_listed() {
     expect_file![root().join("docs/operators.md")].assert_eq(&operators());
 }
 
+/// The page of the text forms shows what is printed of a fixture, and what it says can be parsed can.
+#[test]
+fn texts_are_shown_as_they_are() {
+    use oxport_ir::print;
+    let page = std::fs::read_to_string(root().join("docs/text.md")).expect("a page");
+    let program = oxport::read(root().join("fixtures/text/strided_input.pt2")).expect("a fixture");
+    for text in [print::readable(&program), print::fx(&program.graph), print::whole(&program)] {
+        let text: String = text.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        assert!(page.contains(&text), "docs/text.md does not have\n{text}");
+    }
+    let blocks: Vec<&str> = page.split("```").skip(1).step_by(2).collect();
+    let texts: Vec<&str> = blocks.iter().filter_map(|block| block.strip_prefix("python\n")).collect();
+    assert!(texts.len() >= 5, "{} texts", texts.len());
+    for text in texts {
+        oxport_ir::parse::parse(text, registry()).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    }
+}
+
 fn operators() -> String {
     let count = |f: &dyn Fn(&OpDef) -> bool| oxport_ops::TABLES.iter().flat_map(|t| t.iter()).filter(|d| f(d)).count();
     let core: Vec<&str> = registry().names().into_iter().filter(|n| registry().op(n).has_tag("core")).collect();

@@ -149,6 +149,18 @@ pub const TARGETS: &[Target] = &[
             "\"",
             "None",
             "1e999",
+            "graph(",
+            " : [num_users=1] = ",
+            "call_function[target=",
+            "](args = (",
+            "), kwargs = {",
+            "placeholder[target=",
+            "(default=",
+            "#: x.val('f32[2] strides [1]')",
+            "\n#: whole(1)\n",
+            "#: symbol('Symbol(\\'s0\\', integer=True)', hint = 3)",
+            "(1+2j)",
+            " = 3",
         ],
     },
     Target {
@@ -387,15 +399,28 @@ fn fx(data: &[u8]) {
     if let Ok(program) = oxport_ir::parse::parse(text, registry()) {
         oxport_ir::verify(&program, registry());
         let _ = oxport_ir::print::readable(&program);
+        let _ = oxport_ir::print::fx(&program.graph);
+        // A name may be no Python identifier, which the verifier says; then the text is none.
+        let whole = oxport_ir::print::whole(&program);
+        if let Ok(again) = oxport_ir::parse::parse(&whole, registry()) {
+            assert_eq!(oxport_ir::print::whole(&again), whole, "what was written reads as the same");
+        }
     }
 }
 
 fn fx_texts() -> Vec<Vec<u8>> {
+    use oxport_ir::print;
     let mut seeds = Vec::new();
-    for name in ["mlp", "cond", "shape_arith"] {
-        let bytes = fixture(&format!("programs/{name}/program.pt2"));
-        let program = oxport_pt2::read_pt2_bytes(&bytes, registry(), &ReadOptions::default());
-        seeds.extend(program.map(|p| oxport_ir::print::readable(&p).into_bytes()));
+    let older = "graph(%x):\n    %add : [#users=1] = call_function[target=operator.add](args = (%x, 1), kwargs = {})\n";
+    seeds.push(format!("{older}    return %add\n").into_bytes());
+    for name in ["programs/mlp/program", "programs/cond/program", "programs/shape_arith/program"] {
+        let program = oxport_pt2::read_pt2_bytes(&fixture(&format!("{name}.pt2")), registry(), &ReadOptions::default());
+        seeds.extend(program.map(|p| print::readable(&p).into_bytes()));
+    }
+    for name in ["text/quotes", "text/custom_operators_functional", "text/formats", "text/trees"] {
+        let program = oxport_pt2::read_pt2_bytes(&fixture(&format!("{name}.pt2")), registry(), &ReadOptions::default());
+        let texts = |p: oxport_ir::ExportedProgram| [print::fx(&p.graph), print::whole(&p)];
+        seeds.extend(program.map(texts).into_iter().flatten().map(String::into_bytes));
     }
     seeds
 }

@@ -246,6 +246,23 @@ impl<'r> ProgramBuilder<'r> {
         self.names.push(name.into());
         self.placeholder(name, InputKind::UserInput, Val::Tensor(fake))
     }
+    /// An input of the user that may be left out of a call: it is then that constant. The file format has no place for it.
+    ///
+    /// # Errors
+    /// The name is taken, or the default is no constant.
+    pub fn input_with_default(&mut self, name: &str, val: Val, default: impl Into<Argument>) -> Result<NodeId> {
+        let default = default.into();
+        let mut nodes = false;
+        default.for_each_node(&mut |_| nodes = true);
+        if nodes {
+            return Err(Error::invalid(format!("expected a constant as default of `{name}`, got a node")));
+        }
+        self.inputs.push(Tree::Leaf(()));
+        self.names.push(name.into());
+        let id = self.placeholder(name, InputKind::UserInput, val)?;
+        self.program.graph.set_args(id, vec![default], Kwargs::new());
+        Ok(id)
+    }
     /// A parameter of the program.
     ///
     /// # Errors

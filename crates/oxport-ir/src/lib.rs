@@ -14,6 +14,7 @@
 //! | [`node`], [`graph`] | the graph and its edits |
 //! | [`provenance`] | where a node comes from, read from its metadata |
 //! | [`signature`], [`program`] | the exported program |
+//! | [`text`] | programs as text, in both of PyTorch's forms, and read back |
 //! | [`builder`] | making programs and decompositions, with metas inferred on the way |
 //!
 //! Laws: names are unique within a graph; a node stands after everything that it uses; ids are never reused; users
@@ -27,11 +28,8 @@ pub mod fake;
 pub mod from_arg;
 pub mod graph;
 pub mod infer;
-mod lex;
 pub mod node;
 pub mod opdef;
-pub mod parse;
-pub mod print;
 pub mod program;
 pub mod provenance;
 pub mod schema;
@@ -39,6 +37,7 @@ pub mod signature;
 pub mod storage;
 pub mod template;
 pub mod terminal;
+pub mod text;
 pub mod value;
 pub mod verify;
 
@@ -57,5 +56,6 @@ pub use program::{
 };
 pub use schema::FunctionSchema;
 pub use signature::{InputKind, InputSpec, OutputKind, OutputSpec, Signature};
+pub use text::{parse, print};
 pub use value::{Callable, RunCx, Value};
 pub use verify::verify;

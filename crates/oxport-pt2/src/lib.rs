@@ -37,6 +37,7 @@ mod samples;
 pub mod scan;
 mod temporary;
 mod tensors;
+mod text;
 mod upgrade;
 mod values;
 mod write;
@@ -52,6 +53,7 @@ pub use replace::is_standard_output;
 pub use samples::example_inputs;
 pub use temporary::remove_temporaries;
 pub use tensors::{read_tensors, write_tensors};
+pub use text::{read_text, read_text_bytes};
 pub use upgrade::{SCHEMA_VERSION, upgrade};
 pub use values::{ValueSet, read_values, write_values};
 pub use write::{WriteOptions, to_model, write_pt2, write_pt2_bytes};
@@ -60,18 +62,25 @@ use std::path::Path;
 
 use oxport_ir::{ExportedProgram, Registry};
 
-/// Reads a program: by its suffix a `.json` file with its `.safetensors` beside it, else a `.pt2` archive. `-` is standard
-/// input: an archive, or a JSON document with nothing beside it.
+/// Reads a program: by its suffix a `.json` file with its `.safetensors` beside it, a text (`.py`, `.fx`), else a `.pt2` archive.
+/// `-` is standard input: an archive, or a JSON document or a text with nothing beside it.
 pub fn read(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     if is_standard_input(path) {
         let bytes = open::open(path)?;
+        if text::looks_like_text(bytes.bytes()) {
+            return read_text_bytes(bytes.bytes(), registry, options);
+        }
         let is_json = bytes.bytes().iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{');
         return match is_json {
             true => pair::read_json_bytes(&bytes, registry, options),
             false => read_archive(&Archive::from_storage(bytes, &options.limits)?, registry, options),
         };
     }
-    if is_json(path) { read_json(path, registry, options) } else { read_pt2(path, registry, options) }
+    match path {
+        _ if is_json(path) => read_json(path, registry, options),
+        _ if text::is_text(path) => read_text(path, registry, options),
+        _ => read_pt2(path, registry, options),
+    }
 }
 
 /// Writes a program: by its suffix as `.json` with `.safetensors`, else as a `.pt2` archive; `-` is standard output. All files

@@ -47,6 +47,8 @@ limits! {
     ratio = 100,
     /// Bytes that the compressed entries of an archive may inflate to at any ratio, all together.
     free_inflation = 64 << 20,
+    /// Bytes of a program's text.
+    text = 256 << 20,
     /// Bytes of a JSON text.
     json = 2 << 30,
     /// Levels of nesting of a JSON text, at most 127.

@@ -6,12 +6,17 @@
 use std::path::{Path, PathBuf};
 
 use crate::replace::Place;
+use crate::text::is_text;
 use crate::values::{DescribedBy, descriptions};
 use crate::{Error, Limits, Result, is_json, pair};
 
 /// The files that a program is read from, or written to: of a `.json` program also those of its tensors.
 pub fn program_files(path: &Path) -> Vec<PathBuf> {
-    if is_json(path) { pair::files_of(path) } else { vec![path.to_path_buf()] }
+    match path {
+        _ if is_json(path) => pair::files_of(path),
+        _ if is_text(path) => vec![path.to_path_buf(), path.with_extension("safetensors")],
+        _ => vec![path.to_path_buf()],
+    }
 }
 
 /// The files that values are read from, or written to: a safetensors file and what may describe it.

@@ -104,7 +104,7 @@ fn read_document(
     drop(text);
     forget();
     let Some(contents) = contents else {
-        take_by_name(&mut parts, tensors);
+        take_by_name(&mut parts.program, &mut parts.problems, tensors);
         return parts.finish().map(Some);
     };
     let payloads = |key: &str| match tensors.get(key) {
@@ -427,8 +427,12 @@ fn free_key<T>(key: String, blocks: &IndexMap<String, T>) -> String {
 }
 
 /// Fills the state and the constants that the signature names from tensors of those names.
-fn take_by_name(parts: &mut Parts, tensors: IndexMap<String, Tensor>) {
-    for (i, spec) in parts.program.signature.inputs.iter().enumerate() {
+pub(crate) fn take_by_name(
+    program: &mut ExportedProgram,
+    problems: &mut Vec<Diagnostic>,
+    tensors: IndexMap<String, Tensor>,
+) {
+    for (i, spec) in program.signature.inputs.iter().enumerate() {
         let (name, is_param, in_state) = match &spec.kind {
             InputKind::Parameter(name) => (name, true, true),
             InputKind::Buffer { name, persistent } => (name, false, *persistent),
@@ -437,13 +441,13 @@ fn take_by_name(parts: &mut Parts, tensors: IndexMap<String, Tensor>) {
         };
         let Some(tensor) = tensors.get(&**name) else {
             let message = format!("the tensors file has no {name:?}");
-            parts.problems.push(Diagnostic::error("payload", Loc::Input(i), message));
+            problems.push(Diagnostic::error("payload", Loc::Input(i), message));
             continue;
         };
         let state = StateTensor::new(tensor.clone(), is_param);
         match in_state {
-            true => drop(parts.program.state.insert(name.clone(), state)),
-            false => drop(parts.program.constants.insert(name.clone(), Constant::Tensor(state))),
+            true => drop(program.state.insert(name.clone(), state)),
+            false => drop(program.constants.insert(name.clone(), Constant::Tensor(state))),
         }
     }
 }

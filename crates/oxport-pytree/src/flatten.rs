@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Tree, TreeSpec};
+use crate::{Kind, Tree, TreeSpec};
 
 impl<T> Tree<T> {
     /// Calls `f` on every node and leaf, a container before its children.
@@ -137,6 +137,19 @@ impl<T> Tree<T> {
 }
 
 impl TreeSpec {
+    /// What PyTorch would import for the first suspicious container: a default factory that is no builtin type.
+    pub fn imported(&self) -> Option<String> {
+        /// The builtin types that make an empty value when called.
+        const FACTORIES: [&str; 10] =
+            ["bool", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "set", "str"];
+        let Tree::Node(kind, children) = self else { return None };
+        match &**kind {
+            Kind::DefaultDict { module, name, .. } if module != "builtins" || !FACTORIES.contains(&name.as_str()) => {
+                Some(format!("{module}.{name}"))
+            }
+            _ => children.iter().find_map(TreeSpec::imported),
+        }
+    }
     /// Puts leaves into the structure.
     ///
     /// Errors if there are not as many as the structure has leaves.

@@ -1,18 +1,19 @@
 //! What a call's inputs must be: PyTorch's input checks, compiled.
 //!
-//! PyTorch has two ways. A program with sample inputs is checked by a guards function ([`crate::guards`]); any other by a hook,
-//! which is here: static sizes and constants must be equal; a symbol has one value wherever it stands, and `2*s0` is solved
-//! for `s0`; a lower bound counts only above 2, because smaller ones were never guarded; dtypes, strides and devices are
-//! free, and so is what stands where the program had `None`. The strict mode is the hook with the full declared range, the
-//! dtypes, and the guards.
+//! PyTorch has two ways. A program with sample inputs is checked by a guards function ([`crate::guards`]); any other by
+//! a hook, which is here: static sizes and constants must be equal; a symbol has one value wherever it stands, and
+//! `2*s0` is solved for `s0`; a lower bound counts only above 2, because smaller ones were never guarded; dtypes,
+//! strides and devices are free, and so is what stands where the program had `None`. The strict mode is the hook with
+//! the full declared range, the dtypes, and the guards.
 //!
-//! A refusal names the input as the caller knows it, the dimension, what was expected and what came, why, and what to change.
+//! A refusal names the input as the caller knows it, the dimension, what was expected and what came, why, and what to
+//! change.
 
 use crate::error::{Error, Result};
 use crate::guards::{Guards, linear, python_number, sources};
 use crate::refusal::{Refusal, Words};
 use indexmap::IndexMap;
-use oxport_ir::{Argument, ExportedProgram, InputKind, ModuleCallSignature, Val, Value};
+use oxport_ir::{Argument, ExportedProgram, InputKind, Val, Value};
 use oxport_pytree::Tree;
 use oxport_sym::{Expr, Number, Symbol};
 use oxport_tensor::DType;
@@ -46,6 +47,8 @@ struct Check {
     path: String,
     name: Arc<str>,
     want: Want,
+    /// What it is where it is left out.
+    default: Option<Value>,
 }
 
 #[derive(Debug)]
@@ -96,21 +99,8 @@ pub fn check_call(
     args: Vec<Tree<Value>>,
     kwargs: IndexMap<String, Tree<Value>>,
 ) -> Result<()> {
-    let values = flatten(program.call_signature(), args, kwargs)?;
-    Checks::of(program, mode).check(&values)
-}
-
-/// The flat inputs of a call.
-pub(crate) fn flatten(
-    signature: Option<&ModuleCallSignature>,
-    args: Vec<Tree<Value>>,
-    kwargs: IndexMap<String, Tree<Value>>,
-) -> Result<Vec<Value>> {
-    let signature = signature.ok_or_else(|| Error::input("the program does not say how it is called"))?;
-    let call = Tree::call(args, kwargs);
-    let leaves = signature.in_spec.flatten_like(&call);
-    let leaves = leaves.map_err(|e| Error::input(format!("the arguments do not fit the program: {e}")))?;
-    Ok(leaves.into_iter().cloned().collect())
+    let checks = Checks::of(program, mode);
+    checks.check(&crate::module::flatten(program.call_signature(), &checks, args, kwargs)?)
 }
 
 impl Checks {
@@ -142,7 +132,8 @@ impl Checks {
                 (_, Some(Val::Str(s))) => Want::Constant(Value::Str(Arc::from(&**s))),
                 _ => Want::Anything,
             };
-            checks.inputs.push(Check { path, name: node.name.clone(), want });
+            let default = node.args.first().and_then(|c| crate::lower::constant(c).ok());
+            checks.inputs.push(Check { path, name: node.name.clone(), want, default });
         }
         if by_guards || mode == InputChecks::Strict {
             checks.guards = Guards::of(program, &names);
@@ -181,6 +172,15 @@ impl Checks {
         }
     }
 
+    /// Flat user inputs, the trailing ones that are left out being what they are by default.
+    pub fn completed(&self, mut values: Vec<Value>) -> Vec<Value> {
+        values.extend(self.defaults(values.len()));
+        values
+    }
+    /// What the user inputs from that one on are by default, as far as they have one.
+    pub fn defaults(&self, from: usize) -> impl Iterator<Item = Value> {
+        self.inputs.iter().skip(from).map_while(|check| check.default.clone())
+    }
     /// The number of user inputs.
     pub fn len(&self) -> usize {
         self.inputs.len()
@@ -199,8 +199,8 @@ impl Checks {
         &self.inputs[input].path
     }
 
-    /// Checks flat user inputs that are about to be run: as [`Checks::check`], and kinds and ranks everywhere. Where no guard
-    /// looks at them, PyTorch takes any, and fails later or computes something else than was exported.
+    /// Checks flat user inputs that are about to be run: as [`Checks::check`], and kinds and ranks everywhere. Where no
+    /// guard looks at them, PyTorch takes any, and fails later or computes something else than was exported.
     ///
     /// # Errors
     /// As [`Checks::check`].
@@ -222,7 +222,8 @@ impl Checks {
     /// Checks flat user inputs.
     ///
     /// # Errors
-    /// The first input that the program does not take: which, at which dimension, what was expected, what came, and why.
+    /// The first input that the program does not take: which, at which dimension, what was expected, what came, and
+    /// why.
     pub fn check(&self, values: &[Value]) -> Result<()> {
         if values.len() != self.inputs.len() {
             let (want, got) = (self.inputs.len(), values.len());

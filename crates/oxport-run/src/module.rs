@@ -4,12 +4,13 @@
 //! dictionaries in any order.
 
 use crate::error::{Error, Result};
+use crate::inputs::Checks;
 use crate::outputs::Outputs;
 use crate::plan::Plan;
 use crate::profile::Profile;
 use indexmap::IndexMap;
-use oxport_ir::Value;
-use oxport_pytree::Tree;
+use oxport_ir::{ModuleCallSignature, Value};
+use oxport_pytree::{Tree, TreeSpec};
 use oxport_tensor::Tensor;
 use std::sync::Arc;
 
@@ -18,6 +19,29 @@ use std::sync::Arc;
 pub struct Module {
     plan: Arc<Plan>,
     state: Vec<Tensor>,
+}
+
+/// The flat inputs of a call; trailing positional arguments that are left out take their defaults.
+pub(crate) fn flatten(
+    signature: Option<&ModuleCallSignature>,
+    checks: &Checks,
+    mut args: Vec<Tree<Value>>,
+    kwargs: IndexMap<String, Tree<Value>>,
+) -> Result<Vec<Value>> {
+    let signature = signature.ok_or_else(|| Error::input("the program does not say how it is called"))?;
+    if let Tree::Node(_, call) = &signature.in_spec
+        && let Some(Tree::Node(_, positional)) = call.first()
+    {
+        let given = positional.iter().take(args.len()).map(TreeSpec::num_leaves).sum::<usize>();
+        let left_out = positional.iter().skip(args.len()).take_while(|place| matches!(place, Tree::Leaf(())));
+        let defaults: Vec<Tree<Value>> =
+            left_out.zip(checks.defaults(given)).map(|(_, default)| Tree::Leaf(default)).collect();
+        args.extend(defaults);
+    }
+    let call = Tree::call(args, kwargs);
+    let leaves = signature.in_spec.flatten_like(&call);
+    let leaves = leaves.map_err(|e| Error::input(format!("the arguments do not fit the program: {e}")))?;
+    Ok(leaves.into_iter().cloned().collect())
 }
 
 impl Module {
@@ -45,7 +69,7 @@ impl Module {
     /// # Errors
     /// The arguments do not form the tree that the program takes; the message names the place.
     pub fn flatten(&self, args: Vec<Tree<Value>>, kwargs: IndexMap<String, Tree<Value>>) -> Result<Vec<Value>> {
-        crate::inputs::flatten(self.plan.signature(), args, kwargs)
+        flatten(self.plan.signature(), self.plan.checks(), args, kwargs)
     }
     /// Calls the program on flat inputs, and changes the buffers.
     ///

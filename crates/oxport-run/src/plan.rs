@@ -158,6 +158,9 @@ impl Plan {
         })
     }
 
+    pub(crate) fn checks(&self) -> &Checks {
+        &self.checks
+    }
     /// Checks flat user inputs without running anything, as every call does first.
     ///
     /// # Errors
@@ -174,13 +177,14 @@ impl Plan {
         self.call(inputs, self.initial_state(), None)
     }
 
-    /// Calls the program on flat user inputs and a state: one tensor per [`Plan::state`]. Fills a profile if one is given
+    /// Calls the program on flat user inputs, of which the last may be left out if they have defaults, and a state: one tensor per [`Plan::state`]. Fills a profile if one is given
     /// ([`Plan::new_profile`]).
     ///
     /// # Errors
     /// The inputs are refused ([`Error::is_input`]); an assertion of the program fails ([`Error::is_assertion`]); or a
     /// kernel cannot serve its call.
     pub fn call(&self, inputs: Vec<Value>, state: Vec<Tensor>, profile: Option<&mut Profile>) -> Result<Outputs> {
+        let inputs = self.checks.completed(inputs);
         self.checks.admit(&inputs)?;
         if state.len() != self.state.len() {
             let (want, got) = (self.state.len(), state.len());

@@ -9,7 +9,7 @@ pub fn difference(a: &ExportedProgram, b: &ExportedProgram) -> Vec<String> {
     let text = |p: &ExportedProgram| {
         let mut p = p.clone();
         rename(&mut p.graph);
-        readable_with(&p, Style { origins: false, deletions: false, signature: true }, &|_, _| Vec::new())
+        readable_with(&p, Style::PLAIN, &|_, _| Vec::new())
     };
     let (x, y) = (text(a), text(b));
     lines(&x, &y, &mut found);

@@ -1,6 +1,6 @@
 //! Programs that are changed, and what is said of it. `oxport verify --fix`: stale metas are inferred again, what nothing uses
 //! is dropped, every change is said, and nothing is left to mend. `oxport optimize --validate`: what was compared is said, and
-//! a comparison of nothing is no agreement.
+//! a comparison of nothing is no agreement. Programs as text: every command takes them, and their complaints have lines.
 
 use oxport::draw::{Drawing, draw_inputs};
 use oxport::validate::validate;
@@ -173,4 +173,64 @@ fn no_file_beside_widens_the_tolerance() {
     let run = ["run", &at("p.json"), "--inputs", &at("in.safetensors"), "--expect", &at("want.safetensors")];
     assert_eq!(oxport(&run).status.code(), Some(1));
     assert_eq!(oxport(&[&run[..], &["--rtol", "0.1"]].concat()).status.code(), Some(0));
+}
+
+#[test]
+fn every_command_takes_a_text() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
+    let fixture = |name: &str| {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/mlp").join(name);
+        file.to_str().expect("law: paths are UTF-8").to_string()
+    };
+    let (archive, values) = (fixture("program.pt2"), fixture("io.safetensors"));
+    let (json, program, graph) = (at("mlp.json"), at("mlp.py"), at("graph.fx"));
+    let done = |arguments: &[&str]| {
+        let output = oxport(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {}{said}", text(&output));
+        text(&output)
+    };
+    // The tensors stand beside the text.
+    done(&["convert", &archive, &json]);
+    std::fs::write(&program, done(&["show", &archive, "--format", "whole"])).expect("law: the folder is writable");
+    std::fs::write(&graph, done(&["show", &archive, "--format", "fx"])).expect("law: the folder is writable");
+    std::fs::remove_file(&json).expect("law: it was written");
+
+    done(&["run", &program, "--inputs", &values, "--expect", &values]);
+    done(&["verify", &program]);
+    done(&["diff", &program, &archive]);
+    done(&["bench", &program, "--runs", "1"]);
+    for command in [vec!["optimize", "--validate"], vec!["decompose"], vec!["verify", "--fix"]] {
+        let out = at("out.pt2");
+        done(&[&command[..], &[&program, "-o", &out]].concat());
+        done(&["run", &out, "--inputs", &values, "--expect", &values]);
+    }
+    let again = at("again.pt2");
+    done(&["convert", &program, &again]);
+    done(&["diff", &again, &archive]);
+    for format in ["readable", "fx", "whole", "table", "dot"] {
+        assert_eq!(done(&["show", &program, "--format", format]), done(&["show", &archive, "--format", format]));
+    }
+    assert_eq!(done(&["show", &graph, "--format", "fx"]), done(&["show", &archive, "--format", "fx"]));
+
+    let failed = |arguments: &[&str], code: i32, says: &str| {
+        let output = oxport(arguments);
+        let said = text(&output) + &String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(says), "{says} in {said}");
+    };
+    failed(&["verify", &graph], 3, "error[no-meta]: `p_0_weight` has no meta value");
+    failed(&["decompose", &graph, "-o", &at("out.pt2")], 3, "no-meta");
+    failed(&["run", &program, "--outputs", &at("mlp.safetensors")], 2, "is read, and would be overwritten");
+    failed(&["convert", &archive, &at("out.py")], 2, "expected a name that ends in .pt2 or .json");
+    let wrong = at("wrong.py");
+    std::fs::write(&wrong, "def forward(self, x):\n    y = torch.ops.aten.relu.default(z)\n").expect("law: writable");
+    failed(&["show", &wrong], 3, "error[syntax] at line 2: `z` is not defined before this line");
+    failed(&["show", &at("none.py")], 6, "cannot open");
+    let default = at("default.py");
+    let source = "def forward(self, x: \"f32[2]\", n: \"Sym(s0)\" = 3):\n    y = torch.ops.aten.mul.Tensor(x, n)\n    return (y,)\n";
+    std::fs::write(&default, source).expect("law: writable");
+    failed(&["convert", &default, &at("out.pt2")], 3, "the default of `n` has no place in a file");
+    done(&["run", &default]);
 }

@@ -67,6 +67,9 @@ const MODULE_ATTRIBUTES: &str = "\
 type Problem = Option<String>;
 
 fn placeholder(node: &Node) -> Problem {
+    if !node.args.is_empty() {
+        return Some(format!("the default of `{}` has no place in a file", node.name));
+    }
     match node.val()? {
         Val::Float(x) if x.as_float().is_none() => {
             Some("an input is a symbolic float, which PyTorch does not load".into())

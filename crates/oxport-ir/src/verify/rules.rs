@@ -58,6 +58,14 @@ pub static RULES: &[Rule] = &[
         "Move the placeholder to the top; append the missing output node.",
     ),
     rule(
+        "default",
+        "the default of an input cannot be one",
+        "An input of the user may have a default, which it is where a call leaves it out: one constant that fits the input's \
+         meta value. Inputs without a default stand before those with one, as in Python. What the program lifts has none.",
+        "def forward(self, y: \"Sym(s0)\" = 'three'):",
+        "Take the default away, or give one that the input can be.",
+    ),
+    rule(
         "no-meta",
         "a node has no meta value",
         "Placeholders and calls that return something carry the fake value they had at capture; shapes, dtypes and plans \

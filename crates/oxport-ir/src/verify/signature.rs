@@ -42,6 +42,9 @@ fn inputs(c: &mut Check<'_>) {
             let message = format!("`{}` is lifted as `{name}`, as input {first} is already", node.name);
             c.error("signature", Loc::Input(i), message);
         }
+        if !node.args.is_empty() && !spec.kind.is_user() {
+            c.node_error("default", &node.name, format!("`{}` has a default, but is lifted", node.name));
+        }
         state::check(c, node, &spec.kind);
     }
     // Only a signature that covers the graph can say what is not used.

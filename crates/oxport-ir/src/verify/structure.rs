@@ -2,12 +2,12 @@
 
 use super::{Check, document};
 use crate::diagnostic::{Diagnostic, Loc};
-use crate::{Dialect, Node, NodeKind, Op, Subclass};
+use crate::{Argument, Dialect, Node, NodeKind, Op, Subclass, Val};
 use std::collections::HashSet;
 
 pub(super) fn check(c: &mut Check<'_>) {
     let graph = c.graph;
-    let mut past_placeholders = false;
+    let (mut past_placeholders, mut past_default) = (false, false);
     let mut outputs = 0;
     let last = graph.ids().last();
     for (id, node) in graph.nodes() {
@@ -28,7 +28,7 @@ pub(super) fn check(c: &mut Check<'_>) {
             NodeKind::Placeholder if past_placeholders => {
                 c.node_error("placement", &node.name, "a placeholder stands after other nodes");
             }
-            NodeKind::Placeholder => {}
+            NodeKind::Placeholder => default(c, node, &mut past_default),
             NodeKind::Output => {
                 outputs += 1;
                 if last != Some(id) {
@@ -62,8 +62,43 @@ pub(super) fn check(c: &mut Check<'_>) {
     }
 }
 
-/// A higher-order operator, or a function on numbers, has a meta, unless its call has an error that keeps it from having one.
-/// To be asked when all else is checked; the diagnostics of this graph begin at `from`.
+/// Checks the default of an input; `past` says whether an input before has one.
+fn default(c: &mut Check<'_>, node: &Node, past: &mut bool) {
+    let Some(default) = node.args.first() else {
+        if *past {
+            c.node_error(
+                "default",
+                &node.name,
+                format!("`{}` without a default follows one with a default", node.name),
+            );
+        }
+        return;
+    };
+    *past = true;
+    let expected = match node.val() {
+        Some(Val::Tensor(_)) => "none, as it is a tensor",
+        Some(Val::Int(_)) => "an int",
+        Some(Val::Float(_)) => "a float",
+        Some(Val::Bool(_)) => "a bool",
+        Some(Val::Str(_)) => "a str",
+        Some(Val::None) => "None",
+        _ => "none",
+    };
+    let fits = match (expected, default) {
+        _ if node.args.len() > 1 => false,
+        ("an int", Argument::Int(_)) | ("a float", Argument::Float(_) | Argument::Int(_)) => true,
+        ("a bool", Argument::Bool(_)) | ("a str", Argument::Str(_)) | ("None", Argument::None) => true,
+        _ => false,
+    };
+    if !fits {
+        let got: Vec<String> = node.args.iter().map(|a| crate::print::argument(c.graph, a)).collect();
+        let message = format!("the default of `{}`: expected {expected}, got {}", node.name, got.join(", "));
+        c.node_error("default", &node.name, message);
+    }
+}
+
+/// A higher-order operator, or a function on numbers, has a meta, unless its call has an error that keeps it from
+/// having one. To be asked when all else is checked; the diagnostics of this graph begin at `from`.
 pub(super) fn metas(c: &mut Check<'_>, from: usize) {
     let functions = |n: &&Node| n.op().is_some_and(|op| !op.is_getitem() && is_function(c, op));
     let nodes = c.graph.nodes().map(|(_, node)| node);

@@ -8,7 +8,7 @@ use oxport_ir::{
     Argument, Diagnostic, Graph, InputKind, InputSpec, Loc, ModuleCall, ModuleCallSignature, OutputKind, OutputSpec,
     Signature,
 };
-use oxport_pytree::{Kind, NamedTupleFields, Tree, TreeSpec};
+use oxport_pytree::{NamedTupleFields, TreeSpec};
 
 use crate::Limits;
 use crate::json::walk::walk;
@@ -176,25 +176,11 @@ fn read_tree(text: &str, fields: &NamedTupleFields, limits: &Limits) -> Result<T
         return Err(("depth", format!("the containers nest deeper than {} levels", TREE_DEPTH)));
     }
     let tree = TreeSpec::from_json(text, fields).map_err(|e| ("tree", e.to_string()))?;
-    match imported(&tree) {
+    match tree.imported() {
         Some(name) => Err(("tree", format!("to make a container, PyTorch would import {name:?}, whatever that is"))),
         None => Ok(tree),
     }
 }
-
-/// What PyTorch would import for the first suspicious container: a default factory that is no builtin type.
-pub(crate) fn imported(tree: &TreeSpec) -> Option<String> {
-    let Tree::Node(kind, children) = tree else { return None };
-    if let Kind::DefaultDict { module, name, .. } = &**kind
-        && !(module == "builtins" && FACTORIES.contains(&name.as_str()))
-    {
-        return Some(format!("{module}.{name}"));
-    }
-    children.iter().find_map(imported)
-}
-
-/// The builtin types that make an empty value when called.
-const FACTORIES: [&str; 10] = ["bool", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "set", "str"];
 
 fn call_argument(json: &Json) -> ModuleCallArgument {
     let constant = |argument| ModuleCallArgument::Constant(argument);

@@ -107,6 +107,9 @@ impl GraphWriter<'_, '_> {
     }
 
     fn placeholder(&mut self, id: NodeId, node: &Node, kind: Option<&InputKind>) -> Result<(), String> {
+        if !node.args.is_empty() {
+            return Err(format!("the default of `{}` has no place in a file", node.name));
+        }
         let val = node.val().ok_or("the input has no meta value")?;
         // A number that the user gives stands under its name, even where it is known; one in a subgraph does not, as long as
         // PyTorch finds a name for it in the signature of the program.

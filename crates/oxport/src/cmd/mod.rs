@@ -28,7 +28,7 @@ use std::process::ExitCode;
 
 /// Run, check and improve programs exported by torch.export.
 ///
-/// PROGRAM is a .pt2 archive, or a .json program with its .safetensors beside it.
+/// PROGRAM is a .pt2 archive, a .json program with its .safetensors beside it, or a text (.py, .fx) as PyTorch prints it.
 #[derive(Parser)]
 #[command(name = "oxport", version)]
 pub struct Cli {

@@ -25,6 +25,8 @@ enum Format {
     Readable,
     /// As PyTorch prints a graph, one line a node
     Fx,
+    /// As PyTorch prints an ExportedProgram, with lines in between that say the rest: the text that reads back whole
+    Whole,
     /// One row a node: name, operator, result
     Table,
     /// Graphviz
@@ -43,7 +45,8 @@ impl Show {
         };
         match self.format {
             Format::Readable => super::report::text(print::readable(&program)),
-            Format::Fx => super::report::text(print::fx(&program.graph)),
+            Format::Fx => super::report::text(print::fx(&program.graph) + "\n"),
+            Format::Whole => super::report::text(print::whole(&program)),
             Format::Table => table(&program),
             Format::Dot => dot(&program),
             Format::Json => super::report::json_text(&oxport_pt2::to_json(&program)?),

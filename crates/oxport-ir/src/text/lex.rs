@@ -1,14 +1,19 @@
 //! Tokens of FX text: the little Python that `print(exported_program)` uses.
 
+use super::values::{python_float, python_str};
+use std::fmt;
+
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Token {
+pub(super) enum Token {
     /// A possibly dotted name: `x`, `torch.ops.aten.add.Tensor`.
     Name(String),
-    /// An integer literal.
-    Int(i64),
+    /// An integer literal: one more than fits an `i64` may be the least one without its sign.
+    Int(i128),
     /// A float literal.
     Float(f64),
+    /// An imaginary literal: `2j`.
+    Imaginary(f64),
     /// A string literal, unescaped.
     Str(String),
     /// Anything else: `(`, `,`, `//`, `==`, ….
@@ -18,14 +23,14 @@ pub(crate) enum Token {
 /// The symbols, longest first.
 const SYMBOLS: &[&str] = &[
     "->", "==", "!=", "<=", ">=", "//", "**", "<<", ">>", "(", ")", "[", "]", "{", "}", ",", ":", ";", "=", "<", ">",
-    "+", "-", "*", "/", "%", "&", "|", "^", "~",
+    "+", "-", "*", "/", "%", "&", "|", "^", "~", "@",
 ];
 
 /// The tokens of one line, up to a comment.
 ///
 /// # Errors
 /// A character that begins no token, an unclosed string, a number out of range.
-pub(crate) fn tokens(line: &str) -> Result<Vec<Token>, String> {
+pub(super) fn tokens(line: &str) -> Result<Vec<Token>, String> {
     let mut out = Vec::new();
     let mut rest = line.trim_start();
     while let Some(c) = rest.chars().next() {
@@ -64,13 +69,17 @@ fn number(text: &str) -> Result<(Token, usize), String> {
         end += 1;
     }
     let word = &text[..end];
+    let no_number = || format!("`{word}` is no number in range");
+    if let Some(part) = word.strip_suffix('j') {
+        return part.parse().map(|x| (Token::Imaginary(x), end)).map_err(|_| no_number());
+    }
     let int = word.parse().map(Token::Int).ok();
     let token =
         int.or_else(|| word.parse().map(Token::Float).ok().filter(|_| !word.bytes().all(|b| b.is_ascii_digit())));
-    token.map(|t| (t, end)).ok_or_else(|| format!("`{word}` is no number in range"))
+    token.map(|t| (t, end)).ok_or_else(no_number)
 }
 
-fn string(text: &str, quote: char) -> Result<(String, usize), String> {
+pub(super) fn string(text: &str, quote: char) -> Result<(String, usize), String> {
     let mut out = String::new();
     let mut chars = text.char_indices().skip(1);
     while let Some((i, c)) = chars.next() {
@@ -80,10 +89,16 @@ fn string(text: &str, quote: char) -> Result<(String, usize), String> {
                 Some('n') => out.push('\n'),
                 Some('r') => out.push('\r'),
                 Some('t') => out.push('\t'),
-                Some('x') => {
-                    let hex: String = chars.by_ref().take(2).map(|(_, c)| c).collect();
-                    let code = u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32);
-                    out.push(code.ok_or("bad \\x escape")?);
+                Some(kind @ ('x' | 'u' | 'U')) => {
+                    let digits = match kind {
+                        'x' => 2,
+                        'u' => 4,
+                        _ => 8,
+                    };
+                    let hex: String = chars.by_ref().take(digits).map(|(_, c)| c).collect();
+                    let code = Some(&hex).filter(|hex| hex.len() == digits && !hex.starts_with('+'));
+                    let code = code.and_then(|hex| u32::from_str_radix(hex, 16).ok()).and_then(char::from_u32);
+                    out.push(code.ok_or_else(|| format!("bad \\{kind} escape"))?);
                 }
                 Some(c) => out.push(c),
                 None => break,
@@ -92,4 +107,17 @@ fn string(text: &str, quote: char) -> Result<(String, usize), String> {
         }
     }
     Err("unclosed string".to_string())
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Token::Name(name) => f.write_str(name),
+            Token::Int(n) => write!(f, "{n}"),
+            Token::Float(x) => f.write_str(&python_float(*x)),
+            Token::Imaginary(x) => write!(f, "{}j", python_float(*x)),
+            Token::Str(text) => f.write_str(&python_str(text)),
+            Token::Symbol(symbol) => f.write_str(symbol),
+        }
+    }
 }
