@@ -174,6 +174,8 @@ fn run(
         let mut sums = vec![T::of(0.0); if features == 0 { 0 } else { rows }];
         fill(&mut outs[0], |out: &mut [T]| attend(&call, out, &mut sums))??;
         match outs.get_mut(1) {
+            // Queries without features have no sums: PyTorch leaves zeros.
+            Some(out) if features == 0 => fill(out, |out: &mut [T]| out.fill(T::of(0.0))),
             Some(out) => fill(out, |out: &mut [T]| out.copy_from_slice(&sums)),
             None => Ok(()),
         }

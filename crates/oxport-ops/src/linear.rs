@@ -331,7 +331,11 @@ fn vecdot_meta(args: &MetaArgs<'_>) -> Metas {
     let dtype = same_dtype(args, &[x, y])?;
     crate::nn::floating(args, x, true)?;
     let mut sizes = broadcast(args.cx, &[&x.sizes, &y.sizes])?;
-    sizes.remove(wrap_dim(dim, sizes.len())?);
+    let at = wrap_dim(dim, sizes.len())?;
+    // Of two numbers it is the product.
+    if !sizes.is_empty() {
+        sizes.remove(at);
+    }
     one(fresh(x, dtype, sizes))
 }
 

@@ -6,17 +6,22 @@ use crate::product::part;
 use crate::rows::for_rows_and;
 use oxport_ir::{Error, Result, ensure};
 use oxport_tensor::{DType, Element, Tensor, TensorMut, filled};
-use std::ops::AddAssign;
 
 /// A number that pools compute in: floats as usual, integers in `i64`.
-trait Pooled: Element + PartialOrd + AddAssign {
+trait Pooled: Element + PartialOrd {
     /// Where maxima start.
     const LEAST: Self;
+    /// Integers wrap, as in PyTorch.
+    fn plus(self, other: Self) -> Self;
     fn is_nan(self) -> bool;
     fn divided(self, n: i64) -> Self;
 }
 impl Pooled for f32 {
     const LEAST: f32 = f32::NEG_INFINITY;
+    #[inline(always)]
+    fn plus(self, other: f32) -> f32 {
+        self + other
+    }
     fn is_nan(self) -> bool {
         self.is_nan()
     }
@@ -26,6 +31,10 @@ impl Pooled for f32 {
 }
 impl Pooled for f64 {
     const LEAST: f64 = f64::NEG_INFINITY;
+    #[inline(always)]
+    fn plus(self, other: f64) -> f64 {
+        self + other
+    }
     fn is_nan(self) -> bool {
         self.is_nan()
     }
@@ -35,6 +44,10 @@ impl Pooled for f64 {
 }
 impl Pooled for i64 {
     const LEAST: i64 = i64::MIN;
+    #[inline(always)]
+    fn plus(self, other: i64) -> i64 {
+        self.wrapping_add(other)
+    }
     fn is_nan(self) -> bool {
         false
     }
@@ -263,7 +276,7 @@ fn avg_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, divisor: Option
         if whole {
             out[0] = crate::rows::fold(x, T::default(), add, add);
         } else {
-            for_taps(axes, window, |tap| out.iter_mut().zip(&x[tap * inner..]).for_each(|(sum, &x)| *sum += x));
+            for_taps(axes, window, |tap| out.iter_mut().zip(&x[tap * inner..]).for_each(|(sum, &x)| *sum = sum.plus(x)));
         }
         let n = divisor.unwrap_or_else(|| window.iter().map(|w| w.2).product());
         if window.iter().all(|w| w.1 > w.0) {
@@ -273,7 +286,6 @@ fn avg_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, divisor: Option
 }
 
 #[inline(always)]
-fn add<T: Pooled>(mut a: T, b: T) -> T {
-    a += b;
-    a
+fn add<T: Pooled>(a: T, b: T) -> T {
+    a.plus(b)
 }
