@@ -2,7 +2,7 @@
 //! two things: a call that gives nothing is renamed, and an absent element of a multiple result has a `getitem` node of
 //! its own.
 
-use super::names::Namespace;
+use super::names::{Namespace, fx_name};
 use crate::{Argument, Graph, Node, NodeId, NodeKind, Op, Registry, Val};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ pub(super) fn as_loaded(graph: &Graph) -> Cow<'_, Graph> {
         }
         names.create(&node.name);
         if gives_nothing(node) {
-            let stem = node.op().map(stem).unwrap_or_default();
+            let stem = node.op().map(fx_name).unwrap_or_default();
             // A name that only a node further on has is free for PyTorch; that node gets another one there.
             let name = names.create(&format!("{stem}_unused"));
             let _ = loaded.rename(id, &name);
@@ -72,22 +72,4 @@ fn absent_elements(graph: &Graph, loaded: &mut Graph, names: &mut Namespace, of:
 fn gives_nothing(node: &Node) -> bool {
     let is_said = |op: &Op| !op.is_getitem() && op.schema().is_none_or(|schema| !schema.returns.is_empty());
     node.op().is_some_and(is_said) && node.val() == Some(&Val::None)
-}
-
-/// What FX calls a node of this operator: its Python name in snake case.
-fn stem(op: &Op) -> String {
-    let target = op.target();
-    let name = match target.strip_prefix("torch.ops.") {
-        Some(rest) if !op.is_higher_order() => rest.split_once('.').map_or(rest, |(_, name)| name),
-        _ => op.short_name(),
-    };
-    let name = name.strip_prefix("__").and_then(|name| name.strip_suffix("__")).unwrap_or(name);
-    let mut snake = String::with_capacity(name.len());
-    for c in name.chars() {
-        if c.is_ascii_uppercase() && snake.ends_with(|last: char| last.is_ascii_lowercase()) {
-            snake.push('_');
-        }
-        snake.push(c.to_ascii_lowercase());
-    }
-    snake
 }

@@ -43,3 +43,5 @@ mod sections;
 mod vals;
 mod values;
 mod whole;
+
+pub use names::fx_name;

@@ -147,6 +147,24 @@ pub(super) fn global_target(name: &str) -> String {
     format!("builtins.{name}")
 }
 
+/// What FX calls a node of this operator that has no name yet: its Python name in snake case, `_assert_scalar_default`.
+pub fn fx_name(op: &Op) -> String {
+    let target = op.target();
+    let name = match target.strip_prefix("torch.ops.") {
+        Some(rest) if !op.is_higher_order() => rest.split_once('.').map_or(rest, |(_, name)| name),
+        _ => op.short_name(),
+    };
+    let name = name.strip_prefix("__").and_then(|name| name.strip_suffix("__")).unwrap_or(name);
+    let mut snake = String::with_capacity(name.len());
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && snake.ends_with(|last: char| last.is_ascii_lowercase()) {
+            snake.push('_');
+        }
+        snake.push(c.to_ascii_lowercase());
+    }
+    identifier(&snake)
+}
+
 /// What every graph's code has among its globals.
 const GLOBALS: [&str; 7] = ["inf", "nan", "NoneType", "torch", "device", "fx_pytree", "pytree"];
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use oxport_ir::schema::Type;
+use oxport_ir::text::fx_name;
 use oxport_ir::{Argument, Diagnostic, Graph, Kwargs, Loc, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Val};
 use oxport_sym::Expr;
 
@@ -203,7 +204,7 @@ impl<'a> GraphReader<'a, '_> {
         let name = match (&json.name, single) {
             (Some(name), _) => name.clone(),
             (None, Some(name)) => name.to_string(),
-            (None, None) => self.graph.unique_name(&stem(&op)).to_string(),
+            (None, None) => self.graph.unique_name(&fx_name(&op)).to_string(),
         };
         self.at.clone_from(&name);
         // The name of a call may depend on its operator.
@@ -407,9 +408,4 @@ fn single_output<'j>(json: &'j model::Node, op: &Op) -> Option<&'j str> {
         | Json::AsSymBool(SymBoolArgument::AsName(name)) => Some(name),
         _ => None,
     }
-}
-
-/// What FX would call a node of this operator: `split_with_sizes`.
-fn stem(op: &Op) -> String {
-    op.short_name().split('.').next().unwrap_or("value").to_lowercase()
 }
