@@ -47,7 +47,13 @@ pub fn wrap_dims(dims: &[i64], ndim: usize) -> Result<Vec<usize>> {
 /// Two sizes differ and neither is 1.
 pub fn broadcast(cx: &MetaCx<'_>, shapes: &[&[Expr]]) -> Result<Dims> {
     let ndim = shapes.iter().map(|s| s.len()).max().unwrap_or(0);
-    let mut out: Dims = (0..ndim).map(|_| Expr::from(1i64)).collect();
+    // A size that all have is the result's, be it 1 or not.
+    let common = |d: usize| {
+        let mut sizes = shapes.iter().filter_map(|s| s.get((d + s.len()).checked_sub(ndim)?));
+        let first = sizes.next()?;
+        sizes.all(|size| size == first).then(|| first.clone())
+    };
+    let mut out: Dims = (0..ndim).map(|d| common(d).unwrap_or_else(|| Expr::from(1i64))).collect();
     for shape in shapes {
         let lead = ndim - shape.len();
         for (i, size) in shape.iter().enumerate() {
