@@ -276,7 +276,9 @@ fn avg_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, divisor: Option
         if whole {
             out[0] = crate::rows::fold(x, T::default(), add, add);
         } else {
-            for_taps(axes, window, |tap| out.iter_mut().zip(&x[tap * inner..]).for_each(|(sum, &x)| *sum = sum.plus(x)));
+            for_taps(axes, window, |tap| {
+                out.iter_mut().zip(&x[tap * inner..]).for_each(|(sum, &x)| *sum = sum.plus(x))
+            });
         }
         let n = divisor.unwrap_or_else(|| window.iter().map(|w| w.2).product());
         if window.iter().all(|w| w.1 > w.0) {
