@@ -222,6 +222,8 @@ fn every_command_takes_a_text() {
     };
     failed(&["verify", &graph], 3, "error[no-meta]: `p_0_weight` has no meta value");
     failed(&["decompose", &graph, "-o", &at("out.pt2")], 3, "no-meta");
+    failed(&["run", &graph], 3, "no-meta");
+    failed(&["bench", &graph], 3, "no-meta");
     failed(&["run", &program, "--outputs", &at("mlp.safetensors")], 2, "is read, and would be overwritten");
     failed(&["convert", &archive, &at("out.py")], 2, "expected a name that ends in .pt2 or .json");
     let wrong = at("wrong.py");

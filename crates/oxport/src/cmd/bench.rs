@@ -29,12 +29,12 @@ impl Bench {
         let start = Instant::now();
         let program = self.running.read(limits)?;
         let load_ms = ms(start);
-        let inputs = self.running.values(&program, limits)?;
         let start = Instant::now();
         let toolchain = self.running.trusting.toolchain();
         let prepared = working("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
         let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
         let plan_ms = ms(start);
+        let inputs = self.running.values(&program, limits)?;
         let start = Instant::now();
         plan.run(inputs.clone())?;
         let first_ms = ms(start);

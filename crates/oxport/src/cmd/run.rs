@@ -40,9 +40,10 @@ impl Run {
         if let Some(path) = &self.outputs {
             check_values(path, &read, has_constant_outputs(&program))?;
         }
-        let inputs = self.running.values(&program, limits)?;
         let toolchain = self.running.trusting.toolchain();
         let prepared = working("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
+        // Behind the verifier: what inputs are like is said by metas.
+        let inputs = self.running.values(&program, limits)?;
         let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
         let outputs = if self.profile {
             let mut profile = plan.new_profile();
