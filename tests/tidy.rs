@@ -161,3 +161,16 @@ fn the_checkout_stays_small() {
     let megabytes = size(&root().join("fixtures")) >> 20;
     assert!(megabytes < 60, "the fixtures take {megabytes} MB");
 }
+
+/// An intrinsic that is not inlined is a call for every vector: it stood in a closure, or in a function without the features.
+#[test]
+#[cfg_attr(debug_assertions, ignore = "nothing is inlined in debug builds")]
+fn no_vector_intrinsic_is_called() {
+    let binary = std::fs::read(std::env::current_exe().expect("law: the test runs")).expect("law: it can be read");
+    let holds = |text: &str| binary.windows(text.len()).any(|window| window == text.as_bytes());
+    // The texts are put together here, or the test would find itself.
+    assert!(holds(&["oxport_tensor", "4gemm"].concat()), "the binary has no symbols");
+    for bits in [256, 512] {
+        assert!(!holds(&format!("_mm{bits}_")), "an intrinsic of {bits} bits is a function of the binary");
+    }
+}
