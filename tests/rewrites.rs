@@ -253,6 +253,26 @@ fn meaning_is_kept() {
     assert!(taken.get() >= 150, "{} sketches were taken", taken.get());
 }
 
+/// What reads a storage past its tensor's elements is refused where a write made that storage another one.
+#[test]
+fn storages_that_lie_otherwise_are_not_read() {
+    let cases = [
+        ("x: f32[2, 3]{6, 2} | mul_.Tensor(x, 2); y = as_strided(x, [2, 2], [6, 2]) | y", false),
+        ("x: f32[2, 3]{6, 2} | v = t(x); mul_.Tensor(v, 2); y = as_strided(v, [2, 2], [6, 2]) | y", false),
+        ("x: f32[2, 3]{1, 2} | mul_.Tensor(x, 2); y = as_strided(x, [2, 2], [1, 3]) | y", true),
+        ("x: f32[2, 3]{6, 2} | y = as_strided(x, [2, 2], [6, 2]) | y", true),
+    ];
+    all(cases, |(sketch, is_taken)| {
+        let functional = oxport::functional(&program(sketch)?);
+        let refused = functional.as_ref().err().is_some_and(|e| e.to_string().contains("may lie otherwise"));
+        if functional.is_ok() == *is_taken && refused != *is_taken {
+            Ok(())
+        } else {
+            Err(format!("{sketch}: {functional:?}"))
+        }
+    });
+}
+
 /// Calls of the generator: `$` stands for a value.
 const CALLS: &[&str] = &[
     "neg($)",

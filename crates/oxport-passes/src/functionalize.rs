@@ -161,7 +161,15 @@ impl Functional<'_> {
             return Ok(false);
         };
         let Storage { origin, version, .. } = self.storages[value.storage];
-        let Some(alias) = value.chain.alias() else { return Ok(false) };
+        let refuse =
+            || Err(Error::unsupported(format!("{} of memory that is written and may lie otherwise", op.name())));
+        let is_whole = |whole: NodeId| {
+            let [was, is] = [origin, whole].map(|id| self.graph.node(id).val());
+            is_dense(self.graph, self.env, origin) && !have_other_strides(was, is)
+        };
+        let Some(alias) = value.chain.alias() else {
+            return if version == 0 || is_whole(value.node) { Ok(false) } else { refuse() };
+        };
         let offset = |id: NodeId| self.graph.node(id).val()?.as_tensor()?.offset.as_int();
         let at = op.schema().and_then(|s| s.arg("storage_offset")).map(|(at, _)| at);
         let place = at.zip(offset(alias).zip(offset(origin))).and_then(|(at, (alias, origin))| {
@@ -171,9 +179,8 @@ impl Functional<'_> {
             };
             Some((at, offset - origin))
         });
-        let refuse = || Error::unsupported(format!("{} of memory that is written through views", op.name()));
-        let Some((at, offset)) = place.filter(|_| is_dense(self.graph, self.env, origin)) else {
-            return if version == 0 { Ok(false) } else { Err(refuse()) };
+        let Some((at, offset)) = place.filter(|_| is_whole(origin)) else {
+            return if version == 0 { Ok(false) } else { refuse() };
         };
         let mut args = args;
         args.resize(args.len().max(at + 1), Argument::None);
@@ -182,7 +189,7 @@ impl Functional<'_> {
         if version > 0 {
             let whole = self.focus(value.storage, &Chain::default(), Some(id))?;
             if have_other_strides(self.graph.node(origin).val(), self.graph.node(whole).val()) {
-                return Err(refuse());
+                return refuse();
             }
             args[0] = whole.into();
             self.graph.set_call(id, op.clone(), args.clone(), Kwargs::new());
