@@ -67,6 +67,14 @@ fn is_viewed(graph: &Graph, node: &Node) -> bool {
             .is_some_and(|(from, to)| from.reshape(&to.sizes).is_some_and(|l| l.strides == to.strides))
 }
 
+/// True for a `reshape` that has to copy, and for a `view` like it, which PyTorch refuses outside of functional graphs.
+fn must_copy(graph: &Graph, node: &Node) -> bool {
+    let layout = |node: &Node| node.val()?.as_tensor()?.concrete_layout();
+    let input = node.args.first().and_then(Argument::as_node).and_then(|x| layout(graph.node(x)));
+    (node.calls("aten::view") || node.calls("aten::reshape"))
+        && input.zip(layout(node)).is_some_and(|(from, to)| from.reshape(&to.sizes).is_none())
+}
+
 /// For each output the storages that it may lie in: an input by its name, else the first output of the same.
 fn storages(program: &ExportedProgram) -> Vec<Vec<String>> {
     let graph = &program.graph;
@@ -79,8 +87,12 @@ fn storages(program: &ExportedProgram) -> Vec<Vec<String>> {
                 let node = graph.node(id);
                 match (&node.kind, sharing(node)) {
                     (NodeKind::Placeholder, _) => found.push(node.name.to_string()),
-                    (_, Sharing::View) => open.extend(node.args.first().and_then(Argument::as_node)),
-                    (_, Sharing::Own) => found.push(format!("output {}", seen.entry(id).or_insert(i))),
+                    (_, how) if how == Sharing::Own || must_copy(graph, node) => {
+                        found.push(format!("output {}", seen.entry(id).or_insert(i)));
+                    }
+                    (_, Sharing::View | Sharing::Own) => {
+                        open.extend(node.args.first().and_then(Argument::as_node));
+                    }
                     // One that copies only what cannot be viewed.
                     (_, Sharing::Unclear) if is_viewed(graph, node) => {
                         open.extend(node.args.first().and_then(Argument::as_node));
