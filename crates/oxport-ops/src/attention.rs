@@ -29,7 +29,7 @@ pub static OPS: &[OpDef] = &[
         .doc("Attention of four-dimensional tensors with the logarithms of the softmax's sums.")
         .fill(flash)
         .random_if(&["dropout_p"])
-        .samples(&["f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]", "f32[2, 3, 4, 8], f32[2, 3, 4, 8], f32[2, 3, 4, 8], 0.0, True"]),
+        .samples(&["f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]", "f32[2, 3, 4, 8], f32[2, 3, 4, 8], f32[2, 3, 4, 8], 0.0, True", "!f32[2, 1, 4, 8], f32[2, 1, 5, 8], f32[2, 3, 5, 8]"]),
 ];
 
 fn attention_dtype(args: &MetaArgs<'_>, q: &Fake, k: &Fake, v: &Fake, mask: Option<&Fake>) -> Result<()> {
@@ -86,13 +86,17 @@ fn sdpa_meta(args: &MetaArgs<'_>) -> Metas {
     ensure!(mask.is_none() || !causal, "{}: a mask and is_causal exclude each other", args.op.name());
     let sizes = attention_sizes(args, q, k, v, mask, gqa)?;
     let out = fresh(q, q.dtype, sizes);
-    one(if is_fused(args.cx, q, k, v) { Fake { strides: preserved_strides(args.cx, q), ..out } } else { out })
+    one(if is_fused(args.cx, q, k, v, gqa) { Fake { strides: preserved_strides(args.cx, q), ..out } } else { out })
 }
 
 /// True where PyTorch's CPU runs its fused kernel.
-fn is_fused(cx: &MetaCx<'_>, q: &Fake, k: &Fake, v: &Fake) -> bool {
+fn is_fused(cx: &MetaCx<'_>, q: &Fake, k: &Fake, v: &Fake, gqa: bool) -> bool {
     let dense = |x: &Fake| x.dim() == 4 && cx.is(&x.strides[3], 1);
-    dense(q) && dense(k) && dense(v) && cx.same(&q.sizes[3], &v.sizes[3]) && cx.same(&q.sizes[0], &k.sizes[0])
+    dense(q)
+        && dense(k)
+        && dense(v)
+        && cx.same(&q.sizes[3], &v.sizes[3])
+        && [k, v].iter().all(|x| cx.same(&q.sizes[0], &x.sizes[0]) && (gqa || cx.same(&q.sizes[1], &x.sizes[1])))
 }
 
 fn flash_meta(args: &MetaArgs<'_>) -> Metas {
@@ -108,6 +112,7 @@ fn flash_meta(args: &MetaArgs<'_>) -> Metas {
     for x in [k, v] {
         crate::nn::agree(args.cx, &q.sizes[0], &x.sizes[0], "batch sizes of query, key and value")?;
     }
+    crate::nn::agree(args.cx, &k.sizes[1], &v.sizes[1], "heads of key and value")?;
     let sizes = attention_sizes(args, q, k, v, mask, !args.cx.same(&q.sizes[1], &k.sizes[1]))?;
     let out = Fake { strides: preserved_strides(args.cx, q), ..fresh(q, q.dtype, sizes) };
     let [b, h, l] = [q.sizes[0].clone(), q.sizes[1].clone(), q.sizes[2].clone()];

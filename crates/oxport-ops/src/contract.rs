@@ -11,7 +11,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensordot_meta)
         .doc("The sum of products over pairs of dimensions.")
         .decomp(tensordot)
-        .samples(&["f32[2, 3, 4], f32[3, 4, 5], [1, 2], [0, 1]", "f32[2, 3], f32[4, 3], [1], [1]", "f32[2], f32[3], [], []", "!f32[2, 3], f32[3, 4], [0], [0]"]),
+        .samples(&["f32[2, 3, 4], f32[3, 4, 5], [1, 2], [0, 1]", "f32[2, 3], f32[4, 3], [1], [1]", "f32[2], f32[3], [], []", "!f32[2, 3], f32[3, 4], [0], [0]", "!f32[2, 1], f32[], [1], [0]"]),
     OpDef::new("aten::kron(Tensor self, Tensor other) -> Tensor", kron_meta)
         .doc("The Kronecker product.")
         .decomp(kron)
@@ -30,6 +30,10 @@ fn tensordot_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, y, dx, dy): (&Fake, &Fake, Vec<i64>, Vec<i64>) = args.unpack()?;
     let dtype = same_dtype(args, &[x, y])?;
     ensure!(dx.len() == dy.len(), "{}: {} and {} dimensions to sum", args.op.name(), dx.len(), dy.len());
+    for (dims, t) in [(&dx, x), (&dy, y)] {
+        let none = dims.first().filter(|_| t.dim() == 0);
+        ensure!(none.is_none(), "{}: Dimension specified as {none:?} but tensor has no dimensions", args.op.name());
+    }
     let (dx, dy) = (wrap_dims(&dx, x.dim())?, wrap_dims(&dy, y.dim())?);
     for (&a, &b) in dx.iter().zip(&dy) {
         let one = args.cx.is(&x.sizes[a], 1) || args.cx.is(&y.sizes[b], 1);

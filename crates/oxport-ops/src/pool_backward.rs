@@ -74,6 +74,10 @@ fn to_indices(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 
 fn to_windows(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, x): (&Tensor, &Tensor) = args.unpack()?;
+    if x.numel() == 0 {
+        // Its sizes may be immense nevertheless.
+        return Ok(());
+    }
     let n = spatial(args.op.short_name());
     let windows = average_axes(args, x, &grad.sizes()[grad.rank() - n..])?;
     let divisor: Option<i64> = if args.values.len() > 7 { args.at(7)? } else { None };

@@ -329,7 +329,7 @@ pub fn round(a: Scalar, digits: Option<i64>) -> Result<Scalar> {
         return Ok(Scalar::Float(x));
     }
     if digits < 0 {
-        let scale = 10f64.powi(i32::try_from(-digits).unwrap_or(i32::MAX));
+        let scale = 10f64.powi(i32::try_from(digits.unsigned_abs()).unwrap_or(i32::MAX));
         return Ok(Scalar::Float((x / scale).round_ties_even() * scale));
     }
     // Formatting rounds the exact decimal expansion half to even, as CPython does.

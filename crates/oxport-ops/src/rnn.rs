@@ -239,8 +239,8 @@ fn check_weights<T>(layer: &Layer<'_, T>, cells: usize) -> Result<()> {
     let (w, gates) = (&layer.weights, layer.kind.gates() * cells);
     let bias = |b: Option<&[T]>| b.is_none_or(|b| b.len() == gates);
     let fits = (layer.width > 0 && cells > 0)
-        && w.input.len() == gates * layer.features
-        && w.hidden.len() == gates * layer.width
+        && gates.checked_mul(layer.features) == Some(w.input.len())
+        && gates.checked_mul(layer.width) == Some(w.hidden.len())
         && bias(w.input_bias)
         && bias(w.hidden_bias)
         && w.projection.map_or(cells == layer.width, |p| p.len() == layer.width * cells);

@@ -165,7 +165,7 @@ fn polygamma(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 }
 
 /// The most terms of one call. PyTorch makes a table of `p` numbers for every element.
-const MOST_TERMS: usize = 1 << 28;
+const MOST_TERMS: usize = 1 << 25;
 
 fn mvlgamma_meta(a: &MetaArgs<'_>) -> Metas {
     let p: i64 = a.at(1)?;
