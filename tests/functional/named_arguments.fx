@@ -19,16 +19,16 @@ ExportedProgram:
             getitem: "f32[2]" = unbind[0]
             add_: "f32[2]" = torch.ops.aten.add.Tensor(getitem, 1)
             _native_batch_norm_legit_functional = torch.ops.aten._native_batch_norm_legit_functional.default(image, None, None, mean, var, True, 0.1, 1e-05)
+            getitem_1: "f32[3]" = _native_batch_norm_legit_functional[3]
+            getitem_2: "f32[3]" = _native_batch_norm_legit_functional[4]
             batch_norm: "f32[2, 3, 2]" = _native_batch_norm_legit_functional[0]
-            getitem_2: "f32[3]" = _native_batch_norm_legit_functional[3]
-            getitem_3: "f32[3]" = _native_batch_norm_legit_functional[4]
             select_scatter: "f32[2, 2]" = torch.ops.aten.select_scatter.default(clone, add_, 1, 0)
             transpose: "f32[2, 2]" = torch.ops.aten.transpose.int(select_scatter, 1, 0)
             slice_1: "f32[2, 1]" = torch.ops.aten.slice.Tensor(transpose, 1, None, 1)
             mul_: "f32[2, 1]" = torch.ops.aten.mul.Tensor(slice_1, 3)
             slice_scatter: "f32[2, 2]" = torch.ops.aten.slice_scatter.default(transpose, mul_, 1, None, 1)
             transpose_1: "f32[2, 2]" = torch.ops.aten.transpose.int(slice_scatter, 1, 0)
-            return (getitem_2, getitem_3, transpose_1, batch_norm)
+            return (getitem_1, getitem_2, transpose_1, batch_norm)
 
 Graph signature:
     # inputs
@@ -38,8 +38,8 @@ Graph signature:
     var: USER_INPUT
 
     # outputs
-    getitem_2: USER_INPUT_MUTATION target='mean'
-    getitem_3: USER_INPUT_MUTATION target='var'
+    getitem_1: USER_INPUT_MUTATION target='mean'
+    getitem_2: USER_INPUT_MUTATION target='var'
     transpose_1: USER_OUTPUT
     batch_norm: USER_OUTPUT
 

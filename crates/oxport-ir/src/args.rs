@@ -325,6 +325,14 @@ impl<'a, W: World> Args<'a, W> {
             Error::invalid(format!("{}: argument {i}{name} wants {}, got {}", self.op.name(), T::WANTS, describe(arg)))
         })
     }
+    /// The argument of that name as a node's argument; `None` if there is no such argument, or it is none.
+    pub fn argument(&self, name: &str) -> Option<Argument>
+    where
+        Argument: FromArg<'a, W>,
+    {
+        let (i, _) = self.op.schema()?.arg(name)?;
+        Argument::from_arg(self.values.get(i)?)
+    }
     /// The argument of that name.
     ///
     /// # Errors

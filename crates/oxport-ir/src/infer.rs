@@ -9,8 +9,9 @@
 
 use crate::args::{Arg, Args, Meta, Sym, bind};
 use crate::schema::Type;
-use crate::{Argument, Error, Graph, Kwargs, Node, NodeKind, Op, Result, Val};
+use crate::{Argument, Assertion, Build, Error, Fake, Graph, Kwargs, Node, NodeKind, Op, Result, Val};
 use oxport_sym::{Assumptions, Expr, Range, ShapeEnv, Symbol};
+use oxport_tensor::Layout;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -79,6 +80,19 @@ impl<'a> MetaCx<'a> {
     /// A fresh unbacked integer, for numbers that are read from data.
     pub fn fresh_number(&self) -> Expr {
         self.fresh(Range::from_bounds(None, None))
+    }
+    /// Sizes and strides as they were when the program was captured, at offset 0; `None` where a hint is missing.
+    pub fn captured_layout(&self, t: &Fake) -> Option<Layout> {
+        let sizes = t.sizes.iter().map(|e| self.hint(e)).collect::<Option<_>>()?;
+        let strides = t.strides.iter().map(|e| self.hint(e)).collect::<Option<_>>()?;
+        Some(Layout { sizes, strides, offset: 0 })
+    }
+    /// True if eager PyTorch could view a tensor in other sizes, as both were captured; true where that is not known.
+    pub fn can_view(&self, from: &Fake, to: &Fake) -> bool {
+        match (self.captured_layout(from), self.captured_layout(to)) {
+            (Some(from), Some(to)) => from.reshape(&to.sizes).is_some(),
+            _ => true,
+        }
     }
     fn fresh(&self, range: Range) -> Expr {
         let mut born = self.born.borrow_mut();
@@ -149,6 +163,21 @@ pub fn bind_meta(graph: &Graph, op: &Op, args: &[Argument], kwargs: &Kwargs) -> 
     bind_with(op, args, kwargs, &mut |id| arg_of_node(graph, id))
 }
 
+/// The arguments of a call as decompositions read them: tensors and unknown numbers are nodes.
+///
+/// # Errors
+/// The arguments do not fit the schema.
+pub fn bind_build(graph: &Graph, op: &Op, args: &[Argument], kwargs: &Kwargs) -> Result<Vec<Arg<Build>>> {
+    let arg = |id| match graph.node(id).val() {
+        Some(Val::Int(e)) => Arg::Int(e.as_int().map_or(Sym::Sym(id), Sym::Const)),
+        Some(Val::Float(_)) => Arg::Float(Sym::Sym(id)),
+        Some(Val::Bool(_)) => Arg::Bool(Sym::Sym(id)),
+        _ if matches!(graph.node(id).kind, NodeKind::GetAttr(_)) => Arg::Graph(id),
+        _ => Arg::Tensor(id),
+    };
+    bind_with(op, args, kwargs, &mut |id| Ok(arg(id)))
+}
+
 /// [`bind`] for operators with and without schema.
 ///
 /// # Errors
@@ -169,6 +198,17 @@ pub fn bind_with<W: crate::World>(
             Ok(bound)
         }
     }
+}
+
+/// What a node asserts of symbolic numbers; nothing, where it is no such call or a wrong one.
+pub fn assertion(graph: &Graph, node: &Node, env: &ShapeEnv) -> Assertion {
+    let asserted = || {
+        let op = node.op()?;
+        let asserts = op.def()?.asserts?;
+        let values = bind_meta(graph, op, &node.args, &node.kwargs).ok()?;
+        asserts(&Args { values: &values, op, cx: &MetaCx::new(env) }).ok()
+    };
+    asserted().unwrap_or(Assertion::Nothing)
 }
 
 /// The meta value of a call.

@@ -7,7 +7,8 @@
 //! | module | holds |
 //! |---|---|
 //! | [`schema`] | `FunctionSchema`: ATen's operator signatures, parsed |
-//! | [`opdef`] | [`OpDef`], [`Op`], [`Registry`]: everything that is known of an operator, and how it is found |
+//! | [`opdef`] | [`OpDef`]: everything that is known of an operator |
+//! | [`op`] | [`Op`], [`Registry`]: how it is found |
 //! | [`args`] | argument lists bound to a schema, read in one of three worlds: meta, build, real |
 //! | [`fake`] | meta values |
 //! | [`infer`] | from a call to its meta value |
@@ -29,6 +30,7 @@ pub mod from_arg;
 pub mod graph;
 pub mod infer;
 pub mod node;
+pub mod op;
 pub mod opdef;
 pub mod program;
 pub mod provenance;
@@ -50,7 +52,10 @@ pub use from_arg::{FromArg, Number, Operand};
 pub use graph::{Graph, Users};
 pub use infer::MetaCx;
 pub use node::{Argument, Kwargs, Node, NodeId, NodeKind, NodeMeta};
-pub use opdef::{Cost, Decomp, Effect, Exact, Kernel, Noise, Op, OpDef, Registry};
+pub use op::{Op, Registry};
+pub use opdef::{
+    Aliasing, Assertion, Autocast, Cost, Decomp, Effect, Exact, Kernel, Mutated, Mutation, Noise, OpDef, WriteBack,
+};
 pub use program::{
     Constant, Dialect, ExportedProgram, ModuleCall, ModuleCallSignature, RangeConstraint, StateTensor, Subclass,
 };

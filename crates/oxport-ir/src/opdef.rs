@@ -1,4 +1,4 @@
-//! What an operator is: one plain value, [`OpDef`], in a static table; and how it is found, [`Registry`].
+//! What an operator is: one plain value, [`OpDef`], in a static table.
 //!
 //! ```ignore
 //! pub static OPS: &[OpDef] = &[
@@ -7,20 +7,13 @@
 //! ];
 //! ```
 //!
-//! A name is `namespace::op.overload` everywhere in oxport (`aten::add.Tensor`, `aten::relu`, `_operator::add`,
-//! `higher_order::cond`); a *target* is the same thing as PyTorch spells it in programs (`torch.ops.aten.relu.default`,
-//! `_operator.add`).
-//!
-//! Laws: a meta function says *what* a call yields, the kernel *fills* it, so they cannot disagree on shape; tables are
-//! plain static data, and there is no registration at start-up.
+//! Laws: a meta function says *what* a call yields, the kernel *fills* it, so they cannot disagree on shape; what a pass must
+//! know of an operator is a field here, and no pass knows operators by name.
 
 use crate::args::{Args, Build, Meta, Real};
-use crate::schema::FunctionSchema;
-use crate::{Argument, Builder, Error, Result, Val, Value};
+use crate::{Argument, Builder, Fake, NodeId, Result, Val, Value};
+use oxport_sym::{Expr, Range};
 use oxport_tensor::{Tensor, TensorMut};
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::{Arc, Mutex};
 
 /// One operator: its contract and everything that can be done with it.
 #[derive(Clone, Copy)]
@@ -47,6 +40,18 @@ pub struct OpDef {
     pub noise: Noise,
     /// Whether it reads the storage of its first argument past the elements of the tensor: `as_strided`, storage offsets.
     pub reads_storage: bool,
+    /// Whose storage its result lies in.
+    pub aliasing: Aliasing,
+    /// What a write to a result that lies in the first argument's storage makes of that argument.
+    pub write_back: WriteBack,
+    /// What it writes beside what its schema says.
+    pub mutation: Option<&'static Mutation>,
+    /// What it asserts of symbolic numbers.
+    pub asserts: Option<AssertFn>,
+    /// Whether its tensors may be on several devices.
+    pub across_devices: bool,
+    /// Whether PyTorch's kernels choose the strides of its results by more than its arguments.
+    pub free_strides: bool,
     /// Calls that must work, as text: `f32[2, 3], 1, alpha=2`; with `!` in front, calls that must be refused.
     pub samples: &'static [&'static str],
 }
@@ -55,6 +60,9 @@ pub struct OpDef {
 pub type MetaFn = fn(&Args<'_, Meta>) -> Result<Vec<Val>>;
 /// See [`OpDef::cost`].
 pub type CostFn = fn(&Args<'_, Meta>, &[Val]) -> Cost;
+
+/// See [`OpDef::asserts`].
+pub type AssertFn = fn(&Args<'_, Meta>) -> Result<Assertion>;
 
 /// How an operator is computed; what the planner may do with it is in the type.
 #[derive(Clone, Copy)]
@@ -116,6 +124,71 @@ pub enum Noise {
     Factor,
 }
 
+/// Whose storage an operator's result lies in.
+#[derive(Clone, Copy)]
+pub enum Aliasing {
+    /// That of the first argument where the schema annotates the result, else its own.
+    BySchema,
+    /// That of the first argument where this holds of the arguments and the result, as eager PyTorch decides it when it runs
+    /// (`reshape`, `contiguous`, `to`), else its own.
+    If(fn(&Args<'_, Meta>, &Fake) -> Result<bool>),
+}
+
+/// How a write to a view becomes one to what it is a view of.
+#[derive(Clone, Copy)]
+pub enum WriteBack {
+    /// Not at all.
+    None,
+    /// By a call text over the schema's argument names and `value`, which was written: `select_scatter(self, value, dim, index)`.
+    Expr(&'static str),
+    /// By what the function builds of the call's arguments and the value.
+    Fn(fn(&mut Builder<'_>, &Args<'_, Build>, NodeId) -> Result<NodeId>),
+}
+
+/// What an operator writes beside what its schema says: the running statistics of a batch norm.
+#[derive(Clone, Copy, Debug)]
+pub struct Mutation {
+    /// The arguments that are written, where they are given.
+    pub written: &'static [&'static str],
+    /// The argument that must be true for a call to write; without one, every call does.
+    pub when: Option<&'static str>,
+    /// The call without the writes.
+    pub functional: fn(&mut Builder<'_>, &Args<'_, Build>) -> Result<Mutated>,
+}
+
+/// What takes the place of a call that writes.
+#[derive(Clone, Debug)]
+pub struct Mutated {
+    /// The result; of several results, all.
+    pub result: NodeId,
+    /// The new values of [`Mutation::written`].
+    pub written: Vec<NodeId>,
+}
+
+/// What holds of symbolic numbers behind a call.
+#[derive(Clone, Debug)]
+pub enum Assertion {
+    /// The condition is true.
+    Holds(Expr),
+    /// The number is in the range.
+    InRange(Expr, Range),
+    /// Nothing that can be said in symbols.
+    Nothing,
+}
+
+/// In which dtype an operator computes within a CPU autocast region (`aten/src/ATen/autocast_mode.cpp`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Autocast {
+    /// That of its tensors.
+    Unchanged,
+    /// The region's lower precision.
+    Lower,
+    /// float32.
+    Float32,
+    /// The widest dtype of its tensors.
+    Widest,
+}
+
 /// Work and traffic of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
@@ -140,6 +213,12 @@ impl OpDef {
             draws_if: &[],
             noise: Noise::Weighted,
             reads_storage: false,
+            aliasing: Aliasing::BySchema,
+            write_back: WriteBack::None,
+            mutation: None,
+            asserts: None,
+            across_devices: false,
+            free_strides: false,
             samples: &[],
         }
     }
@@ -191,6 +270,34 @@ impl OpDef {
     pub const fn reads_storage(self) -> OpDef {
         OpDef { reads_storage: true, ..self }
     }
+    /// Says when the result lies in the first argument's storage, where the schema does not.
+    pub const fn alias_if(self, f: fn(&Args<'_, Meta>, &Fake) -> Result<bool>) -> OpDef {
+        OpDef { aliasing: Aliasing::If(f), ..self }
+    }
+    /// Says what a write to the result makes of the first argument, as a call text over the arguments and `value`.
+    pub const fn write_back(self, text: &'static str) -> OpDef {
+        OpDef { write_back: WriteBack::Expr(text), ..self }
+    }
+    /// Says what a write to the result makes of the first argument, by a function.
+    pub const fn write_back_fn(self, f: fn(&mut Builder<'_>, &Args<'_, Build>, NodeId) -> Result<NodeId>) -> OpDef {
+        OpDef { write_back: WriteBack::Fn(f), ..self }
+    }
+    /// Says what it writes beside what its schema says.
+    pub const fn mutation(self, mutation: &'static Mutation) -> OpDef {
+        OpDef { mutation: Some(mutation), ..self }
+    }
+    /// Makes it an assertion, and says of what.
+    pub const fn asserts(self, f: AssertFn) -> OpDef {
+        OpDef { effect: Effect::Assert, asserts: Some(f), ..self }
+    }
+    /// Says that its tensors may be on several devices.
+    pub const fn across_devices(self) -> OpDef {
+        OpDef { across_devices: true, ..self }
+    }
+    /// Says that PyTorch's kernels choose the strides of its results by more than its arguments.
+    pub const fn free_strides(self) -> OpDef {
+        OpDef { free_strides: true, ..self }
+    }
     /// Sets the samples.
     pub const fn samples(self, samples: &'static [&'static str]) -> OpDef {
         OpDef { samples, ..self }
@@ -218,245 +325,4 @@ pub fn default_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
     }
     args.values.iter().for_each(|a| tensors(a, &mut |t| cost.bytes += count(t) * t.dtype.size() as f64));
     cost
-}
-
-/// An operator as nodes hold it: its name, and what the registry knows of it. Equal if the names are.
-#[derive(Clone)]
-pub struct Op(Arc<OpEntry>);
-
-struct OpEntry {
-    name: Box<str>,
-    schema: Option<FunctionSchema>,
-    def: Option<&'static OpDef>,
-    tags: &'static str,
-    kinds: &'static str,
-}
-
-impl Op {
-    /// `aten::add.Tensor`
-    pub fn name(&self) -> &str {
-        &self.0.name
-    }
-    /// The name without its namespace: `add.Tensor`.
-    pub fn short_name(&self) -> &str {
-        self.0.name.split_once("::").map_or(&*self.0.name, |(_, n)| n)
-    }
-    /// The namespace: `aten`, `higher_order`, `_operator`.
-    pub fn namespace(&self) -> &str {
-        self.0.name.split_once("::").map_or("", |(ns, _)| ns)
-    }
-    /// As PyTorch spells it in programs: `torch.ops.aten.relu.default`, `_operator.add`, `torch.sym_int`.
-    pub fn target(&self) -> String {
-        target_of(self.name())
-    }
-    /// The schema, if the operator has one and it is known.
-    pub fn schema(&self) -> Option<&FunctionSchema> {
-        self.0.schema.as_ref()
-    }
-    /// The table entry, if oxport implements it.
-    pub fn def(&self) -> Option<&'static OpDef> {
-        self.0.def
-    }
-    /// True if PyTorch tags the operator so (`core`, `pointwise`, `nondeterministic_seeded`), or registers it as that kind
-    /// (`composite_implicit`).
-    pub fn has_tag(&self, tag: &str) -> bool {
-        self.0.tags.split_whitespace().any(|t| t == tag)
-    }
-    /// True if PyTorch makes it of other operators in every case, so that it aliases what these alias, whatever its schema says.
-    pub fn is_composite(&self) -> bool {
-        self.0.kinds.split_whitespace().any(|kind| kind == "composite_implicit")
-    }
-    /// True if it takes subgraphs: `higher_order::cond`.
-    pub fn is_higher_order(&self) -> bool {
-        self.namespace() == "higher_order"
-    }
-    /// True if it picks an element of a multiple result.
-    pub fn is_getitem(&self) -> bool {
-        self.name() == "_operator::getitem"
-    }
-    /// True if it writes to its arguments. An unknown operator may.
-    pub fn is_mutable(&self) -> bool {
-        self.schema().map_or(!self.is_python() && !self.is_higher_order(), FunctionSchema::is_mutable)
-    }
-    /// True for Python functions on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
-    pub fn is_python(&self) -> bool {
-        is_python_namespace(self.namespace())
-    }
-    /// What a call does beside returning values, whatever its arguments. An unknown operator may do anything.
-    pub fn effect(&self) -> Effect {
-        match self.def() {
-            Some(def) => def.effect,
-            None if self.has_tag("nondeterministic_seeded") => Effect::Random,
-            None if self.is_python() => Effect::Pure,
-            None if self.namespace() == "aten" && !self.is_mutable() => Effect::Pure,
-            None => Effect::Effectful,
-        }
-    }
-    /// What a call of this operator with the node's arguments does: one that draws only where its arguments ask for it
-    /// (`dropout_p`, `train`) is pure where they do not.
-    pub fn effect_of(&self, node: &crate::Node) -> Effect {
-        let is_off = |name: &&str| match node.argument(name) {
-            Some(Argument::Bool(on)) => !on,
-            Some(Argument::Int(n)) => *n == 0,
-            Some(Argument::Float(p)) => *p == 0.0,
-            _ => false,
-        };
-        match self.def() {
-            Some(def) if def.draws_if.iter().any(is_off) => Effect::Pure,
-            _ => self.effect(),
-        }
-    }
-}
-
-fn is_python_namespace(ns: &str) -> bool {
-    matches!(ns, "_operator" | "math" | "builtins" | "torch") || ns.starts_with("torch.")
-}
-
-/// The name of a target: `torch.ops.aten.relu.default` → `aten::relu`, `_operator.add` → `_operator::add`. A name is
-/// returned as it is.
-pub fn name_of(target: &str) -> String {
-    if target.contains("::") {
-        return target.to_string();
-    }
-    let Some(rest) = target.strip_prefix("torch.ops.") else {
-        return match target.rsplit_once('.') {
-            Some((module, name)) => format!("{module}::{name}"),
-            None => target.to_string(),
-        };
-    };
-    match rest.split_once('.') {
-        Some(("higher_order", name)) => format!("higher_order::{name}"),
-        Some((ns, op)) => format!("{ns}::{}", op.strip_suffix(".default").unwrap_or(op)),
-        None => rest.to_string(),
-    }
-}
-
-/// The target of a name, the reverse of [`name_of`].
-pub fn target_of(name: &str) -> String {
-    match name.split_once("::") {
-        Some(("higher_order", op)) => format!("torch.ops.higher_order.{op}"),
-        Some((ns, op)) if is_python_namespace(ns) => format!("{ns}.{op}"),
-        Some((ns, op)) if op.contains('.') => format!("torch.ops.{ns}.{op}"),
-        Some((ns, op)) => format!("torch.ops.{ns}.{op}.default"),
-        None => name.to_string(),
-    }
-}
-
-impl PartialEq for Op {
-    fn eq(&self, other: &Op) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.name == other.0.name
-    }
-}
-impl Eq for Op {}
-impl std::hash::Hash for Op {
-    fn hash<H: std::hash::Hasher>(&self, h: &mut H) {
-        self.0.name.hash(h);
-    }
-}
-impl PartialOrd for Op {
-    fn partial_cmp(&self, other: &Op) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Op {
-    fn cmp(&self, other: &Op) -> std::cmp::Ordering {
-        self.0.name.cmp(&other.0.name)
-    }
-}
-impl fmt::Debug for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-impl fmt::Display for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.target())
-    }
-}
-
-/// All operators that are known: tables of [`OpDef`]s, and pinned schemas for the rest. A value; there is no global one.
-pub struct Registry {
-    defs: HashMap<&'static str, &'static OpDef>,
-    pinned: HashMap<&'static str, Pinned>,
-    found: Mutex<HashMap<Box<str>, Op>>,
-}
-
-/// A line of the pinned schemas: the schema, PyTorch's tags, and how it is dispatched.
-#[derive(Clone, Copy, Default)]
-struct Pinned {
-    schema: &'static str,
-    tags: &'static str,
-    kinds: &'static str,
-}
-
-impl Registry {
-    /// A registry of these tables, over pinned schemas: lines of `schema \t tags \t …`, as in
-    /// `schemas/aten_schemas.txt`.
-    pub fn new(tables: &[&'static [OpDef]], pinned: &'static str) -> Registry {
-        let mut registry = Registry { defs: HashMap::new(), pinned: HashMap::new(), found: Mutex::new(HashMap::new()) };
-        for line in pinned.lines() {
-            let mut columns = line.split('\t');
-            let [schema, tags, kinds] = std::array::from_fn(|_| columns.next().unwrap_or(""));
-            registry.pinned.insert(schema.split('(').next().unwrap_or(""), Pinned { schema, tags, kinds });
-        }
-        for table in tables {
-            registry.add(table);
-        }
-        registry
-    }
-    /// Adds a table: a user's own operators, or a replacement of some of ours.
-    pub fn add(&mut self, table: &'static [OpDef]) {
-        self.defs.extend(table.iter().map(|def| (def.name(), def)));
-        self.found.lock().expect("law: no panic while the lock is held").clear();
-    }
-    /// The operator of a name or a target. One that nobody knows is still an [`Op`], without schema.
-    pub fn op(&self, name_or_target: &str) -> Op {
-        let mut found = self.found.lock().expect("law: no panic while the lock is held");
-        if let Some(op) = found.get(name_or_target) {
-            return op.clone();
-        }
-        let name = name_of(name_or_target);
-        let def = self.defs.get(name.as_str()).copied();
-        let pinned = self.pinned.get(name.as_str()).copied().unwrap_or_default();
-        let text = Some(def.map_or(pinned.schema, |d| d.schema)).filter(|t| t.contains('('));
-        let schema = text.and_then(|t| FunctionSchema::parse(t).ok());
-        let op = Op(Arc::new(OpEntry { name: name.into(), schema, def, tags: pinned.tags, kinds: pinned.kinds }));
-        found.insert(name_or_target.into(), op.clone());
-        op
-    }
-    /// The implemented operator of that name.
-    ///
-    /// # Errors
-    /// Unsupported, if there is none.
-    pub fn implemented(&self, name: &str) -> Result<Op> {
-        let op = self.op(name);
-        if op.def().is_some() { Ok(op) } else { Err(Error::unsupported(format!("operator {name} is not implemented"))) }
-    }
-    /// All names: implemented and pinned, sorted.
-    pub fn names(&self) -> Vec<&'static str> {
-        let mut names: Vec<_> = self.defs.keys().chain(self.pinned.keys()).copied().collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    }
-    /// True if PyTorch registers an operator of this name.
-    pub fn is_pinned(&self, name: &str) -> bool {
-        self.pinned.contains_key(name)
-    }
-    /// The pinned schema text of a name.
-    pub fn pinned_schema(&self, name: &str) -> Option<&'static str> {
-        self.pinned.get(name).map(|p| p.schema)
-    }
-    /// All implemented operators, sorted by name.
-    pub fn defs(&self) -> Vec<&'static OpDef> {
-        let mut defs: Vec<_> = self.defs.values().copied().collect();
-        defs.sort_unstable_by_key(|d| d.name());
-        defs
-    }
-}
-
-impl fmt::Debug for Registry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Registry({} implemented, {} pinned)", self.defs.len(), self.pinned.len())
-    }
 }

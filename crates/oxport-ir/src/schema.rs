@@ -162,6 +162,11 @@ impl FunctionSchema {
     pub fn is_view(&self) -> bool {
         !self.is_mutable() && self.returns.iter().any(|r| r.alias.is_some())
     }
+    /// True for operators that make one number of tensors: `item`.
+    pub fn reads_number(&self) -> bool {
+        let is_tensor = |p: &Param| *p.ty.strip_optional() == Type::Tensor;
+        matches!(&self.returns[..], [Return { ty: Type::Scalar, .. }]) && self.args.iter().any(is_tensor)
+    }
 }
 
 impl Param {

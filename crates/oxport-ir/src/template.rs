@@ -104,6 +104,11 @@ impl<'t> Template<'_, '_, 't> {
         })?;
         let name = if op.contains("::") { op.to_string() } else { format!("aten::{op}") };
         let op = self.b.registry().op(&name);
+        // As in PyTorch's graphs: what is the default anyway is left out at the end.
+        let default = |i: usize| op.schema()?.args.get(i)?.default.as_ref();
+        while args.last().is_some_and(|last| default(args.len() - 1) == Some(last)) {
+            args.pop();
+        }
         let node = self.b.call_op(&op, args, kwargs)?;
         if self.eat('[') {
             let index = self.word()?.parse().map_err(|_| self.wrong("expected an index"))?;

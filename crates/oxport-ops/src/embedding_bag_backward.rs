@@ -23,7 +23,9 @@ fn bags(args: &Args<'_, Real>, count: usize) -> Result<Vec<usize>> {
     let bags: Vec<i64> = if given.numel() == count {
         given.to_vec()?
     } else {
-        let offsets: Vec<i64> = args.named::<&Tensor>("offsets")?.to_vec()?;
+        let at = args.op.schema().and_then(|s| s.arg("offsets"));
+        let (at, _) = at.ok_or_else(|| Error::invalid(format!("expected a bag for each of {count} indices, got {given:?}")))?;
+        let offsets: Vec<i64> = args.at::<&Tensor>(at)?.to_vec()?;
         (0..count as i64).map(|i| offsets.partition_point(|&o| o <= i) as i64 - 1).collect()
     };
     let outside = || Error::invalid("an index without a bag");

@@ -9,6 +9,7 @@
 use oxport_ir::{OpDef, Registry};
 use std::sync::OnceLock;
 
+mod batch_norm_stats;
 pub mod bessel;
 pub mod class;
 mod complex_parts;

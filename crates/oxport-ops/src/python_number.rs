@@ -328,8 +328,12 @@ pub fn round(a: Scalar, digits: Option<i64>) -> Result<Scalar> {
     if !x.is_finite() || digits > 323 {
         return Ok(Scalar::Float(x));
     }
+    if digits < -308 {
+        // No float is as large as half of that power of ten.
+        return Ok(Scalar::Float(0.0 * x));
+    }
     if digits < 0 {
-        let scale = 10f64.powi(i32::try_from(digits.unsigned_abs()).unwrap_or(i32::MAX));
+        let scale = 10f64.powi(-digits as i32);
         return Ok(Scalar::Float((x / scale).round_ties_even() * scale));
     }
     // Formatting rounds the exact decimal expansion half to even, as CPython does.

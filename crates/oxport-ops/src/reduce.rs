@@ -40,7 +40,7 @@ pub static OPS: &[OpDef] = &[
     reduction!("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", Rule::Float, logsumexp, "Logarithms of sums of exponentials.", ["f32[2, 3], [1]", "f32[2, 3], [0, 1], True", "i64[3], [0]"]),
     reduction!("aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", Rule::Float, logsumexp, "As `logsumexp`.", ["f32[2, 3], [1]"]),
     reduction!("aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", Rule::Bits, hash, "The exclusive or of the elements as 64 bits: integers extended, floats in double precision.", ["f32[2, 3]", "i64[2, 3], [1]", "!c64[2]"]),
-    OpDef::new("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size).fill(sum_to).doc("Sums over the dimensions along which a size was broadcast.").samples(&["f32[2, 3], [1, 3]", "f32[2, 3], [3]", "f32[2, 3], [2, 3]", "!f32[2, 3], [2]"]),
+    OpDef::new("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size).fill(sum_to).doc("Sums over the dimensions along which a size was broadcast.").samples(&["f32[2, 3], [1, 3]", "f32[2, 3], [3]", "f32[2, 3], [2, 3]", "!f32[2, 3], [2]"]).alias_if(|a, out| Ok(a.at::<&Fake>(0)?.sizes == out.sizes)).write_back("value"),
 ];
 
 /// How a reduction's result dtype follows from the input's.

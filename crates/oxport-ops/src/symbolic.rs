@@ -7,9 +7,11 @@ use crate::class::RealArgs;
 use crate::meta::{MetaArgs, Metas, is_channels_last, is_contiguous, one, wrap_dim};
 use crate::python::val;
 use crate::python_number::Kind;
-use oxport_ir::{Device, Effect, Error, Exact, Fake, MemoryFormat, OpDef, Result, Val, Value, ensure};
-use oxport_sym::{Expr, Func};
-use oxport_tensor::{Category, Scalar, Tensor};
+use oxport_ir::{
+    Arg, Assertion, Device, Effect, Error, Exact, Fake, MemoryFormat, OpDef, Result, Sym, Val, Value, ensure,
+};
+use oxport_sym::{Expr, Func, Range};
+use oxport_tensor::{Category, DType, Scalar, Tensor};
 use std::io::Write;
 
 /// An assertion: no result.
@@ -62,12 +64,12 @@ pub static OPS: &[OpDef] = &[
     number("aten::item(Tensor self) -> Scalar", item, run_item).doc("The one element as a number, of the kind of the dtype.").samples(&["f32[]", "i64[1, 1]", "!f32[2]"]),
     number("aten::_local_scalar_dense(Tensor self) -> Scalar", item, run_item).doc("The one element as a number, of the kind of the dtype.").samples(&["f32[]"]),
     number("prims::item(Tensor a) -> Scalar", item, run_item).doc("The one element as a number, of the kind of the dtype.").samples(&["f32[]"]),
-    check!("aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", |a| run_range(a, i64::MIN)).doc("`size` lies from `min` to `max`.").samples(&["3, min=2, max=4"]),
-    check!("aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", |a| run_range(a, 0)).doc("`size` is not negative and lies from `min` to `max`.").samples(&["3, min=2, max=4"]),
-    check!("aten::_assert_scalar(Scalar self, str assert_msg) -> ()", run_assert_scalar).doc("The number is not 0; else the message.").samples(&["True, \"no\""]),
+    check!("aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", |a| run_range(a, i64::MIN)).doc("`size` lies from `min` to `max`.").samples(&["3, min=2, max=4"]).asserts(|a| holds_range(a, None)),
+    check!("aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", |a| run_range(a, 0)).doc("`size` is not negative and lies from `min` to `max`.").samples(&["3, min=2, max=4"]).asserts(|a| holds_range(a, Some(0))),
+    check!("aten::_assert_scalar(Scalar self, str assert_msg) -> ()", run_assert_scalar).doc("The number is not 0; else the message.").samples(&["True, \"no\""]).asserts(holds),
     check!("aten::_assert_async(Tensor self) -> ()", run_assert_async).doc("The one element is not 0.").samples(&["b8[]<1..2>"]),
     check!("aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", run_assert_async).doc("The one element is not 0; else the message.").samples(&["b8[]<1..2>, \"no\""]),
-    check!("aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", run_assert_metadata).doc("The dtype and sizes are as given. Strides are ours to choose.").samples(&["f32[2], [2], [1], float32", "f32[2], dtype=float32"]),
+    check!("aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", run_assert_metadata).doc("The dtype and sizes are as given. Strides are ours to choose.").asserts(holds_metadata).samples(&["f32[2], [2], [1], float32", "f32[2], dtype=float32"]),
     check!("aten::_print(str s) -> ()", print).doc("Prints.").effect(Effect::Effectful).samples(&[]),
     dep!("aten::_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor", run_assert_scalar),
     dep!("aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor", run_assert_async),
@@ -156,6 +158,33 @@ fn run_item(a: &RealArgs<'_>) -> Result<Vec<Value>> {
     Ok(vec![a.at::<&Tensor>(0)?.item()?.into()])
 }
 
+/// A range that a call asserts of its first argument, if that is a symbolic number.
+fn holds_range(a: &MetaArgs<'_>, least: Option<i64>) -> Result<Assertion> {
+    let Some(Arg::Int(size)) = a.values.first().filter(|a| !matches!(a, Arg::Int(n) if n.is_const())) else {
+        return Ok(Assertion::Nothing);
+    };
+    let (min, max): (Option<i64>, Option<i64>) = (a.named("min")?, a.named("max")?);
+    Ok(Assertion::InRange(size.clone(), Range::from_bounds(min.max(least), max)))
+}
+
+fn holds(a: &MetaArgs<'_>) -> Result<Assertion> {
+    Ok(match &a.values[0] {
+        Arg::Bool(Sym::Sym(condition)) => Assertion::Holds(condition.clone()),
+        _ => Assertion::Nothing,
+    })
+}
+
+/// Refuses a dtype that is known to be another one.
+fn holds_metadata(a: &MetaArgs<'_>) -> Result<Assertion> {
+    let (x, dtype): (&Fake, Option<DType>) = (a.at(0)?, a.named("dtype")?);
+    let wrong = dtype.filter(|dtype| *dtype != x.dtype);
+    wrong.map_or(Ok(Assertion::Nothing), |want| Err(mismatch(want, x.dtype)))
+}
+
+fn mismatch(want: DType, got: DType) -> Error {
+    Error::assertion(format!("Tensor dtype mismatch! Expected: {want}, Got: {got}"))
+}
+
 fn run_range(a: &RealArgs<'_>, least: i64) -> Result<()> {
     let (size, min, max): (Scalar, Option<i64>, Option<i64>) = (a.named("size")?, a.named("min")?, a.named("max")?);
     let Scalar::Int(n) = size else { return Err(Error::unsupported("a range constraint on what is no integer")) };
@@ -185,11 +214,10 @@ fn run_assert_async(a: &RealArgs<'_>) -> Result<()> {
 }
 
 fn run_assert_metadata(a: &RealArgs<'_>) -> Result<()> {
-    use oxport_tensor::DType;
     let (x, sizes): (&Tensor, Option<Vec<i64>>) = a.unpack()?;
     let (dtype, _device): (Option<DType>, Option<&Device>) = (a.named("dtype")?, a.named("device")?);
     if let Some(want) = dtype.filter(|d| *d != x.dtype()) {
-        return Err(Error::assertion(format!("Tensor dtype mismatch! Expected: {want}, Got: {}", x.dtype())));
+        return Err(mismatch(want, x.dtype()));
     }
     if let Some(want) = sizes.filter(|s| s != x.sizes()) {
         return Err(Error::assertion(format!("Tensor sizes mismatch! Expected: {want:?}, Got: {:?}", x.sizes())));

@@ -8,7 +8,10 @@
 
 use crate::meta::{MetaArgs, Metas, one, wrap_dim, wrap_dims};
 use oxport_ir::fake::Dims;
-use oxport_ir::{Arg, Args, Error, Exact, Fake, Meta, MetaCx, OpDef, Real, Result, Val, ensure};
+use crate::reshape::to_sizes_before;
+use oxport_ir::{
+    Arg, Args, Argument, Build, Builder, Error, Exact, Fake, Meta, MetaCx, NodeId, OpDef, Real, Result, Val, ensure,
+};
 use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::{Layout, Tensor, TensorMut};
 use std::sync::LazyLock;
@@ -34,51 +37,51 @@ pub(crate) use {copy, view};
 /// The table.
 #[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    view!("aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, "Two dimensions swapped.", ["f32[2, 3, 4], 0, -1", "f32[], 0, 0", "!f32[2, 3], 0, 2"]),
+    view!("aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, "Two dimensions swapped.", ["f32[2, 3, 4], 0, -1", "f32[], 0, 0", "!f32[2, 3], 0, 2"]).write_back("transpose.int(value, dim0, dim1)"),
     copy!("aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor", transpose, "Two dimensions swapped, copied.", ["f32[2, 3], 0, 1"]),
-    view!("aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", transpose, "Two dimensions swapped.", ["f32[2, 3], 0, 1"]),
-    view!("aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, "Two dimensions swapped.", ["f32[2, 3], 0, 1"]),
-    view!("aten::t(Tensor(a) self) -> Tensor(a)", t, "The transpose of a matrix; fewer dimensions stay.", ["f32[2, 3]", "f32[4]", "!f32[2, 3, 4]"]),
+    view!("aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", transpose, "Two dimensions swapped.", ["f32[2, 3], 0, 1"]).write_back("swapaxes(value, axis0, axis1)"),
+    view!("aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, "Two dimensions swapped.", ["f32[2, 3], 0, 1"]).write_back("swapdims(value, dim0, dim1)"),
+    view!("aten::t(Tensor(a) self) -> Tensor(a)", t, "The transpose of a matrix; fewer dimensions stay.", ["f32[2, 3]", "f32[4]", "!f32[2, 3, 4]"]).write_back("t(value)"),
     copy!("aten::t_copy(Tensor self) -> Tensor", t, "The transpose of a matrix, copied.", ["f32[2, 3]"]),
-    view!("aten::numpy_T(Tensor(a) self) -> Tensor(a)", numpy_t, "All dimensions reversed.", ["f32[2, 3, 4]"]),
-    view!("aten::mT(Tensor(a) self) -> Tensor(a)", matrix_transpose, "The last two dimensions swapped.", ["f32[2, 3, 4]", "!f32[3]"]),
-    view!("aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", permute, "The dimensions in another order.", ["f32[2, 3, 4], [2, 0, 1]", "!f32[2, 3], [0, 0]"]),
+    view!("aten::numpy_T(Tensor(a) self) -> Tensor(a)", numpy_t, "All dimensions reversed.", ["f32[2, 3, 4]"]).write_back("numpy_T(value)"),
+    view!("aten::mT(Tensor(a) self) -> Tensor(a)", matrix_transpose, "The last two dimensions swapped.", ["f32[2, 3, 4]", "!f32[3]"]).write_back("mT(value)"),
+    view!("aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", permute, "The dimensions in another order.", ["f32[2, 3, 4], [2, 0, 1]", "!f32[2, 3], [0, 0]"]).write_back_fn(permute_back),
     copy!("aten::permute_copy(Tensor self, int[] dims) -> Tensor", permute, "The dimensions in another order, copied.", ["f32[2, 3, 4], [2, 0, 1]"]),
-    view!("aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim, "One dimension moved to another place.", ["f32[2, 3, 4], 0, -1"]),
-    view!("aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedims, "Some dimensions moved to other places.", ["f32[2, 3, 4], [0, 1], [2, 0]"]),
-    view!("aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim, "One dimension moved to another place.", ["f32[2, 3, 4], 0, -1"]),
-    view!("aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedims, "Some dimensions moved to other places.", ["f32[2, 3, 4], [0, 1], [2, 0]"]),
+    view!("aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim, "One dimension moved to another place.", ["f32[2, 3, 4], 0, -1"]).write_back("movedim.int(value, destination, source)"),
+    view!("aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedims, "Some dimensions moved to other places.", ["f32[2, 3, 4], [0, 1], [2, 0]"]).write_back("movedim.intlist(value, destination, source)"),
+    view!("aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim, "One dimension moved to another place.", ["f32[2, 3, 4], 0, -1"]).write_back("moveaxis.int(value, destination, source)"),
+    view!("aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedims, "Some dimensions moved to other places.", ["f32[2, 3, 4], [0, 1], [2, 0]"]).write_back("moveaxis.intlist(value, destination, source)"),
     view!("aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", expand, "Dimensions of size 1 repeated without a copy; −1 keeps a size.", ["f32[2, 1], [3, -1, 4]", "!f32[2, 3], [2, 4]"]),
     copy!("aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor", expand, "Dimensions of size 1 repeated, copied.", ["f32[2, 1], [3, 2, 4]"]),
     view!("aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", expand, "Dimensions of size 1 repeated without a copy.", ["f32[2, 1], [3, 2, 4]"]),
     view!("aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", expand_as, "Repeated to the sizes of another tensor.", ["f32[2, 1], f32[3, 2, 4]"]),
-    view!("aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", unsqueeze, "A dimension of size 1 more.", ["f32[2, 3], 1", "f32[2, 3], -1", "f32[], 0", "!f32[2], 3"]),
+    view!("aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", unsqueeze, "A dimension of size 1 more.", ["f32[2, 3], 1", "f32[2, 3], -1", "f32[], 0", "!f32[2], 3"]).write_back_fn(to_sizes_before),
     copy!("aten::unsqueeze_copy(Tensor self, int dim) -> Tensor", unsqueeze, "A dimension of size 1 more, copied.", ["f32[2, 3], 1"]),
-    view!("aten::squeeze(Tensor(a) self) -> Tensor(a)", squeeze, "Without dimensions of size 1.", ["f32[2, 1, 3, 1]"]),
-    view!("aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", squeeze_dim, "Without a dimension, if its size is 1.", ["f32[2, 1, 3], 1", "f32[2, 1, 3], 0", "f32[], 0"]),
-    view!("aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", squeeze_dims, "Without those of some dimensions whose size is 1.", ["f32[2, 1, 1], [0, 1]"]),
+    view!("aten::squeeze(Tensor(a) self) -> Tensor(a)", squeeze, "Without dimensions of size 1.", ["f32[2, 1, 3, 1]"]).write_back_fn(to_sizes_before),
+    view!("aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", squeeze_dim, "Without a dimension, if its size is 1.", ["f32[2, 1, 3], 1", "f32[2, 1, 3], 0", "f32[], 0"]).write_back_fn(to_sizes_before),
+    view!("aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", squeeze_dims, "Without those of some dimensions whose size is 1.", ["f32[2, 1, 1], [0, 1]"]).write_back_fn(to_sizes_before),
     copy!("aten::squeeze_copy(Tensor self) -> Tensor", squeeze, "Without dimensions of size 1, copied.", ["f32[2, 1, 3, 1]"]),
     copy!("aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor", squeeze_dim, "Without a dimension, if its size is 1, copied.", ["f32[2, 1, 3], 1"]),
     copy!("aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", squeeze_dims, "Without those of some dimensions whose size is 1, copied.", ["f32[2, 1, 1], [0, 1]"]),
-    view!("aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", select, "One index of a dimension.", ["f32[2, 3], 1, -1", "!f32[2, 3], 1, 3", "!f32[], 0, 0"]),
+    view!("aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", select, "One index of a dimension.", ["f32[2, 3], 1, -1", "!f32[2, 3], 1, 3", "!f32[], 0, 0"]).write_back("select_scatter(self, value, dim, index)"),
     copy!("aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor", select, "One index of a dimension, copied.", ["f32[2, 3], 1, -1"]),
-    view!("aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", slice, "A range of a dimension, clamped to it.", ["f32[5, 3], 0, 1, 9223372036854775807, 2", "f32[5], 0, -3, -1", "f32[5], 0, 4, 2", "f32[5], 0, 3, 9223372036854775807, 9223372036854775806", "!f32[5], 0, 0, 5, 0"]),
+    view!("aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", slice, "A range of a dimension, clamped to it.", ["f32[5, 3], 0, 1, 9223372036854775807, 2", "f32[5], 0, -3, -1", "f32[5], 0, 4, 2", "f32[5], 0, 3, 9223372036854775807, 9223372036854775806", "!f32[5], 0, 0, 5, 0"]).write_back("slice_scatter(self, value, dim, start, end, step)"),
     copy!("aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", slice, "A range of a dimension, copied.", ["f32[5, 3], 0, 1, 4"]),
-    view!("aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow, "A range of a dimension by start and length.", ["f32[5, 3], 0, 1, 3", "!f32[5], 0, 3, 3"]),
+    view!("aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow, "A range of a dimension by start and length.", ["f32[5, 3], 0, 1, 3", "!f32[5], 0, 3, 3"]).write_back_fn(narrow_back),
     copy!("aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", narrow, "A range of a dimension by start and length, copied.", ["f32[5, 3], 0, 1, 3"]),
-    view!("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal, "A diagonal of two dimensions, as the last one.", ["f32[3, 4]", "f32[3, 4], 1", "f32[2, 3, 4], -1, 1, 2", "f32[4, 4], -9223372036854775808", "!f32[3, 3], 0, 1, 1"]),
+    view!("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal, "A diagonal of two dimensions, as the last one.", ["f32[3, 4]", "f32[3, 4], 1", "f32[2, 3, 4], -1, 1, 2", "f32[4, 4], -9223372036854775808", "!f32[3, 3], 0, 1, 1"]).write_back("diagonal_scatter(self, value, offset, dim1, dim2)"),
     copy!("aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal, "A diagonal of two dimensions, copied.", ["f32[3, 4]"]),
     view!("aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", diagonal, "A diagonal of two dimensions, as the last one.", ["f32[2, 3, 4]"]),
     view!("aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold, "Windows over a dimension, as a new last dimension.", ["f32[7], 0, 3, 2", "f32[2, 5], 1, 2, 1", "!f32[3], 0, 4, 1"]),
     copy!("aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor", unfold, "Windows over a dimension, copied.", ["f32[7], 0, 3, 2"]),
-    view!("aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided, "Any sizes, strides and offset over the input's storage.", ["f32[8], [2, 3], [3, 1], 1"]).view(as_strided_view).reads_storage(),
+    view!("aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided, "Any sizes, strides and offset over the input's storage.", ["f32[8], [2, 3], [3, 1], 1"]).view(as_strided_view).reads_storage().write_back("as_strided_scatter(self, value, size, stride, storage_offset)"),
     OpDef::new("aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", |args| copied(as_strided(args)?)).fill(as_strided_fill).exact(Exact::Bits).doc("Any sizes, strides and offset over the input's storage, copied.").samples(&["f32[8], [2, 3], [3, 1], 1"]).reads_storage(),
-    view!("aten::alias(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself.", ["f32[2, 3]"]),
-    view!("aten::detach(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself, without gradient.", ["f32[2, 3]"]),
-    view!("aten::lift_fresh(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself.", ["f32[2, 3]"]),
-    view!("aten::positive(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself.", ["f32[2, 3]"]),
-    view!("aten::resolve_conj(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself: conjugation is never lazy here.", ["f32[2, 3]"]),
-    view!("aten::resolve_neg(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself: negation is never lazy here.", ["f32[2, 3]"]),
+    view!("aten::alias(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself.", ["f32[2, 3]"]).write_back("value"),
+    view!("aten::detach(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself, without gradient.", ["f32[2, 3]"]).write_back("value"),
+    view!("aten::lift_fresh(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself.", ["f32[2, 3]"]).write_back("value"),
+    view!("aten::positive(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself.", ["f32[2, 3]"]).write_back("value"),
+    view!("aten::resolve_conj(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself: conjugation is never lazy here.", ["f32[2, 3]"]).write_back("value"),
+    view!("aten::resolve_neg(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself: negation is never lazy here.", ["f32[2, 3]"]).write_back("value"),
 ];
 
 /// No symbols: the environment of metas asked with numbers.
@@ -359,6 +362,29 @@ pub(crate) fn sliced(x: &Fake, d: usize, start: &Expr, count: Expr, step: &Expr)
     sizes[d] = count;
     strides[d] = &x.strides[d] * step;
     Fake { offset: &x.offset + &(start * &x.strides[d]), ..viewed(x, sizes, strides) }
+}
+
+fn permute_back(b: &mut Builder<'_>, a: &Args<'_, Build>, value: NodeId) -> Result<NodeId> {
+    let (base, dims): (NodeId, Vec<i64>) = a.unpack()?;
+    let dims = wrap_dims(&dims, b.fake(base)?.dim())?;
+    let mut inverse = vec![0i64; dims.len()];
+    for (i, d) in (0i64..).zip(dims) {
+        inverse[d] = i;
+    }
+    b.call("permute", (value, inverse))
+}
+
+fn narrow_back(b: &mut Builder<'_>, a: &Args<'_, Build>, value: NodeId) -> Result<NodeId> {
+    let (base, dim, start, length): (NodeId, i64, Argument, Argument) = a.unpack()?;
+    let (Argument::Int(start), Argument::Int(length)) = (start, length) else {
+        return Err(Error::unsupported("a write through narrow with data-dependent bounds"));
+    };
+    // A negative end would count from the end, and that of the last part would be 0.
+    let end = match start + length {
+        0 if start < 0 => i64::MAX,
+        end => end,
+    };
+    b.call("slice_scatter", (base, value, dim, start, end))
 }
 
 fn narrow(args: &MetaArgs<'_>) -> Metas {

@@ -1,7 +1,6 @@
-//! PyTorch's CPU autocast: which operators compute in the low precision, which in float32, which in the widest dtype of
-//! their tensors. The lists are those of `aten/src/ATen/autocast_mode.cpp` for the CPU, as facts.
+//! PyTorch's CPU autocast made explicit: the casts of what an operator is given, by its [`Autocast`] class.
 
-use oxport_ir::{Argument, Builder, NodeId, Op, Result};
+use oxport_ir::{Argument, Autocast, Builder, NodeId, Op, Result};
 use oxport_tensor::DType;
 
 /// The casts of one autocast block.
@@ -11,107 +10,23 @@ pub(crate) struct Casts {
     pub low: DType,
 }
 
-/// Operators that compute in the low precision.
-const LOW: &[&str] = &[
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_tbc",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "_convolution",
-    "mm",
-    "bmm",
-    "addmm",
-    "addbmm",
-    "baddbmm",
-    "matmul",
-    "linear",
-    "linalg_vecdot",
-    "prelu",
-    "scaled_dot_product_attention",
-    "_native_multi_head_attention",
-    "_addmm_activation",
-    "mkldnn_rnn_layer",
-];
-
-/// Operators that compute in float32.
-const FULL: &[&str] = &[
-    "mse_loss",
-    "l1_loss",
-    "smooth_l1_loss",
-    "huber_loss",
-    "nll_loss",
-    "nll_loss_nd",
-    "nll_loss2d",
-    "cross_entropy_loss",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "kl_div",
-    "margin_ranking_loss",
-    "hinge_embedding_loss",
-    "cosine_embedding_loss",
-    "poisson_nll_loss",
-    "ctc_loss",
-    "triplet_margin_loss",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "soft_margin_loss",
-    "prod",
-    "quantile",
-    "nanquantile",
-    "trace",
-    "cdist",
-    "polar",
-    "view_as_complex",
-    "grid_sampler",
-    "grid_sampler_2d",
-    "grid_sampler_3d",
-    "avg_pool3d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool3d",
-    "max_pool3d",
-    "fractional_max_pool2d",
-    "fractional_max_pool3d",
-    "max_unpool2d",
-    "max_unpool3d",
-    "reflection_pad1d",
-    "reflection_pad2d",
-    "reflection_pad3d",
-    "replication_pad1d",
-    "replication_pad2d",
-    "replication_pad3d",
-    "stft",
-];
-
-/// Operators that compute in the widest dtype of their tensors.
-const WIDEST: &[&str] = &["cat", "stack", "index_copy"];
-
 /// The arguments of a call with the casts that autocast makes.
 pub(crate) fn cast_arguments(b: &mut Builder<'_>, op: &Op, args: Vec<Argument>, casts: Casts) -> Result<Vec<Argument>> {
-    let short = op.short_name().split('.').next().unwrap_or("");
-    if op.namespace() != "aten" {
-        return Ok(args);
-    }
-    let is_full =
-        FULL.contains(&short) || short.starts_with("fft_") || short.starts_with("linalg_") && short != "linalg_vecdot";
-    let to = if LOW.contains(&short) {
-        casts.low
-    } else if is_full {
-        DType::F32
-    } else if WIDEST.contains(&short) {
-        let mut widest = casts.low;
-        for a in &args {
-            a.for_each_node(&mut |n| {
-                if b.fake(n).is_ok_and(|t| t.dtype == DType::F32) {
-                    widest = DType::F32;
-                }
-            });
+    let to = match op.autocast() {
+        Autocast::Unchanged => return Ok(args),
+        Autocast::Lower => casts.low,
+        Autocast::Float32 => DType::F32,
+        Autocast::Widest => {
+            let mut widest = casts.low;
+            for a in &args {
+                a.for_each_node(&mut |n| {
+                    if b.fake(n).is_ok_and(|t| t.dtype == DType::F32) {
+                        widest = DType::F32;
+                    }
+                });
+            }
+            widest
         }
-        widest
-    } else {
-        return Ok(args);
     };
     let mut failed = None;
     let args = args

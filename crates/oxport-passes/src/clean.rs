@@ -4,7 +4,7 @@
 //! generator would give other numbers to what draws behind it).
 
 use oxport_ir::storage::seen_storages;
-use oxport_ir::{Argument, Effect, ExportedProgram, Graph, Node, NodeId, NodeKind, Val};
+use oxport_ir::{Argument, Effect, ExportedProgram, Graph, Node, NodeId, NodeKind, Op, Val};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -41,7 +41,7 @@ fn dead(graph: &mut Graph) -> usize {
 fn binds_symbol(node: &Node) -> bool {
     let mut binds = false;
     if let Some(val) = node.val() {
-        let item = node.calls("aten::item") || node.calls("aten::_local_scalar_dense");
+        let item = node.op().is_some_and(Op::reads_number);
         val.for_each_expr(&mut |e| binds |= item && e.as_symbol().is_some_and(|s| s.is_unbacked()));
     }
     binds

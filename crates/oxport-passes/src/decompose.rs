@@ -4,12 +4,8 @@
 //! stands behind has the layout that follows.
 
 use crate::propagate_strides::{differ, lay_out_behind};
-use oxport_ir::args::Arg;
-use oxport_ir::infer::bind_with;
-use oxport_ir::{
-    Args, Argument, Build, Builder, Decomp, Error, ExportedProgram, Graph, NodeId, NodeKind, Op, Registry, Result, Sym,
-    Val,
-};
+use oxport_ir::infer::bind_build;
+use oxport_ir::{Args, Argument, Builder, Decomp, Error, ExportedProgram, Graph, NodeId, Op, Registry, Result};
 use oxport_sym::ShapeEnv;
 use std::collections::HashSet;
 
@@ -36,7 +32,13 @@ pub fn decompose(program: &ExportedProgram, registry: &Registry) -> Result<Expor
     decompose_where(program, registry, &|op| op.def().is_some_and(|d| matches!(d.kernel, oxport_ir::Kernel::None)))
 }
 
-fn expand(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry, which: &dyn Fn(&Op) -> bool) -> Result<()> {
+/// [`decompose_where`] in one graph.
+pub(crate) fn expand(
+    graph: &mut Graph,
+    env: &mut ShapeEnv,
+    registry: &Registry,
+    which: &dyn Fn(&Op) -> bool,
+) -> Result<()> {
     let mut next = graph.ids().next();
     let mut depth_end: Vec<NodeId> = Vec::new();
     let mut relaid = HashSet::new();
@@ -82,29 +84,13 @@ fn build(
     decomp: Decomp,
 ) -> Result<Vec<Argument>> {
     let node = graph.node(id);
-    let values = bind_with::<Build>(op, &node.args, &node.kwargs, &mut |n| Ok(build_arg(graph, n)))?;
+    let values = bind_build(graph, op, &node.args, &node.kwargs)?;
+    let args = Args { values: &values, op, cx: &() };
     let mut b = Builder::new(graph, env, registry).before(id).bounded();
     match decomp {
         Decomp::None => Ok(Vec::new()),
-        Decomp::Fn(f) => f(&mut b, &Args { values: &values, op, cx: &() }),
-        Decomp::Expr(text) => {
-            let names = |name: &str| {
-                let (i, _) = op.schema()?.arg(name)?;
-                <Argument as oxport_ir::FromArg<'_, Build>>::from_arg(&values[i])
-            };
-            Ok(vec![b.expr(text, &names)?])
-        }
-    }
-}
-
-/// A node as an argument of a decomposition: a tensor, or a number that is not known.
-fn build_arg(graph: &Graph, id: NodeId) -> Arg<Build> {
-    match graph.node(id).val() {
-        Some(Val::Int(e)) => Arg::Int(e.as_int().map_or(Sym::Sym(id), Sym::Const)),
-        Some(Val::Float(_)) => Arg::Float(Sym::Sym(id)),
-        Some(Val::Bool(_)) => Arg::Bool(Sym::Sym(id)),
-        _ if matches!(graph.node(id).kind, NodeKind::GetAttr(_)) => Arg::Graph(id),
-        _ => Arg::Tensor(id),
+        Decomp::Fn(f) => f(&mut b, &args),
+        Decomp::Expr(text) => Ok(vec![b.expr(text, &|name| args.argument(name))?]),
     }
 }
 

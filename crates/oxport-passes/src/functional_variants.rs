@@ -1,7 +1,7 @@
 //! The functional forms of operators that write.
 
 use oxport_ir::schema::{FunctionSchema, Param};
-use oxport_ir::{Error, Op, Registry, Result};
+use oxport_ir::{Error, Op, Registry, Result, WriteBack};
 
 /// The operator that computes what this one writes: `add_.Tensor` → `add.Tensor`, `pow_.Scalar` → `pow.Tensor_Scalar`.
 pub(crate) fn functional_twin(registry: &Registry, op: &Op) -> Result<Op> {
@@ -27,6 +27,12 @@ pub(crate) fn functional_twin(registry: &Registry, op: &Op) -> Result<Op> {
     // Overloads may be named otherwise; and the twin of that name may take its arguments otherwise (`bernoulli.p`).
     let alike = overloads(registry, &base).find(|twin| is_functional(twin) && takes_the_same(twin));
     alike.or(Some(named).filter(is_functional)).ok_or_else(|| none(op))
+}
+
+/// The view that an operator makes of its argument in place without a change of its value: `detach_` → `detach`.
+pub(crate) fn same_view(registry: &Registry, op: &Op) -> Option<Op> {
+    let view = functional_twin(registry, op).ok().filter(|_| op.has_tag("inplace_view"))?;
+    matches!(view.def()?.write_back, WriteBack::Expr("value")).then_some(view)
 }
 
 /// The operator that is this one without its `out=` arguments: `add.out` → `add.Tensor`.

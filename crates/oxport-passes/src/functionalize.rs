@@ -13,15 +13,16 @@
 //! and a write `add_` becomes the node `add_` that calls `add`; a program grows by a factor at most, or is refused.
 
 use crate::aliasing::{Parts, Step, is_alias, is_dense, parts};
-use crate::batch_norm_stats::{updated, updates_statistics};
-use crate::functional_variants::{functional_twin, out_twin};
+use crate::functional_variants::{functional_twin, out_twin, same_view};
 use crate::outputs::{mutation_outputs, separate_outputs};
 use crate::propagate_strides::{have_other_strides, lay_out_behind};
 use crate::shared_weights::{apart, tied_state};
 use crate::storage::{Chain, Storage};
 use indexmap::IndexMap;
+use oxport_ir::infer::bind_build;
 use oxport_ir::{
-    Argument, Builder, Dialect, Error, ExportedProgram, Graph, Kwargs, NodeId, NodeKind, Op, Registry, Result, Val,
+    Args, Argument, Builder, Dialect, Error, ExportedProgram, Graph, Kwargs, Mutation, NodeId, NodeKind, Op, Registry,
+    Result, Val,
 };
 use oxport_sym::ShapeEnv;
 use std::collections::{HashMap, HashSet};
@@ -132,14 +133,14 @@ impl Functional<'_> {
         }
         self.refresh_arguments(id)?;
         let node = self.graph.node(id);
-        if updates_statistics(node, &op) {
-            return self.statistics(id, &op);
+        if let Some(mutation) = op.mutation_of(node) {
+            return self.mutation(id, &op, mutation);
         }
         if op.schema().is_some_and(|s| s.is_mutable()) {
-            if op.name() == "aten::detach_" {
-                return self.alias(id, &self.registry.op("aten::detach"));
-            }
-            return self.write(id, &op);
+            return match same_view(self.registry, &op) {
+                Some(view) => self.alias(id, &view),
+                None => self.write(id, &op),
+            };
         }
         if op.def().is_some_and(|d| d.reads_storage) && self.reads_written(id)? {
             return Ok(());
@@ -456,17 +457,20 @@ impl Functional<'_> {
         self.bounded()
     }
 
-    /// A normalisation that updates its running statistics, which its schema may or may not say.
-    fn statistics(&mut self, id: NodeId, op: &Op) -> Result<()> {
-        let targets = [3, 4].map(|i| self.graph.node(id).args.get(i).and_then(Argument::as_node));
-        let b = Builder::new(self.graph, self.env, self.registry).before(id);
-        let done = updated(b, id, op)?;
+    /// A call that writes what its schema may not say: running statistics.
+    fn mutation(&mut self, id: NodeId, op: &Op, mutation: &Mutation) -> Result<()> {
+        let node = self.graph.node(id);
+        let targets: Vec<Option<NodeId>> =
+            mutation.written.iter().map(|name| node.argument(name).and_then(Argument::as_node)).collect();
+        let values = bind_build(self.graph, op, &node.args, &node.kwargs)?;
+        let mut b = Builder::new(self.graph, self.env, self.registry).before(id);
+        let done = (mutation.functional)(&mut b, &Args { values: &values, op, cx: &() })?;
         let name = self.graph.node(id).name.clone();
         self.graph.replace_all_uses(id, done.result);
         self.graph.erase(id)?;
         self.graph.rename(done.result, &name)?;
         self.own(done.result);
-        for (target, new) in targets.into_iter().zip(done.statistics) {
+        for (target, new) in targets.into_iter().zip(done.written) {
             let target = target.and_then(|t| self.values.get(&t).cloned());
             let target = target.ok_or_else(|| Error::invalid("running statistics that are no tensors"))?;
             self.assign(&target, new, new)?;

@@ -3,8 +3,11 @@
 //! Law: the block's results take over the names of the `getitem` nodes that picked them.
 
 use crate::autocast::{Casts, cast_arguments};
+use crate::decompose::expand;
 use crate::propagate_strides::lay_out_behind;
-use oxport_ir::{Argument, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, Registry, Result};
+use oxport_ir::{
+    Argument, Autocast, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, Op, Registry, Result,
+};
 use oxport_sym::ShapeEnv;
 use oxport_tensor::DType;
 use std::collections::{HashMap, HashSet};
@@ -52,6 +55,22 @@ fn casts(node: &Node) -> Option<Casts> {
     enabled.then_some(Casts { low: dtype })
 }
 
+/// Decomposes the composite operators that are made of what autocast casts: `einsum` multiplies in the lower precision, `pad`
+/// reflects in float32.
+fn expose_casts(graph: &mut Graph, env: &ShapeEnv, registry: &Registry) {
+    let is_cast = |op: &Op| op.autocast() != Autocast::Unchanged;
+    let casts = |graph: &Graph| graph.nodes().filter(|(_, n)| n.op().is_some_and(is_cast)).count();
+    let composites: HashSet<Op> =
+        graph.nodes().filter_map(|(_, n)| n.op().filter(|op| op.is_composite() && !is_cast(op)).cloned()).collect();
+    for composite in composites {
+        let mut decomposed = graph.clone();
+        let expanded = expand(&mut decomposed, &mut env.clone(), registry, &|op| *op == composite);
+        if expanded.is_ok() && casts(&decomposed) > casts(graph) {
+            *graph = decomposed;
+        }
+    }
+}
+
 fn block(
     graph: &mut Graph,
     env: &mut ShapeEnv,
@@ -64,7 +83,10 @@ fn block(
     let node = graph.node(id);
     let op = node.op().cloned().ok_or_else(wrong)?;
     let sub = node.args.get(graph_at).and_then(Argument::as_node).and_then(|g| graph.subgraph_of(g)).cloned();
-    let sub = sub.ok_or_else(wrong)?;
+    let mut sub = sub.ok_or_else(wrong)?;
+    if casts.is_some() {
+        expose_casts(&mut sub, env, registry);
+    }
     let operands = node.args[graph_at + 1..].to_vec();
     let inputs: Vec<NodeId> = sub.placeholders().map(|(id, _)| id).collect();
     if inputs.len() != operands.len() {

@@ -18,7 +18,6 @@
 
 mod aliasing;
 mod autocast;
-mod batch_norm_stats;
 mod bound;
 mod clean;
 mod decompose;

@@ -16,7 +16,6 @@
 //!
 //! Law: what may share memory is taken to; a copy too many changes no value.
 
-use crate::aliasing::may_return_its_input;
 use indexmap::IndexMap;
 use oxport_ir::{
     Argument, Builder, Decomp, Error, ExportedProgram, Graph, InputKind, InputSpec, Kernel, Kwargs, Node, NodeId, Op,
@@ -86,7 +85,7 @@ impl Memory {
 /// True unless the result is known to be memory of its own, in PyTorch as here.
 fn may_alias(node: &Node) -> bool {
     let Some(op) = node.op() else { return false };
-    if op.is_getitem() || op.is_higher_order() || may_return_its_input(op) {
+    if op.is_getitem() || op.is_higher_order() || op.is_alias_at_times() {
         return true;
     }
     // Made of others that may view: the operators with a kernel of ours do not.
@@ -113,7 +112,7 @@ pub fn written_composites(program: &ExportedProgram) -> HashSet<Op> {
             op.is_composite()
                 && op.def().is_some_and(|d| matches!(d.kernel, Kernel::None) && !matches!(d.decomp, Decomp::None))
                 && op.schema().is_some_and(|s| !s.is_mutable() && !s.is_view())
-                && !may_return_its_input(op)
+                && !op.is_alias_at_times()
         };
         for (id, op) in graph.nodes().filter_map(|(id, n)| Some((id, n.op()?))) {
             if is_silent(op) && written.contains(&memory.class(id)) {

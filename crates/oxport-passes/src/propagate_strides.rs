@@ -2,7 +2,6 @@
 //!
 //! Law: a `view` of what lies otherwise is one that eager PyTorch takes, or becomes `reshape`, which copies.
 
-use crate::aliasing::can_view;
 use oxport_ir::infer::infer_call;
 use oxport_ir::{Argument, Graph, MetaCx, Node, NodeId, Registry, Val};
 use oxport_sym::{Expr, ShapeEnv};
@@ -60,7 +59,7 @@ fn is_impossible_view(graph: &Graph, env: &ShapeEnv, node: &Node) -> bool {
     let is_view = node.op().is_some_and(|op| matches!(op.name(), "aten::view" | "aten::_unsafe_view"));
     let input = node.args.first().and_then(Argument::as_node).and_then(|x| graph.node(x).val());
     match (input, node.val()) {
-        (Some(Val::Tensor(from)), Some(Val::Tensor(to))) => is_view && !can_view(env, from, to),
+        (Some(Val::Tensor(from)), Some(Val::Tensor(to))) => is_view && !MetaCx::new(env).can_view(from, to),
         _ => false,
     }
 }

@@ -12,7 +12,7 @@
 //! strides that the alias was captured with: a new value that lies otherwise (`x[:, :2].add_(1)` is dense, the slice is not) is
 //! scattered into what it is a view of, and the view made anew. Only a whole storage that is written may come to lie otherwise.
 
-use crate::aliasing::{Step, write_back};
+use crate::aliasing::Step;
 use crate::propagate_strides::have_other_strides;
 use oxport_ir::{Builder, NodeId, Result};
 use std::sync::Arc;
@@ -143,7 +143,7 @@ impl Storage {
     /// Goes one level up, with what was written.
     fn leave(&mut self, b: &mut Builder<'_>) -> Result<()> {
         let Some(level) = self.path.pop().filter(|level| level.is_written) else { return Ok(()) };
-        let new = write_back(b, &level.step, self.value(), level.value)?;
+        let new = level.step.write_back(b, self.value(), level.value)?;
         match self.path.last_mut() {
             Some(above) => (above.value, above.is_written) = (new, true),
             None => self.root = new,

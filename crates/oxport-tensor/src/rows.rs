@@ -129,7 +129,7 @@ pub fn along(
         layout.expand(&wanted)
     };
     let mut lines = SmallVec::<[Line; 4]>::new();
-    let outputs = outs.len();
+    let (outputs, is_empty) = (outs.len(), outs.iter().all(|out| out.numel() == 0));
     for out in outs {
         let layout = fit(out.layout(), true)?;
         lines.push(Line::new(out.start(), out.dtype(), &layout, d, true));
@@ -137,6 +137,10 @@ pub fn along(
     for x in inputs {
         let layout = fit(x.layout(), false)?;
         lines.push(Line::new(x.start::<u8>().cast_mut(), x.dtype(), &layout, d, false));
+    }
+    if is_empty {
+        // There may be immensely many rows of no elements.
+        return Ok(());
     }
     let others = sizes.iter().enumerate().filter(|(e, _)| *e != d).map(|(_, &s)| s as usize).collect();
     // SAFETY: tensors keep their elements inside valid memory; outputs are held by us alone, so nothing else aliases them.

@@ -9,7 +9,8 @@
 
 use crate::io::constant;
 use crate::{Error, Result};
-use oxport_ir::{Argument, ExportedProgram, InputKind, Node, NodeId, Val, Value};
+use oxport_ir::infer::assertion;
+use oxport_ir::{Argument, Assertion, ExportedProgram, InputKind, Node, NodeId, Op, Val, Value};
 use oxport_pt2::Limits;
 use oxport_sym::{Expr, Number, Symbol};
 use oxport_tensor::{Complex, DType, Tensor};
@@ -109,7 +110,7 @@ fn user_inputs(program: &ExportedProgram) -> impl Iterator<Item = (NodeId, &Node
 /// The symbols that a program takes out of its inputs as they are.
 fn items(program: &ExportedProgram) -> HashMap<NodeId, Symbol> {
     let taken = |(_, node): (NodeId, &Node)| {
-        let is_item = ["aten::item", "aten::_local_scalar_dense", "prims::item"].iter().any(|op| node.calls(op));
+        let is_item = node.op().is_some_and(Op::reads_number);
         let (Some(Val::Int(e)), Some(Argument::Node(from)), true) = (node.val(), node.args.first(), is_item) else {
             return None;
         };
@@ -192,22 +193,13 @@ impl<'p> Search<'p> {
             ));
         }
         for (_, node) in program.graph.nodes() {
-            let of = |i: usize| node.args.get(i).or_else(|| node.kwargs.get(["", "min", "max"][i]));
-            let asked = match of(0) {
-                Some(Argument::Node(id)) => program.graph.node(*id).val(),
-                _ => continue,
-            };
-            let bound = |i: usize, open: i64| of(i).and_then(Argument::as_int).unwrap_or(open);
-            let is = |name: &str| node.calls(name);
-            match asked {
-                Some(Val::Bool(e)) if is("aten::_assert_scalar") => conditions.push(Condition::Holds(e.clone())),
-                Some(Val::Int(e)) if is("aten::sym_constrain_range") => {
-                    conditions.push(Condition::Between(e.clone(), bound(1, i64::MIN), bound(2, i64::MAX)));
+            match assertion(&program.graph, node, &program.env) {
+                Assertion::Holds(e) => conditions.push(Condition::Holds(e)),
+                Assertion::InRange(e, range) => {
+                    let (min, max) = (range.min_int().unwrap_or(i64::MIN), range.max_int().unwrap_or(i64::MAX));
+                    conditions.push(Condition::Between(e, min, max));
                 }
-                Some(Val::Int(e)) if is("aten::sym_constrain_range_for_size") => {
-                    conditions.push(Condition::Between(e.clone(), bound(1, 0).max(0), bound(2, i64::MAX)));
-                }
-                _ => {}
+                Assertion::Nothing => {}
             }
         }
         let mut mentioned = Vec::new();

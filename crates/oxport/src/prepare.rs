@@ -1,7 +1,7 @@
 //! From a program as it was read to one that the engine runs.
 
 use crate::{Result, Toolchain};
-use oxport_ir::{Dialect, ExportedProgram, Kernel, Op};
+use oxport_ir::{Dialect, Effect, ExportedProgram, Kernel, Op};
 use oxport_passes::{
     Budget, Sharing, bind_calls, decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants,
     functionalize, inline_wraps, separate_outputs, unwrap_calls, unwrap_subclasses, unwrap_vmaps, written_composites,
@@ -105,7 +105,8 @@ impl Toolchain {
         let program = decompose_where(&program, &self.registry, &|op| op.is_mutable() || aliases.contains(op))?;
         let program = functionalize(&program, &self.registry)?;
         // As PyTorch does it: dropout in evaluation mode is nothing.
-        let mut program = decompose_where(&program, &self.registry, &|op| op.name() == "aten::dropout")?;
+        let drops = |op: &Op| op.effect() == Effect::Random && op.is_alias_at_times();
+        let mut program = decompose_where(&program, &self.registry, &drops)?;
         eliminate_dead(&mut program);
         program.dialect = Dialect::Aten;
         Ok(program)

@@ -20,16 +20,22 @@ pub(super) struct Compare<'e> {
     stands_for: HashMap<Symbol, Expr>,
     /// Recorded expressions that stand for computed data-dependent ones.
     computed: Vec<Expr>,
+    /// Sizes of the tensor that is compared: where one is 0, nothing else of it matters.
+    sizes: &'e [Expr],
     /// Whether the floating dtypes count as one: under autocast the nodes do not show the casts.
     floats_alike: bool,
 }
 
 impl<'e> Compare<'e> {
     pub(super) fn new(env: &'e ShapeEnv) -> Compare<'e> {
-        Compare { env, stands_for: HashMap::new(), computed: Vec::new(), floats_alike: false }
+        Compare { env, stands_for: HashMap::new(), computed: Vec::new(), sizes: &[], floats_alike: false }
     }
     pub(super) fn floats_alike(self, floats_alike: bool) -> Compare<'e> {
         Compare { floats_alike, ..self }
+    }
+    /// Compares what matters only where a tensor of these sizes has elements.
+    pub(super) fn of_elements(self, sizes: &'e [Expr]) -> Compare<'e> {
+        Compare { sizes, ..self }
     }
     /// What the fresh and the computed data-dependent numbers of inference turned out to be in the program.
     pub(super) fn born(&self) -> impl Iterator<Item = &Expr> {
@@ -132,7 +138,9 @@ impl<'e> Compare<'e> {
                 let drawn = (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as i64;
                 Some(Number::from(min + drawn % (max - min).max(1)))
             };
-            let differ = same(a.eval(&value).ok(), b.eval(&value).ok()) == Some(false);
+            let is_empty = |size: &Expr| size.eval(&value).is_ok_and(|n| n.as_i64() == Some(0));
+            let differ =
+                same(a.eval(&value).ok(), b.eval(&value).ok()) == Some(false) && !self.sizes.iter().any(is_empty);
             // What else is known of the data may exclude what was drawn.
             differ && (!has_data || self.env.allows(&left, &value))
         })

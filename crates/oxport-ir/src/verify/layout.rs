@@ -1,13 +1,14 @@
 //! A tensor can lie in memory as its meta says, on the device it came from.
 //!
-//! Strides that PyTorch records come from its fake kernels and can differ from those of oxport's meta functions, so they
-//! are judged by laws that hold for all of them: they are never negative; a result that is no view is dense, so that its
-//! elements fill its storage in some order of the dimensions; a view has the strides that its input's imply.
+//! Strides that PyTorch records come from the fake kernels of the device and version at hand. They are judged by laws that hold
+//! for all of them: they are never negative; a result that is no view is dense, so that its elements fill its storage in some
+//! order of the dimensions; a view has the strides that its input's imply. On the CPU, what is made of tensors in row-major order
+//! has the strides that the meta function says, unless the operator's row leaves them free.
 
 use super::Check;
 use super::compare::Compare;
 use super::state::same_device;
-use crate::{Arg, Device, Fake, Meta, Node, Op, Val};
+use crate::{Arg, Args, Device, Fake, Meta, MetaCx, Node, Op, Val};
 use oxport_sym::Expr;
 
 /// Laws of every meta by itself.
@@ -38,92 +39,6 @@ fn for_each_tensor(val: &Val, f: &mut dyn FnMut(&Fake)) {
         _ => {}
     }
 }
-
-/// Operators, not views, whose results PyTorch's fake kernels and oxport's meta functions lay out alike whenever all
-/// tensors are in row-major order.
-const ALIKE: &[&str] = &[
-    "linear",
-    "batch_norm",
-    "dropout",
-    "layer_norm",
-    "gelu",
-    "cat",
-    "arange",
-    "arange.start",
-    "matmul",
-    "sub.Tensor",
-    "relu",
-    "mean.dim",
-    "softmax.int",
-    "_softmax",
-    "div.Tensor",
-    "index.Tensor",
-    "pow.Tensor_Scalar",
-    "sigmoid",
-    "rsqrt",
-    "exp",
-    "silu",
-    "conv1d",
-    "clone",
-    "neg",
-    "conv3d",
-    "embedding",
-    "sum.dim_IntList",
-    "pad",
-    "adaptive_avg_pool2d",
-    "leaky_relu",
-    "zeros",
-    "new_ones",
-    "maximum",
-    "avg_pool2d",
-    "stack",
-    "tanh",
-    "max_pool2d",
-    "clamp",
-    "repeat",
-    "addmm",
-    "mm",
-    "cumsum",
-    "hardswish",
-    "sin",
-    "cos",
-    "group_norm",
-    "bmm",
-    "masked_fill.Scalar",
-    "lift_fresh_copy",
-    "addcmul",
-    "zeros_like",
-    "gather",
-    "abs",
-    "roll",
-    "ones",
-    "sqrt",
-    "where.self",
-    "log",
-    "full",
-    "tril",
-    "sum",
-    "_to_copy",
-    "flip",
-    "add.Tensor",
-    "mul.Tensor",
-    "hardtanh",
-    "upsample_nearest2d.vec",
-    "native_layer_norm",
-    "index_select",
-    "_log_softmax",
-    "log_softmax.int",
-    "eq.Tensor",
-    "gt.Scalar",
-    "lt.Scalar",
-    "constant_pad_nd",
-    "slice_scatter",
-    "select_scatter",
-    "ge.Scalar",
-    "le.Tensor",
-    "ne.Scalar",
-    "square",
-];
 
 /// Laws of a call's result, recorded and inferred, once its sizes are known to be right.
 pub(super) fn of_call(
@@ -195,7 +110,7 @@ fn strides_fit(c: &Check<'_>, op: &Op, given: &[&Fake], have: &Fake, want: &Fake
     if have.sizes.iter().any(|s| s.as_int() == Some(0)) || have.strides.len() != want.strides.len() {
         return true;
     }
-    let mut compare = Compare::new(c.env);
+    let mut compare = Compare::new(c.env).of_elements(&have.sizes);
     let pairs = have.strides.iter().zip(&want.strides).zip(&have.sizes).filter(|(_, size)| counts(size));
     if pairs.map(|(pair, _)| pair).all(|(a, b)| a == b || compare.agree(a, b)) {
         return true;
@@ -206,20 +121,21 @@ fn strides_fit(c: &Check<'_>, op: &Op, given: &[&Fake], have: &Fake, want: &Fake
     }
     // Text has no strides: what is parsed from it is taken to be row-major.
     let is_text = c.program.origin.schema_version.is_none();
-    let rows = |t: &&Fake| {
+    let rows = |t: &Fake, every: bool| {
         let dense = crate::fake::contiguous_strides(&t.sizes);
-        t.strides.iter().zip(&dense).zip(&t.sizes).all(|((a, b), size)| a == b || !counts(size))
+        t.strides.iter().zip(&dense).zip(&t.sizes).all(|((a, b), size)| a == b || !every && !counts(size))
     };
-    if is_text && rows(&have) {
+    if is_text && rows(have, false) {
         return true;
     }
     let is_view = op.schema().is_some_and(crate::FunctionSchema::is_view);
-    let may_copy =
-        ["to.", "reshape", "contiguous", "flatten", "_to_copy"].iter().any(|p| op.short_name().starts_with(p));
+    let may_copy = op.is_alias_at_times();
     if is_view && !may_copy {
         return false;
     }
-    if ALIKE.contains(&op.short_name()) && op.namespace() == "aten" && given.iter().all(rows) {
+    let is_determined = op.def().is_some_and(|def| !def.free_strides) && !op.is_higher_order();
+    // By the strides of dimensions of size 1 PyTorch tells memory formats apart, too.
+    if is_determined && given.iter().all(|t| t.device.kind.as_ref() == "cpu" && rows(t, true)) {
         return false;
     }
     // What may be its input lies as that does; what branches return may be views, and is laid out as inference says.
@@ -243,10 +159,11 @@ fn is_dense(c: &Check<'_>, t: &Fake) -> bool {
 
 /// The tensors of a call are on one device, and its result is there, or where the call says.
 fn devices(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>], given: &[&Fake], recorded: &Val) {
-    let moves = ["copy", "to.", "_to_copy", "index", "_index", "_unsafe_index"];
+    // An operator that writes has no row of its own: of those, the ones that work by element want one device.
+    let is_on_one = op.def().map_or_else(|| op.has_tag("pointwise"), |def| !def.across_devices);
     let first = given.iter().find(|t| t.dim() > 0).or(given.first()).map(|t| &t.device);
     if let Some(first) = first
-        && !moves.iter().any(|m| op.short_name().starts_with(m))
+        && is_on_one
         && let Some(other) = given.iter().find(|t| t.dim() > 0 && !same_device(&t.device, first))
     {
         let message = format!("the call takes tensors on {first} and on {}", other.device);
@@ -270,15 +187,13 @@ fn devices(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>], given: &
     }
 }
 
-/// What `_assert_tensor_metadata` asserts of its tensor's dtype.
+/// An assertion about what is known and wrong.
 pub(super) fn asserted(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>]) {
-    if op.short_name() == "_assert_tensor_metadata"
-        && let [Arg::Tensor(t), _, _, Arg::DType(dtype), ..] = args
-        && t.dtype != *dtype
-    {
-        let message = format!("the call asserts that its tensor is {}, but it is {}", dtype.short(), t.dtype.short());
-        let at = c.at_argument(node, "a");
-        c.error("refused", at, message);
+    let Some(asserts) = op.def().and_then(|def| def.asserts) else { return };
+    if let Err(e) = asserts(&Args { values: args, op, cx: &MetaCx::new(c.env) }) {
+        let first = op.schema().and_then(|s| s.args.first()).map_or("", |a| &a.name);
+        let at = c.at_argument(node, first);
+        c.error("refused", at, e.message());
     }
 }
 

@@ -1,8 +1,8 @@
 //! Symbols are bound before they are used: backed ones by an input, data-dependent ones by the call that makes them.
 
 use super::{Check, below};
-use crate::{Argument, ExportedProgram, Graph, NodeId, NodeKind, Val};
-use oxport_sym::{Expr, Range, ShapeEnv, Symbol};
+use crate::{Assertion, ExportedProgram, Graph, NodeId, NodeKind, Val, infer};
+use oxport_sym::{Expr, ShapeEnv, Symbol};
 use std::collections::{HashMap, HashSet};
 
 /// Which calls may make which symbols, as inference saw it.
@@ -38,33 +38,17 @@ impl Births {
 /// The environment with what the program's own runtime assertions say, if there are any.
 pub(super) fn assumed(program: &ExportedProgram) -> Option<ShapeEnv> {
     let mut env: Option<ShapeEnv> = None;
-    let val = |a: Option<&Argument>| a.and_then(|a| crate::infer::val_of_argument(&program.graph, a));
     for (_, node) in program.graph.nodes() {
-        let Some(op) = node.op().filter(|op| op.namespace() == "aten") else { continue };
-        match op.short_name() {
-            "_assert_scalar" => {
-                if let Some(Val::Bool(fact)) = val(node.args.first()).filter(|v| !is_const(v)) {
-                    env.get_or_insert_with(|| program.env.clone()).add_fact(&fact);
-                }
+        let assertion = infer::assertion(&program.graph, node, &program.env);
+        match assertion {
+            Assertion::Holds(fact) => env.get_or_insert_with(|| program.env.clone()).add_fact(&fact),
+            Assertion::InRange(number, range) => {
+                env.get_or_insert_with(|| program.env.clone()).constrain(&number, &range);
             }
-            "sym_constrain_range" | "sym_constrain_range_for_size" => {
-                let bound = |i, key| node.args.get(i).or_else(|| node.kwargs.get(key)).and_then(Argument::as_int);
-                let least = if op.short_name().ends_with("size") { Some(0) } else { None };
-                if let Some(Val::Int(size)) = val(node.args.first()).filter(|v| !is_const(v)) {
-                    let range = Range::from_bounds(bound(1, "min").or(least), bound(2, "max"));
-                    env.get_or_insert_with(|| program.env.clone()).constrain(&size, &range);
-                }
-            }
-            _ => {}
+            Assertion::Nothing => {}
         }
     }
     env
-}
-
-fn is_const(val: &Val) -> bool {
-    let mut symbolic = false;
-    val.for_each_expr(&mut |e| symbolic |= !e.is_const());
-    !symbolic
 }
 
 /// Reports every symbol that nothing binds, where it is first used.

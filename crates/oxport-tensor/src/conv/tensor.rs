@@ -3,7 +3,7 @@
 use super::{Convolution, Geometry, convolve, pixel_stride};
 use crate::gemm::{After, Multiply, Packed};
 use crate::strided::{Counts, counts};
-use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, copy, dispatch};
+use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, copy, dispatch, memory};
 use std::any::Any;
 
 /// So many numbers a convolution may always keep beside its operands: 1 GB of `float32`.
@@ -46,10 +46,11 @@ impl ConvOptions<'_> {
         g.output().ok_or_else(|| Error::shape(format!("a kernel {weight:?} does not fit an input {x:?} with {self:?}")))
     }
 
-    /// Refuses what would take memory out of all proportion to its operands: a padding or a kernel that is far too large.
-    fn check_work(&self, g: &Geometry, x: &[i64], weight: &[i64]) -> Result<()> {
-        if g.work().is_some_and(|work| work <= MOST_WORK.max(g.operands().saturating_mul(16))) {
-            return Ok(());
+    /// Refuses what would take memory out of all proportion to its operands (a padding or a kernel that is far too large), or
+    /// more than there is, for numbers of so many bytes.
+    fn check_work(&self, g: &Geometry, x: &[i64], weight: &[i64], bytes: usize) -> Result<()> {
+        if let Some(work) = g.work().filter(|&work| work <= MOST_WORK.max(g.operands().saturating_mul(16))) {
+            return memory::table::<u8>(work.saturating_mul(bytes)).map(drop);
         }
         Err(Error::unsupported(format!(
             "a convolution of {x:?} with a kernel {weight:?} and {self:?}: it takes too much memory"
@@ -143,7 +144,8 @@ pub fn convolution(
         return Err(Error::shape(format!("a convolution into {:?} instead of {sizes:?}", out.sizes())));
     }
     let geometry = options.geometry(x.sizes(), weight.sizes())?;
-    options.check_work(&geometry, x.sizes(), weight.sizes())?;
+    // Halves are multiplied as f32.
+    options.check_work(&geometry, x.sizes(), weight.sizes(), x.dtype().size().max(4))?;
     let is_spaced = spaced(&geometry, &options.checked_output(&geometry, x.sizes(), weight.sizes())?, out)?;
     let run = |out: &mut TensorMut| dispatch!(arith out.dtype(), |T| typed::<T>(geometry, x, weight, bias, packed, after, out));
     if is_spaced {

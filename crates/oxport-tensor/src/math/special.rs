@@ -29,6 +29,10 @@ fn erf_series(x: f64) -> f64 {
     let (mut term, mut sum) = (x, x);
     for n in 1..60 {
         term *= 2.0 * z / f64::from(2 * n + 1);
+        // Terms fall from the moment when they are lost in the sum.
+        if sum + term == sum {
+            break;
+        }
         sum += term;
     }
     FRAC_2_SQRT_PI * (-z).exp() * sum

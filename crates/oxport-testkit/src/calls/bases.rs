@@ -72,7 +72,7 @@ fn of_sample(op: &str, text: &str) -> Option<Call> {
 
 /// A case as a call: tensors keep dtype, sizes and strides, and the range of their elements.
 fn of_case(corpus: &Corpus, case: &Json) -> Option<Call> {
-    let name = oxport_ir::opdef::name_of(&format!("torch.ops.{}", case["op"].as_str()?));
+    let name = oxport_ir::op::name_of(&format!("torch.ops.{}", case["op"].as_str()?));
     let specs = RefCell::new(Vec::new());
     // Tensors are numbered by a device that no case has.
     let mut tensor = |json: &Json| -> Result<Argument, String> {
