@@ -4,7 +4,7 @@
 //! that size is built, so what a file costs stays in proportion to its own size. The limits of running stand here too, so
 //! that there is one table of all.
 
-use oxport_tensor::memory::USUAL_BUFFER_BYTES;
+use oxport_tensor::memory::DEFAULT_MAX_BUFFER_BYTES;
 use std::fmt;
 
 /// Declares the limits: each with its meaning, its name on the command line and its default.
@@ -76,7 +76,7 @@ limits! {
     /// Values of a pickle; a long string counts as several.
     pickle_values = 500_000,
     /// Bytes of one buffer while a program runs: a result, a copy of an operand, a table of a kernel.
-    buffer = USUAL_BUFFER_BYTES as u64,
+    buffer = DEFAULT_MAX_BUFFER_BYTES as u64,
     /// Elements of the inputs that are drawn where none are given, all together.
     drawn = 1 << 27,
 }

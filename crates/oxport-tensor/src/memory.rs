@@ -15,7 +15,7 @@ use std::cell::Cell;
 use std::fmt;
 
 /// The most bytes of one buffer where nobody chose another bound: 2 GiB.
-pub const USUAL_BUFFER_BYTES: usize = 2 << 30;
+pub const DEFAULT_MAX_BUFFER_BYTES: usize = 2 << 30;
 
 thread_local! {
     /// The bound of the pool that this thread belongs to; set once, when the thread starts.
