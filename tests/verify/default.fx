@@ -5,7 +5,7 @@ ExportedProgram:
             # error[default]: the default of `x`: expected none, as it is a tensor, got 1.5
             # error[document]: the default of `x` has no place in a file
             # error[default]: the default of `n`: expected an int, got 'three'
-            # error[document]: the default of `n` has no place in a file
+            # error[document]: the default of `n` cannot be written: the program JSON has no defaults
             # error[default]: the default of `y`: expected none, as it is a tensor, got None
             # error[document]: the default of `y` has no place in a file
             # error[default]: `z` without a default follows one with a default

@@ -2,14 +2,14 @@
 //!
 //! The document is what `models/model.json` of an archive is, with one more key, `oxport`, which says what the tensors
 //! file holds: the payload configs, where `path_name` is the tensor's key. A storage that is just one tensor (or several
-//! equal ones) stands there under that tensor's name and shape; one that several views share stands there flat. Without
-//! the key, the tensors file is taken to hold the state by name.
+//! equal ones) is stored under that tensor's name and shape; one that several views share is stored flat. Without
+//! the key, the tensors file holds the state by name.
 //!
-//! Beyond a size the tensors are spread over shards, `<stem>-00001-of-00003.safetensors`, and the index file
+//! Above a given size the tensors are split into shards, `<stem>-00001-of-00003.safetensors`, and the index file
 //! `<stem>.safetensors.index.json` says which tensor is where, as Hugging Face does it.
 //!
-//! Law: a reader gets the tensors that the document was written with. Both say the same stamp, made of the tensors; a file
-//! that somebody else wrote has none, and is taken as it is. How the files come to their places: see [`crate::replace`].
+//! Invariant: a reader gets the tensors that were written with the document. Both contain the same stamp, a hash of the
+//! tensors; a file without a stamp (written by another program) is accepted. See [`crate::replace`] for how files are replaced.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ model::records! {
         files: Vec<String> = Vec::new(),
         /// True if the tensors are in shards with an index.
         sharded: bool = false,
-        /// What the tensors file has in its header, too, if it belongs to this document.
+        /// What the tensors file has in its header, too, if it check to this document.
         stamp: Option<String> = None,
     }
 }
@@ -51,8 +51,8 @@ const STAMP: &str = "oxport.stamp";
 
 /// Reads a program from its JSON file and the safetensors file beside it.
 ///
-/// The safetensors file may be missing if the program has no tensors. Beside a writer this gives the old program or the new
-/// one: what does not belong together is read again if the JSON file has changed meanwhile, else refused.
+/// The safetensors file may be missing if the program has no tensors. During a concurrent write this gives the old or the new
+/// program: files with different stamps are read again if the JSON file has changed meanwhile, else they are an error.
 pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     const ATTEMPTS: usize = 100;
     let beside = tensors_path(path);
@@ -68,10 +68,13 @@ pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Res
             return Ok(program);
         }
     }
-    Err(Error::io(format!("cannot read {}", path.display()), std::io::Error::other("it changes all the time")))
+    Err(Error::io(
+        format!("cannot read {}", path.display()),
+        std::io::Error::other("it changed during every attempt to read it"),
+    ))
 }
 
-/// As [`read_json`], of the bytes of a JSON file with nothing beside it.
+/// As [`read_json`], from the bytes of a JSON file without a tensors file.
 pub(crate) fn read_json_bytes(bytes: &Storage, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     let path = Path::new("-");
     let none = |_: Option<&Contents>| Ok(Some(IndexMap::new()));
@@ -79,7 +82,7 @@ pub(crate) fn read_json_bytes(bytes: &Storage, registry: &Registry, options: &Re
     Ok(program.expect("law: tensors were given"))
 }
 
-/// The program of a document, with the tensors that its contents ask for; nothing if these are none.
+/// The program of a document with the tensors that its contents name; `None` if `tensors` gives none.
 fn read_document(
     bytes: &Storage,
     path: &Path,
@@ -98,21 +101,21 @@ fn read_document(
         .map(serde_json::from_value)
         .transpose()
         .map_err(|e| Error::invalid("json", Loc::Json(format!("{name}: oxport")), e.to_string()))?;
-    // Before the rest is read, so that a writer has little time to come between.
+    // Read first, to keep the window for a concurrent writer small.
     let Some(tensors) = tensors(contents.as_ref())? else { return Ok(None) };
     let mut parts = Parts::read(document, &text, registry, limits)?;
     drop(text);
     forget();
     let Some(contents) = contents else {
-        take_by_name(&mut parts.program, &mut parts.problems, tensors);
+        take_by_name(&mut parts.program, &mut parts.errors, tensors);
         return parts.finish().map(Some);
     };
     let payloads = |key: &str| match tensors.get(key) {
         Some(tensor) => Ok(tensor.storage().clone()),
-        None => Err(Error::entry("entry", &beside.display().to_string(), format!("there is no tensor {key:?}"))),
+        None => Err(Error::entry("entry", &beside.display().to_string(), format!("the file has no tensor {key:?}"))),
     };
     let at = beside.display().to_string();
-    let mut reader = PayloadReader { name: &at, payloads: &payloads, limits, problems: &mut parts.problems };
+    let mut reader = PayloadReader { name: &at, payloads: &payloads, limits, errors: &mut parts.errors };
     parts.program.state = reader.state(&contents.weights);
     parts.program.constants = reader.constants(&contents.constants);
     let mut names = Names::default();
@@ -125,14 +128,14 @@ fn read_document(
             Ok(()) => drop(parts.program.origin.extra_files.insert(file.into(), bytes)),
             Err((code, message)) => {
                 let at = Loc::Json(format!("{name}: oxport.files[{i}]: {file:?}"));
-                parts.problems.push(Diagnostic::error(code, at, message));
+                parts.errors.push(Diagnostic::error(code, at, message));
             }
         }
     }
     parts.finish().map(Some)
 }
 
-/// What tells a file from another one in its place.
+/// Identifies a version of a file, to notice a replacement.
 fn identity(path: &Path) -> Option<(u64, std::time::SystemTime, u64)> {
     let metadata = std::fs::metadata(path).ok()?;
     #[cfg(unix)]
@@ -177,7 +180,7 @@ pub fn write_json(program: &ExportedProgram, path: &Path, options: &WriteOptions
     commit(members, &stamp, head, obsolete)
 }
 
-/// Blocks in shards of at most that many bytes, in order; a block that is larger has a shard of its own.
+/// Splits blocks into shards of at most that many bytes, in order; a larger block is a shard by itself.
 fn shards(blocks: Vec<Block<'_>>, size: Option<u64>) -> Vec<Vec<Block<'_>>> {
     let mut shards = vec![Vec::new()];
     let mut filled = 0;
@@ -214,29 +217,29 @@ fn draft_members(path: &Path, mut shards: Vec<Vec<Block<'_>>>, stamp: &str) -> R
     Ok(members)
 }
 
-/// The tensors of a program, and whether all their files say that they belong to its document.
+/// The tensors of a program, and whether all their files have the stamp of its document.
 fn members(path: &Path, contents: Option<&Contents>, limits: &Limits) -> Result<(IndexMap<String, Tensor>, bool)> {
     let (beside, index) = (tensors_path(path), index_path(path));
     let stamp = contents.and_then(|c| c.stamp.as_deref());
-    let mut belongs = Belongs { head: path, stamp, all: true };
+    let mut check = StampCheck { head: path, stamp, all: true };
     let sharded = contents.map_or(index.exists() && !beside.exists(), |c| c.sharded);
     let tensors = match sharded {
-        true => read_shards(&index, &mut belongs, limits)?,
-        false => belongs.read(&beside, limits)?.unwrap_or_default(),
+        true => read_shards(&index, &mut check, limits)?,
+        false => check.read(&beside, limits)?.unwrap_or_default(),
     };
-    Ok((tensors, belongs.all))
+    Ok((tensors, check.all))
 }
 
-/// Which files belong to a document.
-struct Belongs<'a> {
+/// Checks that files have the stamp of a document.
+struct StampCheck<'a> {
     head: &'a Path,
     stamp: Option<&'a str>,
-    /// Whether all so far had the stamp; one that somebody else wrote has none.
+    /// Whether all files so far had the stamp.
     all: bool,
 }
 
-impl Belongs<'_> {
-    /// The tensors of a member, waiting or in its place; nothing if there is no such file.
+impl StampCheck<'_> {
+    /// The tensors of a member, pending or in place; `None` if the file does not exist.
     fn read(&mut self, path: &Path, limits: &Limits) -> Result<Option<IndexMap<String, Tensor>>> {
         let file = self.open(path, |path| tensors::read_file(path, limits))?;
         let Some(file) = file else { return Ok(None) };
@@ -262,7 +265,7 @@ impl Belongs<'_> {
             (Some(found), Some(stamp)) if found != stamp => {
                 let head = self.head.display();
                 let message =
-                    format!("the file belongs to another program than {head}: expected the stamp {stamp}, got {found}");
+                    format!("the file check to another program than {head}: expected the stamp {stamp}, got {found}");
                 Err(Error::entry("stamp", &path.display().to_string(), message))
             }
             _ => Ok(()),
@@ -299,19 +302,19 @@ impl Index {
 }
 
 /// The tensors of all shards that an index names.
-fn read_shards(path: &Path, belongs: &mut Belongs<'_>, limits: &Limits) -> Result<IndexMap<String, Tensor>> {
+fn read_shards(path: &Path, check: &mut StampCheck<'_>, limits: &Limits) -> Result<IndexMap<String, Tensor>> {
     let name = path.display().to_string();
-    let index = belongs.open(path, |path| Index::read(path, limits))?;
+    let index = check.open(path, |path| Index::read(path, limits))?;
     let missing = || Error::io(format!("cannot read {name}"), std::io::ErrorKind::NotFound.into());
     let index = index.ok_or_else(missing)?;
-    belongs.check(path, index.stamp())?;
+    check.check(path, index.stamp())?;
     let fail = |message: String| Err(Error::entry("entry", &name, message));
     let mut shards: IndexMap<&str, IndexMap<String, Tensor>> = IndexMap::new();
     for file in index.shards() {
         if file.contains(['/', '\\', '\0']) || !file.ends_with(".safetensors") {
-            return fail(format!("the shard {file:?} is no safetensors file beside the index"));
+            return fail(format!("expected a safetensors file in the folder of the index, got the shard {file:?}"));
         }
-        let shard = belongs.read(&path.with_file_name(file), limits)?;
+        let shard = check.read(&path.with_file_name(file), limits)?;
         let Some(shard) = shard else { return fail(format!("the shard {file:?} is missing")) };
         shards.insert(file, shard);
     }
@@ -349,7 +352,7 @@ pub(crate) fn files_of(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The file of tensors that writing a program to this path would overwrite, although it is no program's.
+/// The tensors file that writing a program to this path would overwrite although it does not belong to a program.
 pub(crate) fn foreign_tensors(path: &Path) -> Option<PathBuf> {
     let beside = tensors_path(path);
     let file = open(&beside).ok()?;
@@ -357,7 +360,7 @@ pub(crate) fn foreign_tensors(path: &Path) -> Option<PathBuf> {
     is_foreign.then_some(beside)
 }
 
-/// True if the safetensors file at this path belongs to a program, or would if it were written.
+/// True if the safetensors file at this path check to a program, or would if it were written.
 pub(crate) fn is_of_a_program(path: &Path) -> bool {
     stamp_of(path).is_some() || is_document(&path.with_extension("json"))
 }
@@ -377,7 +380,7 @@ fn index_path(path: &Path) -> PathBuf {
     path.with_extension("safetensors.index.json")
 }
 
-/// Finds a key for every payload, and tells the config.
+/// Assigns a key to every payload; gives the config.
 fn place(payloads: Payloads, blocks: &mut IndexMap<String, (DType, Vec<i64>, Payload)>) -> PayloadConfig {
     let mut config = payloads.config;
     for (path, payload) in payloads.files {
@@ -395,7 +398,7 @@ fn place(payloads: Payloads, blocks: &mut IndexMap<String, (DType, Vec<i64>, Pay
             }
             (None, payload) => (path.clone(), DType::U8, vec![payload.bytes().len() as i64]),
         };
-        // The names of files are theirs: they are read back as they stand.
+        // File names are kept as they are, because they are read back.
         let is_of_file = key == SAMPLES || key.starts_with("extra/");
         let key = free_key(if is_of_file { format!("storage.{key}") } else { key }, blocks);
         for meta in config.config.values_mut().filter(|meta| meta.path_name == path) {
@@ -406,7 +409,7 @@ fn place(payloads: Payloads, blocks: &mut IndexMap<String, (DType, Vec<i64>, Pay
     config
 }
 
-/// The sizes of a tensor that is its whole storage, in order.
+/// The sizes of a contiguous tensor that covers its whole storage.
 fn whole_sizes(meta: &model::PayloadMeta, storage: &Storage, dtype: DType) -> Option<Vec<i64>> {
     let meta = meta.tensor_meta.as_ref()?;
     let ints = |list: &[model::SymInt]| -> Option<Vec<i64>> {
@@ -429,7 +432,7 @@ fn free_key<T>(key: String, blocks: &IndexMap<String, T>) -> String {
 /// Fills the state and the constants that the signature names from tensors of those names.
 pub(crate) fn take_by_name(
     program: &mut ExportedProgram,
-    problems: &mut Vec<Diagnostic>,
+    errors: &mut Vec<Diagnostic>,
     tensors: IndexMap<String, Tensor>,
 ) {
     for (i, spec) in program.signature.inputs.iter().enumerate() {
@@ -441,7 +444,7 @@ pub(crate) fn take_by_name(
         };
         let Some(tensor) = tensors.get(&**name) else {
             let message = format!("the tensors file has no {name:?}");
-            problems.push(Diagnostic::error("payload", Loc::Input(i), message));
+            errors.push(Diagnostic::error("payload", Loc::Input(i), message));
             continue;
         };
         let state = StateTensor::new(tensor.clone(), is_param);
@@ -478,12 +481,12 @@ mod tests {
             .unwrap()
             .filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().contains("-of-"));
         assert!(shards.count() > 3);
-        // An index that leads elsewhere.
+        // An index that names a file in another folder.
         let index = folder.path().join("program.safetensors.index.json");
         let climbing = r#"{"weight_map": {"w": "../w.safetensors"}}"#;
         std::fs::write(&index, climbing).unwrap();
-        let mut belongs = Belongs { head: &path, stamp: None, all: true };
-        let error = read_shards(&index, &mut belongs, &Limits::default()).unwrap_err().to_string();
-        assert!(error.contains("no safetensors file beside the index"), "{error}");
+        let mut check = StampCheck { head: &path, stamp: None, all: true };
+        let error = read_shards(&index, &mut check, &Limits::default()).unwrap_err().to_string();
+        assert!(error.contains("expected a safetensors file in the folder of the index"), "{error}");
     }
 }

@@ -233,6 +233,10 @@ fn every_command_takes_a_text() {
     let default = at("default.py");
     let source = "def forward(self, x: \"f32[2]\", n: \"Sym(s0)\" = 3):\n    y = torch.ops.aten.mul.Tensor(x, n)\n    return (y,)\n";
     std::fs::write(&default, source).expect("law: writable");
-    failed(&["convert", &default, &at("out.pt2")], 3, "the default of `n` has no place in a file");
+    failed(
+        &["convert", &default, &at("out.pt2")],
+        3,
+        "the default of `n` cannot be written: the program JSON has no defaults",
+    );
     done(&["run", &default]);
 }

@@ -1,4 +1,4 @@
-//! What is found, as text.
+//! Findings, as text.
 
 use super::*;
 use crate::zip::ZipWriter;
@@ -64,7 +64,7 @@ fn pickles_hide_nowhere() {
         found(&[("data/weights/weight_0", &inner)]),
         "dangerous pickle-global data/weights/weight_0: data.pkl: the global os.system\n"
     );
-    // Weights are any bytes, also those of half a pickle.
+    // Weights are arbitrary bytes, also those of half a pickle.
     assert_eq!(found(&[("data/weights/weight_0", b"\x80\x02cos\nsystem\n.\0\0\0")]), "");
 }
 
@@ -104,7 +104,7 @@ fn pickles_are_looked_at_wherever_pytorch_unpickles() {
 }
 
 #[test]
-fn globals_of_python_and_pytorch_are_at_hand_for_everyone() {
+fn globals_of_python_and_pytorch_are_dangerous() {
     for (global, danger) in [
         ("profile\nrun", Some("dangerous")),
         ("torch\nos.system", Some("dangerous")),

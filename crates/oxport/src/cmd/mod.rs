@@ -65,7 +65,7 @@ pub enum Command {
 
 /// Carries out a command.
 pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
-    let mut limits = ReadLimits::USUAL;
+    let mut limits = ReadLimits::DEFAULT;
     cli.limit.iter().try_for_each(|text| limits.set(text)).map_err(Error::usage)?;
     match cli.command {
         Command::Run(c) => c.execute(&limits),
