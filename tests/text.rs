@@ -44,7 +44,7 @@ fn layouts_follow_a_decomposition() {
     let text = std::fs::read_to_string(file).expect("law: the file test is checked in");
     let source = text.split("# result").next().expect("law: text before the result");
     let program = parse(source, oxport::registry()).expect("a valid program");
-    let core = oxport::core(&program).expect("a program to decompose");
+    let core = oxport::decompose(&program).expect("a program to decompose");
     let strides = |program: &oxport::ExportedProgram| {
         let id = program.graph.find("permute").expect("a node of the program");
         program.graph.node(id).val().and_then(|v| v.as_tensor()).map(|t| t.strides.clone())
@@ -193,7 +193,7 @@ fn whole_texts_lose_nothing() {
         let core = if name.starts_with("custom_operators") {
             read.clone()
         } else {
-            oxport::core(&read).map_err(|e| e.to_string())?
+            oxport::decompose(&read).map_err(|e| e.to_string())?
         };
         for program in [read, core] {
             let text = print::whole(&program);

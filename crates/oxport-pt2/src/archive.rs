@@ -127,7 +127,7 @@ impl Archive {
 
     /// The data of an entry, its CRC-32 checked.
     ///
-    /// Errors if there is no such entry, or it is damaged.
+    /// Errors if the entry is missing or damaged.
     pub fn read(&self, name: &str) -> Result<Cow<'_, [u8]>> {
         self.entry(name)?.read(name, self.file.bytes())
     }

@@ -197,7 +197,7 @@ mod tests {
         ];
         for (text, message) in table {
             let error = from_slice::<Value>("t", text.as_bytes(), &Limits::default()).unwrap_err().to_string();
-            assert!(error.contains(message), "{error}\nshould say: {message}");
+            assert!(error.contains(message), "{error}\nexpected: {message}");
         }
         let deep = "[".repeat(100_000);
         let error = from_slice::<Value>("t", deep.as_bytes(), &Limits::default()).unwrap_err().to_string();

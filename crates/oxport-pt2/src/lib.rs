@@ -61,8 +61,8 @@ use std::path::Path;
 
 use oxport_ir::{ExportedProgram, Registry};
 
-/// Reads a program: by its suffix a `.json` file with its `.safetensors` beside it, a text (`.py`, `.fx`), else a `.pt2` archive.
-/// `-` is standard input: an archive, or a JSON document or a text with nothing beside it.
+/// Reads a program: by its suffix a `.json` file with a `.safetensors` file next to it, a text (`.py`, `.fx`), else a `.pt2` archive.
+/// `-` is standard input: an archive, or a JSON document or a text without a tensors file.
 pub fn read(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     if is_standard_input(path) {
         let bytes = open::open(path)?;

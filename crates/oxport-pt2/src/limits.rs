@@ -138,7 +138,7 @@ mod tests {
             ("json=", "expected a number, got \"\""),
         ] {
             let error = limits.set(text).unwrap_err();
-            assert!(error.contains(message), "{error}\nshould say: {message}");
+            assert!(error.contains(message), "{error}\nexpected: {message}");
         }
         assert!(
             Limits::TABLE

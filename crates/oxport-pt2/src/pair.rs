@@ -1,6 +1,6 @@
-//! A program as two files: its JSON document, and its tensors in a safetensors file beside it.
+//! A program as two files: its JSON document, and its tensors in a safetensors file next to it.
 //!
-//! The document is what `models/model.json` of an archive is, with one more key, `oxport`, which says what the tensors
+//! The document is that of `models/model.json` in an archive, with an additional key, `oxport`, which describes what the tensors
 //! file holds: the payload configs, where `path_name` is the tensor's key. A storage that is just one tensor (or several
 //! equal ones) is stored under that tensor's name and shape; one that several views share is stored flat. Without
 //! the key, the tensors file holds the state by name.
@@ -39,7 +39,7 @@ model::records! {
         files: Vec<String> = Vec::new(),
         /// True if the tensors are in shards with an index.
         sharded: bool = false,
-        /// What the tensors file has in its header, too, if it check to this document.
+        /// The stamp, which the header of this document's tensors file has as well.
         stamp: Option<String> = None,
     }
 }
@@ -49,13 +49,13 @@ const SAMPLES: &str = "data/sample_inputs/model.pt";
 /// The key of the stamp in the header of a tensors file, and in the metadata of an index.
 const STAMP: &str = "oxport.stamp";
 
-/// Reads a program from its JSON file and the safetensors file beside it.
+/// Reads a program from its JSON file and the safetensors file next to it.
 ///
 /// The safetensors file may be missing if the program has no tensors. During a concurrent write this gives the old or the new
 /// program: files with different stamps are read again if the JSON file has changed meanwhile, else they are an error.
 pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     const ATTEMPTS: usize = 100;
-    let beside = tensors_path(path);
+    let sidecar = tensors_path(path);
     for _ in 0..ATTEMPTS {
         let seen = identity(path);
         let (bytes, limits) = (open(path)?, &options.limits);
@@ -64,7 +64,7 @@ pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Res
             _ if identity(path) != seen => Ok(None),
             other => other.map(|(tensors, _)| Some(tensors)),
         };
-        if let Some(program) = read_document(&bytes, path, &beside, tensors, registry, options)? {
+        if let Some(program) = read_document(&bytes, path, &sidecar, tensors, registry, options)? {
             return Ok(program);
         }
     }
@@ -86,7 +86,7 @@ pub(crate) fn read_json_bytes(bytes: &Storage, registry: &Registry, options: &Re
 fn read_document(
     bytes: &Storage,
     path: &Path,
-    beside: &Path,
+    sidecar: &Path,
     tensors: impl FnOnce(Option<&Contents>) -> Result<Option<IndexMap<String, Tensor>>>,
     registry: &Registry,
     options: &ReadOptions,
@@ -112,9 +112,9 @@ fn read_document(
     };
     let payloads = |key: &str| match tensors.get(key) {
         Some(tensor) => Ok(tensor.storage().clone()),
-        None => Err(Error::entry("entry", &beside.display().to_string(), format!("the file has no tensor {key:?}"))),
+        None => Err(Error::entry("entry", &sidecar.display().to_string(), format!("the file has no tensor {key:?}"))),
     };
-    let at = beside.display().to_string();
+    let at = sidecar.display().to_string();
     let mut reader = PayloadReader { name: &at, payloads: &payloads, limits, errors: &mut parts.errors };
     parts.program.state = reader.state(&contents.weights);
     parts.program.constants = reader.constants(&contents.constants);
@@ -219,13 +219,13 @@ fn draft_members(path: &Path, mut shards: Vec<Vec<Block<'_>>>, stamp: &str) -> R
 
 /// The tensors of a program, and whether all their files have the stamp of its document.
 fn members(path: &Path, contents: Option<&Contents>, limits: &Limits) -> Result<(IndexMap<String, Tensor>, bool)> {
-    let (beside, index) = (tensors_path(path), index_path(path));
+    let (sidecar, index) = (tensors_path(path), index_path(path));
     let stamp = contents.and_then(|c| c.stamp.as_deref());
     let mut check = StampCheck { head: path, stamp, all: true };
-    let sharded = contents.map_or(index.exists() && !beside.exists(), |c| c.sharded);
+    let sharded = contents.map_or(index.exists() && !sidecar.exists(), |c| c.sharded);
     let tensors = match sharded {
         true => read_shards(&index, &mut check, limits)?,
-        false => check.read(&beside, limits)?.unwrap_or_default(),
+        false => check.read(&sidecar, limits)?.unwrap_or_default(),
     };
     Ok((tensors, check.all))
 }
@@ -328,7 +328,7 @@ fn read_shards(path: &Path, check: &mut StampCheck<'_>, limits: &Limits) -> Resu
     Ok(tensors)
 }
 
-/// The index beside a program and the shards that it names.
+/// The index of a program and the shards that it names.
 fn old_shards(path: &Path) -> Vec<PathBuf> {
     let index = index_path(path);
     let Ok(old) = Index::read(&index, &Limits::default()) else { return Vec::new() };
@@ -345,7 +345,7 @@ fn stamp_of(path: &Path) -> Option<String> {
     }
 }
 
-/// The files of the program at a path: the document and what is beside it, whether they exist or not.
+/// The files of the program at a path: the document and its tensors files, existing or not.
 pub(crate) fn files_of(path: &Path) -> Vec<PathBuf> {
     let mut files = vec![path.to_path_buf(), tensors_path(path)];
     files.extend(old_shards(path));
@@ -354,13 +354,13 @@ pub(crate) fn files_of(path: &Path) -> Vec<PathBuf> {
 
 /// The tensors file that writing a program to this path would overwrite although it does not belong to a program.
 pub(crate) fn foreign_tensors(path: &Path) -> Option<PathBuf> {
-    let beside = tensors_path(path);
-    let file = open(&beside).ok()?;
+    let sidecar = tensors_path(path);
+    let file = open(&sidecar).ok()?;
     let is_foreign = tensors::texts(file.bytes()).is_ok_and(|texts| !texts.contains_key(STAMP)) && !is_document(path);
-    is_foreign.then_some(beside)
+    is_foreign.then_some(sidecar)
 }
 
-/// True if the safetensors file at this path check to a program, or would if it were written.
+/// True if the safetensors file at this path belongs, or would belong, to a program.
 pub(crate) fn is_of_a_program(path: &Path) -> bool {
     stamp_of(path).is_some() || is_document(&path.with_extension("json"))
 }

@@ -83,7 +83,7 @@ pub(crate) fn commit(members: Vec<Draft>, stamp: &str, mut head: Draft, obsolete
         for member in &mut members {
             let Some((file, place)) = member.whole else { continue };
             let failed = |e| cannot_write(&member.path, e);
-            let waiting = beside(&place, stamp);
+            let waiting = sidecar(&place, stamp);
             file.rename(&mut own, &waiting).map_err(failed)?;
             moved.push((waiting, place));
         }
@@ -106,10 +106,10 @@ pub(crate) fn commit(members: Vec<Draft>, stamp: &str, mut head: Draft, obsolete
 
 /// The path of a member with that stamp: the pending one if it exists, else its own.
 pub(crate) fn waiting(path: &Path, stamp: &str) -> io::Result<PathBuf> {
-    Ok(beside(&resolved(path)?, stamp))
+    Ok(sidecar(&resolved(path)?, stamp))
 }
 
-fn beside(place: &Path, stamp: &str) -> PathBuf {
+fn sidecar(place: &Path, stamp: &str) -> PathBuf {
     let mut name = OsString::from(format!(".oxport-{stamp}-"));
     name.push(place.file_name().unwrap_or_default());
     place.with_file_name(name)
@@ -119,7 +119,7 @@ fn remove_waiting(place: &Path) {
     for entry in std::fs::read_dir(folder_of(place)).into_iter().flatten().flatten() {
         let file = entry.file_name();
         let stamp = file.to_str().and_then(|f| Some(f.strip_prefix(".oxport-")?.split_once('-')?.0));
-        if stamp.is_some_and(|stamp| stamp.len() == 16 && beside(place, stamp).file_name() == Some(&file)) {
+        if stamp.is_some_and(|stamp| stamp.len() == 16 && sidecar(place, stamp).file_name() == Some(&file)) {
             drop(std::fs::remove_file(entry.path()));
         }
     }
@@ -253,9 +253,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [head, a, b] = ["head", "a", "b"].map(|name| folder.path().join(name));
         let write = |text: &'static str, fails: bool| -> Result<()> {
-            let say = |out: &mut dyn Write| out.write_all(text.as_bytes());
-            let members = vec![draft(&a, say)?, if fails { draft(&b, full_after(10_000))? } else { draft(&b, say)? }];
-            commit(members, "0123456789abcdef", draft(&head, say)?, Vec::new())
+            let write = |out: &mut dyn Write| out.write_all(text.as_bytes());
+            let members =
+                vec![draft(&a, write)?, if fails { draft(&b, full_after(10_000))? } else { draft(&b, write)? }];
+            commit(members, "0123456789abcdef", draft(&head, write)?, Vec::new())
         };
         let read = || [&head, &a, &b].map(|path| std::fs::read_to_string(path).unwrap());
         write("old", false).unwrap();

@@ -76,7 +76,7 @@ impl Temporary {
         self.0.as_ref().expect("law: the file is there until it is moved")
     }
 
-    /// Moves the file to another name, in the place of what is there. It check to nobody afterwards.
+    /// Renames the file, replacing the destination. It is no longer temporary afterwards.
     pub fn rename(mut self, own: &mut BTreeSet<PathBuf>, to: &Path) -> io::Result<()> {
         let file = self.0.take().expect("law: the file is there until it is moved");
         own.remove(file.path());

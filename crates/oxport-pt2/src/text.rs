@@ -19,10 +19,10 @@ pub(crate) fn is_text(path: &Path) -> bool {
 /// It cannot be read or parsed: every diagnostic has its line.
 pub fn read_text(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     let mut program = read_text_bytes(open(path)?.bytes(), registry, options)?;
-    let beside = path.with_extension("safetensors");
-    if beside.exists() {
+    let sidecar = path.with_extension("safetensors");
+    if sidecar.exists() {
         let mut errors = Vec::new();
-        pair::take_by_name(&mut program, &mut errors, tensors::read_tensors(&beside, &options.limits)?);
+        pair::take_by_name(&mut program, &mut errors, tensors::read_tensors(&sidecar, &options.limits)?);
         if !errors.is_empty() {
             return Err(Error::all(errors));
         }

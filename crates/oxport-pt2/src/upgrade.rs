@@ -1,6 +1,6 @@
 //! From older documents to schema 8.20.
 //!
-//! Most changes added keys, which the reader treats as absent; this module makes the other changes. Expressions are printed anew
+//! Most changes added keys, which the reader treats as absent; this module makes the other changes. Expressions are rewritten
 //! and argument kinds filled in by reading and writing.
 
 use oxport_ir::Loc;

@@ -1,4 +1,4 @@
-//! Files of inputs and outputs: a safetensors file, and beside it a JSON file that says what safetensors cannot.
+//! Files of inputs and outputs: a safetensors file, and a JSON file next to it for everything that safetensors cannot represent.
 //!
 //! For `io.safetensors`, `io_1.safetensors`, … it is `io.json`, else the JSON file of the same stem; without one, all
 //! values are tensors. A file that this crate writes has the same description in its header, which takes precedence, so that one
@@ -78,7 +78,7 @@ enum Entry {
 /// The key of the description in the header of a safetensors file.
 const VALUES: &str = "oxport.values";
 
-/// Reads the values of a safetensors file: as its header describes them, or the JSON file beside it.
+/// Reads the values of a safetensors file: as described by its header, or by the JSON file next to it.
 pub fn read_values(path: &Path, limits: &Limits) -> Result<ValueSet> {
     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let found = match read_file(path, limits) {
@@ -95,8 +95,8 @@ pub fn read_values(path: &Path, limits: &Limits) -> Result<ValueSet> {
             .pop()
             .ok_or_else(|| Error::invalid("value", Loc::Json(name.clone()), "the file has no set"))?;
         (name, document, set)
-    } else if let Some((beside, document, set)) = find_set(path, file, limits)? {
-        (beside.display().to_string(), document, set)
+    } else if let Some((sidecar, document, set)) = find_set(path, file, limits)? {
+        (sidecar.display().to_string(), document, set)
     } else {
         let missing = || Error::io(format!("cannot open {}", path.display()), std::io::ErrorKind::NotFound.into());
         let tensors = tensors.ok_or_else(missing)?;
@@ -171,25 +171,25 @@ pub fn write_values(path: &Path, set: &ValueSet) -> Result<()> {
     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
     let needs = Need::of(entries.values());
     let mine = Set { file: file.clone(), values: entries };
-    // The header does not say what the file is called: the same values give the same bytes.
+    // The header has no file name, so that the same values give the same bytes.
     let alone = Document { sets: vec![mine.unnamed()], in_spec: spec(&set.in_spec), out_spec: spec(&set.out_spec) };
     let tensors = draft_tensors(path, tensors, Some((VALUES, &json::to_string(&alone))))?;
     if tensors.is_streamed() {
         return Ok(());
     }
     let written = match DescribedBy::of(path, &Limits::default())? {
-        DescribedBy::None(beside) if needs != Need::Nothing => {
-            Some((beside, Document { sets: vec![mine], in_spec: alone.in_spec, out_spec: alone.out_spec }))
+        DescribedBy::None(sidecar) if needs != Need::Nothing => {
+            Some((sidecar, Document { sets: vec![mine], in_spec: alone.in_spec, out_spec: alone.out_spec }))
         }
-        DescribedBy::Ours(beside, mut document) => {
+        DescribedBy::Ours(sidecar, mut document) => {
             document.sets.iter_mut().filter(|set| set.file == file).for_each(|set| set.values = mine.values.clone());
             document.in_spec = alone.in_spec.or(document.in_spec);
             document.out_spec = alone.out_spec.or(document.out_spec);
-            Some((beside, document))
+            Some((sidecar, document))
         }
-        DescribedBy::Foreign(beside) if needs == Need::Constants => {
+        DescribedBy::Foreign(sidecar) if needs == Need::Constants => {
             let cause = "the file exists and does not describe these values; constants among the values need it";
-            return Err(Error::io(format!("cannot write {}", beside.display()), std::io::Error::other(cause)));
+            return Err(Error::io(format!("cannot write {}", sidecar.display()), std::io::Error::other(cause)));
         }
         _ => None,
     };
@@ -197,7 +197,7 @@ pub fn write_values(path: &Path, set: &ValueSet) -> Result<()> {
         draft(&path, |out| out.write_all(json::to_string(&document).as_bytes()))
     };
     let json = written.map(write).transpose()?;
-    // What oxport reads is there with the first; both were written before.
+    // oxport needs only the first file; both drafts are complete.
     tensors.place()?;
     json.map_or(Ok(()), Draft::place)
 }
@@ -235,27 +235,27 @@ impl DescribedBy {
     pub fn of(path: &Path, limits: &Limits) -> Result<DescribedBy> {
         let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         // A file that does not parse as a description is another file.
-        if let Ok(Some((beside, mut document, set))) = find_set(path, file, limits) {
+        if let Ok(Some((sidecar, mut document, set))) = find_set(path, file, limits) {
             document.sets.push(set);
-            return Ok(DescribedBy::Ours(beside, document));
+            return Ok(DescribedBy::Ours(sidecar, document));
         }
-        let beside = path.with_extension("json");
-        let is_free = std::fs::metadata(&beside).map_or_else(
+        let sidecar = path.with_extension("json");
+        let is_free = std::fs::metadata(&sidecar).map_or_else(
             |e| e.kind() == std::io::ErrorKind::NotFound,
             |metadata| metadata.is_file() && metadata.len() == 0,
         );
-        Ok(if is_free { DescribedBy::None(beside) } else { DescribedBy::Foreign(beside) })
+        Ok(if is_free { DescribedBy::None(sidecar) } else { DescribedBy::Foreign(sidecar) })
     }
 }
 
 /// The JSON file that describes a safetensors file, if one does.
 fn find_set(path: &Path, file: &str, limits: &Limits) -> Result<Option<(PathBuf, Document, Set)>> {
-    for beside in descriptions(path) {
-        let bytes = match open(&beside) {
+    for sidecar in descriptions(path) {
+        let bytes = match open(&sidecar) {
             Err(e) if e.is_missing() => continue,
             bytes => bytes?,
         };
-        let name = beside.display().to_string();
+        let name = sidecar.display().to_string();
         // A file of another kind does not describe values.
         let is_description = |text: &[u8]| {
             json::from_slice::<serde_json::Value>(&name, text, limits).is_ok_and(|v| v.get("sets").is_some())
@@ -266,7 +266,7 @@ fn find_set(path: &Path, file: &str, limits: &Limits) -> Result<Option<(PathBuf,
         let mut document: Document = json::from_slice(&name, bytes.bytes(), limits)?;
         if let Some(at) = document.sets.iter().position(|set| set.file == file) {
             let set = document.sets.remove(at);
-            return Ok(Some((beside, document, set)));
+            return Ok(Some((sidecar, document, set)));
         }
     }
     Ok(None)

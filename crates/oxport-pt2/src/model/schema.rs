@@ -11,7 +11,7 @@ use super::{Described, ExportedProgram, PayloadConfig};
 /// The JSON Schema (draft 2020-12) of documents of that version, as PyTorch writes and reads them.
 ///
 /// Unknown keys are allowed in records, as PyTorch allows them; unions have exactly one key. Payload configs, which are
-/// documents of their own, stand under `$defs/PayloadConfig`.
+/// separate documents, are under `$defs/PayloadConfig`.
 pub fn json_schema(version: Version) -> Value {
     let mut defs = Definitions { version, done: BTreeMap::new() };
     let top = defs.schema(ExportedProgram::shape());

@@ -68,6 +68,6 @@ fn wrong_shapes_are_refused_with_their_place() {
     ];
     for (text, message) in table {
         let error = json::from_slice::<Argument>("t", text.as_bytes(), &Limits::default()).unwrap_err().to_string();
-        assert!(error.contains(message), "{error}\nshould say: {message}");
+        assert!(error.contains(message), "{error}\nexpected: {message}");
     }
 }

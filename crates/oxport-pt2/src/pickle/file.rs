@@ -28,7 +28,7 @@ impl TorchFile {
         TorchFile::read_with(name, file, limits, true)
     }
 
-    /// As [`TorchFile::read`]; the CRC-32 of stored tensors is only checked if `verify` says so.
+    /// As [`TorchFile::read`]; the CRC-32 of stored tensors is only checked if `verify`.
     pub fn read_with(name: &str, file: &Storage, limits: &Limits, verify: bool) -> Result<TorchFile> {
         let folder = Rooted::read(file.bytes(), limits)?;
         let fail = |message: String| Error::entry("pickle", name, message);

@@ -24,7 +24,7 @@ pub(super) fn call(
     let wrong = || format!("pickle: unexpected arguments of {class}");
     let untouched = items.is_empty() && entries.is_empty() && state.is_none();
     let value = match class.as_str() {
-        // Attributes may be the versions of modules; others could hide the methods of the dictionary.
+        // `_metadata` has the versions of modules; other attributes could shadow methods of the dictionary.
         "collections.OrderedDict" if items.is_empty() && has_only(state.as_ref(), |key| key == "_metadata") => {
             return ordered_dict(args, entries).ok_or_else(wrong).and_then(distinct).map(Pickled::Dict);
         }

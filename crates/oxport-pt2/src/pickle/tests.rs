@@ -68,7 +68,7 @@ fn hostile_pickles_are_refused() {
     ];
     for (bytes, message) in table {
         let error = read(bytes).unwrap_err();
-        assert!(error.contains(message), "{error}\nshould say: {message}");
+        assert!(error.contains(message), "{error}\nexpected: {message}");
     }
     assert!(read(&doubling(10)).is_ok());
     assert!(read(&doubling(60)).unwrap_err().contains("too many"));
@@ -122,7 +122,7 @@ fn values_that_are_changed_afterwards_are_refused() {
     ];
     for (made, change, message) in table {
         let error = read(&[made, change].concat()).expect_err(message);
-        assert!(error.contains(message), "{error}\nshould say: {message}");
+        assert!(error.contains(message), "{error}\nexpected: {message}");
     }
     let state = b"}X\x09\0\0\0_metadata}sb.".as_slice();
     assert_eq!(read(&[dict, state].concat()), Ok(Pickled::Dict(Vec::new())));

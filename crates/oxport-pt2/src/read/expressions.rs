@@ -79,7 +79,7 @@ impl Expressions {
     }
 
     /// Adds all symbols and their hints to the environment; gives the expressions whose text or hint does not follow from the
-    /// expression and the environment. Texts that are not srepr (PyTorch 2.5) are not kept but printed anew as srepr.
+    /// expression and the environment. Texts that are not srepr (PyTorch 2.5) are not kept; they are written as srepr.
     pub(super) fn finish(self, env: &mut ShapeEnv) -> HashMap<Expr, Spelling> {
         for symbol in self.symbols.values() {
             env.reserve(symbol);

@@ -153,7 +153,7 @@ impl<'a> GraphReader<'a, '_> {
             .expect("law: the name is unique and arguments come from this graph")
     }
 
-    /// Lets a node bind_value a value.
+    /// Binds the name of a value to the node that defines it.
     fn bind_value(&mut self, name: &str, id: NodeId) {
         let is_known = self.find(name).is_some();
         if *self.graph.node(id).name == *name {

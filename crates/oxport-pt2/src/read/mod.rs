@@ -91,10 +91,7 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
         let payloads = |path: &str| {
             check_payload_name(path).map_err(|message| Error::entry("name", path, message))?;
             if kind == "constants" && !CONSTANTS.iter().any(|prefix| path.starts_with(prefix)) {
-                let message = format!(
-                    "expected a name that begins with {}, by which PyTorch tells constants",
-                    CONSTANTS.join(", ")
-                );
+                let message = format!("expected a name of a constant, which begins with {}", CONSTANTS.join(", "));
                 return Err(Error::entry("name", path, message));
             }
             archive.storage(&format!("data/{kind}/{path}"), options.verify_weights)
@@ -168,13 +165,13 @@ impl Names {
 
 fn choose_model(archive: &Archive, options: &ReadOptions) -> Result<String> {
     let models = archive.models();
-    let asked = options.model.as_deref().unwrap_or("model");
+    let name = options.model.as_deref().unwrap_or("model");
     match models.as_slice() {
-        models if models.contains(&asked) => Ok(asked.to_string()),
+        models if models.contains(&name) => Ok(name.to_string()),
         [only] if options.model.is_none() => Ok(only.to_string()),
         [] => Err(Error::entry("entry", "", "the archive has no model")),
         models => {
-            let message = format!("the archive has no model {asked:?}; its models are {}", models.join(", "));
+            let message = format!("the archive has no model {name:?}; its models are {}", models.join(", "));
             Err(Error::entry("entry", "", message))
         }
     }

@@ -210,7 +210,7 @@ fn wrong_documents_are_refused_with_their_place() {
             *root.pointer_mut(&pointer).unwrap_or_else(|| panic!("{pointer}")) = value;
         });
         let error = error.expect_err(message).to_string();
-        assert!(error.contains(message), "{error}\nshould say: {message}");
+        assert!(error.contains(message), "{error}\nexpected: {message}");
     }
 }
 
@@ -248,7 +248,7 @@ fn missing_and_stray_entries_are_refused() {
         ("today/byteorder", "big", "expected little-endian data, got big-endian"),
     ] {
         let error = with(name, data.as_bytes()).expect_err(message);
-        assert!(error.contains(message), "{error}\nshould say: {message}");
+        assert!(error.contains(message), "{error}\nexpected: {message}");
     }
     let error = read_pt2(&archive("none.pt2"), &registry(), &ReadOptions::default()).unwrap_err();
     assert!(error.is_io());

@@ -89,7 +89,7 @@ impl PayloadReader<'_> {
 
     fn object(&self, meta: &PayloadMeta) -> Result<Constant, PayloadError> {
         if !meta.use_pickle {
-            return Err(wrong("payload", "expected use_pickle of an object: PyTorch reads it as a tensor otherwise"));
+            return Err(wrong("payload", "expected use_pickle for an object: without it PyTorch reads a tensor"));
         }
         check_payload_name(&meta.path_name).map_err(|message| wrong("name", message))?;
         let bytes = self.file(&meta.path_name)?;

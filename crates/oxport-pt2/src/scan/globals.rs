@@ -149,7 +149,7 @@ fn danger_of(global: &str) -> Option<Danger> {
         return None;
     }
     let reaches = global.split('.').any(|part| SYSTEM_MODULES.contains(&part)) || global.contains("__");
-    // What comes with Python and PyTorch is there for every attacker; of a user's own modules nobody knows.
+    // Modules of Python and PyTorch are installed everywhere; those of users may or may not be.
     let is_data = DATA.iter().any(|known| global.strip_prefix(known).is_some_and(|rest| rest.starts_with('.')));
     let is_installed = root == "torch" || STANDARD_LIBRARY.split_whitespace().any(|module| module == root);
     Some(if reaches || is_installed && !is_data { Danger::Dangerous } else { Danger::Suspicious })

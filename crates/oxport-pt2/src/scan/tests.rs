@@ -77,7 +77,7 @@ fn pickles_are_looked_at_wherever_pytorch_unpickles() {
         )
     };
     let name = "data/weights/model_weights_config.json";
-    // Five pickles one after the other, as PyTorch 1.5 wrote them; bytes behind.
+    // Five consecutive pickles, as PyTorch 1.5 wrote them, followed by other bytes.
     let sequence = [b"\x80\x02K\x01.".as_slice(), b"\x80\x02N.", b"\x80\x02N.", evil, b"\x80\x02N.", b"tail"].concat();
     let in_config = found(&[(name, config("true").as_bytes()), ("data/weights/weight_0", &sequence)]);
     assert_eq!(in_config, "dangerous pickle-global data/weights/weight_0: the global os.system\n");

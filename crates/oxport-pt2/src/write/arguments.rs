@@ -21,7 +21,7 @@ enum Use<'a> {
 }
 
 impl GraphWriter<'_, '_> {
-    /// An argument of this schema type; `None` where there is no schema.
+    /// An argument of this schema type; `None` without a schema.
     ///
     /// Errors if the document cannot represent it.
     pub(super) fn argument(&mut self, arg: &Argument, ty: Option<&Type>) -> Result<Json, String> {

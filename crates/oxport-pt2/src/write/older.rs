@@ -33,10 +33,10 @@ pub(super) fn lowered(document: &Document, version: Version) -> Result<String> {
     match lower(&old, version) {
         Ok(value) => Ok(spell(&value)),
         Err(errors) => {
-            let say = |(at, message): (String, String)| {
+            let diagnostic = |(at, message): (String, String)| {
                 Diagnostic::error("version", Loc::Json(at.trim_start_matches('.').to_string()), message)
             };
-            Err(Error::all_unsupported(errors.into_iter().map(say).collect()))
+            Err(Error::all_unsupported(errors.into_iter().map(diagnostic).collect()))
         }
     }
 }

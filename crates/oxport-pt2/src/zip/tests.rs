@@ -32,10 +32,7 @@ fn read(file: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>> {
 fn refused(file: &[u8], limits: &Limits, code: &str, message: &str) {
     let error = read(file, limits).expect_err(message);
     let text = error.to_string();
-    assert!(
-        text.contains(&format!("error[{code}]")) && text.contains(message),
-        "{text}\nshould say [{code}] {message}"
-    );
+    assert!(text.contains(&format!("error[{code}]")) && text.contains(message), "{text}\nexpected [{code}] {message}");
 }
 
 const ENTRIES: [(&str, &[u8]); 3] = [("m/a", b"first"), ("m/.data/b", b""), ("m/c", &[7; 1000])];

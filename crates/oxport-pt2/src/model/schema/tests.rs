@@ -59,12 +59,12 @@ fn diagnostic(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<S
                     other => panic!("type {other}"),
                 };
                 let fits = want.as_array().map_or_else(|| is(want), |kinds| kinds.iter().any(is));
-                (!fits).then(|| format!("{at} is no {want}"))
+                (!fits).then(|| format!("{at}: expected {want}"))
             }
-            "enum" => (!want.as_array().unwrap().contains(value)).then(|| format!("{at} is none of {want}")),
+            "enum" => (!want.as_array().unwrap().contains(value)).then(|| format!("{at}: expected one of {want}")),
             "anyOf" => {
                 let fits = want.as_array().unwrap().iter().any(|s| diagnostic(value, s, root, at).is_none());
-                (!fits).then(|| format!("{at} is none of {want}"))
+                (!fits).then(|| format!("{at}: expected one of {want}"))
             }
             "required" => {
                 let missing = want.as_array().unwrap().iter().find(|key| value.get(key.as_str().unwrap()).is_none());
@@ -148,20 +148,20 @@ fn wrong_documents_do_not_satisfy_it() {
     let archive = Archive::open(&path, &Limits::default()).unwrap();
     let document: Value = serde_json::from_slice(&archive.read("models/model.json").unwrap()).unwrap();
     let table = [
-        ("/graph_module/graph/nodes/0/target", json!(3), "target is no \"string\""),
+        ("/graph_module/graph/nodes/0/target", json!(3), "target: expected \"string\""),
         ("/graph_module/graph/nodes/0/outputs/0", json!({}), "outputs[0] is empty"),
         ("/graph_module/graph/nodes/0/outputs/0", json!({"as_new": 1}), "outputs[0].as_new"),
         ("/graph_module/graph/outputs/0", json!({"as_int": 1, "as_none": true}), "several keys"),
         ("/graph_module/signature", json!({"input_specs": []}), "has no \"output_specs\""),
-        ("/range_constraints", json!({"s0": {"min_val": "x", "max_val": 2}}), "min_val is none of"),
-        ("/verifiers", json!("ATEN"), "verifiers is no \"array\""),
+        ("/range_constraints", json!({"s0": {"min_val": "x", "max_val": 2}}), "min_val: expected one of"),
+        ("/verifiers", json!("ATEN"), "verifiers: expected \"array\""),
     ];
     assert_eq!(check(&document, (8, 20)), None);
     for (pointer, value, message) in table {
         let mut wrong = document.clone();
         *wrong.pointer_mut(pointer).unwrap() = value;
         let found = check(&wrong, (8, 20)).unwrap_or_default();
-        assert!(found.contains(message), "{pointer}: {found:?} should say {message:?}");
+        assert!(found.contains(message), "{pointer}: {found:?} expected {message:?}");
     }
 }
 
