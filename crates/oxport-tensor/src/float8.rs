@@ -1,7 +1,7 @@
 //! The 8-bit floats: stored as a byte, converted to and from `f32`, and nothing else.
 //!
 //! One pair of functions serves all formats; a format is four numbers and two codes.
-//! Law: `from_f32(to_f32(x))` is `x` for every code that is not a NaN.
+//! Invariant: `from_f32(to_f32(x))` is `x` for every code that is not a NaN.
 
 /// What tells one format from another. Codes are without the sign bit.
 struct Format {

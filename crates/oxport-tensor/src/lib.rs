@@ -4,7 +4,7 @@
 //! memory, a [`Storage`]. It never changes. A [`TensorMut`] is the same thing owned by one hand and being filled;
 //! `freeze` turns it into a `Tensor`. Every loop reads tensors and fills one `TensorMut`.
 //!
-//! Laws: nothing here knows an operator or a graph; bad input gives an [`Error`], never a panic; results do not depend on
+//! Invariants: nothing here knows an operator or a graph; bad input gives an [`Error`], never a panic; results do not depend on
 //! the number of threads; this crate is the only one with `unsafe`, each block with its reason.
 
 mod arena;

@@ -1,7 +1,7 @@
 //! Scratch memory: 64-byte aligned buffers that a thread keeps and hands out again, so that packing never waits for
 //! fresh pages from the system.
 //!
-//! Laws: a buffer is owned by whoever took it until it is dropped; its bytes are always initialised (old values or
+//! Invariants: a buffer is owned by whoever took it until it is dropped; its bytes are always initialised (old values or
 //! zero), so it can be read as any number type.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};

@@ -1,7 +1,7 @@
 //! [`Storage`]: shared bytes, aligned to 64, that know who owns them.
 //!
 //! Three owners: the heap, a read-only mapped file, a region of an [`Arena`]; and a piece of another storage.
-//! Laws: all bytes are initialised from the start (fresh memory is zero); bytes are written only through a
+//! Invariants: all bytes are initialised from the start (fresh memory is zero); bytes are written only through a
 //! [`TensorMut`](crate::TensorMut), which has shown that nobody else holds the storage; a mapped file is never written.
 
 use std::alloc;
@@ -71,7 +71,10 @@ impl Storage {
     /// `len` bytes from `offset` on, shared and never writable. A piece that is not aligned to 8 bytes is copied.
     pub fn piece(&self, offset: usize, len: usize) -> Result<Storage> {
         let bytes = offset.checked_add(len).and_then(|end| self.bytes().get(offset..end)).ok_or_else(|| {
-            Error::memory(format!("bytes {offset} + {len} of a storage of {} bytes", self.len_bytes()))
+            Error::memory(format!(
+                "bytes {offset} + {len} are out of bounds of a storage of {} bytes",
+                self.len_bytes()
+            ))
         })?;
         let start = NonNull::from(bytes).cast::<u8>();
         if !start.cast::<u64>().is_aligned() {
@@ -84,8 +87,8 @@ impl Storage {
         Storage(Arc::new(Memory { start, len, owner: Owner::Region { arena, offset } }))
     }
 
-    /// Gives the memory behind these bytes of a mapped file back; they are loaded again when they are touched again.
-    /// Bytes that are no mapped file's stay where they are.
+    /// Releases the pages of these bytes of a mapped file; they are loaded again on the next access. Has no effect on other
+    /// storages.
     pub fn forget(&self, offset: usize, len: usize) {
         #[cfg(unix)]
         if let Owner::Map(map) = &self.0.owner {
@@ -115,7 +118,7 @@ impl Storage {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// A number that tells living storages apart.
+    /// A number that identifies a live storage.
     pub fn id(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }

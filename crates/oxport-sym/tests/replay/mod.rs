@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use oxport_sym::{Assumption, Assumptions, Expr, Func, Number, Range, Symbol};
 
-/// What became of a row.
+/// The result of a row.
 pub enum Verdict {
     Right,
     /// We disagree, and PyTorch is wrong for this reason.
@@ -76,7 +76,7 @@ pub fn symbol(name: &str) -> Option<Expr> {
 }
 
 pub fn number(text: &str) -> Number {
-    Expr::parse(text).ok().and_then(|e| e.as_number()).unwrap_or_else(|| panic!("{text} is no number"))
+    Expr::parse(text).ok().and_then(|e| e.as_number()).unwrap_or_else(|| panic!("expected a number, got {text}"))
 }
 
 /// `s0=2,u1=-3` as a valuation.

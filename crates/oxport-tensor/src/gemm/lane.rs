@@ -4,7 +4,7 @@
 //! point in `kernel.rs` instantiates them with the lane of that set. The methods are `inline(always)` so that the
 //! intrinsics end up inside the function that enables their feature.
 //!
-//! Law: a method of an intrinsic lane is called only below an entry point that enabled the lane's feature.
+//! Invariant: a method of an intrinsic lane is called only below an entry point that enabled the lane's feature.
 
 use super::Compute;
 

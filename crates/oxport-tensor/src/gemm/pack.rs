@@ -7,7 +7,7 @@
 //! │ p=1: x0 x1 x2 x3 │ …               │   │
 //! ```
 //!
-//! Laws: rows are shared out evenly (panels differ by one row at most) and not padded; columns fill panels of two
+//! Invariants: rows are shared out evenly (panels differ by one row at most) and not padded; columns fill panels of two
 //! registers and the last panel is padded with zeros to a whole register.
 
 use super::kernel::Kernels;
@@ -67,8 +67,8 @@ impl<T: Compute> Packed<T> {
             let panels = if side == Side::Left { rows.panels } else { cols.panels };
             for i in 0..panels {
                 let (first, members, step, at) = match side {
-                    Side::Left => (rows.start(i), rows.len(i), rows.len(i), rows.place(k0, kc, i)),
-                    Side::Right => (cols.start(i), cols.len(i), cols.step(i), cols.place(k0, kc, i)),
+                    Side::Left => (rows.start(i), rows.len(i), rows.len(i), rows.offset(k0, kc, i)),
+                    Side::Right => (cols.start(i), cols.len(i), cols.step(i), cols.offset(k0, kc, i)),
                 };
                 let from = &data[first * major_stride + k0 * k_stride..];
                 let source = Source { data: from, major: major_stride, k: k_stride };
@@ -124,7 +124,7 @@ impl Rows {
         self.base + usize::from(i < self.extra)
     }
     /// Where panel `i` of the slice at `k0` begins.
-    pub(super) fn place(&self, k0: usize, kc: usize, i: usize) -> usize {
+    pub(super) fn offset(&self, k0: usize, kc: usize, i: usize) -> usize {
         k0 * self.total + kc * self.start(i)
     }
 }
@@ -161,7 +161,7 @@ impl Cols {
         self.total.next_multiple_of(self.lanes)
     }
     /// Where panel `j` of the slice at `k0` begins.
-    pub(super) fn place(&self, k0: usize, kc: usize, j: usize) -> usize {
+    pub(super) fn offset(&self, k0: usize, kc: usize, j: usize) -> usize {
         k0 * self.padded() + kc * self.start(j)
     }
 }

@@ -211,7 +211,7 @@ impl Layout {
             .ok()
             .and_then(|offset| offset.checked_add(index.checked_mul(self.strides[dim])?))
             .and_then(|offset| usize::try_from(offset).ok())
-            .ok_or_else(|| Error::shape(format!("view starts outside of the storage: {self:?}")))?;
+            .ok_or_else(|| Error::shape(format!("the storage offset is out of bounds of the storage: {self:?}")))?;
         Ok(Layout { offset, ..self.clone() })
     }
 

@@ -25,7 +25,7 @@ pub fn copy(x: &Tensor, out: &mut TensorMut) -> Result<()> {
     }
     let convert = row_function(from, to)?;
     zip_rows(&[x], &mut [out], &|rows| {
-        let (to, from) = (rows.places[0], rows.places[1].cast_const());
+        let (to, from) = (rows.pointers[0], rows.pointers[1].cast_const());
         // SAFETY: the rows have `len` elements of these dtypes each, and do not overlap.
         unsafe { convert(from, to, rows.len()) };
     })

@@ -105,7 +105,7 @@ fn reduced_count(x: &Tensor, out: &TensorMut) -> usize {
 
 fn refuse_empty(x: &Tensor, out: &TensorMut) -> Result<()> {
     match x.numel() == 0 && out.numel() > 0 {
-        true => Err(Error::invalid("the greatest or least of no elements does not exist")),
+        true => Err(Error::invalid("expected at least one element for a maximum or minimum")),
         false => Ok(()),
     }
 }
