@@ -107,10 +107,10 @@ fn what_does_not_verify_is_refused() {
                     y: \"f32[2, 3]\" = torch.ops.aten.permute.default(x, [1, 0])\n    return (y,)\n");
     let standard = Toolchain::standard();
     let refusals = [
-        standard.functional(&stale).err(),
-        standard.core(&stale).err(),
+        standard.functionalize(&stale).err(),
+        standard.decompose(&stale).err(),
         standard.prepare(&stale, Opt::None).err(),
-        standard.improve(&stale, Opt::Exact, &Default::default()).err(),
+        standard.optimize(&stale, Opt::Exact, &Default::default()).err(),
     ];
     for refusal in refusals {
         let refusal = refusal.expect("a refusal");
@@ -198,7 +198,8 @@ fn chain(n: usize) -> ExportedProgram {
 
 #[test]
 fn writes_through_chained_views_cost_their_length_once() {
-    let nodes = |n| Toolchain::standard().unverified().functional(&chain(n)).expect("a functional program").graph.len();
+    let nodes =
+        |n| Toolchain::standard().unverified().functionalize(&chain(n)).expect("a functional program").graph.len();
     let (few, many) = (nodes(50), nodes(500));
     assert!(few > 100 && many <= 10 * few, "{few} nodes for 50 views, {many} for 500");
     // Nor is a long chain dropped link within link.
