@@ -91,7 +91,7 @@ fn first_of(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let more = diagnostics.len().saturating_sub(MOST);
     diagnostics.truncate(MOST);
     if let Some(last) = diagnostics.last_mut().filter(|_| more > 0) {
-        last.notes.push(format!("and {more} more diagnostics, which are not excerpt"));
+        last.notes.push(format!("and {more} more diagnostics, which are not shown"));
     }
     diagnostics
 }

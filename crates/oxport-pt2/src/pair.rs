@@ -265,7 +265,7 @@ impl StampCheck<'_> {
             (Some(found), Some(stamp)) if found != stamp => {
                 let head = self.head.display();
                 let message =
-                    format!("the file check to another program than {head}: expected the stamp {stamp}, got {found}");
+                    format!("the file belongs to another program than {head}: expected the stamp {stamp}, got {found}");
                 Err(Error::entry("stamp", &path.display().to_string(), message))
             }
             _ => Ok(()),

@@ -29,7 +29,7 @@ pub(crate) struct Body {
     pub templates: Box<[Box<[Arg<Real>]>]>,
     /// The number of slots.
     pub slots: usize,
-    /// One per placeholder; `None` where nobody reads it.
+    /// One per placeholder; `None` if it is unused.
     pub inputs: Box<[Option<Input>]>,
     pub outputs: Box<[Output]>,
     /// Recordings by shape signature.
@@ -62,7 +62,7 @@ pub(crate) struct Step {
     pub action: Action,
     /// The operands that each call puts into the template, and takes out afterwards.
     pub patches: Box<[Patch]>,
-    /// Where the result goes; `None` if nobody reads it.
+    /// Where the result goes; `None` if it is unused.
     pub out: Option<u32>,
     /// The last step that reads the result or a view of it by this slot; [`ESCAPES`] if it leaves the body.
     pub last_use: u32,

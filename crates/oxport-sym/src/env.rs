@@ -377,7 +377,7 @@ impl ShapeEnv {
         }
     }
 
-    /// Learns that an expression lies in a range, as an entry of a program's `range_constraints` says: of a symbol
+    /// Learns that an expression is in a range, as from an entry of `range_constraints`: of a symbol
     /// (intersected with what is known) or of a derived size such as `2*s77`.
     pub fn constrain(&mut self, e: &Expr, range: &Range) {
         if let Some(symbol) = e.as_symbol() {

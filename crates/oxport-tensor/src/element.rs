@@ -1,6 +1,6 @@
 //! [`Element`]: what every native type of a dtype can do, which is to be stored and to be converted to any other.
 //!
-//! Conversion goes through [`Wide`], an enum that the optimiser sees through once both types are known, so one line
+//! Conversion goes through [`Wide`], an enum that the optimizer sees through once both types are known, so one line
 //! ([`cast`]) serves all pairs. Invariant: casts are PyTorch's on x86, spelled out so that every platform gives the same bits.
 
 use half::{bf16, f16};

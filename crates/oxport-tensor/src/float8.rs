@@ -26,7 +26,7 @@ const E5M2FNUZ_FORMAT: Format =
     Format { mantissa: 2, bias: 16, max: 0x7f, overflow: 0x80, nan: 0x80, unsigned_zero: true };
 
 impl Format {
-    /// Rounds to nearest, ties to even; what lies beyond the largest finite value becomes `overflow`, as PyTorch does it.
+    /// Rounds to nearest, ties to even; values beyond the largest finite value become `overflow`, as in PyTorch.
     fn encode(&self, x: f32) -> u8 {
         let sign = x.to_bits() >> 24 & 0x80;
         let magnitude = f64::from(x.abs());

@@ -26,7 +26,7 @@ pub fn select(x: &Tensor, dim: i64, index: &Tensor, out: &mut TensorMut) -> Resu
 }
 
 /// `out = x[indices]` with tensors or `None` (a whole dimension) per dimension, as `aten::index.Tensor`: index tensors
-/// broadcast; their dimensions stand where the first one is if they are neighbours, else in front. Negative indices count
+/// broadcast; their dimensions replace the indexed ones if these are adjacent, else come first. Negative indices count
 /// from the end; bool and uint8 tensors are masks over as many dimensions as they have.
 pub fn index(x: &Tensor, indices: &[Option<Tensor>], out: &mut TensorMut) -> Result<()> {
     let plan = Advanced::new(x.layout(), indices)?;
@@ -71,7 +71,7 @@ pub fn gather(x: &Tensor, dim: i64, index: &Tensor, out: &mut TensorMut) -> Resu
     copy_slabs(x, from, &Layout::default(), out, to, &[])
 }
 
-/// `out.scatter_(dim, index, src)`: element `i` of `src` goes where `index[i]` says along `dim`.
+/// `out.scatter_(dim, index, src)`: element `i` of `src` is written to `index[i]` along `dim`.
 pub fn scatter(out: &mut TensorMut, dim: i64, index: &Tensor, src: &Tensor) -> Result<()> {
     same_dtype(out.dtype(), src.dtype())?;
     dispatch!(all out.dtype(), |T| scatter_with(out, dim, index, src, |_: T, new: T| new))
@@ -309,7 +309,7 @@ fn integers(index: &Tensor) -> Result<Vec<i64>> {
 /// The offsets of all elements, row-major.
 ///
 /// # Errors
-/// There is no memory for so many.
+/// The allocation fails.
 pub(crate) fn offsets(sizes: &[i64], strides: &[i64]) -> Result<Vec<isize>> {
     if sizes.contains(&0) {
         return Ok(Vec::new());

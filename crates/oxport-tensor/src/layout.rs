@@ -29,16 +29,16 @@ pub type Dims = SmallVec<[i64; 6]>;
 pub struct Layout {
     /// Length of each dimension, not negative.
     pub sizes: Dims,
-    /// Distance between neighbours along each dimension.
+    /// Distance between neighbors along each dimension.
     pub strides: Dims,
-    /// Where the first element lies in the storage.
+    /// The offset of the first element in the storage.
     pub offset: usize,
 }
 
 impl Layout {
     /// Row-major strides, offset 0. Errors on negative sizes and on more elements than `i64` can count.
     ///
-    /// As in PyTorch, a stride is the product of `max(size, 1)` over the dimensions behind.
+    /// As in PyTorch, a stride is the product of `max(size, 1)` over the following dimensions.
     pub fn contiguous(sizes: &[i64]) -> Result<Layout> {
         let order: SmallVec<[usize; 6]> = (0..sizes.len()).rev().collect();
         Layout::dense_in_order(sizes, &order)

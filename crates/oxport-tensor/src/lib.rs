@@ -1,4 +1,4 @@
-//! Tensors: dtypes, layouts, storages, and the dtype-generic loops that kernels are made of.
+//! Tensors: dtypes, layouts, storages, and the dtype-generic loops that kernels are built from.
 //!
 //! The picture to have in mind: a [`Tensor`] is a [`DType`], a [`Layout`] (sizes, strides, offset) and a shared piece of
 //! memory, a [`Storage`]. It never changes. A [`TensorMut`] is the same thing owned by one hand and being filled;

@@ -112,7 +112,7 @@ impl<'a> Rows<'a> {
     /// The row of an input, whose native type is `T`.
     pub fn input<T: Element>(&self, input: usize) -> &'a [T] {
         let pointer = self.pointer(self.outputs + input, T::DTYPE);
-        // SAFETY: `run` gives `len` valid elements of this dtype, which nobody writes meanwhile.
+        // SAFETY: `run` gives `len` valid elements of this dtype, which are not written meanwhile.
         unsafe { std::slice::from_raw_parts(pointer.cast(), self.len) }
     }
     /// The row of an output, whose native type is `U`; may be taken once.

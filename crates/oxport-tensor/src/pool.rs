@@ -39,9 +39,9 @@ pub struct Window<'a> {
 /// How windows become numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Average {
-    /// By the number of indices, padding included.
+    /// By the number of elements, padding included.
     CountPadding,
-    /// By the number of indices inside the input.
+    /// By the number of elements inside the input.
     CountInput,
     /// By this number.
     By(i64),
@@ -74,7 +74,7 @@ impl Window<'_> {
             }
             let room = n + 2 * padding - dilation * (kernel - 1) - 1;
             let mut count = (room + if self.ceil_mode { stride - 1 } else { 0 }).div_euclid(stride) + 1;
-            // A window that begins behind the input and its front padding is left out.
+            // A window that begins after the input and its front padding is dropped.
             if self.ceil_mode && (count - 1) * stride >= n + padding {
                 count -= 1;
             }
@@ -100,7 +100,7 @@ impl Window<'_> {
     }
 }
 
-/// Windows of about equal size that cover the input, as many as the output has indices.
+/// Windows of about equal size that cover the input, one for each output index.
 fn adaptive_axes(input: &[i64], output: &[i64]) -> Result<Vec<Vec<Span>>> {
     let (input, output) = (counts(input)?, counts(output)?);
     let axis = |(&n, &count): (&usize, &usize)| {

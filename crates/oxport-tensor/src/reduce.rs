@@ -2,7 +2,7 @@
 //!
 //! Invariant (the order): the elements that are reduced to one output are taken in row-major order and cut into blocks of 1024.
 //! In a block, element `i` is folded into lane `i % 32`, and lanes are combined by halves (a block of fewer than 32
-//! elements uses the next power of two as the number of lanes). Blocks are combined pairwise, neighbours first.
+//! elements uses the next power of two as the number of lanes). Blocks are combined pairwise, neighbors first.
 //! So the rounding error of a sum grows with the logarithm of the length, and loops over a block are vector code.
 //!
 //! Where the reduced dimension is dense, lanes run along it; where a kept dimension is, whole rows of outputs run along it

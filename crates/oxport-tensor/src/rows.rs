@@ -1,7 +1,7 @@
 //! Work on whole rows along one dimension: softmax, norms, cumulative sums, sorting.
 //!
 //! A row function sees, for one position in the other dimensions, the contiguous elements of every operand along the
-//! dimension; operands may have different lengths there. Rows that are not contiguous are packed, several neighbours at a
+//! dimension; operands may have different lengths there. Rows that are not contiguous are packed, several neighbors at a
 //! time. Invariant: one row is one call, so results do not depend on the number of threads.
 
 use rayon::prelude::*;
@@ -66,7 +66,7 @@ impl<'a> Lines<'a> {
     pub fn input<T: Element>(&self, input: usize) -> &'a [T] {
         let (start, len, dtype) = self.rows[self.outputs + input];
         assert_eq!(dtype, T::DTYPE, "law: a row is read as its own type");
-        // SAFETY: `along` gives a contiguous row of valid elements of this dtype, which nobody writes meanwhile.
+        // SAFETY: `along` gives a contiguous row of valid elements of this dtype, which are not written meanwhile.
         unsafe { std::slice::from_raw_parts(start.cast_const().cast(), len) }
     }
     /// The row of an output, whose native type is `U`; may be taken once. What it holds before is unspecified.
@@ -149,7 +149,7 @@ struct Job {
     outputs: usize,
     /// Sizes of the other dimensions.
     others: SmallVec<[usize; 6]>,
-    /// Neighbouring rows that are packed together.
+    /// Neighboring rows that are packed together.
     group: usize,
 }
 
@@ -263,7 +263,7 @@ impl Job {
         line.start.wrapping_offset(offset)
     }
 
-    /// From a row to its neighbour along the innermost other dimension.
+    /// From a row to its neighbor along the innermost other dimension.
     fn next(&self, line: &Line) -> isize {
         line.strides.last().map_or(0, |&s| s)
     }

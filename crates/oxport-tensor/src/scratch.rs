@@ -1,7 +1,7 @@
 //! Scratch memory: 64-byte aligned buffers that a thread keeps and hands out again, so that packing never waits for
 //! fresh pages from the system.
 //!
-//! Invariants: a buffer is owned by whoever took it until it is dropped; its bytes are always initialised (old values or
+//! Invariants: a buffer is owned by its taker until it is dropped; its bytes are always initialized (old values or
 //! zero), so it can be read as any number type.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -35,7 +35,7 @@ struct Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // SAFETY: allocated in `Scratch::take` with the same layout; nobody else holds the pointer.
+        // SAFETY: allocated in `Scratch::take` with the same layout; the pointer is not shared.
         unsafe { dealloc(self.ptr.as_ptr(), Scratch::layout(self.bytes)) }
     }
 }
@@ -72,7 +72,7 @@ impl Scratch {
     /// The first `count` numbers of the buffer.
     pub(crate) fn slice<T: Plain>(&mut self, count: usize) -> &mut [T] {
         assert!(count.checked_mul(size_of::<T>()).is_some_and(|b| b <= self.bytes), "law: a slice lies in its buffer");
-        // SAFETY: in bounds, initialised (zeroed at birth), aligned to 64, every bit pattern is a `T`, borrowed uniquely.
+        // SAFETY: in bounds, initialized (zeroed at birth), aligned to 64, every bit pattern is a `T`, borrowed uniquely.
         unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr().cast(), count) }
     }
 

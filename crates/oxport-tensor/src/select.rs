@@ -1,7 +1,7 @@
 //! Sorting and selection that leave equal elements where PyTorch does.
 //!
 //! `sort` (not stable by default), `topk`, `kthvalue` and `mode` say *where* an element was found. Of equal elements that is whichever their
-//! algorithm happens to leave in a index: those of the C++ standard library that PyTorch is built with on Linux (libstdc++), and
+//! algorithm happens to leave at an index: those of the C++ standard library that PyTorch is built with on Linux (libstdc++), and
 //! one of PyTorch's own. So these algorithms are reproduced exactly. Elements are compared by `less(a, b)` only.
 //!
 //! Invariants: the result is a permutation, for any `less` (NaNs are not ordered by `<`); nothing panics.
@@ -14,7 +14,7 @@ pub fn partial_sort<T: Copy>(x: &mut [T], middle: usize, less: &impl Fn(&T, &T) 
     }
 }
 
-/// `std::nth_element`: index `nth` holds what it would in order, nothing greater stands before it and nothing less behind.
+/// `std::nth_element`: index `nth` holds what it would in order, nothing greater comes before it and nothing less after it.
 pub fn nth_element<T: Copy>(x: &mut [T], nth: usize, less: &impl Fn(&T, &T) -> bool) {
     if nth >= x.len() {
         return;
@@ -164,7 +164,7 @@ fn heap_select<T: Copy>(x: &mut [T], middle: usize, less: &impl Fn(&T, &T) -> bo
     }
 }
 
-/// Moves the top of the heap `x[..end]` to index `to`, whose element takes its index in the heap.
+/// Moves the top of the heap `x[..end]` to index `to`, and that element into the heap.
 fn pop_heap<T: Copy>(x: &mut [T], end: usize, to: usize, less: &impl Fn(&T, &T) -> bool) {
     let value = x[to];
     x[to] = x[0];

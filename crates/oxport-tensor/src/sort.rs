@@ -178,7 +178,7 @@ pub fn unique(x: &Tensor) -> Result<Unique> {
     })
 }
 
-/// `torch.unique_consecutive` of all elements: runs of equal neighbours become one.
+/// `torch.unique_consecutive` of all elements: runs of equal neighbors become one.
 pub fn unique_consecutive(x: &Tensor) -> Result<Unique> {
     dispatch!(real x.dtype(), |T| {
         let elements = x.to_vec::<T>()?;
@@ -187,7 +187,7 @@ pub fn unique_consecutive(x: &Tensor) -> Result<Unique> {
     })
 }
 
-/// Groups equal neighbours of the elements taken in `order`.
+/// Groups equal neighbors of the elements taken in `order`.
 fn group<T: Element>(sizes: &[i64], elements: &[T], order: &[usize]) -> Result<Unique> {
     let (mut values, mut counts, mut inverse) =
         (Vec::<T>::new(), Vec::<i64>::new(), memory::filled(0i64, elements.len())?);

@@ -13,7 +13,7 @@ impl Tensor {
         if self.strides().iter().all(|&s| s >= 0) { Ok(self.clone()) } else { self.contiguous() }
     }
 
-    /// All span from the first element to the last, for non-negative strides.
+    /// The elements of the storage from the first to the last one, for non-negative strides.
     pub(crate) fn span<T: Element + Plain>(&self) -> Result<&[T]> {
         let len = span(self.layout())?;
         assert_eq!(T::DTYPE, self.dtype(), "law: elements are read as their own type");
@@ -24,11 +24,11 @@ impl Tensor {
 }
 
 impl TensorMut {
-    /// All span from the first element to the last, for non-negative strides.
+    /// The elements of the storage from the first to the last one, for non-negative strides.
     pub(crate) fn span<T: Element + Plain>(&mut self) -> Result<&mut [T]> {
         let len = span(self.layout())?;
         assert_eq!(T::DTYPE, self.dtype(), "law: elements are written as their own type");
-        // SAFETY: as for reading; nobody else sees the storage, and the borrow is exclusive.
+        // SAFETY: as for reading; the storage is not shared, and the borrow is exclusive.
         Ok(if len == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(self.start::<T>(), len) } })
     }
 }

@@ -64,7 +64,7 @@ impl Tensor {
     pub fn sizes(&self) -> &[i64] {
         &self.layout.sizes
     }
-    /// Distance between neighbours along each dimension, in elements.
+    /// Distance between neighbors along each dimension, in elements.
     pub fn strides(&self) -> &[i64] {
         &self.layout.strides
     }
@@ -111,7 +111,7 @@ impl Tensor {
     /// this dtype's native type.
     ///
     /// # Errors
-    /// There is no memory for them.
+    /// The allocation fails.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let x = self.to_dtype(T::DTYPE)?.contiguous()?;
         let mut elements = table(x.numel())?;
@@ -197,7 +197,7 @@ impl Tensor {
         Tensor::from_storage(self.storage.clone(), dtype, layout)
     }
 
-    /// The same memory for writing, if nobody else holds it and no two elements share a offset; else the tensor back.
+    /// The same memory for writing, if it is not shared and no two elements overlap; else the tensor itself.
     pub fn into_mut(self) -> Result<TensorMut, Tensor> {
         let Tensor { mut storage, dtype, layout } = self;
         // What lies around a bool tensor in its storage need not be bools, and a `TensorMut` may write `part`s.

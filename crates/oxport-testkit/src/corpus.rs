@@ -46,7 +46,7 @@ impl Corpus {
         let layout = Layout::new(&ints(&json["sizes"])?, &ints(&json["strides"])?, 0).map_err(|e| e.to_string())?;
         let offset = json["storage_offset"].as_u64().unwrap_or(0) as usize;
         // Every tensor gets a separate storage, even if two have the same key.
-        // What lies outside of a bool view may be any byte; inside it is 0 or 1.
+        // Bytes outside of a bool view are arbitrary; inside they are 0 or 1.
         let bools: Vec<u8>;
         let bytes = if dtype.is_bool() {
             bools = stored.iter().map(|&b| u8::from(b != 0)).collect();

@@ -1,4 +1,4 @@
-//! What differs between two programs, names print_stderr.
+//! Differences between two programs, up to node names.
 
 use oxport_ir::print::{Style, readable_with};
 use oxport_ir::{ExportedProgram, Graph};

@@ -13,7 +13,7 @@ records! {
 
     /// A user input.
     UserInputSpec {
-        /// The value, or the literal it was specialised to.
+        /// The value, or the literal it was specialized to.
         arg: Argument,
     }
 

@@ -199,7 +199,7 @@ fn scan_entry(name: &str, data: &[u8], pickled: &Pickled, limits: &Limits, findi
             Danger::Note,
             name,
             "an extra file that is not UTF-8 text",
-            "fails to load the is_complete file",
+            "fails to load the file",
         );
     }
     globals::scan(name, data, pickled.has(name), limits, findings);

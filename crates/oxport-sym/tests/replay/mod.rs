@@ -96,7 +96,7 @@ pub fn ranges(text: &str) -> Vec<(Symbol, Range)> {
     text.split(',').filter_map(split).collect()
 }
 
-/// Valuations inside ranges: all ends and what lies near them, and some in between.
+/// Valuations inside ranges: all ends, values near them, and some in between.
 pub fn samples(of: &[(Symbol, Range)], seed: &str) -> Vec<Vec<(Symbol, Number)>> {
     let mut state =
         seed.bytes().fold(0x9e37_79b9_7f4a_7c15_u64, |h, b| (h ^ b as u64).wrapping_mul(0x100_0000_01b3)) | 1;

@@ -1,4 +1,4 @@
-//! A kernel per channel, summed directly. A register holds neighbours: pixels of one channel in a contiguous output, channels of
+//! A kernel per channel, summed directly. A register holds neighbors: pixels of one channel in a contiguous output, channels of
 //! one pixel in a channels-last one.
 //!
 //! Invariant: either way an output is its bias and then its taps in order, those in the padding too: the same bits.
@@ -46,7 +46,7 @@ pub(super) fn planes<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
 /// Numbers of padded input that a task of [`pixels`] keeps in the caches, if a row is no longer.
 const BAND: usize = 1 << 15;
 
-/// Runs a convolution with one input channel per group, into an output whose channels are neighbours.
+/// Runs a convolution with one input channel per group, into an output whose channels are neighbors.
 pub(super) fn pixels<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let (g, kernels) = (&conv.geometry, T::Acc::kernels());
     let (lanes, taps) = (kernels.lanes, g.taps());
@@ -143,7 +143,7 @@ fn spread(tasks: usize, products: usize, task: impl Fn(usize) + Sync + Send) {
 struct Shared<T> {
     data: *mut T,
 }
-// SAFETY: offsets of outputs are disjoint (checked by `convolve`).
+// SAFETY: outputs do not overlap (checked by `convolve`).
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {

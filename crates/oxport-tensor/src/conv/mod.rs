@@ -205,7 +205,7 @@ fn pixel_stride(sizes: [usize; 3], strides: [usize; 5]) -> Option<usize> {
     Some(run.map_or(1, |r| r.0))
 }
 
-/// The roads over a matrix product: weight times input, or weight times columns.
+/// The algorithms by a matrix product: weight times input, or weight times columns.
 fn product<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let g = &conv.geometry;
     let (k, pixels) = (g.in_group() * g.taps(), out.pixels());

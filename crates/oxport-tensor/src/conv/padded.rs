@@ -5,7 +5,7 @@
 //! ```
 //!
 //! With a horizontal step `s`, pixel `ow` and tap `kw` meet at `ow·s + kw·dilation`; split by phase, that is offset
-//! `ow + kw·dilation / s` of phase `kw·dilation mod s`: neighbouring pixels are neighbours in memory.
+//! `ow + kw·dilation / s` of phase `kw·dilation mod s`: neighboring pixels are neighbors in memory.
 
 use super::Geometry;
 use crate::gemm::{Compute, Multiply, Tile};

@@ -9,7 +9,7 @@ use std::any::Any;
 /// Elements that a convolution may always keep besides its operands: 1 GB of `float32`.
 const MOST_WORK: usize = 1 << 28;
 
-/// The options of `aten.convolution`; a list of one number stands for all spatial dimensions.
+/// The options of `aten.convolution`; a list of one number applies to all spatial dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct ConvOptions<'a> {
     /// Steps of the window.

@@ -93,7 +93,7 @@ fn add_taps<T: Multiply>(conv: &Convolution<'_, T>, columns: &[T::Acc], y: &mut 
     let plane = id * ih * iw;
     for t in 0..g.taps() {
         let tap = [t / (kh * kw), t / kw % kh, t % kw];
-        // Input offset i goes to output offset i·stride + tap·dilation − padding.
+        // Input index i goes to output index i·stride + tap·dilation − padding.
         let offset = |d: usize, i: usize| (i * g.stride[d] + tap[d] * g.dilation[d]).wrapping_sub(g.padding[d]);
         let first = (0..iw).find(|&i| offset(2, i) < ow).unwrap_or(iw);
         let end = (first..iw).rev().find(|&i| offset(2, i) < ow).map_or(first, |i| i + 1);

@@ -24,7 +24,7 @@ const PACKED_FOR_FEW: usize = 1 << 18;
 /// Computes `c = start + alpha·A·B` (see [`Product`]) on the current rayon pool.
 ///
 /// # Panics
-/// If a matrix does not lie in its slice, a packed operand has another shape, or elements of C share a offset: layouts
+/// If a matrix does not lie in its slice, a packed operand has another shape, or elements of C overlap: layouts
 /// are checked before kernels run, so this is a broken law.
 pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
     if p.m == 0 || p.n == 0 || p.batch.sizes.contains(&0) {
@@ -310,7 +310,7 @@ impl Grid {
     }
 }
 
-/// A task's part of C: in offset, or in a buffer of the computing type that is rounded and scattered at the end.
+/// A task's part of C: in place, or in a buffer of the computing type that is rounded and scattered at the end.
 pub(super) struct Tile<'a, T: Multiply> {
     one: &'a One<'a, T>,
     rows: Range<usize>,

@@ -4,7 +4,7 @@
 //! of B (`b[p*step + j]`), and `MR×NV` registers hold the tile of C until k is used up.
 //!
 //! Invariant: an element of the tile is one chain of (fused) multiply-adds in the order of k. Neither the number of rows or
-//! columns in the tile nor the neighbours enter it, so any partition of C gives the same bits.
+//! columns in the tile nor the neighbors enter it, so any partition of C gives the same bits.
 //!
 //! Invariant: a body has no closures. One is a function without the CPU features of what it stands in; where it is not inlined, every
 //! intrinsic in it is a call.
@@ -26,7 +26,7 @@ pub(super) type Transpose<T> = unsafe fn(*const T, usize, usize, usize, *mut T, 
 pub(super) type CopyRows<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
 
 /// `(tiles, offsets, factors, x, start, y)`: in every tile, `y[to + j] = start + Σ factors[t]·x[from + offsets[t] + j]`, tap
-/// after tap. Whole registers are read at every offset, whatever the tile's length. *Wide* taps have a register of factors
+/// after tap. Whole registers are read at every offset, for any length of the tile. *Wide* taps have a register of factors
 /// each, and a register to start from: `start[j] + Σ factors[t·lanes + j]·…`.
 pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, &[T], *mut T);
 /// `(offsets, tiles, x, out, step)`: in every tile, `out[p*step + to + j] = x[offsets[p] + from + j]`.
@@ -258,7 +258,7 @@ unsafe fn taps_body<L: Lane, const WIDE: bool>(
     }
 }
 
-/// A register of numbers, or one number in all offsets of it.
+/// A register of numbers, or one number broadcast to all lanes.
 #[inline(always)]
 unsafe fn register<L: Lane, const WIDE: bool>(f: &[L::T]) -> L {
     // SAFETY: the caller gives a register of numbers where they are wide.

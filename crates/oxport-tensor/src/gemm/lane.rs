@@ -41,7 +41,7 @@ pub(super) unsafe trait Lane: Copy {
     unsafe fn prefetch(p: *const Self::T);
 }
 
-/// The portable lane: an array, vectorised by the compiler as far as the enabled features go.
+/// The portable lane: an array, vectorized by the compiler as far as the enabled features go.
 #[derive(Clone, Copy)]
 pub(super) struct Plain<T, const N: usize>([T; N]);
 

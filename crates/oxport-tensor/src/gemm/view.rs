@@ -30,7 +30,7 @@ impl<'a, T> Mat<'a, T> {
     }
 }
 
-/// The output: as [`Mat`], written; no two elements may share a offset.
+/// The output: as [`Mat`], written; no two elements may overlap.
 pub struct MatMut<'a, T> {
     /// The elements, from the first one of the matrix.
     pub data: &'a mut [T],
@@ -42,7 +42,7 @@ pub struct MatMut<'a, T> {
 
 /// The left operand, `m×k`.
 pub enum Lhs<'a, T: Multiply> {
-    /// Read in offset.
+    /// Read in place.
     Strided(Mat<'a, T>),
     /// Packed before by [`Packed::lhs`]; one matrix for the whole batch.
     Packed(&'a Packed<T::Acc>),
@@ -50,7 +50,7 @@ pub enum Lhs<'a, T: Multiply> {
 
 /// The right operand, `k×n`.
 pub enum Rhs<'a, T: Multiply> {
-    /// Read in offset.
+    /// Read in place.
     Strided(Mat<'a, T>),
     /// Packed before by [`Packed::rhs`]; one matrix for the whole batch.
     Packed(&'a Packed<T::Acc>),
@@ -149,7 +149,7 @@ pub(crate) fn extent(dims: impl IntoIterator<Item = (usize, usize)>) -> Option<u
     last.checked_add(1)
 }
 
-/// Whether no two elements of a strided box share a offset (sufficient: each stride jumps over all smaller ones).
+/// Whether no two elements of a strided box overlap (sufficient: each stride jumps over all smaller ones).
 pub(crate) fn is_disjoint(dims: impl IntoIterator<Item = (usize, usize)>) -> bool {
     let mut dims: Vec<_> = dims.into_iter().filter(|d| d.0 != 1).collect();
     dims.sort_by_key(|d| d.1);

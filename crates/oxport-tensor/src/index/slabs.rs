@@ -41,7 +41,7 @@ pub(super) struct Slabs {
     dtype: crate::DType,
     from_offsets: Vec<isize>,
     to_offsets: Vec<isize>,
-    /// Size, stride of the source, stride of the target (in elements), outermost first, neighbours merged.
+    /// Size, stride of the source, stride of the target (in elements), outermost first, neighbors merged.
     dims: SmallVec<[(usize, isize, isize); 6]>,
 }
 

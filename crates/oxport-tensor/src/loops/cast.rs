@@ -41,7 +41,7 @@ pub(super) fn stop_over(from: DType, to: DType) -> Option<DType> {
 ///
 /// # Safety
 /// Source and target hold that many elements of the dtypes that the function is for, and do not overlap. The target need not
-/// be initialised.
+/// be initialized.
 pub(super) type ConvertRow = unsafe fn(*const u8, *mut u8, usize);
 
 /// The function for a pair of dtypes that needs no [`stop_over`].

@@ -47,7 +47,7 @@ impl Converted {
     /// Calls `row` on converted chunks of these rows.
     ///
     /// # Safety
-    /// The pointers hold `len` elements of the tensors' own dtypes, and outputs may be written.
+    /// The pointers are valid for `len` elements of the tensors' own dtypes, and outputs may be written.
     pub(super) unsafe fn call(&self, len: usize, pointers: &[*mut u8], row: RowFn<'_>) {
         // Zero is a valid value of every element type, so output rows may be handed out before they are written.
         let count = self.operands.iter().filter(|x| x.converts).count();

@@ -1,6 +1,6 @@
 //! [`Walk`]: the order in which a loop visits the indices of several operands at once.
 //!
-//! Size-1 dimensions vanish, dimensions are sorted by the output's strides, neighbours that step evenly in all operands
+//! Size-1 dimensions vanish, dimensions are sorted by the output's strides, neighbors that step evenly in all operands
 //! become one. The last two dimensions are cut into tiles of a few thousand elements; a tile is the unit of work. An
 //! operand whose tile is not one contiguous piece is packed into scratch memory first (and outputs unpacked after), so a
 //! row function only ever sees contiguous rows. Packing in tiles is also what makes transposed reads kind to the caches.
@@ -90,7 +90,7 @@ impl Walk {
     pub(crate) fn new(sizes: &[i64], operands: SmallVec<[Operand; 4]>) -> Walk {
         let mut walk = Walk { sizes: sizes.iter().map(|&s| s as usize).collect(), operands, tile: (1, 1) };
         if sizes.contains(&0) {
-            // Sizes and strides of nothing need not be countable: one dimension of no elements stands for all.
+            // Sizes and strides of an empty loop may overflow: it is replaced by one empty dimension.
             walk.keep(sizes.iter().position(|&s| s == 0).into_iter().collect());
             return walk;
         }

@@ -1,4 +1,4 @@
-//! `oxport diff`: two programs, names print_stderr.
+//! `oxport diff`: two programs, up to node names.
 
 use super::DIFFERENT;
 use oxport::{ReadLimits, ReadOptions, Result};

@@ -57,7 +57,7 @@ pub enum Command {
     Convert(convert::Convert),
     /// Print a program
     Show(show::Show),
-    /// Compare two programs, names print_stderr
+    /// Compare two programs up to node names
     Diff(diff::Diff),
     /// List the known operators
     Ops(ops::Ops),
