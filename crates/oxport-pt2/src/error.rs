@@ -85,11 +85,11 @@ impl Error {
 }
 
 /// The maximum number of diagnostics of one error.
-const MOST: usize = 1000;
+const MAX_DIAGNOSTICS: usize = 1000;
 
 fn first_of(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let more = diagnostics.len().saturating_sub(MOST);
-    diagnostics.truncate(MOST);
+    let more = diagnostics.len().saturating_sub(MAX_DIAGNOSTICS);
+    diagnostics.truncate(MAX_DIAGNOSTICS);
     if let Some(last) = diagnostics.last_mut().filter(|_| more > 0) {
         last.notes.push(format!("and {more} more diagnostics, which are not shown"));
     }

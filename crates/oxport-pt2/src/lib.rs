@@ -104,6 +104,6 @@ pub fn to_json(program: &ExportedProgram) -> Result<String> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
     replace::replace_file(path, |out| out.write_all(bytes))
 }

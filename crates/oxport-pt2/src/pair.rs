@@ -387,7 +387,7 @@ fn place(payloads: Payloads, blocks: &mut IndexMap<String, (DType, Vec<i64>, Pay
         let users = || config.config.iter().filter(|(_, meta)| meta.path_name == path);
         let whole = match (&payload, users().next()) {
             (Payload::Storage(storage, dtype), Some((name, meta))) => {
-                whole_sizes(meta, storage, *dtype).map(|sizes| (name.clone(), *dtype, sizes))
+                full_storage_sizes(meta, storage, *dtype).map(|sizes| (name.clone(), *dtype, sizes))
             }
             _ => None,
         };
@@ -410,7 +410,7 @@ fn place(payloads: Payloads, blocks: &mut IndexMap<String, (DType, Vec<i64>, Pay
 }
 
 /// The sizes of a contiguous tensor that covers its whole storage.
-fn whole_sizes(meta: &model::PayloadMeta, storage: &Storage, dtype: DType) -> Option<Vec<i64>> {
+fn full_storage_sizes(meta: &model::PayloadMeta, storage: &Storage, dtype: DType) -> Option<Vec<i64>> {
     let meta = meta.tensor_meta.as_ref()?;
     let ints = |list: &[model::SymInt]| -> Option<Vec<i64>> {
         list.iter().map(|n| if let model::SymInt::AsInt(n) = n { Some(*n) } else { None }).collect()

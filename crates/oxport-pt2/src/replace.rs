@@ -21,7 +21,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::temporary::{Temporary, own};
+use crate::temporary::{Temporary, registered};
 use crate::{Error, Result};
 
 /// Writes a temporary file in the same folder and renames it.
@@ -68,7 +68,7 @@ impl Draft {
 
     pub(crate) fn place(self) -> Result<()> {
         let Some((file, place)) = self.whole else { return Ok(()) };
-        file.rename(&mut own(), &place).map_err(|e| cannot_write(&self.path, e))
+        file.rename(&mut registered(), &place).map_err(|e| cannot_write(&self.path, e))
     }
 }
 
@@ -78,17 +78,17 @@ pub(crate) fn commit(members: Vec<Draft>, stamp: &str, mut head: Draft, obsolete
     let _lock = folders.first().map(|folder| Lock::of(folder)).transpose()?;
     let (mut members, mut moved) = (members.into_iter(), Vec::<(PathBuf, PathBuf)>::new());
     // From here on signals wait until all is done; only SIGKILL interrupts. Remaining drafts are dropped afterwards.
-    let mut own = own();
+    let mut registered = registered();
     let mut decide = || -> Result<()> {
         for member in &mut members {
             let Some((file, place)) = member.whole else { continue };
             let failed = |e| cannot_write(&member.path, e);
             let waiting = sidecar(&place, stamp);
-            file.rename(&mut own, &waiting).map_err(failed)?;
+            file.rename(&mut registered, &waiting).map_err(failed)?;
             moved.push((waiting, place));
         }
         let Some((file, place)) = head.whole.take() else { return Ok(()) };
-        file.rename(&mut own, &place).map_err(|e| cannot_write(&head.path, e))
+        file.rename(&mut registered, &place).map_err(|e| cannot_write(&head.path, e))
     };
     if let Err(error) = decide() {
         moved.iter().for_each(|(waiting, _)| drop(std::fs::remove_file(waiting)));
@@ -191,14 +191,14 @@ struct Lock(#[allow(dead_code)] Option<File>);
 
 impl Lock {
     fn of(folder: &Path) -> Result<Lock> {
-        const PATIENCE: Duration = Duration::from_secs(20);
+        const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
         let Ok(file) = File::open(folder) else { return Ok(Lock(None)) };
         let start = Instant::now();
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Lock(Some(file))),
                 Err(std::fs::TryLockError::Error(_)) => return Ok(Lock(None)),
-                Err(std::fs::TryLockError::WouldBlock) if start.elapsed() > PATIENCE => {
+                Err(std::fs::TryLockError::WouldBlock) if start.elapsed() > LOCK_TIMEOUT => {
                     let cause = io::Error::new(io::ErrorKind::TimedOut, "another process has locked the folder");
                     return Err(cannot_write(folder, cause));
                 }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_appears_as_a_whole() {
+    fn sets_are_replaced_atomically() {
         let folder = tempfile::tempdir().unwrap();
         let [head, a, b] = ["head", "a", "b"].map(|name| folder.path().join(name));
         let write = |text: &'static str, fails: bool| -> Result<()> {

@@ -23,16 +23,16 @@ const PREFIX: &str = ".oxport-tmp-";
 static OWN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Locks the set of temporary files: none is created, renamed or removed by a signal meanwhile.
-pub(crate) fn own() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+pub(crate) fn registered() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes the temporary files of this process, and keeps it from renaming others. To be called before it is terminated.
 pub fn remove_temporaries() {
-    let own = own();
-    own.iter().for_each(|path| drop(std::fs::remove_file(path)));
+    let registered = registered();
+    registered.iter().for_each(|path| drop(std::fs::remove_file(path)));
     // A set that is being replaced is complete by now; no other will be started.
-    std::mem::forget(own);
+    std::mem::forget(registered);
 }
 
 /// A temporary file; removed on drop.
@@ -50,9 +50,9 @@ impl Temporary {
         if old.is_none() {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         }
-        let mut own = own();
+        let mut registered = registered();
         let file = builder.tempfile_in(folder)?;
-        own.insert(file.path().to_path_buf());
+        registered.insert(file.path().to_path_buf());
         // Without file locks, the age of the file decides.
         drop(file.as_file().try_lock());
         Ok(Temporary(Some(file)))
@@ -77,9 +77,9 @@ impl Temporary {
     }
 
     /// Renames the file, replacing the destination. It is no longer temporary afterwards.
-    pub fn rename(mut self, own: &mut BTreeSet<PathBuf>, to: &Path) -> io::Result<()> {
+    pub fn rename(mut self, registered: &mut BTreeSet<PathBuf>, to: &Path) -> io::Result<()> {
         let file = self.0.take().expect("law: the file is there until it is moved");
-        own.remove(file.path());
+        registered.remove(file.path());
         file.persist(to).map(drop).map_err(|e| e.error)
     }
 }
@@ -96,8 +96,8 @@ impl io::Write for Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(file) = self.0.take() {
-            let mut own = own();
-            own.remove(file.path());
+            let mut registered = registered();
+            registered.remove(file.path());
             drop(file);
         }
     }
@@ -119,12 +119,12 @@ fn sweep(folder: &Path) {
 fn is_stale(path: &Path, process: u32) -> bool {
     let Ok(metadata) = std::fs::symlink_metadata(path) else { return false };
     let Some(file) = metadata.is_file().then(|| File::open(path).ok()).flatten() else { return false };
-    let is_old = || metadata.modified().ok().and_then(|t| t.elapsed().ok()).is_some_and(|age| age > MINUTE);
+    let is_old = || metadata.modified().ok().and_then(|t| t.elapsed().ok()).is_some_and(|age| age > STALE_AFTER);
     let is_dead = Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{process}")).exists();
     file.try_lock().is_ok() && (is_dead || is_old())
 }
 
-const MINUTE: Duration = Duration::from_secs(60);
+const STALE_AFTER: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {

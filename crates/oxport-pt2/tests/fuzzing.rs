@@ -21,7 +21,7 @@ use targets::{TARGETS, Target};
 /// Rounds of a target where no time is given.
 const ROUNDS: usize = if cfg!(debug_assertions) { 150 } else { 1500 };
 /// An input that takes longer than this is a finding, too: inputs are small.
-const SLOW: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
+const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
 
 #[test]
 fn mutated_inputs_break_no_parser() {
@@ -83,13 +83,13 @@ fn attempt(target: &Target, input: &[u8], what: &str) {
     let start = Instant::now();
     let outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
     let mut took = start.elapsed();
-    if outcome.is_ok() && took > SLOW {
+    if outcome.is_ok() && took > TIME_LIMIT {
         // On a busy machine any input may be delayed: a slow one is slow twice.
         let start = Instant::now();
         (target.run)(input);
         took = start.elapsed();
     }
-    if outcome.is_err() || took > SLOW {
+    if outcome.is_err() || took > TIME_LIMIT {
         let path = std::env::temp_dir().join(format!("oxport-finding-{}", target.name));
         let _ = std::fs::write(&path, input);
         let verb = if outcome.is_err() { "panicked" } else { "was slow" };

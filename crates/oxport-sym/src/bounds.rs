@@ -37,8 +37,8 @@ impl<'a> Bounds<'a> {
 
     fn bound(&self, e: &Expr, alternatives: u32) -> Range {
         /// Smaller expressions are bounded faster than found.
-        const WORTH_REMEMBERING: u32 = 24;
-        if e.shape().halves < WORTH_REMEMBERING {
+        const MIN_CACHED_SIZE: u32 = 24;
+        if e.shape().halves < MIN_CACHED_SIZE {
             return self.compute(e, alternatives);
         }
         let key = (e.clone(), alternatives);

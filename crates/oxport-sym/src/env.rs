@@ -22,7 +22,7 @@ use crate::symbol::{Assumptions, Symbol};
 
 /// The facts about symbols. Cloning is cheap and gives an independent copy.
 ///
-/// Invariant: the cost of a query is bounded: at most `MOST` facts take part in reasoning; further ones are only looked up as they
+/// Invariant: the cost of a query is bounded: at most `MAX_FACTS` facts take part in reasoning; further ones are only looked up as they
 /// are.
 #[derive(Clone, Debug, Default)]
 pub struct ShapeEnv {
@@ -43,7 +43,7 @@ pub struct ShapeEnv {
 
 /// The maximum number of facts for reasoning: equalities that replace a symbol, other equalities, and inequalities, each. Exported
 /// programs have a few dozens.
-const MOST: [usize; 3] = [256, 16, 24];
+const MAX_FACTS: [usize; 3] = [256, 16, 24];
 /// The maximum weight of an equality for reasoning: each substitution into another may double it.
 const MAX_WEIGHT: usize = 128;
 
@@ -199,8 +199,8 @@ impl ShapeEnv {
         /// Each `Max` or `Min` in the sum is looked into, one after the other, this many.
         const DEPTH: usize = 3;
         /// So many sums are tried: what takes more counts as unknown, as the choices of several extrema multiply.
-        const TRIES: usize = 64;
-        self.never_negative(e, DEPTH, &mut TRIES.clone())
+        const MAX_TRIES: usize = 64;
+        self.never_negative(e, DEPTH, &mut MAX_TRIES.clone())
     }
 
     fn never_negative(&self, e: &Expr, depth: usize, tries: &mut usize) -> bool {
@@ -282,7 +282,7 @@ impl ShapeEnv {
     /// that one of them is in can be evaluated and holds. (Ranges are the caller's business.)
     pub fn allows(&self, symbols: &[Symbol], value: &dyn Fn(&Symbol) -> Option<Number>) -> bool {
         // Too many conditions to be weighed every time.
-        if self.facts.len() > MOST[0] {
+        if self.facts.len() > MAX_FACTS[0] {
             return false;
         }
         let concerns = |e: &&Expr| e.free_symbols().iter().any(|s| symbols.contains(s));
@@ -299,13 +299,13 @@ impl ShapeEnv {
             return;
         }
         if !weighs_more(&zero, MAX_WEIGHT) {
-            if self.replacements.len() < MOST[0]
+            if self.replacements.len() < MAX_FACTS[0]
                 && let Some((symbol, value)) = isolate(&zero)
                 && self.replace(&symbol, &value)
             {
                 return;
             }
-            if self.zeros.len() < MOST[1] {
+            if self.zeros.len() < MAX_FACTS[1] {
                 self.memo = Memo::default();
                 return Arc::make_mut(&mut self.zeros).push(zero);
             }
@@ -410,7 +410,7 @@ impl ShapeEnv {
                 }
             }
             None if self.nonnegative.contains(&e) => {}
-            None if self.nonnegative.len() < MOST[2] && !weighs_more(&e, MAX_WEIGHT) => {
+            None if self.nonnegative.len() < MAX_FACTS[2] && !weighs_more(&e, MAX_WEIGHT) => {
                 Arc::make_mut(&mut self.nonnegative).push(e);
                 self.memo = Memo::default();
             }

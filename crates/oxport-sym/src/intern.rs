@@ -144,13 +144,13 @@ mod tests {
     #[test]
     fn nodes_leave_with_their_last_expression() {
         // Other tests share the table, so this looks at far more nodes than they hold.
-        const MANY: usize = 10_000;
+        const COUNT: usize = 10_000;
         let symbol = |i: usize| Expr::symbol(&Symbol::by_convention(&format!("leaving{i}")));
-        let kept: Vec<Expr> = (0..MANY).map(symbol).collect();
-        assert!(entries() >= MANY);
+        let kept: Vec<Expr> = (0..COUNT).map(symbol).collect();
+        assert!(entries() >= COUNT);
         assert!(kept.iter().enumerate().all(|(i, e)| *e == symbol(i)));
         drop(kept);
-        assert!(entries() < MANY);
+        assert!(entries() < COUNT);
     }
 
     #[test]

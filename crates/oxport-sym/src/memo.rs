@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::expr::Expr;
 
 /// The maximum number of entries; at the limit the cache is cleared.
-const MOST: usize = 1 << 12;
+const MAX_ENTRIES: usize = 1 << 12;
 
 /// Answers by condition.
 #[derive(Clone, Default)]
@@ -25,7 +25,7 @@ impl Memo {
         // Not locked during the call, which decides parts recursively.
         let found = decide();
         let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if answers.len() >= MOST {
+        if answers.len() >= MAX_ENTRIES {
             answers.clear();
         }
         answers.insert(condition.clone(), found);

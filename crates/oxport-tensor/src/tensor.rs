@@ -292,17 +292,17 @@ pub(crate) fn check_fit(storage: &Storage, dtype: DType, layout: &Layout) -> Res
 impl std::fmt::Debug for Tensor {
     /// `f32[2, 3]`, strides where they are not row-major, and the first few elements.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        const SHOWN: usize = 8;
+        const MAX_SHOWN: usize = 8;
         write!(f, "{}{:?}", self.dtype.short(), self.sizes())?;
         if !self.is_contiguous() {
             write!(f, " strides {:?}", self.strides())?;
         }
-        let shown = self.numel().min(SHOWN);
+        let shown = self.numel().min(MAX_SHOWN);
         let values: Result<String> = crate::dispatch!(all self.dtype, |T| {
             let read = self.reader::<T>();
             Ok((0..shown).map(|i| format!("{:?}", read.at(i))).collect::<Vec<_>>().join(", "))
         });
-        let more = if self.numel() > SHOWN { ", …" } else { "" };
+        let more = if self.numel() > MAX_SHOWN { ", …" } else { "" };
         write!(f, " [{}{more}]", values.map_err(|_| std::fmt::Error)?)
     }
 }

@@ -18,14 +18,14 @@ pub struct Corpus {
 }
 
 /// The error of a corpus or a case.
-pub type Wrong = String;
+pub type Message = String;
 
 impl Corpus {
     /// Reads `cases.jsonl.zst` and `tensors.safetensors.zst` of a folder (without `.zst` too).
     ///
     /// # Errors
     /// A file is missing or malformed.
-    pub fn read(dir: &Path) -> Result<Corpus, Wrong> {
+    pub fn read(dir: &Path) -> Result<Corpus, Message> {
         let text = String::from_utf8(unpacked(dir, "cases.jsonl")?).map_err(|e| e.to_string())?;
         let cases = text.lines().map(|l| serde_json::from_str(l).map_err(|e| e.to_string()));
         let bytes = unpacked(dir, "tensors.safetensors")?;
@@ -38,7 +38,7 @@ impl Corpus {
     ///
     /// # Errors
     /// Its storage is missing, or it is out of bounds of its storage.
-    pub fn tensor(&self, json: &Json) -> Result<Option<Tensor>, Wrong> {
+    pub fn tensor(&self, json: &Json) -> Result<Option<Tensor>, Message> {
         let Some(key) = json["data"].as_str() else { return Ok(None) };
         let stored = self.storages.get(key).ok_or_else(|| format!("no storage {key}"))?;
         let code = json["dtype"].as_u64().ok_or("no dtype")?;
@@ -59,7 +59,7 @@ impl Corpus {
     }
 }
 
-fn unpacked(dir: &Path, name: &str) -> Result<Vec<u8>, Wrong> {
+fn unpacked(dir: &Path, name: &str) -> Result<Vec<u8>, Message> {
     let plain = dir.join(name);
     if plain.exists() {
         return std::fs::read(&plain).map_err(|e| format!("{}: {e}", plain.display()));
@@ -76,7 +76,7 @@ fn unpacked(dir: &Path, name: &str) -> Result<Vec<u8>, Wrong> {
 ///
 /// # Errors
 /// It does not parse.
-pub fn ints(json: &Json) -> Result<Vec<i64>, Wrong> {
+pub fn ints(json: &Json) -> Result<Vec<i64>, Message> {
     let list = json.as_array().ok_or("expected a list of ints")?;
     list.iter().map(|n| n.as_i64().ok_or_else(|| "expected an int".to_string())).collect()
 }
@@ -95,11 +95,11 @@ pub fn float(json: &Json) -> Option<f64> {
 ///
 /// # Errors
 /// The key is unknown or its value malformed.
-pub fn argument(json: &Json, tensor: &mut dyn FnMut(&Json) -> Result<Argument, Wrong>) -> Result<Argument, Wrong> {
+pub fn argument(json: &Json, tensor: &mut dyn FnMut(&Json) -> Result<Argument, Message>) -> Result<Argument, Message> {
     let (key, value) = json.as_object().and_then(|o| o.iter().next()).ok_or("an argument without a key")?;
     let list = || value.as_array().ok_or_else(|| format!("{key}: expected a list"));
     let wrong = || format!("{key}: {value}");
-    let each = |f: &dyn Fn(&Json) -> Option<Argument>| -> Result<Argument, Wrong> {
+    let each = |f: &dyn Fn(&Json) -> Option<Argument>| -> Result<Argument, Message> {
         Ok(Argument::List(list()?.iter().map(|v| f(v).ok_or_else(wrong)).collect::<Result<_, _>>()?))
     };
     let code = || value.as_i64().ok_or_else(wrong);

@@ -1,6 +1,6 @@
 //! One operator case: a program of one call is built, prepared, planned, run and compared.
 
-use crate::corpus::{Corpus, Wrong, argument, float, ints};
+use crate::corpus::{Corpus, Message, argument, float, ints};
 use crate::{Record, Status};
 use oxport::{DType, Fake, Opt, PlanOptions, Tensor, Value, registry};
 use oxport_ir::{Argument, Kwargs, Node, NodeKind, Op, OutputKind, Val};
@@ -27,7 +27,7 @@ pub fn judge(corpus: &Corpus, case: &Json) -> Judged {
 
 type Failure = (Status, String);
 
-fn invalid(e: Wrong) -> Failure {
+fn invalid(e: Message) -> Failure {
     (Status::Invalid, e)
 }
 
@@ -103,7 +103,7 @@ fn execute(corpus: &Corpus, case: &Json) -> Result<Results, Refusal> {
     }
     let mut b = oxport::ProgramBuilder::new(registry());
     let mut inputs: Vec<Value> = Vec::new();
-    let mut tensor = |json: &Json| -> Result<Argument, Wrong> {
+    let mut tensor = |json: &Json| -> Result<Argument, Message> {
         let t = corpus.tensor(json)?.ok_or("an input without values")?;
         let fake = Fake::of(&t);
         inputs.push(Value::Tensor(t));

@@ -234,7 +234,7 @@ impl<'p> Search<'p> {
         let mut found: Vec<Vec<i64>> = Vec::new();
         for preference in [Preference::Captured, Preference::Least, Preference::Next, Preference::Large] {
             let candidates: Vec<Vec<i64>> = self.symbols.iter().map(|s| self.candidates(s, preference)).collect();
-            let (mut values, mut tries) = (Vec::new(), TRIES);
+            let (mut values, mut tries) = (Vec::new(), MAX_TRIES);
             if self.extend(&candidates, &found, &mut values, &mut tries) {
                 found.push(values);
             }
@@ -293,7 +293,7 @@ impl<'p> Search<'p> {
 }
 
 /// The maximum number of values that a search tries.
-const TRIES: usize = 20_000;
+const MAX_TRIES: usize = 20_000;
 
 /// A seeded random number generator.
 struct Random {

@@ -124,12 +124,12 @@ pub fn validate(
         run(&mut found, InputSet { what: "sample inputs", sizes: String::new() }, Ok(samples));
     }
     let generator = InputGenerator::of(before);
-    let awkward: &[Fill] = if opt == Opt::Fast { &[] } else { &[Fill::SpecialFloats, Fill::Special] };
+    let special: &[Fill] = if opt == Opt::Fast { &[] } else { &[Fill::SpecialFloats, Fill::Special] };
     for (seed, assignment) in (0..).zip(generator.assignments()) {
         let mut sizes: Vec<String> = assignment.iter().map(|(s, n)| format!("{}={n}", s.name())).collect();
         sizes.sort();
         let tried = |what| InputSet { what, sizes: sizes.join(" ") };
-        for (round, fill) in [Fill::Ordinary].iter().chain([awkward; 3].into_iter().flatten()).enumerate() {
+        for (round, fill) in [Fill::Ordinary].iter().chain([special; 3].into_iter().flatten()).enumerate() {
             if found.difference.is_some() {
                 return Ok(found);
             }

@@ -76,7 +76,7 @@ fn parameter(args: Vec<Pickled>) -> Option<Pickled> {
     let mut args = args.into_iter();
     match (args.next()?, args.next()?, args.next()?, args.next(), args.next()) {
         (Pickled::Tensor(data), Pickled::Bool(requires_grad), _, state, None)
-            if has_only(state.as_ref(), is_own_attribute) =>
+            if has_only(state.as_ref(), is_extra_attribute) =>
         {
             Some(Pickled::Tensor(PickledTensor { requires_grad, is_param: true, ..data }))
         }
@@ -94,7 +94,7 @@ fn has_only(state: Option<&Pickled>, allowed: impl Fn(&str) -> bool) -> bool {
 }
 
 /// False for attributes of tensors that change their contents: Python sets each by `setattr`.
-fn is_own_attribute(name: &str) -> bool {
+fn is_extra_attribute(name: &str) -> bool {
     const SETTERS: [&str; 7] = ["data", "real", "imag", "grad", "_grad", "requires_grad", "names"];
     !SETTERS.contains(&name) && !name.starts_with("__")
 }
@@ -116,7 +116,7 @@ fn from_type(args: Vec<Pickled>) -> Result<Option<Pickled>, String> {
             state: Some(Box::new(state)),
         })),
         ("torch._tensor._rebuild_from_type_v2", _) => Ok(None),
-        (_, state) if !has_only(Some(&state), is_own_attribute) => Ok(None),
+        (_, state) if !has_only(Some(&state), is_extra_attribute) => Ok(None),
         _ => call(Pickled::Global(function), Pickled::Tuple(args), Vec::new(), Vec::new(), None).map(Some),
     }
 }

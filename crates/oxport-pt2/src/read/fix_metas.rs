@@ -17,7 +17,7 @@ pub(super) fn fix_metas(program: &mut ExportedProgram) {
         let node = program.graph.node(id);
         let is_call = node.op().is_some_and(|op| !op.is_higher_order() && !op.is_getitem());
         let Some(Val::List(recorded)) = node.val().filter(|_| is_call) else { continue };
-        let cx = MetaCx::with_fresh(&program.env, FRESH);
+        let cx = MetaCx::with_fresh(&program.env, FIRST_UNBACKED);
         let Ok(Some(Val::List(inferred))) = infer_node(&program.graph, node, &cx) else { continue };
         let fresh: Vec<Symbol> = cx.into_born().into_iter().map(|(symbol, _)| symbol).collect();
         if inferred.len() != recorded.len() {
@@ -43,7 +43,7 @@ pub(super) fn fix_metas(program: &mut ExportedProgram) {
 }
 
 /// The number of the first unbacked symbol that inference creates.
-const FRESH: u64 = 1 << 40;
+const FIRST_UNBACKED: u64 = 1 << 40;
 
 fn fix(old: &Val, new: &Val, fresh: &[Symbol]) -> Val {
     let (Val::Tensor(a), Val::Tensor(b)) = (old, new) else { return old.clone() };

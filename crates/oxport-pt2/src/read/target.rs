@@ -7,7 +7,7 @@
 /// overload; higher-order ones, which have none), Python's
 /// operators on numbers, functions of `torch` by plain names, and extensions (`#namespace:name`).
 pub(crate) fn is_plain_target(target: &str) -> bool {
-    if target.len() > MOST {
+    if target.len() > MAX_LEN {
         return false;
     }
     if let Some(extension) = target.strip_prefix('#') {
@@ -25,7 +25,7 @@ pub(crate) fn is_plain_target(target: &str) -> bool {
     is_known && is_whole && parts.iter().all(|part| is_word(part) && !(part.starts_with("__") && is_class(part)))
 }
 
-const MOST: usize = 500;
+const MAX_LEN: usize = 500;
 
 /// Attributes of Python objects that lead away from an operator; overloads such as `__and__.Tensor` are allowed.
 fn is_class(part: &str) -> bool {

@@ -104,7 +104,7 @@ fn with_document(document: &str, change: impl FnOnce(&mut Value)) -> Result<Expo
 }
 
 #[test]
-fn wrong_documents_are_refused_with_their_place() {
+fn invalid_documents_give_located_errors() {
     let graph = "/graph_module/graph";
     let table: Vec<(&str, &str, Value, &str)> = vec![
         (

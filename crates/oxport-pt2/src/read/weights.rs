@@ -53,7 +53,7 @@ impl PayloadReader<'_> {
         for (name, meta) in &config.config {
             match self.tensor(meta, &mut files) {
                 Ok(tensor) => drop(state.insert(name.as_str().into(), tensor)),
-                Err(wrong) => self.report(name, wrong),
+                Err(payload_error) => self.report(name, payload_error),
             }
         }
         state
@@ -69,15 +69,15 @@ impl PayloadReader<'_> {
                 if is_object { self.object(meta) } else { self.tensor(meta, &mut files).map(Constant::Tensor) };
             match constant {
                 Ok(constant) => drop(constants.insert(name.as_str().into(), constant)),
-                Err(wrong) => self.report(name, wrong),
+                Err(payload_error) => self.report(name, payload_error),
             }
         }
         constants
     }
 
-    fn report(&mut self, name: &str, wrong: PayloadError) {
+    fn report(&mut self, name: &str, payload_error: PayloadError) {
         let at = Loc::Json(format!("{}: config[{name:?}]", self.name));
-        self.errors.push(Diagnostic::error(wrong.code, at, wrong.message));
+        self.errors.push(Diagnostic::error(payload_error.code, at, payload_error.message));
     }
 
     fn file(&self, path: &str) -> Result<Storage, PayloadError> {
@@ -89,20 +89,24 @@ impl PayloadReader<'_> {
 
     fn object(&self, meta: &PayloadMeta) -> Result<Constant, PayloadError> {
         if !meta.use_pickle {
-            return Err(wrong("payload", "expected use_pickle for an object: without it PyTorch reads a tensor"));
+            return Err(payload_error(
+                "payload",
+                "expected use_pickle for an object: without it PyTorch reads a tensor",
+            ));
         }
-        check_payload_name(&meta.path_name).map_err(|message| wrong("name", message))?;
+        check_payload_name(&meta.path_name).map_err(|message| payload_error("name", message))?;
         let bytes = self.file(&meta.path_name)?;
         Ok(Constant::Opaque { file: meta.path_name.as_str().into(), bytes: bytes.bytes().into() })
     }
 
     fn tensor(&self, meta: &PayloadMeta, files: &mut Files) -> Result<StateTensor, PayloadError> {
-        let json = meta.tensor_meta.as_ref().ok_or_else(|| wrong("payload", "the tensor has no tensor_meta"))?;
-        let dtype =
-            dtype(json.dtype).ok_or_else(|| wrong("payload", format!("expected a dtype, got {}", json.dtype)))?;
+        let json =
+            meta.tensor_meta.as_ref().ok_or_else(|| payload_error("payload", "the tensor has no tensor_meta"))?;
+        let dtype = dtype(json.dtype)
+            .ok_or_else(|| payload_error("payload", format!("expected a dtype, got {}", json.dtype)))?;
         if json.layout != MemoryLayout::Strided as i64 {
             let message = format!("expected layout 7 (strided), got {}", json.layout);
-            return Err(wrong("payload", message));
+            return Err(payload_error("payload", message));
         }
         let layout = layout(json, self.limits)?;
         if meta.use_pickle {
@@ -110,7 +114,7 @@ impl PayloadReader<'_> {
                 let one = Tensor::zeros(dtype, &[1])?;
                 one.with_layout(Layout::new(&layout.sizes, &vec![0; layout.sizes.len()], 0)?)
             };
-            let tensor = without_values().map_err(|e| wrong("storage", e.to_string()))?;
+            let tensor = without_values().map_err(|e| payload_error("storage", e.to_string()))?;
             let subclass = self.subclass(&meta.path_name, layout)?;
             return Ok(StateTensor {
                 tensor,
@@ -127,7 +131,7 @@ impl PayloadReader<'_> {
                 let (first, this) = (first.name(), dtype.name());
                 let message =
                     format!("the file {} has dtype {first} for another tensor, and {this} here", meta.path_name);
-                return Err(wrong("dtypes", message));
+                return Err(payload_error("dtypes", message));
             }
             Some((storage, _)) => storage.clone(),
             None => {
@@ -142,7 +146,8 @@ impl PayloadReader<'_> {
             0 if layout.numel() > 0 && is_first => {
                 let len = needed(layout.numel());
                 files.synthesize(len)?;
-                let zeros = Storage::zeroed(len as usize).map_err(|e| wrong("synthesized_bytes", e.to_string()))?;
+                let zeros =
+                    Storage::zeroed(len as usize).map_err(|e| payload_error("synthesized_bytes", e.to_string()))?;
                 files.known.insert(meta.path_name.clone(), (zeros.clone(), dtype));
                 zeros
             }
@@ -150,11 +155,11 @@ impl PayloadReader<'_> {
         };
         if held % element != 0 {
             let message = format!("the file {} has {held} bytes, which is not a multiple of {element}", meta.path_name);
-            return Err(wrong("storage", message));
+            return Err(payload_error("storage", message));
         }
         files.synthesize(needed(layout.numel()).saturating_sub(storage.len_bytes() as u64))?;
         let tensor = Tensor::from_storage(storage, dtype, layout).map_err(|e| {
-            wrong("storage", format!("sizes and strides are out of bounds of the file {}: {e}", meta.path_name))
+            payload_error("storage", format!("sizes and strides are out of bounds of the file {}: {e}", meta.path_name))
         })?;
         Ok(StateTensor {
             tensor,
@@ -169,7 +174,7 @@ impl PayloadReader<'_> {
     /// A pickled wrapper tensor subclass.
     fn subclass(&self, path: &str, face: Layout) -> Result<Subclass, PayloadError> {
         let pickle = self.file(path)?;
-        let fail = |e: Error| wrong("pickle", format!("the pickled tensor cannot be read: {e}"));
+        let fail = |e: Error| payload_error("pickle", format!("the pickled tensor cannot be read: {e}"));
         let file = TorchFile::read(path, &pickle, self.limits).map_err(fail)?;
         let found = match &file.value {
             Pickled::Object { class, args, state: Some(state), .. } if class == WRAPPER => {
@@ -178,10 +183,10 @@ impl PayloadReader<'_> {
             _ => None,
         };
         let Some((Pickled::Global(class), state)) = found.map(|(class, state)| (class, &**state)) else {
-            return Err(wrong("pickle", "expected a pickled tensor subclass"));
+            return Err(payload_error("pickle", "expected a pickled tensor subclass"));
         };
         let Pickled::Dict(attributes) = state else {
-            return Err(wrong("pickle", format!("expected a dictionary of attributes of {class}")));
+            return Err(payload_error("pickle", format!("expected a dictionary of attributes of {class}")));
         };
         let mut inner = IndexMap::new();
         for (name, value) in attributes {
@@ -209,7 +214,7 @@ impl Files {
         let sum = self.synthesized_bytes.saturating_add(bytes);
         if sum > self.limit {
             let found = format!("{sum} bytes of weights that are not in the file");
-            return Err(wrong("synthesized_bytes", Limits::exceeded("synthesized_bytes", found, self.limit)));
+            return Err(payload_error("synthesized_bytes", Limits::exceeded("synthesized_bytes", found, self.limit)));
         }
         self.synthesized_bytes = sum;
         Ok(())
@@ -222,23 +227,26 @@ struct PayloadError {
     message: String,
 }
 
-fn wrong(code: &'static str, message: impl Into<String>) -> PayloadError {
+fn payload_error(code: &'static str, message: impl Into<String>) -> PayloadError {
     PayloadError { code, message: message.into() }
 }
 
 fn layout(json: &TensorMeta, limits: &Limits) -> Result<Layout, PayloadError> {
     if json.sizes.len().max(json.strides.len()) as u64 > limits.rank {
-        return Err(wrong("rank", Limits::exceeded("rank", format!("{} dimensions", json.sizes.len()), limits.rank)));
+        return Err(payload_error(
+            "rank",
+            Limits::exceeded("rank", format!("{} dimensions", json.sizes.len()), limits.rank),
+        ));
     }
     let ints = |list: &[SymInt]| list.iter().map(int).collect::<Result<Vec<i64>, PayloadError>>();
     let offset = int(&json.storage_offset)?;
-    let offset = usize::try_from(offset).map_err(|_| wrong("storage", "the storage offset is negative"))?;
-    Layout::new(&ints(&json.sizes)?, &ints(&json.strides)?, offset).map_err(|e| wrong("storage", e.to_string()))
+    let offset = usize::try_from(offset).map_err(|_| payload_error("storage", "the storage offset is negative"))?;
+    Layout::new(&ints(&json.sizes)?, &ints(&json.strides)?, offset).map_err(|e| payload_error("storage", e.to_string()))
 }
 
 fn int(n: &SymInt) -> Result<i64, PayloadError> {
     match n {
         SymInt::AsInt(n) => Ok(*n),
-        SymInt::AsExpr(e) => Err(wrong("payload", format!("expected a number, got {:?}", e.expr_str))),
+        SymInt::AsExpr(e) => Err(payload_error("payload", format!("expected a number, got {:?}", e.expr_str))),
     }
 }

@@ -17,7 +17,7 @@ const EVALUATES: &str = "evaluates the text as Python when the file is loaded (s
 const EXECUTES: &str = "executes the text as Python when .module() is called";
 const IMPORTS: &str = "imports the module when the file is loaded";
 const RESOLVES: &str = "walks these attributes when the file is loaded";
-const MAKES: &str = "unpickles the object and calls its class";
+const UNPICKLES: &str = "unpickles the object and calls its class";
 const RESOURCES: &str = "may run for a very long time or overflow its stack when the file is loaded";
 
 pub(super) fn scan(name: &str, data: &[u8], limits: &Limits, findings: &mut Findings) {
@@ -156,7 +156,13 @@ fn enums(at: &str, context: &str, findings: &mut Findings) {
 }
 
 fn class(at: &str, text: &str, _: &Limits, findings: &mut Findings) {
-    findings.add("custom-class", Danger::Suspicious, at, format!("an object of the class {:?}", excerpt(text)), MAKES);
+    findings.add(
+        "custom-class",
+        Danger::Suspicious,
+        at,
+        format!("an object of the class {:?}", excerpt(text)),
+        UNPICKLES,
+    );
 }
 
 fn target(at: &str, text: &str, _: &Limits, findings: &mut Findings) {

@@ -145,11 +145,11 @@ struct Findings {
 }
 
 impl Findings {
-    const MOST: usize = 1000;
+    const MAX_FINDINGS: usize = 1000;
 
     fn add(&mut self, code: &'static str, danger: Danger, at: &str, what: impl Into<String>, effect: &'static str) {
         let what: String = what.into().chars().take(300).collect();
-        if self.list.len() < Self::MOST && self.seen.insert((at.to_string(), what.clone())) {
+        if self.list.len() < Self::MAX_FINDINGS && self.seen.insert((at.to_string(), what.clone())) {
             self.list.push(Finding { code, danger, at: at.to_string(), what, effect });
         }
     }

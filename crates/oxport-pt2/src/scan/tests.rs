@@ -69,7 +69,7 @@ fn pickles_hide_nowhere() {
 }
 
 #[test]
-fn pickles_are_looked_at_wherever_pytorch_unpickles() {
+fn all_pickles_that_pytorch_loads_are_scanned() {
     let evil: &[u8] = b"\x80\x02cos\nsystem\n.";
     let config = |pickled: &str| {
         format!(

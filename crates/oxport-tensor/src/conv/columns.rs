@@ -37,7 +37,7 @@ impl<T: Multiply> PackColumns<T::Acc> for Columns<'_, T> {
         let offsets = &self.offsets[rows];
         let furthest = tiles.iter().map(|t| t.from + t.len).max().unwrap_or(0);
         let inside = offsets.iter().all(|offset| offset + furthest <= planes.len());
-        assert!(inside && offsets.len() * step <= out.len(), "law: taps lie in the padded input");
+        assert!(inside && offsets.len() * step <= out.len(), "law: taps are within the padded input");
         // SAFETY: every tile at every offset lies in `planes`, and every row in `out` (checked); tiles end at `width`,
         // which is at most `step`.
         unsafe { (kernels.gather)(offsets, &tiles, planes.as_ptr(), out.as_mut_ptr(), step) }

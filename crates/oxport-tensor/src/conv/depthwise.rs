@@ -19,7 +19,7 @@ pub(super) fn planes<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
     // Registers are read whole, beyond the end of the plane.
     let size = frame.plane + kernels.lanes;
     let furthest = tiles.iter().map(|t| t.from).max().unwrap_or(0) + taps.iter().max().copied().unwrap_or(0);
-    assert!(furthest + kernels.lanes <= size, "law: taps lie in the padded input");
+    assert!(furthest + kernels.lanes <= size, "law: taps are within the padded input");
     let [sn, sc, sd, sh, sw] = conv.x_strides;
     let shared = Shared { data: out.data.as_mut_ptr() };
     let plane = |i: usize| {
@@ -62,7 +62,7 @@ pub(super) fn pixels<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
     let tiles: Vec<Tile> = (0..band * width).map(tile).collect();
     let size = kd * rows * row * lanes;
     let furthest = tiles.last().map_or(0, |t| t.from) + offsets.last().copied().unwrap_or(0);
-    assert!(furthest + lanes <= size, "law: taps lie in the padded input");
+    assert!(furthest + lanes <= size, "law: taps are within the padded input");
     let shared = Shared { data: out.data.as_mut_ptr() };
     let (blocks, bands) = (g.out_channels.div_ceil(lanes), height.div_ceil(band));
     let task = |i: usize| {

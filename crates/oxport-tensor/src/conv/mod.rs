@@ -154,7 +154,7 @@ pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: 
     }
     let fits = |n: usize, c: usize, s: [usize; 3], strides: [usize; 5], len: usize| {
         let dims = [n, c, s[0], s[1], s[2]].into_iter().zip(strides);
-        assert!(extent(dims).is_some_and(|e| e <= len), "law: a volume lies in its slice");
+        assert!(extent(dims).is_some_and(|e| e <= len), "law: a volume is within its slice");
     };
     fits(g.batch, g.in_channels, g.input, conv.x_strides, conv.x.len());
     fits(g.batch, g.out_channels, out, y_strides, y.len());

@@ -7,7 +7,7 @@ use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, copy, disp
 use std::any::Any;
 
 /// Elements that a convolution may always keep besides its operands: 1 GB of `float32`.
-const MOST_WORK: usize = 1 << 28;
+const MAX_WORK: usize = 1 << 28;
 
 /// The options of `aten.convolution`; a list of one number applies to all spatial dimensions.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ impl ConvOptions<'_> {
 
     /// Refuses what would take memory out of all proportion to its operands: a padding or a kernel that is far too large.
     fn check_work(&self, g: &Geometry, x: &[i64], weight: &[i64]) -> Result<()> {
-        if g.work().is_some_and(|work| work <= MOST_WORK.max(g.operands().saturating_mul(16))) {
+        if g.work().is_some_and(|work| work <= MAX_WORK.max(g.operands().saturating_mul(16))) {
             return Ok(());
         }
         Err(Error::unsupported(format!(

@@ -421,7 +421,7 @@ fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
         sizes.iter().copied().zip(strides.iter().copied()).chain(own).collect::<Vec<_>>()
     };
     let inside = |dims: Vec<(usize, usize)>, len: usize| {
-        assert!(extent(dims).is_some_and(|e| e <= len), "law: a matrix lies in its slice");
+        assert!(extent(dims).is_some_and(|e| e <= len), "law: a matrix is within its slice");
     };
     let packed = |x: &super::Packed<T::Acc>, side: Side, major: usize| {
         assert!(x.side == side && x.major == major && x.k == p.k, "law: a packed operand has the product's shape");

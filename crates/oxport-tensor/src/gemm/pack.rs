@@ -56,7 +56,7 @@ impl<T: Compute> Packed<T> {
         k_stride: usize,
     ) -> Self {
         let fits = extent([(major, major_stride), (k, k_stride)]).is_some_and(|e| e <= data.len());
-        assert!(fits, "law: a packed matrix lies in its slice");
+        assert!(fits, "law: a packed matrix is within its slice");
         let kernels = T::kernels();
         let (rows, cols) = (Rows::new(major, kernels), Cols::new(major, kernels));
         let total = k * if side == Side::Left { major } else { cols.padded() };
@@ -190,7 +190,7 @@ pub(super) fn pack_panel<S: Multiply>(
         }
     }
     let fits = extent([(members, major), (kc, k)]).is_some_and(|e| e <= data.len());
-    assert!(fits && kc * step <= dst.len() && members <= step, "law: a panel lies in its operand");
+    assert!(fits && kc * step <= dst.len() && members <= step, "law: a panel is within its operand");
     match S::as_acc(data) {
         // SAFETY: members·kc elements of `data` and kc·step of `dst` were checked above.
         Some(x) if k == 1 => unsafe { (kernels.transpose)(x.as_ptr(), major, members, kc, dst.as_mut_ptr(), step) },

@@ -9,7 +9,7 @@
 //! = 1 0 3                                   counts of refused, verified, ran since the last such line
 //! ```
 
-use super::drive::{BUFFER, Finding, Reached, drive, processor_time};
+use super::drive::{Finding, MAX_BUFFER, Reached, drive, processor_time};
 use super::{Call, SeedCalls, draw};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -29,13 +29,13 @@ pub struct Bounds {
 }
 
 /// How often the parent polls a silent child, and how many times.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 const SILENT: u32 = 60;
 
 impl Default for Bounds {
     /// The largest result three times over, 512 MB beyond, and ten seconds.
     fn default() -> Bounds {
-        Bounds { memory: (3 * BUFFER + (512 << 20)) as u64, time: Duration::from_secs(10) }
+        Bounds { memory: (3 * MAX_BUFFER + (512 << 20)) as u64, time: Duration::from_secs(10) }
     }
 }
 
@@ -181,7 +181,7 @@ impl Part<'_> {
     fn listen(&self, child: &Child, lines: &Receiver<String>) -> (Option<u64>, &'static str) {
         let (mut at, mut since, mut silent) = (None, Duration::ZERO, 0);
         loop {
-            match lines.recv_timeout(LOOK) {
+            match lines.recv_timeout(POLL_INTERVAL) {
                 Ok(line) => match line.split_once(' ') {
                     Some((">", number)) => (at, since, silent) = (number.parse().ok(), Duration::ZERO, 0),
                     Some(("=", counts)) => self.count(counts),

@@ -14,7 +14,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
 /// The most bytes of one buffer while a call runs.
-pub const BUFFER: usize = 64 << 20;
+pub const MAX_BUFFER: usize = 64 << 20;
 
 /// A failure of a call other than an error.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,12 +40,12 @@ pub enum Reached {
     Ran,
 }
 
-/// A call that takes longer than this in all stages together is a finding: there are some ten, each over as much as `MOST_WORK`.
-pub const SLOW: Duration = Duration::from_secs(8);
+/// A call that takes longer than this in all stages together is a finding: there are some ten, each over as much as `MAX_WORK`.
+pub const TIME_LIMIT: Duration = Duration::from_secs(8);
 /// Runs are left out where inputs have more elements: a program may ask for work in proportion to them.
-const MOST_WORK: usize = 1 << 20;
+const MAX_WORK: usize = 1 << 20;
 /// The maximum number of returned results.
-const MOST_RESULTS: usize = 2048;
+const MAX_RESULTS: usize = 2048;
 
 thread_local! {
     static STAGE: Cell<&'static str> = const { Cell::new("") };
@@ -114,7 +114,7 @@ pub fn drive(call: &Call) -> (Reached, Option<Finding>) {
             let (place, message) = panic.unwrap_or_default();
             Some(Finding { kind: "panic".into(), stage: stage.into(), place, message })
         }
-        _ if end - start > SLOW => {
+        _ if end - start > TIME_LIMIT => {
             let ends = times.iter().skip(1).map(|t| t.1).chain([end]);
             let longest = times.iter().zip(ends).max_by_key(|((_, begin), end)| *end - *begin);
             let stage = longest.map_or("", |((stage, _), _)| stage);
@@ -140,11 +140,11 @@ fn stages(call: &Call, reached: &Cell<Reached>, enter: &mut dyn FnMut(&'static s
         let Ok(program) = program else { return };
         enter(plan);
         let Ok(plan) =
-            oxport::plan(&program, &PlanOptions { threads: 1, max_buffer_bytes: BUFFER, ..PlanOptions::default() })
+            oxport::plan(&program, &PlanOptions { threads: 1, max_buffer_bytes: MAX_BUFFER, ..PlanOptions::default() })
         else {
             return;
         };
-        if work > MOST_WORK {
+        if work > MAX_WORK {
             return;
         }
         enter(run);
@@ -214,7 +214,7 @@ fn results(b: &mut ProgramBuilder<'_>, call: NodeId) -> oxport_ir::Result<Vec<No
         let mut calls = b.calls();
         match calls.val(id)?.clone() {
             Val::List(l) => {
-                for i in (0..l.len().min(MOST_RESULTS)).rev() {
+                for i in (0..l.len().min(MAX_RESULTS)).rev() {
                     let element = calls.getitem(id, i as i64)?;
                     open.push(element);
                 }

@@ -17,7 +17,7 @@ pub struct SeedCalls {
 }
 
 /// The maximum number of seed calls of a row.
-const MOST: usize = 80;
+const MAX_SEEDS: usize = 80;
 
 impl SeedCalls {
     /// Every row of the operator table with its samples, and the cases of that folder.
@@ -30,7 +30,7 @@ impl SeedCalls {
         let rows = rows().map(|def| {
             let mut calls: Vec<Call> = def.samples.iter().filter_map(|s| of_sample(def.name(), s)).collect();
             let cases = by_name.remove(def.name()).unwrap_or_default();
-            let every = cases.len().div_ceil(MOST).max(1);
+            let every = cases.len().div_ceil(MAX_SEEDS).max(1);
             calls.extend(cases.into_iter().step_by(every));
             // Round-tripped through text, so that child processes have the same seed calls.
             calls.retain(|c| Call::parse(&c.to_string()).as_ref() == Ok(c));

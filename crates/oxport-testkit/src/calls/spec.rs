@@ -28,7 +28,7 @@ pub struct Spec {
 }
 
 /// The maximum number of elements of a storage.
-const MOST_ELEMENTS: usize = 1 << 20;
+const MAX_ELEMENTS: usize = 1 << 20;
 
 impl Spec {
     /// A contiguous tensor of ordinary elements.
@@ -53,7 +53,7 @@ impl Spec {
     pub fn tensor(&self, seed: u64) -> Result<Tensor, String> {
         let layout = self.layout()?;
         let count = layout.extent().map_err(|e| e.to_string())?.map_or(0, |(_, last)| last + 1);
-        if count > MOST_ELEMENTS {
+        if count > MAX_ELEMENTS {
             return Err(format!("a storage of {count} elements is too large"));
         }
         let mut elements = draw(self.dtype, count, self.range, seed);

@@ -104,7 +104,7 @@ fn node(graph: &mut Graph, id: NodeId, registry: &Registry, rng: &mut Rng) -> St
         8 if is_getitem => {
             // A duplicate of the same element, which all users use instead.
             let twin = graph.node(id).clone();
-            let name = graph.unique_name("twin");
+            let name = graph.unique_name("duplicate");
             if let Ok(new) = graph.insert_after(id, Node { name, ..twin }) {
                 graph.replace_uses_where(id, new, |_, user| user != new);
             }

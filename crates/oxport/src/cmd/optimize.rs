@@ -96,7 +96,7 @@ impl Optimize {
         if !is_refused {
             oxport::write(&result, &self.out)?;
             if let Some(path) = &self.explain {
-                oxport_pt2::write_whole(path, explanation(&report).as_bytes())?;
+                oxport_pt2::write_atomic(path, explanation(&report).as_bytes())?;
             }
         }
         if self.json {

@@ -143,7 +143,7 @@ fn documents_of_pytorch_satisfy_the_schema_of_their_version() {
 }
 
 #[test]
-fn wrong_documents_do_not_satisfy_it() {
+fn invalid_documents_do_not_satisfy_it() {
     let path = folder("fixtures/archives/today.pt2");
     let archive = Archive::open(&path, &Limits::default()).unwrap();
     let document: Value = serde_json::from_slice(&archive.read("models/model.json").unwrap()).unwrap();
