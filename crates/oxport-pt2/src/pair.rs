@@ -6,7 +6,7 @@
 //! the key, the tensors file holds the state by name.
 //!
 //! Above a given size the tensors are split into shards, `<stem>-00001-of-00003.safetensors`, and the index file
-//! `<stem>.safetensors.index.json` says which tensor is where, as Hugging Face does it.
+//! `<stem>.safetensors.index.json` maps tensors to shards, in the format of Hugging Face.
 //!
 //! Invariant: a reader gets the tensors that were written with the document. Both contain the same stamp, a hash of the
 //! tensors; a file without a stamp (written by another program) is accepted. See [`crate::replace`] for how files are replaced.
@@ -29,7 +29,7 @@ use crate::zip::Names;
 use crate::{Error, Limits, ReadOptions, Result, WriteOptions, json, to_model};
 
 model::records! {
-    /// What the tensors file holds.
+    /// The contents of the tensors file.
     Contents {
         /// The state dict.
         weights: PayloadConfig,

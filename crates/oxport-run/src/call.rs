@@ -7,7 +7,7 @@ use oxport_ir::{Arg, Args, Error, Kernel, Node, NodeId, Op, Real, Result, RunCx,
 use oxport_tensor::{Tensor, TensorMut};
 use smallvec::SmallVec;
 
-/// Computes one call of an operator: with the arguments of `node`, whose inputs `value` gives. For constant folding and
+/// Runs one call of an operator with the arguments of `node`; `value` gives the values of its inputs. For constant folding and
 /// tests of single operators; a program is run by its plan.
 ///
 /// # Errors

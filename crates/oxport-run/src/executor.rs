@@ -39,7 +39,7 @@ pub(crate) struct Body {
     pub refused: AtomicUsize,
 }
 
-/// Where an input goes.
+/// The slot of an input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input {
     pub slot: u32,
@@ -62,7 +62,7 @@ pub(crate) struct Step {
     pub action: Action,
     /// The operands that each call puts into the template, and takes out afterwards.
     pub patches: Box<[Patch]>,
-    /// Where the result goes; `None` if it is unused.
+    /// The slot of the result; `None` if it is unused.
     pub out: Option<u32>,
     /// The last step that reads the result or a view of it by this slot; [`ESCAPES`] if it leaves the body.
     pub last_use: u32,

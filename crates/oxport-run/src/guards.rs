@@ -270,7 +270,7 @@ impl Checks {
     }
 }
 
-/// `a` and `b` where an expression over one symbol is `a*s + b`.
+/// `a` and `b` if an expression over one symbol is `a*s + b`.
 pub(crate) fn linear(e: &Expr, s: &Symbol) -> Option<(i64, i64)> {
     let at = |n: i64| e.eval_int(&|t| (t == s).then_some(n));
     let (b, one, two) = (at(0)?, at(1)?, at(2)?);

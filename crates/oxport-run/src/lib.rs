@@ -5,7 +5,7 @@
 //!                                  └─ Module: a Plan and its buffers
 //! ```
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
 //! | `lower`, `operand_binding` | from a graph to steps: DCE, calls bound once, values in numbered slots |
 //! | `executor` | the loop over the steps |

@@ -36,7 +36,7 @@ impl OutPlan {
         }
         OutPlan::new(fake.dtype, layout)
     }
-    /// An output that a kernel was given, filled.
+    /// The filled output of a kernel.
     ///
     /// # Errors
     /// The kernel replaced the output by another tensor, which [`oxport_ir::Kernel::Fill`] cannot prevent.
@@ -111,7 +111,7 @@ impl Packing {
             Val::None | Val::Str(_) | Val::Token | Val::Object(_) => Packing::Known(Known::None),
         })
     }
-    /// The value of outputs that a kernel was given, filled.
+    /// The value that the filled outputs of a kernel form.
     ///
     /// # Errors
     /// As [`OutPlan::filled`].

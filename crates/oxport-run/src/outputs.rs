@@ -21,7 +21,7 @@ pub struct Outputs {
     pub state: Vec<Tensor>,
 }
 
-/// Where a result goes.
+/// The target of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target {
     User,

@@ -171,7 +171,7 @@ impl Plan {
         self.checks.admit(inputs)
     }
 
-    /// Calls the program on flat user inputs, with its state as it was when loaded.
+    /// Calls the program on flat user inputs, with the state of the program.
     ///
     /// # Errors
     /// As [`Plan::call`].
@@ -220,7 +220,7 @@ impl Plan {
     pub fn input_names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.checks.names()
     }
-    /// How the program is called: trees of inputs and outputs, where known.
+    /// The call signature: the pytrees of inputs and outputs, if known.
     pub fn signature(&self) -> Option<&ModuleCallSignature> {
         self.signature.as_ref()
     }

@@ -12,7 +12,7 @@ use oxport_tensor::{DType, Result as TensorResult, Tensor};
 pub enum Tolerance {
     /// By dtype; float32 by this much, relative to the largest expected value.
     ByDtype {
-        /// The factor for float32: 1e-4, or more where PyTorch's own kernels differ by more.
+        /// The factor for float32: 1e-4, or more if PyTorch's own kernels differ by more.
         f32: f64,
     },
     /// `|a − b| ≤ atol + rtol · |b|` for every element.

@@ -43,7 +43,7 @@ records! {
 
     /// An argument of a call.
     NamedArgument {
-        /// Its name in the operator's schema; may be empty where there is none.
+        /// Its name in the operator's schema; may be empty without a schema.
         name: String,
         /// Its value.
         arg: Argument,

@@ -32,7 +32,7 @@ enum Loss {
 }
 use Loss::{Harmless, Meaning};
 
-/// The keys that came after 7.3: record or union, key, version.
+/// The keys added after 7.3: record or union, key, version.
 const ADDED: [(&str, &str, Version, Loss); 17] = [
     ("GraphModule", "treespec_namedtuple_fields", (8, 7), Meaning),
     ("ModuleCallSignature", "forward_arg_names", (8, 2), Harmless),
@@ -53,7 +53,7 @@ const ADDED: [(&str, &str, Version, Loss); 17] = [
     ("PayloadConfig", "config", (8, 14), Harmless),
 ];
 
-/// The dtypes that came after 7.3, by `ScalarType` number.
+/// The dtypes added after 7.3, by `ScalarType` number.
 const ADDED_DTYPES: [(i64, Version); 8] = [
     (28, (8, 2)),
     (29, (8, 7)),

@@ -85,7 +85,7 @@ impl TorchFile {
     }
 }
 
-/// The tree with dtypes where globals name them.
+/// The tree with the globals of dtypes replaced by dtypes.
 fn with_dtypes(value: Pickled) -> Pickled {
     let each = |list: Vec<Pickled>| list.into_iter().map(with_dtypes).collect();
     let pairs =

@@ -60,7 +60,7 @@ pub enum Pickled {
         items: Vec<Pickled>,
         /// The entries that were set in it.
         entries: Vec<(Pickled, Pickled)>,
-        /// The state that was given to it: of a dataclass, the dictionary of its fields.
+        /// The state that was set on it: for a dataclass, the dictionary of its fields.
         state: Option<Box<Pickled>>,
     },
 }

@@ -76,7 +76,7 @@ fn hostile_pickles_are_refused() {
     assert!(read(&deep).unwrap_err().contains("nested too deeply"));
 }
 
-/// Opcodes that name a value do not copy it: what a pickle takes is in proportion to its bytes.
+/// Opcodes that refer to a value do not copy it: memory is in proportion to the bytes of the pickle.
 #[test]
 fn shared_values_are_not_copied() {
     let numbers = [b"(".as_slice(), &b"K\0".repeat(4000), b"tq\0"].concat();

@@ -336,7 +336,7 @@ impl<'a> GraphReader<'a, '_> {
         if let Json::AsGraph(g) = json { self.subgraph_at(g) } else { self.argument(json) }
     }
 
-    /// A subgraph within a list or a dictionary, where PyTorch has none.
+    /// A subgraph within a list or a dictionary, which PyTorch does not write.
     pub(super) fn subgraph(&mut self, json: &model::GraphArgument) -> Argument {
         self.unsupported(format!("the subgraph {:?} is inside a list or dictionary", json.name));
         Argument::None

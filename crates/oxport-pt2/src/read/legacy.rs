@@ -1,4 +1,4 @@
-//! State dicts and constants as they were stored up to PyTorch 2.8: one file of `torch.save`, a dictionary by name.
+//! State dicts and constants in the format of PyTorch up to 2.8: one file of `torch.save`, a dictionary by name.
 
 use std::sync::Arc;
 

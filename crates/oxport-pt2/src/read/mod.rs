@@ -91,7 +91,7 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
         let payloads = |path: &str| {
             check_payload_name(path).map_err(|message| Error::entry("name", path, message))?;
             if kind == "constants" && !CONSTANTS.iter().any(|prefix| path.starts_with(prefix)) {
-                let message = format!("expected a name of a constant, which begins with {}", CONSTANTS.join(", "));
+                let message = format!("expected the name of a constant, which begins with {}", CONSTANTS.join(", "));
                 return Err(Error::entry("name", path, message));
             }
             archive.storage(&format!("data/{kind}/{path}"), options.verify_weights)

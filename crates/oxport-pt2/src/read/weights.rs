@@ -24,7 +24,7 @@ use crate::{Error, Limits, Result};
 /// Prefixes of the names of objects among the constants: script objects, and pickled ones.
 pub(crate) const OBJECTS: [&str; 2] = ["custom_obj_", "opaque_obj_"];
 
-/// Where the storages of payloads come from.
+/// The source of the storages of payloads.
 pub(crate) trait Payloads {
     /// The storage of a file.
     fn storage(&self, path: &str) -> Result<Storage>;

@@ -3,7 +3,7 @@
 //! ```text
 //! entry ─┬─ pickle, or an archive with one ─> globals that unpickling imports and calls
 //!        ├─ program JSON ─> expressions and guards that are evaluated, trees and targets that are imported
-//!        └─ native code, scripts ─> what loading links or what a user may start
+//!        └─ native code, scripts ─> code that loading links or a user may start
 //! ```
 //!
 //! A scan is independent of reading: it covers every entry of a container, whether a program names it or not, and continues

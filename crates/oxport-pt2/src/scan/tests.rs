@@ -3,7 +3,7 @@
 use super::*;
 use crate::zip::ZipWriter;
 
-/// The findings in an archive of these entries: `danger code at: what`, one a line.
+/// The findings in an archive of these entries: `danger code at: what`, one per line.
 fn found(entries: &[(&str, &[u8])]) -> String {
     let mut zip = ZipWriter::new(Vec::new());
     for (name, data) in entries {

@@ -43,7 +43,7 @@ impl Default for WriteOptions {
     }
 }
 
-/// Writes a program as a `.pt2` archive that `torch.export.load` takes: of PyTorch 2.9 to 2.15, or where the options ask
+/// Writes a program as a `.pt2` archive that `torch.export.load` reads: of PyTorch 2.9 to 2.15, or if the options ask
 /// for an older schema, of the version that had it. The file is written atomically.
 ///
 /// Errors: everything that the program JSON, or the older version of it, cannot express.

@@ -1,4 +1,4 @@
-//! `oxport decompose`: what `run_decompositions()` does.
+//! `oxport decompose`: the equivalent of `run_decompositions()`.
 
 use super::output::check_program;
 use super::report::with_spinner;
