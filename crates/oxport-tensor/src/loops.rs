@@ -58,14 +58,14 @@ pub fn zip3<A: Element, B: Element, C: Element, U: Element>(
     })
 }
 
-/// `out[i] = f(out[i])`, in pointer.
+/// `out[i] = f(out[i])`, in place.
 pub fn update<U: Element>(out: &mut TensorMut, f: impl Unary<U, U>) -> Result<()> {
     run(&[], &mut [out], Access::Update, Some(&[U::DTYPE]), &|rows| {
         simd::run(Update { out: rows.output::<U>(0), f: &f })
     })
 }
 
-/// `out[i] = f(out[i], x[i])`, in pointer, where `x` broadcasts to the sizes of `out`.
+/// `out[i] = f(out[i], x[i])`, in place, where `x` broadcasts to the sizes of `out`.
 pub fn update_zip<U: Element, T: Element>(out: &mut TensorMut, x: &Tensor, f: impl Fn(U, T) -> U + Sync) -> Result<()> {
     run(&[x], &mut [out], Access::Update, Some(&[U::DTYPE, T::DTYPE]), &|rows| {
         simd::run(UpdateZip { x: rows.input::<T>(0), out: rows.output::<U>(0), f: &f });

@@ -23,7 +23,7 @@ pub struct Verify {
     /// Infer stale metas again and drop unused entries; prints each change, and verifies the result
     #[arg(long)]
     fix: bool,
-    /// Where to write the fixed program; by default it is overwritten
+    /// Where to write the fixed program; by default PROGRAM is overwritten
     #[arg(short, long, value_name = "OUT", requires = "fix")]
     output: Option<PathBuf>,
     /// Do not read the program: report code in the file that PyTorch would execute. Exit code 3 if something dangerous is found
