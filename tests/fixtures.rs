@@ -76,9 +76,9 @@ fn bitwise_rules_change_no_bit_and_keep_programs_valid() {
         let inputs = read_values(&file, &oxport::ReadLimits::default())
             .and_then(|v| inputs_from(&program, &v))
             .map_err(|e| e.to_string())?;
-        let functional = oxport::functional(&program).map_err(|e| e.to_string())?;
+        let functional = oxport::functionalize(&program).map_err(|e| e.to_string())?;
         let improved =
-            oxport::improve(&functional, Opt::Exact, &oxport::Limits::default()).map_err(|e| e.to_string())?.0;
+            oxport::optimize(&functional, Opt::Exact, &oxport::Limits::default()).map_err(|e| e.to_string())?.0;
         let found = oxport::verify(&improved);
         if let Some(d) = found.first() {
             return Err(format!("the improved program is not valid: {d}"));
@@ -193,7 +193,7 @@ fn long_chains_decompose() {
         for _ in 0..100 {
             x = b.call("aten::linear", (x, w))?;
         }
-        oxport::core(&b.finish(&[x])?)
+        oxport::decompose(&b.finish(&[x])?)
     };
     let program = build().expect("the chain decomposes");
     assert!(program.graph.nodes().all(|(_, n)| !n.calls("aten::linear") && !n.calls("aten::matmul")));

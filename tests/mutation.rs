@@ -1,27 +1,27 @@
-//! The verifier against tampered programs: a small, deterministic part of what `mutate fixtures/programs` does.
+//! The verifier against mutated programs: a small, deterministic part of what `mutate fixtures/programs` does.
 
 use crate::{all, programs, root};
 use oxport_ir::verify::RULES;
-use oxport_testkit::mutate::{Class, Document, draw, judge, tampers};
+use oxport_testkit::mutate::{Class, Document, draw, judge, mutators};
 use std::collections::BTreeSet;
 
-/// Small programs that together have everything that can be tampered with.
+/// Small programs that together have everything that can be mutated with.
 const PROGRAMS: &[&str] =
     &["mlp_core", "cond", "while_loop", "scan", "derived_dim", "cnn_bn_train_core", "input_mutation", "item_check"];
 
 /// Edits that leave another valid program: an input that is narrowed by data may be of another size.
 const SURVIVORS: &[(&str, &str)] = &[("item_check", "stale-input-size")];
 
-/// The codes that tampering with a program shows; what survives is an error. (Edits that may leave all types as they were
+/// The codes that mutation with a program shows; what survives is an error. (Edits that may leave all types as they were
 /// are not tried.)
 fn found(program: &str, document: &Document) -> Result<BTreeSet<&'static str>, String> {
     let (mut codes, mut survivors) = (BTreeSet::new(), Vec::new());
-    for tamper in tampers().iter().filter(|t| t.class != Class::Value) {
-        for edit in draw((tamper.edits)(document), 1, 3) {
-            let (outcome, text) = judge(document, &edit, tamper.class, None);
-            let is_known = SURVIVORS.contains(&(program, tamper.name));
+    for mutator in mutators().iter().filter(|t| t.class != Class::Value) {
+        for edit in draw((mutator.edits)(document), 1, 3) {
+            let (outcome, text) = judge(document, &edit, mutator.class, None);
+            let is_known = SURVIVORS.contains(&(program, mutator.name));
             if outcome == oxport_testkit::mutate::Outcome::Survived && !is_known {
-                survivors.push(format!("{} survives at {:?} {text}", tamper.name, edit.changes));
+                survivors.push(format!("{} survives at {:?} {text}", mutator.name, edit.changes));
             }
             codes.extend(RULES.iter().map(|r| r.code).filter(|code| text.contains(&format!("[{code}]"))));
         }
@@ -30,7 +30,7 @@ fn found(program: &str, document: &Document) -> Result<BTreeSet<&'static str>, S
 }
 
 #[test]
-fn tampered_programs_are_refused() {
+fn mutated_programs_are_refused() {
     all(PROGRAMS, |name| {
         let document = Document::open(&root().join("fixtures/programs").join(name).join("program.pt2"))?;
         found(name, &document).map(drop)
@@ -48,7 +48,7 @@ fn every_code_is_tested() {
         let text = std::fs::read_to_string(entry.path()).unwrap();
         codes.extend(RULES.iter().map(|r| r.code).filter(|code| text.contains(&format!("[{code}]"))));
     }
-    // What cannot be written as text nor reached by tampering with a file: the reader and the graph refuse it before.
+    // What cannot be written as text nor reached by mutation with a file: the reader and the graph refuse it before.
     let missing: Vec<_> = RULES
         .iter()
         .map(|r| r.code)
@@ -68,7 +68,7 @@ fn what_verifies_can_be_written() {
         let (mut written, mut failures) = (0, Vec::new());
         for seed in 0..seeds {
             let mut edited = program.clone();
-            let done = oxport_testkit::mutate::wild(&mut edited, oxport::registry(), seed);
+            let done = oxport_testkit::mutate::edit_in_memory(&mut edited, oxport::registry(), seed);
             match oxport_testkit::roundtrip::writable(&edited) {
                 Ok(bytes) => written += usize::from(bytes.is_some()),
                 Err(e) => failures.push(format!("seed {seed}, {done}: {e}")),
@@ -217,15 +217,15 @@ fn writing_to_an_expanded_tensor_is_refused() {
 fn mended_programs_are_valid_again() {
     let mended = ["stale-size", "stale-dtype", "stale-rank", "stale-rank-added", "stale-stride", "stale-device"];
     let document = Document::open(&programs()[0].with_file_name("mlp_core").join("program.pt2")).unwrap();
-    for tamper in tampers().iter().filter(|t| mended.contains(&t.name)) {
-        for edit in draw((tamper.edits)(&document), 2, 5) {
+    for mutator in mutators().iter().filter(|t| mended.contains(&t.name)) {
+        for edit in draw((mutator.edits)(&document), 2, 5) {
             let bytes = document.edited(&edit).unwrap().archive();
             let mut program =
                 oxport_pt2::read_pt2_bytes(&bytes, oxport::registry(), &oxport_pt2::ReadOptions::default()).unwrap();
-            assert!(!oxport::verify(&program).is_empty(), "{}", tamper.name);
+            assert!(!oxport::verify(&program).is_empty(), "{}", mutator.name);
             let changes = oxport_ir::verify::fix::fix(&mut program, oxport::registry());
-            assert!(!changes.is_empty(), "{}", tamper.name);
-            assert_eq!(oxport::verify(&program), [], "{}", tamper.name);
+            assert!(!changes.is_empty(), "{}", mutator.name);
+            assert_eq!(oxport::verify(&program), [], "{}", mutator.name);
             assert_eq!(oxport_ir::verify::fix::fix(&mut program, oxport::registry()), []);
         }
     }

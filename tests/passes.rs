@@ -70,7 +70,7 @@ fn dead_nodes_change_nothing() {
         if add_dead_nodes(&mut more)? == 0 {
             return Err("there is no tensor".to_string());
         }
-        let functional = |p: &ExportedProgram| oxport::functional(p).map_err(|e| e.to_string());
+        let functional = |p: &ExportedProgram| oxport::functionalize(p).map_err(|e| e.to_string());
         let difference = oxport::difference::difference(&functional(&program)?, &functional(&more)?);
         if difference.is_empty() { Ok(()) } else { Err(difference.join("\n")) }
     });
@@ -107,10 +107,10 @@ fn what_does_not_verify_is_refused() {
                     y: \"f32[2, 3]\" = torch.ops.aten.permute.default(x, [1, 0])\n    return (y,)\n");
     let standard = Toolchain::standard();
     let refusals = [
-        standard.functional(&stale).err(),
-        standard.core(&stale).err(),
+        standard.functionalize(&stale).err(),
+        standard.decompose(&stale).err(),
         standard.prepare(&stale, Opt::None).err(),
-        standard.improve(&stale, Opt::Exact, &Default::default()).err(),
+        standard.optimize(&stale, Opt::Exact, &Default::default()).err(),
     ];
     for refusal in refusals {
         let refusal = refusal.expect("a refusal");
@@ -129,7 +129,7 @@ fn folded(rows: i64, build: impl Fn(&mut ProgramBuilder<'_>, NodeId) -> oxport_i
     let made = build(&mut b, c).expect("a call");
     let y = b.call("aten::mul.Tensor", (made, x)).expect("a call");
     let program = b.finish(&[y]).expect("a program");
-    let (improved, _) = oxport::improve(&program, Opt::Exact, &Default::default()).expect("a program to improve");
+    let (improved, _) = oxport::optimize(&program, Opt::Exact, &Default::default()).expect("a program to improve");
     improved.constants.len() - 1
 }
 
@@ -198,7 +198,8 @@ fn chain(n: usize) -> ExportedProgram {
 
 #[test]
 fn writes_through_chained_views_cost_their_length_once() {
-    let nodes = |n| Toolchain::standard().unverified().functional(&chain(n)).expect("a functional program").graph.len();
+    let nodes =
+        |n| Toolchain::standard().unverified().functionalize(&chain(n)).expect("a functional program").graph.len();
     let (few, many) = (nodes(50), nodes(500));
     assert!(few > 100 && many <= 10 * few, "{few} nodes for 50 views, {many} for 500");
     // Nor is a long chain dropped link within link.
@@ -248,7 +249,7 @@ fn rules_choose_by_cost() {
         let y = b.call("aten::relu", (normal,)).expect("a call");
         let program = b.finish(&[y]).expect("a program");
         let (improved, report) =
-            oxport::improve(&program, Opt::Fast, &Default::default()).expect("an improved program");
+            oxport::optimize(&program, Opt::Fast, &Default::default()).expect("an improved program");
         assert_eq!(report.cost_after < report.cost_before, is_static);
         let changed: Vec<&str> = report.changed.iter().map(|(name, ..)| &**name).collect();
         assert_eq!(changed.contains(&"batch_norm"), is_static, "{changed:?}");
@@ -272,7 +273,7 @@ fn costs_are_those_of_the_operators() {
     let sine = b.call("aten::sin", (w,)).expect("a call");
     let sum = b.call("aten::add.Tensor", (flat, sine)).expect("a call");
     let program = b.finish(&[sum]).expect("a program");
-    let (_, report) = oxport::improve(&program, Opt::Exact, &Default::default()).expect("an improved program");
+    let (_, report) = oxport::optimize(&program, Opt::Exact, &Default::default()).expect("an improved program");
     let wanted = 50.0 + (500.0 + 0.1 * 72.0 + 0.02 * 6.0) + 0.001;
     assert!((report.cost_before - wanted).abs() < 1e-6, "{} is not {wanted}", report.cost_before);
 }
@@ -303,7 +304,7 @@ fn written_state_is_an_output_and_no_constant() {
                 c: \"f32[3]\" = torch.ops.aten.neg.default(p_w)\n";
     let mut program = with_state(text, &[("c", "USER_OUTPUT")]);
     program.dialect = oxport_ir::Dialect::Training;
-    let functional = oxport::functional(&program).expect("a functional program");
+    let functional = oxport::functionalize(&program).expect("a functional program");
     let kinds: Vec<_> = functional.signature.outputs.iter().map(|s| format!("{:?}", s.kind)).collect();
     assert_eq!(kinds, ["ParameterMutation(\"w\")", "BufferMutation(\"n\")", "UserOutput"]);
 
@@ -314,7 +315,7 @@ fn written_state_is_an_output_and_no_constant() {
                 a: \"f32[3]\" = torch.ops.aten.add.Tensor(b_n, x)\n            \
                 y: \"f32[3]\" = torch.ops.aten.mul.Tensor(g, x)\n";
     let program = with_state(text, &[("a", "BUFFER_MUTATION target='n'"), ("y", "USER_OUTPUT")]);
-    let (improved, _) = oxport::improve(&program, Opt::Exact, &Default::default()).expect("an improved program");
+    let (improved, _) = oxport::optimize(&program, Opt::Exact, &Default::default()).expect("an improved program");
     let exponentials: Vec<_> =
         improved.graph.nodes().filter(|(_, n)| n.calls("aten::exp")).map(|(_, n)| n.name.to_string()).collect();
     assert_eq!((exponentials, improved.constants.len()), (vec!["e".to_string()], 1));
@@ -344,7 +345,7 @@ def forward(self, x: "f32[4, 3]", y: "f32[2, 3]"):
     }
     let x = Tensor::from_vec(&[4, 3], (0..12).map(|i| i as f32).collect()).expect("a tensor");
     let y = Tensor::from_vec(&[2, 3], vec![100.0f32; 6]).expect("a tensor");
-    let functional = oxport::functional(&program).expect("a functional program");
+    let functional = oxport::functionalize(&program).expect("a functional program");
     let left = |n: &oxport_ir::Node| n.op().is_some_and(|op| op.is_higher_order() || op.namespace() == "torch._C");
     assert!(!functional.graph.nodes().any(|(_, n)| left(n)));
     let out = run(&program, Opt::Exact, vec![x.into(), y.into()]);
@@ -375,7 +376,7 @@ class submod_0(torch.nn.Module):
         graphs.values().map(|g| g.nodes().map(|(_, n)| n.val().cloned()).collect::<Vec<_>>()).collect::<Vec<_>>()
     };
     assert_eq!(metas(&program.graph.subgraphs), metas(&before));
-    let functional = oxport::functional(&program).expect("a functional program");
+    let functional = oxport::functionalize(&program).expect("a functional program");
     let id = functional.graph.find("mm").expect("a node");
     let operands: Vec<_> = functional.graph.node(id).inputs().into_iter().map(|n| functional.graph.node(n)).collect();
     let dtypes: Vec<_> = operands.iter().map(|n| n.val().and_then(|v| v.as_tensor()).map(|t| t.dtype)).collect();

@@ -118,12 +118,12 @@ fn is_kept(program: &ExportedProgram, opt: Opt) -> Result<(), String> {
         let plan = oxport::plan(&prepared, &options).map_err(|e| e.to_string())?;
         plan.run(inputs.iter().cloned().map(Value::Tensor).collect()).map_err(|e| e.to_string())
     };
-    let before = oxport::functional(program).map_err(|e| format!("not functional: {e}"))?;
+    let before = oxport::functionalize(program).map_err(|e| format!("not functional: {e}"))?;
     // Writes to gapped inputs are made functional with strides that do not follow: the verifier says so, before any rule.
     if let Some(d) = oxport::verify(&before).first() {
         return Err(format!("not functional: {d}"));
     }
-    let (after, report) = oxport::improve(&before, opt, &Limits::default()).map_err(|e| format!("improve: {e}"))?;
+    let (after, report) = oxport::optimize(&before, opt, &Limits::default()).map_err(|e| format!("improve: {e}"))?;
     let fired = format!("{opt:?} {:?}", report.rules);
     if let Some(d) = oxport::verify(&after).first() {
         return Err(format!("{fired}: not valid: {d}"));
@@ -275,7 +275,7 @@ fn storages_that_lie_otherwise_are_not_read() {
         ("x: f32[2, 3]{6, 2} | y = as_strided(x, [2, 2], [6, 2]) | y", true),
     ];
     all(cases, |(sketch, is_taken)| {
-        let functional = oxport::functional(&program(sketch)?);
+        let functional = oxport::functionalize(&program(sketch)?);
         let refused = functional.as_ref().err().is_some_and(|e| e.to_string().contains("may lie otherwise"));
         if functional.is_ok() == *is_taken && refused != *is_taken {
             Ok(())

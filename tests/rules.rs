@@ -336,7 +336,7 @@ fn try_instance(rule: &Rule, instance: &Instance) -> Result<Outcome, String> {
                 Err(e) => return Ok(Outcome::Differs(format!("seed {seed}: the right side fails: {e}"))),
             };
             // Up to rounding: in proportion to the largest result, or, where terms of about 1 cancel in a half, to those.
-            let half = |unit: f32| Tolerance::Absolute { rtol: 0.0, atol: 4.0 * f64::from(unit) };
+            let half = |unit: f32| Tolerance::Elementwise { rtol: 0.0, atol: 4.0 * f64::from(unit) };
             let cancelling = match a.as_tensor().map(Tensor::dtype) {
                 Some(DType::F16) => half(f32::EPSILON * 4096.0),
                 Some(DType::BF16) => half(f32::EPSILON * 32768.0),

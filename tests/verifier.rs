@@ -77,7 +77,7 @@ const CASES: &[Case] = &[
         CAT,
         |p| *val(p, "x") = Val::Str("mean".into()),
         &[
-            "error[document] at node c: argument `tensors`: the list mixes what the program JSON cannot mix",
+            "error[document] at node c: argument `tensors`: the list mixes kinds of values that the program JSON cannot mix",
             "error[arguments] at node c argument tensors: aten::cat: argument `tensors` wants Tensor[], got a list of str, Tensor\n    note: aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
         ],
     ),

@@ -221,7 +221,7 @@ const JSON_WORDS: &[&str] = &[
 
 /// Small enough that an input cannot be slow for its size alone.
 fn limits() -> Limits {
-    Limits { inflated: 1 << 20, inflated_total: 1 << 22, conjured: 1 << 20, ..Limits::USUAL }
+    Limits { inflated: 1 << 20, inflated_total: 1 << 22, synthesized_bytes: 1 << 20, ..Limits::DEFAULT }
 }
 
 fn text(data: &[u8]) -> Option<&str> {
@@ -298,7 +298,7 @@ fn program(data: &[u8]) {
 fn documents() -> Vec<Vec<u8>> {
     let of = |name: &str| {
         let bytes = fixture(&format!("programs/{name}/program.pt2"));
-        let archive = oxport_pt2::Archive::from_bytes(&bytes, &Limits::USUAL).expect("law: a fixture is an archive");
+        let archive = oxport_pt2::Archive::from_bytes(&bytes, &Limits::DEFAULT).expect("law: a fixture is an archive");
         archive.read("models/model.json").expect("law: a fixture has a program").into_owned()
     };
     ["mlp", "cond", "shape_arith", "pytree_inputs", "input_mutation"].map(of).to_vec()
@@ -384,9 +384,9 @@ fn pickle_bytes() -> Vec<Vec<u8>> {
     ];
     for name in ["mlp", "pytree_inputs"] {
         let bytes = fixture(&format!("programs/{name}/program.pt2"));
-        let outer = oxport_pt2::Archive::from_bytes(&bytes, &Limits::USUAL).expect("law: a fixture is an archive");
+        let outer = oxport_pt2::Archive::from_bytes(&bytes, &Limits::DEFAULT).expect("law: a fixture is an archive");
         let Ok(samples) = outer.read("data/sample_inputs/model.pt") else { continue };
-        if let Ok(directory) = Directory::read(&samples, &Limits::USUAL) {
+        if let Ok(directory) = Directory::read(&samples, &Limits::DEFAULT) {
             let pickle = directory.entries.iter().find(|(name, _)| name.ends_with("data.pkl"));
             seeds.extend(pickle.and_then(|(name, entry)| entry.read(name, &samples).ok()).map(|p| p.into_owned()));
         }

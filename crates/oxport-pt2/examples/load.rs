@@ -1,8 +1,8 @@
 //! Measures how fast programs are loaded: `load [--runs K] [--check] FILE…`; or writes one for older readers:
 //! `load --write OUT [--schema 8.N] FILE`.
 //!
-//! Prints for every file the least time in milliseconds, the nodes, and how far the process's peak memory grew; with
-//! `--check` also whether reading, writing and reading again gives the same bytes.
+//! Prints for every file the minimum time in milliseconds, the nodes, and the growth of the peak memory; with `--check` also
+//! whether reading, writing and reading again gives the same bytes.
 
 use std::path::Path;
 use std::time::Instant;
@@ -61,7 +61,7 @@ fn main() {
     }
 }
 
-/// Reads a file of one call, so that the pages of the code itself are not counted as memory of the first program.
+/// Reads a file of one call, so that the pages of the code are not counted as memory of the first program.
 fn warm_up(registry: &Registry) {
     let small = || -> Result<(), Box<dyn std::error::Error>> {
         let mut b = ProgramBuilder::new(registry);

@@ -9,10 +9,10 @@
 //! <root>/extra/…                       texts of the user
 //! ```
 //!
-//! A file is mapped, not read: stored entries are used where they lie.
+//! The file is memory-mapped: stored entries are used in place.
 //!
-//! Law: `torch.export.load` reads the same entries. It takes every file below `models/` for a program, whatever its suffix;
-//! up to PyTorch 2.7 an archive had no root folder, and other names for its state that came after the usual ones won.
+//! Invariant: `torch.export.load` reads the same entries. It reads every file below `models/` as a program, whatever its
+//! suffix; up to PyTorch 2.7 an archive had no root folder, and of several files of state the last one counted.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -22,10 +22,10 @@ use oxport_ir::Loc;
 use oxport_tensor::Storage;
 
 use crate::open::open;
-use crate::zip::{Directory, Entry, Method, Rooted, check_format_version, shown};
+use crate::zip::{Directory, Entry, Method, Rooted, check_format_version, excerpt};
 use crate::{Error, Limits, Result};
 
-/// An archive that was opened, with the entries of its root folder.
+/// An open archive: the entries of its root folder.
 #[derive(Clone, Debug)]
 pub struct Archive {
     file: Storage,
@@ -33,7 +33,7 @@ pub struct Archive {
     layout: Layout,
 }
 
-/// How an archive is laid out.
+/// The layout of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// With a root folder, as since PyTorch 2.8.
@@ -45,8 +45,8 @@ pub enum Layout {
 impl Archive {
     /// Maps a file.
     ///
-    /// Errors if it cannot be opened, or is no archive of a known version. As with every mapped file, nobody may change
-    /// it while the archive, or a tensor that came from it, is in use.
+    /// Errors if it cannot be opened, or is not an archive of a known version. As with every mapped file, it must not be
+    /// modified while the archive, or a tensor read from it, is in use.
     pub fn open(path: &Path, limits: &Limits) -> Result<Archive> {
         let file = open(path)?;
         if file.len_bytes() == 0 {
@@ -63,7 +63,7 @@ impl Archive {
     }
 
     pub(crate) fn from_storage(file: Storage, limits: &Limits) -> Result<Archive> {
-        let (entries, layout) = laid_out(Directory::read(file.bytes(), limits)?)?;
+        let (entries, layout) = entries_by_layout(Directory::read(file.bytes(), limits)?)?;
         let archive = Archive { file, entries, layout };
         match layout {
             Layout::Rooted => archive.check_marks()?,
@@ -72,20 +72,22 @@ impl Archive {
         Ok(archive)
     }
 
-    /// `archive_format`, `archive_version` and `.data/version` say what this crate knows, as PyTorch demands it.
+    /// Checks `archive_format`, `archive_version` and `.data/version`, as PyTorch does.
     fn check_marks(&self) -> Result<()> {
         let fail = |name: &str, message: String| Err(Error::entry("version", name, message));
         for (name, expected) in [("archive_format", "pt2"), ("archive_version", "0")] {
             let found = self.read(name)?;
             if &*found != expected.as_bytes() {
-                return fail(name, format!("expected {expected:?}, got {:?}", shown(&found)));
+                return fail(name, format!("expected {expected:?}, got {:?}", excerpt(&found)));
             }
         }
         check_format_version(&self.read(".data/version")?)?;
         match self.entries.get("byteorder").map(|_| self.read("byteorder")).transpose()? {
-            Some(order) if &*order == b"big" => {
-                Err(Error::unsupported("version", Loc::Entry("byteorder".into()), "the data is big-endian"))
-            }
+            Some(order) if &*order == b"big" => Err(Error::unsupported(
+                "version",
+                Loc::Entry("byteorder".into()),
+                "expected little-endian data, got big-endian",
+            )),
             _ => Ok(()),
         }
     }
@@ -97,13 +99,13 @@ impl Archive {
         match std::str::from_utf8(&found).ok().and_then(|text| text.split_once('.')) {
             Some((major, minor)) if is_number(major) && is_number(minor) => Ok(()),
             _ => {
-                let message = format!("expected two numbers with a point between them, got {:?}", shown(&found));
+                let message = format!("expected two numbers with a point between them, got {:?}", excerpt(&found));
                 Err(Error::entry("version", "version", message))
             }
         }
     }
 
-    /// How the archive is laid out.
+    /// The layout of the archive.
     pub fn layout(&self) -> Layout {
         self.layout
     }
@@ -118,21 +120,21 @@ impl Archive {
         self.entries.contains_key(name)
     }
 
-    /// The models, by name: what stands between `models/` and `.json`.
+    /// The names of the models: the part between `models/` and `.json`.
     pub fn models(&self) -> Vec<&str> {
         self.names().filter_map(|name| name.strip_prefix("models/")?.strip_suffix(".json")).collect()
     }
 
     /// The data of an entry, its CRC-32 checked.
     ///
-    /// Errors if there is no such entry, or it is damaged.
+    /// Errors if the entry is missing or damaged.
     pub fn read(&self, name: &str) -> Result<Cow<'_, [u8]>> {
         self.entry(name)?.read(name, self.file.bytes())
     }
 
-    /// The data of an entry as a storage: a piece of the mapped file where it is stored, else a copy.
+    /// The data of an entry as a storage: a slice of the mapped file if it is stored, else a copy.
     ///
-    /// Errors as [`Archive::read`]; the CRC-32 of stored data is only checked if `verify` says so.
+    /// Errors as [`Archive::read`]; the CRC-32 of stored data is only checked if `verify`.
     pub fn storage(&self, name: &str, verify: bool) -> Result<Storage> {
         let entry = self.entry(name)?;
         let failed = |e: oxport_tensor::Error| Error::io(format!("cannot hold {name}"), std::io::Error::other(e));
@@ -147,7 +149,7 @@ impl Archive {
         }
     }
 
-    /// Gives the memory of an entry of a mapped file back; it is loaded again when it is read again.
+    /// Releases the memory of an entry of a mapped file; it is loaded again on the next access.
     pub(crate) fn forget(&self, name: &str) {
         if let Ok(entry) = self.entry(name) {
             self.file.forget(entry.offset, entry.stored_len);
@@ -164,25 +166,31 @@ pub(crate) const FLAT_PROGRAM: &str = "serialized_exported_program.json";
 /// Its example inputs.
 pub(crate) const FLAT_SAMPLES: &str = "serialized_example_inputs.pt";
 
-/// The entries by the names that a program's parts have, and which layout that is.
+/// The entries by their names below the root, and the layout of the archive.
 ///
-/// Errors if PyTorch would take an entry for something else than this crate.
-pub(crate) fn laid_out(directory: Directory) -> Result<(IndexMap<String, Entry>, Layout)> {
+/// Errors if PyTorch would interpret an entry differently.
+pub(crate) fn entries_by_layout(directory: Directory) -> Result<(IndexMap<String, Entry>, Layout)> {
     if directory.entries.contains_key("version") && directory.entries.contains_key(FLAT_PROGRAM) {
-        // PyTorch looks for a root folder first, which is that of the first entry.
+        // PyTorch looks for a root folder first: the folder of the first entry.
         let first = directory.entries.keys().next().filter(|name| name.contains('/'));
         let stray = directory.entries.keys().find(|name| !is_flat(name));
         return match stray.or(first) {
-            Some(name) => Err(Error::entry("entry", name, "the entry has no place in an archive of PyTorch 2.7")),
+            Some(name) => Err(Error::entry(
+                "entry",
+                name,
+                "expected an entry of an archive of PyTorch 2.7 or older, got an unknown name",
+            )),
             None => Ok((directory.entries, Layout::Flat)),
         };
     }
     let entries = Rooted::of(directory)?.entries;
     let is_model = |name: &str| name.strip_suffix(".json").is_some_and(|model| !model.is_empty());
     match entries.keys().find(|name| name.strip_prefix("models/").is_some_and(|model| !is_model(model))) {
-        Some(name) => {
-            Err(Error::entry("entry", name, "every file below models/ is a program to PyTorch; this is no .json file"))
-        }
+        Some(name) => Err(Error::entry(
+            "entry",
+            name,
+            "expected a .json file: PyTorch reads every file below models/ as a program",
+        )),
         None => Ok((entries, Layout::Rooted)),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The first place where two values differ, with what stands there.
+/// The path of the first difference, with both values.
 pub(crate) fn difference(a: &Value, b: &Value) -> Option<String> {
     between(a, b, String::new())
 }

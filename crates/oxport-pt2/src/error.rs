@@ -1,10 +1,10 @@
-//! What can go wrong with a file: one opaque [`Error`], which carries the diagnostics of a file that is not valid.
+//! One opaque [`Error`]; for a file that is not valid it has the diagnostics.
 
 use std::fmt;
 
 use oxport_ir::{Diagnostic, Loc};
 
-/// Why a file was not read or written.
+/// Why reading or writing a file failed.
 #[derive(Debug)]
 pub struct Error(Box<Kind>);
 
@@ -19,27 +19,27 @@ enum Kind {
 }
 
 impl Error {
-    /// The operating system refused.
+    /// An operating system error.
     pub fn io(what: impl Into<String>, cause: std::io::Error) -> Error {
         Error(Box::new(Kind::Io { what: what.into(), cause }))
     }
 
-    /// The file is not valid, for one reason.
+    /// The file is not valid: one diagnostic.
     pub fn invalid(code: &'static str, at: Loc, message: impl Into<String>) -> Error {
         Error::all(vec![Diagnostic::error(code, at, message)])
     }
 
-    /// The file is not valid, for all these reasons; of more than a thousand, the first are kept.
+    /// The file is not valid: all diagnostics, at most the first thousand.
     pub fn all(diagnostics: Vec<Diagnostic>) -> Error {
         Error(Box::new(Kind::Invalid(first_of(diagnostics))))
     }
 
-    /// The file may well be valid, but this crate cannot take it.
+    /// The file may be valid, but uses something that this crate does not support.
     pub fn unsupported(code: &'static str, at: Loc, message: impl Into<String>) -> Error {
         Error(Box::new(Kind::Unsupported(vec![Diagnostic::error(code, at, message)])))
     }
 
-    /// As [`Error::unsupported`], for all these reasons.
+    /// As [`Error::unsupported`], with several diagnostics.
     pub fn all_unsupported(diagnostics: Vec<Diagnostic>) -> Error {
         Error(Box::new(Kind::Unsupported(first_of(diagnostics))))
     }
@@ -50,17 +50,17 @@ impl Error {
         Error::invalid(code, at, message)
     }
 
-    /// True if the operating system refused: no such file, no space, ….
+    /// True for operating system errors: no such file, no space, ….
     pub fn is_io(&self) -> bool {
         matches!(*self.0, Kind::Io { .. })
     }
 
-    /// True if there is no such file.
+    /// True if the file does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(&*self.0, Kind::Io { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound)
     }
 
-    /// True if it was written to a pipe that nobody reads any more.
+    /// True if the output is a pipe whose reader has closed it.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(&*self.0, Kind::Io { cause, .. } if cause.kind() == std::io::ErrorKind::BrokenPipe)
     }
@@ -70,12 +70,12 @@ impl Error {
         matches!(*self.0, Kind::Invalid(_))
     }
 
-    /// True if the file is valid as far as it was read, but has something that this crate cannot take.
+    /// True if the file may be valid, but uses something that this crate does not support.
     pub fn is_unsupported(&self) -> bool {
         matches!(*self.0, Kind::Unsupported(_))
     }
 
-    /// The complaints; none if the operating system refused.
+    /// The diagnostics; none for operating system errors.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match &*self.0 {
             Kind::Io { .. } => &[],
@@ -84,14 +84,14 @@ impl Error {
     }
 }
 
-/// A file that is wrong in a million places is told so in a thousand.
-const MOST: usize = 1000;
+/// The maximum number of diagnostics of one error.
+const MAX_DIAGNOSTICS: usize = 1000;
 
 fn first_of(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let more = diagnostics.len().saturating_sub(MOST);
-    diagnostics.truncate(MOST);
+    let more = diagnostics.len().saturating_sub(MAX_DIAGNOSTICS);
+    diagnostics.truncate(MAX_DIAGNOSTICS);
     if let Some(last) = diagnostics.last_mut().filter(|_| more > 0) {
-        last.notes.push(format!("and {more} more complaints, which are not shown"));
+        last.notes.push(format!("and {more} more diagnostics, which are not shown"));
     }
     diagnostics
 }

@@ -1,4 +1,4 @@
-//! JSON as Python reads and writes it: errors that name their place, and texts equal to those of `json.dumps`.
+//! JSON as Python reads and writes it: errors have a path, and output equals that of `json.dumps`.
 
 pub(crate) mod walk;
 
@@ -12,15 +12,15 @@ use serde_json::ser::Formatter;
 
 use crate::{Error, Limits, Result};
 
-/// Reads a JSON document; `name` is what errors call it.
+/// Reads a JSON document; errors name it `name`.
 ///
 /// Python's bare words `NaN`, `Infinity` and `-Infinity`, which PyTorch 2.5 and 2.6 wrote, are read as strings of that
-/// name. Errors name the place within the document as a path. What goes beyond the limits is refused before it is built.
+/// name. Errors have the path within the document. Limits are checked before values are built.
 pub fn from_slice<T: DeserializeOwned>(name: &str, bytes: &[u8], limits: &Limits) -> Result<T> {
     parse(name, checked(name, bytes, limits)?)
 }
 
-/// The text of a document, which asks for nothing beyond the limits.
+/// The text of a document, checked against the limits.
 pub(crate) fn checked<'a>(name: &str, bytes: &'a [u8], limits: &Limits) -> Result<&'a str> {
     let at = || Loc::Json(name.to_string());
     if bytes.len() as u64 > limits.json {
@@ -35,7 +35,7 @@ pub(crate) fn checked<'a>(name: &str, bytes: &'a [u8], limits: &Limits) -> Resul
     Ok(text)
 }
 
-/// What a checked text says.
+/// Parses a checked text.
 pub(crate) fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T> {
     let at = |path: String| Loc::Json(if path.is_empty() { name.to_string() } else { format!("{name}: {path}") });
     let error = match serde_json::from_str(text) {
@@ -90,7 +90,7 @@ impl Formatter for Python {
     }
 }
 
-/// The text with Python's bare words quoted, or `None` if it has none.
+/// The text with Python's bare words quoted; `None` if it has none.
 pub(crate) fn quote_bare_words(text: &str) -> Option<String> {
     if !["NaN", "Infinity"].iter().any(|word| text.contains(word)) {
         return None;
@@ -117,7 +117,7 @@ pub(crate) fn quote_bare_words(text: &str) -> Option<String> {
     (done > 0).then(|| out + &text[done..])
 }
 
-/// The path of the value that stands at a byte of a document: `graph_module.graph.nodes[3].target`.
+/// The path of the value at a byte of a document: `graph_module.graph.nodes[3].target`.
 fn path_at(text: &str, offset: usize) -> String {
     enum Step<'a> {
         Key(&'a str),
@@ -130,7 +130,7 @@ fn path_at(text: &str, offset: usize) -> String {
         match bytes[at] {
             b'{' => path.push(Step::Key("")),
             b'[' => path.push(Step::Index(0)),
-            // Errors about the shape of a value are reported at its end.
+            // Errors about the type of a value are reported at its end.
             b'}' | b']' if at + 1 < offset => drop(path.pop()),
             b',' => {
                 if let Some(Step::Index(i)) = path.last_mut() {
@@ -197,7 +197,7 @@ mod tests {
         ];
         for (text, message) in table {
             let error = from_slice::<Value>("t", text.as_bytes(), &Limits::default()).unwrap_err().to_string();
-            assert!(error.contains(message), "{error}\nshould say: {message}");
+            assert!(error.contains(message), "{error}\nexpected: {message}");
         }
         let deep = "[".repeat(100_000);
         let error = from_slice::<Value>("t", deep.as_bytes(), &Limits::default()).unwrap_err().to_string();

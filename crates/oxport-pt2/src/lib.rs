@@ -1,4 +1,4 @@
-//! Archives and program JSON of `torch.export`, safely read and faithfully written.
+//! Reading and writing archives and program JSON of `torch.export`.
 //!
 //! ```text
 //! .pt2 ──────────────> Archive ──> model ──> upgrade ──> ExportedProgram ──> model ──> .pt2
@@ -9,16 +9,15 @@
 //! |---|---|
 //! | [`read`], [`write`](fn@write) | a program from and to a file, by its suffix |
 //! | [`read_values`], [`write_values`] | files of inputs and outputs |
-//! | [`example_inputs`] | the inputs that an archive carries |
-//! | [`outputs`] | what would be written where, before it is |
+//! | [`example_inputs`] | the sample inputs of an archive |
+//! | [`outputs`] | checks of output paths before anything is written |
 //! | [`Archive`], [`zip`] | the container |
 //! | [`model`], [`json`] | the program JSON, record by record |
-//! | [`scan`] | what in a file PyTorch would execute |
-//! | [`pickle`] | what `torch.save` writes, read without running it |
+//! | [`scan`] | finds code that PyTorch would execute |
+//! | [`pickle`] | reads files of `torch.save` without executing them |
 //!
-//! Laws: nothing from a file is trusted, and nothing from a file is ever executed; a file that is wrong is refused with
-//! all its complaints, never with a panic; reading what PyTorch wrote and writing it again loses nothing; the same
-//! program gives the same bytes.
+//! Invariants: nothing from a file is trusted or executed; an invalid file gives an error with all its diagnostics, never a
+//! panic; reading a file of PyTorch and writing it again loses nothing; the same program gives the same bytes.
 
 mod archive;
 #[cfg(test)]
@@ -62,8 +61,8 @@ use std::path::Path;
 
 use oxport_ir::{ExportedProgram, Registry};
 
-/// Reads a program: by its suffix a `.json` file with its `.safetensors` beside it, a text (`.py`, `.fx`), else a `.pt2` archive.
-/// `-` is standard input: an archive, or a JSON document or a text with nothing beside it.
+/// Reads a program: by its suffix a `.json` file with a `.safetensors` file next to it, a text (`.py`, `.fx`), else a `.pt2` archive.
+/// `-` is standard input: an archive, or a JSON document or a text without a tensors file.
 pub fn read(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     if is_standard_input(path) {
         let bytes = open::open(path)?;
@@ -84,7 +83,7 @@ pub fn read(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<E
 }
 
 /// Writes a program: by its suffix as `.json` with `.safetensors`, else as a `.pt2` archive; `-` is standard output. All files
-/// appear, or none.
+/// are written, or none.
 pub fn write(program: &ExportedProgram, path: &Path, options: &WriteOptions) -> Result<()> {
     if is_json(path) { write_json(program, path, options) } else { write_pt2(program, path, options) }
 }
@@ -96,15 +95,15 @@ fn is_json(path: &Path) -> bool {
 /// The program JSON of a program, as text.
 ///
 /// # Errors
-/// The format cannot say something of the program.
+/// The format cannot represent the program.
 pub fn to_json(program: &ExportedProgram) -> Result<String> {
     Ok(json::to_string(&to_model(program)?))
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file atomically.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
     replace::replace_file(path, |out| out.write_all(bytes))
 }

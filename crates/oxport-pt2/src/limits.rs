@@ -1,26 +1,26 @@
-//! How much a file may ask for: one value, handed down to every reader.
+//! Resource limits: one value, passed to every reader.
 //!
-//! Each limit has a name, which a refusal tells and by which [`Limits::set`] raises it. A limit is met before anything of
-//! that size is built, so what a file costs stays in proportion to its own size. The limits of running stand here too, so
-//! that there is one table of all.
+//! Each limit has a name, which errors give and [`Limits::set`] takes. Limits are checked before anything of that size is
+//! allocated, so that the cost of reading stays in proportion to the size of the file. The limits of running are here as
+//! well, so that there is one table.
 
-use oxport_tensor::memory::USUAL_BUFFER_BYTES;
+use oxport_tensor::memory::DEFAULT_MAX_BUFFER_BYTES;
 use std::fmt;
 
-/// Declares the limits: each with its meaning, its name on the command line and its default.
+/// Declares the limits: description, name on the command line, default.
 macro_rules! limits {
     ($($(#[doc = $doc:literal])* $field:ident = $default:expr,)*) => {
-        /// Bounds on what is read from a file. The defaults fit every real program; tighten them for files of strangers.
+        /// Limits of reading a file. The defaults admit every real program; lower them for untrusted files.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Limits {
             $($(#[doc = $doc])* pub $field: u64,)*
         }
 
         impl Limits {
-            /// The limits that hold where nobody chose others.
-            pub const USUAL: Limits = Limits { $($field: $default,)* };
+            /// The default limits.
+            pub const DEFAULT: Limits = Limits { $($field: $default,)* };
 
-            /// Every limit: its name and what it bounds.
+            /// Every limit: name and description.
             pub const TABLE: &'static [(&'static str, &'static str)] =
                 &[$((stringify!($field), concat!($($doc,)*)),)*];
 
@@ -37,11 +37,11 @@ macro_rules! limits {
 limits! {
     /// Entries of an archive, tensors of a safetensors file.
     entries = 1 << 18,
-    /// Bytes of an entry's name; PyTorch cuts longer ones.
+    /// Bytes of an entry's name; PyTorch truncates longer ones.
     name = 511,
     /// Bytes of one compressed entry once inflated.
     inflated = 32 << 30,
-    /// The sum of all such sizes.
+    /// Bytes of all compressed entries once inflated.
     inflated_total = 128 << 30,
     /// How many times their compressed size the entries may inflate to, beyond `free_inflation`.
     ratio = 100,
@@ -53,7 +53,7 @@ limits! {
     json = 2 << 30,
     /// Levels of nesting of a JSON text, at most 127.
     json_depth = 120,
-    /// JSON values that may stand closer together than six bytes a value.
+    /// JSON values in a text of less than six bytes per value.
     dense_values = 1 << 20,
     /// Calls of a program, subgraphs included.
     nodes = 250_000,
@@ -71,20 +71,20 @@ limits! {
     tree = 1 << 20,
     /// Dimensions of a tensor.
     rank = 64,
-    /// Bytes of weights that no file holds, all together: zeros for empty files, and what strides of zero repeat.
-    conjured = 64 << 20,
+    /// Bytes of weights that are not in the file, in total: zeros for empty files, and elements repeated by strides of zero.
+    synthesized_bytes = 64 << 20,
     /// Values of a pickle; a long string counts as several.
     pickle_values = 500_000,
     /// Bytes of one buffer while a program runs: a result, a copy of an operand, a table of a kernel.
-    buffer = USUAL_BUFFER_BYTES as u64,
-    /// Elements of the inputs that are drawn where none are given, all together.
-    drawn = 1 << 27,
+    buffer = DEFAULT_MAX_BUFFER_BYTES as u64,
+    /// Elements of generated inputs, in total.
+    random_input_elems = 1 << 27,
 }
 
 impl Default for Limits {
-    /// [`Limits::USUAL`].
+    /// [`Limits::DEFAULT`].
     fn default() -> Limits {
-        Limits::USUAL
+        Limits::DEFAULT
     }
 }
 
@@ -92,9 +92,9 @@ impl Limits {
     /// Sets a limit by text: `nodes=500000`, `json=4G`; the suffixes K, M, G, T are powers of 1024.
     ///
     /// # Errors
-    /// There is no such limit, or the value is no number.
+    /// The name is not that of a limit, or the value is not a number.
     pub fn set(&mut self, text: &str) -> Result<(), String> {
-        let (name, value) = text.split_once('=').ok_or_else(|| format!("{text:?} is not NAME=NUMBER"))?;
+        let (name, value) = text.split_once('=').ok_or_else(|| format!("expected NAME=NUMBER, got {text:?}"))?;
         let shift = match value.trim_end_matches(['B', 'b']).bytes().last().map(|b| b.to_ascii_uppercase()) {
             Some(b'K') => 10,
             Some(b'M') => 20,
@@ -104,16 +104,16 @@ impl Limits {
         };
         let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
-        let number = number.ok_or_else(|| format!("{value:?} is no number"))?;
+        let number = number.ok_or_else(|| format!("expected a number, got {value:?}"))?;
         let field = self.field(name.trim()).ok_or_else(|| {
             let names: Vec<&str> = Limits::TABLE.iter().map(|(name, _)| *name).collect();
-            format!("there is no limit {name:?}; there are {}", names.join(", "))
+            format!("expected the name of a limit, got {name:?}; the limits are {}", names.join(", "))
         })?;
         *field = number;
         Ok(())
     }
 
-    /// The words of a refusal.
+    /// The message of an exceeded limit.
     pub(crate) fn exceeded(name: &str, found: impl fmt::Display, limit: u64) -> String {
         format!("{found} are more than the limit of {limit} (`{name}`)")
     }
@@ -131,14 +131,14 @@ mod tests {
             assert_eq!(limits.json, value, "{text}");
         }
         for (text, message) in [
-            ("json", "is not NAME=NUMBER"),
-            ("jsn=1", "there is no limit \"jsn\"; there are entries, name"),
-            ("json=-1", "\"-1\" is no number"),
-            ("json=99999999999999T", "is no number"),
-            ("json=", "is no number"),
+            ("json", "expected NAME=NUMBER, got \"json\""),
+            ("jsn=1", "expected the name of a limit, got \"jsn\"; the limits are entries, name"),
+            ("json=-1", "expected a number, got \"-1\""),
+            ("json=99999999999999T", "expected a number, got"),
+            ("json=", "expected a number, got \"\""),
         ] {
             let error = limits.set(text).unwrap_err();
-            assert!(error.contains(message), "{error}\nshould say: {message}");
+            assert!(error.contains(message), "{error}\nexpected: {message}");
         }
         assert!(
             Limits::TABLE

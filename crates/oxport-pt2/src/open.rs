@@ -1,7 +1,7 @@
 //! Opening input files: regular files, which are mapped, and standard input, which is read.
 //!
-//! Law: nothing waits. A folder, a pipe or a device in the place of a file is refused, as a pipe that nobody writes to would
-//! hold its reader for ever; whoever wants to read one says `-`.
+//! Invariant: opening never blocks. A folder, a pipe or a device given as a file is an error, because reading a pipe without
+//! a writer would block forever; `-` reads standard input.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,10 +11,10 @@ use oxport_tensor::Storage;
 
 use crate::{Error, Result};
 
-/// The bytes of a file, mapped, or of standard input, held.
+/// The bytes of a file, mapped, or of standard input, in memory.
 ///
 /// # Errors
-/// The operating system refuses, or the path leads to something else than a file.
+/// An operating system error, or the path is not that of a regular file.
 pub(crate) fn open(path: &Path) -> Result<Storage> {
     let failed = |e| Error::io(format!("cannot open {}", path.display()), e);
     let other = |e: oxport_tensor::Error| failed(io::Error::other(e));
@@ -37,7 +37,7 @@ pub(crate) fn regular(path: &Path) -> io::Result<File> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !kind.is_file() {
-        return Err(io::Error::other("it is no regular file, but a pipe or a device (`-` reads standard input)"));
+        return Err(io::Error::other("expected a regular file, got a pipe or a device (`-` reads standard input)"));
     }
     File::open(path)
 }

@@ -1,16 +1,16 @@
-//! What a command would write, seen before it does any work.
+//! Checks of a command's output paths, before it does any work.
 //!
-//! Laws: nobody's file is overwritten that nobody named: beside the output, only what is recognisably oxport's own; and no
-//! output is one of the files that the command reads, by whatever name.
+//! Invariants: no file is overwritten that was not named, except for oxport's own files next to the output; and no output is
+//! one of the files that the command reads, by whatever path.
 
 use std::path::{Path, PathBuf};
 
-use crate::replace::Place;
+use crate::replace::Destination;
 use crate::text::is_text;
 use crate::values::{DescribedBy, descriptions};
 use crate::{Error, Limits, Result, is_json, pair};
 
-/// The files that a program is read from, or written to: of a `.json` program also those of its tensors.
+/// The files of a program; for a `.json` program also those of its tensors.
 pub fn program_files(path: &Path) -> Vec<PathBuf> {
     match path {
         _ if is_json(path) => pair::files_of(path),
@@ -19,7 +19,7 @@ pub fn program_files(path: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// The files that values are read from, or written to: a safetensors file and what may describe it.
+/// The files of values: a safetensors file and the JSON files that may describe it.
 pub fn value_files(path: &Path) -> Vec<PathBuf> {
     let mut files = vec![path.to_path_buf()];
     files.extend(descriptions(path));
@@ -36,60 +36,61 @@ pub fn written_values(path: &Path) -> Vec<PathBuf> {
     std::iter::once(path.to_path_buf()).chain(described).collect()
 }
 
-/// True for standard output, and for what exists and is no regular file: it is written to, and never replaced.
+/// True for standard output and other files that are not regular (pipes, devices): they are written to, not replaced.
 pub fn is_stream(path: &Path) -> bool {
-    matches!(Place::of(path), Ok(Place::Output | Place::Stream(_)))
+    matches!(Destination::of(path), Ok(Destination::Output | Destination::Stream(_)))
 }
 
-/// Checks that a program can be written there.
+/// Checks that a program can be written to the path.
 ///
 /// # Errors
-/// A folder is in the way; or beside a `.json` program there is a safetensors file that is no program's.
+/// The path is a folder; or a safetensors file that does not belong to a program is next to the `.json` file.
 pub fn check_program(path: &Path) -> Result<()> {
     check_file(path)?;
     if is_json(path)
         && let Some(foreign) = pair::foreign_tensors(path)
     {
-        return Err(in_the_way(&foreign, "it is no program's, and the tensors would overwrite it"));
+        return Err(cannot_write(&foreign, "the tensors would overwrite a file that does not belong to a program"));
     }
     Ok(())
 }
 
-/// Checks that values can be written there; `constants` says whether there will be some that safetensors cannot hold, so
-/// that other readers need the JSON file beside it.
+/// Checks that values can be written to the path; `constants` says whether some of them cannot be stored in safetensors, so
+/// that other readers need the JSON file.
 ///
 /// # Errors
-/// A folder is in the way, the file holds the tensors of a program, or the JSON file would be somebody else's.
+/// The path is a folder, the file holds the tensors of a program, or the JSON file is not one of oxport's.
 pub fn check_values(path: &Path, constants: bool) -> Result<()> {
-    let Place::File(..) = check_file(path)? else { return Ok(()) };
+    let Destination::File(..) = check_file(path)? else { return Ok(()) };
     if pair::is_of_a_program(path) {
-        return Err(in_the_way(path, "it is where the tensors of a program are"));
+        return Err(cannot_write(path, "it holds the tensors of a program"));
     }
     match DescribedBy::of(path, &Limits::default())? {
-        DescribedBy::Foreign(json) if constants => {
-            Err(in_the_way(&json, "it is somebody else's, and constants among the outputs would need it"))
-        }
+        DescribedBy::Foreign(json) if constants => Err(cannot_write(
+            &json,
+            "the file exists and does not describe these values; constants among the outputs need it",
+        )),
         _ => Ok(()),
     }
 }
 
-/// Checks that a file can be written there: it is no folder.
+/// Checks that a file can be written to the path.
 ///
 /// # Errors
-/// It is one, or its links have no end.
+/// The path is a folder, or a cycle of links.
 pub fn check_text(path: &Path) -> Result<()> {
     check_file(path).map(drop)
 }
 
-fn check_file(path: &Path) -> Result<Place> {
-    Place::of(path).map_err(|e| Error::io(format!("cannot write {}", path.display()), e))
+fn check_file(path: &Path) -> Result<Destination> {
+    Destination::of(path).map_err(|e| Error::io(format!("cannot write {}", path.display()), e))
 }
 
-fn in_the_way(path: &Path, why: &str) -> Error {
+fn cannot_write(path: &Path, why: &str) -> Error {
     Error::io(format!("cannot write {}", path.display()), std::io::Error::other(why))
 }
 
-/// True if both paths lead to one file, by links of any kind or another spelling.
+/// True if both paths lead to the same file, through links or otherwise.
 pub fn is_same_file(a: &Path, b: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -98,8 +99,8 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
             return a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino());
         }
     }
-    let whole = |path: &Path| match Place::of(path).ok()? {
-        Place::File(path, _) => {
+    let whole = |path: &Path| match Destination::of(path).ok()? {
+        Destination::File(path, _) => {
             let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
             Some((folder.canonicalize().ok()?, path.file_name()?.to_os_string()))
         }

@@ -1,15 +1,15 @@
-//! A program as two files: its JSON document, and its tensors in a safetensors file beside it.
+//! A program as two files: its JSON document, and its tensors in a safetensors file next to it.
 //!
-//! The document is what `models/model.json` of an archive is, with one more key, `oxport`, which says what the tensors
+//! The document is that of `models/model.json` in an archive, with an additional key, `oxport`, which describes what the tensors
 //! file holds: the payload configs, where `path_name` is the tensor's key. A storage that is just one tensor (or several
-//! equal ones) stands there under that tensor's name and shape; one that several views share stands there flat. Without
-//! the key, the tensors file is taken to hold the state by name.
+//! equal ones) is stored under that tensor's name and shape; one that several views share is stored flat. Without
+//! the key, the tensors file holds the state by name.
 //!
-//! Beyond a size the tensors are spread over shards, `<stem>-00001-of-00003.safetensors`, and the index file
-//! `<stem>.safetensors.index.json` says which tensor is where, as Hugging Face does it.
+//! Above a given size the tensors are split into shards, `<stem>-00001-of-00003.safetensors`, and the index file
+//! `<stem>.safetensors.index.json` maps tensors to shards, in the format of Hugging Face.
 //!
-//! Law: a reader gets the tensors that the document was written with. Both say the same stamp, made of the tensors; a file
-//! that somebody else wrote has none, and is taken as it is. How the files come to their places: see [`crate::replace`].
+//! Invariant: a reader gets the tensors that were written with the document. Both contain the same stamp, a hash of the
+//! tensors; a file without a stamp (written by another program) is accepted. See [`crate::replace`] for how files are replaced.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ use crate::zip::Names;
 use crate::{Error, Limits, ReadOptions, Result, WriteOptions, json, to_model};
 
 model::records! {
-    /// What the tensors file holds.
+    /// The contents of the tensors file.
     Contents {
         /// The state dict.
         weights: PayloadConfig,
@@ -39,7 +39,7 @@ model::records! {
         files: Vec<String> = Vec::new(),
         /// True if the tensors are in shards with an index.
         sharded: bool = false,
-        /// What the tensors file has in its header, too, if it belongs to this document.
+        /// The stamp, which the header of this document's tensors file has as well.
         stamp: Option<String> = None,
     }
 }
@@ -49,13 +49,13 @@ const SAMPLES: &str = "data/sample_inputs/model.pt";
 /// The key of the stamp in the header of a tensors file, and in the metadata of an index.
 const STAMP: &str = "oxport.stamp";
 
-/// Reads a program from its JSON file and the safetensors file beside it.
+/// Reads a program from its JSON file and the safetensors file next to it.
 ///
-/// The safetensors file may be missing if the program has no tensors. Beside a writer this gives the old program or the new
-/// one: what does not belong together is read again if the JSON file has changed meanwhile, else refused.
+/// The safetensors file may be missing if the program has no tensors. During a concurrent write this gives the old or the new
+/// program: files with different stamps are read again if the JSON file has changed meanwhile, else they are an error.
 pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     const ATTEMPTS: usize = 100;
-    let beside = tensors_path(path);
+    let sidecar = tensors_path(path);
     for _ in 0..ATTEMPTS {
         let seen = identity(path);
         let (bytes, limits) = (open(path)?, &options.limits);
@@ -64,14 +64,17 @@ pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Res
             _ if identity(path) != seen => Ok(None),
             other => other.map(|(tensors, _)| Some(tensors)),
         };
-        if let Some(program) = read_document(&bytes, path, &beside, tensors, registry, options)? {
+        if let Some(program) = read_document(&bytes, path, &sidecar, tensors, registry, options)? {
             return Ok(program);
         }
     }
-    Err(Error::io(format!("cannot read {}", path.display()), std::io::Error::other("it changes all the time")))
+    Err(Error::io(
+        format!("cannot read {}", path.display()),
+        std::io::Error::other("it changed during every attempt to read it"),
+    ))
 }
 
-/// As [`read_json`], of the bytes of a JSON file with nothing beside it.
+/// As [`read_json`], from the bytes of a JSON file without a tensors file.
 pub(crate) fn read_json_bytes(bytes: &Storage, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     let path = Path::new("-");
     let none = |_: Option<&Contents>| Ok(Some(IndexMap::new()));
@@ -79,11 +82,11 @@ pub(crate) fn read_json_bytes(bytes: &Storage, registry: &Registry, options: &Re
     Ok(program.expect("law: tensors were given"))
 }
 
-/// The program of a document, with the tensors that its contents ask for; nothing if these are none.
+/// The program of a document with the tensors that its contents name; `None` if `tensors` gives none.
 fn read_document(
     bytes: &Storage,
     path: &Path,
-    beside: &Path,
+    sidecar: &Path,
     tensors: impl FnOnce(Option<&Contents>) -> Result<Option<IndexMap<String, Tensor>>>,
     registry: &Registry,
     options: &ReadOptions,
@@ -98,21 +101,21 @@ fn read_document(
         .map(serde_json::from_value)
         .transpose()
         .map_err(|e| Error::invalid("json", Loc::Json(format!("{name}: oxport")), e.to_string()))?;
-    // Before the rest is read, so that a writer has little time to come between.
+    // Read first, to keep the window for a concurrent writer small.
     let Some(tensors) = tensors(contents.as_ref())? else { return Ok(None) };
     let mut parts = Parts::read(document, &text, registry, limits)?;
     drop(text);
     forget();
     let Some(contents) = contents else {
-        take_by_name(&mut parts.program, &mut parts.problems, tensors);
+        take_by_name(&mut parts.program, &mut parts.errors, tensors);
         return parts.finish().map(Some);
     };
     let payloads = |key: &str| match tensors.get(key) {
         Some(tensor) => Ok(tensor.storage().clone()),
-        None => Err(Error::entry("entry", &beside.display().to_string(), format!("there is no tensor {key:?}"))),
+        None => Err(Error::entry("entry", &sidecar.display().to_string(), format!("the file has no tensor {key:?}"))),
     };
-    let at = beside.display().to_string();
-    let mut reader = PayloadReader { name: &at, payloads: &payloads, limits, problems: &mut parts.problems };
+    let at = sidecar.display().to_string();
+    let mut reader = PayloadReader { name: &at, payloads: &payloads, limits, errors: &mut parts.errors };
     parts.program.state = reader.state(&contents.weights);
     parts.program.constants = reader.constants(&contents.constants);
     let mut names = Names::default();
@@ -125,14 +128,14 @@ fn read_document(
             Ok(()) => drop(parts.program.origin.extra_files.insert(file.into(), bytes)),
             Err((code, message)) => {
                 let at = Loc::Json(format!("{name}: oxport.files[{i}]: {file:?}"));
-                parts.problems.push(Diagnostic::error(code, at, message));
+                parts.errors.push(Diagnostic::error(code, at, message));
             }
         }
     }
     parts.finish().map(Some)
 }
 
-/// What tells a file from another one in its place.
+/// Identifies a version of a file, to notice a replacement.
 fn identity(path: &Path) -> Option<(u64, std::time::SystemTime, u64)> {
     let metadata = std::fs::metadata(path).ok()?;
     #[cfg(unix)]
@@ -177,7 +180,7 @@ pub fn write_json(program: &ExportedProgram, path: &Path, options: &WriteOptions
     commit(members, &stamp, head, obsolete)
 }
 
-/// Blocks in shards of at most that many bytes, in order; a block that is larger has a shard of its own.
+/// Splits blocks into shards of at most that many bytes, in order; a larger block is a shard by itself.
 fn shards(blocks: Vec<Block<'_>>, size: Option<u64>) -> Vec<Vec<Block<'_>>> {
     let mut shards = vec![Vec::new()];
     let mut filled = 0;
@@ -214,29 +217,29 @@ fn draft_members(path: &Path, mut shards: Vec<Vec<Block<'_>>>, stamp: &str) -> R
     Ok(members)
 }
 
-/// The tensors of a program, and whether all their files say that they belong to its document.
+/// The tensors of a program, and whether all their files have the stamp of its document.
 fn members(path: &Path, contents: Option<&Contents>, limits: &Limits) -> Result<(IndexMap<String, Tensor>, bool)> {
-    let (beside, index) = (tensors_path(path), index_path(path));
+    let (sidecar, index) = (tensors_path(path), index_path(path));
     let stamp = contents.and_then(|c| c.stamp.as_deref());
-    let mut belongs = Belongs { head: path, stamp, all: true };
-    let sharded = contents.map_or(index.exists() && !beside.exists(), |c| c.sharded);
+    let mut check = StampCheck { head: path, stamp, all: true };
+    let sharded = contents.map_or(index.exists() && !sidecar.exists(), |c| c.sharded);
     let tensors = match sharded {
-        true => read_shards(&index, &mut belongs, limits)?,
-        false => belongs.read(&beside, limits)?.unwrap_or_default(),
+        true => read_shards(&index, &mut check, limits)?,
+        false => check.read(&sidecar, limits)?.unwrap_or_default(),
     };
-    Ok((tensors, belongs.all))
+    Ok((tensors, check.all))
 }
 
-/// Which files belong to a document.
-struct Belongs<'a> {
+/// Checks that files have the stamp of a document.
+struct StampCheck<'a> {
     head: &'a Path,
     stamp: Option<&'a str>,
-    /// Whether all so far had the stamp; one that somebody else wrote has none.
+    /// Whether all files so far had the stamp.
     all: bool,
 }
 
-impl Belongs<'_> {
-    /// The tensors of a member, waiting or in its place; nothing if there is no such file.
+impl StampCheck<'_> {
+    /// The tensors of a member, pending or in place; `None` if the file does not exist.
     fn read(&mut self, path: &Path, limits: &Limits) -> Result<Option<IndexMap<String, Tensor>>> {
         let file = self.open(path, |path| tensors::read_file(path, limits))?;
         let Some(file) = file else { return Ok(None) };
@@ -299,19 +302,19 @@ impl Index {
 }
 
 /// The tensors of all shards that an index names.
-fn read_shards(path: &Path, belongs: &mut Belongs<'_>, limits: &Limits) -> Result<IndexMap<String, Tensor>> {
+fn read_shards(path: &Path, check: &mut StampCheck<'_>, limits: &Limits) -> Result<IndexMap<String, Tensor>> {
     let name = path.display().to_string();
-    let index = belongs.open(path, |path| Index::read(path, limits))?;
+    let index = check.open(path, |path| Index::read(path, limits))?;
     let missing = || Error::io(format!("cannot read {name}"), std::io::ErrorKind::NotFound.into());
     let index = index.ok_or_else(missing)?;
-    belongs.check(path, index.stamp())?;
+    check.check(path, index.stamp())?;
     let fail = |message: String| Err(Error::entry("entry", &name, message));
     let mut shards: IndexMap<&str, IndexMap<String, Tensor>> = IndexMap::new();
     for file in index.shards() {
         if file.contains(['/', '\\', '\0']) || !file.ends_with(".safetensors") {
-            return fail(format!("the shard {file:?} is no safetensors file beside the index"));
+            return fail(format!("expected a safetensors file in the folder of the index, got the shard {file:?}"));
         }
-        let shard = belongs.read(&path.with_file_name(file), limits)?;
+        let shard = check.read(&path.with_file_name(file), limits)?;
         let Some(shard) = shard else { return fail(format!("the shard {file:?} is missing")) };
         shards.insert(file, shard);
     }
@@ -325,7 +328,7 @@ fn read_shards(path: &Path, belongs: &mut Belongs<'_>, limits: &Limits) -> Resul
     Ok(tensors)
 }
 
-/// The index beside a program and the shards that it names.
+/// The index of a program and the shards that it names.
 fn old_shards(path: &Path) -> Vec<PathBuf> {
     let index = index_path(path);
     let Ok(old) = Index::read(&index, &Limits::default()) else { return Vec::new() };
@@ -342,22 +345,22 @@ fn stamp_of(path: &Path) -> Option<String> {
     }
 }
 
-/// The files of the program at a path: the document and what is beside it, whether they exist or not.
+/// The files of the program at a path: the document and its tensors files, existing or not.
 pub(crate) fn files_of(path: &Path) -> Vec<PathBuf> {
     let mut files = vec![path.to_path_buf(), tensors_path(path)];
     files.extend(old_shards(path));
     files
 }
 
-/// The file of tensors that writing a program to this path would overwrite, although it is no program's.
+/// The tensors file that writing a program to this path would overwrite although it does not belong to a program.
 pub(crate) fn foreign_tensors(path: &Path) -> Option<PathBuf> {
-    let beside = tensors_path(path);
-    let file = open(&beside).ok()?;
+    let sidecar = tensors_path(path);
+    let file = open(&sidecar).ok()?;
     let is_foreign = tensors::texts(file.bytes()).is_ok_and(|texts| !texts.contains_key(STAMP)) && !is_document(path);
-    is_foreign.then_some(beside)
+    is_foreign.then_some(sidecar)
 }
 
-/// True if the safetensors file at this path belongs to a program, or would if it were written.
+/// True if the safetensors file at this path belongs, or would belong, to a program.
 pub(crate) fn is_of_a_program(path: &Path) -> bool {
     stamp_of(path).is_some() || is_document(&path.with_extension("json"))
 }
@@ -377,14 +380,14 @@ fn index_path(path: &Path) -> PathBuf {
     path.with_extension("safetensors.index.json")
 }
 
-/// Finds a key for every payload, and tells the config.
+/// Assigns a key to every payload; gives the config.
 fn place(payloads: Payloads, blocks: &mut IndexMap<String, (DType, Vec<i64>, Payload)>) -> PayloadConfig {
     let mut config = payloads.config;
     for (path, payload) in payloads.files {
         let users = || config.config.iter().filter(|(_, meta)| meta.path_name == path);
         let whole = match (&payload, users().next()) {
             (Payload::Storage(storage, dtype), Some((name, meta))) => {
-                whole_sizes(meta, storage, *dtype).map(|sizes| (name.clone(), *dtype, sizes))
+                full_storage_sizes(meta, storage, *dtype).map(|sizes| (name.clone(), *dtype, sizes))
             }
             _ => None,
         };
@@ -395,7 +398,7 @@ fn place(payloads: Payloads, blocks: &mut IndexMap<String, (DType, Vec<i64>, Pay
             }
             (None, payload) => (path.clone(), DType::U8, vec![payload.bytes().len() as i64]),
         };
-        // The names of files are theirs: they are read back as they stand.
+        // File names are kept as they are, because they are read back.
         let is_of_file = key == SAMPLES || key.starts_with("extra/");
         let key = free_key(if is_of_file { format!("storage.{key}") } else { key }, blocks);
         for meta in config.config.values_mut().filter(|meta| meta.path_name == path) {
@@ -406,8 +409,8 @@ fn place(payloads: Payloads, blocks: &mut IndexMap<String, (DType, Vec<i64>, Pay
     config
 }
 
-/// The sizes of a tensor that is its whole storage, in order.
-fn whole_sizes(meta: &model::PayloadMeta, storage: &Storage, dtype: DType) -> Option<Vec<i64>> {
+/// The sizes of a contiguous tensor that covers its whole storage.
+fn full_storage_sizes(meta: &model::PayloadMeta, storage: &Storage, dtype: DType) -> Option<Vec<i64>> {
     let meta = meta.tensor_meta.as_ref()?;
     let ints = |list: &[model::SymInt]| -> Option<Vec<i64>> {
         list.iter().map(|n| if let model::SymInt::AsInt(n) = n { Some(*n) } else { None }).collect()
@@ -429,7 +432,7 @@ fn free_key<T>(key: String, blocks: &IndexMap<String, T>) -> String {
 /// Fills the state and the constants that the signature names from tensors of those names.
 pub(crate) fn take_by_name(
     program: &mut ExportedProgram,
-    problems: &mut Vec<Diagnostic>,
+    errors: &mut Vec<Diagnostic>,
     tensors: IndexMap<String, Tensor>,
 ) {
     for (i, spec) in program.signature.inputs.iter().enumerate() {
@@ -441,7 +444,7 @@ pub(crate) fn take_by_name(
         };
         let Some(tensor) = tensors.get(&**name) else {
             let message = format!("the tensors file has no {name:?}");
-            problems.push(Diagnostic::error("payload", Loc::Input(i), message));
+            errors.push(Diagnostic::error("payload", Loc::Input(i), message));
             continue;
         };
         let state = StateTensor::new(tensor.clone(), is_param);
@@ -478,12 +481,12 @@ mod tests {
             .unwrap()
             .filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().contains("-of-"));
         assert!(shards.count() > 3);
-        // An index that leads elsewhere.
+        // An index that names a file in another folder.
         let index = folder.path().join("program.safetensors.index.json");
         let climbing = r#"{"weight_map": {"w": "../w.safetensors"}}"#;
         std::fs::write(&index, climbing).unwrap();
-        let mut belongs = Belongs { head: &path, stamp: None, all: true };
-        let error = read_shards(&index, &mut belongs, &Limits::default()).unwrap_err().to_string();
-        assert!(error.contains("no safetensors file beside the index"), "{error}");
+        let mut check = StampCheck { head: &path, stamp: None, all: true };
+        let error = read_shards(&index, &mut check, &Limits::default()).unwrap_err().to_string();
+        assert!(error.contains("expected a safetensors file in the folder of the index"), "{error}");
     }
 }

@@ -1,19 +1,19 @@
-//! Replacing files as a whole, alone or as a set.
+//! Atomic replacement of files, one or a set.
 //!
-//! Laws: a reader sees the old file or the new one, never a part; what fails leaves everything as it was, and nothing
-//! lying about; a mapping of the old file stays what it was. A link stays a link, the file behind it is replaced; a file
-//! keeps its permissions; what is no regular file (a pipe, a device) is written to and never replaced.
+//! Invariants: a reader sees the old file or the new one, never a part; a failed write changes nothing and leaves no temporary
+//! files; a mapping of the old file keeps its contents. A link stays a link, its target is replaced; a file keeps its
+//! permissions; a pipe or a device is written to and never replaced.
 //!
-//! A set is a head and its members, which say by a *stamp*, made of their content, that they belong together. Two names
-//! cannot be moved at once, so the move of the head decides:
+//! A set is a head and its members, which share a *stamp*, a hash of their content. Two files cannot be renamed at once, so the
+//! rename of the head commits the set:
 //!
 //! ```text
-//! 1. the members are moved to .oxport-<stamp>-<name>    a reader finds the old head, and the old members
-//! 2. the head is moved to its name                      … the new head, and the members that wait for it
-//! 3. the members are moved to their names               … the new head, and the new members
+//! 1. rename members to .oxport-<stamp>-<name>    a reader finds the old head and the old members
+//! 2. rename the head to its name                 … the new head and the pending members
+//! 3. rename members to their names               … the new head and the new members
 //! ```
 //!
-//! So whatever a head says is there at any time, under one of two names: [`waiting`] is the first to look at.
+//! So the members of the current head exist at any time under one of two names; readers try the pending name ([`waiting`]) first.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
@@ -21,37 +21,37 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::temporary::{Temporary, own};
+use crate::temporary::{Temporary, registered};
 use crate::{Error, Result};
 
-/// Writes a file beside its place and then moves it there.
+/// Writes a temporary file in the same folder and renames it.
 pub(crate) fn replace_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     draft(path, write)?.place()
 }
 
-/// A file that was written and waits for its place.
+/// A written temporary file, to be renamed to its destination.
 pub(crate) struct Draft {
-    /// As the user names it.
+    /// The path given by the user.
     path: PathBuf,
-    /// Nothing, if it went into a stream.
+    /// `None` if it was written to a stream.
     whole: Option<(Temporary, PathBuf)>,
 }
 
-/// Writes a file beside its place; what is no regular file is written to at once.
+/// Writes a temporary file in the same folder; writes to a pipe or a device directly.
 pub(crate) fn draft(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Draft> {
     let failed = |e| cannot_write(path, e);
-    let (place, old) = match Place::of(path).map_err(failed)? {
-        Place::Output => {
+    let (place, old) = match Destination::of(path).map_err(failed)? {
+        Destination::Output => {
             let mut out = io::stdout().lock();
             write(&mut out).and_then(|()| out.flush()).map_err(failed)?;
             return Ok(Draft { path: path.to_path_buf(), whole: None });
         }
-        Place::Stream(place) => {
+        Destination::Stream(place) => {
             let mut out = BufWriter::new(OpenOptions::new().write(true).open(&place).map_err(failed)?);
             write(&mut out).and_then(|()| out.flush()).map_err(failed)?;
             return Ok(Draft { path: path.to_path_buf(), whole: None });
         }
-        Place::File(place, old) => (place, old),
+        Destination::File(place, old) => (place, old),
     };
     let mut out = BufWriter::new(Temporary::create(folder_of(&place), old.as_ref()).map_err(failed)?);
     write(&mut out).map_err(failed)?;
@@ -61,34 +61,34 @@ pub(crate) fn draft(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Resul
 }
 
 impl Draft {
-    /// True if it went into a stream, and needs no place.
+    /// True if it was written to a stream.
     pub fn is_streamed(&self) -> bool {
         self.whole.is_none()
     }
 
     pub(crate) fn place(self) -> Result<()> {
         let Some((file, place)) = self.whole else { return Ok(()) };
-        file.rename(&mut own(), &place).map_err(|e| cannot_write(&self.path, e))
+        file.rename(&mut registered(), &place).map_err(|e| cannot_write(&self.path, e))
     }
 }
 
-/// Places a set: see the module. What is obsolete then is removed.
+/// Replaces a set (see the module) and removes obsolete files.
 pub(crate) fn commit(members: Vec<Draft>, stamp: &str, mut head: Draft, obsolete: Vec<PathBuf>) -> Result<()> {
     let folders: Vec<&Path> = members.iter().filter_map(|m| Some(folder_of(&m.whole.as_ref()?.1))).collect();
     let _lock = folders.first().map(|folder| Lock::of(folder)).transpose()?;
     let (mut members, mut moved) = (members.into_iter(), Vec::<(PathBuf, PathBuf)>::new());
-    // From here on the process ends only when all is done, if it is not killed. What is left of the drafts is dropped after.
-    let mut own = own();
+    // From here on signals wait until all is done; only SIGKILL interrupts. Remaining drafts are dropped afterwards.
+    let mut registered = registered();
     let mut decide = || -> Result<()> {
         for member in &mut members {
             let Some((file, place)) = member.whole else { continue };
             let failed = |e| cannot_write(&member.path, e);
-            let waiting = beside(&place, stamp);
-            file.rename(&mut own, &waiting).map_err(failed)?;
+            let waiting = sidecar(&place, stamp);
+            file.rename(&mut registered, &waiting).map_err(failed)?;
             moved.push((waiting, place));
         }
         let Some((file, place)) = head.whole.take() else { return Ok(()) };
-        file.rename(&mut own, &place).map_err(|e| cannot_write(&head.path, e))
+        file.rename(&mut registered, &place).map_err(|e| cannot_write(&head.path, e))
     };
     if let Err(error) = decide() {
         moved.iter().for_each(|(waiting, _)| drop(std::fs::remove_file(waiting)));
@@ -96,7 +96,7 @@ pub(crate) fn commit(members: Vec<Draft>, stamp: &str, mut head: Draft, obsolete
     }
     for (waiting, place) in &moved {
         std::fs::rename(waiting, place).map_err(|e| cannot_write(place, e))?;
-        // What an earlier writer of this name left when it was killed: no head names it any more.
+        // Left by an earlier writer that was killed: no head refers to it.
         remove_waiting(place);
     }
     let is_placed = |path: &PathBuf| moved.iter().any(|(_, place)| place.file_name() == path.file_name());
@@ -104,12 +104,12 @@ pub(crate) fn commit(members: Vec<Draft>, stamp: &str, mut head: Draft, obsolete
     Ok(())
 }
 
-/// Where a member with that stamp waits for its place, if it does.
+/// The path of a member with that stamp: the pending one if it exists, else its own.
 pub(crate) fn waiting(path: &Path, stamp: &str) -> io::Result<PathBuf> {
-    Ok(beside(&resolved(path)?, stamp))
+    Ok(sidecar(&resolved(path)?, stamp))
 }
 
-fn beside(place: &Path, stamp: &str) -> PathBuf {
+fn sidecar(place: &Path, stamp: &str) -> PathBuf {
     let mut name = OsString::from(format!(".oxport-{stamp}-"));
     name.push(place.file_name().unwrap_or_default());
     place.with_file_name(name)
@@ -119,15 +119,15 @@ fn remove_waiting(place: &Path) {
     for entry in std::fs::read_dir(folder_of(place)).into_iter().flatten().flatten() {
         let file = entry.file_name();
         let stamp = file.to_str().and_then(|f| Some(f.strip_prefix(".oxport-")?.split_once('-')?.0));
-        if stamp.is_some_and(|stamp| stamp.len() == 16 && beside(place, stamp).file_name() == Some(&file)) {
+        if stamp.is_some_and(|stamp| stamp.len() == 16 && sidecar(place, stamp).file_name() == Some(&file)) {
             drop(std::fs::remove_file(entry.path()));
         }
     }
 }
 
-/// Where the bytes of a file go.
-pub(crate) enum Place {
-    /// A regular file, or none yet: with all links followed.
+/// The destination of a file.
+pub(crate) enum Destination {
+    /// A regular file, existing or not, with links resolved.
     File(PathBuf, Option<Metadata>),
     /// A pipe, a device, an open file of the process.
     Stream(PathBuf),
@@ -135,25 +135,25 @@ pub(crate) enum Place {
     Output,
 }
 
-impl Place {
-    /// What the path leads to.
+impl Destination {
+    /// The destination of a path.
     ///
     /// # Errors
-    /// It is a folder, or links without end.
-    pub fn of(path: &Path) -> io::Result<Place> {
+    /// It is a folder, or a cycle of links.
+    pub fn of(path: &Path) -> io::Result<Destination> {
         if is_standard_output(path) {
-            return Ok(Place::Output);
+            return Ok(Destination::Output);
         }
-        // The open files of the process: what is behind them is the business of who opened them.
+        // Open file descriptors of the process are written to as they are.
         if ["/dev/fd/", "/dev/std", "/proc/self/fd/"].iter().any(|p| path.to_str().is_some_and(|t| t.starts_with(p))) {
-            return Ok(Place::Stream(path.to_path_buf()));
+            return Ok(Destination::Stream(path.to_path_buf()));
         }
         let place = resolved(path)?;
         match std::fs::metadata(&place) {
             Ok(old) if old.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(old) if old.is_file() => Ok(Place::File(place, Some(old))),
-            Ok(_) => Ok(Place::Stream(place)),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Place::File(place, None)),
+            Ok(old) if old.is_file() => Ok(Destination::File(place, Some(old))),
+            Ok(_) => Ok(Destination::Stream(place)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Destination::File(place, None)),
             Err(e) => Err(e),
         }
     }
@@ -164,7 +164,7 @@ pub fn is_standard_output(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
-/// The path with the links at its end followed; what it leads to need not exist.
+/// The path with trailing links resolved; the target need not exist.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     const LINKS: usize = 40;
     let mut path = path.to_path_buf();
@@ -185,21 +185,21 @@ fn cannot_write(path: &Path, e: io::Error) -> Error {
     Error::io(format!("cannot write {}", path.display()), e)
 }
 
-/// One writer at a time places a set in a folder; the system frees the lock of a process that ends. Where a folder cannot be
-/// locked, writers of the same set at the same time are on their own.
+/// A lock: one writer at a time replaces a set in a folder; the system releases the lock when the process ends. If a folder
+/// cannot be locked, concurrent writers of the same set are not synchronized.
 struct Lock(#[allow(dead_code)] Option<File>);
 
 impl Lock {
     fn of(folder: &Path) -> Result<Lock> {
-        const PATIENCE: Duration = Duration::from_secs(20);
+        const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
         let Ok(file) = File::open(folder) else { return Ok(Lock(None)) };
         let start = Instant::now();
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Lock(Some(file))),
                 Err(std::fs::TryLockError::Error(_)) => return Ok(Lock(None)),
-                Err(std::fs::TryLockError::WouldBlock) if start.elapsed() > PATIENCE => {
-                    let cause = io::Error::new(io::ErrorKind::TimedOut, "another process holds the lock of the folder");
+                Err(std::fs::TryLockError::WouldBlock) if start.elapsed() > LOCK_TIMEOUT => {
+                    let cause = io::Error::new(io::ErrorKind::TimedOut, "another process has locked the folder");
                     return Err(cannot_write(folder, cause));
                 }
                 Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
@@ -219,7 +219,7 @@ mod tests {
         names
     }
 
-    /// A writer's worth of bytes, of which the disk takes only some.
+    /// Writes some bytes and then fails, as on a full disk.
     fn full_after(len: usize) -> impl FnOnce(&mut dyn Write) -> io::Result<()> {
         move |out| {
             out.write_all(&vec![7; len])?;
@@ -233,7 +233,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "old").unwrap();
-        // Around the buffer of the writer, and far beyond.
+        // Around the buffer size of the writer, and far beyond.
         for len in [0, 1, 8191, 8192, 8193, 100_000] {
             let error = replace_file(&path, full_after(len)).unwrap_err();
             assert!(error.is_io() && error.to_string().contains("cannot write"), "{error}");
@@ -249,19 +249,20 @@ mod tests {
     }
 
     #[test]
-    fn a_set_appears_as_a_whole() {
+    fn sets_are_replaced_atomically() {
         let folder = tempfile::tempdir().unwrap();
         let [head, a, b] = ["head", "a", "b"].map(|name| folder.path().join(name));
         let write = |text: &'static str, fails: bool| -> Result<()> {
-            let say = |out: &mut dyn Write| out.write_all(text.as_bytes());
-            let members = vec![draft(&a, say)?, if fails { draft(&b, full_after(10_000))? } else { draft(&b, say)? }];
-            commit(members, "0123456789abcdef", draft(&head, say)?, Vec::new())
+            let write = |out: &mut dyn Write| out.write_all(text.as_bytes());
+            let members =
+                vec![draft(&a, write)?, if fails { draft(&b, full_after(10_000))? } else { draft(&b, write)? }];
+            commit(members, "0123456789abcdef", draft(&head, write)?, Vec::new())
         };
         let read = || [&head, &a, &b].map(|path| std::fs::read_to_string(path).unwrap());
         write("old", false).unwrap();
         assert!(write("new", true).unwrap_err().is_io());
         assert_eq!((read(), names(folder.path()).len()), (["old", "old", "old"].map(String::from), 3));
-        // What a killed writer left of the same members goes; what is of others stays.
+        // Files that a killed writer left of the same members are removed; others stay.
         for left in [".oxport-fedcba9876543210-a", ".oxport-fedcba9876543210-c"] {
             std::fs::write(folder.path().join(left), "left").unwrap();
         }

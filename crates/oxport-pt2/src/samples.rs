@@ -1,4 +1,4 @@
-//! The example inputs that an archive carries, as flat inputs of its program.
+//! The example inputs of an archive, as flat inputs of its program.
 
 use oxport_ir::{ExportedProgram, Value};
 use oxport_pytree::{Key, Kind, Tree, TreeSpec};
@@ -11,8 +11,8 @@ const NAME: &str = "data/sample_inputs/model.pt";
 
 /// The program's own example inputs, flattened in the order of its user inputs; `None` if it has none.
 ///
-/// Errors if they are no file of `torch.save`, do not have the structure of the program's inputs, or hold leaves that
-/// are neither tensors nor constants.
+/// Errors if they are not a file of `torch.save`, do not match the program's in_spec, or have leaves that are neither tensors
+/// nor constants.
 pub fn example_inputs(program: &ExportedProgram, limits: &Limits) -> Result<Option<Vec<Value>>> {
     let Some(bytes) = program.example_inputs.as_ref().filter(|bytes| !bytes.is_empty()) else { return Ok(None) };
     let storage = Storage::copy_of(bytes).map_err(|e| Error::io("cannot hold the inputs", std::io::Error::other(e)))?;
@@ -21,7 +21,7 @@ pub fn example_inputs(program: &ExportedProgram, limits: &Limits) -> Result<Opti
         return Ok(None);
     }
     let Some(call) = program.call_signature() else {
-        return Err(Error::entry("tree", NAME, "the program does not say how its inputs nest"));
+        return Err(Error::entry("tree", NAME, "the program has no in_spec"));
     };
     let mut leaves = Vec::new();
     flatten(&call.in_spec, &file.value, &file, &mut leaves)?;
@@ -44,7 +44,7 @@ fn flatten(spec: &TreeSpec, value: &Pickled, file: &TorchFile, out: &mut Vec<Val
     match found.filter(|found| found.len() == children.len()) {
         Some(found) => children.iter().zip(found).try_for_each(|(child, value)| flatten(child, value, file, out)),
         None => {
-            let message = format!("the example inputs do not have the program's {}", kind.short_name());
+            let message = format!("the example inputs do not match the program's in_spec at a {}", kind.short_name());
             Err(Error::entry("tree", NAME, message))
         }
     }
@@ -70,7 +70,7 @@ fn is_key(value: &Pickled, key: &Key) -> bool {
     }
 }
 
-/// A named tuple was made of its fields in order; a dataclass was given its fields as state.
+/// The fields of a named tuple (its arguments, in order) or a dataclass (its state).
 fn fields_of<'a>(kind: &Kind, fields: &[String], value: &'a Pickled) -> Option<Vec<&'a Pickled>> {
     let Pickled::Object { args, state, .. } = value else { return None };
     match (kind, state.as_deref()) {
@@ -82,7 +82,7 @@ fn fields_of<'a>(kind: &Kind, fields: &[String], value: &'a Pickled) -> Option<V
 fn sequence(value: &Pickled) -> Option<Vec<&Pickled>> {
     match value {
         Pickled::Tuple(items) | Pickled::List(items) => Some(items.iter().collect()),
-        // A deque's items are appended; a named tuple or structseq is made of its items.
+        // The items of a deque are appended; those of a named tuple or structseq are arguments.
         Pickled::Object { items, .. } if !items.is_empty() => Some(items.iter().collect()),
         Pickled::Object { args, .. } => match args.as_slice() {
             [only] if only.items().is_some() => Some(only.items()?.iter().collect()),
@@ -109,7 +109,7 @@ fn leaf(value: &Pickled, file: &TorchFile) -> Result<Value> {
             return Err(Error::entry(
                 "value",
                 NAME,
-                format!("an example input is {what}, which is no tensor or constant"),
+                format!("expected a tensor or constant as an example input, got {what}"),
             ));
         }
     })

@@ -1,12 +1,12 @@
-//! Files on their way: under names of their own beside their places, and never left behind for long.
+//! Temporary files, in the folder of their destination.
 //!
 //! ```text
 //! .oxport-tmp-<process>-<random>    is being written; its writer holds a lock on it
-//! .oxport-<stamp>-<name>            is whole, and waits to be moved to <name>: see `replace`
+//! .oxport-<stamp>-<name>            is complete, and will be renamed to <name>: see `replace`
 //! ```
 //!
-//! Laws: a process that fails, panics or is asked to end (SIGINT, SIGTERM, by [`remove_temporaries`]) leaves none; what one
-//! that was killed left is removed by the next that writes into the folder; a file whose writer lives is never removed.
+//! Invariants: a process that fails, panics or is terminated (SIGINT, SIGTERM, by [`remove_temporaries`]) leaves none; files of
+//! a killed process are removed by the next writer in the folder; files of a live process are never removed.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
@@ -19,51 +19,51 @@ use tempfile::NamedTempFile;
 
 const PREFIX: &str = ".oxport-tmp-";
 
-/// The files of this process that are to be removed if it ends now. Whoever moves some to their places holds it.
+/// The temporary files of this process, to be removed when it is terminated. Locked while files are renamed.
 static OWN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// The files of this process; nothing is created, moved or removed at the end meanwhile.
-pub(crate) fn own() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+/// Locks the set of temporary files: none is created, renamed or removed by a signal meanwhile.
+pub(crate) fn registered() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes what this process is writing, once and for all: nothing is placed afterwards. For whoever is about to end it.
+/// Removes the temporary files of this process, and keeps it from renaming others. To be called before it is terminated.
 pub fn remove_temporaries() {
-    let own = own();
-    own.iter().for_each(|path| drop(std::fs::remove_file(path)));
-    // Files that belong together and are being placed were placed by now; no others will be.
-    std::mem::forget(own);
+    let registered = registered();
+    registered.iter().for_each(|path| drop(std::fs::remove_file(path)));
+    // A set that is being replaced is complete by now; no other will be started.
+    std::mem::forget(registered);
 }
 
-/// A file under a temporary name; dropped, it is removed.
+/// A temporary file; removed on drop.
 pub(crate) struct Temporary(Option<NamedTempFile>);
 
 impl Temporary {
-    /// A new file in a folder, in the place of one with that metadata: nobody gets to read it who could not read that one.
+    /// A new file in a folder, to replace one with that metadata: its permissions are not wider.
     pub fn create(folder: &Path, old: Option<&Metadata>) -> io::Result<Temporary> {
         sweep(folder);
         let prefix = format!("{PREFIX}{}-", std::process::id());
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix).rand_bytes(8);
-        // Temporary files are their owner's alone by default; a program is as readable as other files.
+        // Temporary files have mode 0600 by default; a program gets the usual permissions.
         #[cfg(unix)]
         if old.is_none() {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         }
-        let mut own = own();
+        let mut registered = registered();
         let file = builder.tempfile_in(folder)?;
-        own.insert(file.path().to_path_buf());
-        // Where the file system knows no locks, the age of the file speaks for it.
+        registered.insert(file.path().to_path_buf());
+        // Without file locks, the age of the file decides.
         drop(file.as_file().try_lock());
         Ok(Temporary(Some(file)))
     }
 
-    /// Gives the file the permissions of the one that it replaces.
+    /// Sets the permissions of the file that it replaces.
     pub fn take_permissions(&self, old: &Metadata) -> io::Result<()> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // What sets a user or a group is not for a file with other contents.
+            // Set-user-id and set-group-id bits are not kept for new contents.
             let mode = std::fs::Permissions::from_mode(old.permissions().mode() & 0o777);
             self.file().as_file().set_permissions(mode)?;
         }
@@ -76,10 +76,10 @@ impl Temporary {
         self.0.as_ref().expect("law: the file is there until it is moved")
     }
 
-    /// Moves the file to another name, in the place of what is there. It belongs to nobody afterwards.
-    pub fn rename(mut self, own: &mut BTreeSet<PathBuf>, to: &Path) -> io::Result<()> {
+    /// Renames the file, replacing the destination. It is no longer temporary afterwards.
+    pub fn rename(mut self, registered: &mut BTreeSet<PathBuf>, to: &Path) -> io::Result<()> {
         let file = self.0.take().expect("law: the file is there until it is moved");
-        own.remove(file.path());
+        registered.remove(file.path());
         file.persist(to).map(drop).map_err(|e| e.error)
     }
 }
@@ -96,8 +96,8 @@ impl io::Write for Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(file) = self.0.take() {
-            let mut own = own();
-            own.remove(file.path());
+            let mut registered = registered();
+            registered.remove(file.path());
             drop(file);
         }
     }
@@ -115,23 +115,23 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// True if nobody holds the file's lock, and its writer, as far as this system can say, is no more.
+/// True if the file is not locked and its writer does not run, as far as the system tells.
 fn is_stale(path: &Path, process: u32) -> bool {
     let Ok(metadata) = std::fs::symlink_metadata(path) else { return false };
     let Some(file) = metadata.is_file().then(|| File::open(path).ok()).flatten() else { return false };
-    let is_old = || metadata.modified().ok().and_then(|t| t.elapsed().ok()).is_some_and(|age| age > MINUTE);
+    let is_old = || metadata.modified().ok().and_then(|t| t.elapsed().ok()).is_some_and(|age| age > STALE_AFTER);
     let is_dead = Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{process}")).exists();
     file.try_lock().is_ok() && (is_dead || is_old())
 }
 
-const MINUTE: Duration = Duration::from_secs(60);
+const STALE_AFTER: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_the_dead_left_is_removed_and_nothing_else() {
+    fn files_of_dead_processes_are_removed_and_no_others() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let living = Temporary::create(folder.path(), None).unwrap();

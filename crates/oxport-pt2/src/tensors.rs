@@ -1,7 +1,7 @@
 //! Safetensors files: named tensors, contiguous, over a mapped file.
 //!
-//! The format has no complex numbers but `complex64`, and no strides: `complex32` and `complex128` are written as pairs of
-//! floats in one more dimension, and everything is written contiguous.
+//! The format has no complex dtype except `complex64`, and no strides: `complex32` and `complex128` are written as pairs of
+//! floats in an additional dimension, and all tensors are written contiguous.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::open::open;
 use crate::replace::{Draft, draft};
 use crate::{Error, Limits, Result};
 
-/// Maps a safetensors file; the tensors share the mapping. In the order of their data.
+/// Maps a safetensors file; the tensors share the mapping, in the order of their data.
 ///
 /// Errors if the file cannot be opened, is damaged, or holds a dtype that PyTorch does not have.
 pub fn read_tensors(path: &Path, limits: &Limits) -> Result<IndexMap<String, Tensor>> {
@@ -49,7 +49,8 @@ pub(crate) fn read_file(path: &Path, limits: &Limits) -> Result<TensorFile> {
     let mut tensors = IndexMap::with_capacity(views.len());
     for (offset, name, view) in views {
         let fail = |e: &dyn std::fmt::Display| invalid(path, format!("tensor {name:?}: {e}"));
-        let dtype = dtype(view.dtype()).ok_or_else(|| fail(&format!("{:?} is no dtype of PyTorch", view.dtype())))?;
+        let dtype =
+            dtype(view.dtype()).ok_or_else(|| fail(&format!("expected a dtype of PyTorch, got {:?}", view.dtype())))?;
         let sizes: Vec<i64> = view.shape().iter().map(|n| *n as i64).collect();
         let storage = file.piece(offset, view.data().len()).map_err(|e| fail(&e))?;
         let layout = Layout::contiguous(&sizes).map_err(|e| fail(&e))?;
@@ -59,18 +60,18 @@ pub(crate) fn read_file(path: &Path, limits: &Limits) -> Result<TensorFile> {
     Ok(TensorFile { tensors, texts })
 }
 
-/// The texts in the header of a file, of which the rest is not looked at.
+/// The texts in the header of a file.
 pub(crate) fn texts(file: &[u8]) -> std::result::Result<HashMap<String, String>, SafeTensorError> {
     let (_, metadata) = SafeTensors::read_metadata(file)?;
     Ok(metadata.metadata().clone().unwrap_or_default())
 }
 
-/// Writes a safetensors file, which appears whole or not at all. The same tensors give the same bytes.
+/// Writes a safetensors file atomically. The same tensors give the same bytes.
 pub fn write_tensors<'a>(path: &Path, tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<()> {
     draft_tensors(path, tensors, None)?.place()
 }
 
-/// As [`write_tensors`], not placed yet, with a text under a key in the header.
+/// As [`write_tensors`], as a draft, with a text under a key in the header.
 pub(crate) fn draft_tensors<'a>(
     path: &Path,
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
@@ -88,7 +89,7 @@ pub(crate) fn draft_tensors<'a>(
     draft_blocks(path, blocks.collect(), text)
 }
 
-/// What stands under one name in a safetensors file.
+/// A named tensor of a safetensors file.
 pub(crate) struct Block<'a> {
     pub(crate) name: &'a str,
     pub(crate) dtype: DType,
@@ -96,7 +97,7 @@ pub(crate) struct Block<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// The stamp of files of blocks: made of the names, dtypes, sizes and bytes, and of what is in which file.
+/// The stamp of files of blocks: a hash of names, dtypes, sizes, bytes, and the split into files.
 pub(crate) fn stamp(files: &[Vec<Block<'_>>]) -> String {
     let mut hash = Xxh3::new();
     for (i, block) in files.iter().enumerate().flat_map(|(i, blocks)| blocks.iter().map(move |block| (i, block))) {

@@ -1,5 +1,5 @@
-//! A program as text: what PyTorch prints of one, or oxport's whole text, with a safetensors file of the same stem
-//! beside it that holds parameters, buffers and constants under their own names, where there is one.
+//! A program as text, as PyTorch or oxport prints it, with an optional safetensors file of the same stem for parameters, buffers
+//! and constants by name.
 
 use std::path::Path;
 
@@ -13,24 +13,24 @@ pub(crate) fn is_text(path: &Path) -> bool {
     path.extension().is_some_and(|suffix| suffix == "py" || suffix == "fx")
 }
 
-/// Reads a text. Without a tensors file beside it, the program has no state.
+/// Reads a text. Without a tensors file the program has no state.
 ///
 /// # Errors
-/// It cannot be read, or is no program: every complaint with its line.
+/// It cannot be read or parsed: every diagnostic has its line.
 pub fn read_text(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     let mut program = read_text_bytes(open(path)?.bytes(), registry, options)?;
-    let beside = path.with_extension("safetensors");
-    if beside.exists() {
-        let mut problems = Vec::new();
-        pair::take_by_name(&mut program, &mut problems, tensors::read_tensors(&beside, &options.limits)?);
-        if !problems.is_empty() {
-            return Err(Error::all(problems));
+    let sidecar = path.with_extension("safetensors");
+    if sidecar.exists() {
+        let mut errors = Vec::new();
+        pair::take_by_name(&mut program, &mut errors, tensors::read_tensors(&sidecar, &options.limits)?);
+        if !errors.is_empty() {
+            return Err(Error::all(errors));
         }
     }
     Ok(program)
 }
 
-/// Reads a text, the program being without state.
+/// Reads a text as a program without state.
 ///
 /// # Errors
 /// As [`read_text`].
@@ -41,12 +41,12 @@ pub fn read_text_bytes(bytes: &[u8], registry: &Registry, options: &ReadOptions)
     }
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let line = bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-        Error::invalid("text", Loc::Line(line), "the text is not in UTF-8")
+        Error::invalid("text", Loc::Line(line), "expected UTF-8 text")
     })?;
     oxport_ir::parse::parse(text, registry).map_err(Error::all)
 }
 
-/// True for bytes that begin as a text does, and neither as an archive nor as a document.
+/// True for bytes that begin like a text, not like an archive or a document.
 pub(crate) fn looks_like_text(bytes: &[u8]) -> bool {
     let start = bytes.trim_ascii_start();
     ["ExportedProgram:", "class ", "def forward(", "graph(", "#"].iter().any(|word| start.starts_with(word.as_bytes()))

@@ -1,7 +1,7 @@
 //! From older documents to schema 8.20.
 //!
-//! Most of what changed was added, and the reader takes it as absent; what it must know is done here. Expressions are
-//! re-spelled and argument kinds filled in by reading and writing.
+//! Most changes added keys, which the reader treats as absent; this module makes the other changes. Expressions are rewritten
+//! and argument kinds filled in by reading and writing.
 
 use oxport_ir::Loc;
 
@@ -11,9 +11,9 @@ use crate::{Error, Result};
 /// The version of the schema that is written.
 pub const SCHEMA_VERSION: (u32, u32) = (8, 20);
 
-/// Brings a document to the current schema, and gives the version it had.
+/// Upgrades a document to the current schema; gives its previous version.
 ///
-/// Errors if its major version is neither 7 (PyTorch 2.5) nor 8, nor the version 0.0 that PyTorch lets pass.
+/// Errors if its major version is neither 7 (PyTorch 2.5) nor 8, nor the version 0.0, which PyTorch accepts.
 pub fn upgrade(document: &mut ExportedProgram) -> Result<(u32, u32)> {
     let version = version(document)?;
     if has_old_calls(version) {
@@ -31,7 +31,7 @@ pub(crate) fn version<G>(document: &ExportedProgram<G>) -> Result<(u32, u32)> {
         (Ok(major @ (7 | 8)), Ok(minor)) => Ok((major, minor)),
         (Ok(0), Ok(0)) => Ok((0, 0)),
         _ => {
-            let message = format!("the program has schema version {major}.{minor}; versions 7 and 8 can be read");
+            let message = format!("expected schema version 7 or 8, got {major}.{minor}");
             Err(Error::unsupported("version", Loc::Json("schema_version".into()), message))
         }
     }
@@ -43,7 +43,7 @@ pub(crate) fn has_old_calls(version: (u32, u32)) -> bool {
 }
 
 /// Before 8.7 a higher-order operator's one tensor in a tuple was a list of tensors; a bare one was a tensor. And `scan`
-/// took a dimension and a direction, which PyTorch since arranges around the call.
+/// took a dimension and a direction, which PyTorch now implements around the call.
 pub(crate) fn upgrade_call(node: &mut Node) {
     if node.target.starts_with("torch.ops.higher_order.") && node.is_hop_single_tensor_return.is_none() {
         node.is_hop_single_tensor_return = Some(matches!(node.outputs.as_slice(), [Argument::AsTensor(_)]));

@@ -1,8 +1,8 @@
-//! Files of inputs and outputs: a safetensors file, and beside it a JSON file that says what safetensors cannot.
+//! Files of inputs and outputs: a safetensors file, and a JSON file next to it for everything that safetensors cannot represent.
 //!
 //! For `io.safetensors`, `io_1.safetensors`, … it is `io.json`, else the JSON file of the same stem; without one, all
-//! values are tensors. A file that this crate wrote says all of it in its own header, too, which comes first: so it is whole
-//! at any time, and needs nothing beside it. The JSON file is for other readers, and is written where it has something to say:
+//! values are tensors. A file that this crate writes has the same description in its header, which takes precedence, so that one
+//! file suffices. The JSON file is for other readers, and is written only if it has additional information:
 //!
 //! ```text
 //! {"sets": [{"file": "io.safetensors", "values": {"in.0": VALUE, …}}, …], "in_spec": …, "out_spec": …}
@@ -24,7 +24,7 @@ use crate::replace::{Draft, draft};
 use crate::tensors::{draft_tensors, read_file};
 use crate::{Error, Limits, Result, json};
 
-/// Named values, and how the user's inputs and outputs nest.
+/// Named values, and the pytrees of the user's inputs and outputs.
 #[derive(Clone, Debug, Default)]
 pub struct ValueSet {
     /// The values, by `in.0`, `out.0`, `mut.<buffer>`, a placeholder's name, ….
@@ -75,14 +75,14 @@ enum Entry {
     },
 }
 
-/// What the header of a safetensors file says of its values.
+/// The key of the description in the header of a safetensors file.
 const VALUES: &str = "oxport.values";
 
-/// Reads the values of a safetensors file: as its header describes them, or the JSON file beside it.
+/// Reads the values of a safetensors file: as described by its header, or by the JSON file next to it.
 pub fn read_values(path: &Path, limits: &Limits) -> Result<ValueSet> {
     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let found = match read_file(path, limits) {
-        // A set of constants may come without a file of tensors.
+        // A set of constants may have no tensors file.
         Err(e) if e.is_missing() => None,
         found => Some(found?),
     };
@@ -90,11 +90,13 @@ pub fn read_values(path: &Path, limits: &Limits) -> Result<ValueSet> {
     let (name, document, set) = if let Some(text) = text {
         let name = format!("{}: {VALUES}", path.display());
         let mut document: Document = json::from_slice(&name, text.as_bytes(), limits)?;
-        let set =
-            document.sets.pop().ok_or_else(|| Error::invalid("value", Loc::Json(name.clone()), "there is no set"))?;
+        let set = document
+            .sets
+            .pop()
+            .ok_or_else(|| Error::invalid("value", Loc::Json(name.clone()), "the file has no set"))?;
         (name, document, set)
-    } else if let Some((beside, document, set)) = find_set(path, file, limits)? {
-        (beside.display().to_string(), document, set)
+    } else if let Some((sidecar, document, set)) = find_set(path, file, limits)? {
+        (sidecar.display().to_string(), document, set)
     } else {
         let missing = || Error::io(format!("cannot open {}", path.display()), std::io::ErrorKind::NotFound.into());
         let tensors = tensors.ok_or_else(missing)?;
@@ -129,12 +131,11 @@ pub fn read_values(path: &Path, limits: &Limits) -> Result<ValueSet> {
     Ok(ValueSet { values, in_spec: spec("in_spec", document.in_spec)?, out_spec: spec("out_spec", document.out_spec)? })
 }
 
-/// Writes values: the tensors to `path`, with a description of everything in the header, so that the file is whole at any
-/// time; and the description to the JSON file of the same stem, if it says more than names and sizes, or is there already. A
-/// JSON file that is somebody else's stays as it is: see `DescribedBy`. Standard output and other streams have nothing beside.
+/// Writes values: the tensors to `path`, with a description of all values in the header; and the description to the JSON file of
+/// the same stem, if it has more than names and sizes, or exists already. A JSON file that does not describe `path` is not
+/// overwritten: see `DescribedBy`. Streams have no JSON file.
 ///
-/// Errors if a value is a list, an object or a token; or if the JSON file is somebody else's and other readers would miss
-/// constants without it.
+/// Errors if a value is a list, an object or a token; or if constants need a JSON file whose name is taken by another file.
 pub fn write_values(path: &Path, set: &ValueSet) -> Result<()> {
     let mut tensors = Vec::new();
     let mut entries = Dict::new();
@@ -158,7 +159,7 @@ pub fn write_values(path: &Path, set: &ValueSet) -> Result<()> {
                 constant_entry("float", serde_json::to_value(Real(*x)).expect("law: a float has a JSON spelling"))
             }
             Value::Complex(_) | Value::List(_) | Value::Token => {
-                let message = format!("a {} cannot be written", value.kind());
+                let message = format!("expected a tensor or constant, got a {}", value.kind());
                 return Err(Error::unsupported("value", Loc::State(key.clone()), message));
             }
         };
@@ -170,25 +171,25 @@ pub fn write_values(path: &Path, set: &ValueSet) -> Result<()> {
     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
     let needs = Need::of(entries.values());
     let mine = Set { file: file.clone(), values: entries };
-    // The header does not say what the file is called: the same values give the same bytes.
+    // The header has no file name, so that the same values give the same bytes.
     let alone = Document { sets: vec![mine.unnamed()], in_spec: spec(&set.in_spec), out_spec: spec(&set.out_spec) };
     let tensors = draft_tensors(path, tensors, Some((VALUES, &json::to_string(&alone))))?;
     if tensors.is_streamed() {
         return Ok(());
     }
     let written = match DescribedBy::of(path, &Limits::default())? {
-        DescribedBy::None(beside) if needs != Need::Nothing => {
-            Some((beside, Document { sets: vec![mine], in_spec: alone.in_spec, out_spec: alone.out_spec }))
+        DescribedBy::None(sidecar) if needs != Need::Nothing => {
+            Some((sidecar, Document { sets: vec![mine], in_spec: alone.in_spec, out_spec: alone.out_spec }))
         }
-        DescribedBy::Ours(beside, mut document) => {
+        DescribedBy::Ours(sidecar, mut document) => {
             document.sets.iter_mut().filter(|set| set.file == file).for_each(|set| set.values = mine.values.clone());
             document.in_spec = alone.in_spec.or(document.in_spec);
             document.out_spec = alone.out_spec.or(document.out_spec);
-            Some((beside, document))
+            Some((sidecar, document))
         }
-        DescribedBy::Foreign(beside) if needs == Need::Constants => {
-            let cause = "it is somebody else's, and constants among the values would need it";
-            return Err(Error::io(format!("cannot write {}", beside.display()), std::io::Error::other(cause)));
+        DescribedBy::Foreign(sidecar) if needs == Need::Constants => {
+            let cause = "the file exists and does not describe these values; constants among the values need it";
+            return Err(Error::io(format!("cannot write {}", sidecar.display()), std::io::Error::other(cause)));
         }
         _ => None,
     };
@@ -196,12 +197,12 @@ pub fn write_values(path: &Path, set: &ValueSet) -> Result<()> {
         draft(&path, |out| out.write_all(json::to_string(&document).as_bytes()))
     };
     let json = written.map(write).transpose()?;
-    // What oxport reads is there with the first; both were written before.
+    // oxport needs only the first file; both drafts are complete.
     tensors.place()?;
     json.map_or(Ok(()), Draft::place)
 }
 
-/// What a description says that safetensors cannot.
+/// What a description has that safetensors cannot represent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
     Nothing,
@@ -222,40 +223,40 @@ impl Need {
 
 /// The JSON file that describes a safetensors file that is to be written.
 pub(crate) enum DescribedBy {
-    /// There is none; it would be this one.
+    /// None exists; it would be this one.
     None(PathBuf),
     /// One that lists the file among its sets.
     Ours(PathBuf, Document),
-    /// In its place is a file that says nothing of it.
+    /// The name is taken by a file that does not describe it.
     Foreign(PathBuf),
 }
 
 impl DescribedBy {
     pub fn of(path: &Path, limits: &Limits) -> Result<DescribedBy> {
         let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        // What cannot be read as a description is none.
-        if let Ok(Some((beside, mut document, set))) = find_set(path, file, limits) {
+        // A file that does not parse as a description is another file.
+        if let Ok(Some((sidecar, mut document, set))) = find_set(path, file, limits) {
             document.sets.push(set);
-            return Ok(DescribedBy::Ours(beside, document));
+            return Ok(DescribedBy::Ours(sidecar, document));
         }
-        let beside = path.with_extension("json");
-        let is_free = std::fs::metadata(&beside).map_or_else(
+        let sidecar = path.with_extension("json");
+        let is_free = std::fs::metadata(&sidecar).map_or_else(
             |e| e.kind() == std::io::ErrorKind::NotFound,
             |metadata| metadata.is_file() && metadata.len() == 0,
         );
-        Ok(if is_free { DescribedBy::None(beside) } else { DescribedBy::Foreign(beside) })
+        Ok(if is_free { DescribedBy::None(sidecar) } else { DescribedBy::Foreign(sidecar) })
     }
 }
 
 /// The JSON file that describes a safetensors file, if one does.
 fn find_set(path: &Path, file: &str, limits: &Limits) -> Result<Option<(PathBuf, Document, Set)>> {
-    for beside in descriptions(path) {
-        let bytes = match open(&beside) {
+    for sidecar in descriptions(path) {
+        let bytes = match open(&sidecar) {
             Err(e) if e.is_missing() => continue,
             bytes => bytes?,
         };
-        let name = beside.display().to_string();
-        // A file of another kind says nothing of values.
+        let name = sidecar.display().to_string();
+        // A file of another kind does not describe values.
         let is_description = |text: &[u8]| {
             json::from_slice::<serde_json::Value>(&name, text, limits).is_ok_and(|v| v.get("sets").is_some())
         };
@@ -265,13 +266,13 @@ fn find_set(path: &Path, file: &str, limits: &Limits) -> Result<Option<(PathBuf,
         let mut document: Document = json::from_slice(&name, bytes.bytes(), limits)?;
         if let Some(at) = document.sets.iter().position(|set| set.file == file) {
             let set = document.sets.remove(at);
-            return Ok(Some((beside, document, set)));
+            return Ok(Some((sidecar, document, set)));
         }
     }
     Ok(None)
 }
 
-/// The JSON files that may describe a safetensors file, the first that does it first.
+/// The JSON files that may describe a safetensors file, by precedence.
 pub(crate) fn descriptions(path: &Path) -> Vec<PathBuf> {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let shared = stem.rsplit_once('_').filter(|(_, n)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
@@ -290,9 +291,9 @@ fn constant(ty: &str, value: &serde_json::Value) -> Result<Value, String> {
         "bool" => value.as_bool().map(Value::Bool),
         "str" => value.as_str().map(|s| Value::Str(s.into())),
         "float" => serde_json::from_value::<Real>(value.clone()).ok().map(|x| Value::Float(x.0)),
-        _ => return Err(format!("{ty:?} is no type of a constant")),
+        _ => return Err(format!("expected int, float, bool, str or NoneType, got {ty:?}")),
     };
-    found.ok_or_else(|| format!("{value} is no {ty}"))
+    found.ok_or_else(|| format!("expected a value of type {ty}, got {value}"))
 }
 
 /// The tensor as the JSON describes it.
@@ -303,7 +304,7 @@ fn described(
     stride: Option<&[i64]>,
     spelling: Option<&str>,
 ) -> Result<Tensor, String> {
-    let dtype = DType::from_name(dtype).ok_or_else(|| format!("{dtype:?} is no dtype"))?;
+    let dtype = DType::from_name(dtype).ok_or_else(|| format!("expected a dtype, got {dtype:?}"))?;
     let tensor = match spelling {
         None => stored,
         Some("view_as_real") => {
@@ -311,11 +312,11 @@ fn described(
             let stored = stored.contiguous().map_err(|e| e.to_string())?;
             Tensor::from_storage(stored.storage().clone(), dtype, layout).map_err(|e| e.to_string())?
         }
-        Some(other) => return Err(format!("{other:?} is no way to store a tensor")),
+        Some(other) => return Err(format!("expected view_as_real as `stored`, got {other:?}")),
     };
     if tensor.dtype() != dtype || tensor.sizes() != shape {
         let (have, sizes) = (tensor.dtype().name(), tensor.sizes());
-        return Err(format!("the tensor is {have} {sizes:?}, the description says {} {shape:?}", dtype.name()));
+        return Err(format!("expected {} {shape:?} by the description, got {have} {sizes:?}", dtype.name()));
     }
     let Some(stride) = stride else { return Ok(tensor) };
     let layout = Layout::new(shape, stride, 0).map_err(|e| e.to_string())?;

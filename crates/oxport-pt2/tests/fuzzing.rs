@@ -2,12 +2,12 @@
 //!
 //! | variable | means |
 //! |---|---|
-//! | `OXPORT_FUZZ_SECONDS` | how long each target runs; without, a fixed number of rounds |
+//! | `OXPORT_FUZZ_SECONDS` | the time of each target; by default a fixed number of rounds |
 //! | `OXPORT_FUZZ_TARGET` | only this target |
-//! | `OXPORT_FUZZ_SEED` | where the random numbers begin |
-//! | `OXPORT_FUZZ_KEEP` | a folder: the input at hand is written there before it is tried, and stays if it kills the process |
+//! | `OXPORT_FUZZ_SEED` | the random seed |
+//! | `OXPORT_FUZZ_KEEP` | a folder for the current input, which remains if it kills the process |
 //!
-//! What was ever found lies in `tests/fuzz/findings/TARGET` and is tried first.
+//! Earlier findings are in `tests/fuzz/findings/TARGET` and are tried first.
 
 #[path = "../../../tests/fuzz/targets.rs"]
 mod targets;
@@ -21,7 +21,7 @@ use targets::{TARGETS, Target};
 /// Rounds of a target where no time is given.
 const ROUNDS: usize = if cfg!(debug_assertions) { 150 } else { 1500 };
 /// An input that takes longer than this is a finding, too: inputs are small.
-const SLOW: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
+const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
 
 #[test]
 fn mutated_inputs_break_no_parser() {
@@ -66,7 +66,7 @@ fn fuzz(target: &Target, time: Option<Duration>, seed: u64, keep: Option<PathBuf
         }
         attempt(target, &input, &format!("round {rounds} of seed {seed}"));
         rounds += 1;
-        // Mutants of mutants go further; the first seeds stay.
+        // Mutants of mutants reach further; the original seeds stay in the corpus.
         if random.below(8) == 0 && input.len() < 1 << 15 {
             if corpus.len() < seeds + 200 {
                 corpus.push(input);
@@ -83,13 +83,13 @@ fn attempt(target: &Target, input: &[u8], what: &str) {
     let start = Instant::now();
     let outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
     let mut took = start.elapsed();
-    if outcome.is_ok() && took > SLOW {
-        // On a busy machine any input may have waited: one that is slow is slow twice.
+    if outcome.is_ok() && took > TIME_LIMIT {
+        // On a busy machine any input may be delayed: a slow one is slow twice.
         let start = Instant::now();
         (target.run)(input);
         took = start.elapsed();
     }
-    if outcome.is_err() || took > SLOW {
+    if outcome.is_err() || took > TIME_LIMIT {
         let path = std::env::temp_dir().join(format!("oxport-finding-{}", target.name));
         let _ = std::fs::write(&path, input);
         let verb = if outcome.is_err() { "panicked" } else { "was slow" };
@@ -109,7 +109,7 @@ impl Random {
     }
 }
 
-/// Changes a JSON document that stays one: a part takes the place of another, or an odd value does.
+/// Mutates a JSON document into another: replaces a part by another part, or by an unusual value.
 fn mutate_tree(input: &mut Vec<u8>, random: &mut Random) {
     if input.first() != Some(&b'{') {
         return;
@@ -134,7 +134,7 @@ fn mutate_tree(input: &mut Vec<u8>, random: &mut Random) {
     *input = document.to_string().into_bytes();
 }
 
-/// Some part of a document.
+/// A random part of a document.
 fn pick<'v>(value: &'v mut Value, random: &mut Random) -> &'v mut Value {
     let len = match &*value {
         Value::Array(list) => list.len(),
@@ -152,7 +152,7 @@ fn pick<'v>(value: &'v mut Value, random: &mut Random) -> &'v mut Value {
     pick(child.expect("law: there are that many"), random)
 }
 
-/// Changes an input a little: bits, bytes, words of the language, pieces of other inputs, repetition.
+/// Mutates an input: bits, bytes, keywords, parts of other inputs, repetition.
 fn mutate(input: &mut Vec<u8>, corpus: &[Vec<u8>], words: &[&str], random: &mut Random) {
     const NUMBERS: [u8; 8] = [0, 1, 0x7f, 0x80, 0xff, b'0', b'9', b'-'];
     let at = random.below(input.len() + 1);
@@ -181,7 +181,7 @@ fn mutate(input: &mut Vec<u8>, corpus: &[Vec<u8>], words: &[&str], random: &mut 
             input.splice(at..end, other[from..to].iter().copied());
         }
         8 => {
-            // Many times the same: depth, length, counts.
+            // Repetition: depth, length, counts.
             let piece = match random.below(2) {
                 0 => words[random.below(words.len())].as_bytes().to_vec(),
                 _ => input[at..end].to_vec(),

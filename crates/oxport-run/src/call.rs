@@ -1,4 +1,4 @@
-//! One call by itself: outputs sized by the meta function, in buffers of their own.
+//! One call without a plan: outputs sized by the meta function, each in a newly allocated buffer.
 
 use crate::operand_binding::{arg_of, for_each_tensor};
 use crate::output_alloc::{OutPlan, Packing, infer, make_owned, meta, pack_tensors, pack_values};
@@ -7,11 +7,11 @@ use oxport_ir::{Arg, Args, Error, Kernel, Node, NodeId, Op, Real, Result, RunCx,
 use oxport_tensor::{Tensor, TensorMut};
 use smallvec::SmallVec;
 
-/// Computes one call of an operator: with the arguments of `node`, whose inputs `value` gives. For constant folding and
+/// Runs one call of an operator with the arguments of `node`; `value` gives the values of its inputs. For constant folding and
 /// tests of single operators; a program is run by its plan.
 ///
 /// # Errors
-/// Unsupported if the operator has no kernel; otherwise if an input is not given, or the call does not fit the schema or
+/// Unsupported if the operator has no kernel; otherwise if an input is missing, or the call does not match the schema or
 /// is refused.
 pub fn evaluate(op: &Op, node: &Node, value: &dyn Fn(NodeId) -> Option<Value>, cx: &RunCx) -> Result<Value> {
     let values = bind_with::<Real>(op, &node.args, &node.kwargs, &mut |id| {
@@ -29,8 +29,9 @@ pub fn evaluate(op: &Op, node: &Node, value: &dyn Fn(NodeId) -> Option<Value>, c
     }
 }
 
-/// Asks the meta function whether an operator takes these arguments: no kernel sees others. What fills outputs was asked
-/// for them anyway; what makes its results itself is asked here. What a meta function cannot say is left to the kernel.
+/// Runs the meta function on the arguments of a kernel that allocates its own results, so that no kernel sees arguments that
+/// its meta function rejects. (For kernels that fill outputs the meta function has run already.) Arguments that the meta
+/// function does not support are left to the kernel.
 pub(crate) fn admit(args: &Args<'_, Real>) -> Result<()> {
     if args.op.is_higher_order() {
         return Ok(());
@@ -41,7 +42,7 @@ pub(crate) fn admit(args: &Args<'_, Real>) -> Result<()> {
     }
 }
 
-/// Fills outputs; gives what they are, how they form the value, and the value.
+/// Fills the outputs of a call: their plans, how they form the value, and the value.
 pub(crate) fn fill(
     f: fn(&Args<'_, Real>, &mut [TensorMut]) -> Result<()>,
     args: &Args<'_, Real>,
@@ -53,11 +54,12 @@ pub(crate) fn fill(
     Ok((plans, packing, value))
 }
 
-/// What a view yields where strides forbid one: the first tensor argument's elements in row-major order, in a fresh
-/// tensor of the sizes that the meta says.
+/// The result of a view that the strides do not allow: the elements of the first tensor argument in row-major order, in a
+/// new tensor of the sizes that the meta function gives.
 pub(crate) fn copy(args: &Args<'_, Real>) -> Result<(OutPlan, Value)> {
     let (plans, _) = infer(args.op, args.values)?;
-    let [plan] = <[OutPlan; 1]>::try_from(plans).map_err(|_| Error::unsupported("several views that must copy"))?;
+    let [plan] = <[OutPlan; 1]>::try_from(plans)
+        .map_err(|_| Error::unsupported("a call with several views, of which some must copy"))?;
     let plan = plan.row_major()?;
     let value = Value::Tensor(plan.copy(make_owned(&plan)?, &first_tensor(args.values)?)?);
     Ok((plan, value))
@@ -71,16 +73,16 @@ pub(crate) fn first_tensor(args: &[Arg<Real>]) -> Result<Tensor> {
             first.get_or_insert_with(|| t.clone());
         });
     }
-    first.ok_or_else(|| Error::invalid("a view of no tensor"))
+    first.ok_or_else(|| Error::invalid("expected a tensor to view, got none among the arguments"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::toy_ops::{f32s, program, registry, show};
+    use crate::test_ops::{f32s, program, registry, show};
 
     #[test]
-    fn calls_by_themselves() {
+    fn single_calls() {
         let p = program(
             r#"
 def forward(self, x: "f32[2, 2]"):

@@ -1,12 +1,12 @@
-//! The one error of this room: a program that cannot be planned, or a call that cannot be served.
+//! The error of this crate: a program that cannot be planned, or a call that fails.
 
 use oxport_ir::Error as IrError;
 use std::fmt;
 
-/// A result of this room.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a program cannot be planned, or a call cannot be served; opaque, with predicates.
+/// Why a program cannot be planned, or a call failed; opaque, with predicates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error(Box<Kind>);
 
@@ -40,11 +40,11 @@ impl Error {
     pub fn is_assertion(&self) -> bool {
         matches!(&*self.0, Kind::Run(e) if e.is_assertion())
     }
-    /// True if a call asked for a larger buffer than [`PlanOptions::max_buffer_bytes`](crate::PlanOptions) allows.
+    /// True if a call needed a larger buffer than [`PlanOptions::max_buffer_bytes`](crate::PlanOptions) allows.
     pub fn is_limit(&self) -> bool {
         matches!(&*self.0, Kind::Run(e) if e.is_limit())
     }
-    /// True if the inputs were refused before anything ran: their number, tree, sizes, kinds or values.
+    /// True if the inputs were rejected before anything ran: their number, tree, sizes, kinds or values.
     pub fn is_input(&self) -> bool {
         matches!(&*self.0, Kind::Input(_))
     }

@@ -1,12 +1,12 @@
 //! A graph made ready to run: [`Body`], its steps, and the loop that runs them.
 //!
-//! A run is in one of three modes. It *records* the first time that inputs of a shape signature are seen: every meta
-//! function is asked with the sizes at hand, buffers are owned. It *replays* a recording from then on: layouts are known,
-//! buffers are regions of the frame's arena. It goes on *free*, asking metas again, from the step at which a value
-//! turned out otherwise than recorded: a size that depends on data.
+//! A run is in one of three modes. It *records* when it sees inputs of a shape signature for the first time: every meta
+//! function is called with the actual sizes, and buffers are allocated one by one. It *replays* the recording from then on:
+//! layouts are known, and buffers are regions of the frame's arena. It falls back to *free* mode, which calls the meta
+//! functions again, at the step whose value differs from the recorded one (a data-dependent size).
 //!
-//! Laws: what a run yields does not depend on its mode; a slot is empty after its last use; values that leave the body
-//! do not lie in an arena.
+//! Invariants: the result of a run does not depend on its mode; a slot is empty after its last use; values that escape the
+//! body are not allocated in an arena.
 
 use crate::call;
 use crate::frame::{Frame, Frames};
@@ -25,26 +25,26 @@ use std::time::Instant;
 /// A graph made ready to run.
 pub(crate) struct Body {
     pub steps: Box<[Step]>,
-    /// What every call's arguments share, per step.
+    /// Per step, the arguments that all calls share.
     pub templates: Box<[Box<[Arg<Real>]>]>,
     /// The number of slots.
     pub slots: usize,
-    /// One per placeholder; `None` where nobody reads it.
+    /// One per placeholder; `None` if it is unused.
     pub inputs: Box<[Option<Input>]>,
     pub outputs: Box<[Output]>,
     /// Recordings by shape signature.
     pub cache: Cache,
     pub frames: Frames,
-    /// How often the arena refused a region, because its last tenant was still alive.
+    /// How often a region of the arena could not be used because the previous buffer there was still alive.
     pub refused: AtomicUsize,
 }
 
-/// Where an input goes.
+/// The slot of an input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input {
     pub slot: u32,
     /// True if numbers in it can decide sizes, so that they belong to the shape signature.
-    pub is_watched: bool,
+    pub decides_sizes: bool,
 }
 
 /// What a body returns.
@@ -60,14 +60,14 @@ pub(crate) struct Step {
     pub name: Arc<str>,
     pub op: Op,
     pub action: Action,
-    /// What is put into the template, and taken out afterwards.
+    /// The operands that each call puts into the template, and takes out afterwards.
     pub patches: Box<[Patch]>,
-    /// Where the result goes; `None` if nobody reads it.
+    /// The slot of the result; `None` if it is unused.
     pub out: Option<u32>,
     /// The last step that reads the result or a view of it by this slot; [`ESCAPES`] if it leaves the body.
     pub last_use: u32,
     /// True if numbers in the result can decide sizes.
-    pub is_watched: bool,
+    pub decides_sizes: bool,
     pub stack_trace: Option<Arc<str>>,
 }
 
@@ -102,7 +102,7 @@ impl Body {
     pub fn run(&self, cx: &RunCx, inputs: Vec<Value>, mut profile: Option<&mut Profile>) -> Result<Vec<Value>> {
         if inputs.len() != self.inputs.len() {
             let (want, got) = (self.inputs.len(), inputs.len());
-            return Err(Error::invalid(format!("the graph takes {want} inputs, not {got}")));
+            return Err(Error::invalid(format!("expected {want} graph inputs, got {got}")));
         }
         let key = shape_key(&inputs, &self.inputs);
         let recording = self.cache.get(&key);
@@ -135,7 +135,7 @@ impl Body {
             }
         }
         let outputs = self.outputs.iter().map(|o| o.collect(&mut frame.slots)).collect::<Result<_>>()?;
-        self.frames.give_back(frame);
+        self.frames.recycle(frame);
         if let Mode::Record(recorder) = mode {
             self.cache.insert(key, recorder.finish());
         }
@@ -178,7 +178,7 @@ impl Body {
                 let value = pack_values(&step.op, f(&args)?);
                 match mode {
                     Mode::Record(r) => r.eval(i, step, args.values, &value),
-                    Mode::Replay(r, _) if !r.is_as_recorded(i, step, &value) => *mode = Mode::Free,
+                    Mode::Replay(r, _) if !r.matches_recording(i, step, &value) => *mode = Mode::Free,
                     _ => {}
                 }
                 Ok(value)
@@ -216,7 +216,7 @@ impl Body {
         Ok(value)
     }
 
-    /// What a view yields where strides forbid one: see [`call::copy`].
+    /// The result of a view that the strides do not allow: see [`call::copy`].
     fn copy(
         &self,
         i: usize,
@@ -238,7 +238,7 @@ impl Body {
         Ok(value)
     }
 
-    /// A buffer at its place in the arena; an owned one where it has none, or where its place is still taken.
+    /// A buffer at its offset in the arena; a separately allocated one if it has no offset, or the region is still in use.
     fn make(&self, plan: &OutPlan, placement: &Placement, arena: Option<&Arc<Arena>>) -> Result<TensorMut> {
         if let (Some(offset), Some(arena)) = (placement.offsets[plan.buffer as usize], arena) {
             match arena.region(offset, plan.bytes) {
@@ -280,14 +280,14 @@ impl std::fmt::Debug for Subgraph {
 
 #[cfg(test)]
 mod tests {
-    use crate::toy_ops::{CHAIN, drawn, f32s, plan, run_thrice as run, show};
+    use crate::test_ops::{CHAIN, f32s, plan, random_program, run_three_times as run, show};
     use oxport_ir::Value;
     use oxport_tensor::Tensor;
 
     #[test]
     fn buffers_share_an_arena() {
         let plan = plan(CHAIN);
-        assert_eq!(plan.num_steps(), 4, "the dead view is left out");
+        assert_eq!(plan.num_steps(), 4, "the unused view is eliminated");
         let x: Vec<f32> = (0..512).map(|i| i as f32 - 256.0).collect();
         let want: Vec<f32> = x.iter().map(|x| x + 3.0 * x.max(0.0)).collect();
         for rows in [256, 1, 0, 256] {
@@ -295,12 +295,12 @@ mod tests {
             let x = f32s(&[rows, 2], x[..n].to_vec());
             assert_eq!(run(&plan, &[x]), [show(&f32s(&[rows, 2], want[..n].to_vec()))]);
         }
-        // relu, add, relu_1 need two places; add_1 escapes.
+        // relu, add, relu_1 need two regions; add_1 escapes.
         assert_eq!((plan.arena_bytes(), plan.refused_regions()), (2 * 2048, 0));
     }
 
     #[test]
-    fn what_escapes_survives_the_next_call() {
+    fn escaping_values_survive_the_next_call() {
         let plan = plan(
             r#"
 def forward(self, x: "f32[4]"):
@@ -422,7 +422,7 @@ class GraphModule(torch.nn.Module):
         assert_eq!(plan.refused_regions(), 0);
     }
 
-    /// A result may be an argument, also one in a list, at one call or another: its place in the arena is kept for it.
+    /// A result may be an argument of several calls, also inside a list: its region of the arena stays reserved until the last.
     #[test]
     fn lists_are_arguments() {
         let plan = plan(
@@ -442,9 +442,9 @@ def forward(self, x: "f32[4]", at: "f32[s0]"):
         for (at, want) in [(0.0, "f32[6]: 9 -12 3 -6 9 -12"), (1.0, "f32[6]: 9 -8 3 -4 9 -8")] {
             assert_eq!(run(&plan, &[f32s(&[4], [1.0, -2.0, 3.0, -4.0]), f32s(&[1], [at])]), [want]);
         }
-        // No kernel sees what its meta function refuses.
+        // No kernel runs on arguments that its meta function rejects.
         let e = plan.run(vec![f32s(&[4], [0.0; 4]), f32s(&[2], [0.0; 2])]).unwrap_err().to_string();
-        assert!(e.contains("`at` is more than one number"), "{e}");
+        assert!(e.contains("expected one number in `at`"), "{e}");
         assert_eq!(plan.refused_regions(), 0);
     }
 
@@ -457,14 +457,14 @@ def forward(self, x: "f32[4]", at: "f32[s0]"):
     }
 
     #[test]
-    fn drawn_programs_replay_as_they_record() {
+    fn random_programs_replay_as_recorded() {
         let mut seed = 3u64;
         let mut draw = move |n: usize| {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 33) as usize % n
         };
         for _ in 0..150 {
-            let text = drawn(&mut draw);
+            let text = random_program(&mut draw);
             let veteran = plan(&text);
             let mut kept = Vec::new();
             for _ in 0..4 {

@@ -1,12 +1,12 @@
-//! What one run needs for itself: slots, arguments, an arena. Frames are pooled, so that many threads can run one body
-//! and none allocates its frame anew.
+//! The mutable state of one run: slots, arguments, an arena. Frames are pooled, so that many threads can run one body without
+//! allocating a frame each time.
 
 use crate::executor::Body;
 use oxport_ir::{Arg, Real, Result, Value};
 use oxport_tensor::Arena;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What one run needs for itself.
+/// The mutable state of one run.
 pub(crate) struct Frame {
     pub slots: Vec<Value>,
     /// Per step, the arguments: the template, patched while the step runs.
@@ -18,7 +18,7 @@ impl Frame {
     /// Makes sure that the arena has at least this many bytes.
     ///
     /// # Errors
-    /// The memory is not to be had.
+    /// The allocation fails.
     pub fn reserve(&mut self, bytes: usize) -> Result<()> {
         if bytes > self.arena.as_ref().map_or(0, |a| a.len_bytes()) {
             self.arena = None;
@@ -33,7 +33,7 @@ impl Frame {
 pub(crate) struct Frames(Mutex<Vec<Frame>>);
 
 /// How many idle frames a body keeps.
-const KEPT: usize = 32;
+const MAX_IDLE: usize = 32;
 
 impl Frames {
     /// An idle frame, or a new one.
@@ -46,13 +46,13 @@ impl Frames {
         })
     }
     /// Keeps a frame for the next run; all its slots are empty.
-    pub fn give_back(&self, frame: Frame) {
+    pub fn recycle(&self, frame: Frame) {
         debug_assert!(
             frame.slots.iter().all(|v| matches!(v, Value::None)),
             "law: slots are empty after their last use"
         );
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < KEPT {
+        if idle.len() < MAX_IDLE {
             idle.push(frame);
         }
     }

@@ -1,11 +1,11 @@
 //! The checks that `ep.module()` makes of a program with sample inputs: PyTorch's guards function.
 //!
-//! It knows less than the hook that checks other programs, and more: ranks, kinds and dtypes are not looked at, a size of two
-//! symbols is, and so is everything that tracing found out and wrote into `guards_code`.
+//! It differs from the hook that checks programs without sample inputs: it does not check ranks, kinds and dtypes, but it does
+//! check sizes of several symbols, and every condition that tracing recorded in `guards_code`.
 
 use crate::error::Result;
-use crate::inputs::{Checks, Size, Want};
-use crate::refusal::Refusal;
+use crate::guard_failure::{ErrorContext, GuardFailure};
+use crate::inputs::{Checks, Expected, Size};
 use oxport_ir::{ExportedProgram, Value};
 use oxport_sym::{Assumptions, Expr, Number, Symbol};
 use std::cell::RefCell;
@@ -15,19 +15,19 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub(crate) struct Guards {
     conditions: Vec<Condition>,
-    places: HashMap<Symbol, Place>,
+    sources_by_symbol: HashMap<Symbol, GuardSource>,
 }
 
 #[derive(Debug)]
 struct Condition {
     holds: Expr,
-    /// As the user would write it: `y.size()[0] == 2*x.size()[0]`.
+    /// The guard with inputs named as in Python code: `y.size()[0] == 2*x.size()[0]`.
     text: String,
 }
 
-/// What a source in a guard names.
+/// The number that a source path of a guard reads.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum GuardSource {
     Value(usize),
     Size(usize, usize),
     Stride(usize, usize),
@@ -37,19 +37,19 @@ enum Place {
 impl Guards {
     /// Compiles the guards of a program. `sources` are the texts by which a guard may name each user input.
     ///
-    /// A guard beyond the grammar, or about something that is no input, is left out: PyTorch cannot evaluate it either.
+    /// A guard outside of the grammar, or about something other than an input, is skipped: PyTorch cannot evaluate it either.
     pub fn of(program: &ExportedProgram, sources: &[Vec<String>]) -> Guards {
         let mut guards = Guards::default();
         for text in &program.guards {
-            let places = RefCell::new(Vec::new());
+            let sources_by_symbol = RefCell::new(Vec::new());
             let named = |name: &str| {
                 let symbol = Symbol::new(name, Assumptions::integer());
-                places.borrow_mut().push((symbol.clone(), place(name, sources)?));
+                sources_by_symbol.borrow_mut().push((symbol.clone(), parse_source(name, sources)?));
                 Some(Expr::symbol(&symbol))
             };
             if let Ok(holds) = Expr::parse_with(text, &named) {
-                guards.places.extend(places.into_inner());
-                guards.conditions.push(Condition { holds, text: shown(text) });
+                guards.sources_by_symbol.extend(sources_by_symbol.into_inner());
+                guards.conditions.push(Condition { holds, text: as_written(text) });
             }
         }
         guards
@@ -57,7 +57,7 @@ impl Guards {
 
     /// Checks every guard.
     pub fn check(&self, checks: &Checks, values: &[Value]) -> Result<()> {
-        let of = |s: &Symbol| self.places.get(s).and_then(|p| p.read(values));
+        let of = |s: &Symbol| self.sources_by_symbol.get(s).and_then(|p| p.read(values));
         for Condition { holds, text } in &self.conditions {
             if holds.eval(&of) == Ok(Number::Bool(true)) {
                 continue;
@@ -66,59 +66,57 @@ impl Guards {
                 holds.free_symbols().into_iter().map(|s| (s.clone(), of(&s))).collect();
             let got = about.iter().map(|(s, n)| {
                 let n = n.as_ref().map_or("missing".into(), Number::to_string);
-                format!("{} = {n}", shown(s.name()))
+                format!("{} = {n}", as_written(s.name()))
             });
-            let input = about.first().and_then(|(s, _)| self.places.get(s)).map_or(0, |p| p.input());
-            return Err(checks.refuse(
-                input,
-                Refusal {
-                    part: String::new(),
-                    text: format!("such that {text}, but got {}", got.collect::<Vec<_>>().join(", ")),
-                    why: "tracing took that for granted".into(),
-                    change: "pass sizes for which it holds, or export with an example for which it does not".into(),
-                },
-            ));
+            let input = about.first().and_then(|(s, _)| self.sources_by_symbol.get(s)).map_or(0, |p| p.input());
+            let expected = format!("such that {text}, but got {}", got.collect::<Vec<_>>().join(", "));
+            let why = "tracing assumed it (guards_code)";
+            let change = "pass sizes for which it holds, or export with an example for which it does not";
+            return Err(checks.failure(input, ErrorContext::new(expected, why, change).at("")));
         }
         Ok(())
     }
 }
 
-impl Place {
+impl GuardSource {
     fn input(self) -> usize {
         match self {
-            Place::Value(i) | Place::Size(i, _) | Place::Stride(i, _) | Place::Offset(i) => i,
+            GuardSource::Value(i) | GuardSource::Size(i, _) | GuardSource::Stride(i, _) | GuardSource::Offset(i) => i,
         }
     }
 
     fn read(self, values: &[Value]) -> Option<Number> {
         let value = values.get(self.input())?;
         match (self, value) {
-            (Place::Value(_), v) => python_number(v),
-            (Place::Size(_, d), Value::Tensor(t)) => t.sizes().get(d).map(|n| Number::from(*n)),
-            (Place::Stride(_, d), Value::Tensor(t)) => t.strides().get(d).map(|n| Number::from(*n)),
-            (Place::Offset(_), Value::Tensor(t)) => i64::try_from(t.layout().offset).ok().map(Number::from),
+            (GuardSource::Value(_), v) => python_number(v),
+            (GuardSource::Size(_, d), Value::Tensor(t)) => t.sizes().get(d).map(|n| Number::from(*n)),
+            (GuardSource::Stride(_, d), Value::Tensor(t)) => t.strides().get(d).map(|n| Number::from(*n)),
+            (GuardSource::Offset(_), Value::Tensor(t)) => i64::try_from(t.layout().offset).ok().map(Number::from),
             _ => None,
         }
     }
 }
 
-/// The guards of a program as conditions on its symbols: a size is what the input's meta says that it is. What is about
-/// strides, or about data, stays open.
+/// The guards of a program as conditions on its symbols: each size is replaced by the expression in the input's meta.
+/// Guards about strides or data stay unresolved.
 pub fn guard_conditions(program: &ExportedProgram) -> Vec<Expr> {
     let checks = Checks::of(program, crate::InputChecks::Strict);
-    let wants: Vec<&Want> = checks.wants().collect();
+    let expected: Vec<&Expected> = checks.expected().collect();
     let guards = checks.guards();
-    let meaning = |s: &Symbol| match (*guards.places.get(s)?, *wants.get(guards.places.get(s)?.input())?) {
-        (Place::Size(_, d), Want::Tensor(_, sizes)) => sizes.get(d).map(|size| size.expr.clone()),
-        (Place::Value(_), Want::Int(size)) => Some(size.expr.clone()),
-        (Place::Value(_), Want::Constant(v)) => python_number(v).map(Expr::number),
+    let meaning = |s: &Symbol| match (
+        *guards.sources_by_symbol.get(s)?,
+        *expected.get(guards.sources_by_symbol.get(s)?.input())?,
+    ) {
+        (GuardSource::Size(_, d), Expected::Tensor(_, sizes)) => sizes.get(d).map(|size| size.expr.clone()),
+        (GuardSource::Value(_), Expected::Int(size)) => Some(size.expr.clone()),
+        (GuardSource::Value(_), Expected::Constant(v)) => python_number(v).map(Expr::number),
         _ => None,
     };
     guards.conditions.iter().map(|c| c.holds.subs(&meaning)).collect()
 }
 
-/// Which input, and what of it, a source such as `L['x']['k'].size()[0]` names.
-fn place(source: &str, sources: &[Vec<String>]) -> Option<Place> {
+/// Parses a source path such as `L['x']['k'].size()[0]`.
+fn parse_source(source: &str, sources: &[Vec<String>]) -> Option<GuardSource> {
     let (name, part) = match source.find(".size()").or(source.find(".stride()")).or(source.find(".storage_offset()")) {
         Some(at) => source.split_at(at),
         None => (source, ""),
@@ -126,17 +124,17 @@ fn place(source: &str, sources: &[Vec<String>]) -> Option<Place> {
     let input = sources.iter().position(|names| names.iter().any(|n| n == name))?;
     let index = |rest: &str| rest.strip_prefix('[')?.strip_suffix(']')?.parse::<usize>().ok();
     match part {
-        "" => Some(Place::Value(input)),
-        ".storage_offset()" => Some(Place::Offset(input)),
+        "" => Some(GuardSource::Value(input)),
+        ".storage_offset()" => Some(GuardSource::Offset(input)),
         _ => match part.strip_prefix(".size()") {
-            Some(rest) => Some(Place::Size(input, index(rest)?)),
-            None => Some(Place::Stride(input, index(part.strip_prefix(".stride()")?)?)),
+            Some(rest) => Some(GuardSource::Size(input, index(rest)?)),
+            None => Some(GuardSource::Stride(input, index(part.strip_prefix(".stride()")?)?)),
         },
     }
 }
 
 /// `L['x']['k']` as `x['k']`.
-fn shown(text: &str) -> String {
+fn as_written(text: &str) -> String {
     let mut parts = text.split("L['");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |out, part| out + &part.replacen("']", "", 1))
@@ -152,7 +150,7 @@ pub(crate) fn python_number(v: &Value) -> Option<Number> {
     })
 }
 
-/// Python's `v == constant`; NaN is asked for by `isnan`.
+/// Python's `v == constant`; for a NaN constant the guard is `isnan`.
 fn python_equal(constant: &Value, v: &Value) -> bool {
     match (constant, v) {
         (Value::Float(c), Value::Float(x)) if c.is_nan() => x.is_nan(),
@@ -166,8 +164,8 @@ fn python_equal(constant: &Value, v: &Value) -> bool {
     }
 }
 
-/// Where a size was first seen, and what it was; nothing if the value has no such dimension.
-struct Seen {
+/// The first size with an expression: where it is, and its value; `None` if the tensor has no such dimension.
+struct FirstUse {
     at: String,
     value: Option<Number>,
 }
@@ -175,23 +173,26 @@ struct Seen {
 impl Checks {
     /// The checks of the guards function.
     pub(crate) fn check_as_guards(&self, values: &[Value]) -> Result<()> {
-        let mut seen: HashMap<&Expr, Seen> = HashMap::new();
+        let mut seen: HashMap<&Expr, FirstUse> = HashMap::new();
         let mut derived: Vec<(usize, usize, &Size, Number)> = Vec::new();
-        for (i, (want, value)) in self.wants().zip(values).enumerate() {
-            match (want, value) {
-                (Want::Constant(c), v) if !python_equal(c, v) => return Err(self.refuse(i, Refusal::constant(c, v))),
-                (Want::Anything | Want::Constant(_), _) => {}
-                (Want::Tensor(_, sizes), v) => {
+        for (i, (expected, value)) in self.expected().zip(values).enumerate() {
+            match (expected, value) {
+                (Expected::Constant(c), v) if !python_equal(c, v) => {
+                    return Err(self.failure(i, GuardFailure::constant(c, v)));
+                }
+                (Expected::Anything | Expected::Constant(_), _) => {}
+                (Expected::Tensor(_, sizes), v) => {
                     let of = v.as_tensor().map_or(&[][..], |t| t.sizes());
-                    let missing = || v.as_tensor().map_or(Refusal::kind("a tensor", v), |t| Refusal::rank(sizes, t));
+                    let missing =
+                        || v.as_tensor().map_or(GuardFailure::kind("a tensor", v), |t| GuardFailure::rank(sizes, t));
                     for (d, size) in sizes.iter().enumerate() {
                         let got = of.get(d).map(|n| Number::from(*n));
                         derived.extend(got.clone().filter(|_| size.derived).map(|n| (i, d, size, n)));
                         self.guard(&mut seen, i, Some(d), size, got, &missing)?;
                     }
                 }
-                (Want::Int(size), v) => {
-                    self.guard(&mut seen, i, None, size, python_number(v), &|| Refusal::kind("an int", v))?;
+                (Expected::Int(size), v) => {
+                    self.guard(&mut seen, i, None, size, python_number(v), &|| GuardFailure::kind("an int", v))?;
                 }
             }
         }
@@ -199,48 +200,49 @@ impl Checks {
         self.guards().check(self, values)
     }
 
-    /// A static size, the range of a size, or its equality with the first one of the same expression. A size that is not
-    /// there is `missing` only where one of these looks at it.
+    /// Checks a static size, the range of a size, or its equality with the first size of the same expression. A dimension that
+    /// the tensor does not have is an error (`missing`) only if one of these checks reads it.
     fn guard<'a>(
         &'a self,
-        seen: &mut HashMap<&'a Expr, Seen>,
+        seen: &mut HashMap<&'a Expr, FirstUse>,
         input: usize,
         dim: Option<usize>,
         size: &'a Size,
         got: Option<Number>,
-        missing: &dyn Fn() -> Refusal,
+        missing: &dyn Fn() -> GuardFailure,
     ) -> Result<()> {
         let part = dim.map_or_else(String::new, |d| format!(".shape[{d}]"));
-        let refuse = |(text, why, change)| Err(self.refuse(input, Refusal { part: part.clone(), text, why, change }));
+        let fail = |context: ErrorContext| Err(self.failure(input, context.at(part.as_str())));
         let (fixed, first) = (size.expr.as_int(), seen.get(&size.expr));
         let at = || format!("{}{part}", self.path(input));
         let Some(got) = got else {
             let is_read = fixed.is_some() || size.known && (first.is_some() || size.is_bounded());
             if size.known {
-                seen.insert(&size.expr, Seen { at: at(), value: None });
+                seen.insert(&size.expr, FirstUse { at: at(), value: None });
             }
-            return if is_read { Err(self.refuse(input, missing())) } else { Ok(()) };
+            return if is_read { Err(self.failure(input, missing())) } else { Ok(()) };
         };
         match (fixed, first) {
             (Some(n), _) if got == Number::from(n) => {}
-            (Some(n), _) => return refuse(size.static_refusal(n, &got)),
+            (Some(n), _) => return fail(size.static_mismatch(n, &got)),
             _ if !size.known => {}
-            (_, Some(Seen { at, value: None })) => return refuse(size.lonely_refusal(&got, at)),
-            (_, Some(Seen { at, value: Some(value) })) => {
+            (_, Some(FirstUse { at, value: None })) => return fail(size.missing_dim(&got, at)),
+            (_, Some(FirstUse { at, value: Some(value) })) => {
                 if !got.compare(value).is_some_and(|o| o.is_eq()) {
-                    return refuse(size.unequal_refusal(value, &got, at));
+                    return fail(size.unequal(value, &got, at));
                 }
             }
             (_, None) => {
-                size.range_refusal(&got).map_or(Ok(()), refuse)?;
-                seen.insert(&size.expr, Seen { at: at(), value: Some(got) });
+                size.out_of_range(&got).map_or(Ok(()), fail)?;
+                seen.insert(&size.expr, FirstUse { at: at(), value: Some(got) });
             }
         }
         Ok(())
     }
 
-    /// Sizes of one symbol that is no size itself: the first gives the symbol, the others must follow.
-    fn check_derived(&self, seen: &HashMap<&Expr, Seen>, derived: &[(usize, usize, &Size, Number)]) -> Result<()> {
+    /// Checks sizes derived from a symbol that is not itself the size of an input: the first determines the symbol, the others
+    /// must agree with it.
+    fn check_derived(&self, seen: &HashMap<&Expr, FirstUse>, derived: &[(usize, usize, &Size, Number)]) -> Result<()> {
         let mut solved: HashMap<Symbol, Number> = HashMap::new();
         for (input, dim, size, got) in derived {
             let [symbol] = &size.expr.free_symbols()[..] else { continue };
@@ -249,12 +251,11 @@ impl Checks {
             }
             match (solved.get(symbol), size.linear) {
                 (Some(value), _) => {
-                    let want = size.expr.eval(&|_| Some(value.clone()));
-                    let equal = want.as_ref().is_ok_and(|w| w.compare(got).is_some_and(|o| o.is_eq()));
-                    if let (false, Ok(want)) = (equal, want) {
-                        let (text, why, change) = size.derived_refusal(&want, got, symbol, value);
-                        let part = format!(".shape[{dim}]");
-                        return Err(self.refuse(*input, Refusal { part, text, why, change }));
+                    let expected = size.expr.eval(&|_| Some(value.clone()));
+                    let equal = expected.as_ref().is_ok_and(|w| w.compare(got).is_some_and(|o| o.is_eq()));
+                    if let (false, Ok(expected)) = (equal, expected) {
+                        let context = size.derived_mismatch(&expected, got, symbol, value);
+                        return Err(self.failure(*input, context.at(format!(".shape[{dim}]"))));
                     }
                 }
                 (None, Some((a, b))) => {
@@ -269,7 +270,7 @@ impl Checks {
     }
 }
 
-/// `a` and `b` where an expression over one symbol is `a*s + b`.
+/// `a` and `b` if an expression over one symbol is `a*s + b`.
 pub(crate) fn linear(e: &Expr, s: &Symbol) -> Option<(i64, i64)> {
     let at = |n: i64| e.eval_int(&|t| (t == s).then_some(n));
     let (b, one, two) = (at(0)?, at(1)?, at(2)?);
@@ -279,7 +280,7 @@ pub(crate) fn linear(e: &Expr, s: &Symbol) -> Option<(i64, i64)> {
     (a != 0 && on_line).then_some((a, b))
 }
 
-/// The texts by which a guard may name an input: by the path from its argument, by the placeholder's name, or by number.
+/// The source paths by which a guard may name an input: by argument, by placeholder name, or by position.
 pub(crate) fn sources(path: &str, placeholder: &str, arguments: &[std::sync::Arc<str>], number: usize) -> Vec<String> {
     let mut names = vec![format!("L['{placeholder}']"), format!("L['flat_args'][{number}]")];
     if let Some(rest) = path.strip_prefix("[1]") {
@@ -298,7 +299,7 @@ pub(crate) fn sources(path: &str, placeholder: &str, arguments: &[std::sync::Arc
 mod tests {
     use super::*;
     use crate::InputChecks;
-    use crate::toy_ops::program;
+    use crate::test_ops::program;
     use oxport_ir::{Argument, Complex, InputKind};
     use oxport_tensor::{DType, Tensor};
 
@@ -306,7 +307,7 @@ mod tests {
         Value::Tensor(Tensor::zeros(DType::F32, sizes).unwrap())
     }
 
-    /// A guard says `==`, to which 7.0 is 7 and 1 is True.
+    /// A guard compares with `==`: 7.0 equals 7, and 1 equals True.
     #[test]
     fn constants_must_be_equal() {
         let mut p = program("def forward(self, x: \"f32[2]\"):\n    return (x,)\n");
@@ -326,7 +327,7 @@ mod tests {
         }
     }
 
-    /// PyTorch's guards look at sizes one by one, and take a tensor of more dimensions; what is run has the rank of the export.
+    /// PyTorch's guards check sizes one by one and accept tensors with additional dimensions; a run requires the exported rank.
     #[test]
     fn guards_leave_ranks_to_admission() {
         let mut p = program("def forward(self, x: \"f32[2, 3]\"):\n    return (x,)\n");
@@ -340,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_told_from_curves() {
+    fn linear_expressions_are_recognized() {
         let s = Symbol::new("s", Assumptions::integer());
         let x = || Expr::symbol(&s);
         for (e, line) in [

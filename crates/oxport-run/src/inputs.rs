@@ -1,17 +1,17 @@
-//! What a call's inputs must be: PyTorch's input checks, compiled.
+//! The input checks of a call, compiled: the same as PyTorch's.
 //!
 //! PyTorch has two ways. A program with sample inputs is checked by a guards function ([`crate::guards`]); any other by
-//! a hook, which is here: static sizes and constants must be equal; a symbol has one value wherever it stands, and
-//! `2*s0` is solved for `s0`; a lower bound counts only above 2, because smaller ones were never guarded; dtypes,
-//! strides and devices are free, and so is what stands where the program had `None`. The strict mode is the hook with
-//! the full declared range, the dtypes, and the guards.
+//! a forward pre-hook, which this module implements: static sizes and constants must be equal; a symbol has one value everywhere;
+//! `2*s0` is solved for `s0`; a lower bound counts only above 2, because PyTorch does not guard smaller ones; dtypes, strides
+//! and devices are not checked, nor is an input that was `None` at export. The strict mode is the hook with the full declared
+//! range, the dtypes, and the guards.
 //!
-//! A refusal names the input as the caller knows it, the dimension, what was expected and what came, why, and what to
+//! An error names the input as in the caller's code, the dimension, what was expected and what was passed, why, and what to
 //! change.
 
 use crate::error::{Error, Result};
+use crate::guard_failure::{ErrorContext, GuardFailure};
 use crate::guards::{Guards, linear, python_number, sources};
-use crate::refusal::{Refusal, Words};
 use indexmap::IndexMap;
 use oxport_ir::{Argument, ExportedProgram, InputKind, Val, Value};
 use oxport_pytree::Tree;
@@ -46,29 +46,29 @@ struct Check {
     /// `*args[0]`, or the placeholder's name.
     path: String,
     name: Arc<str>,
-    want: Want,
-    /// What it is where it is left out.
+    expected: Expected,
+    /// The default value, if the input may be omitted.
     default: Option<Value>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Want {
+pub(crate) enum Expected {
     Anything,
     Constant(Value),
     Tensor(DType, Vec<Size>),
     Int(Size),
 }
 
-/// What a size or an integer must be.
+/// The check of a size or an integer.
 #[derive(Debug)]
 pub(crate) struct Size {
-    is: Is,
+    check: SizeCheck,
     pub expr: Expr,
-    /// Whether the program declares a range of this very expression.
+    /// Whether `range_constraints` has this expression.
     pub known: bool,
-    /// Whether it is declared, and computed from just one symbol.
+    /// Whether it is in `range_constraints` and depends on exactly one symbol.
     pub derived: bool,
-    /// `(a, b)` where it is `a*s + b`.
+    /// `(a, b)` if the expression is `a*s + b`.
     pub linear: Option<(i64, i64)>,
     pub text: String,
     pub declared: (Option<i64>, Option<i64>),
@@ -77,22 +77,22 @@ pub(crate) struct Size {
 }
 
 #[derive(Debug)]
-enum Is {
+enum SizeCheck {
     Fixed(i64),
-    /// The symbol of that number.
+    /// The symbol with that index.
     Symbol(usize),
     /// An expression over that symbol.
-    Of(usize),
+    Derived(usize),
     /// An expression over several symbols, or over data: not checked.
-    Open,
+    Unchecked,
 }
 
-/// Checks the arguments of a call without a plan: whether they form the tree that the program takes, and fit it.
+/// Checks the arguments of a call without a plan: their pytree structure, and every input.
 ///
-/// In the mode [`InputChecks::Torch`] this takes exactly the calls that `ep.module()` takes before it runs anything.
+/// In the mode [`InputChecks::Torch`] this accepts exactly the calls that `ep.module()` accepts before it runs anything.
 ///
 /// # Errors
-/// [`Error::is_input`]: what does not fit, with the reason and what to change.
+/// [`Error::is_input`]: the first mismatch, with the reason and what to change.
 pub fn check_call(
     program: &ExportedProgram,
     mode: InputChecks,
@@ -117,23 +117,29 @@ impl Checks {
             let path = paths.get(checks.inputs.len()).map(ToString::to_string);
             names.push(sources(path.as_deref().unwrap_or_default(), &node.name, arguments, names.len()));
             let path = path.map_or_else(|| node.name.to_string(), |p| user_path(&p));
-            let want = match (&spec.kind, node.val()) {
-                (InputKind::ConstantInput(Argument::None), _) => Want::Anything,
-                (InputKind::ConstantInput(c), _) => crate::lower::constant(c).map_or(Want::Anything, Want::Constant),
+            let expected = match (&spec.kind, node.val()) {
+                (InputKind::ConstantInput(Argument::None), _) => Expected::Anything,
+                (InputKind::ConstantInput(c), _) => {
+                    crate::lower::constant(c).map_or(Expected::Anything, Expected::Constant)
+                }
                 (_, Some(Val::Tensor(t))) => {
-                    Want::Tensor(t.dtype, t.sizes.iter().map(|s| checks.size(s, program)).collect())
+                    Expected::Tensor(t.dtype, t.sizes.iter().map(|s| checks.size(s, program)).collect())
                 }
                 (_, Some(Val::Int(e))) => match e.as_int() {
-                    Some(n) => Want::Constant(Value::Int(n)),
-                    None => Want::Int(checks.size(e, program)),
+                    Some(n) => Expected::Constant(Value::Int(n)),
+                    None => Expected::Int(checks.size(e, program)),
                 },
-                (_, Some(Val::Float(e))) => e.as_float().map_or(Want::Anything, |x| Want::Constant(Value::Float(x))),
-                (_, Some(Val::Bool(e))) => e.as_bool().map_or(Want::Anything, |b| Want::Constant(Value::Bool(b))),
-                (_, Some(Val::Str(s))) => Want::Constant(Value::Str(Arc::from(&**s))),
-                _ => Want::Anything,
+                (_, Some(Val::Float(e))) => {
+                    e.as_float().map_or(Expected::Anything, |x| Expected::Constant(Value::Float(x)))
+                }
+                (_, Some(Val::Bool(e))) => {
+                    e.as_bool().map_or(Expected::Anything, |b| Expected::Constant(Value::Bool(b)))
+                }
+                (_, Some(Val::Str(s))) => Expected::Constant(Value::Str(Arc::from(&**s))),
+                _ => Expected::Anything,
             };
             let default = node.args.first().and_then(|c| crate::lower::constant(c).ok());
-            checks.inputs.push(Check { path, name: node.name.clone(), want, default });
+            checks.inputs.push(Check { path, name: node.name.clone(), expected, default });
         }
         if by_guards || mode == InputChecks::Strict {
             checks.guards = Guards::of(program, &names);
@@ -150,19 +156,19 @@ impl Checks {
             })
         };
         let symbols = e.free_symbols();
-        let is = match (e.as_int(), e.as_symbol(), &symbols[..]) {
-            (Some(n), _, _) => Is::Fixed(n),
-            (_, Some(s), _) => Is::Symbol(number(s)),
-            (_, _, [s]) => Is::Of(number(s)),
-            _ => Is::Open,
+        let check = match (e.as_int(), e.as_symbol(), &symbols[..]) {
+            (Some(n), _, _) => SizeCheck::Fixed(n),
+            (_, Some(s), _) => SizeCheck::Symbol(number(s)),
+            (_, _, [s]) => SizeCheck::Derived(number(s)),
+            _ => SizeCheck::Unchecked,
         };
         let known = program.ranges.contains_key(e);
         let range = program.ranges.get(e).cloned().unwrap_or_default();
         let full = self.mode == InputChecks::Strict;
         Size {
-            derived: known && matches!(is, Is::Of(_)),
+            derived: known && matches!(check, SizeCheck::Derived(_)),
             linear: if let [s] = &symbols[..] { linear(e, s) } else { None },
-            is,
+            check,
             known,
             expr: e.clone(),
             text: e.to_string(),
@@ -172,12 +178,12 @@ impl Checks {
         }
     }
 
-    /// Flat user inputs, the trailing ones that are left out being what they are by default.
+    /// Flat user inputs, with defaults for omitted trailing ones.
     pub fn completed(&self, mut values: Vec<Value>) -> Vec<Value> {
         values.extend(self.defaults(values.len()));
         values
     }
-    /// What the user inputs from that one on are by default, as far as they have one.
+    /// The defaults of the user inputs from that index on, up to the first without one.
     pub fn defaults(&self, from: usize) -> impl Iterator<Item = Value> {
         self.inputs.iter().skip(from).map_while(|check| check.default.clone())
     }
@@ -189,8 +195,8 @@ impl Checks {
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.inputs.iter().map(|c| &c.name)
     }
-    pub(crate) fn wants(&self) -> impl Iterator<Item = &Want> {
-        self.inputs.iter().map(|c| &c.want)
+    pub(crate) fn expected(&self) -> impl Iterator<Item = &Expected> {
+        self.inputs.iter().map(|c| &c.expected)
     }
     pub(crate) fn guards(&self) -> &Guards {
         &self.guards
@@ -199,21 +205,23 @@ impl Checks {
         &self.inputs[input].path
     }
 
-    /// Checks flat user inputs that are about to be run: as [`Checks::check`], and kinds and ranks everywhere. Where no
-    /// guard looks at them, PyTorch takes any, and fails later or computes something else than was exported.
+    /// Checks flat user inputs before a run: as [`Checks::check`], and the kind and rank of every input. PyTorch accepts any
+    /// kind and rank that no guard reads, and then fails later or computes something other than the exported program.
     ///
     /// # Errors
     /// As [`Checks::check`].
     pub fn admit(&self, values: &[Value]) -> Result<()> {
         self.check(values)?;
-        for (i, (want, value)) in self.wants().zip(values).enumerate() {
-            let Want::Tensor(_, sizes) = want else { continue };
+        for (i, (expected, value)) in self.expected().zip(values).enumerate() {
+            let Expected::Tensor(_, sizes) = expected else { continue };
             match value {
-                Value::Tensor(t) if t.rank() != sizes.len() => return Err(self.refuse(i, Refusal::rank(sizes, t))),
+                Value::Tensor(t) if t.rank() != sizes.len() => {
+                    return Err(self.failure(i, GuardFailure::rank(sizes, t)));
+                }
                 Value::Tensor(_) => {}
                 // A number is a tensor of rank zero.
                 _ if sizes.is_empty() => {}
-                v => return Err(self.refuse(i, Refusal::kind("a tensor", v))),
+                v => return Err(self.failure(i, GuardFailure::kind("a tensor", v))),
             }
         }
         Ok(())
@@ -222,90 +230,88 @@ impl Checks {
     /// Checks flat user inputs.
     ///
     /// # Errors
-    /// The first input that the program does not take: which, at which dimension, what was expected, what came, and
-    /// why.
+    /// The first input that fails a check: which, at which dimension, what was expected, what was passed, and why.
     pub fn check(&self, values: &[Value]) -> Result<()> {
         if values.len() != self.inputs.len() {
-            let (want, got) = (self.inputs.len(), values.len());
-            return Err(Error::input(format!("the program takes {want} inputs, but got {got}")));
+            let (expected, got) = (self.inputs.len(), values.len());
+            return Err(Error::input(format!("expected {expected} inputs, got {got}")));
         }
         if self.by_guards {
             return self.check_as_guards(values);
         }
         let mut bound: SmallVec<[Option<i64>; 8]> = SmallVec::from_elem(None, self.symbols.len());
-        for (i, (want, value)) in self.wants().zip(values).enumerate() {
-            self.check_input(want, value, &mut bound).map_err(|refusal| self.refuse(i, refusal))?;
+        for (i, (expected, value)) in self.expected().zip(values).enumerate() {
+            self.check_input(expected, value, &mut bound).map_err(|e| self.failure(i, e))?;
         }
         if self.mode == InputChecks::Strict { self.guards.check(self, values) } else { Ok(()) }
     }
 
-    fn check_input(&self, want: &Want, value: &Value, bound: &mut [Option<i64>]) -> Result<(), Refusal> {
-        match (want, value) {
-            (Want::Anything, _) => Ok(()),
-            (Want::Constant(c), v) if same_constant(c, v) => Ok(()),
-            (Want::Constant(c), v) => Err(Refusal::constant(c, v)),
-            (Want::Tensor(dtype, sizes), Value::Tensor(t)) => {
+    fn check_input(&self, expected: &Expected, value: &Value, bound: &mut [Option<i64>]) -> Result<(), GuardFailure> {
+        match (expected, value) {
+            (Expected::Anything, _) => Ok(()),
+            (Expected::Constant(c), v) if same_constant(c, v) => Ok(()),
+            (Expected::Constant(c), v) => Err(GuardFailure::constant(c, v)),
+            (Expected::Tensor(dtype, sizes), Value::Tensor(t)) => {
                 if t.rank() != sizes.len() {
-                    return Err(Refusal::rank(sizes, t));
+                    return Err(GuardFailure::rank(sizes, t));
                 }
                 if self.mode == InputChecks::Strict && t.dtype() != *dtype {
                     let text = format!("{}, but got {}", dtype.name(), t.dtype().name());
                     let (why, change) = ("dtypes are checked strictly", "convert the tensor, or check as PyTorch does");
-                    return Err(Refusal { part: ".dtype".into(), text, why: why.into(), change: change.into() });
+                    return Err(ErrorContext::new(text, why, change).at(".dtype"));
                 }
                 for (d, (size, &got)) in sizes.iter().zip(t.sizes()).enumerate() {
-                    let refuse = |(text, why, change)| Refusal { part: format!(".shape[{d}]"), text, why, change };
-                    self.check_size(size, got, bound).map_err(refuse)?;
+                    self.check_size(size, got, bound).map_err(|e| e.at(format!(".shape[{d}]")))?;
                 }
                 Ok(())
             }
-            (Want::Tensor(..), v) => Err(Refusal::kind("a tensor", v)),
-            // PyTorch takes `int(v)`, which strictness does not.
-            (Want::Int(size), v) => {
+            (Expected::Tensor(..), v) => Err(GuardFailure::kind("a tensor", v)),
+            // PyTorch takes `int(v)`; the strict mode does not.
+            (Expected::Int(size), v) => {
                 let number = match v {
                     Value::Int(_) => python_number(v),
                     Value::Float(_) | Value::Bool(_) if self.mode == InputChecks::Torch => python_number(v),
                     _ => None,
                 };
                 let number = number.and_then(|n| n.trunc()).and_then(|n| n.as_i64());
-                let n = number.ok_or_else(|| Refusal::kind("an int", v))?;
-                let refuse = |(text, why, change)| Refusal { part: String::new(), text, why, change };
-                self.check_size(size, n, bound).map_err(refuse)
+                let n = number.ok_or_else(|| GuardFailure::kind("an int", v))?;
+                self.check_size(size, n, bound).map_err(|e| e.at(""))
             }
         }
     }
 
-    fn check_size(&self, size: &Size, got: i64, bound: &mut [Option<i64>]) -> Result<(), Words> {
+    fn check_size(&self, size: &Size, got: i64, bound: &mut [Option<i64>]) -> Result<(), ErrorContext> {
         let number = Number::from(got);
-        match &size.is {
-            Is::Fixed(n) => return if *n == got { Ok(()) } else { Err(size.static_refusal(*n, &number)) },
-            Is::Symbol(s) => match bound[*s] {
-                Some(n) if n != got => return Err(size.unequal_refusal(&n.into(), &number, "")),
+        match &size.check {
+            SizeCheck::Fixed(n) => return if *n == got { Ok(()) } else { Err(size.static_mismatch(*n, &number)) },
+            SizeCheck::Symbol(s) => match bound[*s] {
+                Some(n) if n != got => return Err(size.unequal(&n.into(), &number, "")),
                 _ => bound[*s] = Some(got),
             },
-            Is::Of(s) => match (bound[*s], size.linear) {
+            SizeCheck::Derived(s) => match (bound[*s], size.linear) {
                 (Some(n), _) => {
-                    if let Some(want) = size.expr.eval_int(&|_| Some(n)).filter(|want| *want != got) {
-                        return Err(size.derived_refusal(&want.into(), &number, &self.symbols[*s], &n.into()));
+                    if let Some(expected) = size.expr.eval_int(&|_| Some(n)).filter(|expected| *expected != got) {
+                        return Err(size.derived_mismatch(&expected.into(), &number, &self.symbols[*s], &n.into()));
                     }
                 }
                 (None, Some((a, b))) => {
-                    // A symbol that stands for a size is positive.
+                    // A symbol of a size is positive.
                     let least = if self.symbols[*s].assumptions().is_positive() { 1 } else { i64::MIN };
                     let rest = got.checked_sub(b).filter(|rest| rest % a == 0 && rest / a >= least);
-                    bound[*s] = Some(rest.ok_or_else(|| size.form_refusal(got, &self.symbols[*s]))? / a);
+                    bound[*s] = Some(rest.ok_or_else(|| size.no_solution(got, &self.symbols[*s]))? / a);
                 }
                 (None, None) => {}
             },
-            Is::Open => return Ok(()),
+            SizeCheck::Unchecked => return Ok(()),
         }
-        size.range_refusal(&number).map_or(Ok(()), Err)
+        size.out_of_range(&number).map_or(Ok(()), Err)
     }
 
-    pub(crate) fn refuse(&self, input: usize, r: Refusal) -> Error {
+    /// The error for a failed check of an input, in the words of PyTorch's own.
+    pub(crate) fn failure(&self, input: usize, failure: GuardFailure) -> Error {
         let Check { path, name, .. } = &self.inputs[input];
-        let Refusal { part, text, why, change } = r;
-        Error::input(format!("expected input `{name}` at {path}{part} to be {text}: {why}; {change}"))
+        let GuardFailure { part, context: ErrorContext { expected, why, change } } = failure;
+        Error::input(format!("expected input `{name}` at {path}{part} to be {expected}: {why}; {change}"))
     }
 }
 
@@ -328,7 +334,7 @@ fn same_constant(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// From the path within `(args, kwargs)` to what a caller knows: `[0][1]` is `*args[1]`, `[1]['mask']` is `mask`.
+/// The path within `(args, kwargs)` as PyTorch prints it: `[0][1]` is `*args[1]`, `[1]['mask']` is `mask`.
 fn user_path(path: &str) -> String {
     match (path.strip_prefix("[0]"), path.strip_prefix("[1]['")) {
         (Some(rest), _) => format!("*args{rest}"),
@@ -340,7 +346,7 @@ fn user_path(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::toy_ops::program;
+    use crate::test_ops::program;
     use oxport_tensor::Tensor;
 
     fn tensor(dtype: DType, sizes: &[i64]) -> Value {
@@ -373,9 +379,9 @@ Range constraints: {s0: VR[4, 10], s1: VR[2, int_oo], 2*s0 + 1: VR[9, 21]}
             checks.check(&[f(x), f(y), f(z), n]).map_or_else(|e| e.to_string(), |()| "fine".into())
         };
         let int = Value::Int;
-        for (got, want) in [
+        for (got, expected) in [
             (check(&[4, 3], &[9, 5], &[20], int(5)), "fine"),
-            // Sizes of several symbols are free, and so is the low end of a range up to 2.
+            // Sizes of several symbols are not checked, nor is a lower bound of up to 2.
             (check(&[4, 3], &[9, 0], &[7], int(0)), "fine"),
             (check(&[4, 4], &[9, 5], &[20], int(5)), "`x` at x.shape[1] to be equal to 3, but got 4: it is static"),
             (
@@ -404,10 +410,10 @@ Range constraints: {s0: VR[4, 10], s1: VR[2, int_oo], 2*s0 + 1: VR[9, 21]}
             ),
         ] {
             let got = got.split("; ").next().unwrap_or_default();
-            assert_eq!(got.strip_prefix("expected input ").unwrap_or(got), want);
+            assert_eq!(got.strip_prefix("expected input ").unwrap_or(got), expected);
         }
         let few = checks.check(&[int(1)]).unwrap_err();
-        assert!(few.is_input() && few.to_string() == "the program takes 4 inputs, but got 1");
+        assert!(few.is_input() && few.to_string() == "expected 4 inputs, got 1");
     }
 
     #[test]
@@ -444,7 +450,7 @@ def forward(self, y: "f32[2*s0 + 1]", x: "f32[s0]"):
     }
 
     #[test]
-    fn constants_must_be_themselves() {
+    fn constants_must_match() {
         let mut p = program("def forward(self, x: \"f32[2]\"):\n    return (x,)\n");
         let complex = |im| Argument::Complex(oxport_ir::Complex::new(1.0, im));
         let cases = [
@@ -461,7 +467,7 @@ def forward(self, y: "f32[2*s0 + 1]", x: "f32[s0]"):
             assert_eq!(checks.check(&[same]), Ok(()));
             assert!(is_refused(checks.check(&[other]).unwrap_err()));
         }
-        // What the meta of an input says is a constant, too.
+        // An input whose meta is a constant is also one.
         p.signature.inputs[0].kind = InputKind::UserInput;
         let x = p.graph.find("x").unwrap();
         for (val, same, other) in [
@@ -480,10 +486,10 @@ def forward(self, y: "f32[2*s0 + 1]", x: "f32[s0]"):
 
     #[test]
     fn paths_as_callers_know_them() {
-        for (path, want) in
+        for (path, expected) in
             [("[0][1]", "*args[1]"), ("[0][0]['a'].x", "*args[0]['a'].x"), ("[1]['mask'][2]", "mask[2]")]
         {
-            assert_eq!(user_path(path), want);
+            assert_eq!(user_path(path), expected);
         }
     }
 }

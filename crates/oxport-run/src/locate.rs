@@ -1,9 +1,9 @@
-//! Errors with the place where they happened: the node, the call with its argument shapes, the Python line.
+//! Errors with their location: the node, the call with its argument shapes, the Python line.
 
 use crate::executor::Step;
 use oxport_ir::{Arg, Error, Real};
 
-/// The same error, of the same kind, with lines that say where.
+/// The same error with lines that give its location.
 pub(crate) fn locate(e: Error, step: &Step, args: &[Arg<Real>]) -> Error {
     let call = args.iter().map(describe).collect::<Vec<_>>().join(", ");
     let mut text = format!("{}\n  in %{} = {}({call})", e.message(), step.name, step.op.name());

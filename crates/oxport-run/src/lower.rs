@@ -1,10 +1,10 @@
-//! From a graph to a [`Body`]: dead nodes left out, calls bound to their schemas once, slots given, last uses found.
+//! Lowers a graph to a [`Body`]: dead code elimination, calls bound to their schemas once, slots, last uses.
 //!
-//! Law: a graph is lowered whole or refused with everything that it lacks.
+//! Invariant: lowering succeeds for the whole graph, or the error lists every missing operator.
 
 use crate::error::{Error, Result};
 use crate::executor::{Action, Body, ESCAPES, Input, Output, Step, Subgraph};
-use crate::operand_binding::{Place, Ref, Slots, template};
+use crate::operand_binding::{Ref, Slots, TensorRef, template};
 use oxport_ir::infer::bind_with;
 use oxport_ir::{
     Arg, Argument, Callable, Effect, Error as IrError, Graph, Kernel, Node, NodeId, NodeKind, Op, Registry, Sym, Val,
@@ -12,20 +12,20 @@ use oxport_ir::{
 };
 use std::sync::Arc;
 
-/// Where a node's value is found.
+/// Where the value of a node is.
 #[derive(Clone, Debug)]
 enum Source {
-    /// Nowhere: nobody needs it.
+    /// Nowhere: the node is dead.
     Dead,
     Slot(u32),
     Known(Value),
     Graph(Arc<dyn Callable>),
 }
 
-/// Lowers a graph; `known` gives the placeholders whose values are part of the plan.
+/// Lowers a graph; `known` gives the values of placeholders that are part of the plan.
 ///
 /// # Errors
-/// Operators without kernel, all of them; operators that write to their arguments; calls that do not fit their schema.
+/// All operators without kernel; operators that write to their arguments; calls that do not match their schema.
 pub(crate) fn lower(graph: &Graph, registry: &Registry, known: &dyn Fn(usize) -> Option<Value>) -> Result<Body> {
     let mut missing = Vec::new();
     find_missing(graph, registry, &mut missing);
@@ -35,7 +35,7 @@ pub(crate) fn lower(graph: &Graph, registry: &Registry, known: &dyn Fn(usize) ->
     Ok(Lowering::new(graph, registry).lower(known)?)
 }
 
-/// The operator with what this registry knows of it.
+/// The operator as this registry defines it.
 fn resolve(op: &Op, registry: &Registry) -> Op {
     if op.def().is_some() { op.clone() } else { registry.op(op.name()) }
 }
@@ -72,7 +72,7 @@ fn live_nodes(graph: &Graph, registry: &Registry) -> Vec<bool> {
         let acts = match &node.kind {
             NodeKind::Output => true,
             NodeKind::CallFunction(op) => {
-                // A draw that nobody uses still moves the generator on for those behind it.
+                // An unused random operator still advances the generator.
                 resolve(op, registry).effect_of(node) != Effect::Pure
             }
             _ => false,
@@ -102,11 +102,11 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower(mut self, known: &dyn Fn(usize) -> Option<Value>) -> oxport_ir::Result<Body> {
-        let watched = self.watched();
+        let size_deciding = self.size_deciding();
         let (mut inputs, mut steps, mut templates, mut outputs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let graph = self.graph;
         for (id, node) in graph.nodes() {
-            let is_watched = watched[id.index()];
+            let decides_sizes = size_deciding[id.index()];
             let is_live = self.live[id.index()];
             match &node.kind {
                 NodeKind::Placeholder => {
@@ -116,19 +116,19 @@ impl<'a> Lowering<'a> {
                             self.sources[id.index()] = Source::Known(value);
                             None
                         }
-                        None => is_live.then(|| Input { slot: self.slot(id), is_watched }),
+                        None => is_live.then(|| Input { slot: self.slot(id), decides_sizes }),
                     });
                 }
                 NodeKind::GetAttr(name) if is_live => {
                     let sub = graph.subgraphs.get(name);
-                    let sub = sub.ok_or_else(|| IrError::invalid(format!("there is no subgraph `{name}`")))?;
+                    let sub = sub.ok_or_else(|| IrError::invalid(format!("the graph has no subgraph `{name}`")))?;
                     let body = Lowering::new(sub, self.registry).lower(&|_| None).map_err(|e| e.at(name))?;
                     self.sources[id.index()] = Source::Graph(Arc::new(Subgraph { name: name.clone(), body }));
                 }
                 NodeKind::CallFunction(op) if is_live => {
                     let bound = self.call(node, op).map_err(|e| e.at(format!("%{}", node.name)))?;
                     let (mut step, template) = bound;
-                    step.is_watched = is_watched;
+                    step.decides_sizes = decides_sizes;
                     let is_read = graph.users(id).keys().any(|u| self.live[u.index()]);
                     step.out = is_read.then(|| self.slot(id));
                     steps.push(step);
@@ -160,24 +160,24 @@ impl<'a> Lowering<'a> {
         slot
     }
 
-    /// By node index, whether a number in the node's value can decide a size. Pointwise operators take numbers as they
-    /// are; what other evaluated steps make of numbers is watched by itself.
-    fn watched(&self) -> Vec<bool> {
-        let mut watched = vec![false; self.graph.capacity()];
+    /// By node index, whether a number in the node's value can decide a size. Pointwise operators do not turn numbers into
+    /// sizes; the results of other evaluated steps are checked themselves.
+    fn size_deciding(&self) -> Vec<bool> {
+        let mut size_deciding = vec![false; self.graph.capacity()];
         let ids: Vec<NodeId> = self.graph.ids().collect();
         for id in ids.into_iter().rev().filter(|id| self.live[id.index()]) {
             let node = self.graph.node(id);
             let NodeKind::CallFunction(op) = &node.kind else { continue };
             let decides = match kernel(&resolve(op, self.registry)) {
-                _ if op.is_getitem() => watched[id.index()],
+                _ if op.is_getitem() => size_deciding[id.index()],
                 Kernel::Fill(_) | Kernel::View(_) => !op.has_tag("pointwise"),
                 _ => false,
             };
             if decides {
-                node.for_each_input(&mut |n| watched[n.index()] = true);
+                node.for_each_input(&mut |n| size_deciding[n.index()] = true);
             }
         }
-        watched
+        size_deciding
     }
 
     fn call(&self, node: &Node, op: &Op) -> oxport_ir::Result<(Step, Box<[Arg<oxport_ir::Real>]>)> {
@@ -189,22 +189,22 @@ impl<'a> Lowering<'a> {
             patches: patches.into(),
             out: None,
             last_use: 0,
-            is_watched: false,
+            decides_sizes: false,
             stack_trace: node.meta.stack_trace.clone(),
         };
         if op.is_getitem() {
             let (Some(Argument::Node(of)), Some(Argument::Int(index))) = (node.args.first(), node.args.get(1)) else {
-                return Err(IrError::unsupported("getitem wants a node and a known index"));
+                return Err(IrError::unsupported("getitem: expected a node and a constant index"));
             };
             let Source::Slot(slot) = self.sources[of.index()] else {
-                return Err(IrError::unsupported("getitem of a constant"));
+                return Err(IrError::unsupported("getitem: expected the results of a call, got a constant"));
             };
             return Ok((step(op, Action::Pick { slot, take: false, index: *index }, Vec::new()), Box::default()));
         }
         let action = match kernel(&op) {
             _ if op.schema().is_some_and(|s| s.is_mutable()) => {
                 return Err(IrError::invalid(format!(
-                    "{} writes to its arguments: functionalise the program",
+                    "{} writes to its arguments: expected a functionalized program",
                     op.name()
                 )));
             }
@@ -235,7 +235,7 @@ impl<'a> Lowering<'a> {
                 Source::Known(value) => Output::Known(value.clone()),
                 Source::Graph(_) | Source::Dead => {
                     let name = &self.graph.node(*id).name;
-                    return Err(IrError::unsupported(format!("the output `{name}` is no value")));
+                    return Err(IrError::unsupported(format!("output `{name}`: expected a value, got a subgraph")));
                 }
             },
             Argument::List(l) => Output::List(l.iter().map(|a| self.output(a)).collect::<oxport_ir::Result<_>>()?),
@@ -247,7 +247,7 @@ impl<'a> Lowering<'a> {
 /// A constant of the graph as a value.
 ///
 /// # Errors
-/// Unsupported, for dtypes, devices and their like, which are no values at run time.
+/// Unsupported, for dtypes, devices and the like, which do not exist at run time.
 pub(crate) fn constant(a: &Argument) -> oxport_ir::Result<Value> {
     Ok(match a {
         Argument::None => Value::None,
@@ -257,14 +257,14 @@ pub(crate) fn constant(a: &Argument) -> oxport_ir::Result<Value> {
         Argument::Complex(c) => Value::Complex(*c),
         Argument::Str(s) => Value::Str(s.clone()),
         Argument::List(l) => Value::List(l.iter().map(constant).collect::<oxport_ir::Result<_>>()?),
-        other => return Err(IrError::unsupported(format!("{other:?} as a value"))),
+        other => return Err(IrError::unsupported(format!("expected a run-time value, got {other:?}"))),
     })
 }
 
-/// The value that will be found there, of the kind that the node's meta says.
+/// The argument for a value that a run will provide, of the kind in the node's meta.
 fn arg_in(at: Ref, val: Option<&Val>) -> oxport_ir::Result<Arg<Slots>> {
     Ok(match val {
-        None | Some(Val::Tensor(_) | Val::Token) => Arg::Tensor(Place::Ref(at)),
+        None | Some(Val::Tensor(_) | Val::Token) => Arg::Tensor(TensorRef::Ref(at)),
         Some(Val::Int(_)) => Arg::Int(Sym::Sym(at)),
         Some(Val::Float(_)) => Arg::Float(Sym::Sym(at)),
         Some(Val::Bool(_)) => Arg::Bool(Sym::Sym(at)),
@@ -272,7 +272,11 @@ fn arg_in(at: Ref, val: Option<&Val>) -> oxport_ir::Result<Arg<Slots>> {
             let element = |(i, v)| arg_in(Ref { element: Some(i as u32), ..at }, Some(v));
             Arg::List(l.iter().enumerate().map(element).collect::<oxport_ir::Result<_>>()?)
         }
-        Some(Val::List(_)) => return Err(IrError::unsupported("a list of lists as an argument")),
+        Some(Val::List(_)) => {
+            return Err(IrError::unsupported(
+                "expected a list of tensors or numbers as an argument, got a list of lists",
+            ));
+        }
         Some(Val::None | Val::Object(_)) => Arg::None,
         Some(Val::Str(s)) => Arg::Str(Arc::from(&**s)),
     })
@@ -281,7 +285,7 @@ fn arg_in(at: Ref, val: Option<&Val>) -> oxport_ir::Result<Arg<Slots>> {
 fn known_arg(value: &Value) -> oxport_ir::Result<Arg<Slots>> {
     Ok(match value {
         Value::None => Arg::None,
-        Value::Tensor(t) => Arg::Tensor(Place::Known(t.clone())),
+        Value::Tensor(t) => Arg::Tensor(TensorRef::Known(t.clone())),
         Value::Int(n) => Arg::Int(Sym::Const(*n)),
         Value::Float(x) => Arg::Float(Sym::Const(*x)),
         Value::Bool(b) => Arg::Bool(Sym::Const(*b)),
@@ -292,7 +296,7 @@ fn known_arg(value: &Value) -> oxport_ir::Result<Arg<Slots>> {
     })
 }
 
-/// Marks the last mention of every slot, from the end of the graph backwards. What is never mentioned gets no slot.
+/// Marks the last use of every slot, from the end of the graph backwards. Values without use get no slot.
 fn find_last_uses(inputs: &mut [Option<Input>], steps: &mut [Step], outputs: &mut [Output], slots: usize) {
     const UNUSED: u32 = u32::MAX - 1;
     let mut last = vec![UNUSED; slots];

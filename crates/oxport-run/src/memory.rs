@@ -1,4 +1,4 @@
-//! Where buffers lie in the arena: greedy by size over lifetimes.
+//! Memory planning: offsets of buffers in the arena, greedy by size over lifetimes.
 //!
 //! ```text
 //! offset ^   +-------- b --------+
@@ -7,12 +7,12 @@
 //!        +--------------------------------------> step
 //! ```
 //!
-//! Law: buffers whose lifetimes touch do not overlap; every offset is a multiple of [`ALIGN`].
+//! Invariant: buffers whose lifetimes intersect do not overlap; every offset is a multiple of [`ALIGN`].
 
 /// The alignment of buffers in an arena, in bytes.
 pub(crate) const ALIGN: usize = 64;
 
-/// A buffer to be placed: its size, and the steps from the one that fills it to the last one that reads it.
+/// The lifetime of a buffer: its size, the step that fills it and the last step that reads it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Lifetime {
     pub bytes: usize,
@@ -26,9 +26,9 @@ impl Lifetime {
     }
 }
 
-/// An offset for every buffer, and the size of the arena that holds them all. Large buffers choose first, each the
-/// tightest gap between the ones already there that live at the same time.
-pub(crate) fn place(buffers: &[Lifetime]) -> (Vec<usize>, usize) {
+/// Assigns an offset to every buffer; also gives the size of the arena. Largest buffers first, each into the smallest gap that
+/// fits between buffers with intersecting lifetimes (best fit).
+pub(crate) fn assign_offsets(buffers: &[Lifetime]) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..buffers.len()).collect();
     order.sort_by_key(|&i| (std::cmp::Reverse(buffers[i].bytes), buffers[i].first, i));
     let mut offsets = vec![0; buffers.len()];
@@ -67,20 +67,20 @@ mod tests {
     #[test]
     fn a_chain_needs_two_buffers() {
         let chain = lives(&[(64, 0, 1), (64, 1, 2), (64, 2, 3), (64, 3, 4)]);
-        assert_eq!(place(&chain), (vec![0, 64, 0, 64], 128));
+        assert_eq!(assign_offsets(&chain), (vec![0, 64, 0, 64], 128));
     }
 
     #[test]
     fn small_buffers_take_the_tightest_gap() {
-        // a and c frame a gap of 192 bytes where b was, d one of 64 where e was.
+        // a and c leave a gap of 192 bytes where b was, d one of 64 where e was.
         let all = lives(&[(256, 0, 9), (192, 0, 1), (128, 0, 9), (64, 0, 1), (64, 0, 9), (60, 2, 9)]);
-        let (offsets, total) = place(&all);
+        let (offsets, total) = assign_offsets(&all);
         assert_eq!(total, 256 + 192 + 128 + 64 + 64);
         assert_eq!(offsets[5], offsets[3]);
     }
 
     #[test]
-    fn drawn_lifetimes_never_overlap() {
+    fn random_lifetimes_never_overlap() {
         let mut seed = 7u64;
         let mut draw = |n: u64| {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -93,7 +93,7 @@ mod tests {
                     Lifetime { bytes: 1 + draw(500) as usize, first, last: first + draw(12) as u32 }
                 })
                 .collect();
-            let (offsets, total) = place(&all);
+            let (offsets, total) = assign_offsets(&all);
             for (i, a) in all.iter().enumerate() {
                 assert!(offsets[i] % ALIGN == 0 && offsets[i] + a.bytes <= total);
                 for (j, b) in all.iter().enumerate().skip(i + 1) {

@@ -1,7 +1,7 @@
-//! A program as a user holds it: [`Module`], a shared plan with state of its own.
+//! [`Module`]: a shared plan with its own buffers.
 //!
-//! As in PyTorch, a call takes the tree that the program was exported with: types of containers exactly, keys of
-//! dictionaries in any order.
+//! As in PyTorch, a call takes the pytree that the program was exported with: the same container types, dictionary keys in
+//! any order.
 
 use crate::error::{Error, Result};
 use crate::inputs::Checks;
@@ -14,21 +14,21 @@ use oxport_pytree::{Tree, TreeSpec};
 use oxport_tensor::Tensor;
 use std::sync::Arc;
 
-/// A plan with the buffers that its calls change.
+/// A plan with the buffers that its calls mutate.
 #[derive(Clone, Debug)]
 pub struct Module {
     plan: Arc<Plan>,
     state: Vec<Tensor>,
 }
 
-/// The flat inputs of a call; trailing positional arguments that are left out take their defaults.
+/// The flat inputs of a call, with defaults for omitted trailing positional arguments.
 pub(crate) fn flatten(
     signature: Option<&ModuleCallSignature>,
     checks: &Checks,
     mut args: Vec<Tree<Value>>,
     kwargs: IndexMap<String, Tree<Value>>,
 ) -> Result<Vec<Value>> {
-    let signature = signature.ok_or_else(|| Error::input("the program does not say how it is called"))?;
+    let signature = signature.ok_or_else(|| Error::input("the program has no call signature (module_call_graph)"))?;
     if let Tree::Node(_, call) = &signature.in_spec
         && let Some(Tree::Node(_, positional)) = call.first()
     {
@@ -40,12 +40,12 @@ pub(crate) fn flatten(
     }
     let call = Tree::call(args, kwargs);
     let leaves = signature.in_spec.flatten_like(&call);
-    let leaves = leaves.map_err(|e| Error::input(format!("the arguments do not fit the program: {e}")))?;
+    let leaves = leaves.map_err(|e| Error::input(format!("the arguments do not match the program's in_spec: {e}")))?;
     Ok(leaves.into_iter().cloned().collect())
 }
 
 impl Module {
-    /// A module whose buffers are as the program has them.
+    /// A module with the program's buffers.
     pub fn new(plan: Arc<Plan>) -> Module {
         let state = plan.initial_state();
         Module { plan, state }
@@ -54,58 +54,61 @@ impl Module {
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
-    /// Calls the program with positional and keyword arguments, and changes the buffers.
+    /// Calls the program with positional and keyword arguments, and updates the buffers.
     ///
     /// # Errors
-    /// The arguments do not form the tree that the program takes, or as [`Plan::call`]. The buffers are then unchanged.
+    /// The arguments do not match the program's pytree, or as [`Plan::call`]. The buffers are then unchanged.
     pub fn call(&mut self, args: Vec<Tree<Value>>, kwargs: IndexMap<String, Tree<Value>>) -> Result<Tree<Value>> {
         let inputs = self.flatten(args, kwargs)?;
         let user = self.call_flat(inputs)?.user;
         let signature = self.plan.signature().expect("law: `flatten` has seen the signature");
-        signature.out_spec.unflatten(user).map_err(|e| Error::input(format!("the outputs do not fit the tree: {e}")))
+        signature
+            .out_spec
+            .unflatten(user)
+            .map_err(|e| Error::input(format!("the outputs do not match the program's out_spec: {e}")))
     }
     /// The flat inputs of a call with positional and keyword arguments.
     ///
     /// # Errors
-    /// The arguments do not form the tree that the program takes; the message names the place.
+    /// The arguments do not match the program's pytree; the message has the path.
     pub fn flatten(&self, args: Vec<Tree<Value>>, kwargs: IndexMap<String, Tree<Value>>) -> Result<Vec<Value>> {
         flatten(self.plan.signature(), self.plan.checks(), args, kwargs)
     }
-    /// Calls the program on flat inputs, and changes the buffers.
+    /// Calls the program on flat inputs, and updates the buffers.
     ///
     /// # Errors
     /// As [`Plan::call`]. The buffers are then unchanged.
     pub fn call_flat(&mut self, inputs: Vec<Value>) -> Result<Outputs> {
         self.call_profiled(inputs, None)
     }
-    /// [`Module::call_flat`], adding to a profile.
+    /// As [`Module::call_flat`]; adds to a profile.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Module::call_flat`].
     pub fn call_profiled(&mut self, inputs: Vec<Value>, profile: Option<&mut Profile>) -> Result<Outputs> {
         let outputs = self.plan.call(inputs, self.state.clone(), profile)?;
         self.state.clone_from(&outputs.state);
         Ok(outputs)
     }
-    /// The buffers and parameters that calls change, by name, as they are now.
+    /// The current values of mutated buffers and parameters, by name.
     pub fn buffers(&self) -> impl Iterator<Item = (&Arc<str>, &Tensor)> {
         self.plan.state().iter().map(|s| &s.name).zip(&self.state)
     }
     /// Replaces a buffer.
     ///
     /// # Errors
-    /// The program changes no buffer of that name, or it has another dtype or other sizes.
+    /// No mutated buffer has that name, or its dtype or sizes differ.
     pub fn set_buffer(&mut self, name: &str, value: Tensor) -> Result<()> {
         let at = self.plan.state().iter().position(|s| &*s.name == name);
-        let old = &mut self.state[at.ok_or_else(|| Error::input(format!("no buffer `{name}` that calls change")))?];
+        let old = &mut self.state[at.ok_or_else(|| Error::input(format!("the program mutates no buffer `{name}`")))?];
         if old.dtype() != value.dtype() || old.sizes() != value.sizes() {
             let show = |t: &Tensor| format!("{}{:?}", t.dtype().short(), t.sizes());
-            return Err(Error::input(format!("buffer `{name}` is {}, not {}", show(old), show(&value))));
+            return Err(Error::input(format!("buffer `{name}`: expected {}, got {}", show(old), show(&value))));
         }
         *old = value;
         Ok(())
     }
-    /// Sets the buffers back to what the program has.
+    /// Resets the buffers to the program's values.
     pub fn reset(&mut self) {
         self.state = self.plan.initial_state();
     }
@@ -115,7 +118,7 @@ impl Module {
 mod tests {
     use super::*;
     use crate::plan::PlanOptions;
-    use crate::toy_ops::{f32s, program, registry, show};
+    use crate::test_ops::{f32s, program, registry, show};
     use oxport_ir::{ExportedProgram, Kwargs, ModuleCall, ModuleCallSignature, StateTensor};
     use oxport_tensor::DType;
 
@@ -175,7 +178,7 @@ Range constraints: {}
         let (name, n) = &second.mutated_buffers[0];
         assert_eq!((&**name, show(&Value::Tensor(n.clone()))), ("n", "f32[2]: 2 4".into()));
         assert_eq!(show(&kept), "f32[2]: 1 2");
-        // A module of its own starts anew; a plan alone never changes.
+        // Another module starts from the program's values; the plan is unchanged.
         assert_eq!(texts(&call(&mut Module::new(m.plan().clone())).user[..1]), "f32[2]: 11 22");
         let copy = m.clone();
         m.reset();
@@ -196,12 +199,12 @@ Range constraints: {}
         let out = m.call_flat(vec![f32s(&[2], [0.5, 1.0]), f32s(&[2], [0.0; 2])]).unwrap();
         let want = "f16[3, 2]: 1 2 1 2 1 2";
         assert_eq!(show(&out.mutated_buffers[0].1.clone().into()), want);
-        // The user output that is the same value gets the buffer itself.
+        // A user output that is the same value as the mutation is the buffer itself.
         assert_eq!(show(&out.user[1]), want);
         assert!(m.set_buffer("n", half).is_ok());
-        assert!(m.set_buffer("w", Tensor::scalar(1f32)).unwrap_err().to_string().contains("no buffer `w`"));
+        assert!(m.set_buffer("w", Tensor::scalar(1f32)).unwrap_err().to_string().contains("mutates no buffer `w`"));
         let e = m.set_buffer("n", Tensor::scalar(1f32)).unwrap_err().to_string();
-        assert_eq!(e, "buffer `n` is f16[3, 2], not f32[]");
+        assert_eq!(e, "buffer `n`: expected f16[3, 2], got f32[]");
         for (dtype, sizes) in [(DType::F16, &[2, 3][..]), (DType::F32, &[3, 2])] {
             assert!(m.set_buffer("n", Tensor::zeros(dtype, sizes).unwrap()).unwrap_err().is_input());
         }
@@ -231,7 +234,7 @@ Range constraints: {}
             "expected input `x` at *args[0]['a'].shape[0] to be equal to 2, but got 3: it is static; \
                        pass size 2, or export with this dimension dynamic"
         );
-        // A refused call leaves the buffers as they were.
+        // A rejected call leaves the buffers unchanged.
         assert_eq!(m.buffers().map(|(_, t)| t.to_vec::<f32>().unwrap()).collect::<Vec<_>>(), [vec![1.0, 2.0]]);
     }
 }

@@ -1,13 +1,13 @@
-//! Binding a call once, when the plan is made: a fourth world of arguments, in which tensors and numbers are *where they
-//! will be found*.
+//! Binds the operands of each call once, when the plan is made: in the [`World`] of planned calls, tensors and numbers are
+//! references to slots.
 //!
 //! ```text
 //! node      add(x, p_w, alpha=n)                     x, n computed; p_w a weight
-//! template  [None, Tensor(w), None]                  what every call shares
-//! patches   [0] <- slot 3, [2] <- slot 7 (last use)  what a call puts in, and takes out again
+//! template  [None, Tensor(w), None]                  shared by all calls
+//! patches   [0] <- slot 3, [2] <- slot 7 (last use)  set for each call, and reset afterwards
 //! ```
 //!
-//! Law: a patch that is the last mention of its slot moves the value, so a slot is empty after its last use.
+//! Invariant: a patch that is the last use of its slot moves the value, so a slot is empty after its last use.
 
 use oxport_ir::{Arg, Callable, Real, Result, Sym, Value, World};
 use oxport_tensor::Tensor;
@@ -18,22 +18,22 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) enum Slots {}
 
-/// Where a value will be found: a slot, or an element of the list in it.
+/// A slot, or an element of the list in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ref {
     pub slot: u32,
     pub element: Option<u32>,
 }
 
-/// A tensor that is known when planning, or where it will be found.
+/// A tensor operand: a constant of the plan, or a reference to a slot.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum TensorRef {
     Ref(Ref),
     Known(Tensor),
 }
 
 impl World for Slots {
-    type Tensor = Place;
+    type Tensor = TensorRef;
     type Int = Sym<i64, Ref>;
     type Float = Sym<f64, Ref>;
     type Bool = Sym<bool, Ref>;
@@ -41,24 +41,24 @@ impl World for Slots {
     type Cx<'a> = ();
 }
 
-/// What a call puts into its argument template.
+/// An operand that a call sets in its argument template.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Patch {
     /// The argument's index, then indices into nested lists and dictionaries.
     pub path: SmallVec<[u32; 2]>,
     pub from: Ref,
-    /// True if nobody reads the slot afterwards.
+    /// True if this is the last use of the slot.
     pub take: bool,
 }
 
 impl Patch {
-    /// Puts the value from its slot into the arguments of a call.
+    /// Moves or copies the value from its slot into the arguments of a call.
     ///
     /// # Errors
     /// The slot's list is too short.
     #[inline]
     pub fn apply(&self, slots: &mut [Value], args: &mut [Arg<Real>]) -> Result<()> {
-        // The common case, written so that a tensor is moved once.
+        // The common case, in a form that moves a tensor once.
         if let ([i], true, None) = (&self.path[..], self.take, self.from.element) {
             args[*i as usize] = arg_of(std::mem::replace(&mut slots[self.from.slot as usize], Value::None));
             return Ok(());
@@ -67,7 +67,7 @@ impl Patch {
         self.put(args, arg_of(value));
         Ok(())
     }
-    /// Puts a value at this patch's place.
+    /// Sets the argument at this patch's path.
     #[inline]
     pub fn put(&self, args: &mut [Arg<Real>], value: Arg<Real>) {
         if let [i] = self.path[..] {
@@ -86,7 +86,7 @@ impl Patch {
     }
 }
 
-/// Splits a bound call into what all calls share and what each call puts in.
+/// Splits a bound call into the template that all calls share and the patches of each call.
 pub(crate) fn template(bound: Vec<Arg<Slots>>) -> (Box<[Arg<Real>]>, Vec<Patch>) {
     let mut patches = Vec::new();
     let mut path = SmallVec::new();
@@ -105,10 +105,10 @@ fn split(arg: Arg<Slots>, path: &mut SmallVec<[u32; 2]>, patches: &mut Vec<Patch
         Arg::None
     };
     match arg {
-        Arg::Tensor(Place::Ref(r)) | Arg::Int(Sym::Sym(r)) | Arg::Float(Sym::Sym(r)) | Arg::Bool(Sym::Sym(r)) => {
+        Arg::Tensor(TensorRef::Ref(r)) | Arg::Int(Sym::Sym(r)) | Arg::Float(Sym::Sym(r)) | Arg::Bool(Sym::Sym(r)) => {
             later(r, path)
         }
-        Arg::Tensor(Place::Known(t)) => Arg::Tensor(t),
+        Arg::Tensor(TensorRef::Known(t)) => Arg::Tensor(t),
         Arg::Int(Sym::Const(n)) => Arg::Int(n),
         Arg::Float(Sym::Const(x)) => Arg::Float(x),
         Arg::Bool(Sym::Const(b)) => Arg::Bool(b),
@@ -143,10 +143,10 @@ fn split(arg: Arg<Slots>, path: &mut SmallVec<[u32; 2]>, patches: &mut Vec<Patch
     }
 }
 
-/// The value in a slot, or the list element that is meant; moved out if this is the last use.
+/// The value in a slot, or an element of the list in it; moved out if this is the last use.
 ///
 /// # Errors
-/// There is no such element.
+/// The list has no such element.
 pub(crate) fn fetch(slots: &mut [Value], from: Ref, take: bool) -> Result<Value> {
     let slot = &mut slots[from.slot as usize];
     let Some(i) = from.element else {
@@ -160,7 +160,7 @@ pub(crate) fn fetch(slots: &mut [Value], from: Ref, take: bool) -> Result<Value>
     if take {
         *slot = Value::None;
     }
-    found.ok_or_else(|| oxport_ir::Error::invalid(format!("there is no element {i}")))
+    found.ok_or_else(|| oxport_ir::Error::invalid(format!("list index {i} out of range")))
 }
 
 /// A run-time value as an argument.

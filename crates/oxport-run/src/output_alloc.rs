@@ -1,4 +1,4 @@
-//! Outputs to be filled: their dtypes and layouts from meta functions, and the value that they form.
+//! Output allocation: dtypes and layouts of outputs from meta functions, and the value that the outputs form.
 
 use oxport_ir::args::{Meta, SubgraphMeta};
 use oxport_ir::infer::infer_bound;
@@ -23,22 +23,23 @@ impl OutPlan {
     fn new(dtype: DType, layout: Layout) -> Result<OutPlan> {
         let elements = layout.extent()?.map_or(0, |(_, last)| last + 1);
         let bytes = elements.checked_mul(dtype.size());
-        let bytes = bytes.ok_or_else(|| Error::invalid(format!("sizes {:?} are too large", layout.sizes)))?;
+        let bytes = bytes
+            .ok_or_else(|| Error::invalid(format!("the number of elements of sizes {:?} overflows", layout.sizes)))?;
         Ok(OutPlan { dtype, layout, bytes, buffer: u32::MAX })
     }
     fn of(fake: &Fake, op: &Op) -> Result<OutPlan> {
         let layout = fake.concrete_layout().ok_or_else(|| {
-            Error::unsupported(format!("{}: the sizes {:?} of a result are open", op.name(), fake.sizes))
+            Error::unsupported(format!("{}: expected known sizes of a result, got {:?}", op.name(), fake.sizes))
         })?;
         if layout.may_overlap() {
             return OutPlan::new(fake.dtype, Layout::contiguous(&layout.sizes)?);
         }
         OutPlan::new(fake.dtype, layout)
     }
-    /// An output that a kernel was given, filled.
+    /// The filled output of a kernel.
     ///
     /// # Errors
-    /// The kernel put another tensor in its place: [`oxport_ir::Kernel::Fill`] hands out what safe code can swap.
+    /// The kernel replaced the output by another tensor, which [`oxport_ir::Kernel::Fill`] cannot prevent.
     pub fn filled(&self, out: TensorMut) -> Result<Tensor> {
         if out.dtype() != self.dtype || *out.layout() != self.layout {
             let (want, got) = (&self.layout.sizes, out.sizes());
@@ -57,7 +58,11 @@ impl OutPlan {
     /// Fills this contiguous buffer with the elements of `x` in row-major order.
     pub fn copy(&self, out: TensorMut, x: &Tensor) -> Result<Tensor> {
         if x.numel() != self.layout.numel() {
-            return Err(Error::invalid(format!("sizes {:?} cannot be viewed as {:?}", x.sizes(), self.layout.sizes)));
+            return Err(Error::invalid(format!(
+                "cannot view a tensor of sizes {:?} as {:?}",
+                x.sizes(),
+                self.layout.sizes
+            )));
         }
         let mut out = out;
         out.part(Layout::contiguous(x.sizes())?, |out| copy(x, out))?;
@@ -65,10 +70,10 @@ impl OutPlan {
     }
 }
 
-/// A buffer of its own.
+/// A newly allocated buffer.
 ///
 /// # Errors
-/// It is larger than allowed, or there is no memory for it.
+/// It is larger than the limit, or the allocation fails.
 pub(crate) fn make_owned(plan: &OutPlan) -> Result<TensorMut> {
     Ok(TensorMut::empty(plan.dtype, plan.layout.clone())?)
 }
@@ -81,7 +86,7 @@ pub(crate) enum Packing {
     List(Vec<Packing>),
 }
 
-/// A result that is no tensor.
+/// A result other than a tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Known {
     None,
@@ -92,20 +97,21 @@ pub(crate) enum Known {
 
 impl Packing {
     fn of(val: &Val, op: &Op, outs: &mut Vec<OutPlan>) -> Result<Packing> {
-        let open = || Error::unsupported(format!("{}: a result is an open number", op.name()));
+        let unknown =
+            || Error::unsupported(format!("{}: expected a known number as a result, got a symbolic one", op.name()));
         Ok(match val {
             Val::Tensor(t) => {
                 outs.push(OutPlan::of(t, op)?);
                 Packing::Tensor
             }
             Val::List(l) => Packing::List(l.iter().map(|v| Packing::of(v, op, outs)).collect::<Result<_>>()?),
-            Val::Int(e) => Packing::Known(Known::Int(e.as_int().ok_or_else(open)?)),
-            Val::Float(e) => Packing::Known(Known::Float(e.as_float().ok_or_else(open)?)),
-            Val::Bool(e) => Packing::Known(Known::Bool(e.as_bool().ok_or_else(open)?)),
+            Val::Int(e) => Packing::Known(Known::Int(e.as_int().ok_or_else(unknown)?)),
+            Val::Float(e) => Packing::Known(Known::Float(e.as_float().ok_or_else(unknown)?)),
+            Val::Bool(e) => Packing::Known(Known::Bool(e.as_bool().ok_or_else(unknown)?)),
             Val::None | Val::Str(_) | Val::Token | Val::Object(_) => Packing::Known(Known::None),
         })
     }
-    /// The value of outputs that a kernel was given, filled.
+    /// The value that the filled outputs of a kernel form.
     ///
     /// # Errors
     /// As [`OutPlan::filled`].
@@ -114,7 +120,7 @@ impl Packing {
         let filled = filled.collect::<Result<SmallVec<[Tensor; 2]>>>()?;
         Ok(self.pack(&mut filled.into_iter()))
     }
-    /// The value of these tensors.
+    /// The value that these tensors form.
     fn pack(&self, tensors: &mut dyn Iterator<Item = Tensor>) -> Value {
         match self {
             Packing::Tensor => Value::Tensor(tensors.next().expect("law: as many outputs as the packing has tensors")),
@@ -125,7 +131,7 @@ impl Packing {
             Packing::Known(Known::Bool(b)) => Value::Bool(*b),
         }
     }
-    /// True if a single result stands for itself, as [`oxport_ir::infer::pack`] has it.
+    /// True if a single result is not packed into a list, as in [`oxport_ir::infer::pack`].
     pub fn is_single(op: &Op) -> bool {
         op.schema().is_none_or(|s| s.returns.len() == 1 && s.returns[0].ty != Type::Other("Any[]".into()))
     }
@@ -138,7 +144,7 @@ impl Packing {
 /// The outputs of a call on these arguments, by its meta function.
 ///
 /// # Errors
-/// The meta function refuses the call; unsupported, if it leaves a size open.
+/// The meta function rejects the call; unsupported, if a size of the result is unknown.
 pub(crate) fn infer(op: &Op, args: &[Arg<Real>]) -> Result<(Vec<OutPlan>, Packing)> {
     let val = meta(op, args)?;
     let mut outs = Vec::with_capacity(1);
@@ -146,10 +152,10 @@ pub(crate) fn infer(op: &Op, args: &[Arg<Real>]) -> Result<(Vec<OutPlan>, Packin
     Ok((outs, packing))
 }
 
-/// What the meta function says of these arguments.
+/// The result of the meta function on these arguments.
 ///
 /// # Errors
-/// It refuses them.
+/// It rejects them.
 pub(crate) fn meta(op: &Op, args: &[Arg<Real>]) -> Result<Val> {
     static NO_SYMBOLS: LazyLock<ShapeEnv> = LazyLock::new(ShapeEnv::new);
     let args: Vec<Arg<Meta>> = args.iter().map(meta_of).collect();
@@ -179,14 +185,15 @@ fn meta_of(arg: &Arg<Real>) -> Arg<Meta> {
     }
 }
 
-/// Element `index` of the list in a slot, which is emptied if nobody reads it afterwards.
+/// Element `index` of the list in a slot; `take` empties the slot.
 pub(crate) fn pick(slot: &mut Value, take: bool, index: i64) -> Result<Value> {
     let Value::List(l) = slot else {
-        return Err(Error::invalid(format!("getitem of a {}", slot.kind())));
+        return Err(Error::invalid(format!("getitem: expected a list, got a {}", slot.kind())));
     };
     let at = if index < 0 { index + l.len() as i64 } else { index };
     let found = usize::try_from(at).ok().filter(|&at| at < l.len());
-    let at = found.ok_or_else(|| Error::invalid(format!("getitem {index} of {} results", l.len())))?;
+    let at =
+        found.ok_or_else(|| Error::invalid(format!("getitem: index {index} out of range for {} results", l.len())))?;
     if !take {
         return Ok(l[at].clone());
     }

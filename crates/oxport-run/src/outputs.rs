@@ -1,43 +1,44 @@
-//! What a call yields, and what its results mean: user outputs, and new values of buffers and inputs.
+//! The outputs of a call: user outputs, and new values of mutated buffers and inputs.
 //!
-//! Law: a mutation leaves what `copy_` would leave: the new elements in the old dtype, sizes and strides.
+//! Invariant: a mutation has the effect of `copy_`: new elements in the old dtype, sizes and strides.
 
 use crate::error::Result;
-use crate::plan::StateTensor;
+use crate::plan::MutableState;
 use oxport_ir::{Argument, ExportedProgram, OutputKind, Value};
 use oxport_tensor::{Layout, Tensor, TensorMut, copy};
 use std::sync::Arc;
 
-/// What one call yields.
+/// The results of one call.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
     /// The user's outputs, flat.
     pub user: Vec<Value>,
-    /// New values of user inputs that the program writes to, by the input's number.
+    /// New values of mutated user inputs, by input index.
     pub mutated_inputs: Vec<(usize, Tensor)>,
-    /// New values of buffers and parameters, by name.
+    /// New values of mutated buffers and parameters, by name.
     pub mutated_buffers: Vec<(Arc<str>, Tensor)>,
-    /// The state after the call: what the next call takes.
+    /// The state after the call, for the next call.
     pub state: Vec<Tensor>,
 }
 
-/// Where a result goes.
+/// The target of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target {
     User,
     State(usize),
     Input(usize),
-    /// The mutation that this user output is the same value as: the user gets the mutated tensor itself.
+    /// The mutation whose value this user output is: the user gets the mutated tensor itself.
     SameAs(usize),
     Dropped,
 }
 
-/// What the outputs of a program mean.
+/// The targets of a program's outputs.
 ///
 /// # Errors
-/// One mutates what is no input.
-pub(crate) fn targets(program: &ExportedProgram, state: &[StateTensor], users: &[&Arc<str>]) -> Result<Vec<Target>> {
-    let unknown = |name: &str| oxport_ir::Error::invalid(format!("an output mutates `{name}`, which is no input"));
+/// An output mutates something other than an input.
+pub(crate) fn targets(program: &ExportedProgram, state: &[MutableState], users: &[&Arc<str>]) -> Result<Vec<Target>> {
+    let unknown =
+        |name: &str| oxport_ir::Error::invalid(format!("an output mutates `{name}`: expected the name of an input"));
     let mut targets = Vec::new();
     for spec in &program.signature.outputs {
         targets.push(match &spec.kind {
@@ -65,13 +66,12 @@ pub(crate) fn targets(program: &ExportedProgram, state: &[StateTensor], users: &
     Ok(targets)
 }
 
-/// Sorts results by what they mean, and leaves mutated tensors as `copy_` would: with their own dtype, sizes and
-/// strides.
-pub(crate) fn sort(
+/// Assigns results to their targets; mutated tensors keep their dtype, sizes and strides, as with `copy_`.
+pub(crate) fn assign_outputs(
     targets: &[Target],
     results: Vec<Value>,
     inputs: &[Value],
-    names: &[StateTensor],
+    names: &[MutableState],
     mut state: Vec<Tensor>,
 ) -> Result<Outputs> {
     let mut out = Outputs::default();
@@ -83,7 +83,7 @@ pub(crate) fn sort(
             _ => continue,
         };
         let (Some(old), Value::Tensor(new)) = (old, value) else {
-            return Err(oxport_ir::Error::invalid("a mutation of what is no tensor").into());
+            return Err(oxport_ir::Error::invalid("expected a tensor as the new value of a mutation").into());
         };
         let new = copied(old, new)?;
         mutated[i] = Some(new.clone());

@@ -1,23 +1,23 @@
-//! A program made ready to run: [`Plan`], and one call of it.
+//! [`Plan`]: a program lowered for execution, and one call of it.
 //!
 //! ```text
 //! user inputs ─ checks ─┐
-//! mutable state ────────┼─> body ─> outputs ─┬─> what the user gets
-//! weights (in the body) ┘                    └─> new values of buffers and inputs, as `copy_` would leave them
+//! mutable state ────────┼─> body ─> outputs ─┬─> user outputs
+//! weights (in the body) ┘                    └─> new values of mutated buffers and inputs
 //! ```
 //!
-//! Laws: a plan never changes (beside its caches), so any number of threads may call it; every call gives the same
-//! bits, whatever the number of threads.
+//! Invariants: a plan is immutable (except for its caches), so any number of threads may call it; results are bitwise equal
+//! for any number of threads.
 
 use crate::error::{Error, Result};
 use crate::executor::Body;
 use crate::inputs::{Checks, InputChecks};
 use crate::lower::lower;
-use crate::outputs::{Outputs, Target, sort, targets};
+use crate::outputs::{Outputs, Target, assign_outputs, targets};
 use crate::profile::Profile;
 use indexmap::IndexSet;
 use oxport_ir::{ExportedProgram, InputKind, ModuleCallSignature, OutputKind, Registry, RunCx, Value};
-use oxport_tensor::memory::USUAL_BUFFER_BYTES;
+use oxport_tensor::memory::DEFAULT_MAX_BUFFER_BYTES;
 use oxport_tensor::{Pool, Tensor};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,14 +25,14 @@ use std::sync::atomic::Ordering;
 /// How a plan is made.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
-    /// The number of threads; 0 is as many as the machine has.
+    /// The number of threads; 0 means all cores.
     pub threads: usize,
     /// How strictly inputs are checked.
     pub checks: InputChecks,
     /// The seed of random operators.
     pub seed: u64,
-    /// The most bytes of one buffer while the program runs: a result, a copy of an operand, a table of a kernel. A program
-    /// of three nodes may ask for terabytes, and a system that promises memory freely notices too late.
+    /// The maximum size of one buffer of a run, in bytes: a result, a copy of an operand, a table of a kernel. A program of three
+    /// nodes may ask for terabytes, and a system that overcommits memory notices too late.
     pub max_buffer_bytes: usize,
 }
 
@@ -40,17 +40,17 @@ impl Default for PlanOptions {
     /// All threads, PyTorch's checks, seed 0, buffers of at most 2 GiB.
     fn default() -> PlanOptions {
         let checks = InputChecks::default();
-        PlanOptions { threads: 0, checks, seed: 0, max_buffer_bytes: USUAL_BUFFER_BYTES }
+        PlanOptions { threads: 0, checks, seed: 0, max_buffer_bytes: DEFAULT_MAX_BUFFER_BYTES }
     }
 }
 
-/// A functional program made ready to run.
+/// A functional program, lowered for execution.
 pub struct Plan {
     body: Body,
     checks: Checks,
-    /// What fills each placeholder.
-    feeds: Vec<Feed>,
-    state: Vec<StateTensor>,
+    /// Where the value of each placeholder comes from.
+    feeds: Vec<PlaceholderSource>,
+    state: Vec<MutableState>,
     outputs: Vec<Target>,
     signature: Option<ModuleCallSignature>,
     weights_bytes: usize,
@@ -59,7 +59,7 @@ pub struct Plan {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Feed {
+enum PlaceholderSource {
     User(usize),
     State(usize),
     Token,
@@ -67,9 +67,9 @@ enum Feed {
     Known,
 }
 
-/// A tensor of the program that its calls change: a mutated buffer or parameter.
+/// A buffer or parameter that calls mutate.
 #[derive(Clone, Debug)]
-pub struct StateTensor {
+pub struct MutableState {
     /// The name in the state dict, or in the constants.
     pub name: Arc<str>,
     /// The value before the first call.
@@ -79,16 +79,16 @@ pub struct StateTensor {
 }
 
 impl Plan {
-    /// Makes a program ready: functional, with an operator's kernel for every node.
+    /// Lowers a functional program whose operators all have kernels.
     ///
     /// # Errors
-    /// Unsupported, with [`Error::missing`], if operators have no kernel; otherwise if a call does not fit its schema or
+    /// Unsupported, with [`Error::missing`], if operators have no kernel; otherwise if a call does not match its schema or
     /// writes to its arguments, or if the program lacks a tensor that its signature names.
     pub fn new(program: &ExportedProgram, registry: &Registry, options: &PlanOptions) -> Result<Plan> {
         let signature = &program.signature;
         let placeholders: Vec<&Arc<str>> = program.graph.placeholders().map(|(_, n)| &n.name).collect();
         if placeholders.len() != signature.inputs.len() || program.graph.outputs().len() != signature.outputs.len() {
-            return Err(oxport_ir::Error::invalid("the signature does not fit the graph's inputs and outputs").into());
+            return Err(oxport_ir::Error::invalid("the signature does not match the graph's inputs and outputs").into());
         }
         let mutated: IndexSet<&Arc<str>> = signature
             .outputs
@@ -98,7 +98,7 @@ impl Plan {
                 _ => None,
             })
             .collect();
-        let (mut feeds, mut state, mut known) = (Vec::new(), Vec::<StateTensor>::new(), Vec::new());
+        let (mut feeds, mut state, mut known) = (Vec::new(), Vec::<MutableState>::new(), Vec::new());
         let mut users = Vec::new();
         for (spec, placeholder) in signature.inputs.iter().zip(&placeholders) {
             let mut value = None;
@@ -109,30 +109,32 @@ impl Plan {
                     if let InputKind::ConstantInput(c) = &spec.kind {
                         value = crate::lower::constant(c).ok().filter(|v| !matches!(v, Value::None));
                     }
-                    Feed::User(users.len() - 1)
+                    PlaceholderSource::User(users.len() - 1)
                 }
-                InputKind::Token => Feed::Token,
-                // Loaded but not interpreted; an operator that wants it has no kernel.
+                InputKind::Token => PlaceholderSource::Token,
+                // Loaded but not interpreted: operators that take one have no kernel.
                 InputKind::CustomObj { .. } => {
                     value = Some(Value::None);
-                    Feed::Known
+                    PlaceholderSource::Known
                 }
                 kind => {
                     let name = lifted.expect("law: every other kind is lifted");
                     let tensor = program.lifted(kind).ok_or_else(|| {
-                        oxport_ir::Error::invalid(format!("the program has no tensor `{name}` for `{placeholder}`"))
+                        oxport_ir::Error::invalid(format!(
+                            "placeholder `{placeholder}`: the program has no tensor `{name}`"
+                        ))
                     })?;
                     if mutated.contains(name) {
                         let known = state.iter().position(|s| s.name == *name);
-                        Feed::State(known.unwrap_or_else(|| {
+                        PlaceholderSource::State(known.unwrap_or_else(|| {
                             let is_persistent = program.state.contains_key(name);
                             let initial = tensor.tensor.clone();
-                            state.push(StateTensor { name: name.clone(), initial, is_persistent });
+                            state.push(MutableState { name: name.clone(), initial, is_persistent });
                             state.len() - 1
                         }))
                     } else {
                         value = Some(Value::Tensor(tensor.tensor.clone()));
-                        Feed::Known
+                        PlaceholderSource::Known
                     }
                 }
             });
@@ -164,12 +166,12 @@ impl Plan {
     /// Checks flat user inputs without running anything, as every call does first.
     ///
     /// # Errors
-    /// [`Error::is_input`]: the first input that the program does not take, with the reason and what to change.
+    /// [`Error::is_input`]: the first input that fails a check, with the reason and what to change.
     pub fn check_inputs(&self, inputs: &[Value]) -> Result<()> {
         self.checks.admit(inputs)
     }
 
-    /// Calls the program on flat user inputs, with its state as it was when loaded.
+    /// Calls the program on flat user inputs, with the state of the program.
     ///
     /// # Errors
     /// As [`Plan::call`].
@@ -177,33 +179,33 @@ impl Plan {
         self.call(inputs, self.initial_state(), None)
     }
 
-    /// Calls the program on flat user inputs, of which the last may be left out if they have defaults, and a state: one tensor per [`Plan::state`]. Fills a profile if one is given
-    /// ([`Plan::new_profile`]).
+    /// Calls the program on flat user inputs (trailing ones with defaults may be omitted) and a state: one tensor per
+    /// [`Plan::state`]. Adds to the profile ([`Plan::new_profile`]), if one is given.
     ///
     /// # Errors
-    /// The inputs are refused ([`Error::is_input`]); an assertion of the program fails ([`Error::is_assertion`]); or a
-    /// kernel cannot serve its call.
+    /// The inputs fail a check ([`Error::is_input`]); an assertion of the program fails ([`Error::is_assertion`]); or a kernel
+    /// fails.
     pub fn call(&self, inputs: Vec<Value>, state: Vec<Tensor>, profile: Option<&mut Profile>) -> Result<Outputs> {
         let inputs = self.checks.completed(inputs);
         self.checks.admit(&inputs)?;
         if state.len() != self.state.len() {
             let (want, got) = (self.state.len(), state.len());
-            return Err(Error::input(format!("the program has {want} state tensors, but got {got}")));
+            return Err(Error::input(format!("expected {want} state tensors, got {got}")));
         }
-        let feed = |feed: &Feed| match *feed {
-            Feed::User(i) => inputs[i].clone(),
-            Feed::State(i) => Value::Tensor(state[i].clone()),
-            Feed::Token => Value::Token,
-            Feed::Known => Value::None,
+        let feed = |feed: &PlaceholderSource| match *feed {
+            PlaceholderSource::User(i) => inputs[i].clone(),
+            PlaceholderSource::State(i) => Value::Tensor(state[i].clone()),
+            PlaceholderSource::Token => Value::Token,
+            PlaceholderSource::Known => Value::None,
         };
         let fed = self.feeds.iter().map(feed).collect();
         let cx = RunCx::new(self.seed);
         let results = self.pool.install(|| self.body.run(&cx, fed, profile))?;
-        sort(&self.outputs, results, &inputs, &self.state, state)
+        assign_outputs(&self.outputs, results, &inputs, &self.state, state)
     }
 
-    /// The tensors that calls change.
-    pub fn state(&self) -> &[StateTensor] {
+    /// The tensors that calls mutate.
+    pub fn state(&self) -> &[MutableState] {
         &self.state
     }
     /// Their values when loaded.
@@ -218,7 +220,7 @@ impl Plan {
     pub fn input_names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.checks.names()
     }
-    /// How the program is called: trees of inputs and outputs, where known.
+    /// The call signature: the pytrees of inputs and outputs, if known.
     pub fn signature(&self) -> Option<&ModuleCallSignature> {
         self.signature.as_ref()
     }
@@ -234,7 +236,7 @@ impl Plan {
     pub fn weights_bytes(&self) -> usize {
         self.weights_bytes
     }
-    /// Bytes of the largest arena that a call has needed so far; 0 before a shape signature came back.
+    /// Bytes of the largest arena so far; 0 before a shape signature is seen for the second time.
     pub fn arena_bytes(&self) -> usize {
         self.body.cache.arena_bytes()
     }
@@ -242,7 +244,7 @@ impl Plan {
     pub(crate) fn num_recordings(&self) -> usize {
         self.body.cache.len()
     }
-    /// How often a buffer could not get its place in the arena and was allocated by itself.
+    /// How often a buffer's region of the arena was still in use, so that it was allocated separately.
     pub fn refused_regions(&self) -> usize {
         self.body.refused.load(Ordering::Relaxed)
     }
@@ -261,7 +263,7 @@ impl std::fmt::Debug for Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::toy_ops::{CHAIN, f32s, plan, program, registry, run_thrice, show};
+    use crate::test_ops::{CHAIN, f32s, plan, program, registry, run_three_times, show};
 
     #[test]
     fn missing_operators_are_listed_whole() {
@@ -312,8 +314,8 @@ def forward(self, x: "f32[s0]", y: "f32[s1]"):
         assert!(!e.is_assertion() && !e.is_unsupported() && !e.is_input(), "{e}");
         let place = "in %add = aten::add.Tensor(f32[4], f32[5], 1)\n  File \"m.py\", line 3, in forward: return x + y";
         assert!(e.to_string().ends_with(place), "{e}");
-        // The plan is as good as before.
-        assert_eq!(run_thrice(&plan, &[zeros(4), zeros(4)]), ["f32[4]: 0 0 0 0"]);
+        // The plan can still be used.
+        assert_eq!(run_three_times(&plan, &[zeros(4), zeros(4)]), ["f32[4]: 0 0 0 0"]);
     }
 
     #[test]
@@ -368,7 +370,7 @@ def forward(self, x: "f32[s0]", y: "f32[s1]"):
         let shares = text.lines().take(2).map(|row| row.split_whitespace().nth(2).unwrap().parse::<f64>().unwrap());
         assert!(text.contains("aten::relu") && (shares.sum::<f64>() - 100.0).abs() < 0.3, "{text}");
         // Results of several tensors count, too: two floats and two indices a row.
-        let plan = crate::toy_ops::plan(
+        let plan = crate::test_ops::plan(
             "def forward(self, x: \"f32[2, 3]\"):\n    m = torch.ops.aten.max.dim(x, 1)\n    g = m[0]\n    return (g,)\n",
         );
         let mut profile = plan.new_profile();

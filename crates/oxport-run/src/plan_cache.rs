@@ -1,14 +1,14 @@
-//! What one run leaves for the next of the same shape signature: layouts, buffer lifetimes, and the results whose sizes
-//! depend on data.
+//! The plan cache: per shape signature, the layouts, buffer lifetimes and data-dependent results that a run recorded for later
+//! runs.
 //!
 //! The signature of inputs is their dtypes, sizes and strides, and the numbers among them that can decide sizes.
-//! Aliases are observed, not derived: a value that shares its storage with a buffer keeps that buffer alive.
+//! Aliasing is observed at run time: a value that shares its storage with a buffer keeps that buffer alive.
 //!
-//! Law: a recording only proposes. A buffer whose place is taken is allocated elsewhere, and a result that differs from
-//! the recorded one ends the replay.
+//! Invariant: a recording is only a hint. A buffer whose region is in use is allocated separately, and a result that differs
+//! from the recorded one ends the replay.
 
 use crate::executor::{ESCAPES, Input, Step};
-use crate::memory::{Lifetime, place};
+use crate::memory::{Lifetime, assign_offsets};
 use crate::operand_binding::for_each_tensor;
 use crate::output_alloc::{OutPlan, Packing};
 use indexmap::IndexMap;
@@ -18,20 +18,20 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-/// What is known of one step.
+/// The recording of one step.
 #[derive(Clone, Debug)]
 pub(crate) enum Replay {
-    /// Nothing is needed.
+    /// Nothing to allocate.
     Nothing,
-    /// These outputs are filled.
+    /// The step fills these outputs.
     Fill(Box<[OutPlan]>, Packing),
-    /// A view that strides forbid: this buffer takes a copy.
+    /// A view that the strides do not allow: it is copied into this buffer.
     Copy(OutPlan),
-    /// The result, as [`print`] writes it; another one ends the replay.
+    /// The result in the form of [`print`]; a different one ends the replay.
     Watch(Box<[i64]>),
 }
 
-/// One run, written down.
+/// The recording of one run.
 #[derive(Debug)]
 pub(crate) struct Recording {
     pub steps: Vec<Replay>,
@@ -39,45 +39,45 @@ pub(crate) struct Recording {
     placement: OnceLock<Placement>,
 }
 
-/// Where the buffers of a recording lie.
+/// The offsets of a recording's buffers in the arena.
 #[derive(Debug)]
 pub(crate) struct Placement {
-    /// Per buffer; `None` for those that leave the body, and empty ones.
+    /// Per buffer; `None` for buffers that escape the body, and empty ones.
     pub offsets: Vec<Option<usize>>,
     /// The size of the arena.
     pub bytes: usize,
 }
 
 impl Recording {
-    /// The placement; made when it is first asked for, so that sizes that are seen once cost nothing.
+    /// The placement; computed on first use, so that shape signatures seen only once cost nothing.
     pub fn placement(&self) -> &Placement {
         self.placement.get_or_init(|| {
             let inside = |l: &Lifetime| l.last != ESCAPES && l.bytes > 0;
             let lives: Vec<Lifetime> = self.lives.iter().copied().filter(inside).collect();
-            let (offsets, bytes) = place(&lives);
+            let (offsets, bytes) = assign_offsets(&lives);
             let mut offsets = offsets.into_iter();
             let offsets = self.lives.iter().map(|l| if inside(l) { offsets.next() } else { None }).collect();
             Placement { offsets, bytes }
         })
     }
-    /// The size of the arena, once placed.
+    /// The size of the arena; 0 if the placement was not computed.
     pub fn arena_bytes(&self) -> usize {
         self.placement.get().map_or(0, |p| p.bytes)
     }
-    /// True if an evaluated step yielded what it did when recorded, as far as sizes can depend on it.
-    pub fn is_as_recorded(&self, i: usize, step: &Step, value: &Value) -> bool {
+    /// True if the result of an evaluated step equals the recorded one, as far as sizes can depend on it.
+    pub fn matches_recording(&self, i: usize, step: &Step, value: &Value) -> bool {
         let Replay::Watch(recorded) = &self.steps[i] else { return true };
         let mut now = SmallVec::<[i64; 32]>::new();
-        print(value, step.is_watched, &mut now);
+        print(value, step.decides_sizes, &mut now);
         now[..] == recorded[..]
     }
 }
 
-/// Writes a recording while a run goes on.
+/// Makes a recording during a run.
 pub(crate) struct Recorder {
     steps: Vec<Replay>,
     lives: Vec<Lifetime>,
-    /// The newest buffer with a storage. Storage ids return after their storage died; what is alive is the newest.
+    /// The newest buffer of each storage id. Ids are reused after a storage is freed; a live storage is the newest.
     by_storage: HashMap<usize, u32>,
 }
 
@@ -85,7 +85,7 @@ impl Recorder {
     pub fn new(steps: usize) -> Recorder {
         Recorder { steps: vec![Replay::Nothing; steps], lives: Vec::new(), by_storage: HashMap::new() }
     }
-    /// Step `i` filled buffers that it was given.
+    /// Step `i` filled allocated buffers.
     pub fn fill(&mut self, i: usize, step: &Step, mut plans: Vec<OutPlan>, packing: Packing, value: &Value) {
         let mut tensors = Vec::new();
         collect(value, &mut tensors);
@@ -95,7 +95,7 @@ impl Recorder {
         self.steps[i] = Replay::Fill(plans.into(), packing);
         self.holds(step, value);
     }
-    /// Step `i` copied what it could not view.
+    /// Step `i` copied instead of viewing.
     pub fn copy(&mut self, i: usize, step: &Step, mut plan: OutPlan, value: &Value) {
         if let Value::Tensor(t) = value {
             self.buffer(i, &mut plan, t);
@@ -103,7 +103,7 @@ impl Recorder {
         self.steps[i] = Replay::Copy(plan);
         self.holds(step, value);
     }
-    /// Step `i` made its results itself. They may share memory with any argument, next time if not this time.
+    /// Step `i` allocated its own results. They may alias any argument, in another run if not in this one.
     pub fn eval(&mut self, i: usize, step: &Step, args: &[Arg<Real>], value: &Value) {
         let mut tensors = Vec::new();
         collect(value, &mut tensors);
@@ -111,11 +111,11 @@ impl Recorder {
             args.iter().for_each(|a| for_each_tensor(a, &mut |t| self.hold(t, step.last_use)));
         }
         let mut seen = SmallVec::<[i64; 32]>::new();
-        print(value, step.is_watched, &mut seen);
+        print(value, step.decides_sizes, &mut seen);
         self.steps[i] = Replay::Watch(seen.into_vec().into());
         self.holds(step, value);
     }
-    /// The value of a step stands in a slot until its last use, and keeps buffers alive.
+    /// The value of a step is in a slot until its last use, and keeps buffers alive.
     pub fn holds(&mut self, step: &Step, value: &Value) {
         let mut tensors = Vec::new();
         collect(value, &mut tensors);
@@ -150,19 +150,19 @@ fn collect<'a>(value: &'a Value, into: &mut Vec<&'a Tensor>) {
 /// A shape signature.
 pub(crate) type Key = SmallVec<[i64; 64]>;
 
-/// The signature of inputs. What nobody reads does not count.
+/// The shape signature of inputs, without unused ones.
 pub(crate) fn shape_key(values: &[Value], inputs: &[Option<Input>]) -> Key {
     let mut key = Key::new();
     for (value, input) in values.iter().zip(inputs) {
         if let Some(input) = input {
-            print(value, input.is_watched, &mut key);
+            print(value, input.decides_sizes, &mut key);
         }
     }
     key
 }
 
-/// Writes what sizes can depend on: layouts of tensors, and numbers if asked for. Every kind has its own mark, and
-/// lists their length, so different values never print the same.
+/// Serializes everything that sizes can depend on: layouts of tensors, and numbers if `numbers`. Kinds have tags and lists have
+/// lengths, so that different values give different keys.
 fn print<A: smallvec::Array<Item = i64>>(value: &Value, numbers: bool, key: &mut SmallVec<A>) {
     let mut number = |mark: i64, parts: &[i64]| {
         key.push(mark);
@@ -192,12 +192,12 @@ fn print<A: smallvec::Array<Item = i64>>(value: &Value, numbers: bool, key: &mut
     }
 }
 
-/// Recordings by shape signature; the oldest goes when there are too many.
+/// Recordings by shape signature; the oldest is evicted at [`MAX_RECORDINGS`].
 #[derive(Debug, Default)]
 pub(crate) struct Cache(RwLock<IndexMap<Box<[i64]>, Arc<Recording>>>);
 
 /// How many recordings a body keeps.
-const KEPT: usize = 64;
+const MAX_RECORDINGS: usize = 64;
 
 impl Cache {
     pub fn get(&self, key: &Key) -> Option<Arc<Recording>> {
@@ -205,7 +205,7 @@ impl Cache {
     }
     pub fn insert(&self, key: Key, recording: Recording) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= KEPT {
+        if all.len() >= MAX_RECORDINGS {
             all.shift_remove_index(0);
         }
         all.insert(key.into_vec().into(), Arc::new(recording));
@@ -214,7 +214,7 @@ impl Cache {
     pub fn len(&self) -> usize {
         self.0.read().unwrap_or_else(PoisonError::into_inner).len()
     }
-    /// The size of the largest arena that a recording asked for.
+    /// The size of the largest arena of all recordings.
     pub fn arena_bytes(&self) -> usize {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.values().map(|r| r.arena_bytes()).max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Where the time of a call goes: wall time, calls and bytes per node.
+//! Profiles: wall time, calls and bytes per node.
 
 use crate::executor::Body;
 use oxport_ir::Value;
@@ -7,14 +7,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The time of every node, summed over the calls that were profiled. Nodes of subgraphs count for the node that calls.
+/// The time of every node, summed over profiled calls. Nodes of subgraphs count for the calling node.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// In the order of execution.
+    /// In execution order.
     pub nodes: Vec<NodeProfile>,
 }
 
-/// What one node took.
+/// The time of one node.
 #[derive(Clone, Debug)]
 pub struct NodeProfile {
     /// The node's name.

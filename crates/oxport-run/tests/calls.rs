@@ -59,7 +59,7 @@ fn pytorch_takes_and_refuses_the_same_calls() {
     GzDecoder::new(&packed[..]).read_to_string(&mut text).unwrap();
     let (mut programs, mut wrong, mut taken, mut count) = (HashMap::new(), Vec::new(), 0, 0);
     for line in text.lines() {
-        let [name, call, answer, said] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let [name, call, answer, message] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let program = programs.entry(name.to_owned()).or_insert_with(|| program(name));
         let json: Json = serde_json::from_str(call).unwrap();
         let args: Vec<Tree<Value>> = json["args"].as_array().unwrap().iter().map(tree).collect();
@@ -69,12 +69,12 @@ fn pytorch_takes_and_refuses_the_same_calls() {
         match check_call(program, InputChecks::Torch, args.clone(), kwargs.clone()) {
             Ok(()) if answer == "yes" => {}
             Err(e) if answer == "no" && e.is_input() => assert!(e.to_string().len() > 20, "{e}"),
-            got => wrong.push(format!("{name} {call}\n    torch: {answer} {said}\n    oxport: {got:?}")),
+            got => wrong.push(format!("{name} {call}\n    torch: {answer} {message}\n    oxport: {got:?}")),
         }
         // What strictness takes, PyTorch takes.
         let strict = check_call(program, InputChecks::Strict, args, kwargs);
         if strict.is_ok() && answer == "no" {
-            wrong.push(format!("{name} {call}\n    torch: {answer} {said}\n    strict: taken"));
+            wrong.push(format!("{name} {call}\n    torch: {answer} {message}\n    strict: taken"));
         }
     }
     println!("{count} calls, {taken} taken, {} wrong", wrong.len());
@@ -82,25 +82,25 @@ fn pytorch_takes_and_refuses_the_same_calls() {
 }
 
 #[test]
-fn refusals_say_what_to_change() {
+fn messages_say_what_to_change() {
     let zeros = |sizes: &[i64]| Tree::Leaf(Value::from(Tensor::zeros(DType::F32, sizes).unwrap()));
-    let said = |name: &str, mode: InputChecks, args: Vec<Tree<Value>>| {
+    let failure = |name: &str, mode: InputChecks, args: Vec<Tree<Value>>| {
         check_call(&program(name), mode, args, IndexMap::new()).unwrap_err().to_string()
     };
-    let ranged = said("ranged", InputChecks::Torch, vec![zeros(&[11, 3])]);
+    let ranged = failure("ranged", InputChecks::Torch, vec![zeros(&[11, 3])]);
     assert_eq!(
         ranged,
         "expected input `x` at *args[0].shape[0] to be <= 10, but got 11: that is the declared range of s77; \
          pass a size from 4 to 10, or export with a wider Dim"
     );
-    let derived = said("derived", InputChecks::Torch, vec![zeros(&[5, 3]), zeros(&[12])]);
+    let derived = failure("derived", InputChecks::Torch, vec![zeros(&[5, 3]), zeros(&[12])]);
     assert_eq!(
         derived,
         "expected input `x` at *args[0] to be such that y.size()[0] == (1 + 2*x.size()[0]), but got x.size()[0] = 5, \
-         y.size()[0] = 12: tracing took that for granted; pass sizes for which it holds, or export with an example for \
+         y.size()[0] = 12: tracing assumed it (guards_code); pass sizes for which it holds, or export with an example for \
          which it does not"
     );
-    let strict = said("loose", InputChecks::Strict, vec![zeros(&[1, 1])]);
+    let strict = failure("loose", InputChecks::Strict, vec![zeros(&[1, 1])]);
     assert_eq!(
         strict,
         "expected input `x` at *args[0].shape[1] to be >= 2, but got 1: that is the declared range of s27; \

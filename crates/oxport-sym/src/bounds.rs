@@ -14,10 +14,10 @@ use crate::func::Func;
 use crate::number::{Number, Sign};
 use crate::range::Range;
 use crate::symbol::Symbol;
-use crate::system::together;
+use crate::system::bound_correlated_sum;
 
-/// How often, on the way to a leaf, a sum is bounded a second time in another form. Each costs a factor of time.
-const DETOURS: u32 = 1;
+/// How many times, on a path to a leaf, a sum is also bounded in another form. Each doubles the time.
+const MAX_ALTERNATIVES: u32 = 1;
 
 /// Bounds expressions over the same symbols, remembering large ones.
 pub(crate) struct Bounds<'a> {
@@ -32,26 +32,26 @@ impl<'a> Bounds<'a> {
 
     /// The range of an expression.
     pub(crate) fn of(&self, e: &Expr) -> Range {
-        self.bound(e, DETOURS)
+        self.bound(e, MAX_ALTERNATIVES)
     }
 
-    fn bound(&self, e: &Expr, detours: u32) -> Range {
+    fn bound(&self, e: &Expr, alternatives: u32) -> Range {
         /// Smaller expressions are bounded faster than found.
-        const WORTH_REMEMBERING: u32 = 24;
-        if e.shape().halves < WORTH_REMEMBERING {
-            return self.compute(e, detours);
+        const MIN_CACHED_SIZE: u32 = 24;
+        if e.shape().halves < MIN_CACHED_SIZE {
+            return self.compute(e, alternatives);
         }
-        let key = (e.clone(), detours);
+        let key = (e.clone(), alternatives);
         if let Some(known) = self.seen.borrow().get(&key) {
             return known.clone();
         }
-        let range = self.compute(e, detours);
+        let range = self.compute(e, alternatives);
         self.seen.borrow_mut().insert(key, range.clone());
         range
     }
 
-    fn compute(&self, e: &Expr, detours: u32) -> Range {
-        let of = |e: &Expr| self.bound(e, detours);
+    fn compute(&self, e: &Expr, alternatives: u32) -> Range {
+        let of = |e: &Expr| self.bound(e, alternatives);
         match e.kind() {
             Kind::Symbol(s) => (self.symbols)(s),
             Kind::NaN | Kind::Zoo => Range::floats(),
@@ -59,7 +59,11 @@ impl<'a> Bounds<'a> {
             Kind::Call(Func::Pow, [b, e]) => power(&of(b), e),
             Kind::Call(Func::Add, terms) => {
                 let sum = fold(terms.iter().map(&of), add);
-                if detours == 0 { sum } else { together(terms, sum, &|e| self.bound(e, detours - 1)) }
+                if alternatives == 0 {
+                    sum
+                } else {
+                    bound_correlated_sum(terms, sum, &|e| self.bound(e, alternatives - 1))
+                }
             }
             Kind::Call(f, args) => {
                 let ranges: Vec<Range> = args.iter().map(of).collect();

@@ -1,4 +1,4 @@
-//! Sums, products and powers in sympy's canonical form, and the one door to all constructors: [`Expr::call`].
+//! Sums, products and powers in sympy's canonical form, and the entry point of all constructors: [`Expr::call`].
 //!
 //! A sum has no sums inside, at most one number, and no two terms that differ only in their coefficient. A product has no
 //! products inside, at most one number (first), and no base twice; a number times a lone sum is distributed.

@@ -20,10 +20,10 @@ use crate::simplify::{Form, Simplifier, reduce, shifted, weighs_more, weight};
 use crate::solve::{isolate, linear};
 use crate::symbol::{Assumptions, Symbol};
 
-/// The knowledge about symbols. A plain value: cloning it forks the knowledge, and costs next to nothing.
+/// The facts about symbols. Cloning is cheap and gives an independent copy.
 ///
-/// Law: a question costs no more for everything that was learned than for the most that is reasoned with (`MOST`). What is beyond is only a condition
-/// that holds: it is found again as it stands, and no more is concluded from it.
+/// Invariant: the cost of a query is bounded: at most `MAX_FACTS` facts take part in reasoning; further ones are only looked up as they
+/// are.
 #[derive(Clone, Debug, Default)]
 pub struct ShapeEnv {
     ranges: Layered<Symbol, Range>,
@@ -36,16 +36,16 @@ pub struct ShapeEnv {
     nonnegative: Arc<Vec<Expr>>,
     /// Other conditions that hold.
     facts: Arc<HashSet<Expr>>,
-    /// What follows from all this, as far as it was asked for.
+    /// Cached answers.
     memo: Memo,
     unbacked: u64,
 }
 
-/// Of what is learned, how much is reasoned with: equalities that replace a symbol, those that do not, and inequalities.
-/// Exported programs have a few dozens.
-const MOST: [usize; 3] = [256, 16, 24];
-/// The weight of an equality that is reasoned with. To put one into the other may double it every time.
-const HEAVIEST: usize = 128;
+/// The maximum number of facts for reasoning: equalities that replace a symbol, other equalities, and inequalities, each. Exported
+/// programs have a few dozens.
+const MAX_FACTS: [usize; 3] = [256, 16, 24];
+/// The maximum weight of an equality for reasoning: each substitution into another may double it.
+const MAX_WEIGHT: usize = 128;
 
 impl ShapeEnv {
     /// Knows nothing but the assumptions of symbols.
@@ -74,12 +74,12 @@ impl ShapeEnv {
         self.hints.insert(symbol.clone(), value.into());
     }
 
-    /// The value of a symbol at tracing time; none for data-dependent symbols.
+    /// The value of a symbol at tracing time; none for unbacked symbols.
     pub fn hint(&self, symbol: &Symbol) -> Option<&Number> {
         self.hints.get(symbol)
     }
 
-    /// Takes a symbol's name, so that [`ShapeEnv::fresh_unbacked`] will not give it out.
+    /// Reserves a symbol's name, so that [`ShapeEnv::fresh_unbacked`] does not return it.
     pub fn reserve(&mut self, symbol: &Symbol) {
         if let Some(n) = symbol.name().strip_prefix('u').and_then(|n| n.parse::<u64>().ok()) {
             self.unbacked = self.unbacked.max(n.saturating_add(1));
@@ -91,7 +91,7 @@ impl ShapeEnv {
         self.unbacked
     }
 
-    /// A new data-dependent integer symbol: `u0`, `u1`, …
+    /// A new unbacked symbol: `u0`, `u1`, …
     pub fn fresh_unbacked(&mut self) -> Symbol {
         let symbol = Symbol::new(&format!("u{}", self.unbacked), Assumptions::integer());
         self.unbacked += 1;
@@ -199,8 +199,8 @@ impl ShapeEnv {
         /// Each `Max` or `Min` in the sum is looked into, one after the other, this many.
         const DEPTH: usize = 3;
         /// So many sums are tried: what takes more counts as unknown, as the choices of several extrema multiply.
-        const TRIES: usize = 64;
-        self.never_negative(e, DEPTH, &mut TRIES.clone())
+        const MAX_TRIES: usize = 64;
+        self.never_negative(e, DEPTH, &mut MAX_TRIES.clone())
     }
 
     fn never_negative(&self, e: &Expr, depth: usize, tries: &mut usize) -> bool {
@@ -282,7 +282,7 @@ impl ShapeEnv {
     /// that one of them is in can be evaluated and holds. (Ranges are the caller's business.)
     pub fn allows(&self, symbols: &[Symbol], value: &dyn Fn(&Symbol) -> Option<Number>) -> bool {
         // Too many conditions to be weighed every time.
-        if self.facts.len() > MOST[0] {
+        if self.facts.len() > MAX_FACTS[0] {
             return false;
         }
         let concerns = |e: &&Expr| e.free_symbols().iter().any(|s| symbols.contains(s));
@@ -298,14 +298,14 @@ impl ShapeEnv {
         if zero.is_const() {
             return;
         }
-        if !weighs_more(&zero, HEAVIEST) {
-            if self.replacements.len() < MOST[0]
+        if !weighs_more(&zero, MAX_WEIGHT) {
+            if self.replacements.len() < MAX_FACTS[0]
                 && let Some((symbol, value)) = isolate(&zero)
                 && self.replace(&symbol, &value)
             {
                 return;
             }
-            if self.zeros.len() < MOST[1] {
+            if self.zeros.len() < MAX_FACTS[1] {
                 self.memo = Memo::default();
                 return Arc::make_mut(&mut self.zeros).push(zero);
             }
@@ -319,7 +319,7 @@ impl ShapeEnv {
         let mut renewed = Vec::new();
         for (replaced, old) in self.replacements.iter().filter(|(_, old)| old.free_symbols().contains(symbol)) {
             let new = old.subs(&with);
-            if weighs_more(&new, HEAVIEST) {
+            if weighs_more(&new, MAX_WEIGHT) {
                 return false;
             }
             renewed.push((replaced.clone(), new));
@@ -377,7 +377,7 @@ impl ShapeEnv {
         }
     }
 
-    /// Learns that an expression lies in a range, as an entry of a program's `range_constraints` says: of a symbol
+    /// Learns that an expression is in a range, as from an entry of `range_constraints`: of a symbol
     /// (intersected with what is known) or of a derived size such as `2*s77`.
     pub fn constrain(&mut self, e: &Expr, range: &Range) {
         if let Some(symbol) = e.as_symbol() {
@@ -410,7 +410,7 @@ impl ShapeEnv {
                 }
             }
             None if self.nonnegative.contains(&e) => {}
-            None if self.nonnegative.len() < MOST[2] && !weighs_more(&e, HEAVIEST) => {
+            None if self.nonnegative.len() < MAX_FACTS[2] && !weighs_more(&e, MAX_WEIGHT) => {
                 Arc::make_mut(&mut self.nonnegative).push(e);
                 self.memo = Memo::default();
             }

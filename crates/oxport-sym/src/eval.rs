@@ -224,7 +224,7 @@ fn bitwise(f: Func, a: &Number, b: &Number) -> Option<Number> {
     }))
 }
 
-/// The C function behind an opaque unary function.
+/// The C function of an opaque unary function.
 pub(crate) fn unary(f: Func) -> Option<fn(f64) -> f64> {
     Some(match f {
         Func::Sqrt => f64::sqrt,

@@ -39,7 +39,7 @@ enum Repr {
     Node(Arc<Node>),
 }
 
-/// What an expression is, for pattern matching.
+/// The kind of an expression, for pattern matching.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind<'a> {
     /// An integer that fits 64 bits.

@@ -1,6 +1,6 @@
 //! The interner: structurally equal nodes are one allocation, so equality of expressions is equality of pointers.
 //!
-//! The table holds weak references; a node takes itself out when its last expression goes. Laws: the lock of a shard is never
+//! The table holds weak references; a node takes itself out when its last expression goes. Invariants: the lock of a shard is never
 //! held while an expression is dropped, and hashes do not depend on the process.
 
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub(crate) struct Node {
     pub(crate) data: Data,
 }
 
-/// What walks over an expression ask at every step.
+/// Cached facts about an expression.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// Nodes of the tree counted twice, because sympy's ordering counts a float as half a node. Saturating.
@@ -45,7 +45,7 @@ impl Shape {
     }
 
     pub(crate) fn of_call(func: Func, args: &[Expr]) -> Shape {
-        // What is known of the arguments stands in their shapes, so that no question walks through an expression.
+        // Facts about arguments are cached in their shapes, so that queries do not walk expressions.
         let alone = Shape {
             real: assume::is_real_call(func, args),
             signs: assume::signs_of_call(func, args),
@@ -59,7 +59,7 @@ impl Shape {
     }
 }
 
-/// What is too large to stand inside an [`Expr`].
+/// The contents of an expression that do not fit inline in an [`Expr`].
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) enum Data {
     Big(BigInt),
@@ -107,7 +107,7 @@ impl Drop for Node {
     }
 }
 
-type Shard = HashMap<u64, SmallVec<[Weak<Node>; 1]>, BuildHasherDefault<Already>>;
+type Shard = HashMap<u64, SmallVec<[Weak<Node>; 1]>, BuildHasherDefault<PrehashedHasher>>;
 const SHARDS: usize = 16;
 static TABLE: LazyLock<[Mutex<Shard>; SHARDS]> = LazyLock::new(|| std::array::from_fn(|_| Mutex::default()));
 
@@ -115,11 +115,11 @@ fn lock(hash: u64) -> MutexGuard<'static, Shard> {
     TABLE[(hash >> 57) as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A hasher for keys that are hashes.
+/// A hasher for keys that are already hashes.
 #[derive(Default)]
-struct Already(u64);
+struct PrehashedHasher(u64);
 
-impl Hasher for Already {
+impl Hasher for PrehashedHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -144,13 +144,13 @@ mod tests {
     #[test]
     fn nodes_leave_with_their_last_expression() {
         // Other tests share the table, so this looks at far more nodes than they hold.
-        const MANY: usize = 10_000;
+        const COUNT: usize = 10_000;
         let symbol = |i: usize| Expr::symbol(&Symbol::by_convention(&format!("leaving{i}")));
-        let kept: Vec<Expr> = (0..MANY).map(symbol).collect();
-        assert!(entries() >= MANY);
+        let kept: Vec<Expr> = (0..COUNT).map(symbol).collect();
+        assert!(entries() >= COUNT);
         assert!(kept.iter().enumerate().all(|(i, e)| *e == symbol(i)));
         drop(kept);
-        assert!(entries() < MANY);
+        assert!(entries() < COUNT);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! A map of which copies are cheap: what all copies have in common is shared.
+//! A map with cheap clones: clones share their common entries.
 //!
-//! Law: a clone copies at most [`THIN`] entries, now or when it is first written to; so does a write, unless the map has
-//! clones and [`THIN`] others were written since the last of them.
+//! Invariant: a clone copies at most [`MAX_OVERLAY`] entries, now or when it is first written to; so does a write, unless the map has
+//! clones and [`MAX_OVERLAY`] others were written since the last of them.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use std::sync::Arc;
 /// An ordered map; entries are never taken out.
 #[derive(Clone, Debug)]
 pub(crate) struct Layered<K, V> {
-    /// What is likely to be shared.
+    /// The shared entries.
     base: Arc<BTreeMap<K, V>>,
-    /// What was written since, in the place of what the base says.
+    /// Entries written since, overriding the base.
     top: Arc<BTreeMap<K, V>>,
 }
 
 /// The most entries of the upper layer.
-const THIN: usize = 64;
+const MAX_OVERLAY: usize = 64;
 
 impl<K, V> Default for Layered<K, V> {
     fn default() -> Layered<K, V> {
@@ -49,7 +49,7 @@ impl<K: Ord + Clone, V: Clone> Layered<K, V> {
         }
         let top = Arc::make_mut(&mut self.top);
         top.insert(key, value);
-        if top.len() > THIN {
+        if top.len() > MAX_OVERLAY {
             Arc::make_mut(&mut self.base).append(top);
         }
     }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clones_go_their_own_ways() {
+    fn clones_are_independent() {
         let mut first = Layered::default();
         let mut plain = BTreeMap::new();
         for n in 0..1000 {
@@ -85,7 +85,7 @@ mod tests {
         for n in 0..200 {
             first.insert(n * 13, -n);
             plain.insert(n * 13, -n);
-            assert!(first.top.len() <= THIN);
+            assert!(first.top.len() <= MAX_OVERLAY);
             assert_eq!(first.get(&(n * 13)), Some(&-n));
             assert!(first.iter().eq(plain.iter()));
         }

@@ -1,6 +1,6 @@
-//! What was decided of conditions already: [`Memo`].
+//! A cache of decided conditions: [`Memo`].
 //!
-//! Laws: an entry is a function of what its owner knows, so the owner begins a new memo whenever it learns something; clones of
+//! Invariants: an entry is a function of what its owner knows, so the owner begins a new memo whenever it learns something; clones of
 //! an owner share one until then. The number of entries is bounded.
 
 use std::collections::HashMap;
@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::expr::Expr;
 
-/// So many answers are kept; then all are forgotten.
-const MOST: usize = 1 << 12;
+/// The maximum number of entries; at the limit the cache is cleared.
+const MAX_ENTRIES: usize = 1 << 12;
 
 /// Answers by condition.
 #[derive(Clone, Default)]
@@ -22,10 +22,10 @@ impl Memo {
         if let Some(&known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(condition) {
             return known;
         }
-        // Not locked meanwhile: to decide is to ask for the parts.
+        // Not locked during the call, which decides parts recursively.
         let found = decide();
         let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if answers.len() >= MOST {
+        if answers.len() >= MAX_ENTRIES {
             answers.clear();
         }
         answers.insert(condition.clone(), found);

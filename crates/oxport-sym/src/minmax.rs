@@ -91,7 +91,7 @@ fn without(func: Func, inside: &Expr, a: &Expr) -> Expr {
     match (args.contains(a), f == func) {
         (true, false) => a.clone(),
         (true, true) => rebuilt(f, args.iter().filter(|x| *x != a).map(|x| without(func, x, a)).collect()),
-        // What does not hold `a` stays as it is: to build it anew would do so again at every level within.
+        // An expression without `a` is kept: rebuilding it would rebuild every level inside.
         (false, _) => match args.iter().map(|x| without(func, x, a)).collect::<Vec<_>>() {
             parts if parts == args => inside.clone(),
             parts => rebuilt(f, parts),

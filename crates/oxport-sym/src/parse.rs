@@ -157,7 +157,7 @@ impl<'a> Parser<'a> {
                 Ok(e)
             }
             Tok::Int(digits) => self.integer(digits, token.start).map(Expr::big),
-            Tok::Float(text) => text.parse().map(Expr::float).map_err(|_| self.error("not a number")),
+            Tok::Float(text) => text.parse().map(Expr::float).map_err(|_| self.error("expected a number")),
             Tok::Name("not") => Ok(self.expr(NOT)?.not()),
             Tok::Name(name) => self.name(name, token.start),
             _ => Err(ParseError { offset: token.start, message: "expected an expression".into() }),

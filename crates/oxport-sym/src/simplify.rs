@@ -29,10 +29,10 @@ pub(crate) enum Form {
     Normal,
 }
 
-/// Rewrites of rewrites of … end here.
+/// The maximum length of a chain of rewrites.
 const MAX_NESTING: u32 = 64;
 
-/// Computes one form under one environment, remembering what it has seen.
+/// Computes one form under one environment, with a cache.
 pub(crate) struct Simplifier<'a> {
     env: &'a ShapeEnv,
     form: Form,
@@ -75,7 +75,7 @@ impl<'a> Simplifier<'a> {
                     }
                     None => self.point(&built),
                 };
-                // Too large to be written out: the expression itself is the best form.
+                // Too large to expand: the expression itself is the best form.
                 let done = if done.is_undefined() { e.clone() } else { done };
                 self.memo.insert(e.clone(), done.clone());
                 self.memo.insert(done.clone(), done.clone());
@@ -85,7 +85,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// A division whose quotient is known by ranges; to build it would take the dividend apart, and the parts may not show it.
+    /// A division whose quotient is known by ranges; building it would split the dividend, whose parts may not have that range.
     fn settled(&self, f: Func, args: &[Expr]) -> Option<Expr> {
         let [a, b] = args else { return None };
         if !matches!(f, Func::FloorDiv | Func::CleanDiv | Func::Mod | Func::PythonMod)

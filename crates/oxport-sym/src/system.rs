@@ -1,5 +1,4 @@
-//! Sums whose terms move together: bounding each apart loses that `n` and `n // k`, or `n` and `n % k`, are not free of each
-//! other.
+//! Ranges of sums with correlated terms: bounding each term separately loses that `n` and `n // k`, or `n` and `n % k`, are correlated.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -16,8 +15,8 @@ use crate::number::Number;
 use crate::range::Range;
 use crate::symbol::Symbol;
 
-/// The range of a sum, tightened where terms move together: bounding them apart loses that `n` and `n // k` do.
-pub(crate) fn together(terms: &[Expr], apart: Range, of: &dyn Fn(&Expr) -> Range) -> Range {
+/// The range of a sum, tightened for correlated terms such as `n` and `n // k`.
+pub(crate) fn bound_correlated_sum(terms: &[Expr], apart: Range, of: &dyn Fn(&Expr) -> Range) -> Range {
     let sum = match without_remainders(terms) {
         Some(joined) => meet(apart, fold(joined.iter().map(of), add)),
         None => apart,

@@ -107,6 +107,6 @@ mod tests {
             T::default() == T::default()
         }
         let got: Result<bool, Error> = dispatch!(number DType::Bool, |T| Ok(zero::<T>()));
-        assert_eq!(got.unwrap_err().to_string(), "unsupported: dtype bool is not one of: integers, floats");
+        assert_eq!(got.unwrap_err().to_string(), "unsupported: expected a dtype of: integers, floats, got bool");
     }
 }

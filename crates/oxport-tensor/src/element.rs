@@ -1,7 +1,7 @@
 //! [`Element`]: what every native type of a dtype can do, which is to be stored and to be converted to any other.
 //!
-//! Conversion goes through [`Wide`], an enum that the optimiser sees through once both types are known, so one line
-//! ([`cast`]) serves all pairs. Law: casts are PyTorch's on x86, spelled out so that every platform gives the same bits.
+//! Conversion goes through [`Wide`], an enum that the optimizer sees through once both types are known, so one line
+//! ([`cast`]) serves all pairs. Invariant: casts are PyTorch's on x86, spelled out so that every platform gives the same bits.
 
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -20,14 +20,14 @@ pub trait Element: HasDType + Copy + Default + PartialEq + std::fmt::Debug + Sen
     fn from_wide(value: Wide) -> Self;
 }
 
-/// What only the list of dtypes implements: code that has no name for it cannot implement what asks for it.
+/// A private supertrait: only the dtypes of this crate implement [`Element`].
 pub(crate) mod sealed {
     /// See the module.
     pub trait Sealed {}
 }
 
 /// Ties a native type to its dtype; only the list of dtypes implements it, which seals [`Element`]: slices of elements are
-/// made of a tensor's bytes, so a type that lied about its dtype would read bytes that are no values of it.
+/// made of a tensor's bytes, so a wrong dtype would read invalid values.
 ///
 /// ```compile_fail,E0277
 /// #[derive(Clone, Copy, Default, PartialEq, Debug)]

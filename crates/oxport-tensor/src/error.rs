@@ -35,7 +35,7 @@ impl Error {
     }
     /// The fallback of [`dispatch!`](crate::dispatch): no kernel for this dtype in the named class.
     pub fn unsupported_dtype(dtype: DType, class: &str) -> Error {
-        Error::unsupported(format!("dtype {} is not one of: {class}", dtype.name()))
+        Error::unsupported(format!("expected a dtype of: {class}, got {}", dtype.name()))
     }
     /// Sizes or strides do not fit the operation.
     pub fn shape(what: impl Into<String>) -> Error {
@@ -64,7 +64,7 @@ impl Error {
         }
         self
     }
-    /// True when the request was understood but there is no kernel for it.
+    /// True if the operation is valid but not implemented.
     pub fn is_unsupported(&self) -> bool {
         matches!(*self.0, Kind::Unsupported(_))
     }

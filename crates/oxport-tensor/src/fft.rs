@@ -3,7 +3,7 @@
 //! The picture: a dimension is cut into lines; each line is copied to scratch, transformed and copied back. Several
 //! dimensions are transformed one after the other, as `aten._fft_c2c`, `_fft_r2c` and `_fft_c2r` do.
 //!
-//! Laws: lines do not know of each other, so threads do not change bits; nothing is normalised but by the factor given.
+//! Invariants: lines do not know of each other, so threads do not change bits; nothing is normalized but by the factor given.
 
 use crate::layout::wrap_dims;
 use crate::scratch::{Plain, Scratch};
@@ -132,7 +132,7 @@ real! { f32 f64 }
 struct Lines {
     /// Elements of a line.
     n: usize,
-    /// Distance between the elements of a line; neighbouring lines are neighbours in memory.
+    /// Distance between the elements of a line; neighboring lines are neighbors in memory.
     inner: usize,
 }
 

@@ -1,7 +1,7 @@
 //! The 8-bit floats: stored as a byte, converted to and from `f32`, and nothing else.
 //!
 //! One pair of functions serves all formats; a format is four numbers and two codes.
-//! Law: `from_f32(to_f32(x))` is `x` for every code that is not a NaN.
+//! Invariant: `from_f32(to_f32(x))` is `x` for every code that is not a NaN.
 
 /// What tells one format from another. Codes are without the sign bit.
 struct Format {
@@ -26,7 +26,7 @@ const E5M2FNUZ_FORMAT: Format =
     Format { mantissa: 2, bias: 16, max: 0x7f, overflow: 0x80, nan: 0x80, unsigned_zero: true };
 
 impl Format {
-    /// Rounds to nearest, ties to even; what lies beyond the largest finite value becomes `overflow`, as PyTorch does it.
+    /// Rounds to nearest, ties to even; values beyond the largest finite value become `overflow`, as in PyTorch.
     fn encode(&self, x: f32) -> u8 {
         let sign = x.to_bits() >> 24 & 0x80;
         let magnitude = f64::from(x.abs());

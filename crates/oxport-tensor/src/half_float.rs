@@ -1,7 +1,7 @@
-//! Branch-free conversions between `f32` and the 16-bit floats, in integer arithmetic that LLVM can vectorise.
+//! Branch-free conversions between `f32` and the 16-bit floats, in integer arithmetic that LLVM can vectorize.
 //!
-//! The `half` crate asks the CPU for F16C at every element, which keeps a loop from being vectorised; these do not.
-//! Law: bit-equal to IEEE conversion, round to nearest even; a NaN stays a (quiet) NaN.
+//! The `half` crate asks the CPU for F16C at every element, which keeps a loop from being vectorized; these do not.
+//! Invariant: bit-equal to IEEE conversion, round to nearest even; a NaN stays a (quiet) NaN.
 
 use half::{bf16, f16};
 

@@ -2,7 +2,7 @@
 //!
 //! Moving is by element size. A *slab* is the block of elements behind one position (a row of an embedding table); slabs
 //! are copied whole. Indices are int64 or int32; one that is out of range is an error, before anything is written.
-//! Law: where positions repeat, writes happen in the order of the index, so the last one wins and sums have one order.
+//! Invariant: where positions repeat, writes happen in the order of the index, so the last one wins and sums have one order.
 
 use smallvec::SmallVec;
 
@@ -26,7 +26,7 @@ pub fn select(x: &Tensor, dim: i64, index: &Tensor, out: &mut TensorMut) -> Resu
 }
 
 /// `out = x[indices]` with tensors or `None` (a whole dimension) per dimension, as `aten::index.Tensor`: index tensors
-/// broadcast; their dimensions stand where the first one is if they are neighbours, else in front. Negative indices count
+/// broadcast; their dimensions replace the indexed ones if these are adjacent, else come first. Negative indices count
 /// from the end; bool and uint8 tensors are masks over as many dimensions as they have.
 pub fn index(x: &Tensor, indices: &[Option<Tensor>], out: &mut TensorMut) -> Result<()> {
     let plan = Advanced::new(x.layout(), indices)?;
@@ -71,7 +71,7 @@ pub fn gather(x: &Tensor, dim: i64, index: &Tensor, out: &mut TensorMut) -> Resu
     copy_slabs(x, from, &Layout::default(), out, to, &[])
 }
 
-/// `out.scatter_(dim, index, src)`: element `i` of `src` goes where `index[i]` says along `dim`.
+/// `out.scatter_(dim, index, src)`: element `i` of `src` is written to `index[i]` along `dim`.
 pub fn scatter(out: &mut TensorMut, dim: i64, index: &Tensor, src: &Tensor) -> Result<()> {
     same_dtype(out.dtype(), src.dtype())?;
     dispatch!(all out.dtype(), |T| scatter_with(out, dim, index, src, |_: T, new: T| new))
@@ -160,7 +160,11 @@ pub fn masked_scatter(out: &mut TensorMut, mask: &Tensor, src: &Tensor) -> Resul
     to.retain(|_| keep.next().is_some_and(|&m| m));
     let mut from = offsets(src.sizes(), src.strides())?;
     if from.len() < to.len() {
-        return Err(Error::shape(format!("masked_scatter of {} elements into {} places", from.len(), to.len())));
+        return Err(Error::shape(format!(
+            "Number of elements of source ({}) < number of ones in mask ({})",
+            from.len(),
+            to.len()
+        )));
     }
     from.truncate(to.len());
     copy_slabs(src, from, &Layout::default(), out, to, &[])
@@ -181,7 +185,7 @@ pub fn expand_masks(x_sizes: &[i64], indices: &[Option<Tensor>]) -> Result<Vec<O
                 }
                 let columns = nonzero(mask)?;
                 if mask.rank() == 0 {
-                    return Err(Error::unsupported("a mask without dimensions as an index"));
+                    return Err(Error::unsupported("0-dimensional masks are not supported as indices"));
                 }
                 for d in 0..mask.rank() as i64 {
                     out.push(Some(columns.view(|l| l.select(1, d))?));
@@ -279,11 +283,11 @@ fn positions_of_elements(x: &Layout, dim: i64, index: &Tensor) -> Result<Vec<isi
     if let Some(own) = strides.get_mut(d) {
         *own = 0;
     }
-    let mut places = offsets(index.sizes(), &strides)?;
-    for (place, &i) in places.iter_mut().zip(&integers(index)?) {
-        *place += checked(i, size, false)? as isize * stride;
+    let mut offsets = offsets(index.sizes(), &strides)?;
+    for (offset, &i) in offsets.iter_mut().zip(&integers(index)?) {
+        *offset += checked(i, size, false)? as isize * stride;
     }
-    Ok(places)
+    Ok(offsets)
 }
 
 fn checked(index: i64, size: i64, negative: bool) -> Result<i64> {
@@ -298,14 +302,14 @@ fn integers(index: &Tensor) -> Result<Vec<i64>> {
     match index.dtype().is_integer() {
         true => Ok(index.to_vec::<i64>()?),
         false if index.numel() == 0 => Ok(Vec::new()),
-        false => Err(Error::index(format!("tensors used as indices must be integers, not {}", index.dtype()))),
+        false => Err(Error::index(format!("tensors used as indices must be integers, got {}", index.dtype()))),
     }
 }
 
 /// The offsets of all elements, row-major.
 ///
 /// # Errors
-/// There is no memory for so many.
+/// The allocation fails.
 pub(crate) fn offsets(sizes: &[i64], strides: &[i64]) -> Result<Vec<isize>> {
     if sizes.contains(&0) {
         return Ok(Vec::new());
@@ -331,7 +335,7 @@ fn sizes_with(sizes: &[i64], d: usize, new: &[i64]) -> Dims {
 fn expect(found: &[i64], wanted: &[i64], what: &str) -> Result<()> {
     match found == wanted {
         true => Ok(()),
-        false => Err(Error::shape(format!("{what} has sizes {wanted:?}, not {found:?}"))),
+        false => Err(Error::shape(format!("{what}: expected sizes {wanted:?}, got {found:?}"))),
     }
 }
 

@@ -8,7 +8,7 @@
 //! * `reshape`: views with other sizes, and size inference,
 //! * `format`: the order of dimensions: channels last, "preserve", the strides of elementwise results, broadcasting.
 //!
-//! Law: arithmetic is checked; a layout that cannot be is an [`Error`].
+//! Invariant: arithmetic is checked; a layout that cannot be is an [`Error`].
 
 use smallvec::SmallVec;
 
@@ -29,16 +29,16 @@ pub type Dims = SmallVec<[i64; 6]>;
 pub struct Layout {
     /// Length of each dimension, not negative.
     pub sizes: Dims,
-    /// Distance between neighbours along each dimension.
+    /// Distance between neighbors along each dimension.
     pub strides: Dims,
-    /// Where the first element lies in the storage.
+    /// The offset of the first element in the storage.
     pub offset: usize,
 }
 
 impl Layout {
     /// Row-major strides, offset 0. Errors on negative sizes and on more elements than `i64` can count.
     ///
-    /// As in PyTorch, a stride is the product of `max(size, 1)` over the dimensions behind.
+    /// As in PyTorch, a stride is the product of `max(size, 1)` over the following dimensions.
     pub fn contiguous(sizes: &[i64]) -> Result<Layout> {
         let order: SmallVec<[usize; 6]> = (0..sizes.len()).rev().collect();
         Layout::dense_in_order(sizes, &order)
@@ -47,7 +47,11 @@ impl Layout {
     /// Checked: one stride per size, no negative size, a countable number of elements.
     pub fn new(sizes: &[i64], strides: &[i64], offset: usize) -> Result<Layout> {
         if sizes.len() != strides.len() {
-            return Err(Error::shape(format!("{} sizes but {} strides", sizes.len(), strides.len())));
+            return Err(Error::shape(format!(
+                "expected as many strides as sizes ({}), got {}",
+                sizes.len(),
+                strides.len()
+            )));
         }
         checked_numel(sizes)?;
         let layout = Layout { sizes: sizes.into(), strides: strides.into(), offset };
@@ -87,8 +91,12 @@ impl Layout {
         if self.is_empty() {
             return Ok(None);
         }
-        let outside =
-            || Error::shape(format!("strides {:?} of sizes {:?} leave the storage", self.strides, self.sizes));
+        let outside = || {
+            Error::shape(format!(
+                "strides {:?} of sizes {:?} are out of bounds of the storage",
+                self.strides, self.sizes
+            ))
+        };
         let start = i64::try_from(self.offset).map_err(|_| outside())?;
         let (mut low, mut high) = (start, start);
         for (&size, &stride) in self.sizes.iter().zip(&self.strides) {

@@ -97,7 +97,7 @@ pub fn update_rows(inputs: &[&Tensor], outs: &mut [&mut TensorMut], f: &(dyn Fn(
 pub struct Rows<'a> {
     len: usize,
     /// Outputs, then inputs.
-    places: &'a [*mut u8],
+    pointers: &'a [*mut u8],
     dtypes: &'a [DType],
     outputs: usize,
     taken: u64,
@@ -111,23 +111,23 @@ impl<'a> Rows<'a> {
     }
     /// The row of an input, whose native type is `T`.
     pub fn input<T: Element>(&self, input: usize) -> &'a [T] {
-        let place = self.place(self.outputs + input, T::DTYPE);
-        // SAFETY: `run` gives `len` valid elements of this dtype, which nobody writes meanwhile.
-        unsafe { std::slice::from_raw_parts(place.cast(), self.len) }
+        let pointer = self.pointer(self.outputs + input, T::DTYPE);
+        // SAFETY: `run` gives `len` valid elements of this dtype, which are not written meanwhile.
+        unsafe { std::slice::from_raw_parts(pointer.cast(), self.len) }
     }
     /// The row of an output, whose native type is `U`; may be taken once.
     pub fn output<U: Element>(&mut self, output: usize) -> &'a mut [U] {
         self.take(output);
         // SAFETY: `run` gives `len` valid elements of this dtype that belong to this call only; `take` keeps it at one
         // reference.
-        unsafe { std::slice::from_raw_parts_mut(self.place(output, U::DTYPE).cast(), self.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.pointer(output, U::DTYPE).cast(), self.len) }
     }
 
-    // Not for every type and closure anew.
+    // Compiled once, not for every type and closure.
     #[inline(never)]
-    fn place(&self, k: usize, dtype: DType) -> *mut u8 {
+    fn pointer(&self, k: usize, dtype: DType) -> *mut u8 {
         assert_eq!(self.dtypes[k], dtype, "law: a row is read and written as its own type");
-        self.places[k]
+        self.pointers[k]
     }
     #[inline(never)]
     fn take(&mut self, output: usize) {
@@ -168,14 +168,16 @@ fn run(
     compute: Option<&[DType]>,
     f: &(dyn Fn(&mut Rows<'_>) + Sync),
 ) -> Result<()> {
-    let Some((first, rest)) = outs.split_first() else { return Err(Error::invalid("a loop needs an output")) };
+    let Some((first, rest)) = outs.split_first() else {
+        return Err(Error::invalid("expected at least one output of a loop"));
+    };
     if let Some(other) = rest.iter().find(|o| o.sizes() != first.sizes()) {
         return Err(Error::shape(format!("outputs of sizes {:?} and {:?}", first.sizes(), other.sizes())));
     }
     let own: SmallVec<[DType; 4]> = outs.iter().map(|o| o.dtype()).chain(inputs.iter().map(|x| x.dtype())).collect();
     let dtypes = compute.unwrap_or(&own);
     let outputs = outs.len();
-    let row = |len: usize, places: &[*mut u8]| f(&mut Rows { len, places, dtypes, outputs, taken: 0 });
+    let row = |len: usize, pointers: &[*mut u8]| f(&mut Rows { len, pointers, dtypes, outputs, taken: 0 });
     if own[..] == *dtypes {
         return visit(inputs, outs, access, &row);
     }
@@ -184,7 +186,7 @@ fn run(
     }
     let convert = Converted::new(&own, dtypes, outputs, access)?;
     // SAFETY: `visit` gives rows of the tensors' own dtypes, and outputs are ours.
-    visit(inputs, outs, access, &|len, places| unsafe { convert.call(len, places, &row) })
+    visit(inputs, outs, access, &|len, pointers| unsafe { convert.call(len, pointers, &row) })
 }
 
 /// As [`run`] for the pairs of dtypes that have no row conversion (float8 and complex32 with most others): on converted copies.
@@ -215,13 +217,13 @@ fn visit(inputs: &[&Tensor], outs: &mut [&mut TensorMut], access: Access, row: R
     let same = |layout: &Layout| layout.sizes == sizes && layout.is_contiguous();
     if outs.iter().all(|o| same(o.layout())) && inputs.iter().all(|x| same(x.layout())) {
         let sized = |start: *mut u8, dtype: DType| (start, dtype.size());
-        let places: SmallVec<[(*mut u8, usize); 4]> = outs
+        let pointers: SmallVec<[(*mut u8, usize); 4]> = outs
             .iter_mut()
             .map(|o| sized(o.start(), o.dtype()))
             .chain(inputs.iter().map(|x| sized(x.start::<u8>().cast_mut(), x.dtype())))
             .collect();
         // SAFETY: all operands are contiguous with this many elements; outputs are held by us alone.
-        unsafe { walk::flat(outs[0].numel(), &places, row) };
+        unsafe { walk::flat(outs[0].numel(), &pointers, row) };
         return Ok(());
     }
     let mut operands = SmallVec::<[Operand; 4]>::new();

@@ -2,7 +2,7 @@
 //!
 //! Those of `f32` in `single` are branch-free, so that a loop over a row becomes vector code; all are within 2 units in the
 //! last place. float16 and bfloat16 go through `f32`; `f64` and complex use the platform's.
-//! Law: no fused multiply-add, so every instruction set gives the same bits.
+//! Invariant: no fused multiply-add, so every instruction set gives the same bits.
 
 use half::{bf16, f16};
 use num_complex::Complex;

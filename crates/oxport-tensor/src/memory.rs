@@ -6,7 +6,7 @@
 //!                                                                       └─> memory::filled …  tables
 //! ```
 //!
-//! Laws: a pool's bound is given when it is made and never changes; it holds for every storage and every table that is
+//! Invariants: a pool's bound is given when it is made and never changes; it holds for every storage and every table that is
 //! made on the pool's threads, whatever code makes them. Outside of a pool nothing is bounded, but still refused rather
 //! than fatal where the system has no memory.
 
@@ -14,15 +14,15 @@ use crate::{Error, Result};
 use std::cell::Cell;
 use std::fmt;
 
-/// The most bytes of one buffer where nobody chose another bound: 2 GiB.
-pub const USUAL_BUFFER_BYTES: usize = 2 << 30;
+/// The default maximum size of one buffer: 2 GiB.
+pub const DEFAULT_MAX_BUFFER_BYTES: usize = 2 << 30;
 
 thread_local! {
     /// The bound of the pool that this thread belongs to; set once, when the thread starts.
     static BOUND: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// Threads that work together, and the most bytes that one buffer of theirs may have.
+/// A thread pool, with the maximum size of one buffer.
 pub struct Pool {
     threads: rayon::ThreadPool,
     max_buffer_bytes: usize,
@@ -62,7 +62,7 @@ impl fmt::Debug for Pool {
     }
 }
 
-/// Refuses a buffer of more bytes than the current thread's pool allows. What makes a storage or a table asks this; a
+/// An error if a buffer is larger than the limit of the current thread's pool. What makes a storage or a table asks this; a
 /// kernel may ask it early, before it computes what a large buffer would hold.
 ///
 /// # Errors
@@ -94,7 +94,7 @@ pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
     Ok(table)
 }
 
-/// A vector of what the iterator yields, which must know how many that are: `iter.collect()`.
+/// Collects an iterator of known length into a vector.
 ///
 /// # Errors
 /// As [`table`].
@@ -129,7 +129,7 @@ mod tests {
             let error = Tensor::zeros(DType::F64, &[100, 2]).unwrap_err().to_string();
             assert_eq!(error, "sizes [100, 2] of float64 take 1600 bytes: the limit for one buffer is 1000");
         });
-        // Nothing is bounded here, but what no machine has is refused.
+        // No limit here, but an impossible allocation is an error.
         assert!(Storage::zeroed(1001).is_ok());
         assert!(table::<u8>(isize::MAX as usize - 64).unwrap_err().is_memory());
         assert!(element.numel() == 1 << 40);

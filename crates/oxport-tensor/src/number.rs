@@ -1,6 +1,6 @@
 //! Classes of elements: [`Number`], [`Real`], [`Bits`], [`Int`], [`Float`].
 //!
-//! Method names are those of PyTorch's operators. Law: integers wrap and never trap, in every build profile; float16 and
+//! Method names are those of PyTorch's operators. Invariant: integers wrap and never trap, in every build profile; float16 and
 //! bfloat16 compute one operation in `f32` and round once.
 
 use std::cmp::Ordering;

@@ -2,7 +2,7 @@
 //!
 //! The pool's machinery is compiled once, behind a function pointer, not once for every loop that uses it.
 //!
-//! Law: a task does the same whichever thread takes it, so results do not depend on the number of threads.
+//! Invariant: a task does the same whichever thread takes it, so results do not depend on the number of threads.
 
 use rayon::prelude::*;
 

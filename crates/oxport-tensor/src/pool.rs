@@ -1,17 +1,17 @@
-//! Pooling: maxima (with their places) and averages of windows, by a grid of windows or adaptively, in one to three
+//! Pooling: maxima (with their indices) and averages of windows, by a grid of windows or adaptively, in one to three
 //! dimensions.
 //!
 //! The picture: each axis of the output is a list of `Span`s of the input; a window is a span of each axis. Grid pools
 //! and adaptive pools differ only in how the spans are made.
 //!
-//! Laws: NaN wins a maximum, the first of equal maxima is taken; averages are summed in the computing type (`f32` for
+//! Invariants: NaN wins a maximum, the first of equal maxima is taken; averages are summed in the computing type (`f32` for
 //! halves) in row-major order; planes do not know of each other, so threads do not change bits.
 
 use crate::parallel::{for_chunks, for_chunks_of_two};
 use crate::strided::{Counts, counts};
 use crate::{DType, Element, Error, Result, Tensor, TensorMut, cast, dispatch};
 
-/// A run of input places along an axis: `start, start + step, … < end`.
+/// A run of input indices along an axis: `start, start + step, … < end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     start: usize,
@@ -39,9 +39,9 @@ pub struct Window<'a> {
 /// How windows become numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Average {
-    /// By the number of places, padding included.
+    /// By the number of elements, padding included.
     CountPadding,
-    /// By the number of places inside the input.
+    /// By the number of elements inside the input.
     CountInput,
     /// By this number.
     By(i64),
@@ -74,7 +74,7 @@ impl Window<'_> {
             }
             let room = n + 2 * padding - dilation * (kernel - 1) - 1;
             let mut count = (room + if self.ceil_mode { stride - 1 } else { 0 }).div_euclid(stride) + 1;
-            // A window that begins behind the input and its front padding is left out.
+            // A window that begins after the input and its front padding is dropped.
             if self.ceil_mode && (count - 1) * stride >= n + padding {
                 count -= 1;
             }
@@ -84,7 +84,7 @@ impl Window<'_> {
             let span = |i: i64| {
                 let first = i * stride - padding;
                 let padded = (first + kernel).min(n + padding) - first;
-                // The first place inside the input, counted in steps of the window.
+                // The first index inside the input, counted in steps of the window.
                 let start = if first < 0 { first + (-first + dilation - 1) / dilation * dilation } else { first };
                 let end = (first + dilation * (kernel - 1) + 1).min(n).max(start);
                 Span {
@@ -100,7 +100,7 @@ impl Window<'_> {
     }
 }
 
-/// Windows of about equal size that cover the input, as many as the output has places.
+/// Windows of about equal size that cover the input, one for each output index.
 fn adaptive_axes(input: &[i64], output: &[i64]) -> Result<Vec<Vec<Span>>> {
     let (input, output) = (counts(input)?, counts(output)?);
     let axis = |(&n, &count): (&usize, &usize)| {
@@ -114,7 +114,7 @@ fn adaptive_axes(input: &[i64], output: &[i64]) -> Result<Vec<Vec<Span>>> {
 }
 
 /// Fills `out [planes…, spatial…]` with the maxima of windows of `x [planes…, spatial…]`, and `indices` (int64, same
-/// sizes) with their row-major places in the plane: `max_poolNd_with_indices`. Integers and floats.
+/// sizes) with their row-major indices in the plane: `max_poolNd_with_indices`. Integers and floats.
 pub fn max_pool(x: &Tensor, window: &Window<'_>, out: &mut TensorMut, indices: Option<&mut TensorMut>) -> Result<()> {
     let spatial = window.kernel.len();
     max_spans(x, |input| window.axes(input), spatial, out, indices)
@@ -161,7 +161,7 @@ fn max_spans(
 ) -> Result<()> {
     let grid = Grid::new(x, axes(tail(x.sizes(), spatial)?)?, spatial, out)?;
     if indices.as_ref().is_some_and(|i| i.sizes() != out.sizes() || i.dtype() != DType::I64) {
-        return Err(Error::shape(format!("indices of a pool are int64 of sizes {:?}", out.sizes())));
+        return Err(Error::shape(format!("expected int64 indices of sizes {:?} from a pool", out.sizes())));
     }
     let x = x.contiguous()?;
     let mut none = TensorMut::empty(DType::I64, crate::Layout::contiguous(&[0])?)?;
@@ -172,18 +172,18 @@ fn max_spans(
                 let (x, y) = (grid.input::<T>(&x)?, grid.output::<T>(out)?);
                 let plane = |x: &[T], y: &mut [T], mut at: Option<&mut [i64]>| {
                     grid.windows(|i, window| {
-                        let (best, place) = grid.max(x, window);
+                        let (best, index) = grid.max(x, window);
                         y[i] = best;
                         if let Some(at) = at.as_deref_mut() {
-                            at[i] = place as i64;
+                            at[i] = index as i64;
                         }
                     });
                 };
                 let from = |i: usize| &x[i * grid.plane..(i + 1) * grid.plane];
                 match indices.as_mut_slice::<i64>() {
-                    Some(places) if wanted => {
-                        let (y, places) = ((y, grid.windows), (places, grid.windows));
-                        for_chunks_of_two(y, places, grid.run(), |i, y, at| plane(from(i), y, Some(at)));
+                    Some(indices) if wanted => {
+                        let (y, indices) = ((y, grid.windows), (indices, grid.windows));
+                        for_chunks_of_two(y, indices, grid.run(), |i, y, at| plane(from(i), y, Some(at)));
                     }
                     _ => for_chunks(y, grid.windows, grid.run(), |i, y| plane(from(i), y, None)),
                 }
@@ -288,17 +288,17 @@ impl Grid {
         let [d, h, w] = window;
         let first = (d.start * self.input[1] + h.start) * self.input[2] + w.start;
         let first = first.min(x.len() - 1);
-        let (mut best, mut place) = (x[first], first);
+        let (mut best, mut index) = (x[first], first);
         self.rows(window, |row| {
             for at in (row..row + (w.end - w.start)).step_by(w.step) {
                 let v = x[at];
                 // The last NaN wins, as in PyTorch.
                 if v > best || v.partial_cmp(&v).is_none() {
-                    (best, place) = (v, at);
+                    (best, index) = (v, at);
                 }
             }
         });
-        (best, place)
+        (best, index)
     }
 
     fn averages<T: Element, A: Element>(

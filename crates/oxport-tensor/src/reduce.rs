@@ -1,8 +1,8 @@
 //! Reductions over any set of dimensions, with one order of operations whatever the strides and the number of threads.
 //!
-//! Law (the order): the elements that are reduced to one output are taken in row-major order and cut into blocks of 1024.
+//! Invariant (the order): the elements that are reduced to one output are taken in row-major order and cut into blocks of 1024.
 //! In a block, element `i` is folded into lane `i % 32`, and lanes are combined by halves (a block of fewer than 32
-//! elements uses the next power of two as the number of lanes). Blocks are combined pairwise, neighbours first.
+//! elements uses the next power of two as the number of lanes). Blocks are combined pairwise, neighbors first.
 //! So the rounding error of a sum grows with the logarithm of the length, and loops over a block are vector code.
 //!
 //! Where the reduced dimension is dense, lanes run along it; where a kept dimension is, whole rows of outputs run along it
@@ -123,7 +123,7 @@ where
 {
     let types = [(x.dtype(), T::DTYPE), (out.dtype(), U::DTYPE), (context.map_or(C::DTYPE, Tensor::dtype), C::DTYPE)];
     if let Some((found, expected)) = types.into_iter().find(|(found, expected)| found != expected) {
-        return Err(Error::invalid(format!("a reduction over {expected} was given a tensor of {found}")));
+        return Err(Error::invalid(format!("expected a tensor of {expected} to reduce, got {found}")));
     }
     let geometry = Geometry::new(x.layout(), dims, out.layout(), context.map(Tensor::layout))?;
     if geometry.outputs == 0 {

@@ -3,7 +3,7 @@
 //! A [`Generator`] is a Mersenne twister with a cached normal number; every distribution draws from it in PyTorch's order,
 //! one element after the other. So filling is serial, and the bits depend on the seed and the calls alone.
 //!
-//! Laws: [`Generator::random`] takes one 32-bit word, [`Generator::random64`] two (the first is the upper half);
+//! Invariants: [`Generator::random`] takes one 32-bit word, [`Generator::random64`] two (the first is the upper half);
 //! `f32` and narrower floats use 24 bits of one word, `f64` and everything drawn in `f64` 53 bits of two.
 
 mod normal;

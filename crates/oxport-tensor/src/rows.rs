@@ -1,8 +1,8 @@
 //! Work on whole rows along one dimension: softmax, norms, cumulative sums, sorting.
 //!
 //! A row function sees, for one position in the other dimensions, the contiguous elements of every operand along the
-//! dimension; operands may have different lengths there. Rows that are not contiguous are packed, several neighbours at a
-//! time. Law: one row is one call, so results do not depend on the number of threads.
+//! dimension; operands may have different lengths there. Rows that are not contiguous are packed, several neighbors at a
+//! time. Invariant: one row is one call, so results do not depend on the number of threads.
 
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -44,7 +44,7 @@ pub fn scan<T: Element, A: Copy + Sync, U: Element>(
 fn check(found: DType, expected: DType) -> Result<()> {
     match found == expected {
         true => Ok(()),
-        false => Err(Error::invalid(format!("rows of {expected} were asked of a tensor of {found}"))),
+        false => Err(Error::invalid(format!("expected a tensor of {expected} for rows, got {found}"))),
     }
 }
 
@@ -66,7 +66,7 @@ impl<'a> Lines<'a> {
     pub fn input<T: Element>(&self, input: usize) -> &'a [T] {
         let (start, len, dtype) = self.rows[self.outputs + input];
         assert_eq!(dtype, T::DTYPE, "law: a row is read as its own type");
-        // SAFETY: `along` gives a contiguous row of valid elements of this dtype, which nobody writes meanwhile.
+        // SAFETY: `along` gives a contiguous row of valid elements of this dtype, which are not written meanwhile.
         unsafe { std::slice::from_raw_parts(start.cast_const().cast(), len) }
     }
     /// The row of an output, whose native type is `U`; may be taken once. What it holds before is unspecified.
@@ -114,7 +114,7 @@ pub fn along(
     dim: i64,
     f: &(dyn Fn(&mut Lines<'_>) + Sync),
 ) -> Result<()> {
-    let Some(first) = outs.first() else { return Err(Error::invalid("rows need an output")) };
+    let Some(first) = outs.first() else { return Err(Error::invalid("expected at least one output of a row loop")) };
     let d = wrap_dim(dim, first.rank())?;
     let sizes = SmallVec::<[i64; 6]>::from_slice(first.sizes());
     let fit = |layout: &Layout, exact: bool| -> Result<Layout> {
@@ -153,7 +153,7 @@ struct Job {
     outputs: usize,
     /// Sizes of the other dimensions.
     others: SmallVec<[usize; 6]>,
-    /// Neighbouring rows that are packed together.
+    /// Neighboring rows that are packed together.
     group: usize,
 }
 
@@ -230,14 +230,14 @@ impl Job {
                 steps.push(next);
                 continue;
             }
-            let place: *mut u8 = scratch.as_mut_ptr().cast();
+            let pointer: *mut u8 = scratch.as_mut_ptr().cast();
             let row = packed * line.len as isize;
             if !line.is_output {
                 let n = (line.len, count);
                 // SAFETY: the rows are valid by the contract; scratch has room for them.
-                unsafe { move_2d(start, (line.step, next), place, (packed, row), n, line.dtype.size()) };
+                unsafe { move_2d(start, (line.step, next), pointer, (packed, row), n, line.dtype.size()) };
             }
-            rows.push((place, line.len, line.dtype));
+            rows.push((pointer, line.len, line.dtype));
             steps.push(row);
         }
         let firsts = rows.clone();
@@ -267,7 +267,7 @@ impl Job {
         line.start.wrapping_offset(offset)
     }
 
-    /// From a row to its neighbour along the innermost other dimension.
+    /// From a row to its neighbor along the innermost other dimension.
     fn next(&self, line: &Line) -> isize {
         line.strides.last().map_or(0, |&s| s)
     }

@@ -1,7 +1,7 @@
 //! Scratch memory: 64-byte aligned buffers that a thread keeps and hands out again, so that packing never waits for
 //! fresh pages from the system.
 //!
-//! Laws: a buffer is owned by whoever took it until it is dropped; its bytes are always initialised (old values or
+//! Invariants: a buffer is owned by its taker until it is dropped; its bytes are always initialized (old values or
 //! zero), so it can be read as any number type.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -28,14 +28,14 @@ pub(crate) struct Scratch {
 }
 
 /// A buffer at rest; dropping it gives the memory back to the system.
-struct Kept {
+struct CachedBuffer {
     ptr: NonNull<u8>,
     bytes: usize,
 }
 
-impl Drop for Kept {
+impl Drop for CachedBuffer {
     fn drop(&mut self) {
-        // SAFETY: allocated in `Scratch::take` with the same layout; nobody else holds the pointer.
+        // SAFETY: allocated in `Scratch::take` with the same layout; the pointer is not shared.
         unsafe { dealloc(self.ptr.as_ptr(), Scratch::layout(self.bytes)) }
     }
 }
@@ -46,7 +46,7 @@ const KEEP_BYTES: usize = 64 << 20;
 const KEEP_COUNT: usize = 8;
 
 thread_local! {
-    static STORE: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
+    static STORE: RefCell<Vec<CachedBuffer>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Scratch {
@@ -71,14 +71,20 @@ impl Scratch {
 
     /// The first `count` numbers of the buffer.
     pub(crate) fn slice<T: Plain>(&mut self, count: usize) -> &mut [T] {
-        assert!(count.checked_mul(size_of::<T>()).is_some_and(|b| b <= self.bytes), "law: a slice lies in its buffer");
-        // SAFETY: in bounds, initialised (zeroed at birth), aligned to 64, every bit pattern is a `T`, borrowed uniquely.
+        assert!(
+            count.checked_mul(size_of::<T>()).is_some_and(|b| b <= self.bytes),
+            "law: a slice is within its buffer"
+        );
+        // SAFETY: in bounds, initialized (zeroed at birth), aligned to 64, every bit pattern is a `T`, borrowed uniquely.
         unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr().cast(), count) }
     }
 
     /// The first `count` numbers, to read.
     pub(crate) fn get<T: Plain>(&self, count: usize) -> &[T] {
-        assert!(count.checked_mul(size_of::<T>()).is_some_and(|b| b <= self.bytes), "law: a slice lies in its buffer");
+        assert!(
+            count.checked_mul(size_of::<T>()).is_some_and(|b| b <= self.bytes),
+            "law: a slice is within its buffer"
+        );
         // SAFETY: as in `slice`, borrowed for reading.
         unsafe { std::slice::from_raw_parts(self.ptr.as_ptr().cast(), count) }
     }
@@ -95,7 +101,7 @@ unsafe impl Sync for Scratch {}
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let mut evicted = Some(Kept { ptr: self.ptr, bytes: self.bytes });
+        let mut evicted = Some(CachedBuffer { ptr: self.ptr, bytes: self.bytes });
         if self.bytes <= KEEP_BYTES {
             let _ = STORE.try_with(|store| {
                 let mut store = store.borrow_mut();

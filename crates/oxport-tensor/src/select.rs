@@ -1,10 +1,10 @@
 //! Sorting and selection that leave equal elements where PyTorch does.
 //!
 //! `sort` (not stable by default), `topk`, `kthvalue` and `mode` say *where* an element was found. Of equal elements that is whichever their
-//! algorithm happens to leave in a place: those of the C++ standard library that PyTorch is built with on Linux (libstdc++), and
-//! one of PyTorch's own. So these algorithms are kept to the last exchange. `less(a, b)` is all that is asked of elements.
+//! algorithm happens to leave at an index: those of the C++ standard library that PyTorch is built with on Linux (libstdc++), and
+//! one of PyTorch's own. So these algorithms are reproduced exactly. Elements are compared by `less(a, b)` only.
 //!
-//! Laws: the result is a permutation, whatever `less` says (NaNs compared by `<` are in no order at all); nothing panics.
+//! Invariants: the result is a permutation, for any `less` (NaNs are not ordered by `<`); nothing panics.
 
 /// `std::partial_sort`: the first `middle` elements become the least ones, in order.
 pub fn partial_sort<T: Copy>(x: &mut [T], middle: usize, less: &impl Fn(&T, &T) -> bool) {
@@ -14,7 +14,7 @@ pub fn partial_sort<T: Copy>(x: &mut [T], middle: usize, less: &impl Fn(&T, &T) 
     }
 }
 
-/// `std::nth_element`: place `nth` holds what it would in order, nothing greater stands before it and nothing less behind.
+/// `std::nth_element`: index `nth` holds what it would in order, nothing greater comes before it and nothing less after it.
 pub fn nth_element<T: Copy>(x: &mut [T], nth: usize, less: &impl Fn(&T, &T) -> bool) {
     if nth >= x.len() {
         return;
@@ -43,7 +43,7 @@ pub fn sort<T: Copy>(x: &mut [T], less: &impl Fn(&T, &T) -> bool) {
     }
 }
 
-/// The quick select of PyTorch's `kthvalue`: place `k` holds what it would in order.
+/// The quick select of PyTorch's `kthvalue`: index `k` holds what it would in order.
 pub fn quick_select<T: Copy>(x: &mut [T], k: usize, less: &impl Fn(&T, &T) -> bool) {
     let (mut left, mut right) = (0, x.len().saturating_sub(1));
     while left + 1 < right {
@@ -103,7 +103,7 @@ fn introsort<T: Copy>(mut x: &mut [T], mut depth: u32, less: &impl Fn(&T, &T) ->
     }
 }
 
-/// Divides by the median of three elements, which is put in front; gives the first place of the second part.
+/// Divides by the median of three elements, which is put in front; gives the first index of the second part.
 fn partition<T: Copy>(x: &mut [T], less: &impl Fn(&T, &T) -> bool) -> usize {
     let (a, b, c) = (1, x.len() / 2, x.len() - 1);
     let median = match (less(&x[a], &x[b]), less(&x[b], &x[c]), less(&x[a], &x[c])) {
@@ -164,7 +164,7 @@ fn heap_select<T: Copy>(x: &mut [T], middle: usize, less: &impl Fn(&T, &T) -> bo
     }
 }
 
-/// Moves the top of the heap `x[..end]` to place `to`, whose element takes its place in the heap.
+/// Moves the top of the heap `x[..end]` to index `to`, and that element into the heap.
 fn pop_heap<T: Copy>(x: &mut [T], end: usize, to: usize, less: &impl Fn(&T, &T) -> bool) {
     let value = x[to];
     x[to] = x[0];
@@ -208,21 +208,21 @@ mod tests {
     fn less(a: &Pair, b: &Pair) -> bool {
         a.0 < b.0
     }
-    fn places(x: &[Pair]) -> Vec<usize> {
+    fn indices(x: &[Pair]) -> Vec<usize> {
         x.iter().map(|e| e.1).collect()
     }
 
-    /// The places are those of `topk`, `kthvalue` and `mode` of PyTorch 2.15 for these numbers.
+    /// The indices are those of `topk`, `kthvalue` and `mode` of PyTorch 2.15 for these numbers.
     #[test]
-    fn equal_elements_stand_where_pytorch_has_them() {
+    fn equal_elements_are_ordered_as_in_pytorch() {
         let forty = pairs(40, |i| (i * i * 7 + i * 3 + i / 5) % 6);
         let mut x = forty.clone();
         nth_element(&mut x, 19, &less);
         let parted = [20, 39, 36, 3, 33, 30, 6, 23, 22, 9, 10, 11, 0, 13, 14, 19, 16, 17, 12, 26];
-        assert_eq!(places(&x[..20]), parted);
+        assert_eq!(indices(&x[..20]), parted);
         sort(&mut x[..19], &less);
         let sorted = [3, 33, 30, 14, 13, 0, 10, 11, 39, 17, 16, 19, 9, 6, 36, 22, 23, 20, 12, 26];
-        assert_eq!(places(&x[..20]), sorted);
+        assert_eq!(indices(&x[..20]), sorted);
         let mut x = forty.clone();
         quick_select(&mut x, 16, &less);
         assert_eq!(x[16], (2, 23));
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(x.iter().rfind(|e| e.0 == 0), Some(&(0, 11)));
         let mut x = pairs(130, |i| (i * i * 7 + i * 3) % 5);
         partial_sort(&mut x, 2, &|a, b| b.0 < a.0);
-        assert_eq!(places(&x[..2]), [4, 2]);
+        assert_eq!(indices(&x[..2]), [4, 2]);
     }
 
     proptest! {

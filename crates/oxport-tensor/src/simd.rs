@@ -1,7 +1,7 @@
 //! Code compiled several times, for the instruction sets a CPU may have, and chosen when it runs.
 //!
-//! The default build targets plain x86-64. A [`Kernel`] is inlined into functions that LLVM may compile for AVX2 and
-//! AVX-512, so its loops become wide vector code where the CPU has it. Law: all versions give the same bits (Rust never
+//! The default build targets baseline x86-64. A [`Kernel`] is inlined into functions that LLVM may compile for AVX2 and
+//! AVX-512, so its loops become wide vector code where the CPU has it. Invariant: all versions give the same bits (Rust never
 //! fuses or reorders float operations by itself).
 
 /// A loop with everything it needs. `run` must be `#[inline(always)]`, and so should be what it calls per element.
@@ -56,7 +56,7 @@ pub enum Level {
     Avx512,
 }
 
-/// What this CPU can run, or less where the environment asks for it: `OXPORT_ISA=base` or `avx2` keeps to that, to test and to
+/// The best instruction set of this CPU, or a lower one by `OXPORT_ISA=base` or `avx2`, to test and to
 /// measure what other machines do.
 #[inline]
 pub fn level() -> Level {

@@ -1,7 +1,7 @@
 //! Order: sort, top k, unique elements, binary search. NaN comes last (it is the greatest), −0 equals 0.
 //!
 //! An element becomes an unsigned integer with the same order; an integer and the position sort as one key, so that sorting is
-//! stable however the sort itself works. Law: where stability is not asked for, equal elements stand where PyTorch leaves
+//! stable however the sort itself works. Invariant: where stability is not asked for, equal elements stand where PyTorch leaves
 //! them ([`select`]).
 
 use std::ops::Not;
@@ -11,7 +11,7 @@ use crate::rows::along;
 use crate::{DType, Element, Error, Layout, Real, Result, Tensor, TensorMut, dispatch, memory, select};
 
 /// `values, indices = x.sort(dim, descending, stable)`. Outputs have the sizes of `x`; indices are int64. NaN is last, or first when
-/// descending. Without `stable`, equal elements stand where PyTorch leaves them.
+/// descending. Without `stable`, equal elements are ordered as in PyTorch.
 pub fn sort(
     x: &Tensor,
     dim: i64,
@@ -83,7 +83,7 @@ pub fn kth(x: &Tensor, dim: i64, k: usize, values: &mut TensorMut, indices: &mut
     }))
 }
 
-/// Whether a key is less than another, wherever their elements stand.
+/// Whether a key is less than another, by value only.
 fn is_less(a: &(u64, u32), b: &(u64, u32)) -> bool {
     a.0 < b.0
 }
@@ -93,7 +93,7 @@ fn line_length(x: &Tensor, dim: i64) -> Result<usize> {
     Ok(x.sizes().get(d).map_or(1, |&n| n as usize))
 }
 
-/// Refuses keys for more elements than there may be in one table; for whoever makes them where nothing can be refused.
+/// Checks the number of keys, for callers that build them where no error can be returned.
 fn admit_keys(count: usize) -> Result<()> {
     memory::admit(count.saturating_mul(size_of::<(u64, u32)>()))
 }
@@ -151,7 +151,7 @@ fn check_outputs(x: &Tensor, values: &TensorMut, indices: &TensorMut) -> Result<
         return Err(Error::invalid(format!("sorting {} gives {} and int64, not {v} and {i}", x.dtype(), x.dtype())));
     }
     if x.sizes().iter().any(|&s| s > i64::from(u32::MAX)) {
-        return Err(Error::unsupported("sorting more than 2^32 elements"));
+        return Err(Error::unsupported("cannot sort more than 2^32 elements"));
     }
     Ok(())
 }
@@ -178,7 +178,7 @@ pub fn unique(x: &Tensor) -> Result<Unique> {
     })
 }
 
-/// `torch.unique_consecutive` of all elements: runs of equal neighbours become one.
+/// `torch.unique_consecutive` of all elements: runs of equal neighbors become one.
 pub fn unique_consecutive(x: &Tensor) -> Result<Unique> {
     dispatch!(real x.dtype(), |T| {
         let elements = x.to_vec::<T>()?;
@@ -187,7 +187,7 @@ pub fn unique_consecutive(x: &Tensor) -> Result<Unique> {
     })
 }
 
-/// Groups equal neighbours of the elements taken in `order`.
+/// Groups equal neighbors of the elements taken in `order`.
 fn group<T: Element>(sizes: &[i64], elements: &[T], order: &[usize]) -> Result<Unique> {
     let (mut values, mut counts, mut inverse) =
         (Vec::<T>::new(), Vec::<i64>::new(), memory::filled(0i64, elements.len())?);
@@ -207,7 +207,7 @@ fn group<T: Element>(sizes: &[i64], elements: &[T], order: &[usize]) -> Result<U
     })
 }
 
-/// `torch.searchsorted`: for each of `values` the first place in `sorted` (along the last dimension) whose element is not
+/// `torch.searchsorted`: for each of `values` the first index in `sorted` (along the last dimension) whose element is not
 /// less (`right`: greater). `sorted` has one dimension, or the sizes of `values` but for the last. `out` is int64.
 pub fn search_sorted(sorted: &Tensor, values: &Tensor, right: bool, out: &mut TensorMut) -> Result<()> {
     let alone = sorted.rank() == 1;
@@ -225,12 +225,12 @@ pub fn search_sorted(sorted: &Tensor, values: &Tensor, right: bool, out: &mut Te
         along(&[values], &mut [out], -1, &|lines| {
             let start = if alone { 0 } else { lines.position() * n };
             let row = &boundaries[start..start + n];
-            for (place, &v) in lines.output::<i64>(0).iter_mut().zip(lines.input::<T>(0)) {
+            for (index, &v) in lines.output::<i64>(0).iter_mut().zip(lines.input::<T>(0)) {
                 let before = |b: &T| match right {
                     true => b.order(v).is_le(),
                     false => b.order(v).is_lt(),
                 };
-                *place = row.partition_point(before) as i64;
+                *index = row.partition_point(before) as i64;
             }
         })
     })
@@ -277,17 +277,17 @@ mod tests {
         assert!(both(|v, i| kth(&x, 0, 7, v, i), &x, 1).starts_with("error: selected number k (7)"));
     }
 
-    /// As PyTorch 2.15 has it: only an ascending sort of 32,768 integers or more is stable when nobody asks for it.
+    /// As in PyTorch 2.15: without `stable`, only an ascending sort of 32,768 integers or more is stable.
     #[test]
     fn long_vectors_of_integers_are_stable() {
         let is_stable = |n: i64, descending: bool| {
             let x = Tensor::from_vec(&[n], (0..n).map(|i| i * 7 % 3).collect()).unwrap();
-            let places = |stable| {
+            let indices = |stable| {
                 let (mut values, mut indices) = outputs(&x, 0, n).unwrap();
                 sort(&x, 0, descending, stable, &mut values, &mut indices).unwrap();
                 indices.freeze().to_vec::<i64>().unwrap()
             };
-            places(true) == places(false)
+            indices(true) == indices(false)
         };
         assert!(is_stable(32_768, false) && !is_stable(32_767, false) && !is_stable(32_768, true));
         assert!(is_stable(16, false) && !is_stable(17, false));

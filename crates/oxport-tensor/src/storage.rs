@@ -1,8 +1,8 @@
 //! [`Storage`]: shared bytes, aligned to 64, that know who owns them.
 //!
 //! Three owners: the heap, a read-only mapped file, a region of an [`Arena`]; and a piece of another storage.
-//! Laws: all bytes are initialised from the start (fresh memory is zero); bytes are written only through a
-//! [`TensorMut`](crate::TensorMut), which has shown that nobody else holds the storage; a mapped file is never written.
+//! Invariants: all bytes are initialized from the start (fresh memory is zero); bytes are written only through a
+//! [`TensorMut`](crate::TensorMut), which has checked that the storage is not shared; a mapped file is never written.
 
 use std::alloc;
 use std::fs::File;
@@ -52,7 +52,7 @@ impl Storage {
     /// A copy of these bytes.
     pub fn copy_of(bytes: &[u8]) -> Result<Storage> {
         let storage = Storage::zeroed(bytes.len())?;
-        // SAFETY: the storage was just made, so nobody else sees its `bytes.len()` bytes, and they cannot overlap `bytes`.
+        // SAFETY: the storage was just created, so no other handle can access its `bytes.len()` bytes, and they cannot overlap `bytes`.
         unsafe { storage.0.start.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(storage)
     }
@@ -71,7 +71,10 @@ impl Storage {
     /// `len` bytes from `offset` on, shared and never writable. A piece that is not aligned to 8 bytes is copied.
     pub fn piece(&self, offset: usize, len: usize) -> Result<Storage> {
         let bytes = offset.checked_add(len).and_then(|end| self.bytes().get(offset..end)).ok_or_else(|| {
-            Error::memory(format!("bytes {offset} + {len} of a storage of {} bytes", self.len_bytes()))
+            Error::memory(format!(
+                "bytes {offset} + {len} are out of bounds of a storage of {} bytes",
+                self.len_bytes()
+            ))
         })?;
         let start = NonNull::from(bytes).cast::<u8>();
         if !start.cast::<u64>().is_aligned() {
@@ -84,14 +87,14 @@ impl Storage {
         Storage(Arc::new(Memory { start, len, owner: Owner::Region { arena, offset } }))
     }
 
-    /// Gives the memory behind these bytes of a mapped file back; they are loaded again when they are touched again.
-    /// Bytes that are no mapped file's stay where they are.
+    /// Releases the pages of these bytes of a mapped file; they are loaded again on the next access. Has no effect on other
+    /// storages.
     pub fn forget(&self, offset: usize, len: usize) {
         #[cfg(unix)]
         if let Owner::Map(map) = &self.0.owner {
             let len = len.min(self.0.len.saturating_sub(offset));
             // SAFETY: the mapping is read-only and shared with the file, so its pages hold nothing that the file does not
-            // hold: dropping them changes no byte that anybody can see. The range lies within the mapping.
+            // hold: dropping them changes no visible byte. The range is within the mapping.
             let advised = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, offset, len) };
             // It is advice: where the system does not take it, nothing is wrong.
             drop(advised);
@@ -105,8 +108,8 @@ impl Storage {
 
     /// All bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `start` is valid for `len` initialised bytes as long as the owner lives, and while a shared reference to
-        // this storage exists nobody writes (a `TensorMut` owns its storage and gives none away).
+        // SAFETY: `start` is valid for `len` initialized bytes as long as the owner lives, and while a shared reference to
+        // this storage exists there are no writes (a `TensorMut` owns its storage and gives none away).
         unsafe { std::slice::from_raw_parts(self.0.start.as_ptr(), self.0.len) }
     }
 
@@ -115,7 +118,7 @@ impl Storage {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// A number that tells living storages apart.
+    /// A number that identifies a live storage.
     pub fn id(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }

@@ -13,8 +13,8 @@ impl Tensor {
         if self.strides().iter().all(|&s| s >= 0) { Ok(self.clone()) } else { self.contiguous() }
     }
 
-    /// All places from the first element to the last, for non-negative strides.
-    pub(crate) fn places<T: Element + Plain>(&self) -> Result<&[T]> {
+    /// The elements of the storage from the first to the last one, for non-negative strides.
+    pub(crate) fn span<T: Element + Plain>(&self) -> Result<&[T]> {
         let len = span(self.layout())?;
         assert_eq!(T::DTYPE, self.dtype(), "law: elements are read as their own type");
         // SAFETY: the first and last element lie inside the storage and are aligned, so what is between does too; any bits
@@ -24,18 +24,18 @@ impl Tensor {
 }
 
 impl TensorMut {
-    /// All places from the first element to the last, for non-negative strides.
-    pub(crate) fn places<T: Element + Plain>(&mut self) -> Result<&mut [T]> {
+    /// The elements of the storage from the first to the last one, for non-negative strides.
+    pub(crate) fn span<T: Element + Plain>(&mut self) -> Result<&mut [T]> {
         let len = span(self.layout())?;
         assert_eq!(T::DTYPE, self.dtype(), "law: elements are written as their own type");
-        // SAFETY: as for reading; nobody else sees the storage, and the borrow is exclusive.
+        // SAFETY: as for reading; the storage is not shared, and the borrow is exclusive.
         Ok(if len == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(self.start::<T>(), len) } })
     }
 }
 
 fn span(layout: &crate::Layout) -> Result<usize> {
     if layout.strides.iter().any(|&s| s < 0) {
-        return Err(Error::unsupported("negative strides here"));
+        return Err(Error::unsupported("negative strides are not supported here"));
     }
     Ok(layout.extent()?.map_or(0, |(low, high)| high - low + 1))
 }

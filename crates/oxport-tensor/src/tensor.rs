@@ -1,6 +1,6 @@
 //! [`Tensor`]: an immutable shared value, the thing that kernels read.
 //!
-//! Laws: every element of the layout lies inside the storage and is aligned; a bool tensor's bytes are 0 or 1.
+//! Invariants: every element of the layout lies inside the storage and is aligned; a bool tensor's bytes are 0 or 1.
 //! Whoever makes a tensor checks this once, so loops may trust it.
 
 use crate::layout::infer_sizes;
@@ -64,7 +64,7 @@ impl Tensor {
     pub fn sizes(&self) -> &[i64] {
         &self.layout.sizes
     }
-    /// Distance between neighbours along each dimension, in elements.
+    /// Distance between neighbors along each dimension, in elements.
     pub fn strides(&self) -> &[i64] {
         &self.layout.strides
     }
@@ -111,7 +111,7 @@ impl Tensor {
     /// this dtype's native type.
     ///
     /// # Errors
-    /// There is no memory for them.
+    /// The allocation fails.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let x = self.to_dtype(T::DTYPE)?.contiguous()?;
         let mut elements = table(x.numel())?;
@@ -197,7 +197,7 @@ impl Tensor {
         Tensor::from_storage(self.storage.clone(), dtype, layout)
     }
 
-    /// The same memory for writing, if nobody else holds it and no two elements share a place; else the tensor back.
+    /// The same memory for writing, if it is not shared and no two elements overlap; else the tensor itself.
     pub fn into_mut(self) -> Result<TensorMut, Tensor> {
         let Tensor { mut storage, dtype, layout } = self;
         // What lies around a bool tensor in its storage need not be bools, and a `TensorMut` may write `part`s.
@@ -237,7 +237,7 @@ impl Tensor {
         }
         let Some((low, high)) = self.layout.extent()? else { return Ok(()) };
         match self.storage.bytes()[low..=high].iter().find(|&&byte| byte > 1) {
-            Some(byte) => Err(Error::invalid(format!("byte {byte:#x} in a bool tensor"))),
+            Some(byte) => Err(Error::invalid(format!("expected 0 or 1 in a bool tensor, got the byte {byte:#x}"))),
             None => Ok(()),
         }
     }
@@ -253,20 +253,20 @@ impl<T: Element> Reader<'_, T> {
     /// The element at a row-major position.
     pub(crate) fn at(&self, mut position: usize) -> T {
         assert!(position < self.tensor.numel(), "law: positions are below the number of elements");
-        let mut place = 0isize;
+        let mut offset = 0isize;
         for (&size, &stride) in self.tensor.sizes().iter().zip(self.tensor.strides()).rev() {
-            place += (position % size as usize) as isize * stride as isize;
+            offset += (position % size as usize) as isize * stride as isize;
             position /= size as usize;
         }
-        // SAFETY: `place` is the position of an element of the layout, inside the storage and aligned by the tensor's laws.
-        unsafe { *self.start.offset(place) }
+        // SAFETY: `offset` is the position of an element of the layout, inside the storage and aligned by the tensor's laws.
+        unsafe { *self.start.offset(offset) }
     }
 }
 
 /// Does every element lie inside the storage, at an aligned address?
 pub(crate) fn check_fit(storage: &Storage, dtype: DType, layout: &Layout) -> Result<()> {
     if layout.sizes.len() != layout.strides.len() || layout.sizes.iter().any(|&s| s < 0) {
-        return Err(Error::shape(format!("not a layout: sizes {:?}, strides {:?}", layout.sizes, layout.strides)));
+        return Err(Error::shape(format!("invalid layout: sizes {:?}, strides {:?}", layout.sizes, layout.strides)));
     }
     // Also where a size is 0: then no product of some of the sizes overflows, wherever one is taken.
     if layout.sizes.iter().try_fold(1i64, |n, &size| n.checked_mul(size.max(1))).is_none() {
@@ -292,17 +292,17 @@ pub(crate) fn check_fit(storage: &Storage, dtype: DType, layout: &Layout) -> Res
 impl std::fmt::Debug for Tensor {
     /// `f32[2, 3]`, strides where they are not row-major, and the first few elements.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        const SHOWN: usize = 8;
+        const MAX_SHOWN: usize = 8;
         write!(f, "{}{:?}", self.dtype.short(), self.sizes())?;
         if !self.is_contiguous() {
             write!(f, " strides {:?}", self.strides())?;
         }
-        let shown = self.numel().min(SHOWN);
+        let shown = self.numel().min(MAX_SHOWN);
         let values: Result<String> = crate::dispatch!(all self.dtype, |T| {
             let read = self.reader::<T>();
             Ok((0..shown).map(|i| format!("{:?}", read.at(i))).collect::<Vec<_>>().join(", "))
         });
-        let more = if self.numel() > SHOWN { ", …" } else { "" };
+        let more = if self.numel() > MAX_SHOWN { ", …" } else { "" };
         write!(f, " [{}{more}]", values.map_err(|_| std::fmt::Error)?)
     }
 }

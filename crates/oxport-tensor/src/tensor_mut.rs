@@ -1,6 +1,6 @@
 //! [`TensorMut`]: a tensor in the making, owned by one hand.
 //!
-//! Laws: as for [`Tensor`], and nobody else can see the storage, and no two indices share a place. So many threads may
+//! Invariants: as for [`Tensor`], and the storage is not shared, and no two elements overlap. So many threads may
 //! write disjoint sets of indices at once, which is what the loops do.
 
 use crate::tensor::check_fit;
@@ -23,13 +23,13 @@ impl TensorMut {
         TensorMut::in_region(storage, dtype, layout)
     }
 
-    /// Takes a storage, which must be held by nobody else, be writable and large enough; no two elements of the layout
-    /// may share a place. What the bytes hold does not matter, except that a bool tensor starts all false.
+    /// Takes a storage, which must be unshared, writable and large enough; no two elements of the layout
+    /// may overlap. The bytes may have any contents, except that a bool tensor starts all false.
     pub fn in_region(mut storage: Storage, dtype: DType, layout: Layout) -> Result<TensorMut> {
         check_fit(&storage, dtype, &layout)?;
         check_injective(&layout)?;
         if !storage.is_unique() {
-            return Err(Error::memory("an output needs a storage that nobody else holds and that may be written"));
+            return Err(Error::memory("expected an unshared, writable storage for an output"));
         }
         if dtype == DType::Bool {
             // SAFETY: we hold the only handle of a writable storage of this length.
@@ -52,7 +52,7 @@ impl TensorMut {
     pub fn sizes(&self) -> &[i64] {
         &self.layout.sizes
     }
-    /// Distance between neighbours along each dimension, in elements.
+    /// Distance between neighbors along each dimension, in elements.
     pub fn strides(&self) -> &[i64] {
         &self.layout.strides
     }
@@ -81,7 +81,7 @@ impl TensorMut {
         Some(match self.numel() {
             0 => &mut [],
             // SAFETY: by the laws above the elements are `n` valid values of `T`, inside the storage and aligned, and
-            // nobody else sees them; the borrow is exclusive.
+            // they are not shared; the borrow is exclusive.
             n => unsafe { std::slice::from_raw_parts_mut(self.start::<T>(), n) },
         })
     }
@@ -91,10 +91,10 @@ impl TensorMut {
         let mut copy = TensorMut::empty(self.dtype, self.layout.preserve())?;
         let bytes = self.storage.bytes();
         let size = self.dtype.size();
-        let places = crate::index::offsets(&self.layout.sizes, &self.layout.strides)?;
+        let offsets = crate::index::offsets(&self.layout.sizes, &self.layout.strides)?;
         let targets = crate::index::offsets(&copy.layout.sizes, &copy.layout.strides)?;
         let start: *mut u8 = copy.start();
-        for (from, to) in places.into_iter().zip(targets) {
+        for (from, to) in offsets.into_iter().zip(targets) {
             let from = (self.layout.offset as isize + from) as usize * size;
             let element = &bytes[from..from + size];
             // SAFETY: `to` is the offset of an element of `copy`, which has room for `size` bytes there and is ours.
@@ -103,23 +103,23 @@ impl TensorMut {
         Ok(copy.freeze())
     }
 
-    /// Lets `f` fill a part of this tensor: any layout over its storage without shared places, as `cat` and scatters need.
+    /// Lets `f` fill a part of this tensor: any layout over its storage without overlap, as `cat` and scatters need.
     /// The offset is absolute in the storage.
     ///
     /// # Errors
-    /// The layout leaves the storage or has shared places; those of `f`; or `f` put another tensor in the place of the
+    /// The layout is out of bounds or overlaps itself; those of `f`; or `f` put another tensor in place of the
     /// part, which then stays there, by its own layout.
     pub fn part<R>(&mut self, layout: Layout, f: impl FnOnce(&mut TensorMut) -> Result<R>) -> Result<R> {
         check_fit(&self.storage, self.dtype, &layout)?;
         check_injective(&layout)?;
-        // A panic in `f` leaves the part's layout behind, which is as sound as the whole.
+        // A panic in `f` leaves the part's layout in place, which is as sound as the whole.
         let whole = std::mem::replace(&mut self.layout, layout);
         let (id, dtype) = (self.storage.id(), self.dtype);
         let result = f(self);
         // Safe code may have swapped any tensor in, also one whose storage got the address of ours: the whole's layout is
         // put back only over a storage that has room for it.
         if self.storage.id() != id || self.dtype != dtype || check_fit(&self.storage, dtype, &whole).is_err() {
-            return Err(Error::invalid("a part of a tensor was replaced, not filled"));
+            return Err(Error::invalid("a part of a tensor was replaced instead of filled"));
         }
         self.layout = whole;
         result
@@ -133,7 +133,7 @@ impl TensorMut {
 
 fn check_injective(layout: &Layout) -> Result<()> {
     match layout.may_overlap() {
-        true => Err(Error::memory(format!("elements of an output share a place: {layout:?}"))),
+        true => Err(Error::memory(format!("elements of an output overlap in memory: {layout:?}"))),
         false => Ok(()),
     }
 }
@@ -183,7 +183,7 @@ mod tests {
         let ways: [Replace; 3] = [
             |p, small, _| *p = small,
             |p, _, other_dtype| *p = other_dtype,
-            // The dropped storage's address may come back with fewer bytes behind it.
+            // The dropped storage's address may be reused by a smaller allocation.
             |p, small, other_dtype| {
                 drop(std::mem::replace(p, other_dtype));
                 *p = TensorMut::empty(small.dtype(), small.layout().clone()).unwrap();

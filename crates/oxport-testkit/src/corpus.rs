@@ -1,5 +1,4 @@
-//! Operator cases: single calls of PyTorch operators with the outputs that PyTorch gave. `fixtures/ops/README.md` says the
-//! format.
+//! Operator cases: single calls of PyTorch operators with PyTorch's outputs. `fixtures/ops/README.md` describes the format.
 
 use indexmap::IndexMap;
 use oxport::{DType, Tensor, Value};
@@ -18,15 +17,15 @@ pub struct Corpus {
     pub cases: Vec<Json>,
 }
 
-/// What is wrong with a corpus or a case.
-pub type Wrong = String;
+/// The error of a corpus or a case.
+pub type Message = String;
 
 impl Corpus {
     /// Reads `cases.jsonl.zst` and `tensors.safetensors.zst` of a folder (without `.zst` too).
     ///
     /// # Errors
-    /// A file is missing or not what it should be.
-    pub fn read(dir: &Path) -> Result<Corpus, Wrong> {
+    /// A file is missing or malformed.
+    pub fn read(dir: &Path) -> Result<Corpus, Message> {
         let text = String::from_utf8(unpacked(dir, "cases.jsonl")?).map_err(|e| e.to_string())?;
         let cases = text.lines().map(|l| serde_json::from_str(l).map_err(|e| e.to_string()));
         let bytes = unpacked(dir, "tensors.safetensors")?;
@@ -38,16 +37,16 @@ impl Corpus {
     /// A tensor object; `None` where its values are not defined.
     ///
     /// # Errors
-    /// It names no storage, or does not fit it.
-    pub fn tensor(&self, json: &Json) -> Result<Option<Tensor>, Wrong> {
+    /// Its storage is missing, or it is out of bounds of its storage.
+    pub fn tensor(&self, json: &Json) -> Result<Option<Tensor>, Message> {
         let Some(key) = json["data"].as_str() else { return Ok(None) };
         let stored = self.storages.get(key).ok_or_else(|| format!("no storage {key}"))?;
         let code = json["dtype"].as_u64().ok_or("no dtype")?;
         let dtype = DType::from_code(code as u8).ok_or("unknown dtype")?;
         let layout = Layout::new(&ints(&json["sizes"])?, &ints(&json["strides"])?, 0).map_err(|e| e.to_string())?;
         let offset = json["storage_offset"].as_u64().unwrap_or(0) as usize;
-        // Every tensor has a storage of its own, even where two name one key.
-        // What lies outside of a bool view may be any byte; inside it is 0 or 1.
+        // Every tensor gets a separate storage, even if two have the same key.
+        // Bytes outside of a bool view are arbitrary; inside they are 0 or 1.
         let bools: Vec<u8>;
         let bytes = if dtype.is_bool() {
             bools = stored.iter().map(|&b| u8::from(b != 0)).collect();
@@ -60,7 +59,7 @@ impl Corpus {
     }
 }
 
-fn unpacked(dir: &Path, name: &str) -> Result<Vec<u8>, Wrong> {
+fn unpacked(dir: &Path, name: &str) -> Result<Vec<u8>, Message> {
     let plain = dir.join(name);
     if plain.exists() {
         return std::fs::read(&plain).map_err(|e| format!("{}: {e}", plain.display()));
@@ -76,13 +75,13 @@ fn unpacked(dir: &Path, name: &str) -> Result<Vec<u8>, Wrong> {
 /// A list of integers.
 ///
 /// # Errors
-/// It is none.
-pub fn ints(json: &Json) -> Result<Vec<i64>, Wrong> {
+/// It does not parse.
+pub fn ints(json: &Json) -> Result<Vec<i64>, Message> {
     let list = json.as_array().ok_or("expected a list of ints")?;
     list.iter().map(|n| n.as_i64().ok_or_else(|| "expected an int".to_string())).collect()
 }
 
-/// A float, or one of the strings that stand for what JSON cannot say.
+/// A float, or the string of a non-finite one.
 pub fn float(json: &Json) -> Option<f64> {
     match json.as_str() {
         Some("Infinity") => Some(f64::INFINITY),
@@ -92,15 +91,15 @@ pub fn float(json: &Json) -> Option<f64> {
     }
 }
 
-/// An argument: the union of `torch.export`'s programs. Tensors are given by `tensor`, in the order in which they stand.
+/// An argument: the union of `torch.export`'s programs. `tensor` gives the tensors, in order.
 ///
 /// # Errors
-/// The key is unknown or its value is not what it should be.
-pub fn argument(json: &Json, tensor: &mut dyn FnMut(&Json) -> Result<Argument, Wrong>) -> Result<Argument, Wrong> {
+/// The key is unknown or its value malformed.
+pub fn argument(json: &Json, tensor: &mut dyn FnMut(&Json) -> Result<Argument, Message>) -> Result<Argument, Message> {
     let (key, value) = json.as_object().and_then(|o| o.iter().next()).ok_or("an argument without a key")?;
-    let list = || value.as_array().ok_or_else(|| format!("{key} wants a list"));
+    let list = || value.as_array().ok_or_else(|| format!("{key}: expected a list"));
     let wrong = || format!("{key}: {value}");
-    let each = |f: &dyn Fn(&Json) -> Option<Argument>| -> Result<Argument, Wrong> {
+    let each = |f: &dyn Fn(&Json) -> Option<Argument>| -> Result<Argument, Message> {
         Ok(Argument::List(list()?.iter().map(|v| f(v).ok_or_else(wrong)).collect::<Result<_, _>>()?))
     };
     let code = || value.as_i64().ok_or_else(wrong);

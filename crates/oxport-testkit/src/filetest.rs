@@ -1,4 +1,4 @@
-//! The driver of `tests/**/*.fx`: a header, FX text, and in it what the stage says.
+//! The driver of `tests/**/*.fx`: a header, FX text, and the output of the stage.
 //!
 //! ```text
 //! # test verify
@@ -12,8 +12,8 @@
 //! |---|---|---|
 //! | `# test parse` | parsed | the errors, by line, or the text printed again |
 //! | `# test verify` | verified | every diagnostic under its line |
-//! | `# test functional` | made functional | the result |
-//! | `# test optimize` | improved by bitwise rules | the result |
+//! | `# test functional` | functionalized | the result |
+//! | `# test optimize` | optimized by bitwise rules | the result |
 //! | `# test decompose` | decomposed to Core ATen | the result |
 //!
 //! `UPDATE_EXPECT=1` rewrites the files: `just bless`.
@@ -24,13 +24,13 @@ use oxport_ir::parse::parse;
 use oxport_ir::print::{Style, readable_with};
 use std::path::Path;
 
-/// What separates the text from a result that is a program of its own.
+/// The separator between the text and a resulting program.
 const RESULT: &str = "# result\n";
 
-/// Runs one file test; the error is for people.
+/// Runs one file test.
 ///
 /// # Errors
-/// The file does not hold what the stage says.
+/// The file does not have the output of the stage.
 pub fn check(path: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let now = run(&text).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -47,7 +47,7 @@ pub fn check(path: &Path) -> Result<(), String> {
         .unwrap_or_else(|| text.lines().count().min(now.lines().count()));
     let at = |t: &str| t.lines().nth(line).unwrap_or("<end>").to_string();
     Err(format!(
-        "{} line {}:\n    the file has: {}\n    it should be: {}\n  (UPDATE_EXPECT=1 rewrites it)",
+        "{} line {}:\n    got: {}\n    expected: {}\n  (UPDATE_EXPECT=1 updates it)",
         path.display(),
         line + 1,
         at(&text),
@@ -55,16 +55,16 @@ pub fn check(path: &Path) -> Result<(), String> {
     ))
 }
 
-/// What the file should hold.
+/// The expected contents of the file.
 fn run(text: &str) -> Result<String, String> {
     let header = text.lines().next().unwrap_or("");
-    let stage = header.strip_prefix("# test ").ok_or("the first line is no `# test STAGE`")?;
+    let stage = header.strip_prefix("# test ").ok_or("expected `# test STAGE` as the first line")?;
     let source = text.split(RESULT).next().unwrap_or(text);
     let body: String = source.lines().skip(1).filter(|l| !is_note(l)).map(|l| format!("{l}\n")).collect();
     let program = match parse(&body, registry()) {
         Ok(program) => program,
         Err(errors) => {
-            // Errors of syntax stand under their line, whatever the stage.
+            // Syntax errors are written under their line in every stage.
             let mut out = format!("{header}\n");
             for (i, line) in body.lines().enumerate() {
                 out.push_str(&format!("{line}\n"));
@@ -90,18 +90,18 @@ fn run(text: &str) -> Result<String, String> {
             let lines = text.lines().map(|l| format!("{}\n", l.trim_end()));
             format!("{header}\n{}", lines.collect::<String>())
         }
-        "functional" => source(oxport::functional(&program).map_or_else(failed, |p| show(&p))),
-        "decompose" => source(oxport::core(&program).map_or_else(failed, |p| show(&p))),
+        "functional" => source(oxport::functionalize(&program).map_or_else(failed, |p| show(&p))),
+        "decompose" => source(oxport::decompose(&program).map_or_else(failed, |p| show(&p))),
         "optimize" => {
             let improved =
-                oxport::functional(&program).and_then(|p| oxport::improve(&p, Opt::Exact, &Limits::default()));
+                oxport::functionalize(&program).and_then(|p| oxport::optimize(&p, Opt::Exact, &Limits::default()));
             source(improved.map_or_else(failed, |(p, _)| show(&p)))
         }
         other => return Err(format!("unknown stage `{other}`")),
     })
 }
 
-/// True for lines that a stage wrote.
+/// True for lines of a stage's output.
 fn is_note(line: &str) -> bool {
     let t = line.trim_start();
     t.starts_with("# error") || t.starts_with("# warning") || t.starts_with("#   note:") || t.starts_with("# at ")

@@ -1,12 +1,12 @@
-//! What tests share: the conformance runner, the file-test driver, samples and drawn tensors.
+//! Shared test tools: the conformance runner, the file-test driver, samples and random tensors.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`calls`] | operators on drawn arguments, in child processes |
+//! | [`calls`] | operator fuzzing, in child processes |
 //! | [`corpus`] | reading operator cases in the format of `fixtures/ops` |
-//! | [`operators`] | one operator case through the whole road: build, prepare, plan, run, judge |
-//! | [`programs`] | one program directory: every `io*.safetensors` against what the program yields |
-//! | [`mutate`] | tampered programs, and which of them the verifier catches |
+//! | [`operators`] | one operator case: build, prepare, plan, run, compare |
+//! | [`programs`] | one program directory: every `io*.safetensors` against the outputs of the program |
+//! | [`mutate`] | mutated programs, and which of them the verifier catches |
 //! | [`filetest`] | the driver of `tests/**/*.fx` |
 //! | [`samples`] | sample texts of the operator table |
 
@@ -24,7 +24,7 @@ pub mod samples;
 pub enum Status {
     /// As expected.
     Pass,
-    /// It ran, with other results.
+    /// It ran with different results.
     Mismatch,
     /// oxport lacks an operator, a dtype or a case.
     Unsupported,
@@ -37,7 +37,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The word in reports.
+    /// The name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Status::Pass => "pass",

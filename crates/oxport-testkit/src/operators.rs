@@ -1,16 +1,16 @@
-//! One operator case through the whole road: a program of one call is built, prepared, planned, run and judged.
+//! One operator case: a program of one call is built, prepared, planned, run and compared.
 
-use crate::corpus::{Corpus, Wrong, argument, float, ints};
+use crate::corpus::{Corpus, Message, argument, float, ints};
 use crate::{Record, Status};
 use oxport::{DType, Fake, Opt, PlanOptions, Tensor, Value, registry};
 use oxport_ir::{Argument, Kwargs, Node, NodeKind, Op, OutputKind, Val};
 use serde_json::Value as Json;
 
-/// What a case's values, and its strides, came to.
+/// The result of a case.
 pub struct Judged {
     /// Values, dtypes and sizes.
     pub record: Record,
-    /// Whether the strides are PyTorch's, where they were compared.
+    /// Whether the strides are PyTorch's, if they were compared.
     pub strides: Option<bool>,
 }
 
@@ -27,14 +27,14 @@ pub fn judge(corpus: &Corpus, case: &Json) -> Judged {
 
 type Failure = (Status, String);
 
-fn invalid(e: Wrong) -> Failure {
+fn invalid(e: Message) -> Failure {
     (Status::Invalid, e)
 }
 
-/// A call that was refused.
+/// A rejected call.
 struct Refusal {
     failure: Failure,
-    /// By what its arguments are, before anything was computed.
+    /// Whether by its arguments, before any kernel ran.
     is_early: bool,
 }
 
@@ -55,7 +55,7 @@ fn refused(e: &oxport::Error) -> Refusal {
     Refusal::new(e, true)
 }
 
-/// What else there is to say of a case that passes: the words of the refusal, if it must be refused.
+/// Details of a passing case: the error message, if the call must be rejected.
 fn run(corpus: &Corpus, case: &Json, strides: &mut Option<bool>) -> Result<String, Failure> {
     let flags: Vec<&str> = case["flags"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
     let result = execute(corpus, case);
@@ -63,7 +63,7 @@ fn run(corpus: &Corpus, case: &Json, strides: &mut Option<bool>) -> Result<Strin
         let asserts = operator(case).is_ok_and(|op| op.effect() == oxport_ir::Effect::Assert);
         return match result {
             Ok(_) => Err((Status::Mismatch, format!("must be refused: {}", case["error"]["message"]))),
-            // What PyTorch refuses by sizes, dtypes and numbers alone, the metas must know.
+            // Errors that depend on sizes, dtypes and numbers only must come from meta functions.
             Err(Refusal { failure: (Status::Error, e), is_early: false })
                 if flags.contains(&"error_static") && !asserts =>
             {
@@ -88,7 +88,7 @@ fn run(corpus: &Corpus, case: &Json, strides: &mut Option<bool>) -> Result<Strin
     Ok(String::new())
 }
 
-/// Flat outputs, and what was written to inputs.
+/// Flat outputs, and mutated inputs.
 type Results = (Vec<Value>, Vec<(usize, Tensor)>);
 
 fn operator(case: &Json) -> Result<Op, Failure> {
@@ -103,7 +103,7 @@ fn execute(corpus: &Corpus, case: &Json) -> Result<Results, Refusal> {
     }
     let mut b = oxport::ProgramBuilder::new(registry());
     let mut inputs: Vec<Value> = Vec::new();
-    let mut tensor = |json: &Json| -> Result<Argument, Wrong> {
+    let mut tensor = |json: &Json| -> Result<Argument, Message> {
         let t = corpus.tensor(json)?.ok_or("an input without values")?;
         let fake = Fake::of(&t);
         inputs.push(Value::Tensor(t));
@@ -120,7 +120,7 @@ fn execute(corpus: &Corpus, case: &Json) -> Result<Results, Refusal> {
     let call = if op.def().is_some() {
         b.calls().call_op(&op, args, kwargs)
     } else {
-        // An operator that writes has no meta function of its own: its result is what it writes to.
+        // An operator that writes has no meta function: its result is the written argument.
         let written = op.schema().and_then(|s| s.args.iter().enumerate().find(|(_, a)| a.is_written()));
         let target = written.and_then(|(i, a)| args.get(i).or_else(|| kwargs.get(&*a.name)));
         let first = target.and_then(Argument::as_node);
@@ -141,7 +141,7 @@ fn execute(corpus: &Corpus, case: &Json) -> Result<Results, Refusal> {
     Ok((outputs.user, outputs.mutated_inputs))
 }
 
-/// Every tensor or number of a call's result, lists taken apart.
+/// Every tensor or number of a call's result, with lists flattened.
 fn flat_outputs(b: &mut oxport::ProgramBuilder<'_>, call: oxport_ir::NodeId) -> oxport_ir::Result<Vec<Argument>> {
     let mut calls = b.calls();
     let Val::List(items) = calls.graph.node(call).val().cloned().unwrap_or(Val::None) else {
@@ -218,7 +218,9 @@ impl Judge<'_> {
     fn tensor(&mut self, got: Value, want: &Json) -> Result<(), String> {
         let index = self.tensor;
         self.tensor += 1;
-        let Value::Tensor(got) = got else { return Err(format!("output {index} is no tensor but {}", got.kind())) };
+        let Value::Tensor(got) = got else {
+            return Err(format!("output {index}: expected a tensor, got {}", got.kind()));
+        };
         self.values(&got, want).map_err(|e| format!("output {index}: {e}"))?;
         let strides = ints(&want["strides"])?;
         let (have, want) = (significant(got.sizes(), got.strides()), significant(got.sizes(), &strides));
@@ -241,7 +243,7 @@ impl Judge<'_> {
     }
 }
 
-/// Strides that say something: those of sizes above 1 in tensors that are not empty.
+/// Significant strides: those of sizes above 1 in non-empty tensors.
 fn significant(sizes: &[i64], strides: &[i64]) -> Vec<i64> {
     if sizes.contains(&0) {
         return Vec::new();
@@ -262,11 +264,11 @@ fn close(got: &Tensor, want: &Tensor, atol: f64, rtol: f64, flags: &[&str]) -> R
     let near = |error: f64, size: f64| size.is_finite() && error <= atol + rtol * size;
     let alike = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan() || near((a - b).abs(), b.abs());
     for (i, (a, b)) in numbers(got)?.into_iter().zip(numbers(want)?).enumerate() {
-        // A bound relative to an infinity would take any number: infinities and NaNs must be the same, part by part.
+        // A bound relative to an infinity would accept any number: infinities and NaNs must be equal, part by part.
         let within = near((a - b).norm(), b.norm()) || !b.norm().is_finite() && alike(a.re, b.re) && alike(a.im, b.im);
         let in_range = flags.contains(&"range") && (!a.norm().is_finite() || !b.norm().is_finite());
         if !within && !in_range {
-            return Err(format!("element {i}: got {a}, expected {b} (atol {atol:e}, rtol {rtol:e})"));
+            return Err(format!("element {i}: expected {b}, got {a} (atol {atol:e}, rtol {rtol:e})"));
         }
     }
     Ok(())

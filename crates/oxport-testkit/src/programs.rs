@@ -1,4 +1,4 @@
-//! One program directory: `program.pt2` against every `io*.safetensors` beside it.
+//! One program directory: `program.pt2` against every `io*.safetensors` next to it.
 
 use crate::{Record, Status};
 use oxport::compare::{Tolerance, compare};
@@ -6,10 +6,10 @@ use oxport::io::{inputs_from, named_outputs, read_values};
 use oxport::{Opt, PlanOptions};
 use std::path::{Path, PathBuf};
 
-/// What becomes of a program before it is prepared and run.
+/// The transformation of a program before it is prepared and run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Via {
-    /// Nothing: as the file says it.
+    /// None.
     #[default]
     Read,
     /// Functional ATen, as of `oxport decompose --to functional`.
@@ -18,7 +18,7 @@ pub enum Via {
     Core,
 }
 
-/// Runs and judges a directory. A program that was changed on the way must verify, too.
+/// Runs and judges a directory. A transformed program must verify, too.
 pub fn judge(dir: &Path, opt: Opt, via: Via) -> Record {
     let id = dir.file_name().and_then(|n| n.to_str()).unwrap_or("?").to_string();
     let (status, detail) = match run(dir, opt, via) {
@@ -53,7 +53,7 @@ pub fn value_files(dir: &Path) -> Vec<PathBuf> {
 fn run(dir: &Path, opt: Opt, via: Via) -> oxport::Result<Option<String>> {
     let mut program = oxport::read(dir.join("program.pt2"))?;
     if via != Via::Read {
-        program = if via == Via::Core { oxport::core(&program)? } else { oxport::functional(&program)? };
+        program = if via == Via::Core { oxport::decompose(&program)? } else { oxport::functionalize(&program)? };
         if let Some(found) = oxport::verify(&program).first() {
             return Ok(Some(format!("the decomposed program is not valid: {found}")));
         }
@@ -80,7 +80,7 @@ fn run(dir: &Path, opt: Opt, via: Via) -> oxport::Result<Option<String>> {
                 return different(name, &c.detail);
             }
         }
-        // What nothing was expected of was not compared.
+        // An output without an expected value was not compared.
         if let Some(name) = outputs.keys().find(|name| name.starts_with("out.") && !values.contains_key(*name)) {
             return different(name, "expected a value in the file, got none");
         }
@@ -88,10 +88,10 @@ fn run(dir: &Path, opt: Opt, via: Via) -> oxport::Result<Option<String>> {
     Ok(None)
 }
 
-/// What `stats.json` says of a program's expected outputs.
+/// The contents of `stats.json`.
 struct Stats {
-    /// For float32 four times `diff_no_mkldnn` (a number, or the largest `rel` of a list with one entry per output), where
-    /// that is more than the rule by dtype allows: by so much do PyTorch's own kernels differ.
+    /// For float32 four times `diff_no_mkldnn` (a number, or the largest `rel` of a list with one entry per output), if
+    /// larger than the tolerance by dtype: the difference between PyTorch's own kernels.
     tolerance: Tolerance,
     /// The seed of the generator with which PyTorch made the outputs.
     seed: u64,
@@ -105,7 +105,7 @@ impl Stats {
         let each = differences.as_array().into_iter().flatten().filter_map(|d| d["rel"].as_f64());
         let largest = differences.as_f64().or_else(|| each.reduce(f64::max));
         Stats {
-            tolerance: Tolerance::Relative { f32: largest.map_or(1e-4, |d| (4.0 * d).max(1e-4)) },
+            tolerance: Tolerance::ByDtype { f32: largest.map_or(1e-4, |d| (4.0 * d).max(1e-4)) },
             seed: stats["seed"].as_u64().unwrap_or(0),
         }
     }

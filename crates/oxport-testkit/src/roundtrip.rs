@@ -1,4 +1,4 @@
-//! Reading, writing and reading again: nothing is lost, and the bytes stay.
+//! Round trips: reading, writing and reading again is lossless, and the bytes are stable.
 
 use crate::{Record, Status};
 use oxport::{ExportedProgram, WriteOptions};
@@ -6,9 +6,9 @@ use oxport_pt2::{Archive, Limits, ReadOptions, read_pt2_bytes, write_pt2_bytes};
 use serde_json::Value;
 use std::path::Path;
 
-/// Judges an archive: what was read and written is read as the same program, whose bytes are the same; its document is
-/// that of the archive (if that is of today's schema), its tensors have the same bytes and layout, and all of that holds
-/// for a JSON file with safetensors beside it, too.
+/// Checks the round trip of an archive: the written archive reads as the same program and writes the same bytes; its document is
+/// that of the archive (if that has the current schema version), its tensors have the same bytes and layout. The same for a JSON
+/// file with safetensors.
 pub fn judge(path: &Path) -> Record {
     let name = |p: &Path| p.file_name().and_then(|n| n.to_str()).unwrap_or("?").to_string();
     let id = match path.parent() {
@@ -24,30 +24,30 @@ pub fn judge(path: &Path) -> Record {
     Record { id, status, detail }
 }
 
-/// What verifies without an error is written, read again as the same program, and verifies again. The bytes; `None` if the
-/// program does not verify.
+/// Checks that a program that verifies can be written, reads as the same program, and verifies again. Gives the bytes; `None` if
+/// the program does not verify.
 ///
 /// # Errors
-/// It is not; the text is for people.
+/// A step failed.
 pub fn writable(program: &ExportedProgram) -> Result<Option<Vec<u8>>, String> {
     let wrong = |program| oxport::verify(program).into_iter().find(|d| d.severity == oxport::Severity::Error);
     if wrong(program).is_some() {
         return Ok(None);
     }
-    let bytes = write_pt2_bytes(program).map_err(|e| format!("it is not written: {e}"))?;
+    let bytes = write_pt2_bytes(program).map_err(|e| format!("it cannot be written: {e}"))?;
     let again = read_pt2_bytes(&bytes, oxport::registry(), &ReadOptions::default())
-        .map_err(|e| format!("what is written is not read: {e}"))?;
+        .map_err(|e| format!("the written archive cannot be read: {e}"))?;
     if let Some(found) = wrong(&again) {
-        return Err(format!("what is read again does not verify: {found}"));
+        return Err(format!("the written program does not verify: {found}"));
     }
     match lost(program, &again).map_err(|e| e.to_string())? {
         Some(lost) => Err(lost),
         None if write_pt2_bytes(&again).is_ok_and(|second| second == bytes) => Ok(Some(bytes)),
-        None => Err("what is written after reading again differs".into()),
+        None => Err("the second write differs".into()),
     }
 }
 
-/// The first thing that is lost, if something is.
+/// The first loss, if any.
 fn trip(path: &Path) -> oxport::Result<Option<String>> {
     let program = oxport::read_with(path, &ReadOptions { verify_weights: true, ..ReadOptions::default() })?;
     let bytes = write_pt2_bytes(&program)?;
@@ -59,14 +59,14 @@ fn trip(path: &Path) -> oxport::Result<Option<String>> {
         return Ok(Some(lost));
     }
     if write_pt2_bytes(&again)? != bytes {
-        return Ok(Some("what is written after reading again differs".into()));
+        return Ok(Some("the second write differs".into()));
     }
     if program.origin.schema_version == Some(oxport_pt2::SCHEMA_VERSION) {
         let archive = Archive::open(path, &Limits::default())?;
         let model = archive.models().first().map(|m| format!("models/{m}.json")).unwrap_or_default();
         let before: Value = oxport_pt2::json::from_slice(&model, &archive.read(&model)?, &Limits::default())?;
         if let Some(at) = difference(&before, &document(&program)?, "$") {
-            return Ok(Some(format!("the document read and written is another one at {at}")));
+            return Ok(Some(format!("the written document differs at {at}")));
         }
     }
     let folder = tempfile::tempdir().map_err(|e| oxport_pt2::Error::io("no temporary folder", e))?;
@@ -77,7 +77,7 @@ fn trip(path: &Path) -> oxport::Result<Option<String>> {
     Ok(lost(&program, &again)?.map(|lost| format!("as JSON and safetensors: {lost}")))
 }
 
-/// What the second program lacks.
+/// The first difference between two programs.
 fn lost(before: &ExportedProgram, after: &ExportedProgram) -> oxport::Result<Option<String>> {
     if let Some(at) = difference(&document(before)?, &document(after)?, "$") {
         return Ok(Some(format!("the document differs at {at}")));
@@ -117,7 +117,7 @@ fn document(program: &ExportedProgram) -> oxport::Result<Value> {
     Ok(oxport_pt2::json::from_slice("the document", text.as_bytes(), &Limits::default())?)
 }
 
-/// The place of the first difference of two JSON values.
+/// The path of the first difference of two JSON values.
 fn difference(a: &Value, b: &Value, at: &str) -> Option<String> {
     match (a, b) {
         (Value::Object(x), Value::Object(y)) => {

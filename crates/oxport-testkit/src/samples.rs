@@ -1,4 +1,4 @@
-//! Sample texts of the operator table: `f32[2, 3], 1, alpha=2`, with `!` in front where the call must be refused.
+//! Sample texts of the operator table: `f32[2, 3], 1, alpha=2`, with `!` in front if the call must fail.
 //!
 //! ```text
 //! tensor := dtype "[" sizes "]" ("{" strides "}")? ("<" (low "..")? high ">"? | ">" low)?
@@ -9,16 +9,16 @@ use oxport::{DType, Tensor};
 use oxport_ir::{Argument, MemoryFormat};
 use oxport_tensor::Layout;
 
-/// A sample, read.
+/// A parsed sample.
 #[derive(Debug, Default)]
 pub struct Sample {
-    /// True if the call must be refused.
+    /// True if the call must fail.
     pub is_error: bool,
     /// Positional arguments; tensors are given by their number in `tensors`, as [`Item::Tensor`].
     pub args: Vec<Item>,
     /// Keyword arguments.
     pub kwargs: Vec<(String, Item)>,
-    /// The tensors, in the order in which they stand.
+    /// The tensors, in order.
     pub tensors: Vec<Tensor>,
 }
 
@@ -44,10 +44,10 @@ impl Item {
     }
 }
 
-/// Reads a sample; tensor values are drawn from the text, the same each time.
+/// Reads a sample; tensor values are random, with a seed from the text.
 ///
 /// # Errors
-/// The text is no sample.
+/// The text does not parse.
 pub fn parse(text: &str) -> Result<Sample, String> {
     let (is_error, body) = text.strip_prefix('!').map_or((false, text), |b| (true, b));
     let mut sample = Sample { is_error, ..Sample::default() };
@@ -67,7 +67,7 @@ pub fn parse(text: &str) -> Result<Sample, String> {
     Ok(sample)
 }
 
-/// Parts between commas that no bracket encloses.
+/// Splits at commas outside of brackets.
 pub fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start, mut quoted) = (Vec::new(), 0, 0, false);
     for (i, c) in text.char_indices() {
@@ -116,13 +116,13 @@ fn item(text: &str, tensors: &mut Vec<Tensor>) -> Result<Item, String> {
             (_, Ok(x), ..) => Argument::Float(x),
             (_, _, Some(d), _) => Argument::DType(d),
             (_, _, _, Some(m)) => Argument::MemoryFormat(m),
-            _ => return Err(format!("`{text}` is no value")),
+            _ => return Err(format!("expected a value, got `{text}`")),
         },
     }))
 }
 
 fn numbers(text: &str) -> Result<Vec<i64>, String> {
-    split(text).into_iter().map(|n| n.parse().map_err(|_| format!("`{n}` is no number"))).collect()
+    split(text).into_iter().map(|n| n.parse().map_err(|_| format!("expected a number, got `{n}`"))).collect()
 }
 
 /// `2, 3]{1, 2}<5`
@@ -156,10 +156,10 @@ fn tensor(dtype: DType, rest: &str, text: &str, index: usize) -> Result<Tensor, 
 }
 
 fn number(text: &str) -> Result<f64, String> {
-    text.parse().map_err(|_| format!("`{text}` is no number"))
+    text.parse().map_err(|_| format!("expected a number, got `{text}`"))
 }
 
-/// Values: within a range where one is given (whole numbers for integers); else moderate floats, small integers, bools.
+/// Random values: in the range, if given (integral for integer dtypes); else moderate floats, small integers, bools.
 pub fn draw(dtype: DType, count: usize, range: Option<(f64, f64)>, seed: u64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut unit = move || {
@@ -183,11 +183,11 @@ pub fn draw(dtype: DType, count: usize, range: Option<(f64, f64)>, seed: u64) ->
         .collect()
 }
 
-/// A vector of a dtype's extreme values, each in turn, among moderate ones: the least and the greatest, −0, ±∞, NaN,
-/// subnormals; complex numbers with such parts. Another seed begins elsewhere.
+/// A vector of a dtype's special values among moderate ones: smallest and largest, −0, ±∞, NaN, subnormals; complex numbers with
+/// such parts. The seed determines where it begins.
 ///
 /// # Panics
-/// There is no memory.
+/// The allocation fails.
 pub fn extremes(dtype: DType, count: usize, seed: u64) -> Tensor {
     const LAW: &str = "law: as many values as elements";
     let sizes = [count as i64];

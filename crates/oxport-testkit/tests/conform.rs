@@ -74,7 +74,7 @@ fn drawn_arguments_are_computed_or_refused() {
 }
 
 #[test]
-fn what_was_found_stays_mended() {
+fn findings_stay_fixed() {
     let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/calls.txt");
     fuzzcalls(&["--file", &list.display().to_string()]);
 }

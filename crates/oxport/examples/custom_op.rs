@@ -1,4 +1,4 @@
-//! Runs programs that PyTorch exported with operators of the user's own, which PyTorch itself does not have:
+//! Runs exported programs with custom operators:
 //!
 //! ```sh
 //! cargo run --release --example custom_op

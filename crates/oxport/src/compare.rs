@@ -1,43 +1,43 @@
-//! When do two tensors agree? The rule of the command line and of the conformance runner.
+//! Comparison of tensors, for the command line and the conformance runner.
 //!
-//! An output agrees with what was expected if dtype and sizes are equal, NaN and ±∞ stand in the same places, and
+//! An output agrees with the expected one if dtype and sizes are equal, NaN and ±∞ are at the same positions, and
 //! `max|a − b| ≤ t · max(|b|max, 1e-6)` with `t` by dtype; integers and bools are compared exactly. With explicit
 //! tolerances it is `|a − b| ≤ atol + rtol · |b|`, element by element.
 
 use oxport_ir::Value;
 use oxport_tensor::{DType, Result as TensorResult, Tensor};
 
-/// How far values may differ.
+/// The tolerance of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub enum Tolerance {
     /// By dtype; float32 by this much, relative to the largest expected value.
-    Relative {
-        /// The factor for float32: 1e-4, or more where PyTorch's own kernels differ by more.
+    ByDtype {
+        /// The factor for float32: 1e-4, or more if PyTorch's own kernels differ by more.
         f32: f64,
     },
-    /// Element by element.
-    Absolute {
+    /// `|a − b| ≤ atol + rtol · |b|` for every element.
+    Elementwise {
         /// Relative part.
         rtol: f64,
         /// Absolute part.
         atol: f64,
     },
-    /// To the bit; NaNs are equal to each other.
+    /// Bitwise equal; all NaNs are equal.
     Exact,
 }
 
 impl Default for Tolerance {
     fn default() -> Tolerance {
-        Tolerance::Relative { f32: 1e-4 }
+        Tolerance::ByDtype { f32: 1e-4 }
     }
 }
 
-/// The outcome of one comparison.
+/// The result of one comparison.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// Whether they agree.
     pub agree: bool,
-    /// The worst element, or what else is different, for people.
+    /// The element with the largest error, or another difference, as text.
     pub detail: String,
 }
 
@@ -45,7 +45,7 @@ fn differ(detail: String) -> Comparison {
     Comparison { agree: false, detail }
 }
 
-/// Compares a value with what was expected.
+/// Compares a value with the expected one.
 pub fn compare(got: &Value, want: &Value, tolerance: Tolerance) -> Comparison {
     match (got, want) {
         (Value::Tensor(a), Value::Tensor(b)) => compare_tensors(a, b, tolerance),
@@ -55,7 +55,7 @@ pub fn compare(got: &Value, want: &Value, tolerance: Tolerance) -> Comparison {
         (Value::Complex(a), Value::Complex(b)) if close(a.re, b.re) && close(a.im, b.im) => equal(format!("{a}")),
         (Value::Str(a), Value::Str(b)) if a == b => equal(format!("{a:?}")),
         (Value::None, Value::None) => equal("None".to_string()),
-        (a, b) => differ(format!("got {}, expected {}", show(a), show(b))),
+        (a, b) => differ(format!("expected {}, got {}", show(b), show(a))),
     }
 }
 
@@ -67,7 +67,7 @@ fn close(a: f64, b: f64) -> bool {
     a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-9 * b.abs().max(1e-6)
 }
 
-/// A value in a few characters.
+/// A short text for a value.
 pub fn show(v: &Value) -> String {
     match v {
         Value::Tensor(t) => format!("{}{:?}", t.dtype().short(), t.sizes()),
@@ -83,18 +83,18 @@ pub fn show(v: &Value) -> String {
 pub fn compare_tensors(got: &Tensor, want: &Tensor, tolerance: Tolerance) -> Comparison {
     if got.dtype() != want.dtype() || got.sizes() != want.sizes() {
         let show = |t: &Tensor| format!("{}{:?}", t.dtype().short(), t.sizes());
-        return differ(format!("got {}, expected {}", show(got), show(want)));
+        return differ(format!("expected {}, got {}", show(want), show(got)));
     }
     let compared = match got.dtype() {
         d if d.is_complex() => both(got, want, parts).map(|(a, b)| numbers(&a, &b, want, tolerance, 2)),
         d if d.is_float() => both(got, want, Tensor::to_vec).map(|(a, b)| numbers(&a, &b, want, tolerance, 1)),
-        // Unsigned 64-bit integers keep their bits.
+        // Unsigned 64-bit integers are compared by their bits.
         _ => both(got, want, Tensor::to_vec).map(|(a, b)| integers(&a, &b)),
     };
     compared.unwrap_or_else(|error| differ(format!("not compared: {error}")))
 }
 
-/// The elements of both, as what `read` makes of them.
+/// The elements of both tensors, converted by `read`.
 fn both<T>(a: &Tensor, b: &Tensor, read: impl Fn(&Tensor) -> TensorResult<Vec<T>>) -> TensorResult<(Vec<T>, Vec<T>)> {
     Ok((read(a)?, read(b)?))
 }
@@ -108,7 +108,7 @@ fn integers(a: &[i64], b: &[i64]) -> Comparison {
     let wrong = a.iter().zip(b).filter(|(a, b)| a != b).count();
     match a.iter().zip(b).position(|(a, b)| a != b) {
         None => equal(format!("{} elements equal", a.len())),
-        Some(i) => differ(format!("element {i}: got {}, expected {} ({wrong} of {} differ)", a[i], b[i], a.len())),
+        Some(i) => differ(format!("element {i}: expected {}, got {} ({wrong} of {} differ)", b[i], a[i], a.len())),
     }
 }
 
@@ -125,7 +125,7 @@ fn numbers(got: &[f64], want: &[f64], like: &Tensor, tolerance: Tolerance, parts
     let mut largest: f64 = 0.0;
     for (i, (&a, &b)) in got.iter().zip(want).enumerate() {
         if special(a) != special(b) {
-            return differ(format!("element {}: got {a}, expected {b}", i / parts));
+            return differ(format!("element {}: expected {b}, got {a}", i / parts));
         }
         if b.is_finite() {
             largest = largest.max(b.abs());
@@ -135,12 +135,12 @@ fn numbers(got: &[f64], want: &[f64], like: &Tensor, tolerance: Tolerance, parts
         (DType::F16 | DType::C32, _) => 1e-2,
         (DType::BF16, _) => 3e-2,
         (DType::F64 | DType::C128, _) => 1e-9,
-        (DType::F32 | DType::C64, Tolerance::Relative { f32 }) => f32,
+        (DType::F32 | DType::C64, Tolerance::ByDtype { f32 }) => f32,
         _ => 0.13,
     };
     let bound = |b: f64| match tolerance {
-        Tolerance::Relative { .. } => factor * largest.max(1e-6),
-        Tolerance::Absolute { rtol, atol } => atol + rtol * b.abs(),
+        Tolerance::ByDtype { .. } => factor * largest.max(1e-6),
+        Tolerance::Elementwise { rtol, atol } => atol + rtol * b.abs(),
         Tolerance::Exact => 0.0,
     };
     let (mut worst, mut at, mut over) = (-1.0, 0, 0);
@@ -161,7 +161,7 @@ fn numbers(got: &[f64], want: &[f64], like: &Tensor, tolerance: Tolerance, parts
     }
     let (a, b) = (got[at], want[at]);
     let detail = format!(
-        "worst element {}: got {a:e}, expected {b:e}, error {worst:.3e} (allowed {:.3e}, largest {largest:.3e})",
+        "worst element {}: expected {b:e}, got {a:e}, error {worst:.3e} (allowed {:.3e}, largest {largest:.3e})",
         at / parts,
         bound(b)
     );

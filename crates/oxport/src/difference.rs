@@ -1,9 +1,9 @@
-//! What differs between two programs, names aside.
+//! Differences between two programs, up to node names.
 
 use oxport_ir::print::{Style, readable_with};
 use oxport_ir::{ExportedProgram, Graph};
 
-/// The differences, for people: graph up to renaming, signature, ranges, state. Empty if there are none.
+/// The differences, as text: graph up to renaming, signature, ranges, state. Empty if there are none.
 pub fn difference(a: &ExportedProgram, b: &ExportedProgram) -> Vec<String> {
     let mut found = Vec::new();
     let text = |p: &ExportedProgram| {
@@ -32,19 +32,19 @@ pub fn difference(a: &ExportedProgram, b: &ExportedProgram) -> Vec<String> {
     found
 }
 
-/// Gives every node but the placeholders a name by its position.
+/// Renames every node except placeholders by position.
 fn rename(graph: &mut Graph) {
     let ids: Vec<_> = graph.nodes().filter(|(_, n)| n.op().is_some()).map(|(id, _)| id).collect();
     for prefix in ["__moving", "v"] {
         for (i, &id) in ids.iter().enumerate() {
-            // A placeholder may hold the name; then the old one stays.
+            // If a placeholder has the name, the old one is kept.
             let _ = graph.rename(id, &format!("{prefix}{i}"));
         }
     }
     graph.subgraphs.values_mut().for_each(rename);
 }
 
-/// A line difference: the common head and tail left out.
+/// A line difference without the common head and tail.
 fn lines(a: &str, b: &str, found: &mut Vec<String>) {
     let (a, b): (Vec<&str>, Vec<&str>) = (a.lines().collect(), b.lines().collect());
     let head = a.iter().zip(&b).take_while(|(x, y)| x == y).count();

@@ -1,9 +1,9 @@
-//! The façade's error: what failed, and with which exit code the command line says so.
+//! The error of this crate, with the exit code of the command line.
 
 use oxport_ir::Diagnostic;
 use std::fmt;
 
-/// A result of the façade.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a request failed.
@@ -23,11 +23,11 @@ enum Kind {
 }
 
 impl Error {
-    /// An input or output file that is not what it should be.
+    /// An input or output file with unexpected contents.
     pub fn data(message: impl Into<String>) -> Error {
         Error(Box::new(Kind::Data(message.into())))
     }
-    /// A request that makes no sense.
+    /// Wrong usage.
     pub fn usage(message: impl Into<String>) -> Error {
         Error(Box::new(Kind::Usage(message.into())))
     }
@@ -39,11 +39,11 @@ impl Error {
     pub fn rewrite(message: impl Into<String>) -> Error {
         Error(Box::new(Kind::Rewrite(message.into())))
     }
-    /// A program in which the verifier found errors: these.
+    /// A program with these verifier errors.
     pub(crate) fn not_valid(found: Vec<Diagnostic>) -> Error {
         Error(Box::new(Kind::NotValid(found)))
     }
-    /// What is wrong with the program, where that is why.
+    /// The diagnostics of an invalid program or file; empty for other errors.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match &*self.0 {
             Kind::File(e) => e.diagnostics(),
@@ -60,7 +60,7 @@ impl Error {
             _ => false,
         }
     }
-    /// True if whoever read an output has gone.
+    /// True if the reader of an output pipe has closed it.
     pub fn is_closed_pipe(&self) -> bool {
         match &*self.0 {
             Kind::File(e) => e.is_closed_pipe(),
@@ -68,7 +68,7 @@ impl Error {
             _ => false,
         }
     }
-    /// True if a call asked for a larger buffer than [`PlanOptions::max_buffer_bytes`](crate::PlanOptions) allows.
+    /// True if a call needed a larger buffer than [`PlanOptions::max_buffer_bytes`](crate::PlanOptions) allows.
     pub fn is_limit(&self) -> bool {
         match &*self.0 {
             Kind::Call(e) => e.is_limit(),
@@ -76,7 +76,7 @@ impl Error {
             _ => false,
         }
     }
-    /// The operators that a program needs and oxport cannot run.
+    /// The operators of the program that have no kernel.
     pub fn missing(&self) -> &[String] {
         if let Kind::Run(e) = &*self.0 { e.missing() } else { &[] }
     }

@@ -1,8 +1,8 @@
-//! Tensor files: what a program is run on and what it yields, as safetensors with a JSON file beside.
+//! Tensor files: inputs and outputs of a program, as safetensors with a JSON file next to it.
 //!
 //! Inputs are keyed `in.0`, `in.1`, … in the order of the flat user inputs, or by placeholder name; outputs `out.0`, …;
-//! `mut.<name>` is a buffer after the call, `inmut.<i>` a user input after the call. What safetensors cannot say
-//! (constants, strides, complex numbers) stands in the JSON file: `io.json` for `io.safetensors`, `io_1.safetensors`, …,
+//! `mut.<name>` is a buffer after the call, `inmut.<i>` a user input after the call. What safetensors cannot represent
+//! (constants, strides, complex numbers) is in the JSON file: `io.json` for `io.safetensors`, `io_1.safetensors`, …,
 //! else the file of the same stem.
 
 use crate::{Error, Result};
@@ -16,15 +16,15 @@ use std::path::Path;
 /// Named values.
 pub type Values = IndexMap<String, Value>;
 
-/// Reads a tensor file and what its JSON file says of it.
+/// Reads a tensor file with its JSON file.
 ///
 /// # Errors
-/// A file cannot be read or is not what it should be.
+/// A file cannot be read or parsed.
 pub fn read_values(path: &Path, limits: &Limits) -> Result<Values> {
     Ok(oxport_pt2::read_values(path, limits).map_err(|e| Error::data(e.to_string()))?.values)
 }
 
-/// Writes named values: tensors as safetensors, the rest in the JSON file beside it.
+/// Writes named values: tensors as safetensors, the rest in the JSON file next to it.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -47,7 +47,7 @@ pub fn inputs_from(program: &oxport_ir::ExportedProgram, values: &Values) -> Res
                 (Some(v), _) => Ok(v.clone()),
                 (None, InputKind::ConstantInput(c)) => Ok(constant(c)),
                 (None, _) if let Some(default) = node.args.first() => Ok(constant(default)),
-                _ => Err(Error::data(format!("input {i} (`{}`) is missing: neither `in.{i}` nor its name", node.name))),
+                _ => Err(Error::data(format!("input {i} is missing: expected the key `in.{i}` or `{}`", node.name))),
             }
         })
         .collect()
@@ -63,12 +63,12 @@ pub(crate) fn constant(c: &Argument) -> Value {
     }
 }
 
-/// The archive's own sample inputs, flat; `None` where it has none, or where they hold what oxport does not read.
+/// The archive's sample inputs, flat; `None` if it has none, or they have unsupported values.
 pub fn sample_inputs(program: &oxport_ir::ExportedProgram, limits: &Limits) -> Option<Vec<Value>> {
     oxport_pt2::example_inputs(program, limits).ok().flatten()
 }
 
-/// Names of what a call yields: `out.i`, `mut.<name>`, `inmut.<i>`.
+/// The results of a call by name: `out.i`, `mut.<name>`, `inmut.<i>`.
 pub fn named_outputs(outputs: &Outputs) -> Values {
     let mut values = Values::new();
     for (i, v) in outputs.user.iter().enumerate() {
@@ -83,8 +83,8 @@ pub fn named_outputs(outputs: &Outputs) -> Values {
     values
 }
 
-/// True if a call yields something that safetensors cannot hold: a number, a truth value, a text, `None`, or complex numbers
-/// of a kind that it does not know.
+/// True if a call has a result that safetensors cannot store: a number, a bool, a string, `None`, or an unsupported complex
+/// dtype.
 pub fn has_constant_outputs(program: &oxport_ir::ExportedProgram) -> bool {
     let is_plain = |output: &Argument| match output {
         Argument::Node(id) => match program.graph.node(*id).val() {

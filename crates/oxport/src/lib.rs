@@ -1,14 +1,14 @@
-//! Run, check and improve programs exported by `torch.export`, without Python and without libtorch.
+//! Run, check and optimize programs exported by `torch.export`, without Python and without libtorch.
 //!
-//! The road through the house, a crate a step:
+//! The pipeline, one crate per step:
 //!
 //! ```no_run
 //! # fn main() -> Result<(), oxport::Error> {
 //! let program = oxport::read("model.pt2")?;                        // bytes → ExportedProgram
-//! let complaints = oxport::verify(&program);                        // everything that is wrong, located
-//! assert!(complaints.is_empty());
-//! let program = oxport::prepare(&program, oxport::Opt::Exact)?;     // functional, optimised, executable
-//! let plan = oxport::plan(&program, &Default::default())?;          // order, lifetimes, buffers
+//! let diagnostics = oxport::verify(&program);                       // located diagnostics
+//! assert!(diagnostics.is_empty());
+//! let program = oxport::prepare(&program, oxport::Opt::Exact)?;     // functionalize, decompose, optimize
+//! let plan = oxport::plan(&program, &Default::default())?;          // slots, lifetimes, buffers
 //! # let inputs = vec![];
 //! let outputs = plan.run(inputs)?;
 //! # Ok(()) }
@@ -40,10 +40,10 @@
 
 pub mod compare;
 pub mod difference;
-pub mod draw;
 mod error;
 pub mod io;
 mod prepare;
+pub mod random_inputs;
 mod toolchain;
 pub mod validate;
 
@@ -59,7 +59,7 @@ pub use oxport_tensor::{DType, Scalar, Tensor};
 pub use prepare::Opt;
 pub use toolchain::{Toolchain, registry};
 
-/// What the definitions of a user's own operators are written with; see `examples/custom_op.rs`.
+/// Types for defining custom operators; see `examples/custom_op.rs`.
 pub mod custom {
     pub use oxport_ir::{
         Arg, Args, Build, Cost, Decomp, Effect, Error, Exact, Kernel, Meta, MetaCx, Real, Result, RunCx,
@@ -69,15 +69,15 @@ pub mod custom {
 
 use std::path::Path;
 
-/// Reads a program: a `.pt2` archive, or a `.json` program with its `.safetensors` beside it.
+/// Reads a program: a `.pt2` archive, or a `.json` program with a `.safetensors` file next to it.
 ///
 /// # Errors
-/// The file cannot be read, or holds no valid program: [`Error::diagnostics`] says all that is wrong.
+/// The file cannot be read, or is not a valid program: see [`Error::diagnostics`].
 pub fn read(path: impl AsRef<Path>) -> Result<ExportedProgram> {
     read_with(path, &ReadOptions::default())
 }
 
-/// As [`read`], with options: which model of several, bounds, whether all bytes of the weights are checked.
+/// As [`read`], with options: the model, limits, whether to check the CRC-32 of weights.
 ///
 /// # Errors
 /// As [`read`].
@@ -85,29 +85,29 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Export
     Toolchain::standard().read(path, options)
 }
 
-/// Writes a program, by the suffix of the path: `.pt2`, or `.json` with `.safetensors` beside it. The file appears whole
-/// or not at all.
+/// Writes a program, by the suffix of the path: `.pt2`, or `.json` with `.safetensors` next to it. Files are written
+/// atomically.
 ///
 /// # Errors
-/// The program holds what the format cannot express, or the file cannot be written.
+/// The format cannot represent the program, or the file cannot be written.
 pub fn write(program: &ExportedProgram, path: impl AsRef<Path>) -> Result<()> {
     write_with(program, path, &WriteOptions::default())
 }
 
-/// As [`write`](fn@write), with options: for which version of PyTorch, and how large a file of tensors may be.
+/// As [`write`](fn@write), with options: the schema version, and the maximum size of a tensors file.
 ///
 /// # Errors
-/// As [`write`](fn@write), or the older version cannot express something of the program.
+/// As [`write`](fn@write), or the older version cannot represent the program.
 pub fn write_with(program: &ExportedProgram, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
     Ok(oxport_pt2::write(program, path.as_ref(), options)?)
 }
 
-/// [`Toolchain::verify`] with oxport's own operators.
+/// [`Toolchain::verify`] with the standard operators.
 pub fn verify(program: &ExportedProgram) -> Vec<Diagnostic> {
     Toolchain::standard().verify(program)
 }
 
-/// [`Toolchain::prepare`] with oxport's own operators.
+/// [`Toolchain::prepare`] with the standard operators.
 ///
 /// # Errors
 /// See there.
@@ -115,31 +115,31 @@ pub fn prepare(program: &ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
     Toolchain::standard().prepare(program, opt)
 }
 
-/// [`Toolchain::improve`] with oxport's own operators.
+/// [`Toolchain::optimize`] with the standard operators.
 ///
 /// # Errors
 /// See there.
-pub fn improve(program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
-    Toolchain::standard().improve(program, opt, limits)
+pub fn optimize(program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
+    Toolchain::standard().optimize(program, opt, limits)
 }
 
-/// [`Toolchain::functional`] with oxport's own operators.
+/// [`Toolchain::functionalize`] with the standard operators.
 ///
 /// # Errors
 /// See there.
-pub fn functional(program: &ExportedProgram) -> Result<ExportedProgram> {
-    Toolchain::standard().functional(program)
+pub fn functionalize(program: &ExportedProgram) -> Result<ExportedProgram> {
+    Toolchain::standard().functionalize(program)
 }
 
-/// [`Toolchain::core`] with oxport's own operators.
+/// [`Toolchain::decompose`] with the standard operators.
 ///
 /// # Errors
 /// See there.
-pub fn core(program: &ExportedProgram) -> Result<ExportedProgram> {
-    Toolchain::standard().core(program)
+pub fn decompose(program: &ExportedProgram) -> Result<ExportedProgram> {
+    Toolchain::standard().decompose(program)
 }
 
-/// [`Toolchain::plan`] with oxport's own operators.
+/// [`Toolchain::plan`] with the standard operators.
 ///
 /// # Errors
 /// See there.

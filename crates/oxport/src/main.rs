@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     #[cfg(unix)]
-    signals::tidy_up();
+    signals::clean_up_on_signals();
     report::finish(execute())
 }
 
@@ -18,7 +18,7 @@ fn execute() -> ExitCode {
     let cli = match cmd::Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) if e.use_stderr() => {
-            report::aside(e.render());
+            report::print_stderr(e.render());
             return ExitCode::from(2);
         }
         Err(e) => {

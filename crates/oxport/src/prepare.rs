@@ -1,4 +1,4 @@
-//! From a program as it was read to one that the engine runs.
+//! The passes between reading a program and running it.
 
 use crate::{Result, Toolchain};
 use oxport_ir::{Dialect, Effect, ExportedProgram, Kernel, Op};
@@ -11,48 +11,51 @@ use oxport_rewrite::{Limits, Report, optimize};
 use oxport_run::{Plan, PlanOptions};
 use std::time::{Duration, Instant};
 
-/// How much a program is optimised before it runs.
+/// The optimization level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Opt {
-    /// Not at all.
+    /// No optimization.
     None,
-    /// By rules that change no bit of any result.
+    /// Rules with bitwise equal results.
     #[default]
     Exact,
-    /// By rules that may round differently, too.
+    /// Rules that may round differently, too.
     Fast,
 }
 
 impl Toolchain {
-    /// Makes a program ready for [`Toolchain::plan`]: mode blocks inlined, functional, operators without kernel decomposed, and
-    /// optimised.
+    /// Prepares a program for [`Toolchain::plan`]: functionalizes it, decomposes operators without kernel, and optimizes.
     ///
     /// # Errors
-    /// The program is not valid ([`Error::diagnostics`](crate::Error::diagnostics)), a write has no functional form, or a
-    /// decomposition refuses its call.
+    /// The program is not valid ([`Error::diagnostics`](crate::Error::diagnostics)), a write has no functional variant, or a
+    /// decomposition fails.
     pub fn prepare(&self, program: &ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
-        let program = self.functional(program)?;
+        let program = self.functionalize(program)?;
         let before = Sharing::of(&program);
         let mut program = decompose(&program, &self.registry)?;
         eliminate_dead(&mut program);
         separate_outputs(&mut program, &self.registry, Some(&before))?;
         if opt != Opt::None {
-            program = self.improved(&program, opt, &Limits::default())?.0;
+            program = self.optimize_valid(&program, opt, &Limits::default())?.0;
         }
         Ok(program)
     }
 
-    /// Improves a functional program by equality saturation, merges equal nodes, and computes once what depends on
-    /// constants only.
+    /// Optimizes a functional program: equality saturation, CSE, constant folding, DCE.
     ///
     /// # Errors
-    /// The program is not valid, or cannot be built anew.
-    pub fn improve(&self, program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
-        self.admit(program)?;
-        self.improved(program, opt, limits)
+    /// The program is not valid, or the optimized program cannot be built.
+    pub fn optimize(&self, program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
+        self.require_valid(program)?;
+        self.optimize_valid(program, opt, limits)
     }
 
-    fn improved(&self, program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
+    fn optimize_valid(
+        &self,
+        program: &ExportedProgram,
+        opt: Opt,
+        limits: &Limits,
+    ) -> Result<(ExportedProgram, Report)> {
         let soundness = if opt == Opt::Fast { Soundness::Rounding } else { Soundness::Bitwise };
         let before = Sharing::of(program);
         let start = Instant::now();
@@ -66,8 +69,8 @@ impl Toolchain {
         Ok((program, report))
     }
 
-    /// Folds until `deadline`. What does not end by then, or panics, is left to the run; it goes on in a thread of its own until
-    /// it ends, as nothing stops a kernel.
+    /// Folds constants until `deadline`. A computation that does not end by then, or panics, is not folded; its thread runs on to
+    /// its end, because kernels cannot be interrupted.
     fn fold(&self, program: &mut ExportedProgram, deadline: Instant) -> Result<()> {
         let run = |part: &ExportedProgram| {
             let left = deadline.checked_duration_since(Instant::now())?;
@@ -80,7 +83,7 @@ impl Toolchain {
                 plan.run(Vec::new()).ok().map(|outputs| outputs.user)
             };
             let thread = std::thread::Builder::new().name("oxport-fold".to_string());
-            // A receiver that is gone wants no result; one that waits learns of a panic, since the sender is dropped.
+            // If the receiver has timed out, sending fails; if the thread panics, the sender is dropped and receiving fails.
             thread.spawn(move || drop(done.send(work()))).ok()?;
             result.recv_timeout(left).ok().flatten()
         };
@@ -88,23 +91,24 @@ impl Toolchain {
         Ok(fold_constants(program, &budget, &run).map(drop)?)
     }
 
-    /// What `run_decompositions({})` does: no writes, mutations as outputs, mode blocks inlined.
+    /// `run_decompositions({})`: no writes, mutations as outputs, mode blocks inlined. The command line's `decompose --to
+    /// functional`.
     ///
     /// # Errors
-    /// The program is not valid, or a write has no functional form.
-    pub fn functional(&self, program: &ExportedProgram) -> Result<ExportedProgram> {
-        self.admit(program)?;
+    /// The program is not valid, or a write has no functional variant.
+    pub fn functionalize(&self, program: &ExportedProgram) -> Result<ExportedProgram> {
+        self.require_valid(program)?;
         let program = bind_calls(program, &self.registry)?;
         let program = unwrap_subclasses(&program)?;
         let program = unwrap_vmaps(&program, &self.registry)?;
         let program = inline_wraps(&program, &self.registry)?;
         let program = unwrap_calls(&program, &self.registry)?;
-        // What writes and is made of other operators writes by those: lists of tensors, `fill_diagonal_`.
-        // And what may be an alias of what is written, unsaid by its schema, is what its parts are.
+        // Composite operators that write (to lists of tensors, `fill_diagonal_`) are decomposed into operators that have
+        // functional variants; composites whose results may alias a written tensor without an annotation in their schema, too.
         let aliases = written_composites(&program);
         let program = decompose_where(&program, &self.registry, &|op| op.is_mutable() || aliases.contains(op))?;
         let program = functionalize(&program, &self.registry)?;
-        // As PyTorch does it: dropout in evaluation mode is nothing.
+        // As in PyTorch: dropout in evaluation mode is the identity.
         let drops = |op: &Op| op.effect() == Effect::Random && op.is_alias_at_times();
         let mut program = decompose_where(&program, &self.registry, &drops)?;
         eliminate_dead(&mut program);
@@ -112,12 +116,13 @@ impl Toolchain {
         Ok(program)
     }
 
-    /// What `run_decompositions()` does: functional, and operators outside of Core ATen decomposed where oxport knows how.
+    /// `run_decompositions()`: functionalized, and operators outside of Core ATen decomposed if oxport has a decomposition. The
+    /// command line's `decompose`.
     ///
     /// # Errors
-    /// As [`functional`](Toolchain::functional), or a decomposition refuses its call.
-    pub fn core(&self, program: &ExportedProgram) -> Result<ExportedProgram> {
-        let program = self.functional(program)?;
+    /// As [`functionalize`](Toolchain::functionalize), or a decomposition fails.
+    pub fn decompose(&self, program: &ExportedProgram) -> Result<ExportedProgram> {
+        let program = self.functionalize(program)?;
         let composite = |op: &Op| op.namespace() == "aten" && (!op.has_tag("core") || is_kernel_free(op));
         let before = Sharing::of(&program);
         let mut program = decompose_where(&program, &self.registry, &composite)?;
@@ -127,11 +132,11 @@ impl Toolchain {
     }
 }
 
-/// Results of constants are computed once if they are at most this large,
+/// Constant folding: the maximum size of a result in bytes,
 const FOLD_BYTES: usize = 64 << 20;
-/// if all of them take at most so many operations and bytes moved, about a second,
+/// the maximum cost of all results (operations and bytes moved, about a second),
 const FOLD_WORK: f64 = 4e9;
-/// and within this time at most, whatever the costs say.
+/// and the time limit.
 const FOLD_TIME: Duration = Duration::from_secs(4);
 
 fn is_kernel_free(op: &Op) -> bool {

@@ -1,36 +1,36 @@
-//! Whether two programs compute the same, by running both.
+//! Validates that two programs compute the same, by running both.
 //!
-//! Laws: what was compared is counted and said; a comparison of nothing is no agreement. Inputs are those that the program
-//! brings, and drawn ones at several sizes; where all bits must agree, also awkward ones.
+//! Invariants: the result says what was compared; if nothing was compared, the programs do not agree. Inputs are the sample inputs
+//! and generated ones of several sizes; for bitwise equality, also special values.
 
 use crate::compare::{Tolerance, compare};
-use crate::draw::{Drawing, Fill};
+use crate::random_inputs::{Fill, InputGenerator};
 use crate::{ExportedProgram, Opt, PlanOptions, ReadLimits, Result, Toolchain, Value, io};
 use std::time::{Duration, Instant};
 
-/// What a validation found.
+/// The result of a validation.
 #[derive(Clone, Debug, Default)]
 pub struct Validation {
     /// The inputs on which both programs ran and agreed.
-    pub compared: Vec<Tried>,
-    /// Inputs that the first program refuses, and what it says.
-    pub refused: Vec<(Tried, String)>,
-    /// Where the programs differ first.
+    pub compared: Vec<InputSet>,
+    /// Inputs that the first program rejects, with its error.
+    pub refused: Vec<(InputSet, String)>,
+    /// The first difference.
     pub difference: Option<String>,
-    /// True if time was up before all inputs were tried.
+    /// True if the time limit was reached before all inputs were tried.
     pub cut_short: bool,
 }
 
-/// Inputs, in words.
+/// A description of a set of inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tried {
-    /// What they hold: `ordinary values`.
+pub struct InputSet {
+    /// The values: `ordinary values`.
     pub what: &'static str,
     /// The symbols of their sizes: `s0=2 s1=3`.
     pub sizes: String,
 }
 
-impl std::fmt::Display for Tried {
+impl std::fmt::Display for InputSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.what)?;
         if self.sizes.is_empty() { Ok(()) } else { write!(f, " at {}", self.sizes) }
@@ -38,7 +38,7 @@ impl std::fmt::Display for Tried {
 }
 
 impl Validation {
-    /// The inputs that were compared: how many of each kind, and the sizes.
+    /// The compared inputs: the number of each kind, and the sizes.
     fn summary(&self) -> String {
         let (mut kinds, mut sizes) = (Vec::<(&str, usize)>::new(), Vec::new());
         for tried in &self.compared {
@@ -68,23 +68,23 @@ impl std::fmt::Display for Validation {
             (Some(difference), _) => write!(f, "the programs differ: {difference}")?,
             (None, Some((inputs, why))) if compared == 0 => {
                 let why = why.replace('\n', " ");
-                write!(f, "nothing could be compared: the program refuses all {refused} inputs; {inputs}: {why}")?;
+                write!(f, "nothing could be compared: the program rejects all {refused} inputs; {inputs}: {why}")?;
             }
-            (None, None) if compared == 0 => write!(f, "nothing could be compared: no inputs could be drawn")?,
-            _ => write!(f, "both programs give the same on {compared} inputs: {}", self.summary())?,
+            (None, None) if compared == 0 => write!(f, "nothing could be compared: no inputs could be generated")?,
+            _ => write!(f, "both programs agree on {compared} inputs: {}", self.summary())?,
         }
         if compared > 0 && refused > 0 {
-            write!(f, "; {refused} more are refused by the program")?;
+            write!(f, "; the program rejects {refused} more")?;
         }
-        if self.cut_short { f.write_str("; time was up before all were tried") } else { Ok(()) }
+        if self.cut_short { f.write_str("; the time limit was reached before all were tried") } else { Ok(()) }
     }
 }
 
-/// Runs a program and what was made of it on the same inputs. Under [`Opt::Fast`] values may differ by the tolerance of their
-/// dtype; else all bits agree, NaNs being equal to each other.
+/// Runs a program and its transformed version on the same inputs. With [`Opt::Fast`] values may differ by the tolerance of their
+/// dtype; else they must be bitwise equal, all NaNs being equal.
 ///
 /// # Errors
-/// One of the programs cannot be made ready to run.
+/// One of the programs cannot be prepared.
 pub fn validate(
     toolchain: &Toolchain,
     [before, after]: [&ExportedProgram; 2],
@@ -99,8 +99,8 @@ pub fn validate(
     let (first, second) = (plan(before)?, plan(after)?);
     let tolerance = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };
     let mut found = Validation::default();
-    // One set of inputs; false if the first program refuses it.
-    let run = |found: &mut Validation, name: Tried, inputs: Result<Vec<Value>>| -> bool {
+    // One set of inputs; false if the first program rejects it.
+    let run = |found: &mut Validation, name: InputSet, inputs: Result<Vec<Value>>| -> bool {
         let run = |plan: &crate::Plan, inputs: &[Value]| Ok(io::named_outputs(&plan.run(inputs.to_vec())?));
         let outcome: Result<_> = inputs.and_then(|inputs| Ok((run(&first, &inputs)?, inputs)));
         let (want, inputs) = match outcome {
@@ -111,7 +111,7 @@ pub fn validate(
             }
         };
         let different = match run(&second, &inputs) {
-            Err(e) => Some(format!("the result refuses them: {}", crate::Error::to_string(&e))),
+            Err(e) => Some(format!("the result rejects them: {}", crate::Error::to_string(&e))),
             Ok(got) => difference(&got, &want, tolerance),
         };
         match different {
@@ -121,15 +121,15 @@ pub fn validate(
         true
     };
     if let Some(samples) = io::sample_inputs(before, limits) {
-        run(&mut found, Tried { what: "its own inputs", sizes: String::new() }, Ok(samples));
+        run(&mut found, InputSet { what: "sample inputs", sizes: String::new() }, Ok(samples));
     }
-    let drawing = Drawing::of(before);
-    let awkward: &[Fill] = if opt == Opt::Fast { &[] } else { &[Fill::AwkwardFloats, Fill::Awkward] };
-    for (seed, assignment) in (0..).zip(drawing.assignments()) {
+    let generator = InputGenerator::of(before);
+    let special: &[Fill] = if opt == Opt::Fast { &[] } else { &[Fill::SpecialFloats, Fill::Special] };
+    for (seed, assignment) in (0..).zip(generator.assignments()) {
         let mut sizes: Vec<String> = assignment.iter().map(|(s, n)| format!("{}={n}", s.name())).collect();
         sizes.sort();
-        let tried = |what| Tried { what, sizes: sizes.join(" ") };
-        for (round, fill) in [Fill::Ordinary].iter().chain([awkward; 3].into_iter().flatten()).enumerate() {
+        let tried = |what| InputSet { what, sizes: sizes.join(" ") };
+        for (round, fill) in [Fill::Ordinary].iter().chain([special; 3].into_iter().flatten()).enumerate() {
             if found.difference.is_some() {
                 return Ok(found);
             }
@@ -140,12 +140,12 @@ pub fn validate(
             let seed = seed * 10 + round as u64;
             let what = match fill {
                 Fill::Ordinary | Fill::Zeros => "ordinary values",
-                Fill::AwkwardFloats => "awkward floats",
-                Fill::Awkward => "awkward values",
+                Fill::SpecialFloats => "special floats",
+                Fill::Special => "special values",
             };
-            let is_run = run(&mut found, tried(what), drawing.draw(assignment, *fill, seed, limits));
+            let is_run = run(&mut found, tried(what), generator.generate(assignment, *fill, seed, limits));
             if !is_run && *fill == Fill::Ordinary {
-                run(&mut found, tried("zeros for integers"), drawing.draw(assignment, Fill::Zeros, seed, limits));
+                run(&mut found, tried("zeros for integers"), generator.generate(assignment, Fill::Zeros, seed, limits));
             }
         }
     }
@@ -154,7 +154,7 @@ pub fn validate(
 
 fn difference(got: &io::Values, want: &io::Values, tolerance: Tolerance) -> Option<String> {
     if let Some(name) = got.keys().find(|name| !want.contains_key(*name)) {
-        return Some(format!("the result has an output {name} too many"));
+        return Some(format!("the result has an unexpected output {name}"));
     }
     want.iter().find_map(|(name, want)| match got.get(name) {
         None => Some(format!("the result has no output {name}")),

@@ -1,7 +1,7 @@
-//! Damaged bytes: which command notices which.
+//! Damaged bytes: which command detects which.
 //!
-//! Law: whatever is read is checked, and no command that writes a program writes damaged weights. Only a command that
-//! uses stored weights where they lie in the file does not look at their CRC-32.
+//! Invariant: everything that is read is checked, and no command that writes a program writes damaged weights. Only commands that
+//! use stored weights in place do not check their CRC-32.
 
 use std::path::Path;
 use std::process::Command;
@@ -43,7 +43,7 @@ fn exit_code(folder: &Path, command: &str) -> Option<i32> {
 }
 
 #[test]
-fn damage_is_noticed_by_who_reads_it() {
+fn damage_is_detected_by_commands_that_read_it() {
     let mlp = fixture("programs/mlp/program.pt2");
     let pickled = fixture("archives/pickled_8_8.pt2");
     let directory = Directory::read(&pickled, &Limits::default()).expect("law: a fixture is an archive");

@@ -1,6 +1,6 @@
-//! The malicious set: every archive of `fixtures/malicious` is refused or handled, within bounds of time and memory.
+//! The malicious set: every archive of `fixtures/malicious` is rejected or handled, within limits of time and memory.
 //!
-//! Each case runs in a process of its own, which the system kills beyond 256 MB of data or a second of processor time.
+//! Each case runs in a separate process, which is killed beyond 256 MB of data or a second of processor time.
 #![cfg(unix)]
 
 use std::io::Read;
@@ -53,7 +53,7 @@ fn oxport(arguments: &[&str]) -> Output {
     command.output().expect("law: there is a shell")
 }
 
-/// What is wrong with an outcome, whatever the command.
+/// Checks the outcome of any command.
 fn ended_well(output: &Output, allowed: &[i32]) -> Result<(), String> {
     let text = String::from_utf8_lossy(&output.stderr);
     let head: String = text.chars().take(300).collect();
@@ -62,7 +62,7 @@ fn ended_well(output: &Output, allowed: &[i32]) -> Result<(), String> {
         Some(_) if text.contains("panicked") || text.contains("memory allocation") => Err(head),
         Some(code) if !allowed.contains(&code) => Err(format!("exit code {code}: {head}")),
         Some(0) => Ok(()),
-        Some(_) if text.trim().is_empty() && output.stdout.is_empty() => Err("it says nothing".to_string()),
+        Some(_) if text.trim().is_empty() && output.stdout.is_empty() => Err("no output".to_string()),
         Some(_) => Ok(()),
     }
 }
@@ -88,7 +88,7 @@ fn check(case: &Case, folder: &Path) -> Vec<String> {
     }
 
     let scanned = oxport(&["verify", "--scan", "--format", "json", file]);
-    // What is no program to oxport may be one to PyTorch.
+    // A file that oxport rejects may be a program to PyTorch.
     let is_unread = case.exit == 3 && oxport(&["show", file]).status.code() == Some(3);
     note("scan", ended_well(&scanned, if is_unread { &[3] } else { &[0, 3] }));
     let text = String::from_utf8_lossy(&scanned.stdout);
@@ -102,10 +102,10 @@ fn check(case: &Case, folder: &Path) -> Vec<String> {
         note("scan", if found { Ok(()) } else { Err(format!("no {code} in: {text}")) });
     }
 
-    // 5 is an honest answer of a program that asks for more memory than there is.
+    // 5: the program needs more memory than there is.
     let any = [0, 3, 4, 5, 6];
     note("run", ended_well(&oxport(&["run", file]), &any));
-    // Who reads it at all may also have to show and rewrite it.
+    // A program that can be read must also be shown and rewritten.
     if case.exit == 0 || case.name.starts_with("run_") {
         for arguments in [
             vec!["show", file],
@@ -119,7 +119,7 @@ fn check(case: &Case, folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn malicious_archives_are_refused_or_handled() {
+fn malicious_archives_are_rejected_or_handled() {
     let cases = cases();
     assert!(cases.len() >= 200, "only {} cases", cases.len());
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
@@ -140,7 +140,7 @@ fn malicious_archives_are_refused_or_handled() {
     assert!(!folder.path().join("pwned").exists() && !Path::new("pwned").exists(), "something was executed");
 }
 
-/// Names of files in a program JSON become names of entries: they are checked when they are read, and say where they stand.
+/// Names of files in a program JSON become names of entries: they are checked on reading, and errors have their location.
 #[test]
 fn names_in_a_program_json_are_refused() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
@@ -149,7 +149,7 @@ fn names_in_a_program_json_are_refused() {
     let (pair, tensors) = (at("p.json"), at("p.safetensors"));
     assert_eq!(oxport(&["convert", archive, &pair]).status.code(), Some(0));
     let plain = [&pair, &tensors].map(|path| std::fs::read(path).expect("law: both files were written"));
-    // All as long as the plain name, so that the header of the tensors stays as long as it says.
+    // All of the same length as the plain name, so that the length of the header stays correct.
     let name = b"extra/note.txt".as_slice();
     let evil: [&[u8]; 6] = [
         b"../../evil.txt",

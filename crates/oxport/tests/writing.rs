@@ -1,5 +1,5 @@
-//! What the command line writes, to files and to the terminal. Whatever happens, the old files stay, or the new ones are whole;
-//! nobody's file is overwritten that nobody named; nothing that a file says commands the terminal.
+//! Output of the command line, to files and to the terminal. On any failure the old files stay, or the new ones are complete; no
+//! file is overwritten that was not named; text from files cannot contain control sequences.
 //!
 //! The disk is made full by the system's bound on the size of files, which either makes a write fail or kills the process
 //! in the middle of it. `fixtures/writing/kill_sweep.py` kills it at every system call, by hand.
@@ -62,14 +62,14 @@ fn a_full_disk_leaves_the_old_files() {
             let before = contents(folder.path());
             let code = after(&format!("trap '' XFSZ; ulimit -f {blocks}"), &arguments(template, folder.path()));
             if code == Some(0) {
-                assert!(contents(folder.path()).keys().eq(before.keys()), "{template:?}: nothing else lies about");
+                assert!(contents(folder.path()).keys().eq(before.keys()), "{template:?}: no other files");
                 wrote = true;
                 break;
             }
             assert_eq!(code, Some(6), "{template:?} with {blocks} blocks");
             assert!(contents(folder.path()) == before, "{template:?} with {blocks} blocks: the old files stay");
         }
-        assert!(wrote, "{template:?}: with enough room it writes");
+        assert!(wrote, "{template:?}: with enough space it writes");
     }
 }
 
@@ -134,7 +134,7 @@ fn folders_that_take_no_file_are_reported() {
 }
 
 #[test]
-fn a_reader_that_goes_ends_the_process_without_a_word() {
+fn a_closed_pipe_ends_the_process_silently() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_oxport"))
         .arg("ops")
         .stdout(Stdio::piped())
@@ -209,7 +209,7 @@ fn a_pair_is_never_a_mix() {
     rename("p.safetensors", &waiting);
     std::fs::write(folder.join("p.safetensors"), &old).expect("law: the folder is writable");
     assert!(answer("p.json") == known[1]);
-    // Without them it is a mix, and says so; what somebody else wrote is taken as it is.
+    // Without them the stamps differ, which is an error; a file without stamp is accepted.
     rename(&waiting, "kept");
     let (code, _, err) = oxport(folder, "run p.json");
     assert_eq!(code, Some(3));
@@ -226,7 +226,7 @@ fn a_pair_is_never_a_mix() {
 }
 
 #[test]
-fn a_reader_beside_a_writer_is_never_refused() {
+fn a_concurrent_reader_never_fails() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
     let folder = folder.path();
     other_pair(folder);
@@ -252,12 +252,12 @@ fn a_reader_beside_a_writer_is_never_refused() {
 }
 
 #[test]
-fn ended_by_a_signal_it_leaves_nothing() {
+fn a_signal_leaves_no_temporary_files() {
     for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
         let folder = tempfile::tempdir().expect("law: there is a temporary folder");
         let pipe = folder.path().join("pipe.json");
         assert_eq!(after(&format!("mkfifo {}", pipe.display()), &arguments(&["ops", "none"], folder.path())), Some(0));
-        // The document goes to a pipe that nobody reads: the process waits, the tensors written and not yet in their place.
+        // The document goes to a pipe without reader: the process blocks while the tensors are written but not yet renamed.
         let line = format!("convert {} @/pipe.json", program());
         let line: Vec<&str> = line.split(' ').collect();
         let child = Command::new(env!("CARGO_BIN_EXE_oxport")).args(arguments(&line, folder.path())).spawn();
@@ -283,7 +283,7 @@ fn ended_by_a_signal_it_leaves_nothing() {
     }
 }
 
-/// Whether a process ignores a signal, where the system tells.
+/// Whether a process ignores a signal, on systems that report it.
 fn is_ignored(process: u32, signal: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -291,7 +291,7 @@ fn is_ignored(process: u32, signal: u32) -> bool {
 }
 
 #[test]
-fn the_dead_are_cleared_away() {
+fn files_of_dead_processes_are_removed() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
     // No process has this number.
     std::fs::write(folder.path().join(".oxport-tmp-4194999-abc"), "left").expect("law: the folder is writable");
@@ -300,7 +300,7 @@ fn the_dead_are_cleared_away() {
 }
 
 #[test]
-fn nothing_is_overwritten_that_nobody_named() {
+fn unnamed_files_are_not_overwritten() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
     let folder = folder.path();
     let script = "convert IN p.json;run p.json --outputs in.safetensors;run p.json --outputs want.safetensors";
@@ -314,39 +314,39 @@ fn nothing_is_overwritten_that_nobody_named() {
     std::fs::create_dir(folder.join("d.pt2")).expect("law: the folder is writable");
     let constants = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/shape_arith/program.pt2");
     let before = |name: &str| std::fs::read(folder.join(name)).ok();
-    for (line, code, says) in [
-        // A suffix that says something else; before the program is looked for.
-        ("convert none.pt2 model.onnx", 2, "expected a name that ends in .pt2 or .json, got model.onnx"),
+    for (line, code, message) in [
+        // Another suffix; checked before the program is read.
+        ("convert none.pt2 model.onnx", 2, "expected a file name that ends in .pt2 or .json, got model.onnx"),
         ("convert none.pt2 model", 2, "got model"),
         ("decompose none.pt2 -o out.safetensors", 2, "got out.safetensors"),
         ("optimize none.pt2 -o out.PT2", 2, "got out.PT2"),
         ("verify --fix none.onnx", 2, "got none.onnx"),
         ("verify --fix none.pt2 -o out.zip", 2, "got out.zip"),
-        ("run p.json --outputs out.pt2", 2, "expected a name that ends in .safetensors, got out.pt2"),
-        ("optimize p.json -o out.pt2 --explain model.json", 2, "expected a name for a text, got model.json"),
+        ("run p.json --outputs out.pt2", 2, "expected a file name that ends in .safetensors, got out.pt2"),
+        ("optimize p.json -o out.pt2 --explain model.json", 2, "expected the file name of a text, got model.json"),
         // What is read.
-        ("run p.json --outputs p.safetensors", 2, "p.safetensors is read, and would be overwritten"),
+        ("run p.json --outputs p.safetensors", 2, "p.safetensors is an input and would be overwritten"),
         ("run p.json --outputs link.safetensors", 2, "link.safetensors is the file p.safetensors"),
         ("run p.json --outputs hard.safetensors", 2, "hard.safetensors is the file p.safetensors"),
         ("run p.json --outputs ./p.safetensors", 2, "is the file p.safetensors"),
-        ("run p.json --expect want.safetensors --outputs want.safetensors", 2, "want.safetensors is read"),
+        ("run p.json --expect want.safetensors --outputs want.safetensors", 2, "want.safetensors is an input"),
         ("optimize p.json -o link.json", 2, "link.safetensors is the file p.safetensors"),
         ("optimize p.json -o q.json --explain q", 0, ""),
         ("optimize p.json -o p.json", 0, ""),
-        // What is somebody else's.
+        // Files that oxport did not write.
         ("run p.json --outputs config.safetensors", 0, ""),
+        ("run q.pt2 --outputs p.safetensors", 6, "cannot write p.safetensors: it holds the tensors of a program"),
         (
-            "run q.pt2 --outputs p.safetensors",
+            "convert p.json weights.json",
             6,
-            "cannot write p.safetensors: it is where the tensors of a program are",
+            "cannot write weights.safetensors: the tensors would overwrite a file that does not belong to a program",
         ),
-        ("convert p.json weights.json", 6, "cannot write weights.safetensors: it is no program's"),
         ("convert p.json d.pt2", 6, "cannot write d.pt2: is a directory"),
         ("convert - out.pt2", 3, ""),
-        ("run - --inputs -", 2, "standard input can be read once"),
+        ("run - --inputs -", 2, "standard input can be read only once"),
         ("convert p.json - --shard-size 1KB", 0, ""),
-        ("optimize p.json -o - --json", 2, "standard output can take one thing"),
-        ("optimize p.json -o - --explain -", 2, "standard output can take one thing"),
+        ("optimize p.json -o - --json", 2, "standard output can take only one output"),
+        ("optimize p.json -o - --explain -", 2, "standard output can take only one output"),
     ] {
         if line.contains("q.pt2") {
             done(folder, "convert p.json q.pt2");
@@ -355,19 +355,23 @@ fn nothing_is_overwritten_that_nobody_named() {
         let tensors = before("p.safetensors");
         let (got, _, err) = oxport(folder, line);
         assert_eq!(got, Some(code), "{line}: {err}");
-        assert!(err.contains(says), "{line}: {err}");
+        assert!(err.contains(message), "{line}: {err}");
         assert!(kept == ["config.json", "weights.safetensors", "want.safetensors"].map(before), "{line}");
         assert!(tensors == before("p.safetensors"), "{line}: the weights stay what they are");
     }
-    // A JSON file that would be needed, and is somebody else's: refused before anything is computed. Its own it renews.
+    // A needed JSON file with other contents: an error before anything is computed. oxport's own is updated.
     let constants = constants.to_str().expect("law: paths are UTF-8");
     std::fs::remove_file(folder.join("config.safetensors")).expect("law: it was written");
     let (code, _, err) = oxport(folder, &format!("run {constants} --outputs config.safetensors"));
-    assert!(code == Some(6) && err.contains("cannot write config.json: it is somebody else's"), "{err}");
+    assert!(
+        code == Some(6) && err.contains("cannot write config.json: the file exists and does not describe these values"),
+        "{err}"
+    );
     assert!(!folder.join("config.safetensors").exists());
     for _ in 0..2 {
         done(folder, &format!("run {constants} --outputs numbers.safetensors"));
-        let json = std::fs::read_to_string(folder.join("numbers.json")).expect("it says what safetensors cannot");
+        let json =
+            std::fs::read_to_string(folder.join("numbers.json")).expect("it has what safetensors cannot represent");
         assert!(json.contains("\"type\": \"int\", \"value\": 121"), "{json}");
         let compared = done(folder, &format!("run {constants} --expect numbers.safetensors"));
         assert!(compared.contains("6 compared, 0 different"), "{compared}");
@@ -406,7 +410,7 @@ fn streams_are_written_to_and_the_bytes_are_the_same() {
         ("$0 verify none.pt2 2> /dev/full", 6),
         ("$0 nonsense 2> /dev/full", 2),
         ("$0 run $1 --expect none.safetensors > /dev/full 2>&1", 6),
-        // What is no file, in the place of one: at once.
+        // Not a regular file: an immediate error.
         ("mkfifo x.safetensors && $0 convert $1 y.json && cp y.json x.json && $0 verify x.json", 6),
         ("$0 verify pipe", 6),
         ("mkfifo i.json && cp o.safetensors i.safetensors && $0 run $1 --expect i.safetensors", 0),
@@ -422,7 +426,7 @@ fn streams_are_written_to_and_the_bytes_are_the_same() {
 }
 
 #[test]
-fn no_text_of_a_file_commands_the_terminal() {
+fn text_from_files_has_no_control_sequences() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
     let folder = folder.path();
     done(folder, "convert IN p.json");
@@ -467,8 +471,8 @@ fn no_text_of_a_file_commands_the_terminal() {
             let found = out.chars().chain(err.chars()).find(|c| hidden(*c));
             assert_eq!(found, None, "{line}, {place}");
             // No line is a file's own.
-            let said = out.lines().chain(err.lines()).find(|line| line.starts_with("valid: 7"));
-            assert_eq!(said, None, "{line}, {place}");
+            let printed = out.lines().chain(err.lines()).find(|line| line.starts_with("valid: 7"));
+            assert_eq!(printed, None, "{line}, {place}");
             if line.contains("json ") && line.ends_with("json") && !line.contains("-o") && code == Some(0) {
                 assert!(serde_json::from_str::<serde_json::Value>(&out).is_ok() || line.contains("diff"), "{line}");
             }

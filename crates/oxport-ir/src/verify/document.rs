@@ -68,7 +68,7 @@ type Problem = Option<String>;
 
 fn placeholder(node: &Node) -> Problem {
     if !node.args.is_empty() {
-        return Some(format!("the default of `{}` has no place in a file", node.name));
+        return Some(format!("the default of `{}` cannot be written: the program JSON has no defaults", node.name));
     }
     match node.val()? {
         Val::Float(x) if x.as_float().is_none() => {
@@ -333,7 +333,7 @@ fn mixture(c: &Check<'_>, items: &[Argument]) -> Problem {
         }
         left = kept;
         if left == 0 {
-            return Some("the list mixes what the program JSON cannot mix".into());
+            return Some("the list mixes kinds of values that the program JSON cannot mix".into());
         }
     }
     None

@@ -1,28 +1,28 @@
-//! One pass over a JSON text that builds nothing: it counts what a reader would have to build, and shows a scanner every
-//! key and string with its place.
+//! One pass over a JSON text that builds nothing: it counts the values that a reader would build, and gives a scanner every
+//! key and string with its path.
 //!
-//! Law: memory is bounded by the depth of nesting, which is bounded; the text may be anything. A text that is no JSON is
-//! walked somehow; that it is none is the parser's complaint.
+//! Invariant: memory is bounded by the nesting depth, which is limited, for any text. Text that is not JSON is walked without
+//! an error; the parser reports it.
 
 use std::borrow::Cow;
 
 use crate::Limits;
 
-/// What stands in a JSON text, one after the other.
+/// An element of a JSON text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Event<'a> {
     /// A key of an object.
     Key(Cow<'a, str>),
-    /// A string that is a value, as it is written; see [`unescaped`].
+    /// A string value with its escapes; see [`unescaped`].
     Text(&'a str),
     /// Any other value: a number, a word, a list, an object.
     Other,
 }
 
-/// One step of the place of a value.
+/// One step of the path of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step<'a> {
-    /// Within an object, below the key that was read last.
+    /// Within an object, below the last key.
     Key(Cow<'a, str>),
     /// Within a list, by index.
     Index(usize),
@@ -31,11 +31,11 @@ pub(crate) enum Step<'a> {
 /// Why the walk ended early.
 #[derive(Debug, PartialEq)]
 pub(crate) struct TooDeep {
-    /// The byte of the bracket that is one too many.
+    /// The offset of the first bracket beyond the limit.
     pub(crate) offset: usize,
 }
 
-/// Walks a text; `visit` is told every event and the path to it (the key itself is the last step of its own path).
+/// Walks a text; calls `visit` with every event and its path (a key is the last step of its own path).
 pub(crate) fn walk<'a>(
     text: &'a str,
     depth: usize,
@@ -93,7 +93,7 @@ fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
     at.min(bytes.len())
 }
 
-/// What a string says.
+/// A string with its escapes resolved.
 pub(crate) fn unescaped(raw: &str) -> Cow<'_, str> {
     if !raw.contains('\\') {
         return Cow::Borrowed(raw);
@@ -101,9 +101,9 @@ pub(crate) fn unescaped(raw: &str) -> Cow<'_, str> {
     serde_json::from_str(&format!("\"{raw}\"")).map_or(Cow::Borrowed(raw), Cow::Owned)
 }
 
-/// What a text asks for beyond the limits: a code and the words of the refusal.
+/// The first limit that a text exceeds: code and message.
 pub(crate) fn excess(text: &str, limits: &Limits) -> Option<(&'static str, String)> {
-    // A record is counted by a key that only such records have.
+    // Records are counted by a key that only they have.
     let counted = [
         ("target", "nodes", limits.nodes),
         ("strides", "tensors", limits.tensors),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_would_build_is_counted() {
+    fn values_to_build_are_counted() {
         let limits = Limits { nodes: 2, json_depth: 4, dense_values: 10, ..Limits::default() };
         let table = [
             ("[[[[]]]]".to_string(), ""),

@@ -5,9 +5,9 @@ use super::{CustomObjArgument, Device, Dict, Flag, Real, SymBool, SymFloat, SymI
 records! {
     /// A graph: the top one, or one that a higher-order operator takes.
     Graph {
-        /// What goes in; constant inputs stand as literals.
+        /// The inputs; constant inputs are literals.
         inputs: Vec<Argument>,
-        /// What comes out.
+        /// The outputs.
         outputs: Vec<Argument>,
         /// The calls, in order.
         nodes: Vec<Node>,
@@ -27,13 +27,13 @@ records! {
 
     /// A call.
     Node {
-        /// What is called: `torch.ops.aten.add.Tensor`, `_operator.add`.
+        /// The callee: `torch.ops.aten.add.Tensor`, `_operator.add`.
         target: String,
         /// The arguments.
         inputs: Vec<NamedArgument>,
         /// The results.
         outputs: Vec<Argument>,
-        /// Where the call comes from, encoded as strings.
+        /// Metadata (stack trace, module stack, …), encoded as strings.
         metadata: Dict<String>,
         /// Of higher-order operators: true for a bare tensor, false for a tuple.
         is_hop_single_tensor_return: Option<bool> = None,
@@ -43,7 +43,7 @@ records! {
 
     /// An argument of a call.
     NamedArgument {
-        /// Its name in the operator's schema; may be empty where there is none.
+        /// Its name in the operator's schema; may be empty without a schema.
         name: String,
         /// Its value.
         arg: Argument,
@@ -81,7 +81,7 @@ records! {
 }
 
 unions! {
-    /// What a call takes or gives.
+    /// An argument or result of a call.
     Argument {
         /// `None`.
         AsNone(Flag),
@@ -155,27 +155,27 @@ unions! {
         AsNone(Flag),
     }
 
-    /// An int, by name or as it is.
+    /// An int, by name or literal.
     SymIntArgument {
         /// By name.
         AsName(String),
-        /// As it is.
+        /// Literal.
         AsInt(i64),
     }
 
-    /// A float, by name or as it is.
+    /// A float, by name or literal.
     SymFloatArgument {
         /// By name.
         AsName(String),
-        /// As it is.
+        /// Literal.
         AsFloat(Real),
     }
 
-    /// A bool, by name or as it is.
+    /// A bool, by name or literal.
     SymBoolArgument {
         /// By name.
         AsName(String),
-        /// As it is.
+        /// Literal.
         AsBool(bool),
     }
 }

@@ -4,8 +4,8 @@
 //! written, in the order of their declaration, as PyTorch writes them. A *union* is an object with exactly one key, and
 //! is a Rust enum. Nothing is interpreted here: names are not resolved, numbers of enums are not looked up.
 //!
-//! Law: reading what PyTorch wrote and writing it again gives the same JSON value; and the same text, where floats are
-//! written in their shortest form.
+//! Invariant: reading a document of PyTorch and writing it again gives the same JSON value, and the same text if floats are in
+//! their shortest form.
 
 mod graph;
 mod number;

@@ -69,7 +69,9 @@ impl<'de> Deserialize<'de> for Bound {
             None => Ok(Bound(None)),
             Some(Text::Int(n)) => Ok(Bound(Some(n))),
             Some(Text::Word(word)) if matches!(&*word, "Infinity" | "-Infinity") => Ok(Bound(None)),
-            Some(Text::Word(word)) => Err(D::Error::custom(format!("{word:?} is no bound of a range"))),
+            Some(Text::Word(word)) => Err(D::Error::custom(format!(
+                "expected an int, null or an infinity as a bound of a range, got {word:?}"
+            ))),
         }
     }
 }
@@ -80,7 +82,7 @@ impl Serialize for Bound {
     }
 }
 
-/// The value of a tag that says all: `true`. PyTorch ignores what stands there.
+/// The value of a tag without content: `true`. PyTorch ignores the value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flag;
 

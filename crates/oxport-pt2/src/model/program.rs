@@ -7,7 +7,7 @@ records! {
     ExportedProgram<G = Graph> {
         /// The graph with its signature.
         graph_module: GraphModule<G>,
-        /// Operator set versions by namespace; PyTorch never looks at them.
+        /// Operator set versions by namespace; PyTorch ignores them.
         opset_version: Dict<i64>,
         /// The declared ranges, by expression in infix form.
         range_constraints: Dict<RangeConstraint>,
@@ -15,7 +15,7 @@ records! {
         schema_version: SchemaVersion,
         /// The dialects: `TRAINING` or `ATEN`.
         verifiers: Vec<String> = Vec::new(),
-        /// The PyTorch that wrote the document.
+        /// The version of PyTorch that wrote the document.
         torch_version: String = "<=2.4".to_string(),
         /// Python expressions over the inputs.
         guards_code: Vec<String> = Vec::new(),
@@ -25,9 +25,9 @@ records! {
     GraphModule<G = Graph> {
         /// The graph.
         graph: G,
-        /// What its inputs and outputs mean.
+        /// The signature of its inputs and outputs.
         signature: GraphSignature,
-        /// How the program and its modules are called.
+        /// The call signatures of the program and its modules.
         module_call_graph: Vec<ModuleCallEntry>,
         /// Free text by key; `custom` is JSON.
         metadata: Dict<String> = Dict::new(),
@@ -39,15 +39,15 @@ records! {
     ModuleCallEntry {
         /// Its path; empty for the program itself.
         fqn: String,
-        /// How it is called, where that was kept.
+        /// Its call signature, if preserved.
         signature: Option<ModuleCallSignature> = None,
     }
 
-    /// How a module is called.
+    /// The call signature of a module.
     ModuleCallSignature {
-        /// The values it takes.
+        /// The inputs.
         inputs: Vec<Argument>,
-        /// The values it gives.
+        /// The outputs.
         outputs: Vec<Argument>,
         /// The tree of `(args, kwargs)`.
         in_spec: String,

@@ -11,7 +11,7 @@ use super::{Described, ExportedProgram, PayloadConfig};
 /// The JSON Schema (draft 2020-12) of documents of that version, as PyTorch writes and reads them.
 ///
 /// Unknown keys are allowed in records, as PyTorch allows them; unions have exactly one key. Payload configs, which are
-/// documents of their own, stand under `$defs/PayloadConfig`.
+/// separate documents, are under `$defs/PayloadConfig`.
 pub fn json_schema(version: Version) -> Value {
     let mut defs = Definitions { version, done: BTreeMap::new() };
     let top = defs.schema(ExportedProgram::shape());
@@ -48,7 +48,7 @@ impl Definitions {
         }
     }
 
-    /// A reference to the definition of that name, which is made if there is none yet.
+    /// A reference to the definition of that name; adds the definition on first use.
     fn define(&mut self, name: &str, make: impl FnOnce(&mut Definitions) -> Value) -> Value {
         if !self.done.contains_key(name) {
             // Shapes refer to themselves.
@@ -66,7 +66,7 @@ impl Definitions {
         for field in record.fields.iter().filter(|f| has_key(record.name, f.key, version)) {
             let schema = match (record.name, field.key) {
                 ("TensorMeta", "dtype") => self.dtypes(),
-                // Up to 8.2 open ranges ended at bare infinities, which are no JSON; readers may take them as strings.
+                // Up to 8.2 unbounded ranges ended at bare infinities, which are not JSON; readers may accept them as strings.
                 ("RangeConstraint", _) if self.version < (8, 7) => {
                     json!({"anyOf": [{"type": ["integer", "null"]}, {"enum": ["Infinity", "-Infinity"]}]})
                 }

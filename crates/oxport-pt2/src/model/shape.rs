@@ -1,5 +1,5 @@
-//! What the records and unions of the program JSON look like, as values: one description, of which JSON Schemas are made,
-//! and by which documents are brought to older versions.
+//! Descriptions of the records and unions of the program JSON: JSON Schemas are generated from them, and documents are
+//! downgraded to older versions by them.
 
 use super::Dict;
 

@@ -1,4 +1,4 @@
-//! What the inputs and outputs of the top graph mean.
+//! The signature of the top graph's inputs and outputs.
 
 use super::{Argument, CustomObjArgument, Flag, Real, TensorArgument, TokenArgument, records, unions};
 
@@ -11,9 +11,9 @@ records! {
         output_specs: Vec<OutputSpec>,
     }
 
-    /// An input that the user gives.
+    /// A user input.
     UserInputSpec {
-        /// The value, or the literal it was specialised to.
+        /// The value, or the literal it was specialized to.
         arg: Argument,
     }
 
@@ -65,7 +65,7 @@ records! {
         arg: TokenArgument,
     }
 
-    /// An output that the user gets.
+    /// A user output.
     UserOutputSpec {
         /// The value, or a constant.
         arg: Argument,
@@ -105,7 +105,7 @@ records! {
 unions! {
     /// The meaning of an input.
     InputSpec {
-        /// The user gives it.
+        /// A user input.
         UserInput(UserInputSpec),
         /// A parameter.
         Parameter(ParameterSpec),
@@ -123,7 +123,7 @@ unions! {
 
     /// The meaning of an output.
     OutputSpec {
-        /// The user gets it.
+        /// A user output.
         UserOutput(UserOutputSpec),
         /// The loss.
         LossOutput(LossOutputSpec),

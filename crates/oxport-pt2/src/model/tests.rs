@@ -54,7 +54,7 @@ fn numbers_are_spelled_as_torch_does() {
 }
 
 #[test]
-fn wrong_shapes_are_refused_with_their_place() {
+fn wrong_types_give_located_errors() {
     let table = [
         (r#"{"as_int": 9223372036854775808}"#, "t: as_int: invalid value: integer `9223372036854775808`"),
         (r#"{"as_int": 1.5}"#, "t: as_int: invalid type: floating point"),
@@ -68,6 +68,6 @@ fn wrong_shapes_are_refused_with_their_place() {
     ];
     for (text, message) in table {
         let error = json::from_slice::<Argument>("t", text.as_bytes(), &Limits::default()).unwrap_err().to_string();
-        assert!(error.contains(message), "{error}\nshould say: {message}");
+        assert!(error.contains(message), "{error}\nexpected: {message}");
     }
 }

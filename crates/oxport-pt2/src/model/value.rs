@@ -7,7 +7,7 @@ records! {
     Device {
         /// `cpu`, `cuda`, ….
         kind as "type": String,
-        /// The index, where the program names one.
+        /// The index, if the program has one.
         index: Option<i64> = None,
     }
 

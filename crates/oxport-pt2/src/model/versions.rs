@@ -1,4 +1,4 @@
-//! Which version of the schema brought what, and documents for readers of older versions.
+//! The schema version that introduced each key, and downgrading documents to older versions.
 //!
 //! | PyTorch | schema | archive |
 //! |---|---|---|
@@ -22,17 +22,17 @@ pub type Version = (u32, u32);
 /// The versions that releases of PyTorch wrote, oldest first.
 pub const RELEASED: [Version; 8] = [(7, 3), (8, 2), (8, 7), (8, 8), (8, 14), (8, 15), (8, 17), (8, 20)];
 
-/// What a reader loses that does not know a key.
+/// What an older reader loses by ignoring a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loss {
-    /// Nothing that changes results: names, checks, what the operator's schema says as well.
+    /// Nothing that changes results: names, checks, facts that the operator's schema also has.
     Harmless,
     /// The meaning, unless the value is empty.
     Meaning,
 }
 use Loss::{Harmless, Meaning};
 
-/// The keys that came after 7.3: record or union, key, version.
+/// The keys added after 7.3: record or union, key, version.
 const ADDED: [(&str, &str, Version, Loss); 17] = [
     ("GraphModule", "treespec_namedtuple_fields", (8, 7), Meaning),
     ("ModuleCallSignature", "forward_arg_names", (8, 2), Harmless),
@@ -53,7 +53,7 @@ const ADDED: [(&str, &str, Version, Loss); 17] = [
     ("PayloadConfig", "config", (8, 14), Harmless),
 ];
 
-/// The dtypes that came after 7.3, by `ScalarType` number.
+/// The dtypes added after 7.3, by `ScalarType` number.
 const ADDED_DTYPES: [(i64, Version); 8] = [
     (28, (8, 2)),
     (29, (8, 7)),
@@ -77,25 +77,25 @@ pub fn has_dtype(code: i64, version: Version) -> bool {
 
 /// A document for readers of an older version of the schema.
 ///
-/// Errors say, each with its place, what that version cannot express.
+/// Errors: everything that the version cannot express, each with its path.
 pub fn lower(document: &ExportedProgram, version: Version) -> Result<Value, Vec<(String, String)>> {
     let mut value = serde_json::to_value(document).expect("law: the types of this crate have string keys");
     value["schema_version"] = serde_json::json!({"major": version.0, "minor": version.1});
-    let mut lowering = Lowering { version, path: Vec::new(), problems: Vec::new() };
+    let mut lowering = Downgrade { version, path: Vec::new(), errors: Vec::new() };
     lowering.value(&mut value, ExportedProgram::shape());
-    if lowering.problems.is_empty() { Ok(value) } else { Err(lowering.problems) }
+    if lowering.errors.is_empty() { Ok(value) } else { Err(lowering.errors) }
 }
 
-struct Lowering {
+struct Downgrade {
     version: Version,
     path: Vec<String>,
-    problems: Vec<(String, String)>,
+    errors: Vec<(String, String)>,
 }
 
-impl Lowering {
-    fn complain(&mut self, message: String) {
+impl Downgrade {
+    fn report(&mut self, message: String) {
         let (major, minor) = self.version;
-        self.problems.push((self.path.concat(), format!("schema {major}.{minor} has no {message}")));
+        self.errors.push((self.path.concat(), format!("schema {major}.{minor} has no {message}")));
     }
 
     fn within(&mut self, step: String, value: &mut Value, shape: Shape) {
@@ -122,7 +122,7 @@ impl Lowering {
                 }
             }
             (Shape::Union(union), Value::Object(map)) => self.tag(union, map),
-            // Before 8.7 floats that JSON cannot say stood as bare words; see `spell`.
+            // Before 8.7 non-finite floats were bare words; see `spell`.
             (Shape::Real, value) if self.version < (8, 7) => {
                 if let Some(word) = value.as_str() {
                     *value = format!("{BARE}{word}").into();
@@ -142,7 +142,7 @@ impl Lowering {
         let version = self.version;
         for (_, key, _, loss) in ADDED.iter().filter(|(o, _, since, _)| *o == owner && *since > version) {
             match map.shift_remove(*key) {
-                Some(lost) if *loss == Meaning && !is_empty(&lost) => self.complain(format!("{owner}.{key}")),
+                Some(lost) if *loss == Meaning && !is_empty(&lost) => self.report(format!("{owner}.{key}")),
                 _ => {}
             }
         }
@@ -153,7 +153,7 @@ impl Lowering {
             let key = tag_key(tag);
             let Some(value) = map.get_mut(&key) else { continue };
             if !has_key(union.name, &key, self.version) {
-                self.complain(format!("{}.{key}", union.name));
+                self.report(format!("{}.{key}", union.name));
             }
             if key == "as_scalar_type" {
                 self.dtype(value.as_i64());
@@ -165,12 +165,12 @@ impl Lowering {
     fn dtype(&mut self, code: Option<i64>) {
         if let Some(code) = code.filter(|code| !has_dtype(*code, self.version)) {
             let name = u8::try_from(code).ok().and_then(oxport_tensor::DType::from_code).map_or("?", |d| d.name());
-            self.complain(format!("dtype {name}"));
+            self.report(format!("dtype {name}"));
         }
     }
 }
 
-/// What stands before a word that is to stand bare; no string of a program begins so.
+/// The prefix of words to be written without quotes; no string of a program begins with it.
 const BARE: &str = "\u{0}bare:";
 
 /// The text of a lowered document.

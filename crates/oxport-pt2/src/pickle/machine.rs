@@ -1,10 +1,10 @@
-//! The stack machine.
+//! The pickle virtual machine.
 //!
-//! Values live in a heap and refer to each other by index, because a pickle remembers a list before it fills it. The tree
-//! that comes out is unfolded from the heap at the end, within bounds.
+//! Values are in a heap and refer to each other by index, because a pickle memoizes a list before it fills it. The resulting
+//! tree is built from the heap at the end, within limits.
 //!
-//! Law: no opcode copies a value that is in the heap, and every opcode adds to it at most what it takes from the pickle,
-//! so the heap is in proportion to the pickle; only [`Machine::unfold`] copies, and counts what it copies.
+//! Invariant: no opcode copies a value of the heap, and each adds at most as much as it reads from the pickle, so the heap is
+//! in proportion to the pickle; only [`Machine::unfold`] copies, within a budget.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 200;
 
 /// The value of a pickle.
 ///
-/// Errors say at which byte, and what was met there.
+/// Errors have the byte offset.
 pub(super) fn unpickle(bytes: &[u8], limits: &Limits) -> Result<Pickled, String> {
     let mut machine = Machine {
         bytes,
@@ -42,9 +42,9 @@ pub(super) fn unpickle(bytes: &[u8], limits: &Limits) -> Result<Pickled, String>
 
 type Id = usize;
 
-/// A value on the heap. It is no `Clone`: copies are what makes a small pickle large.
+/// A value on the heap. Not `Clone`: copies would let a small pickle grow large.
 enum Cell {
-    /// A value without parts.
+    /// A leaf value.
     Atom(Pickled),
     Tuple(Vec<Id>),
     List(Vec<Id>),
@@ -55,7 +55,7 @@ enum Cell {
     NamedBy(Id, Id),
     /// A storage: its persistent id, a tuple.
     Storage(Id),
-    /// A call, with what was done to its result.
+    /// A call, with the modifications of its result.
     Call {
         callee: Id,
         args: Id,
@@ -86,7 +86,7 @@ impl<'a> Machine<'a> {
             0x80 => drop(self.take::<1>()?),
             0x95 => drop(self.take::<8>()?),
             b'(' => {
-                self.room(self.marks.len())?;
+                self.check_len(self.marks.len())?;
                 self.marks.push(self.stack.len());
             }
             b'N' => self.push(Cell::Atom(Pickled::None))?,
@@ -161,33 +161,33 @@ impl<'a> Machine<'a> {
             0x93 => {
                 let (module, name) = self.pop_two()?;
                 if [module, name].iter().any(|id| !matches!(self.heap[*id], Cell::Atom(Pickled::Str(_)))) {
-                    return Err("a name is no string".into());
+                    return Err("expected a string as the name of a global".into());
                 }
                 self.push(Cell::NamedBy(module, name))?;
             }
             b'q' => {
                 let key = self.take::<1>()?[0];
-                self.remember(key.into())?;
+                self.memo_put(key.into())?;
             }
             b'r' => {
                 let key = u32::from_le_bytes(self.take()?);
-                self.remember(key)?;
+                self.memo_put(key)?;
             }
-            0x94 => self.remember(self.memo.len() as u32)?,
+            0x94 => self.memo_put(self.memo.len() as u32)?,
             b'h' => {
                 let key = self.take::<1>()?[0];
-                self.recall(key.into())?;
+                self.memo_get(key.into())?;
             }
             b'j' => {
                 let key = u32::from_le_bytes(self.take()?);
-                self.recall(key)?;
+                self.memo_get(key)?;
             }
             b'0' => drop(self.pop()?),
             b'Q' => {
                 let id = self.pop()?;
                 match &self.heap[id] {
                     Cell::Tuple(parts) if parts.len() == 5 && self.text(parts[0]) == "storage" => {}
-                    _ => return Err("a persistent id is no tuple of a storage".into()),
+                    _ => return Err("expected the tuple of a storage as a persistent id".into()),
                 }
                 self.push(Cell::Storage(id))?;
             }
@@ -199,13 +199,13 @@ impl<'a> Machine<'a> {
             b'b' => {
                 let given = self.pop()?;
                 match self.top()? {
-                    // Python would give the object both.
-                    Cell::Call { state: Some(_), .. } => return Err("an object is given state twice".into()),
+                    // Python would apply both.
+                    Cell::Call { state: Some(_), .. } => return Err("BUILD: the object has state already".into()),
                     Cell::Call { state, .. } => *state = Some(given),
-                    _ => return Err("state is given to something that is no object".into()),
+                    _ => return Err("BUILD: expected an object".into()),
                 }
             }
-            op => return Err(format!("the opcode {op:#04x} is not known here")),
+            op => return Err(format!("unsupported opcode {op:#04x}")),
         }
         Ok(None)
     }
@@ -213,13 +213,13 @@ impl<'a> Machine<'a> {
     fn take<const N: usize>(&mut self) -> Step<[u8; N]> {
         let bytes = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
         self.at += N;
-        bytes.copied().ok_or_else(|| "the pickle is cut off".into())
+        bytes.copied().ok_or_else(|| "unexpected end of the pickle".into())
     }
 
     fn slice(&mut self, len: usize) -> Step<&'a [u8]> {
         let bytes = self.at.checked_add(len).and_then(|end| self.bytes.get(self.at..end));
         self.at = self.at.saturating_add(len);
-        bytes.ok_or_else(|| "the pickle is cut off".into())
+        bytes.ok_or_else(|| "unexpected end of the pickle".into())
     }
 
     fn counted(&mut self, short: bool) -> Step<&'a [u8]> {
@@ -232,18 +232,18 @@ impl<'a> Machine<'a> {
 
     fn line(&mut self) -> Step<&'a str> {
         let rest = self.bytes.get(self.at..).unwrap_or(&[]);
-        let len = rest.iter().position(|b| *b == b'\n').ok_or("the pickle is cut off")?;
+        let len = rest.iter().position(|b| *b == b'\n').ok_or("unexpected end of the pickle")?;
         self.at += len + 1;
         std::str::from_utf8(&rest[..len]).map_err(|_| "a name is not UTF-8".into())
     }
 
-    /// Refuses a list of so many that gets one more beyond the limit.
-    fn room(&self, len: usize) -> Step<()> {
-        if len < self.limit { Ok(()) } else { Err(format!("there are more than {} values", self.limit)) }
+    /// Checks that a list of this length may grow by one.
+    fn check_len(&self, len: usize) -> Step<()> {
+        if len < self.limit { Ok(()) } else { Err(format!("more than {} values", self.limit)) }
     }
 
     fn push(&mut self, cell: Cell) -> Step<()> {
-        self.room(self.heap.len())?;
+        self.check_len(self.heap.len())?;
         self.stack.push(self.heap.len());
         self.heap.push(cell);
         Ok(())
@@ -253,7 +253,7 @@ impl<'a> Machine<'a> {
         self.push(Cell::Atom(Pickled::Int(n)))
     }
 
-    /// The bottom of the part of the stack that may be popped.
+    /// The lowest index of the stack that may be popped.
     fn floor(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }
@@ -278,7 +278,7 @@ impl<'a> Machine<'a> {
     }
 
     fn pop_mark(&mut self) -> Step<Vec<Id>> {
-        let mark = self.marks.pop().ok_or("there is no mark")?;
+        let mark = self.marks.pop().ok_or("no mark on the stack")?;
         Ok(self.stack.split_off(mark))
     }
 
@@ -290,40 +290,40 @@ impl<'a> Machine<'a> {
     fn append(&mut self, new: Vec<Id>) -> Step<()> {
         match self.top()? {
             Cell::List(items) | Cell::Call { items, .. } => items.extend(new),
-            _ => return Err("something is appended to what is no list".into()),
+            _ => return Err("APPEND: expected a list".into()),
         }
         Ok(())
     }
 
     fn set(&mut self, flat: Vec<Id>) -> Step<()> {
         if !flat.len().is_multiple_of(2) {
-            return Err("a key has no value".into());
+            return Err("SETITEM: a key without value".into());
         }
         let pairs = flat.chunks_exact(2).map(|pair| (pair[0], pair[1]));
         match self.top()? {
             Cell::Dict(entries) | Cell::Call { entries, .. } => entries.extend(pairs),
-            _ => return Err("an entry is set in what is no dictionary".into()),
+            _ => return Err("SETITEM: expected a dictionary".into()),
         }
         Ok(())
     }
 
-    fn remember(&mut self, key: u32) -> Step<()> {
+    fn memo_put(&mut self, key: u32) -> Step<()> {
         let id = *self.stack[self.floor()..].last().ok_or("the stack is empty")?;
         if !self.memo.contains_key(&key) {
-            self.room(self.memo.len())?;
+            self.check_len(self.memo.len())?;
         }
         self.memo.insert(key, id);
         Ok(())
     }
 
-    fn recall(&mut self, key: u32) -> Step<()> {
-        let id = *self.memo.get(&key).ok_or_else(|| format!("nothing was remembered as {key}"))?;
-        self.room(self.stack.len())?;
+    fn memo_get(&mut self, key: u32) -> Step<()> {
+        let id = *self.memo.get(&key).ok_or_else(|| format!("GET: the memo has no entry {key}"))?;
+        self.check_len(self.stack.len())?;
         self.stack.push(id);
         Ok(())
     }
 
-    /// The tree of a value. The depth bounds cycles, the budget bounds sharing.
+    /// The tree of a value. The depth limits cycles, the budget limits sharing.
     fn unfold(&self, id: Id, depth: usize, budget: &mut usize) -> Result<Pickled, String> {
         // Sharing must not multiply long strings either.
         let len = match &self.heap[id] {
@@ -332,8 +332,8 @@ impl<'a> Machine<'a> {
             Cell::NamedBy(module, name) => self.text(*module).len() + self.text(*name).len(),
             _ => 0,
         };
-        *budget = budget.checked_sub(1 + len / 32).ok_or("pickle: the values are too many")?;
-        let depth = depth.checked_sub(1).ok_or("pickle: the values nest too deep, or hold themselves")?;
+        *budget = budget.checked_sub(1 + len / 32).ok_or("pickle: too many values")?;
+        let depth = depth.checked_sub(1).ok_or("pickle: the values are nested too deeply, or contain themselves")?;
         let mut each = |ids: &[Id]| ids.iter().map(|id| self.unfold(*id, depth, budget)).collect::<Result<Vec<_>, _>>();
         Ok(match &self.heap[id] {
             Cell::Atom(atom) => atom.clone(),
@@ -350,7 +350,7 @@ impl<'a> Machine<'a> {
                     entries: Vec::new(),
                     state: None,
                 },
-                _ => return Err("pickle: a persistent id is no tuple".into()),
+                _ => return Err("pickle: expected a tuple as a persistent id".into()),
             },
             Cell::Call { callee, args, items, entries, state } => {
                 let callee = self.unfold(*callee, depth, budget)?;
@@ -375,19 +375,20 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The entries of a dictionary, if no key stands in it twice: Python would keep the last value, where the first was.
+/// The entries of a dictionary without duplicate keys: Python would keep the last value at the position of the first.
 pub(super) fn distinct(entries: Vec<(Pickled, Pickled)>) -> Result<Vec<(Pickled, Pickled)>, String> {
     let mut seen = HashSet::with_capacity(entries.len());
     for (key, _) in &entries {
         let mut text = Vec::new();
         if spell_key(key, &mut text) && !seen.insert(text) {
-            return Err("pickle: a key stands in a dictionary twice".into());
+            return Err("pickle: duplicate key in a dictionary".into());
         }
     }
     Ok(entries)
 }
 
-/// Spells a key so that keys are spelled alike if Python holds them for equal; false for objects, whose classes decide.
+/// Writes a canonical form of a key: keys that are equal in Python have the same form. False for objects, whose classes define
+/// equality.
 fn spell_key(key: &Pickled, out: &mut Vec<u8>) -> bool {
     let mut put = |tag: u8, bytes: &[u8]| {
         out.push(tag);

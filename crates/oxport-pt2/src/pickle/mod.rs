@@ -1,10 +1,10 @@
 //! Pickles, read without running anything.
 //!
 //! A pickle is a program for a stack machine that may call any function. This reader knows the opcodes that PyTorch's
-//! files hold; a call of a function on a short list (tensors, dtypes, containers) is understood, every other call becomes
-//! an [`Pickled::Object`] that remembers what would have been called. Nothing is imported.
+//! files contain; calls of a few functions (tensors, dtypes, containers) are interpreted, every other call becomes a
+//! [`Pickled::Object`] that records the call. Nothing is imported.
 //!
-//! Law: the result is a finite tree. Lists that hold themselves, and trees that sharing makes huge, are refused.
+//! Invariant: the result is a finite tree. Lists that contain themselves, and trees that sharing makes huge, are errors.
 
 mod file;
 mod machine;
@@ -54,18 +54,18 @@ pub enum Pickled {
     Object {
         /// The class or function called, by `module.name`.
         class: String,
-        /// What it was called with.
+        /// The arguments of the call.
         args: Vec<Pickled>,
         /// The items that were appended to it.
         items: Vec<Pickled>,
         /// The entries that were set in it.
         entries: Vec<(Pickled, Pickled)>,
-        /// The state that was given to it: of a dataclass, the dictionary of its fields.
+        /// The state that was set on it: for a dataclass, the dictionary of its fields.
         state: Option<Box<Pickled>>,
     },
 }
 
-/// A tensor of a pickle: a view of a storage that is stored beside the pickle.
+/// A tensor of a pickle: a view of a storage in the same file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PickledTensor {
     /// The name of the storage.
@@ -84,7 +84,7 @@ pub struct PickledTensor {
     pub requires_grad: bool,
     /// True for an `nn.Parameter`.
     pub is_param: bool,
-    /// True if the elements are to be conjugated or negated when read, which this crate does not do.
+    /// True if the conjugate or negative bit is set, which this crate does not support.
     pub is_lazy: bool,
     /// Where it was: `cpu`, `cuda:0`.
     pub device: String,

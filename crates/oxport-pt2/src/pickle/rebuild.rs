@@ -1,17 +1,17 @@
-//! The calls that are understood: tensors, parameters, dtypes, devices and containers.
+//! The supported calls of pickles: tensors, parameters, dtypes, devices and containers.
 
 use oxport_tensor::DType;
 
 use super::machine::distinct;
 use super::{Pickled, PickledTensor};
 
-/// The function that makes a tensor of a Python class that wraps others.
+/// The function that constructs a wrapper tensor subclass.
 pub(crate) const WRAPPER: &str = "torch._utils._rebuild_wrapper_subclass";
 
-/// What a call gives. Calls that are not on the list become objects.
+/// The result of a call. Unsupported calls become objects.
 ///
-/// Errors if a known call is given arguments that it does not take, or if something is done to its result: Python would
-/// give a tensor other sizes by its state.
+/// Errors if the arguments of a supported call are unexpected, or if its result is modified: Python could set other sizes of a
+/// tensor by its state.
 pub(super) fn call(
     callee: Pickled,
     args: Pickled,
@@ -19,12 +19,12 @@ pub(super) fn call(
     entries: Vec<(Pickled, Pickled)>,
     state: Option<Pickled>,
 ) -> Result<Pickled, String> {
-    let Pickled::Global(class) = callee else { return Err("pickle: what is called is no function".into()) };
-    let Pickled::Tuple(args) = args else { return Err("pickle: the arguments of a call are no tuple".into()) };
-    let wrong = || format!("pickle: {class} is called with arguments that it does not take");
+    let Pickled::Global(class) = callee else { return Err("pickle: expected a function or class to call".into()) };
+    let Pickled::Tuple(args) = args else { return Err("pickle: expected a tuple as the arguments of a call".into()) };
+    let wrong = || format!("pickle: unexpected arguments of {class}");
     let untouched = items.is_empty() && entries.is_empty() && state.is_none();
     let value = match class.as_str() {
-        // Attributes may be the versions of modules; others could hide the methods of the dictionary.
+        // `_metadata` has the versions of modules; other attributes could shadow methods of the dictionary.
         "collections.OrderedDict" if items.is_empty() && has_only(state.as_ref(), |key| key == "_metadata") => {
             return ordered_dict(args, entries).ok_or_else(wrong).and_then(distinct).map(Pickled::Dict);
         }
@@ -53,7 +53,7 @@ pub(super) fn call(
 }
 
 fn changed(class: &str) -> String {
-    format!("pickle: what {class} made is changed afterwards")
+    format!("pickle: the result of {class} is modified after the call")
 }
 
 /// `OrderedDict([[key, value], …])`, and the entries that were set in it.
@@ -76,7 +76,7 @@ fn parameter(args: Vec<Pickled>) -> Option<Pickled> {
     let mut args = args.into_iter();
     match (args.next()?, args.next()?, args.next()?, args.next(), args.next()) {
         (Pickled::Tensor(data), Pickled::Bool(requires_grad), _, state, None)
-            if has_only(state.as_ref(), is_own_attribute) =>
+            if has_only(state.as_ref(), is_extra_attribute) =>
         {
             Some(Pickled::Tensor(PickledTensor { requires_grad, is_param: true, ..data }))
         }
@@ -84,7 +84,7 @@ fn parameter(args: Vec<Pickled>) -> Option<Pickled> {
     }
 }
 
-/// True if the attributes that a value is given, if any, have names that are all allowed.
+/// True if all attributes in the state, if any, have allowed names.
 fn has_only(state: Option<&Pickled>, allowed: impl Fn(&str) -> bool) -> bool {
     match state {
         None | Some(Pickled::None) => true,
@@ -93,14 +93,14 @@ fn has_only(state: Option<&Pickled>, allowed: impl Fn(&str) -> bool) -> bool {
     }
 }
 
-/// False for the attributes of tensors that change what they hold: Python sets each by `setattr`.
-fn is_own_attribute(name: &str) -> bool {
+/// False for attributes of tensors that change their contents: Python sets each by `setattr`.
+fn is_extra_attribute(name: &str) -> bool {
     const SETTERS: [&str; 7] = ["data", "real", "imag", "grad", "_grad", "requires_grad", "names"];
     !SETTERS.contains(&name) && !name.starts_with("__")
 }
 
-/// A tensor with attributes of its own, which are dropped: the function, the class, its arguments, the attributes. The
-/// attributes of a wrapper are what it wraps.
+/// A tensor with additional attributes, which are dropped: the function, the class, its arguments, the attributes. The
+/// attributes of a wrapper subclass are its inner tensors.
 fn from_type(args: Vec<Pickled>) -> Result<Option<Pickled>, String> {
     let Ok([Pickled::Global(function), Pickled::Global(_), Pickled::Tuple(args), state]) =
         <[Pickled; 4]>::try_from(args)
@@ -116,7 +116,7 @@ fn from_type(args: Vec<Pickled>) -> Result<Option<Pickled>, String> {
             state: Some(Box::new(state)),
         })),
         ("torch._tensor._rebuild_from_type_v2", _) => Ok(None),
-        (_, state) if !has_only(Some(&state), is_own_attribute) => Ok(None),
+        (_, state) if !has_only(Some(&state), is_extra_attribute) => Ok(None),
         _ => call(Pickled::Global(function), Pickled::Tuple(args), Vec::new(), Vec::new(), None).map(Some),
     }
 }

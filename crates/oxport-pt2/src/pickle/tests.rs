@@ -1,4 +1,4 @@
-//! Pickles: what is understood, what is kept closed, what is refused.
+//! Pickles: supported calls, calls kept as objects, and errors.
 
 use super::machine::unpickle;
 use super::*;
@@ -17,7 +17,7 @@ fn values_are_read() {
         (b"\x80\x02\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\xff.", Pickled::Int(-1)),
         (b"\x80\x02G@\x04\0\0\0\0\0\0.", Pickled::Float(2.5)),
         (b"\x80\x02X\x01\0\0\0s\x85.", Pickled::Tuple(vec![Pickled::Str("s".into())])),
-        // A list that is remembered, then filled, then used again.
+        // A list that is memoized, then filled, then used again.
         (
             b"]q\0K\x01ah\0\x86.",
             Pickled::Tuple(vec![Pickled::List(vec![Pickled::Int(1)]), Pickled::List(vec![Pickled::Int(1)])]),
@@ -34,7 +34,7 @@ fn values_are_read() {
 }
 
 #[test]
-fn foreign_calls_are_kept_closed() {
+fn unknown_calls_become_objects() {
     let value = read(b"\x80\x02cos\nsystem\nX\x02\0\0\0ls\x85R.").unwrap();
     let Pickled::Object { class, args, .. } = value else { panic!("{value:?}") };
     assert_eq!((class.as_str(), args), ("os.system", vec![Pickled::Str("ls".into())]));
@@ -54,29 +54,29 @@ fn hostile_pickles_are_refused() {
         bytes
     };
     let table: [(&[u8], &str); 11] = [
-        (b"", "cut off"),
-        (b"N", "cut off"),
+        (b"", "unexpected end"),
+        (b"N", "unexpected end"),
         (b".", "the stack is empty"),
-        (b"h\x05.", "nothing was remembered as 5"),
-        (b"t.", "there is no mark"),
+        (b"h\x05.", "the memo has no entry 5"),
+        (b"t.", "no mark on the stack"),
         (b"(R.", "the stack is empty"),
-        (b"NNa.", "what is no list"),
-        (b"]q\0h\0a.", "nest too deep, or hold themselves"),
+        (b"NNa.", "expected a list"),
+        (b"]q\0h\0a.", "nested too deeply, or contain themselves"),
         (b"\x8a\x09\0\0\0\0\0\0\0\0\x01.", "does not fit into 64 bits"),
-        (b"X\xff\xff\xff\xffs.", "cut off"),
-        (b"\x80\x02i.", "the opcode 0x69 is not known"),
+        (b"X\xff\xff\xff\xffs.", "unexpected end"),
+        (b"\x80\x02i.", "unsupported opcode 0x69"),
     ];
     for (bytes, message) in table {
         let error = read(bytes).unwrap_err();
-        assert!(error.contains(message), "{error}\nshould say: {message}");
+        assert!(error.contains(message), "{error}\nexpected: {message}");
     }
     assert!(read(&doubling(10)).is_ok());
     assert!(read(&doubling(60)).unwrap_err().contains("too many"));
     let deep = [&[b']'; 100_000][..], &[b'a'; 99_999], b"."].concat();
-    assert!(read(&deep).unwrap_err().contains("nest too deep"));
+    assert!(read(&deep).unwrap_err().contains("nested too deeply"));
 }
 
-/// Opcodes that name a value do not copy it: what a pickle takes is in proportion to its bytes.
+/// Opcodes that refer to a value do not copy it: memory is in proportion to the bytes of the pickle.
 #[test]
 fn shared_values_are_not_copied() {
     let numbers = [b"(".as_slice(), &b"K\0".repeat(4000), b"tq\0"].concat();
@@ -104,25 +104,25 @@ fn shared_values_are_not_copied() {
     }
 }
 
-/// What Python would do to a value after it was made is not passed over.
+/// Modifications of a value after its construction are not ignored.
 #[test]
 fn values_that_are_changed_afterwards_are_refused() {
     let size = b"ctorch\nSize\n)\x85R".as_slice();
     let dict = b"ccollections\nOrderedDict\n)R".as_slice();
     let table: [(&[u8], &[u8], &str); 9] = [
-        (size, b")b.", "what torch.Size made is changed afterwards"),
-        (size, b"Na.", "what torch.Size made is changed afterwards"),
-        (size, b"NNs.", "what torch.Size made is changed afterwards"),
-        (dict, b"Na.", "what collections.OrderedDict made is changed afterwards"),
-        (dict, b"}X\x05\0\0\0itemsNsb.", "what collections.OrderedDict made is changed afterwards"),
-        (dict, b"}b}b.", "given state twice"),
-        (b"}", b"K\x01NsK\x01Ns.", "a key stands in a dictionary twice"),
-        (b"}", b"K\x01Ns\x88Ns.", "a key stands in a dictionary twice"),
-        (b"}", b"K\x01\x85NsG?\xf0\0\0\0\0\0\0\x85Ns.", "a key stands in a dictionary twice"),
+        (size, b")b.", "the result of torch.Size is modified after the call"),
+        (size, b"Na.", "the result of torch.Size is modified after the call"),
+        (size, b"NNs.", "the result of torch.Size is modified after the call"),
+        (dict, b"Na.", "the result of collections.OrderedDict is modified after the call"),
+        (dict, b"}X\x05\0\0\0itemsNsb.", "the result of collections.OrderedDict is modified after the call"),
+        (dict, b"}b}b.", "has state already"),
+        (b"}", b"K\x01NsK\x01Ns.", "duplicate key in a dictionary"),
+        (b"}", b"K\x01Ns\x88Ns.", "duplicate key in a dictionary"),
+        (b"}", b"K\x01\x85NsG?\xf0\0\0\0\0\0\0\x85Ns.", "duplicate key in a dictionary"),
     ];
     for (made, change, message) in table {
         let error = read(&[made, change].concat()).expect_err(message);
-        assert!(error.contains(message), "{error}\nshould say: {message}");
+        assert!(error.contains(message), "{error}\nexpected: {message}");
     }
     let state = b"}X\x09\0\0\0_metadata}sb.".as_slice();
     assert_eq!(read(&[dict, state].concat()), Ok(Pickled::Dict(Vec::new())));

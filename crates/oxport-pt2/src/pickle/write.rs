@@ -36,7 +36,7 @@ impl TensorPickle {
         }
         let (tensor, layout) = (&state.tensor, state.tensor.layout());
         let class = storage_class(tensor.dtype());
-        // Dtypes without a storage class stand beside an untyped storage.
+        // Dtypes without a storage class are written with an untyped storage.
         let version = if class.is_some() { "_rebuild_tensor_v2" } else { "_rebuild_tensor_v3" };
         self.global("torch._utils", version);
         self.code.push(b'(');

@@ -9,7 +9,7 @@ use crate::model::{
 };
 
 impl GraphReader<'_, '_> {
-    /// An argument of a node; what is wrong in it is complained about and reads as `None`.
+    /// An argument of a node; on an error it is reported and `None` is returned.
     pub(super) fn argument(&mut self, json: &Json) -> Argument {
         match json {
             Json::AsNone(_) => Argument::None,
@@ -52,7 +52,10 @@ impl GraphReader<'_, '_> {
             Json::AsCustomObj(o) => match self.find(&o.name) {
                 Some(id) => Argument::Node(id),
                 None => {
-                    self.unsupported(format!("the object {:?} is an argument, but no input of the graph", o.name));
+                    self.unsupported(format!(
+                        "the custom object {:?} is an argument, but not an input of the graph",
+                        o.name
+                    ));
                     Argument::None
                 }
             },
@@ -92,11 +95,11 @@ impl GraphReader<'_, '_> {
         }
     }
 
-    /// What a code stands for; unknown codes are complained about.
+    /// Looks up a code; reports unknown ones.
     fn known<T>(&mut self, what: &str, code: i64, of: impl Fn(i64) -> Option<T>) -> Option<T> {
         let found = of(code);
         if found.is_none() {
-            self.complain("enum", format!("{code} is no {what}"));
+            self.report("enum", format!("expected a {what}, got {code}"));
         }
         found
     }

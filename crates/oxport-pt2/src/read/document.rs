@@ -1,15 +1,15 @@
-//! The program JSON while it is read.
+//! The program JSON during reading.
 //!
 //! ```text
-//! text ──> Document: where every call and every tensor meta stands ──> one record after the other ──> nodes
+//! text ──> Document: offsets of calls and tensor metas ──> one record after the other ──> nodes
 //! ```
 //!
-//! The calls and the tensor metas of the top graph, which are nearly all of a large document, stay text until their node
-//! is made, and their record is dropped at once. So reading costs the graph and the text; and what was read of a mapped
-//! text is given back as the graph grows. Subgraphs are records while the call that takes them is read.
+//! The calls and the tensor metas of the top graph, which are nearly all of a large document, are parsed one by one when their
+//! node is created, and the record is dropped afterwards. So peak memory is the graph and the text; pages of a mapped text
+//! are released as the graph grows. Subgraphs are parsed together with their call.
 //!
-//! Law: what is wrong in a document is said as if it had been read at once: a text that fails late is read again whole,
-//! for the complaint.
+//! Invariant: errors are the same as if the document were parsed at once: after a failure it is parsed again as a whole, for
+//! the diagnostic.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -26,45 +26,45 @@ use crate::{Error, Limits, Result, json};
 pub(crate) struct DocumentText<'a> {
     name: &'a str,
     given: &'a str,
-    /// Without Python's bare words.
+    /// With Python's bare words quoted.
     text: Cow<'a, str>,
     forget: &'a dyn Fn(),
-    /// Bytes that were read since the last time that memory was given back.
+    /// Bytes read since memory was last released.
     read: Cell<usize>,
 }
 
-/// A program whose top graph is text for the most part.
+/// A program whose top graph is mostly unparsed text.
 pub(crate) type Document<'a> = model::ExportedProgram<GraphText<'a>>;
 
 impl<'a> DocumentText<'a> {
-    /// The text, if it is within the limits; `name` is what errors call it, `forget` gives its memory back.
+    /// The text, checked against the limits; errors name it `name`, `forget` releases its memory.
     pub(crate) fn new(name: &'a str, bytes: &'a [u8], limits: &Limits, forget: &'a dyn Fn()) -> Result<Self> {
         let given = json::checked(name, bytes, limits)?;
         let text = json::quote_bare_words(given).map_or(Cow::Borrowed(given), Cow::Owned);
         Ok(DocumentText { name, given, text, forget, read: Cell::new(0) })
     }
 
-    /// The program, its calls and tensor metas unread.
+    /// The program with unparsed calls and tensor metas.
     pub(crate) fn document(&self) -> Result<Document<'_>> {
-        let document = serde_json::from_str(&self.text).map_err(|_| self.complaint());
+        let document = serde_json::from_str(&self.text).map_err(|_| self.diagnostic());
         self.forget();
         document
     }
 
-    /// What is wrong with a document of which some part could not be read.
-    pub(super) fn complaint(&self) -> Error {
+    /// The error of a document of which a part failed to parse.
+    pub(super) fn diagnostic(&self) -> Error {
         match json::parse::<model::ExportedProgram>(self.name, self.given) {
             Err(error) => error,
-            Ok(_) => Error::invalid("json", Loc::Json(self.name.to_string()), "the document is not of the schema"),
+            Ok(_) => Error::invalid("json", Loc::Json(self.name.to_string()), "the document does not match the schema"),
         }
     }
 
-    /// Gives the memory of the text back.
+    /// Releases the memory of the text.
     pub(super) fn forget(&self) {
         (self.forget)();
     }
 
-    /// Notes that so many bytes were read and are no longer needed.
+    /// Counts bytes that are no longer needed.
     pub(super) fn passed(&self, bytes: usize) {
         let read = self.read.get() + bytes;
         self.read.set(if read < FORGET_EVERY { read } else { 0 });
@@ -76,7 +76,7 @@ impl<'a> DocumentText<'a> {
 
 const FORGET_EVERY: usize = 1 << 15;
 
-/// The top graph: what is long is text.
+/// The top graph, with its long parts as unparsed text.
 #[derive(serde::Deserialize)]
 pub(crate) struct GraphText<'a> {
     inputs: Vec<Argument>,
@@ -95,7 +95,7 @@ pub(crate) struct GraphText<'a> {
     sym_float_values: Dict<SymFloat>,
 }
 
-/// A record that is there, or the text of one.
+/// A record, or its unparsed text.
 #[derive(Clone, Copy)]
 pub(super) enum Lazy<'a, T> {
     Text(&'a RawValue),
@@ -103,7 +103,7 @@ pub(super) enum Lazy<'a, T> {
 }
 
 impl<'a, T: DeserializeOwned + Clone> Lazy<'a, T> {
-    /// The record, or `None` if the text is not one.
+    /// The record, or `None` if the text does not parse.
     pub(super) fn read(&self) -> Option<Cow<'a, T>> {
         match self {
             Lazy::Text(text) => serde_json::from_str(text.get()).ok().map(Cow::Owned),
@@ -117,7 +117,7 @@ impl<'a, T: DeserializeOwned + Clone> Lazy<'a, T> {
     }
 }
 
-/// A graph to be read, one part after the other.
+/// A graph to be read part by part.
 pub(super) struct Body<'a> {
     pub(super) inputs: &'a [Argument],
     pub(super) outputs: &'a [Argument],

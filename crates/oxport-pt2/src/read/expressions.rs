@@ -1,7 +1,6 @@
-//! Expressions of a document: parsed once each, their symbols unified by name, their hints gathered.
+//! Expressions of a document: each parsed once, symbols unified by name, hints collected.
 //!
-//! A symbol is its name: where a document gives one name different assumptions, the first ones stand for all, as they do
-//! when PyTorch reads it.
+//! Symbols are identified by name: if a document gives one name different assumptions, the first ones count, as in PyTorch.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,8 +46,9 @@ impl Expressions {
         check_text(text, &self.limits)?;
         let symbols = &self.symbols;
         let parsed = Expr::parse_with(text, &|name| symbols.get(name).map(Expr::symbol));
-        let unified = parsed.map_err(|e| format!("{:?} is no expression: {e}", shown(text))).map(|e| self.unify(e));
-        let unified = unified.and_then(|e| if is_absurd(&e) { Err(absurd(text)) } else { Ok(e) });
+        let unified =
+            parsed.map_err(|e| format!("expected an expression, got {:?}: {e}", excerpt(text))).map(|e| self.unify(e));
+        let unified = unified.and_then(|e| if is_too_costly(&e) { Err(too_costly(text)) } else { Ok(e) });
         self.parsed.insert(text.into(), unified.clone());
         unified
     }
@@ -78,8 +78,8 @@ impl Expressions {
         expr.subs(&|symbol| self.symbols.get(symbol.name()).map(Expr::symbol))
     }
 
-    /// Tells the environment all symbols and their hints, and gives the expressions whose text or hint could not be told
-    /// from the expression and the environment. Texts that are not srepr (PyTorch 2.5) are not kept: they are re-spelled.
+    /// Adds all symbols and their hints to the environment; gives the expressions whose text or hint does not follow from the
+    /// expression and the environment. Texts that are not srepr (PyTorch 2.5) are not kept; they are written as srepr.
     pub(super) fn finish(self, env: &mut ShapeEnv) -> HashMap<Expr, Spelling> {
         for symbol in self.symbols.values() {
             env.reserve(symbol);
@@ -109,39 +109,39 @@ impl Expressions {
     }
 }
 
-/// The text of an expression, short enough to be parsed.
+/// Checks the length of an expression's text.
 pub(crate) fn check_text(text: &str, limits: &Limits) -> Result<(), String> {
     if text.len() as u64 > limits.expression {
-        let found = format!("{:?} has {} bytes, which", shown(text), text.len());
+        let found = format!("{:?} has {} bytes, which", excerpt(text), text.len());
         return Err(Limits::exceeded("expression", found, limits.expression));
     }
     Ok(())
 }
 
-/// The beginning of a text, for messages.
-pub(crate) fn shown(text: &str) -> String {
-    let mut shown: String = text.chars().take(80).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
+/// The first characters of a text, for messages.
+pub(crate) fn excerpt(text: &str) -> String {
+    let mut excerpt: String = text.chars().take(80).collect();
+    if excerpt.len() < text.len() {
+        excerpt.push('…');
     }
-    shown
+    excerpt
 }
 
-fn absurd(text: &str) -> String {
-    format!("{:?} has a constant that nobody can compute", shown(text))
+fn too_costly(text: &str) -> String {
+    format!("{:?} has a constant that is too large to compute", excerpt(text))
 }
 
-/// True if there is a power or shift of constants whose value is too large to compute: sympy would try for ages.
-pub(crate) fn is_absurd(expr: &Expr) -> bool {
+/// True if there is a power or shift of constants whose value is too large to compute: sympy would try to.
+pub(crate) fn is_too_costly(expr: &Expr) -> bool {
     let Some((func, args)) = expr.as_call() else { return false };
     let is_large = |e: &Expr| e.is_const() && e.as_int().is_none_or(|n| n.unsigned_abs() > 1);
-    // What could be computed has been: a power or shift of constants that still stands there is beyond all bounds.
+    // The parser has folded constants: a remaining power or shift of constants is too large.
     let is_stuck = match func {
         Func::Pow | Func::PowByNatural => args.iter().all(is_large) && !args.iter().any(is_fraction),
         Func::LShift => args.iter().all(Expr::is_const) && is_large(&args[1]),
         _ => false,
     };
-    is_stuck || args.iter().any(is_absurd)
+    is_stuck || args.iter().any(is_too_costly)
 }
 
 fn is_fraction(e: &Expr) -> bool {

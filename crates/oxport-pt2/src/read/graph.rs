@@ -1,8 +1,8 @@
 //! From the graph of a document to a graph: placeholders, calls, the output, and the nodes that the document does not
 //! store.
 //!
-//! A document names the elements of a multiple result; FX has a `getitem` node for each. They are all made again, the
-//! unused ones too, as PyTorch does on loading. A subgraph stands in a document as an argument; FX has a `get_attr` node.
+//! A document names the elements of a list of results; FX has a `getitem` node for each. Reading creates all of them, also
+//! unused ones, as PyTorch does. A subgraph is an argument in a document; FX has a `get_attr` node.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -24,22 +24,22 @@ use super::target::is_plain_target;
 use crate::model::{self, Argument as Json, SymBoolArgument, SymFloatArgument, SymIntArgument};
 use crate::{Limits, json, upgrade};
 
-/// What all graphs of a document share.
+/// The state shared by all graphs of a document.
 pub(super) struct Context<'a> {
     pub(super) registry: &'a Registry,
     pub(super) limits: &'a Limits,
     pub(super) expressions: Expressions,
-    pub(super) problems: Vec<Diagnostic>,
+    pub(super) errors: Vec<Diagnostic>,
     pub(super) unsupported: Vec<Diagnostic>,
-    /// The text of the document, which is told what was read of it.
+    /// The text of the document, to count the bytes read.
     pub(super) text: &'a DocumentText<'a>,
-    /// Whether a part of the text was no record; then reading stops.
+    /// Whether a part of the text failed to parse; then reading stops.
     pub(super) broken: bool,
-    /// Whether calls are those of an old schema.
+    /// Whether calls need upgrading from an old schema.
     pub(super) is_old: bool,
-    /// Texts that many nodes share.
+    /// Interned metadata texts.
     pub(super) texts: Texts,
-    /// Tells subgraphs apart, in a way that no file can foresee.
+    /// Hashes subgraphs, with random keys.
     pub(super) digests: RandomState,
 }
 
@@ -47,16 +47,16 @@ pub(super) struct Context<'a> {
 pub(super) struct GraphReader<'a, 'r> {
     pub(super) cx: &'a mut Context<'r>,
     graph: Graph,
-    /// Whether a node bears the value of its own name.
+    /// Per node, whether it defines the value of its own name.
     is_own: Vec<bool>,
-    /// Values that a node of another name bears.
+    /// Values defined by nodes of another name.
     values: HashMap<String, NodeId>,
     pub(super) metas: IndexMap<Cow<'a, str>, Meta<'a>>,
-    /// Digests of the subgraphs as the document has them, to tell a second use from a clash of names.
+    /// Digests of subgraphs, to distinguish a second use from a name clash.
     subgraphs: HashMap<String, u64>,
-    /// The subgraph's place in the program; empty for the top graph.
+    /// The path of the subgraph; empty for the top graph.
     scope: String,
-    /// What is being read: `node add_1`.
+    /// The current location: `node add_1`.
     pub(super) at: String,
 }
 
@@ -104,9 +104,9 @@ pub(super) fn read_graph<'r>(
 }
 
 impl<'a> GraphReader<'a, '_> {
-    pub(super) fn complain(&mut self, code: &'static str, message: impl Into<String>) {
+    pub(super) fn report(&mut self, code: &'static str, message: impl Into<String>) {
         let at = Loc::Node { graph: self.scope.clone(), node: self.at.clone() };
-        self.cx.problems.push(Diagnostic::error(code, at, message));
+        self.cx.errors.push(Diagnostic::error(code, at, message));
     }
 
     pub(super) fn unsupported(&mut self, message: impl Into<String>) {
@@ -116,8 +116,8 @@ impl<'a> GraphReader<'a, '_> {
 
     pub(super) fn operator(&mut self, target: &str) -> Op {
         if !is_plain_target(target) {
-            let shown: String = target.chars().take(80).collect();
-            self.complain("target", format!("{shown:?} is not what an exported program may call"));
+            let excerpt: String = target.chars().take(80).collect();
+            self.report("target", format!("expected the name of an operator, got {excerpt:?}"));
         }
         self.cx.registry.op(target)
     }
@@ -128,20 +128,20 @@ impl<'a> GraphReader<'a, '_> {
         self.graph.find(name).filter(is_own).or_else(|| self.values.get(name).copied())
     }
 
-    /// The node of a value as an argument; an unknown one is complained about.
+    /// The node of a value as an argument; reports an unknown name.
     pub(super) fn used(&mut self, name: &str) -> Argument {
         match self.find(name) {
             Some(id) => Argument::Node(id),
             None => {
                 let later = self.metas.contains_key(name);
-                let why = if later { "before it is computed" } else { "which does not exist" };
-                self.complain("name", format!("it uses the value {name:?} {why}"));
+                let why = if later { "before it is defined" } else { "but not defined" };
+                self.report("name", format!("the value {name:?} is used {why}"));
                 Argument::None
             }
         }
     }
 
-    /// Adds a node, under another name if its own is taken.
+    /// Adds a node; renames it if the name is taken.
     fn add(&mut self, name: &str, kind: NodeKind, args: Vec<Argument>, meta: NodeMeta) -> NodeId {
         self.add_call(name, kind, (args, Kwargs::new()), meta)
     }
@@ -153,8 +153,8 @@ impl<'a> GraphReader<'a, '_> {
             .expect("law: the name is unique and arguments come from this graph")
     }
 
-    /// Lets a node bear a value.
-    fn bear(&mut self, name: &str, id: NodeId) {
+    /// Binds the name of a value to the node that defines it.
+    fn bind_value(&mut self, name: &str, id: NodeId) {
         let is_known = self.find(name).is_some();
         if *self.graph.node(id).name == *name {
             self.is_own.resize(id.index(), false);
@@ -163,7 +163,7 @@ impl<'a> GraphReader<'a, '_> {
             self.values.insert(name.to_string(), id);
         }
         if is_known {
-            self.complain("name", format!("the value {name:?} is computed twice"));
+            self.report("name", format!("the value {name:?} is defined twice"));
         }
     }
 
@@ -182,7 +182,7 @@ impl<'a> GraphReader<'a, '_> {
             Json::AsString(s) => constant(Val::Str(s.as_str().into())),
             _ => {
                 self.at = format!("input {i}");
-                self.complain("input", "the graph takes something that is no tensor, number, string or object");
+                self.report("input", "expected a tensor, number, string or object as an input");
                 constant(Val::None)
             }
         };
@@ -194,11 +194,11 @@ impl<'a> GraphReader<'a, '_> {
         self.at.clone_from(name);
         let val = self.val(name);
         let id = self.add(name, NodeKind::Placeholder, Vec::new(), NodeMeta { val, ..NodeMeta::default() });
-        self.bear(name, id);
+        self.bind_value(name, id);
     }
 
     fn node(&mut self, json: &model::Node) {
-        let said = self.cx.problems.len();
+        let errors_before = self.cx.errors.len();
         let op = self.operator(&json.target);
         let single = single_output(json, &op);
         let name = match (&json.name, single) {
@@ -208,7 +208,7 @@ impl<'a> GraphReader<'a, '_> {
         };
         self.at.clone_from(&name);
         // The name of a call may depend on its operator.
-        for problem in &mut self.cx.problems[said..] {
+        for problem in &mut self.cx.errors[errors_before..] {
             problem.at = Loc::Node { graph: self.scope.clone(), node: self.at.clone() };
         }
         let mut meta = read_metadata(&json.metadata, &mut self.cx.texts);
@@ -232,12 +232,12 @@ impl<'a> GraphReader<'a, '_> {
             ([], _) => None,
             ([Json::AsNone(_)], _) => Some(Val::None),
             ([output, ..], Some(value)) => {
-                self.bear(value, id);
+                self.bind_value(value, id);
                 let val = self.val(value);
                 self.is_kind(output, val.as_ref());
                 val
             }
-            // A schema's `Tensor[]`, or a dictionary of a higher-order operator.
+            // `Tensor[]` of a schema, or a dictionary of a higher-order operator.
             ([Json::AsTensors(list)], None) => {
                 let items: Vec<Json> = list.iter().map(|t| Json::AsTensor(t.clone())).collect();
                 Some(Val::List(self.getitems(id, &items, &origin)))
@@ -247,7 +247,7 @@ impl<'a> GraphReader<'a, '_> {
         self.graph.meta_mut(id).val = val;
     }
 
-    /// Makes a `getitem` node for every element of a multiple result, and gives the metas.
+    /// Adds a `getitem` node for every element of a list of results; gives the metas.
     fn getitems(&mut self, of: NodeId, outputs: &[Json], meta: &NodeMeta) -> Vec<Val> {
         let getitem = self.operator("_operator.getitem");
         let mut vals = Vec::with_capacity(outputs.len());
@@ -266,7 +266,7 @@ impl<'a> GraphReader<'a, '_> {
                     let val = self.val(name).unwrap_or(Val::None);
                     self.is_kind(output, Some(&val));
                     let id = self.add(name, kind, args, meta.derived(Some(val.clone())));
-                    self.bear(name, id);
+                    self.bind_value(name, id);
                     val
                 }
                 (None, Json::AsTensors(list)) => {
@@ -278,7 +278,7 @@ impl<'a> GraphReader<'a, '_> {
                 }
                 (None, Json::AsNone(_)) => Val::None,
                 _ => {
-                    self.complain("output", format!("result {i} is no tensor, list of tensors, number or None"));
+                    self.report("output", format!("result {i}: expected a tensor, list of tensors, number or None"));
                     Val::None
                 }
             };
@@ -287,14 +287,14 @@ impl<'a> GraphReader<'a, '_> {
         vals
     }
 
-    /// The arguments of a call; the names of positional ones where no schema has them.
+    /// The arguments of a call, and the names of positional ones if there is no schema.
     fn inputs(&mut self, op: &Op, json: &model::Node) -> (Arguments, Option<Arc<str>>) {
         let (mut args, mut kwargs) = (Vec::with_capacity(json.inputs.len()), Kwargs::new());
         let Some(schema) = op.schema().filter(|_| !op.is_higher_order() && !op.is_python()) else {
             let mut names = Vec::new();
             for input in &json.inputs {
                 let argument = self.argument_at(&input.arg);
-                // Older documents do not say how an argument of a Python function is given: by position.
+                // In older documents arguments of Python functions have no kind; they are positional.
                 if input.kind == Some(1) || input.name.is_empty() || op.is_python() && input.kind != Some(2) {
                     args.push(argument);
                     names.push(input.name.as_str());
@@ -310,12 +310,12 @@ impl<'a> GraphReader<'a, '_> {
         for input in &json.inputs {
             let argument = self.argument_at(&input.arg);
             if schema.arg(&input.name).is_none() {
-                self.complain("argument", format!("{} has no argument {:?}", op.name(), input.name));
+                self.report("argument", format!("{} has no argument {:?}", op.name(), input.name));
             } else if given.insert(&input.name, (argument, input.kind)).is_some() {
-                self.complain("argument", format!("the argument {:?} is given twice", input.name));
+                self.report("argument", format!("the argument {:?} is given twice", input.name));
             }
         }
-        // Before 8.7 kinds are not said: what can be positional is, up to the first argument that is left out.
+        // Before 8.7 arguments have no kind: those that can be positional are, up to the first omitted one.
         let mut gap = false;
         for param in &schema.args {
             let may_be_positional = !param.kw_only && !gap && kwargs.is_empty();
@@ -324,7 +324,7 @@ impl<'a> GraphReader<'a, '_> {
                 Some((argument, kind)) if kind != Some(2) && may_be_positional => args.push(argument),
                 Some((argument, _)) => drop(kwargs.insert(Arc::from(&*param.name), argument)),
                 None if param.default.is_none() => {
-                    self.complain("argument", format!("{}: the argument {:?} is missing", op.name(), param.name));
+                    self.report("argument", format!("{}: the argument {:?} is missing", op.name(), param.name));
                 }
                 None => gap = true,
             }
@@ -336,9 +336,9 @@ impl<'a> GraphReader<'a, '_> {
         if let Json::AsGraph(g) = json { self.subgraph_at(g) } else { self.argument(json) }
     }
 
-    /// A subgraph within a list or a dictionary, where PyTorch has none.
+    /// A subgraph within a list or a dictionary, which PyTorch does not write.
     pub(super) fn subgraph(&mut self, json: &model::GraphArgument) -> Argument {
-        self.unsupported(format!("the subgraph {:?} stands within a list or dictionary", json.name));
+        self.unsupported(format!("the subgraph {:?} is inside a list or dictionary", json.name));
         Argument::None
     }
 
@@ -347,7 +347,7 @@ impl<'a> GraphReader<'a, '_> {
         let digest = self.cx.digests.hash_one(json::to_string(&json.graph));
         match self.subgraphs.insert(name.to_string(), digest) {
             Some(earlier) if earlier != digest => {
-                self.complain("name", format!("two different subgraphs have the name {name:?}"));
+                self.report("name", format!("two different subgraphs are named {name:?}"));
             }
             Some(_) => {}
             None => {
@@ -377,12 +377,15 @@ impl<'a> GraphReader<'a, '_> {
                     | Json::AsCustomObj(_)
             );
             if !is_value {
-                self.complain("output", "the graph returns something that is no tensor, number, string or None");
+                self.report("output", "expected a tensor, number, string or None as an output");
             }
             args.push(self.argument(output));
         }
         if is_single && args.len() != 1 {
-            self.complain("output", format!("the graph returns one bare tensor, but has {} outputs", args.len()));
+            self.report(
+                "output",
+                format!("expected one output of a graph that returns a bare tensor, got {}", args.len()),
+            );
         }
         self.add("output", NodeKind::Output, args, NodeMeta::default());
     }
@@ -391,7 +394,7 @@ impl<'a> GraphReader<'a, '_> {
 /// Positional arguments, and those by name.
 type Arguments = (Vec<Argument>, Kwargs);
 
-/// The value that the node itself is, if its result is not a tuple or list.
+/// The name of the node's value, if its result is not a tuple or list.
 fn single_output<'j>(json: &'j model::Node, op: &Op) -> Option<&'j str> {
     let [output] = json.outputs.as_slice() else { return None };
     if op.is_higher_order() && json.is_hop_single_tensor_return == Some(false) {

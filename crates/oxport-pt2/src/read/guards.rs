@@ -1,52 +1,54 @@
-//! Guards: conditions on inputs, which PyTorch keeps as Python code and executes.
+//! Guards: conditions on inputs, which PyTorch stores as Python code and executes.
 //!
-//! Only what the grammar of expressions takes, over source paths (`L['x'].size()[0]`), is a guard; everything else is
-//! refused. Nothing is executed: run-time checks are derived from the declared sizes and ranges.
+//! A guard must be an expression over source paths (`L['x'].size()[0]`); anything else is an error. Nothing is executed:
+//! `oxport-run` compiles the guards into run-time checks.
 
 use oxport_ir::{Diagnostic, Loc};
 use oxport_sym::Expr;
 
-use super::expressions::{check_text, is_absurd, shown};
+use super::expressions::{check_text, excerpt, is_too_costly};
 use crate::Limits;
 
-/// Complains about guards that are code.
-pub(super) fn check(guards: &[String], limits: &Limits, problems: &mut Vec<Diagnostic>) {
+/// Reports guards that are not expressions.
+pub(super) fn check(guards: &[String], limits: &Limits, errors: &mut Vec<Diagnostic>) {
     if guards.len() as u64 > limits.expressions {
         let message = Limits::exceeded("expressions", format!("{} guards", guards.len()), limits.expressions);
-        problems.push(Diagnostic::error("guard", Loc::Json("guards_code".into()), message));
+        errors.push(Diagnostic::error("guard", Loc::Json("guards_code".into()), message));
         return;
     }
     for (i, guard) in guards.iter().enumerate() {
         if let Err(message) = check_guard(guard, limits) {
-            problems.push(Diagnostic::error("guard", Loc::Json(format!("guards_code[{i}]")), message));
+            errors.push(Diagnostic::error("guard", Loc::Json(format!("guards_code[{i}]")), message));
         }
     }
 }
 
-/// What keeps a text from being a guard.
+/// Checks that a text is a guard.
 pub(crate) fn check_guard(text: &str, limits: &Limits) -> Result<(), String> {
     check_text(text, limits)?;
-    // Every path is a number of its own; sizes are not told from strides here.
+    // Every path is a separate symbol; sizes and strides are not distinguished here.
     let path = |name: &str| is_path(name).then(|| Expr::parse("s0").ok()).flatten();
-    let expr = Expr::parse_with(text, &path).map_err(|e| format!("{:?} is no guard: {e}", shown(text)))?;
-    if is_absurd(&expr) {
-        return Err(format!("{:?} has a constant that nobody can compute", shown(text)));
+    let expr = Expr::parse_with(text, &path).map_err(|e| format!("expected a guard, got {:?}: {e}", excerpt(text)))?;
+    if is_too_costly(&expr) {
+        return Err(format!("{:?} has a constant that is too large to compute", excerpt(text)));
     }
     let bare = expr.free_symbols().into_iter().find(|s| s.name() != "s0");
     match bare {
-        Some(symbol) => Err(format!("{:?} is no guard: it names {:?}", shown(text), symbol.name())),
+        Some(symbol) => {
+            Err(format!("expected a guard over inputs, got {:?}, which names {:?}", excerpt(text), symbol.name()))
+        }
         None => Ok(()),
     }
 }
 
-/// True for paths that begin at an input and go on by keys, names of fields, and the methods of a tensor's layout.
+/// True for paths that begin at an input and continue with keys, field names, and methods of a tensor's layout.
 fn is_path(path: &str) -> bool {
     let Some(mut rest) = path.strip_prefix("L[") else { return false };
     rest = match rest.split_once(']') {
         Some((_, rest)) => rest,
         None => return false,
     };
-    // What follows a dot: a field, or one of these with its call.
+    // After a dot: a field, or one of these method calls.
     rest.split('.').skip(1).all(|part| {
         let name = part.split(['[', '(']).next().unwrap_or_default();
         let is_method = ["size", "stride", "storage_offset", "dim", "numel", "item"].contains(&name);

@@ -1,4 +1,4 @@
-//! Tests: every way to pack the same program is read as the same program.
+//! Tests: every way to pack a program reads as the same program.
 
 use std::io::{Cursor, Write};
 use std::path::PathBuf;
@@ -93,13 +93,13 @@ fn packages_of_several_models_are_read_by_name() {
     assert!(a == bytes_of(&file, Some("sub/b")).unwrap());
     let written = Archive::from_bytes(&a, &Limits::default()).unwrap();
     assert_eq!(written.read("extra/deep/er.txt").unwrap()[..], *b"kept");
-    for (model, message) in [(None, "no model \"model\"; it has a, sub/b"), (Some("b"), "no model \"b\"")] {
+    for (model, message) in [(None, "no model \"model\"; its models are a, sub/b"), (Some("b"), "no model \"b\"")] {
         let error = bytes_of(&file, model).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }
 }
 
-/// Stored tensors lie in the mapped file; compressed ones are copies; nobody looks at them before they are used.
+/// Stored tensors are views of the mapped file; compressed ones are copies; their data is not accessed before it is used.
 #[test]
 fn weights_are_not_touched_by_reading() {
     let plain = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
@@ -107,7 +107,7 @@ fn weights_are_not_touched_by_reading() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut bytes = packed(&entries(), "today", plain.with_alignment(64).compression_method(method));
         if is_mapped {
-            // A weight that is damaged is noticed when all is checked, and not when it is not looked at.
+            // A damaged weight is an error if weights are verified, and not otherwise.
             let directory = Directory::read(&bytes, &Limits::default()).unwrap();
             let weight = directory.entries.iter().find(|(name, e)| name.contains("/weight_") && e.len > 0).unwrap().1;
             bytes[weight.offset] ^= 1;

@@ -1,4 +1,4 @@
-//! State dicts and constants as they were stored up to PyTorch 2.8: one file of `torch.save`, a dictionary by name.
+//! State dicts and constants in the format of PyTorch up to 2.8: one file of `torch.save`, a dictionary by name.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) fn read_dictionary(
     }
     let file = TorchFile::read_with(name, file, limits, verify)?;
     let Pickled::Dict(entries) = &file.value else {
-        return Err(Error::entry("pickle", name, "the value is no dictionary"));
+        return Err(Error::entry("pickle", name, "expected a dictionary"));
     };
     let mut constants = IndexMap::with_capacity(entries.len());
     let mut unsupported = Vec::new();
@@ -31,10 +31,10 @@ pub(super) fn read_dictionary(
                 constants.insert(key.as_str().into(), Constant::Tensor(state_tensor(&file, tensor)?));
             }
             (Pickled::Str(key), _) => {
-                let message = format!("{key:?} is a pickled object, which is not opened");
+                let message = format!("{key:?}: pickled objects are not supported");
                 unsupported.push(Diagnostic::error("pickle", Loc::Entry(name.to_string()), message));
             }
-            _ => return Err(Error::entry("pickle", name, "a key of the dictionary is no string")),
+            _ => return Err(Error::entry("pickle", name, "expected a string as a key of the dictionary")),
         }
     }
     if unsupported.is_empty() { Ok(constants) } else { Err(Error::all_unsupported(unsupported)) }
@@ -44,15 +44,15 @@ pub(super) fn read_dictionary(
 pub(super) fn state(
     name: &str,
     constants: IndexMap<Arc<str>, Constant>,
-    problems: &mut Vec<Diagnostic>,
+    errors: &mut Vec<Diagnostic>,
 ) -> IndexMap<Arc<str>, StateTensor> {
     let mut state = IndexMap::with_capacity(constants.len());
     for (key, constant) in constants {
         match constant {
             Constant::Tensor(tensor) => drop(state.insert(key, tensor)),
             Constant::Opaque { .. } => {
-                let message = format!("{key:?} is no tensor");
-                problems.push(Diagnostic::error("pickle", Loc::Entry(name.to_string()), message));
+                let message = format!("{key:?}: expected a tensor");
+                errors.push(Diagnostic::error("pickle", Loc::Entry(name.to_string()), message));
             }
         }
     }

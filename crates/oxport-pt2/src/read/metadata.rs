@@ -8,12 +8,12 @@ use oxport_ir::NodeMeta;
 
 use crate::model::Dict;
 
-/// Texts that many nodes share.
+/// Interned metadata texts.
 pub(super) type Texts = HashSet<Arc<str>, RandomState>;
 
-/// The metadata of a node, without a value. Texts that many nodes have are kept once, in `texts`.
+/// The metadata of a node, without its meta value. Texts are interned in `texts`.
 pub(super) fn read_metadata(json: &Dict<String>, texts: &mut Texts) -> NodeMeta {
-    // To hash is what costs; it is done once.
+    // Hashed once, because hashing dominates.
     let mut shared = |text: &str| texts.get_or_insert_with(text, |text| text.into()).clone();
     let mut meta = NodeMeta::default();
     for (key, text) in json {

@@ -1,4 +1,4 @@
-//! From the metas of a document to meta values. A meta is read when the node that bears the value is made.
+//! From the metas of a document to meta values. A meta is read when the node that defines the value is created.
 
 use oxport_ir::{Fake, MemoryLayout, Val};
 use oxport_sym::Expr;
@@ -10,7 +10,7 @@ use super::graph::GraphReader;
 use crate::Limits;
 use crate::model::{self, Argument as Json, CustomObjArgument, SymBool, SymFloat, SymInt, TensorMeta};
 
-/// A meta of the document that no node has taken yet.
+/// A meta of the document that no node has used yet.
 pub(super) enum Meta<'a> {
     Tensor(Lazy<'a, TensorMeta>),
     Int(&'a SymInt),
@@ -29,13 +29,13 @@ impl<'a> GraphReader<'a, '_> {
                 self.read_meta(name, meta)
             }
             None => {
-                self.complain("meta", format!("the value {name:?} has no meta"));
+                self.report("meta", format!("the value {name:?} has no meta"));
                 None
             }
         }
     }
 
-    /// A value is of the kind that its mention says.
+    /// Checks that a value is of the kind of its mention.
     pub(super) fn is_kind(&mut self, mention: &Json, val: Option<&Val>) {
         let is_other = matches!(
             (mention, val),
@@ -45,7 +45,7 @@ impl<'a> GraphReader<'a, '_> {
                 | (Json::AsSymBool(_), Some(Val::Tensor(_) | Val::Int(_) | Val::Float(_)))
         );
         if is_other {
-            self.complain("meta", "the value is of another kind than its meta");
+            self.report("meta", "the value and its meta are of different kinds");
         }
     }
 
@@ -53,7 +53,7 @@ impl<'a> GraphReader<'a, '_> {
         for (name, meta) in metas {
             if self.metas.insert(name.as_str().into(), meta).is_some() {
                 self.at.clone_from(name);
-                self.complain("name", format!("{name:?} is a value of two kinds"));
+                self.report("name", format!("the value {name:?} has metas of two kinds"));
             }
         }
     }
@@ -78,11 +78,11 @@ impl<'a> GraphReader<'a, '_> {
         val
     }
 
-    /// Metas that no node has are read only for what is wrong with them.
+    /// Checks metas that no node uses.
     pub(super) fn check_unused_metas(&mut self) {
         for (name, meta) in std::mem::take(&mut self.metas) {
             match meta {
-                // The name may lie in text that was given back.
+                // The name may be in text whose memory was released.
                 Meta::Taken => {}
                 _ if self.cx.broken => return,
                 meta => drop(self.read_meta(&name, meta)),
@@ -92,24 +92,25 @@ impl<'a> GraphReader<'a, '_> {
 
     fn fake(&mut self, json: &model::TensorMeta) -> Fake {
         let dtype = dtype(json.dtype).unwrap_or_else(|| {
-            self.complain("enum", format!("{} is no dtype", json.dtype));
+            self.report("enum", format!("expected a dtype, got {}", json.dtype));
             DType::F32
         });
         if json.layout != MemoryLayout::Strided as i64 {
-            self.unsupported("the tensor is not strided");
+            self.unsupported("expected a strided tensor");
         }
         let (rank, limit) = (json.sizes.len().max(json.strides.len()), self.cx.limits.rank);
         if rank as u64 > limit {
-            self.complain("rank", Limits::exceeded("rank", format!("{rank} dimensions"), limit));
+            self.report("rank", Limits::exceeded("rank", format!("{rank} dimensions"), limit));
             return Fake::new(dtype, Vec::<Expr>::new());
         }
         if json.sizes.len() != json.strides.len() {
-            let message = format!("{} sizes, but {} strides", json.sizes.len(), json.strides.len());
-            self.complain("meta", message);
+            let message =
+                format!("expected as many strides as sizes ({}), got {}", json.sizes.len(), json.strides.len());
+            self.report("meta", message);
         }
         let mut known = json.sizes.iter().filter_map(|n| if let SymInt::AsInt(n) = n { Some(*n) } else { None });
         if known.clone().all(|n| n != 0) && known.try_fold(1i64, |numel, n| numel.checked_mul(n)).is_none() {
-            self.complain("meta", "the number of elements is beyond 64 bits");
+            self.report("meta", "the number of elements overflows 64 bits");
         }
         Fake {
             dtype,
@@ -127,7 +128,7 @@ impl<'a> GraphReader<'a, '_> {
             SymInt::AsExpr(e) => {
                 let n = self.expr(e);
                 if n.is_const() && n.as_int().is_none() {
-                    self.complain("expression", format!("{n} is no size"));
+                    self.report("expression", format!("expected a size, got {n}"));
                 }
                 n
             }
@@ -136,7 +137,7 @@ impl<'a> GraphReader<'a, '_> {
 
     fn expr(&mut self, json: &model::SymExpr) -> Expr {
         self.cx.expressions.read(json).unwrap_or_else(|message| {
-            self.complain("expression", message);
+            self.report("expression", message);
             Expr::from(0i64)
         })
     }

@@ -5,16 +5,16 @@
 //!                └─> payload configs ─> tensors over the mapped file
 //! ```
 //!
-//! Reading collects what is wrong and reports it all at once. It checks that the document is well formed (names, kinds
-//! of values, arguments by schema, trees); whether the program makes sense is the verifier's question.
+//! Reading collects all errors and reports them together. It checks that the document is well formed (names, kinds of values,
+//! arguments by schema, trees); the verifier checks the program itself.
 
 mod arguments;
 mod document;
 pub(crate) mod expressions;
+mod fix_metas;
 mod graph;
 pub(crate) mod guards;
 mod legacy;
-mod mend;
 mod metadata;
 mod metas;
 mod signature;
@@ -40,15 +40,15 @@ pub(crate) use document::{Document, DocumentText};
 use graph::{Context, read_graph};
 pub(crate) use weights::{OBJECTS, PayloadReader};
 
-/// How to read.
+/// Options of reading.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// Bounds on what is read.
+    /// Limits.
     pub limits: Limits,
-    /// Which model of an archive with several; without, `model`, or the only one.
+    /// The model to read from an archive with several; by default `model`, or the only one.
     pub model: Option<String>,
-    /// Whether the CRC-32 of weights is checked, for which all of them are loaded from disk. By default they are not
-    /// touched until they are needed. Everything else is always checked.
+    /// Whether to check the CRC-32 of weights, which loads all of them from disk. By default they are not accessed until they
+    /// are used. Everything else is always checked.
     pub verify_weights: bool,
 }
 
@@ -79,11 +79,11 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
     forget();
     for (kind, [config, pickled]) in [("weights", &names.weights), ("constants", &names.constants)] {
         if archive.has(pickled) {
-            // Up to PyTorch 2.8; where both are, PyTorch takes this one.
+            // Up to PyTorch 2.8; if both exist, PyTorch reads this one.
             let file = archive.storage(pickled, options.verify_weights)?;
             let constants = legacy::read_dictionary(pickled, &file, limits, options.verify_weights)?;
             match kind {
-                "weights" => parts.program.state = legacy::state(pickled, constants, &mut parts.problems),
+                "weights" => parts.program.state = legacy::state(pickled, constants, &mut parts.errors),
                 _ => parts.program.constants = constants,
             }
             continue;
@@ -91,22 +91,22 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
         let payloads = |path: &str| {
             check_payload_name(path).map_err(|message| Error::entry("name", path, message))?;
             if kind == "constants" && !CONSTANTS.iter().any(|prefix| path.starts_with(prefix)) {
-                let message = format!("PyTorch knows constants by names that begin with {}", CONSTANTS.join(", "));
+                let message = format!("expected the name of a constant, which begins with {}", CONSTANTS.join(", "));
                 return Err(Error::entry("name", path, message));
             }
             archive.storage(&format!("data/{kind}/{path}"), options.verify_weights)
         };
         let json: PayloadConfig = json::from_slice(config, &archive.read(config)?, limits)?;
-        let mut reader = PayloadReader { name: config, payloads: &payloads, limits, problems: &mut parts.problems };
+        let mut reader = PayloadReader { name: config, payloads: &payloads, limits, errors: &mut parts.errors };
         match kind {
             "weights" => parts.program.state = reader.state(&json),
             _ => parts.program.constants = reader.constants(&json),
         }
     }
-    // PyTorch demands them, if only as an empty file.
+    // PyTorch requires them, if only as an empty file.
     let samples = archive.read(&names.samples)?;
     if samples.starts_with(b"PK\x03\x04") {
-        // What is pickled in there is left closed, but where PyTorch would see another archive, it is refused.
+        // The pickle is not read here, but an archive that PyTorch would read differently is an error.
         let folder = Rooted::read(&samples, limits).and_then(|folder| folder.check_version(&samples));
         folder.map_err(|e| e.into_note(&format!("this is within {}", names.samples)))?;
     }
@@ -115,11 +115,11 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
     for name in archive.names() {
         if let Some(rest) = name.strip_prefix(names.extra) {
             let bytes = archive.read(name)?;
-            // What is read can be written: in the root folder that is written, too, names have their bounds.
+            // Every program that is read can be written, so names are also checked below the root folder that is written.
             let named = extra.add_extra(&format!("extra/{rest}"));
             named.map_err(|(code, message)| Error::entry(code, name, message))?;
             if std::str::from_utf8(&bytes).is_err() {
-                return Err(Error::entry("entry", name, "an extra file is no text in UTF-8, which PyTorch demands"));
+                return Err(Error::entry("entry", name, "expected UTF-8 text in an extra file"));
             }
             parts.program.origin.extra_files.insert(format!("extra/{rest}").into(), Arc::from(&*bytes));
         }
@@ -127,10 +127,10 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
     parts.finish()
 }
 
-/// How the names of constants begin: of tensors, of script objects, of pickled objects.
+/// Prefixes of the names of constants: tensors, script objects, pickled objects.
 const CONSTANTS: [&str; 3] = ["tensor_", OBJECTS[0], OBJECTS[1]];
 
-/// Where things are in an archive. State and constants are either a config with payloads, or a pickle.
+/// Entry names in an archive. State and constants are either a config with payloads, or a pickle.
 struct Names {
     program: String,
     weights: [String; 2],
@@ -165,29 +165,29 @@ impl Names {
 
 fn choose_model(archive: &Archive, options: &ReadOptions) -> Result<String> {
     let models = archive.models();
-    let asked = options.model.as_deref().unwrap_or("model");
+    let name = options.model.as_deref().unwrap_or("model");
     match models.as_slice() {
-        models if models.contains(&asked) => Ok(asked.to_string()),
+        models if models.contains(&name) => Ok(name.to_string()),
         [only] if options.model.is_none() => Ok(only.to_string()),
-        [] => Err(Error::entry("entry", "", "the archive holds no model")),
+        [] => Err(Error::entry("entry", "", "the archive has no model")),
         models => {
-            let message = format!("the archive has no model {asked:?}; it has {}", models.join(", "));
+            let message = format!("the archive has no model {name:?}; its models are {}", models.join(", "));
             Err(Error::entry("entry", "", message))
         }
     }
 }
 
-/// A program while it is read.
+/// A program during reading.
 pub(crate) struct Parts {
     pub(crate) program: ExportedProgram,
-    pub(crate) problems: Vec<Diagnostic>,
+    pub(crate) errors: Vec<Diagnostic>,
     pub(crate) unsupported: Vec<Diagnostic>,
 }
 
 impl Parts {
-    /// Everything that the document says; no tensors yet.
+    /// Reads the document, without tensors.
     ///
-    /// Errors if the schema version is unknown. Other complaints are in the result.
+    /// Errors if the schema version is unknown. Other errors are in the result.
     pub(crate) fn read(
         mut document: Document<'_>,
         text: &DocumentText<'_>,
@@ -200,7 +200,7 @@ impl Parts {
             registry,
             limits,
             expressions,
-            problems: Vec::new(),
+            errors: Vec::new(),
             unsupported: Vec::new(),
             text,
             broken: false,
@@ -212,10 +212,10 @@ impl Parts {
         let name = |i: usize| signature::input_name_at(&module.signature, i);
         let graph = read_graph(&mut cx, (&mut module.graph).into(), "", &name);
         if cx.broken {
-            return Err(text.complaint());
+            return Err(text.diagnostic());
         }
         (cx.texts, cx.digests) = Default::default();
-        let signature = signature::read_signature(&module.signature, &graph, &mut cx.problems);
+        let signature = signature::read_signature(&module.signature, &graph, &mut cx.errors);
         let mut env = ShapeEnv::new();
         let (ranges, range_texts) = read_ranges(&document.range_constraints, &mut cx, &mut env);
         let module = &document.graph_module;
@@ -227,31 +227,31 @@ impl Parts {
             false => Dialect::Aten,
         };
         program.guards = document.guards_code.iter().map(|guard| guard.as_str().into()).collect();
-        guards::check(&document.guards_code, limits, &mut cx.problems);
+        guards::check(&document.guards_code, limits, &mut cx.errors);
         program.module_calls = signature::read_module_calls(
             &module.module_call_graph,
             &program.origin.namedtuple_fields,
             limits,
-            &mut cx.problems,
+            &mut cx.errors,
         );
         program.origin.spellings = cx.expressions.finish(&mut program.env);
-        if version < mend::MENDED && cx.problems.is_empty() {
-            mend::mend_metas(&mut program);
+        if version < fix_metas::FIXED_SINCE && cx.errors.is_empty() {
+            fix_metas::fix_metas(&mut program);
         }
-        Ok(Parts { program, problems: cx.problems, unsupported: cx.unsupported })
+        Ok(Parts { program, errors: cx.errors, unsupported: cx.unsupported })
     }
 
-    /// The program, if there are no complaints.
+    /// The program, if there are no errors.
     pub(crate) fn finish(self) -> Result<ExportedProgram> {
-        match (self.problems.is_empty(), self.unsupported.is_empty()) {
+        match (self.errors.is_empty(), self.unsupported.is_empty()) {
             (true, true) => Ok(self.program),
-            (false, _) => Err(Error::all(self.problems)),
+            (false, _) => Err(Error::all(self.errors)),
             (true, false) => Err(Error::all_unsupported(self.unsupported)),
         }
     }
 }
 
-/// The declared ranges; and by expression, the texts that are not how oxport prints the expression.
+/// The declared ranges; and the texts of their expressions, if oxport prints them differently.
 fn read_ranges(
     json: &Dict<model::RangeConstraint>,
     cx: &mut Context<'_>,
@@ -263,7 +263,7 @@ fn read_ranges(
         let expr = match cx.expressions.parse(text) {
             Ok(expr) => expr,
             Err(message) => {
-                cx.problems.push(Diagnostic::error("expression", at(), message));
+                cx.errors.push(Diagnostic::error("expression", at(), message));
                 continue;
             }
         };
@@ -271,7 +271,7 @@ fn read_ranges(
         if let (Some(min), Some(max)) = (min, max)
             && min > max
         {
-            cx.problems.push(Diagnostic::error("range", at(), format!("the range is empty: {min} to {max}")));
+            cx.errors.push(Diagnostic::error("range", at(), format!("the range is empty: {min} to {max}")));
             continue;
         }
         if let Some(symbol) = expr.as_symbol() {
@@ -281,13 +281,13 @@ fn read_ranges(
             texts.push((expr.to_string(), text.clone()));
         }
         if ranges.insert(expr, RangeConstraint { min, max }).is_some() {
-            cx.problems.push(Diagnostic::error("range", at(), "the expression has a range already"));
+            cx.errors.push(Diagnostic::error("range", at(), "the expression has two ranges"));
         }
     }
     (ranges, texts)
 }
 
-/// What the document says of itself.
+/// The origin of the document: versions and texts to be preserved.
 fn origin(json: &Document<'_>, version: (u32, u32), range_texts: Vec<(String, String)>) -> Origin {
     let module = &json.graph_module;
     let mut unknown = IndexMap::new();

@@ -14,7 +14,7 @@ use crate::Limits;
 use crate::json::walk::walk;
 use crate::model::{self, Argument as Json, ConstantValue, SymBoolArgument, SymFloatArgument, SymIntArgument};
 
-/// The name of the placeholder of an input that stands in the graph as a constant.
+/// The name of the placeholder of a constant input.
 pub(super) fn input_name_at(json: &model::GraphSignature, i: usize) -> Option<String> {
     match json.input_specs.get(i)? {
         model::InputSpec::ConstantInput(spec) => Some(spec.name.clone()),
@@ -23,15 +23,15 @@ pub(super) fn input_name_at(json: &model::GraphSignature, i: usize) -> Option<St
 }
 
 /// The signature, checked against the graph's inputs and outputs by position and name.
-pub(super) fn read_signature(json: &model::GraphSignature, graph: &Graph, problems: &mut Vec<Diagnostic>) -> Signature {
+pub(super) fn read_signature(json: &model::GraphSignature, graph: &Graph, errors: &mut Vec<Diagnostic>) -> Signature {
     let placeholders: Vec<Arc<str>> = graph.placeholders().map(|(_, node)| node.name.clone()).collect();
     for (what, specs, have) in [
         ("inputs", json.input_specs.len(), placeholders.len()),
         ("outputs", json.output_specs.len(), graph.outputs().len()),
     ] {
         if specs != have {
-            let message = format!("the signature has {specs} {what}, the graph {have}");
-            problems.push(Diagnostic::error("signature", Loc::Program, message));
+            let message = format!("expected {have} {what} in the signature, as in the graph, got {specs}");
+            errors.push(Diagnostic::error("signature", Loc::Program, message));
         }
     }
     let inputs: Vec<InputSpec> = json.input_specs.iter().map(|spec| InputSpec::from(input_kind(spec))).collect();
@@ -39,8 +39,8 @@ pub(super) fn read_signature(json: &model::GraphSignature, graph: &Graph, proble
         if let Some(name) = input_name(spec)
             && name != &**placeholder
         {
-            let message = format!("the spec is of {name:?}, the graph's input is {placeholder:?}");
-            problems.push(Diagnostic::error("signature", Loc::Input(i), message));
+            let message = format!("expected the spec of {placeholder:?}, the graph's input, got {name:?}");
+            errors.push(Diagnostic::error("signature", Loc::Input(i), message));
         }
     }
     let outputs: Vec<OutputSpec> = json.output_specs.iter().map(|spec| OutputSpec::from(output_kind(spec))).collect();
@@ -50,8 +50,8 @@ pub(super) fn read_signature(json: &model::GraphSignature, graph: &Graph, proble
         if let Some(name) = output_name(spec)
             && name != &**have
         {
-            let message = format!("the spec is of {name:?}, the graph's output is {have:?}");
-            problems.push(Diagnostic::error("signature", Loc::Output(i), message));
+            let message = format!("expected the spec of {have:?}, the graph's output, got {name:?}");
+            errors.push(Diagnostic::error("signature", Loc::Output(i), message));
         }
     }
     Signature { inputs, outputs }
@@ -133,7 +133,7 @@ pub(super) fn read_module_calls(
     json: &[model::ModuleCallEntry],
     named_tuples: &IndexMap<Arc<str>, Vec<Arc<str>>>,
     limits: &Limits,
-    problems: &mut Vec<Diagnostic>,
+    errors: &mut Vec<Diagnostic>,
 ) -> Vec<ModuleCall> {
     let fields: NamedTupleFields = named_tuples
         .iter()
@@ -144,7 +144,7 @@ pub(super) fn read_module_calls(
         let at = |part: &str| Loc::Json(format!("graph_module.module_call_graph[{i}].signature.{part}"));
         let mut tree = |part: &str, text: &str| {
             read_tree(text, &fields, limits).unwrap_or_else(|(code, message)| {
-                problems.push(Diagnostic::error(code, at(part), message));
+                errors.push(Diagnostic::error(code, at(part), message));
                 TreeSpec::tuple([])
             })
         };
@@ -163,21 +163,21 @@ pub(super) fn read_module_calls(
     calls
 }
 
-/// Containers within containers that a spec may have.
+/// The maximum nesting depth of a tree spec.
 const TREE_DEPTH: usize = 60;
 
-/// The tree of a text, or a code and what is wrong.
+/// Parses a tree spec; errors are a code and a message.
 fn read_tree(text: &str, fields: &NamedTupleFields, limits: &Limits) -> Result<TreeSpec, (&'static str, String)> {
     if text.len() as u64 > limits.tree {
         return Err(("tree", Limits::exceeded("tree", format!("{} bytes of tree spec", text.len()), limits.tree)));
     }
     // A container is an object with a list: two levels of text, as a leaf; one more for the protocol.
     if walk(text, 2 * TREE_DEPTH + 3, &mut |_, _| ()).is_err() {
-        return Err(("depth", format!("the containers nest deeper than {} levels", TREE_DEPTH)));
+        return Err(("depth", format!("containers are nested more than {} levels deep", TREE_DEPTH)));
     }
     let tree = TreeSpec::from_json(text, fields).map_err(|e| ("tree", e.to_string()))?;
     match tree.imported() {
-        Some(name) => Err(("tree", format!("to make a container, PyTorch would import {name:?}, whatever that is"))),
+        Some(name) => Err(("tree", format!("PyTorch would import {name:?} to construct a container"))),
         None => Ok(tree),
     }
 }

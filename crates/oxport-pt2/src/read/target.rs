@@ -1,13 +1,13 @@
-//! Which names a call may have.
+//! The allowed names of call targets.
 //!
-//! PyTorch resolves a target by walking attributes from `torch` (or the module named), so the name alone can reach
-//! anything that is imported. A reader that never resolves has nothing to fear; but such a program is no exported one.
+//! PyTorch resolves a target by walking attributes from `torch` (or the named module), so a name can reach anything that is
+//! imported. This reader never resolves names, but a program with such a target was not written by `torch.export`.
 
 /// True for names that PyTorch's exporter writes: operators (`torch.ops.aten.add.Tensor`, of any library, with their
 /// overload; higher-order ones, which have none), Python's
 /// operators on numbers, functions of `torch` by plain names, and extensions (`#namespace:name`).
 pub(crate) fn is_plain_target(target: &str) -> bool {
-    if target.len() > MOST {
+    if target.len() > MAX_LEN {
         return false;
     }
     if let Some(extension) = target.strip_prefix('#') {
@@ -25,9 +25,9 @@ pub(crate) fn is_plain_target(target: &str) -> bool {
     is_known && is_whole && parts.iter().all(|part| is_word(part) && !(part.starts_with("__") && is_class(part)))
 }
 
-const MOST: usize = 500;
+const MAX_LEN: usize = 500;
 
-/// Python's own attributes that lead away from an operator; overloads such as `__and__.Tensor` are harmless names.
+/// Attributes of Python objects that lead away from an operator; overloads such as `__and__.Tensor` are allowed.
 fn is_class(part: &str) -> bool {
     const LEADING_AWAY: [&str; 14] = [
         "__class__",

@@ -1,4 +1,4 @@
-//! Reading: older layouts, and files that are wrong.
+//! Reading: older layouts, and invalid files.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ fn read_file(name: &str) -> ExportedProgram {
     read_pt2(&archive(name), &registry(), &ReadOptions::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// The document without what older versions did not say: names of nodes, kinds of arguments, guards.
+/// The document without keys that older versions did not have: names of nodes, kinds of arguments, guards.
 fn comparable(program: &ExportedProgram) -> Value {
     fn strip(value: &mut Value) {
         if value.get("target").is_some() {
@@ -44,7 +44,7 @@ fn comparable(program: &ExportedProgram) -> Value {
 }
 
 #[test]
-fn older_layouts_give_the_program_of_today() {
+fn older_layouts_give_the_same_program() {
     let today = read_file("today.pt2");
     for name in ["pickled_8_8.pt2", "flat_7_3.pt2"] {
         let older = read_file(name);
@@ -104,14 +104,14 @@ fn with_document(document: &str, change: impl FnOnce(&mut Value)) -> Result<Expo
 }
 
 #[test]
-fn wrong_documents_are_refused_with_their_place() {
+fn invalid_documents_give_located_errors() {
     let graph = "/graph_module/graph";
     let table: Vec<(&str, &str, Value, &str)> = vec![
         (
             "model.json",
             "/schema_version/major",
             json!(9),
-            "error[version] at json schema_version: the program has schema",
+            "error[version] at json schema_version: expected schema version 7 or 8",
         ),
         (
             "model.json",
@@ -123,13 +123,13 @@ fn wrong_documents_are_refused_with_their_place() {
             "model.json",
             "/nodes/2/inputs/0/arg",
             json!({"as_tensor": {"name": "y"}}),
-            "node linear: it uses the value \"y\" which does not exist",
+            "node linear: the value \"y\" is used but not defined",
         ),
         (
             "model.json",
             "/nodes/2/inputs/0/arg",
             json!({"as_tensor": {"name": "mul"}}),
-            "node linear: it uses the value \"mul\" before it is computed",
+            "node linear: the value \"mul\" is used before it is defined",
         ),
         (
             "model.json",
@@ -138,26 +138,36 @@ fn wrong_documents_are_refused_with_their_place() {
             "node linear: aten::linear has no argument \"inputs\"",
         ),
         ("model.json", "/nodes/2/inputs/0/name", json!("weight"), "the argument \"weight\" is given twice"),
-        ("model.json", "/nodes/2/outputs/0/as_tensor/name", json!("x"), "the value \"x\" is computed twice"),
+        ("model.json", "/nodes/2/outputs/0/as_tensor/name", json!("x"), "the value \"x\" is defined twice"),
         ("model.json", "/nodes/2/outputs/0/as_tensor/name", json!("y"), "the value \"y\" has no meta"),
-        ("model.json", "/tensor_values/x/dtype", json!(99), "node x: 99 is no dtype"),
-        ("model.json", "/tensor_values/x/layout", json!(1), "error[unsupported] at node x: the tensor is not strided"),
-        ("model.json", "/tensor_values/x/strides", json!([]), "node x: 2 sizes, but 0 strides"),
+        ("model.json", "/tensor_values/x/dtype", json!(99), "node x: expected a dtype, got 99"),
+        ("model.json", "/tensor_values/x/layout", json!(1), "error[unsupported] at node x: expected a strided tensor"),
+        ("model.json", "/tensor_values/x/strides", json!([]), "node x: expected as many strides as sizes (2), got 0"),
         (
             "model.json",
             "/tensor_values/x/sizes/0/as_expr/expr_str",
             json!("__import__('os').system('true')"),
             "error[expression] at node x",
         ),
-        ("model.json", "/inputs/4", json!({"as_ints": [1]}), "node input 4: the graph takes something"),
-        ("model.json", "/outputs/0", json!({"as_ints": [1]}), "the graph returns something"),
+        (
+            "model.json",
+            "/inputs/4",
+            json!({"as_ints": [1]}),
+            "node input 4: expected a tensor, number, string or object as an input",
+        ),
+        ("model.json", "/outputs/0", json!({"as_ints": [1]}), "expected a tensor, number, string or None as an output"),
         (
             "model.json",
             "/graph_module/signature/input_specs/0/parameter/arg/name",
             json!("w"),
             "error[signature] at input 0",
         ),
-        ("model.json", "/graph_module/signature/output_specs", json!([]), "the signature has 0 outputs, the graph 4"),
+        (
+            "model.json",
+            "/graph_module/signature/output_specs",
+            json!([]),
+            "expected 4 outputs in the signature, as in the graph, got 0",
+        ),
         (
             "model.json",
             "/graph_module/module_call_graph/0/signature/in_spec",
@@ -171,9 +181,9 @@ fn wrong_documents_are_refused_with_their_place() {
             "error[range] at range s77: the range is empty",
         ),
         ("weights_config.json", "/config/lin.weight/path_name", json!("weight_9"), "config[\"lin.weight\"]"),
-        ("weights_config.json", "/config/lin.weight/path_name", json!("../weight_0"), "has a slash"),
-        ("weights_config.json", "/config/lin.weight/use_pickle", json!(true), "is a pickle that cannot be read"),
-        ("weights_config.json", "/config/lin.weight/tensor_meta/dtype", json!(8), "do not fit the file"),
+        ("weights_config.json", "/config/lin.weight/path_name", json!("../weight_0"), "without a slash"),
+        ("weights_config.json", "/config/lin.weight/use_pickle", json!(true), "the pickled tensor cannot be read"),
+        ("weights_config.json", "/config/lin.weight/tensor_meta/dtype", json!(8), "out of bounds of the file"),
         (
             "weights_config.json",
             "/config/lin.weight/tensor_meta/sizes/0/as_int",
@@ -190,7 +200,7 @@ fn wrong_documents_are_refused_with_their_place() {
             "weights_config.json",
             "/config/lin.weight/tensor_meta/storage_offset/as_int",
             json!(1),
-            "do not fit the file",
+            "out of bounds of the file",
         ),
     ];
     for (document, pointer, value, message) in table {
@@ -200,12 +210,12 @@ fn wrong_documents_are_refused_with_their_place() {
             *root.pointer_mut(&pointer).unwrap_or_else(|| panic!("{pointer}")) = value;
         });
         let error = error.expect_err(message).to_string();
-        assert!(error.contains(message), "{error}\nshould say: {message}");
+        assert!(error.contains(message), "{error}\nexpected: {message}");
     }
 }
 
 #[test]
-fn all_complaints_are_made_at_once() {
+fn all_errors_are_reported_at_once() {
     let error = with_document("model.json", |root| {
         let nodes = root.pointer_mut("/graph_module/graph/nodes").unwrap();
         for node in nodes.as_array_mut().unwrap() {
@@ -235,19 +245,19 @@ fn missing_and_stray_entries_are_refused() {
         ("today/archive_format", "pt3", "expected \"pt2\", got \"pt3\""),
         ("today/archive_version", "0\n", "expected \"0\""),
         ("today/.data/version", "11", "expected a number from 1 to 10"),
-        ("today/byteorder", "big", "the data is big-endian"),
+        ("today/byteorder", "big", "expected little-endian data, got big-endian"),
     ] {
         let error = with(name, data.as_bytes()).expect_err(message);
-        assert!(error.contains(message), "{error}\nshould say: {message}");
+        assert!(error.contains(message), "{error}\nexpected: {message}");
     }
     let error = read_pt2(&archive("none.pt2"), &registry(), &ReadOptions::default()).unwrap_err();
     assert!(error.is_io());
     let other = ReadOptions { model: Some("b".into()), ..ReadOptions::default() };
     let error = read_pt2(&archive("today.pt2"), &registry(), &other).unwrap_err().to_string();
-    assert!(error.contains("no model \"b\"; it has model"), "{error}");
+    assert!(error.contains("no model \"b\"; its models are model"), "{error}");
 }
 
-/// Values of a document replaced by something else: an error or a program, never a panic.
+/// Random replacements of values: an error or a program, never a panic.
 #[test]
 fn replaced_values_are_survived() {
     let wrong = [
@@ -287,7 +297,7 @@ fn replaced_values_are_survived() {
     }
 }
 
-/// Only what PyTorch demands: no kinds, no names, no optional keys.
+/// Only the keys that PyTorch requires: no kinds, no names, no optional keys.
 #[test]
 fn a_program_written_by_hand_is_read() {
     let meta = |sizes: Value| {

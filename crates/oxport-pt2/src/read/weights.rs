@@ -1,12 +1,12 @@
 //! From payload configs and their files to the tensors of a program.
 //!
-//! A file holds a whole storage; an entry of the config is a view of it. Entries that name one file share it, so tied
-//! parameters stay tied. A file without bytes stands for zeros, as many as the first entry that names it has elements,
-//! as in PyTorch. A pickle is opened if it wraps tensors in a
-//! Python class (torchao's quantised weights): the tensors are read, the class is only named.
+//! A file is a whole storage; an entry of the config is a view of it. Entries with the same file share the storage, so tied
+//! parameters stay tied. An empty file is read as zeros, as many as the first entry that names it has elements, as in PyTorch.
+//! A pickle is read if it is a wrapper tensor subclass (torchao's quantized weights): the inner tensors are read, the class is
+//! kept as a name.
 //!
-//! Law: what is in memory is in the file. Tensors that no file holds (those zeros, and elements that strides of zero
-//! repeat, which any kernel would write out) have a budget.
+//! Invariant: memory use is in proportion to the file. Elements that are not in the file (those zeros, and elements that strides
+//! of zero repeat, which kernels may materialize) are limited by `synthesized_bytes`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::pickle::{Pickled, TorchFile, WRAPPER};
 use crate::zip::check_payload_name;
 use crate::{Error, Limits, Result};
 
-/// How the names of objects among the constants begin: script objects, and pickled ones.
+/// Prefixes of the names of objects among the constants: script objects, and pickled ones.
 pub(crate) const OBJECTS: [&str; 2] = ["custom_obj_", "opaque_obj_"];
 
-/// Where the storages of payloads come from.
+/// The source of the storages of payloads.
 pub(crate) trait Payloads {
-    /// The storage of that file.
+    /// The storage of a file.
     fn storage(&self, path: &str) -> Result<Storage>;
 }
 
@@ -38,11 +38,11 @@ impl<F: Fn(&str) -> Result<Storage>> Payloads for F {
 
 /// Reads the payloads of one config.
 pub(crate) struct PayloadReader<'a> {
-    /// What to call the config in errors.
+    /// The name of the config in errors.
     pub(crate) name: &'a str,
     pub(crate) payloads: &'a dyn Payloads,
     pub(crate) limits: &'a Limits,
-    pub(crate) problems: &'a mut Vec<Diagnostic>,
+    pub(crate) errors: &'a mut Vec<Diagnostic>,
 }
 
 impl PayloadReader<'_> {
@@ -53,7 +53,7 @@ impl PayloadReader<'_> {
         for (name, meta) in &config.config {
             match self.tensor(meta, &mut files) {
                 Ok(tensor) => drop(state.insert(name.as_str().into(), tensor)),
-                Err(wrong) => self.complain(name, wrong),
+                Err(payload_error) => self.report(name, payload_error),
             }
         }
         state
@@ -69,39 +69,44 @@ impl PayloadReader<'_> {
                 if is_object { self.object(meta) } else { self.tensor(meta, &mut files).map(Constant::Tensor) };
             match constant {
                 Ok(constant) => drop(constants.insert(name.as_str().into(), constant)),
-                Err(wrong) => self.complain(name, wrong),
+                Err(payload_error) => self.report(name, payload_error),
             }
         }
         constants
     }
 
-    fn complain(&mut self, name: &str, wrong: Wrong) {
+    fn report(&mut self, name: &str, payload_error: PayloadError) {
         let at = Loc::Json(format!("{}: config[{name:?}]", self.name));
-        self.problems.push(Diagnostic::error(wrong.code, at, wrong.message));
+        self.errors.push(Diagnostic::error(payload_error.code, at, payload_error.message));
     }
 
-    fn file(&self, path: &str) -> Result<Storage, Wrong> {
+    fn file(&self, path: &str) -> Result<Storage, PayloadError> {
         self.payloads.storage(path).map_err(|e| {
             let code = e.diagnostics().first().map_or("payload", |d| d.code);
-            Wrong { code, message: e.to_string() }
+            PayloadError { code, message: e.to_string() }
         })
     }
 
-    fn object(&self, meta: &PayloadMeta) -> Result<Constant, Wrong> {
+    fn object(&self, meta: &PayloadMeta) -> Result<Constant, PayloadError> {
         if !meta.use_pickle {
-            return Err(wrong("payload", "an object is not marked as pickled: PyTorch takes it for a tensor as well"));
+            return Err(payload_error(
+                "payload",
+                "expected use_pickle for an object: without it PyTorch reads a tensor",
+            ));
         }
-        check_payload_name(&meta.path_name).map_err(|message| wrong("name", message))?;
+        check_payload_name(&meta.path_name).map_err(|message| payload_error("name", message))?;
         let bytes = self.file(&meta.path_name)?;
         Ok(Constant::Opaque { file: meta.path_name.as_str().into(), bytes: bytes.bytes().into() })
     }
 
-    fn tensor(&self, meta: &PayloadMeta, files: &mut Files) -> Result<StateTensor, Wrong> {
-        let json = meta.tensor_meta.as_ref().ok_or_else(|| wrong("payload", "the tensor has no tensor_meta"))?;
-        let dtype = dtype(json.dtype).ok_or_else(|| wrong("payload", format!("{} is no dtype", json.dtype)))?;
+    fn tensor(&self, meta: &PayloadMeta, files: &mut Files) -> Result<StateTensor, PayloadError> {
+        let json =
+            meta.tensor_meta.as_ref().ok_or_else(|| payload_error("payload", "the tensor has no tensor_meta"))?;
+        let dtype = dtype(json.dtype)
+            .ok_or_else(|| payload_error("payload", format!("expected a dtype, got {}", json.dtype)))?;
         if json.layout != MemoryLayout::Strided as i64 {
-            let message = format!("the tensor has layout {}; only 7 (strided) has raw data", json.layout);
-            return Err(wrong("payload", message));
+            let message = format!("expected layout 7 (strided), got {}", json.layout);
+            return Err(payload_error("payload", message));
         }
         let layout = layout(json, self.limits)?;
         if meta.use_pickle {
@@ -109,7 +114,7 @@ impl PayloadReader<'_> {
                 let one = Tensor::zeros(dtype, &[1])?;
                 one.with_layout(Layout::new(&layout.sizes, &vec![0; layout.sizes.len()], 0)?)
             };
-            let tensor = without_values().map_err(|e| wrong("storage", e.to_string()))?;
+            let tensor = without_values().map_err(|e| payload_error("storage", e.to_string()))?;
             let subclass = self.subclass(&meta.path_name, layout)?;
             return Ok(StateTensor {
                 tensor,
@@ -124,8 +129,9 @@ impl PayloadReader<'_> {
         let storage = match files.known.get(&meta.path_name) {
             Some((_, first)) if *first != dtype => {
                 let (first, this) = (first.name(), dtype.name());
-                let message = format!("the file {} is {first} for another tensor, and {this} here", meta.path_name);
-                return Err(wrong("dtypes", message));
+                let message =
+                    format!("the file {} has dtype {first} for another tensor, and {this} here", meta.path_name);
+                return Err(payload_error("dtypes", message));
             }
             Some((storage, _)) => storage.clone(),
             None => {
@@ -139,20 +145,21 @@ impl PayloadReader<'_> {
         let storage = match held {
             0 if layout.numel() > 0 && is_first => {
                 let len = needed(layout.numel());
-                files.conjure(len)?;
-                let zeros = Storage::zeroed(len as usize).map_err(|e| wrong("conjured", e.to_string()))?;
+                files.synthesize(len)?;
+                let zeros =
+                    Storage::zeroed(len as usize).map_err(|e| payload_error("synthesized_bytes", e.to_string()))?;
                 files.known.insert(meta.path_name.clone(), (zeros.clone(), dtype));
                 zeros
             }
             _ => storage,
         };
         if held % element != 0 {
-            let message = format!("the file {} has {held} bytes, no multiple of {element}", meta.path_name);
-            return Err(wrong("storage", message));
+            let message = format!("the file {} has {held} bytes, which is not a multiple of {element}", meta.path_name);
+            return Err(payload_error("storage", message));
         }
-        files.conjure(needed(layout.numel()).saturating_sub(storage.len_bytes() as u64))?;
+        files.synthesize(needed(layout.numel()).saturating_sub(storage.len_bytes() as u64))?;
         let tensor = Tensor::from_storage(storage, dtype, layout).map_err(|e| {
-            wrong("storage", format!("its sizes and strides do not fit the file {}: {e}", meta.path_name))
+            payload_error("storage", format!("sizes and strides are out of bounds of the file {}: {e}", meta.path_name))
         })?;
         Ok(StateTensor {
             tensor,
@@ -164,10 +171,10 @@ impl PayloadReader<'_> {
         })
     }
 
-    /// A pickled tensor: of a Python class that wraps tensors, and nothing else.
-    fn subclass(&self, path: &str, face: Layout) -> Result<Subclass, Wrong> {
+    /// A pickled wrapper tensor subclass.
+    fn subclass(&self, path: &str, face: Layout) -> Result<Subclass, PayloadError> {
         let pickle = self.file(path)?;
-        let fail = |e: Error| wrong("pickle", format!("the tensor is a pickle that cannot be read: {e}"));
+        let fail = |e: Error| payload_error("pickle", format!("the pickled tensor cannot be read: {e}"));
         let file = TorchFile::read(path, &pickle, self.limits).map_err(fail)?;
         let found = match &file.value {
             Pickled::Object { class, args, state: Some(state), .. } if class == WRAPPER => {
@@ -176,10 +183,10 @@ impl PayloadReader<'_> {
             _ => None,
         };
         let Some((Pickled::Global(class), state)) = found.map(|(class, state)| (class, &**state)) else {
-            return Err(wrong("pickle", "the tensor is a pickle, which is not opened"));
+            return Err(payload_error("pickle", "expected a pickled tensor subclass"));
         };
         let Pickled::Dict(attributes) = state else {
-            return Err(wrong("pickle", format!("the attributes of {class} are no dictionary")));
+            return Err(payload_error("pickle", format!("expected a dictionary of attributes of {class}")));
         };
         let mut inner = IndexMap::new();
         for (name, value) in attributes {
@@ -191,53 +198,55 @@ impl PayloadReader<'_> {
     }
 }
 
-/// The files that were opened, each with the dtype of the first tensor that names it, and what tensors may still have
-/// that no file holds, in bytes.
+/// The open files, each with the dtype of the first tensor that names it, and the bytes of tensors that are not in a file.
 struct Files {
     known: HashMap<String, (Storage, DType)>,
-    conjured: u64,
+    synthesized_bytes: u64,
     limit: u64,
 }
 
 impl Files {
     fn new(limits: &Limits) -> Files {
-        Files { known: HashMap::new(), conjured: 0, limit: limits.conjured }
+        Files { known: HashMap::new(), synthesized_bytes: 0, limit: limits.synthesized_bytes }
     }
 
-    fn conjure(&mut self, bytes: u64) -> Result<(), Wrong> {
-        let sum = self.conjured.saturating_add(bytes);
+    fn synthesize(&mut self, bytes: u64) -> Result<(), PayloadError> {
+        let sum = self.synthesized_bytes.saturating_add(bytes);
         if sum > self.limit {
-            let found = format!("{sum} bytes of weights that no file holds");
-            return Err(wrong("conjured", Limits::exceeded("conjured", found, self.limit)));
+            let found = format!("{sum} bytes of weights that are not in the file");
+            return Err(payload_error("synthesized_bytes", Limits::exceeded("synthesized_bytes", found, self.limit)));
         }
-        self.conjured = sum;
+        self.synthesized_bytes = sum;
         Ok(())
     }
 }
 
-/// What is wrong with one payload.
-struct Wrong {
+/// The error of one payload.
+struct PayloadError {
     code: &'static str,
     message: String,
 }
 
-fn wrong(code: &'static str, message: impl Into<String>) -> Wrong {
-    Wrong { code, message: message.into() }
+fn payload_error(code: &'static str, message: impl Into<String>) -> PayloadError {
+    PayloadError { code, message: message.into() }
 }
 
-fn layout(json: &TensorMeta, limits: &Limits) -> Result<Layout, Wrong> {
+fn layout(json: &TensorMeta, limits: &Limits) -> Result<Layout, PayloadError> {
     if json.sizes.len().max(json.strides.len()) as u64 > limits.rank {
-        return Err(wrong("rank", Limits::exceeded("rank", format!("{} dimensions", json.sizes.len()), limits.rank)));
+        return Err(payload_error(
+            "rank",
+            Limits::exceeded("rank", format!("{} dimensions", json.sizes.len()), limits.rank),
+        ));
     }
-    let ints = |list: &[SymInt]| list.iter().map(int).collect::<Result<Vec<i64>, Wrong>>();
+    let ints = |list: &[SymInt]| list.iter().map(int).collect::<Result<Vec<i64>, PayloadError>>();
     let offset = int(&json.storage_offset)?;
-    let offset = usize::try_from(offset).map_err(|_| wrong("storage", "the storage offset is negative"))?;
-    Layout::new(&ints(&json.sizes)?, &ints(&json.strides)?, offset).map_err(|e| wrong("storage", e.to_string()))
+    let offset = usize::try_from(offset).map_err(|_| payload_error("storage", "the storage offset is negative"))?;
+    Layout::new(&ints(&json.sizes)?, &ints(&json.strides)?, offset).map_err(|e| payload_error("storage", e.to_string()))
 }
 
-fn int(n: &SymInt) -> Result<i64, Wrong> {
+fn int(n: &SymInt) -> Result<i64, PayloadError> {
     match n {
         SymInt::AsInt(n) => Ok(*n),
-        SymInt::AsExpr(e) => Err(wrong("payload", format!("{:?} is no number", e.expr_str))),
+        SymInt::AsExpr(e) => Err(payload_error("payload", format!("expected a number, got {:?}", e.expr_str))),
     }
 }

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use oxport_sym::Expr;
 use serde_json::Value;
 
-use super::globals::REACH_OUT;
+use super::globals::SYSTEM_MODULES;
 use super::{Danger, Findings};
 use crate::Limits;
 use crate::json::walk::{Event, Step, unescaped, walk};
-use crate::read::expressions::{check_text, is_absurd, shown};
+use crate::read::expressions::{check_text, excerpt, is_too_costly};
 use crate::read::guards::check_guard;
 use crate::read::is_plain_target;
 
@@ -17,12 +17,18 @@ const EVALUATES: &str = "evaluates the text as Python when the file is loaded (s
 const EXECUTES: &str = "executes the text as Python when .module() is called";
 const IMPORTS: &str = "imports the module when the file is loaded";
 const RESOLVES: &str = "walks these attributes when the file is loaded";
-const MAKES: &str = "unpickles the object and calls its class";
-const HANGS: &str = "may compute for ages or overflow its stack when the file is loaded";
+const UNPICKLES: &str = "unpickles the object and calls its class";
+const RESOURCES: &str = "may run for a very long time or overflow its stack when the file is loaded";
 
 pub(super) fn scan(name: &str, data: &[u8], limits: &Limits, findings: &mut Findings) {
     let Ok(text) = std::str::from_utf8(data) else {
-        return findings.add("damaged-entry", Danger::Suspicious, name, "the document is no UTF-8", "fails to load it");
+        return findings.add(
+            "damaged-entry",
+            Danger::Suspicious,
+            name,
+            "the document is not UTF-8",
+            "fails to load it",
+        );
     };
     let mut seen = std::collections::HashSet::new();
     let depth = usize::try_from(limits.json_depth).unwrap_or(usize::MAX);
@@ -45,13 +51,13 @@ pub(super) fn scan(name: &str, data: &[u8], limits: &Limits, findings: &mut Find
             Event::Key(key) => key,
             Event::Other => return,
         };
-        // Each text is looked at once.
+        // Each text is scanned once.
         if seen.len() < 1 << 16 && seen.insert((key.clone(), hash(&string))) {
             check(&place(name, path), &string, limits, findings);
         }
     });
     if walked.is_err() {
-        findings.add("depth", Danger::Suspicious, name, "the document nests too deeply to be scanned", HANGS);
+        findings.add("depth", Danger::Suspicious, name, "the document is nested too deeply to be scanned", RESOURCES);
     }
 }
 
@@ -78,19 +84,19 @@ fn place(name: &str, path: &[Step<'_>]) -> String {
 
 fn expression(at: &str, text: &str, limits: &Limits, findings: &mut Findings) {
     if check_text(text, limits).is_err() {
-        let what = format!("an expression of {} bytes: {:?}", text.len(), shown(text));
-        return findings.add("expression-cost", Danger::Dangerous, at, what, HANGS);
+        let what = format!("an expression of {} bytes: {:?}", text.len(), excerpt(text));
+        return findings.add("expression-cost", Danger::Dangerous, at, what, RESOURCES);
     }
     match Expr::parse(text) {
-        Ok(expr) if is_absurd(&expr) => {
-            findings.add("expression-cost", Danger::Dangerous, at, format!("{:?}", shown(text)), HANGS);
+        Ok(expr) if is_too_costly(&expr) => {
+            findings.add("expression-cost", Danger::Dangerous, at, format!("{:?}", excerpt(text)), RESOURCES);
         }
         Ok(_) => {}
         Err(e) if ["nested too deeply", "too long"].iter().any(|why| e.message.contains(why)) => {
-            findings.add("expression-cost", Danger::Dangerous, at, format!("{:?}: {e}", shown(text)), HANGS);
+            findings.add("expression-cost", Danger::Dangerous, at, format!("{:?}: {e}", excerpt(text)), RESOURCES);
         }
         Err(e) => {
-            let what = format!("{:?} is no expression: {e}", shown(text));
+            let what = format!("expected an expression, got {:?}: {e}", excerpt(text));
             findings.add("expression-code", Danger::Dangerous, at, what, EVALUATES);
         }
     }
@@ -100,15 +106,15 @@ fn guard(at: &str, text: &str, limits: &Limits, findings: &mut Findings) {
     match check_guard(text, limits) {
         Ok(()) => {}
         Err(why)
-            if ["nested too deeply", "more than the limit", "nobody can compute"].iter().any(|w| why.contains(w)) =>
+            if ["nested too deeply", "more than the limit", "too large to compute"].iter().any(|w| why.contains(w)) =>
         {
-            findings.add("guard-cost", Danger::Dangerous, at, why, HANGS);
+            findings.add("guard-cost", Danger::Dangerous, at, why, RESOURCES);
         }
         Err(why) => findings.add("guard-code", Danger::Dangerous, at, why, EXECUTES),
     }
 }
 
-/// Trees are looked at as text: a tree that a reader would refuse imports all the same.
+/// Trees are scanned as text: PyTorch may import names before it rejects a malformed tree.
 fn tree(at: &str, text: &str, limits: &Limits, findings: &mut Findings) {
     let depth = usize::try_from(limits.json_depth).unwrap_or(usize::MAX);
     let mut module = None;
@@ -135,7 +141,7 @@ fn tree(at: &str, text: &str, limits: &Limits, findings: &mut Findings) {
         }
     });
     if walked.is_err() {
-        findings.add("depth", Danger::Suspicious, at, "the tree nests too deeply to be scanned", HANGS);
+        findings.add("depth", Danger::Suspicious, at, "the tree is nested too deeply to be scanned", RESOURCES);
     }
 }
 
@@ -150,18 +156,24 @@ fn enums(at: &str, context: &str, findings: &mut Findings) {
 }
 
 fn class(at: &str, text: &str, _: &Limits, findings: &mut Findings) {
-    findings.add("custom-class", Danger::Suspicious, at, format!("an object of the class {:?}", shown(text)), MAKES);
+    findings.add(
+        "custom-class",
+        Danger::Suspicious,
+        at,
+        format!("an object of the class {:?}", excerpt(text)),
+        UNPICKLES,
+    );
 }
 
 fn target(at: &str, text: &str, _: &Limits, findings: &mut Findings) {
-    // Within the document the key is also that of a node's origin, which is not resolved.
+    // The origin of a node has the same key and is not resolved.
     let is_operator = text.starts_with("torch.ops.") && is_plain_target(text);
     let is_number = ["_operator.", "operator.", "math.", "torch.sym_", "torch._sym_", "torch._functorch.predispatch."];
     if is_operator || is_number.iter().any(|root| text.starts_with(root)) && is_plain_target(text) {
         return;
     }
-    let what = format!("a call of {:?}", shown(text));
-    let reaches = text.split('.').skip(1).any(|part| REACH_OUT.contains(&part));
+    let what = format!("a call of {:?}", excerpt(text));
+    let reaches = text.split('.').skip(1).any(|part| SYSTEM_MODULES.contains(&part));
     let danger = if is_plain_target(text) && !reaches { Danger::Suspicious } else { Danger::Dangerous };
     findings.add("target-code", danger, at, what, RESOLVES);
 }

@@ -1,17 +1,17 @@
-//! Pickles of an archive, and which of their globals are harmless.
+//! Pickles of an archive, and which of their globals are dangerous.
 
 use super::opcodes::imports;
-use super::{Danger, Findings, OTHERWISE, as_pytorch_reads};
+use super::{ANOTHER_DOCUMENT, Danger, Findings, as_pytorch_reads};
 use crate::Limits;
 use crate::zip::Rooted;
 
 const CALLS: &str = "imports this and calls it when the entry is unpickled, as loading does";
 
-/// Looks at an entry that is a pickle, or an archive that holds some; `is_loaded` if PyTorch unpickles it.
+/// Scans an entry that is a pickle, or an archive with pickles; `is_loaded` if PyTorch unpickles it.
 pub(super) fn scan(name: &str, data: &[u8], is_loaded: bool, limits: &Limits, findings: &mut Findings) {
     if !data.starts_with(b"PK\x03\x04") {
         if is_loaded && is_tar(data) {
-            let what = "a tar file of pickles, as torch.save once wrote it, which is not opened here";
+            let what = "a tar file of pickles, as old versions of torch.save wrote it, which is not scanned";
             findings.add("legacy-file", Danger::Dangerous, name, what, CALLS);
         }
         return scan_pickles(name, data, is_loaded, findings);
@@ -19,7 +19,7 @@ pub(super) fn scan(name: &str, data: &[u8], is_loaded: bool, limits: &Limits, fi
     match Rooted::read(data, limits) {
         Ok(folder) => {
             if folder.find("constants.pkl").is_some() {
-                let effect = "hands it to torch.jit.load, which runs its code";
+                let effect = "passes it to torch.jit.load, which runs its code";
                 findings.add("torchscript", Danger::Dangerous, name, "a TorchScript program", effect);
             }
             for (inner, entry) in &folder.entries {
@@ -36,23 +36,23 @@ pub(super) fn scan(name: &str, data: &[u8], is_loaded: bool, limits: &Limits, fi
         }
         Err(error) if is_loaded => {
             let what = error.diagnostics().first().map(|d| d.message.clone()).unwrap_or_default();
-            findings.add("damaged-entry", Danger::Dangerous, name, what, OTHERWISE);
+            findings.add("damaged-entry", Danger::Dangerous, name, what, ANOTHER_DOCUMENT);
         }
         Err(_) => {}
     }
 }
 
-/// True if Python takes this for a tar file: the header says the sum of its own bytes.
+/// True if Python reads this as a tar file: the header has the checksum of its bytes.
 fn is_tar(data: &[u8]) -> bool {
     let Some(header) = data.first_chunk::<512>() else { return false };
     let field = &header[148..156];
-    let said = match field {
+    let checksum = match field {
         [0o200 | 0o377, digits @ ..] => digits.iter().fold(0i64, |n, b| n << 8 | i64::from(*b)),
         _ => {
             let text = field.split(|b| *b == 0).next().unwrap_or_default();
             let text = std::str::from_utf8(text).unwrap_or("?").trim();
             match i64::from_str_radix(if text.is_empty() { "0" } else { text }, 8) {
-                Ok(said) => said,
+                Ok(checksum) => checksum,
                 Err(_) => return false,
             }
         }
@@ -61,19 +61,19 @@ fn is_tar(data: &[u8]) -> bool {
     let spaces = 8 * i64::from(b' ');
     let unsigned = spaces + rest().map(|b| i64::from(*b)).sum::<i64>();
     let signed = spaces + rest().map(|b| i64::from(*b as i8)).sum::<i64>();
-    said == unsigned || said == signed
+    checksum == unsigned || checksum == signed
 }
 
-/// How many pickles stand one after the other in a file of torch.save of up to PyTorch 1.5.
+/// The number of consecutive pickles in a file of torch.save up to PyTorch 1.5.
 const IN_LEGACY_FILE: usize = 5;
 
-/// A pickle, or several one after the other. An entry that PyTorch does not unpickle counts only if it is one whole
-/// pickle that imports something: weights are any bytes.
+/// Scans consecutive pickles. An entry that PyTorch does not unpickle counts only if it is one complete pickle that imports
+/// something, because weights are arbitrary bytes.
 fn scan_pickles(at: &str, data: &[u8], is_loaded: bool, findings: &mut Findings) {
     if !is_loaded {
         let looks = matches!(data, [0x80, 1..=5, ..]);
         let found = if looks { imports(data) } else { return };
-        if found.whole && found.len == data.len() {
+        if found.is_complete && found.len == data.len() {
             report(at, &found.globals, findings);
         }
         return;
@@ -86,7 +86,7 @@ fn scan_pickles(at: &str, data: &[u8], is_loaded: bool, findings: &mut Findings)
         let found = imports(&data[start..]);
         report(at, &found.globals, findings);
         start += found.len;
-        if !found.whole {
+        if !found.is_complete {
             let what = format!("a pickle that is damaged at byte {start}");
             return findings.add("pickle-damaged", Danger::Note, at, what, "runs it up to there");
         }
@@ -100,7 +100,7 @@ fn report(at: &str, globals: &[Option<String>], findings: &mut Findings) {
             findings.add("pickle-global", Danger::Dangerous, at, what, CALLS);
             continue;
         };
-        let (danger, what) = match judge(global) {
+        let (danger, what) = match danger_of(global) {
             Some(Danger::Dangerous) => (Danger::Dangerous, format!("the global {global}")),
             Some(danger) => (danger, format!("the global {global}, which PyTorch's own files do not use")),
             None => continue,
@@ -109,8 +109,8 @@ fn report(at: &str, globals: &[Option<String>], findings: &mut Findings) {
     }
 }
 
-/// How dangerous a global is; `None` for what PyTorch's restricted unpickler takes as well.
-fn judge(global: &str) -> Option<Danger> {
+/// The danger of a global; `None` if PyTorch's weights-only unpickler accepts it.
+fn danger_of(global: &str) -> Option<Danger> {
     let (module, name) = global.rsplit_once('.')?;
     let root = global.split('.').next().unwrap_or(global);
     let is_plain = match module {
@@ -148,19 +148,19 @@ fn judge(global: &str) -> Option<Danger> {
     if is_plain {
         return None;
     }
-    let reaches = global.split('.').any(|part| REACH_OUT.contains(&part)) || global.contains("__");
-    // What comes with Python and PyTorch is there for every attacker; of a user's own modules nobody knows.
+    let reaches = global.split('.').any(|part| SYSTEM_MODULES.contains(&part)) || global.contains("__");
+    // Modules of Python and PyTorch are installed everywhere; those of users may or may not be.
     let is_data = DATA.iter().any(|known| global.strip_prefix(known).is_some_and(|rest| rest.starts_with('.')));
-    let is_at_hand = root == "torch" || STANDARD_LIBRARY.split_whitespace().any(|module| module == root);
-    Some(if reaches || is_at_hand && !is_data { Danger::Dangerous } else { Danger::Suspicious })
+    let is_installed = root == "torch" || STANDARD_LIBRARY.split_whitespace().any(|module| module == root);
+    Some(if reaches || is_installed && !is_data { Danger::Dangerous } else { Danger::Suspicious })
 }
 
-/// Modules of Python and PyTorch whose classes hold data.
+/// Modules of Python and PyTorch with data classes only.
 const DATA: [&str; 8] =
     ["collections", "datetime", "decimal", "fractions", "uuid", "enum", "torch.nn.modules", "torch.utils._pytree"];
 
-/// Modules that reach out of the process, or run text as code.
-pub(super) const REACH_OUT: [&str; 44] = [
+/// Modules that access the system, or execute text as code.
+pub(super) const SYSTEM_MODULES: [&str; 44] = [
     "os",
     "posix",
     "nt",

@@ -1,14 +1,14 @@
-//! What in a file PyTorch would execute, found without executing anything.
+//! Finds code in a file that PyTorch would execute, without executing anything.
 //!
 //! ```text
 //! entry ─┬─ pickle, or an archive with one ─> globals that unpickling imports and calls
 //!        ├─ program JSON ─> expressions and guards that are evaluated, trees and targets that are imported
-//!        └─ native code, scripts ─> what loading links or what a user may start
+//!        └─ native code, scripts ─> code that loading links or a user may start
 //! ```
 //!
-//! A scan is independent of reading: it looks at every entry of a container, whether a program names it or not, and goes
-//! on where a reader refuses. What makes two readers see two archives is a finding by itself. Law: it says what it found,
-//! never that a file is harmless beyond that.
+//! A scan is independent of reading: it covers every entry of a container, whether a program names it or not, and continues
+//! where a reader stops with an error. Ambiguities between readers are findings. A scan without findings does not prove that a
+//! file is harmless.
 
 mod document;
 mod globals;
@@ -20,34 +20,34 @@ use std::path::Path;
 
 use payloads::Pickled;
 
-use crate::archive::{Layout, laid_out};
+use crate::archive::{Layout, entries_by_layout};
 use crate::open::open;
 use crate::zip::{Directory, Entry};
 use crate::{Error, Limits, Result};
 
-/// Something that PyTorch would execute, or be led astray by.
+/// Something that PyTorch would execute or misread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// A stable word: `pickle-global`, `expression-code`, ….
+    /// A stable code: `pickle-global`, `expression-code`, ….
     pub code: &'static str,
-    /// How bad it is.
+    /// The danger.
     pub danger: Danger,
-    /// Where: an entry, and a place within it.
+    /// The location: an entry, and a path within it.
     pub at: String,
-    /// What stands there.
+    /// What was found.
     pub what: String,
-    /// What PyTorch would do with it.
+    /// The effect in PyTorch.
     pub effect: &'static str,
 }
 
-/// How bad a finding is.
+/// The danger of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Danger {
-    /// Usual in honest files, worth a look in a stranger's.
+    /// Common in legitimate files.
     Note,
-    /// It runs code that the file names; harmless or not depends on what is installed.
+    /// It runs installed code that the file names.
     Suspicious,
-    /// No honest exporter writes it: it runs code that the file brings, or reaches for the system.
+    /// No exporter writes it: it runs code from the file, or accesses the system.
     Dangerous,
 }
 
@@ -67,10 +67,10 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Looks through a file: an archive, or a program JSON. The worst findings come first.
+/// Scans a file: an archive, or a program JSON. The most dangerous findings come first.
 ///
 /// # Errors
-/// The file cannot be opened, or its container is damaged, so that nobody can say what is in it.
+/// The file cannot be opened, or its container is damaged.
 pub fn scan(path: &Path, limits: &Limits) -> Result<Vec<Finding>> {
     let file = open(path)?;
     if file.len_bytes() == 0 {
@@ -84,18 +84,24 @@ pub fn scan(path: &Path, limits: &Limits) -> Result<Vec<Finding>> {
     scan_bytes(file.bytes(), limits)
 }
 
-/// As [`scan`], of the bytes of an archive.
+/// As [`scan`], from the bytes of an archive.
 ///
 /// # Errors
 /// As [`scan`].
 pub fn scan_bytes(file: &[u8], limits: &Limits) -> Result<Vec<Finding>> {
     let directory = Directory::read(file, limits)?;
     let mut findings = Findings::default();
-    let layout = match laid_out(directory.clone()) {
+    let layout = match entries_by_layout(directory.clone()) {
         Ok((_, layout)) => Some(layout),
         Err(error) => {
             for found in error.diagnostics() {
-                findings.add("layout", Danger::Dangerous, &found.at.to_string(), found.message.clone(), OTHERWISE);
+                findings.add(
+                    "layout",
+                    Danger::Dangerous,
+                    &found.at.to_string(),
+                    found.message.clone(),
+                    ANOTHER_DOCUMENT,
+                );
             }
             None
         }
@@ -114,9 +120,9 @@ pub fn scan_bytes(file: &[u8], limits: &Limits) -> Result<Vec<Finding>> {
     Ok(findings.sorted())
 }
 
-const OTHERWISE: &str = "may read another document than the one that was looked at";
+const ANOTHER_DOCUMENT: &str = "may read another document than the one that was scanned";
 
-/// The data of an entry; damage is a finding, but PyTorch reads on where only the CRC-32 is wrong.
+/// The data of an entry as PyTorch reads it: damage is a finding, but a wrong CRC-32 does not stop PyTorch.
 fn as_pytorch_reads<'a>(
     at: &str,
     name: &str,
@@ -131,7 +137,7 @@ fn as_pytorch_reads<'a>(
     entry.unchecked(name, file).ok()
 }
 
-/// What is found, each thing once; a file that holds a million is told so in a thousand.
+/// Findings without duplicates, at most a thousand.
 #[derive(Default)]
 struct Findings {
     list: Vec<Finding>,
@@ -139,11 +145,11 @@ struct Findings {
 }
 
 impl Findings {
-    const MOST: usize = 1000;
+    const MAX_FINDINGS: usize = 1000;
 
     fn add(&mut self, code: &'static str, danger: Danger, at: &str, what: impl Into<String>, effect: &'static str) {
         let what: String = what.into().chars().take(300).collect();
-        if self.list.len() < Self::MOST && self.seen.insert((at.to_string(), what.clone())) {
+        if self.list.len() < Self::MAX_FINDINGS && self.seen.insert((at.to_string(), what.clone())) {
             self.list.push(Finding { code, danger, at: at.to_string(), what, effect });
         }
     }
@@ -157,7 +163,7 @@ impl Findings {
 fn scan_entry(name: &str, data: &[u8], pickled: &Pickled, limits: &Limits, findings: &mut Findings) {
     if let Some(kind) = native_code(data) {
         let (code, effect) = if name.starts_with("extra/") || name.starts_with("extra_files/") {
-            ("extra-executable", "hands it out as an extra file, or fails on it")
+            ("extra-executable", "returns it as an extra file, or fails on it")
         } else {
             ("native-library", "may load it into the process, if a model or package names it")
         };
@@ -175,8 +181,14 @@ fn scan_entry(name: &str, data: &[u8], pickled: &Pickled, limits: &Limits, findi
     }
     if let Some(model) = name.strip_prefix("models/") {
         if !model.ends_with(".json") {
-            let effect = "takes every file there for a model, whose name is the file's without the last five bytes";
-            findings.add("stray-model", Danger::Dangerous, name, "a file among the models that is no model", effect);
+            let effect = "reads every file there as a model named by the file name without its last five bytes";
+            findings.add(
+                "stray-model",
+                Danger::Dangerous,
+                name,
+                "a file below models/ without the suffix .json",
+                effect,
+            );
         }
         document::scan(name, data, limits, findings);
     } else if name == "serialized_exported_program.json" || payloads::is_config(name) {
@@ -186,14 +198,14 @@ fn scan_entry(name: &str, data: &[u8], pickled: &Pickled, limits: &Limits, findi
             "extra-bytes",
             Danger::Note,
             name,
-            "an extra file that is no text",
-            "fails to load the whole file",
+            "an extra file that is not UTF-8 text",
+            "fails to load the file",
         );
     }
     globals::scan(name, data, pickled.has(name), limits, findings);
 }
 
-/// What a file is by its first bytes, if that is something a computer starts.
+/// The executable format of a file by its first bytes, if any.
 fn native_code(data: &[u8]) -> Option<&'static str> {
     const MAGIC: [(&[u8], &str); 8] = [
         (b"\x7fELF", "an ELF program or library"),

@@ -1,36 +1,36 @@
 //! Pickles, opcode by opcode, of every protocol: which globals they import, without running them.
 //!
-//! Only names are followed: a stack of strings and unknowns, and a memo of the same. Law: memory is in proportion to the
-//! pickle, and a pickle that is damaged is followed up to the damage, as PyTorch would run it.
+//! Only strings are tracked, on the stack and in the memo. Invariant: memory is in proportion to the pickle, and a damaged pickle
+//! is followed up to the damage, as PyTorch would execute it.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What one pickle imports.
+/// The imports of one pickle.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Imports {
     /// The globals, `module.name`, in order, each once; `None` for one whose name is computed.
     pub(super) globals: Vec<Option<String>>,
-    /// True if something is called: without, a pickle imports only.
+    /// True if something is called, not only imported.
     pub(super) calls: bool,
-    /// True if it was followed up to its end.
-    pub(super) whole: bool,
-    /// How many bytes it has.
+    /// True if the end of the pickle was reached.
+    pub(super) is_complete: bool,
+    /// Its length in bytes.
     pub(super) len: usize,
 }
 
-/// What follows an opcode.
+/// The argument format of an opcode.
 #[derive(Clone, Copy)]
 enum Arg {
     Bytes(usize),
-    /// A count of so many bytes, and that many bytes of text.
+    /// A length of this many bytes, and that many bytes of text.
     Counted(usize),
-    /// A text up to the end of the line.
+    /// Text up to the end of the line.
     Line,
     TwoLines,
 }
 
-/// What an opcode does to the stack: how many values go, whether one comes; or all down to the mark.
+/// The stack effect of an opcode: values popped, whether one is pushed; or pop down to the mark.
 #[derive(Clone, Copy)]
 enum Effect {
     Replace(usize, usize),
@@ -129,7 +129,7 @@ pub(super) fn imports(bytes: &[u8]) -> Imports {
         };
         match effect {
             Effect::Stop => {
-                found.whole = true;
+                found.is_complete = true;
                 break;
             }
             Effect::Replace(gone, come) => {
@@ -216,7 +216,7 @@ fn decimal(line: &[u8]) -> u64 {
     std::str::from_utf8(line).ok().and_then(|line| line.trim().parse().ok()).unwrap_or(u64::MAX)
 }
 
-/// Names are short: what is longer is no name.
+/// A string; too long ones cannot be names.
 fn text(bytes: &[u8]) -> Cell {
     let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= 500)?;
     Some(text.trim_matches(['\'', '"']).into())

@@ -1,4 +1,4 @@
-//! Which entries PyTorch unpickles: some by their names, others because a config says so.
+//! The entries that PyTorch unpickles: some by name, others because a config says so.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::{Limits, json};
 #[derive(Default)]
 pub(super) struct Pickled {
     names: HashSet<String>,
-    /// Folders of payloads whose config cannot be read here: PyTorch may read it and unpickle any.
+    /// Folders of payloads whose config this crate cannot read: PyTorch may, and unpickle any of them.
     folders: HashSet<String>,
 }
 
@@ -20,7 +20,7 @@ pub(super) fn is_config(name: &str) -> bool {
     name.to_ascii_lowercase().ends_with("_config.json")
 }
 
-/// Looks at the configs among these entries.
+/// Reads the configs among these entries.
 pub(super) fn pickled<'a>(entries: impl Iterator<Item = (String, &'a Entry)>, file: &[u8], limits: &Limits) -> Pickled {
     let mut pickled = Pickled::default();
     for (name, entry) in entries.filter(|(name, _)| is_config(name)) {

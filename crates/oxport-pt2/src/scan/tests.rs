@@ -1,9 +1,9 @@
-//! What is found, as text.
+//! Findings, as text.
 
 use super::*;
 use crate::zip::ZipWriter;
 
-/// The findings in an archive of these entries: `danger code at: what`, one a line.
+/// The findings in an archive of these entries: `danger code at: what`, one per line.
 fn found(entries: &[(&str, &[u8])]) -> String {
     let mut zip = ZipWriter::new(Vec::new());
     for (name, data) in entries {
@@ -64,12 +64,12 @@ fn pickles_hide_nowhere() {
         found(&[("data/weights/weight_0", &inner)]),
         "dangerous pickle-global data/weights/weight_0: data.pkl: the global os.system\n"
     );
-    // Weights are any bytes, also those of half a pickle.
+    // Weights are arbitrary bytes, also those of half a pickle.
     assert_eq!(found(&[("data/weights/weight_0", b"\x80\x02cos\nsystem\n.\0\0\0")]), "");
 }
 
 #[test]
-fn pickles_are_looked_at_wherever_pytorch_unpickles() {
+fn all_pickles_that_pytorch_loads_are_scanned() {
     let evil: &[u8] = b"\x80\x02cos\nsystem\n.";
     let config = |pickled: &str| {
         format!(
@@ -77,7 +77,7 @@ fn pickles_are_looked_at_wherever_pytorch_unpickles() {
         )
     };
     let name = "data/weights/model_weights_config.json";
-    // Five pickles one after the other, as PyTorch 1.5 wrote them; bytes behind.
+    // Five consecutive pickles, as PyTorch 1.5 wrote them, followed by other bytes.
     let sequence = [b"\x80\x02K\x01.".as_slice(), b"\x80\x02N.", b"\x80\x02N.", evil, b"\x80\x02N.", b"tail"].concat();
     let in_config = found(&[(name, config("true").as_bytes()), ("data/weights/weight_0", &sequence)]);
     assert_eq!(in_config, "dangerous pickle-global data/weights/weight_0: the global os.system\n");
@@ -104,7 +104,7 @@ fn pickles_are_looked_at_wherever_pytorch_unpickles() {
 }
 
 #[test]
-fn globals_of_python_and_pytorch_are_at_hand_for_everyone() {
+fn globals_of_python_and_pytorch_are_dangerous() {
     for (global, danger) in [
         ("profile\nrun", Some("dangerous")),
         ("torch\nos.system", Some("dangerous")),

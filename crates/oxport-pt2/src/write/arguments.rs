@@ -1,4 +1,4 @@
-//! From arguments of nodes to the argument unions of a document: a list is spelled by what it holds.
+//! From arguments of nodes to the argument unions of a document: the tag of a list depends on its elements.
 
 use oxport_ir::schema::Type;
 use oxport_ir::{Argument, NodeId, NodeKind, Val};
@@ -10,7 +10,7 @@ use crate::model::{
     SymBoolArgument, SymFloatArgument, SymIntArgument, TensorArgument,
 };
 
-/// What a node is where it is used.
+/// The kind of a node as an argument.
 enum Use<'a> {
     Tensor,
     Int,
@@ -21,9 +21,9 @@ enum Use<'a> {
 }
 
 impl GraphWriter<'_, '_> {
-    /// An argument of this schema type; `None` where there is no schema.
+    /// An argument of this schema type; `None` without a schema.
     ///
-    /// Errors if the document has no spelling for it.
+    /// Errors if the document cannot represent it.
     pub(super) fn argument(&mut self, arg: &Argument, ty: Option<&Type>) -> Result<Json, String> {
         let spelled_out = self.values.spelled_out(arg);
         Ok(match spelled_out.as_ref().unwrap_or(arg) {
@@ -78,7 +78,7 @@ impl GraphWriter<'_, '_> {
             Some(Val::Float(_)) => Ok(Use::Float),
             Some(Val::Bool(_)) => Ok(Use::Bool),
             Some(Val::Object(class)) => Ok(Use::Object(class)),
-            Some(Val::List(_)) => Err(format!("the multiple result `{}` is used as a whole", node.name)),
+            Some(Val::List(_)) => Err(format!("the list of results `{}` is used without getitem", node.name)),
             Some(Val::None | Val::Str(_)) | None => Err(format!("`{}` is used, but has no meta value", node.name)),
         }
     }
@@ -133,17 +133,17 @@ impl GraphWriter<'_, '_> {
         if let Some(lists) = all(items, |a| all(inner(a)?, real)) {
             return Ok(Json::AsFloatLists(lists));
         }
-        Err("the list mixes what the program JSON cannot mix".into())
+        Err("the list mixes kinds of values that the program JSON cannot mix".into())
     }
 
-    /// The name of the value that an argument is, if it is used as that.
+    /// The name of the value of an argument, if `wanted` accepts its kind.
     fn named(&self, arg: &Argument, wanted: impl Fn(&Use<'_>) -> bool) -> Option<String> {
         let id = arg.as_node()?;
         self.use_of(id).is_ok_and(|u| wanted(&u)).then(|| self.name(id))
     }
 }
 
-/// All items through `f`, if it takes every one.
+/// Maps all items, if `f` accepts every one.
 fn all<T>(items: &[Argument], f: impl Fn(&Argument) -> Option<T>) -> Option<Vec<T>> {
     items.iter().map(f).collect()
 }
@@ -156,7 +156,7 @@ fn real(arg: &Argument) -> Option<Real> {
     if let Argument::Float(x) = arg { Some(Real(*x)) } else { None }
 }
 
-/// An empty list keeps the element kind of its schema; without one it counts as a list of tensors, as in PyTorch.
+/// An empty list has the element kind of its schema; without a schema it is a list of tensors, as in PyTorch.
 fn empty_list(ty: Option<&Type>) -> Json {
     let element =
         |ty: &Type| if let Type::List(element, _) = ty.strip_optional() { Some((**element).clone()) } else { None };

@@ -1,5 +1,5 @@
-//! From a graph to the graph of a document: `getitem` nodes fold into the results of the call that they pick from,
-//! `get_attr` nodes into the arguments that their subgraphs are.
+//! From a graph to the graph of a document: `getitem` nodes become the named results of their call, `get_attr` nodes become
+//! subgraph arguments.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::model::{self, Argument as Json, CustomObjArgument, Dict, NamedArgumen
 pub(super) struct GraphWriter<'a, 'p> {
     pub(super) graph: &'a Graph,
     symbols: &'a Symbols<'p>,
-    problems: &'a mut Vec<Diagnostic>,
+    errors: &'a mut Vec<Diagnostic>,
     scope: String,
     out: model::Graph,
     pub(super) values: Values,
@@ -22,25 +22,25 @@ pub(super) struct GraphWriter<'a, 'p> {
     top_inputs: usize,
 }
 
-/// What a document calls values otherwise than the graph.
+/// The values whose names in a document differ from those of their nodes.
 #[derive(Default)]
 pub(super) struct Values {
-    /// `getitem` nodes that pick what an earlier one picked, with the earlier one's name.
+    /// Duplicate `getitem` nodes, with the name of the first.
     duplicates: HashMap<NodeId, String>,
-    /// Inputs that are constants: nameless in a document, so that their uses are the constants.
+    /// Constant inputs: they have no name in a document, so that their uses are the constants.
     constants: HashMap<NodeId, Argument>,
 }
 
 impl Values {
-    /// The name of the value that a node is.
+    /// The name of a node's value.
     pub(super) fn name(&self, graph: &Graph, id: NodeId) -> String {
         self.duplicates.get(&id).cloned().unwrap_or_else(|| graph.node(id).name.to_string())
     }
-    /// The constant that an input is.
+    /// The constant of an input.
     pub(super) fn constant(&self, id: NodeId) -> Option<&Argument> {
         self.constants.get(&id)
     }
-    /// An argument with constants in the place of the inputs that are constants.
+    /// An argument with constant inputs replaced by their constants.
     pub(super) fn spelled_out(&self, arg: &Argument) -> Option<Argument> {
         let mut found = false;
         if !self.constants.is_empty() {
@@ -50,13 +50,13 @@ impl Values {
     }
 }
 
-/// Writes a graph, and says what its values are called; the signature is that of the top graph.
+/// Writes a graph; also gives the names of its values. `signature` is that of the top graph.
 pub(super) fn write_graph(
     graph: &Graph,
     signature: Option<&Signature>,
     symbols: &Symbols<'_>,
     scope: &str,
-    problems: &mut Vec<Diagnostic>,
+    errors: &mut Vec<Diagnostic>,
 ) -> (model::Graph, Values) {
     let out = model::Graph {
         inputs: Vec::new(),
@@ -65,14 +65,14 @@ pub(super) fn write_graph(
         tensor_values: Dict::new(),
         sym_int_values: Dict::new(),
         sym_bool_values: Dict::new(),
-        // PyTorch wants a tuple of the top graph.
+        // PyTorch requires a tuple from the top graph.
         is_single_tensor_return: graph.is_single_return && signature.is_none(),
         custom_obj_values: Dict::new(),
         sym_float_values: Dict::new(),
         extra: None,
     };
     let (scope, values, top_inputs) = (scope.to_string(), Values::default(), symbols.inputs());
-    let mut writer = GraphWriter { graph, symbols, problems, scope, out, values, top_inputs };
+    let mut writer = GraphWriter { graph, symbols, errors, scope, out, values, top_inputs };
     let mut position = 0;
     for (id, node) in graph.nodes() {
         let written = match &node.kind {
@@ -88,31 +88,32 @@ pub(super) fn write_graph(
         };
         if let Err(message) = written {
             let at = Loc::Node { graph: writer.scope.clone(), node: node.name.to_string() };
-            writer.problems.push(Diagnostic::error("write", at, message));
+            writer.errors.push(Diagnostic::error("write", at, message));
         }
     }
     (writer.out, writer.values)
 }
 
 impl GraphWriter<'_, '_> {
-    /// The name of the value that a node is.
+    /// The name of a node's value.
     pub(super) fn name(&self, id: NodeId) -> String {
         self.values.name(self.graph, id)
     }
 
     pub(super) fn subgraph(&mut self, attribute: &str) -> Result<model::Graph, String> {
-        let graph = self.graph.subgraphs.get(attribute).ok_or_else(|| format!("there is no subgraph {attribute:?}"))?;
+        let graph =
+            self.graph.subgraphs.get(attribute).ok_or_else(|| format!("the graph has no subgraph {attribute:?}"))?;
         let scope = if self.scope.is_empty() { attribute.to_string() } else { format!("{}.{attribute}", self.scope) };
-        Ok(write_graph(graph, None, self.symbols, &scope, self.problems).0)
+        Ok(write_graph(graph, None, self.symbols, &scope, self.errors).0)
     }
 
     fn placeholder(&mut self, id: NodeId, node: &Node, kind: Option<&InputKind>) -> Result<(), String> {
         if !node.args.is_empty() {
-            return Err(format!("the default of `{}` has no place in a file", node.name));
+            return Err(format!("the default of `{}` cannot be written: the program JSON has no defaults", node.name));
         }
         let val = node.val().ok_or("the input has no meta value")?;
-        // A number that the user gives stands under its name, even where it is known; one in a subgraph does not, as long as
-        // PyTorch finds a name for it in the signature of the program.
+        // A user input that is a number is written by name, even if it is constant; in a subgraph it is not, as long as PyTorch
+        // finds a name for it in the signature of the program.
         let is_value = match kind {
             None => self.out.inputs.len() >= self.top_inputs,
             Some(kind) => !matches!(kind, InputKind::ConstantInput(_)),
@@ -136,7 +137,7 @@ impl GraphWriter<'_, '_> {
         Ok(())
     }
 
-    /// Declares a value, and gives the argument that names it.
+    /// Declares a value; gives the argument that names it.
     fn value(&mut self, name: &str, val: &Val) -> Result<Json, String> {
         let name = name.to_string();
         let clash = match val {
@@ -156,10 +157,14 @@ impl GraphWriter<'_, '_> {
                 let object = CustomObjArgument { name: name.clone(), class_fqn: class.to_string(), extra: None };
                 self.out.custom_obj_values.insert(name.clone(), object).is_some()
             }
-            Val::Str(_) | Val::List(_) => return Err(format!("the value {name:?} is a string or a list")),
+            Val::Str(_) | Val::List(_) => {
+                return Err(format!(
+                    "expected a tensor, number or object as the value {name:?}, got a string or a list"
+                ));
+            }
         };
         if clash {
-            return Err(format!("two values have the name {name:?}"));
+            return Err(format!("two values are named {name:?}"));
         }
         Ok(match val {
             Val::Int(_) => Json::AsSymInt(model::SymIntArgument::AsName(name)),
@@ -230,13 +235,13 @@ impl GraphWriter<'_, '_> {
         Ok(inputs)
     }
 
-    /// What a call gives: one value, or the elements of its tuple or list under the names of their `getitem` nodes.
+    /// The results of a call: one value, or the elements of its tuple or list, named by their `getitem` nodes.
     fn results(&mut self, id: NodeId, node: &Node, op: &Op) -> Result<Vec<Json>, String> {
         let schema = op.schema().filter(|_| !op.is_higher_order());
         let items = match node.val() {
             Some(Val::List(items)) => items,
             Some(val) if schema.is_none_or(|s| !s.returns.is_empty()) => return Ok(vec![self.value(&node.name, val)?]),
-            // PyTorch wants to read that a function gives nothing; of an operator its schema says it.
+            // PyTorch requires an explicit empty result of a function; for an operator its schema has it.
             None if op.is_python() => return Ok(vec![Json::NONE]),
             None if schema.is_some_and(|s| !s.returns.is_empty()) => return Err("the call has no meta value".into()),
             _ => return Ok(Vec::new()),
@@ -261,12 +266,12 @@ impl GraphWriter<'_, '_> {
         Ok(outputs)
     }
 
-    /// The name of a result that nobody takes.
+    /// The name of an unused result.
     fn unused(&self, call: &str, i: usize) -> String {
         self.free(format!("{call}_unused_{i}"))
     }
 
-    /// This name, or a longer one that no node has.
+    /// This name, or a longer one that is not taken.
     fn free(&self, mut name: String) -> String {
         while self.graph.find(&name).is_some() {
             name.push('_');
@@ -274,7 +279,7 @@ impl GraphWriter<'_, '_> {
         name
     }
 
-    /// The tensors of a list: under the names of what picks from the node `list`; without one, named after `stem`.
+    /// The tensors of a list, named by the `getitem` nodes of the node `list`; without one, named after `stem`.
     fn tensor_list(&mut self, list: Option<NodeId>, stem: &str, items: &[Val]) -> Result<Vec<TensorArgument>, String> {
         let picks = list.map(|list| self.picks(list)).transpose()?.unwrap_or_default();
         let mut tensors = Vec::with_capacity(items.len());
@@ -287,21 +292,21 @@ impl GraphWriter<'_, '_> {
             match item {
                 Val::Tensor(_) => drop(self.value(&name, item)?),
                 Val::None => continue,
-                _ => return Err("a list of results holds something that is no tensor".into()),
+                _ => return Err("expected a list of tensors as results".into()),
             }
             tensors.push(TensorArgument::new(name));
         }
         Ok(tensors)
     }
 
-    /// The first `getitem` node for every element of a multiple result; later ones become duplicates of it.
+    /// The first `getitem` node for every element of a list of results; later ones are duplicates of it.
     fn picks(&mut self, of: NodeId) -> Result<HashMap<i64, NodeId>, String> {
         let mut picks = HashMap::new();
         for &user in self.graph.users(of).keys() {
             let node = self.graph.node(user);
             let index = node.op().filter(|op| op.is_getitem()).and_then(|_| node.args.get(1)?.as_int());
             let Some(index) = index else {
-                return Err(format!("`{}` uses the multiple result as a whole", node.name));
+                return Err(format!("`{}` uses the list of results without getitem", node.name));
             };
             match picks.get(&index) {
                 None => drop(picks.insert(index, user)),
@@ -320,7 +325,7 @@ impl GraphWriter<'_, '_> {
     }
 }
 
-/// The parameter names of Python's functions on numbers; functions on tensors have none in a document.
+/// The parameter names of Python's functions on numbers; those of functions on tensors are not written.
 fn python_names(op: &Op, count: usize) -> Vec<&'static str> {
     match op.name() {
         "math::trunc" | "math::floor" | "math::ceil" => vec!["x"],

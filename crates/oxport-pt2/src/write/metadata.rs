@@ -4,7 +4,7 @@ use oxport_ir::NodeMeta;
 
 use crate::model::Dict;
 
-/// The metadata of a node: what all nodes have, then the rest in its own order.
+/// The metadata of a node: common keys first, then the rest in their order.
 pub(super) fn write_metadata(meta: &NodeMeta) -> Dict<String> {
     let known =
         [("stack_trace", &meta.stack_trace), ("nn_module_stack", &meta.nn_module_stack), ("torch_fn", &meta.torch_fn)];

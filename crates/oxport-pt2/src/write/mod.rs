@@ -1,7 +1,7 @@
 //! Writing programs: the reverse of reading.
 //!
-//! Law: writing what was read gives the same JSON value, with the schema version of today; and the same program always
-//! gives the same bytes.
+//! Invariant: writing a program that was read gives the same JSON value, with the current schema version; and the same program
+//! always gives the same bytes.
 
 mod arguments;
 mod graph;
@@ -28,12 +28,12 @@ use crate::{Error, Result, SCHEMA_VERSION, json};
 use symbols::Symbols;
 pub(crate) use weights::{Payload, Payloads, gather_constants, gather_state};
 
-/// How to write.
+/// Options of writing.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
-    /// For which version of the schema: of those in [`RELEASED`](crate::model::versions::RELEASED), from 8.2 on.
+    /// The schema version: one of [`RELEASED`](crate::model::versions::RELEASED), from 8.2 on.
     pub schema: Version,
-    /// The most bytes of tensors that go into one safetensors file; without, all go into one. Archives are never split.
+    /// The maximum bytes of tensors in one safetensors file; by default all are in one. Archives are never split.
     pub shard_size: Option<u64>,
 }
 
@@ -43,10 +43,10 @@ impl Default for WriteOptions {
     }
 }
 
-/// Writes a program as a `.pt2` archive that `torch.export.load` takes: of PyTorch 2.9 to 2.15, or where the options ask
-/// for an older schema, of the version that had it. The file appears whole or not at all.
+/// Writes a program as a `.pt2` archive that `torch.export.load` reads: of PyTorch 2.9 to 2.15, or if the options ask
+/// for an older schema, of the version that had it. The file is written atomically.
 ///
-/// Errors say what the program JSON, or the older version of it, cannot express.
+/// Errors: everything that the program JSON, or the older version of it, cannot express.
 pub fn write_pt2(program: &ExportedProgram, path: &Path, options: &WriteOptions) -> Result<()> {
     check_names(program)?;
     let text = document_text(&to_model(program)?, options.schema)?;
@@ -64,33 +64,33 @@ pub fn write_pt2_bytes(program: &ExportedProgram) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The names that a program gives to entries pass the checks that names pass when they are read: those of extra files, and
-/// of constants that are objects. All other names are made here.
+/// Checks the entry names that a program provides (extra files and constants that are objects), as they are checked on reading.
+/// All other names are generated.
 pub(crate) fn check_names(program: &ExportedProgram) -> Result<()> {
-    let mut problems = Vec::new();
-    let mut complain = |name: &str, (code, message): (&'static str, String)| {
-        problems.push(Diagnostic::error(code, Loc::Entry(name.to_string()), message));
+    let mut errors = Vec::new();
+    let mut report = |name: &str, (code, message): (&'static str, String)| {
+        errors.push(Diagnostic::error(code, Loc::Entry(name.to_string()), message));
     };
     let mut names = Names::default();
     for (name, bytes) in &program.origin.extra_files {
-        names.add_extra(name).unwrap_or_else(|wrong| complain(name, wrong));
+        names.add_extra(name).unwrap_or_else(|wrong| report(name, wrong));
         if std::str::from_utf8(bytes).is_err() {
-            complain(name, ("entry", "an extra file is no text in UTF-8, which PyTorch demands".into()));
+            report(name, ("entry", "expected UTF-8 text in an extra file".into()));
         }
     }
     let mut objects = HashMap::new();
     for constant in program.constants.values() {
         let Constant::Opaque { file, bytes } = constant else { continue };
         if !OBJECTS.iter().any(|prefix| file.starts_with(prefix)) {
-            complain(file, ("name", format!("expected the name of an object, {}…", OBJECTS.join("… or "))));
+            report(file, ("name", format!("expected the name of an object, {}…", OBJECTS.join("… or "))));
         }
-        check_payload_name(file).unwrap_or_else(|message| complain(file, ("name", message)));
+        check_payload_name(file).unwrap_or_else(|message| report(file, ("name", message)));
         let (first, held) = objects.entry(file.to_ascii_lowercase()).or_insert((file, bytes));
         if *first != file || *held != bytes {
-            complain(file, ("duplicate", "two objects have this name; case makes no difference".into()));
+            report(file, ("duplicate", "two objects have this name (names are case-insensitive)".into()));
         }
     }
-    if problems.is_empty() { Ok(()) } else { Err(Error::all(problems)) }
+    if errors.is_empty() { Ok(()) } else { Err(Error::all(errors)) }
 }
 
 /// The text of a document in that version of the schema.
@@ -132,12 +132,12 @@ fn write_archive(program: &ExportedProgram, document: &str, version: Version, ou
 
 /// The document of a program.
 ///
-/// Errors name every node that the program JSON cannot say: lists that mix kinds, values without meta, ….
+/// Errors: every node that the program JSON cannot represent: lists of mixed kinds, values without meta, ….
 pub fn to_model(program: &ExportedProgram) -> Result<model::ExportedProgram> {
-    let mut problems = Vec::new();
+    let mut errors = Vec::new();
     let symbols = Symbols::new(program);
-    let (graph, values) = graph::write_graph(&program.graph, Some(&program.signature), &symbols, "", &mut problems);
-    let signature = signature::write_signature(program, &values, &mut problems);
+    let (graph, values) = graph::write_graph(&program.graph, Some(&program.signature), &symbols, "", &mut errors);
+    let signature = signature::write_signature(program, &values, &mut errors);
     let origin = &program.origin;
     let fields = origin.namedtuple_fields.iter().map(|(name, fields)| {
         (name.to_string(), NamedTupleDef { field_names: fields.iter().map(|f| f.to_string()).collect(), extra: None })
@@ -164,7 +164,7 @@ pub fn to_model(program: &ExportedProgram) -> Result<model::ExportedProgram> {
         range_constraints: ranges(program),
         schema_version: SchemaVersion { major: SCHEMA_VERSION.0.into(), minor: SCHEMA_VERSION.1.into(), extra: None },
         verifiers: match &origin.verifiers {
-            // Unless the program has become one of another dialect since.
+            // Unless the program's dialect has changed.
             Some(list) if list.iter().any(|v| **v == *"TRAINING") == (program.dialect == Dialect::Training) => {
                 list.iter().map(|v| v.to_string()).collect()
             }
@@ -175,7 +175,7 @@ pub fn to_model(program: &ExportedProgram) -> Result<model::ExportedProgram> {
         extra: None,
     };
     restore_unknown(program, &mut document);
-    if problems.is_empty() { Ok(document) } else { Err(Error::all(problems)) }
+    if errors.is_empty() { Ok(document) } else { Err(Error::all(errors)) }
 }
 
 fn ranges(program: &ExportedProgram) -> Dict<RangeConstraint> {
@@ -211,7 +211,7 @@ fn unbacked(program: &ExportedProgram) -> indexmap::IndexSet<Symbol> {
     found
 }
 
-/// Unknown keys of the document and of its graph module stand where they stood.
+/// Restores unknown keys of the document and of its graph module.
 fn restore_unknown(program: &ExportedProgram, document: &mut model::ExportedProgram) {
     for (place, text) in &program.origin.unknown {
         let Ok(value) = serde_json::from_str(text) else { continue };

@@ -22,7 +22,8 @@ pub(super) fn lowered(document: &Document, version: Version) -> Result<String> {
     let known = &RELEASED[1..];
     if !known.contains(&version) {
         let list: Vec<String> = known.iter().map(|(major, minor)| format!("{major}.{minor}")).collect();
-        let message = format!("schema {}.{} is not written; these are: {}", version.0, version.1, list.join(", "));
+        let message =
+            format!("schema {}.{} cannot be written; expected one of {}", version.0, version.1, list.join(", "));
         return Err(Error::unsupported("version", Loc::Json("schema_version".into()), message));
     }
     let mut old = Cow::Borrowed(document);
@@ -31,11 +32,11 @@ pub(super) fn lowered(document: &Document, version: Version) -> Result<String> {
     }
     match lower(&old, version) {
         Ok(value) => Ok(spell(&value)),
-        Err(problems) => {
-            let say = |(at, message): (String, String)| {
+        Err(errors) => {
+            let diagnostic = |(at, message): (String, String)| {
                 Diagnostic::error("version", Loc::Json(at.trim_start_matches('.').to_string()), message)
             };
-            Err(Error::all_unsupported(problems.into_iter().map(say).collect()))
+            Err(Error::all_unsupported(errors.into_iter().map(diagnostic).collect()))
         }
     }
 }
@@ -54,7 +55,9 @@ pub(super) fn pickled_constants(program: &ExportedProgram) -> io::Result<Vec<u8>
         match constant {
             Constant::Tensor(tensor) => pickle.tensor(name, tensor),
             Constant::Opaque { .. } => {
-                return Err(io::Error::other(format!("the object {name:?} cannot be written for this version")));
+                return Err(io::Error::other(format!(
+                    "the object {name:?} cannot be written for this version of the schema"
+                )));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The signature and the module calls, as a document spells them.
+//! The signature and the module calls of a document.
 
 use oxport_ir::program::ModuleCallArgument;
 use oxport_ir::{Argument, Diagnostic, ExportedProgram, InputKind, Loc, ModuleCall, NodeId, OutputKind, Val};
@@ -13,7 +13,7 @@ use crate::model::{
 pub(super) fn write_signature(
     program: &ExportedProgram,
     values: &Values,
-    problems: &mut Vec<Diagnostic>,
+    errors: &mut Vec<Diagnostic>,
 ) -> model::GraphSignature {
     let graph = &program.graph;
     let placeholders: Vec<NodeId> = graph.placeholders().map(|(id, _)| id).collect();
@@ -22,8 +22,8 @@ pub(super) fn write_signature(
         ("outputs", program.signature.outputs.len(), graph.outputs().len()),
     ];
     for (what, specs, have) in counts.into_iter().filter(|(_, specs, have)| specs != have) {
-        let message = format!("the signature has {specs} {what}, the graph {have}");
-        problems.push(Diagnostic::error("signature", Loc::Program, message));
+        let message = format!("expected {have} {what} in the signature, as in the graph, got {specs}");
+        errors.push(Diagnostic::error("signature", Loc::Program, message));
     }
     let inputs = placeholders.iter().zip(&program.signature.inputs);
     let outputs = graph.outputs().iter().zip(&program.signature.outputs);
@@ -39,7 +39,7 @@ fn input_spec(program: &ExportedProgram, values: &Values, id: NodeId, kind: &Inp
     let arg = TensorArgument::new(name.clone());
     match kind {
         InputKind::UserInput => match values.constant(id) {
-            // A leaf that has no value of its own is a constant, as in PyTorch.
+            // A leaf without a value is a constant, as in PyTorch.
             Some(constant) => constant_input(name, constant),
             None => {
                 let arg = value(program, values, &Argument::Node(id));
@@ -142,7 +142,7 @@ fn constant(arg: &Argument) -> Json {
     }
 }
 
-/// The module calls; where none says how the program is called, one is made.
+/// The module calls; adds one for the program itself if there is none.
 pub(super) fn write_module_calls(program: &ExportedProgram, values: &Values) -> Vec<model::ModuleCallEntry> {
     let own = || ModuleCall { fqn: "".into(), signature: Some(program.flat_call()) };
     let (made, rest) = match program.module_calls.split_first() {
@@ -167,7 +167,7 @@ pub(super) fn write_module_calls(program: &ExportedProgram, values: &Values) -> 
 }
 
 fn call_argument(program: &ExportedProgram, values: &Values, arg: &ModuleCallArgument) -> Json {
-    // Of several `getitem` nodes that pick one element, one is left.
+    // Duplicate `getitem` nodes have one name.
     let name = |name: &str| program.graph.find(name).map_or(name.to_string(), |id| values.name(&program.graph, id));
     match arg {
         ModuleCallArgument::Tensor(n) | ModuleCallArgument::Token(n) => Json::tensor(name(n)),

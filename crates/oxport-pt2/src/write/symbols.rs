@@ -1,4 +1,4 @@
-//! Symbolic numbers and tensor metas, as a document spells them.
+//! Symbolic numbers and tensor metas of a document.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use oxport_sym::Expr;
 
 use crate::model::{Device, Hint, Real, SymBool, SymExpr, SymFloat, SymInt, TensorMeta};
 
-/// Spells expressions with the hints and texts of one program.
+/// Writes expressions with the hints and texts of one program.
 pub(super) struct Symbols<'a> {
     program: &'a ExportedProgram,
     spelled: RefCell<HashMap<Expr, SymExpr>>,
@@ -45,7 +45,7 @@ impl<'a> Symbols<'a> {
     }
 
     pub(super) fn int(&self, n: &Expr) -> SymInt {
-        // PyTorch takes no other hint of an int than an int, and none of a float than a float.
+        // PyTorch accepts only an int as the hint of an int, and a float as that of a float.
         let whole = |e: SymExpr| SymExpr { hint: e.hint.filter(|hint| matches!(hint, Hint::AsInt(_))), ..e };
         n.as_int().map_or_else(|| SymInt::AsExpr(whole(self.expr(n))), SymInt::AsInt)
     }
@@ -64,7 +64,7 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// PyTorch never writes a hint of a truth value.
+    /// PyTorch never writes a hint of a bool.
     pub(super) fn bool(&self, b: &Expr) -> SymBool {
         match b.as_bool() {
             Some(b) => SymBool::AsBool(b),

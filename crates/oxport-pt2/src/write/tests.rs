@@ -1,4 +1,4 @@
-//! Reading and writing programs of PyTorch loses nothing.
+//! Reading and writing programs of PyTorch is lossless.
 
 use std::path::PathBuf;
 
@@ -53,7 +53,7 @@ fn fixtures_are_read_and_written_without_loss() {
     }
 }
 
-/// Names that a program brings are checked as names that are read, whoever made the program.
+/// Entry names of a program are checked on writing, too.
 #[test]
 fn names_that_are_written_are_checked() {
     let path = fixtures().remove(0);
@@ -61,13 +61,13 @@ fn names_that_are_written_are_checked() {
     let long = format!("extra/{}", "a".repeat(511));
     let table: [(&[&str], &str, &str); 10] = [
         (&["extra/a", "extra/b/c"], "", ""),
-        (&["extra/a", "extra/A"], "duplicate", "case makes no difference"),
-        (&["extra/../../evil"], "name", "climbs out"),
+        (&["extra/a", "extra/A"], "duplicate", "names are case-insensitive"),
+        (&["extra/../../evil"], "name", "`..` segment"),
         (&["/etc/evil"], "name", "below extra/"),
         (&["models/model.json"], "name", "below extra/"),
         (&["data/aotinductor/model/evil.so"], "name", "below extra/"),
         (&["EXTRA/a"], "name", "below extra/"),
-        (&["extra/a\\b"], "name", "no relative path"),
+        (&["extra/a\\b"], "name", "expected a relative path"),
         (&["extra/a/"], "name", "a folder"),
         (&[&long], "name", "more than the limit of 511"),
     ];

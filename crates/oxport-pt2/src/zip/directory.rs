@@ -1,4 +1,4 @@
-//! Reading the central directory, and refusing what no honest writer makes.
+//! Reads the central directory; rejects ambiguous and malformed ones.
 
 use indexmap::IndexMap;
 
@@ -16,7 +16,7 @@ pub struct Directory {
     pub entries: IndexMap<String, Entry>,
 }
 
-/// One entry: where its data lies and what it is. The data is within the file; all sums were checked.
+/// One entry. Its data is within bounds of the file; overflow was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Where the local header starts.
@@ -36,7 +36,7 @@ pub struct Entry {
 /// How the data of an entry is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// As it is.
+    /// Literal.
     Stored,
     /// Compressed by DEFLATE.
     Deflate,
@@ -45,9 +45,9 @@ pub enum Method {
 impl Directory {
     /// The directory of a whole ZIP file.
     ///
-    /// Errors if the file is cut, has bytes before the first entry, is encrypted or split, uses another compression
-    /// than DEFLATE, has an entry twice (case makes no difference), folders, overlapping entries, or names that are not
-    /// plain relative paths; and if it goes beyond the limits.
+    /// Errors if the file is truncated, has bytes before the first entry, is encrypted or split, uses another compression
+    /// than DEFLATE, has duplicate entries (names are case-insensitive), folders, overlapping entries, or names that are not
+    /// relative paths; and if it exceeds the limits.
     pub fn read(file: &[u8], limits: &Limits) -> Result<Directory> {
         let end = End::find(file)?;
         if end.count > limits.entries {
@@ -57,11 +57,11 @@ impl Directory {
         let (start, size) = (index(end.start)?, index(end.size)?);
         if start.checked_add(size) != Some(end.at) {
             return Err(zip("the central directory does not end where the end record starts").into_note(
-                "the file may have bytes before its first entry, or behind its directory, or may be damaged",
+                "the file may have bytes before its first entry or after its directory, or may be damaged",
             ));
         }
         let mut directory = Directory::default();
-        let mut complaints = Vec::new();
+        let mut diagnostics = Vec::new();
         let mut names = Names::default();
         let mut at = start;
         for _ in 0..end.count {
@@ -69,34 +69,34 @@ impl Directory {
             match record.entry(file, start, limits) {
                 Ok((name, entry)) => match names.add(&name, limits) {
                     Ok(()) => drop(directory.entries.insert(name, entry)),
-                    Err((code, message)) => complaints.push(Diagnostic::error(code, Loc::Entry(name), message)),
+                    Err((code, message)) => diagnostics.push(Diagnostic::error(code, Loc::Entry(name), message)),
                 },
-                Err(error) => complaints.extend(error.diagnostics().iter().cloned()),
+                Err(error) => diagnostics.extend(error.diagnostics().iter().cloned()),
             }
         }
         if at != end.at {
-            complaints.push(Diagnostic::error(
+            diagnostics.push(Diagnostic::error(
                 "zip",
                 Loc::Program,
-                "the central directory has more than the end record says",
+                "the central directory is longer than the end record says",
             ));
         }
-        directory.check_extents(limits, &mut complaints);
-        if complaints.is_empty() { Ok(directory) } else { Err(Error::all(complaints)) }
+        directory.check_extents(limits, &mut diagnostics);
+        if diagnostics.is_empty() { Ok(directory) } else { Err(Error::all(diagnostics)) }
     }
 
-    /// No two entries overlap, the first starts the file, and inflating all of them stays within the limits.
-    fn check_extents(&self, limits: &Limits, complaints: &mut Vec<Diagnostic>) {
+    /// Checks that no entries overlap, the first starts the file, and inflated sizes stay within the limits.
+    fn check_extents(&self, limits: &Limits, diagnostics: &mut Vec<Diagnostic>) {
         let mut order: Vec<_> = self.entries.iter().collect();
         order.sort_by_key(|(_, entry)| entry.header);
         if order.first().is_some_and(|(_, entry)| entry.header != 0) {
-            complaints.push(Diagnostic::error("zip", Loc::Program, "there are bytes before the first entry"));
+            diagnostics.push(Diagnostic::error("zip", Loc::Program, "the file has bytes before the first entry"));
         }
         for pair in order.windows(2) {
             let ((first, a), (second, b)) = (pair[0], pair[1]);
             if a.offset + a.stored_len > b.header {
                 let message = format!("its data overlaps the entry {second:?}");
-                complaints.push(Diagnostic::error("overlap", Loc::Entry(first.clone()), message));
+                diagnostics.push(Diagnostic::error("overlap", Loc::Entry(first.clone()), message));
             }
         }
         let deflated = || self.entries.values().filter(|entry| entry.method == Method::Deflate);
@@ -104,9 +104,9 @@ impl Directory {
         if total > limits.inflated_total {
             let found = format!("{total} bytes, to which the entries inflate,");
             let message = Limits::exceeded("inflated_total", found, limits.inflated_total);
-            complaints.push(Diagnostic::error("size", Loc::Program, message));
+            diagnostics.push(Diagnostic::error("size", Loc::Program, message));
         }
-        // What entries inflate to beyond the ratio, all together: many small bombs are one large one.
+        // The total beyond the ratio, because many small bombs are one large one.
         let beyond = |entry: &Entry| entry.len.saturating_sub(limits.ratio.saturating_mul(entry.stored_len as u64));
         let free = deflated().fold(0u64, |sum, entry| sum.saturating_add(beyond(entry)));
         if free > limits.free_inflation {
@@ -118,12 +118,12 @@ impl Directory {
                  (`ratio`, `free_inflation`)",
                 limits.ratio
             );
-            complaints.push(Diagnostic::error("ratio", at, message));
+            diagnostics.push(Diagnostic::error("ratio", at, message));
         }
     }
 }
 
-/// The attribute of folders among those that MS-DOS has.
+/// The MS-DOS attribute of folders.
 const DOS_FOLDER: u32 = 0x10;
 
 /// A record of the central directory.
@@ -152,26 +152,23 @@ impl<'a> Record<'a> {
 
     /// The entry and its name, which is not checked yet.
     fn entry(&self, file: &[u8], directory: usize, limits: &Limits) -> Result<(String, Entry)> {
-        let shown = String::from_utf8_lossy(&self.name[..self.name.len().min(200)]).into_owned();
-        let fail = |code, message: String| Error::entry(code, &shown, message);
+        let excerpt = String::from_utf8_lossy(&self.name[..self.name.len().min(200)]).into_owned();
+        let fail = |code, message: String| Error::entry(code, &excerpt, message);
         let name = std::str::from_utf8(self.name).map_err(|_| fail("name", "the name is not UTF-8".into()))?;
         let half = |offset| u16_at(self.fixed, offset).unwrap_or(0);
         if half(8) & UTF8 == 0 && !name.is_ascii() {
             return Err(fail(
                 "name",
-                "the name is not ASCII and not marked as UTF-8: Python reads it otherwise".into(),
+                "the name is not ASCII and not marked as UTF-8: Python decodes it differently".into(),
             ));
         }
         let fields = extra_fields(self.extra).ok_or_else(|| fail("zip", "the extra fields are damaged".into()))?;
         // A version, the CRC-32 of the name, the other name.
         if fields.iter().any(|(id, data)| *id == NAME_ID && data.get(5..) != Some(self.name)) {
-            return Err(fail("name", "an extra field gives the entry another name, which Python believes".into()));
+            return Err(fail("name", "an extra field gives the entry another name, which Python uses".into()));
         }
         if u32_at(self.fixed, 38).is_some_and(|attributes| attributes & DOS_FOLDER != 0) {
-            return Err(fail(
-                "zip",
-                "the entry has the attribute of a folder, whose data PyTorch does not read".into(),
-            ));
+            return Err(fail("zip", "the entry has the attribute of a folder: PyTorch does not read its data".into()));
         }
         if half(8) & 0b10_0000_0110_0001 != 0 {
             return Err(fail("zip", "the entry is encrypted or a patch".into()));
@@ -180,16 +177,16 @@ impl<'a> Record<'a> {
             0 => Method::Stored,
             8 => Method::Deflate,
             n => {
-                return Err(fail("zip", format!("the entry uses compression method {n}; 0 and 8 (DEFLATE) are known")));
+                return Err(fail("zip", format!("expected compression method 0 (stored) or 8 (DEFLATE), got {n}")));
             }
         };
         let [len, stored_len, header] =
             self.sizes(&fields).ok_or_else(|| fail("zip", "the zip64 sizes are missing".into()))?;
-        let damaged = || fail("zip", "the entry does not lie within the file".to_string());
+        let damaged = || fail("zip", "the entry is out of bounds of the file".to_string());
         let (header, stored_len) = (index(header)?, index(stored_len)?);
         let local = file.get(header..directory).filter(|l| l.len() >= LOCAL_LEN).ok_or_else(damaged)?;
         if u32_at(local, 0) != Some(LOCAL) {
-            return Err(fail("zip", format!("there is no local header at byte {header}")));
+            return Err(fail("zip", format!("expected a local header at byte {header}")));
         }
         let field = |at| u16_at(local, at).map_or(0, usize::from);
         let (name_len, extra_len) = (field(26), field(28));
@@ -200,7 +197,10 @@ impl<'a> Record<'a> {
         offset.checked_add(stored_len).filter(|end| *end <= directory).ok_or_else(damaged)?;
         match method {
             Method::Stored if len != stored_len as u64 => {
-                return Err(fail("sizes", format!("the entry is stored, but has sizes {stored_len} and {len}")));
+                return Err(fail(
+                    "sizes",
+                    format!("the entry is stored, but its sizes differ: {stored_len} and {len}"),
+                ));
             }
             Method::Deflate if len > limits.inflated => {
                 let found = format!("{len} bytes, to which the entry inflates,");
@@ -212,8 +212,8 @@ impl<'a> Record<'a> {
         Ok((name.to_string(), Entry { header, offset, stored_len, len, method, crc }))
     }
 
-    /// Inflated size, stored size and header offset, each from the zip64 extra field where the record says so.
-    /// `None` if they are not there, or there are two such fields: readers disagree on which holds.
+    /// Inflated size, stored size and header offset, from the zip64 extra field if the record refers to it.
+    /// `None` if it is missing or duplicate: readers disagree on which counts.
     fn sizes(&self, fields: &[(u16, &[u8])]) -> Option<[u64; 3]> {
         let mut sizes = [24, 20, 42].map(|offset| u32_at(self.fixed, offset).map_or(0, u64::from));
         let mut found = fields.iter().filter(|(id, _)| *id == ZIP64_ID).map(|(_, data)| *data);
@@ -238,11 +238,11 @@ fn extra_fields(mut extra: &[u8]) -> Option<Vec<(u16, &[u8])>> {
 }
 
 fn index(n: u64) -> Result<usize> {
-    usize::try_from(n).map_err(|_| zip(format!("{n} is no place in this file")))
+    usize::try_from(n).map_err(|_| zip(format!("offset {n} is out of bounds of the file")))
 }
 
 impl Error {
-    /// The same complaints, each with a note.
+    /// Adds a note to each diagnostic.
     pub(crate) fn into_note(self, note: &str) -> Error {
         Error::all(self.diagnostics().iter().map(|d| d.clone().note(note)).collect())
     }

@@ -3,7 +3,7 @@
 use super::{END, END64, IN_ZIP64, LOCATOR64, u16_at, u32_at, u64_at, zip};
 use crate::Result;
 
-/// Where the central directory is, by the records at the end of the file.
+/// The location of the central directory, by the records at the end of the file.
 pub(super) struct End {
     pub(super) count: u64,
     pub(super) size: u64,
@@ -18,9 +18,9 @@ impl End {
     const LOCATOR_LEN: usize = 20;
 
     pub(super) fn find(file: &[u8]) -> Result<End> {
-        let too_short = || zip("this is no ZIP file, or its end is cut off");
+        let too_short = || zip("expected a ZIP file: there is no end record");
         let last = file.len().checked_sub(End::LEN).ok_or_else(too_short)?;
-        // Readers take the last signature, wherever it stands; what follows the record must be its comment.
+        // Readers use the last signature in the file; only its comment may follow the record.
         let is_signature = |&at: &usize| u32_at(file, at) == Some(END);
         let at = (last.saturating_sub(0xffff)..file.len()).rev().find(is_signature).ok_or_else(too_short)?;
         if u16_at(file, at + 20).map(|n| at + End::LEN + usize::from(n)) != Some(file.len()) {
@@ -32,7 +32,7 @@ impl End {
             return Err(zip("the archive is split over several files"));
         }
         if half(8) != half(10) {
-            return Err(zip("the end record says two numbers of entries"));
+            return Err(zip("the end record has two numbers of entries"));
         }
         let end = End { count: half(10), size: field(12), start: field(16), at };
         match at.checked_sub(End::LOCATOR_LEN) {
@@ -66,7 +66,7 @@ impl End {
             return Err(zip("the archive is split over several files"));
         }
         if field(24)? != field(32)? {
-            return Err(zip("the zip64 end record says two numbers of entries"));
+            return Err(zip("the zip64 end record has two numbers of entries"));
         }
         Ok(End { count: field(32)?, size: field(40)?, start: field(48)?, at })
     }

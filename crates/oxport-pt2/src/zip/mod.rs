@@ -4,11 +4,11 @@
 //! [local header | name | padding | data]*  [central directory]  [zip64 end]  [end]
 //! ```
 //!
-//! Only the central directory is believed, as PyTorch's reader does (its local headers hold no sizes). Where PyTorch is
-//! lenient in ways that only a crafted file needs (duplicate or climbing names, overlapping entries, local names that
-//! contradict the directory), and where it or Python's `zipfile`, to which `torch.export.load` turns for old archives,
-//! could find other entries than this reader, the file is refused. Writing stores every entry uncompressed, its data aligned to 64 bytes,
-//! so that weights can be used where they lie in a mapped file; the same entries give the same bytes.
+//! Only the central directory is used, as in PyTorch's reader (its local headers have no sizes). A file is an error where PyTorch
+//! is more lenient than any legitimate file needs (duplicate names, names with `..`, overlapping entries, local names that differ
+//! from the directory), and where it or Python's `zipfile`, which `torch.export.load` uses for old archives, could find other
+//! entries than this reader. Writing stores every entry uncompressed with its data aligned to 64 bytes, so that weights can be
+//! used in place in a mapped file; the same entries give the same bytes.
 
 mod directory;
 mod end;
@@ -18,7 +18,7 @@ mod rooted;
 mod write;
 
 pub use directory::{Directory, Entry, Method};
-pub(crate) use names::{Names, ROOT, check_payload_name, shown};
+pub(crate) use names::{Names, ROOT, check_payload_name, excerpt};
 pub(crate) use rooted::{Rooted, check_format_version};
 pub use write::{ALIGN, ZipWriter};
 
@@ -35,7 +35,7 @@ const CENTRAL_LEN: usize = 46;
 const IN_ZIP64: u64 = 0xffff_ffff;
 /// The id of the zip64 extra field.
 const ZIP64_ID: u16 = 1;
-/// The id of the extra field with another name, which Python believes.
+/// The id of the extra field with a Unicode name, which Python uses.
 const NAME_ID: u16 = 0x7075;
 /// The flag of names that are UTF-8.
 const UTF8: u16 = 0x0800;

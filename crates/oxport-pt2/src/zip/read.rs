@@ -7,7 +7,7 @@ use super::{Entry, Method};
 use crate::{Error, Result};
 
 impl Entry {
-    /// The data as it lies in `file`, the file that the entry's directory was read from.
+    /// The data in `file`, the file of the entry's directory.
     pub fn stored<'a>(&self, file: &'a [u8]) -> &'a [u8] {
         file.get(self.offset..self.offset + self.stored_len).unwrap_or(&[])
     }
@@ -19,13 +19,13 @@ impl Entry {
         let data = self.unchecked(name, file)?;
         let crc = crc32fast::hash(&data);
         if crc != self.crc {
-            let message = format!("the CRC-32 of the data is {crc:08x}, the archive says {:08x}", self.crc);
+            let message = format!("the CRC-32 of the data is {crc:08x}, expected {:08x}", self.crc);
             return Err(Error::entry("crc", name, message));
         }
         Ok(data)
     }
 
-    /// The data as PyTorch reads it, whose CRC-32 it does not look at.
+    /// The data as PyTorch reads it, without checking its CRC-32.
     ///
     /// Errors name the entry as `name`.
     pub(crate) fn unchecked<'a>(&self, name: &str, file: &'a [u8]) -> Result<Cow<'a, [u8]>> {
@@ -34,7 +34,7 @@ impl Entry {
             Method::Stored => Cow::Borrowed(stored),
             Method::Deflate => {
                 let mut data = Vec::new();
-                // One byte more than promised, so that an entry that inflates to more is noticed and not followed.
+                // One byte more than declared, to detect an entry that inflates to more.
                 let mut reader = flate2::read::DeflateDecoder::new(stored).take(self.len.saturating_add(1));
                 reader
                     .read_to_end(&mut data)

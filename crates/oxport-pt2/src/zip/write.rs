@@ -1,4 +1,4 @@
-//! Writing ZIP files as PyTorch lays them out.
+//! Writes ZIP files in PyTorch's layout.
 
 use std::io::{self, Write};
 
@@ -56,7 +56,7 @@ impl<W: Write> ZipWriter<W> {
         Ok(())
     }
 
-    /// Writes the directory and gives the writer back, flushed.
+    /// Writes the directory; returns the flushed writer.
     pub fn finish(mut self) -> io::Result<W> {
         let (start, count) = (self.at, self.entries.len() as u64);
         for entry in std::mem::take(&mut self.entries) {
@@ -100,7 +100,7 @@ impl<W: Write> ZipWriter<W> {
 }
 
 impl Written {
-    /// What local header and directory record have in common: version needed to sizes.
+    /// The common part of local header and directory record: version needed to sizes.
     fn put_common(&self, out: &mut Vec<u8>, wide: bool) {
         put16(out, if wide { 45 } else { 20 });
         put16(out, UTF8);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use oxport_sym::{Assumption, Assumptions, Expr, Func, Number, Range, Symbol};
 
-/// What became of a row.
+/// The result of a row.
 pub enum Verdict {
     Right,
     /// We disagree, and PyTorch is wrong for this reason.
@@ -76,7 +76,7 @@ pub fn symbol(name: &str) -> Option<Expr> {
 }
 
 pub fn number(text: &str) -> Number {
-    Expr::parse(text).ok().and_then(|e| e.as_number()).unwrap_or_else(|| panic!("{text} is no number"))
+    Expr::parse(text).ok().and_then(|e| e.as_number()).unwrap_or_else(|| panic!("expected a number, got {text}"))
 }
 
 /// `s0=2,u1=-3` as a valuation.
@@ -96,7 +96,7 @@ pub fn ranges(text: &str) -> Vec<(Symbol, Range)> {
     text.split(',').filter_map(split).collect()
 }
 
-/// Valuations inside ranges: all ends and what lies near them, and some in between.
+/// Valuations inside ranges: all ends, values near them, and some in between.
 pub fn samples(of: &[(Symbol, Range)], seed: &str) -> Vec<Vec<(Symbol, Number)>> {
     let mut state =
         seed.bytes().fold(0x9e37_79b9_7f4a_7c15_u64, |h, b| (h ^ b as u64).wrapping_mul(0x100_0000_01b3)) | 1;

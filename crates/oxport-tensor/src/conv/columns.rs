@@ -9,8 +9,8 @@ use std::ops::Range;
 pub(super) struct Columns<'a, T: Multiply> {
     padded: &'a Padded<'a, T>,
     geometry: &'a Geometry,
-    /// The place of every row, seen from a pixel's first tap in the first channel of its group.
-    places: Vec<usize>,
+    /// The offset of every row, seen from a pixel's first tap in the first channel of its group.
+    offsets: Vec<usize>,
     sizes: [usize; 3],
 }
 
@@ -18,8 +18,8 @@ impl<'a, T: Multiply> Columns<'a, T> {
     pub(super) fn new(geometry: &'a Geometry, padded: &'a Padded<'a, T>, sizes: [usize; 3]) -> Self {
         let taps = padded.frame.taps(geometry);
         let channels = 0..geometry.in_group();
-        let places = channels.flat_map(|c| taps.iter().map(move |t| c * padded.strides[1] + t)).collect();
-        Columns { padded, geometry, places, sizes }
+        let offsets = channels.flat_map(|c| taps.iter().map(move |t| c * padded.strides[1] + t)).collect();
+        Columns { padded, geometry, offsets, sizes }
     }
 }
 
@@ -34,12 +34,12 @@ impl<T: Multiply> PackColumns<T::Acc> for Columns<'_, T> {
         if width < step {
             out.chunks_exact_mut(step).for_each(|row| row[width..].fill(T::Acc::ZERO));
         }
-        let places = &self.places[rows];
+        let offsets = &self.offsets[rows];
         let furthest = tiles.iter().map(|t| t.from + t.len).max().unwrap_or(0);
-        let inside = places.iter().all(|place| place + furthest <= planes.len());
-        assert!(inside && places.len() * step <= out.len(), "law: taps lie in the padded input");
-        // SAFETY: every tile at every place lies in `planes`, and every row in `out` (checked); tiles end at `width`,
+        let inside = offsets.iter().all(|offset| offset + furthest <= planes.len());
+        assert!(inside && offsets.len() * step <= out.len(), "law: taps are within the padded input");
+        // SAFETY: every tile at every offset lies in `planes`, and every row in `out` (checked); tiles end at `width`,
         // which is at most `step`.
-        unsafe { (kernels.gather)(places, &tiles, planes.as_ptr(), out.as_mut_ptr(), step) }
+        unsafe { (kernels.gather)(offsets, &tiles, planes.as_ptr(), out.as_mut_ptr(), step) }
     }
 }

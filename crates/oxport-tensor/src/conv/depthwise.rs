@@ -1,7 +1,7 @@
-//! A kernel per channel, summed directly. A register holds neighbours: pixels of one channel in a contiguous output, channels of
+//! A kernel per channel, summed directly. A register holds neighbors: pixels of one channel in a contiguous output, channels of
 //! one pixel in a channels-last one.
 //!
-//! Law: either way an output is its bias and then its taps in order, those in the padding too: the same bits.
+//! Invariant: either way an output is its bias and then its taps in order, those in the padding too: the same bits.
 
 use super::padded::Frame;
 use super::{Compute, Convolution, Multiply, Output};
@@ -19,7 +19,7 @@ pub(super) fn planes<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
     // Registers are read whole, beyond the end of the plane.
     let size = frame.plane + kernels.lanes;
     let furthest = tiles.iter().map(|t| t.from).max().unwrap_or(0) + taps.iter().max().copied().unwrap_or(0);
-    assert!(furthest + kernels.lanes <= size, "law: taps lie in the padded input");
+    assert!(furthest + kernels.lanes <= size, "law: taps are within the padded input");
     let [sn, sc, sd, sh, sw] = conv.x_strides;
     let shared = Shared { data: out.data.as_mut_ptr() };
     let plane = |i: usize| {
@@ -33,7 +33,7 @@ pub(super) fn planes<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
         let at = n * out.strides[0] + o * out.strides[1];
         // SAFETY: a plane is a run of `pixels` outputs inside the slice and this task's own (checked by `convolve`).
         let y = unsafe { std::slice::from_raw_parts_mut(shared.at(at), pixels) };
-        // SAFETY: a register can be read at every place of every tile (checked), and the tiles fill `pixels` numbers.
+        // SAFETY: a register can be read at every offset of every tile (checked), and the tiles fill `pixels` numbers.
         unsafe { (kernels.taps)(&tiles, &taps, weight, x.as_ptr(), &[start], stage.as_mut_ptr()) }
         T::narrow(stage, y);
         if let Some(after) = conv.after {
@@ -46,7 +46,7 @@ pub(super) fn planes<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
 /// Numbers of padded input that a task of [`pixels`] keeps in the caches, if a row is no longer.
 const BAND: usize = 1 << 15;
 
-/// Runs a convolution with one input channel per group, into an output whose channels are neighbours.
+/// Runs a convolution with one input channel per group, into an output whose channels are neighbors.
 pub(super) fn pixels<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let (g, kernels) = (&conv.geometry, T::Acc::kernels());
     let (lanes, taps) = (kernels.lanes, g.taps());
@@ -56,13 +56,13 @@ pub(super) fn pixels<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
     let band = ((BAND / (kd * row * lanes)).saturating_sub(reach) / step + 1).min(height);
     let rows = (band - 1) * step + reach;
     let tap = |t: usize| [t / (kh * kw), t / kw % kh * g.dilation[1], t % kw * g.dilation[2]];
-    let places: Vec<usize> = (0..taps).map(tap).map(|[d, h, w]| ((d * rows + h) * row + w) * lanes).collect();
+    let offsets: Vec<usize> = (0..taps).map(tap).map(|[d, h, w]| ((d * rows + h) * row + w) * lanes).collect();
     let tile =
         |p: usize| Tile { from: (p / width * step * row + p % width * g.stride[2]) * lanes, to: p * lanes, len: lanes };
     let tiles: Vec<Tile> = (0..band * width).map(tile).collect();
     let size = kd * rows * row * lanes;
-    let furthest = tiles.last().map_or(0, |t| t.from) + places.last().copied().unwrap_or(0);
-    assert!(furthest + lanes <= size, "law: taps lie in the padded input");
+    let furthest = tiles.last().map_or(0, |t| t.from) + offsets.last().copied().unwrap_or(0);
+    assert!(furthest + lanes <= size, "law: taps are within the padded input");
     let shared = Shared { data: out.data.as_mut_ptr() };
     let (blocks, bands) = (g.out_channels.div_ceil(lanes), height.div_ceil(band));
     let task = |i: usize| {
@@ -87,8 +87,8 @@ pub(super) fn pixels<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
             column.zip(&conv.weight[(c + j) * taps..]).for_each(|(to, w)| *to = w.widen_one());
             start[j] = conv.bias.map_or(T::Acc::ZERO, |b| b[c + j].widen_one());
         }
-        // SAFETY: a register can be read at every place of every tile (checked), and the tiles fill the stage.
-        unsafe { (kernels.wide_taps)(&tiles[..count], &places, weight, x.as_ptr(), start, stage.as_mut_ptr()) }
+        // SAFETY: a register can be read at every offset of every tile (checked), and the tiles fill the stage.
+        unsafe { (kernels.wide_taps)(&tiles[..count], &offsets, weight, x.as_ptr(), start, stage.as_mut_ptr()) }
         let at = n * out.strides[0] + (d * height + h) * width * out.strides[2] + c;
         for (p, pixel) in stage.chunks_exact(lanes).enumerate() {
             let at = at + p * out.strides[2];
@@ -143,7 +143,7 @@ fn spread(tasks: usize, products: usize, task: impl Fn(usize) + Sync + Send) {
 struct Shared<T> {
     data: *mut T,
 }
-// SAFETY: places of outputs are disjoint (checked by `convolve`).
+// SAFETY: outputs do not overlap (checked by `convolve`).
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {

@@ -8,7 +8,7 @@
 //! directly (`depthwise`); else the columns of a tile of pixels are packed from a padded copy of the input while the
 //! product runs (`columns`). A transposed convolution is a product whose columns are added into the output.
 //!
-//! Laws: as of [`crate::gemm`]: same bits for any number of threads, half types are summed in `f32` and rounded once,
+//! Invariants: as of [`crate::gemm`]: same bits for any number of threads, half types are summed in `f32` and rounded once,
 //! integers wrap. Lower dimensions are three with sizes of 1 in front.
 
 mod columns;
@@ -85,8 +85,8 @@ impl Geometry {
         [first, second / self.groups.max(1), d, h, w]
     }
 
-    /// Numbers that a road keeps at most beside the operands: the padded input, or the columns of a transposed convolution.
-    /// `None` if nobody can count them.
+    /// The maximum number of elements that an algorithm keeps besides the operands: the padded input, or the columns of a transposed convolution.
+    /// `None` on overflow.
     fn work(&self) -> Option<usize> {
         let times = |a: usize, b: usize| a.checked_mul(b);
         if self.transposed {
@@ -131,7 +131,7 @@ pub struct Convolution<'a, T: Multiply> {
     pub packed: Option<&'a Packed<T::Acc>>,
     /// A number per output channel.
     pub bias: Option<&'a [T]>,
-    /// Called with `(place in y, finished elements)` exactly once for every output, in contiguous runs, from any thread.
+    /// Called with `(offset in y, finished elements)` exactly once for every output, in contiguous runs, from any thread.
     pub after: Option<&'a (dyn Fn(usize, &mut [T]) + Sync)>,
 }
 
@@ -154,12 +154,12 @@ pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: 
     }
     let fits = |n: usize, c: usize, s: [usize; 3], strides: [usize; 5], len: usize| {
         let dims = [n, c, s[0], s[1], s[2]].into_iter().zip(strides);
-        assert!(extent(dims).is_some_and(|e| e <= len), "law: a volume lies in its slice");
+        assert!(extent(dims).is_some_and(|e| e <= len), "law: a volume is within its slice");
     };
     fits(g.batch, g.in_channels, g.input, conv.x_strides, conv.x.len());
     fits(g.batch, g.out_channels, out, y_strides, y.len());
     let dims = [g.batch, g.out_channels, out[0], out[1], out[2]].into_iter().zip(y_strides);
-    assert!(is_disjoint(dims), "law: outputs have places of their own");
+    assert!(is_disjoint(dims), "law: outputs do not overlap");
     assert!(conv.weight.len() >= g.weight().iter().product(), "law: a weight has all its taps");
     assert!(conv.bias.is_none_or(|b| b.len() >= g.out_channels), "law: a bias per channel");
     let pixel = pixel_stride(out, y_strides).expect("law: pixels of an output are evenly spaced");
@@ -205,7 +205,7 @@ fn pixel_stride(sizes: [usize; 3], strides: [usize; 5]) -> Option<usize> {
     Some(run.map_or(1, |r| r.0))
 }
 
-/// The roads over a matrix product: weight times input, or weight times columns.
+/// The algorithms by a matrix product: weight times input, or weight times columns.
 fn product<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let g = &conv.geometry;
     let (k, pixels) = (g.in_group() * g.taps(), out.pixels());

@@ -4,8 +4,8 @@
 //!   a row of the padded input, stride 2:   0 a b c d e 0 …   →   phase 0: 0 b d 0   phase 1: a c e …
 //! ```
 //!
-//! With a horizontal step `s`, pixel `ow` and tap `kw` meet at `ow·s + kw·dilation`; split by phase, that is place
-//! `ow + kw·dilation / s` of phase `kw·dilation mod s`: neighbouring pixels are neighbours in memory.
+//! With a horizontal step `s`, pixel `ow` and tap `kw` meet at `ow·s + kw·dilation`; split by phase, that is offset
+//! `ow + kw·dilation / s` of phase `kw·dilation mod s`: neighboring pixels are neighbors in memory.
 
 use super::Geometry;
 use crate::gemm::{Compute, Multiply, Tile};
@@ -69,17 +69,17 @@ impl Frame {
         }
     }
 
-    /// The places of all taps of the kernel, in order, seen from a pixel's first tap.
+    /// The offsets of all taps of the kernel, in order, seen from a pixel's first tap.
     pub(super) fn taps(&self, g: &Geometry) -> Vec<usize> {
         let [_, h, w] = g.kernel;
-        let place = |t: usize| {
+        let offset = |t: usize| {
             let [d, h, w] = [t / (h * w) * g.dilation[0], t / w % h * g.dilation[1], t % w * g.dilation[2]];
             d * self.strides[0] + h * self.strides[1] + w % g.stride[2] * self.phase + w / g.stride[2]
         };
-        (0..g.taps()).map(place).collect()
+        (0..g.taps()).map(offset).collect()
     }
 
-    /// Cuts pixels of an output of these sizes into runs of one row and at most `lanes` long: from the place of their
+    /// Cuts pixels of an output of these sizes into runs of one row and at most `lanes` long: from the offset of their
     /// first tap, to their number among the pixels.
     pub(super) fn tiles(
         &self,

@@ -1,4 +1,4 @@
-//! Convolutions of tensors: shapes checked, layouts made fit, dtypes dispatched.
+//! Convolutions of tensors: checks shapes, converts layouts, dispatches dtypes.
 
 use super::{Convolution, Geometry, convolve, pixel_stride};
 use crate::gemm::{After, Multiply, Packed};
@@ -6,10 +6,10 @@ use crate::strided::{Counts, counts};
 use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, copy, dispatch, memory};
 use std::any::Any;
 
-/// So many numbers a convolution may always keep beside its operands: 1 GB of `float32`.
-const MOST_WORK: usize = 1 << 28;
+/// Elements that a convolution may always keep besides its operands: 1 GB of `float32`.
+const MAX_WORK: usize = 1 << 28;
 
-/// The options of `aten.convolution`; a list of one number stands for all spatial dimensions.
+/// The options of `aten.convolution`; a list of one number applies to all spatial dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct ConvOptions<'a> {
     /// Steps of the window.
@@ -49,7 +49,7 @@ impl ConvOptions<'_> {
     /// Refuses what would take memory out of all proportion to its operands (a padding or a kernel that is far too large), or
     /// more than there is, for numbers of so many bytes.
     fn check_work(&self, g: &Geometry, x: &[i64], weight: &[i64], bytes: usize) -> Result<()> {
-        if let Some(work) = g.work().filter(|&work| work <= MOST_WORK.max(g.operands().saturating_mul(16))) {
+        if let Some(work) = g.work().filter(|&work| work <= MAX_WORK.max(g.operands().saturating_mul(16))) {
             return memory::table::<u8>(work.saturating_mul(bytes)).map(drop);
         }
         Err(Error::unsupported(format!(
@@ -101,7 +101,7 @@ pub struct PackedKernel {
 }
 
 impl PackedKernel {
-    /// Packs a weight `[O, C, kernel…]`; `None` where no road uses a packed one (groups, transposed convolutions).
+    /// Packs a weight `[O, C, kernel…]`; `None` where no algorithm uses a packed one (groups, transposed convolutions).
     pub fn new(weight: &Tensor, options: &ConvOptions<'_>) -> Result<Option<PackedKernel>> {
         let sizes = counts(weight.sizes())?;
         if options.groups != 1 || options.transposed || !(3..=5).contains(&sizes.len()) {
@@ -110,7 +110,7 @@ impl PackedKernel {
         let (o, k) = (sizes[0], sizes[1..].iter().product());
         let weight = weight.contiguous()?;
         dispatch!(arith weight.dtype(), |T| {
-            let packed = Packed::lhs(o, k, crate::gemm::Mat::new(weight.places::<T>()?, k, 1));
+            let packed = Packed::lhs(o, k, crate::gemm::Mat::new(weight.span::<T>()?, k, 1));
             Ok(Some(PackedKernel { dtype: weight.dtype(), sizes, packed: Box::new(packed) }))
         })
     }
@@ -141,7 +141,7 @@ pub fn convolution(
     }
     let sizes = options.output_sizes(x.sizes(), weight.sizes())?;
     if sizes != out.sizes() || bias.is_some_and(|b| b.sizes() != &sizes[1..2]) {
-        return Err(Error::shape(format!("a convolution into {:?} instead of {sizes:?}", out.sizes())));
+        return Err(Error::shape(format!("expected a convolution output of sizes {sizes:?}, got {:?}", out.sizes())));
     }
     let geometry = options.geometry(x.sizes(), weight.sizes())?;
     // Halves are multiplied as f32.
@@ -191,14 +191,14 @@ fn typed<T: Element + Multiply>(
     let after = after.map(|f| move |at: usize, run: &mut [T]| f(at, crate::gemm::as_singles(run)));
     let conv = Convolution {
         geometry,
-        x: x.places::<T>()?,
+        x: x.span::<T>()?,
         x_strides: five(x.layout())?,
-        weight: weight.places::<T>()?,
+        weight: weight.span::<T>()?,
         packed,
-        bias: bias.as_ref().map(|b| b.places::<T>()).transpose()?,
+        bias: bias.as_ref().map(|b| b.span::<T>()).transpose()?,
         after: after.as_ref().map(|f| f as &(dyn Fn(usize, &mut [T]) + Sync)),
     };
-    convolve(&conv, out.places::<T>()?, strides);
+    convolve(&conv, out.span::<T>()?, strides);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Every road of the convolution against the definition.
+//! Every convolution algorithm against the definition.
 
 use super::*;
 use half::f16;
@@ -19,7 +19,7 @@ fn channels_last(c: usize, s: [usize; 3]) -> [usize; 5] {
 /// The definition: every input pixel meets every tap.
 fn naive(g: &Geometry, x: &[f32], xs: [usize; 5], w: &[f32], bias: &[f32], y: &mut [f32], ys: [usize; 5]) {
     let out = g.output().expect("a valid case");
-    let place = |s: [usize; 5], n: usize, c: usize, p: [usize; 3]| {
+    let offset = |s: [usize; 5], n: usize, c: usize, p: [usize; 3]| {
         n * s[0] + c * s[1] + p[0] * s[2] + p[1] * s[3] + p[2] * s[4]
     };
     let all = |s: [usize; 3]| (0..s[0] * s[1] * s[2]).map(move |i| [i / (s[1] * s[2]), i / s[2] % s[1], i % s[2]]);
@@ -27,7 +27,7 @@ fn naive(g: &Geometry, x: &[f32], xs: [usize; 5], w: &[f32], bias: &[f32], y: &m
     for n in 0..g.batch {
         for o in 0..g.out_channels {
             for p in all(out) {
-                y[place(ys, n, o, p)] = bias[o];
+                y[offset(ys, n, o, p)] = bias[o];
             }
             for (i, p) in (0..ig).flat_map(|i| all(g.input).map(move |p| (i, p))) {
                 for (t, tap) in all(g.kernel).enumerate() {
@@ -53,7 +53,7 @@ fn naive(g: &Geometry, x: &[f32], xs: [usize; 5], w: &[f32], bias: &[f32], y: &m
                         } else {
                             w[(o * ig + i) * g.taps() + t]
                         };
-                        y[place(ys, n, o, q)] += w * x[place(xs, n, c, p)];
+                        y[offset(ys, n, o, q)] += w * x[offset(xs, n, c, p)];
                     }
                 }
             }
@@ -81,7 +81,7 @@ fn geometry(text: &str) -> Geometry {
 }
 
 #[test]
-fn every_road_equals_the_definition() {
+fn every_algorithm_equals_the_definition() {
     // batch,groups,C,O  input  kernel  stride  padding  dilation  [output padding: transposed]
     for text in [
         "1,1,5,7 1,6,9 1,1,1 1,1,1 0,0,0 1,1,1",

@@ -93,17 +93,17 @@ fn add_taps<T: Multiply>(conv: &Convolution<'_, T>, columns: &[T::Acc], y: &mut 
     let plane = id * ih * iw;
     for t in 0..g.taps() {
         let tap = [t / (kh * kw), t / kw % kh, t % kw];
-        // Input place i goes to output place i·stride + tap·dilation − padding.
-        let place = |d: usize, i: usize| (i * g.stride[d] + tap[d] * g.dilation[d]).wrapping_sub(g.padding[d]);
-        let first = (0..iw).find(|&i| place(2, i) < ow).unwrap_or(iw);
-        let end = (first..iw).rev().find(|&i| place(2, i) < ow).map_or(first, |i| i + 1);
+        // Input index i goes to output index i·stride + tap·dilation − padding.
+        let offset = |d: usize, i: usize| (i * g.stride[d] + tap[d] * g.dilation[d]).wrapping_sub(g.padding[d]);
+        let first = (0..iw).find(|&i| offset(2, i) < ow).unwrap_or(iw);
+        let end = (first..iw).rev().find(|&i| offset(2, i) < ow).map_or(first, |i| i + 1);
         for r in 0..id * ih {
-            let (d, h) = (place(0, r / ih), place(1, r % ih));
+            let (d, h) = (offset(0, r / ih), offset(1, r % ih));
             if first == end || d >= y.len() / (oh * ow) || h >= oh {
                 continue;
             }
             let x = &columns[t * plane + r * iw + first..][..end - first];
-            let y = &mut y[(d * oh + h) * ow + place(2, first)..];
+            let y = &mut y[(d * oh + h) * ow + offset(2, first)..];
             if g.stride[2] == 1 {
                 y.iter_mut().zip(x).for_each(|(y, x)| *y = y.plus(*x));
             } else {

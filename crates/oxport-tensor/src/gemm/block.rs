@@ -24,7 +24,7 @@ const PACKED_FOR_FEW: usize = 1 << 18;
 /// Computes `c = start + alpha·A·B` (see [`Product`]) on the current rayon pool.
 ///
 /// # Panics
-/// If a matrix does not lie in its slice, a packed operand has another shape, or elements of C share a place: layouts
+/// If a matrix does not lie in its slice, a packed operand has another shape, or elements of C overlap: layouts
 /// are checked before kernels run, so this is a broken law.
 pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
     if p.m == 0 || p.n == 0 || p.batch.sizes.contains(&0) {
@@ -216,7 +216,7 @@ impl<T: Multiply> One<'_, T> {
             let mut accumulate = start;
             for (k0, kc) in slices::<T::Acc>(self.k) {
                 let packed: &[T::Acc] = match &self.b {
-                    Operand::Packed(b) => &b[cols.place(k0, kc, cp.start)..],
+                    Operand::Packed(b) => &b[cols.offset(k0, kc, cp.start)..],
                     _ => {
                         let from = if blocks.len() == 1 { 0 } else { wide * k0 };
                         let out = &mut scratch.slice::<T::Acc>(wide * kept)[from..][..wide * kc];
@@ -234,7 +234,7 @@ impl<T: Multiply> One<'_, T> {
                     at += kc * step;
                     for i in block.clone() {
                         let len = rows.len(i);
-                        let a = &a[rows.place(k0, kc, i)..][..kc * len];
+                        let a = &a[rows.offset(k0, kc, i)..][..kc * len];
                         let kernel = kernels.micro[len - 1][cols.registers(j) - 1];
                         let (p, stride) = c.tile(rows.start(i) - r0, cols.start(j) - cols.start(cp.start));
                         // SAFETY: `a` and `b` hold kc steps (sliced above); the tile lies in this task's part of C.
@@ -421,7 +421,7 @@ fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
         sizes.iter().copied().zip(strides.iter().copied()).chain(own).collect::<Vec<_>>()
     };
     let inside = |dims: Vec<(usize, usize)>, len: usize| {
-        assert!(extent(dims).is_some_and(|e| e <= len), "law: a matrix lies in its slice");
+        assert!(extent(dims).is_some_and(|e| e <= len), "law: a matrix is within its slice");
     };
     let packed = |x: &super::Packed<T::Acc>, side: Side, major: usize| {
         assert!(x.side == side && x.major == major && x.k == p.k, "law: a packed operand has the product's shape");
@@ -436,7 +436,7 @@ fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
         Rhs::Columns(_) => {}
     }
     let dims = with([(p.m, c.rows), (p.n, c.cols)], cb);
-    assert!(is_disjoint(dims.iter().copied()), "law: elements of C have places of their own");
+    assert!(is_disjoint(dims.iter().copied()), "law: elements of C do not overlap");
     inside(dims, c.data.len());
     let bias = |n: usize, len: usize| {
         let steps = start.iter().copied().chain(std::iter::repeat(0));

@@ -3,10 +3,10 @@
 //! The picture: a *panel* of `MR` rows of A, stored k-major (`a[p*MR + i]`), meets a panel of `NV` registers of columns
 //! of B (`b[p*step + j]`), and `MR×NV` registers hold the tile of C until k is used up.
 //!
-//! Law: an element of the tile is one chain of (fused) multiply-adds in the order of k. Neither the number of rows or
-//! columns in the tile nor the neighbours enter it, so any partition of C gives the same bits.
+//! Invariant: an element of the tile is one chain of (fused) multiply-adds in the order of k. Neither the number of rows or
+//! columns in the tile nor the neighbors enter it, so any partition of C gives the same bits.
 //!
-//! Law: a body has no closures. One is a function without the CPU features of what it stands in; where it is not inlined, every
+//! Invariant: a body has no closures. One is a function without the CPU features of what it stands in; where it is not inlined, every
 //! intrinsic in it is a call.
 
 use super::Compute;
@@ -25,14 +25,14 @@ pub(super) type Transpose<T> = unsafe fn(*const T, usize, usize, usize, *mut T, 
 /// `(source, stride, members, k, dst, step)`: `dst[p*step + i] = source[p*stride + i]` for `i < members`.
 pub(super) type CopyRows<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
 
-/// `(tiles, places, factors, x, start, y)`: in every tile, `y[to + j] = start + Σ factors[t]·x[from + places[t] + j]`, tap
-/// after tap. Whole registers are read at every place, whatever the tile's length. *Wide* taps have a register of factors
+/// `(tiles, offsets, factors, x, start, y)`: in every tile, `y[to + j] = start + Σ factors[t]·x[from + offsets[t] + j]`, tap
+/// after tap. Whole registers are read at every offset, for any length of the tile. *Wide* taps have a register of factors
 /// each, and a register to start from: `start[j] + Σ factors[t·lanes + j]·…`.
 pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, &[T], *mut T);
-/// `(places, tiles, x, out, step)`: in every tile, `out[p*step + to + j] = x[places[p] + from + j]`.
+/// `(offsets, tiles, x, out, step)`: in every tile, `out[p*step + to + j] = x[offsets[p] + from + j]`.
 pub(crate) type Gather<T> = unsafe fn(&[usize], &[Tile], *const T, *mut T, usize);
 
-/// A run of at most a register of numbers, from one place to another.
+/// A run of at most a register of numbers, from one offset to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tile {
     pub(crate) from: usize,
@@ -234,31 +234,31 @@ unsafe fn copy_body<L: Lane>(src: *const L::T, stride: usize, members: usize, k:
 #[inline(always)]
 unsafe fn taps_body<L: Lane, const WIDE: bool>(
     tiles: &[Tile],
-    places: &[usize],
+    offsets: &[usize],
     factors: &[L::T],
     x: *const L::T,
     start: &[L::T],
     y: *mut L::T,
 ) {
     let width = if WIDE { L::N } else { 1 };
-    assert!(start.len() == width && factors.len() == places.len() * width, "law: every tap has its factors");
-    // SAFETY: the caller gives a register of numbers at every place of every tile, and room for every tile in `y`.
+    assert!(start.len() == width && factors.len() == offsets.len() * width, "law: every tap has its factors");
+    // SAFETY: the caller gives a register of numbers at every offset of every tile, and room for every tile in `y`.
     unsafe {
         let (eights, rest) = tiles.as_chunks::<8>();
         for tiles in eights {
-            taps_group::<L, WIDE, 8>(tiles, places, factors, x, start, y);
+            taps_group::<L, WIDE, 8>(tiles, offsets, factors, x, start, y);
         }
         let (twos, rest) = rest.as_chunks::<2>();
         for tiles in twos {
-            taps_group::<L, WIDE, 2>(tiles, places, factors, x, start, y);
+            taps_group::<L, WIDE, 2>(tiles, offsets, factors, x, start, y);
         }
         for &tile in rest {
-            taps_group::<L, WIDE, 1>(&[tile], places, factors, x, start, y);
+            taps_group::<L, WIDE, 1>(&[tile], offsets, factors, x, start, y);
         }
     }
 }
 
-/// A register of numbers, or one number in all places of it.
+/// A register of numbers, or one number broadcast to all lanes.
 #[inline(always)]
 unsafe fn register<L: Lane, const WIDE: bool>(f: &[L::T]) -> L {
     // SAFETY: the caller gives a register of numbers where they are wide.
@@ -268,7 +268,7 @@ unsafe fn register<L: Lane, const WIDE: bool>(f: &[L::T]) -> L {
 #[inline(always)]
 unsafe fn taps_group<L: Lane, const WIDE: bool, const G: usize>(
     tiles: &[Tile; G],
-    places: &[usize],
+    offsets: &[usize],
     factors: &[L::T],
     x: *const L::T,
     start: &[L::T],
@@ -278,10 +278,10 @@ unsafe fn taps_group<L: Lane, const WIDE: bool, const G: usize>(
     unsafe {
         let from = tiles.map(|t| x.add(t.from));
         let mut acc = [register::<L, WIDE>(start); G];
-        for (&place, f) in places.iter().zip(factors.chunks_exact(if WIDE { L::N } else { 1 })) {
+        for (&offset, f) in offsets.iter().zip(factors.chunks_exact(if WIDE { L::N } else { 1 })) {
             let f = register::<L, WIDE>(f);
             for (a, x) in acc.iter_mut().zip(from) {
-                *a = f.mul_add(L::load(x.add(place)), *a);
+                *a = f.mul_add(L::load(x.add(offset)), *a);
             }
         }
         for (a, tile) in acc.into_iter().zip(tiles) {
@@ -291,11 +291,11 @@ unsafe fn taps_group<L: Lane, const WIDE: bool, const G: usize>(
 }
 
 #[inline(always)]
-unsafe fn gather_body<L: Lane>(places: &[usize], tiles: &[Tile], x: *const L::T, out: *mut L::T, step: usize) {
-    // SAFETY: the caller gives every tile at every place of `x`, and room for it in every row of `out`.
+unsafe fn gather_body<L: Lane>(offsets: &[usize], tiles: &[Tile], x: *const L::T, out: *mut L::T, step: usize) {
+    // SAFETY: the caller gives every tile at every offset of `x`, and room for it in every row of `out`.
     unsafe {
-        for (p, &place) in places.iter().enumerate() {
-            let (x, out) = (x.add(place), out.add(p * step));
+        for (p, &offset) in offsets.iter().enumerate() {
+            let (x, out) = (x.add(offset), out.add(p * step));
             for t in tiles {
                 if t.len == L::N {
                     L::load(x.add(t.from)).store(out.add(t.to));
@@ -399,17 +399,17 @@ macro_rules! entry {
             /// As [`taps_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
             unsafe fn taps<L: Lane, const WIDE: bool>(
-                tiles: &[Tile], places: &[usize], factors: &[L::T], x: *const L::T, start: &[L::T], y: *mut L::T,
+                tiles: &[Tile], offsets: &[usize], factors: &[L::T], x: *const L::T, start: &[L::T], y: *mut L::T,
             ) {
                 // SAFETY: the contract is passed on.
-                unsafe { taps_body::<L, WIDE>(tiles, places, factors, x, start, y) }
+                unsafe { taps_body::<L, WIDE>(tiles, offsets, factors, x, start, y) }
             }
             /// # Safety
             /// As [`gather_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn gather<L: Lane>(places: &[usize], tiles: &[Tile], x: *const L::T, out: *mut L::T, step: usize) {
+            unsafe fn gather<L: Lane>(offsets: &[usize], tiles: &[Tile], x: *const L::T, out: *mut L::T, step: usize) {
                 // SAFETY: the contract is passed on.
-                unsafe { gather_body::<L>(places, tiles, x, out, step) }
+                unsafe { gather_body::<L>(offsets, tiles, x, out, step) }
             }
             /// # Safety
             /// As [`axpy_body`]; the CPU has the features.

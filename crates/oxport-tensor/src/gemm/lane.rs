@@ -4,7 +4,7 @@
 //! point in `kernel.rs` instantiates them with the lane of that set. The methods are `inline(always)` so that the
 //! intrinsics end up inside the function that enables their feature.
 //!
-//! Law: a method of an intrinsic lane is called only below an entry point that enabled the lane's feature.
+//! Invariant: a method of an intrinsic lane is called only below an entry point that enabled the lane's feature.
 
 use super::Compute;
 
@@ -41,7 +41,7 @@ pub(super) unsafe trait Lane: Copy {
     unsafe fn prefetch(p: *const Self::T);
 }
 
-/// The portable lane: an array, vectorised by the compiler as far as the enabled features go.
+/// The portable lane: an array, vectorized by the compiler as far as the enabled features go.
 #[derive(Clone, Copy)]
 pub(super) struct Plain<T, const N: usize>([T; N]);
 

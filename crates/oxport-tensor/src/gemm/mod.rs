@@ -9,9 +9,9 @@
 //! └────┘   └────────────────────┘
 //! ```
 //!
-//! Laws:
+//! Invariants:
 //! * Same bits for any number of threads: an element of C is a chain of multiply-adds in the order of k, cut at
-//!   multiples of [`Compute::K_BLOCK`]; how C is cut does not enter. Which road is taken (tiles, dot products, row
+//!   multiples of [`Compute::K_BLOCK`]; how C is cut does not enter. Which algorithm is used (tiles, dot products, row
 //!   sums) depends on shapes and strides only.
 //! * `f16` and `bf16` are multiplied and summed in `f32` and rounded once; integers wrap.
 //! * `beta == 0` does not read C; an empty k gives `beta·C + bias`.

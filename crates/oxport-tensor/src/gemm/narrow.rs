@@ -1,6 +1,6 @@
 //! Narrow products, of up to four rows: bound by reading B once, so B is not packed.
 //!
-//! Two roads, by the direction in which B is contiguous: dot products of columns, or sums of rows. Which one, and the
+//! Two algorithms, by the direction in which B is contiguous: dot products of columns, or sums of rows. Which one, and the
 //! order of the sums, depends on shapes and strides alone.
 
 use super::block::{One, Operand, Tile};
@@ -85,7 +85,7 @@ fn dots<T: Multiply>(
                 (stage, k)
             }
         };
-        assert!(cols.len() >= 3 * step + k && rows.len() >= m * k, "law: columns lie in B");
+        assert!(cols.len() >= 3 * step + k && rows.len() >= m * k, "law: columns are within B");
         let mut tile = [[T::Acc::ZERO; 4]; MAX_ROWS];
         // SAFETY: four runs of k and m rows of k, checked above; `tile` has room for m rows.
         unsafe { kernel(k, rows.as_ptr(), k, cols.as_ptr(), step, tile.as_mut_ptr()) }
@@ -121,7 +121,7 @@ fn sums<T: Multiply>(
                 (stage, n)
             }
         };
-        assert!(block.len() >= 7 * step + n && out.len() >= (m - 1) * width + n, "law: rows lie in B");
+        assert!(block.len() >= 7 * step + n && out.len() >= (m - 1) * width + n, "law: rows are within B");
         for i in 0..m {
             let mut factors = [T::Acc::ZERO; 8];
             factors[..have].copy_from_slice(&rows[i * k + p..][..have]);

@@ -7,7 +7,7 @@
 //! │ p=1: x0 x1 x2 x3 │ …               │   │
 //! ```
 //!
-//! Laws: rows are shared out evenly (panels differ by one row at most) and not padded; columns fill panels of two
+//! Invariants: rows are shared out evenly (panels differ by one row at most) and not padded; columns fill panels of two
 //! registers and the last panel is padded with zeros to a whole register.
 
 use super::kernel::Kernels;
@@ -56,7 +56,7 @@ impl<T: Compute> Packed<T> {
         k_stride: usize,
     ) -> Self {
         let fits = extent([(major, major_stride), (k, k_stride)]).is_some_and(|e| e <= data.len());
-        assert!(fits, "law: a packed matrix lies in its slice");
+        assert!(fits, "law: a packed matrix is within its slice");
         let kernels = T::kernels();
         let (rows, cols) = (Rows::new(major, kernels), Cols::new(major, kernels));
         let total = k * if side == Side::Left { major } else { cols.padded() };
@@ -67,8 +67,8 @@ impl<T: Compute> Packed<T> {
             let panels = if side == Side::Left { rows.panels } else { cols.panels };
             for i in 0..panels {
                 let (first, members, step, at) = match side {
-                    Side::Left => (rows.start(i), rows.len(i), rows.len(i), rows.place(k0, kc, i)),
-                    Side::Right => (cols.start(i), cols.len(i), cols.step(i), cols.place(k0, kc, i)),
+                    Side::Left => (rows.start(i), rows.len(i), rows.len(i), rows.offset(k0, kc, i)),
+                    Side::Right => (cols.start(i), cols.len(i), cols.step(i), cols.offset(k0, kc, i)),
                 };
                 let from = &data[first * major_stride + k0 * k_stride..];
                 let source = Source { data: from, major: major_stride, k: k_stride };
@@ -124,7 +124,7 @@ impl Rows {
         self.base + usize::from(i < self.extra)
     }
     /// Where panel `i` of the slice at `k0` begins.
-    pub(super) fn place(&self, k0: usize, kc: usize, i: usize) -> usize {
+    pub(super) fn offset(&self, k0: usize, kc: usize, i: usize) -> usize {
         k0 * self.total + kc * self.start(i)
     }
 }
@@ -161,7 +161,7 @@ impl Cols {
         self.total.next_multiple_of(self.lanes)
     }
     /// Where panel `j` of the slice at `k0` begins.
-    pub(super) fn place(&self, k0: usize, kc: usize, j: usize) -> usize {
+    pub(super) fn offset(&self, k0: usize, kc: usize, j: usize) -> usize {
         k0 * self.padded() + kc * self.start(j)
     }
 }
@@ -190,7 +190,7 @@ pub(super) fn pack_panel<S: Multiply>(
         }
     }
     let fits = extent([(members, major), (kc, k)]).is_some_and(|e| e <= data.len());
-    assert!(fits && kc * step <= dst.len() && members <= step, "law: a panel lies in its operand");
+    assert!(fits && kc * step <= dst.len() && members <= step, "law: a panel is within its operand");
     match S::as_acc(data) {
         // SAFETY: members·kc elements of `data` and kc·step of `dst` were checked above.
         Some(x) if k == 1 => unsafe { (kernels.transpose)(x.as_ptr(), major, members, kc, dst.as_mut_ptr(), step) },

@@ -9,7 +9,7 @@ use crate::scratch::Scratch;
 /// Below this many multiply-adds the planes are not worth their copies.
 const LEAST_WORK: usize = 1 << 12;
 
-/// Computes the product if it is complex and large enough; false leaves it to the other roads.
+/// Computes the product if it is complex and large enough; false leaves it to the other algorithms.
 pub(super) fn run<T: Multiply>(one: &One<'_, T>, threads: usize) -> bool {
     type Part<T> = <<T as Multiply>::Acc as Compute>::Part;
     let (Operand::Strided(a, a_at), Operand::Strided(b, b_at)) = (one.a, one.b) else { return false };

@@ -14,7 +14,7 @@ pub enum Right<'a> {
     Packed(&'a PackedMatrix),
 }
 
-/// Called with the place in the output (relative to its first element) and finished `float32` elements there, exactly
+/// Called with the offset in the output (relative to its first element) and finished `float32` elements there, exactly
 /// once for every element, in contiguous runs, from any thread.
 pub type After<'a> = &'a (dyn Fn(usize, &mut [f32]) + Sync);
 
@@ -89,11 +89,11 @@ where
         None => None,
     };
     let start = match &bias {
-        Some(bias) => Start::PerColumn(bias.places::<T>()?),
+        Some(bias) => Start::PerColumn(bias.span::<T>()?),
         None if add.is_some() => Start::Scaled(beta),
         None => Start::Zero,
     };
-    let c = out.places::<T>()?;
+    let c = out.span::<T>()?;
     let dims = shape.folded();
     let [am, bm, cm] = dims.strides;
     let after = with.after.map(|f| move |at: usize, run: &mut [T]| f(at, as_singles(run)));
@@ -101,10 +101,10 @@ where
         m: dims.m,
         n: dims.n,
         k: dims.k,
-        a: Lhs::Strided(Mat::new(a.places::<T>()?, am.0, am.1)),
+        a: Lhs::Strided(Mat::new(a.span::<T>()?, am.0, am.1)),
         b: match (b, tensor) {
             (Right::Packed(p), _) => Rhs::Packed(p.get::<T>()?),
-            (_, Some(b)) => Rhs::Strided(Mat::new(b.places::<T>()?, bm.0, bm.1)),
+            (_, Some(b)) => Rhs::Strided(Mat::new(b.span::<T>()?, bm.0, bm.1)),
             (Right::Tensor(_), None) => return Err(Error::invalid("law: a tensor on the right is held")),
         },
         alpha,
@@ -204,11 +204,11 @@ impl PackedMatrix {
     /// Packs `b [k, n]`; of any strides, so a weight `[n, k]` is packed by its transposed view.
     pub fn new(b: &Tensor) -> Result<PackedMatrix> {
         let (&[k, n], b) = (&counts(b.sizes())?[..], b.forward()?) else {
-            return Err(Error::shape(format!("a matrix has two dimensions, not {:?}", b.sizes())));
+            return Err(Error::shape(format!("expected a matrix, got sizes {:?}", b.sizes())));
         };
         let strides = counts(b.strides())?;
         dispatch!(arith b.dtype(), |T| {
-            let packed = Packed::rhs(k, n, Mat::new(b.places::<T>()?, strides[0], strides[1]));
+            let packed = Packed::rhs(k, n, Mat::new(b.span::<T>()?, strides[0], strides[1]));
             let bytes = packed.len_bytes();
             Ok(PackedMatrix { dtype: b.dtype(), k, n, bytes, packed: Box::new(packed) })
         })

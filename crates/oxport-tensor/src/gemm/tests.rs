@@ -1,4 +1,4 @@
-//! Every road of the product against naive loops, and the law of equal bits.
+//! Every matrix-product algorithm against naive loops, and bitwise reproducibility.
 
 use super::*;
 use half::{bf16, f16};
@@ -102,7 +102,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn every_road_equals_naive_loops() {
+fn every_algorithm_equals_naive_loops() {
     for case in cases() {
         check::<f32>(case);
         check::<f64>(case);

@@ -1,4 +1,4 @@
-//! What a product is asked of: strided matrices over slices, packed operands, and what happens to a finished element.
+//! Operands of a product: strided matrices over slices, packed operands, and the epilogue of finished elements.
 
 use super::{Compute, Multiply, PackColumns, Packed};
 
@@ -30,7 +30,7 @@ impl<'a, T> Mat<'a, T> {
     }
 }
 
-/// The output: as [`Mat`], written; no two elements may share a place.
+/// The output: as [`Mat`], written; no two elements may overlap.
 pub struct MatMut<'a, T> {
     /// The elements, from the first one of the matrix.
     pub data: &'a mut [T],
@@ -75,7 +75,7 @@ pub enum Start<'a, T: Multiply> {
 pub struct Epilogue<'a, T: Multiply> {
     /// What C starts from.
     pub start: Start<'a, T>,
-    /// Called with `(place in c.data, finished elements there)` exactly once for every element, in runs that are
+    /// Called with `(offset in c.data, finished elements there)` exactly once for every element, in runs that are
     /// contiguous in memory and still in the cache; from any thread.
     pub after: Option<&'a (dyn Fn(usize, &mut [T]) + Sync)>,
 }
@@ -149,7 +149,7 @@ pub(crate) fn extent(dims: impl IntoIterator<Item = (usize, usize)>) -> Option<u
     last.checked_add(1)
 }
 
-/// Whether no two elements of a strided box share a place (sufficient: each stride jumps over all smaller ones).
+/// Whether no two elements of a strided box overlap (sufficient: each stride jumps over all smaller ones).
 pub(crate) fn is_disjoint(dims: impl IntoIterator<Item = (usize, usize)>) -> bool {
     let mut dims: Vec<_> = dims.into_iter().filter(|d| d.0 != 1).collect();
     dims.sort_by_key(|d| d.1);

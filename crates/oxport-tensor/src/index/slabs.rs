@@ -41,7 +41,7 @@ pub(super) struct Slabs {
     dtype: crate::DType,
     from_offsets: Vec<isize>,
     to_offsets: Vec<isize>,
-    /// Size, stride of the source, stride of the target (in elements), outermost first, neighbours merged.
+    /// Size, stride of the source, stride of the target (in elements), outermost first, neighbors merged.
     dims: SmallVec<[(usize, isize, isize); 6]>,
 }
 
@@ -140,7 +140,7 @@ impl Slabs {
     /// slab never is element `j` of another.
     pub(super) fn update<T: Element>(&self, f: impl Fn(T, T) -> T + Sync) -> Result<()> {
         if self.dtype != T::DTYPE {
-            return Err(Error::invalid(format!("an update of {} was given a tensor of {}", T::DTYPE, self.dtype)));
+            return Err(Error::invalid(format!("expected a tensor of {} to update, got {}", T::DTYPE, self.dtype)));
         }
         let (count, len) = (self.to_offsets.len(), self.slab_len());
         if count == 0 || len == 0 {

@@ -12,7 +12,7 @@ impl Layout {
     /// `torch.channels_last` for 4 dimensions, `channels_last_3d` for 5; an error for other ranks.
     pub fn channels_last(sizes: &[i64]) -> Result<Layout> {
         let order = sizes.len().checked_sub(4).and_then(|i| CHANNELS_LAST.get(i));
-        let order = order.ok_or_else(|| Error::shape("channels last needs a tensor of 4 or 5 dimensions"))?;
+        let order = order.ok_or_else(|| Error::shape("expected a tensor of 4 or 5 dimensions for channels last"))?;
         let inner_first: SmallVec<[usize; 6]> = order.iter().rev().copied().collect();
         Layout::dense_in_order(sizes, &inner_first)
     }

@@ -1,4 +1,4 @@
-//! Other sizes over the same elements in the same order: when is that a view, and which sizes does −1 stand for?
+//! Reshapes: when is a reshape a view, and the inferred size for −1.
 
 use smallvec::SmallVec;
 

@@ -174,7 +174,7 @@ impl Layout {
     }
 
     /// Any sizes and non-negative strides; `offset` is absolute in the storage, the default is this layout's own.
-    /// That it fits the storage is checked where a tensor is made of it.
+    /// Bounds of the storage are checked when a tensor is created with it.
     pub fn as_strided(&self, sizes: &[i64], strides: &[i64], offset: Option<i64>) -> Result<Layout> {
         if let Some(stride) = strides.iter().find(|&&s| s < 0) {
             return Err(Error::invalid(format!("as_strided: negative stride {stride} is not supported")));
@@ -211,7 +211,7 @@ impl Layout {
             .ok()
             .and_then(|offset| offset.checked_add(index.checked_mul(self.strides[dim])?))
             .and_then(|offset| usize::try_from(offset).ok())
-            .ok_or_else(|| Error::shape(format!("view starts outside of the storage: {self:?}")))?;
+            .ok_or_else(|| Error::shape(format!("the storage offset is out of bounds of the storage: {self:?}")))?;
         Ok(Layout { offset, ..self.clone() })
     }
 

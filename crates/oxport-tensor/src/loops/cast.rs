@@ -25,7 +25,7 @@ pub fn copy(x: &Tensor, out: &mut TensorMut) -> Result<()> {
     }
     let convert = row_function(from, to)?;
     zip_rows(&[x], &mut [out], &|rows| {
-        let (to, from) = (rows.places[0], rows.places[1].cast_const());
+        let (to, from) = (rows.pointers[0], rows.pointers[1].cast_const());
         // SAFETY: the rows have `len` elements of these dtypes each, and do not overlap.
         unsafe { convert(from, to, rows.len()) };
     })
@@ -41,7 +41,7 @@ pub(super) fn stop_over(from: DType, to: DType) -> Option<DType> {
 ///
 /// # Safety
 /// Source and target hold that many elements of the dtypes that the function is for, and do not overlap. The target need not
-/// be initialised.
+/// be initialized.
 pub(super) type ConvertRow = unsafe fn(*const u8, *mut u8, usize);
 
 /// The function for a pair of dtypes that needs no [`stop_over`].

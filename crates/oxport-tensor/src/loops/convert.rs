@@ -29,7 +29,7 @@ impl Converted {
     pub(super) fn new(own: &[DType], compute: &[DType], outputs: usize, access: Access) -> Result<Converted> {
         let find = |from: DType, to: DType| match stop_over(from, to) {
             None => row_function(from, to),
-            Some(_) => Err(Error::unsupported(format!("a loop that converts from {from} to {to}"))),
+            Some(_) => Err(Error::unsupported(format!("no loop that converts from {from} to {to}"))),
         };
         let operand = |(k, (&own, &compute)): (usize, (&DType, &DType))| {
             let (reads, writes) = (k >= outputs || access == Access::Update, k < outputs);
@@ -47,8 +47,8 @@ impl Converted {
     /// Calls `row` on converted chunks of these rows.
     ///
     /// # Safety
-    /// The places hold `len` elements of the tensors' own dtypes, and outputs may be written.
-    pub(super) unsafe fn call(&self, len: usize, places: &[*mut u8], row: RowFn<'_>) {
+    /// The pointers are valid for `len` elements of the tensors' own dtypes, and outputs may be written.
+    pub(super) unsafe fn call(&self, len: usize, pointers: &[*mut u8], row: RowFn<'_>) {
         // Zero is a valid value of every element type, so output rows may be handed out before they are written.
         let count = self.operands.iter().filter(|x| x.converts).count();
         let mut buffers: SmallVec<[[Unit; CHUNK]; 2]> = (0..count).map(|_| [[0; 2]; CHUNK]).collect();
@@ -57,8 +57,8 @@ impl Converted {
             let n = CHUNK.min(len - first);
             let mut free = buffers.iter_mut();
             chunk.clear();
-            for (x, &place) in self.operands.iter().zip(places) {
-                let own = place.wrapping_add(first * x.size);
+            for (x, &pointer) in self.operands.iter().zip(pointers) {
+                let own = pointer.wrapping_add(first * x.size);
                 let buffer = if x.converts { free.next() } else { None };
                 chunk.push(buffer.map_or(own, |b| b.as_mut_ptr().cast()));
                 if let (Some(before), Some(&buffer)) = (x.before, chunk.last()) {
@@ -67,10 +67,10 @@ impl Converted {
                 }
             }
             row(n, &chunk);
-            for ((x, &place), &buffer) in self.operands.iter().zip(places).zip(&chunk) {
+            for ((x, &pointer), &buffer) in self.operands.iter().zip(pointers).zip(&chunk) {
                 if let Some(after) = x.after {
                     // SAFETY: as above, the other way round.
-                    unsafe { after(buffer, place.wrapping_add(first * x.size), n) };
+                    unsafe { after(buffer, pointer.wrapping_add(first * x.size), n) };
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The loops against naive ones, over drawn sizes and strides.
+//! The loops against naive ones, with random sizes and strides.
 
 use proptest::prelude::*;
 

@@ -1,11 +1,11 @@
 //! [`Walk`]: the order in which a loop visits the indices of several operands at once.
 //!
-//! Size-1 dimensions vanish, dimensions are sorted by the output's strides, neighbours that step evenly in all operands
+//! Size-1 dimensions vanish, dimensions are sorted by the output's strides, neighbors that step evenly in all operands
 //! become one. The last two dimensions are cut into tiles of a few thousand elements; a tile is the unit of work. An
 //! operand whose tile is not one contiguous piece is packed into scratch memory first (and outputs unpacked after), so a
 //! row function only ever sees contiguous rows. Packing in tiles is also what makes transposed reads kind to the caches.
 //!
-//! Law: which tiles there are depends on the layouts only, not on the number of threads.
+//! Invariant: which tiles there are depends on the layouts only, not on the number of threads.
 
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -62,14 +62,14 @@ pub(crate) struct Walk {
 /// # Safety
 /// As for [`Walk::rows`].
 pub(crate) unsafe fn flat(numel: usize, operands: &[(*mut u8, usize)], row: RowFn<'_>) {
-    struct Places<'a>(&'a [(*mut u8, usize)]);
+    struct Pointers<'a>(&'a [(*mut u8, usize)]);
     // SAFETY: the pointers are used for disjoint ranges of elements, by the caller's contract.
-    unsafe impl Sync for Places<'_> {}
-    let places = Places(operands);
+    unsafe impl Sync for Pointers<'_> {}
+    let pointers = Pointers(operands);
     let part = |range: std::ops::Range<usize>| {
-        let places = &places;
+        let pointers = &pointers;
         for first in range.clone().step_by(TILE) {
-            let starts: SmallVec<[*mut u8; 4]> = places.0.iter().map(|p| p.0.wrapping_add(first * p.1)).collect();
+            let starts: SmallVec<[*mut u8; 4]> = pointers.0.iter().map(|p| p.0.wrapping_add(first * p.1)).collect();
             row(TILE.min(range.end - first), &starts);
         }
     };
@@ -90,7 +90,7 @@ impl Walk {
     pub(crate) fn new(sizes: &[i64], operands: SmallVec<[Operand; 4]>) -> Walk {
         let mut walk = Walk { sizes: sizes.iter().map(|&s| s as usize).collect(), operands, tile: (1, 1) };
         if sizes.contains(&0) {
-            // Sizes and strides of nothing need not be countable: one dimension of no elements stands for all.
+            // Sizes and strides of an empty loop may overflow: it is replaced by one empty dimension.
             walk.keep(sizes.iter().position(|&s| s == 0).into_iter().collect());
             return walk;
         }
@@ -239,42 +239,42 @@ impl Walk {
         let by_rows = m0 >= 32
             && self.operands.iter().all(|x| x.access == Access::Read || stride(x, 1) == x.size as isize)
             && !self.operands.iter().all(dense);
-        let mut places = SmallVec::<[*mut u8; 4]>::from_slice(starts);
+        let mut pointers = SmallVec::<[*mut u8; 4]>::from_slice(starts);
         let mut steps = SmallVec::<[isize; 4]>::new();
         for (k, x) in self.operands.iter().enumerate() {
             let direct = dense(x) || by_rows && stride(x, 1) == x.size as isize;
             if !direct {
-                places[k] = scratch.get(k, &self.operands, self.tile.0 * self.tile.1);
+                pointers[k] = scratch.get(k, &self.operands, self.tile.0 * self.tile.1);
                 let constant = x.access == Access::Read && x.strides.iter().all(|&s| s == 0);
                 if constant {
                     if scratch.first_use(k) {
                         let whole = (self.tile.0 * self.tile.1, 1);
                         // SAFETY: the one element is readable by the contract, and scratch has room for a tile.
-                        unsafe { move_2d(starts[k], (0, 0), places[k], (x.size as isize, 0), whole, x.size) };
+                        unsafe { move_2d(starts[k], (0, 0), pointers[k], (x.size as isize, 0), whole, x.size) };
                     }
                 } else if x.access != Access::Write {
                     let packed = (x.size as isize, (x.size * m0) as isize);
                     // SAFETY: the tile's elements are readable by the contract, and scratch has room for a tile.
-                    unsafe { move_2d(starts[k], (stride(x, 1), stride(x, 2)), places[k], packed, (m0, m1), x.size) };
+                    unsafe { move_2d(starts[k], (stride(x, 1), stride(x, 2)), pointers[k], packed, (m0, m1), x.size) };
                 }
             }
             steps.push(if direct && by_rows { stride(x, 2) } else { (x.size * m0) as isize });
         }
         if by_rows {
             for _ in 0..m1 {
-                row(m0, &places);
-                for (place, step) in places.iter_mut().zip(&steps) {
-                    *place = place.wrapping_offset(*step);
+                row(m0, &pointers);
+                for (pointer, step) in pointers.iter_mut().zip(&steps) {
+                    *pointer = pointer.wrapping_offset(*step);
                 }
             }
             return;
         }
-        row(m0 * m1, &places);
+        row(m0 * m1, &pointers);
         for (k, x) in self.operands.iter().enumerate() {
-            if x.access != Access::Read && places[k] != starts[k] {
+            if x.access != Access::Read && pointers[k] != starts[k] {
                 let packed = (x.size as isize, (x.size * m0) as isize);
                 // SAFETY: the tile's elements are writable by the contract; scratch holds a valid tile.
-                unsafe { move_2d(places[k], packed, starts[k], (stride(x, 1), stride(x, 2)), (m0, m1), x.size) };
+                unsafe { move_2d(pointers[k], packed, starts[k], (stride(x, 1), stride(x, 2)), (m0, m1), x.size) };
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Exponentials, logarithms and their kin for `f32`, branch-free: every `if` is a select between two values.
+//! Exponentials, logarithms and related functions for `f32`, branch-free: every `if` is a select between two values.
 //!
 //! Each function reduces its argument, evaluates a minimax polynomial (fitted for this file with mpmath, the error is
 //! written beside it), and puts the parts together. Special values come out of the arithmetic wherever they can.
@@ -215,7 +215,7 @@ fn log2_double(a: f64) -> f64 {
     const SQRT_HALF: i64 = 0x3fe6_a09e_667f_3bcd;
     let above = (a.to_bits() as i64).wrapping_sub(SQRT_HALF);
     let mantissa = f64::from_bits((above & 0xf_ffff_ffff_ffff).wrapping_add(SQRT_HALF) as u64);
-    // The exponent as a double, by placing it into the low bits of 1.5 · 2^52; unlike a conversion this vectorises.
+    // The exponent as a double, by placing it into the low bits of 1.5 · 2^52; unlike a conversion this vectorizes.
     let exponent = f64::from_bits(((above >> 52) as u64).wrapping_add(ROUND_DOUBLE.to_bits())) - ROUND_DOUBLE;
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let z = s * s;

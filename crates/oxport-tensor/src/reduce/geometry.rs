@@ -7,9 +7,9 @@ use crate::{Error, Layout, Result};
 
 /// The dimensions of a reduction, split into kept and reduced ones. Strides are in elements.
 pub(crate) struct Geometry {
-    /// Kept dimensions, largest input stride first, neighbours merged where all operands allow it.
+    /// Kept dimensions, largest input stride first, neighbors merged where all operands allow it.
     pub kept: SmallVec<[Kept; 6]>,
-    /// Reduced dimensions in logical order, as (size, stride), neighbours merged.
+    /// Reduced dimensions in logical order, as (size, stride), neighbors merged.
     pub reduced: SmallVec<[(usize, isize); 6]>,
     /// Number of outputs.
     pub outputs: usize,

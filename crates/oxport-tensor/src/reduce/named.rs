@@ -59,7 +59,7 @@ fn extreme<T: Real>(x: &Tensor, dims: &[i64], out: &mut TensorMut, greatest: boo
     reduce_indexed::<T, (u64, usize), i64>(x, dims, out, (0, 0), fold, better, |a| (usize::MAX - a.1) as i64)
 }
 
-/// Are all elements true (not zero)? True for none. `U` is bool, or u8 where PyTorch's `all` of uint8 says so.
+/// Are all elements true (not zero)? True for none. `U` is bool, or u8 for PyTorch's `all` of uint8.
 pub fn all<T: Element, U: Element>(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> Result<()> {
     reduce::<T, u8, U>(x, dims, out, 1, |a, x| a & u8::from(cast::<T, bool>(x)), |a, b| a & b, cast)
 }
@@ -105,7 +105,7 @@ fn reduced_count(x: &Tensor, out: &TensorMut) -> usize {
 
 fn refuse_empty(x: &Tensor, out: &TensorMut) -> Result<()> {
     match x.numel() == 0 && out.numel() > 0 {
-        true => Err(Error::invalid("the greatest or least of no elements does not exist")),
+        true => Err(Error::invalid("expected at least one element for a maximum or minimum")),
         false => Ok(()),
     }
 }

@@ -1,12 +1,12 @@
 //! Normal numbers in groups of sixteen: eight pairs of uniform numbers become eight pairs of normal ones.
 //!
-//! Law: single precision uses the classic Cephes polynomials for logarithm, sine and cosine with fused multiply-adds,
+//! Invariant: single precision uses the classic Cephes polynomials for logarithm, sine and cosine with fused multiply-adds,
 //! as PyTorch's vector code does; so the bits are PyTorch's, on every machine.
 
 use super::Generator;
 use crate::{Element, cast};
 
-/// Fills at least sixteen elements; the last sixteen are drawn anew where sixteen does not divide the length.
+/// Fills at least sixteen elements; the last sixteen are drawn again if sixteen does not divide the length.
 pub(super) fn fill<T: Element>(g: &mut Generator, out: &mut [T], mean: f64, std: f64) {
     let single = !matches!(T::default().to_wide(), crate::Wide::Double(_));
     let (last, size) = (out.len().saturating_sub(16), out.len());

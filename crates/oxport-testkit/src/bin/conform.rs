@@ -1,6 +1,6 @@
 //! The conformance runner: `conform ops DIR`, `conform programs DIR`, `conform roundtrip DIR`.
 //!
-//! Every case runs in a worker process that takes over after a crash or a time-out, so that one case never ends the run.
+//! Every case runs in a worker that is restarted after a crash or a time-out, so that one case never ends the run.
 
 use clap::{Parser, Subcommand, ValueEnum};
 use oxport::Opt;
@@ -27,7 +27,7 @@ enum Command {
         /// Only cases whose id or operator matches
         #[arg(long, value_name = "REGEX")]
         filter: Option<String>,
-        /// Write one record per case there
+        /// Write one record per case to this file
         #[arg(long, value_name = "F")]
         json: Option<PathBuf>,
         /// Seconds per case
@@ -38,16 +38,16 @@ enum Command {
     Programs {
         /// The folder of folders
         dir: PathBuf,
-        /// How much to optimise before running
+        /// The optimization level
         #[arg(long, value_enum, default_value_t = Level::Exact)]
         opt: Level,
-        /// Decompose before
+        /// Decompose the program first
         #[arg(long, value_enum, default_value_t = Form::Read)]
         via: Form,
         /// Only folders whose name matches
         #[arg(long, value_name = "REGEX")]
         filter: Option<String>,
-        /// Write one record per folder there
+        /// Write one record per folder to this file
         #[arg(long, value_name = "F")]
         json: Option<PathBuf>,
         /// Seconds per program
@@ -61,7 +61,7 @@ enum Command {
         /// Only archives whose path matches
         #[arg(long, value_name = "REGEX")]
         filter: Option<String>,
-        /// Write one record per archive there
+        /// Write one record per archive to this file
         #[arg(long, value_name = "F")]
         json: Option<PathBuf>,
     },
@@ -175,7 +175,7 @@ fn ops(dir: &Path, filter: Option<String>, json: Option<PathBuf>, timeout: u64) 
         let judged = match worker.receive.recv_timeout(Duration::from_secs(timeout)) {
             Ok(judged) => judged,
             Err(_) => {
-                // The thread is lost, the run goes on with another.
+                // The thread is abandoned and another one started.
                 worker = Worker::start(corpus);
                 let detail = format!("no answer within {timeout} s");
                 operators::Judged {
@@ -194,7 +194,7 @@ fn ops(dir: &Path, filter: Option<String>, json: Option<PathBuf>, timeout: u64) 
     report(&records, json, &format!("strides: {strides_right} of {strides_compared} as PyTorch's\n"))
 }
 
-/// A thread that judges cases; a panic becomes a record.
+/// A thread that runs cases; a panic becomes a record.
 struct Worker {
     send: mpsc::Sender<usize>,
     receive: mpsc::Receiver<operators::Judged>,
@@ -272,7 +272,7 @@ fn round_trips(dir: &Path, filter: Option<String>, json: Option<PathBuf>) -> Res
     report(&records, json, "")
 }
 
-/// Judges a folder in a process of its own.
+/// Runs a folder in a separate process.
 fn in_process(dir: &Path, opt: Level, via: Form, timeout: Duration) -> Result<Record, String> {
     let word = |v: Option<clap::builder::PossibleValue>| v.map_or(String::new(), |v| v.get_name().to_string());
     let (opt, via) = (word(opt.to_possible_value()), word(via.to_possible_value()));

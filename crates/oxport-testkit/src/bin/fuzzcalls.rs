@@ -1,46 +1,46 @@
-//! Calls with drawn arguments, for as long as one likes: `fuzzcalls --cases fixtures/ops --calls 1000000 --seed 7`.
+//! Fuzzes operators with random arguments: `fuzzcalls --cases fixtures/ops --calls 1000000 --seed 7`.
 //!
-//! Every new finding is printed as one line: what, where, the call, what was said. `--try CALL` tries one call again in
-//! this process, and `--file F` those of a file.
+//! Every new finding is printed as one line: kind, location, call, message. `--try CALL` runs one call in this process, and
+//! `--file F` those of a file.
 
 use clap::Parser;
 use oxport::{Fake, Val};
 use oxport_testkit::calls::drive::{self, Reached};
-use oxport_testkit::calls::{Bases, Call, Finding, draw, hunt};
+use oxport_testkit::calls::{Call, Finding, SeedCalls, campaign, draw};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// Tries operators on arguments that nobody would write.
+/// Fuzzes operators with unusual arguments.
 #[derive(Parser)]
 struct Options {
-    /// The folder of operator cases to begin with
+    /// The folder of operator cases for seed calls
     #[arg(long, default_value = "fixtures/ops")]
     cases: PathBuf,
-    /// How many calls
+    /// The number of calls
     #[arg(long, default_value_t = 100_000)]
     calls: u64,
     /// The number of the first call
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Where the random numbers begin
+    /// The random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Print the calls, and try none
+    /// Print the calls without running them
     #[arg(long)]
     print: bool,
-    /// How many child processes at a time
+    /// The number of concurrent child processes
     #[arg(long, default_value_t = 2)]
     jobs: u64,
     /// Only operators whose name contains this
     #[arg(long, default_value = "")]
     only: String,
-    /// Try this call
+    /// Run this call
     #[arg(long = "try")]
     text: Option<String>,
-    /// Try the calls of this file, one a line; `ran: CALL` must be computed, `refused: CALL` must not
+    /// Run the calls of this file, one per line; `ran: CALL` must succeed, `refused: CALL` must fail
     #[arg(long)]
     file: Option<PathBuf>,
-    /// A child: calls to begin with are in this file
+    /// For child processes: seed calls are in this file
     #[arg(long, hide = true)]
     child: Option<PathBuf>,
 }
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Tries the call of a line; false where it does not behave.
+/// Runs the call of a line; false on a finding.
 fn attempt(line: &str) -> Result<bool, String> {
     println!("{line}");
     let (wanted, text) = match line.split_once(": ") {
@@ -71,7 +71,7 @@ fn attempt(line: &str) -> Result<bool, String> {
     Ok(finding.is_none() && is_wanted)
 }
 
-/// What a call yields, as far as its metas tell: `f32[2, 3] i64[2, 3]`.
+/// The result metas of a call: `f32[2, 3] i64[2, 3]`.
 fn results(text: &str) -> String {
     let program = Call::parse(text).and_then(|call| drive::build(&call)).map(|built| built.0);
     let outputs =
@@ -86,24 +86,24 @@ fn run(o: &Options) -> Result<bool, String> {
         let lines = o.text.iter().map(String::as_str).chain(text.lines()).filter(|l| !l.starts_with('#'));
         return lines.map(attempt).try_fold(true, |clean, one| Ok(clean & one?));
     }
-    let restrict = |mut bases: Bases| {
-        bases.rows.retain(|(def, _)| def.name().contains(&o.only));
-        bases
+    let restrict = |mut seeds: SeedCalls| {
+        seeds.rows.retain(|(def, _)| def.name().contains(&o.only));
+        seeds
     };
     let numbers = o.from..o.from + o.calls;
     if let Some(path) = &o.child {
-        let bases = restrict(Bases::parse(&read(path)?)?);
-        hunt::work(&bases, o.seed, numbers, &mut std::io::stdout()).map_err(|e| e.to_string())?;
+        let seeds = restrict(SeedCalls::parse(&read(path)?)?);
+        campaign::work(&seeds, o.seed, numbers, &mut std::io::stdout()).map_err(|e| e.to_string())?;
         return Ok(true);
     }
-    let bases = restrict(Bases::read(&o.cases)?);
+    let seeds = restrict(SeedCalls::read(&o.cases)?);
     if o.print {
-        numbers.for_each(|n| println!("{}", draw::call(&bases, o.seed, n)));
+        numbers.for_each(|n| println!("{}", draw::call(&seeds, o.seed, n)));
         return Ok(true);
     }
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let file = folder.path().join("bases");
-    std::fs::write(&file, bases.write()).map_err(|e| e.to_string())?;
+    let file = folder.path().join("seeds");
+    std::fs::write(&file, seeds.write()).map_err(|e| e.to_string())?;
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let start = |numbers: std::ops::Range<u64>| {
         let mut command = Command::new(&program);
@@ -118,17 +118,17 @@ fn run(o: &Options) -> Result<bool, String> {
         println!("{}\t{}\t{}\t{call}\t{}", f.kind, f.place, f.stage, f.message);
     };
     let begun = std::time::Instant::now();
-    let hunt = hunt::hunt(&bases, o.seed, numbers, o.jobs, &hunt::Bounds::default(), &start, &tell);
-    let hunt = hunt.map_err(|e| e.to_string())?;
+    let campaign = campaign::campaign(&seeds, o.seed, numbers, o.jobs, &campaign::Bounds::default(), &start, &tell);
+    let campaign = campaign.map_err(|e| e.to_string())?;
     println!(
         "{} calls in {:.0} s: {} refused, {} verified, {} ran; {} findings of {} kinds",
-        hunt.calls(),
+        campaign.calls(),
         begun.elapsed().as_secs_f64(),
-        hunt.refused,
-        hunt.verified,
-        hunt.ran,
-        hunt.findings.values().map(|f| f.3).sum::<u64>(),
-        hunt.findings.len()
+        campaign.refused,
+        campaign.verified,
+        campaign.ran,
+        campaign.findings.values().map(|f| f.3).sum::<u64>(),
+        campaign.findings.len()
     );
-    Ok(hunt.findings.is_empty())
+    Ok(campaign.findings.is_empty())
 }

@@ -1,36 +1,36 @@
-//! `mutate DIR`: tampers with every `DIR/*/program.pt2` in every way, and prints what the verifier catches.
+//! `mutate DIR`: applies every mutator to every `DIR/*/program.pt2`, and prints which mutants the verifier catches.
 
 use clap::Parser;
 use oxport::ExportedProgram;
 use oxport_pt2::{ReadOptions, read_pt2_bytes};
-use oxport_testkit::mutate::{Document, Tally, draw, report, tampers, wild};
+use oxport_testkit::mutate::{Document, Tally, draw, edit_in_memory, mutators, report};
 use oxport_testkit::roundtrip::writable;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Tampers with programs and says which edits the verifier catches.
+/// Mutates programs and prints which mutants the verifier catches.
 #[derive(Parser)]
 struct Cli {
     /// The folder of program folders
     dir: PathBuf,
-    /// Edits of each kind and program
+    /// Edits per mutator and program
     #[arg(long, value_name = "N", default_value_t = 3)]
     count: usize,
-    /// Only kinds of edits whose name has this in it
+    /// Only mutators whose name contains this
     #[arg(long, value_name = "TEXT", default_value = "")]
     filter: String,
-    /// Only programs whose name has this in it
+    /// Only programs whose name contains this
     #[arg(long, value_name = "TEXT", default_value = "")]
     program: String,
-    /// Write here what verifies, of these edits and of as many wild ones as `--wild` says: for `torch.export.load`
+    /// Write the mutants that verify to this folder, including `--in-memory` edits: for `torch.export.load`
     #[arg(long, value_name = "DIR")]
     written: Option<PathBuf>,
-    /// Wild edits of each program
+    /// In-memory edits per program
     #[arg(long, value_name = "N", default_value_t = 100)]
-    wild: u64,
+    in_memory: u64,
 }
 
-/// Writes what verifies of the edits of a program; how many, and what breaks the law that what verifies can be written.
+/// Writes the mutants of a program that verify; gives their number, and those that verify but cannot be written.
 fn written(cli: &Cli, folder: &Path, name: &str, document: &Document) -> std::io::Result<(usize, Vec<String>)> {
     let (mut count, mut broken) = (0, Vec::new());
     let mut keep = |what: String, program: &ExportedProgram| match writable(program) {
@@ -45,19 +45,19 @@ fn written(cli: &Cli, folder: &Path, name: &str, document: &Document) -> std::io
         }
     };
     let read = |bytes: &[u8]| read_pt2_bytes(bytes, oxport::registry(), &ReadOptions::default());
-    for tamper in tampers().iter().filter(|t| t.name.contains(&cli.filter)) {
-        for (i, edit) in draw((tamper.edits)(document), cli.count, 11).iter().enumerate() {
+    for mutator in mutators().iter().filter(|t| t.name.contains(&cli.filter)) {
+        for (i, edit) in draw((mutator.edits)(document), cli.count, 11).iter().enumerate() {
             if let Some(Ok(program)) = document.edited(edit).map(|d| read(&d.archive())) {
-                keep(format!("{}-{i}", tamper.name), &program)?;
+                keep(format!("{}-{i}", mutator.name), &program)?;
             }
         }
     }
     let Ok(program) = read(&document.archive()) else { return Ok((count, broken)) };
-    for seed in 0..cli.wild {
+    for seed in 0..cli.in_memory {
         let mut edited = program.clone();
-        let done = wild(&mut edited, oxport::registry(), seed);
+        let done = edit_in_memory(&mut edited, oxport::registry(), seed);
         let words: String = done.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(60).collect();
-        keep(format!("wild-{seed}-{words}"), &edited)?;
+        keep(format!("in-memory-{seed}-{words}"), &edited)?;
     }
     Ok((count, broken))
 }
@@ -105,7 +105,7 @@ fn main() -> ExitCode {
         eprintln!("{name}: {} of {} caught", all.caught - before.1, all.effective - before.0);
     }
     println!(
-        "| tamper | tried | effective | caught | right place | undetectable by types |\n|---|---|---|---|---|---|"
+        "| mutator | tried | effective | caught | right place | undetectable by types |\n|---|---|---|---|---|---|"
     );
     for (kind, t) in rows.iter().chain([&("all", all.clone())]) {
         println!("| {kind} | {} | {} | {} | {} | {} |", t.tried, t.effective, t.caught, t.placed, t.undetectable);

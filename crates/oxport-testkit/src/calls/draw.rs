@@ -1,11 +1,11 @@
-//! Arguments by the types of a schema; and the drawn call of a seed and a number.
+//! Random arguments by the types of a schema; the random call of a seed and a number.
 
-use super::{Bases, Call, Item, Mode, Random, Spec, perturb};
+use super::{Call, Item, Mode, Random, SeedCalls, Spec, perturb};
 use oxport::{DType, OpDef};
 use oxport_ir::schema::Type;
 use oxport_ir::{Argument, Complex, Device, FunctionSchema, MemoryFormat, MemoryLayout};
 
-/// Integers that show what careless arithmetic forgets.
+/// Integers that reveal overflow and off-by-one errors.
 pub(super) const INTS: [i64; 22] = [
     i64::MAX,
     i64::MIN,
@@ -51,15 +51,15 @@ pub(super) const FLOATS: [f64; 16] = [
     1e-20,
 ];
 
-/// Sizes that tensors can be given; beyond a few, the elements repeat by a stride of zero.
+/// Sizes of tensors; large ones repeat elements by a stride of zero.
 pub(super) const SIZES: [i64; 14] = [0, 0, 0, 1, 1, 2, 3, 4, 5, 8, 100_000, 1 << 31, 1 << 40, i64::MAX];
 
 /// The call of that number: rows of the table in turn.
-pub fn call(bases: &Bases, seed: u64, number: u64) -> Call {
+pub fn call(seeds: &SeedCalls, seed: u64, number: u64) -> Call {
     let mut random = Random::new(seed, number);
-    let (def, known) = &bases.rows[(number % bases.rows.len() as u64) as usize];
+    let (def, known) = &seeds.rows[(number % seeds.rows.len() as u64) as usize];
     let mut call = if known.is_empty() || random.one_in(8) {
-        blind(def, &mut random)
+        by_schema(def, &mut random)
     } else {
         let mut call = random.pick(known);
         let changes = [0, 1, 1, 1, 1, 1, 2, 2, 2, 3, 4][random.below(11)];
@@ -77,8 +77,8 @@ pub fn call(bases: &Bases, seed: u64, number: u64) -> Call {
     call
 }
 
-/// A call of which nothing is known but the schema.
-fn blind(def: &OpDef, random: &mut Random) -> Call {
+/// A random call by the schema alone.
+fn by_schema(def: &OpDef, random: &mut Random) -> Call {
     let mut call = Call { op: def.name().to_string(), args: Vec::new(), kwargs: Vec::new(), mode: Mode::Plain };
     let shape = sizes(random);
     let Some(schema) = FunctionSchema::parse(def.schema).ok().filter(|s| !s.is_vararg) else {
@@ -108,7 +108,7 @@ pub(super) fn sizes(random: &mut Random) -> Vec<i64> {
     (0..rank).map(|_| if random.one_in(6) { random.pick(&SIZES) } else { random.pick(&[1, 2, 3, 4]) }).collect()
 }
 
-/// A tensor of such sizes that can be made: where they are large, all strides are zero.
+/// A tensor of these sizes; if they are large, all strides are zero.
 pub(super) fn tensor(dtype: DType, sizes: Vec<i64>) -> Spec {
     let mut spec = Spec { sizes, ..Spec::new(dtype, &[]) };
     let small = spec.layout().is_ok_and(|l| l.is_empty() || l.numel() <= 1 << 14);
@@ -130,7 +130,7 @@ pub(super) fn int(random: &mut Random) -> i64 {
     if random.one_in(2) { random.below(7) as i64 - 2 } else { random.pick(&INTS) }
 }
 
-/// A value of a type; tensors are likely of the shape at hand.
+/// A value of a type; tensors often have the given shape.
 pub(super) fn by_type(ty: &Type, shape: &[i64], random: &mut Random) -> Item {
     let number = |a: Argument, random: &mut Random| if random.one_in(10) { Item::Read(a) } else { Item::Const(a) };
     match ty {
@@ -217,7 +217,7 @@ pub(super) fn by_type(ty: &Type, shape: &[i64], random: &mut Random) -> Item {
     }
 }
 
-/// A tensor that may stand beside others of the shape at hand.
+/// A tensor as an operand next to others of the given shape.
 pub(super) fn operand(shape: &[i64], random: &mut Random) -> Spec {
     let sizes = match random.below(8) {
         0 => sizes(random),
@@ -227,7 +227,7 @@ pub(super) fn operand(shape: &[i64], random: &mut Random) -> Spec {
         _ => shape.to_vec(),
     };
     let mut spec = tensor(dtype(random), sizes);
-    spec.is_awkward = random.one_in(4);
+    spec.has_special_values = random.one_in(4);
     if spec.dtype == DType::I64 && random.one_in(2) {
         spec.range = Some((0.0, 2.0));
     }

@@ -1,6 +1,6 @@
 //! One call through every stage: verifier, passes, rules, folding, plan, kernels.
 //!
-//! Law: a call is refused by an error, or does what it does; a panic is a [`Finding`] wherever it happens.
+//! Invariant: a call succeeds or gives an error; a panic in any stage is a [`Finding`].
 
 use super::{Call, Item, Mode};
 use oxport::{Fake, Opt, PlanOptions, ProgramBuilder, Value, registry};
@@ -14,25 +14,25 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
 /// The most bytes of one buffer while a call runs.
-pub const BUFFER: usize = 64 << 20;
+pub const MAX_BUFFER: usize = 64 << 20;
 
-/// What a call should not have done.
+/// A failure of a call other than an error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// `panic`, `slow`; from outside of the process: `abort`, `endless`.
+    /// `panic`, `slow`; detected by the parent process: `abort`, `endless`.
     pub kind: String,
-    /// The stage that it happened in.
+    /// The stage.
     pub stage: String,
-    /// The place in the source, where it is known.
+    /// The location in the source, if known.
     pub place: String,
-    /// What was said.
+    /// The message.
     pub message: String,
 }
 
-/// How far a call came.
+/// The last stage that a call reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reached {
-    /// It is no program: a tensor cannot be made, or the meta function refuses the arguments.
+    /// It is not a program: a tensor cannot be created, or the meta function rejects the arguments.
     Refused,
     /// The verifier took it.
     Verified,
@@ -40,12 +40,12 @@ pub enum Reached {
     Ran,
 }
 
-/// A call that takes longer than this in all stages together is a finding: there are some ten, each over as much as `MOST_WORK`.
-pub const SLOW: Duration = Duration::from_secs(8);
+/// A call that takes longer than this in all stages together is a finding: there are some ten, each over as much as `MAX_WORK`.
+pub const TIME_LIMIT: Duration = Duration::from_secs(8);
 /// Runs are left out where inputs have more elements: a program may ask for work in proportion to them.
-const MOST_WORK: usize = 1 << 20;
-/// So many results are returned, and no more.
-const MOST_RESULTS: usize = 2048;
+const MAX_WORK: usize = 1 << 20;
+/// The maximum number of returned results.
+const MAX_RESULTS: usize = 2048;
 
 thread_local! {
     static STAGE: Cell<&'static str> = const { Cell::new("") };
@@ -77,7 +77,7 @@ fn watch_panics() {
     });
 }
 
-/// The function of ours that panicked within the standard library or another crate.
+/// The function of this workspace whose callee in another crate panicked.
 fn caller() -> Option<String> {
     let trace = std::backtrace::Backtrace::force_capture().to_string();
     let frame = |l: &str| Some(l.trim().split_once(": ")?.1.to_string());
@@ -85,7 +85,7 @@ fn caller() -> Option<String> {
     trace.lines().filter_map(frame).find(is_ours)
 }
 
-/// The time that a process computed, as far as the system tells: on a busy machine a clock says little.
+/// The processor time of a process, if the system reports it; wall time means little on a busy machine.
 pub(super) fn processor_time(process: u32) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // Behind the name in parentheses: utime and stime are fields 14 and 15, in hundredths of a second.
@@ -107,14 +107,14 @@ pub fn drive(call: &Call) -> (Reached, Option<Finding>) {
     }));
     let stage = STAGE.replace("");
     let end = processor_time(std::process::id());
-    // Folding goes on without what panics in it: to the caller nothing happened.
+    // Constant folding catches panics of kernels; the panic hook still records them.
     let panic = PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
     let finding = match outcome {
         outcome if outcome.is_err() || panic.is_some() => {
             let (place, message) = panic.unwrap_or_default();
             Some(Finding { kind: "panic".into(), stage: stage.into(), place, message })
         }
-        _ if end - start > SLOW => {
+        _ if end - start > TIME_LIMIT => {
             let ends = times.iter().skip(1).map(|t| t.1).chain([end]);
             let longest = times.iter().zip(ends).max_by_key(|((_, begin), end)| *end - *begin);
             let stage = longest.map_or("", |((stage, _), _)| stage);
@@ -140,11 +140,11 @@ fn stages(call: &Call, reached: &Cell<Reached>, enter: &mut dyn FnMut(&'static s
         let Ok(program) = program else { return };
         enter(plan);
         let Ok(plan) =
-            oxport::plan(&program, &PlanOptions { threads: 1, max_buffer_bytes: BUFFER, ..PlanOptions::default() })
+            oxport::plan(&program, &PlanOptions { threads: 1, max_buffer_bytes: MAX_BUFFER, ..PlanOptions::default() })
         else {
             return;
         };
-        if work > MOST_WORK {
+        if work > MAX_WORK {
             return;
         }
         enter(run);
@@ -163,9 +163,9 @@ fn stages(call: &Call, reached: &Cell<Reached>, enter: &mut dyn FnMut(&'static s
     run(oxport::prepare(&program, Opt::Fast), "plan of fast", "run of fast");
 }
 
-/// The program in core operators, those without kernels decomposed.
+/// The program decomposed to Core ATen, with operators without kernels decomposed further.
 fn core(program: &oxport::ExportedProgram) -> oxport::Result<oxport::ExportedProgram> {
-    let core = oxport::core(program)?;
+    let core = oxport::decompose(program)?;
     oxport::verify(&core);
     oxport::prepare(&core, Opt::None)
 }
@@ -190,7 +190,7 @@ pub fn build(call: &Call) -> Result<(oxport::ExportedProgram, Vec<Value>), Strin
     let Maker { mut b, inputs, .. } = maker;
     let op = registry().op(&call.op);
     let made = match b.calls().call_op(&op, args.clone(), kwargs.clone()) {
-        // What the meta function cannot say, a file may: it is believed.
+        // If the meta function cannot infer a result, the recorded meta counts.
         Err(e) if e.is_unsupported() => {
             let claim = Val::Tensor(Fake::new(oxport::DType::F32, [Expr::from(2i64)]));
             b.calls().add(&op, args, kwargs, Some(claim))
@@ -206,7 +206,7 @@ pub fn build(call: &Call) -> Result<(oxport::ExportedProgram, Vec<Value>), Strin
     Ok((program, inputs))
 }
 
-/// Every tensor or number of a call's result, lists taken apart.
+/// Every tensor or number of a call's result, with lists flattened.
 fn results(b: &mut ProgramBuilder<'_>, call: NodeId) -> oxport_ir::Result<Vec<NodeId>> {
     let mut open = vec![call];
     let mut flat = Vec::new();
@@ -214,7 +214,7 @@ fn results(b: &mut ProgramBuilder<'_>, call: NodeId) -> oxport_ir::Result<Vec<No
         let mut calls = b.calls();
         match calls.val(id)?.clone() {
             Val::List(l) => {
-                for i in (0..l.len().min(MOST_RESULTS)).rev() {
+                for i in (0..l.len().min(MAX_RESULTS)).rev() {
                     let element = calls.getitem(id, i as i64)?;
                     open.push(element);
                 }
@@ -257,14 +257,14 @@ impl Maker {
                     Argument::Int(n) => Tensor::scalar(*n),
                     Argument::Float(x) => Tensor::scalar(*x),
                     Argument::Bool(b) => Tensor::scalar(*b),
-                    _ => return Err("reads no number".to_string()),
+                    _ => return Err("expected a number to read".to_string()),
                 };
                 let id = self.place(t)?;
                 self.b.call("aten::_local_scalar_dense", (id,)).map_err(|e| e.to_string())?.into()
             }
         })
     }
-    /// A tensor as the mode has it.
+    /// A tensor as an input or constant, by the mode.
     fn place(&mut self, t: Tensor) -> Result<NodeId, String> {
         let mut fake = Fake::of(&t);
         match self.mode {

@@ -1,5 +1,4 @@
-//! Single calls of operators with arguments that nobody would write: drawn, tried through every stage, and reported as one
-//! line of text each.
+//! Operator fuzzing: random single calls run through every stage; findings are one line of text each.
 //!
 //! ```text
 //! aten::slice.Tensor(f32[5, 3], 0, 0, 9223372036854775807, 9223372036854775807) symbolic
@@ -10,31 +9,31 @@
 //! | module | holds |
 //! |---|---|
 //! | [`text`] | a call as text, and back |
-//! | [`spec`] | a tensor as text: dtype, sizes, strides, what its elements are drawn from |
-//! | [`bases`] | calls to begin with: samples of the operator table, PyTorch's operator cases |
+//! | [`spec`] | a tensor as text: dtype, sizes, strides, range of elements |
+//! | [`seeds`] | seed calls: samples of the operator table, PyTorch's operator cases |
 //! | [`draw`] | arguments by the types of the schema; changes of a call |
 //! | [`mod@drive`] | one call through verifier, passes, rules, plan and kernels |
-//! | [`hunt`] | many calls in child processes of bounded memory, which are watched |
+//! | [`campaign`] | many calls in monitored child processes with limited memory |
 //!
-//! Laws: a call is a function of a seed and a number; what is printed reads back as the same call with the same elements.
+//! Invariants: a call is a function of a seed and a number; its text reads back as the same call with the same elements.
 
-pub mod bases;
+pub mod campaign;
 pub mod draw;
 pub mod drive;
-pub mod hunt;
 mod perturb;
 mod random;
+pub mod seeds;
 pub mod spec;
 pub mod text;
 
-pub use bases::Bases;
 pub use drive::{Finding, drive};
 pub use random::Random;
+pub use seeds::SeedCalls;
 pub use spec::Spec;
 
 use oxport_ir::Argument;
 
-/// One call of an operator, as a program of its own.
+/// One call of an operator, as a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The operator, `aten::add.Tensor`.
@@ -43,7 +42,7 @@ pub struct Call {
     pub args: Vec<Item>,
     /// Arguments by name.
     pub kwargs: Vec<(String, Item)>,
-    /// What tensors and their sizes are in the program.
+    /// How tensors and sizes are represented in the program.
     pub mode: Mode,
 }
 
@@ -54,7 +53,7 @@ pub enum Item {
     Tensor(Spec),
     /// A constant.
     Const(Argument),
-    /// A number that the program reads from a tensor, as `item()` does: nothing is known of it before the run.
+    /// A number that the program reads from a tensor, as `item()` does: a data-dependent value.
     Read(Argument),
     /// A number that is a size of an input: a symbol of a bounded range.
     Size(i64),
@@ -62,7 +61,7 @@ pub enum Item {
     List(Vec<Item>),
 }
 
-/// What tensors and their sizes are in the program of a call.
+/// How tensors and sizes are represented in the program of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Inputs of fixed sizes.
@@ -78,7 +77,7 @@ pub enum Mode {
 impl Mode {
     /// All modes.
     pub const ALL: [Mode; 4] = [Mode::Plain, Mode::Constant, Mode::Symbolic, Mode::Bounded];
-    /// The word in texts.
+    /// The name in texts.
     pub fn word(self) -> &'static str {
         match self {
             Mode::Plain => "plain",

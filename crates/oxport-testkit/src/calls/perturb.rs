@@ -1,4 +1,4 @@
-//! Small changes of a call: what is nearly right gets past the first check and reaches kernels.
+//! Small changes of a call: nearly valid calls get past the first checks and reach kernels.
 
 use super::draw::{FLOATS, INTS, SIZES, by_type, dtype, int, operand, sizes, tensor};
 use super::{Call, Item, Random, Spec};
@@ -62,7 +62,7 @@ fn each(item: &mut Item, f: &mut dyn FnMut(&mut Spec)) {
     }
 }
 
-/// Gives all tensors that have a size another one in its place: a batch that is empty, everywhere.
+/// Replaces a size in all tensors that have it: for example, an empty batch everywhere.
 fn resize_together(call: &mut Call, random: &mut Random) {
     let all: Vec<i64> = call.tensors().iter().flat_map(|t| t.sizes.clone()).collect();
     let Some(&old) = all.get(random.below(all.len())) else { return };
@@ -82,14 +82,14 @@ fn resize_together(call: &mut Call, random: &mut Random) {
     }
 }
 
-/// Gives a tensor other sizes; its elements are drawn as before.
+/// Changes the sizes of a tensor; its range of elements stays.
 fn resize(t: &mut Spec, sizes: Vec<i64>) {
     if sizes != t.sizes {
-        *t = Spec { range: t.range, is_awkward: t.is_awkward, ..tensor(t.dtype, sizes) };
+        *t = Spec { range: t.range, has_special_values: t.has_special_values, ..tensor(t.dtype, sizes) };
     }
 }
 
-/// Gives an argument that was left out.
+/// Adds an omitted argument.
 fn add_argument(call: &mut Call, def: &OpDef, random: &mut Random) {
     let Some(schema) = FunctionSchema::parse(def.schema).ok().filter(|s| !s.is_vararg) else { return };
     let open: Vec<_> = schema.args.iter().enumerate().skip(call.args.len()).map(|(_, p)| p).collect();
@@ -193,7 +193,7 @@ fn change_tensor(t: &mut Spec, random: &mut Random) {
             resize(t, sizes);
         }
         9 | 10 => t.dtype = dtype(random),
-        // Other strides: turned about, spread out, all elements one.
+        // Other strides: permuted, with gaps, or zero.
         11 if rank > 1 => {
             let mut turned: Vec<i64> = vec![1; rank];
             for d in 1..rank {
@@ -210,12 +210,12 @@ fn change_tensor(t: &mut Spec, random: &mut Random) {
             }
             t.strides = Some(strides);
         }
-        13 => t.is_awkward = !t.is_awkward,
+        13 => t.has_special_values = !t.has_special_values,
         14 => {
             t.range = random.pick(&[None, Some((-3.0, 3.0)), Some((0.0, 0.0)), Some((-1e18, 1e18)), Some((5.0, 9.0))])
         }
         _ => {
-            // Elements a little beyond what they were.
+            // Elements slightly out of the previous range.
             let (low, high) = t.range.unwrap_or((0.0, 2.0));
             t.range = Some(random.pick(&[(low - 1.0, high), (low, high + 1.0), (low, high * 1000.0)]));
         }

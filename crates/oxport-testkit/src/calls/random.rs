@@ -1,4 +1,4 @@
-//! Random numbers that depend on nothing but a seed and a number.
+//! Random numbers, determined by a seed and a number.
 
 /// SplitMix64.
 #[derive(Clone, Debug)]

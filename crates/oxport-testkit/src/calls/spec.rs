@@ -4,7 +4,7 @@
 //! spec := dtype "[" sizes "]" ("{" strides "}")? ("<" low ".." high ">")? "~"?
 //! ```
 //!
-//! Elements are drawn from the range (whole numbers for integers); `~` mixes in infinities, NaN, −0, subnormals and the
+//! Elements are random in the range (integral for integer dtypes); `~` mixes in infinities, NaN, −0, subnormals and the
 //! ends of integer ranges. A stride of zero makes a tensor of any size from few elements.
 
 use crate::samples::{draw, extremes};
@@ -21,24 +21,24 @@ pub struct Spec {
     pub sizes: Vec<i64>,
     /// The strides in elements, where they are not those of a contiguous tensor.
     pub strides: Option<Vec<i64>>,
-    /// What elements are drawn from.
+    /// The range of elements.
     pub range: Option<(f64, f64)>,
     /// Whether extreme elements are mixed in.
-    pub is_awkward: bool,
+    pub has_special_values: bool,
 }
 
-/// A storage of more elements is not made.
-const MOST_ELEMENTS: usize = 1 << 20;
+/// The maximum number of elements of a storage.
+const MAX_ELEMENTS: usize = 1 << 20;
 
 impl Spec {
-    /// A contiguous tensor of usual elements.
+    /// A contiguous tensor of ordinary elements.
     pub fn new(dtype: DType, sizes: &[i64]) -> Spec {
-        Spec { dtype, sizes: sizes.to_vec(), strides: None, range: None, is_awkward: false }
+        Spec { dtype, sizes: sizes.to_vec(), strides: None, range: None, has_special_values: false }
     }
     /// The layout.
     ///
     /// # Errors
-    /// There is none: negative sizes, strides that leave the storage, more elements than can be counted.
+    /// Negative sizes, strides out of bounds of the storage, or an overflow of the number of elements.
     pub fn layout(&self) -> Result<Layout, String> {
         let layout = match &self.strides {
             Some(strides) => Layout::new(&self.sizes, strides, 0),
@@ -49,21 +49,21 @@ impl Spec {
     /// The tensor; its elements depend on the seed.
     ///
     /// # Errors
-    /// There is no such layout, or it wants a large storage.
+    /// The layout is invalid, or its storage too large.
     pub fn tensor(&self, seed: u64) -> Result<Tensor, String> {
         let layout = self.layout()?;
         let count = layout.extent().map_err(|e| e.to_string())?.map_or(0, |(_, last)| last + 1);
-        if count > MOST_ELEMENTS {
-            return Err(format!("a storage of {count} elements"));
+        if count > MAX_ELEMENTS {
+            return Err(format!("a storage of {count} elements is too large"));
         }
         let mut elements = draw(self.dtype, count, self.range, seed);
-        if self.is_awkward {
-            self.disturb(&mut elements, seed);
+        if self.has_special_values {
+            self.add_special_values(&mut elements, seed);
         }
         let storage = Tensor::from_vec(&[count as i64], elements).and_then(|t| t.to_dtype(self.dtype));
         storage.and_then(|t| t.with_layout(layout)).map_err(|e| e.to_string())
     }
-    fn disturb(&self, elements: &mut [f64], seed: u64) {
+    fn add_special_values(&self, elements: &mut [f64], seed: u64) {
         let is_whole = !(self.dtype.is_float() || self.dtype.is_complex());
         let odd = extremes(self.dtype.to_real(), elements.len(), seed).to_vec::<f64>().unwrap_or_default();
         for (i, (x, odd)) in elements.iter_mut().zip(odd).enumerate() {
@@ -78,9 +78,9 @@ impl Spec {
     /// Reads the text.
     ///
     /// # Errors
-    /// It is none.
+    /// It does not parse.
     pub fn parse(text: &str) -> Result<Spec, String> {
-        let wrong = || format!("`{text}` is no tensor");
+        let wrong = || format!("expected a tensor, got `{text}`");
         let (short, rest) = text.split_once('[').ok_or_else(wrong)?;
         let dtype = DType::from_short(short).ok_or_else(wrong)?;
         let (sizes, mut rest) = rest.split_once(']').ok_or_else(wrong)?;
@@ -89,7 +89,7 @@ impl Spec {
             (spec.strides, rest) = (Some(numbers(strides)?), behind);
         }
         if let Some(front) = rest.strip_suffix('~') {
-            (spec.is_awkward, rest) = (true, front);
+            (spec.has_special_values, rest) = (true, front);
         }
         let float = |t: &str| t.trim().parse::<f64>().map_err(|_| wrong());
         spec.range = match (rest.strip_prefix('<'), rest.strip_prefix('>')) {
@@ -107,7 +107,7 @@ impl Spec {
 
 fn numbers(text: &str) -> Result<Vec<i64>, String> {
     let parts = text.split(',').map(str::trim).filter(|p| !p.is_empty());
-    parts.map(|p| p.parse().map_err(|_| format!("`{p}` is no number"))).collect()
+    parts.map(|p| p.parse().map_err(|_| format!("expected a number, got `{p}`"))).collect()
 }
 
 impl fmt::Display for Spec {
@@ -120,6 +120,6 @@ impl fmt::Display for Spec {
         if let Some((low, high)) = self.range {
             write!(f, "<{low:?}..{high:?}>")?;
         }
-        f.write_str(if self.is_awkward { "~" } else { "" })
+        f.write_str(if self.has_special_values { "~" } else { "" })
     }
 }

@@ -46,10 +46,10 @@ impl Call {
     /// Reads the text; a call without a mode is [`Mode::Plain`].
     ///
     /// # Errors
-    /// It is none.
+    /// It does not parse.
     pub fn parse(text: &str) -> Result<Call, String> {
-        let (op, rest) = text.split_once('(').ok_or_else(|| format!("`{text}` is no call"))?;
-        let (body, word) = rest.rsplit_once(')').ok_or_else(|| format!("`{text}` is not closed"))?;
+        let (op, rest) = text.split_once('(').ok_or_else(|| format!("expected a call, got `{text}`"))?;
+        let (body, word) = rest.rsplit_once(')').ok_or_else(|| format!("expected `)`, got `{text}`"))?;
         let mode = Mode::ALL.into_iter().find(|m| m.word() == word.trim());
         let mut call =
             Call { op: op.to_string(), args: Vec::new(), kwargs: Vec::new(), mode: mode.unwrap_or(Mode::Plain) };
@@ -59,7 +59,7 @@ impl Call {
     /// Reads arguments as samples of the operator table have them.
     ///
     /// # Errors
-    /// One of them is none.
+    /// One does not parse.
     pub fn read_arguments(&mut self, body: &str) -> Result<(), String> {
         let is_name = |k: &str| !k.is_empty() && k.chars().all(|c| c.is_alphanumeric() || c == '_');
         for part in split(body) {
@@ -76,25 +76,25 @@ impl Item {
     /// Reads an argument.
     ///
     /// # Errors
-    /// It is none.
+    /// It does not parse.
     pub fn parse(text: &str) -> Result<Item, String> {
         let inside = |name: &str| text.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
         if let Some(inner) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
             return Ok(Item::List(split(inner).into_iter().map(Item::parse).collect::<Result<_, _>>()?));
         }
         if let Some(size) = inside("size") {
-            return size.parse().map(Item::Size).map_err(|_| format!("`{text}` is no size"));
+            return size.parse().map(Item::Size).map_err(|_| format!("expected a size, got `{text}`"));
         }
         if let Some(value) = inside("read") {
             return match Item::parse(value)? {
                 Item::Const(a) => Ok(Item::Read(a)),
-                _ => Err(format!("`{text}` reads no number")),
+                _ => Err(format!("expected a number to read, got `{text}`")),
             };
         }
         if text.split_once('[').is_some_and(|(short, _)| DType::from_short(short).is_some()) {
             return Spec::parse(text).map(Item::Tensor);
         }
-        parse_constant(text).map(Item::Const).ok_or_else(|| format!("`{text}` is no value"))
+        parse_constant(text).map(Item::Const).ok_or_else(|| format!("expected a value, got `{text}`"))
     }
 }
 

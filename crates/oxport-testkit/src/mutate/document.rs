@@ -1,4 +1,4 @@
-//! A program as documents that can be tampered with.
+//! A program as documents that can be mutated.
 
 use oxport_pt2::zip::ZipWriter;
 use oxport_pt2::{Archive, Limits};
@@ -38,7 +38,7 @@ pub enum Change {
     Rename(String),
 }
 
-/// A way to tamper with one document.
+/// One mutation of a document.
 #[derive(Clone, Debug)]
 pub struct Edit {
     /// Words of which a diagnostic of the right place has one.

@@ -1,45 +1,45 @@
-//! What became of an edit: whether it is effective, whether it is caught, and whether the right place is named.
+//! The outcome of an edit: whether it is effective, caught, and reported at the right place.
 
-use super::{Class, Document, Edit, draw, tampers};
+use super::{Class, Document, Edit, draw, mutators};
 use oxport::compare::{Tolerance, compare};
-use oxport::draw::draw_inputs;
 use oxport::io::{Values, named_outputs, sample_inputs};
+use oxport::random_inputs::generate_inputs;
 use oxport::{Diagnostic, ExportedProgram, Opt, PlanOptions, ReadLimits, Severity, registry};
 use oxport_pt2::{ReadOptions, read_pt2_bytes};
 use std::fmt::Write as _;
 
-/// What became of an edit.
+/// The outcome of an edit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It changes nothing that matters.
+    /// It has no effect.
     Harmless,
-    /// Reading or verifying refuses it; true if a diagnostic names the right place.
+    /// Reading or verifying rejects it; true if a diagnostic names the right place.
     Caught(bool),
-    /// It runs to other results, and all types fit: no verifier can know.
+    /// It gives different results with correct types: a verifier cannot detect it.
     Undetectable,
-    /// Nobody noticed.
+    /// It was not detected.
     Survived,
 }
 
-/// The counts of one tamper.
+/// The counts of one mutator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Edits tried.
     pub tried: usize,
-    /// Effective ones that types could show.
+    /// Effective ones that type checking could detect.
     pub effective: usize,
     /// Of these, caught.
     pub caught: usize,
-    /// Of these, with the right place named.
+    /// Of these, reported at the right place.
     pub placed: usize,
-    /// Effective ones whose types all fit.
+    /// Effective ones with correct types.
     pub undetectable: usize,
-    /// Descriptions of what survived, and of what was caught at another place.
+    /// Descriptions of survivors, and of edits reported at another place.
     pub survivors: Vec<String>,
 }
 
 impl Tally {
-    /// Adds another one's counts.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: &Tally) {
         self.tried += other.tried;
         self.effective += other.effective;
@@ -50,16 +50,16 @@ impl Tally {
     }
 }
 
-/// Runs a program on its own or drawn inputs, without optimising; everything it yields, by name.
+/// Runs a program without optimization on its sample inputs or generated ones; gives all outputs by name.
 ///
 /// # Errors
-/// It cannot run; the text is for people.
+/// It cannot run.
 pub fn run_program(program: &ExportedProgram) -> Result<Values, String> {
     let run = || -> oxport::Result<Values> {
         let limits = ReadLimits::default();
         let inputs = match sample_inputs(program, &limits) {
             Some(inputs) => inputs,
-            None => draw_inputs(program, 0, &limits)?,
+            None => generate_inputs(program, 0, &limits)?,
         };
         let plan = oxport::plan(&oxport::prepare(program, Opt::None)?, &PlanOptions::default())?;
         Ok(named_outputs(&plan.run(inputs)?))
@@ -68,10 +68,10 @@ pub fn run_program(program: &ExportedProgram) -> Result<Values, String> {
     caught.map_err(|_| "it panicked".to_string())?.map_err(|e| e.to_string())
 }
 
-/// What a tampered loop that never ends says.
+/// The error of an endless mutated loop.
 const ENDLESS: &str = "it does not end";
 
-/// [`run_program`], given up after some seconds if there is a loop: its thread then goes on until the tool ends.
+/// [`run_program`], with a time limit if there is a loop; the thread then runs until the tool ends.
 fn run_for_a_while(program: &ExportedProgram) -> Result<Values, String> {
     if !program.graph.nodes().any(|(_, n)| n.calls("higher_order::while_loop")) {
         return run_program(program);
@@ -82,7 +82,7 @@ fn run_for_a_while(program: &ExportedProgram) -> Result<Values, String> {
     receive.recv_timeout(std::time::Duration::from_secs(5)).unwrap_or_else(|_| Err(ENDLESS.into()))
 }
 
-/// Everything that reading and verifying say.
+/// Reads and verifies a document.
 fn diagnostics(document: &Document) -> Result<ExportedProgram, Vec<Diagnostic>> {
     let read = read_pt2_bytes(&document.archive(), registry(), &ReadOptions::default());
     let program = match read {
@@ -96,14 +96,14 @@ fn diagnostics(document: &Document) -> Result<ExportedProgram, Vec<Diagnostic>> 
     if found.iter().any(|d| d.severity == Severity::Error) { Err(found) } else { Ok(program) }
 }
 
-/// What becomes of one edit; `right` is what the untouched program yields. The text says what was found.
+/// The outcome of one edit, with an explanation; `right` has the outputs of the unmodified program.
 pub fn judge(document: &Document, edit: &Edit, class: Class, right: Option<&Values>) -> (Outcome, String) {
-    let Some(tampered) = document.edited(edit) else { return (Outcome::Harmless, String::new()) };
-    let program = match diagnostics(&tampered) {
+    let Some(mutated) = document.edited(edit) else { return (Outcome::Harmless, String::new()) };
+    let program = match diagnostics(&mutated) {
         Ok(program) => program,
         Err(found) => {
             let named = |d: &Diagnostic| {
-                // Where a symbol comes from is no place of an error.
+                // Notes about the origin of a symbol do not count as the location.
                 let notes = d.notes.iter().filter(|n| !n.contains(" comes from "));
                 let text = notes.fold(format!("{} {}", d.at, d.message), |text, note| text + " " + note);
                 edit.words.iter().any(|w| has_word(&text, w))
@@ -118,7 +118,7 @@ pub fn judge(document: &Document, edit: &Edit, class: Class, right: Option<&Valu
     }
     match (run_for_a_while(&program), right) {
         (_, None) => (Outcome::Harmless, "the program itself does not run".into()),
-        // The sample inputs are those of the program as it was.
+        // The sample inputs are those of the unmodified program.
         (Err(e), Some(_)) if e.starts_with("expected input") || e == ENDLESS => (Outcome::Undetectable, e),
         (Err(e), Some(_)) => (Outcome::Survived, format!("it fails while running: {e}")),
         (Ok(got), Some(right)) => {
@@ -131,7 +131,7 @@ pub fn judge(document: &Document, edit: &Edit, class: Class, right: Option<&Valu
     }
 }
 
-/// A JSON pointer as diagnostics write places in a document.
+/// A JSON pointer in the notation of diagnostics.
 fn json_path(pointer: &str) -> String {
     let steps = pointer.split('/').skip(2);
     steps.fold(String::new(), |path, step| match step.parse::<usize>() {
@@ -149,7 +149,7 @@ fn has_word(text: &str, word: &str) -> bool {
             .any(|(i, _)| !text[..i].ends_with(is_part) && !text[i + word.len()..].starts_with(is_part))
 }
 
-/// Tampers with a program in every way, `count` edits each; the tallies in the order of [`tampers`].
+/// Applies every mutator to a program, `count` edits each; the tallies in the order of [`mutators`].
 pub fn report(
     name: &str,
     document: &Document,
@@ -159,21 +159,24 @@ pub fn report(
     let untouched = diagnostics(document);
     if let Err(found) = &untouched {
         let text = found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        let tally = Tally { survivors: vec![format!("{name} is refused as it is: {text}")], ..Tally::default() };
+        let tally = Tally {
+            survivors: vec![format!("{name}: the unmodified program is rejected: {text}")],
+            ..Tally::default()
+        };
         return vec![("untouched", tally)];
     }
     let right = untouched.ok().and_then(|p| run_program(&p).ok());
     let seed = name.bytes().fold(7u64, |h, b| h.wrapping_mul(31) ^ u64::from(b));
-    let all = tampers();
+    let all = mutators();
     all.iter()
         .filter(|t| filter(t.name))
-        .map(|tamper| {
+        .map(|mutator| {
             let mut tally = Tally::default();
-            for edit in draw((tamper.edits)(document), count, seed) {
+            for edit in draw((mutator.edits)(document), count, seed) {
                 tally.tried += 1;
-                let (outcome, text) = judge(document, &edit, tamper.class, right.as_ref());
+                let (outcome, text) = judge(document, &edit, mutator.class, right.as_ref());
                 let mut note = String::new();
-                let _ = write!(note, "{name}: {} at {} ({})", tamper.name, edit.words.join("/"), edit.changes[0].0);
+                let _ = write!(note, "{name}: {} at {} ({})", mutator.name, edit.words.join("/"), edit.changes[0].0);
                 match outcome {
                     Outcome::Harmless => {}
                     Outcome::Undetectable => tally.undetectable += 1,
@@ -191,7 +194,7 @@ pub fn report(
                     }
                 }
             }
-            (tamper.name, tally)
+            (mutator.name, tally)
         })
         .collect()
 }

@@ -1,9 +1,9 @@
-//! Tampering with recorded metas, symbols and ranges.
+//! Mutators of recorded metas, symbols and ranges.
 
-use super::{Change, Document, Edit, Tamper, broken, stale};
+use super::{Change, Document, Edit, Mutator, broken, stale};
 use serde_json::{Value, json};
 
-pub(super) const TAMPERS: &[Tamper] = &[
+pub(super) const MUTATORS: &[Mutator] = &[
     stale("stale-size", |d| dims(d, "sizes", Which::Results, plus(1))),
     stale("stale-size-to-symbol", |d| dims(d, "sizes", Which::Results, |_| Some(symbol("s987654")))),
     stale("stale-size-to-data", |d| dims(d, "sizes", Which::Results, |_| Some(symbol("u987654")))),
@@ -109,7 +109,7 @@ fn metas(d: &Document, which: Which, f: impl Fn(&Value) -> Option<(&'static str,
     tensors(d, which).into_iter().filter_map(edit).collect()
 }
 
-/// A wrong meta of an input may be blamed on the first call that it does not fit.
+/// A wrong meta of an input may be reported at the first call with a mismatch.
 fn place(d: &Document, mut edit: Edit, which: Which) -> Edit {
     // A result that nothing takes has a name only in the file.
     if let Some((node, _)) = edit.words[0].clone().split_once("_unused_") {
@@ -141,7 +141,7 @@ fn dims(d: &Document, key: &str, which: Which, f: impl Fn(&Value) -> Option<Valu
     edits
 }
 
-/// One stride, changed where it is ever taken: the dimension has not size 1, the tensor is not empty.
+/// One significant stride, changed: of a dimension of size above 1 in a non-empty tensor.
 fn strides(d: &Document, which: Which, f: impl Fn(&Value) -> Option<Value>) -> Vec<Edit> {
     let size = |edit: &Edit, n: i64| {
         let (of, dim) = edit.changes[0].0.rsplit_once("/strides/").unwrap_or_default();
@@ -231,7 +231,7 @@ fn numbers(d: &Document) -> Vec<Edit> {
             let old = d.get(&at);
             let new = match (old["as_int"].as_i64(), old["as_expr"]["expr_str"].as_str()) {
                 (Some(n), _) => json!({"as_int": n + 1}),
-                // A data-dependent number may well be another one.
+                // A data-dependent number may have another value.
                 (_, Some(text)) if !text.contains("Symbol('u") => {
                     json!({"as_expr": {"expr_str": format!("Add({text}, Integer(1))"), "hint": null}})
                 }

@@ -1,33 +1,33 @@
-//! Mutation testing of the verifier: programs tampered with in many ways, and which of it reading or verifying catches.
+//! Mutation testing of the verifier: which mutants of a program does reading or verifying catch?
 //!
-//! A [`Tamper`] knows where in a document it could strike: each [`Edit`] changes the program JSON (or a payload config)
-//! in one place and says which words a diagnostic of the right place has. Classes tell what an edit must prove:
+//! A [`Mutator`] enumerates its edits of a document: each [`Edit`] changes the program JSON (or a payload config) in one place and
+//! has the words by which a diagnostic names that place. The class says when an edit is effective:
 //!
 //! | class | effective if |
 //! |---|---|
 //! | [`Class::Broken`] | always: it breaks a rule of PyTorch's loader, verifier or runtime |
-//! | [`Class::Stale`] | always: what is recorded is no longer what the operators yield |
-//! | [`Class::Value`] | the tampered program fails, or gives other results |
+//! | [`Class::Stale`] | always: recorded metas differ from those of the operators |
+//! | [`Class::Value`] | the mutated program fails, or gives other results |
 //!
-//! [`wild`] edits are those that no document can hold: of programs in memory, with values that have no spelling, names that
-//! nobody takes, metas that are missing. They try the law that what verifies can be written.
+//! [`edit_in_memory`] changes a program in memory, also in ways that the program JSON cannot represent: values without JSON form,
+//! invalid names, missing metas. It tests the invariant that programs that verify can be written.
 //!
-//! Law: everything is deterministic; the same program and seed give the same edits.
+//! Invariant: the same program and seed give the same edits.
 
 mod document;
+mod in_memory;
 mod judge;
 mod metas;
 mod nodes;
 mod signature;
 mod state;
 mod subgraphs;
-mod wild;
 
 pub use document::{Change, Document, Edit, Site};
+pub use in_memory::edit_in_memory;
 pub use judge::{Outcome, Tally, judge, report, run_program};
-pub use wild::wild;
 
-/// What an edit must prove to count.
+/// When an edit is effective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// It breaks a rule.
@@ -38,48 +38,48 @@ pub enum Class {
     Value,
 }
 
-/// A way of tampering.
+/// A mutation operator.
 #[derive(Clone, Copy)]
-pub struct Tamper {
-    /// A word.
+pub struct Mutator {
+    /// The name.
     pub name: &'static str,
-    /// What it must prove.
+    /// When its edits are effective.
     pub class: Class,
-    /// Where it could strike.
+    /// Its edits of a document.
     pub edits: fn(&Document) -> Vec<Edit>,
 }
 
-/// All ways of tampering.
-pub fn tampers() -> Vec<Tamper> {
-    [nodes::TAMPERS, metas::TAMPERS, signature::TAMPERS, state::TAMPERS, subgraphs::TAMPERS].concat()
+/// All mutators.
+pub fn mutators() -> Vec<Mutator> {
+    [nodes::MUTATORS, metas::MUTATORS, signature::MUTATORS, state::MUTATORS, subgraphs::MUTATORS].concat()
 }
 
-const fn broken(name: &'static str, edits: fn(&Document) -> Vec<Edit>) -> Tamper {
-    Tamper { name, class: Class::Broken, edits }
+const fn broken(name: &'static str, edits: fn(&Document) -> Vec<Edit>) -> Mutator {
+    Mutator { name, class: Class::Broken, edits }
 }
-const fn stale(name: &'static str, edits: fn(&Document) -> Vec<Edit>) -> Tamper {
-    Tamper { name, class: Class::Stale, edits }
+const fn stale(name: &'static str, edits: fn(&Document) -> Vec<Edit>) -> Mutator {
+    Mutator { name, class: Class::Stale, edits }
 }
-const fn value(name: &'static str, edits: fn(&Document) -> Vec<Edit>) -> Tamper {
-    Tamper { name, class: Class::Value, edits }
+const fn value(name: &'static str, edits: fn(&Document) -> Vec<Edit>) -> Mutator {
+    Mutator { name, class: Class::Value, edits }
 }
 
-/// `count` edits spread over all, by a seed.
+/// A random sample of `count` edits.
 pub fn draw(mut edits: Vec<Edit>, count: usize, seed: u64) -> Vec<Edit> {
-    let mut dice = Dice::new(seed);
+    let mut rng = Rng::new(seed);
     let mut picked = Vec::new();
     while picked.len() < count && !edits.is_empty() {
-        picked.push(edits.swap_remove(dice.below(edits.len())));
+        picked.push(edits.swap_remove(rng.below(edits.len())));
     }
     picked
 }
 
-/// Numbers that a seed gives.
-struct Dice(u64);
+/// A seeded random number generator.
+struct Rng(u64);
 
-impl Dice {
-    fn new(seed: u64) -> Dice {
-        Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+impl Rng {
+    fn new(seed: u64) -> Rng {
+        Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
     /// A number below `n`, which is not 0.
     fn below(&mut self, n: usize) -> usize {

@@ -1,10 +1,10 @@
-//! Tampering with nodes: targets, arguments, names, order, results.
+//! Mutators of nodes: targets, arguments, names, order, results.
 
 use super::document::collect_names;
-use super::{Change, Document, Edit, Tamper, broken, value};
+use super::{Change, Document, Edit, Mutator, broken, value};
 use serde_json::{Value, json};
 
-pub(super) const TAMPERS: &[Tamper] = &[
+pub(super) const MUTATORS: &[Mutator] = &[
     value("swap-args", swap_args),
     value("other-tensor", other_tensor),
     value("other-int", |d| literal(d, "as_int", |v| json!({"as_int": v.as_i64().unwrap_or(0).wrapping_add(1)}))),

@@ -1,6 +1,6 @@
-//! Tampering with the signature, graph inputs and outputs, trees, module calls and the dialect.
+//! Mutators of the signature, graph inputs and outputs, trees, module calls and the dialect.
 
-use super::{Change, Document, Edit, Tamper, broken, value};
+use super::{Change, Document, Edit, Mutator, broken, value};
 use serde_json::{Value, json};
 
 const SPECS: &str = "/program/graph_module/signature/input_specs";
@@ -8,7 +8,7 @@ const OUTS: &str = "/program/graph_module/signature/output_specs";
 const GRAPH: &str = "/program/graph_module/graph";
 const CALL: &str = "/program/graph_module/module_call_graph";
 
-pub(super) const TAMPERS: &[Tamper] = &[
+pub(super) const MUTATORS: &[Mutator] = &[
     broken("unknown-dialect", |_| vec![Edit::one("CORE", "/program/verifiers", Change::Set(json!(["CORE"])))]),
     broken("training-as-functional", training_as_functional),
     broken("unknown-version", |_| vec![Edit::one("version", "/program/schema_version/major", Change::Set(json!(9)))]),

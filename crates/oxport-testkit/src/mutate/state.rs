@@ -1,9 +1,9 @@
-//! Tampering with stored tensors: the payload configs.
+//! Mutators of stored tensors: the payload configs.
 
-use super::{Change, Document, Edit, Tamper, broken};
+use super::{Change, Document, Edit, Mutator, broken};
 use serde_json::{Value, json};
 
-pub(super) const TAMPERS: &[Tamper] = &[
+pub(super) const MUTATORS: &[Mutator] = &[
     broken("missing-state", |d| stored(d, "/weights/config", |_| Some(("", Change::Remove)))),
     broken("missing-constant", |d| stored(d, "/constants/config", |_| Some(("", Change::Remove)))),
     broken("renamed-state", |d| stored(d, "/weights/config", |_| Some(("", Change::Rename("renamed.weight".into()))))),
@@ -66,6 +66,6 @@ fn placeholders(d: &Document, name: &str) -> Vec<String> {
 fn first(m: &Value, key: &'static str, plus: i64) -> Option<(&'static str, Change)> {
     let n = m["tensor_meta"][key][0]["as_int"].as_i64()?;
     let at = if key == "sizes" { "/tensor_meta/sizes/0" } else { "/tensor_meta/strides/0" };
-    // The stride of a size-1 dimension is nobody's business.
+    // The stride of a dimension of size 1 is not significant.
     (m["tensor_meta"]["sizes"][0]["as_int"].as_i64()? > 1).then(|| (at, Change::Set(json!({"as_int": n + plus}))))
 }

@@ -1,9 +1,9 @@
-//! Tampering with the subgraphs of higher-order operators.
+//! Mutators of the subgraphs of higher-order operators.
 
-use super::{Change, Document, Edit, Tamper, broken};
+use super::{Change, Document, Edit, Mutator, broken};
 use serde_json::{Value, json};
 
-pub(super) const TAMPERS: &[Tamper] = &[
+pub(super) const MUTATORS: &[Mutator] = &[
     broken("operand-dropped", |d| {
         operands(d, |list| {
             let mut l = list.clone();

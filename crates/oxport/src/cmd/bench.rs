@@ -1,7 +1,7 @@
 //! `oxport bench`: load, plan, first and further runs.
 
-use super::Running;
-use super::report::{json, working};
+use super::RunArgs;
+use super::report::{json, with_spinner};
 use oxport::{ReadLimits, Result};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -10,11 +10,11 @@ use std::time::Instant;
 #[derive(clap::Args)]
 pub struct Bench {
     #[command(flatten)]
-    running: Running,
-    /// How many runs are measured
+    running: RunArgs,
+    /// The number of measured runs
     #[arg(long, value_name = "K", default_value_t = 20)]
     runs: usize,
-    /// How many runs go before
+    /// The number of warm-up runs
     #[arg(long, value_name = "W", default_value_t = 3)]
     warmup: usize,
     /// Print JSON
@@ -23,15 +23,15 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// See the module.
+    /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
         let start = Instant::now();
         let program = self.running.read(limits)?;
         let load_ms = ms(start);
         let start = Instant::now();
-        let toolchain = self.running.trusting.toolchain();
-        let prepared = working("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
+        let toolchain = self.running.verify.toolchain();
+        let prepared = with_spinner("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
         let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
         let plan_ms = ms(start);
         let inputs = self.running.values(&program, limits)?;
@@ -39,7 +39,7 @@ impl Bench {
         plan.run(inputs.clone())?;
         let first_ms = ms(start);
         let mut times = Vec::with_capacity(self.runs);
-        working("running", || -> Result<()> {
+        with_spinner("running", || -> Result<()> {
             for i in 0..self.warmup + self.runs.max(1) {
                 let start = Instant::now();
                 plan.run(inputs.clone())?;
@@ -68,13 +68,13 @@ impl Bench {
         if self.json {
             json(&report);
         } else if let Some(entries) = report.as_object() {
-            entries.iter().for_each(|(k, v)| say!("{k:12} {v}"));
+            entries.iter().for_each(|(k, v)| outln!("{k:12} {v}"));
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// The most memory that the process has had, in bytes, where the system tells.
+/// The peak resident memory of the process in bytes, on systems that report it.
 fn peak_rss() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;

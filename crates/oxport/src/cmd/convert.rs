@@ -1,8 +1,8 @@
 //! `oxport convert`: between formats, by suffix, and between versions of the schema.
 
+use super::args::ReadArgs;
 use super::output::check_program;
-use super::reading::Reading;
-use super::report::working;
+use super::report::with_spinner;
 use oxport::{ReadLimits, Result, WriteOptions};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,29 +10,29 @@ use std::process::ExitCode;
 /// Converts a program.
 #[derive(clap::Args)]
 pub struct Convert {
-    /// What to read: .pt2, or .json with .safetensors beside it
+    /// The program to read: .pt2, or .json with .safetensors next to it
     input: PathBuf,
-    /// What to write: likewise
+    /// The program to write, likewise
     output: PathBuf,
     #[command(flatten)]
-    reading: Reading,
-    /// Write for readers of this schema: 8.20 (PyTorch 2.12 to 2.15), 8.17 (2.11), 8.15 (2.10), 8.14 (2.9), 8.8 (2.8), 8.7
+    read: ReadArgs,
+    /// The schema version to write: 8.20 (PyTorch 2.12 to 2.15), 8.17 (2.11), 8.15 (2.10), 8.14 (2.9), 8.8 (2.8), 8.7
     /// (2.7) or 8.2 (2.6)
     #[arg(long, value_name = "8.N", value_parser = version)]
     schema: Option<(u32, u32)>,
-    /// Spread the tensors of a .json program over safetensors files of at most this size: `500MB`, `2GiB`, or bytes
+    /// Split the tensors of a .json program into safetensors files of at most this size: `500MB`, `2GiB`, or bytes
     #[arg(long, value_name = "SIZE", value_parser = size)]
     shard_size: Option<u64>,
 }
 
 impl Convert {
-    /// See the module.
+    /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         check_program(&self.output, &self.input, false)?;
-        let program = working("reading", || self.reading.read_whole(&self.input, limits))?;
+        let program = with_spinner("reading", || self.read.read_verified(&self.input, limits))?;
         let usual = WriteOptions::default();
         let options = WriteOptions { schema: self.schema.unwrap_or(usual.schema), shard_size: self.shard_size };
-        working("writing", || oxport::write_with(&program, &self.output, &options))?;
+        with_spinner("writing", || oxport::write_with(&program, &self.output, &options))?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,25 +1,25 @@
-//! `oxport decompose`: what `run_decompositions()` does.
+//! `oxport decompose`: the equivalent of `run_decompositions()`.
 
 use super::output::check_program;
-use super::report::working;
+use super::report::with_spinner;
 use clap::ValueEnum;
 use oxport::{ReadLimits, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Makes a program functional, or takes its operators apart.
+/// Functionalizes a program, and decomposes it to Core ATen.
 #[derive(clap::Args)]
 pub struct Decompose {
     /// The program
     program: PathBuf,
     #[command(flatten)]
-    reading: super::reading::Reading,
+    read: super::args::ReadArgs,
     #[command(flatten)]
-    trusting: super::reading::Trusting,
+    verify: super::args::VerifyArgs,
     /// Where to write the result
     #[arg(short, value_name = "OUT")]
     out: PathBuf,
-    /// How far to go
+    /// The target of the decomposition
     #[arg(long, value_enum, default_value_t = To::Core)]
     to: To,
 }
@@ -28,22 +28,22 @@ pub struct Decompose {
 enum To {
     /// Core ATen, as far as oxport knows decompositions
     Core,
-    /// No writes, mutations as outputs
+    /// Functional ATen: no writes, mutations as outputs
     Functional,
 }
 
 impl Decompose {
-    /// See the module.
+    /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         check_program(&self.out, &self.program, false)?;
-        let program = working("reading", || self.reading.read_whole(&self.program, limits))?;
-        let toolchain = self.trusting.toolchain();
-        let result = working("decomposing", || match self.to {
-            To::Core => toolchain.core(&program),
-            To::Functional => toolchain.functional(&program),
+        let program = with_spinner("reading", || self.read.read_verified(&self.program, limits))?;
+        let toolchain = self.verify.toolchain();
+        let result = with_spinner("decomposing", || match self.to {
+            To::Core => toolchain.decompose(&program),
+            To::Functional => toolchain.functionalize(&program),
         })?;
         oxport::write(&result, &self.out)?;
-        say!("{} nodes -> {} nodes", program.graph.len(), result.graph.len());
+        outln!("{} nodes -> {} nodes", program.graph.len(), result.graph.len());
         Ok(ExitCode::SUCCESS)
     }
 }

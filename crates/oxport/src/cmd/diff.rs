@@ -1,4 +1,4 @@
-//! `oxport diff`: two programs, names aside.
+//! `oxport diff`: two programs, up to node names.
 
 use super::DIFFERENT;
 use oxport::{ReadLimits, ReadOptions, Result};
@@ -15,12 +15,12 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// See the module.
+    /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         let options = ReadOptions { limits: limits.clone(), ..ReadOptions::default() };
         let (a, b) = (oxport::read_with(&self.a, &options)?, oxport::read_with(&self.b, &options)?);
         let found = oxport::difference::difference(&a, &b);
-        found.iter().for_each(|line| say!("{line}"));
+        found.iter().for_each(|line| outln!("{line}"));
         Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
     }
 }

@@ -1,12 +1,13 @@
-//! The commands, one file each; what they share stands in `report`.
+//! The commands, one file each; shared arguments are in `args`, output to the terminal in `report`.
 
-/// Prints a line on standard output, as `println!` does where somebody reads it.
-macro_rules! say {
+/// Prints a line on standard output, like `println!`; a closed pipe is an error, not a panic.
+macro_rules! outln {
     ($($text:tt)*) => {
         $crate::cmd::report::line(format_args!($($text)*))
     };
 }
 
+mod args;
 mod bench;
 mod convert;
 mod decompose;
@@ -14,7 +15,6 @@ mod diff;
 mod ops;
 mod optimize;
 mod output;
-mod reading;
 pub mod report;
 mod run;
 mod scan;
@@ -26,46 +26,46 @@ use oxport::{Error, Opt, PlanOptions, ReadLimits};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Run, check and improve programs exported by torch.export.
+/// Run, check and optimize programs exported by torch.export.
 ///
-/// PROGRAM is a .pt2 archive, a .json program with its .safetensors beside it, or a text (.py, .fx) as PyTorch prints it.
+/// PROGRAM is a .pt2 archive, a .json program with a .safetensors file next to it, or a text (.py, .fx) as PyTorch prints it.
 #[derive(Parser)]
 #[command(name = "oxport", version)]
 pub struct Cli {
-    /// Raise or lower a limit of reading or running, as `nodes=1M`; a refusal names the limit it met
+    /// Raise or lower a limit of reading or running, as `nodes=1M`; errors name the limit
     #[arg(long, value_name = "NAME=N", global = true)]
     pub limit: Vec<String>,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The command.
 #[derive(Subcommand)]
 pub enum Command {
     /// Run a program once; compare with expected outputs
     Run(run::Run),
     /// Measure load, plan and run times
     Bench(bench::Bench),
-    /// Print everything that is wrong with a program, in its own text
+    /// Print all diagnostics of a program, located in its text
     Verify(verify::Verify),
-    /// Improve a program by equality saturation
+    /// Optimize a program by equality saturation
     Optimize(optimize::Optimize),
-    /// Make a program functional, or take its operators apart
+    /// Functionalize a program, and decompose it to Core ATen
     Decompose(decompose::Decompose),
     /// Convert between .pt2 and .json + .safetensors
     Convert(convert::Convert),
     /// Print a program
     Show(show::Show),
-    /// Compare two programs, names aside
+    /// Compare two programs up to node names
     Diff(diff::Diff),
     /// List the known operators
     Ops(ops::Ops),
 }
 
-/// Carries out a command.
+/// Runs a command.
 pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
-    let mut limits = ReadLimits::USUAL;
+    let mut limits = ReadLimits::DEFAULT;
     cli.limit.iter().try_for_each(|text| limits.set(text)).map_err(Error::usage)?;
     match cli.command {
         Command::Run(c) => c.execute(&limits),
@@ -80,65 +80,65 @@ pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
     }
 }
 
-/// What `run` and `bench` have in common.
+/// The arguments of `run` and `bench`.
 #[derive(Args)]
-pub struct Running {
+pub struct RunArgs {
     /// The program
     pub program: PathBuf,
     #[command(flatten)]
-    reading: reading::Reading,
+    read: args::ReadArgs,
     #[command(flatten)]
-    trusting: reading::Trusting,
+    verify: args::VerifyArgs,
     /// Inputs: a safetensors file with `in.0`, `in.1`, … or placeholder names
     #[arg(long, value_name = "F")]
     pub inputs: Option<PathBuf>,
-    /// How much to optimise before running
+    /// The optimization level
     #[arg(long, value_enum, default_value_t = Level::Exact)]
     pub opt: Level,
     /// The number of threads; all cores by default
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
-    /// The seed of drawn inputs and of random operators
+    /// The seed of generated inputs and of random operators
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
 }
 
-impl Running {
+impl RunArgs {
     fn read(&self, limits: &ReadLimits) -> oxport::Result<oxport::ExportedProgram> {
         output::check_inputs([Some(&self.program), self.inputs.as_ref()])?;
-        report::working("reading", || self.reading.read(&self.program, limits))
+        report::with_spinner("reading", || self.read.read(&self.program, limits))
     }
 
     fn options(&self, limits: &ReadLimits) -> PlanOptions {
         PlanOptions { threads: self.threads, seed: self.seed, ..plan_options(limits) }
     }
-    /// The inputs: as given, else the archive's own sample inputs, else drawn.
+    /// The inputs: as given, else the archive's sample inputs, else generated.
     fn values(&self, program: &oxport::ExportedProgram, limits: &ReadLimits) -> oxport::Result<Vec<oxport::Value>> {
         if let Some(path) = &self.inputs {
             return oxport::io::inputs_from(program, &oxport::io::read_values(path, limits)?);
         }
         match oxport::io::sample_inputs(program, limits) {
             Some(samples) => Ok(samples),
-            None => oxport::draw::draw_inputs(program, self.seed, limits)
-                .map_err(|e| Error::data(format!("{e}; inputs can be given by --inputs"))),
+            None => oxport::random_inputs::generate_inputs(program, self.seed, limits)
+                .map_err(|e| Error::data(format!("{e}; pass inputs by --inputs"))),
         }
     }
 }
 
-/// What the limits say of plans.
+/// Plan options from the limits.
 fn plan_options(limits: &ReadLimits) -> PlanOptions {
     let max_buffer_bytes = usize::try_from(limits.buffer).unwrap_or(usize::MAX);
     PlanOptions { max_buffer_bytes, ..PlanOptions::default() }
 }
 
-/// How much to optimise.
+/// The optimization level.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Level {
-    /// Not at all
+    /// No optimization
     None,
-    /// Without changing a bit of any result
+    /// Rewrites with bitwise equal results
     Exact,
-    /// Allowing other rounding
+    /// Rewrites that may round differently, too
     Fast,
 }
 

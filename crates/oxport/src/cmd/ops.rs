@@ -1,8 +1,8 @@
-//! `oxport ops`: every known overload, and what oxport can do with it.
+//! `oxport ops`: every known overload, with its support.
 
 use super::report::json;
 use oxport::{Result, registry};
-use oxport_ir::{Decomp, Kernel};
+use oxport_ir::{Decomp, Kernel, Registry};
 use std::process::ExitCode;
 
 /// Lists operators.
@@ -16,39 +16,61 @@ pub struct Ops {
 }
 
 impl Ops {
-    /// See the module.
+    /// Runs the command; see the module.
     pub fn execute(&self) -> Result<ExitCode> {
         let registry = registry();
-        let wanted = |name: &&str| self.pattern.as_ref().is_none_or(|p| name.contains(p.as_str()));
-        let mut rows = Vec::new();
-        for name in registry.names().into_iter().filter(wanted) {
-            let op = registry.op(name);
-            let def = op.def();
-            let kernel = def.is_some_and(|d| !matches!(d.kernel, Kernel::None));
-            let decomposition = def.is_some_and(|d| !matches!(d.decomp, Decomp::None));
-            let schema = def.map(|d| d.schema).or(registry.pinned_schema(name)).unwrap_or(name);
-            rows.push((name, kernel, decomposition, def.is_some(), schema, def.map_or("", |d| d.doc)));
-        }
+        let matches = |name: &&str| self.pattern.as_ref().is_none_or(|p| name.contains(p.as_str()));
+        let rows: Vec<Row<'_>> =
+            registry.names().into_iter().filter(matches).map(|name| Row::of(registry, name)).collect();
         if self.json {
-            let row = |r: &(&str, bool, bool, bool, &str, &str)| serde_json::json!({"name": r.0, "kernel": r.1, "decomposition": r.2, "meta": r.3, "schema": r.4, "doc": r.5});
-            json(&rows.iter().map(row).collect());
+            json(&rows.iter().map(Row::json).collect());
             return Ok(ExitCode::SUCCESS);
         }
         let mark = |b: bool, c: char| if b { c } else { '-' };
-        for (_, kernel, decomposition, meta, schema, doc) in &rows {
-            say!("{}{}{} {schema}", mark(*kernel, 'k'), mark(*decomposition, 'd'), mark(*meta, 'm'));
-            if !doc.is_empty() && self.pattern.is_some() {
-                say!("        {doc}");
+        for row in &rows {
+            let marks = [mark(row.kernel, 'k'), mark(row.decomposition, 'd'), mark(row.meta, 'm')];
+            outln!("{} {}", String::from_iter(marks), row.schema);
+            if !row.doc.is_empty() && self.pattern.is_some() {
+                outln!("        {}", row.doc);
             }
         }
-        let count = |f: fn(&(&str, bool, bool, bool, &str, &str)) -> bool| rows.iter().filter(|r| f(r)).count();
-        say!(
+        let count = |has: fn(&Row<'_>) -> bool| rows.iter().filter(|row| has(row)).count();
+        outln!(
             "{} known: {} with kernel (k), {} with decomposition (d), {} with meta (m)",
             rows.len(),
-            count(|r| r.1),
-            count(|r| r.2),
-            count(|r| r.3)
+            count(|row| row.kernel),
+            count(|row| row.decomposition),
+            count(|row| row.meta)
         );
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The support of one overload.
+struct Row<'a> {
+    name: &'a str,
+    kernel: bool,
+    decomposition: bool,
+    meta: bool,
+    schema: &'a str,
+    doc: &'a str,
+}
+
+impl<'a> Row<'a> {
+    fn of(registry: &'a Registry, name: &'a str) -> Row<'a> {
+        let def = registry.op(name).def();
+        Row {
+            name,
+            kernel: def.is_some_and(|d| !matches!(d.kernel, Kernel::None)),
+            decomposition: def.is_some_and(|d| !matches!(d.decomp, Decomp::None)),
+            meta: def.is_some(),
+            schema: def.map(|d| d.schema).or(registry.pinned_schema(name)).unwrap_or(name),
+            doc: def.map_or("", |d| d.doc),
+        }
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let Row { name, kernel, decomposition, meta, schema, doc } = self;
+        serde_json::json!({"name": name, "kernel": kernel, "decomposition": decomposition, "meta": meta, "schema": schema, "doc": doc})
     }
 }

@@ -2,7 +2,7 @@
 
 use super::DIFFERENT;
 use super::output::{Read, check_program, check_text};
-use super::report::{json, working};
+use super::report::{json, with_spinner};
 use clap::ValueEnum;
 use oxport::validate::{Validation, validate};
 use oxport::{Error, Limits, Opt, ReadLimits, Report, Result};
@@ -11,35 +11,35 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Improves a program.
+/// Optimizes a program.
 #[derive(clap::Args)]
 pub struct Optimize {
     /// The program
     program: PathBuf,
     #[command(flatten)]
-    reading: super::reading::Reading,
+    read: super::args::ReadArgs,
     #[command(flatten)]
-    trusting: super::reading::Trusting,
+    verify: super::args::VerifyArgs,
     /// Where to write the result
     #[arg(short, value_name = "OUT")]
     out: PathBuf,
-    /// Which rules may be used
+    /// The rules to use
     #[arg(long, value_enum, default_value_t = Rules::Exact)]
     rules: Rules,
-    /// What the result may hold
+    /// The operators of the result
     #[arg(long, value_enum, default_value_t = Target::Aten)]
     target: Target,
-    /// Run both programs on their own and on drawn inputs and compare; exit code 1, and nothing is written, if they differ or
+    /// Run both programs on sample and generated inputs and compare; exit code 1, and nothing is written, if they differ or
     /// nothing could be compared
     #[arg(long)]
     validate: bool,
-    /// Write there what became of every node
+    /// Write the rewrite of every node to this file
     #[arg(long, value_name = "F")]
     explain: Option<PathBuf>,
-    /// The longest time of the search, in seconds
+    /// The time limit of the search, in seconds
     #[arg(long, value_name = "S", default_value_t = 30.0)]
     time_limit: f64,
-    /// The most e-graph nodes
+    /// The maximum number of e-graph nodes
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     node_limit: usize,
     /// Print JSON
@@ -49,7 +49,7 @@ pub struct Optimize {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Rules {
-    /// Rules that change no bit of any result
+    /// Rules with bitwise equal results
     Exact,
     /// Rules that may round differently, too
     Fast,
@@ -57,46 +57,46 @@ enum Rules {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Target {
-    /// A legal ATen program, which PyTorch loads
+    /// ATen operators, which PyTorch loads
     Aten,
-    /// What oxport's engine runs
+    /// Operators with oxport kernels
     Cpu,
 }
 
 impl Optimize {
-    /// See the module.
+    /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         check_program(&self.out, &self.program, self.json)?;
         if let Some(path) = &self.explain {
             check_text(path, &Read::program(&self.program).and_program(&self.out), self.json)?;
         }
-        let program = working("reading", || self.reading.read_whole(&self.program, limits))?;
+        let program = with_spinner("reading", || self.read.read_verified(&self.program, limits))?;
         let seconds = Duration::try_from_secs_f64(self.time_limit);
-        let time = seconds.map_err(|_| Error::usage("--time-limit wants a number of seconds"))?;
+        let time = seconds.map_err(|_| Error::usage("--time-limit: expected a number of seconds"))?;
         let search = Limits { time, nodes: self.node_limit, ..Limits::default() };
         let opt = match self.rules {
             Rules::Exact => Opt::Exact,
             Rules::Fast => Opt::Fast,
         };
-        let toolchain = self.trusting.toolchain();
-        let (result, report) = working("optimizing", || -> Result<_> {
+        let toolchain = self.verify.toolchain();
+        let (result, report) = with_spinner("optimizing", || -> Result<_> {
             let start = match self.target {
-                Target::Aten => toolchain.functional(&program)?,
+                Target::Aten => toolchain.functionalize(&program)?,
                 Target::Cpu => toolchain.prepare(&program, Opt::None)?,
             };
-            toolchain.improve(&start, opt, &search)
+            toolchain.optimize(&start, opt, &search)
         })?;
         let programs = [&program, &result];
         let validation = match self.validate {
-            true => Some(working("validating", || validate(&toolchain, programs, opt, limits, VALIDATION))?),
+            true => Some(with_spinner("validating", || validate(&toolchain, programs, opt, limits, VALIDATION))?),
             false => None,
         };
-        // What is not known to be the same is not written.
+        // Only a result that was validated is written.
         let is_refused = validation.as_ref().is_some_and(|v| !v.is_agreement());
         if !is_refused {
             oxport::write(&result, &self.out)?;
             if let Some(path) = &self.explain {
-                oxport_pt2::write_whole(path, explanation(&report).as_bytes())?;
+                oxport_pt2::write_atomic(path, explanation(&report).as_bytes())?;
             }
         }
         if self.json {
@@ -119,7 +119,7 @@ impl Optimize {
         } else {
             print(&report);
             if let Some(validation) = &validation {
-                say!("validated  {validation}");
+                outln!("validated  {validation}");
             }
         }
         Ok(if is_refused { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
@@ -127,14 +127,14 @@ impl Optimize {
 }
 
 fn print(report: &Report) {
-    say!("nodes      {} -> {}", report.nodes_before, report.nodes_after);
-    say!("cost       {:.0} -> {:.0}", report.cost_before, report.cost_after);
+    outln!("nodes      {} -> {}", report.nodes_before, report.nodes_after);
+    outln!("cost       {:.0} -> {:.0}", report.cost_before, report.cost_after);
     let how = if report.saturated { "saturated" } else { "stopped at a limit" };
-    say!("e-graph    {} nodes, {} classes, {how}", report.egraph_nodes, report.egraph_classes);
-    say!("iterations {}", report.iterations);
-    say!("search     {:.1} ms", report.search_ms);
-    say!("extraction {:.1} ms", report.extract_ms);
-    report.rules.iter().for_each(|(rule, count)| say!("    {rule:24} {count}"));
+    outln!("e-graph    {} nodes, {} classes, {how}", report.egraph_nodes, report.egraph_classes);
+    outln!("iterations {}", report.iterations);
+    outln!("search     {:.1} ms", report.search_ms);
+    outln!("extraction {:.1} ms", report.extract_ms);
+    report.rules.iter().for_each(|(rule, count)| outln!("    {rule:24} {count}"));
 }
 
 fn record(v: &Validation) -> serde_json::Value {
@@ -147,7 +147,7 @@ fn record(v: &Validation) -> serde_json::Value {
     })
 }
 
-/// After that long no further inputs are tried.
+/// The time limit of validation.
 const VALIDATION: Duration = Duration::from_secs(20);
 
 fn explanation(report: &Report) -> String {
@@ -155,7 +155,7 @@ fn explanation(report: &Report) -> String {
     report.rules.iter().for_each(|(rule, count)| {
         let _ = writeln!(text, "{rule} {count}");
     });
-    text.push_str("\n# what became of every node\n");
+    text.push_str("\n# rewrite of every node\n");
     report.changed.iter().for_each(|(name, old, new)| {
         let _ = writeln!(text, "{name}: {old}\n    -> {new}");
     });

@@ -1,8 +1,8 @@
-//! Where the commands write: checked before any work is done.
+//! Checks of output paths, before any work is done.
 //!
-//! Laws: the suffix says what is written, and one that says something else is refused; no output is a file that the command
-//! reads, unless a program is improved in its place; one output at most goes to standard output, and then everything that is
-//! for people goes to standard error.
+//! Invariants: the suffix determines the format, and any other suffix is an error; no output is a file that the command reads,
+//! except for a program that is updated in place; at most one output goes to standard output, and then all messages go to
+//! standard error.
 
 use super::report;
 use oxport::{Error, Result};
@@ -19,37 +19,37 @@ impl Read {
     pub fn program(path: &Path) -> Read {
         Read(outputs::program_files(path))
     }
-    /// And values.
+    /// Adds values.
     pub fn and_values(mut self, path: Option<&Path>) -> Read {
         self.0.extend(path.into_iter().flat_map(outputs::value_files));
         self
     }
-    /// And the files of a program that is written.
+    /// Adds the files of a program that is written.
     pub fn and_program(mut self, path: &Path) -> Read {
         self.0.extend(outputs::program_files(path));
         self
     }
 
-    /// Refuses a file that is one of these.
+    /// An error if the path is one of these files.
     fn refuse(&self, path: &Path) -> Result<()> {
         match self.0.iter().find(|read| is_same_file(read, path)) {
             Some(read) if read == path => {
-                Err(Error::usage(format!("{} is read, and would be overwritten", path.display())))
+                Err(Error::usage(format!("{} is an input and would be overwritten", path.display())))
             }
             Some(read) => {
                 let (path, read) = (path.display(), read.display());
-                Err(Error::usage(format!("{path} is the file {read}, which is read, and would be overwritten")))
+                Err(Error::usage(format!("{path} is the file {read}, which is an input and would be overwritten")))
             }
             None => Ok(()),
         }
     }
 }
 
-/// Checks where a program goes: a `.pt2` or `.json` file, or as an archive to a stream. The program that was read may be
+/// Checks the path of a program: a `.pt2` or `.json` file, or a stream (as an archive). The program that was read may be
 /// replaced, all of its files or none.
 ///
 /// # Errors
-/// Usage: another suffix, or a file that is read. Otherwise: something is in the way.
+/// Usage: another suffix, or an input file. Otherwise: the path cannot be written.
 pub fn check_program(out: &Path, from: &Path, as_json: bool) -> Result<()> {
     check_suffix(out, &["pt2", "json"])?;
     claim_stdout(out, as_json)?;
@@ -61,7 +61,7 @@ pub fn check_program(out: &Path, from: &Path, as_json: bool) -> Result<()> {
     Ok(outputs::check_program(out)?)
 }
 
-/// Checks where values go: a `.safetensors` file or a stream. `constants` says whether safetensors cannot hold all of them.
+/// Checks the path of values: a `.safetensors` file or a stream. `constants` says whether safetensors cannot store all of them.
 ///
 /// # Errors
 /// As [`check_program`].
@@ -72,28 +72,30 @@ pub fn check_values(out: &Path, read: &Read, constants: bool) -> Result<()> {
     Ok(outputs::check_values(out, constants)?)
 }
 
-/// Checks where a text goes: anywhere but to a name of a program or of tensors.
+/// Checks the path of a text: any suffix but those of programs and tensors.
 ///
 /// # Errors
 /// As [`check_program`].
 pub fn check_text(out: &Path, read: &Read, as_json: bool) -> Result<()> {
     if let Some(suffix) = out.extension().filter(|s| ["pt2", "json", "safetensors"].iter().any(|kind| s == kind)) {
         let (path, suffix) = (out.display(), suffix.display());
-        return Err(Error::usage(format!("expected a name for a text, got {path}: .{suffix} is for something else")));
+        return Err(Error::usage(format!(
+            "expected the file name of a text, got {path}: .{suffix} is the suffix of programs or tensors"
+        )));
     }
     claim_stdout(out, as_json)?;
     read.refuse(out)?;
     Ok(outputs::check_text(out)?)
 }
 
-/// Refuses to read standard input twice.
+/// An error if standard input is read twice.
 ///
 /// # Errors
 /// Usage.
 pub fn check_inputs(paths: [Option<&PathBuf>; 2]) -> Result<()> {
     match paths.into_iter().flatten().filter(|path| is_standard_input(path)).count() {
         0 | 1 => Ok(()),
-        _ => Err(Error::usage("standard input can be read once")),
+        _ => Err(Error::usage("standard input can be read only once")),
     }
 }
 
@@ -103,12 +105,12 @@ fn check_suffix(out: &Path, wanted: &[&str]) -> Result<()> {
         return Ok(());
     }
     let wanted: Vec<String> = wanted.iter().map(|w| format!(".{w}")).collect();
-    Err(Error::usage(format!("expected a name that ends in {}, got {}", wanted.join(" or "), out.display())))
+    Err(Error::usage(format!("expected a file name that ends in {}, got {}", wanted.join(" or "), out.display())))
 }
 
 fn claim_stdout(out: &Path, as_json: bool) -> Result<()> {
     if is_standard_output(out) && (as_json || !report::claim_stdout()) {
-        return Err(Error::usage("standard output can take one thing"));
+        return Err(Error::usage("standard output can take only one output"));
     }
     Ok(())
 }

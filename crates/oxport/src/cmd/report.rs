@@ -1,7 +1,7 @@
-//! Errors, progress and tables on the terminal: the only place from which the process prints.
+//! Output to the terminal: errors, progress and tables. All output of the process goes through this module.
 //!
-//! Laws: what comes from a file commands no terminal ([`oxport_ir::terminal`]); what standard output does not take is an
-//! error, and never a panic.
+//! Invariants: text from files cannot contain control sequences ([`oxport_ir::terminal`]); a failed write to standard output is
+//! an error, never a panic.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use oxport_ir::terminal::{Lines, Plain, is_plain};
@@ -11,36 +11,36 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Whether standard output takes a file, so that texts go to standard error.
+/// Whether standard output is used for a file, so that messages go to standard error.
 static CLAIMED: AtomicBool = AtomicBool::new(false);
 
-/// Keeps standard output for a file; false if it was kept already.
+/// Claims standard output for a file; false if it was claimed already.
 pub fn claim_stdout() -> bool {
     !CLAIMED.swap(true, Ordering::Relaxed)
 }
 
-/// Prints an error with everything that is known of it.
+/// Prints an error with all its diagnostics.
 pub fn error(e: &oxport::Error) {
     if e.diagnostics().is_empty() {
         let hint = if e.is_limit() { " (--limit buffer=N raises it)" } else { "" };
-        aside(format_args!("error: {e}{hint}\n"));
+        print_stderr(format_args!("error: {e}{hint}\n"));
     }
     for d in e.diagnostics() {
-        aside(format_args!("{}\n", d.plain()));
+        print_stderr(format_args!("{}\n", d.plain()));
     }
     if !e.missing().is_empty() {
-        aside("operators that the program needs and oxport cannot run:\n");
-        e.missing().iter().for_each(|op| aside(format_args!("    {}\n", Plain(op))));
+        print_stderr("operators without a kernel:\n");
+        e.missing().iter().for_each(|op| print_stderr(format_args!("    {}\n", Plain(op))));
     }
 }
 
-/// The program with the names of its nodes as they can be shown, where a file gave them others.
-pub fn with_plain_names(mut program: oxport::ExportedProgram) -> oxport::ExportedProgram {
+/// The program with unprintable characters in node names replaced.
+pub fn with_printable_names(mut program: oxport::ExportedProgram) -> oxport::ExportedProgram {
     fn rename(graph: &mut oxport::Graph) {
         let of = |(id, node): (_, &oxport_ir::Node)| Some((id, node.name.clone()));
         let names: Vec<_> = graph.nodes().filter_map(of).filter(|(_, n)| !n.chars().all(is_plain)).collect();
         for (id, name) in names {
-            // Where that name is taken, another one is near.
+            // If the name is taken, `unique_name` appends a number.
             let plain = graph.unique_name(&Plain(name).to_string());
             let _ = graph.rename(id, &plain);
         }
@@ -50,27 +50,27 @@ pub fn with_plain_names(mut program: oxport::ExportedProgram) -> oxport::Exporte
     program
 }
 
-/// Prints a text on standard error. Nothing can be done where that takes none.
-pub fn aside(text: impl Display) {
+/// Prints a text on standard error, ignoring failures.
+pub fn print_stderr(text: impl Display) {
     let _ = write!(std::io::stderr().lock(), "{}", Lines(text));
 }
 
-/// Prints a text on standard output. Where that does not take it, the process ends: see [`finish`].
+/// Prints a text on standard output. The process exits if that fails: see [`finish`].
 pub fn text(text: impl Display) {
     raw(Lines(text));
 }
 
-/// Prints a line; what stands in it has no line ends.
+/// Prints a line; line ends in it are escaped.
 pub fn line(line: impl Display) {
     raw(format_args!("{}\n", Plain(line)));
 }
 
-/// Prints a JSON document on standard output, in plain characters.
+/// Prints a JSON document on standard output, with control characters escaped.
 pub fn json(value: &serde_json::Value) {
     json_text(&format!("{value:#}"));
 }
 
-/// Prints the text of a JSON document, hidden and commanding characters as `\uXXXX`. They stand in strings only.
+/// Prints the text of a JSON document, with control and invisible characters as `\uXXXX`. They occur in strings only.
 pub fn json_text(text: &str) {
     let mut out = String::with_capacity(text.len() + 1);
     for c in text.chars() {
@@ -93,26 +93,26 @@ fn raw(text: impl Display) {
     }
 }
 
-/// Sees that standard output has taken everything, the exit code being what it would be otherwise.
+/// Flushes standard output; gives the exit code, or that of a failed write.
 pub fn finish(code: ExitCode) -> ExitCode {
     std::io::stdout().flush().map_or_else(|e| refused(&e).into(), |()| code)
 }
 
-/// The exit code where standard output takes no more. If its reader has gone (`| head`), it is that of the signal which Rust
-/// ignores, and nothing is said.
+/// The exit code of a failed write to standard output. For a closed pipe (`| head`) it is that of SIGPIPE, which Rust ignores,
+/// and nothing is printed.
 fn refused(e: &std::io::Error) -> u8 {
     if e.kind() == std::io::ErrorKind::BrokenPipe {
         return CLOSED_PIPE;
     }
-    aside(format_args!("error: cannot write to standard output: {e}\n"));
+    print_stderr(format_args!("error: cannot write to standard output: {e}\n"));
     FILE_TROUBLE
 }
 
 const FILE_TROUBLE: u8 = 6;
 const CLOSED_PIPE: u8 = 141;
 
-/// Does some work under a spinner, which shows on terminals when the work takes longer than a second.
-pub fn working<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
+/// Runs a closure, with a spinner on terminals after one second.
+pub fn with_spinner<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
     if !std::io::stderr().is_terminal() {
         return work();
     }

@@ -1,8 +1,8 @@
-//! `oxport run`: once, with a comparison.
+//! `oxport run`: runs a program once, and compares its outputs.
 
 use super::output::{Read, check_values};
-use super::report::working;
-use super::{DIFFERENT, Running};
+use super::report::with_spinner;
+use super::{DIFFERENT, RunArgs};
 use oxport::compare::{Tolerance, compare};
 use oxport::io::{Values, has_constant_outputs, named_outputs, read_values, write_values};
 use oxport::{ReadLimits, Result};
@@ -13,26 +13,26 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Run {
     #[command(flatten)]
-    running: Running,
-    /// Write the outputs there
+    running: RunArgs,
+    /// Write the outputs to this file
     #[arg(long, value_name = "F")]
     outputs: Option<PathBuf>,
     /// Compare the outputs with this file's `out.*`, `mut.*` and `inmut.*`
     #[arg(long, value_name = "F")]
     expect: Option<PathBuf>,
-    /// Relative tolerance, element by element, in place of the rule by dtype
+    /// Relative tolerance per element, instead of the tolerance by dtype
     #[arg(long, value_name = "R")]
     rtol: Option<f64>,
-    /// Absolute tolerance, likewise
+    /// Absolute tolerance per element, likewise
     #[arg(long, value_name = "A")]
     atol: Option<f64>,
-    /// Print where the time went
+    /// Print a profile by operator and node
     #[arg(long)]
     profile: bool,
 }
 
 impl Run {
-    /// See the module.
+    /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         let program = self.running.read(limits)?;
         let mut read = Read::program(&self.running.program).and_values(self.running.inputs.as_deref());
@@ -40,9 +40,9 @@ impl Run {
         if let Some(path) = &self.outputs {
             check_values(path, &read, has_constant_outputs(&program))?;
         }
-        let toolchain = self.running.trusting.toolchain();
-        let prepared = working("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
-        // Behind the verifier: what inputs are like is said by metas.
+        let toolchain = self.running.verify.toolchain();
+        let prepared = with_spinner("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
+        // After verification, because inputs are generated from metas.
         let inputs = self.running.values(&program, limits)?;
         let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
         let outputs = if self.profile {
@@ -51,7 +51,7 @@ impl Run {
             super::report::text(profile);
             outputs
         } else {
-            working("running", || plan.run(inputs))?
+            with_spinner("running", || plan.run(inputs))?
         };
         let values = named_outputs(&outputs);
         if let Some(path) = &self.outputs {
@@ -60,7 +60,7 @@ impl Run {
         match &self.expect {
             Some(path) => expect(path, &values, self.tolerance(), limits),
             None => {
-                values.iter().for_each(|(name, v)| say!("{name}: {}", oxport::compare::show(v)));
+                values.iter().for_each(|(name, v)| outln!("{name}: {}", oxport::compare::show(v)));
                 Ok(ExitCode::SUCCESS)
             }
         }
@@ -69,7 +69,7 @@ impl Run {
     fn tolerance(&self) -> Tolerance {
         match (self.rtol, self.atol) {
             (None, None) => Tolerance::default(),
-            (rtol, atol) => Tolerance::Absolute { rtol: rtol.unwrap_or(0.0), atol: atol.unwrap_or(0.0) },
+            (rtol, atol) => Tolerance::Elementwise { rtol: rtol.unwrap_or(0.0), atol: atol.unwrap_or(0.0) },
         }
     }
 }
@@ -89,11 +89,14 @@ fn expect(path: &Path, values: &Values, tolerance: Tolerance, limits: &ReadLimit
         };
         compared += 1;
         different += usize::from(!agree);
-        say!("{} {name}: {detail}", if agree { "ok  " } else { "DIFF" });
+        outln!("{} {name}: {detail}", if agree { "ok  " } else { "DIFF" });
     }
-    say!("{compared} compared, {different} different");
+    outln!("{compared} compared, {different} different");
     if compared == 0 {
-        return Err(oxport::Error::data(format!("{} holds no out.*, mut.* or inmut.*", path.display())));
+        return Err(oxport::Error::data(format!(
+            "{}: expected keys out.*, mut.* or inmut.*, got none",
+            path.display()
+        )));
     }
     Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
 }

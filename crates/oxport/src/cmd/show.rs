@@ -1,4 +1,4 @@
-//! `oxport show`: a program for people and for other tools.
+//! `oxport show`: prints a program.
 
 use clap::ValueEnum;
 use oxport::{ExportedProgram, ReadLimits, Result};
@@ -13,8 +13,8 @@ pub struct Show {
     /// The program
     program: PathBuf,
     #[command(flatten)]
-    reading: super::reading::Reading,
-    /// How
+    read: super::args::ReadArgs,
+    /// The format
     #[arg(long, value_enum, default_value_t = Format::Readable)]
     format: Format,
 }
@@ -23,11 +23,11 @@ pub struct Show {
 enum Format {
     /// As PyTorch prints an ExportedProgram
     Readable,
-    /// As PyTorch prints a graph, one line a node
+    /// As PyTorch prints a graph, one line per node
     Fx,
-    /// As PyTorch prints an ExportedProgram, with lines in between that say the rest: the text that reads back whole
+    /// As PyTorch prints an ExportedProgram, with comments for everything else: this text reads back as the same program
     Whole,
-    /// One row a node: name, operator, result
+    /// One row per node: name, operator, result
     Table,
     /// Graphviz
     Dot,
@@ -36,12 +36,12 @@ enum Format {
 }
 
 impl Show {
-    /// See the module.
+    /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
-        let program = self.reading.read(&self.program, limits)?;
+        let program = self.read.read(&self.program, limits)?;
         let program = match self.format {
             Format::Json => program,
-            _ => super::report::with_plain_names(program),
+            _ => super::report::with_printable_names(program),
         };
         match self.format {
             Format::Readable => super::report::text(print::readable(&program)),
@@ -77,24 +77,24 @@ fn table(program: &ExportedProgram) {
         .collect();
     let width = |c: usize| rows.iter().map(|r| r[c].len()).max().unwrap_or(0);
     let (a, b) = (width(0), width(1));
-    rows.iter().for_each(|[name, what, result]| say!("{name:a$}  {what:b$}  {result}"));
+    rows.iter().for_each(|[name, what, result]| outln!("{name:a$}  {what:b$}  {result}"));
 }
 
 fn dot(program: &ExportedProgram) {
-    say!("digraph program {{");
-    say!("    node [shape=box, fontname=monospace];");
+    outln!("digraph program {{");
+    outln!("    node [shape=box, fontname=monospace];");
     for (_, node) in program.graph.nodes() {
         let label = node.op().map_or(String::new(), |op| format!("\\n{}", quoted(op.short_name())));
         let name = quoted(&node.name);
-        say!("    \"{name}\" [label=\"{name}{label}\"];");
+        outln!("    \"{name}\" [label=\"{name}{label}\"];");
         for input in node.inputs() {
-            say!("    \"{}\" -> \"{name}\";", quoted(&program.graph.node(input).name));
+            outln!("    \"{}\" -> \"{name}\";", quoted(&program.graph.node(input).name));
         }
     }
-    say!("}}");
+    outln!("}}");
 }
 
-/// A text within the quotes of Graphviz.
+/// A Graphviz string.
 fn quoted(text: &str) -> String {
     Plain(text).to_string().replace('\\', "\\\\").replace('"', "\\\"")
 }

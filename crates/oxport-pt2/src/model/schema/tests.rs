@@ -1,4 +1,4 @@
-//! The kept schemas are those of the types, real documents satisfy them, and wrong ones do not.
+//! The checked-in schemas match the types; real documents satisfy them, and malformed ones do not.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ fn printed(schema: &Value) -> String {
 }
 
 #[test]
-fn kept_schemas_are_those_of_the_types() {
+fn checked_in_schemas_match_the_types() {
     for (major, minor) in RELEASED {
         let path = folder("schemas").join(format!("program-{major}.{minor}.json"));
         let made = printed(&json_schema((major, minor)));
@@ -38,14 +38,14 @@ fn kept_schemas_are_those_of_the_types() {
     }
 }
 
-/// The first complaint about a value, if there is one.
-fn complaint(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<String> {
+/// The first violation of the schema, if any.
+fn diagnostic(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<String> {
     let Some(rules) = schema.as_object() else { return (schema == &json!(false)).then(|| at.to_string()) };
     for (rule, want) in rules {
         let found = match rule.as_str() {
             "$ref" => {
                 let name = want.as_str().unwrap().trim_start_matches("#/$defs/");
-                complaint(value, &root["$defs"][name], root, at)
+                diagnostic(value, &root["$defs"][name], root, at)
             }
             "type" => {
                 let is = |kind: &Value| match kind.as_str().unwrap() {
@@ -59,12 +59,12 @@ fn complaint(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<St
                     other => panic!("type {other}"),
                 };
                 let fits = want.as_array().map_or_else(|| is(want), |kinds| kinds.iter().any(is));
-                (!fits).then(|| format!("{at} is no {want}"))
+                (!fits).then(|| format!("{at}: expected {want}"))
             }
-            "enum" => (!want.as_array().unwrap().contains(value)).then(|| format!("{at} is none of {want}")),
+            "enum" => (!want.as_array().unwrap().contains(value)).then(|| format!("{at}: expected one of {want}")),
             "anyOf" => {
-                let fits = want.as_array().unwrap().iter().any(|s| complaint(value, s, root, at).is_none());
-                (!fits).then(|| format!("{at} is none of {want}"))
+                let fits = want.as_array().unwrap().iter().any(|s| diagnostic(value, s, root, at).is_none());
+                (!fits).then(|| format!("{at}: expected one of {want}"))
             }
             "required" => {
                 let missing = want.as_array().unwrap().iter().find(|key| value.get(key.as_str().unwrap()).is_none());
@@ -72,16 +72,16 @@ fn complaint(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<St
             }
             "items" => {
                 let mut items = value.as_array().into_iter().flatten().enumerate();
-                items.find_map(|(i, item)| complaint(item, want, root, &format!("{at}[{i}]")))
+                items.find_map(|(i, item)| diagnostic(item, want, root, &format!("{at}[{i}]")))
             }
             "properties" => {
                 let mut known = want.as_object().unwrap().iter();
-                known.find_map(|(key, s)| complaint(value.get(key)?, s, root, &format!("{at}.{key}")))
+                known.find_map(|(key, s)| diagnostic(value.get(key)?, s, root, &format!("{at}.{key}")))
             }
             "additionalProperties" => {
                 let is_known = |key: &str| rules.get("properties").is_some_and(|known| known.get(key).is_some());
                 let mut others = value.as_object().into_iter().flatten().filter(|(key, _)| !is_known(key));
-                others.find_map(|(key, v)| complaint(v, want, root, &format!("{at}.{key}")))
+                others.find_map(|(key, v)| diagnostic(v, want, root, &format!("{at}.{key}")))
             }
             "minProperties" => (value.as_object().unwrap().is_empty()).then(|| format!("{at} is empty")),
             "maxProperties" => (value.as_object().unwrap().len() > 1).then(|| format!("{at} has several keys")),
@@ -97,7 +97,7 @@ fn complaint(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<St
 
 fn check(value: &Value, version: Version) -> Option<String> {
     let schema = json_schema(version);
-    complaint(value, &schema, &schema, "$")
+    diagnostic(value, &schema, &schema, "$")
 }
 
 /// All archives of the fixtures, of every version.
@@ -135,7 +135,7 @@ fn documents_of_pytorch_satisfy_the_schema_of_their_version() {
             let schema = json_schema(version);
             for name in ["data/weights/model_weights_config.json", "data/constants/model_constants_config.json"] {
                 let config: Value = serde_json::from_slice(&archive.read(name).unwrap()).unwrap();
-                assert_eq!(complaint(&config, &schema["$defs"]["PayloadConfig"], &schema, name), None);
+                assert_eq!(diagnostic(&config, &schema["$defs"]["PayloadConfig"], &schema, name), None);
             }
         }
     }
@@ -143,30 +143,30 @@ fn documents_of_pytorch_satisfy_the_schema_of_their_version() {
 }
 
 #[test]
-fn wrong_documents_do_not_satisfy_it() {
+fn invalid_documents_do_not_satisfy_it() {
     let path = folder("fixtures/archives/today.pt2");
     let archive = Archive::open(&path, &Limits::default()).unwrap();
     let document: Value = serde_json::from_slice(&archive.read("models/model.json").unwrap()).unwrap();
     let table = [
-        ("/graph_module/graph/nodes/0/target", json!(3), "target is no \"string\""),
+        ("/graph_module/graph/nodes/0/target", json!(3), "target: expected \"string\""),
         ("/graph_module/graph/nodes/0/outputs/0", json!({}), "outputs[0] is empty"),
         ("/graph_module/graph/nodes/0/outputs/0", json!({"as_new": 1}), "outputs[0].as_new"),
         ("/graph_module/graph/outputs/0", json!({"as_int": 1, "as_none": true}), "several keys"),
         ("/graph_module/signature", json!({"input_specs": []}), "has no \"output_specs\""),
-        ("/range_constraints", json!({"s0": {"min_val": "x", "max_val": 2}}), "min_val is none of"),
-        ("/verifiers", json!("ATEN"), "verifiers is no \"array\""),
+        ("/range_constraints", json!({"s0": {"min_val": "x", "max_val": 2}}), "min_val: expected one of"),
+        ("/verifiers", json!("ATEN"), "verifiers: expected \"array\""),
     ];
     assert_eq!(check(&document, (8, 20)), None);
     for (pointer, value, message) in table {
         let mut wrong = document.clone();
         *wrong.pointer_mut(pointer).unwrap() = value;
         let found = check(&wrong, (8, 20)).unwrap_or_default();
-        assert!(found.contains(message), "{pointer}: {found:?} should say {message:?}");
+        assert!(found.contains(message), "{pointer}: {found:?} expected {message:?}");
     }
 }
 
 #[test]
-fn lowered_documents_satisfy_the_schema_of_their_version_or_say_why_not() {
+fn downgraded_documents_satisfy_the_schema_of_their_version() {
     let path = folder("fixtures/archives/today.pt2");
     let archive = Archive::open(&path, &Limits::default()).unwrap();
     let bytes = archive.read("models/model.json").unwrap();
@@ -180,8 +180,8 @@ fn lowered_documents_satisfy_the_schema_of_their_version_or_say_why_not() {
     }
     let node = &mut document.graph_module.graph.nodes[0];
     node.inputs[0].arg = crate::model::Argument::AsFloatLists(vec![vec![crate::model::Real(1.0)]]);
-    let said = lower(&document, (8, 17)).unwrap_err();
+    let errors = lower(&document, (8, 17)).unwrap_err();
     let expected = ".graph_module.graph.nodes[0].inputs[0].arg: schema 8.17 has no Argument.as_float_lists";
-    assert_eq!(said.iter().map(|(at, m)| format!("{at}: {m}")).collect::<Vec<_>>(), [expected]);
+    assert_eq!(errors.iter().map(|(at, m)| format!("{at}: {m}")).collect::<Vec<_>>(), [expected]);
     assert!(lower(&document, (8, 20)).is_ok());
 }

@@ -1,8 +1,8 @@
-//! Programs that are changed, and what is said of it. `oxport verify --fix`: stale metas are inferred again, what nothing uses
-//! is dropped, every change is said, and nothing is left to mend. `oxport optimize --validate`: what was compared is said, and
-//! a comparison of nothing is no agreement. Programs as text: every command takes them, and their complaints have lines.
+//! Commands that change programs. `oxport verify --fix`: stale metas are inferred again, unused entries are dropped, every change is
+//! printed, and a second run has nothing to fix. `oxport optimize --validate`: the output says what was compared. Programs as text:
+//! every command reads them, and their diagnostics have lines.
 
-use oxport::draw::{Drawing, draw_inputs};
+use oxport::random_inputs::{InputGenerator, generate_inputs};
 use oxport::validate::validate;
 use oxport::{DType, ExportedProgram, Expr, Fake, Opt, ProgramBuilder, ReadLimits, Tensor, Toolchain};
 use oxport_ir::NodeId;
@@ -20,10 +20,10 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn stale_metas_and_dangling_entries_are_mended() {
+fn stale_metas_and_unused_entries_are_fixed() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
-    let (stale, mended) = (at("stale.json"), at("mended.json"));
+    let (stale, fixed) = (at("stale.json"), at("fixed.json"));
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/mlp_core/program.pt2");
     let fixture = fixture.to_str().expect("law: paths are UTF-8");
     assert!(oxport(&["convert", fixture, &stale]).status.success());
@@ -42,9 +42,9 @@ fn stale_metas_and_dangling_entries_are_mended() {
         assert!(text(&found).contains(part), "{part} in {}", text(&found));
     }
 
-    let fixed = oxport(&["verify", "--fix", "-o", &mended, &stale]);
-    assert!(fixed.status.success(), "{}", text(&fixed));
-    let lines = text(&fixed);
+    let output = oxport(&["verify", "--fix", "-o", &fixed, &stale]);
+    assert!(output.status.success(), "{}", text(&output));
+    let lines = text(&output);
     for part in [
         "fixed node gelu: recorded the tensor f32[s31, 48] instead of the tensor f32[s31, 7]",
         "fixed node permute: recorded",
@@ -55,13 +55,13 @@ fn stale_metas_and_dangling_entries_are_mended() {
     }
     assert_eq!(lines.matches("fixed ").count(), 3, "{lines}");
 
-    let again = oxport(&["verify", "--fix", &mended]);
+    let again = oxport(&["verify", "--fix", &fixed]);
     assert!(again.status.success() && text(&again).starts_with("valid"), "{}", text(&again));
-    let unmended = std::fs::read_to_string(&stale).expect("law: it is there");
-    assert_eq!(unmended, program.to_string(), "with -o the program itself stays");
+    let unfixed = std::fs::read_to_string(&stale).expect("law: it is there");
+    assert_eq!(unfixed, program.to_string(), "with -o the program itself stays");
 }
 
-/// A program of one input `x` of that dtype and these sizes; `s0`, where it is asked for, is from 5 to 100.
+/// A program of one input `x` of that dtype and these sizes; `s0`, if used, is from 5 to 100.
 fn program(dtype: DType, sizes: &[i64], make: impl Fn(&mut ProgramBuilder<'_>, NodeId) -> NodeId) -> ExportedProgram {
     let mut b = ProgramBuilder::new(oxport::registry());
     let symbol = sizes.contains(&-1).then(|| b.size("s0", 5, Some(100)));
@@ -76,7 +76,7 @@ fn call(b: &mut ProgramBuilder<'_>, op: &str, args: impl oxport_ir::builder::Int
 }
 
 #[test]
-fn a_validation_finds_what_only_awkward_values_show() {
+fn validation_detects_differences_at_special_values() {
     let identity = |b: &mut ProgramBuilder<'_>, x| call(b, "aten::clone", (x,));
     let abs = |b: &mut ProgramBuilder<'_>, x| call(b, "aten::abs", (x,));
     let relu_abs = |b: &mut ProgramBuilder<'_>, x| {
@@ -114,33 +114,33 @@ fn a_validation_finds_what_only_awkward_values_show() {
 }
 
 #[test]
-fn drawn_sizes_satisfy_what_the_program_asks() {
+fn generated_sizes_satisfy_the_conditions() {
     let mut program = program(DType::F32, &[-1, 2], |b, x| call(b, "aten::relu", (x,)));
     program.guards = vec!["(L['x'].size()[0] % 7) == 3".into(), "L['x'].size()[0] != 10".into()];
-    let drawing = Drawing::of(&program);
-    let sizes: Vec<i64> = drawing.assignments().iter().flat_map(|a| a.values().copied()).collect();
+    let generator = InputGenerator::of(&program);
+    let sizes: Vec<i64> = generator.assignments().iter().flat_map(|a| a.values().copied()).collect();
     assert!(sizes.len() > 1 && sizes.iter().all(|n| n % 7 == 3 && *n != 10 && (5..=100).contains(n)), "{sizes:?}");
-    let inputs = draw_inputs(&program, 0, &ReadLimits::default()).expect("there are sizes");
+    let inputs = generate_inputs(&program, 0, &ReadLimits::default()).expect("there are sizes");
     assert_eq!(inputs[0].as_tensor().map(|t| t.sizes()[0] % 7), Some(3));
     program.guards.push("L['x'].size()[0] > 1000".into());
-    let error = draw_inputs(&program, 0, &ReadLimits::default()).expect_err("there are none").to_string();
+    let error = generate_inputs(&program, 0, &ReadLimits::default()).expect_err("there are none").to_string();
     assert!(error.contains("no sizes were found that satisfy the program's ranges and guards"), "{error}");
 }
 
 #[test]
-fn a_comparison_of_nothing_is_no_agreement() {
+fn nothing_compared_is_not_agreement() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
     let refusing = program(DType::F32, &[2], |b, x| {
         let never = b.constant("never", Tensor::from_vec(&[], vec![false]).expect("law: one element"));
-        call(b, "aten::_assert_async.msg", (never.expect("law: the name is free"), "always refused"));
+        call(b, "aten::_assert_async.msg", (never.expect("law: the name is free"), "always fails"));
         call(b, "aten::relu", (x,))
     });
     oxport::write(&refusing, at("refusing.json")).expect("law: the folder is writable");
     let output = oxport(&["optimize", &at("refusing.json"), "-o", &at("out.pt2"), "--validate"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
-    let says = "nothing could be compared: the program refuses all";
-    assert!(text(&output).contains(says) && text(&output).contains("always refused"), "{}", text(&output));
+    let message = "nothing could be compared: the program rejects all";
+    assert!(text(&output).contains(message) && text(&output).contains("always fails"), "{}", text(&output));
     assert!(!Path::new(&at("out.pt2")).exists(), "what is not known to be the same is not written");
     let output = oxport(&["optimize", &at("refusing.json"), "-o", &at("out.pt2"), "--validate", "--json"]);
     let report: Value = serde_json::from_slice(&output.stdout).expect("it is one JSON document");
@@ -151,14 +151,14 @@ fn a_comparison_of_nothing_is_no_agreement() {
         let fixture = fixtures.join(name).join("program.pt2");
         let fixture = fixture.to_str().expect("law: paths are UTF-8");
         let output = oxport(&["optimize", fixture, "-o", &at("out.pt2"), "--validate", "--time-limit", "1"]);
-        let said = text(&output);
-        assert!(output.status.success() && said.contains("validated  both programs give the same on"), "{said}");
-        assert!(said.contains(sizes), "{said}");
+        let printed = text(&output);
+        assert!(output.status.success() && printed.contains("validated  both programs agree on"), "{printed}");
+        assert!(printed.contains(sizes), "{printed}");
     }
 }
 
 #[test]
-fn no_file_beside_widens_the_tolerance() {
+fn no_other_file_widens_the_tolerance() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
     let program = program(DType::F32, &[2], |b, x| call(b, "aten::relu", (x,)));
@@ -187,11 +187,11 @@ fn every_command_takes_a_text() {
     let (json, program, graph) = (at("mlp.json"), at("mlp.py"), at("graph.fx"));
     let done = |arguments: &[&str]| {
         let output = oxport(arguments);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{arguments:?}: {}{said}", text(&output));
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {}{printed}", text(&output));
         text(&output)
     };
-    // The tensors stand beside the text.
+    // The tensors are in a file next to the text.
     done(&["convert", &archive, &json]);
     std::fs::write(&program, done(&["show", &archive, "--format", "whole"])).expect("law: the folder is writable");
     std::fs::write(&graph, done(&["show", &archive, "--format", "fx"])).expect("law: the folder is writable");
@@ -214,18 +214,18 @@ fn every_command_takes_a_text() {
     }
     assert_eq!(done(&["show", &graph, "--format", "fx"]), done(&["show", &archive, "--format", "fx"]));
 
-    let failed = |arguments: &[&str], code: i32, says: &str| {
+    let failed = |arguments: &[&str], code: i32, message: &str| {
         let output = oxport(arguments);
-        let said = text(&output) + &String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
-        assert!(said.contains(says), "{says} in {said}");
+        let printed = text(&output) + &String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}");
+        assert!(printed.contains(message), "{message} in {printed}");
     };
     failed(&["verify", &graph], 3, "error[no-meta]: `p_0_weight` has no meta value");
     failed(&["decompose", &graph, "-o", &at("out.pt2")], 3, "no-meta");
     failed(&["run", &graph], 3, "no-meta");
     failed(&["bench", &graph], 3, "no-meta");
-    failed(&["run", &program, "--outputs", &at("mlp.safetensors")], 2, "is read, and would be overwritten");
-    failed(&["convert", &archive, &at("out.py")], 2, "expected a name that ends in .pt2 or .json");
+    failed(&["run", &program, "--outputs", &at("mlp.safetensors")], 2, "is an input and would be overwritten");
+    failed(&["convert", &archive, &at("out.py")], 2, "expected a file name that ends in .pt2 or .json");
     let wrong = at("wrong.py");
     std::fs::write(&wrong, "def forward(self, x):\n    y = torch.ops.aten.relu.default(z)\n").expect("law: writable");
     failed(&["show", &wrong], 3, "error[syntax] at line 2: `z` is not defined before this line");
@@ -233,6 +233,10 @@ fn every_command_takes_a_text() {
     let default = at("default.py");
     let source = "def forward(self, x: \"f32[2]\", n: \"Sym(s0)\" = 3):\n    y = torch.ops.aten.mul.Tensor(x, n)\n    return (y,)\n";
     std::fs::write(&default, source).expect("law: writable");
-    failed(&["convert", &default, &at("out.pt2")], 3, "the default of `n` has no place in a file");
+    failed(
+        &["convert", &default, &at("out.pt2")],
+        3,
+        "the default of `n` cannot be written: the program JSON has no defaults",
+    );
     done(&["run", &default]);
 }

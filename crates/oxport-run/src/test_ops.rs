@@ -1,4 +1,4 @@
-//! A handful of operators for this room's tests, so that they depend on no other: slow, `f32` and `i64` only.
+//! A few operators for the tests of this crate, so that they do not depend on `oxport-ops`: slow, `f32` and `i64` only.
 
 use crate::plan::{Plan, PlanOptions};
 use oxport_ir::args::Meta;
@@ -18,12 +18,12 @@ pub(crate) fn registry() -> Registry {
     Registry::new(&[OPS], TAGS)
 }
 
-/// The program of a text.
+/// Parses a program.
 pub(crate) fn program(text: &str) -> ExportedProgram {
     parse::parse(text, &registry()).unwrap_or_else(|e| panic!("{e:?}\n{text}"))
 }
 
-/// The plan of a text.
+/// Parses and plans a program.
 pub(crate) fn plan(text: &str) -> Plan {
     let options = PlanOptions { threads: 2, ..PlanOptions::default() };
     Plan::new(&program(text), &registry(), &options).unwrap_or_else(|e| panic!("{e}\n{text}"))
@@ -33,7 +33,7 @@ pub(crate) fn f32s(sizes: &[i64], elements: impl IntoIterator<Item = f32>) -> Va
     Value::Tensor(Tensor::from_vec(sizes, elements.into_iter().collect()).unwrap())
 }
 
-/// Elementwise steps, one of them dead.
+/// Elementwise steps, one of them unused.
 pub(crate) const CHAIN: &str = r#"
 def forward(self, x: "f32[s0, 2]"):
     relu = torch.ops.aten.relu.default(x)
@@ -44,8 +44,8 @@ def forward(self, x: "f32[s0, 2]"):
     return (add_1,)
 "#;
 
-/// Runs thrice (recording, replaying, replaying again), which must agree, and shows the outputs.
-pub(crate) fn run_thrice(plan: &Plan, inputs: &[Value]) -> Vec<String> {
+/// Runs three times (recording, replaying, replaying again); the results must agree.
+pub(crate) fn run_three_times(plan: &Plan, inputs: &[Value]) -> Vec<String> {
     let once = || plan.run(inputs.to_vec()).unwrap().user.iter().map(show).collect::<Vec<_>>();
     let first = once();
     assert_eq!(first, once(), "replayed");
@@ -68,8 +68,8 @@ pub(crate) fn show(v: &Value) -> String {
     }
 }
 
-/// A program of drawn calls over vectors of 4, of 2, and square matrices, that returns some of its values.
-pub(crate) fn drawn(draw: &mut dyn FnMut(usize) -> usize) -> String {
+/// A program of random calls on vectors of 4, of 2, and square matrices, that returns some of its values.
+pub(crate) fn random_program(draw: &mut dyn FnMut(usize) -> usize) -> String {
     let mut values: [Vec<String>; 3] = [vec!["x".into()], vec![], vec!["y".into()]];
     let mut text = "def forward(self, x: \"f32[4]\", y: \"f32[2, 2]\"):\n".to_string();
     let mut n = 0;
@@ -190,7 +190,7 @@ static OPS: &[OpDef] = &[
     OpDef::new("my::pick(Tensor[] tensors, Tensor at) -> Tensor", |a| {
         let (parts, at): (Vec<&Fake>, &Fake) = a.unpack()?;
         let is_one = at.sizes[0].as_int().is_none_or(|n| n == 1);
-        if is_one { Ok(vec![parts[0].clone().into()]) } else { Err(Error::invalid("`at` is more than one number")) }
+        if is_one { Ok(vec![parts[0].clone().into()]) } else { Err(Error::invalid("expected one number in `at`")) }
     })
     .eval(|a| {
         let (parts, at): (Vec<&Tensor>, &Tensor) = a.unpack()?;

@@ -1,25 +1,25 @@
-//! How the commands read a program.
+//! Arguments that several commands share.
 
 use oxport::{ExportedProgram, ReadLimits, ReadOptions, Result, Toolchain};
 use std::path::Path;
 
-/// What all commands that read one program have in common.
+/// Arguments of commands that read one program.
 #[derive(clap::Args)]
-pub struct Reading {
-    /// Which model of an archive that holds several; without, `model` or the only one
+pub struct ReadArgs {
+    /// The model to read from an archive with several; by default `model`, or the only one
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 }
 
-impl Reading {
-    /// The program of a file.
+impl ReadArgs {
+    /// Reads a program.
     pub fn read(&self, path: &Path, limits: &ReadLimits) -> Result<ExportedProgram> {
         oxport::read_with(path, &self.options(limits))
     }
 
-    /// As [`Reading::read`], every byte of its weights checked: for commands that write a program, as what they write has
-    /// checksums of its own, which would make damage look whole.
-    pub fn read_whole(&self, path: &Path, limits: &ReadLimits) -> Result<ExportedProgram> {
+    /// As [`ReadArgs::read`], checking the CRC-32 of weights as well: for commands that write a program with new checksums,
+    /// which would hide the damage.
+    pub fn read_verified(&self, path: &Path, limits: &ReadLimits) -> Result<ExportedProgram> {
         oxport::read_with(path, &ReadOptions { verify_weights: true, ..self.options(limits) })
     }
 
@@ -28,15 +28,15 @@ impl Reading {
     }
 }
 
-/// What the commands have in common that compute with a program or change it.
+/// Arguments of commands that run or transform a program.
 #[derive(clap::Args)]
-pub struct Trusting {
-    /// Take a program in which `verify` finds errors; what comes of it may mean something else
+pub struct VerifyArgs {
+    /// Accept a program in which `verify` finds errors; results may be wrong
     #[arg(long)]
     unverified: bool,
 }
 
-impl Trusting {
+impl VerifyArgs {
     /// The operators, and whether programs over them are verified.
     pub fn toolchain(&self) -> Toolchain {
         let standard = Toolchain::standard();

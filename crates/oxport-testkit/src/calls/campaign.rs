@@ -1,16 +1,16 @@
-//! Many calls in child processes of bounded memory, which are watched from outside.
+//! Fuzzing campaigns: many calls in monitored child processes with limited memory.
 //!
-//! The child says which call it is about to try; where it aborts or goes on for too long, the parent knows the call, and
-//! starts another child behind it.
+//! A child prints the number of each call before running it; if it aborts or exceeds the time limit, the parent knows the call
+//! and starts another child after it.
 //!
 //! ```text
 //! > 17                                      the child begins call 17
 //! ! panic <tab> run <tab> place <tab> text  call 17 did so
-//! = 1 0 3                                   so many were refused, verified, ran since the last such line
+//! = 1 0 3                                   counts of refused, verified, ran since the last such line
 //! ```
 
-use super::drive::{BUFFER, Finding, Reached, drive, processor_time};
-use super::{Bases, Call, draw};
+use super::drive::{Finding, MAX_BUFFER, Reached, drive, processor_time};
+use super::{Call, SeedCalls, draw};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::ops::Range;
@@ -22,37 +22,37 @@ use std::time::Duration;
 /// The bounds of a child.
 #[derive(Clone, Debug)]
 pub struct Bounds {
-    /// Bytes of data that the child may hold.
+    /// The memory limit of the child, in bytes.
     pub memory: u64,
-    /// A call that computes for longer is ended.
+    /// The time limit of a call.
     pub time: Duration,
 }
 
-/// How often the parent looks at a child that says nothing, and how often in vain.
-const LOOK: Duration = Duration::from_secs(2);
+/// How often the parent polls a silent child, and how many times.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 const SILENT: u32 = 60;
 
 impl Default for Bounds {
     /// The largest result three times over, 512 MB beyond, and ten seconds.
     fn default() -> Bounds {
-        Bounds { memory: (3 * BUFFER + (512 << 20)) as u64, time: Duration::from_secs(10) }
+        Bounds { memory: (3 * MAX_BUFFER + (512 << 20)) as u64, time: Duration::from_secs(10) }
     }
 }
 
-/// What came of many calls.
+/// The results of a campaign.
 #[derive(Clone, Debug, Default)]
-pub struct Hunt {
-    /// Calls that no program can make.
+pub struct Campaign {
+    /// Calls that are not valid programs.
     pub refused: u64,
-    /// Calls that the verifier took and kernels did not.
+    /// Calls that the verifier accepted and kernels rejected.
     pub verified: u64,
-    /// Calls that were computed.
+    /// Calls that ran.
     pub ran: u64,
-    /// The first finding of every kind, place and operator; and how many there were.
+    /// The first finding of every kind, location and operator, with the number of findings.
     pub findings: BTreeMap<String, (u64, Call, Finding, u64)>,
 }
 
-impl Hunt {
+impl Campaign {
     /// All calls.
     pub fn calls(&self) -> u64 {
         self.refused + self.verified + self.ran
@@ -65,19 +65,19 @@ impl Hunt {
     }
 }
 
-/// What a child does: tries the calls of these numbers and says so.
+/// The work of a child: runs the calls of these numbers and reports them.
 ///
 /// # Errors
-/// Nobody reads what it says.
-pub fn work(bases: &Bases, seed: u64, numbers: Range<u64>, out: &mut dyn Write) -> std::io::Result<()> {
+/// The output is closed.
+pub fn work(seeds: &SeedCalls, seed: u64, numbers: Range<u64>, out: &mut dyn Write) -> std::io::Result<()> {
     let mut counts = [0u64; 3];
     for number in numbers.clone() {
         writeln!(out, "> {number}")?;
         out.flush()?;
-        let call = draw::call(bases, seed, number);
+        let call = draw::call(seeds, seed, number);
         let (mut reached, mut finding) = drive(&call);
         if finding.as_ref().is_some_and(|f| f.kind == "slow") {
-            // On a busy machine any call may have waited: one that is slow is slow twice.
+            // On a busy machine any call may be delayed: a slow one is slow twice.
             (reached, finding) = drive(&call);
         }
         counts[match reached {
@@ -101,54 +101,54 @@ pub fn work(bases: &Bases, seed: u64, numbers: Range<u64>, out: &mut dyn Write) 
 ///
 /// # Errors
 /// A child cannot be started, or fails before its first call.
-pub fn hunt(
-    bases: &Bases,
+pub fn campaign(
+    seeds: &SeedCalls,
     seed: u64,
     numbers: Range<u64>,
     jobs: u64,
     bounds: &Bounds,
     start: &(dyn Fn(Range<u64>) -> Command + Sync),
     tell: &(dyn Fn(&Call, &Finding) + Sync),
-) -> std::io::Result<Hunt> {
-    let hunt = Mutex::new(Hunt::default());
+) -> std::io::Result<Campaign> {
+    let campaign = Mutex::new(Campaign::default());
     let share = (numbers.end - numbers.start).div_ceil(jobs.max(1));
     std::thread::scope(|scope| {
         let part = |job: u64| {
             let from = numbers.start + job * share;
-            let one = Part { bases, seed, bounds, start, tell, hunt: &hunt };
+            let one = Part { seeds, seed, bounds, start, tell, campaign: &campaign };
             scope.spawn(move || one.run(from..(from + share).min(numbers.end)))
         };
         let parts: Vec<_> = (0..jobs.max(1)).map(part).collect();
         parts.into_iter().try_for_each(|part| part.join().expect("law: a part does not panic"))
     })?;
-    Ok(hunt.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(campaign.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// What watches one child after the other.
+/// Monitors one child after the other.
 struct Part<'a> {
-    bases: &'a Bases,
+    seeds: &'a SeedCalls,
     seed: u64,
     bounds: &'a Bounds,
     start: &'a (dyn Fn(Range<u64>) -> Command + Sync),
     tell: &'a (dyn Fn(&Call, &Finding) + Sync),
-    hunt: &'a Mutex<Hunt>,
+    campaign: &'a Mutex<Campaign>,
 }
 
 impl Part<'_> {
     fn note(&self, number: u64, finding: Finding) {
-        let call = draw::call(self.bases, self.seed, number);
-        let mut hunt = self.hunt.lock().unwrap_or_else(PoisonError::into_inner);
-        if hunt.note(number, call.clone(), finding.clone()) {
+        let call = draw::call(self.seeds, self.seed, number);
+        let mut campaign = self.campaign.lock().unwrap_or_else(PoisonError::into_inner);
+        if campaign.note(number, call.clone(), finding.clone()) {
             (self.tell)(&call, &finding);
         }
     }
 
     fn count(&self, counts: &str) {
         let mut counts = counts.split(' ').map(|c| c.parse().unwrap_or(0));
-        let mut hunt = self.hunt.lock().unwrap_or_else(PoisonError::into_inner);
-        hunt.refused += counts.next().unwrap_or(0);
-        hunt.verified += counts.next().unwrap_or(0);
-        hunt.ran += counts.next().unwrap_or(0);
+        let mut campaign = self.campaign.lock().unwrap_or_else(PoisonError::into_inner);
+        campaign.refused += counts.next().unwrap_or(0);
+        campaign.verified += counts.next().unwrap_or(0);
+        campaign.ran += counts.next().unwrap_or(0);
     }
 
     fn run(&self, numbers: Range<u64>) -> std::io::Result<()> {
@@ -162,7 +162,7 @@ impl Part<'_> {
             if output.status.success() {
                 break;
             }
-            // The child died without a word, or was ended.
+            // The child died silently, or was killed.
             let said = String::from_utf8_lossy(&output.stderr);
             let said = said.lines().find(|l| l.contains("memory") || l.contains("overflow")).or(said.lines().last());
             let message = match kind {
@@ -177,11 +177,11 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// Listens until the child says nothing more: the call it was at, and why it stopped.
+    /// Reads the child's output to its end: the last call, and why it stopped.
     fn listen(&self, child: &Child, lines: &Receiver<String>) -> (Option<u64>, &'static str) {
         let (mut at, mut since, mut silent) = (None, Duration::ZERO, 0);
         loop {
-            match lines.recv_timeout(LOOK) {
+            match lines.recv_timeout(POLL_INTERVAL) {
                 Ok(line) => match line.split_once(' ') {
                     Some((">", number)) => (at, since, silent) = (number.parse().ok(), Duration::ZERO, 0),
                     Some(("=", counts)) => self.count(counts),
@@ -199,7 +199,7 @@ impl Part<'_> {
                     match processor_time(child.id()) {
                         now if since.is_zero() => since = now,
                         now if now.saturating_sub(since) > self.bounds.time => return (at, "endless"),
-                        // It waits for itself, or the system has no time for it.
+                        // It is blocked, or the system is overloaded.
                         _ if silent == SILENT => return (at, "endless"),
                         _ => {}
                     }

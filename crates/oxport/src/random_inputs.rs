@@ -1,11 +1,11 @@
-//! Inputs drawn from what a program says of them.
+//! Random inputs that satisfy the metas, ranges and guards of a program.
 //!
 //! ```text
-//! metas, ranges, guards, assertions ─> values of the symbols, several ─> tensors of these sizes, ordinary or awkward
+//! metas, ranges, guards, assertions ─> several assignments of symbols ─> tensors of these sizes, ordinary or special values
 //! ```
 //!
-//! The sizes satisfy every range, guard and assertion that is about sizes, as far as a bounded search finds some that do. A
-//! number that the program takes out of an input (`x.item()`) is solved for like a size. The same seed gives the same inputs.
+//! The sizes satisfy every range, guard and assertion about sizes, if a bounded search finds a solution. A number that the
+//! program reads from an input (`x.item()`) is solved for like a size. The same seed gives the same inputs.
 
 use crate::io::constant;
 use crate::{Error, Result};
@@ -16,40 +16,40 @@ use oxport_sym::{Expr, Number, Symbol};
 use oxport_tensor::{Complex, DType, Tensor};
 use std::collections::{HashMap, HashSet};
 
-/// What tensors are filled with.
+/// The values of tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
     /// Normal-like floats, integers 0 and 1.
     Ordinary,
-    /// Normal-like floats, integers 0: an index that every table has.
+    /// Normal-like floats, integers 0, which is a valid index of every non-empty dimension.
     Zeros,
-    /// Floats among which are ±∞, NaN, −0, subnormals and the largest; integers 0 and 1.
-    AwkwardFloats,
-    /// As before, and integers among which are the least and the largest.
-    Awkward,
+    /// Floats including ±∞, NaN, −0, subnormals and the largest; integers 0 and 1.
+    SpecialFloats,
+    /// As before, and integers including the smallest and the largest.
+    Special,
 }
 
 /// Values of symbols.
 pub type Assignment = HashMap<Symbol, i64>;
 
-/// Draws inputs of one program.
-pub struct Drawing<'p> {
+/// Generates inputs of one program.
+pub struct InputGenerator<'p> {
     program: &'p ExportedProgram,
-    /// Symbols that are a number in an input, by the input's placeholder.
+    /// Symbols that are numbers read from an input, by the input's placeholder.
     items: HashMap<NodeId, Symbol>,
-    /// What the symbols may be; the first is what they were at capture, where that satisfies everything.
+    /// Assignments of the symbols; the first has the hints, if they satisfy all conditions.
     assignments: Vec<Assignment>,
 }
 
-impl<'p> Drawing<'p> {
+impl<'p> InputGenerator<'p> {
     /// Solves for the sizes.
-    pub fn of(program: &'p ExportedProgram) -> Drawing<'p> {
+    pub fn of(program: &'p ExportedProgram) -> InputGenerator<'p> {
         let items = items(program);
         let assignments = Search::of(program, &items).assignments();
-        Drawing { program, items, assignments }
+        InputGenerator { program, items, assignments }
     }
 
-    /// The values of the symbols that were found to satisfy the program, each once: at capture, the least, and others.
+    /// The distinct assignments that satisfy the program: the hints, the smallest values, and others.
     pub fn assignments(&self) -> &[Assignment] {
         &self.assignments
     }
@@ -57,49 +57,53 @@ impl<'p> Drawing<'p> {
     /// Flat user inputs.
     ///
     /// # Errors
-    /// An input has no meta that says what to draw, or all together have more elements than `limits.drawn`.
-    pub fn draw(&self, assignment: &Assignment, fill: Fill, seed: u64, limits: &Limits) -> Result<Vec<Value>> {
+    /// The meta of an input does not determine its sizes, or all inputs have more than `limits.random_input_elems` elements.
+    pub fn generate(&self, assignment: &Assignment, fill: Fill, seed: u64, limits: &Limits) -> Result<Vec<Value>> {
         let mut random = Random::of(seed);
-        let mut drawn = 0u64;
+        let mut elements = 0u64;
         let number = |e: &Expr| e.eval_int(&|s: &Symbol| assignment.get(s).copied());
         let one = |(id, node, kind): (NodeId, &Node, &InputKind)| {
             if let InputKind::ConstantInput(c) = kind {
                 return Ok(constant(c));
             }
-            let open = || Error::data(format!("input `{}` cannot be drawn", node.name));
+            let unknown =
+                || Error::data(format!("cannot generate input `{}`: expected a meta with known sizes", node.name));
             match node.val() {
                 Some(Val::Tensor(t)) => {
-                    let sizes: Vec<i64> = t.sizes.iter().map(number).collect::<Option<_>>().ok_or_else(open)?;
+                    let sizes: Vec<i64> = t.sizes.iter().map(number).collect::<Option<_>>().ok_or_else(unknown)?;
                     let count = oxport_tensor::layout::checked_numel(&sizes)?;
-                    drawn = drawn.saturating_add(count as u64);
-                    if drawn > limits.drawn {
-                        let message = format!("input `{}` would be drawn with sizes {sizes:?}", node.name);
-                        let limit = format!("{drawn} elements of inputs are more than the limit of {}", limits.drawn);
-                        return Err(Error::data(format!("{message}: {limit} (`drawn`)")));
+                    elements = elements.saturating_add(count as u64);
+                    if elements > limits.random_input_elems {
+                        let message = format!("cannot generate input `{}` of sizes {sizes:?}", node.name);
+                        let limit = format!(
+                            "{elements} elements of inputs are more than the limit of {}",
+                            limits.random_input_elems
+                        );
+                        return Err(Error::data(format!("{message}: {limit} (`random_input_elems`)")));
                     }
                     let item = self.items.get(&id).and_then(|s| assignment.get(s));
                     Ok(Value::Tensor(tensor(t.dtype, &sizes, count, fill, item.copied(), &mut random)?))
                 }
-                Some(Val::Int(e)) => number(e).map(Value::Int).ok_or_else(open),
+                Some(Val::Int(e)) => number(e).map(Value::Int).ok_or_else(unknown),
                 Some(Val::Float(e)) => Ok(Value::Float(e.as_float().unwrap_or_else(|| random.normal()))),
                 Some(Val::Bool(e)) => Ok(Value::Bool(e.as_bool().unwrap_or(true))),
                 Some(Val::None) => Ok(Value::None),
-                _ => Err(open()),
+                _ => Err(unknown()),
             }
         };
         user_inputs(self.program).map(one).collect()
     }
 }
 
-/// Inputs drawn from the input metas: ordinary values, symbols as at capture where that satisfies the program. The same seed
-/// gives the same inputs.
+/// Random inputs by the input metas: ordinary values, and symbols equal to their hints if those satisfy the program. The same
+/// seed gives the same inputs.
 ///
 /// # Errors
-/// An input has no meta that says what to draw, or nothing was found that satisfies what the program asks.
-pub fn draw_inputs(program: &ExportedProgram, seed: u64, limits: &Limits) -> Result<Vec<Value>> {
-    let drawing = Drawing::of(program);
+/// The meta of an input does not determine its sizes, or no assignment was found that satisfies the program.
+pub fn generate_inputs(program: &ExportedProgram, seed: u64, limits: &Limits) -> Result<Vec<Value>> {
+    let generator = InputGenerator::of(program);
     let none = || Error::data("no sizes were found that satisfy the program's ranges and guards");
-    drawing.draw(drawing.assignments().first().ok_or_else(none)?, Fill::Ordinary, seed, limits)
+    generator.generate(generator.assignments().first().ok_or_else(none)?, Fill::Ordinary, seed, limits)
 }
 
 fn user_inputs(program: &ExportedProgram) -> impl Iterator<Item = (NodeId, &Node, &InputKind)> {
@@ -107,7 +111,7 @@ fn user_inputs(program: &ExportedProgram) -> impl Iterator<Item = (NodeId, &Node
     all.filter(|(_, spec)| spec.kind.is_user()).map(|((id, node), spec)| (id, node, &spec.kind))
 }
 
-/// The symbols that a program takes out of its inputs as they are.
+/// The symbols that are numbers read from inputs.
 fn items(program: &ExportedProgram) -> HashMap<NodeId, Symbol> {
     let taken = |(_, node): (NodeId, &Node)| {
         let is_item = node.op().is_some_and(Op::reads_number);
@@ -124,16 +128,16 @@ fn items(program: &ExportedProgram) -> HashMap<NodeId, Symbol> {
 struct Search<'p> {
     program: &'p ExportedProgram,
     symbols: Vec<Symbol>,
-    /// What must hold once the symbols up to that number have values.
+    /// Per symbol, the conditions that can be checked once it and those before it have values.
     conditions: Vec<Vec<Condition>>,
-    /// Numbers that the conditions speak of.
+    /// The constants in the conditions.
     mentioned: Vec<i64>,
 }
 
 enum Condition {
-    /// It is true, or cannot be told.
+    /// It is true, or cannot be evaluated.
     Holds(Expr),
-    /// It lies between, where it can be told.
+    /// It is in the range, or cannot be evaluated.
     Between(Expr, i64, i64),
 }
 
@@ -153,9 +157,9 @@ impl Condition {
     }
 }
 
-/// Which values are tried first.
+/// The values to try first.
 #[derive(Clone, Copy)]
-enum Taste {
+enum Preference {
     Captured,
     Least,
     Next,
@@ -217,12 +221,12 @@ impl<'p> Search<'p> {
         Search { program, symbols, conditions: by_last, mentioned }
     }
 
-    /// Different assignments, one after each taste where there is one.
+    /// Distinct assignments, at most one for each preference.
     fn assignments(&self) -> Vec<Assignment> {
         let mut found: Vec<Vec<i64>> = Vec::new();
-        for taste in [Taste::Captured, Taste::Least, Taste::Next, Taste::Large] {
-            let candidates: Vec<Vec<i64>> = self.symbols.iter().map(|s| self.candidates(s, taste)).collect();
-            let (mut values, mut tries) = (Vec::new(), TRIES);
+        for preference in [Preference::Captured, Preference::Least, Preference::Next, Preference::Large] {
+            let candidates: Vec<Vec<i64>> = self.symbols.iter().map(|s| self.candidates(s, preference)).collect();
+            let (mut values, mut tries) = (Vec::new(), MAX_TRIES);
             if self.extend(&candidates, &found, &mut values, &mut tries) {
                 found.push(values);
             }
@@ -230,7 +234,7 @@ impl<'p> Search<'p> {
         found.into_iter().map(|values| self.symbols.iter().cloned().zip(values).collect()).collect()
     }
 
-    /// Finds values for the rest of the symbols, such that all together are none that were found.
+    /// Extends a partial assignment to one that is not in `found`.
     fn extend(&self, from: &[Vec<i64>], found: &[Vec<i64>], values: &mut Vec<i64>, tries: &mut usize) -> bool {
         let Some(list) = from.get(values.len()) else { return !found.contains(values) };
         for &value in list {
@@ -252,8 +256,8 @@ impl<'p> Search<'p> {
         self.conditions[values.len() - 1].iter().all(|c| c.is_met(&of))
     }
 
-    /// Values within the symbol's range, the best by that taste first.
-    fn candidates(&self, symbol: &Symbol, taste: Taste) -> Vec<i64> {
+    /// Values within the symbol's range, preferred ones first.
+    fn candidates(&self, symbol: &Symbol, preference: Preference) -> Vec<i64> {
         let range = self.program.env.range(symbol);
         let declared = self.program.ranges.get(&Expr::symbol(symbol));
         let min = range.min_int().unwrap_or(i64::MIN).max(declared.and_then(|r| r.min).unwrap_or(i64::MIN));
@@ -263,11 +267,11 @@ impl<'p> Search<'p> {
         let captured = hint.unwrap_or(usual);
         let least = if min < 0 { 0 } else { min };
         let around = |n: i64| [n, n.saturating_add(1), n.saturating_sub(1)];
-        let mut list = match taste {
-            Taste::Captured => vec![captured, usual],
-            Taste::Least => vec![least, usual],
-            Taste::Next => vec![captured.saturating_add(1), captured.saturating_add(2), least.saturating_add(1)],
-            Taste::Large => vec![captured.saturating_mul(2), captured.saturating_mul(3), max],
+        let mut list = match preference {
+            Preference::Captured => vec![captured, usual],
+            Preference::Least => vec![least, usual],
+            Preference::Next => vec![captured.saturating_add(1), captured.saturating_add(2), least.saturating_add(1)],
+            Preference::Large => vec![captured.saturating_mul(2), captured.saturating_mul(3), max],
         };
         list.extend((0..=16).map(|n| least.saturating_add(n)));
         list.extend(0..=16);
@@ -280,10 +284,10 @@ impl<'p> Search<'p> {
     }
 }
 
-/// How many values are tried before a search ends without an answer.
-const TRIES: usize = 20_000;
+/// The maximum number of values that a search tries.
+const MAX_TRIES: usize = 20_000;
 
-/// A stream of numbers that a seed determines.
+/// A seeded random number generator.
 struct Random {
     seed: u64,
     state: u64,
@@ -302,7 +306,7 @@ impl Random {
     fn normal(&mut self) -> f64 {
         (0..4).map(|_| (self.next() >> 40) as f64 / (1u64 << 24) as f64).sum::<f64>() - 2.0
     }
-    /// One of these, or nothing, by equal chances; of even seeds, all in turn.
+    /// One of the list, or `None`, with equal probability; for even seeds, all in turn.
     fn of_these<T: Copy>(&mut self, list: &[T], i: usize) -> Option<T> {
         if self.seed % 2 == 0 {
             return Some(list[(i + self.seed as usize * 3) % list.len()]);
@@ -314,13 +318,13 @@ impl Random {
 
 fn tensor(d: DType, sizes: &[i64], count: usize, fill: Fill, item: Option<i64>, random: &mut Random) -> Result<Tensor> {
     if d.is_float() || d.is_complex() {
-        let pool = awkward_floats(d);
+        let pool = special_floats(d);
         let pool_len = pool.len();
         let mut one = |i: usize| match fill {
             Fill::Ordinary | Fill::Zeros => random.normal(),
-            Fill::AwkwardFloats | Fill::Awkward => random.of_these(&pool, i).unwrap_or_else(|| random.normal()),
+            Fill::SpecialFloats | Fill::Special => random.of_these(&pool, i).unwrap_or_else(|| random.normal()),
         };
-        if d.is_complex() && matches!(fill, Fill::AwkwardFloats | Fill::Awkward) {
+        if d.is_complex() && matches!(fill, Fill::SpecialFloats | Fill::Special) {
             let numbers = (0..count).map(|i| Complex::new(one(i), one(i / pool_len))).collect();
             return Ok(Tensor::from_vec(sizes, numbers)?.to_dtype(d)?);
         }
@@ -329,17 +333,17 @@ fn tensor(d: DType, sizes: &[i64], count: usize, fill: Fill, item: Option<i64>, 
         }
         return Ok(Tensor::from_vec(sizes, (0..count).map(|i| one(i) as f32).collect::<Vec<f32>>())?.to_dtype(d)?);
     }
-    let pool = awkward_integers(d);
+    let pool = extreme_integers(d);
     let one = |i: usize| match (item, fill) {
         (Some(n), _) => n,
         (None, Fill::Zeros) => 0,
-        (None, Fill::Awkward) => random.of_these(&pool, i).unwrap_or((i % 2) as i64),
+        (None, Fill::Special) => random.of_these(&pool, i).unwrap_or((i % 2) as i64),
         (None, _) => (i % 2) as i64,
     };
     Ok(Tensor::from_vec(sizes, (0..count).map(one).collect::<Vec<i64>>())?.to_dtype(d)?)
 }
 
-fn awkward_floats(d: DType) -> Vec<f64> {
+fn special_floats(d: DType) -> Vec<f64> {
     let (largest, least, subnormal) = match d {
         DType::F64 | DType::C128 => (f64::MAX, f64::MIN_POSITIVE, 5e-324),
         DType::F16 | DType::C32 => (65504.0, 6.103_515_625e-5, 5.960_464_477_539_063e-8),
@@ -348,7 +352,7 @@ fn awkward_floats(d: DType) -> Vec<f64> {
     vec![f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -0.0, 0.0, largest, -largest, least, -subnormal, 1.0, -1.0]
 }
 
-fn awkward_integers(d: DType) -> Vec<i64> {
+fn extreme_integers(d: DType) -> Vec<i64> {
     let (least, largest) = match d {
         DType::Bool => (0, 1),
         DType::U8 => (0, u8::MAX.into()),

@@ -1,4 +1,4 @@
-//! Calls to begin with: samples of the operator table, and PyTorch's operator cases.
+//! Seed calls: samples of the operator table, and PyTorch's operator cases.
 
 use super::{Call, Item, Mode, Spec};
 use crate::corpus::{Corpus, argument, ints};
@@ -10,50 +10,50 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Operators, each with calls that it takes or refuses for a reason that somebody wrote down.
-pub struct Bases {
-    /// The rows of the table, in order, with their calls.
+/// Operators with seed calls: accepted ones, and rejected ones with a known reason.
+pub struct SeedCalls {
+    /// The rows of the table in order, with their calls.
     pub rows: Vec<(&'static OpDef, Vec<Call>)>,
 }
 
-/// No row begins with more calls.
-const MOST: usize = 80;
+/// The maximum number of seed calls of a row.
+const MAX_SEEDS: usize = 80;
 
-impl Bases {
+impl SeedCalls {
     /// Every row of the operator table with its samples, and the cases of that folder.
     ///
     /// # Errors
     /// The cases cannot be read.
-    pub fn read(cases: &Path) -> Result<Bases, String> {
+    pub fn read(cases: &Path) -> Result<SeedCalls, String> {
         let corpus = Corpus::read(cases)?;
         let mut by_name = by_name(corpus.cases.iter().filter_map(|case| of_case(&corpus, case)));
         let rows = rows().map(|def| {
             let mut calls: Vec<Call> = def.samples.iter().filter_map(|s| of_sample(def.name(), s)).collect();
             let cases = by_name.remove(def.name()).unwrap_or_default();
-            let every = cases.len().div_ceil(MOST).max(1);
+            let every = cases.len().div_ceil(MAX_SEEDS).max(1);
             calls.extend(cases.into_iter().step_by(every));
-            // As they read back: a child must draw from the same ones.
+            // Round-tripped through text, so that child processes have the same seed calls.
             calls.retain(|c| Call::parse(&c.to_string()).as_ref() == Ok(c));
             (def, calls)
         });
-        Ok(Bases { rows: rows.collect() })
+        Ok(SeedCalls { rows: rows.collect() })
     }
-    /// What [`Bases::write`] wrote.
+    /// Parses the output of [`SeedCalls::write`].
     ///
     /// # Errors
-    /// A line is no call.
-    pub fn parse(text: &str) -> Result<Bases, String> {
+    /// A line is not a call.
+    pub fn parse(text: &str) -> Result<SeedCalls, String> {
         let calls = text.lines().map(Call::parse).collect::<Result<Vec<_>, _>>()?;
         let mut by_name = by_name(calls);
-        Ok(Bases { rows: rows().map(|def| (def, by_name.remove(def.name()).unwrap_or_default())).collect() })
+        Ok(SeedCalls { rows: rows().map(|def| (def, by_name.remove(def.name()).unwrap_or_default())).collect() })
     }
-    /// All calls as lines of text, for child processes: they need not read the cases.
+    /// All calls as lines of text, for child processes.
     pub fn write(&self) -> String {
         self.rows.iter().flat_map(|(_, calls)| calls).map(|c| format!("{c}\n")).collect()
     }
 }
 
-/// The rows of the table but higher-order ones, which take subgraphs.
+/// The rows of the table without higher-order operators, which take subgraphs.
 fn rows() -> impl Iterator<Item = &'static OpDef> {
     oxport::registry().defs().into_iter().filter(|def| !def.name().starts_with("higher_order::"))
 }
@@ -74,7 +74,7 @@ fn of_sample(op: &str, text: &str) -> Option<Call> {
 fn of_case(corpus: &Corpus, case: &Json) -> Option<Call> {
     let name = oxport_ir::op::name_of(&format!("torch.ops.{}", case["op"].as_str()?));
     let specs = RefCell::new(Vec::new());
-    // Tensors are numbered by a device that no case has.
+    // Tensors are numbered by an unused device.
     let mut tensor = |json: &Json| -> Result<Argument, String> {
         let spec = of_tensor(corpus, json).ok_or("no tensor")?;
         specs.borrow_mut().push(spec);
