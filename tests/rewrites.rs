@@ -142,8 +142,9 @@ fn is_kept(program: &ExportedProgram, opt: Opt) -> Result<(), String> {
     for seed in 0..4 {
         let inputs: Vec<Tensor> = fakes.iter().zip(0..).map(|(f, i)| awkward(f, seed + 3 * i)).collect();
         let (a, b) = match (run(&before, &inputs), run(&after, &inputs)) {
-            (Err(_), Err(_)) => continue,
-            (a, b) => (a.map_err(|e| format!("{fired}: before: {e}"))?, b.map_err(|e| format!("{fired}: after: {e}"))?),
+            // A call that fails may be left out where nobody needs its result, as PyTorch does.
+            (Err(_), _) => continue,
+            (Ok(a), b) => (a, b.map_err(|e| format!("{fired}: after: {e}"))?),
         };
         let tolerance = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };
         let values = |o: &Outputs| -> Vec<Value> {
@@ -421,6 +422,10 @@ fn drawn(seed: u64) -> String {
 fn hunted(seed: u64) -> Result<bool, String> {
     let sketch = drawn(seed);
     let Ok(program) = program(&sketch) else { return Ok(false) };
+    if program.graph.nodes().any(|(_, node)| node.calls("aten::view") && must_copy(&program.graph, node)) {
+        // PyTorch exports no such program: its own `view` refuses.
+        return Ok(false);
+    }
     match is_kept(&program, Opt::Exact) {
         Ok(()) => Ok(true),
         // A write that has no functional form.
