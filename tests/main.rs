@@ -1,5 +1,6 @@
 //! One binary for all workspace tests.
 
+mod added_ops;
 mod corpus;
 mod documented;
 mod fixtures;

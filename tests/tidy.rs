@@ -152,6 +152,37 @@ fn nothing_is_left_undone_or_tied_to_a_machine() {
     });
 }
 
+/// Outside of the operators' tables, the rules and tests, operators are called by name, and never asked for their name.
+#[test]
+fn what_is_known_of_an_operator_stands_in_its_row() {
+    let is_table = |path: &str| {
+        let ends = ["tests.rs", "test_ops.rs", "/op.rs", "/template.rs", "/term.rs"];
+        !path.starts_with("crates/")
+            || [
+                "crates/oxport-ops/",
+                "crates/oxport-testkit/",
+                "crates/oxport-rewrite/src/rules",
+                "/tests/",
+                "/examples/",
+            ]
+            .iter()
+            .any(|part| path.contains(part))
+            || ends.iter().any(|end| path.ends_with(end))
+    };
+    let calls = ["call(", "call_kw(", "call_item(", "registry.op(", "registry().op("];
+    let files = sources().into_iter().map(|path| path.strip_prefix(root()).expect("law: below the root").to_path_buf());
+    all(files.filter(|path| !is_table(&path.to_string_lossy())), |path| {
+        let text = std::fs::read_to_string(root().join(path)).map_err(|e| e.to_string())?;
+        let product = text.split("#[cfg(test)]").next().unwrap_or("");
+        let names = |line: &&str| ["\"aten::", "\"prims::", "\"torchvision::"].iter().any(|start| line.contains(start));
+        let lines = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+        match lines.filter(names).find(|line| !calls.iter().any(|call| line.contains(call))) {
+            Some(line) => Err(format!("an operator is known by its name: {}", line.trim())),
+            None => Ok(()),
+        }
+    });
+}
+
 #[test]
 fn the_checkout_stays_small() {
     fn size(dir: &Path) -> u64 {

@@ -44,6 +44,8 @@ pub struct OpDef {
     pub aliasing: Aliasing,
     /// What a write to a result that lies in the first argument's storage makes of that argument.
     pub write_back: WriteBack,
+    /// Of a view that PyTorch refuses where the strides forbid it: the operator that copies there.
+    pub or_copies: Option<&'static str>,
     /// What it writes beside what its schema says.
     pub mutation: Option<&'static Mutation>,
     /// What it asserts of symbolic numbers.
@@ -215,6 +217,7 @@ impl OpDef {
             reads_storage: false,
             aliasing: Aliasing::BySchema,
             write_back: WriteBack::None,
+            or_copies: None,
             mutation: None,
             asserts: None,
             across_devices: false,
@@ -281,6 +284,10 @@ impl OpDef {
     /// Says what a write to the result makes of the first argument, by a function.
     pub const fn write_back_fn(self, f: fn(&mut Builder<'_>, &Args<'_, Build>, NodeId) -> Result<NodeId>) -> OpDef {
         OpDef { write_back: WriteBack::Fn(f), ..self }
+    }
+    /// Names the operator that copies where the strides forbid this view.
+    pub const fn or_copies(self, name: &'static str) -> OpDef {
+        OpDef { or_copies: Some(name), ..self }
     }
     /// Says what it writes beside what its schema says.
     pub const fn mutation(self, mutation: &'static Mutation) -> OpDef {

@@ -32,10 +32,10 @@ pub(crate) fn to_sizes_before(b: &mut Builder<'_>, a: &Args<'_, Build>, value: N
 /// The table.
 #[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    reshape!("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", to_size, "Other sizes over the same elements; one −1 is inferred.", ["f32[2, 6], [3, -1]", "f32[2, 3]{1, 2}, [6]", "f32[], [1, 1]", "f32[0, 3], [0, 5]", "!f32[2, 3], [4]"]).write_back_fn(to_sizes_before),
+    reshape!("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", to_size, "Other sizes over the same elements; one −1 is inferred.", ["f32[2, 6], [3, -1]", "f32[2, 3]{1, 2}, [6]", "f32[], [1, 1]", "f32[0, 3], [0, 5]", "!f32[2, 3], [4]"]).write_back_fn(to_sizes_before).or_copies("aten::reshape"),
     reshape!("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", to_size, "Other sizes over the same elements; one −1 is inferred.", ["f32[2, 6], [3, -1]", "f32[2, 3]{1, 2}, [6]"]).alias_if(is_view).write_back_fn(to_sizes_before),
-    reshape!("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", to_size, "As `view`, of a tensor that nobody else uses.", ["f32[2, 6], [3, -1]"]).write_back_fn(to_sizes_before),
-    reshape!("aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", to_other, "The sizes of another tensor.", ["f32[2, 6], f32[3, 4]"]).write_back_fn(to_sizes_before),
+    reshape!("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", to_size, "As `view`, of a tensor that nobody else uses.", ["f32[2, 6], [3, -1]"]).write_back_fn(to_sizes_before).or_copies("aten::reshape"),
+    reshape!("aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", to_other, "The sizes of another tensor.", ["f32[2, 6], f32[3, 4]"]).write_back_fn(to_sizes_before).or_copies("aten::reshape_as"),
     reshape!("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", to_other, "The sizes of another tensor.", ["f32[2, 6], f32[3, 4]"]).alias_if(is_view).write_back_fn(to_sizes_before),
     reshape!("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten, "A range of dimensions made one.", ["f32[2, 3, 4], 1", "f32[]", "f32[2, 3, 4], 0, 1", "!f32[2, 3], 1, 0"]).alias_if(is_view).write_back_fn(to_sizes_before),
     reshape!("aten::ravel(Tensor(a) self) -> Tensor(a)", flatten_all, "All dimensions made one.", ["f32[2, 3]"]).alias_if(is_view).write_back_fn(to_sizes_before),

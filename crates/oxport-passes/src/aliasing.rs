@@ -29,14 +29,17 @@ impl Step {
     pub fn element(&self, b: &Builder<'_>, parts: Option<&Parts>, i: i64) -> Step {
         let at = usize::try_from(i).ok();
         let direct = parts.zip(at).and_then(|(parts, at)| match parts {
-            Parts::Selected { dim } => Some(("aten::select.int", vec![(*dim).into(), i.into()])),
+            Parts::Selected { dim } => Some((b.registry().op("aten::select.int"), vec![(*dim).into(), i.into()])),
             Parts::Slices { dim, ends } => {
                 let start = if at == 0 { 0 } else { *ends.get(at - 1)? };
-                Some(("aten::slice.Tensor", vec![(*dim).into(), start.into(), (*ends.get(at)?).into()]))
+                Some((
+                    b.registry().op("aten::slice.Tensor"),
+                    vec![(*dim).into(), start.into(), (*ends.get(at)?).into()],
+                ))
             }
         });
         match direct {
-            Some((op, args)) => Step { op: b.registry().op(op), args, kwargs: Kwargs::new(), element: None },
+            Some((op, args)) => Step { op, args, kwargs: Kwargs::new(), element: None },
             None => Step { element: Some(i), ..self.clone() },
         }
     }

@@ -39,9 +39,9 @@ pub(crate) fn lay_out_behind(graph: &mut Graph, env: &ShapeEnv, registry: &Regis
         if !waiting.remove(&id) {
             continue;
         }
-        if is_impossible_view(graph, env, graph.node(id)) {
+        if let Some(copying) = impossible_view(graph, env, graph.node(id)) {
             let Node { args, kwargs, .. } = graph.node(id).clone();
-            graph.set_call(id, registry.op("aten::reshape"), args, kwargs);
+            graph.set_call(id, registry.op(copying), args, kwargs);
         }
         let node = graph.node(id);
         let (Some(op), Some(recorded)) = (node.op(), node.val()) else { continue };
@@ -55,11 +55,12 @@ pub(crate) fn lay_out_behind(graph: &mut Graph, env: &ShapeEnv, registry: &Regis
     }
 }
 
-fn is_impossible_view(graph: &Graph, env: &ShapeEnv, node: &Node) -> bool {
-    let is_view = node.op().is_some_and(|op| matches!(op.name(), "aten::view" | "aten::_unsafe_view"));
+/// What takes the place of a view that the strides of its input forbid.
+fn impossible_view(graph: &Graph, env: &ShapeEnv, node: &Node) -> Option<&'static str> {
+    let copying = node.op()?.def()?.or_copies?;
     let input = node.args.first().and_then(Argument::as_node).and_then(|x| graph.node(x).val());
     match (input, node.val()) {
-        (Some(Val::Tensor(from)), Some(Val::Tensor(to))) => is_view && !MetaCx::new(env).can_view(from, to),
-        _ => false,
+        (Some(Val::Tensor(from)), Some(Val::Tensor(to))) if !MetaCx::new(env).can_view(from, to) => Some(copying),
+        _ => None,
     }
 }

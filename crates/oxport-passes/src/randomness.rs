@@ -145,7 +145,7 @@ fn once(
         graph.erase(id)?;
         return Ok(());
     }
-    let product = if is_written { "aten::mul_.Tensor" } else { "aten::mul.Tensor" };
-    graph.set_call(id, registry.op(product), vec![(*x).into(), drawn.into()], Kwargs::new());
+    let product = registry.op(if is_written { "aten::mul_.Tensor" } else { "aten::mul.Tensor" });
+    graph.set_call(id, product, vec![(*x).into(), drawn.into()], Kwargs::new());
     Ok(())
 }
