@@ -1,7 +1,8 @@
-//! The operator tables: one file a family; schema, doc, meta, kernel, decomposition, cost and samples side by side.
+//! The operator tables, a folder per area and a file per family: schema, doc, meta, kernel, decomposition, cost and samples side
+//! by side, `*_backward` beside its forward.
 //!
-//! [`registry`] is what the other rooms are handed. A new operator is one entry in one family file; a new family is one
-//! file and one word in the list below. `docs/add-an-op.md` walks through it.
+//! [`registry`] is what the other crates are given. A new operator is one row in one family file; a new family is one file and one
+//! word in the list below. `docs/add-an-op.md` walks through it.
 //!
 //! Laws: every schema is the pinned one of `schemas/aten_schemas.txt` (where PyTorch has the operator); a meta function
 //! decides dtype, sizes *and* strides of a result, as PyTorch's CPU kernels do, and the kernel fills what it is given.
@@ -9,134 +10,76 @@
 use oxport_ir::{OpDef, Registry};
 use std::sync::OnceLock;
 
-mod batch_norm_stats;
-pub mod bessel;
-pub mod class;
-mod complex_parts;
-mod composite;
-pub mod dense;
-pub mod gather;
-pub mod linalg;
-pub mod linear_backward;
-pub mod meta;
-pub mod nn;
-pub mod orthogonal;
-pub mod product;
-pub mod promote;
-pub mod python_number;
-pub mod rowmajor;
-pub mod rows;
-pub mod special;
-
 macro_rules! families {
-    ($($family:ident,)*) => {
-        $(pub mod $family;)*
-        /// The tables of all families, by the family's name.
-        pub static FAMILIES: &[(&str, &[OpDef])] = &[$((stringify!($family), $family::OPS)),*];
+    ($($folder:ident $doc:literal [$($support:ident),*] { $($family:ident),* })*) => {
+        $(
+            #[doc = $doc]
+            pub mod $folder {
+                $(pub mod $support;)*
+                $(pub mod $family;)*
+            }
+        )*
+        /// The tables of all families, by folder and file.
+        pub static FAMILIES: &[(&str, &[OpDef])] =
+            &[$($((concat!(stringify!($folder), "/", stringify!($family)), $folder::$family::OPS),)*)*];
         /// The tables of all families.
-        pub static TABLES: &[&[OpDef]] = &[$($family::OPS),*];
+        pub static TABLES: &[&[OpDef]] = &[$($($folder::$family::OPS,)*)*];
     };
 }
 
-// Each is a file with a table `OPS`.
+// A folder, what its files share, and the files with a table `OPS` each.
 families! {
-    activation,
-    advanced,
-    arithmetic,
-    attention,
-    attention_backward,
-    backward,
-    batch_norm,
-    bins,
-    cast,
-    class_loss,
-    combinatorics,
-    compare,
-    contract,
-    conv,
-    conv_backward,
-    covariance,
-    create,
-    ctc,
-    deform,
-    distance,
-    distance_backward,
-    einsum,
-    embed,
-    embedding,
-    embedding_bag,
-    embedding_bag_backward,
-    encoder,
-    fft,
-    fold,
-    foreach,
-    gradient,
-    grid,
-    grid_backward,
-    grouped,
-    higher_order,
-    histogram,
-    histogramdd,
-    index,
-    integrate,
-    join,
-    linalg_check,
-    linalg_cholesky,
-    linalg_cross,
-    linalg_eig,
-    linalg_function,
-    linalg_ldl,
-    linalg_lu,
-    linalg_norm,
-    linalg_qr,
-    linalg_rank,
-    linalg_solve,
-    linalg_svd,
-    linalg_triangular,
-    linear,
-    loss,
-    loss_backward,
-    masked,
-    matmul,
-    minmax,
-    moments,
-    norm,
-    norm_backward,
-    pad,
-    pointwise,
-    pool,
-    pool_backward,
-    power,
-    primitive,
-    prims,
-    python,
-    quantiles,
-    quantize,
-    random,
-    ranges,
-    reduce,
-    repeat,
-    resample,
-    resample_backward,
-    reshape,
-    rnn,
-    roi,
-    scan,
-    scatter,
-    segment,
-    sequences,
-    softmax,
-    sort,
-    specials,
-    split,
-    stft,
-    symbolic,
-    ternary,
-    torchao,
-    unique,
-    view,
-    view_backward,
-    weight_norm,
+    support "What the families share: classes of operators, metas, loops over rows and slices." [
+        checks, class, complex_parts, composite, dense, gather, linear_backward, meta, product, promote,
+        rowmajor, rows
+    ] {
+    }
+    pointwise "Elementwise operators." [bessel, orthogonal, special] {
+        activation, arithmetic, backward, cast, compare, power, specials, ternary, unary
+    }
+    reduce "Reductions, scans, orders and counts." [] {
+        bins, covariance, gradient, histogram, histogramdd, integrate, minmax, moments, quantiles, scan,
+        segment, sort, sums, unique
+    }
+    view "Views and rearrangements of elements." [] {
+        embed, join, repeat, reshape, split, view_backward, views
+    }
+    index "Reading and writing by indices and masks." [] {
+        advanced, combinatorics, masked, scatter, select
+    }
+    create "Tensors from nothing." [] {
+        constants, random, ranges
+    }
+    linalg "Products and factorisations of matrices, distances of vectors." [matrices] {
+        check, cholesky, contract, cross, distance, distance_backward, eig, einsum, function, grouped, ldl,
+        linear, lu, matmul, norm, qr, rank, solve, svd, triangular
+    }
+    nn "Layers of neural networks, their losses, and the gradients of both." [batch_norm_stats] {
+        attention, attention_backward, batch_norm, class_loss, conv, conv_backward, ctc, embedding,
+        embedding_bag, embedding_bag_backward, encoder, fold, foreach, loss, loss_backward, norm,
+        norm_backward, pad, pool, pool_backward, rnn, sequences, softmax, weight_norm
+    }
+    resample "Resampling of images." [] {
+        grid, grid_backward, resize, resize_backward
+    }
+    fft "Fourier transforms." [] {
+        stft, transforms
+    }
+    quantize "Quantisation." [] {
+        affine, torchao
+    }
+    detection "Regions of images." [] {
+        deform, roi
+    }
+    symbolic "Numbers: sizes, assertions, Python's own functions." [python_number] {
+        numbers, python
+    }
+    prims "PyTorch's primitive operators." [] {
+        elementwise, movement
+    }
+    hop "Operators that take subgraphs." [] {
+        control_flow
+    }
 }
 
 /// The pinned schemas: every overload that PyTorch 2.15 registers, with its tags.

@@ -47,8 +47,8 @@ mod linalg_cross {
 
 mod linalg_eig {
     use num_complex::Complex;
-    use oxport_ops::linalg::Mat;
-    use oxport_ops::linalg_eig::{eig, eigh, mirrored};
+    use oxport_ops::linalg::eig::{eig, eigh, mirrored};
+    use oxport_ops::linalg::matrices::Mat;
 
     #[test]
     fn values_of_one_triangle() {
@@ -79,8 +79,8 @@ mod linalg_eig {
 }
 
 mod linalg_function {
-    use oxport_ops::linalg::Mat;
-    use oxport_ops::linalg_function::exponential;
+    use oxport_ops::linalg::function::exponential;
+    use oxport_ops::linalg::matrices::Mat;
 
     #[test]
     fn roots_and_exponentials() {
@@ -104,8 +104,8 @@ mod linalg_function {
 
 mod linalg_ldl {
     use num_complex::Complex;
-    use oxport_ops::linalg::{Field, Mat};
-    use oxport_ops::linalg_ldl::Ldl;
+    use oxport_ops::linalg::ldl::Ldl;
+    use oxport_ops::linalg::matrices::{Field, Mat};
 
     #[test]
     fn factors() {
@@ -234,8 +234,8 @@ mod linalg_solve {
 
 mod linalg_svd {
     use num_complex::Complex;
-    use oxport_ops::linalg::Mat;
-    use oxport_ops::linalg_svd::svd;
+    use oxport_ops::linalg::matrices::Mat;
+    use oxport_ops::linalg::svd::svd;
 
     #[test]
     fn values_and_shapes() {

@@ -1,7 +1,7 @@
 //! What kernels are made of.
 
 mod einsum {
-    use oxport_ops::einsum::*;
+    use oxport_ops::linalg::einsum::*;
 
     #[test]
     fn equations() {
@@ -21,7 +21,7 @@ mod einsum {
 }
 
 mod gather {
-    use oxport_ops::gather::{NOWHERE, gather, longest_run};
+    use oxport_ops::support::gather::{NOWHERE, gather, longest_run};
     use oxport_tensor::Layout;
     use oxport_tensor::{Scalar, Tensor, TensorMut};
 
@@ -40,7 +40,7 @@ mod gather {
 
 mod linalg {
     use num_complex::Complex;
-    use oxport_ops::linalg::{Field, Mat, matrices};
+    use oxport_ops::linalg::matrices::{Field, Mat, matrices};
     use oxport_tensor::Tensor;
 
     #[test]
@@ -65,15 +65,15 @@ mod linalg {
 mod linalg_check {
     #[test]
     fn reports_become_errors() {
-        let say = |api, matrix| oxport_ops::linalg_check::check([0, 2], matrix, api).unwrap_err().to_string();
+        let say = |api, matrix| oxport_ops::linalg::check::check([0, 2], matrix, api).unwrap_err().to_string();
         assert!(say("linalg.solve", false).contains("linalg.solve: (Batch element 1): The solver failed"));
         assert!(say("torch.linalg.lu_factor", true).contains("torch.linalg.lu_factor: U[2,2] is zero"));
-        assert!(oxport_ops::linalg_check::check([0, 0], true, "linalg.inv").is_ok());
+        assert!(oxport_ops::linalg::check::check([0, 0], true, "linalg.inv").is_ok());
     }
 }
 
 mod orthogonal {
-    use oxport_ops::orthogonal::*;
+    use oxport_ops::pointwise::orthogonal::*;
 
     #[test]
     fn values_by_torch() {
@@ -99,8 +99,8 @@ mod orthogonal {
 }
 
 mod pad {
-    use oxport_ops::gather::NOWHERE;
-    use oxport_ops::pad::Edge;
+    use oxport_ops::nn::pad::Edge;
+    use oxport_ops::support::gather::NOWHERE;
 
     #[test]
     fn edges() {
@@ -113,7 +113,7 @@ mod pad {
 }
 
 mod pool_windows {
-    use oxport_ops::pool::windows::*;
+    use oxport_ops::nn::pool::windows::*;
 
     #[test]
     fn windows_lie_where_pytorch_has_them() {
@@ -129,7 +129,7 @@ mod pool_windows {
 
 mod python_number {
     use oxport_ir::Result;
-    use oxport_ops::python_number::*;
+    use oxport_ops::symbolic::python_number::*;
     use oxport_tensor::Scalar;
 
     #[test]
@@ -175,7 +175,7 @@ mod python_number {
 }
 
 mod resample_taps {
-    use oxport_ops::resample::taps::*;
+    use oxport_ops::resample::resize::taps::*;
 
     #[test]
     fn nearest_elements() {
@@ -208,7 +208,7 @@ mod resample_taps {
 }
 
 mod rows {
-    use oxport_ops::rows::*;
+    use oxport_ops::support::rows::*;
 
     #[test]
     fn folds() {
@@ -230,7 +230,7 @@ mod rows {
 }
 
 mod spread {
-    use oxport_ops::linear_backward::{Axis, spread};
+    use oxport_ops::support::linear_backward::{Axis, spread};
     use oxport_tensor::Layout;
     use oxport_tensor::{Tensor, TensorMut};
 

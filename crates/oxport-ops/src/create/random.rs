@@ -1,0 +1,351 @@
+//! Random numbers, drawn as PyTorch's CPU generator draws them; and dropout.
+//!
+//! Laws: kernels draw from the run's one generator in the order of memory, so a program with one seed gives the same
+//! numbers every time; in evaluation mode a dropout *is* its input.
+
+use crate::create::constants::{like, made, option};
+use crate::support::checks::refuse_number;
+use crate::support::class::{RealArgs, input, map2};
+use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Effect, Exact, Fake, NodeId, Noise, OpDef, Operand, Result, Val, ensure,
+};
+use oxport_sym::Expr;
+use oxport_tensor::rng::Generator;
+use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch, memory};
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    drawn("aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, uniform01).doc("Uniform on [0, 1).").samples(&["[2, 3]"]),
+    drawn("aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, uniform01).doc("Uniform on [0, 1).").samples(&["[2, 3], generator=None"]),
+    drawn("aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, uniform01).noise(Noise::Shaped).doc("Uniform on [0, 1).").samples(&["f32[2, 3]{1, 2}"]),
+    drawn("aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, uniform01).noise(Noise::Shaped).doc("Uniform on [0, 1).").samples(&["f32[2, 3], generator=None"]),
+    drawn("aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, |a, o| normals(a, o, 0.0, 1.0)).doc("Standard normal.").samples(&["[2, 3]"]),
+    drawn("aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, |a, o| normals(a, o, 0.0, 1.0)).doc("Standard normal.").samples(&["[2, 3], generator=None"]),
+    drawn("aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, |a, o| normals(a, o, 0.0, 1.0)).noise(Noise::Shaped).doc("Standard normal.").samples(&["f32[2, 3]{1, 2}"]),
+    drawn("aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, |a, o| normals(a, o, 0.0, 1.0)).noise(Noise::Shaped).doc("Standard normal.").samples(&["f32[2, 3], generator=None"]),
+    drawn("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, integers).doc("Integers from 0 below `high`.").samples(&["10, [2, 3]", "!0, [2]"]),
+    drawn("aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, integers).doc("Integers from 0 below `high`.").samples(&["10, [2, 3], generator=None"]),
+    drawn("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, integers).doc("Integers from `low` below `high`.").samples(&["-5, 10, [2, 3]"]),
+    drawn("aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, integers).doc("Integers from `low` below `high`.").samples(&["-5, 10, [2, 3], generator=None"]),
+    drawn("aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, integers).noise(Noise::Shaped).doc("Integers from 0 below `high`.").samples(&["i64[2, 3], 10"]),
+    drawn("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, integers).noise(Noise::Shaped).doc("Integers from `low` below `high`.").samples(&["i64[2, 3], -5, 10"]),
+    drawn("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", permutation_meta, permutation).doc("The integers below `n`, shuffled.").samples(&["6"]),
+    drawn("aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", permutation_meta, permutation).doc("The integers below `n`, shuffled.").samples(&["6, generator=None"]),
+    drawn("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", bernoulli_meta, |a, o| bernoulli(a, o, 0)).doc("1 with the probability that the element is.").samples(&["f32[2, 3]<0..1>"]),
+    drawn("aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", like, |a, o| bernoulli(a, o, 1)).doc("1 with the probability that `p` gives.").samples(&["f32[2, 3], f32[2, 3]<0..1>"]),
+    drawn("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", like, |a, o| { let p: f64 = a.at(1)?; probability(p)?; each(a, o, |g| f64::from(u8::from(g.bernoulli(p)))) }).noise(Noise::Shaped).doc("1 with probability `p`.").samples(&["f32[2, 3], 0.5", "!f32[2], 1.5"]),
+    drawn("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", like, |a, o| uniforms(a, o, a.at(1)?, a.at(2)?)).noise(Noise::Shaped).doc("Uniform from `from` below `to`.").samples(&["f32[2, 3], -1.0, 1.0"]),
+    drawn("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", like, |a, o| normals(a, o, a.at(1)?, a.at(2)?)).noise(Noise::Shaped).doc("Normal with mean and standard deviation.").samples(&["f32[2, 3], 1.0, 2.0"]),
+    drawn("aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", like, |a, o| { let l: f64 = a.at(1)?; ensure!(l > 0.0, "exponential_ expects lambda > 0.0, but found lambda={l}"); each(a, o, |g| g.exponential(l)) }).noise(Noise::Shaped).doc("Exponential with rate `lambd`.").samples(&["f32[2, 3]"]),
+    drawn("aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", |a| { refuse_number(a, "sigma", |s| s <= 0.0, "cauchy_ expects sigma > 0.0, but found sigma=")?; like(a) }, |a, o| { let (m, s): (f64, f64) = (a.at(1)?, a.at(2)?); each(a, o, |g| g.cauchy(m, s)) }).noise(Noise::Shaped).doc("Cauchy.").samples(&["f32[2, 3]", "!f32[2], 0.0, 0.0"]),
+    drawn("aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", |a| { refuse_number(a, "p", |p| p <= 0.0 || p >= 1.0, "geometric_ expects p to be in (0, 1), but got p=")?; like(a) }, |a, o| { let p: f64 = a.at(1)?; each(a, o, |g| g.geometric(p)) }).noise(Noise::Shaped).doc("Trials up to the first success of probability `p`.").samples(&["f32[2, 3], 0.5", "!f32[2], -1.0"]),
+    drawn("aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", |a| { refuse_number(a, "std", |s| s <= 0.0, "log_normal_ expects std > 0.0, but found std=")?; like(a) }, |a, o| { let (m, s): (f64, f64) = (a.at(1)?, a.at(2)?); each(a, o, |g| g.log_normal(m, s)) }).noise(Noise::Shaped).doc("Of normal logarithm.").samples(&["f32[2, 3]", "!f32[2], 0.0, 0.0"]),
+    drawn("aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, |a, o| normals(a, o, a.at(0)?, a.at(1)?)).doc("Normal with mean and standard deviation.").samples(&["0.0, 1.0, [2, 3]"]),
+    drawn("aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_meta, normal).doc("Normal with means and standard deviations.").samples(&["f32[2, 3], f32[3]<1..2>"]),
+    drawn("aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", normal_meta, normal).doc("Normal with means and standard deviation.").samples(&["f32[2, 3], 2.0", "!2.0, 1.0"]),
+    drawn("aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_meta, normal).doc("Normal with mean and standard deviations.").samples(&["2.0, f32[3]<1..2>"]),
+    drawn("aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", multinomial_meta, multinomial).doc("Indices drawn by weights along the last dimension, with or without replacement.").samples(&["f32[2, 5]<1..3>, 3", "f32[4]<1..3>, 6, True", "!f32[2], 3"]),
+    drawn("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout_meta, native_dropout).random_if(&["p", "train"]).noise(Noise::Factor).doc("Elements dropped with probability `p`, the rest scaled; and what was kept.").samples(&["f32[2, 3], 0.5, True", "f32[2, 3], 0.5, False"]),
+    OpDef::new("aten::dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(dropout).random_if(&["p", "train"]).exact(Exact::Random).noise(Noise::Factor).doc("Elements dropped with probability `p` and the rest scaled, when training.").samples(&["f32[2, 3], 0.5, False", "f32[2, 3], 0.5, True"]).alias_if(|a, _| Ok(!a.at::<bool>(2)?)).write_back("value"),
+    OpDef::new("aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(channels).random_if(&["p", "train"]).exact(Exact::Random).noise(Noise::Factor).doc("Whole channels dropped with probability `p` and the rest scaled, when training.").samples(&["f32[2, 3, 4], 0.5, False", "f32[2, 3, 4], 0.5, True"]).alias_if(|a, _| Ok(!a.at::<bool>(2)?)).write_back("value"),
+    OpDef::new("aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(|b, a| alpha(b, a, false)).random_if(&["p", "train"]).exact(Exact::Random).doc("Dropout that keeps mean and variance of self-normalising networks.").samples(&["f32[2, 3], 0.5, False", "f32[2, 3], 0.5, True"]).alias_if(|a, _| Ok(!a.at::<bool>(2)?)).write_back("value"),
+    OpDef::new("aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(|b, a| alpha(b, a, true)).random_if(&["p", "train"]).exact(Exact::Random).doc("`alpha_dropout` of whole channels.").samples(&["f32[2, 3, 4], 0.5, False", "f32[2, 3, 4], 0.5, True"]).alias_if(|a, _| Ok(!a.at::<bool>(2)?)).write_back("value"),
+];
+
+const fn drawn(schema: &'static str, meta: oxport_ir::opdef::MetaFn, kernel: crate::support::class::Fill) -> OpDef {
+    OpDef::new(schema, meta).fill(kernel).effect(Effect::Random).exact(Exact::Random)
+}
+
+fn sized(a: &MetaArgs<'_>) -> Metas {
+    made(a, a.named("size")?, DType::F32)
+}
+
+/// The output's elements in the order of memory, if they are dense; else in row-major order.
+fn in_memory_order<T: Element>(out: &mut TensorMut, f: impl FnOnce(&mut [T])) -> Result<()> {
+    let n = out.numel() as i64;
+    if out.layout().is_dense() {
+        let flat = Layout { offset: out.layout().offset, ..Layout::contiguous(&[n])? };
+        return Ok(out.part(flat, |out| {
+            out.as_mut_slice::<T>().map(f);
+            Ok(())
+        })?);
+    }
+    let mut values = memory::filled(T::default(), n as usize)?;
+    f(&mut values);
+    Ok(oxport_tensor::copy(&Tensor::from_vec(out.sizes(), values)?, out)?)
+}
+
+/// Real numbers drawn as a whole; complex outputs get twice as many.
+fn reals(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(&mut Generator, Slice<'_>)) -> Result<()> {
+    let (mut g, out) = (a.cx.generator(), &mut o[0]);
+    let parts = |out: &TensorMut, doubled: &[f64]| -> Result<Tensor> {
+        let pairs = memory::collect(doubled.chunks(2).map(|p| oxport_tensor::Complex::new(p[0], p[1])))?;
+        Ok(Tensor::from_vec(out.sizes(), pairs)?)
+    };
+    match out.dtype() {
+        DType::F16 => in_memory_order(out, |s| f(&mut g, Slice::F16(s))),
+        DType::BF16 => in_memory_order(out, |s| f(&mut g, Slice::BF16(s))),
+        DType::F32 => in_memory_order(out, |s| f(&mut g, Slice::F32(s))),
+        DType::F64 => in_memory_order(out, |s| f(&mut g, Slice::F64(s))),
+        dtype if dtype.is_complex() => {
+            let n = out.numel() * 2;
+            let (mut single, mut double) = (memory::filled(0f32, n)?, memory::filled(0f64, n)?);
+            if dtype == DType::C128 {
+                f(&mut g, Slice::F64(&mut double));
+            } else {
+                f(&mut g, Slice::F32(&mut single));
+                double.iter_mut().zip(&single).for_each(|(d, &x)| *d = x.into());
+            }
+            Ok(oxport_tensor::copy(&parts(out, &double)?, out)?)
+        }
+        dtype => crate::support::class::require(a, dtype, false),
+    }
+}
+
+/// Float elements to fill.
+enum Slice<'a> {
+    F16(&'a mut [oxport_tensor::f16]),
+    BF16(&'a mut [oxport_tensor::bf16]),
+    F32(&'a mut [f32]),
+    F64(&'a mut [f64]),
+}
+
+fn uniform01(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    uniforms(a, o, 0.0, 1.0)
+}
+
+fn uniforms(a: &RealArgs<'_>, o: &mut [TensorMut], from: f64, to: f64) -> Result<()> {
+    ensure!(from <= to, "uniform_ expects to return a [from, to) range, but found from={from} > to={to}");
+    reals(a, o, |g, out| match out {
+        Slice::F16(out) => g.fill_uniform(out, from, to),
+        Slice::BF16(out) => g.fill_uniform(out, from, to),
+        Slice::F32(out) => g.fill_uniform(out, from, to),
+        Slice::F64(out) => g.fill_uniform(out, from, to),
+    })
+}
+
+fn normals(a: &RealArgs<'_>, o: &mut [TensorMut], mean: f64, std: f64) -> Result<()> {
+    ensure!(std >= 0.0, "normal expects std >= 0.0, but found std {std}");
+    // The two parts of a complex number share the variance.
+    let std = if o[0].dtype().is_complex() { std * std::f64::consts::FRAC_1_SQRT_2 } else { std };
+    reals(a, o, |g, out| match out {
+        Slice::F16(out) => g.fill_normal(out, mean, std),
+        Slice::BF16(out) => g.fill_normal(out, mean, std),
+        Slice::F32(out) => g.fill_normal(out, mean, std),
+        Slice::F64(out) => g.fill_normal(out, mean, std),
+    })
+}
+
+/// One draw after the other, in any dtype.
+fn each(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(&mut Generator) -> f64) -> Result<()> {
+    let mut g = a.cx.generator();
+    let out = &mut o[0];
+    dispatch!(plain out.dtype(), |T| in_memory_order::<T>(out, |row| row.iter_mut().for_each(|x| *x = cast(f(&mut g)))))
+}
+
+fn integers(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    let (low, high) = (option(a, "low")?.unwrap_or(0), a.named::<i64>("high")?);
+    ensure!(low < high, "random_ expects 'from' to be less than 'to', but got from={low} >= to={high}");
+    let mut g = a.cx.generator();
+    let out = &mut o[0];
+    dispatch!(plain out.dtype(), |T| {
+        in_memory_order::<T>(out, |row| row.iter_mut().for_each(|x| *x = cast(g.int_between(low, high))))
+    })
+}
+
+fn permutation_meta(a: &MetaArgs<'_>) -> Metas {
+    let n: Expr = a.at(0)?;
+    made(a, vec![n], DType::I64)
+}
+
+fn permutation(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    let order = a.cx.generator().permutation(o[0].numel());
+    Ok(oxport_tensor::copy(&Tensor::from_vec(&[order.len() as i64], order)?, &mut o[0])?)
+}
+
+fn probability(p: f64) -> Result<()> {
+    ensure!((0.0..=1.0).contains(&p), "probability must be between 0 and 1, but got {p}");
+    Ok(())
+}
+
+fn bernoulli_meta(a: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = a.at(0)?;
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
+}
+
+fn bernoulli(a: &RealArgs<'_>, o: &mut [TensorMut], probabilities: usize) -> Result<()> {
+    let p: &Tensor = a.at(probabilities)?;
+    let out = &mut o[0];
+    let is_double = p.dtype() == DType::F64;
+    let p = p.with_layout(p.layout().expand(out.sizes())?)?.to_vec::<f64>()?;
+    if let Some(&wrong) = p.iter().find(|p| !(0.0..=1.0).contains(*p)) {
+        probability(wrong)?;
+    }
+    let mut g = a.cx.generator();
+    let drawn = p.iter().map(|&p| if is_double { g.bernoulli(p) } else { g.bernoulli_f32(p as f32) }).collect();
+    Ok(oxport_tensor::copy(&Tensor::from_vec::<bool>(out.sizes(), drawn)?, out)?)
+}
+
+fn normal_meta(a: &MetaArgs<'_>) -> Metas {
+    let operands: [Operand<'_, oxport_ir::Meta>; 2] = [a.at(0)?, a.at(1)?];
+    let tensors: Vec<&Fake> =
+        operands.iter().filter_map(|o| if let Operand::Tensor(t) = o { Some(*t) } else { None }).collect();
+    let known = |o: &Operand<'_, oxport_ir::Meta>| if let Operand::Number(n) = o { n.known() } else { None };
+    if let Some(std) = known(&operands[1]).map(Scalar::to::<f64>) {
+        ensure!(std >= 0.0, "normal expects std >= 0.0, but found std {std}");
+    }
+    let Some(first) = tensors.first() else {
+        let message = format!("{}: expected a tensor for `mean` or `std`, got two numbers", a.op.name());
+        return Err(oxport_ir::Error::invalid(message));
+    };
+    one(pointwise_as(a.cx, &tensors, first.dtype)?)
+}
+
+fn normal(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    let mut standard = [TensorMut::empty(o[0].dtype(), Layout::contiguous(o[0].sizes())?)?];
+    normals(a, &mut standard, 0.0, 1.0)?;
+    let [standard] = standard;
+    let (mean, std) = (input(a, 0, DType::F64)?, input(a, 1, DType::F64)?);
+    if std.numel() > 0 && std.to_vec::<f64>()?.iter().any(|&s| s < 0.0) {
+        return Err(oxport_ir::Error::invalid("normal expects all elements of std >= 0.0"));
+    }
+    crate::support::class::map3(&standard.freeze(), &mean, &std, &mut o[0], |x: f64, mean: f64, std: f64| {
+        x * std + mean
+    })
+}
+
+fn multinomial_meta(a: &MetaArgs<'_>) -> Metas {
+    let (x, count, replacement): (&Fake, Expr, bool) = a.unpack()?;
+    ensure!(x.dtype.is_float(), "multinomial only supports floating-point dtypes for input, got: {}", x.dtype);
+    ensure!(x.dim() == 1 || x.dim() == 2, "prob_dist must be 1 or 2 dim");
+    ensure!(a.cx.known(&count.le(&0i64.into())) != Some(true), "cannot sample n_sample <= 0 samples");
+    let categories = &x.sizes[x.dim() - 1];
+    let too_many = a.cx.known(&count.gt(categories)) == Some(true);
+    ensure!(replacement || !too_many, "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+    let sizes = x.sizes[..x.dim() - 1].iter().cloned().chain([count]);
+    one(Fake { device: x.device.clone(), ..Fake::new(DType::I64, sizes) })
+}
+
+fn multinomial(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    let (x, count, replacement): (&Tensor, i64, bool) = a.unpack()?;
+    let (weights, categories, count) = (x.to_vec::<f64>()?, x.sizes()[x.rank() - 1].max(1) as usize, count as usize);
+    let is_valid = |w: &&[f64]| w.iter().all(|p| p.is_finite() && *p >= 0.0) && w.iter().sum::<f64>() > 0.0;
+    let rows: Vec<&[f64]> = memory::collect(weights.chunks(categories))?;
+    ensure!(
+        rows.iter().all(is_valid),
+        "invalid multinomial distribution (sum of probabilities <= 0, or an element negative, NaN or infinite)"
+    );
+    let mut g = a.cx.generator();
+    let mut drawn: Vec<i64> = memory::table(rows.len().saturating_mul(count))?;
+    if replacement {
+        for row in rows {
+            let total: f64 = row.iter().sum();
+            let sums: Vec<f64> = row
+                .iter()
+                .scan(0.0, |sum, p| {
+                    *sum += p;
+                    Some(*sum / total)
+                })
+                .collect();
+            let last = row.iter().rposition(|p| *p > 0.0).unwrap_or(0);
+            drawn.extend((0..count).map(|_| {
+                let u = g.uniform_f64();
+                sums.partition_point(|s| *s < u).min(last) as i64
+            }));
+        }
+    } else {
+        // The least of exponential numbers over weights are a sample without replacement.
+        let keys: Vec<f64> = weights.iter().map(|p| p / g.exponential(1.0)).collect();
+        for row in keys.chunks(categories) {
+            let mut order: Vec<usize> = (0..row.len()).collect();
+            order.sort_by(|&i, &j| row[j].total_cmp(&row[i]));
+            drawn.extend(order[..count].iter().map(|&i| i as i64));
+        }
+    }
+    Ok(oxport_tensor::copy(&Tensor::from_vec(o[0].sizes(), drawn)?, &mut o[0])?)
+}
+
+fn native_dropout_meta(a: &MetaArgs<'_>) -> Metas {
+    let (x, p): (&Fake, f64) = a.unpack()?;
+    probability(p)?;
+    let out = pointwise_as(a.cx, &[x], x.dtype)?;
+    Ok(vec![Val::Tensor(out.clone()), Val::Tensor(out.with_dtype(DType::Bool))])
+}
+
+fn native_dropout(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    let (x, p, train): (&Tensor, f64, Option<bool>) = a.unpack()?;
+    let (out, mask) = o.split_at_mut(1);
+    if train == Some(false) || p == 0.0 {
+        oxport_tensor::fill(&mut mask[0], Scalar::Bool(true))?;
+        return Ok(oxport_tensor::copy(x, &mut out[0])?);
+    }
+    let mut g = a.cx.generator();
+    let kept: Vec<bool> = memory::collect((0..x.numel()).map(|_| g.bernoulli(1.0 - p)))?;
+    let kept = Tensor::from_vec(x.sizes(), kept)?;
+    oxport_tensor::copy(&kept, &mut mask[0])?;
+    let scale = if p == 1.0 { 0.0 } else { 1.0 / (1.0 - p) };
+    if x.dtype().is_complex() {
+        let factor = |keep: bool| if keep { scale } else { 0.0 };
+        return map2(x, &kept, &mut out[0], |x: crate::support::class::C64, keep: bool| x * factor(keep));
+    }
+    dispatch!(wide_float x.dtype().opmath(), |T| {
+        let scale: T = cast(scale);
+        map2(x, &kept, &mut out[0], |x: T, keep: bool| if keep { x * scale } else { x * 0.0 })
+    })
+}
+
+fn dropout_meta(a: &MetaArgs<'_>) -> Metas {
+    let (x, p, train): (&Fake, f64, bool) = a.unpack()?;
+    probability(p)?;
+    if train { one(pointwise_as(a.cx, &[x], x.dtype)?) } else { one(x.clone()) }
+}
+
+/// The input and probability of a dropout that does something; `None` if it is its input.
+fn at_work(a: &Args<'_, Build>) -> Result<(NodeId, Option<f64>)> {
+    let (x, p, train): (NodeId, f64, bool) = a.unpack()?;
+    Ok((x, (train && p > 0.0).then_some(p)))
+}
+
+fn dropout(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, Some(p)) = at_work(a)? else { return Ok(vec![a.at(0)?]) };
+    Ok(vec![b.call_item("aten::native_dropout", (x, p, true), 0)?.into()])
+}
+
+/// 0 or 1 for every element, or for every channel, with the sizes of the input.
+fn noise(b: &mut Builder<'_>, x: NodeId, p: f64, by_channel: bool) -> Result<NodeId> {
+    let keep = Argument::Float(1.0 - p);
+    if !by_channel {
+        let like = b.call("aten::empty_like", (x,))?;
+        return b.call("aten::bernoulli.p", (like, keep));
+    }
+    let rank = b.fake(x)?.dim();
+    ensure!(rank >= 2, "Feature dropout requires at least 2 dimensions in the input");
+    let mut sizes = vec![b.size(x, 0)?, b.size(x, 1)?];
+    sizes.resize(rank, Argument::Int(1));
+    let like = b.call("aten::new_empty", (x, Argument::List(sizes)))?;
+    b.call("aten::bernoulli.p", (like, keep))
+}
+
+fn channels(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, Some(p)) = at_work(a)? else { return Ok(vec![a.at(0)?]) };
+    let kept = noise(b, x, p, true)?;
+    let scale = if p == 1.0 { 0.0 } else { 1.0 / (1.0 - p) };
+    let scaled = b.call("aten::mul.Scalar", (kept, Argument::Float(scale)))?;
+    Ok(vec![b.call("aten::mul.Tensor", (x, scaled))?.into()])
+}
+
+/// What is dropped takes the negative saturation value; an affine map restores mean and variance.
+fn alpha(b: &mut Builder<'_>, a: &Args<'_, Build>, by_channel: bool) -> Result<Vec<Argument>> {
+    const SATURATION: f64 = 1.758_099_340_847_376_6;
+    let (x, Some(p)) = at_work(a)? else { return Ok(vec![a.at(0)?]) };
+    let kept = noise(b, x, p, by_channel)?;
+    let scale = if p == 1.0 { 0.0 } else { 1.0 / ((SATURATION * SATURATION * p + 1.0) * (1.0 - p)).sqrt() };
+    let shifted = b.call("aten::sub.Scalar", (kept, Argument::Float(1.0)))?;
+    let dropped = b.call("aten::mul.Scalar", (shifted, Argument::Float(SATURATION * scale)))?;
+    let bias = b.call("aten::add.Scalar", (dropped, Argument::Float(SATURATION * scale * p)))?;
+    let scaled = b.call("aten::mul.Scalar", (kept, Argument::Float(scale)))?;
+    let product = b.call("aten::mul.Tensor", (x, scaled))?;
+    Ok(vec![b.call("aten::add.Tensor", (product, bias))?.into()])
+}

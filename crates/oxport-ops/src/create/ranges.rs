@@ -1,0 +1,210 @@
+//! Evenly spaced numbers: `arange`, `linspace`, `logspace`; and the windows of signal processing.
+//!
+//! Laws: an `arange` of integers is int64 and exact; of floats it is computed in double precision and rounded once; the
+//! second half of a `linspace` is counted from its end, so both ends are exact.
+
+use crate::create::constants::{fill_by, made, option};
+use crate::support::class::{C64, RealArgs};
+use crate::support::meta::{MetaArgs, Metas};
+use oxport_ir::{Error, Exact, Meta, Number, OpDef, Operand, Real, Result, Sym, ensure};
+use oxport_sym::{Expr, Func};
+use oxport_tensor::{DType, Scalar, TensorMut, cast, dispatch};
+use std::f64::consts::PI;
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    OpDef::new("aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| range_meta(a, false)).fill(arange).exact(Exact::Bits).doc("0, 1, … below `end`.").samples(&["5", "2.5", "4, dtype=float32"]),
+    OpDef::new("aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| range_meta(a, false)).fill(arange).exact(Exact::Bits).doc("`start`, `start + 1`, … below `end`.").samples(&["2, 7", "!7, 2"]),
+    OpDef::new("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| range_meta(a, false)).fill(arange).exact(Exact::Bits).doc("`start`, `start + step`, … before `end`.").samples(&["2, 9, 3", "9, 2, -3", "0.0, 1.0, 0.25", "!0, 5, 0"]),
+    OpDef::new("aten::range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| range_meta(a, true)).fill(arange).doc("`start`, `start + 1`, … to `end`, both included.").samples(&["2, 7"]),
+    OpDef::new("aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| range_meta(a, true)).fill(arange).doc("`start`, `start + step`, … to `end`, both included.").samples(&["2, 8, 3"]),
+    spaced("aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, None)).samples(&["0, 1, 5", "3, 10, 4, dtype=int32", "!0, 1, -1"]),
+    spaced("aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, None)).samples(&["f32[], f32[], 5"]),
+    spaced("aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, None)).samples(&["f32[], 3.0, 5"]),
+    spaced("aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, None)).samples(&["3.0, f32[], 5"]),
+    spaced("aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, Some(a.at(3)?))).samples(&["0, 3, 4"]),
+    spaced("aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, Some(a.at(3)?))).samples(&["f32[], f32[], 5"]),
+    spaced("aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, Some(a.at(3)?))).samples(&["f32[], 3.0, 5"]),
+    spaced("aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, Some(a.at(3)?))).samples(&["3.0, f32[], 5"]),
+    window("aten::hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [0.5, 0.5, 0.0])).samples(&["5"]),
+    window("aten::hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [0.5, 0.5, 0.0])).samples(&["5, False"]),
+    window("aten::hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [0.54, 0.46, 0.0])).samples(&["5"]),
+    window("aten::hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [0.54, 0.46, 0.0])).samples(&["5, False"]),
+    window("aten::hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [a.at(2)?, 0.46, 0.0])).samples(&["5, False, 0.5"]),
+    window("aten::hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [a.at(2)?, a.at(3)?, 0.0])).samples(&["5, False, 0.5, 0.5"]),
+    window("aten::blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [0.42, 0.5, 0.08])).samples(&["5"]),
+    window("aten::blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [0.42, 0.5, 0.08])).samples(&["5, False"]),
+    window("aten::bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| windowed(a, o, |i, n| 1.0 - (2.0 * i / n - 1.0).abs())).samples(&["5"]),
+    window("aten::bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| windowed(a, o, |i, n| 1.0 - (2.0 * i / n - 1.0).abs())).samples(&["5, False"]),
+    window("aten::kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| kaiser(a, o, 12.0)).samples(&["5"]),
+    window("aten::kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| kaiser(a, o, 12.0)).samples(&["5, False"]),
+    window("aten::kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| kaiser(a, o, a.at(2)?)).samples(&["5, False, 8.0"]),
+];
+
+const fn spaced(schema: &'static str, kernel: crate::support::class::Fill) -> OpDef {
+    OpDef::new(schema, space_meta)
+        .fill(kernel)
+        .doc("`steps` numbers from `start` to `end`, both included, evenly (or as powers of a base).")
+}
+
+const fn window(schema: &'static str, kernel: crate::support::class::Fill) -> OpDef {
+    OpDef::new(schema, window_meta).fill(kernel).doc("The window function of the name; periodic unless told otherwise.")
+}
+
+/// `start`, `end` and `step` of a range, from the arguments that the overload has.
+fn bounds<W: oxport_ir::World>(a: &oxport_ir::Args<'_, W>) -> Result<[Number<W>; 3]>
+where
+    for<'x> Number<W>: oxport_ir::FromArg<'x, W>,
+{
+    let count = a.op.schema().map_or(0, |s| s.positional());
+    let (zero, one) = (Number::Int(0.into()), Number::Int(1.into()));
+    Ok(match count {
+        1 => [zero, a.at(0)?, one],
+        2 => [a.at(0)?, a.at(1)?, one],
+        _ => [a.at(0)?, a.at(1)?, a.at(2)?],
+    })
+}
+
+fn range_meta(a: &MetaArgs<'_>, is_closed: bool) -> Metas {
+    let numbers: [Number<Meta>; 3] = bounds(a)?;
+    let is_int = numbers.iter().all(|n| matches!(n, Number::Int(_) | Number::Bool(_)));
+    let dtype = if is_int && !is_closed { DType::I64 } else { DType::F32 };
+    let known: Option<Vec<Scalar>> = numbers.iter().map(Number::known).collect();
+    let length = match known {
+        Some(known) if !is_int || is_closed => {
+            let [start, end, step] = [known[0], known[1], known[2]].map(Scalar::to::<f64>);
+            ensure!(step != 0.0, "step must be nonzero");
+            ensure!(start.is_finite() && end.is_finite(), "unsupported range: {start} -> {end}");
+            ensure!((end - start) * step >= 0.0, "upper bound and lower bound inconsistent with step sign");
+            let count = (end - start) / step;
+            let length = if is_closed { count.floor() + 1.0 } else { count.ceil() };
+            ensure!(length < 2f64.powi(63), "invalid size, possible overflow: a range of {length} numbers");
+            Expr::from(length as i64)
+        }
+        _ if is_int => {
+            let int = |n: &Number<Meta>| match n {
+                Number::Int(e) => e.clone(),
+                Number::Bool(Sym::Const(b)) => Expr::from(i64::from(*b)),
+                _ => Expr::from(0i64),
+            };
+            let [start, end, step] = [int(&numbers[0]), int(&numbers[1]), int(&numbers[2])];
+            ensure!(!a.cx.is(&step, 0), "step must be nonzero");
+            let span = &end - &start;
+            let up = a.cx.decide(&step.gt(&0i64.into()), true);
+            let wrong = if up { span.lt(&0i64.into()) } else { span.gt(&0i64.into()) };
+            ensure!(a.cx.known(&wrong) != Some(true), "upper bound and lower bound inconsistent with step sign");
+            if step.as_int() == Some(1) {
+                span
+            } else {
+                (span + &step - if up { 1i64 } else { -1i64 }).floor_div(&step)
+            }
+        }
+        _ => {
+            let float = |n: &Number<Meta>| -> Result<Expr> {
+                Ok(match n {
+                    Number::Int(e) => e.to_float(),
+                    Number::Float(Sym::Const(x)) => Expr::float(*x),
+                    Number::Float(Sym::Sym(e)) => e.clone(),
+                    _ => return Err(Error::unsupported("a range of such numbers")),
+                })
+            };
+            let span = float(&numbers[1])? - float(&numbers[0])?;
+            Expr::call(Func::CeilToInt, vec![Expr::call(Func::FloatTrueDiv, vec![span, float(&numbers[2])?])])
+        }
+    };
+    made(a, vec![length], dtype)
+}
+
+fn arange(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    let numbers: [Number<Real>; 3] = bounds(a)?;
+    let [start, _, step] = numbers.map(|n| n.known().unwrap_or(Scalar::Int(0)));
+    let out = &mut o[0];
+    if out.dtype().is_integer() {
+        let (start, step) = (start.to::<i64>(), step.to::<i64>());
+        return dispatch!(int out.dtype(), |T| fill_by::<T>(out, |i| cast(start.wrapping_add(step.wrapping_mul(i as i64)))));
+    }
+    let (start, step) = (start.to::<f64>(), step.to::<f64>());
+    dispatch!(plain out.dtype(), |T| fill_by::<T>(out, |i| cast(start + step * i as f64)))
+}
+
+fn space_meta(a: &MetaArgs<'_>) -> Metas {
+    let steps: i64 = a.at(2)?;
+    ensure!(steps >= 0, "number of steps must be non-negative");
+    let mut is_complex = false;
+    for i in 0..2 {
+        is_complex |= match a.at::<Operand<'_, Meta>>(i)? {
+            Operand::Number(n) => matches!(n, Number::Complex(_)),
+            Operand::Tensor(t) => {
+                ensure!(
+                    t.dim() == 0,
+                    "linspace only supports 0-dimensional start and end tensors, but got {} dimensions",
+                    t.dim()
+                );
+                t.dtype.is_complex()
+            }
+        };
+    }
+    let dtype: Option<DType> = option(a, "dtype")?;
+    ensure!(
+        !is_complex || dtype.is_none_or(DType::is_complex),
+        "inferred dtype is complex, but a real dtype is asked for"
+    );
+    made(a, vec![steps.into()], if is_complex { DType::C64 } else { DType::F32 })
+}
+
+fn space(a: &RealArgs<'_>, o: &mut [TensorMut], base: Option<f64>) -> Result<()> {
+    let out = &mut o[0];
+    let end_of = |i: usize| -> Result<Scalar> {
+        match a.at::<Operand<'_, Real>>(i)? {
+            Operand::Tensor(t) => Ok(t.item()?),
+            Operand::Number(n) => n.known().ok_or_else(|| Error::invalid("law: numbers are known at run time")),
+        }
+    };
+    let is_integer = out.dtype().is_integer();
+    let number = |s: Scalar| if is_integer { C64::new(s.to::<i64>() as f64, 0.0) } else { s.to::<C64>() };
+    let (start, end) = (number(end_of(0)?), number(end_of(1)?));
+    let steps = out.numel();
+    let step = (end - start) / (steps.max(2) - 1) as f64;
+    let at = |i: usize| {
+        let x = if i < steps / 2 || steps == 1 { start + step * i as f64 } else { end - step * (steps - 1 - i) as f64 };
+        match base {
+            None => x,
+            Some(b) if x.im == 0.0 => C64::new(b.powf(x.re), 0.0),
+            Some(b) => C64::new(b, 0.0).powc(x),
+        }
+    };
+    if out.dtype().is_complex() {
+        return dispatch!(plain out.dtype(), |T| fill_by::<T>(out, |i| cast(at(i))));
+    }
+    dispatch!(plain out.dtype(), |T| fill_by::<T>(out, |i| cast(at(i).re)))
+}
+
+fn window_meta(a: &MetaArgs<'_>) -> Metas {
+    let n: i64 = a.at(0)?;
+    ensure!(n >= 0, "window_length must be non-negative, got {n}");
+    let dtype: Option<DType> = option(a, "dtype")?;
+    ensure!(dtype.is_none_or(DType::is_float), "window functions want a floating point dtype");
+    made(a, vec![n.into()], DType::F32)
+}
+
+/// A window by position and period.
+fn windowed(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(f64, f64) -> f64) -> Result<()> {
+    let n = o[0].numel();
+    let is_periodic: bool = option(a, "periodic")?.unwrap_or(true);
+    let period = if is_periodic { n } else { n.saturating_sub(1) } as f64;
+    dispatch!(float o[0].dtype(), |T| fill_by::<T>(&mut o[0], |i| cast(if n == 1 { 1.0 } else { f(i as f64, period) })))
+}
+
+/// `a − b cos(2πi/n) + c cos(4πi/n)`
+fn cosine_window(a: &RealArgs<'_>, o: &mut [TensorMut], [k0, k1, k2]: [f64; 3]) -> Result<()> {
+    windowed(a, o, |i, n| k0 - k1 * (2.0 * PI * i / n).cos() + k2 * (4.0 * PI * i / n).cos())
+}
+
+fn kaiser(a: &RealArgs<'_>, o: &mut [TensorMut], beta: f64) -> Result<()> {
+    use crate::pointwise::bessel::i0;
+    windowed(a, o, |i, n| {
+        let x = 2.0 * i / n - 1.0;
+        i0(beta * (1.0 - x * x).max(0.0).sqrt()) / i0(beta)
+    })
+}

@@ -1,0 +1,320 @@
+//! Regions of images, as torchvision's detection models use them: choosing boxes, and pooling what lies in them.
+//!
+//! ```text
+//! box     x1, y1, x2, y2                       region     image, x1, y1, x2, y2, in units of 1 / spatial_scale
+//! ```
+//!
+//! Laws: results are contiguous; the `ps_` forms read another channel for every bin, and say which; the arithmetic and the
+//! order of comparisons are those of torchvision's CPU kernels.
+
+use crate::support::checks::{floating, fresh, of_dim, same_dtype};
+use crate::support::dense::{Compute, Dense, computed, fill};
+use crate::support::meta::{MetaArgs, Metas};
+use crate::support::rows::for_out_rows;
+use num_traits::{One, ToPrimitive, Zero};
+use oxport_ir::{Args, Error, Exact, Fake, OpDef, Real, Result, Value, ensure};
+use oxport_sym::Expr;
+use oxport_tensor::{DType, Tensor, TensorMut, filled};
+use std::ops::Range;
+
+/// The operators of this family.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    OpDef::new("torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", nms_meta).eval(nms).exact(Exact::Bits).doc("Which boxes to keep, best score first: those that no kept box overlaps by more than the threshold.").samples(&["f32[5, 4], f32[5], 0.5", "f64[0, 4], f64[0], 0.5", "!f32[5, 3], f32[5], 0.5"]),
+    OpDef::new("torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor", pool_meta).fill(align).doc("Averages of samples, interpolated, over the bins of regions.").samples(&["f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3, 2, True", "f32[1, 2, 5, 5], f32[2, 5]<0..1>, 4.0, 2, 2, -1, False", "!f32[2, 3, 7, 6], f32[3, 4], 1.0, 2, 3, 2, True"]),
+    OpDef::new("torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)", pool_meta).fill(pool).doc("The greatest pixels in the bins of regions, and where they are.").samples(&["f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3"]),
+    OpDef::new("torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)", pool_meta).fill(align).doc("As `roi_align`, with a channel of its own for every bin.").samples(&["f32[2, 12, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3, 2", "!f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 2, 2"]),
+    OpDef::new("torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)", pool_meta).fill(average).doc("Averages of the pixels in the bins of regions, with a channel of its own for every bin.").samples(&["f32[2, 12, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3"]),
+    OpDef::new("torchvision::_cuda_version() -> int", |_| Err(Error::unsupported("PyTorch records no value of it"))).eval(|_| Ok(vec![Value::Int(-1)])).exact(Exact::Bits).doc("−1: there is no CUDA."),
+];
+
+fn nms_meta(args: &MetaArgs<'_>) -> Metas {
+    let (boxes, scores, _): (&Fake, &Fake, f64) = args.unpack()?;
+    floating(args, boxes, false)?;
+    same_dtype(args, &[boxes, scores])?;
+    of_dim(args, boxes, 2..=2, "the boxes")?;
+    of_dim(args, scores, 1..=1, "the scores")?;
+    ensure!(boxes.sizes[1].as_int().is_none_or(|n| n == 4), "{}: a box has 4 numbers, not {boxes}", args.op.name());
+    crate::support::checks::agree(args.cx, &boxes.sizes[0], &scores.sizes[0], "numbers of boxes and scores")?;
+    Ok(vec![fresh(boxes, DType::I64, [args.cx.fresh_size()]).into()])
+}
+
+fn nms(args: &Args<'_, Real>) -> Result<Vec<Value>> {
+    let (boxes, scores, threshold): (&Tensor, &Tensor, f64) = args.unpack()?;
+    ensure!(boxes.sizes() == [scores.sizes()[0], 4], "boxes {:?}, scores {:?}", boxes.sizes(), scores.sizes());
+    let kept = computed!(boxes.dtype(), |T| {
+        let (b, s) = (Dense::<T>::of(boxes)?, Dense::<T>::of(scores)?);
+        let boxes: Vec<[T; 4]> = b.as_chunks::<4>().0.to_vec();
+        let areas: Vec<T> = boxes.iter().map(|b| (b[2] - b[0]) * (b[3] - b[1])).collect();
+        let mut order: Vec<usize> = (0..boxes.len()).collect();
+        // NaN is greater than every number, as in `sort`.
+        order.sort_by(|&i, &j| {
+            s[i].is_nan()
+                .cmp(&s[j].is_nan())
+                .then(s[i].partial_cmp(&s[j]).unwrap_or(std::cmp::Ordering::Equal))
+                .reverse()
+        });
+        let mut dropped = vec![false; boxes.len()];
+        let mut kept = Vec::new();
+        for (k, &i) in order.iter().enumerate() {
+            if dropped[i] {
+                continue;
+            }
+            kept.push(i as i64);
+            for &j in &order[k + 1..] {
+                if dropped[j] {
+                    continue;
+                }
+                let (a, b) = (&boxes[i], &boxes[j]);
+                let width = (a[2].min(b[2]) - a[0].max(b[0])).max(T::zero());
+                let height = (a[3].min(b[3]) - a[1].max(b[1])).max(T::zero());
+                let shared = width * height;
+                let overlap = shared / (areas[i] + areas[j] - shared);
+                dropped[j] = overlap.to_f64().is_some_and(|x| x > threshold);
+            }
+        }
+        Result::<Vec<i64>>::Ok(kept)
+    })?;
+    Ok(vec![Value::Tensor(Tensor::from_vec(&[kept.len() as i64], kept)?)])
+}
+
+/// True for operators that read another channel for every bin.
+fn is_position_sensitive(name: &str) -> bool {
+    name.contains("::ps_")
+}
+
+fn pool_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, rois): (&Fake, &Fake) = (args.at(0)?, args.at(1)?);
+    let (height, width): (Expr, Expr) = (args.at(3)?, args.at(4)?);
+    let name = args.op.name();
+    floating(args, x, false)?;
+    same_dtype(args, &[x, rois])?;
+    of_dim(args, x, 4..=4, "the input")?;
+    of_dim(args, rois, 2..=2, "the regions")?;
+    ensure!(rois.sizes[1].as_int().is_none_or(|n| n == 5), "{name}: a region has 5 numbers, not {rois}");
+    ensure!([&height, &width].iter().all(|n| n.as_int().is_none_or(|n| n > 0)), "{name}: {height} by {width} bins");
+    let channels = match is_position_sensitive(name) {
+        true => {
+            let bins = &height * &width;
+            let rest = x.sizes[1].as_int().zip(bins.as_int()).map_or(0, |(c, n)| c % n);
+            ensure!(rest == 0, "{name}: {} channels for {bins} bins", x.sizes[1]);
+            x.sizes[1].floor_div(&bins)
+        }
+        false => x.sizes[1].clone(),
+    };
+    let out = fresh(x, x.dtype, [rois.sizes[0].clone(), channels, height, width]);
+    let second = out.clone().with_dtype(DType::I32);
+    let both = args.op.schema().is_some_and(|s| s.returns.len() == 2);
+    Ok(if both { vec![out.into(), second.into()] } else { vec![out.into()] })
+}
+
+/// The call, in numbers.
+struct Pool<T> {
+    /// The sizes of the input.
+    sizes: [usize; 4],
+    /// Rows and columns of bins.
+    bins: [usize; 2],
+    /// Channels of the result.
+    channels: usize,
+    scale: T,
+    is_position_sensitive: bool,
+}
+
+impl<T: Compute> Pool<T> {
+    fn of(args: &Args<'_, Real>, out: &TensorMut) -> Result<Pool<T>> {
+        let (x, scale): (&Tensor, f64) = (args.at(0)?, args.at(2)?);
+        let sizes = std::array::from_fn(|i| x.sizes()[i] as usize);
+        let o = out.sizes();
+        let is_position_sensitive = is_position_sensitive(args.op.name());
+        Ok(Pool {
+            sizes,
+            bins: [o[2] as usize, o[3] as usize],
+            channels: o[1] as usize,
+            scale: T::of(scale),
+            is_position_sensitive,
+        })
+    }
+
+    /// Calls `f(region, plane, row, column, out)` for every bin: the region's corners, scaled, and the pixels of its channel.
+    fn bins<O: Send>(
+        &self,
+        x: &[T],
+        rois: &[T],
+        out: &mut [O],
+        f: impl Fn([T; 4], &[T], usize, usize, &mut O) + Sync,
+    ) -> Result<()> {
+        let ([n, c, h, w], [rows, columns]) = (self.sizes, self.bins);
+        let rois = rois.as_chunks::<5>().0;
+        let images: Vec<usize> = rois.iter().map(|r| r[0].to_usize().unwrap_or(usize::MAX)).collect();
+        ensure!(images.iter().all(|&i| i < n), "a region of image {:?} of {n}", images.iter().max());
+        for_out_rows(out, rows * columns, rows * columns * 16, |i, bins| {
+            let (roi, channel) = (i / self.channels, i % self.channels);
+            let region = std::array::from_fn(|k| rois[roi][k + 1]);
+            for (k, o) in bins.iter_mut().enumerate() {
+                let channel = if self.is_position_sensitive { channel * rows * columns + k } else { channel };
+                let plane = &x[(images[roi] * c + channel) * h * w..][..h * w];
+                f(region, plane, k / columns, k % columns, o);
+            }
+        });
+        Ok(())
+    }
+
+    /// The second result of the `ps_` forms: which channel a bin was read from.
+    fn channels(&self, out: &mut TensorMut) -> Result<()> {
+        let bins = self.bins[0] * self.bins[1];
+        fill(out, |out: &mut [i32]| {
+            out.iter_mut().enumerate().for_each(|(i, o)| *o = (i % (self.channels * bins)) as i32)
+        })
+    }
+
+    /// The pixels of a bin along dimension `d`: of `size` pixels, those from `first` to before the second number.
+    fn pixels(&self, start: T, bin: T, k: usize, size: usize, last: usize) -> (usize, usize) {
+        let whole = |x: T| x.to_i64().unwrap_or(0).clamp(0, size as i64) as usize;
+        let from = (T::of(k as f64) * bin + start).floor();
+        let to = (T::of(k as f64 + 1.0) * bin + start).ceil();
+        (whole(from).min(last), whole(to).min(last))
+    }
+}
+
+/// The most samples of a bin along one dimension that a call may ask for.
+const MOST_SAMPLES: i64 = 1 << 10;
+
+fn align(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, rois, ratio): (&Tensor, &Tensor, i64) = (args.at(0)?, args.at(1)?, args.at(5)?);
+    let (out, mapping) = outs.split_at_mut(1);
+    computed!(x.dtype(), |T| {
+        let p = Pool::<T>::of(args, &out[0])?;
+        // The older operator counts pixels by their corners unless told otherwise, and knows no region below a pixel.
+        let is_aligned = p.is_position_sensitive || args.at(6)?;
+        if ratio > MOST_SAMPLES {
+            return Err(Error::unsupported(format!("{}: {ratio} samples, the most is {MOST_SAMPLES}", args.op.name())));
+        }
+        let [_, _, height, width] = p.sizes;
+        let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
+        fill(&mut out[0], |out: &mut [T]| {
+            p.bins(&x, &rois, out, |[x1, y1, x2, y2], plane, row, column, o| {
+                let offset = T::of(if is_aligned { 0.5 } else { 0.0 });
+                let place = |v: T| v * p.scale - offset;
+                let least = |v: T| if is_aligned { v } else { v.max(T::one()) };
+                let line = |from: T, to: T, bins: usize, k: usize| {
+                    let size = least(place(to) - place(from));
+                    let bin = size / T::of(bins as f64);
+                    let samples = if ratio > 0 { ratio } else { bin.ceil().to_i64().unwrap_or(0) };
+                    let first = place(from) + T::of(k as f64) * bin;
+                    (samples, move |i: i64| first + T::of(i as f64 + 0.5) * bin / T::of(samples as f64))
+                };
+                let (rows, y) = line(y1, y2, p.bins[0], row);
+                let (columns, x) = line(x1, x2, p.bins[1], column);
+                let mut sum = T::zero();
+                for i in reaching(rows, y, height) {
+                    for j in reaching(columns, x, width) {
+                        sum += bilinear(plane, height, width, y(i), x(j));
+                    }
+                }
+                *o = sum / T::of((rows.saturating_mul(columns)).max(1) as f64);
+            })
+        })??;
+        mapping.iter_mut().try_for_each(|m| p.channels(m))
+    })
+}
+
+/// Those of the samples that may lie on a line of `size` pixels: a region may be much larger than its image, and what lies
+/// outside adds nothing. Places grow with their numbers, or are NaN.
+fn reaching<T: Compute>(samples: i64, place: impl Fn(i64) -> T, size: usize) -> Range<i64> {
+    let first = |is_beyond: &dyn Fn(T) -> bool| {
+        let (mut low, mut high) = (0, samples.max(0));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_beyond(place(middle)) { high = middle } else { low = middle + 1 }
+        }
+        low
+    };
+    if samples <= MOST_SAMPLES && place(samples.max(1) - 1) < place(0) {
+        return 0..samples;
+    }
+    let start = first(&|v| v >= -T::one());
+    // Where numbers are too large to tell neighbours apart, many samples lie in one place.
+    start..first(&|v| v > T::of(size as f64)).min(start.saturating_add(2 * (size as i64 + 2).max(MOST_SAMPLES)))
+}
+
+/// The image between its pixels. A pixel beyond its edge it goes on as it is, and then is zero.
+fn bilinear<T: Compute>(plane: &[T], height: usize, width: usize, y: T, x: T) -> T {
+    let outside = |v: T, size: usize| size == 0 || v < -T::one() || v > T::of(size as f64) || v.is_nan();
+    if outside(y, height) || outside(x, width) {
+        return T::zero();
+    }
+    let line = |v: T, size: usize| {
+        let v = v.max(T::zero());
+        let low = v.to_usize().unwrap_or(0);
+        if low >= size - 1 { (size - 1, size - 1, T::zero()) } else { (low, low + 1, v - T::of(low as f64)) }
+    };
+    let ((top, bottom, dy), (left, right, dx)) = (line(y, height), line(x, width));
+    let (hy, hx) = (T::one() - dy, T::one() - dx);
+    let pixel = |y: usize, x: usize| plane[y * width + x];
+    hy * hx * pixel(top, left)
+        + hy * dx * pixel(top, right)
+        + dy * hx * pixel(bottom, left)
+        + dy * dx * pixel(bottom, right)
+}
+
+fn pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, rois): (&Tensor, &Tensor) = (args.at(0)?, args.at(1)?);
+    let [out, places] = outs else { return Err(Error::invalid("law: two results")) };
+    computed!(x.dtype(), |T| {
+        let p = Pool::<T>::of(args, out)?;
+        let [_, _, height, width] = p.sizes;
+        let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
+        let mut found = filled((T::zero(), -1i32), out.numel())?;
+        p.bins(&x, &rois, &mut found, |[x1, y1, x2, y2], plane, row, column, o| {
+            let line = |from: T, to: T, k: usize, bins: usize, size: usize| {
+                let (from, to) = ((from * p.scale).round(), (to * p.scale).round());
+                let bin = (to - from + T::one()).max(T::one()) / T::of(bins as f64);
+                // Bins are rounded outwards before they are moved to the region.
+                let whole = |v: T| (v + from).to_i64().unwrap_or(0).clamp(0, size as i64) as usize;
+                (whole((T::of(k as f64) * bin).floor()), whole((T::of(k as f64 + 1.0) * bin).ceil()))
+            };
+            let (top, bottom) = line(y1, y2, row, p.bins[0], height);
+            let (left, right) = line(x1, x2, column, p.bins[1], width);
+            if bottom > top && right > left {
+                o.0 = T::of(-f64::from(f32::MAX));
+            }
+            for y in top..bottom {
+                for x in left..right {
+                    let at = y * width + x;
+                    if plane[at] > o.0 {
+                        *o = (plane[at], at as i32);
+                    }
+                }
+            }
+        })?;
+        fill(out, |out: &mut [T]| out.iter_mut().zip(&found).for_each(|(o, f)| *o = f.0))?;
+        fill(places, |out: &mut [i32]| out.iter_mut().zip(&found).for_each(|(o, f)| *o = f.1))
+    })
+}
+
+fn average(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, rois): (&Tensor, &Tensor) = (args.at(0)?, args.at(1)?);
+    let [out, mapping] = outs else { return Err(Error::invalid("law: two results")) };
+    computed!(x.dtype(), |T| {
+        let p = Pool::<T>::of(args, out)?;
+        let [_, _, height, width] = p.sizes;
+        let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
+        fill(out, |out: &mut [T]| {
+            p.bins(&x, &rois, out, |[x1, y1, x2, y2], plane, row, column, o| {
+                let line = |from: T, to: T, k: usize, bins: usize, size: usize| {
+                    let (from, to) = ((from * p.scale).round(), (to * p.scale).round());
+                    let bin = (to - from).max(T::one()) / T::of(bins as f64);
+                    p.pixels(from, bin, k, size, size.saturating_sub(1))
+                };
+                let (top, bottom) = line(y1, y2, row, p.bins[0], height);
+                let (left, right) = line(x1, x2, column, p.bins[1], width);
+                let sum: T = (top..bottom)
+                    .flat_map(|y| plane[y * width..][..width][left..right.max(left)].iter().copied())
+                    .sum();
+                let area = (bottom.saturating_sub(top)) * (right.saturating_sub(left));
+                *o = if area == 0 { T::zero() } else { sum / T::of(area as f64) };
+            })
+        })??;
+        p.channels(mapping)
+    })
+}

@@ -1,0 +1,93 @@
+//! Masks: which elements are true, those elements, and writing to their places.
+//!
+//! Law: coordinates come in row-major order. The strides of `nonzero` are those of a transposed matrix, `(1, n)`.
+
+use crate::support::meta::{MetaArgs, Metas, broadcast, one};
+use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, Value, ensure};
+use oxport_sym::Expr;
+use oxport_tensor::{DType, Scalar, Tensor, TensorMut, index};
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    OpDef::new("aten::nonzero(Tensor self) -> Tensor", nonzero_meta).eval(nonzero).exact(Exact::Bits).doc("The coordinates of elements that are not zero, one row each.").samples(&["f32[2, 3]", "b8[2, 3]", "f32[]", "i64[0, 3]"]),
+    OpDef::new("aten::argwhere(Tensor self) -> Tensor", nonzero_meta).eval(nonzero).exact(Exact::Bits).doc("As `nonzero`.").samples(&["b8[2, 3]"]),
+    OpDef::new("aten::nonzero_numpy(Tensor self) -> Tensor[]", columns_meta).eval(columns).exact(Exact::Bits).doc("The coordinates of elements that are not zero, one vector per dimension.").samples(&["b8[2, 3]", "b8[]"]),
+    OpDef::new("aten::where(Tensor condition) -> Tensor[]", columns_meta).eval(columns).exact(Exact::Bits).doc("As `nonzero_numpy`.").samples(&["b8[2, 3]"]),
+    OpDef::new("aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", static_meta).fill(static_fill).exact(Exact::Bits).doc("So many rows of `nonzero`, cut off or filled up.").samples(&["b8[2, 3], size=4", "b8[2, 3], size=0, fill_value=7"]),
+    OpDef::new("aten::masked_select(Tensor self, Tensor mask) -> Tensor", select_meta).eval(select).exact(Exact::Bits).doc("The elements where a mask is true, as a vector.").samples(&["f32[2, 3], b8[2, 3]", "f32[3], b8[2, 1]", "!f32[3], i64[3]"]),
+    OpDef::new("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", scatter_meta).fill(scatter).exact(Exact::Bits).doc("A copy whose elements where the mask is true are taken from a source, in order.").samples(&["f32[2, 3], b8[2, 3], f32[6]", "f32[3], b8[2, 1], f32[6]", "!f32[3], b8[3], f64[3]"]),
+];
+
+fn nonzero_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    let found = args.cx.fresh_size();
+    let strides = [Expr::from(1i64), found.clone()].into_iter().collect();
+    let sizes = [found, Expr::from(x.dim() as i64)];
+    one(Fake { strides, device: x.device.clone(), ..Fake::new(DType::I64, sizes) })
+}
+
+fn nonzero(args: &Args<'_, Real>) -> Result<Vec<Value>> {
+    Ok(vec![index::nonzero(args.at(0)?)?.into()])
+}
+
+fn columns_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    let found = args.cx.fresh_size();
+    let column = || Val::Tensor(Fake { device: x.device.clone(), ..Fake::new(DType::I64, [found.clone()]) });
+    Ok(vec![Val::List((0..x.dim().max(1)).map(|_| column()).collect())])
+}
+
+fn columns(args: &Args<'_, Real>) -> Result<Vec<Value>> {
+    let x: &Tensor = args.at(0)?;
+    let found = index::nonzero(&if x.rank() == 0 { x.reshape(&[1])? } else { x.clone() })?;
+    let column = |d| Ok(Value::Tensor(found.view(|l| l.select(1, d))?));
+    Ok(vec![Value::List((0..x.rank().max(1) as i64).map(column).collect::<Result<_>>()?)])
+}
+
+fn static_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, size): (&Fake, Expr) = args.unpack()?;
+    ensure!(size.as_int().is_none_or(|n| n >= 0), "nonzero_static of a negative size {size}");
+    one(Fake { device: x.device.clone(), ..Fake::new(DType::I64, [size, Expr::from(x.dim() as i64)]) })
+}
+
+fn static_fill(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, size, filler): (&Tensor, i64, i64) = args.unpack()?;
+    let (found, out) = (index::nonzero(x)?, &mut outs[0]);
+    oxport_tensor::fill(out, Scalar::Int(filler))?;
+    let rows = found.sizes()[0].min(size);
+    let place = out.layout().narrow(0, 0, rows)?;
+    let found = found.view(|l| l.narrow(0, 0, rows))?;
+    Ok(out.part(place, |out| oxport_tensor::copy(&found, out))?)
+}
+
+fn check_mask(mask: &Fake) -> Result<()> {
+    ensure!(matches!(mask.dtype, DType::Bool), "a mask of dtype {}: expected bool", mask.dtype.name());
+    Ok(())
+}
+
+fn select_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, mask): (&Fake, &Fake) = args.unpack()?;
+    check_mask(mask)?;
+    broadcast(args.cx, &[&x.sizes, &mask.sizes])?;
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, [args.cx.fresh_size()]) })
+}
+
+fn select(args: &Args<'_, Real>) -> Result<Vec<Value>> {
+    let (x, mask): (&Tensor, &Tensor) = args.unpack()?;
+    Ok(vec![index::masked_select(x, mask)?.into()])
+}
+
+fn scatter_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, mask, source): (&Fake, &Fake, &Fake) = args.unpack()?;
+    check_mask(mask)?;
+    ensure!(x.dtype == source.dtype, "masked_scatter of {} into {}", source.dtype.name(), x.dtype.name());
+    let sizes = broadcast(args.cx, &[&x.sizes, &mask.sizes])?;
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
+}
+
+fn scatter(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, mask, source): (&Tensor, &Tensor, &Tensor) = args.unpack()?;
+    oxport_tensor::copy(x, &mut outs[0])?;
+    Ok(index::masked_scatter(&mut outs[0], mask, source)?)
+}

@@ -1,0 +1,108 @@
+//! Cholesky factorisations of Hermitian matrices.
+//!
+//! Laws: one triangle is read, and of the diagonal the real part; `info` is the order of the first leading minor that is
+//! not positive.
+
+use crate::linalg::check::check;
+use crate::linalg::matrices::{
+    Field, Mat, batch_of, columnwise, common, each, field, keep, lead, matrices, square, store, store_flat, with,
+};
+use crate::linalg::triangular::{fits, substitute};
+use crate::support::checks::fresh;
+use crate::support::meta::{MetaArgs, Metas};
+use oxport_ir::{Args, Fake, OpDef, Real, Result};
+use oxport_tensor::{DType, Tensor, TensorMut};
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    OpDef::new("aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", meta).fill(cholesky).doc("The triangle that gives a positive definite matrix times its adjoint.").samples(&["f32[1, 1]<1..2>", "c64[2, 0, 0]", "!f32[2, 3]"]),
+    OpDef::new("aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", meta).fill(cholesky).doc("The triangle that gives a matrix times its adjoint, and where it is not positive definite.").samples(&["f32[1, 1]<1..2>", "f64[2, 0, 0], upper=True"]),
+    OpDef::new("aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", |a| solve_meta(a, a.at(0)?, a.at(1)?)).fill(|a, o| solve(o, a.at(0)?, a.at(1)?, a.at(2)?)).doc("The solution of a system from its Cholesky factor.").samples(&["f32[3, 2], f32[3, 3]", "c64[3, 2], c64[2, 3, 3], True", "!f32[3], f32[3, 3]"]),
+    OpDef::new("aten::_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor", |a| solve_meta(a, a.at(0)?, a.at(1)?)).fill(|a, o| solve(o, a.at(0)?, a.at(1)?, a.at(2)?)).doc("The solution of a system from its Cholesky factor.").samples(&["f32[3, 2], f32[3, 3], False"]),
+    OpDef::new("aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", inverse_meta).fill(inverse).doc("The inverse of a matrix from its Cholesky factor.").samples(&["f32[3, 3]", "c64[2, 3, 3], True", "!f32[3]"]),
+];
+
+/// The lower triangle whose product with its adjoint is `a`, from `a`'s lower triangle; and where that failed, from 1.
+pub fn factor<T: Field>(a: &Mat<T>) -> (Mat<T>, i64) {
+    let n = a.rows;
+    let mut l = Mat::by(n, n, |i, j| if i >= j { a[(i, j)] } else { T::zero() });
+    for j in 0..n {
+        let pivot = l[(j, j)].re();
+        if !(pivot > 0.0) {
+            return (l, j as i64 + 1);
+        }
+        let root = pivot.sqrt();
+        let (column, others) = l.split(j);
+        column[j] = T::real(root);
+        column[j + 1..].iter_mut().for_each(|x| *x /= T::real(root));
+        for (k, other) in others.enumerate() {
+            let k = j + 1 + k;
+            let factor = column[k].bar();
+            for (x, &l) in other[k..].iter_mut().zip(&column[k..]) {
+                *x -= l * factor;
+            }
+        }
+    }
+    (l, 0)
+}
+
+fn meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    let (batch, _) = square(args, x)?;
+    keep(args, [columnwise(x, x.dtype, x.sizes.to_vec()), fresh(x, DType::I32, batch.to_vec())])
+}
+
+fn cholesky(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, upper): (&Tensor, bool) = args.unpack()?;
+    field!(x.dtype(), |T| {
+        let (factors, info): (Vec<_>, Vec<_>) = each(matrices::<T>(x, lead(x, 2))?, |a| {
+            let (l, info) = factor(&if upper { a.adjoint() } else { a });
+            (if upper { l.adjoint() } else { l }, info)
+        })
+        .into_iter()
+        .unzip();
+        if outs.len() == 1 || args.at(2)? {
+            check(info.iter().copied(), x.rank() == 2, "linalg.cholesky")?;
+        }
+        store(&mut outs[0], &factors)?;
+        outs.get_mut(1).map_or(Ok(()), |out| store_flat(out, info))
+    })
+}
+
+fn solve_meta(args: &MetaArgs<'_>, b: &Fake, l: &Fake) -> Metas {
+    fits(args, l, b, true)?;
+    let batch = common(args, &l.sizes[..l.dim() - 2], &b.sizes[..b.dim() - 2])?;
+    keep(args, [columnwise(b, b.dtype, with(&batch, [&b.sizes[b.dim() - 2], &b.sizes[b.dim() - 1]]))])
+}
+
+/// `x` of `l lᴴ x = b`, or of `lᴴ l x = b` if `l` is upper.
+fn solved<T: Field>(l: &Mat<T>, mut b: Mat<T>, upper: bool) -> Mat<T> {
+    let turned = l.adjoint();
+    let (lower, high) = if upper { (&turned, l) } else { (l, &turned) };
+    substitute(lower, false, false, &mut b);
+    substitute(high, true, false, &mut b);
+    b
+}
+
+fn solve(outs: &mut [TensorMut], b: &Tensor, l: &Tensor, upper: bool) -> Result<()> {
+    field!(l.dtype(), |T| {
+        let batch = batch_of(&outs[0]);
+        let pairs = matrices::<T>(l, &batch)?.into_iter().zip(matrices::<T>(b, &batch)?).collect();
+        store(&mut outs[0], &each(pairs, |(l, b): (Mat<T>, Mat<T>)| solved(&l, b, upper)))
+    })
+}
+
+fn inverse_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    square(args, x)?;
+    keep(args, [columnwise(x, x.dtype, x.sizes.to_vec())])
+}
+
+fn inverse(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, upper): (&Tensor, bool) = args.unpack()?;
+    field!(x.dtype(), |T| {
+        let inverses = each(matrices::<T>(x, lead(x, 2))?, |l| solved(&l, Mat::identity(l.rows, l.rows), upper));
+        store(&mut outs[0], &inverses)
+    })
+}

@@ -1,0 +1,315 @@
+//! LU factorisations with row exchanges, and determinants.
+//!
+//! Laws: the pivot is LAPACK's, the first element of largest weight; pivots are exchanges counted from 1; `info` is the
+//! place of the first zero on U's diagonal.
+
+use crate::linalg::check::check;
+use crate::linalg::matrices::{
+    Field, Mat, batch_of, columnwise, common, each, field, keep, lead, matrices, matrix, nothing, rows, smaller,
+    square, store, store_flat, with,
+};
+use crate::linalg::triangular::{fits, substitute};
+use crate::support::checks::fresh;
+use crate::support::meta::{MetaArgs, Metas};
+use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_tensor::{DType, Tensor, TensorMut};
+
+/// A factorisation.
+macro_rules! factor {
+    ($schema:literal, $doc:literal, [$($sample:literal),*]) => {
+        OpDef::new($schema, factor_meta).fill(factor_kernel).doc($doc).samples(&[$($sample),*])
+    };
+}
+/// A determinant.
+macro_rules! det {
+    ($schema:literal, $parts:expr, $doc:literal, [$($sample:literal),*]) => {
+        OpDef::new($schema, |a| det_meta(a, $parts)).fill(|a, o| det(a, o, $parts)).doc($doc).samples(&[$($sample),*])
+    };
+}
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    factor!("aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", "L and U in one matrix, and the row exchanges; refuses a zero on U's diagonal.", ["f32[3, 3]", "c64[2, 3, 4]", "!f32[3]", "!f32[3, 3], pivot=False", "!i64[3, 3]"]),
+    factor!("aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", "L and U in one matrix, the row exchanges, and where U's diagonal is zero.", ["f32[4, 3]", "c64[2, 3, 4]"]),
+    factor!("aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)", "L and U in one matrix, the row exchanges, and where U's diagonal is zero.", ["f32[4, 3]", "f64[2, 3, 3]"]),
+    OpDef::new("aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", |a| { pivoted(a)?; unpacked_meta(a, true, true) }).fill(lu).doc("A permutation, a unit lower and an upper triangle whose product is the matrix.").samples(&["f32[4, 3]", "c64[2, 3, 4]"]),
+    OpDef::new("aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", lu_unpack_meta).fill(lu_unpack).doc("A factorisation as a permutation and two triangles.").samples(&["f32[3, 3], i32[3]<3..4>", "f32[2, 3, 4], i32[2, 3]<3..4>, True, False"]),
+    OpDef::new("aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", |a| lu_solve_meta(a, a.at(0)?, a.at(1)?, a.at(2)?, a.at(3)?)).fill(|a, o| lu_solve(o, a.at(0)?, a.at(1)?, a.at(2)?, a.at(3)?, a.at(4)?)).doc("The solution of a system from its factorisation.").samples(&["f32[3, 3], i32[3]<3..4>, f32[3, 2]", "c64[3, 3], i32[3]<3..4>, c64[2, 2, 3], left=False, adjoint=True"]),
+    OpDef::new("aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", |a| lu_solve_meta(a, a.at(1)?, a.at(2)?, a.at(0)?, true)).fill(|a, o| lu_solve(o, a.at(1)?, a.at(2)?, a.at(0)?, true, false)).doc("The solution of a system from its factorisation.").samples(&["f32[3, 2], f32[3, 3], i32[3]<3..4>"]),
+    det!("aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", 1, "The determinant and the factorisation that it came from.", ["f32[3, 3]"]),
+    det!("aten::linalg_det(Tensor A) -> Tensor", 1, "The determinant.", ["f32[3, 3]", "c64[2, 3, 3]", "!f32[2, 3]", "!i64[2, 2]"]),
+    det!("aten::det(Tensor self) -> Tensor", 1, "The determinant.", ["f32[3, 3]"]),
+    det!("aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", 2, "The determinant as sign and logarithm, and the factorisation that it came from.", ["f32[3, 3]", "c64[2, 3, 3]"]),
+    det!("aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", 2, "The determinant as sign and logarithm.", ["f32[3, 3]"]),
+    det!("aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", 2, "The determinant as sign and logarithm.", ["f32[3, 3]"]),
+    OpDef::new("aten::logdet(Tensor self) -> Tensor", |a| det_meta(a, 1)).fill(logdet).doc("The logarithm of the determinant; NaN of a negative one.").samples(&["f32[3, 3]", "c64[2, 3, 3]"]),
+];
+
+/// A factorisation of one matrix.
+pub struct Lu<T> {
+    /// U, and L below its diagonal.
+    pub lu: Mat<T>,
+    /// The row that each row was exchanged with, from 1.
+    pub pivots: Vec<i32>,
+    /// Where U's diagonal is zero first, from 1; 0 if it is not.
+    pub info: i64,
+}
+
+/// Factorises, column by column from the left.
+pub fn factor<T: Field>(mut a: Mat<T>) -> Lu<T> {
+    let (mut pivots, mut info) = (Vec::new(), 0);
+    for j in 0..a.rows.min(a.cols) {
+        let mut p = j;
+        for i in j + 1..a.rows {
+            if a[(i, j)].weight() > a[(p, j)].weight() {
+                p = i;
+            }
+        }
+        pivots.push(p as i32 + 1);
+        let pivot = a[(p, j)];
+        if pivot.is_zero() {
+            info = if info == 0 { j as i64 + 1 } else { info };
+            continue;
+        }
+        a.swap_rows(j, p);
+        let (column, others) = a.split(j);
+        column[j + 1..].iter_mut().for_each(|x| *x /= pivot);
+        for other in others {
+            let u = other[j];
+            for (x, &l) in other[j + 1..].iter_mut().zip(&column[j + 1..]) {
+                *x -= l * u;
+            }
+        }
+    }
+    Lu { lu: a, pivots, info }
+}
+
+impl<T: Field> Lu<T> {
+    /// `x` of `a x = b`, or of `aᴴ x = b`.
+    pub fn solve(&self, mut b: Mat<T>, adjoint: bool) -> Mat<T> {
+        let exchanges = self.pivots.iter().enumerate().map(|(i, &p)| (i, p as usize - 1));
+        if adjoint {
+            let turned = self.lu.adjoint();
+            substitute(&turned, false, false, &mut b);
+            substitute(&turned, true, true, &mut b);
+            exchanges.rev().for_each(|(i, p)| b.swap_rows(i, p));
+        } else {
+            exchanges.for_each(|(i, p)| b.swap_rows(i, p));
+            substitute(&self.lu, false, true, &mut b);
+            substitute(&self.lu, true, false, &mut b);
+        }
+        b
+    }
+    /// `x` of `x a = b`, or of `x aᴴ = b`.
+    pub fn solve_right(&self, b: &Mat<T>, adjoint: bool) -> Mat<T> {
+        self.solve(b.adjoint(), !adjoint).adjoint()
+    }
+    /// 1, or −1 if the exchanges are odd.
+    fn parity(&self) -> f64 {
+        let odd = self.pivots.iter().enumerate().filter(|(i, p)| **p as usize != i + 1).count() % 2 == 1;
+        if odd { -1.0 } else { 1.0 }
+    }
+    /// The determinant's sign or phase, and the logarithm of its modulus.
+    fn log_det(&self) -> (T, f64) {
+        let diagonal = || (0..self.lu.rows).map(|i| self.lu[(i, i)]);
+        let sign = diagonal().fold(T::real(self.parity()), |s, x| s * x.sign());
+        (sign, diagonal().map(|x| x.modulus().ln()).sum())
+    }
+    fn det(&self) -> T {
+        (0..self.lu.rows).fold(T::real(self.parity()), |d, i| d * self.lu[(i, i)])
+    }
+    /// The permutation as a matrix.
+    fn permutation(&self) -> Mat<T> {
+        let mut p = Mat::identity(self.lu.rows, self.lu.rows);
+        self.pivots.iter().enumerate().rev().for_each(|(i, &q)| p.swap_rows(i, q as usize - 1));
+        p
+    }
+    fn lower(&self) -> Mat<T> {
+        let entry = |i, j| {
+            if i > j {
+                self.lu[(i, j)]
+            } else if i == j {
+                T::one()
+            } else {
+                T::zero()
+            }
+        };
+        Mat::by(self.lu.rows, self.pivots.len(), entry)
+    }
+    fn upper(&self) -> Mat<T> {
+        let entry = |i, j| if i <= j { self.lu[(i, j)] } else { T::zero() };
+        Mat::by(self.pivots.len(), self.lu.cols, entry)
+    }
+}
+
+/// Factorisations of a tensor's matrices.
+pub fn factors<T: Field>(a: &Tensor) -> Result<Vec<Lu<T>>> {
+    Ok(each(matrices::<T>(a, lead(a, 2))?, factor))
+}
+
+/// The factorisations that PyTorch takes determinants and solutions from: those of the transposes, where real matrices
+/// lie row by row. True if so.
+pub fn cheap_factors<T: Field>(a: &Tensor) -> Result<(Vec<Lu<T>>, bool)> {
+    let turned = a.is_contiguous() && !T::COMPLEX;
+    let a = if turned { a.view(|l| l.transpose(-2, -1))? } else { a.clone() };
+    Ok((factors(&a)?, turned))
+}
+
+/// Stores factors, pivots and reports into as many outputs as there are.
+pub fn store_factors<T: Field>(outs: &mut [TensorMut], factors: &[Lu<T>]) -> Result<()> {
+    if let Some(out) = outs.first_mut() {
+        store(out, &factors.iter().map(|f| f.lu.clone()).collect::<Vec<_>>())?;
+    }
+    if let Some(out) = outs.get_mut(1) {
+        store_flat(out, factors.iter().flat_map(|f| f.pivots.iter().copied()).collect())?;
+    }
+    if let Some(out) = outs.get_mut(2) {
+        store_flat(out, factors.iter().map(|f| f.info).collect())?;
+    }
+    Ok(())
+}
+
+/// Factorisations given from outside.
+fn given<T: Field>(lu: &Tensor, pivots: &Tensor, batch: &[i64]) -> Result<Vec<Lu<T>>> {
+    let pivots = rows::<i32>(pivots, 1, batch)?;
+    let given: Vec<_> =
+        matrices::<T>(lu, batch)?.into_iter().zip(pivots).map(|(lu, pivots)| Lu { lu, pivots, info: 0 }).collect();
+    for f in &given {
+        let inside =
+            f.pivots.iter().all(|p| (1..=f.lu.rows as i32).contains(p)) && f.pivots.len() <= f.lu.rows.min(f.lu.cols);
+        ensure!(inside, "pivots {:?} of {} rows", f.pivots, f.lu.rows);
+    }
+    Ok(given)
+}
+
+fn pivoted(args: &MetaArgs<'_>) -> Result<()> {
+    ensure!(args.at::<bool>(1)?, "{}: LU without pivoting is not implemented on the CPU", args.op.name());
+    Ok(())
+}
+
+fn factor_meta(args: &MetaArgs<'_>) -> Metas {
+    pivoted(args)?;
+    let x: &Fake = args.at(0)?;
+    let (batch, m, n) = matrix(args, x)?;
+    let pivots = fresh(x, DType::I32, with(batch, [&smaller(args, &m, &n)]));
+    keep(args, [columnwise(x, x.dtype, x.sizes.to_vec()), pivots, fresh(x, DType::I32, batch.to_vec())])
+}
+
+fn factor_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let x: &Tensor = args.at(0)?;
+    field!(x.dtype(), |T| {
+        let factors = factors::<T>(x)?;
+        let name = args.op.short_name();
+        // The oldest form never looks at its flag.
+        if name == "linalg_lu_factor" || name == "linalg_lu_factor_ex" && args.at(2)? {
+            check(factors.iter().map(|f| f.info), x.rank() == 2, &format!("torch.{}", name.replacen('_', ".", 1)))?;
+        }
+        store_factors(outs, &factors)
+    })
+}
+
+fn unpacked_meta(args: &MetaArgs<'_>, data: bool, pivots: bool) -> Metas {
+    let x: &Fake = args.at(0)?;
+    let (batch, m, n) = matrix(args, x)?;
+    let k = smaller(args, &m, &n);
+    let of = |asked: bool, a, b| if asked { fresh(x, x.dtype, with(batch, [a, b])) } else { nothing(x, x.dtype) };
+    keep(args, [of(pivots, &m, &m), of(data, &m, &k), of(data, &k, &n)])
+}
+
+fn lu_unpack_meta(args: &MetaArgs<'_>) -> Metas {
+    let (lu, pivots, data, exchanges): (&Fake, &Fake, bool, bool) = args.unpack()?;
+    ensure!(pivots.dtype == DType::I32, "lu_unpack: pivots are int32, not {}", pivots.dtype.name());
+    ensure!(pivots.dim() + 1 == lu.dim(), "lu_unpack: pivots {pivots} of {lu}");
+    unpacked_meta(args, data, exchanges)
+}
+
+fn unpack<T: Field>(outs: &mut [TensorMut], factors: &[Lu<T>], data: bool, pivots: bool) -> Result<()> {
+    if pivots {
+        store(&mut outs[0], &factors.iter().map(Lu::permutation).collect::<Vec<_>>())?;
+    }
+    if data {
+        store(&mut outs[1], &factors.iter().map(Lu::lower).collect::<Vec<_>>())?;
+        store(&mut outs[2], &factors.iter().map(Lu::upper).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+fn lu(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let x: &Tensor = args.at(0)?;
+    field!(x.dtype(), |T| unpack(outs, &factors::<T>(x)?, true, true))
+}
+
+fn lu_unpack(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (lu, pivots, data, exchanges): (&Tensor, &Tensor, bool, bool) = args.unpack()?;
+    field!(lu.dtype(), |T| unpack(outs, &given::<T>(lu, pivots, lead(lu, 2))?, data, exchanges))
+}
+
+fn lu_solve_meta(args: &MetaArgs<'_>, lu: &Fake, pivots: &Fake, b: &Fake, left: bool) -> Metas {
+    fits(args, lu, b, left)?;
+    let n = lu.dim();
+    ensure!(pivots.dtype == DType::I32, "{}: pivots are int32, not {}", args.op.name(), pivots.dtype.name());
+    let same = pivots.dim() + 1 == n && pivots.sizes.iter().zip(&lu.sizes).all(|(a, b)| args.cx.may_be_same(a, b));
+    ensure!(same, "{}: pivots {pivots} of {lu}", args.op.name());
+    let batch = common(args, &lu.sizes[..n - 2], &b.sizes[..b.dim() - 2])?;
+    let sizes = with(&batch, [&b.sizes[b.dim() - 2], &b.sizes[b.dim() - 1]]);
+    keep(args, [if left { columnwise(b, b.dtype, sizes) } else { fresh(b, b.dtype, sizes) }])
+}
+
+fn lu_solve(outs: &mut [TensorMut], lu: &Tensor, pivots: &Tensor, b: &Tensor, left: bool, adjoint: bool) -> Result<()> {
+    field!(lu.dtype(), |T| {
+        let batch = batch_of(&outs[0]);
+        let pairs = given::<T>(lu, pivots, &batch)?.into_iter().zip(matrices::<T>(b, &batch)?).collect();
+        let solved = each(
+            pairs,
+            |(lu, b): (Lu<T>, Mat<T>)| if left { lu.solve(b, adjoint) } else { lu.solve_right(&b, adjoint) },
+        );
+        store(&mut outs[0], &solved)
+    })
+}
+
+/// `parts` numbers per matrix: the determinant, or its sign and logarithm.
+fn det_meta(args: &MetaArgs<'_>, parts: usize) -> Metas {
+    let x: &Fake = args.at(0)?;
+    let (batch, n) = square(args, x)?;
+    let one = |dtype| fresh(x, dtype, batch.to_vec());
+    let (lu, pivots) = (columnwise(x, x.dtype, x.sizes.to_vec()), fresh(x, DType::I32, with(batch, [&n])));
+    if parts == 1 {
+        keep(args, [one(x.dtype), lu, pivots])
+    } else {
+        keep(args, [one(x.dtype), one(x.dtype.to_real()), lu, pivots])
+    }
+}
+
+fn det(args: &Args<'_, Real>, outs: &mut [TensorMut], parts: usize) -> Result<()> {
+    let x: &Tensor = args.at(0)?;
+    field!(x.dtype(), |T| {
+        let (factors, _) = cheap_factors::<T>(x)?;
+        if parts == 1 {
+            store_flat(&mut outs[0], factors.iter().map(Lu::det).collect())?;
+        } else {
+            let (signs, logs) = factors.iter().map(Lu::log_det).unzip();
+            store_flat::<T>(&mut outs[0], signs)?;
+            store_flat::<f64>(&mut outs[1], logs)?;
+        }
+        let rest = outs.len() - parts;
+        store_factors(&mut outs[parts..], &factors[..if rest > 0 { factors.len() } else { 0 }])
+    })
+}
+
+fn logdet(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    fn log<T: Field>((sign, log): (T, f64)) -> T {
+        match sign {
+            // The phase of 0 is unknown.
+            s if s.is_zero() => T::real(f64::NEG_INFINITY).with_im(f64::NAN),
+            s if T::COMPLEX => T::real(log).with_im(s.im().atan2(s.re())),
+            s if s.re() < 0.0 => T::real(f64::NAN),
+            _ => T::real(log),
+        }
+    }
+    let x: &Tensor = args.at(0)?;
+    field!(x.dtype(), |T| {
+        let (factors, _) = cheap_factors::<T>(x)?;
+        store_flat(&mut outs[0], factors.iter().map(|f| log(f.log_det())).collect())
+    })
+}

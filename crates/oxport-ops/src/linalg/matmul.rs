@@ -1,0 +1,270 @@
+//! Products of matrices and vectors of given ranks: `mm`, `bmm`, `addmm`, `mv`, `dot`, `outer` and their sums.
+//!
+//! Laws: dtypes must be equal, nothing is promoted; results are contiguous; `beta == 0` ignores the addend, also its NaNs.
+
+use crate::support::checks::{agree, fresh, of_dim, same_dtype};
+use crate::support::meta::{MetaArgs, Metas, broadcast, one};
+use crate::support::product::{Plus, check_product_dtype, inner, part, product};
+use oxport_ir::{Args, Error, Fake, Meta, OpDef, Real, Result, ensure};
+use oxport_sym::Expr;
+use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
+
+/// The operators of this family.
+pub static OPS: &[OpDef] = &[
+    plain("aten::mm(Tensor self, Tensor mat2) -> Tensor").doc("The product of two matrices.").samples(&[
+        "f32[2, 3], f32[3, 4]",
+        "i64[2, 3], i64[3, 4]",
+        "c64[2, 3], c64[3, 4]",
+        "bf16[0, 3], bf16[3, 4]",
+        "f32[3, 2]{1, 3}, f32[2, 4]{1, 2}",
+        "!f32[2, 3], f32[4, 3]",
+        "!f32[2, 3], f64[3, 4]",
+    ]),
+    plain("aten::bmm(Tensor self, Tensor mat2) -> Tensor").doc("The products of two batches of matrices.").samples(&[
+        "f32[5, 2, 3], f32[5, 3, 4]",
+        "f16[2, 2, 0], f16[2, 0, 4]",
+        "!f32[5, 2, 3], f32[4, 3, 4]",
+    ]),
+    added("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
+        .doc("`beta·self + alpha·(mat1 @ mat2)`, with `self` broadcast.")
+        .samples(&[
+            "f32[4], f32[2, 3], f32[3, 4]",
+            "f32[2, 1], f32[2, 3], f32[3, 4], beta=0.5, alpha=2",
+            "i32[2, 4], i32[2, 3], i32[3, 4]",
+            "f32[4], f32[2, 3], f32[3, 4]{1, 3}",
+        ]),
+    added("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
+        .doc("`beta·self + alpha·(batch1 @ batch2)`, matrix by matrix.")
+        .samples(&[
+            "f32[5, 2, 4], f32[5, 2, 3], f32[5, 3, 4]",
+            "f32[1], f32[5, 2, 3], f32[5, 3, 4], beta=0, alpha=0.5",
+        ]),
+    OpDef::new(
+        "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        addbmm_meta,
+    )
+    .doc("`beta·self + alpha·Σ batch1 @ batch2`, summed over the batch.")
+    .fill(addbmm)
+    .samples(&["f32[2, 4], f32[5, 2, 3], f32[5, 3, 4], beta=0.5, alpha=2"]),
+    OpDef::new("aten::mv(Tensor self, Tensor vec) -> Tensor", mv_meta)
+        .doc("A matrix times a vector.")
+        .fill(mv)
+        .expr("sum.dim_IntList(mul.Tensor(self, vec), [1])")
+        .samples(&["f32[2, 3], f32[3]", "f64[3, 2]{1, 3}, f64[2]"]),
+    OpDef::new("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", mv_meta)
+        .doc("`beta·self + alpha·(mat @ vec)`.")
+        .fill(mv)
+        .samples(&["f32[2], f32[2, 3], f32[3], beta=2, alpha=3", "f32[], f32[2, 3], f32[3]"]),
+    dot_like("aten::dot(Tensor self, Tensor tensor) -> Tensor")
+        .doc("The sum of the products of two vectors.")
+        .expr("sum.dim_IntList(mul.Tensor(self, tensor), [])")
+        .samples(&["f32[3], f32[3]", "i64[0], i64[0]", "!f32[3], f32[2]"]),
+    dot_like("aten::vdot(Tensor self, Tensor other) -> Tensor")
+        .doc("The sum of the products of two vectors, the first conjugated.")
+        .samples(&["f32[3], f32[3]", "c64[3], c64[3]"]),
+    outer("aten::outer(Tensor self, Tensor vec2) -> Tensor"),
+    outer("aten::ger(Tensor self, Tensor vec2) -> Tensor"),
+    OpDef::new(
+        "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        addr_meta,
+    )
+    .doc("`beta·self + alpha·(vec1 ⊗ vec2)`.")
+    .fill(addr)
+    .samples(&["f32[2, 3], f32[2], f32[3], beta=2, alpha=0.5", "i64[3], i64[2], i64[3]"]),
+    OpDef::new("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm_meta)
+        .doc("The product of two int8 matrices in int32.")
+        .fill(int_mm)
+        .samples(&["i8[17, 8], i8[8, 8]", "u8[2, 3], i8[3, 4]", "!i8[2, 3], u8[3, 4]"]),
+];
+
+const fn plain(schema: &'static str) -> OpDef {
+    OpDef::new(schema, mm_meta).fill(mm)
+}
+const fn added(schema: &'static str) -> OpDef {
+    OpDef::new(schema, addmm_meta).fill(addmm)
+}
+const fn dot_like(schema: &'static str) -> OpDef {
+    OpDef::new(schema, dot_meta).fill(dot)
+}
+const fn outer(schema: &'static str) -> OpDef {
+    OpDef::new(schema, outer_meta)
+        .doc("Every element of one vector times every element of another.")
+        .expr("mul.Tensor(unsqueeze(self, 1), vec2)")
+        .samples(&["f32[2], f32[3]", "i64[2], f32[3]", "!f32[2, 2], f32[3]"])
+}
+
+/// The sizes of `a @ b`, both of the same rank, batches equal.
+fn product_meta(args: &MetaArgs<'_>, a: &Fake, b: &Fake, ndim: usize) -> Result<Fake> {
+    of_dim(args, a, ndim..=ndim, "the left operand")?;
+    of_dim(args, b, ndim..=ndim, "the right operand")?;
+    let dtype = same_dtype(args, &[a, b])?;
+    check_product_dtype(dtype)?;
+    if ndim == 3 {
+        agree(args.cx, &a.sizes[0], &b.sizes[0], "batch sizes of a product")?;
+    }
+    agree(args.cx, &a.sizes[ndim - 1], &b.sizes[ndim - 2], "inner sizes of a product")?;
+    let sizes = a.sizes[..ndim - 1].iter().chain([&b.sizes[ndim - 1]]).cloned();
+    Ok(fresh(a, dtype, sizes))
+}
+
+/// The rank that an operator's name promises.
+fn rank_of(args: &MetaArgs<'_>) -> usize {
+    if args.op.short_name().contains("bmm") { 3 } else { 2 }
+}
+
+fn mm_meta(args: &MetaArgs<'_>) -> Metas {
+    let (a, b): (&Fake, &Fake) = args.unpack()?;
+    one(product_meta(args, a, b, rank_of(args))?)
+}
+
+fn mm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (a, b): (&Tensor, &Tensor) = args.unpack()?;
+    product(a, b, &mut outs[0], Scalar::Int(1), Plus::Nothing)
+}
+
+/// Refuses an addend that does not broadcast to the product.
+fn addend(args: &MetaArgs<'_>, x: &Fake, product: Fake) -> Metas {
+    same_dtype(args, &[x, &product])?;
+    let sizes = broadcast(args.cx, &[&x.sizes, &product.sizes])?;
+    let grown =
+        sizes.len() > product.dim() || sizes.iter().zip(&product.sizes).any(|(a, b)| !args.cx.may_be_same(a, b));
+    ensure!(!grown, "{}: {x} does not broadcast to {product}", args.op.name());
+    one(product)
+}
+
+fn addmm_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, a, b): (&Fake, &Fake, &Fake) = args.unpack()?;
+    addend(args, x, product_meta(args, a, b, rank_of(args))?)
+}
+
+fn addmm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, a, b, beta, alpha): (&Tensor, &Tensor, &Tensor, Scalar, Scalar) = args.unpack()?;
+    product(a, b, &mut outs[0], alpha, Plus::Scaled(beta, x))
+}
+
+fn addbmm_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, a, b): (&Fake, &Fake, &Fake) = args.unpack()?;
+    let mut product = product_meta(args, a, b, 3)?;
+    product = fresh(a, product.dtype, product.sizes.iter().skip(1).cloned());
+    addend(args, x, product)
+}
+
+fn addbmm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, a, b, beta, alpha): (&Tensor, &Tensor, &Tensor, Scalar, Scalar) = args.unpack()?;
+    // Σ over the batch is a longer inner dimension: [m, batch·k] @ [batch·k, n].
+    let (m, k, n) = (a.sizes()[1], a.sizes()[0] * a.sizes()[2], b.sizes()[2]);
+    let a = a.view(|l| l.permute(&[1, 0, 2]))?.reshape(&[m, k])?;
+    product(&a, &b.reshape(&[k, n])?, &mut outs[0], alpha, Plus::Scaled(beta, x))
+}
+
+fn mv_meta(args: &MetaArgs<'_>) -> Metas {
+    let last = if args.op.short_name() == "addmv" { 2 } else { 1 };
+    let (mat, vec): (&Fake, &Fake) = (args.at(last - 1)?, args.at(last)?);
+    of_dim(args, mat, 2..=2, "the matrix")?;
+    of_dim(args, vec, 1..=1, "the vector")?;
+    let dtype = same_dtype(args, &[mat, vec])?;
+    check_product_dtype(dtype)?;
+    agree(args.cx, &mat.sizes[1], &vec.sizes[0], "inner sizes of a product")?;
+    let out = fresh(mat, dtype, [mat.sizes[0].clone()]);
+    if last == 2 { addend(args, args.at(0)?, out) } else { one(out) }
+}
+
+fn mv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (mat, vec, plus, alpha);
+    if args.values.len() > 2 {
+        let (x, beta): (&Tensor, Scalar) = (args.at(0)?, args.at(3)?);
+        (mat, vec, alpha) = (args.at(1)?, args.at::<&Tensor>(2)?, args.at(4)?);
+        let column = if x.rank() == 1 { x.view(|l| l.unsqueeze(1))? } else { x.clone() };
+        plus = Some((beta, column));
+    } else {
+        (mat, vec) = args.unpack::<(&Tensor, &Tensor)>()?;
+        (plus, alpha) = (None, Scalar::Int(1));
+    }
+    let vec = vec.view(|l| l.unsqueeze(1))?;
+    let column = outs[0].layout().unsqueeze(1)?;
+    let plus = plus.as_ref().map_or(Plus::Nothing, |(beta, x)| Plus::Scaled(*beta, x));
+    part(&mut outs[0], column, |out| product(mat, &vec, out, alpha, plus))
+}
+
+fn dot_meta(args: &MetaArgs<'_>) -> Metas {
+    let (a, b): (&Fake, &Fake) = args.unpack()?;
+    of_dim(args, a, 1..=1, "the left operand")?;
+    of_dim(args, b, 1..=1, "the right operand")?;
+    let dtype = same_dtype(args, &[a, b])?;
+    check_product_dtype(dtype)?;
+    agree(args.cx, &a.sizes[0], &b.sizes[0], "sizes of a dot product")?;
+    one(fresh(a, dtype, []))
+}
+
+fn dot(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (a, b): (&Tensor, &Tensor) = args.unpack()?;
+    if args.op.short_name() == "vdot" && a.dtype().is_complex() {
+        return inner(&conjugate(a)?, b, &mut outs[0]);
+    }
+    inner(a, b, &mut outs[0])
+}
+
+/// The complex conjugate, element by element.
+pub(crate) fn conjugate(x: &Tensor) -> Result<Tensor> {
+    oxport_tensor::dispatch!(complex x.dtype(), |T| {
+        let values: Vec<T> = x.to_vec::<T>()?.iter().map(|z| z.conj()).collect();
+        Ok(Tensor::from_vec(x.sizes(), values)?)
+    })
+}
+
+fn vectors<'a>(args: &MetaArgs<'a>, a: usize) -> Result<(&'a Fake, &'a Fake)> {
+    let (x, y): (&Fake, &Fake) = (args.at(a)?, args.at(a + 1)?);
+    of_dim(args, x, 1..=1, "the left operand")?;
+    of_dim(args, y, 1..=1, "the right operand")?;
+    Ok((x, y))
+}
+
+fn promoted(a: DType, b: DType) -> Result<DType> {
+    DType::promote(a, b).ok_or_else(|| Error::invalid(format!("no common dtype of {a} and {b}")))
+}
+
+fn outer_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, y) = vectors(args, 0)?;
+    one(fresh(x, promoted(x.dtype, y.dtype)?, [x.sizes[0].clone(), y.sizes[0].clone()]))
+}
+
+fn addr_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    let (a, b) = vectors(args, 1)?;
+    let dtype = promoted(promoted(x.dtype, a.dtype)?, b.dtype)?;
+    let sizes: [Expr; 2] = [a.sizes[0].clone(), b.sizes[0].clone()];
+    addend(args, &x.with_dtype(dtype), fresh(a, dtype, sizes))
+}
+
+fn addr(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, a, b, beta, alpha): (&Tensor, &Tensor, &Tensor, Scalar, Scalar) = args.unpack()?;
+    let dtype = outs[0].dtype();
+    if dtype == DType::Bool {
+        return addr_bool(x, a, b, beta, alpha, &mut outs[0]);
+    }
+    let (a, b) = (a.to_dtype(dtype)?.view(|l| l.unsqueeze(1))?, b.to_dtype(dtype)?.view(|l| l.unsqueeze(0))?);
+    product(&a, &b, &mut outs[0], alpha, Plus::Scaled(beta, &x.to_dtype(dtype)?))
+}
+
+fn addr_bool(x: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scalar, out: &mut TensorMut) -> Result<()> {
+    let x = x.view(|l| l.expand(out.sizes()))?.to_vec::<bool>()?;
+    let (a, b) = (a.to_vec::<bool>()?, b.to_vec::<bool>()?);
+    crate::support::dense::fill(out, |out: &mut [bool]| {
+        for (i, out) in out.iter_mut().enumerate() {
+            let product = a[i / b.len()] && b[i % b.len()] && !alpha.is_zero();
+            *out = x[i] && !beta.is_zero() || product;
+        }
+    })
+}
+
+fn int_mm_meta(args: &Args<'_, Meta>) -> Metas {
+    let (a, b): (&Fake, &Fake) = args.unpack()?;
+    let fits = matches!(a.dtype, DType::I8 | DType::U8) && b.dtype == DType::I8;
+    ensure!(fits, "_int_mm wants int8 matrices (the left one may be uint8), not {} and {}", a.dtype, b.dtype);
+    one(product_meta(args, a, &b.clone().with_dtype(a.dtype), 2)?.with_dtype(DType::I32))
+}
+
+fn int_mm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (a, b): (&Tensor, &Tensor) = args.unpack()?;
+    product(&a.to_dtype(DType::I32)?, &b.to_dtype(DType::I32)?, &mut outs[0], Scalar::Int(1), Plus::Nothing)
+}

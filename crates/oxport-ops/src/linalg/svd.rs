@@ -1,0 +1,153 @@
+//! Singular value decompositions.
+//!
+//! Laws: singular values fall; a matrix with elements that are not finite is refused, as LAPACK does; signs and phases
+//! of the vectors are the algorithm's.
+
+use crate::linalg::matrices::{
+    Field, Mat, columnwise, each, field, keep, lead, matrices, matrix, nothing, smaller, store, store_flat, with,
+};
+use crate::support::checks::fresh;
+use crate::support::meta::{MetaArgs, Metas, one};
+use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, World, ensure};
+use oxport_tensor::{Tensor, TensorMut};
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    OpDef::new("aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", meta).fill(kernel).doc("Left vectors, singular values and adjoint right vectors, or the values alone.").samples(&["f32[3, 2]", "c64[2, 2, 3], True", "f32[2, 3], False, False", "!i64[2, 2]", "!f32[3]"]),
+    OpDef::new("aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", meta).fill(kernel).doc("Left vectors, singular values and adjoint right vectors.").samples(&["f32[3, 2]", "c64[2, 2, 3], False", "!f32[2, 2], driver=\"gesvd\""]),
+    OpDef::new("prims::svd(Tensor A, *, bool full_matrices) -> (Tensor U, Tensor S, Tensor Vh)", meta).fill(kernel).doc("Left vectors, singular values and adjoint right vectors.").samples(&["f32[3, 2], full_matrices=False"]),
+    OpDef::new("aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", meta).fill(kernel).doc("Left vectors, singular values and right vectors; without vectors, zeros for them.").samples(&["f32[3, 2]", "c64[2, 2, 3], False", "f32[3, 2], True, False"]),
+    OpDef::new("aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", values_meta).fill(values_kernel).doc("Singular values.").samples(&["f32[3, 2]", "c64[2, 2, 3]"]),
+];
+
+/// Left vectors, singular values and adjoint right vectors: all of them, or as many as there are values.
+///
+/// # Errors
+/// An element is not finite.
+pub fn svd<T: Field>(a: &Mat<T>, full: bool) -> Result<(Mat<T>, Vec<f64>, Mat<T>)> {
+    finite(a, "linalg.svd")?;
+    if a.data.is_empty() {
+        let side = |n| if full { n } else { 0 };
+        return Ok((Mat::identity(a.rows, side(a.rows)), Vec::new(), Mat::identity(side(a.cols), a.cols)));
+    }
+    let found = if full { a.view().svd() } else { a.view().thin_svd() }.map_err(|_| diverged("linalg.svd"))?;
+    let values = found.S().column_vector().iter().map(|s| s.re()).collect();
+    Ok((Mat::of(found.U()), values, Mat::of(found.V()).adjoint()))
+}
+
+/// Singular values.
+///
+/// # Errors
+/// An element is not finite.
+pub fn singular_values<T: Field>(a: &Mat<T>) -> Result<Vec<f64>> {
+    finite(a, "linalg.svd")?;
+    if a.data.is_empty() {
+        return Ok(Vec::new());
+    }
+    a.view().singular_values().map_err(|_| diverged("linalg.svd"))
+}
+
+/// Refuses elements that are not finite.
+///
+/// # Errors
+/// There is one.
+pub fn finite<T: Field>(a: &Mat<T>, api: &str) -> Result<()> {
+    if a.is_finite() {
+        return Ok(());
+    }
+    let why = "The algorithm failed to converge because the input matrix contained non-finite values.";
+    Err(Error::assertion(format!("{api}: {why}")))
+}
+
+/// What is said if an iteration does not end.
+pub fn diverged(api: &str) -> Error {
+    Error::assertion(format!("{api}: The algorithm failed to converge because the input matrix is ill-conditioned."))
+}
+
+/// What is asked for: all vectors, any vectors.
+fn wish<W: World>(args: &Args<'_, W>) -> Result<(bool, bool)> {
+    let flag = |name, otherwise| {
+        let found = args.op.schema().and_then(|s| s.arg(name));
+        found.map_or(Ok(otherwise), |(i, _)| args.at::<bool>(i))
+    };
+    Ok((flag("full_matrices", false)? || !flag("some", true)?, flag("compute_uv", true)?))
+}
+
+fn without_driver(args: &MetaArgs<'_>) -> Result<()> {
+    let driver = match args.op.schema().and_then(|s| s.arg("driver")) {
+        Some((i, _)) => args.at::<Option<&str>>(i)?,
+        None => None,
+    };
+    ensure!(driver.is_none(), "linalg.svd: `driver=` is only supported on CUDA");
+    Ok(())
+}
+
+fn meta(args: &MetaArgs<'_>) -> Metas {
+    without_driver(args)?;
+    let x: &Fake = args.at(0)?;
+    let (batch, m, n) = matrix(args, x)?;
+    let (full, vectors) = wish(args)?;
+    let k = smaller(args, &m, &n);
+    let values = fresh(x, x.dtype.to_real(), with(batch, [&k]));
+    // The old form gives right vectors, which are the adjoint's adjoint and so lie row by row, and zeros for none.
+    if args.op.short_name() == "svd" && args.op.namespace() == "aten" {
+        let of = |a, b| with(batch, [a, b]);
+        let rowwise = |sizes| fresh(x, x.dtype, sizes);
+        return match vectors {
+            false => keep(args, [rowwise(of(&m, &m)), values, rowwise(of(&n, &n))]),
+            true => {
+                let (u, v) = if full { (of(&m, &m), of(&n, &n)) } else { (of(&m, &k), of(&n, &k)) };
+                keep(args, [columnwise(x, x.dtype, u), values, rowwise(v)])
+            }
+        };
+    }
+    if !vectors {
+        return keep(args, [nothing(x, x.dtype), values, nothing(x, x.dtype)]);
+    }
+    let of = |a, b| columnwise(x, x.dtype, with(batch, [a, b]));
+    let (u, v) = if full { (of(&m, &m), of(&n, &n)) } else { (of(&m, &k), of(&k, &n)) };
+    keep(args, [u, values, v])
+}
+
+fn kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, (full, vectors)): (&Tensor, _) = (args.at(0)?, wish(args)?);
+    let old = args.op.short_name() == "svd" && args.op.namespace() == "aten";
+    field!(x.dtype(), |T| {
+        let all = matrices::<T>(x, lead(x, 2))?;
+        if !vectors {
+            for i in if old { &[0, 2][..] } else { &[] } {
+                let zeros = outs[*i].numel();
+                store_flat(&mut outs[*i], vec![0.0; zeros])?;
+            }
+            return store_values(&mut outs[1], &all);
+        }
+        let found: Vec<_> = each(all, |a| svd(&a, full)).into_iter().collect::<Result<_>>()?;
+        let (mut u, mut s, mut v) = (Vec::new(), Vec::new(), Vec::new());
+        for (left, values, right) in found {
+            u.push(left);
+            s.extend(values);
+            v.push(if old { right.adjoint() } else { right });
+        }
+        store(&mut outs[0], &u)?;
+        store_flat(&mut outs[1], s)?;
+        store(&mut outs[2], &v)
+    })
+}
+
+fn store_values<T: Field>(out: &mut TensorMut, all: &[Mat<T>]) -> Result<()> {
+    let values: Vec<_> = each(all.iter().collect(), singular_values).into_iter().collect::<Result<_>>()?;
+    store_flat(out, values.concat())
+}
+
+fn values_meta(args: &MetaArgs<'_>) -> Metas {
+    without_driver(args)?;
+    let x: &Fake = args.at(0)?;
+    let (batch, m, n) = matrix(args, x)?;
+    one(fresh(x, x.dtype.to_real(), with(batch, [&smaller(args, &m, &n)])))
+}
+
+fn values_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let x: &Tensor = args.at(0)?;
+    field!(x.dtype(), |T| store_values(&mut outs[0], &matrices::<T>(x, lead(x, 2))?))
+}

@@ -1,0 +1,99 @@
+//! Triangular systems, by substitution.
+//!
+//! Laws: only the named triangle is read; a zero on the diagonal divides, it is no error.
+
+use crate::linalg::matrices::{
+    Field, Mat, batch_of, columnwise, common, each, field, keep, matrices, square, store, with,
+};
+use crate::support::checks::same_dtype;
+use crate::support::meta::{MetaArgs, Metas};
+use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_tensor::{Tensor, TensorMut};
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    OpDef::new("aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", |a| meta(a, a.at(0)?, a.at(1)?, a.at(3)?))
+        .fill(solve_triangular)
+        .doc("The solution of a triangular system, from the left or from the right.")
+        .samples(&["f32[3, 3], f32[3, 2], upper=True, unitriangular=True", "c64[2, 3, 3], c64[4, 1, 2, 3], upper=False, left=False, unitriangular=True", "!f32[3, 3], f32[2, 2], upper=True", "!f16[2, 2], f16[2, 2], upper=True"]),
+    OpDef::new("aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)", |a| meta(a, a.at(1)?, a.at(0)?, true))
+        .fill(triangular_solve)
+        .doc("The solution of a triangular system, and the system as it was read.")
+        .samples(&["f32[3, 2], f32[3, 3], True, True, True", "f32[3, 2], f32[2, 3, 3], False, False, True", "!f32[3], f32[3, 3]"]),
+];
+
+/// `a` is square, and as large as the rows (or, from the right, the columns) of `b`.
+///
+/// # Errors
+/// It is not; the dtypes differ.
+pub fn fits(args: &MetaArgs<'_>, a: &Fake, b: &Fake, left: bool) -> Result<()> {
+    let (_, n) = square(args, a)?;
+    ensure!(b.dim() >= 2, "{}: the right-hand side must have at least 2 dimensions, got {}", args.op.name(), b.dim());
+    same_dtype(args, &[a, b])?;
+    let side = &b.sizes[b.dim() - if left { 2 } else { 1 }];
+    ensure!(args.cx.may_be_same(&n, side), "{}: incompatible shapes {a} and {b}", args.op.name());
+    Ok(())
+}
+
+fn meta(args: &MetaArgs<'_>, a: &Fake, b: &Fake, left: bool) -> Metas {
+    fits(args, a, b, left)?;
+    let batch = common(args, &a.sizes[..a.dim() - 2], &b.sizes[..b.dim() - 2])?;
+    let of = |x: &Fake| columnwise(x, x.dtype, with(&batch, [&x.sizes[x.dim() - 2], &x.sizes[x.dim() - 1]]));
+    keep(args, [of(b), of(a)])
+}
+
+/// `x` of `a x = b` in place of `b`.
+pub fn substitute<T: Field>(a: &Mat<T>, upper: bool, unit: bool, b: &mut Mat<T>) {
+    let n = a.rows;
+    for x in b.data.chunks_exact_mut(n.max(1)) {
+        for step in 0..n {
+            let k = if upper { n - 1 - step } else { step };
+            if !unit {
+                x[k] /= a[(k, k)];
+            }
+            let rest = if upper { 0..k } else { k + 1..n };
+            let known = x[k];
+            for (x, &a) in x[rest.clone()].iter_mut().zip(&a.column(k)[rest]) {
+                *x -= a * known;
+            }
+        }
+    }
+}
+
+fn solve_triangular(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (a, b, upper, left, unit): (&Tensor, &Tensor, bool, bool, bool) = args.unpack()?;
+    field!(a.dtype(), |T| {
+        let batch = batch_of(&outs[0]);
+        let pairs = matrices::<T>(a, &batch)?.into_iter().zip(matrices::<T>(b, &batch)?).collect();
+        let solved = each(pairs, |(a, mut b): (Mat<T>, Mat<T>)| {
+            if left {
+                substitute(&a, upper, unit, &mut b);
+                return b;
+            }
+            let mut turned = b.transpose();
+            substitute(&a.transpose(), !upper, unit, &mut turned);
+            turned.transpose()
+        });
+        store(&mut outs[0], &solved)
+    })
+}
+
+fn triangular_solve(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (b, a, upper, transpose, unit): (&Tensor, &Tensor, bool, bool, bool) = args.unpack()?;
+    field!(a.dtype(), |T| {
+        let batch = batch_of(&outs[0]);
+        let systems = matrices::<T>(a, &batch)?;
+        let pairs = systems.iter().zip(matrices::<T>(b, &batch)?).collect();
+        let solved = each(pairs, |(a, mut b): (&Mat<T>, Mat<T>)| {
+            if transpose {
+                substitute(&a.transpose(), !upper, unit, &mut b);
+            } else {
+                substitute(a, upper, unit, &mut b);
+            }
+            b
+        });
+        store(&mut outs[0], &solved)?;
+        store(&mut outs[1], &systems)
+    })
+}

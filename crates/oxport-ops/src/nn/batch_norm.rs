@@ -1,0 +1,287 @@
+//! Batch norm, in all the forms that PyTorch has grown, and instance norm.
+//!
+//! ```text
+//! training: mean and variance of the batch, per channel    evaluating: running mean and variance
+//! y = x·α + β,  α = weight / √(var + eps),  β = bias − mean·α
+//! ```
+//!
+//! Laws: results keep channels last. Nothing is written in place: running statistics come as results of the
+//! `…_functional` operators, to which functionalisation turns `batch_norm(training=True)`. Saved statistics are empty
+//! when evaluating.
+
+use crate::nn::batch_norm_stats as stats;
+use crate::nn::norm::parameter_dtype;
+use crate::support::checks::{agree, floating, fresh, fresh_in_format};
+use crate::support::dense::{Compute, Dense, computed, fill};
+use crate::support::meta::{MetaArgs, Metas, one};
+use crate::support::product::part;
+use crate::support::rows::{for_rows, moments, sum};
+use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
+use oxport_sym::Expr;
+use oxport_tensor::{DType, Layout, Tensor, TensorMut};
+use rayon::prelude::*;
+
+/// The operators of this family.
+pub static OPS: &[OpDef] = &[
+    form("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor")
+        .mutation(&stats::BATCH_NORM)
+        .decomp(batch_norm_decomp)
+        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True", "f32[5, 4], None, None, None, None, True, 0.1, 1e-5, True", "f32[0, 4], None, None, f32[4], f32[4], False, 0.1, 1e-5, True", "f32[2, 4, 3, 3]{36, 1, 12, 4}, f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True", "bf16[2, 4, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True", "!f32[2, 4], None, None, None, None, False, 0.1, 1e-5, True", "!f32[2, 4], f32[3], None, f32[4], f32[4], False, 0.1, 1e-5, True"]),
+    form("aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)").mutation(&stats::NATIVE_BATCH_NORM),
+    form("aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)").mutation(&stats::LEGIT_BATCH_NORM),
+    form("aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)").mutation(&stats::BATCH_NORM_WITH_UPDATE),
+    form("aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)")
+        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], True, 0.1, 1e-5", "!f32[2, 4], None, None, False, 0.1, 1e-5", "!f32[0, 4], None, None, True, 0.1, 1e-5", "!f32[1, 3, 0], None, None, True, 0.3, 0.001", "!f32[2, 0, 3], None, None, True, 0.1, 1e-5"]),
+    form("aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)")
+        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], True, 0.1, 1e-5", "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5"]),
+    form("aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)")
+        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5"]),
+    form("aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)")
+        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5", "!f32[0, 4, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5"]),
+    form("aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)"),
+    OpDef::new("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor", instance_norm_meta)
+        .mutation(&stats::INSTANCE_NORM)
+        .doc("Normalises every channel of every sample by its own moments, or by the running ones.")
+        .decomp(instance_norm)
+        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], None, None, True, 0.1, 1e-5, True", "f32[2, 4, 3], None, None, f32[4], f32[4], False, 0.1, 1e-5, True"]),
+];
+
+const fn form(schema: &'static str) -> OpDef {
+    OpDef::new(schema, batch_norm_meta)
+        .doc("Normalises every channel over batch and space, by its moments or by the running ones.")
+        .fill(batch_norm)
+}
+
+/// What the forms have in common.
+struct Spec<'a, T> {
+    x: &'a T,
+    weight: Option<&'a T>,
+    bias: Option<&'a T>,
+    mean: Option<&'a T>,
+    var: Option<&'a T>,
+    training: bool,
+    momentum: f64,
+    eps: f64,
+}
+
+fn spec<'a, W: World>(args: &Args<'a, W>) -> Result<Spec<'a, W::Tensor>>
+where
+    &'a W::Tensor: FromArg<'a, W>,
+{
+    let has = |name: &str| args.op.schema().is_some_and(|s| s.arg(name).is_some());
+    let stats = has("running_mean");
+    let training = match args.op.short_name() {
+        name if name.contains("with_update") => true,
+        name if name.contains("no_training") || name.contains("no_update") => false,
+        _ => args.named("training")?,
+    };
+    Ok(Spec {
+        x: args.at(0)?,
+        weight: args.at(1)?,
+        bias: args.at(2)?,
+        mean: if stats { args.at(3)? } else { None },
+        var: if stats { args.at(4)? } else { None },
+        training,
+        momentum: args.named("momentum")?,
+        eps: args.named("eps")?,
+    })
+}
+
+fn batch_norm_meta(args: &MetaArgs<'_>) -> Metas {
+    let s = spec(args)?;
+    let name = args.op.name();
+    floating(args, s.x, false)?;
+    // An empty list passes as it is.
+    let empty = s.x.dim() == 1 && args.cx.is(&s.x.sizes[0], 0);
+    ensure!(s.x.dim() >= 2 || empty, "{name} wants at least two dimensions, got {}", s.x);
+    let channels = &s.x.sizes[s.x.dim().min(2) - 1];
+    for p in [s.weight, s.bias, s.mean, s.var].into_iter().flatten() {
+        parameter_dtype(args, s.x, p)?;
+        ensure!(p.dim() == 1, "{name}: parameters are one number per channel, got {p}");
+        agree(args.cx, &p.sizes[0], channels, "channels of a parameter")?;
+    }
+    ensure!(
+        s.training || s.mean.is_some() && s.var.is_some(),
+        "{name}: running statistics must be given in evaluation mode"
+    );
+    // The form of one result passes what is empty; the others want something to measure.
+    let measures = s.training && args.op.schema().is_some_and(|s| s.returns.len() > 1);
+    let nothing = s.x.sizes.iter().any(|n| args.cx.is(n, 0));
+    ensure!(!(measures && nothing), "input tensor must have at least one element, but got {}", s.x);
+    let out = fresh_in_format(args.cx, s.x, s.x.dtype, s.x.sizes.clone());
+    let count = if s.training { channels.clone() } else { Expr::from(0i64) };
+    let wide = [s.weight, s.bias, s.mean, s.var].into_iter().flatten().any(|p| p.dtype != s.x.dtype);
+    let saved = fresh(s.x, if wide { DType::F32 } else { s.x.dtype }, [count]);
+    let mut outs = vec![out, saved.clone(), saved];
+    match args.op.schema().map_or(1, |s| s.returns.len()) {
+        n @ 1..=3 => outs.truncate(n),
+        n => {
+            if n != 5 {
+                outs.push(fresh(s.x, DType::U8, [Expr::from(0i64)]));
+            }
+            if n > 4 {
+                let running = |p: Option<&Fake>| p.map(|p| fresh(p, p.dtype, p.sizes.clone()));
+                outs.extend([running(s.mean), running(s.var)].into_iter().flatten());
+            }
+        }
+    }
+    Ok(outs.into_iter().map(Into::into).collect())
+}
+
+fn batch_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let s = spec(args)?;
+    if s.x.rank() < 2 || s.x.numel() == 0 && outs.len() == 1 {
+        return Ok(());
+    }
+    computed!(s.x.dtype(), |T| run::<T>(&s, outs))
+}
+
+fn run<T: Compute>(s: &Spec<'_, Tensor>, outs: &mut [TensorMut]) -> Result<()> {
+    let channels = s.x.sizes()[1] as usize;
+    let (mean, var) = if s.training {
+        batch_moments::<T>(s.x)?
+    } else {
+        let given = |t: Option<&Tensor>| t.map(Tensor::to_vec::<T>).transpose();
+        let missing = || Error::invalid("batch norm: running statistics must be given in evaluation mode");
+        (given(s.mean)?.ok_or_else(missing)?, given(s.var)?.ok_or_else(missing)?)
+    };
+    let rstd: Vec<T> = var.iter().map(|&v| (v + T::of(s.eps)).sqrt().recip()).collect();
+    let (weight, bias) = (Dense::<T>::maybe(s.weight)?, Dense::<T>::maybe(s.bias)?);
+    let scale: Vec<T> = (0..channels).map(|c| weight.as_deref().map_or(rstd[c], |w| rstd[c] * w[c])).collect();
+    let shift: Vec<T> =
+        (0..channels).map(|c| bias.as_deref().map_or(T::zero(), |b| b[c]) - mean[c] * scale[c]).collect();
+    affine(s.x, &scale, &shift, &mut outs[0])?;
+    if s.training && outs.len() > 2 {
+        fill(&mut outs[1], |out: &mut [T]| out.copy_from_slice(&mean))?;
+        fill(&mut outs[2], |out: &mut [T]| out.copy_from_slice(&rstd))?;
+    }
+    if outs.len() < 5 {
+        return Ok(());
+    }
+    // Running statistics take the variance with Bessel's correction.
+    let n = T::of((s.x.numel() / channels.max(1)) as f64);
+    let unbiased = var.iter().map(|&v| v * n / (n - T::one())).collect();
+    let first = outs.len() - 2;
+    for (i, (old, new)) in [(s.mean, mean), (s.var, unbiased)].into_iter().enumerate() {
+        let old =
+            Dense::<T>::maybe(old)?.ok_or_else(|| Error::invalid("batch norm: running statistics are missing"))?;
+        let momentum = if s.training { T::of(s.momentum) } else { T::zero() };
+        fill(&mut outs[first + i], |out: &mut [T]| {
+            for (c, out) in out.iter_mut().enumerate() {
+                *out = if s.training { momentum * new[c] + (T::one() - momentum) * old[c] } else { old[c] };
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Mean and variance per channel, over batch and space.
+fn batch_moments<T: Compute>(x: &Tensor) -> Result<(Vec<T>, Vec<T>)> {
+    let channels = x.sizes()[1] as usize;
+    let pixels = x.sizes()[2..].iter().product::<i64>() as usize;
+    if pixels == 1 {
+        // A matrix: channels are its columns.
+        let rows = Dense::<T>::of(&x.view(|l| l.transpose(0, 1))?)?;
+        return Ok(rows.chunks_exact((rows.len() / channels.max(1)).max(1)).map(moments).unzip());
+    }
+    let x = Dense::<T>::of(x)?;
+    let n = T::of((x.len() / channels.max(1)) as f64);
+    let x: &[T] = &x;
+    let moments = (0..channels)
+        .into_par_iter()
+        .map(|c| {
+            let planes = || x.chunks_exact(pixels).skip(c).step_by(channels);
+            let mean = planes().map(|p| sum(p, |x| x)).fold(T::zero(), |a, b| a + b) / n;
+            let square = |x: T| (x - mean) * (x - mean);
+            (mean, planes().map(|p| sum(p, square)).fold(T::zero(), |a, b| a + b) / n)
+        })
+        .unzip();
+    Ok(moments)
+}
+
+/// `out = x·scale + shift`, per channel, in one pass in the memory order of `out`.
+fn affine<T: Compute>(x: &Tensor, scale: &[T], shift: &[T], out: &mut TensorMut) -> Result<()> {
+    let rank = x.rank() as i64;
+    let pixels = x.sizes()[2..].iter().product::<i64>() as usize;
+    let channels = scale.len();
+    let innermost = out.layout().suggests_channels_last() && !out.layout().is_contiguous() || pixels == 1;
+    if !innermost {
+        let x = Dense::<T>::of(x)?;
+        return fill(out, |out| {
+            for_rows(&x, pixels, out, pixels, |i, x, out| {
+                let (a, b) = (scale[i % channels], shift[i % channels]);
+                out.iter_mut().zip(x).for_each(|(y, &x)| *y = x * a + b);
+            });
+        });
+    }
+    let order: Vec<i64> = std::iter::once(0).chain(2..rank).chain([1]).collect();
+    let x = Dense::<T>::of(&x.view(|l| l.permute(&order))?)?;
+    let layout: Layout = out.layout().permute(&order)?;
+    part(out, layout, |out| {
+        fill(out, |out| {
+            for_rows(&x, channels, out, channels, |_, x, out| {
+                for (((y, &x), &a), &b) in out.iter_mut().zip(x).zip(scale).zip(shift) {
+                    *y = x * a + b;
+                }
+            });
+        })
+    })
+}
+
+fn batch_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let all: Vec<Argument> = args.values[..5].iter().filter_map(Argument::from_arg).collect();
+    let (training, momentum, eps): (bool, f64, f64) = (args.at(5)?, args.at(6)?, args.at(7)?);
+    let (op, mut call) = match (training, &all[3]) {
+        (true, Argument::None) => ("_native_batch_norm_legit.no_stats", all[..3].to_vec()),
+        (true, _) => ("_native_batch_norm_legit_functional", all),
+        (false, _) => ("_native_batch_norm_legit_no_training", all),
+    };
+    if training {
+        call.push(true.into());
+    }
+    call.extend([momentum.into(), eps.into()]);
+    Ok(vec![b.call_item(op, call, 0)?.into()])
+}
+
+fn instance_norm_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    floating(args, x, false)?;
+    ensure!(x.dim() >= 2, "{} wants at least two dimensions, got {x}", args.op.name());
+    let (mean, by_input): (Option<&Fake>, bool) = (args.at(3)?, args.at(5)?);
+    ensure!(
+        by_input || mean.is_some(),
+        "{}: running statistics must be given if those of the input are not used",
+        args.op.name()
+    );
+    one(fresh(x, x.dtype, x.sizes.clone()))
+}
+
+/// All channels of all samples are the channels of one sample.
+fn instance_norm(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, by_input, momentum, eps): (NodeId, bool, f64, f64) = (args.at(0)?, args.at(5)?, args.at(6)?, args.at(7)?);
+    let n = b.size(x, 0)?;
+    let mut parameters = Vec::new();
+    for i in 1..5 {
+        let p: Option<NodeId> = args.at(i)?;
+        parameters.push(match p {
+            Some(p) => b.call("repeat", (p, vec![n.clone()]))?.into(),
+            None => Argument::None,
+        });
+    }
+    let sizes = (0..b.fake(x)?.dim() as i64).map(|d| b.size(x, d)).collect::<Result<Vec<_>>>()?;
+    let flat: Vec<Argument> =
+        [Argument::Int(1), Argument::Int(-1)].into_iter().chain(sizes[2..].iter().cloned()).collect();
+    let contiguous = b.call("contiguous", (x,))?;
+    let mut call: Vec<Argument> = vec![b.call("view", (contiguous, flat))?.into()];
+    call.extend(parameters.drain(..2));
+    let op = if by_input {
+        call.push(true.into());
+        "_native_batch_norm_legit.no_stats"
+    } else {
+        call.append(&mut parameters);
+        "_native_batch_norm_legit_no_training"
+    };
+    call.extend([momentum.into(), eps.into()]);
+    let y = b.call_item(op, call, 0)?;
+    Ok(vec![b.call("view", (y, sizes))?.into()])
+}

@@ -1,0 +1,284 @@
+//! Convolutions, forward and transposed, of one, two and three dimensions.
+//!
+//! Laws: dtypes must be equal; an input without batch dimension gives a result without one; the result is channels last
+//! where the input or the weight is (two and three dimensions), else contiguous.
+
+use crate::support::checks::{agree, fresh, per_dim, same_dtype};
+use crate::support::meta::{MetaArgs, Metas, channels_last_strides, one, prefers_channels_last};
+use crate::support::product::{check_product_dtype, part};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Error, Fake, FromArg, MetaCx, NodeId, OpDef, Real, Result, World, ensure,
+};
+use oxport_sym::Expr;
+use oxport_tensor::conv::{ConvOptions, convolution};
+use oxport_tensor::{Layout, Tensor, TensorMut, copy};
+
+/// The operators of this family.
+pub static OPS: &[OpDef] = &[
+    direct("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor")
+        .samples(&["f32[2, 3, 8], f32[4, 3, 3], f32[4], [1], [1], [1], False, [0], 1", "f32[2, 4, 5, 5], f32[6, 2, 3, 3], None, [2, 2], [1, 1], [1, 1], False, [0, 0], 2", "f32[2, 4, 5, 5], f32[4, 3, 3, 3], f32[6], [2, 2], [1, 1], [1, 1], True, [1, 1], 2", "f64[1, 2, 4, 4, 4], f64[3, 2, 2, 2, 2], None, [1, 1, 1], [0, 0, 0], [2, 2, 2], False, [0, 0, 0], 1", "!f32[2, 4, 5, 5], f32[6, 3, 3, 3], None, [1], [0], [1], False, [0], 1"]),
+    form("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor"),
+    form("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor"),
+    form("aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor"),
+    form("aten::mkldnn_convolution(Tensor self, Tensor weight, Tensor? bias, SymInt[] padding, SymInt[] stride, SymInt[] dilation, SymInt groups) -> Tensor"),
+    form("aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor")
+        .samples(&["f32[2, 3, 8], f32[4, 3, 3], f32[4]", "f32[3, 8], f32[4, 3, 3], None, 2, 1", "bf16[2, 4, 8], bf16[4, 1, 3], bf16[4], [1], [2], [2], 4"]),
+    form("aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor"),
+    form("aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor")
+        .samples(&["f32[2, 3, 8, 8], f32[4, 3, 3, 3], f32[4]", "f32[2, 4, 8, 8]{256, 1, 32, 4}, f32[4, 1, 3, 3], None, [1, 1], [1, 1], [1, 1], 4", "f32[2, 3, 8, 8], f32[4, 3, 1, 1], f32[4], 2", "i64[3, 8, 8], i64[4, 3, 2, 2]", "f32[1, 0, 4, 4], f32[2, 0, 3, 3]", "!f32[1, 2, 4, 4], f32[0, 2, 3, 3]", "!f32[1, 2, 4, 4], f32[2, 2, 0, 3]", "c64[1, 2, 4, 4], c64[3, 2, 2, 2]", "f32[0, 3, 8, 8], f32[4, 3, 3, 3]", "!f32[2, 3, 2, 2], f32[4, 3, 3, 3]", "!f32[2, 3, 8, 8], f64[4, 3, 3, 3]"]),
+    form("aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor")
+        .samples(&["f32[2, 3, 8, 8], f32[4, 3, 3, 2], f32[4], padding=\"same\"", "!f32[2, 3, 8, 8], f32[4, 3, 3, 2], f32[4], 2, \"same\""]),
+    form("aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor")
+        .samples(&["f32[1, 2, 4, 4, 4], f32[3, 2, 2, 2, 2], f32[3]"]),
+    form("aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor"),
+    form("aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor")
+        .samples(&["f32[2, 3, 8], f32[3, 4, 3], f32[4], 2, 1, 1"]),
+    form("aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor")
+        .samples(&["f32[2, 4, 5, 5], f32[4, 3, 3, 3], f32[6], 2, 1, 1, 2"]),
+    form("aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor"),
+];
+
+/// A form that is `aten::convolution` with other arguments.
+const fn form(schema: &'static str) -> OpDef {
+    direct(schema).decomp(conv_decomp)
+}
+
+const fn direct(schema: &'static str) -> OpDef {
+    OpDef::new(schema, conv_meta).doc("The convolution of images with kernels, or its transpose.").fill(conv)
+}
+
+/// Zeros around the input: given, or by name.
+enum Padding<I> {
+    Given(Vec<I>),
+    Valid,
+    Same,
+}
+
+/// What the forms have in common; one number per spatial dimension.
+struct Spec<'a, T, I> {
+    x: &'a T,
+    weight: &'a T,
+    bias: Option<&'a T>,
+    stride: Vec<I>,
+    padding: Padding<I>,
+    dilation: Vec<I>,
+    transposed: bool,
+    output_padding: Vec<I>,
+    groups: I,
+}
+
+/// Reads a call; `rank` gives the number of dimensions of a tensor.
+fn spec<'a, W: World, I: Clone>(
+    args: &Args<'a, W>,
+    rank: impl Fn(&W::Tensor) -> usize,
+    zero: I,
+) -> Result<Spec<'a, W::Tensor, I>>
+where
+    &'a W::Tensor: FromArg<'a, W>,
+    I: FromArg<'a, W>,
+{
+    let has = |name: &str| args.op.schema().is_some_and(|s| s.arg(name).is_some());
+    let (x, weight): (&W::Tensor, &W::Tensor) = (args.at(0)?, args.at(1)?);
+    let n = rank(weight).saturating_sub(2);
+    ensure!((1..=3).contains(&n), "{}: a weight of {} dimensions", args.op.name(), n + 2);
+    ensure!(
+        (n + 1..=n + 2).contains(&rank(x)),
+        "{}: an input of {} dimensions for {n} spatial ones",
+        args.op.name(),
+        rank(x)
+    );
+    let numbers = |name: &str| per_dim(&args.named::<Vec<I>>(name)?, n, name);
+    let padding = match args.named::<Option<&str>>("padding") {
+        Ok(Some("same")) => Padding::Same,
+        Ok(Some("valid")) => Padding::Valid,
+        Ok(Some(other)) => return Err(Error::invalid(format!("{}: no padding `{other}`", args.op.name()))),
+        _ => Padding::Given(numbers("padding")?),
+    };
+    Ok(Spec {
+        x,
+        weight,
+        bias: args.named("bias")?,
+        stride: numbers("stride")?,
+        padding,
+        dilation: numbers("dilation")?,
+        transposed: if has("transposed") {
+            args.named("transposed")?
+        } else {
+            args.op.short_name().contains("transpose")
+        },
+        output_padding: if has("output_padding") { numbers("output_padding")? } else { vec![zero; n] },
+        groups: args.named("groups")?,
+    })
+}
+
+fn conv_meta(args: &MetaArgs<'_>) -> Metas {
+    let s = spec::<_, Expr>(args, Fake::dim, Expr::from(0i64))?;
+    let (cx, name, n) = (args.cx, args.op.name(), s.weight.dim() - 2);
+    let dtype = same_dtype(args, &[s.x, s.weight])?;
+    check_product_dtype(dtype)?;
+    let batched = s.x.dim() == n + 2;
+    let channels = &s.x.sizes[usize::from(batched)];
+    let at_least = |values: &[Expr], least: i64| values.iter().all(|v| v.as_int().is_none_or(|v| v >= least));
+    ensure!(at_least(&s.stride, 1) && at_least(&s.dilation, 1), "{name}: strides and dilations must be positive");
+    ensure!(at_least(std::slice::from_ref(&s.groups), 1), "{name}: groups must be positive");
+    let (first, second) = (&s.weight.sizes[0], &s.weight.sizes[1]);
+    let out_channels = if s.transposed {
+        agree(cx, channels, first, "channels of input and weight")?;
+        second * &s.groups
+    } else {
+        agree(cx, channels, &(second * &s.groups), "channels of input and weight times groups")?;
+        first.clone()
+    };
+    if let (Some(c), Some(g)) = (first.as_int(), s.groups.as_int()) {
+        ensure!(
+            c >= g,
+            "Given groups={g}, expected weight to be at least {g} at dimension 0, but got weight {} instead",
+            s.weight
+        );
+        ensure!(c % g == 0, "{name}: {c} channels do not make {g} groups");
+    }
+    let hollow = s.weight.sizes[2..].iter().any(|k| cx.is(k, 0)) || s.transposed && cx.is(second, 0);
+    ensure!(!hollow, "{name}: kernel size should be greater than zero, but got a weight {}", s.weight);
+    has_pixels(cx, s.x, n)?;
+    if let Some(bias) = s.bias {
+        same_dtype(args, &[s.x, bias])?;
+        ensure!(bias.dim() == 1, "{name}: the bias must be one number per channel, got {bias}");
+        agree(cx, &bias.sizes[0], &out_channels, "channels of bias and result")?;
+    }
+    let mut sizes: Vec<Expr> = s.x.sizes[..usize::from(batched)].to_vec();
+    sizes.push(out_channels);
+    for d in 0..n {
+        let (input, kernel) = (&s.x.sizes[s.x.dim() - n + d], &s.weight.sizes[d + 2]);
+        let reach = &s.dilation[d] * &(kernel - 1);
+        let twice = match &s.padding {
+            Padding::Given(p) => {
+                ensure!(at_least(&p[d..=d], 0), "{name}: padding must not be negative");
+                &p[d] * 2
+            }
+            Padding::Valid => Expr::from(0i64),
+            Padding::Same => {
+                ensure!(s.stride[d].as_int() == Some(1), "{name}: padding `same` wants strides of 1");
+                reach.clone()
+            }
+        };
+        let size = if s.transposed {
+            let limit = cx.decide(&s.output_padding[d].lt(&s.stride[d].max(&s.dilation[d])), true);
+            ensure!(limit, "{name}: output padding must be smaller than stride or dilation");
+            &(&(input - 1) * &s.stride[d]) - &twice + &reach + &s.output_padding[d] + 1
+        } else {
+            (&(input + &twice) - &reach - 1).floor_div(&s.stride[d]) + 1
+        };
+        ensure!(
+            size.as_int().is_none_or(|n| n > 0),
+            "{name}: the kernel does not fit the input: a size would be {size}"
+        );
+        sizes.push(size);
+    }
+    let out = fresh(s.x, dtype, sizes);
+    let last = batched && n > 1 && (prefers_channels_last(cx, s.x) || prefers_channels_last(cx, s.weight));
+    one(if last { Fake { strides: channels_last_strides(&out.sizes), ..out } } else { out })
+}
+
+/// Refuses an input whose last `n` dimensions, the pixels, have a size of 0, as PyTorch does when it chooses an algorithm: only
+/// batch and channels may be none.
+pub(crate) fn has_pixels(cx: &MetaCx<'_>, x: &Fake, n: usize) -> Result<()> {
+    let (lead, pixels) = x.sizes.split_at(x.dim() - n);
+    let has_zero = |sizes: &[Expr]| sizes.iter().any(|size| cx.is(size, 0));
+    ensure!(
+        !has_zero(pixels) || has_zero(lead),
+        "Only zero batch or zero channel inputs are supported, but got input shape: {x}"
+    );
+    Ok(())
+}
+
+fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let s = spec::<_, i64>(args, Tensor::rank, 0)?;
+    let n = s.weight.rank() - 2;
+    let batched = s.x.rank() == n + 2;
+    let mut x = if batched { s.x.clone() } else { s.x.view(|l| l.unsqueeze(0))? };
+    let padding = match &s.padding {
+        Padding::Given(p) => p.clone(),
+        Padding::Valid => vec![0; n],
+        Padding::Same => {
+            let far = || Error::invalid(format!("{}: dilation {:?} is too large", args.op.name(), s.dilation));
+            let total = (0..n).map(|d| s.dilation[d].checked_mul(s.weight.sizes()[d + 2] - 1).ok_or_else(far));
+            let total = total.collect::<Result<Vec<i64>>>()?;
+            x = grown(&x, &total.iter().map(|t| t % 2).collect::<Vec<_>>())?;
+            total.iter().map(|t| t / 2).collect()
+        }
+    };
+    let options = ConvOptions {
+        stride: &s.stride,
+        padding: &padding,
+        dilation: &s.dilation,
+        transposed: s.transposed,
+        output_padding: &s.output_padding,
+        groups: s.groups,
+    };
+    let out = &mut outs[0];
+    let layout = if batched { out.layout().clone() } else { out.layout().unsqueeze(0)? };
+    let weight = s.weight.contiguous()?;
+    part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, None, None, out)?))
+}
+
+/// A tensor with so many zeros more at the end of each spatial dimension.
+fn grown(x: &Tensor, more: &[i64]) -> Result<Tensor> {
+    if more.iter().all(|&m| m == 0) {
+        return Ok(x.clone());
+    }
+    let sizes: Vec<i64> = x.sizes().iter().enumerate().map(|(d, &s)| s + if d < 2 { 0 } else { more[d - 2] }).collect();
+    let mut out = TensorMut::empty(x.dtype(), Layout::contiguous(&sizes)?)?;
+    oxport_tensor::dispatch!(all x.dtype(), |T| Ok::<(), Error>(out.as_mut_slice::<T>().into_iter().for_each(|s| s.fill(T::default()))))?;
+    let inside = Layout::new(x.sizes(), out.strides(), 0)?;
+    out.part(inside, |out| copy(x, out))?;
+    Ok(out.freeze())
+}
+
+/// As `convolution` over a batch, padding made explicit.
+fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let has = |name: &str| args.op.schema().is_some_and(|s| s.arg(name).is_some());
+    let (mut x, w): (NodeId, NodeId) = (args.at(0)?, args.at(1)?);
+    let n = b.fake(w)?.dim() - 2;
+    let batched = b.fake(x)?.dim() == n + 2;
+    let numbers = |name: &str| per_dim(&args.named::<Vec<Argument>>(name)?, n, name);
+    let dilation = numbers("dilation")?;
+    let padding = match args.named::<Option<&str>>("padding") {
+        Ok(Some(form)) => {
+            let mut before = vec![0i64; n];
+            let mut after = vec![0i64; n];
+            for d in 0..n {
+                let kernel = b.fake(w)?.sizes[d + 2].as_int();
+                let (Some(kernel), Argument::Int(step)) = (kernel, &dilation[d]) else {
+                    return Err(Error::unsupported("padding by name of a symbolic kernel"));
+                };
+                let total = if form == "same" { step * (kernel - 1) } else { 0 };
+                (before[d], after[d]) = (total / 2, total % 2);
+            }
+            if after.iter().any(|&a| a != 0) {
+                let pad: Vec<i64> = after.iter().rev().flat_map(|&a| [0, a]).collect();
+                x = b.call("constant_pad_nd", (x, pad))?;
+            }
+            before.into_iter().map(Argument::Int).collect()
+        }
+        _ => numbers("padding")?,
+    };
+    if !batched {
+        x = b.call("unsqueeze", (x, 0i64))?;
+    }
+    let transposed =
+        if has("transposed") { args.named("transposed")? } else { args.op.short_name().contains("transpose") };
+    let output_padding = if has("output_padding") { numbers("output_padding")? } else { vec![0i64.into(); n] };
+    let call: Vec<Argument> = vec![
+        x.into(),
+        w.into(),
+        args.named("bias")?,
+        numbers("stride")?.into(),
+        padding.into(),
+        dilation.into(),
+        transposed.into(),
+        output_padding.into(),
+        args.named("groups")?,
+    ];
+    let y = b.call("convolution", call)?;
+    Ok(vec![if batched { y.into() } else { b.call("squeeze.dim", (y, 0i64))?.into() }])
+}

@@ -1,0 +1,346 @@
+//! Norms over trailing dimensions and over groups of channels: layer norm, RMS norm, group norm.
+//!
+//! Laws: results of layer and RMS norm are contiguous, those of group norm keep channels last; moments are taken in
+//! `f32` at least; `mean` and `rstd` come in the dtype of the weight where there is one, else of the input.
+
+use crate::support::checks::{agree, fresh, fresh_in_format};
+use crate::support::class::C64;
+use crate::support::dense::{Compute, Dense, computed, fill};
+use crate::support::meta::{MetaArgs, Metas, one};
+use crate::support::rows::{for_rows, for_rows_and, moments, sum};
+use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Real, Result, Val, ensure};
+use oxport_sym::Expr;
+use oxport_tensor::simd::vectorize;
+use oxport_tensor::{DType, Tensor, TensorMut};
+
+/// The operators of this family.
+pub static OPS: &[OpDef] = &[
+    OpDef::new(
+        "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+        layer_norm_meta,
+    )
+    .doc("`(x − mean) / √(var + eps) · weight + bias` over the trailing dimensions.")
+    .fill(layer_norm)
+    .expr("native_layer_norm(input, normalized_shape, weight, bias, eps)[0]")
+    .samples(&["f32[2, 3], [3], f32[3], f32[3]", "bf16[2, 3, 4], [3, 4]", "f32[2, 3, 4]{1, 2, 6}, [4], f32[4]", "f32[0, 4], [4]", "!f32[2, 3], [2]", "!f32[2, 3], []"]),
+    OpDef::new(
+        "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+        native_layer_norm_meta,
+    )
+    .doc("Layer norm with its mean and reciprocal standard deviation.")
+    .fill(layer_norm)
+    .samples(&["f32[2, 3], [3], f32[3], f32[3], 1e-5", "f64[2, 3, 4], [3, 4], None, None, 1e-5"]),
+    OpDef::new("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", rms_norm_meta)
+        .doc("`x / √(mean(x²) + eps) · weight` over the trailing dimensions.")
+        .fill(rms_norm)
+        .decomp(rms_norm_decomp)
+        .samples(&["f32[2, 3], [3], f32[3]", "f16[2, 3, 4], [3, 4], eps=0.001"]),
+    OpDef::new("aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", fused_rms_norm_meta)
+        .doc("RMS norm with its reciprocal root mean square.")
+        .fill(rms_norm)
+        .samples(&["f32[2, 3], [3], f32[3], 1e-5"]),
+    OpDef::new(
+        "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+        group_norm_meta,
+    )
+    .doc("Normalises groups of channels of each sample; weight and bias are per channel.")
+    .fill(group_norm)
+    .decomp(group_norm_decomp)
+    .samples(&["f32[2, 4, 3, 3], 2, f32[4], f32[4]", "f32[2, 4], 4", "f32[2, 4, 3, 3]{36, 1, 12, 4}, 2, f32[4]", "f32[0, 4, 3], 2", "!f32[2, 4, 3], 3", "!f32[2, 4, 0], 2"]),
+    OpDef::new(
+        "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+        native_group_norm_meta,
+    )
+    .doc("Group norm with the mean and reciprocal standard deviation of each group.")
+    .fill(group_norm)
+    .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], 2, 4, 9, 2, 1e-5", "!f32[2, 4, 0], f32[4], f32[4], 2, 4, 0, 2, 1e-5", "!f32[2, 4, 3, 3], None, None, 2, 4, -2, 2, 1e-5", "!f32[2, 4, 3, 3], None, None, 9223372036854775807, 4, 9, 2, 1e-5"]),
+];
+
+/// A parameter has the input's dtype, or float32 where the input is half as wide. RMS norm, a composite, promotes.
+pub(super) fn parameter_dtype(args: &MetaArgs<'_>, x: &Fake, p: &Fake) -> Result<()> {
+    let narrow = matches!(x.dtype, DType::F16 | DType::BF16);
+    let fits = p.dtype == x.dtype || narrow && p.dtype == DType::F32 || args.op.short_name() == "rms_norm";
+    ensure!(fits, "{}: a parameter of {} does not fit an input of {}", args.op.name(), p.dtype.name(), x.dtype.name());
+    Ok(())
+}
+
+/// Checks the normalised dimensions; gives how many there are in front of them.
+fn normalized(args: &MetaArgs<'_>, x: &Fake, shape: &[Expr], parameters: &[Option<&Fake>]) -> Result<usize> {
+    crate::support::checks::floating(args, x, args.op.short_name() == "rms_norm")?;
+    ensure!(
+        !shape.is_empty() && shape.len() <= x.dim(),
+        "{}: normalized_shape of {} sizes for {x}",
+        args.op.name(),
+        shape.len()
+    );
+    let lead = x.dim() - shape.len();
+    for (a, b) in x.sizes[lead..].iter().zip(shape) {
+        agree(args.cx, a, b, "normalized_shape")?;
+    }
+    for p in parameters.iter().flatten() {
+        parameter_dtype(args, x, p)?;
+        ensure!(p.dim() == shape.len(), "{}: weight and bias must have the normalized shape, got {p}", args.op.name());
+        for (a, b) in p.sizes.iter().zip(shape) {
+            agree(args.cx, a, b, "normalized_shape of weight or bias")?;
+        }
+    }
+    Ok(lead)
+}
+
+fn layer_norm_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, shape, w, b): (&Fake, Vec<Expr>, Option<&Fake>, Option<&Fake>) = args.unpack()?;
+    normalized(args, x, &shape, &[w, b])?;
+    one(fresh(x, x.dtype, x.sizes.clone()))
+}
+
+/// The sizes of statistics: 1 where the dimension is normalised.
+fn statistic_sizes(x: &Fake, lead: usize) -> Vec<Expr> {
+    x.sizes.iter().enumerate().map(|(i, s)| if i < lead { s.clone() } else { Expr::from(1i64) }).collect()
+}
+
+fn native_layer_norm_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, shape, w, b): (&Fake, Vec<Expr>, Option<&Fake>, Option<&Fake>) = args.unpack()?;
+    let lead = normalized(args, x, &shape, &[w, b])?;
+    let statistic = fresh(x, w.or(b).map_or(x.dtype, |p| p.dtype), statistic_sizes(x, lead));
+    Ok(vec![fresh(x, x.dtype, x.sizes.clone()).into(), statistic.clone().into(), statistic.into()])
+}
+
+fn layer_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, shape, w, b, eps): (&Tensor, Vec<i64>, Option<&Tensor>, Option<&Tensor>, f64) = args.unpack()?;
+    let n = shape.iter().product::<i64>() as usize;
+    computed!(x.dtype(), |T| {
+        let (x, w, b) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?, Dense::<T>::maybe(b)?);
+        let stats = fill(&mut outs[0], |out| {
+            let (w, b, eps) = (w.as_deref(), b.as_deref(), T::of(eps));
+            let mut stats = vec![(T::of(0.0), T::of(f64::NAN)); x.len().checked_div(n).unwrap_or(0)];
+            for_rows_and(&x, n, out, n, &mut stats, |_, x, out, stat| {
+                *stat = vectorize(
+                    #[inline(always)]
+                    || layer_row(x, out, w, b, eps),
+                );
+            });
+            stats
+        })?;
+        if outs.len() > 1 { statistics(&stats, &mut outs[1..]) } else { Ok(()) }
+    })
+}
+
+/// Writes pairs of statistics to two outputs. Samples without elements have mean 0 and reciprocal deviation NaN.
+fn statistics<T: Compute>(stats: &[(T, T)], outs: &mut [TensorMut]) -> Result<()> {
+    let [mean, rstd] = outs else { return Ok(()) };
+    let get = |i: usize| stats.get(i).copied().unwrap_or((T::zero(), T::nan()));
+    fill(mean, |out: &mut [T]| out.iter_mut().enumerate().for_each(|(i, y)| *y = get(i).0))?;
+    fill(rstd, |out: &mut [T]| out.iter_mut().enumerate().for_each(|(i, y)| *y = get(i).1))
+}
+
+#[inline(always)]
+fn layer_row<T: Compute>(x: &[T], out: &mut [T], w: Option<&[T]>, b: Option<&[T]>, eps: T) -> (T, T) {
+    let (mean, var) = moments(x);
+    let rstd = (var + eps).sqrt().recip();
+    match (w, b) {
+        (Some(w), Some(b)) => {
+            for (((y, &x), &w), &b) in out.iter_mut().zip(x).zip(w).zip(b) {
+                *y = (x - mean) * rstd * w + b;
+            }
+        }
+        (w, b) => {
+            for (i, (y, &x)) in out.iter_mut().zip(x).enumerate() {
+                *y = (x - mean) * rstd * w.map_or(T::one(), |w| w[i]) + b.map_or(T::zero(), |b| b[i]);
+            }
+        }
+    }
+    (mean, rstd)
+}
+
+fn rms_norm_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, shape, w): (&Fake, Vec<Expr>, Option<&Fake>) = args.unpack()?;
+    normalized(args, x, &shape, &[w])?;
+    one(fresh(x, x.dtype, x.sizes.clone()))
+}
+
+fn fused_rms_norm_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, shape, w): (&Fake, Vec<Expr>, Option<&Fake>) = args.unpack()?;
+    let lead = normalized(args, x, &shape, &[w])?;
+    let statistic = if x.dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    Ok(vec![fresh(x, x.dtype, x.sizes.clone()).into(), fresh(x, statistic, statistic_sizes(x, lead)).into()])
+}
+
+/// The distance of 1 to the next number, which `eps=None` stands for.
+fn machine_epsilon(dtype: DType) -> f64 {
+    match dtype {
+        DType::F64 | DType::C128 => f64::EPSILON,
+        _ => f32::EPSILON.into(),
+    }
+}
+
+fn rms_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, shape, w, eps): (&Tensor, Vec<i64>, Option<&Tensor>, Option<f64>) = args.unpack()?;
+    let eps = eps.unwrap_or(machine_epsilon(x.dtype()));
+    let n = shape.iter().product::<i64>() as usize;
+    if x.dtype().is_complex() {
+        return complex_rms_norm(x, n, w, eps, &mut outs[0]);
+    }
+    computed!(x.dtype(), |T| {
+        let (x, w) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?);
+        let (w, eps) = (w.as_deref(), T::of(eps));
+        fill(&mut outs[0], |out| {
+            for_rows(&x, n, out, n, |_, x, out| {
+                vectorize(
+                    #[inline(always)]
+                    || rms_row(x, out, w, eps),
+                )
+            });
+        })?;
+        match outs.get_mut(1) {
+            Some(rstd) => fill(rstd, |out: &mut [T]| for_rows(&x, n, out, 1, |_, x, out| out[0] = rms(x, eps))),
+            None => Ok(()),
+        }
+    })
+}
+
+#[inline(always)]
+fn rms<T: Compute>(x: &[T], eps: T) -> T {
+    (sum(x, |x| x * x) / T::of(x.len() as f64) + eps).sqrt().recip()
+}
+
+#[inline(always)]
+fn rms_row<T: Compute>(x: &[T], out: &mut [T], w: Option<&[T]>, eps: T) {
+    let scale = rms(x, eps);
+    match w {
+        Some(w) => out.iter_mut().zip(x).zip(w).for_each(|((y, &x), &w)| *y = x * scale * w),
+        None => out.iter_mut().zip(x).for_each(|(y, &x)| *y = x * scale),
+    }
+}
+
+/// Squares, not squared moduli.
+fn complex_rms_norm(x: &Tensor, n: usize, w: Option<&Tensor>, eps: f64, out: &mut TensorMut) -> Result<()> {
+    let (all, w) = (x.to_vec::<C64>()?, w.map(|w| w.to_vec::<C64>()).transpose()?);
+    let mut scaled = Vec::with_capacity(all.len());
+    for row in all.chunks_exact(n.max(1)) {
+        let scale = (row.iter().map(|x| x * x).sum::<C64>() / n as f64 + eps).sqrt().inv();
+        let by = |i: usize| w.as_ref().map_or(scale, |w| scale * w[i]);
+        scaled.extend(row.iter().enumerate().map(|(i, x)| x * by(i)));
+    }
+    Ok(oxport_tensor::copy(&Tensor::from_vec(x.sizes(), scaled)?, out)?)
+}
+
+fn rms_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, shape, w, eps): (NodeId, Vec<Argument>, Option<NodeId>, Option<f64>) = args.unpack()?;
+    let (dtype, ndim) = (b.fake(x)?.dtype, b.fake(x)?.dim() as i64);
+    let narrow = matches!(dtype, DType::F16 | DType::BF16);
+    let wide = if narrow { b.call_kw("_to_copy", (x,), &[("dtype", DType::F32.into())])? } else { x };
+    let square = b.call("pow.Tensor_Scalar", (wide, 2i64))?;
+    let dims: Vec<i64> = (ndim - shape.len() as i64..ndim).collect();
+    let mean = b.call("mean.dim", (square, dims, true))?;
+    let shifted = b.call("add.Scalar", (mean, eps.unwrap_or(machine_epsilon(dtype))))?;
+    let scale = b.call("rsqrt", (shifted,))?;
+    let mut y = b.call("mul.Tensor", (wide, scale))?;
+    if let Some(w) = w {
+        y = b.call("mul.Tensor", (y, w))?;
+    }
+    if b.fake(y)?.dtype != dtype {
+        y = b.call_kw("_to_copy", (y,), &[("dtype", dtype.into())])?;
+    }
+    Ok(vec![y.into()])
+}
+
+fn check_groups(args: &MetaArgs<'_>, x: &Fake, groups: i64, parameters: &[Option<&Fake>]) -> Result<()> {
+    crate::support::checks::floating(args, x, false)?;
+    ensure!(x.dim() >= 2, "{} wants at least two dimensions, got {x}", args.op.name());
+    let whole = groups > 0 && x.sizes[1].as_int().is_none_or(|c| c % groups == 0);
+    ensure!(
+        whole && !args.cx.is(&x.sizes[1], 0),
+        "{}: {} channels do not make {groups} groups",
+        args.op.name(),
+        x.sizes[1]
+    );
+    let flat = x.sizes[2..].iter().any(|s| args.cx.is(s, 0));
+    ensure!(!flat, "Expected HxW to be greater than 0, got 0");
+    for p in parameters.iter().flatten() {
+        parameter_dtype(args, x, p)?;
+        ensure!(p.dim() == 1, "{}: weight and bias must be one number per channel, got {p}", args.op.name());
+        agree(args.cx, &p.sizes[0], &x.sizes[1], "channels of weight or bias")?;
+    }
+    Ok(())
+}
+
+fn group_norm_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, groups, w, b): (&Fake, i64, Option<&Fake>, Option<&Fake>) = args.unpack()?;
+    check_groups(args, x, groups, &[w, b])?;
+    one(fresh_in_format(args.cx, x, x.dtype, x.sizes.clone()))
+}
+
+fn native_group_norm_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, w, b): (&Fake, Option<&Fake>, Option<&Fake>) = args.unpack()?;
+    let (n, groups): (Expr, i64) = (args.at(3)?, args.at(6)?);
+    check_groups(args, x, groups, &[w, b])?;
+    let volume = x.sizes[2..].iter().fold(Expr::from(1i64), |n, s| n * s);
+    for (i, size, what) in [(3, &x.sizes[0], "N"), (4, &x.sizes[1], "C"), (5, &volume, "HxW")] {
+        agree(args.cx, &args.at::<Expr>(i)?, size, &format!("{what} and the sizes of the input"))?;
+    }
+    let statistic = fresh(x, w.or(b).map_or(x.dtype, |p| p.dtype), [n, Expr::from(groups)]);
+    let out: Val = fresh_in_format(args.cx, x, x.dtype, x.sizes.clone()).into();
+    Ok(vec![out, statistic.clone().into(), statistic.into()])
+}
+
+fn group_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, groups, w, bias, eps): (NodeId, i64, Argument, Argument, f64) = args.unpack()?;
+    let pixels = b.fake(x)?.sizes[2..].iter().fold(Expr::from(1i64), |n, s| n * s);
+    let pixels: Argument = match pixels.as_int() {
+        Some(n) => n.into(),
+        None => {
+            let mut product: Argument = 1i64.into();
+            for d in 2..b.fake(x)?.dim() as i64 {
+                let size = b.size(x, d)?;
+                product =
+                    if product == Argument::Int(1) { size } else { b.call("_operator::mul", (product, size))?.into() };
+            }
+            product
+        }
+    };
+    let (n, c) = (b.size(x, 0)?, b.size(x, 1)?);
+    let call = vec![x.into(), w, bias, n, c, pixels, groups.into(), eps.into()];
+    Ok(vec![b.call_item("native_group_norm", call, 0)?.into()])
+}
+
+fn group_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let native = outs.len() > 1;
+    let at = |native_at: usize, plain_at: usize| if native { native_at } else { plain_at };
+    let (x, groups): (&Tensor, i64) = (args.at(0)?, args.at(at(6, 1))?);
+    let (w, b): (Option<&Tensor>, Option<&Tensor>) = (args.at(at(1, 2))?, args.at(at(2, 3))?);
+    let eps: f64 = args.at(at(7, 4))?;
+    let channels = x.sizes()[1] as usize;
+    let pixels = x.sizes()[2..].iter().product::<i64>() as usize;
+    let groups = groups as usize;
+    let per_group = channels / groups.max(1);
+    let n = per_group * pixels;
+    computed!(x.dtype(), |T| {
+        let (x, w, b) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?, Dense::<T>::maybe(b)?);
+        let stats = fill(&mut outs[0], |out| {
+            let mut stats = vec![(T::of(0.0), T::of(f64::NAN)); x.len().checked_div(n).unwrap_or(0)];
+            for_rows_and(&x, n, out, n, &mut stats, |i, x, out, stat| {
+                let first = i % groups * per_group;
+                *stat = group_row(x, out, pixels, T::of(eps), |c| {
+                    (
+                        w.as_deref().map_or(T::of(1.0), |w| w[first + c]),
+                        b.as_deref().map_or(T::of(0.0), |b| b[first + c]),
+                    )
+                });
+            });
+            stats
+        })?;
+        if native { statistics(&stats, &mut outs[1..]) } else { Ok(()) }
+    })
+}
+
+#[inline(always)]
+fn group_row<T: Compute>(x: &[T], out: &mut [T], pixels: usize, eps: T, affine: impl Fn(usize) -> (T, T)) -> (T, T) {
+    let (mean, var) = moments(x);
+    let rstd = (var + eps).sqrt().recip();
+    for (c, (x, out)) in x.chunks_exact(pixels).zip(out.chunks_exact_mut(pixels)).enumerate() {
+        let (w, b) = affine(c);
+        let (scale, shift) = (rstd * w, b - mean * rstd * w);
+        out.iter_mut().zip(x).for_each(|(y, &x)| *y = x * scale + shift);
+    }
+    (mean, rstd)
+}

@@ -1,0 +1,293 @@
+//! The loops of pools, over planes of channels or over pixels of all channels, as the output lies in memory.
+
+use super::windows::Axis;
+use crate::support::dense::{Dense, fill};
+use crate::support::product::part;
+use crate::support::rows::for_rows_and;
+use oxport_ir::{Error, Result, ensure};
+use oxport_tensor::{DType, Element, Tensor, TensorMut, filled};
+
+/// A number that pools compute in: floats as usual, integers in `i64`.
+trait Pooled: Element + PartialOrd {
+    /// Where maxima start.
+    const LEAST: Self;
+    /// Integers wrap, as in PyTorch.
+    fn plus(self, other: Self) -> Self;
+    fn is_nan(self) -> bool;
+    fn divided(self, n: i64) -> Self;
+}
+impl Pooled for f32 {
+    const LEAST: f32 = f32::NEG_INFINITY;
+    #[inline(always)]
+    fn plus(self, other: f32) -> f32 {
+        self + other
+    }
+    fn is_nan(self) -> bool {
+        self.is_nan()
+    }
+    fn divided(self, n: i64) -> f32 {
+        self / n as f32
+    }
+}
+impl Pooled for f64 {
+    const LEAST: f64 = f64::NEG_INFINITY;
+    #[inline(always)]
+    fn plus(self, other: f64) -> f64 {
+        self + other
+    }
+    fn is_nan(self) -> bool {
+        self.is_nan()
+    }
+    fn divided(self, n: i64) -> f64 {
+        self / n as f64
+    }
+}
+impl Pooled for i64 {
+    const LEAST: i64 = i64::MIN;
+    #[inline(always)]
+    fn plus(self, other: i64) -> i64 {
+        self.wrapping_add(other)
+    }
+    fn is_nan(self) -> bool {
+        false
+    }
+    fn divided(self, n: i64) -> i64 {
+        self.wrapping_div(n)
+    }
+}
+
+macro_rules! pooled {
+    ($dtype:expr, |$T:ident| $body:expr) => {
+        match $dtype {
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            d if d.is_float() => {
+                type $T = f32;
+                $body
+            }
+            _ => {
+                type $T = i64;
+                $body
+            }
+        }
+    };
+}
+
+/// Fills maxima, and indices into the spatial volume if there is a second output; `axes` gives the windows of a plane
+/// (of one and the same kind unless `by_plane`).
+pub(super) fn maximum(
+    x: &Tensor,
+    axes: &(dyn Fn(usize) -> Result<[Axis; 3]> + Sync),
+    by_plane: bool,
+    n: usize,
+    outs: &mut [TensorMut],
+) -> Result<()> {
+    let (values, indices) = outs.split_first_mut().ok_or_else(|| Error::invalid("a pool has an output"))?;
+    let last = !by_plane && is_channels_last(values, n);
+    pooled!(x.dtype(), |T| {
+        let shared = axes(0)?;
+        let mut found = filled(0i64, if indices.is_empty() { 0 } else { values.numel() })?;
+        over_planes::<T>(x, n, last, values, |x, inner, out| {
+            let volume: usize = shared.iter().map(|a| a.windows.len()).product::<usize>() * inner;
+            let size: usize = shared.iter().map(|a| a.input).product::<usize>() * inner;
+            if volume == 0 || size == 0 {
+                return;
+            }
+            let mut rows: Vec<Option<&mut [i64]>> = if found.is_empty() {
+                (0..out.len() / volume).map(|_| None).collect()
+            } else {
+                found.chunks_exact_mut(volume).map(Some).collect()
+            };
+            for_rows_and(x, size, out, volume, &mut rows, |plane, x, out, found| {
+                // What was made for the first plane is not too large for another one.
+                let own = if by_plane { axes(plane).ok() } else { None };
+                let axes = own.as_ref().unwrap_or(&shared);
+                match found {
+                    Some(found) => max_indexed(x, axes, inner, out, found),
+                    None if inner == 1 => max_plane(x, axes, out),
+                    None => max_pixels(x, axes, inner, out),
+                }
+            });
+        })?;
+        match indices.first_mut() {
+            Some(out) => in_order(out, n, last, |out| fill(out, |out: &mut [i64]| out.copy_from_slice(&found))),
+            None => Ok(()),
+        }
+    })
+}
+
+/// Fills averages: sums over windows divided by their sizes, or by one divisor.
+pub(super) fn average(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usize, out: &mut TensorMut) -> Result<()> {
+    let last = is_channels_last(out, n);
+    pooled!(x.dtype(), |T| over_planes::<T>(x, n, last, out, |x, inner, out| {
+        let size: usize = axes.iter().map(|a| a.input).product::<usize>() * inner;
+        let volume: usize = axes.iter().map(|a| a.windows.len()).product::<usize>() * inner;
+        let mut nothing = vec![(); out.len().checked_div(volume).unwrap_or(0)];
+        for_rows_and(x, size, out, volume, &mut nothing, |_, x, out, ()| avg_plane(x, axes, inner, divisor, out));
+    }))
+}
+
+/// Fills zeros, and the elements of `x` at their indices.
+pub(super) fn scatter(x: &Tensor, indices: &Tensor, n: usize, out: &mut TensorMut) -> Result<()> {
+    let volume = |sizes: &[i64]| sizes[sizes.len() - n..].iter().product::<i64>() as usize;
+    let (from, to) = (volume(x.sizes()), volume(out.sizes()));
+    let indices = Dense::<i64>::of(indices)?;
+    if let Some(bad) = indices.iter().find(|&&i| i < 0 || i >= to as i64) {
+        return Err(Error::invalid(format!("index {bad} is outside of an output of {to} elements")));
+    }
+    ensure!(from > 0 || x.numel() == 0, "nothing to scatter");
+    pooled!(x.dtype(), |T| {
+        let x = Dense::<T>::of(x)?;
+        fill(out, |out: &mut [T]| {
+            out.fill(T::default());
+            for (plane, out) in out.chunks_exact_mut(to.max(1)).enumerate() {
+                for i in plane * from..(plane + 1) * from {
+                    out[indices[i] as usize] = x[i];
+                }
+            }
+        })
+    })
+}
+
+fn is_channels_last(out: &TensorMut, n: usize) -> bool {
+    out.rank() == n + 2 && out.layout().suggests_channels_last() && !out.layout().is_contiguous()
+}
+
+/// Calls `f` with an output whose channels are its last dimension if `last`.
+fn in_order(out: &mut TensorMut, n: usize, last: bool, f: impl FnOnce(&mut TensorMut) -> Result<()>) -> Result<()> {
+    if !last {
+        return f(out);
+    }
+    let layout = out.layout().permute(&pixel_order(n))?;
+    part(out, layout, f)
+}
+
+/// Batch, space, channels.
+fn pixel_order(n: usize) -> Vec<i64> {
+    std::iter::once(0).chain(2..n as i64 + 2).chain([1]).collect()
+}
+
+/// Calls `f(input, inner, output)` with both in the memory order of the output: planes (`inner` is 1), or volumes of
+/// pixels that have `inner` channels each.
+fn over_planes<T: Element>(
+    x: &Tensor,
+    n: usize,
+    last: bool,
+    out: &mut TensorMut,
+    f: impl FnOnce(&[T], usize, &mut [T]),
+) -> Result<()> {
+    let inner = if last { x.sizes()[1] as usize } else { 1 };
+    let x = Dense::<T>::of(&if last { x.view(|l| l.permute(&pixel_order(n)))? } else { x.clone() })?;
+    in_order(out, n, last, |out| fill(out, |out| f(&x, inner, out)))
+}
+
+/// Calls `f(place of the output, place of the first tap's row)` in row-major order.
+#[inline(always)]
+fn for_windows(axes: &[Axis; 3], mut f: impl FnMut(usize, [(usize, usize, i64); 3])) {
+    let mut place = 0;
+    for &d in &axes[0].windows {
+        for &h in &axes[1].windows {
+            for &w in &axes[2].windows {
+                f(place, [d, h, w]);
+                place += 1;
+            }
+        }
+    }
+}
+
+/// Calls `f(place of a tap)` in row-major order.
+#[inline(always)]
+fn for_taps(axes: &[Axis; 3], [d, h, w]: [(usize, usize, i64); 3], mut f: impl FnMut(usize)) {
+    for d in (d.0..d.1).step_by(axes[0].step) {
+        for h in (h.0..h.1).step_by(axes[1].step) {
+            let row = (d * axes[1].input + h) * axes[2].input;
+            for w in (w.0..w.1).step_by(axes[2].step) {
+                f(row + w);
+            }
+        }
+    }
+}
+
+#[inline(never)]
+fn max_indexed<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: &mut [T], found: &mut [i64]) {
+    for_windows(axes, |place, window| {
+        let (out, found) = (&mut out[place * inner..][..inner], &mut found[place * inner..][..inner]);
+        let first = (window[0].0 * axes[1].input + window[1].0) * axes[2].input + window[2].0;
+        out.fill(T::LEAST);
+        found.fill(first as i64);
+        for_taps(axes, window, |tap| {
+            let row = &x[tap * inner..][..inner];
+            for c in 0..inner {
+                if row[c] > out[c] || row[c].is_nan() {
+                    (out[c], found[c]) = (row[c], tap as i64);
+                }
+            }
+        });
+    });
+}
+
+#[inline(always)]
+fn raise<T: Pooled>(top: &mut T, x: T) {
+    *top = if x > *top || x.is_nan() { x } else { *top };
+}
+
+/// The maxima of a plane: first down the rows of a window, which is vector work, then along them.
+#[inline(never)]
+fn max_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], out: &mut [T]) {
+    let width = axes[2].input;
+    let mut column = vec![T::LEAST; width];
+    let mut outs = out.chunks_exact_mut(axes[2].windows.len());
+    for &d in &axes[0].windows {
+        for &h in &axes[1].windows {
+            column.fill(T::LEAST);
+            for d in (d.0..d.1).step_by(axes[0].step) {
+                for h in (h.0..h.1).step_by(axes[1].step) {
+                    let row = &x[(d * axes[1].input + h) * width..][..width];
+                    column.iter_mut().zip(row).for_each(|(top, &x)| raise(top, x));
+                }
+            }
+            let Some(out) = outs.next() else { return };
+            for (out, &(start, end, _)) in out.iter_mut().zip(&axes[2].windows) {
+                *out = T::LEAST;
+                column[start..end].iter().step_by(axes[2].step).for_each(|&x| raise(out, x));
+            }
+        }
+    }
+}
+
+#[inline(never)]
+fn max_pixels<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: &mut [T]) {
+    for_windows(axes, |place, window| {
+        let out = &mut out[place * inner..][..inner];
+        out.fill(T::LEAST);
+        for_taps(axes, window, |tap| out.iter_mut().zip(&x[tap * inner..]).for_each(|(top, &x)| raise(top, x)));
+    });
+}
+
+#[inline(never)]
+fn avg_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, divisor: Option<i64>, out: &mut [T]) {
+    // A window as large as the plane is a sum of a row.
+    let whole = inner == 1 && axes.iter().all(|a| a.step == 1 && a.windows.len() == 1 && a.reach() == a.input);
+    for_windows(axes, |place, window| {
+        let out = &mut out[place * inner..][..inner];
+        out.fill(T::default());
+        if whole {
+            out[0] = crate::support::rows::fold(x, T::default(), add, add);
+        } else {
+            for_taps(axes, window, |tap| {
+                out.iter_mut().zip(&x[tap * inner..]).for_each(|(sum, &x)| *sum = sum.plus(x))
+            });
+        }
+        let n = divisor.unwrap_or_else(|| window.iter().map(|w| w.2).product());
+        if window.iter().all(|w| w.1 > w.0) {
+            out.iter_mut().for_each(|y| *y = y.divided(n));
+        }
+    });
+}
+
+#[inline(always)]
+fn add<T: Pooled>(a: T, b: T) -> T {
+    a.plus(b)
+}

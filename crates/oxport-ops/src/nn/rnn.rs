@@ -1,0 +1,362 @@
+//! Recurrent layers and cells: LSTM, GRU and plain.
+//!
+//! ```text
+//! x [T, B, I] → x·W_ihᵀ + b_ih for all steps in one product; then step by step gates = that + h·W_hhᵀ (+ b_hh)
+//! ```
+//!
+//! Laws: layers run one after the other, the two directions of a layer are concatenated; packed input (`.data`) is the
+//! same with a batch that shrinks from step to step; with `batch_first` the result is a transposed view of `[T, B, ·]`.
+
+mod cell;
+
+use crate::support::checks::{floating, fresh, of_dim, of_numel, same_dtype};
+use crate::support::dense::{Compute, Dense, computed, fill};
+use crate::support::meta::{MetaArgs, Metas};
+use cell::{Kind, Layer, Weights, run_layer, step};
+use oxport_ir::{Arg, Args, Error, Fake, FromArg, OpDef, Real, Result, Val, World, ensure};
+use oxport_sym::Expr;
+use oxport_tensor::{Tensor, TensorMut, filled};
+
+/// The operators of this family.
+pub static OPS: &[OpDef] = &[
+    layers("aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)")
+        .samples(&["f32[5, 2, 3], [f32[1, 2, 4], f32[1, 2, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, 1, 0.0, False, False, False", "f32[5, 0, 3], [f32[1, 0, 4], f32[1, 0, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, 1, 0.0, False, False, False", "!f32[5, 2, 3], [f32[1, 2, 4], f32[1, 1, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, 1, 0.0, False, False, False", "!f32[0, 2, 3], [f32[1, 2, 4], f32[1, 2, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, 1, 0.0, False, False, False", "!f32[5, 2, 3], [f32[1, 2, 0], f32[1, 2, 0]], [f32[0, 3], f32[0, 0], f32[0], f32[0]], True, 1, 0.0, False, False, False"]),
+    layers("aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)"),
+    layers("aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)")
+        .samples(&["f32[2, 5, 3], f32[2, 2, 4], [f32[12, 3], f32[12, 4], f32[12, 3], f32[12, 4]], False, 1, 0.0, False, True, True", "f32[0, 5, 3], f32[2, 0, 4], [f32[12, 3], f32[12, 4], f32[12, 3], f32[12, 4]], False, 1, 0.0, False, True, True", "f32[2, 5, 3], f32[1, 2, 0], [f32[0, 3], f32[0, 0]], False, 1, 0.0, False, False, True"]),
+    layers("aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
+    layers("aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"),
+    layers("aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
+    layers("aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"),
+    layers("aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
+    one_cell("aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)")
+        .samples(&["f32[2, 3], [f32[2, 4], f32[2, 4]], f32[16, 3], f32[16, 4], f32[16], f32[16]", "!f32[2, 3], [], f32[16, 3], f32[16, 4], f32[16], f32[16]", "!f32[2, 3], [f32[2, 4], f32[1, 4]], f32[16, 3], f32[16, 4], f32[16], f32[16]", "!f32[2, 3], [f32[2, 4], f32[2, 3]], f32[16, 3], f32[16, 4], f32[16], f32[16]"]),
+    one_cell("aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor")
+        .samples(&["f32[2, 3], f32[2, 4], f32[12, 3], f32[12, 4]", "!f32[2, 3], f32[1, 4], f32[12, 3], f32[12, 4]", "!f32[3], f32[4], f32[12, 3], f32[12, 4]"]),
+    one_cell("aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor"),
+    one_cell("aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor"),
+    OpDef::new("aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor, Tensor, Tensor, Tensor)", fused_meta)
+        .doc("One direction of one LSTM layer; the fourth result is a workspace.")
+        .fill(fused)
+        .samples(&["f32[3, 1, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 3], False, [], 2, 3, 1, True, False, False, False", "!f32[3, 1, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 1], False, [], 2, 3, 1, True, False, False, False", "!f32[3, 2, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 3], False, [], 2, 3, 1, True, False, False, False"]),
+];
+
+const fn layers(schema: &'static str) -> OpDef {
+    OpDef::new(schema, layers_meta)
+        .doc("Recurrent layers over a sequence; gives the sequence and the last states.")
+        .fill(run)
+        .random_if(&["dropout", "train"])
+}
+const fn one_cell(schema: &'static str) -> OpDef {
+    OpDef::new(schema, cell_meta).doc("One step of a recurrent layer.").fill(run_cell)
+}
+
+fn kind(name: &str) -> Kind {
+    match name {
+        n if n.starts_with("lstm") => Kind::Lstm,
+        n if n.starts_with("gru") => Kind::Gru,
+        n if n.starts_with("rnn_relu") => Kind::Relu,
+        _ => Kind::Tanh,
+    }
+}
+
+/// What the layered forms have in common.
+struct Spec<'a, T> {
+    kind: Kind,
+    x: &'a T,
+    batch_sizes: Option<&'a T>,
+    /// `h`, and `c` of an LSTM.
+    states: Vec<&'a T>,
+    params: Vec<&'a T>,
+    biases: bool,
+    layers: usize,
+    directions: usize,
+    batch_first: bool,
+    dropout: bool,
+}
+
+impl<T> Spec<'_, T> {
+    /// Parameters of one direction of one layer.
+    fn per_direction(&self) -> usize {
+        let all = self.layers.saturating_mul(self.directions);
+        self.params.len().checked_div(all).unwrap_or(0)
+    }
+    /// True if an LSTM projects its output: then there is one more weight.
+    fn projected(&self) -> bool {
+        self.per_direction() % 2 == 1
+    }
+}
+
+fn spec<'a, W: World>(args: &Args<'a, W>) -> Result<Spec<'a, W::Tensor>>
+where
+    &'a W::Tensor: FromArg<'a, W>,
+{
+    let packed = args.op.short_name().ends_with(".data");
+    let kind = kind(args.op.short_name());
+    let layers: i64 = args.named("num_layers")?;
+    let (dropout, train): (f64, bool) = (args.named("dropout")?, args.named("train")?);
+    let states = match kind {
+        Kind::Lstm => args.named("hx")?,
+        _ => vec![args.named("hx")?],
+    };
+    let two: bool = args.named("bidirectional")?;
+    let s = Spec {
+        kind,
+        x: args.at(0)?,
+        batch_sizes: if packed { Some(args.at(1)?) } else { None },
+        states,
+        params: args.named("params")?,
+        biases: args.named("has_biases")?,
+        layers: layers.max(0) as usize,
+        directions: if two { 2 } else { 1 },
+        batch_first: !packed && args.named("batch_first")?,
+        dropout: train && dropout > 0.0 && layers > 1,
+    };
+    let least = if s.biases { 4 } else { 2 };
+    let count = s.per_direction();
+    let fits = count.checked_mul(s.layers).and_then(|n| n.checked_mul(s.directions)) == Some(s.params.len())
+        && (count == least || kind == Kind::Lstm && count == least + 1);
+    ensure!(s.layers > 0 && fits, "{}: {} parameters for {} layers", args.op.name(), s.params.len(), s.layers);
+    ensure!(s.states.len() == if kind == Kind::Lstm { 2 } else { 1 }, "{}: {} states", args.op.name(), s.states.len());
+    Ok(s)
+}
+
+fn layers_meta(args: &MetaArgs<'_>) -> Metas {
+    let s = spec(args)?;
+    floating(args, s.x, false)?;
+    same_dtype(args, &[&[s.x], &s.states[..], &s.params[..]].concat())?;
+    let packed = s.batch_sizes.is_some();
+    of_dim(args, s.x, if packed { 2..=2 } else { 3..=3 }, "the input")?;
+    for state in &s.states {
+        of_dim(args, state, 3..=3, "a state")?;
+        let n = s.layers.checked_mul(s.directions).and_then(|n| i64::try_from(n).ok());
+        ensure!(
+            state.sizes[0].as_int().is_none_or(|m| Some(m) == n),
+            "{}: a state of {state} for {} layers",
+            args.op.name(),
+            s.layers
+        );
+        crate::support::checks::agree(args.cx, &state.sizes[1], &s.states[0].sizes[1], "batch sizes of the states")?;
+    }
+    if let Some(w) = s.params.first() {
+        of_dim(args, w, 2..=2, "a weight")?;
+        crate::support::checks::agree(args.cx, &s.x.sizes[s.x.dim() - 1], &w.sizes[1], "features of input and weight")?;
+    }
+    let features = s.states[0].sizes[2].clone() * s.directions as i64;
+    let [first, second] = [&s.x.sizes[0], &s.x.sizes[1]];
+    let out = if packed {
+        fresh(s.x, s.x.dtype, [first.clone(), features])
+    } else {
+        let (time, batch) = if s.batch_first { (second, first) } else { (first, second) };
+        crate::support::checks::agree(args.cx, batch, &s.states[0].sizes[1], "batch sizes of input and state")?;
+        ensure!(!args.cx.is(time, 0), "Expected sequence length to be larger than 0 in RNN");
+        let plain = fresh(s.x, s.x.dtype, [time.clone(), batch.clone(), features]);
+        if s.batch_first {
+            let swap = |d: &[Expr]| [d[1].clone(), d[0].clone(), d[2].clone()].into_iter().collect();
+            Fake { sizes: swap(&plain.sizes), strides: swap(&plain.strides), ..plain }
+        } else {
+            plain
+        }
+    };
+    let states = s.states.iter().map(|state| fresh(s.x, s.x.dtype, state.sizes.clone()));
+    Ok(std::iter::once(out).chain(states).map(Val::from).collect())
+}
+
+fn run(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let s = spec(args)?;
+    if s.dropout {
+        return Err(Error::unsupported("recurrent layers with dropout between them"));
+    }
+    if s.kind != Kind::Lstm && outs.iter().all(|out| out.numel() == 0) {
+        return Ok(());
+    }
+    computed!(s.x.dtype(), |T| run_as::<T>(&s, outs))
+}
+
+fn run_as<T: Compute + oxport_tensor::gemm::Multiply<Acc = T> + oxport_tensor::gemm::Compute>(
+    s: &Spec<'_, Tensor>,
+    outs: &mut [TensorMut],
+) -> Result<()> {
+    let x = if s.batch_first { s.x.view(|l| l.transpose(0, 1))? } else { s.x.clone() };
+    let batches: Vec<usize> = match s.batch_sizes {
+        Some(sizes) => {
+            let counted =
+                |&b: &i64| usize::try_from(b).map_err(|_| Error::invalid(format!("a batch of {b} sequences")));
+            sizes.to_vec::<i64>()?.iter().map(counted).collect::<Result<_>>()?
+        }
+        None => filled(x.sizes()[1] as usize, x.sizes()[0] as usize)?,
+    };
+    ensure!(batches.windows(2).all(|w| w[0] >= w[1]), "batch sizes must not grow");
+    let lead = x.sizes()[..x.rank() - 1].iter().product::<i64>() as usize;
+    let rows = batches.iter().try_fold(0usize, |n, &b| n.checked_add(b)).filter(|&n| n == lead);
+    let rows = rows.ok_or_else(|| Error::invalid("batch sizes do not add up to the input"))?;
+    let states: Vec<Dense<T>> = s.states.iter().map(|t| Dense::of(t)).collect::<Result<_>>()?;
+    let batch = s.states[0].sizes()[1] as usize;
+    ensure!(batches.first().is_none_or(|&b| b <= batch), "more sequences than states");
+    let mut input = x.to_vec::<T>()?;
+    let mut features = *x.sizes().last().unwrap_or(&0) as usize;
+    let mut last: Vec<Vec<T>> = vec![Vec::new(); s.states.len()];
+    let params: Vec<Dense<T>> = s.params.iter().map(|t| Dense::of(t)).collect::<Result<_>>()?;
+    let widths: Vec<usize> = s.states.iter().map(|t| t.sizes()[2] as usize).collect();
+    for layer in 0..s.layers {
+        let width = widths[0];
+        let mut output = filled(T::zero(), rows * width * s.directions)?;
+        for direction in 0..s.directions {
+            let at = layer * s.directions + direction;
+            let p = &params[at * s.per_direction()..(at + 1) * s.per_direction()];
+            let weights = Weights {
+                input: &p[0],
+                hidden: &p[1],
+                input_bias: s.biases.then(|| &*p[2]),
+                hidden_bias: s.biases.then(|| &*p[3]),
+                projection: s.projected().then(|| &*p[p.len() - 1]),
+            };
+            let mut state: Vec<Vec<T>> =
+                states.iter().zip(&widths).map(|(d, &w)| d[at * batch * w..(at + 1) * batch * w].to_vec()).collect();
+            let call = Layer { kind: s.kind, weights, features, width, batches: &batches, reverse: direction == 1 };
+            check_weights(&call, widths[widths.len() - 1])?;
+            // Where there is no row, there is no second half of one.
+            let half = output.get_mut(direction * width..).unwrap_or_default();
+            run_layer(&call, &input, &mut state, half, width * s.directions)?;
+            last.iter_mut().zip(state).for_each(|(all, one)| all.extend(one));
+        }
+        (input, features) = (output, width * s.directions);
+    }
+    if s.batch_first {
+        let plain = outs[0].layout().transpose(0, 1)?;
+        crate::support::product::part(&mut outs[0], plain, |out| {
+            fill(out, |out: &mut [T]| out.copy_from_slice(&input))
+        })?;
+    } else {
+        fill(&mut outs[0], |out: &mut [T]| out.copy_from_slice(&input))?;
+    }
+    for (out, state) in outs[1..].iter_mut().zip(&last) {
+        fill(out, |out: &mut [T]| out.copy_from_slice(state))?;
+    }
+    Ok(())
+}
+
+/// Refuses weights that do not fit; `cells` is the size of the inner state.
+fn check_weights<T>(layer: &Layer<'_, T>, cells: usize) -> Result<()> {
+    let (w, gates) = (&layer.weights, layer.kind.gates() * cells);
+    let bias = |b: Option<&[T]>| b.is_none_or(|b| b.len() == gates);
+    let fits = (layer.width > 0 && cells > 0)
+        && gates.checked_mul(layer.features) == Some(w.input.len())
+        && gates.checked_mul(layer.width) == Some(w.hidden.len())
+        && bias(w.input_bias)
+        && bias(w.hidden_bias)
+        && w.projection.map_or(cells == layer.width, |p| p.len() == layer.width * cells);
+    ensure!(fits, "recurrent weights do not fit {} features and {} states", layer.features, layer.width);
+    Ok(())
+}
+
+/// The states of a cell call.
+fn cell_states<'a, W: World>(args: &Args<'a, W>) -> Result<Vec<&'a W::Tensor>>
+where
+    &'a W::Tensor: FromArg<'a, W>,
+{
+    match &args.values[1] {
+        Arg::List(_) => args.at(1),
+        _ => Ok(vec![args.at(1)?]),
+    }
+}
+
+fn cell_meta(args: &MetaArgs<'_>) -> Metas {
+    let states = cell_states(args)?;
+    let (x, w): (&Fake, &Fake) = (args.at(0)?, args.at(2)?);
+    floating(args, x, false)?;
+    same_dtype(args, &[&[x, w], &states[..]].concat())?;
+    let two = kind(args.op.short_name()) == Kind::Lstm;
+    ensure!(!two || states.len() == 2, "{} expects two hidden states", args.op.short_name());
+    ensure!(x.dim() == 2, "Expected 2D input (batch x feature), but got {}D input", x.dim());
+    of_dim(args, w, 2..=2, "a weight")?;
+    for (i, t) in states.iter().enumerate() {
+        of_dim(args, t, 2..=2, "a hidden state")?;
+        let (rows, have) = (&x.sizes[0], &t.sizes[0]);
+        let fits = args.cx.may_be_same(rows, have);
+        ensure!(fits, "Input batch size {rows} doesn't match hidden{i} batch size {have}");
+        crate::support::checks::agree(args.cx, &t.sizes[1], &states[0].sizes[1], "features of the hidden states")?;
+    }
+    crate::support::checks::agree(
+        args.cx,
+        &x.sizes[x.dim() - 1],
+        &w.sizes[w.dim() - 1],
+        "features of input and weight",
+    )?;
+    Ok(states.iter().map(|s| fresh(x, x.dtype, s.sizes.clone()).into()).collect())
+}
+
+fn run_cell(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let states = cell_states(args)?;
+    let (x, w_ih, w_hh): (&Tensor, &Tensor, &Tensor) = (args.at(0)?, args.at(2)?, args.at(3)?);
+    let (b_ih, b_hh): (Option<&Tensor>, Option<&Tensor>) = (args.at(4)?, args.at(5)?);
+    let [features, width] =
+        [*x.sizes().last().unwrap_or(&0) as usize, *states[0].sizes().last().unwrap_or(&0) as usize];
+    let rows = x.sizes()[0] as usize;
+    computed!(x.dtype(), |T| {
+        let (x, ih, hh) = (Dense::<T>::of(x)?, Dense::<T>::of(w_ih)?, Dense::<T>::of(w_hh)?);
+        let (bi, bh) = (Dense::<T>::maybe(b_ih)?, Dense::<T>::maybe(b_hh)?);
+        let weights = Weights {
+            input: &ih,
+            hidden: &hh,
+            input_bias: bi.as_deref(),
+            hidden_bias: bh.as_deref(),
+            projection: None,
+        };
+        let batches = [rows];
+        let call =
+            Layer { kind: kind(args.op.short_name()), weights, features, width, batches: &batches, reverse: false };
+        check_weights(&call, width)?;
+        let mut state: Vec<Vec<T>> = states.iter().map(|t| Ok(t.to_vec()?)).collect::<Result<_>>()?;
+        step(&call, &x, &mut state)?;
+        for (out, state) in outs.iter_mut().zip(&state) {
+            fill(out, |out: &mut [T]| out.copy_from_slice(state))?;
+        }
+        Ok(())
+    })
+}
+
+fn fused_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, hx, cx): (&Fake, &Fake, &Fake) = (args.at(0)?, args.at(5)?, args.at(6)?);
+    floating(args, x, false)?;
+    of_dim(args, x, 3..=3, "the input")?;
+    let (mode, hidden): (i64, i64) = (args.at(9)?, args.at(10)?);
+    ensure!(mode == 2, "{}: mode {mode} is no LSTM", args.op.name());
+    ensure!(hidden > 0, "{}: a hidden size of {hidden}", args.op.name());
+    for (state, what) in [(hx, "the hidden state"), (cx, "the cell state")] {
+        of_numel(args, state, &(&x.sizes[1] * hidden), what)?;
+    }
+    let out = fresh(x, x.dtype, [x.sizes[0].clone(), x.sizes[1].clone(), Expr::from(hidden)]);
+    let state = |s: &Fake| fresh(s, s.dtype, s.sizes.clone());
+    // The workspace is PyTorch's own business: there is none here.
+    Ok([out, state(hx), state(cx)].into_iter().map(Val::from).chain([Val::None]).collect())
+}
+
+fn fused(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, w_ih, w_hh, b_ih, b_hh): (&Tensor, &Tensor, &Tensor, &Tensor, &Tensor) = args.unpack()?;
+    let (hx, cx, reverse): (&Tensor, &Tensor, bool) = (args.at(5)?, args.at(6)?, args.at(7)?);
+    let biases: bool = args.at(12)?;
+    let sizes = x.sizes();
+    let [time, batch, features] = [sizes[0] as usize, sizes[1] as usize, sizes[2] as usize];
+    let width = outs[0].sizes()[2] as usize;
+    computed!(x.dtype(), |T| {
+        let (x, ih, hh) = (Dense::<T>::of(x)?, Dense::<T>::of(w_ih)?, Dense::<T>::of(w_hh)?);
+        let (bi, bh) = (Dense::<T>::maybe(biases.then_some(b_ih))?, Dense::<T>::maybe(biases.then_some(b_hh))?);
+        let weights = Weights {
+            input: &ih,
+            hidden: &hh,
+            input_bias: bi.as_deref(),
+            hidden_bias: bh.as_deref(),
+            projection: None,
+        };
+        let batches = filled(batch, time)?;
+        let call = Layer { kind: Kind::Lstm, weights, features, width, batches: &batches, reverse };
+        check_weights(&call, width)?;
+        let mut state = vec![hx.to_vec()?, cx.to_vec()?];
+        fill(&mut outs[0], |out: &mut [T]| run_layer(&call, &x, &mut state, out, width))??;
+        for (out, state) in outs[1..].iter_mut().zip(&state) {
+            fill(out, |out: &mut [T]| out.copy_from_slice(state))?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,211 @@
+//! Scans: every element together with those before it along a dimension; and differences of neighbours.
+//!
+//! Laws: float32 and narrower accumulate in float64, as PyTorch's CPU kernels do; a scan runs front to back on one
+//! thread per line.
+
+use crate::reduce::sums::{wide, widest};
+use crate::support::class::C64;
+use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
+use crate::support::promote::promote;
+use crate::support::rowmajor::{Lines, dense, fill_dense};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Operand, Real, Result, Val, ensure,
+};
+use oxport_sym::Expr;
+use oxport_tensor::{Analytic, DType, Element, Number, Real as Ordered, Tensor, TensorMut, cast, dispatch};
+
+/// The table.
+#[rustfmt::skip]
+pub static OPS: &[OpDef] = &[
+    OpDef::new("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", total_meta).fill(|a, o| running(a, &mut o[0], true)).doc("Sums up to each element.").samples(&["f32[2, 3], 1", "b8[4], 0", "i32[3, 2], -2", "f16[5], 0, dtype=float32", "f32[], 0", "f32[0, 3], 0", "!f32[2], 1"]),
+    OpDef::new("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", total_meta).fill(|a, o| running(a, &mut o[0], false)).doc("Products up to each element.").samples(&["f32[2, 3], 1", "i32[4], 0"]),
+    OpDef::new("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", extreme_meta).fill(|a, o| extremes(a, o, true)).exact(Exact::Bits).doc("The greatest element up to each, and where it is; of equals the last.").samples(&["f32[2, 3], 1", "i64[4], 0", "f32[], 0"]),
+    OpDef::new("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", extreme_meta).fill(|a, o| extremes(a, o, false)).exact(Exact::Bits).doc("The least element up to each, and where it is; of equals the last.").samples(&["f32[2, 3], 1"]),
+    OpDef::new("aten::logcumsumexp(Tensor self, int dim) -> Tensor", log_meta).fill(log_running).doc("Logarithms of sums of exponentials up to each element.").samples(&["f32[2, 3], 1", "!i64[3], 0"]),
+    OpDef::new("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff_meta).decomp(diff).doc("Differences of neighbours along a dimension, `n` times.").samples(&["f32[2, 5]", "f32[5], 2", "b8[5]", "f32[3], 1, 0, f32[1]", "f32[3], 4", "f32[2, 3], 1000000000000", "b8[0, 3], 7, 0", "!f32[]"]),
+];
+
+/// Calls `step` along every line, with the state, the element and its index; it gives the output.
+fn scan<T: Element, A: Copy, U: Element>(
+    x: &[T],
+    lines: Lines,
+    out: &mut [U],
+    first: A,
+    step: impl Fn(A, T, usize) -> (A, U),
+) {
+    let Lines { n, inner, .. } = lines;
+    if inner == 0 || n == 0 {
+        return;
+    }
+    let mut states = vec![first; inner];
+    for (x, out) in x.chunks_exact(n * inner).zip(out.chunks_exact_mut(n * inner)) {
+        states.fill(first);
+        for (i, (x, out)) in x.chunks_exact(inner).zip(out.chunks_exact_mut(inner)).enumerate() {
+            for ((state, &x), out) in states.iter_mut().zip(x).zip(out) {
+                (*state, *out) = step(*state, x, i);
+            }
+        }
+    }
+}
+
+fn total_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, dim, dtype): (&Fake, i64, Option<DType>) = args.unpack()?;
+    wrap_dim(dim, x.dim())?;
+    let own = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { DType::I64 };
+    one(Fake { device: x.device.clone(), ..Fake::new(dtype.unwrap_or(own), x.sizes.clone()) })
+}
+
+fn running(args: &Args<'_, Real>, out: &mut TensorMut, sum: bool) -> Result<()> {
+    fn run<T: Number, A: Number>(x: &[T], lines: Lines, out: &mut TensorMut, sum: bool) -> Result<()> {
+        let (first, f): (A, fn(A, A) -> A) = if sum { (A::ZERO, A::add) } else { (A::ONE, A::mul) };
+        fill_dense::<T>(out, |out| {
+            scan(x, lines, out, first, |a, x, _| {
+                let a = f(a, cast(x));
+                (a, cast(a))
+            });
+            Ok(())
+        })
+    }
+    let (x, dim): (&Tensor, i64) = args.unpack()?;
+    let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
+    let x = x.to_dtype(out.dtype())?;
+    match widest(out.dtype()) {
+        DType::I64 | DType::U64 => run::<i64, i64>(&dense(&x)?, lines, out, sum),
+        DType::F32 => run::<f32, f64>(&dense(&x)?, lines, out, sum),
+        DType::F64 => run::<f64, f64>(&dense(&x)?, lines, out, sum),
+        other => dispatch!(complex other, |T| run::<T, T>(&dense(&x)?, lines, out, sum)),
+    }
+}
+
+fn extreme_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, dim): (&Fake, i64) = args.unpack()?;
+    let d = wrap_dim(dim, x.dim())?;
+    ensure!(!x.dtype.is_complex(), "{} of complex numbers", args.op.name());
+    let empty = x.sizes.get(d).is_some_and(|s| args.cx.is(s, 0))
+        && !x.sizes.iter().enumerate().any(|(e, s)| e != d && args.cx.is(s, 0));
+    ensure!(!empty || x.dim() > 0, "{} over a dimension of size 0", args.op.name());
+    let fake = |dtype| Val::Tensor(Fake { device: x.device.clone(), ..Fake::new(dtype, x.sizes.clone()) });
+    Ok(vec![fake(x.dtype), fake(DType::I64)])
+}
+
+fn extremes(args: &Args<'_, Real>, outs: &mut [TensorMut], greatest: bool) -> Result<()> {
+    fn run<T: Ordered>(x: &[T], lines: Lines, outs: &mut [TensorMut], greatest: bool) -> Result<()> {
+        let first = (if greatest { T::LOWEST } else { T::HIGHEST }, 0i64);
+        let step = |(a, at): (T, i64), x: T, i: usize| {
+            let wins = x.is_nan() || !a.is_nan() && if greatest { x >= a } else { x <= a };
+            if wins { (x, i as i64) } else { (a, at) }
+        };
+        let (values, indices) = outs.split_at_mut(1);
+        fill_dense::<T>(&mut values[0], |out| {
+            scan(x, lines, out, first, |a, x, i| (step(a, x, i), step(a, x, i).0));
+            Ok(())
+        })?;
+        fill_dense::<i64>(&mut indices[0], |out| {
+            scan(x, lines, out, first, |a, x, i| (step(a, x, i), step(a, x, i).1));
+            Ok(())
+        })
+    }
+    let (x, dim): (&Tensor, i64) = args.unpack()?;
+    let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
+    wide!(real widest(x.dtype()), |T| run::<T>(&dense(x)?, lines, outs, greatest))
+}
+
+fn log_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, dim): (&Fake, i64) = args.unpack()?;
+    wrap_dim(dim, x.dim())?;
+    ensure!(x.dtype.is_float() || x.dtype.is_complex(), "logcumsumexp of {}", x.dtype.name());
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
+}
+
+fn log_running(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    fn run<T: Ordered + Analytic>(x: &[T], lines: Lines, out: &mut TensorMut) -> Result<()> {
+        let add = |a: T, b: T| {
+            let (low, high) = (a.minimum(b), a.maximum(b));
+            // Equal infinities are their own sum; their difference is no number.
+            if low == high && (low == T::LOWEST || low == T::HIGHEST) {
+                low
+            } else {
+                high.add(low.sub(high).exp().log1p())
+            }
+        };
+        fill_dense::<T>(out, |out| {
+            scan(x, lines, out, T::LOWEST, |a, x, _| (add(a, x), add(a, x)));
+            Ok(())
+        })
+    }
+    let (x, dim): (&Tensor, i64) = args.unpack()?;
+    let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
+    if x.dtype().is_complex() {
+        return complex_log_running(x, lines, &mut outs[0]);
+    }
+    dispatch!(wide_float widest(x.dtype()), |T| run::<T>(&dense(x)?, lines, &mut outs[0]))
+}
+
+/// Ordered by real parts; what is added to the greater one is small, so its imaginary part does not wrap.
+fn complex_log_running(x: &Tensor, lines: Lines, out: &mut TensorMut) -> Result<()> {
+    let add = |a: C64, b: C64| {
+        let (low, high) = if a.re < b.re { (a, b) } else { (b, a) };
+        match low.re == high.re && low.re.is_infinite() {
+            _ if a.is_nan() || b.is_nan() => C64::new(f64::NAN, f64::NAN),
+            true if low.re < 0.0 => low,
+            true => (low.exp() + high.exp()).ln(),
+            false => high + ((low - high).exp() + 1.0).ln(),
+        }
+    };
+    let mut fresh = TensorMut::empty(DType::C128, oxport_tensor::Layout::contiguous(out.sizes())?)?;
+    let x = dense::<C64>(x)?;
+    fill_dense::<C64>(&mut fresh, |out| {
+        let start = C64::new(f64::NEG_INFINITY, 0.0);
+        scan(&x, lines, out, start, |a, x, _| (add(a, x), add(a, x)));
+        Ok(())
+    })?;
+    Ok(oxport_tensor::copy(&fresh.freeze(), out)?)
+}
+
+fn diff_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, n, dim, before, after): (&Fake, i64, i64, Option<&Fake>, Option<&Fake>) = args.unpack()?;
+    ensure!(x.dim() > 0, "diff of a tensor without dimensions");
+    ensure!(n >= 0, "diff of order {n}");
+    let d = wrap_dim(dim, x.dim())?;
+    let all: Vec<&Fake> = [before, Some(x), after].into_iter().flatten().collect();
+    ensure!(all.iter().all(|t| t.dim() == x.dim()), "diff: other tensors of other dimensions");
+    let operands: Vec<Operand<'_, oxport_ir::Meta>> = all.iter().map(|t| Operand::Tensor(*t)).collect();
+    let mut fake = Fake::new(promote(&operands.iter().collect::<Vec<_>>())?, x.sizes.clone());
+    if n == 0 {
+        return one(Fake { dtype: x.dtype, device: x.device.clone(), ..fake });
+    }
+    let total = all.iter().fold(Expr::from(0i64), |n, t| n + &t.sizes[d]);
+    let length = &total - &Expr::from(n);
+    let mut sizes = fake.sizes.clone();
+    sizes[d] = if args.cx.decide(&length.lt(&Expr::from(0i64)), false) { Expr::from(0i64) } else { length };
+    fake = Fake { device: x.device.clone(), ..Fake::new(fake.dtype, sizes) };
+    one(fake)
+}
+
+/// The most rounds of differences; each is three nodes.
+const MOST_DIFFERENCES: i64 = 1 << 10;
+
+fn diff(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, n, dim, before, after): (NodeId, i64, i64, Option<NodeId>, Option<NodeId>) = args.unpack()?;
+    if n == 0 {
+        return Ok(vec![b.call("clone", (x,))?.into()]);
+    }
+    let parts: Vec<Argument> = [before, Some(x), after].into_iter().flatten().map(Argument::from).collect();
+    let mut x = if parts.len() == 1 { x } else { b.call("cat", (Argument::List(parts), dim))? };
+    let fake = b.fake(x)?;
+    if fake.sizes[wrap_dim(dim, fake.dim())?].as_int().is_some_and(|size| size <= n) {
+        // No neighbours are left.
+        let nothing = b.call("slice.Tensor", (x, dim, 0i64, 0i64))?;
+        return Ok(vec![b.call("clone", (nothing,))?.into()]);
+    }
+    if n > MOST_DIFFERENCES {
+        return Err(Error::unsupported(format!("diff of order {n}: at most {MOST_DIFFERENCES} rounds are made")));
+    }
+    for _ in 0..n {
+        let bools = b.fake(x)?.dtype.is_bool();
+        let later = b.call("slice.Tensor", (x, dim, 1i64, i64::MAX))?;
+        let earlier = b.call("slice.Tensor", (x, dim, 0i64, -1i64))?;
+        x = b.call(if bools { "logical_xor" } else { "sub.Tensor" }, (later, earlier))?;
+    }
+    Ok(vec![x.into()])
+}

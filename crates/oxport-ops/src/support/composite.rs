@@ -1,0 +1,81 @@
+//! Rare operators that are put together from others: they have no meta function of their own.
+//!
+//! The meta of such a call is that of its decomposition, which is built into a scratch graph; the call runs by the
+//! decomposition anyway. What programs are full of has a meta function, which is faster.
+//!
+//! Law: no part of a decomposition here has a size that depends on data.
+
+use crate::support::meta::{MetaArgs, Metas};
+use oxport_ir::infer::val_of_argument;
+use oxport_ir::{
+    Arg, Args, Argument, Build, Builder, Decomp, Error, FromArg, Graph, Meta, Node, NodeId, NodeKind, OpDef, Result,
+    Sym, Val,
+};
+use oxport_sym::Expr;
+
+/// An operator that is a call text.
+pub(crate) const fn composite(schema: &'static str, text: &'static str) -> OpDef {
+    OpDef::new(schema, made_of).expr(text)
+}
+
+/// An operator that a function builds.
+pub(crate) const fn composed(
+    schema: &'static str,
+    f: fn(&mut Builder<'_>, &Args<'_, Build>) -> Result<Vec<Argument>>,
+) -> OpDef {
+    OpDef::new(schema, made_of).decomp(f)
+}
+
+/// The meta of what an operator is made of.
+///
+/// # Errors
+/// The decomposition refuses the call.
+pub(crate) fn made_of(a: &MetaArgs<'_>) -> Metas {
+    let def = a.op.def().ok_or_else(|| Error::unsupported(format!("{} is not implemented", a.op.name())))?;
+    let (mut graph, mut env) = (Graph::new(), a.cx.env().clone());
+    let values = a.values.iter().map(|v| lifted(&mut graph, v)).collect::<Result<Vec<_>>>()?;
+    let mut b = Builder::new(&mut graph, &mut env, crate::registry()).bounded();
+    let outs = match def.decomp {
+        Decomp::None => Vec::new(),
+        Decomp::Fn(f) => f(&mut b, &Args { values: &values, op: a.op, cx: &() })?,
+        Decomp::Expr(text) => {
+            let names = |name: &str| {
+                let (i, _) = a.op.schema()?.arg(name)?;
+                <Argument as FromArg<'_, Build>>::from_arg(&values[i])
+            };
+            vec![b.expr(text, &names)?]
+        }
+    };
+    let lost = || Error::invalid(format!("{}: a part of it has no meta value", a.op.name()));
+    outs.iter().map(|o| val_of_argument(&graph, o).ok_or_else(lost)).collect()
+}
+
+/// A meta argument as one of a graph: what is not known becomes a placeholder.
+fn lifted(graph: &mut Graph, a: &Arg<Meta>) -> Result<Arg<Build>> {
+    let mut open = |val: Val| -> Result<NodeId> {
+        let mut node = Node::new(graph.unique_name("x"), NodeKind::Placeholder, Vec::new());
+        node.meta.val = Some(val);
+        graph.append(node)
+    };
+    Ok(match a {
+        Arg::None => Arg::None,
+        Arg::Tensor(t) => Arg::Tensor(open(Val::Tensor(t.clone()))?),
+        Arg::Int(e) => Arg::Int(match e.as_int() {
+            Some(n) => Sym::Const(n),
+            None => Sym::Sym(open(Val::Int(e.clone()))?),
+        }),
+        Arg::Float(Sym::Const(x)) => Arg::Float(Sym::Const(*x)),
+        Arg::Float(Sym::Sym(e)) => Arg::Float(Sym::Sym(open(Val::Float(Expr::clone(e)))?)),
+        Arg::Bool(Sym::Const(x)) => Arg::Bool(Sym::Const(*x)),
+        Arg::Bool(Sym::Sym(e)) => Arg::Bool(Sym::Sym(open(Val::Bool(Expr::clone(e)))?)),
+        Arg::Complex(c) => Arg::Complex(*c),
+        Arg::Str(s) => Arg::Str(s.clone()),
+        Arg::DType(d) => Arg::DType(*d),
+        Arg::Layout(l) => Arg::Layout(*l),
+        Arg::MemoryFormat(m) => Arg::MemoryFormat(*m),
+        Arg::Device(d) => Arg::Device(d.clone()),
+        Arg::Op(op) => Arg::Op(op.clone()),
+        Arg::List(l) => Arg::List(l.iter().map(|a| lifted(graph, a)).collect::<Result<_>>()?),
+        Arg::Dict(_) | Arg::Graph(_) | Arg::Token => return Err(Error::unsupported("a composite of subgraphs")),
+    })
+}

@@ -1,0 +1,111 @@
+//! Loops over rows: the sums, maxima and exponentials that norms, softmaxes and attention are made of.
+//!
+//! Law: a row is folded in [`LANES`] lanes that are combined pairwise, so results do not depend on threads or on the
+//! processor.
+
+use crate::support::dense::Compute;
+use oxport_tensor::parallel::{for_chunks, for_chunks_of_two};
+
+/// In how many interleaved parts a row is folded.
+pub const LANES: usize = 16;
+/// Fewer elements than this are not worth waking threads for.
+const PARALLEL: usize = 1 << 15;
+/// About so many elements make a task.
+const TASK: usize = 1 << 13;
+
+/// Folds a row.
+#[inline(always)]
+pub fn fold<T: Copy, A: Copy>(row: &[T], init: A, step: impl Fn(A, T) -> A, combine: impl Fn(A, A) -> A) -> A {
+    let mut acc = [init; LANES];
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    for chunk in chunks {
+        for i in 0..LANES {
+            acc[i] = step(acc[i], chunk[i]);
+        }
+    }
+    for (acc, &x) in acc.iter_mut().zip(rest) {
+        *acc = step(*acc, x);
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for i in 0..width {
+            acc[i] = combine(acc[i], acc[i + width]);
+        }
+        width /= 2;
+    }
+    acc[0]
+}
+
+/// The sum of `f` over a row.
+#[inline(always)]
+pub fn sum<T: Compute>(row: &[T], f: impl Fn(T) -> T) -> T {
+    fold(row, T::zero(), |a, x| a + f(x), |a, b| a + b)
+}
+
+/// The greater of two numbers; NaN wins.
+#[inline(always)]
+pub fn greater<T: Compute>(a: T, b: T) -> T {
+    if b > a || b.is_nan() { b } else { a }
+}
+
+/// The greatest number of a row; NaN wins, an empty row gives −∞.
+#[inline(always)]
+pub fn max<T: Compute>(row: &[T]) -> T {
+    fold(row, T::neg_infinity(), greater, greater)
+}
+
+/// `out = exp(x − shift)`, and the sum of it.
+#[inline(always)]
+pub fn exp_sum<T: Compute>(row: &[T], shift: T, out: &mut [T]) -> T {
+    for (out, &x) in out.iter_mut().zip(row) {
+        *out = (x - shift).fast_exp();
+    }
+    sum(out, |x| x)
+}
+
+/// Mean and variance (without correction) of a row.
+#[inline(always)]
+pub fn moments<T: Compute>(row: &[T]) -> (T, T) {
+    let n = T::of(row.len() as f64);
+    let mean = sum(row, |x| x) / n;
+    (mean, sum(row, |x| (x - mean) * (x - mean)) / n)
+}
+
+/// Calls `f(i, row, out_row)` for rows of `n` elements of `x` and `m` elements of `out`, in parallel where it pays.
+pub fn for_rows<T: Sync, U: Send>(
+    x: &[T],
+    n: usize,
+    out: &mut [U],
+    m: usize,
+    f: impl Fn(usize, &[T], &mut [U]) + Sync,
+) {
+    for_out_rows(out, m, n, |i, out| f(i, &x[i * n..(i + 1) * n], out));
+}
+
+/// As [`for_rows`], with one more result per row.
+pub fn for_rows_and<T: Sync, U: Send, R: Send>(
+    x: &[T],
+    n: usize,
+    out: &mut [U],
+    m: usize,
+    results: &mut [R],
+    f: impl Fn(usize, &[T], &mut [U], &mut R) + Sync,
+) {
+    if n == 0 || m == 0 {
+        return;
+    }
+    let per_task = if x.len() < PARALLEL { usize::MAX } else { TASK / n };
+    for_chunks_of_two((out, m), (results, 1), per_task, |i, out, result| {
+        f(i, &x[i * n..(i + 1) * n], out, &mut result[0]);
+    });
+}
+
+/// Calls `f(i, out_row)` for rows of `m` elements of `out`, each of which takes about `work` steps.
+pub fn for_out_rows<U: Send>(out: &mut [U], m: usize, work: usize, f: impl Fn(usize, &mut [U]) + Sync) {
+    if m == 0 || out.is_empty() {
+        return;
+    }
+    let (rows, work) = (out.len() / m, work.max(m).max(1));
+    let per_task = if rows.saturating_mul(work) < PARALLEL { usize::MAX } else { TASK / work };
+    for_chunks(&mut out[..rows * m], m, per_task, f);
+}
