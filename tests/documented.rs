@@ -26,6 +26,23 @@ fn operators_are_listed() {
     expect_file![root().join("docs/operators.md")].assert_eq(&operators());
 }
 
+/// Every file that a page names is there.
+#[test]
+fn files_that_pages_name_exist() {
+    let pages = std::fs::read_dir(root().join("docs")).expect("the docs").flatten().map(|e| e.path());
+    let pages = pages.filter(|p| p.extension().is_some_and(|e| e == "md")).chain([root().join("README.md")]);
+    crate::all(pages, |page| {
+        let text = std::fs::read_to_string(page).map_err(|e| e.to_string())?;
+        let named = text.split('`').skip(1).step_by(2);
+        let starts = ["crates/", "tests/", "docs/", "fixtures/", "schemas/"];
+        let is_path = |t: &&str| {
+            starts.iter().any(|s| t.starts_with(s)) && !t.contains([' ', '*', '<', '…', '(']) && !t.contains(".N.")
+        };
+        let missing: Vec<&str> = named.filter(is_path).filter(|path| !root().join(path).exists()).collect();
+        if missing.is_empty() { Ok(()) } else { Err(format!("there is no {missing:?}")) }
+    });
+}
+
 /// The page of the text forms shows what is printed of a fixture, and what it says can be parsed can.
 #[test]
 fn texts_are_shown_as_they_are() {
