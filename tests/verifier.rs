@@ -55,7 +55,7 @@ const CASES: &[Case] = &[
             let kwargs = [("i".into(), 1.into())].into_iter().collect();
             p.graph.set_args(id, p.graph.node(id).args.clone(), kwargs);
         },
-        &["error[document] at node g: getitem wants a node and an index, and nothing else"],
+        &["error[document] at node g: getitem: expected a node and an index, and nothing else"],
     ),
     (
         UNKNOWN,
@@ -70,7 +70,7 @@ const CASES: &[Case] = &[
         |_| (),
         &[
             "error[document] at node s: argument `self`: `r` gives no value that can be used",
-            "error[arguments] at node s argument self: aten::relu: argument `self` wants Tensor, got None\n    note: aten::relu(Tensor self) -> Tensor",
+            "error[arguments] at node s argument self: aten::relu: argument `self`: expected Tensor, got None\n    note: aten::relu(Tensor self) -> Tensor",
         ],
     ),
     (
@@ -78,7 +78,7 @@ const CASES: &[Case] = &[
         |p| *val(p, "x") = Val::Str("mean".into()),
         &[
             "error[document] at node c: argument `tensors`: the list mixes kinds of values that the program JSON cannot mix",
-            "error[arguments] at node c argument tensors: aten::cat: argument `tensors` wants Tensor[], got a list of str, Tensor\n    note: aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+            "error[arguments] at node c argument tensors: aten::cat: argument `tensors`: expected Tensor[], got a list of str, Tensor\n    note: aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
         ],
     ),
     (RELU, |p| rename(p, "r", "größe"), &[]),

@@ -12,6 +12,6 @@ ExportedProgram:
             _remove_batch_dim: "f64[2, 3]" = torch._functorch.predispatch._remove_batch_dim(sin, 1, 3, 1)
             # error[meta]: the recorded meta is f64[2, 3], the operator yields f32[2, 3]
             _remove_batch_dim_1: "f32[2, 3]" = torch._functorch.predispatch._remove_batch_dim(sin, 1, 3.5, 1)
-            # error[refused]: `_remove_batch_dim` wants a tensor, a level, a size and a dim
+            # error[refused]: `_remove_batch_dim`: expected a tensor, a level, a size and a dim
             _vmap_decrement_nesting = torch._functorch.predispatch._vmap_decrement_nesting()
             return (_remove_batch_dim, _remove_batch_dim_1)

@@ -282,7 +282,7 @@ pub fn bind<W: World>(
         }
         if !arg.fits(&param.ty) {
             let (got, ty) = (arg.kind(), &param.ty);
-            return Err(Error::invalid(format!("{name}: argument `{}` wants {ty}, got {got}", param.name)));
+            return Err(Error::invalid(format!("{name}: argument `{}`: expected {ty}, got {got}", param.name)));
         }
         bound.push(arg);
     }
@@ -322,7 +322,12 @@ impl<'a, W: World> Args<'a, W> {
         };
         T::from_arg(arg).ok_or_else(|| {
             let name = self.op.schema().and_then(|s| s.args.get(i)).map_or(String::new(), |a| format!(" `{}`", a.name));
-            Error::invalid(format!("{}: argument {i}{name} wants {}, got {}", self.op.name(), T::WANTS, describe(arg)))
+            Error::invalid(format!(
+                "{}: argument {i}{name}: expected {}, got {}",
+                self.op.name(),
+                T::WANTS,
+                describe(arg)
+            ))
         })
     }
     /// The argument of that name as a node's argument; `None` if there is no such argument, or it is none.

@@ -147,7 +147,7 @@ impl<'a> Builder<'a> {
     }
     fn element(&self, args: &[Argument]) -> Result<Val> {
         let (Some(Argument::Node(of)), Some(Argument::Int(i))) = (args.first(), args.get(1)) else {
-            return Err(Error::invalid("getitem wants a node and an index"));
+            return Err(Error::invalid("getitem: expected a node and an index"));
         };
         match self.val(*of)? {
             Val::List(l) => usize::try_from(*i).ok().and_then(|i| l.get(i)).cloned(),

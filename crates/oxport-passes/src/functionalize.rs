@@ -237,7 +237,7 @@ impl Functional<'_> {
         let (Some(of), Some(index)) =
             (node.args.first().and_then(Argument::as_node), node.args.get(1).and_then(Argument::as_int))
         else {
-            return Err(Error::invalid("getitem wants a node and an index"));
+            return Err(Error::invalid("getitem: expected a node and an index"));
         };
         let list = self.values.get(&of).cloned();
         let Some((list, (step, base))) = list.as_ref().and_then(|list| Some((list, list.chain.last()?))) else {

@@ -123,7 +123,7 @@ impl Region {
             let mut slices = Vec::with_capacity(self.inputs.len());
             for &input in &self.inputs {
                 let [Argument::Node(x), Argument::Int(dim), ..] = graph.node(input).args[..] else {
-                    return Err(Error::invalid("`_add_batch_dim` wants a tensor and a dim"));
+                    return Err(Error::invalid("`_add_batch_dim`: expected a tensor and a dim"));
                 };
                 let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&origin);
                 let whole = moved(&mut b, x, dim, 0)?;
@@ -144,7 +144,7 @@ impl Region {
         for &output in &self.outputs {
             let node = graph.node(output).clone();
             let [Argument::Node(y), _, size, Argument::Int(dim)] = &node.args[..] else {
-                return Err(Error::invalid("`_remove_batch_dim` wants a tensor, a level, a size and a dim"));
+                return Err(Error::invalid("`_remove_batch_dim`: expected a tensor, a level, a size and a dim"));
             };
             let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&node.meta);
             let new = match (results.get_index_of(y), mapped) {

@@ -186,7 +186,7 @@ impl<'a> Line<'a> {
                 _ => match self.value()? {
                     Argument::Float(x) => Argument::Float(-x),
                     Argument::Complex(c) => Argument::Complex(-c),
-                    _ => return Err("`-` wants a number here".into()),
+                    _ => return Err("`-`: expected a number".into()),
                 },
             },
             Token::Symbol(s) => return Err(format!("unexpected `{s}`")),
@@ -229,7 +229,9 @@ impl<'a> Line<'a> {
             "device" => {
                 self.expect("(")?;
                 let (_, kwargs) = self.arguments()?;
-                let Some(Argument::Str(kind)) = kwargs.get("type") else { return Err("device wants a type".into()) };
+                let Some(Argument::Str(kind)) = kwargs.get("type") else {
+                    return Err("device: expected a type".into());
+                };
                 let index = kwargs.get("index").and_then(Argument::as_int);
                 Argument::Device(Device { kind: kind.clone(), index })
             }
@@ -239,7 +241,7 @@ impl<'a> Line<'a> {
                 let part = |a: Option<&Argument>| match a {
                     Some(Argument::Float(x)) => Ok(*x),
                     Some(Argument::Int(n)) => Ok(*n as f64),
-                    _ => Err("complex wants two numbers".to_string()),
+                    _ => Err("complex: expected two numbers".to_string()),
                 };
                 Argument::Complex(Complex::new(part(args.first())?, part(args.get(1))?))
             }

@@ -370,7 +370,7 @@ impl Parser<'_> {
         let id = id.ok_or_else(|| format!("`{node}` is not defined before this line"))?;
         let text = |i: usize| match args.get(i) {
             Some(Argument::Str(text)) => Ok(text.clone()),
-            _ => Err(format!("`{what}` wants a string")),
+            _ => Err(format!("`{what}`: expected a string")),
         };
         match what {
             "name" => block.renamed.push((at, id, text(0)?)),

@@ -89,7 +89,7 @@ impl Specs {
         let (name, rest) = line.split_once(": ").ok_or("expected `name: KIND`")?;
         let kind = rest.split(' ').next().unwrap_or("");
         let target = rest.split_once("target='").and_then(|(_, t)| Some(t.rsplit_once('\'')?.0)).map(Arc::<str>::from);
-        let target = || target.clone().ok_or(format!("{kind} wants a target"));
+        let target = || target.clone().ok_or(format!("{kind}: expected a target"));
         if side == Side::Inputs {
             let kind = match kind {
                 "USER_INPUT" => InputKind::UserInput,

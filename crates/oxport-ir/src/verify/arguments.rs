@@ -66,7 +66,7 @@ pub(super) fn misfits(graph: &Graph, schema: &FunctionSchema, args: &[Argument],
             arg = Arg::List(vec![arg; *n as usize]);
         }
         if !arg.fits(&param.ty) {
-            let message = format!("{name}: argument `{}` wants {}, got {}", param.name, param.ty, describe(&arg));
+            let message = format!("{name}: argument `{}`: expected {}, got {}", param.name, param.ty, describe(&arg));
             complain(&param.name, message);
         }
     }

@@ -88,7 +88,7 @@ fn getitem(c: &Check<'_>, node: &Node) -> Problem {
             let (of, is_call) = (c.graph.node(*of), c.graph.node(*of).op().is_some());
             (!is_call && of.val().is_none()).then(|| format!("`{}` is no tuple or list", of.name))
         }
-        _ => Some("getitem wants a node and an index, and nothing else".to_string()),
+        _ => Some("getitem: expected a node and an index, and nothing else".to_string()),
     }
 }
 

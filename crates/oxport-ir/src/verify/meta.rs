@@ -38,7 +38,7 @@ pub(super) fn check(c: &mut Check<'_>, is_cast: bool, births: &mut Births) {
 
 fn getitem(c: &mut Check<'_>, node: &Node, right: &mut HashMap<NodeId, Val>, id: NodeId) {
     let (Some(Argument::Node(of)), Some(Argument::Int(i))) = (node.args.first(), node.args.get(1)) else {
-        return c.node_error("getitem", &node.name, "getitem wants a node and an index");
+        return c.node_error("getitem", &node.name, "getitem: expected a node and an index");
     };
     let graph = c.graph;
     let Some(source) = graph.node(*of).val() else { return };

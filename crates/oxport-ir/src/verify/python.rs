@@ -70,12 +70,12 @@ fn yields<'v>(c: &Check<'_>, node: &Node, val: &dyn Fn(NodeId) -> Option<&'v Val
         Subclass::ACCESS => wrapped(c, node),
         "torch._functorch.predispatch::_add_batch_dim" => match (tensor(first), int(second), int(third)) {
             (Some(x), Some(dim), Some(_)) => sliced(x, &dim),
-            _ => Err("`_add_batch_dim` wants a tensor, a dim and a level".into()),
+            _ => Err("`_add_batch_dim`: expected a tensor, a dim and a level".into()),
         },
         "torch._functorch.predispatch::_remove_batch_dim" => {
             match (tensor(first), int(second), int(third), int(fourth)) {
                 (Some(x), Some(_), Some(size), Some(dim)) => stacked(x, size, &dim),
-                _ => Err("`_remove_batch_dim` wants a tensor, a level, a size and a dim".into()),
+                _ => Err("`_remove_batch_dim`: expected a tensor, a level, a size and a dim".into()),
             }
         }
         _ => return None,

@@ -94,7 +94,7 @@ fn subgraph(c: &mut Check<'_>, node: &Node, name: &str, &(at, from, gives): &Lay
         return complain(c, node, at.to_string(), format!("argument {at} of {name} is not a subgraph"));
     };
     let Some(operands) = operands(graph, node, at, from) else {
-        return complain(c, node, at.to_string(), format!("{name} wants lists of operands after its subgraphs"));
+        return complain(c, node, at.to_string(), format!("{name}: expected lists of operands after its subgraphs"));
     };
     let title = title(node, graph, at);
     takes(c, node, &title, sub, &operands, name);
@@ -313,7 +313,7 @@ fn predicate(c: &mut Check<'_>, node: &Node) {
 fn switch(c: &mut Check<'_>, node: &Node) {
     let graph = c.graph;
     let (Some(Argument::List(branches)), Some(Argument::List(given))) = (node.args.get(1), node.args.get(2)) else {
-        return complain(c, node, "1", "switch wants an index, a list of branches and a list of operands");
+        return complain(c, node, "1", "switch: expected an index, a list of branches and a list of operands");
     };
     let subs: Vec<_> = branches.iter().map(|b| b.as_node().and_then(|id| graph.subgraph_of(id))).collect();
     if subs.is_empty() {
@@ -340,7 +340,7 @@ fn switch(c: &mut Check<'_>, node: &Node) {
 /// `with_effects(token, op, …)`: the rest are the operator's arguments.
 fn with_effects(c: &mut Check<'_>, node: &Node) {
     let Some(Argument::Op(op)) = node.args.get(1) else {
-        return complain(c, node, "1", "with_effects wants a token and an operator");
+        return complain(c, node, "1", "with_effects: expected a token and an operator");
     };
     if let Err(e) = bind_meta(c.graph, op, &node.args[2..], &node.kwargs) {
         complain(c, node, "1", e.message());
@@ -350,7 +350,7 @@ fn with_effects(c: &mut Check<'_>, node: &Node) {
 /// `auto_functionalized(op, name=…)`: the names are the operator's.
 fn functionalized(c: &mut Check<'_>, node: &Node) {
     let Some(Argument::Op(op)) = node.args.first() else {
-        return complain(c, node, "0", "auto_functionalized wants an operator");
+        return complain(c, node, "0", "auto_functionalized: expected an operator");
     };
     let Some(schema) = op.schema() else { return };
     for key in node.kwargs.keys().filter(|k| !k.starts_with('_')) {

@@ -76,7 +76,7 @@ fn stft_meta(args: &MetaArgs<'_>) -> Metas {
     let onesided = s.onesided.unwrap_or(!complex);
     ensure!(!(onesided && complex), "{name}: onesided spectra want real signals and windows");
     let as_complex: Option<bool> = args.named("return_complex")?;
-    ensure!(as_complex.is_some() || complex, "{name} wants return_complex for a real signal");
+    ensure!(as_complex.is_some() || complex, "{name}: expected return_complex for a real signal");
     let padded = if centered(args)? { s.n / 2 } else { 0 };
     let length = &x.sizes[x.dim() - 1] + 2 * padded;
     ensure!(length.as_int().is_none_or(|l| l >= s.n), "{name}: a signal of {length} for frames of {}", s.n);
@@ -137,7 +137,7 @@ fn stft(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
 fn istft_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, s): (&Fake, Spec<&Fake>) = (args.at(0)?, spec(args)?);
     let (name, n) = (args.op.name(), x.dim());
-    ensure!(x.dtype.is_complex() && (2..=3).contains(&n), "{name} wants complex spectra [.., F, T], got {x}");
+    ensure!(x.dtype.is_complex() && (2..=3).contains(&n), "{name}: expected complex spectra [.., F, T], got {x}");
     check_window(args, &s)?;
     let complex: bool = args.named("return_complex")?;
     let onesided = s.onesided.unwrap_or(x.sizes[n - 2].as_int() != Some(s.n));

@@ -105,7 +105,7 @@ fn r2c_meta(args: &MetaArgs<'_>) -> Metas {
     wide(args, x, false)?;
     let dims = dims_of(args, x)?;
     let mut sizes = x.sizes.to_vec();
-    let last = *dims.last().ok_or_else(|| Error::invalid("_fft_r2c wants a dimension"))?;
+    let last = *dims.last().ok_or_else(|| Error::invalid("_fft_r2c: expected a dimension"))?;
     if onesided {
         sizes[last] = sizes[last].floor_div(&Expr::from(2i64)) + 1;
     }
@@ -116,7 +116,7 @@ fn c2r_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, size): (&Fake, Expr) = (args.at(0)?, args.at(3)?);
     wide(args, x, true)?;
     let dims = dims_of(args, x)?;
-    let (&last, rest) = dims.split_last().ok_or_else(|| Error::invalid("_fft_c2r wants a dimension"))?;
+    let (&last, rest) = dims.split_last().ok_or_else(|| Error::invalid("_fft_c2r: expected a dimension"))?;
     ensure!(size.as_int().is_none_or(|n| n > 0), "{}: size {size} of the last dimension", args.op.name());
     // All dimensions but the last are transformed first.
     let x = if rest.is_empty() { x.clone() } else { transformed(args.cx, x, rest, false, x.dtype, &x.sizes) };

@@ -16,7 +16,7 @@ pub static OPS: &[OpDef] = &[
 
 fn pairs_meta(args: &MetaArgs<'_>) -> Metas {
     let parts = tensors(args, 0)?;
-    ensure!(!parts.is_empty() && parts.iter().all(|t| t.dim() == 1), "cartesian_prod wants vectors");
+    ensure!(!parts.is_empty() && parts.iter().all(|t| t.dim() == 1), "cartesian_prod: expected vectors");
     let dtype = common_dtype::<oxport_ir::Meta>(&parts)?;
     ensure!(parts.iter().all(|t| t.dtype == dtype), "cartesian_prod of different dtypes");
     let [first, rest @ ..] = &parts[..] else { return Err(Error::invalid("cartesian_prod of nothing")) };

@@ -55,7 +55,7 @@ pub(crate) fn norm<T: Compute>(x: impl Iterator<Item = T>, p: f64) -> T {
 fn cosine_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, y, dim): (&Fake, &Fake, i64) = args.unpack()?;
     let dtype = DType::promote(x.dtype, y.dtype).filter(|d| d.is_float());
-    let dtype = dtype.ok_or_else(|| Error::invalid(format!("cosine_similarity wants floats, got {x} and {y}")))?;
+    let dtype = dtype.ok_or_else(|| Error::invalid(format!("cosine_similarity: expected floats, got {x} and {y}")))?;
     let mut sizes = broadcast(args.cx, &[&x.sizes, &y.sizes])?;
     let dim = wrap_dim(dim, sizes.len())?;
     if !sizes.is_empty() {
@@ -115,7 +115,7 @@ fn cdist_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, y): (&Fake, &Fake) = args.unpack()?;
     floating(args, x, false)?;
     let dtype = same_dtype(args, &[x, y])?;
-    ensure!(x.dim() >= 2 && y.dim() >= 2, "{} wants matrices, got {x} and {y}", args.op.name());
+    ensure!(x.dim() >= 2 && y.dim() >= 2, "{}: expected matrices, got {x} and {y}", args.op.name());
     let p: f64 = if args.values.len() > 2 { args.at(2)? } else { 2.0 };
     ensure!(p >= 0.0, "{}: p must not be negative, got {p}", args.op.name());
     agree(args.cx, &x.sizes[x.dim() - 1], &y.sizes[y.dim() - 1], "features of a distance")?;
@@ -153,7 +153,7 @@ fn cdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn pdist_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, p): (&Fake, f64) = args.unpack()?;
     floating(args, x, false)?;
-    ensure!(x.dim() == 2 && p >= 0.0, "{} wants a matrix and p ≥ 0, got {x} and {p}", args.op.name());
+    ensure!(x.dim() == 2 && p >= 0.0, "{}: expected a matrix and p ≥ 0, got {x} and {p}", args.op.name());
     let n = &x.sizes[0];
     one(fresh(x, x.dtype, [(n * &(n - 1)).floor_div(&Expr::from(2i64))]))
 }

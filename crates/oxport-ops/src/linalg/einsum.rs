@@ -112,7 +112,7 @@ pub fn parse(text: &str, ranks: &[usize]) -> Result<Equation> {
 
 fn einsum_meta(args: &MetaArgs<'_>) -> Metas {
     let (text, tensors): (&str, Vec<&Fake>) = args.unpack()?;
-    ensure!(!tensors.is_empty(), "einsum wants an operand");
+    ensure!(!tensors.is_empty(), "einsum: expected an operand");
     let eq = parse(text, &tensors.iter().map(|t| t.dim()).collect::<Vec<_>>())?;
     let mut sizes: Vec<(Name, Expr)> = Vec::new();
     for (names, t) in eq.operands.iter().zip(&tensors) {
@@ -170,7 +170,7 @@ fn einsum(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> 
         // Without a path operands are taken from the left; a path counts new ones last.
         if path.len() > 0 { terms.push(product) } else { terms.insert(0, product) }
     }
-    let mut out = terms.pop().ok_or_else(|| Error::invalid("einsum wants an operand"))?;
+    let mut out = terms.pop().ok_or_else(|| Error::invalid("einsum: expected an operand"))?;
     if kept < names.len() {
         let sizes = sizes_of(b, out, &(0..kept).collect::<Vec<_>>())?;
         out = b.call("view", (out, sizes))?;

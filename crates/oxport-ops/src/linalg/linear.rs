@@ -68,7 +68,10 @@ const fn matmul_like(schema: &'static str) -> OpDef {
 
 fn linear_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, w, bias): (&Fake, &Fake, Option<&Fake>) = args.unpack()?;
-    ensure!(x.dim() > 0 && (1..=2).contains(&w.dim()), "linear wants a weight of 1 or 2 dimensions, got {w} for {x}");
+    ensure!(
+        x.dim() > 0 && (1..=2).contains(&w.dim()),
+        "linear: expected a weight of 1 or 2 dimensions, got {w} for {x}"
+    );
     let dtype = same_dtype(args, &[x, w])?;
     check_product_dtype(dtype)?;
     let (last, inner) = (&x.sizes[x.dim() - 1], &w.sizes[w.dim() - 1]);
@@ -155,7 +158,7 @@ fn matmul_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn matmul_of(args: &MetaArgs<'_>, a: &Fake, b: &Fake) -> Result<Fake> {
-    ensure!(a.dim() > 0 && b.dim() > 0, "matmul wants at least one dimension on both sides, got {a} and {b}");
+    ensure!(a.dim() > 0 && b.dim() > 0, "matmul: expected at least one dimension on both sides, got {a} and {b}");
     let dtype = same_dtype(args, &[a, b])?;
     check_product_dtype(dtype)?;
     let k = &b.sizes[b.dim().saturating_sub(2)];

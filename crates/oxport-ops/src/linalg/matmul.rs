@@ -260,7 +260,7 @@ fn addr_bool(x: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scalar, ou
 fn int_mm_meta(args: &Args<'_, Meta>) -> Metas {
     let (a, b): (&Fake, &Fake) = args.unpack()?;
     let fits = matches!(a.dtype, DType::I8 | DType::U8) && b.dtype == DType::I8;
-    ensure!(fits, "_int_mm wants int8 matrices (the left one may be uint8), not {} and {}", a.dtype, b.dtype);
+    ensure!(fits, "_int_mm: expected int8 matrices (the left one may be uint8), got {} and {}", a.dtype, b.dtype);
     one(product_meta(args, a, &b.clone().with_dtype(a.dtype), 2)?.with_dtype(DType::I32))
 }
 

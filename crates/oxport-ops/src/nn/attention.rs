@@ -45,7 +45,10 @@ fn attention_dtype(args: &MetaArgs<'_>, q: &Fake, k: &Fake, v: &Fake, mask: Opti
 /// The sizes of the result, all checks made.
 fn attention_sizes(args: &MetaArgs<'_>, q: &Fake, k: &Fake, v: &Fake, mask: Option<&Fake>, gqa: bool) -> Result<Dims> {
     let (cx, name) = (args.cx, args.op.name());
-    ensure!(q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2, "{name} wants at least two dimensions, got {q}, {k} and {v}");
+    ensure!(
+        q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2,
+        "{name}: expected at least two dimensions, got {q}, {k} and {v}"
+    );
     let last = |x: &Fake, i: usize| x.sizes[x.dim() - i].clone();
     agree(cx, &last(q, 1), &last(k, 1), "features of query and key")?;
     agree(cx, &last(k, 2), &last(v, 2), "lengths of key and value")?;

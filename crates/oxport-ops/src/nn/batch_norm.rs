@@ -93,7 +93,7 @@ fn batch_norm_meta(args: &MetaArgs<'_>) -> Metas {
     floating(args, s.x, false)?;
     // An empty list passes as it is.
     let empty = s.x.dim() == 1 && args.cx.is(&s.x.sizes[0], 0);
-    ensure!(s.x.dim() >= 2 || empty, "{name} wants at least two dimensions, got {}", s.x);
+    ensure!(s.x.dim() >= 2 || empty, "{name}: expected at least two dimensions, got {}", s.x);
     let channels = &s.x.sizes[s.x.dim().min(2) - 1];
     for p in [s.weight, s.bias, s.mean, s.var].into_iter().flatten() {
         parameter_dtype(args, s.x, p)?;
@@ -246,7 +246,7 @@ fn batch_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<
 fn instance_norm_meta(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
     floating(args, x, false)?;
-    ensure!(x.dim() >= 2, "{} wants at least two dimensions, got {x}", args.op.name());
+    ensure!(x.dim() >= 2, "{}: expected at least two dimensions, got {x}", args.op.name());
     let (mean, by_input): (Option<&Fake>, bool) = (args.at(3)?, args.at(5)?);
     ensure!(
         by_input || mean.is_some(),

@@ -157,7 +157,7 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
             }
             Padding::Valid => Expr::from(0i64),
             Padding::Same => {
-                ensure!(s.stride[d].as_int() == Some(1), "{name}: padding `same` wants strides of 1");
+                ensure!(s.stride[d].as_int() == Some(1), "{name}: padding `same`: expected strides of 1");
                 reach.clone()
             }
         };

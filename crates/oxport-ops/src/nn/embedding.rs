@@ -143,7 +143,7 @@ fn dense_backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 
 fn one_hot_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, classes): (&Fake, i64) = args.unpack()?;
-    ensure!(x.dtype == DType::I64, "one_hot wants int64 classes, got {}", x.dtype.name());
+    ensure!(x.dtype == DType::I64, "one_hot: expected int64 classes, got {}", x.dtype.name());
     let classes = if classes < 0 { args.cx.fresh_size() } else { Expr::from(classes) };
     one(fresh(x, DType::I64, x.sizes.iter().cloned().chain([classes])))
 }
@@ -152,7 +152,7 @@ fn one_hot(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (x, classes): (&Tensor, i64) = args.unpack()?;
     let values = Dense::<i64>::of(x)?;
     let top = values.iter().max().copied();
-    ensure!(classes > 0 || top.is_some(), "one_hot of nothing wants a number of classes");
+    ensure!(classes > 0 || top.is_some(), "one_hot of nothing: expected a number of classes");
     let n = if classes < 0 { top.unwrap_or(0).saturating_add(1) } else { classes };
     let indices = checked_indices(x, n.max(0) as usize)?;
     let sizes: Vec<i64> = x.sizes().iter().copied().chain([n]).collect();

@@ -93,7 +93,7 @@ fn table(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn samples_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, weight, indices): (&Fake, &Fake, &Fake) = args.unpack()?;
     floating(args, grad, false)?;
-    ensure!(args.named::<i64>("mode")? == 0, "{} wants mode sum", args.op.name());
+    ensure!(args.named::<i64>("mode")? == 0, "{}: expected mode sum", args.op.name());
     ensure!(
         grad.dim() == 2 && weight.dim() == 2 && grad.dtype == weight.dtype,
         "{}: {grad} and {weight}",

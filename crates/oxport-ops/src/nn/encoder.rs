@@ -47,7 +47,7 @@ fn attention(b: &mut Builder<'_>, inputs: [NodeId; 3], block: &Block) -> Result<
     ensure!(heads > 0 && embed % heads == 0, "attention of {heads} heads over {embed} features");
     for x in inputs {
         let x = b.fake(x)?;
-        ensure!(x.dim() == 3, "attention wants three dimensions, got {x}");
+        ensure!(x.dim() == 3, "attention: expected three dimensions, got {x}");
         ensure!(x.sizes[2].as_int().is_none_or(|n| n == embed), "attention over {embed} features of {x}");
     }
     let [w, bias, proj, proj_bias] = block.weights;

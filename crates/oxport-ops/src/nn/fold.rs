@@ -72,7 +72,7 @@ impl Blocks {
 fn im2col_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, b) = (args.at::<&Fake>(0)?, blocks(args, 1)?);
     let n = x.dim();
-    ensure!(n == 3 || n == 4, "{} wants 3 or 4 dimensions, got {x}", args.op.name());
+    ensure!(n == 3 || n == 4, "{}: expected 3 or 4 dimensions, got {x}", args.op.name());
     ensure!(x.sizes[n - 3..].iter().all(|s| !args.cx.is(s, 0)), "{}: {x} has nothing to unfold", args.op.name());
     let (h, w) = (b.along(0, &x.sizes[n - 2]), b.along(1, &x.sizes[n - 1]));
     let fits = [&h, &w].iter().all(|s| s.as_int().is_none_or(|s| s > 0));

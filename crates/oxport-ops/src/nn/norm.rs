@@ -246,7 +246,7 @@ fn rms_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Ar
 
 fn check_groups(args: &MetaArgs<'_>, x: &Fake, groups: i64, parameters: &[Option<&Fake>]) -> Result<()> {
     crate::support::checks::floating(args, x, false)?;
-    ensure!(x.dim() >= 2, "{} wants at least two dimensions, got {x}", args.op.name());
+    ensure!(x.dim() >= 2, "{}: expected at least two dimensions, got {x}", args.op.name());
     let whole = groups > 0 && x.sizes[1].as_int().is_none_or(|c| c % groups == 0);
     ensure!(
         whole && !args.cx.is(&x.sizes[1], 0),

@@ -42,7 +42,7 @@ const fn softmax_form(schema: &'static str) -> OpDef {
 /// The results that the mask keeps.
 fn masked(args: &MetaArgs<'_>, all: [Fake; 3]) -> Metas {
     let mask: Vec<bool> = args.named("output_mask")?;
-    ensure!(mask.len() == 3, "{}: output_mask wants 3 truth values", args.op.name());
+    ensure!(mask.len() == 3, "{}: output_mask: expected 3 truth values", args.op.name());
     Ok(all.into_iter().zip(mask).map(|(f, keep)| if keep { Val::Tensor(f) } else { Val::None }).collect())
 }
 

@@ -161,7 +161,7 @@ fn edge_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, pad): (&Fake, Vec<Expr>) = args.unpack()?;
     let name = args.op.short_name();
     if let Some(n) = name.chars().find_map(|c| c.to_digit(10)) {
-        ensure!(pad.len() == 2 * n as usize, "{}: padding wants {} numbers", args.op.name(), 2 * n);
+        ensure!(pad.len() == 2 * n as usize, "{}: padding: expected {} numbers", args.op.name(), 2 * n);
     }
     result(args, x, &pad, Edge::of_name(name)?)
 }

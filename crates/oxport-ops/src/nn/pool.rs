@@ -108,7 +108,13 @@ fn window<'a, W: World>(args: &Args<'a, W>) -> Result<Window> {
 /// Checks ranks and that there is something to pool.
 fn checked_input<'a>(args: &MetaArgs<'a>, n: usize) -> Result<&'a Fake> {
     let x: &Fake = args.at(0)?;
-    ensure!((n + 1..=n + 2).contains(&x.dim()), "{} wants {} or {} dimensions, got {x}", args.op.name(), n + 1, n + 2);
+    ensure!(
+        (n + 1..=n + 2).contains(&x.dim()),
+        "{}: expected {} or {} dimensions, got {x}",
+        args.op.name(),
+        n + 1,
+        n + 2
+    );
     let empty = x.sizes.iter().skip(usize::from(x.dim() == n + 2)).any(|s| args.cx.is(s, 0));
     ensure!(!empty, "{}: input {x} has nothing to pool", args.op.name());
     ensure!(
@@ -167,7 +173,7 @@ fn adaptive_meta(args: &MetaArgs<'_>) -> Metas {
     let n = spatial(args.op.short_name());
     let x = checked_input(args, n)?;
     let sizes: Vec<Expr> = args.at(1)?;
-    ensure!(sizes.len() == n, "{}: output_size wants {n} numbers", args.op.name());
+    ensure!(sizes.len() == n, "{}: output_size: expected {n} numbers", args.op.name());
     ensure!(sizes.iter().all(|s| s.as_int().is_none_or(|s| s >= 0)), "{}: negative output size", args.op.name());
     results(args, x, sizes)
 }
@@ -299,13 +305,19 @@ fn fractional_pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> 
 fn unpool_meta(args: &MetaArgs<'_>) -> Metas {
     let n = spatial(args.op.short_name());
     let (x, indices, sizes): (&Fake, &Fake, Vec<Expr>) = args.unpack()?;
-    ensure!((n + 1..=n + 2).contains(&x.dim()), "{} wants {} or {} dimensions, got {x}", args.op.name(), n + 1, n + 2);
+    ensure!(
+        (n + 1..=n + 2).contains(&x.dim()),
+        "{}: expected {} or {} dimensions, got {x}",
+        args.op.name(),
+        n + 1,
+        n + 2
+    );
     ensure!(indices.dtype == DType::I64, "{}: indices must be int64", args.op.name());
     ensure!(x.dim() == indices.dim(), "{}: indices {indices} of {x}", args.op.name());
     for (a, b) in x.sizes.iter().zip(&indices.sizes) {
         crate::support::checks::agree(args.cx, a, b, "sizes of input and indices")?;
     }
-    ensure!(sizes.len() == n, "{}: output_size wants {n} numbers", args.op.name());
+    ensure!(sizes.len() == n, "{}: output_size: expected {n} numbers", args.op.name());
     let first = usize::from(x.dim() == n + 2);
     ensure!(!x.sizes[first..].iter().any(|s| args.cx.is(s, 0)), "{}: input {x} is empty", args.op.name());
     if args.values.len() > 3 {

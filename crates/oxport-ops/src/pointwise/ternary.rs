@@ -39,7 +39,7 @@ pub static OPS: &[OpDef] = &[
 
 fn where_meta(a: &MetaArgs<'_>) -> Metas {
     let cond: &Fake = a.at(0)?;
-    ensure!(matches!(cond.dtype, DType::Bool | DType::U8), "where wants a bool condition, got {}", cond.dtype);
+    ensure!(matches!(cond.dtype, DType::Bool | DType::U8), "where: expected a bool condition, got {}", cond.dtype);
     let operands: [Operand<'_, Meta>; 2] = [a.at(1)?, a.at(2)?];
     let dtype = promote(&[&operands[0], &operands[1]])?;
     let values = operands.iter().filter_map(|o| if let Operand::Tensor(t) = o { Some(*t) } else { None });
@@ -136,7 +136,7 @@ fn addcdiv(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 fn lerp_meta<const N: usize>(a: &MetaArgs<'_>) -> Metas {
     let tensors: Vec<&Fake> = (0..N).map(|i| a.at(i)).collect::<Result<_>>()?;
     let dtype = tensors[0].dtype;
-    ensure!(tensors.iter().all(|t| t.dtype == dtype), "lerp wants equal dtypes");
+    ensure!(tensors.iter().all(|t| t.dtype == dtype), "lerp: expected equal dtypes");
     require(a, dtype, FloatOrComplex.takes(dtype))?;
     one(pointwise_as(a.cx, &tensors, dtype)?)
 }

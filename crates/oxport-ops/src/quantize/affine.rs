@@ -148,7 +148,7 @@ fn dequantize(a: &RealArgs<'_>, o: &mut [TensorMut], by: By) -> Result<()> {
 
 fn choose_meta(a: &MetaArgs<'_>) -> Metas {
     let (x,): (&Fake,) = a.unpack()?;
-    ensure!(x.dtype.is_float(), "choose_qparams wants floats, not {}", x.dtype);
+    ensure!(x.dtype.is_float(), "choose_qparams: expected floats, got {}", x.dtype);
     let parameter = |dtype| Val::Tensor(Fake { device: x.device.clone(), ..Fake::new(dtype, [1i64.into()]) });
     Ok(vec![parameter(DType::F64), parameter(DType::I64)])
 }

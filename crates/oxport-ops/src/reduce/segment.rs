@@ -28,7 +28,7 @@ fn reduced_sizes(args: &MetaArgs<'_>, x: &Fake) -> Result<Dims> {
     let axis = wrap_dim(args.named("axis")?, x.dim())?;
     ensure!(x.dim() > 0, "segment_reduce of {x}: expected a dimension");
     let (lengths, offsets): (Option<&Fake>, Option<&Fake>) = (args.named("lengths")?, args.named("offsets")?);
-    let given = offsets.or(lengths).ok_or_else(|| Error::invalid("segment_reduce wants lengths or offsets"))?;
+    let given = offsets.or(lengths).ok_or_else(|| Error::invalid("segment_reduce: expected lengths or offsets"))?;
     ensure!(matches!(given.dtype, DType::I64 | DType::I32), "segments of dtype {}", given.dtype.name());
     ensure!(given.dim() == axis + 1, "segment_reduce of {x} along {axis} by {given}");
     for (a, b) in given.sizes[..axis].iter().zip(&x.sizes) {
@@ -44,7 +44,7 @@ fn reduced_sizes(args: &MetaArgs<'_>, x: &Fake) -> Result<Dims> {
 /// For every outer row the borders of its segments.
 fn borders(args: &Args<'_, Real>, lines: Lines) -> Result<Vec<Vec<i64>>> {
     let (lengths, offsets): (Option<&Tensor>, Option<&Tensor>) = (args.named("lengths")?, args.named("offsets")?);
-    let given = offsets.or(lengths).ok_or_else(|| Error::invalid("segment_reduce wants lengths or offsets"))?;
+    let given = offsets.or(lengths).ok_or_else(|| Error::invalid("segment_reduce: expected lengths or offsets"))?;
     let count = *given.sizes().last().unwrap_or(&0) as usize;
     let numbers = dense::<i64>(given)?;
     let rows = (0..lines.outer).map(|o| {

@@ -75,13 +75,13 @@ fn spec<'a, W: World, I: FromArg<'a, W>>(args: &Args<'a, W>) -> Result<Spec<I>> 
     let has = |name: &str| args.op.schema().is_some_and(|s| s.arg(name).is_some());
     let align = if has("align_corners") { args.named("align_corners")? } else { false };
     let sizes: Option<Vec<I>> = args.at(1)?;
-    ensure!(sizes.as_ref().is_none_or(|s| s.len() == n), "{}: output_size wants {n} numbers", args.op.name());
+    ensure!(sizes.as_ref().is_none_or(|s| s.len() == n), "{}: output_size: expected {n} numbers", args.op.name());
     let factors = if has("scale_factors") {
         let given: Option<Vec<f64>> = args.named("scale_factors")?;
         ensure!(given.is_some() != sizes.is_some(), "{}: give either sizes or factors", args.op.name());
         match given {
             Some(f) => {
-                ensure!(f.len() == n, "{}: scale_factors wants {n} numbers", args.op.name());
+                ensure!(f.len() == n, "{}: scale_factors: expected {n} numbers", args.op.name());
                 f.into_iter().map(Some).collect()
             }
             None => vec![None; n],

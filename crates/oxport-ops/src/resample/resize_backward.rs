@@ -49,7 +49,7 @@ const fn padded(schema: &'static str) -> OpDef {
 fn resampled_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, outputs, inputs): (&Fake, Vec<Expr>, Vec<Expr>) = args.unpack()?;
     let n = spatial(args.op.short_name());
-    ensure!(inputs.len() == n + 2 && outputs.len() == n, "{}: input_size wants {} numbers", args.op.name(), n + 2);
+    ensure!(inputs.len() == n + 2 && outputs.len() == n, "{}: input_size: expected {} numbers", args.op.name(), n + 2);
     ensure!(grad.dim() == n + 2, "{}: gradient {grad}", args.op.name());
     floating(args, grad, false)?;
     for (a, b) in grad.sizes.iter().zip(inputs[..2].iter().chain(&outputs)) {
@@ -87,7 +87,7 @@ fn resampled_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()>
 fn padded_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, x, pad): (&Fake, &Fake, Vec<Expr>) = args.unpack()?;
     let n = spatial(args.op.short_name());
-    ensure!(pad.len() == 2 * n, "{}: padding wants {} numbers, got {}", args.op.name(), 2 * n, pad.len());
+    ensure!(pad.len() == 2 * n, "{}: padding: expected {} numbers, got {}", args.op.name(), 2 * n, pad.len());
     ensure!(grad.dim() == x.dim() && n < x.dim(), "{}: gradient {grad} of {x}", args.op.name());
     for (a, b) in grad.sizes[..x.dim() - n].iter().zip(&x.sizes) {
         agree(args.cx, a, b, "sizes of gradient and input")?;

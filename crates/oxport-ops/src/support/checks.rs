@@ -107,7 +107,7 @@ pub fn per_dim<T: Clone>(values: &[T], n: usize, what: &str) -> Result<Vec<T>> {
     match values.len() {
         1 => Ok(vec![values[0].clone(); n]),
         len if len == n => Ok(values.to_vec()),
-        len => Err(Error::invalid(format!("{what} wants one number or {n}, got {len}"))),
+        len => Err(Error::invalid(format!("{what}: expected one number or {n}, got {len}"))),
     }
 }
 

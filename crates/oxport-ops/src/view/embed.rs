@@ -102,7 +102,7 @@ fn fill_diagonal(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argu
     let sizes = b.fake(x)?.sizes.clone();
     ensure!(sizes.len() >= 2, "fill_diagonal_ of a tensor of {} dimensions", sizes.len());
     let cube = sizes.len() == 2 || sizes.iter().all(|n| *n == sizes[0]);
-    ensure!(cube, "fill_diagonal_ of more than two dimensions wants equal sizes");
+    ensure!(cube, "fill_diagonal_ of more than two dimensions: expected equal sizes");
     let mut corners = vec![x];
     if wrap && sizes.len() == 2 {
         let (Some(height), Some(width)) = (sizes[0].as_int(), sizes[1].as_int()) else {
@@ -174,7 +174,7 @@ fn diagflat(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn embed_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, offset, a, b): (&Fake, i64, i64, i64) = args.unpack()?;
     let (a, b) = (wrap_dim(a, x.dim() + 1)?, wrap_dim(b, x.dim() + 1)?);
-    ensure!(x.dim() > 0 && a != b, "diag_embed wants a dimension, and two different places for it");
+    ensure!(x.dim() > 0 && a != b, "diag_embed: expected a dimension, and two different places for it");
     let (last, rest) = x.sizes.split_last().expect("law: checked above");
     let mut sizes = rest.to_vec();
     let [n, m] = diagonal_sizes(last, offset);

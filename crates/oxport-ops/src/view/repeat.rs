@@ -230,7 +230,7 @@ fn rolled(x: &Tensor, d: usize, shift: i64, out: &mut TensorMut) -> Result<()> {
 
 /// The two dimensions of a turn, and the quarter turns 0 to 3.
 fn turn(rank: usize, k: i64, dims: &[i64]) -> Result<(usize, usize, i64)> {
-    ensure!(dims.len() == 2 && rank >= 2, "rot90 wants two dimensions, got {} of {rank}", dims.len());
+    ensure!(dims.len() == 2 && rank >= 2, "rot90: expected two dimensions, got {} of {rank}", dims.len());
     let dims = wrap_dims(dims, rank)?;
     Ok((dims[0], dims[1], k.rem_euclid(4)))
 }
@@ -294,7 +294,7 @@ fn meshgrid_meta(args: &MetaArgs<'_>, xy: bool) -> Metas {
     if let Some(Arg::Str(s)) = args.values.get(1) {
         ensure!(matches!(&**s, "xy" | "ij"), "meshgrid indexing `{s}`");
     }
-    ensure!(!parts.is_empty() && parts.iter().all(|t| t.dim() <= 1), "meshgrid wants vectors");
+    ensure!(!parts.is_empty() && parts.iter().all(|t| t.dim() <= 1), "meshgrid: expected vectors");
     ensure!(parts.iter().all(|t| t.dtype == parts[0].dtype), "meshgrid of different dtypes");
     let length = |t: &Fake| t.sizes.first().cloned().unwrap_or_else(|| Expr::from(1i64));
     let mut sizes: Vec<Expr> = parts.iter().map(|t| length(t)).collect();

@@ -132,7 +132,7 @@ fn flatten_all(args: &MetaArgs<'_>) -> Metas {
 
 fn unflatten(args: &MetaArgs<'_>) -> Metas {
     let (x, dim, into): (&Fake, i64, Vec<Expr>) = args.unpack()?;
-    ensure!(x.dim() > 0 && !into.is_empty(), "unflatten wants a dimension and sizes for it");
+    ensure!(x.dim() > 0 && !into.is_empty(), "unflatten: expected a dimension and sizes for it");
     let d = wrap_dim(dim, x.dim())?;
     let part = Fake::new(x.dtype, [x.sizes[d].clone()]);
     let into = reshaped(args.cx, &part, &into)?.sizes;
@@ -179,7 +179,7 @@ fn view_dtype(args: &MetaArgs<'_>) -> Metas {
     }
     ensure!(x.dim() > 0, "view of a 0-d {} as {}, whose elements have another size", x.dtype.name(), dtype.name());
     let last = x.dim() - 1;
-    ensure!(args.cx.is(&x.strides[last], 1), "view as {} wants a last stride of 1", dtype.name());
+    ensure!(args.cx.is(&x.strides[last], 1), "view as {}: expected a last stride of 1", dtype.name());
     let mut view = Fake { dtype, ..x.clone() };
     if old > new {
         let ratio = Expr::from(old / new);

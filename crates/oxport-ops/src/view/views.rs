@@ -194,7 +194,7 @@ fn transpose(args: &MetaArgs<'_>) -> Metas {
 
 fn t(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
-    ensure!(x.dim() <= 2, "t() wants a tensor of at most 2 dimensions, got {}", x.dim());
+    ensure!(x.dim() <= 2, "t(): expected a tensor of at most 2 dimensions, got {}", x.dim());
     one(pick(x, &(0..x.dim()).rev().collect::<Vec<_>>()))
 }
 
@@ -206,7 +206,7 @@ fn numpy_t(args: &MetaArgs<'_>) -> Metas {
 fn matrix_transpose(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
     let n = x.dim();
-    ensure!(n >= 2, "mT wants a tensor of at least 2 dimensions, got {n}");
+    ensure!(n >= 2, "mT: expected a tensor of at least 2 dimensions, got {n}");
     one(pick(x, &(0..n - 2).chain([n - 1, n - 2]).collect::<Vec<_>>()))
 }
 
@@ -406,7 +406,7 @@ fn narrow(args: &MetaArgs<'_>) -> Metas {
 pub(crate) fn diagonal(args: &MetaArgs<'_>) -> Metas {
     let (x, offset, a, b): (&Fake, i64, i64, i64) = args.unpack()?;
     let (a, b) = (wrap_dim(a, x.dim())?, wrap_dim(b, x.dim())?);
-    ensure!(a != b && x.dim() >= 2, "diagonal wants two different dimensions");
+    ensure!(a != b && x.dim() >= 2, "diagonal: expected two different dimensions");
     let shift = if offset >= 0 { Expr::from(offset) } else { Expr::from(0i64) - Expr::from(offset) };
     let (rows, columns) = if offset >= 0 {
         (x.sizes[a].clone(), &x.sizes[b] - &shift)
@@ -429,7 +429,7 @@ fn unfold(args: &MetaArgs<'_>) -> Metas {
     let (x, dim, size, step): (&Fake, i64, i64, i64) = args.unpack()?;
     let d = wrap_dim(dim, x.dim())?;
     let have = x.sizes.get(d).cloned().unwrap_or(Expr::from(1i64));
-    ensure!(size >= 0 && step > 0, "unfold wants a size of at least 0 and a positive step");
+    ensure!(size >= 0 && step > 0, "unfold: expected a size of at least 0 and a positive step");
     ensure!(
         args.cx.decide(&Expr::from(size).le(&have), true),
         "unfold: size {size} is larger than dimension {dim} of {have}"

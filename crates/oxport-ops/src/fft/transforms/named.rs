@@ -129,7 +129,7 @@ fn fft_meta(args: &MetaArgs<'_>) -> Metas {
     normalization(args.at(3)?, f.inverse)?;
     let (dims, wanted) = request::<_, Expr>(args, x.dim(), |s| s.as_int() == Some(-1))?;
     let real_input = matches!(f.kind, Kind::R2c | Kind::InverseHermitian);
-    ensure!(!(real_input && x.dtype.is_complex()), "{} wants a real input", args.op.name());
+    ensure!(!(real_input && x.dtype.is_complex()), "{}: expected a real input", args.op.name());
     let plain = f.kind == Kind::C2c && !f.several && !x.dtype.is_complex();
     let dtype = promoted(x.dtype, !real_input && !plain)?;
     let mut y = x.with_dtype(dtype);
@@ -137,7 +137,7 @@ fn fft_meta(args: &MetaArgs<'_>) -> Metas {
         y.strides = crate::support::meta::preserved_strides(cx, x);
     }
     let Some((&last, rest)) = dims.split_last() else {
-        ensure!(f.kind == Kind::C2c, "{} wants at least one dimension", args.op.name());
+        ensure!(f.kind == Kind::C2c, "{}: expected at least one dimension", args.op.name());
         return one(Fake { strides: crate::support::meta::preserved_strides(cx, &y), ..y });
     };
     let half = matches!(f.kind, Kind::C2r | Kind::Hermitian);

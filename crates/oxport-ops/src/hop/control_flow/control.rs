@@ -39,7 +39,7 @@ pub(super) fn cond_meta(args: &MetaArgs<'_>) -> Metas {
 
 pub(super) fn switch_meta(args: &MetaArgs<'_>) -> Metas {
     let Some(Arg::List(branches)) = args.values.get(1) else {
-        return Err(Error::invalid("switch wants a list of branches"));
+        return Err(Error::invalid("switch: expected a list of branches"));
     };
     let outputs = branches.iter().filter_map(|b| if let Arg::Graph(g) = b { Some(&g.outputs[..]) } else { None });
     merged(args.cx, outputs)
@@ -47,7 +47,7 @@ pub(super) fn switch_meta(args: &MetaArgs<'_>) -> Metas {
 
 pub(super) fn switch(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (Some(index), Some(Arg::List(branches))) = (args.values.first(), args.values.get(1)) else {
-        return Err(Error::invalid("switch wants an index and a list of branches"));
+        return Err(Error::invalid("switch: expected an index and a list of branches"));
     };
     let index = match value(index)? {
         Value::Int(n) => n,
@@ -97,7 +97,7 @@ pub(super) fn while_stack(args: &Args<'_, Real>) -> Result<Vec<Value>> {
 /// What is known of the carried values: what is so before and after a trip.
 fn carried(args: &MetaArgs<'_>) -> Metas {
     let (body, Some(Arg::List(state))) = (graph_meta(args, 1)?, args.values.get(2)) else {
-        return Err(Error::invalid("a loop wants a list of carried values"));
+        return Err(Error::invalid("a loop: expected a list of carried values"));
     };
     let before = state
         .iter()

@@ -44,7 +44,7 @@ struct Matrices<'a, T> {
 
 impl<'a, T: Element> Matrices<'a, T> {
     fn of(x: &Tensor, memory: &'a Tensor) -> Result<Matrices<'a, T>> {
-        let data = memory.as_slice().ok_or_else(|| Error::invalid("attention wants equal dtypes"))?;
+        let data = memory.as_slice().ok_or_else(|| Error::invalid("attention: expected equal dtypes"))?;
         let unsigned = |x: &[i64]| x.iter().map(|&n| n as usize).collect::<Vec<_>>();
         let (mut strides, mut sizes) = (unsigned(x.strides()), unsigned(x.sizes()));
         let (columns, rows) = (strides.pop().unwrap_or(0), strides.pop().unwrap_or(0));
