@@ -32,10 +32,10 @@ bench PROGRAM *ARGS:
 fuzz SECONDS="60":
     OXPORT_FUZZ_SECONDS={{SECONDS}} cargo test --release -p oxport-pt2 --test fuzzing -- --nocapture
 
-# The unsafe room's own tests under Miri (nightly, with the components miri and rust-src); see docs/security.md
-miri *FILTERS="storage:: arena:: tensor:: tensor_mut:: parallel:: memory:: index::":
-    CARGO_TARGET_DIR=target/miri MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows" \
-        cargo +nightly miri test -p oxport-tensor --lib -- {{FILTERS}} --skip what_is_forgotten --skip buffers_of_a_pool --skip fresh_memory_is_zero
+# The unsafe room's own tests under Miri, or some of them (nightly, with the components miri and rust-src); see docs/security.md
+miri *FILTERS:
+    CARGO_TARGET_DIR=target/miri MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows -Zmiri-deterministic-floats" \
+        cargo +nightly miri test -p oxport-tensor --lib -- --test-threads=1 {{FILTERS}}
 
 # Build the documentation
 docs:

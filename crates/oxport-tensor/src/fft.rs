@@ -319,8 +319,10 @@ mod tests {
 
     #[test]
     fn transforms_equal_the_definition() {
+        // A prime for which there is no code of its own.
+        let prime = if cfg!(miri) { 37 } else { 97 };
         for (sizes, dim) in
-            [(vec![2i64, 12, 3], 1i64), (vec![3, 7], 1), (vec![5, 4], 0), (vec![1, 1], 0), (vec![2, 97], -1)]
+            [(vec![2i64, 12, 3], 1i64), (vec![3, 7], 1), (vec![5, 4], 0), (vec![1, 1], 0), (vec![2, prime], -1)]
         {
             let count = sizes.iter().product::<i64>() as usize;
             let d = dim.rem_euclid(sizes.len() as i64) as usize;

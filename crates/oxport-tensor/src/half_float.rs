@@ -51,9 +51,12 @@ pub fn bf16_from_f32(x: f32) -> bf16 {
 mod tests {
     use super::*;
 
+    /// Miri looks at a part of the codes.
+    const STEP: usize = if cfg!(miri) { 1021 } else { 1 };
+
     #[test]
     fn widening_agrees_for_all_codes() {
-        for bits in 0..=u16::MAX {
+        for bits in (0..=u16::MAX).step_by(STEP) {
             let (h, b) = (f16::from_bits(bits), bf16::from_bits(bits));
             assert!(h.is_nan() && f16_to_f32(h).is_nan() || f16_to_f32(h).to_bits() == h.to_f32_const().to_bits());
             assert!(b.is_nan() && bf16_to_f32(b).is_nan() || bf16_to_f32(b).to_bits() == b.to_f32_const().to_bits());
@@ -62,7 +65,7 @@ mod tests {
 
     #[test]
     fn narrowing_agrees_around_all_codes() {
-        for bits in 0..=u16::MAX {
+        for bits in (0..=u16::MAX).step_by(STEP) {
             for low in [0u32, 1, 0xfff, 0x1000, 0x1001, 0x7fff, 0x8000, 0x8001, 0xffff] {
                 let near_f16 = f32::from_bits(f16::from_bits(bits).to_f32_const().to_bits() ^ low);
                 for x in [f32::from_bits(u32::from(bits) << 16 | low), near_f16] {

@@ -235,6 +235,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(if cfg!(miri) { ProptestConfig::with_cases(3) } else { ProptestConfig::default() })]
         #[test]
         fn selections_select(numbers in prop::collection::vec(0..30usize, 1..200), k in 0..200usize, flips: u64) {
             let (x, k) = (pairs(numbers.len(), |i| numbers[i]), k % numbers.len());

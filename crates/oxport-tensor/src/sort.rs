@@ -289,7 +289,8 @@ mod tests {
             };
             indices(true) == indices(false)
         };
-        assert!(is_stable(32_768, false) && !is_stable(32_767, false) && !is_stable(32_768, true));
+        // Minutes under Miri, for the same code.
+        assert!(cfg!(miri) || is_stable(32_768, false) && !is_stable(32_767, false) && !is_stable(32_768, true));
         assert!(is_stable(16, false) && !is_stable(17, false));
     }
 

@@ -272,7 +272,9 @@ mod tests {
                 }
             }
         }
-        let (x, w) = (tensor(&[1, 1, 300, 300]), tensor(&[1, 1, 300, 300]));
+        // Still more than may be kept, for Miri with fewer numbers.
+        let side = if cfg!(miri) { 130 } else { 300 };
+        let (x, w) = (tensor(&[1, 1, side, side]), tensor(&[1, 1, side, side]));
         let options = ConvOptions { transposed: true, ..Default::default() };
         assert!(run(&x, &w, None, &options, false).is_err());
     }

@@ -208,7 +208,8 @@ mod tests {
 
     #[test]
     fn hardware_and_software_halves_agree() {
-        let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
+        let step = if cfg!(miri) { 1021 } else { 1 };
+        let all: Vec<f16> = (0..=u16::MAX).step_by(step).map(f16::from_bits).collect();
         let x = Tensor::from_vec(&[all.len() as i64], all.clone()).unwrap();
         let wide = x.to_dtype(DType::F32).unwrap();
         let back = wide.to_dtype(DType::F16).unwrap();
