@@ -310,15 +310,11 @@ mod tests {
     #[test]
     fn rows_on_several_threads() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        let (n, inner) = (130, 127);
-        let x = iota(&[n, inner]);
-        for dim in [0, 1] {
-            let mut out = TensorMut::empty(DType::I32, x.layout().clone()).unwrap();
-            pool.install(|| for_rows(&x, dim, &mut out, |x: &[i32], y: &mut [i32]| y.fill(x[x.len() - 1]))).unwrap();
-            let last = |i: i64| if dim == 0 { (n - 1) * inner + i % inner } else { i / inner * inner + inner - 1 };
-            let want: Vec<i32> = (0..n * inner).map(|i| last(i) as i32).collect();
-            assert_eq!(out.freeze().to_vec::<i32>().unwrap(), want, "dim {dim}");
-        }
+        // Long rows of few elements in memory, which are quick under Miri, too.
+        let x = iota(&[127]).view(|l| l.expand(&[130, 127])).unwrap();
+        let mut out = TensorMut::empty(DType::I32, Layout::contiguous(&[1, 127]).unwrap()).unwrap();
+        pool.install(|| for_rows(&x, 0, &mut out, |x: &[i32], y: &mut [i32]| y[0] = x[129])).unwrap();
+        assert_eq!(out.freeze().to_vec::<i32>().unwrap(), (0..127).collect::<Vec<_>>());
     }
 
     #[test]
