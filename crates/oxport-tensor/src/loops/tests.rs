@@ -95,7 +95,7 @@ fn long_copies_on_several_threads() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "Tree Borrows takes minutes for so many elements; see long_copies_on_several_threads")]
+#[cfg_attr(miri, ignore = "Miri takes minutes for so many elements; see long_copies_on_several_threads")]
 fn large_tensors_on_several_threads() {
     let n = 1000;
     let x = strided(&[n, n], 1, 1, 0);
