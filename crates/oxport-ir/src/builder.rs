@@ -246,7 +246,8 @@ impl<'r> ProgramBuilder<'r> {
         self.names.push(name.into());
         self.placeholder(name, InputKind::UserInput, Val::Tensor(fake))
     }
-    /// An input of the user that may be left out of a call: it is then that constant. The file format has no place for it.
+    /// An input of the user that may be left out of a call: it is then that constant. The file format has no place for
+    /// it.
     ///
     /// # Errors
     /// The name is taken, or the default is no constant.

@@ -2,8 +2,8 @@
 //!
 //! A meta function decides by [`MetaCx`]: a question about symbolic sizes is answered from ranges and equalities where
 //! they settle it, else by the hint (what the sizes were when the program was captured), else as PyTorch's
-//! size-oblivious reasoning does: an unbacked size is neither 0 nor 1. [`MetaCx::contrary`] answers open questions the other
-//! way: what a call yields whichever way they are answered, it yields for every size in range.
+//! size-oblivious reasoning does: an unbacked size is neither 0 nor 1. [`MetaCx::contrary`] answers open questions the
+//! other way: what a call yields whichever way they are answered, it yields for every size in range.
 //!
 //! Law: inference never adds a guard and never changes the shape environment.
 
@@ -29,8 +29,8 @@ impl<'a> MetaCx<'a> {
     pub fn new(env: &'a ShapeEnv) -> MetaCx<'a> {
         MetaCx::with_fresh(env, 0)
     }
-    /// A context that takes the other way wherever ranges and equalities leave a choice open: a size of range `[0, ∞)` is 1 for
-    /// it if it was not at the capture. What must hold for a call to be valid holds here too.
+    /// A context that takes the other way wherever ranges and equalities leave a choice open: a size of range `[0, ∞)`
+    /// is 1 for it if it was not at the capture. What must hold for a call to be valid holds here too.
     pub fn contrary(env: &'a ShapeEnv) -> MetaCx<'a> {
         MetaCx { is_contrary: true, ..MetaCx::new(env) }
     }

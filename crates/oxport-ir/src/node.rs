@@ -152,9 +152,11 @@ pub struct NodeMeta {
 }
 
 impl NodeMeta {
-    /// The key in [`NodeMeta::extra`] under which a call whose operator has no schema keeps the names of its positional arguments.
+    /// The key in [`NodeMeta::extra`] under which a call whose operator has no schema keeps the names of its positional
+    /// arguments.
     pub const INPUT_NAMES: &str = "oxport.input_names";
-    /// The key by which a call says that its results stand in the document as one list of tensors, where no schema says so.
+    /// The key by which a call says that its results stand in the document as one list of tensors, where no schema says
+    /// so.
     pub const TENSOR_LIST: &str = "oxport.tensor_list";
     /// This meta's origin (stack traces, module stack, …) with another value: for nodes made from this one.
     pub fn derived(&self, val: Option<Val>) -> NodeMeta {
@@ -165,8 +167,8 @@ impl NodeMeta {
     }
 }
 
-/// Keyword arguments by name, in the order in which they were given: an [`IndexMap`] behind a pointer, since most nodes have
-/// none.
+/// Keyword arguments by name, in the order in which they were given: an [`IndexMap`] behind a pointer, since most nodes
+/// have none.
 #[derive(Clone, Debug, Default)]
 pub struct Kwargs(Option<Box<Named>>);
 

@@ -41,8 +41,9 @@ pub fn sharing(node: &Node) -> Sharing {
     }
 }
 
-/// The nodes whose storages somebody sees: the outputs' own, those that subgraphs and unknown operators are given, and those
-/// that an operator reads past the elements of its tensor (`as_strided`). Views are followed to the node that made the storage.
+/// The nodes whose storages somebody sees: the outputs' own, those that subgraphs and unknown operators are given, and
+/// those that an operator reads past the elements of its tensor (`as_strided`). Views are followed to the node that
+/// made the storage.
 pub fn seen_storages(graph: &Graph) -> HashSet<NodeId> {
     seen_values(graph).into_iter().filter(|&id| sharing(graph.node(id)) != Sharing::View).collect()
 }

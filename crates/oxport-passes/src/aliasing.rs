@@ -1,7 +1,7 @@
 //! Which calls alias their input, and how a write to the alias goes back to what it is an alias of.
 //!
-//! The schema says which operators *may* alias. Some do so only sometimes (`reshape`, `contiguous`, `to`): their rows decide by
-//! the recorded sizes, strides and dtypes, as eager PyTorch decides when it runs.
+//! The schema says which operators *may* alias. Some do so only sometimes (`reshape`, `contiguous`, `to`): their rows
+//! decide by the recorded sizes, strides and dtypes, as eager PyTorch decides when it runs.
 
 use oxport_ir::infer::{bind_build, bind_meta};
 use oxport_ir::{

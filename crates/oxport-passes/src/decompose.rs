@@ -1,7 +1,7 @@
 //! Expanding operators by their decompositions.
 //!
-//! Laws: the node that carries the result keeps the name of the node that was expanded; where it lies in memory otherwise, what
-//! stands behind has the layout that follows.
+//! Laws: the node that carries the result keeps the name of the node that was expanded; where it lies in memory
+//! otherwise, what stands behind has the layout that follows.
 
 use crate::propagate_strides::{differ, lay_out_behind};
 use oxport_ir::infer::bind_build;

@@ -5,9 +5,9 @@
 //!   x     →   x, add, …       0, 1, …        x ──slice──> a ──view──> b
 //! ```
 //!
-//! A write to `b` computes its new value and makes all other aliases stale. When one of these is next read, what was written is
-//! scattered back along the chain as far as it has to be, and the alias is made anew. What was written to inputs becomes
-//! mutation outputs.
+//! A write to `b` computes its new value and makes all other aliases stale. When one of these is next read, what was
+//! written is scattered back along the chain as far as it has to be, and the alias is made anew. What was written to
+//! inputs becomes mutation outputs.
 //!
 //! Laws: a program that writes nothing is returned as it is, with the ATEN dialect; nodes that stay keep their names,
 //! and a write `add_` becomes the node `add_` that calls `add`; a program grows by a factor at most, or is refused.
@@ -153,8 +153,8 @@ impl Functional<'_> {
         Ok(())
     }
 
-    /// `as_strided` and its kin read the storage past the elements of their tensor: of memory that was written they are given
-    /// all. True if the call is one of a view; its result is known then.
+    /// `as_strided` and its kin read the storage past the elements of their tensor: of memory that was written they are
+    /// given all. True if the call is one of a view; its result is known then.
     fn reads_written(&mut self, id: NodeId) -> Result<bool> {
         let node = self.graph.node(id);
         let (op, args) = (node.op().cloned().expect("law: a call"), node.args.clone());
@@ -327,8 +327,8 @@ impl Functional<'_> {
         Ok(())
     }
 
-    /// A call of an operator without functional twin is wrapped: `auto_functionalized` gives its results (or `None`) and
-    /// the new values of what it writes.
+    /// A call of an operator without functional twin is wrapped: `auto_functionalized` gives its results (or `None`)
+    /// and the new values of what it writes.
     fn write_by_value(&mut self, id: NodeId, op: &Op) -> Result<()> {
         let schema = op.schema().expect("law: a mutable operator has a schema");
         let node = self.graph.node(id);
@@ -431,8 +431,8 @@ impl Functional<'_> {
         }
     }
 
-    /// `target` has the value of node `value` from now on; so have its storage and its aliases, when they are read. `id` is an
-    /// alias of it.
+    /// `target` has the value of node `value` from now on; so have its storage and its aliases, when they are read.
+    /// `id` is an alias of it.
     fn assign(&mut self, target: &Value, value: NodeId, id: NodeId) -> Result<()> {
         let (values, version) = (&self.values, self.storages[target.storage].version);
         let known = |alias: NodeId| Some(values.get(&alias).filter(|v| v.version == version)?.node);

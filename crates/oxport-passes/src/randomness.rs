@@ -72,8 +72,8 @@ pub(crate) fn settle(
         }
         let Some(op) = draw(registry, node) else { continue };
         if randomness == Randomness::Error {
-            let message = "vmap: called random operation while in randomness error mode. Please either use the 'same' or \
-                           'different' randomness flags on vmap or perform the randomness operation out of vmap";
+            let message = "vmap: called random operation while in randomness error mode. Please either use the 'same' \
+                           or 'different' randomness flags on vmap or perform the randomness operation out of vmap";
             return Err(Error::invalid(message).at(&node.name));
         }
         if is_sliced {

@@ -7,12 +7,12 @@ use oxport_ir::{Arg, Args, Error, Kernel, Node, NodeId, Op, Real, Result, RunCx,
 use oxport_tensor::{Tensor, TensorMut};
 use smallvec::SmallVec;
 
-/// Runs one call of an operator with the arguments of `node`; `value` gives the values of its inputs. For constant folding and
-/// tests of single operators; a program is run by its plan.
+/// Runs one call of an operator with the arguments of `node`; `value` gives the values of its inputs. For constant
+/// folding and tests of single operators; a program is run by its plan.
 ///
 /// # Errors
-/// Unsupported if the operator has no kernel; otherwise if an input is missing, or the call does not match the schema or
-/// is refused.
+/// Unsupported if the operator has no kernel; otherwise if an input is missing, or the call does not match the schema
+/// or is refused.
 pub fn evaluate(op: &Op, node: &Node, value: &dyn Fn(NodeId) -> Option<Value>, cx: &RunCx) -> Result<Value> {
     let values = bind_with::<Real>(op, &node.args, &node.kwargs, &mut |id| {
         value(id).map(arg_of).ok_or_else(|| Error::invalid(format!("an input of `{}` is not given", node.name)))
@@ -29,9 +29,9 @@ pub fn evaluate(op: &Op, node: &Node, value: &dyn Fn(NodeId) -> Option<Value>, c
     }
 }
 
-/// Runs the meta function on the arguments of a kernel that allocates its own results, so that no kernel sees arguments that
-/// its meta function rejects. (For kernels that fill outputs the meta function has run already.) Arguments that the meta
-/// function does not support are left to the kernel.
+/// Runs the meta function on the arguments of a kernel that allocates its own results, so that no kernel sees arguments
+/// that its meta function rejects. (For kernels that fill outputs the meta function has run already.) Arguments that
+/// the meta function does not support are left to the kernel.
 pub(crate) fn admit(args: &Args<'_, Real>) -> Result<()> {
     if args.op.is_higher_order() {
         return Ok(());
@@ -54,8 +54,8 @@ pub(crate) fn fill(
     Ok((plans, packing, value))
 }
 
-/// The result of a view that the strides do not allow: the elements of the first tensor argument in row-major order, in a
-/// new tensor of the sizes that the meta function gives.
+/// The result of a view that the strides do not allow: the elements of the first tensor argument in row-major order, in
+/// a new tensor of the sizes that the meta function gives.
 pub(crate) fn copy(args: &Args<'_, Real>) -> Result<(OutPlan, Value)> {
     let (plans, _) = infer(args.op, args.values)?;
     let [plan] = <[OutPlan; 1]>::try_from(plans)

@@ -160,8 +160,8 @@ impl<'a> Lowering<'a> {
         slot
     }
 
-    /// By node index, whether a number in the node's value can decide a size. Pointwise operators do not turn numbers into
-    /// sizes; the results of other evaluated steps are checked themselves.
+    /// By node index, whether a number in the node's value can decide a size. Pointwise operators do not turn numbers
+    /// into sizes; the results of other evaluated steps are checked themselves.
     fn size_deciding(&self) -> Vec<bool> {
         let mut size_deciding = vec![false; self.graph.capacity()];
         let ids: Vec<NodeId> = self.graph.ids().collect();

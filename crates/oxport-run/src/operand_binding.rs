@@ -1,5 +1,5 @@
-//! Binds the operands of each call once, when the plan is made: in the [`World`] of planned calls, tensors and numbers are
-//! references to slots.
+//! Binds the operands of each call once, when the plan is made: in the [`World`] of planned calls, tensors and numbers
+//! are references to slots.
 //!
 //! ```text
 //! node      add(x, p_w, alpha=n)                     x, n computed; p_w a weight

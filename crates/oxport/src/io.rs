@@ -83,8 +83,8 @@ pub fn named_outputs(outputs: &Outputs) -> Values {
     values
 }
 
-/// True if a call has a result that safetensors cannot store: a number, a bool, a string, `None`, or an unsupported complex
-/// dtype.
+/// True if a call has a result that safetensors cannot store: a number, a bool, a string, `None`, or an unsupported
+/// complex dtype.
 pub fn has_constant_outputs(program: &oxport_ir::ExportedProgram) -> bool {
     let is_plain = |output: &Argument| match output {
         Argument::Node(id) => match program.graph.node(*id).val() {

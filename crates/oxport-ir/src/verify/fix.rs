@@ -115,8 +115,8 @@ fn has_fresh(val: &Val) -> bool {
     fresh
 }
 
-/// Drops stored tensors that nothing is lifted from, ranges of symbols that nothing has, and module signatures that name
-/// values which are gone.
+/// Drops stored tensors that nothing is lifted from, ranges of symbols that nothing has, and module signatures that
+/// name values which are gone.
 fn dangling(program: &mut ExportedProgram, changes: &mut Vec<Change>) {
     let lifted: HashSet<_> = program.signature.inputs.iter().filter_map(|s| s.kind.lifted().cloned()).collect();
     let complete = program.graph.placeholders().count() == program.signature.inputs.len();

@@ -1,8 +1,8 @@
 //! Higher-order operators: those that take subgraphs.
 //!
 //! Operands are positional (there is no schema); every result is a list, one value per result of the subgraph. Laws:
-//! autocast regions run as they stand (a pass makes their casts explicit); shapes that branches or trips do not agree on
-//! become fresh sizes.
+//! autocast regions run as they stand (a pass makes their casts explicit); shapes that branches or trips do not agree
+//! on become fresh sizes.
 
 mod control;
 mod functionalized;

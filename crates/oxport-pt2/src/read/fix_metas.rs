@@ -1,7 +1,7 @@
 //! Fixes metas that PyTorch before 2.12 recorded wrongly: replaces them by the results of the meta function.
 //!
-//! Its tracer recorded the states of an `lstm` with one dimension too many, and the counts of `_unique2` as floats. Only lists
-//! of results are fixed, and only if the dtype or the number of dimensions differs.
+//! Its tracer recorded the states of an `lstm` with one dimension too many, and the counts of `_unique2` as floats.
+//! Only lists of results are fixed, and only if the dtype or the number of dimensions differs.
 
 use oxport_ir::infer::infer_node;
 use oxport_ir::{ExportedProgram, MetaCx, NodeId, Val};

@@ -1,5 +1,5 @@
-//! From a graph to the graph of a document: `getitem` nodes become the named results of their call, `get_attr` nodes become
-//! subgraph arguments.
+//! From a graph to the graph of a document: `getitem` nodes become the named results of their call, `get_attr` nodes
+//! become subgraph arguments.
 
 use std::collections::HashMap;
 
@@ -112,8 +112,8 @@ impl GraphWriter<'_, '_> {
             return Err(format!("the default of `{}` cannot be written: the program JSON has no defaults", node.name));
         }
         let val = node.val().ok_or("the input has no meta value")?;
-        // A user input that is a number is written by name, even if it is constant; in a subgraph it is not, as long as PyTorch
-        // finds a name for it in the signature of the program.
+        // A user input that is a number is written by name, even if it is constant; in a subgraph it is not, as long as
+        // PyTorch finds a name for it in the signature of the program.
         let is_value = match kind {
             None => self.out.inputs.len() >= self.top_inputs,
             Some(kind) => !matches!(kind, InputKind::ConstantInput(_)),
