@@ -5,7 +5,7 @@
 //!
 //! Law: an answer errs towards [`Sharing::Unclear`].
 
-use crate::{Argument, Effect, Graph, Kernel, Node, NodeId, NodeKind};
+use crate::{Effect, Graph, Kernel, Node, NodeId, NodeKind};
 use std::collections::HashSet;
 
 /// Whose storage the tensors of a result lie in.
@@ -72,8 +72,8 @@ pub fn seen_values(graph: &Graph) -> HashSet<NodeId> {
         if node.op().is_none() || !followed.insert(id) {
             continue;
         }
-        match (sharing(node), node.args.first()) {
-            (Sharing::View, Some(Argument::Node(viewed))) => open.push(*viewed),
+        match (sharing(node), node.first_input()) {
+            (Sharing::View, Some(viewed)) => open.push(viewed),
             (Sharing::Own, _) => {}
             _ => node.for_each_input(&mut |n| open.push(n)),
         }

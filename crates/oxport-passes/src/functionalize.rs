@@ -158,7 +158,7 @@ impl Functional<'_> {
     fn reads_written(&mut self, id: NodeId) -> Result<bool> {
         let node = self.graph.node(id);
         let (op, args) = (node.op().cloned().expect("law: a call"), node.args.clone());
-        let Some(value) = args.first().and_then(Argument::as_node).and_then(|x| self.values.get(&x)).cloned() else {
+        let Some(value) = node.first_input().and_then(|x| self.values.get(&x)).cloned() else {
             return Ok(false);
         };
         let Storage { origin, version, .. } = self.storages[value.storage];
@@ -213,7 +213,7 @@ impl Functional<'_> {
     /// The node's result is a view of its first argument.
     fn alias(&mut self, id: NodeId, op: &Op) -> Result<()> {
         let node = self.graph.node(id);
-        let base = node.args.first().and_then(Argument::as_node);
+        let base = node.first_input();
         let step = Step::of(node, op);
         if node.op() != Some(op) {
             let (args, kwargs) = (node.args.clone(), node.kwargs.clone());
@@ -234,9 +234,7 @@ impl Functional<'_> {
     /// `getitem`: an element of a list of views is a view; any other is memory of its own.
     fn element(&mut self, id: NodeId) -> Result<()> {
         let node = self.graph.node(id);
-        let (Some(of), Some(index)) =
-            (node.args.first().and_then(Argument::as_node), node.args.get(1).and_then(Argument::as_int))
-        else {
+        let Some((of, index)) = node.getitem() else {
             return Err(Error::invalid("getitem: expected a node and an index"));
         };
         let list = self.values.get(&of).cloned();
@@ -315,7 +313,7 @@ impl Functional<'_> {
             return self.write_by_value(id, op);
         }
         let [0] = written[..] else { return self.write_out(id, op, &written) };
-        let Some(target) = node.args.first().and_then(Argument::as_node) else {
+        let Some(target) = node.first_input() else {
             return Err(Error::invalid(format!("{} writes to no tensor", op.name())));
         };
         let target = self.values.get(&target).cloned().ok_or_else(|| Error::invalid("a write to what is no tensor"))?;

@@ -98,7 +98,7 @@ fn term(
         return None;
     }
     let term = if op.is_getitem() {
-        let (of, index) = (node.args.first()?.as_node()?, node.args.get(1)?.as_int()?);
+        let (of, index) = node.getitem()?;
         let index = egraph.add(Term::Const(Constant::Int(index)));
         Term::Op(registry.op("_operator::getitem").name().into(), Box::new([*class_of.get(&of)?, index]))
     } else {

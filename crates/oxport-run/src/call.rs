@@ -1,6 +1,6 @@
 //! One call without a plan: outputs sized by the meta function, each in a newly allocated buffer.
 
-use crate::operand_binding::{arg_of, for_each_tensor};
+use crate::operand_binding::for_each_tensor;
 use crate::output_alloc::{OutPlan, Packing, infer, make_owned, meta, pack_tensors, pack_values};
 use oxport_ir::infer::bind_with;
 use oxport_ir::{Arg, Args, Error, Kernel, Node, NodeId, Op, Real, Result, RunCx, Value};
@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 /// or is refused.
 pub fn evaluate(op: &Op, node: &Node, value: &dyn Fn(NodeId) -> Option<Value>, cx: &RunCx) -> Result<Value> {
     let values = bind_with::<Real>(op, &node.args, &node.kwargs, &mut |id| {
-        value(id).map(arg_of).ok_or_else(|| Error::invalid(format!("an input of `{}` is not given", node.name)))
+        value(id).map(Arg::from).ok_or_else(|| Error::invalid(format!("an input of `{}` is not given", node.name)))
     })?;
     let args = Args { values: &values, op, cx };
     match op.def().map_or(Kernel::None, |d| d.kernel) {

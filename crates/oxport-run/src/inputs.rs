@@ -140,7 +140,7 @@ impl Checks {
                 (_, Some(Val::Str(s))) => Expected::Constant(Value::Str(Arc::from(&**s))),
                 _ => Expected::Anything,
             };
-            let default = node.args.first().and_then(|c| crate::lower::constant(c).ok());
+            let default = node.default_value().and_then(|c| crate::lower::constant(c).ok());
             checks.inputs.push(Check { path, name: node.name.clone(), expected, default });
         }
         if by_guards || mode == InputChecks::Strict {

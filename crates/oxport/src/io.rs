@@ -46,7 +46,7 @@ pub fn inputs_from(program: &oxport_ir::ExportedProgram, values: &Values) -> Res
             match (given, &spec.kind) {
                 (Some(v), _) => Ok(v.clone()),
                 (None, InputKind::ConstantInput(c)) => Ok(constant(c)),
-                (None, _) if let Some(default) = node.args.first() => Ok(constant(default)),
+                (None, _) if let Some(default) = node.default_value() => Ok(constant(default)),
                 _ => Err(Error::data(format!("input {i} is missing: expected the key `in.{i}` or `{}`", node.name))),
             }
         })

@@ -7,7 +7,7 @@
 use crate::support::meta::{MetaArgs, Metas, one};
 use oxport_ir::fake::Dims;
 use oxport_ir::{Arg, Args, Error, Fake, Meta, MetaCx, Real, Result, Val};
-use oxport_sym::{Expr, ShapeEnv};
+use oxport_sym::ShapeEnv;
 use oxport_tensor::{Layout, Tensor, TensorMut};
 use std::sync::LazyLock;
 
@@ -48,25 +48,7 @@ pub(crate) fn ask_meta_of(args: &Args<'_, Real>, values: &[Arg<Meta>], meta: fn(
 
 /// Real arguments as metas.
 pub fn fake_args(args: &[Arg<Real>]) -> Vec<Arg<Meta>> {
-    fn fake(a: &Arg<Real>) -> Arg<Meta> {
-        use oxport_ir::Sym::Const;
-        match a {
-            Arg::Tensor(t) => Arg::Tensor(Fake::of(t)),
-            Arg::Int(n) => Arg::Int(Expr::from(*n)),
-            Arg::Float(x) => Arg::Float(Const(*x)),
-            Arg::Bool(b) => Arg::Bool(Const(*b)),
-            Arg::Complex(c) => Arg::Complex(*c),
-            Arg::Str(s) => Arg::Str(s.clone()),
-            Arg::DType(d) => Arg::DType(*d),
-            Arg::Layout(l) => Arg::Layout(*l),
-            Arg::MemoryFormat(m) => Arg::MemoryFormat(*m),
-            Arg::Device(d) => Arg::Device(d.clone()),
-            Arg::Op(op) => Arg::Op(op.clone()),
-            Arg::List(l) => Arg::List(fake_args(l)),
-            _ => Arg::None,
-        }
-    }
-    args.iter().map(fake).collect()
+    args.iter().map(Arg::to_meta).collect()
 }
 
 /// Lays what the meta says over the first argument's storage.

@@ -33,7 +33,7 @@ pub(super) fn fix_metas(program: &mut ExportedProgram) {
             .keys()
             .filter_map(|&user| {
                 let node = program.graph.node(user);
-                let index = node.op().filter(|op| op.is_getitem()).and_then(|_| node.args.get(1)?.as_int())?;
+                let (_, index) = node.getitem()?;
                 Some((user, fixed.get(usize::try_from(index).ok()?)?.clone()))
             })
             .collect();

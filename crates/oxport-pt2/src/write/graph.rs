@@ -304,8 +304,7 @@ impl GraphWriter<'_, '_> {
         let mut picks = HashMap::new();
         for &user in self.graph.users(of).keys() {
             let node = self.graph.node(user);
-            let index = node.op().filter(|op| op.is_getitem()).and_then(|_| node.args.get(1)?.as_int());
-            let Some(index) = index else {
+            let Some((_, index)) = node.getitem() else {
                 return Err(format!("`{}` uses the list of results without getitem", node.name));
             };
             match picks.get(&index) {
