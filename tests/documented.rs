@@ -12,7 +12,7 @@ fn codes_are_words_and_stand_once() {
     for (i, r) in RULES.iter().enumerate() {
         assert!(r.code.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", r.code);
         assert!(RULES[..i].iter().all(|other| other.code != r.code), "{} stands twice", r.code);
-        assert!([r.title, r.explanation, r.example, r.mend].iter().all(|t| !t.is_empty()), "{}", r.code);
+        assert!([r.title, r.explanation, r.example, r.fix].iter().all(|t| !t.is_empty()), "{}", r.code);
     }
 }
 

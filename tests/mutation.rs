@@ -216,9 +216,9 @@ fn writing_to_an_expanded_tensor_is_refused() {
 
 #[test]
 fn mended_programs_are_valid_again() {
-    let mended = ["stale-size", "stale-dtype", "stale-rank", "stale-rank-added", "stale-stride", "stale-device"];
+    let fixed = ["stale-size", "stale-dtype", "stale-rank", "stale-rank-added", "stale-stride", "stale-device"];
     let document = Document::open(&programs()[0].with_file_name("mlp_core").join("program.pt2")).unwrap();
-    for mutator in mutators().iter().filter(|t| mended.contains(&t.name)) {
+    for mutator in mutators().iter().filter(|t| fixed.contains(&t.name)) {
         for edit in draw((mutator.edits)(&document), 2, 5) {
             let bytes = document.edited(&edit).unwrap().archive();
             let mut program =

@@ -183,7 +183,7 @@ fn symbolic(t: &Tensor, env: &mut ShapeEnv, made: &mut Vec<(Expr, i64)>) -> Fake
             if n < 2 {
                 return Expr::from(n);
             }
-            // Equal sizes are the same symbol: broadcasting wants them so.
+            // Equal sizes are the same symbol: broadcasting needs them so.
             if let Some((e, _)) = made.iter().find(|(_, v)| *v == n) {
                 return e.clone();
             }

@@ -371,7 +371,7 @@ class submod_0(torch.nn.Module):
 "#);
     let before = program.graph.subgraphs.clone();
     oxport_ir::verify::fix::fix(&mut program, registry());
-    // What autocast makes of a call is not mended.
+    // What autocast makes of a call is not fixed.
     let metas = |graphs: &indexmap::IndexMap<std::sync::Arc<str>, Graph>| {
         graphs.values().map(|g| g.nodes().map(|(_, n)| n.val().cloned()).collect::<Vec<_>>()).collect::<Vec<_>>()
     };

@@ -37,7 +37,7 @@ fn every_verify_test_names_a_place() {
     });
 }
 
-/// Attention lays its result out as the query, its decomposition does not: what stands behind must follow.
+/// Attention lays its result out as the query, its decomposition does not: the layouts of its users must follow.
 #[test]
 fn layouts_follow_a_decomposition() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("decompose/attention_then_view.fx");
@@ -189,7 +189,7 @@ fn whole_texts_lose_nothing() {
         torch_texts().into_keys().filter_map(|n| Some(n.strip_suffix(".py")?.to_string())).collect();
     all(names, |name| {
         let read = program(name)?;
-        // Operators that oxport does not know are read and printed, but cannot be taken apart.
+        // Operators that oxport does not know are read and printed, but cannot be decomposed.
         let core = if name.starts_with("custom_operators") {
             read.clone()
         } else {

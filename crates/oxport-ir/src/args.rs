@@ -325,7 +325,7 @@ impl<'a, W: World> Args<'a, W> {
             Error::invalid(format!(
                 "{}: argument {i}{name}: expected {}, got {}",
                 self.op.name(),
-                T::WANTS,
+                T::EXPECTS,
                 describe(arg)
             ))
         })

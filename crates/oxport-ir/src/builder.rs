@@ -100,7 +100,7 @@ impl<'a> Builder<'a> {
         } else {
             let cx = MetaCx::with_fresh(self.env, self.env.next_unbacked());
             let val = infer_call(self.graph, op, &args, &kwargs, &cx)?;
-            for (symbol, range) in cx.into_born() {
+            for (symbol, range) in cx.into_unbacked() {
                 self.env.reserve(&symbol);
                 self.env.set_range(&symbol, range);
             }

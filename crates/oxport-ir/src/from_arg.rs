@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 /// A Rust type that an argument can be read as.
 pub trait FromArg<'a, W: World>: Sized {
-    /// What the type wants, for messages.
-    const WANTS: &'static str;
+    /// What the type expects, for messages.
+    const EXPECTS: &'static str;
     /// The argument as this type.
     fn from_arg(a: &'a Arg<W>) -> Option<Self>;
 }
@@ -92,7 +92,7 @@ impl<W: World> Number<W> {
 }
 
 impl<'a, W: World> FromArg<'a, W> for Number<W> {
-    const WANTS: &'static str = "a number";
+    const EXPECTS: &'static str = "a number";
     fn from_arg(a: &'a Arg<W>) -> Option<Self> {
         Some(match a {
             Arg::Int(n) => Number::Int(n.clone()),
@@ -105,7 +105,7 @@ impl<'a, W: World> FromArg<'a, W> for Number<W> {
 }
 
 impl<'a, W: World> FromArg<'a, W> for Operand<'a, W> {
-    const WANTS: &'static str = "a tensor or a number";
+    const EXPECTS: &'static str = "a tensor or a number";
     fn from_arg(a: &'a Arg<W>) -> Option<Self> {
         match a {
             Arg::Tensor(t) => Some(Operand::Tensor(t)),
@@ -115,30 +115,30 @@ impl<'a, W: World> FromArg<'a, W> for Operand<'a, W> {
 }
 
 impl<'a, W: World> FromArg<'a, W> for &'a Arg<W> {
-    const WANTS: &'static str = "anything";
+    const EXPECTS: &'static str = "anything";
     fn from_arg(a: &'a Arg<W>) -> Option<Self> {
         Some(a)
     }
 }
 
 impl<'a, W: World, T: FromArg<'a, W>> FromArg<'a, W> for Option<T> {
-    const WANTS: &'static str = T::WANTS;
+    const EXPECTS: &'static str = T::EXPECTS;
     fn from_arg(a: &'a Arg<W>) -> Option<Self> {
         if let Arg::None = a { Some(None) } else { T::from_arg(a).map(Some) }
     }
 }
 
 impl<'a, W: World, T: FromArg<'a, W>> FromArg<'a, W> for Vec<T> {
-    const WANTS: &'static str = T::WANTS;
+    const EXPECTS: &'static str = T::EXPECTS;
     fn from_arg(a: &'a Arg<W>) -> Option<Self> {
         if let Arg::List(l) = a { l.iter().map(T::from_arg).collect() } else { None }
     }
 }
 
 macro_rules! from_arg {
-    ($($T:ty, $wants:literal, $arg:pat => $value:expr;)*) => {$(
+    ($($T:ty, $expects:literal, $arg:pat => $value:expr;)*) => {$(
         impl<'a, W: World> FromArg<'a, W> for $T {
-            const WANTS: &'static str = $wants;
+            const EXPECTS: &'static str = $expects;
             fn from_arg(a: &'a Arg<W>) -> Option<Self> {
                 match a {
                     $arg => $value,
@@ -160,7 +160,7 @@ from_arg! {
 }
 
 impl<'a, W: World> FromArg<'a, W> for f64 {
-    const WANTS: &'static str = "a known number";
+    const EXPECTS: &'static str = "a known number";
     fn from_arg(a: &'a Arg<W>) -> Option<Self> {
         match a {
             Arg::Float(x) => x.known(),
@@ -171,7 +171,7 @@ impl<'a, W: World> FromArg<'a, W> for f64 {
 }
 
 impl<'a, W: World> FromArg<'a, W> for Scalar {
-    const WANTS: &'static str = "a known number";
+    const EXPECTS: &'static str = "a known number";
     fn from_arg(a: &'a Arg<W>) -> Option<Self> {
         Number::from_arg(a)?.known()
     }
@@ -180,13 +180,13 @@ impl<'a, W: World> FromArg<'a, W> for Scalar {
 macro_rules! world_types {
     ($($W:ty: $T:ty, $G:ty;)*) => {$(
         impl<'a> FromArg<'a, $W> for &'a $T {
-            const WANTS: &'static str = "a tensor";
+            const EXPECTS: &'static str = "a tensor";
             fn from_arg(a: &'a Arg<$W>) -> Option<Self> {
                 if let Arg::Tensor(t) = a { Some(t) } else { None }
             }
         }
         impl<'a> FromArg<'a, $W> for &'a $G {
-            const WANTS: &'static str = "a subgraph";
+            const EXPECTS: &'static str = "a subgraph";
             fn from_arg(a: &'a Arg<$W>) -> Option<Self> {
                 if let Arg::Graph(g) = a { Some(g) } else { None }
             }
@@ -199,14 +199,14 @@ world_types! {
 }
 
 impl<'a> FromArg<'a, Build> for NodeId {
-    const WANTS: &'static str = "a tensor";
+    const EXPECTS: &'static str = "a tensor";
     fn from_arg(a: &'a Arg<Build>) -> Option<Self> {
         if let Arg::Tensor(t) | Arg::Graph(t) = a { Some(*t) } else { None }
     }
 }
 
 impl<'a> FromArg<'a, Meta> for Expr {
-    const WANTS: &'static str = "an int";
+    const EXPECTS: &'static str = "an int";
     fn from_arg(a: &'a Arg<Meta>) -> Option<Self> {
         if let Arg::Int(n) = a { Some(n.clone()) } else { None }
     }
@@ -214,7 +214,7 @@ impl<'a> FromArg<'a, Meta> for Expr {
 
 /// Any argument as it stands in a graph: for decompositions that pass it on.
 impl<'a> FromArg<'a, Build> for Argument {
-    const WANTS: &'static str = "anything";
+    const EXPECTS: &'static str = "anything";
     fn from_arg(a: &'a Arg<Build>) -> Option<Self> {
         fn sym<T: Copy + Into<Argument>>(s: &Sym<T, NodeId>) -> Argument {
             match s {

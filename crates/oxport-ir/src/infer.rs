@@ -19,7 +19,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct MetaCx<'a> {
     env: &'a ShapeEnv,
-    born: RefCell<Vec<(Symbol, Range)>>,
+    unbacked: RefCell<Vec<(Symbol, Range)>>,
     first_fresh: u64,
     is_contrary: bool,
 }
@@ -36,7 +36,7 @@ impl<'a> MetaCx<'a> {
     }
     /// A context whose fresh symbols are numbered from `first` on.
     pub fn with_fresh(env: &'a ShapeEnv, first: u64) -> MetaCx<'a> {
-        MetaCx { env, born: RefCell::default(), first_fresh: first, is_contrary: false }
+        MetaCx { env, unbacked: RefCell::default(), first_fresh: first, is_contrary: false }
     }
     /// The shape environment.
     pub fn env(&self) -> &ShapeEnv {
@@ -95,14 +95,14 @@ impl<'a> MetaCx<'a> {
         }
     }
     fn fresh(&self, range: Range) -> Expr {
-        let mut born = self.born.borrow_mut();
-        let symbol = Symbol::new(&format!("u{}", self.first_fresh + born.len() as u64), Assumptions::integer());
-        born.push((symbol.clone(), range));
+        let mut bound = self.unbacked.borrow_mut();
+        let symbol = Symbol::new(&format!("u{}", self.first_fresh + bound.len() as u64), Assumptions::integer());
+        bound.push((symbol.clone(), range));
         Expr::symbol(&symbol)
     }
     /// The symbols that [`MetaCx::fresh_size`] and [`MetaCx::fresh_number`] gave out, with their ranges.
-    pub fn into_born(self) -> Vec<(Symbol, Range)> {
-        self.born.into_inner()
+    pub fn into_unbacked(self) -> Vec<(Symbol, Range)> {
+        self.unbacked.into_inner()
     }
 }
 

@@ -100,8 +100,8 @@ impl Node {
         self.op().filter(|op| op.is_getitem())?;
         Some((self.args.first()?.as_node()?, self.args.get(1)?.as_int()?))
     }
-    /// The node that is the first argument, by position or by the schema's name: the tensor that a view is of, or that an
-    /// operator of its own kind writes to.
+    /// The node that is the first argument, by position or by the schema's name: the tensor that a view is of, or that
+    /// an operator of its own kind writes to.
     pub fn first_input(&self) -> Option<NodeId> {
         let named = || self.kwargs.get(&*self.op()?.schema()?.args.first()?.name);
         self.args.first().or_else(named)?.as_node()

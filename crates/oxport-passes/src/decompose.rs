@@ -1,9 +1,9 @@
 //! Expanding operators by their decompositions.
 //!
 //! Laws: the node that carries the result keeps the name of the node that was expanded; where it lies in memory
-//! otherwise, what stands behind has the layout that follows.
+//! otherwise, the layouts of what uses it follow.
 
-use crate::propagate_strides::{differ, lay_out_behind};
+use crate::propagate_strides::{differ, restride_users};
 use oxport_ir::infer::bind_build;
 use oxport_ir::{Args, Argument, Builder, Decomp, Error, ExportedProgram, Graph, NodeId, Op, Registry, Result};
 use oxport_sym::ShapeEnv;
@@ -71,7 +71,7 @@ pub(crate) fn expand(
             next = Some(first);
         }
     }
-    lay_out_behind(graph, env, registry, relaid);
+    restride_users(graph, env, registry, relaid);
     Ok(())
 }
 
@@ -95,7 +95,7 @@ fn build(
 }
 
 /// Puts results in the place of a node, and takes the node away. Of the `fresh` nodes, those that carry a result take
-/// over the name of what they replace. What is laid out otherwise than what it replaces is noted in `relaid`.
+/// over the name of what they replace. What is of other strides than what it replaces is noted in `relaid`.
 pub(crate) fn replace(
     graph: &mut Graph,
     id: NodeId,

@@ -4,7 +4,7 @@ use oxport_ir::schema::{FunctionSchema, Param};
 use oxport_ir::{Error, Op, Registry, Result, WriteBack};
 
 /// The operator that computes what this one writes: `add_.Tensor` → `add.Tensor`, `pow_.Scalar` → `pow.Tensor_Scalar`.
-pub(crate) fn functional_twin(registry: &Registry, op: &Op) -> Result<Op> {
+pub(crate) fn functional_variant(registry: &Registry, op: &Op) -> Result<Op> {
     let short = op.short_name();
     let (base, overload) = short.split_once('.').map_or((short, ""), |(b, o)| (b, o));
     let base = match base {
@@ -20,28 +20,28 @@ pub(crate) fn functional_twin(registry: &Registry, op: &Op) -> Result<Op> {
     let dot = if overload.is_empty() { "" } else { "." };
     let named = registry.op(&format!("{base}{dot}{overload}"));
     let is_functional = |op: &Op| op.schema().is_some_and(|s| !s.is_mutable());
-    let takes_the_same = |twin: &Op| signature(twin, |_| true) == signature(op, |_| true);
+    let takes_the_same = |variant: &Op| signature(variant, |_| true) == signature(op, |_| true);
     if is_functional(&named) && takes_the_same(&named) {
         return Ok(named);
     }
-    // Overloads may be named otherwise; and the twin of that name may take its arguments otherwise (`bernoulli.p`).
-    let alike = overloads(registry, &base).find(|twin| is_functional(twin) && takes_the_same(twin));
+    // Overloads may be named otherwise; and the variant of that name may take its arguments otherwise (`bernoulli.p`).
+    let alike = overloads(registry, &base).find(|variant| is_functional(variant) && takes_the_same(variant));
     alike.or(Some(named).filter(is_functional)).ok_or_else(|| none(op))
 }
 
 /// The view that an operator makes of its argument in place without a change of its value: `detach_` → `detach`.
 pub(crate) fn same_view(registry: &Registry, op: &Op) -> Option<Op> {
-    let view = functional_twin(registry, op).ok().filter(|_| op.has_tag("inplace_view"))?;
+    let view = functional_variant(registry, op).ok().filter(|_| op.has_tag("inplace_view"))?;
     matches!(view.def()?.write_back, WriteBack::Expr("value")).then_some(view)
 }
 
 /// The operator that is this one without its `out=` arguments: `add.out` → `add.Tensor`.
-pub(crate) fn out_twin(registry: &Registry, op: &Op) -> Result<Op> {
+pub(crate) fn out_variant(registry: &Registry, op: &Op) -> Result<Op> {
     let base = op.name().split('.').next().unwrap_or("");
     let wanted = signature(op, |p| !p.is_written());
     let fits = |s: &FunctionSchema| !s.is_mutable();
     overloads(registry, base)
-        .find(|twin| twin.schema().is_some_and(fits) && signature(twin, |_| true) == wanted)
+        .find(|variant| variant.schema().is_some_and(fits) && signature(variant, |_| true) == wanted)
         .ok_or_else(|| none(op))
 }
 

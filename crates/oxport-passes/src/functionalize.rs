@@ -13,9 +13,9 @@
 //! and a write `add_` becomes the node `add_` that calls `add`; a program grows by a factor at most, or is refused.
 
 use crate::aliasing::{Parts, Step, is_alias, is_dense, parts};
-use crate::functional_variants::{functional_twin, out_twin, same_view};
+use crate::functional_variants::{functional_variant, out_variant, same_view};
 use crate::outputs::{mutation_outputs, separate_outputs};
-use crate::propagate_strides::{have_other_strides, lay_out_behind};
+use crate::propagate_strides::{have_other_strides, restride_users};
 use crate::shared_weights::{apart, tied_state};
 use crate::storage::{Chain, Storage};
 use indexmap::IndexMap;
@@ -87,7 +87,7 @@ fn functional(
         written.insert(p, f.focus(storage, &Chain::default(), output)?);
     }
     let relaid = f.relaid;
-    lay_out_behind(graph, env, registry, relaid);
+    restride_users(graph, env, registry, relaid);
     Ok(written)
 }
 
@@ -317,7 +317,7 @@ impl Functional<'_> {
             return Err(Error::invalid(format!("{} writes to no tensor", op.name())));
         };
         let target = self.values.get(&target).cloned().ok_or_else(|| Error::invalid("a write to what is no tensor"))?;
-        let functional = functional_twin(self.registry, op)?;
+        let functional = functional_variant(self.registry, op)?;
         let (args, kwargs) = (node.args.clone(), node.kwargs.clone());
         self.graph.set_call(id, functional.clone(), args, kwargs);
         let value = self.cast_like(id, target.node, &functional)?;
@@ -325,7 +325,7 @@ impl Functional<'_> {
         Ok(())
     }
 
-    /// A call of an operator without functional twin is wrapped: `auto_functionalized` gives its results (or `None`)
+    /// A call of an operator without functional variant is wrapped: `auto_functionalized` gives its results (or `None`)
     /// and the new values of what it writes.
     fn write_by_value(&mut self, id: NodeId, op: &Op) -> Result<()> {
         let schema = op.schema().expect("law: a mutable operator has a schema");
@@ -371,7 +371,7 @@ impl Functional<'_> {
     /// A call with `out=` arguments becomes one without, whose results they then hold.
     fn write_out(&mut self, id: NodeId, op: &Op, written: &[usize]) -> Result<()> {
         let schema = op.schema().expect("law: a mutable operator has a schema");
-        let functional = out_twin(self.registry, op)?;
+        let functional = out_variant(self.registry, op)?;
         let node = self.graph.node(id);
         let (args, mut kwargs) = (node.args.clone(), node.kwargs.clone());
         let mut targets = Vec::with_capacity(written.len());

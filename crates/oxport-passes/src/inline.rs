@@ -4,7 +4,7 @@
 
 use crate::autocast::{Casts, cast_arguments};
 use crate::decompose::expand;
-use crate::propagate_strides::lay_out_behind;
+use crate::propagate_strides::restride_users;
 use oxport_ir::{
     Argument, Autocast, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, Op, Registry, Result,
 };
@@ -41,7 +41,7 @@ fn inline(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
         let name = node.name.clone();
         block(graph, env, registry, id, (graph_at, casts), &mut relaid).map_err(|e| e.at(name))?;
     }
-    lay_out_behind(graph, env, registry, relaid);
+    restride_users(graph, env, registry, relaid);
     Ok(())
 }
 

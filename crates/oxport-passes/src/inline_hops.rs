@@ -1,4 +1,4 @@
-//! Calls inside of calls made plain: `auto_functionalized`, `auto_functionalized_v2`, `with_effects`.
+//! Calls inside of calls, inlined: `auto_functionalized`, `auto_functionalized_v2`, `with_effects`.
 //!
 //! PyTorch wraps an operator that writes, so that the graph stays functional: the wrapper copies what is written,
 //! calls, and returns the copies. Here the copies and the call become nodes of their own, which [`functionalize`] then
@@ -13,7 +13,7 @@
 
 use crate::bound::positional;
 use crate::decompose::replace;
-use crate::propagate_strides::lay_out_behind;
+use crate::propagate_strides::restride_users;
 use oxport_ir::{
     Argument, Builder, Error, ExportedProgram, FunctionSchema, Graph, Kwargs, Node, NodeId, Op, Registry, Result, Val,
 };
@@ -44,7 +44,7 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
         let outs = with(&mut b, &node).map_err(|e| e.at(node.name.clone()))?;
         replace(graph, id, &[Argument::List(outs)], &wrapper, &[], &mut relaid)?;
     }
-    lay_out_behind(graph, env, registry, relaid);
+    restride_users(graph, env, registry, relaid);
     Ok(())
 }
 

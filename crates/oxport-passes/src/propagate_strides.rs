@@ -29,8 +29,8 @@ pub(crate) fn have_other_strides(a: Option<&Val>, b: Option<&Val>) -> bool {
     }
 }
 
-/// Gives what stands behind changed nodes the layout that follows.
-pub(crate) fn lay_out_behind(graph: &mut Graph, env: &ShapeEnv, registry: &Registry, changed: HashSet<NodeId>) {
+/// Infers the strides of what is downstream of changed nodes again.
+pub(crate) fn restride_users(graph: &mut Graph, env: &ShapeEnv, registry: &Registry, changed: HashSet<NodeId>) {
     let users = |graph: &Graph, id: NodeId| graph.users(id).keys().copied().collect::<Vec<_>>();
     let mut waiting: HashSet<NodeId> = changed.iter().flat_map(|&id| users(graph, id)).collect();
     let mut next = graph.ids().next();

@@ -8,7 +8,7 @@
 //!
 //! Law: a draw stays where it stands among the others, so that the generator gives it the same numbers.
 
-use crate::functional_variants::functional_twin;
+use crate::functional_variants::functional_variant;
 use oxport_ir::{Argument, Builder, Effect, Error, Graph, Kwargs, Node, NodeId, Noise, Op, Registry, Result};
 use oxport_sym::ShapeEnv;
 use std::collections::HashSet;
@@ -36,7 +36,7 @@ impl Randomness {
 /// The operator that draws at a node, without what it writes; `None` where nothing is drawn.
 pub(crate) fn draw(registry: &Registry, node: &Node) -> Option<Op> {
     let op = node.op()?;
-    let op = if op.is_mutable() { functional_twin(registry, op).ok()? } else { op.clone() };
+    let op = if op.is_mutable() { functional_variant(registry, op).ok()? } else { op.clone() };
     (op.effect_of(node) == Effect::Random).then_some(op)
 }
 

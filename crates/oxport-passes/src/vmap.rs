@@ -1,4 +1,4 @@
-//! `torch.vmap` regions made plain: each becomes one `map` over the slices.
+//! `torch.vmap` regions lowered: each becomes one `map` over the slices.
 //!
 //! A TRAINING program holds a vmapped function as it was traced, for one slice, between the calls that open and close
 //! the level:
@@ -14,7 +14,7 @@
 //! Laws: levels are taken from the inside out; a node that depends on no slice stays where it is, and runs once;
 //! results keep their names; random numbers are drawn as `randomness` says.
 
-use crate::propagate_strides::{differ, lay_out_behind};
+use crate::propagate_strides::{differ, restride_users};
 use crate::randomness::{Randomness, draw, settle};
 use indexmap::IndexSet;
 use oxport_ir::{
@@ -46,7 +46,7 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
                     .and_then(|()| Region::new(graph, registry, begin, id))
                     .and_then(|r| r.replace(graph, env, registry));
                 // `map` stacks its results, `vmap` leaves them as the operators on the whole laid them out.
-                lay_out_behind(graph, env, registry, replaced.map_err(|e| e.at(name))?);
+                restride_users(graph, env, registry, replaced.map_err(|e| e.at(name))?);
             }
             _ => {}
         }
@@ -102,7 +102,7 @@ impl Region {
         self.inputs.contains(&id) || self.body.contains(&id)
     }
 
-    /// Gives the nodes that are laid out otherwise than what they replace.
+    /// Gives the nodes that are of other strides than what they replace.
     fn replace(self, graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<HashSet<NodeId>> {
         let next = graph.next(self.end).ok_or_else(|| Error::invalid("a vmap at the end of its graph"))?;
         self.late.iter().for_each(|&id| graph.move_before(id, next));
@@ -133,7 +133,7 @@ impl Region {
                 }
                 slices.push(Argument::Node(whole));
             }
-            lay_out_behind(&mut sub, env, registry, places.into_iter().collect());
+            restride_users(&mut sub, env, registry, places.into_iter().collect());
             graph.subgraphs.insert(name, sub);
             let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&origin);
             let closure = Argument::List(closure.into_iter().map(Argument::Node).collect());

@@ -130,7 +130,7 @@ pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
             let cx = MetaCx::new(&typing.env);
             let val = infer_bound(&op, &args, &cx).ok()?;
             // A data-dependent size has no name in the e-graph.
-            if !cx.into_born().is_empty() {
+            if !cx.into_unbacked().is_empty() {
                 return None;
             }
             let is_certain = is_certain

@@ -119,7 +119,7 @@ fn conjunctive(e: &Expr) -> Expr {
     }
 }
 
-/// A condition with its relations in the form that `Piecewise` wants.
+/// A condition with its relations in the form that `Piecewise` has.
 fn settled(e: &Expr) -> Expr {
     match e.as_call() {
         Some((f, _)) if f.is_relation() => without_coefficient(&canonical(e)),

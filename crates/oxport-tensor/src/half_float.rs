@@ -10,7 +10,7 @@ use half::{bf16, f16};
 pub fn f16_to_f32(x: f16) -> f32 {
     let bits = u32::from(x.to_bits());
     let magnitude = (bits & 0x7fff) << 13;
-    // Exponent and fraction sit where f32 wants them, but for the bias; the product is exact, subnormals included.
+    // Exponent and fraction sit where f32 has them, but for the bias; the product is exact, subnormals included.
     let scaled = f32::from_bits(magnitude) * f32::from_bits((254 - 15) << 23);
     let special = if magnitude >= 0x7c00 << 13 { 0x7f80_0000 } else { 0 };
     f32::from_bits(scaled.to_bits() | special | (bits & 0x8000) << 16)

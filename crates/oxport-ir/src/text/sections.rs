@@ -1,4 +1,4 @@
-//! What stands behind the code of a program: the signature and the ranges, printed and read.
+//! What follows the code of a program: the signature and the ranges, printed and read.
 
 use crate::{ExportedProgram, Graph, InputKind, OutputKind, RangeConstraint, Signature};
 use oxport_sym::Expr;

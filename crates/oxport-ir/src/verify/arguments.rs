@@ -5,7 +5,7 @@ use crate::infer::arg_of_node;
 use crate::schema::{FunctionSchema, Type};
 use crate::{Arg, Argument, Diagnostic, Error, Graph, Kwargs, Meta, Node, Op};
 
-/// Says all that keeps a call from being bound; `error` is what binding complained about first.
+/// Says all that keeps a call from being bound; `error` is what binding reported about first.
 pub(super) fn explain(c: &mut Check<'_>, node: &Node, op: &Op, error: &Error) {
     let found = match op.schema().filter(|s| !s.is_vararg) {
         Some(schema) => misfits(c.graph, schema, &node.args, &node.kwargs),
@@ -39,15 +39,15 @@ pub(super) struct Misfit {
 pub(super) fn misfits(graph: &Graph, schema: &FunctionSchema, args: &[Argument], kwargs: &Kwargs) -> Vec<Misfit> {
     let (name, positional) = (&schema.name, schema.positional());
     let mut found = Vec::new();
-    let mut complain = |argument: &str, message: String| found.push(Misfit { argument: argument.into(), message });
+    let mut report = |argument: &str, message: String| found.push(Misfit { argument: argument.into(), message });
     if args.len() > positional {
         let message = format!("{name} takes {positional} positional arguments, not {}", args.len());
-        complain(&positional.to_string(), message);
+        report(&positional.to_string(), message);
     }
     for key in kwargs.keys() {
         match schema.arg(key) {
-            None => complain(key, format!("{name} has no argument `{key}`")),
-            Some((i, _)) if i < args.len() => complain(key, format!("{name}: argument `{key}` is given twice")),
+            None => report(key, format!("{name} has no argument `{key}`")),
+            Some((i, _)) if i < args.len() => report(key, format!("{name}: argument `{key}` is given twice")),
             _ => {}
         }
     }
@@ -55,7 +55,7 @@ pub(super) fn misfits(graph: &Graph, schema: &FunctionSchema, args: &[Argument],
         let by_position = if i < positional { args.get(i) } else { None };
         let Some(given) = by_position.or_else(|| kwargs.get(&*param.name)) else {
             if param.default.is_none() {
-                complain(&param.name, format!("{name}: argument `{}` is missing", param.name));
+                report(&param.name, format!("{name}: argument `{}` is missing", param.name));
             }
             continue;
         };
@@ -67,7 +67,7 @@ pub(super) fn misfits(graph: &Graph, schema: &FunctionSchema, args: &[Argument],
         }
         if !arg.fits(&param.ty) {
             let message = format!("{name}: argument `{}`: expected {}, got {}", param.name, param.ty, describe(&arg));
-            complain(&param.name, message);
+            report(&param.name, message);
         }
     }
     found

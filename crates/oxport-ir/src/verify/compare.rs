@@ -38,7 +38,7 @@ impl<'e> Compare<'e> {
         Compare { sizes, ..self }
     }
     /// What the fresh and the computed data-dependent numbers of inference turned out to be in the program.
-    pub(super) fn born(&self) -> impl Iterator<Item = &Expr> {
+    pub(super) fn bound_symbols(&self) -> impl Iterator<Item = &Expr> {
         self.stands_for.values().chain(&self.computed)
     }
 

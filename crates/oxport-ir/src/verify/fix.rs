@@ -19,7 +19,7 @@ pub struct Change {
     pub message: String,
 }
 
-/// Mends what can be mended, and says what was changed.
+/// Fixes what can be fixed, and says what was changed.
 pub fn fix(program: &mut ExportedProgram, registry: &Registry) -> Vec<Change> {
     let mut changes = Vec::new();
     metas(program, registry, &mut changes);

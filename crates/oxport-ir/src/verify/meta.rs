@@ -4,14 +4,14 @@
 //! and blamed only if it fits neither.
 
 use super::compare::{Compare, FRESH};
-use super::symbols::Births;
+use super::symbols::Bindings;
 use super::{Check, arguments, layout, python, subgraphs};
 use crate::infer::{arg_of, arg_of_node, bind_with, infer_bound};
 use crate::{Arg, Error, Meta, MetaCx, Node, NodeId, NodeKind, Op, Result, Val};
 use oxport_tensor::DType;
 use std::collections::HashMap;
 
-pub(super) fn check(c: &mut Check<'_>, is_cast: bool, births: &mut Births) {
+pub(super) fn check(c: &mut Check<'_>, is_cast: bool, bindings: &mut Bindings) {
     let graph = c.graph;
     let mut right: HashMap<NodeId, Val> = HashMap::new();
     let mut nesting = 0;
@@ -31,7 +31,7 @@ pub(super) fn check(c: &mut Check<'_>, is_cast: bool, births: &mut Births) {
             getitem(c, node, &mut right, id);
         } else if known && !python::check(c, node, id, &mut right) {
             let mut call = Call { node, op, id, is_cast, is_mapped: nesting > 0 };
-            call.check(c, births, &mut right);
+            call.check(c, bindings, &mut right);
         }
     }
 }
@@ -79,7 +79,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn check(&mut self, c: &mut Check<'_>, births: &mut Births, right: &mut HashMap<NodeId, Val>) {
+    fn check(&mut self, c: &mut Check<'_>, bindings: &mut Bindings, right: &mut HashMap<NodeId, Val>) {
         let node = self.node;
         if self.op.is_higher_order() && !subgraphs::check(c, node, self.op) {
             return;
@@ -108,12 +108,12 @@ impl Call<'_> {
             None => {
                 // What an offset or a merge of branches depends on does not show in the inferred value.
                 if !self.op.is_higher_order() && !self.op.short_name().starts_with("sym_") {
-                    births.note(c.path, self.id, recorded, compare.born());
+                    bindings.note(c.path, self.id, recorded, compare.bound_symbols());
                 }
                 layout::of_call(c, node, self.op, &bound, (recorded, &inferred), self.is_mapped);
             }
             Some(difference) => {
-                births.anything(c.path, self.id);
+                bindings.anything(c.path, self.id);
                 if !self.fits_otherwise(c, right) {
                     c.node_error("meta", &node.name, difference);
                     right.insert(self.id, inferred);

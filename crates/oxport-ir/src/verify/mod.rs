@@ -16,7 +16,7 @@
 //! | `signature`, `state`, `calls` | do signature, stored tensors, trees and module calls agree with the graph? |
 //! | `symbols`, `ranges` | are symbols bound, and ranges consistent? |
 //! | `sources` | which input gives a symbol its value? |
-//! | [`fix`] | which of it can be mended without a guess? |
+//! | [`fix`] | which of it can be fixed without a guess? |
 //!
 //! Law: a program that PyTorch exported yields no error; the verifier never panics, whatever the program.
 
@@ -46,7 +46,7 @@ use crate::{ExportedProgram, Graph, InputSpec, Node, NodeKind, Registry};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use symbols::Births;
+use symbols::Bindings;
 
 /// What is checked.
 #[derive(Clone, Copy, Debug)]
@@ -68,16 +68,16 @@ pub fn verify(program: &ExportedProgram, registry: &Registry) -> Vec<Diagnostic>
 
 /// Checks a program as far as the options say.
 pub fn verify_with(program: &ExportedProgram, registry: &Registry, options: Options) -> Vec<Diagnostic> {
-    let (mut found, mut births) = (Vec::new(), Births::new());
+    let (mut found, mut bindings) = (Vec::new(), Bindings::new());
     let facts = symbols::assumed(program);
     let env = facts.as_ref().unwrap_or(&program.env);
     let all = Whole { program, registry, env, options };
-    all.graph(&program.graph, "", false, &mut found, &mut births);
+    all.graph(&program.graph, "", false, &mut found, &mut bindings);
     let mut check = all.check(&program.graph, "", &mut found);
     signature::check(&mut check);
     calls::check(&mut check);
     ranges::check(&mut check);
-    symbols::check(&mut check, options.reinfer.then_some(&births));
+    symbols::check(&mut check, options.reinfer.then_some(&bindings));
     let mut all = std::mem::take(check.found);
     sources::explain(&check, &mut all);
     all
@@ -98,19 +98,19 @@ impl<'a> Whole<'a> {
         Check { program, registry, graph, path, env, found, elements: RefCell::default(), inputs: OnceCell::new() }
     }
     /// A graph, then its subgraphs. Under autocast the recorded metas are those after casts that the nodes do not show.
-    fn graph(self, graph: &Graph, path: &str, is_cast: bool, found: &mut Vec<Diagnostic>, births: &mut Births) {
+    fn graph(self, graph: &Graph, path: &str, is_cast: bool, found: &mut Vec<Diagnostic>, bindings: &mut Bindings) {
         let before = found.len();
         let mut check = self.check(graph, path, found);
         structure::check(&mut check);
         document::check(&mut check);
         layout::check(&mut check);
         if self.options.reinfer {
-            meta::check(&mut check, is_cast, births);
+            meta::check(&mut check, is_cast, bindings);
         }
         structure::metas(&mut check, before);
         let cast = autocast_blocks(graph);
         for (name, sub) in &graph.subgraphs {
-            self.graph(sub, &below(path, name), is_cast || cast.contains(name), found, births);
+            self.graph(sub, &below(path, name), is_cast || cast.contains(name), found, bindings);
         }
     }
 }

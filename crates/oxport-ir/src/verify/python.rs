@@ -90,7 +90,7 @@ fn wrapped(c: &Check<'_>, call: &Node) -> Result<Fake, String> {
     let (state, subclass) = stored
         .and_then(|(_, spec)| c.program.lifted(&spec.kind))
         .and_then(|state| Some((state, state.subclass.as_ref()?)))
-        .ok_or("it wants a stored tensor that wraps others")?;
+        .ok_or("it expects a stored tensor that wraps others")?;
     let (_, inner) = subclass.accessed(call).map_err(|e| e.message().to_string())?;
     // PyTorch had the wrapped tensors where it had the wrapper.
     Ok(Fake { device: state.device.clone(), ..Fake::of(inner) })

@@ -14,7 +14,7 @@ pub struct Rule {
     /// A piece of a program that breaks the rule.
     pub example: &'static str,
     /// What to do.
-    pub mend: &'static str,
+    pub fix: &'static str,
     /// True if the program keeps its meaning.
     pub is_warning: bool,
 }
@@ -24,9 +24,9 @@ const fn rule(
     title: &'static str,
     explanation: &'static str,
     example: &'static str,
-    mend: &'static str,
+    fix: &'static str,
 ) -> Rule {
-    Rule { code, title, explanation, example, mend, is_warning: false }
+    Rule { code, title, explanation, example, fix, is_warning: false }
 }
 
 const fn warning(rule: Rule) -> Rule {
@@ -292,12 +292,12 @@ pub fn page() -> String {
     for r in RULES {
         let _ = write!(
             out,
-            "\n## {}\n\n**{}.** {}\n\n```text\n{}\n```\n\nTo mend it: {}\n",
+            "\n## {}\n\n**{}.** {}\n\n```text\n{}\n```\n\nHow to fix it: {}\n",
             r.code,
             capitalised(r.title),
             r.explanation,
             r.example,
-            r.mend
+            r.fix
         );
     }
     out

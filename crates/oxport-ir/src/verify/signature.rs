@@ -32,8 +32,8 @@ fn inputs(c: &mut Check<'_>) {
     let mut lifted: HashMap<&Arc<str>, usize> = HashMap::new();
     for (i, (node, spec)) in placeholders.iter().zip(&program.signature.inputs).enumerate() {
         let val = node.val().unwrap_or(&Val::None);
-        if let Some(wants) = wants(&spec.kind, val) {
-            let message = format!("{} is {wants}, but its meta is {}", c.input_path(i), article(val));
+        if let Some(expected) = expected(&spec.kind, val) {
+            let message = format!("{} is {expected}, but its meta is {}", c.input_path(i), article(val));
             c.error("signature", Loc::Input(i), message);
         }
         if let Some(name) = spec.kind.lifted()
@@ -56,8 +56,8 @@ fn inputs(c: &mut Check<'_>) {
     }
 }
 
-/// What a kind of input wants its meta to be, unless it is that.
-fn wants(kind: &InputKind, val: &Val) -> Option<String> {
+/// What a kind of input expects its meta to be, unless it is that.
+fn expected(kind: &InputKind, val: &Val) -> Option<String> {
     let is_constant = |c: &Argument| match (c, val) {
         (Argument::None, Val::None) => true,
         (Argument::Int(a), Val::Int(b)) => b.as_int().is_none_or(|b| *a == b),
@@ -66,7 +66,7 @@ fn wants(kind: &InputKind, val: &Val) -> Option<String> {
         (Argument::Str(a), Val::Str(b)) => **a == **b,
         _ => false,
     };
-    let (fits, wants) = match kind {
+    let (fits, expected) = match kind {
         InputKind::Parameter(_) | InputKind::Buffer { .. } | InputKind::TensorConstant(_) => {
             (matches!(val, Val::Tensor(_)), "lifted from a tensor".to_string())
         }
@@ -77,7 +77,7 @@ fn wants(kind: &InputKind, val: &Val) -> Option<String> {
         InputKind::ConstantInput(constant) => (is_constant(constant), format!("the constant {}", spell(constant))),
         InputKind::UserInput => (!matches!(val, Val::List(_) | Val::Token), "the user's".to_string()),
     };
-    (!fits).then_some(wants)
+    (!fits).then_some(expected)
 }
 
 fn spell(a: &Argument) -> String {

@@ -1,5 +1,5 @@
 //! Higher-order operators and their subgraphs: operands and placeholders agree in number, dtype and shape; what a
-//! subgraph returns is what its operator wants (a truth value, the carried values, the same as the other branch).
+//! subgraph returns is what its operator expects (a truth value, the carried values, the same as the other branch).
 //!
 //! One row of [`LAYOUTS`] says where an operator has its subgraphs and operands, and what each subgraph must give.
 
@@ -24,11 +24,11 @@ enum Source {
 
 /// What a subgraph must give.
 #[derive(Clone, Copy)]
-enum Gives {
+enum Returns {
     /// Anything; what the operator's recorded result is, is checked with all metas.
     Anything,
     /// One truth value, bare.
-    Truth,
+    Bool,
     /// Values like the operands in that list, and nothing else.
     Like(usize),
     /// Values like the operands in that list, then anything.
@@ -40,15 +40,15 @@ enum Gives {
 }
 
 /// A subgraph: its position, its operands, its results.
-type Layout = (usize, &'static [Source], Gives);
+type Layout = (usize, &'static [Source], Returns);
 
 const LAYOUTS: &[(&str, &[Layout])] = {
-    use Gives::{Anything, AsMany, Like, LikeFirst, LikeThen, Truth};
+    use Returns::{Anything, AsMany, Bool, Like, LikeFirst, LikeThen};
     use Source::{Blocks, List, Rest, Slices};
     &[
         ("cond", &[(1, &[List(3)], Anything), (2, &[List(3)], LikeFirst)]),
-        ("while_loop", &[(0, &[List(2), List(3)], Truth), (1, &[List(2), List(3)], Like(2))]),
-        ("while_loop_stack_output", &[(0, &[List(2), List(3)], Truth), (1, &[List(2), List(3)], Like(2))]),
+        ("while_loop", &[(0, &[List(2), List(3)], Bool), (1, &[List(2), List(3)], Like(2))]),
+        ("while_loop_stack_output", &[(0, &[List(2), List(3)], Bool), (1, &[List(2), List(3)], Like(2))]),
         ("map_impl", &[(0, &[Slices(1), List(2)], Anything)]),
         ("scan", &[(0, &[List(1), Slices(2), List(3)], LikeThen(1))]),
         ("associative_scan", &[(0, &[Blocks(1), Blocks(1), List(2)], AsMany(1))]),
@@ -83,29 +83,29 @@ pub(super) fn check(c: &mut Check<'_>, node: &Node, op: &Op) -> bool {
     c.found.len() == before
 }
 
-fn complain(c: &mut Check<'_>, node: &Node, at: impl Into<String>, message: impl Into<String>) {
+fn report(c: &mut Check<'_>, node: &Node, at: impl Into<String>, message: impl Into<String>) {
     let at = c.at_argument(node, at);
     c.error("subgraph", at, message);
 }
 
-fn subgraph(c: &mut Check<'_>, node: &Node, name: &str, &(at, from, gives): &Layout, first: usize) {
+fn subgraph(c: &mut Check<'_>, node: &Node, name: &str, &(at, from, returns): &Layout, first: usize) {
     let graph = c.graph;
     let Some(sub) = graph_at(graph, node, at) else {
-        return complain(c, node, at.to_string(), format!("argument {at} of {name} is not a subgraph"));
+        return report(c, node, at.to_string(), format!("argument {at} of {name} is not a subgraph"));
     };
     let Some(operands) = operands(graph, node, at, from) else {
-        return complain(c, node, at.to_string(), format!("{name}: expected lists of operands after its subgraphs"));
+        return report(c, node, at.to_string(), format!("{name}: expected lists of operands after its subgraphs"));
     };
     let title = title(node, graph, at);
     takes(c, node, &title, sub, &operands, name);
-    form(c, node, &title, sub, at, gives);
-    match gives {
-        Gives::Anything => {}
-        Gives::Truth => truth(c, node, &title, sub, at),
-        Gives::Like(list) => like(c, node, &title, sub, at, list, false, true),
-        Gives::LikeThen(list) => like(c, node, &title, sub, at, list, true, true),
-        Gives::AsMany(list) => like(c, node, &title, sub, at, list, false, false),
-        Gives::LikeFirst => {
+    form(c, node, &title, sub, at, returns);
+    match returns {
+        Returns::Anything => {}
+        Returns::Bool => truth(c, node, &title, sub, at),
+        Returns::Like(list) => like(c, node, &title, sub, at, list, false, true),
+        Returns::LikeThen(list) => like(c, node, &title, sub, at, list, true, true),
+        Returns::AsMany(list) => like(c, node, &title, sub, at, list, false, false),
+        Returns::LikeFirst => {
             if let Some(other) = graph_at(graph, node, first) {
                 like_first(c, node, &title, sub, other, at);
             }
@@ -181,13 +181,13 @@ fn takes(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, operands: &[O
     let placeholders: Vec<&Node> = sub.placeholders().map(|(_, n)| n).collect();
     if placeholders.len() != operands.len() {
         let message = format!("{title} takes {} operands, {name} gives {}", placeholders.len(), operands.len());
-        return complain(c, node, title.trim_matches('`'), message);
+        return report(c, node, title.trim_matches('`'), message);
     }
     for (placeholder, operand) in placeholders.into_iter().zip(operands) {
         let (Some(want), Some(have)) = (placeholder.val(), &operand.val) else { continue };
         if let Some(difference) = mismatch(c, want, have, operand.shape_counts) {
             let message = format!("{title} takes `{}`, {difference}", placeholder.name);
-            complain(c, node, operand.place.clone(), message);
+            report(c, node, operand.place.clone(), message);
         }
     }
 }
@@ -212,21 +212,21 @@ fn mismatch(c: &Check<'_>, want: &Val, have: &Val, shape_counts: bool) -> Option
 }
 
 /// A condition returns its value bare, every other subgraph a tuple, unless the operator's own result is bare.
-fn form(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize, gives: Gives) {
+fn form(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize, returns: Returns) {
     let count = sub.outputs().len();
     if sub.is_single_return && count != 1 {
         let message = format!("{title} is said to return one bare value, but returns {count}");
-        return complain(c, node, at.to_string(), message);
+        return report(c, node, at.to_string(), message);
     }
-    let bare = match (gives, node.val()) {
-        (Gives::Truth, _) => true,
+    let bare = match (returns, node.val()) {
+        (Returns::Bool, _) => true,
         (_, Some(Val::List(_))) => false,
         _ => return,
     };
     if sub.is_single_return != bare {
         let form = |bare| if bare { "one bare value" } else { "a tuple" };
         let message = format!("{title} returns {}, but {} is wanted", form(sub.is_single_return), form(bare));
-        complain(c, node, at.to_string(), message);
+        report(c, node, at.to_string(), message);
     }
 }
 
@@ -240,7 +240,7 @@ fn truth(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize) {
     let results = results(sub);
     let [Some(result)] = results.as_slice() else {
         let message = format!("the condition {title} gives {} values, not one", results.len());
-        return complain(c, node, at.to_string(), message);
+        return report(c, node, at.to_string(), message);
     };
     let fits = match result {
         Val::Tensor(t) => t.dtype == DType::Bool && t.dim() == 0,
@@ -249,7 +249,7 @@ fn truth(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize) {
     };
     if !fits {
         let message = format!("the condition {title} gives {}, not one bool", super::compare::article(result));
-        complain(c, node, at.to_string(), message);
+        report(c, node, at.to_string(), message);
     }
 }
 
@@ -261,7 +261,7 @@ fn like(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize, lis
     let results = results(sub);
     if results.len() < carried.len() || !more && results.len() > carried.len() {
         let message = format!("{title} gives {} values for {} that are carried", results.len(), carried.len());
-        return complain(c, node, at.to_string(), message);
+        return report(c, node, at.to_string(), message);
     }
     let seen: Vec<Option<&Val>> = sub.placeholders().map(|(_, p)| p.val()).collect();
     for (i, (result, operand)) in results.iter().zip(carried).enumerate() {
@@ -270,7 +270,7 @@ fn like(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize, lis
         let seen = seen.get(i).copied().flatten();
         let fits = [Some(&operand), seen].into_iter().flatten().any(|v| mismatch(c, v, result, shapes).is_none());
         if !fits && let Some(difference) = mismatch(c, &operand, result, shapes) {
-            complain(c, node, at.to_string(), format!("value {i} that {title} carries on was {difference}"));
+            report(c, node, at.to_string(), format!("value {i} that {title} carries on was {difference}"));
         }
     }
 }
@@ -280,7 +280,7 @@ fn like_first(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, other: &
     let (ours, theirs) = (results(sub), results(other));
     if ours.len() != theirs.len() {
         let message = format!("{title} gives {} values, the other branch {}", ours.len(), theirs.len());
-        return complain(c, node, at.to_string(), message);
+        return report(c, node, at.to_string(), message);
     }
     for (i, (a, b)) in ours.iter().zip(&theirs).enumerate() {
         let (Some(a), Some(b)) = (a, b) else { continue };
@@ -291,7 +291,7 @@ fn like_first(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, other: &
         if differs {
             let text = super::compare::article;
             let message = format!("value {i} of {title} is {}, the other branch gives {}", text(a), text(b));
-            complain(c, node, at.to_string(), message);
+            report(c, node, at.to_string(), message);
         }
     }
 }
@@ -306,22 +306,22 @@ fn predicate(c: &mut Check<'_>, node: &Node) {
         _ => false,
     };
     if !fits {
-        complain(c, node, "0", format!("the predicate is {}, not one bool", super::compare::article(&val)));
+        report(c, node, "0", format!("the predicate is {}, not one bool", super::compare::article(&val)));
     }
 }
 
 fn switch(c: &mut Check<'_>, node: &Node) {
     let graph = c.graph;
     let (Some(Argument::List(branches)), Some(Argument::List(given))) = (node.args.get(1), node.args.get(2)) else {
-        return complain(c, node, "1", "switch: expected an index, a list of branches and a list of operands");
+        return report(c, node, "1", "switch: expected an index, a list of branches and a list of operands");
     };
     let subs: Vec<_> = branches.iter().map(|b| b.as_node().and_then(|id| graph.subgraph_of(id))).collect();
     if subs.is_empty() {
-        complain(c, node, "1", "switch has no branch");
+        report(c, node, "1", "switch has no branch");
     }
     for (i, sub) in subs.iter().enumerate() {
         let Some(sub) = sub else {
-            complain(c, node, format!("1[{i}]"), format!("branch {i} of switch is not a subgraph"));
+            report(c, node, format!("1[{i}]"), format!("branch {i} of switch is not a subgraph"));
             continue;
         };
         let title = format!("branch {i}");
@@ -340,22 +340,22 @@ fn switch(c: &mut Check<'_>, node: &Node) {
 /// `with_effects(token, op, …)`: the rest are the operator's arguments.
 fn with_effects(c: &mut Check<'_>, node: &Node) {
     let Some(Argument::Op(op)) = node.args.get(1) else {
-        return complain(c, node, "1", "with_effects: expected a token and an operator");
+        return report(c, node, "1", "with_effects: expected a token and an operator");
     };
     if let Err(e) = bind_meta(c.graph, op, &node.args[2..], &node.kwargs) {
-        complain(c, node, "1", e.message());
+        report(c, node, "1", e.message());
     }
 }
 
 /// `auto_functionalized(op, name=…)`: the names are the operator's.
 fn functionalized(c: &mut Check<'_>, node: &Node) {
     let Some(Argument::Op(op)) = node.args.first() else {
-        return complain(c, node, "0", "auto_functionalized: expected an operator");
+        return report(c, node, "0", "auto_functionalized: expected an operator");
     };
     let Some(schema) = op.schema() else { return };
     for key in node.kwargs.keys().filter(|k| !k.starts_with('_')) {
         if schema.arg(key).is_none() {
-            complain(c, node, &**key, format!("{} has no argument `{key}`", op.name()));
+            report(c, node, &**key, format!("{} has no argument `{key}`", op.name()));
         }
     }
 }

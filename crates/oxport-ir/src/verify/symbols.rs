@@ -7,23 +7,23 @@ use std::collections::{HashMap, HashSet};
 
 /// Which calls may make which symbols, as inference saw it.
 #[derive(Debug, Default)]
-pub(super) struct Births {
+pub(super) struct Bindings {
     by_call: HashMap<(String, NodeId), HashSet<Symbol>>,
 }
 
-impl Births {
-    pub(super) fn new() -> Births {
-        Births::default()
+impl Bindings {
+    pub(super) fn new() -> Bindings {
+        Bindings::default()
     }
     /// A call whose meta was inferred makes the symbols that stand for fresh ones, and no others.
-    pub(super) fn note<'e>(&mut self, path: &str, id: NodeId, recorded: &Val, born: impl Iterator<Item = &'e Expr>) {
+    pub(super) fn note<'e>(&mut self, path: &str, id: NodeId, recorded: &Val, bound: impl Iterator<Item = &'e Expr>) {
         let mut has_unbacked = false;
         recorded.for_each_expr(&mut |e| {
             has_unbacked |= e.as_int().is_none() && e.free_symbols().iter().any(Symbol::is_unbacked);
         });
         if has_unbacked {
-            let born = born.flat_map(Expr::free_symbols).collect();
-            self.by_call.insert((path.to_string(), id), born);
+            let bound = bound.flat_map(Expr::free_symbols).collect();
+            self.by_call.insert((path.to_string(), id), bound);
         }
     }
     /// A call whose meta is wrong anyway.
@@ -31,7 +31,7 @@ impl Births {
         self.by_call.remove(&(path.to_string(), id));
     }
     fn allow(&self, path: &str, id: NodeId, symbol: &Symbol) -> bool {
-        self.by_call.get(&(path.to_string(), id)).is_none_or(|born| born.contains(symbol))
+        self.by_call.get(&(path.to_string(), id)).is_none_or(|bound| bound.contains(symbol))
     }
 }
 
@@ -52,19 +52,19 @@ pub(super) fn assumed(program: &ExportedProgram) -> Option<ShapeEnv> {
 }
 
 /// Reports every symbol that nothing binds, where it is first used.
-pub(super) fn check(c: &mut Check<'_>, births: Option<&Births>) {
-    let mut complained = HashSet::new();
-    let mut walk = Walk { names: HashMap::new(), births, bound: HashSet::new(), complained: &mut complained };
+pub(super) fn check(c: &mut Check<'_>, bindings: Option<&Bindings>) {
+    let mut reported = HashSet::new();
+    let mut walk = Walk { names: HashMap::new(), bindings, bound: HashSet::new(), reported: &mut reported };
     walk.graph(c, &c.program.graph, "");
 }
 
 struct Walk<'a> {
     /// The symbols that were met, by name.
     names: HashMap<String, Symbol>,
-    births: Option<&'a Births>,
+    bindings: Option<&'a Bindings>,
     /// What is bound before the node that is looked at.
     bound: HashSet<Symbol>,
-    complained: &'a mut HashSet<Symbol>,
+    reported: &'a mut HashSet<Symbol>,
 }
 
 impl Walk<'_> {
@@ -100,7 +100,7 @@ impl Walk<'_> {
             }
             let Some(val) = node.val() else { continue };
             let is_input = node.kind == NodeKind::Placeholder;
-            let (mut born, mut used, mut met) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut bound, mut used, mut met) = (Vec::new(), Vec::new(), Vec::new());
             for_each_size(val, &mut |e| {
                 if e.as_int().is_some() {
                     return;
@@ -111,16 +111,16 @@ impl Walk<'_> {
                     // Sizes in a subgraph are those of the program, or its own if they depend on data.
                     ([s], NodeKind::Placeholder) => path.is_empty() || s.is_unbacked(),
                     ([s], NodeKind::CallFunction(_)) => {
-                        s.is_unbacked() && is_bare(e) && self.births.is_none_or(|b| b.allow(path, id, s))
+                        s.is_unbacked() && is_bare(e) && self.bindings.is_none_or(|b| b.allow(path, id, s))
                     }
                     _ => false,
                 };
-                if binds { born.extend(symbols) } else { used.extend(symbols) }
+                if binds { bound.extend(symbols) } else { used.extend(symbols) }
             });
             met.into_iter().for_each(|symbol| self.named(c, path, &node.name, symbol));
-            own.extend(born.into_iter().filter(|symbol| self.bound.insert(symbol.clone())));
+            own.extend(bound.into_iter().filter(|symbol| self.bound.insert(symbol.clone())));
             for symbol in used {
-                if !self.bound.contains(&symbol) && self.complained.insert(symbol.clone()) {
+                if !self.bound.contains(&symbol) && self.reported.insert(symbol.clone()) {
                     let what = if is_input { "has" } else { "uses" };
                     let message = format!("`{}` {what} the symbol {}, which nothing binds", node.name, symbol.name());
                     let at = crate::Loc::Node { graph: path.to_string(), node: node.name.to_string() };

@@ -119,7 +119,7 @@ fn stft(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let single = b.fake(x)?.dim() == 1;
     if centered(args)? {
         let mode: &str = args.named("pad_mode")?;
-        // Padding wants a dimension of channels.
+        // Padding needs a dimension of channels.
         let y = b.call("unsqueeze", (x, 0i64))?;
         let y = b.call("pad", (y, vec![s.n / 2, s.n / 2], mode))?;
         x = b.call("squeeze.dim", (y, 0i64))?;

@@ -76,7 +76,7 @@ pub(crate) fn reduction<'a, W: oxport_ir::World>(args: &Args<'a, W>) -> Result<i
     Ok(reduction)
 }
 
-/// The tensors among the arguments: those that the schema wants, and the optional ones that are given.
+/// The tensors among the arguments: those that the schema requires, and the optional ones that are given.
 fn tensors<'a>(args: &MetaArgs<'a>) -> Result<Vec<&'a Fake>> {
     let params = args.op.schema().into_iter().flat_map(|s| s.args.iter().enumerate());
     let wanted = params.filter(|(_, p)| p.ty.is_tensor_like());

@@ -1,4 +1,4 @@
-//! The greatest and the least: `amax`, `max`, `argmax`, `aminmax` and their twins.
+//! The greatest and the least: `amax`, `max`, `argmax`, `aminmax` and their kin.
 //!
 //! Laws: a NaN is greater and less than everything; of equal elements the first counts; nothing has no greatest
 //! element.

@@ -84,9 +84,9 @@ fn borders(args: &Args<'_, Real>, lines: Lines) -> Result<Vec<Vec<i64>>> {
     let whole = |row: &Vec<i64>| offsets.is_some() || row.last() == Some(&(lines.n as i64)) || lines.n == 0;
     let inside = |row: &Vec<i64>| row.is_sorted() && row.iter().all(|b| (0..=lines.n as i64).contains(b));
     ensure!(rows.iter().all(inside), "segment_reduce: segments outside of the data");
-    let careless = args.op.schema().is_some_and(|s| s.arg("unsafe").is_none());
+    let is_unchecked = args.op.schema().is_some_and(|s| s.arg("unsafe").is_none());
     ensure!(
-        careless || args.named("unsafe")? || rows.iter().all(whole),
+        is_unchecked || args.named("unsafe")? || rows.iter().all(whole),
         "segment_reduce: lengths do not add up to the data"
     );
     Ok(rows)

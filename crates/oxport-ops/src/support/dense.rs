@@ -91,14 +91,14 @@ impl<T: Element> Deref for Dense<T> {
 /// another dtype or layout. The slice holds unspecified values.
 ///
 /// # Errors
-/// There is no memory for the detour.
+/// There is no memory for the temporary.
 pub fn fill<T: Element, R>(out: &mut TensorMut, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
     if let Some(slice) = out.as_mut_slice::<T>() {
         return Ok(f(slice));
     }
-    let mut detour = TensorMut::empty(T::DTYPE, Layout::contiguous(out.sizes())?)?;
-    let result = f(detour.as_mut_slice().expect("law: a fresh contiguous tensor is a slice"));
-    copy(&detour.freeze(), out)?;
+    let mut temporary = TensorMut::empty(T::DTYPE, Layout::contiguous(out.sizes())?)?;
+    let result = f(temporary.as_mut_slice().expect("law: a fresh contiguous tensor is a slice"));
+    copy(&temporary.freeze(), out)?;
     Ok(result)
 }
 

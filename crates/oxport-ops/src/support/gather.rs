@@ -16,7 +16,7 @@ pub const NOWHERE: usize = usize::MAX;
 /// Fills `out` from `x` by one map per dimension, each as long as the dimension of `out`.
 ///
 /// # Errors
-/// There is no memory for a detour.
+/// There is no memory for a temporary.
 pub fn gather(x: &Tensor, maps: &[Vec<usize>], filler: Scalar, out: &mut TensorMut) -> Result<()> {
     // Dimensions in the memory order of the output, slowest first.
     let strides = out.strides().to_vec();

@@ -19,7 +19,7 @@ pub struct Axis<T> {
 /// Fills `out` with the gradient of a forward map over the last dimensions, one axis each.
 ///
 /// # Errors
-/// There is no memory for a detour.
+/// There is no memory for a temporary.
 pub fn spread<T: Compute>(grad: &Tensor, axes: &[Axis<T>], out: &mut TensorMut) -> Result<()> {
     let grad = Dense::<T>::of(grad)?;
     let from: usize = axes.iter().map(|a| a.shares.len()).product();

@@ -1,8 +1,8 @@
 //! Parts written into copies of a whole: what functionalised in-place writes to views become; diagonals and triangles.
 //!
-//! Law: the part is the view that the operator's reading twin (`select`, `slice`, `diagonal`, `as_strided`) takes of
-//! the copy, which has the strides of the original, gaps included (`clone_preserve_strides`), unless elements share
-//! places.
+//! Law: the part is the view that the operator's reading counterpart (`select`, `slice`, `diagonal`, `as_strided`)
+//! takes of the copy, which has the strides of the original, gaps included (`clone_preserve_strides`), unless elements
+//! share places.
 
 use crate::support::composite::composed;
 use crate::support::meta::{MetaArgs, Metas, one, overlaps, preserved_strides, wrap_dim};

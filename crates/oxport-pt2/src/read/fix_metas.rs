@@ -19,7 +19,7 @@ pub(super) fn fix_metas(program: &mut ExportedProgram) {
         let Some(Val::List(recorded)) = node.val().filter(|_| is_call) else { continue };
         let cx = MetaCx::with_fresh(&program.env, FIRST_UNBACKED);
         let Ok(Some(Val::List(inferred))) = infer_node(&program.graph, node, &cx) else { continue };
-        let fresh: Vec<Symbol> = cx.into_born().into_iter().map(|(symbol, _)| symbol).collect();
+        let fresh: Vec<Symbol> = cx.into_unbacked().into_iter().map(|(symbol, _)| symbol).collect();
         if inferred.len() != recorded.len() {
             continue;
         }

@@ -158,7 +158,7 @@ pub fn convolution(
     copy(&dense.freeze(), out)
 }
 
-/// Whether the pixels of an output are evenly spaced, as the product wants it.
+/// Whether the pixels of an output are evenly spaced, as the product needs it.
 fn spaced(g: &Geometry, sizes: &[usize; 3], out: &TensorMut) -> Result<bool> {
     Ok(g.transposed || pixel_stride(*sizes, five(out.layout())?).is_some())
 }

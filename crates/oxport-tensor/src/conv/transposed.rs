@@ -11,7 +11,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let (ig, og, taps) = (g.in_group(), g.out_group(), g.taps());
     let (pixels_in, pixels) = (g.input.iter().product::<usize>(), out.pixels());
     let (rows, plane_in) = (og * taps, pixels_in.max(1));
-    // The product wants evenly spaced pixels, and is kept in the computing type until all taps are added.
+    // The product needs evenly spaced pixels, and is kept in the computing type until all taps are added.
     let mut x_scratch = Scratch::take::<T::Acc>(ig * pixels_in);
     let mut w_scratch = Scratch::take::<T::Acc>(ig * rows);
     let mut c_scratch = Scratch::take::<T::Acc>(rows * pixels_in);

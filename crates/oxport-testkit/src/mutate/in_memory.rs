@@ -103,9 +103,9 @@ fn node(graph: &mut Graph, id: NodeId, registry: &Registry, rng: &mut Rng) -> St
         }
         8 if is_getitem => {
             // A duplicate of the same element, which all users use instead.
-            let twin = graph.node(id).clone();
+            let copy = graph.node(id).clone();
             let name = graph.unique_name("duplicate");
-            if let Ok(new) = graph.insert_after(id, Node { name, ..twin }) {
+            if let Ok(new) = graph.insert_after(id, Node { name, ..copy }) {
                 graph.replace_uses_where(id, new, |_, user| user != new);
             }
             "a duplicate getitem".into()
@@ -278,8 +278,8 @@ fn subgraph_name(program: &mut ExportedProgram, rng: &mut Rng) -> String {
         if graph.node(id).kind == NodeKind::GetAttr(old.clone()) {
             let node = Node { kind: NodeKind::GetAttr(new.clone()), ..graph.node(id).clone() };
             let name = graph.unique_name("renamed");
-            if let Ok(twin) = graph.insert_after(id, Node { name, ..node }) {
-                graph.replace_all_uses(id, twin);
+            if let Ok(copy) = graph.insert_after(id, Node { name, ..node }) {
+                graph.replace_all_uses(id, copy);
             }
             let _ = graph.erase(id);
         }
