@@ -27,7 +27,7 @@ use crate::replace::{Draft, commit, draft, waiting};
 use crate::tensors::{self, Block, draft_blocks};
 use crate::write::{Payload, Payloads, check_names, document_text, gather_constants, gather_state};
 use crate::zip::Names;
-use crate::{Error, Limits, ReadOptions, Result, WriteOptions, json, to_model};
+use crate::{Error, Limits, ReadOptions, Result, WriteOptions, json, samples, to_model};
 
 model::records! {
     /// The contents of the tensors file.
@@ -122,9 +122,10 @@ fn read_document(
     parts.program.constants = reader.constants(&contents.constants);
     let mut names = Names::default();
     for (i, file) in contents.files.into_iter().enumerate() {
-        let bytes = Arc::from(payloads(&file)?.bytes());
+        let bytes: Arc<[u8]> = Arc::from(payloads(&file)?.bytes());
         match names.add_extra(&file) {
             _ if file == SAMPLES && parts.program.example_inputs.is_none() => {
+                samples::check(&file, &bytes, limits)?;
                 parts.program.example_inputs = Some(bytes)
             }
             Ok(()) => drop(parts.program.origin.extra_files.insert(file.into(), bytes)),

@@ -5,6 +5,8 @@ use oxport_pytree::{Key, Kind, Tree, TreeSpec};
 use oxport_tensor::Storage;
 
 use crate::pickle::{Pickled, TorchFile};
+use crate::scan::is_pickle;
+use crate::zip::Rooted;
 use crate::{Error, Limits, Result};
 
 const NAME: &str = "data/sample_inputs/model.pt";
@@ -26,6 +28,28 @@ pub fn example_inputs(program: &ExportedProgram, limits: &Limits) -> Result<Opti
     let mut leaves = Vec::new();
     flatten(&call.in_spec, &file.value, &file, &mut leaves)?;
     Ok(Some(leaves))
+}
+
+/// Checks that example inputs are nothing, a file of `torch.save`, or a pickle: `torch.export.load` unpickles them. What
+/// the pickle makes is not known, as it may be an object of any class.
+///
+/// Errors if the archive or the pickle is damaged, or PyTorch would read the archive otherwise.
+pub(crate) fn check(name: &str, bytes: &[u8], limits: &Limits) -> Result<()> {
+    let damaged = |what: &str| Err(Error::entry("payload", name, format!("expected a pickle of inputs, got {what}")));
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    if !bytes.starts_with(b"PK\x03\x04") {
+        return if is_pickle(bytes) { Ok(()) } else { damaged("a damaged one") };
+    }
+    let within = |e: Error| e.into_note(&format!("this is within {name}"));
+    let folder = Rooted::read(bytes, limits).and_then(|folder| folder.check_version(bytes).map(|()| folder));
+    let folder = folder.map_err(within)?;
+    match folder.find("data.pkl") {
+        Some(entry) if is_pickle(&entry.read("data.pkl", bytes).map_err(within)?) => Ok(()),
+        Some(_) => damaged("an archive with a damaged one"),
+        None => damaged("an archive without data.pkl"),
+    }
 }
 
 fn flatten(spec: &TreeSpec, value: &Pickled, file: &TorchFile, out: &mut Vec<Value>) -> Result<()> {

@@ -34,8 +34,8 @@ use oxport_sym::{Range, ShapeEnv};
 
 use crate::archive::{FLAT_PROGRAM, FLAT_SAMPLES, Layout};
 use crate::model::{self, Dict, PayloadConfig};
-use crate::zip::{self, Rooted, check_payload_name};
-use crate::{Archive, Error, Limits, Result, json, upgrade};
+use crate::zip::{self, check_payload_name};
+use crate::{Archive, Error, Limits, Result, json, samples, upgrade};
 pub(crate) use document::{Document, DocumentText};
 use graph::{Context, read_graph};
 pub(crate) use weights::{OBJECTS, PayloadReader};
@@ -105,11 +105,7 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
     }
     // PyTorch requires them, if only as an empty file.
     let samples = archive.read(&names.samples)?;
-    if samples.starts_with(b"PK\x03\x04") {
-        // The pickle is not read here, but an archive that PyTorch would read differently is an error.
-        let folder = Rooted::read(&samples, limits).and_then(|folder| folder.check_version(&samples));
-        folder.map_err(|e| e.into_note(&format!("this is within {}", names.samples)))?;
-    }
+    samples::check(&names.samples, &samples, limits)?;
     parts.program.example_inputs = (!samples.is_empty()).then(|| Arc::from(&*samples));
     let mut extra = zip::Names::default();
     for name in archive.names() {

@@ -341,17 +341,24 @@ fn a_program_written_by_hand_is_read() {
     let weights = json!({"config": {"w": {"path_name": "weight_0", "is_param": true, "use_pickle": false,
         "tensor_meta": meta(json!([{"as_int": 1}]))}}});
     let entry = |name: &str, data: &[u8]| (format!("hand/{name}"), data.to_vec());
-    let program = read(&[
-        entry("archive_format", b"pt2"),
-        entry("archive_version", b"0"),
-        entry(".data/version", b"3"),
-        entry("models/model.json", document.to_string().as_bytes()),
-        entry("data/weights/model_weights_config.json", weights.to_string().as_bytes()),
-        entry("data/weights/weight_0", &2.0f32.to_le_bytes()),
-        entry("data/constants/model_constants_config.json", b"{\"config\": {}}"),
-        entry("data/sample_inputs/model.pt", b""),
-    ])
-    .unwrap();
+    let archive = |samples: &[u8]| {
+        read(&[
+            entry("archive_format", b"pt2"),
+            entry("archive_version", b"0"),
+            entry(".data/version", b"3"),
+            entry("models/model.json", document.to_string().as_bytes()),
+            entry("data/weights/model_weights_config.json", weights.to_string().as_bytes()),
+            entry("data/weights/weight_0", &2.0f32.to_le_bytes()),
+            entry("data/constants/model_constants_config.json", b"{\"config\": {}}"),
+            entry("data/sample_inputs/model.pt", samples),
+        ])
+    };
+    // What PyTorch cannot unpickle, it does not load.
+    assert!(archive(b"\x80\x02N.").is_ok());
+    for samples in [&b"little"[..], b"\x80\x02N", b"PK\x03\x04"] {
+        assert!(archive(samples).is_err(), "{samples:?}");
+    }
+    let program = archive(b"").unwrap();
     let node = program.graph.node(program.graph.find("y").unwrap());
     let names: Vec<&str> = node.inputs().iter().map(|id| &*program.graph.node(*id).name).collect();
     assert_eq!(names, ["x", "p_w"]);

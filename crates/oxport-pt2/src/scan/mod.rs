@@ -220,5 +220,10 @@ fn native_code(data: &[u8]) -> Option<&'static str> {
     MAGIC.iter().find(|(magic, _)| data.starts_with(magic)).map(|(_, kind)| *kind)
 }
 
+/// True if the bytes begin with a pickle that is whole: every opcode is known, the last one stops it.
+pub(crate) fn is_pickle(bytes: &[u8]) -> bool {
+    opcodes::imports(bytes).is_complete
+}
+
 #[cfg(test)]
 mod tests;
