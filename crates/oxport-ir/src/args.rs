@@ -15,7 +15,6 @@
 //!
 //! Law: the tuple may be shorter than the schema (trailing arguments ignored), never longer.
 
-use crate::from_arg::{FromArg, Unpack};
 use crate::schema::{FunctionSchema, Type};
 use crate::{
     Argument, Callable, Device, Error, Fake, Kwargs, MemoryFormat, MemoryLayout, MetaCx, NodeId, Op, Result, RunCx, Val,
@@ -297,65 +296,4 @@ pub struct Args<'a, W: World> {
     pub op: &'a Op,
     /// The surroundings.
     pub cx: &'a W::Cx<'a>,
-}
-
-impl<'a, W: World> Args<'a, W> {
-    /// The leading arguments as a tuple of Rust types.
-    ///
-    /// # Errors
-    /// An argument's value is not what the body can take (symbolic where it needs a number); the message names it.
-    ///
-    /// # Panics
-    /// The tuple is longer than the schema.
-    #[track_caller]
-    pub fn unpack<T: Unpack<'a, W>>(&self) -> Result<T> {
-        T::unpack(self)
-    }
-    /// Argument `i`.
-    ///
-    /// # Errors
-    /// As [`Args::unpack`]; or a call of an operator without schema has no such argument.
-    #[track_caller]
-    pub fn at<T: FromArg<'a, W>>(&self, i: usize) -> Result<T> {
-        let Some(arg) = self.values.get(i) else {
-            return Err(Error::invalid(format!("{}: argument {i} is missing", self.op.name())));
-        };
-        T::from_arg(arg).ok_or_else(|| {
-            let name = self.op.schema().and_then(|s| s.args.get(i)).map_or(String::new(), |a| format!(" `{}`", a.name));
-            Error::invalid(format!(
-                "{}: argument {i}{name}: expected {}, got {}",
-                self.op.name(),
-                T::EXPECTS,
-                describe(arg)
-            ))
-        })
-    }
-    /// The argument of that name as a node's argument; `None` if there is no such argument, or it is none.
-    pub fn argument(&self, name: &str) -> Option<Argument>
-    where
-        Argument: FromArg<'a, W>,
-    {
-        let (i, _) = self.op.schema()?.arg(name)?;
-        Argument::from_arg(self.values.get(i)?)
-    }
-    /// The argument of that name.
-    ///
-    /// # Errors
-    /// As [`Args::unpack`].
-    ///
-    /// # Panics
-    /// The schema has no such argument.
-    #[track_caller]
-    pub fn named<T: FromArg<'a, W>>(&self, name: &str) -> Result<T> {
-        let (i, _) = self.op.schema().and_then(|s| s.arg(name)).expect("law: a body names arguments of its schema");
-        self.at(i)
-    }
-}
-
-fn describe<W: World>(arg: &Arg<W>) -> String {
-    match arg {
-        Arg::List(l) => format!("[{}]", l.iter().map(describe).collect::<Vec<_>>().join(", ")),
-        Arg::Int(n) => n.known().map_or_else(|| format!("{n:?}"), |n| n.to_string()),
-        other => other.kind().to_string(),
-    }
 }

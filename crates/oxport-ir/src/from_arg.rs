@@ -3,7 +3,7 @@
 //! Law: reading never guesses; an argument that is symbolic is not read as a number.
 
 use crate::args::{Arg, Args, Build, Complex, Meta, Numeral, Real, SubgraphMeta, Sym, World};
-use crate::{Argument, Callable, Device, Fake, MemoryFormat, MemoryLayout, NodeId, Op, Result};
+use crate::{Argument, Callable, Device, Error, Fake, MemoryFormat, MemoryLayout, NodeId, Op, Result};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor};
 use std::sync::Arc;
@@ -241,5 +241,66 @@ impl<'a> FromArg<'a, Build> for Argument {
                 Argument::Dict(d.iter().map(item).collect::<Option<_>>()?)
             }
         })
+    }
+}
+
+impl<'a, W: World> Args<'a, W> {
+    /// The leading arguments as a tuple of Rust types.
+    ///
+    /// # Errors
+    /// An argument's value is not what the body can take (symbolic where it needs a number); the message names it.
+    ///
+    /// # Panics
+    /// The tuple is longer than the schema.
+    #[track_caller]
+    pub fn unpack<T: Unpack<'a, W>>(&self) -> Result<T> {
+        T::unpack(self)
+    }
+    /// Argument `i`.
+    ///
+    /// # Errors
+    /// As [`Args::unpack`]; or a call of an operator without schema has no such argument.
+    #[track_caller]
+    pub fn at<T: FromArg<'a, W>>(&self, i: usize) -> Result<T> {
+        let Some(arg) = self.values.get(i) else {
+            return Err(Error::invalid(format!("{}: argument {i} is missing", self.op.name())));
+        };
+        T::from_arg(arg).ok_or_else(|| {
+            let name = self.op.schema().and_then(|s| s.args.get(i)).map_or(String::new(), |a| format!(" `{}`", a.name));
+            Error::invalid(format!(
+                "{}: argument {i}{name}: expected {}, got {}",
+                self.op.name(),
+                T::EXPECTS,
+                describe(arg)
+            ))
+        })
+    }
+    /// The argument of that name as a node's argument; `None` if there is no such argument, or it is none.
+    pub fn argument(&self, name: &str) -> Option<Argument>
+    where
+        Argument: FromArg<'a, W>,
+    {
+        let (i, _) = self.op.schema()?.arg(name)?;
+        Argument::from_arg(self.values.get(i)?)
+    }
+    /// The argument of that name.
+    ///
+    /// # Errors
+    /// As [`Args::unpack`].
+    ///
+    /// # Panics
+    /// The schema has no such argument.
+    #[track_caller]
+    pub fn named<T: FromArg<'a, W>>(&self, name: &str) -> Result<T> {
+        let (i, _) = self.op.schema().and_then(|s| s.arg(name)).expect("law: a body names arguments of its schema");
+        self.at(i)
+    }
+}
+
+fn describe<W: World>(arg: &Arg<W>) -> String {
+    match arg {
+        Arg::List(l) => format!("[{}]", l.iter().map(describe).collect::<Vec<_>>().join(", ")),
+        Arg::Int(n) => n.known().map_or_else(|| format!("{n:?}"), |n| n.to_string()),
+        other => other.kind().to_string(),
     }
 }

@@ -4,6 +4,7 @@
 //! count by their parts in variances and by their moduli in norms.
 
 use crate::reduce::over::{Rule, over, reduced, widest};
+use crate::support::complex_parts::parts;
 use crate::support::meta::{MetaArgs, Metas};
 use crate::support::rowmajor::as_dtype;
 use oxport_ir::{Arg, Args, Argument, Build, Builder, Fake, NodeId, OpDef, Operand, Real, Result, ensure};
@@ -224,14 +225,6 @@ fn spread(args: &Args<'_, Real>, outs: &mut [TensorMut], root: bool) -> Result<(
             if root { roots::<T>(out) } else { Ok(()) }
         })
     })
-}
-
-/// The real and the imaginary parts of a complex tensor.
-pub(crate) fn parts(x: &Tensor) -> Result<[Tensor; 2]> {
-    let x = x.to_dtype(widest(x.dtype()))?.contiguous()?;
-    let sizes: Vec<i64> = x.sizes().iter().copied().chain([2]).collect();
-    let flat = x.reshape(&[-1])?.view_dtype(x.dtype().to_real())?.reshape(&sizes)?;
-    Ok([flat.view(|l| l.select(-1, 0))?, flat.view(|l| l.select(-1, 1))?])
 }
 
 fn complex_mean(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> Result<()> {
