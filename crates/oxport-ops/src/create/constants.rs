@@ -4,11 +4,12 @@
 //! dtype is float32, that of `full` and `arange` follows the numbers; `empty` is zeros here.
 
 use crate::support::class::RealArgs;
+use crate::support::dense;
 use crate::support::meta::{MetaArgs, Metas, dense_strides, format_strides, one, strides_in_format, wrap_dims};
 use oxport_ir::fake::Dims;
 use oxport_ir::{Args, Device, Error, Exact, Fake, MemoryFormat, Meta, Number, OpDef, Result, Value, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch, memory};
+use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch};
 use std::ops::Range;
 
 /// A factory: its schema, where its dtype comes from, what it is filled with.
@@ -256,14 +257,9 @@ pub(crate) fn fill(out: &mut TensorMut, value: Scalar) -> Result<()> {
     Ok(oxport_tensor::fill(out, value)?)
 }
 
-/// Fills a contiguous output by row-major position.
+/// Fills an output by row-major position.
 pub(crate) fn fill_by<T: Element>(out: &mut TensorMut, mut f: impl FnMut(usize) -> T) -> Result<()> {
-    if let Some(row) = out.as_mut_slice::<T>() {
-        row.iter_mut().enumerate().for_each(|(i, x)| *x = f(i));
-        return Ok(());
-    }
-    let values: Vec<T> = memory::collect((0..out.numel()).map(f))?;
-    Ok(oxport_tensor::copy(&Tensor::from_vec(out.sizes(), values)?, out)?)
+    dense::fill(out, |row| row.iter_mut().enumerate().for_each(|(i, x)| *x = f(i)))
 }
 
 /// The argument of that name, if the schema has it and it is given.

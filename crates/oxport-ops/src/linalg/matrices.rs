@@ -11,8 +11,8 @@ use num_traits::NumAssign;
 use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{Fake, Result, Val, ensure};
 use oxport_sym::Expr;
+use oxport_tensor::parallel::for_chunks;
 use oxport_tensor::{DType, Element, Tensor, TensorMut, copy, table};
-use rayon::prelude::*;
 use std::ops::{Index, IndexMut, Neg};
 
 /// A number that matrices are made of: `f64` or `Complex<f64>`.
@@ -255,8 +255,10 @@ pub fn store_flat<T: Element>(out: &mut TensorMut, elements: Vec<T>) -> Result<(
 }
 
 /// Does the same with everything of a batch, side by side.
-pub fn each<A: Send, R: Send>(items: Vec<A>, f: impl Fn(A) -> R + Sync + Send) -> Vec<R> {
-    items.into_par_iter().map(f).collect()
+pub fn each<A: Send, R: Send>(items: Vec<A>, f: impl Fn(A) -> R + Sync) -> Vec<R> {
+    let mut all: Vec<(Option<A>, Option<R>)> = items.into_iter().map(|item| (Some(item), None)).collect();
+    for_chunks(&mut all, 1, 1, |_, one| one[0].1 = one[0].0.take().map(&f));
+    all.into_iter().filter_map(|(_, result)| result).collect()
 }
 
 /// Refuses dtypes that LAPACK does not know.

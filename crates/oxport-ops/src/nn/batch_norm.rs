@@ -18,8 +18,8 @@ use crate::support::product::part;
 use crate::support::rows::{for_rows, moments, sum};
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
+use oxport_tensor::parallel::for_chunks;
 use oxport_tensor::{DType, Layout, Tensor, TensorMut};
-use rayon::prelude::*;
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -248,16 +248,14 @@ fn batch_moments<T: Compute>(x: &Tensor) -> Result<(Vec<T>, Vec<T>)> {
     let x = Dense::<T>::of(x)?;
     let n = T::of((x.len() / channels.max(1)) as f64);
     let x: &[T] = &x;
-    let moments = (0..channels)
-        .into_par_iter()
-        .map(|c| {
-            let planes = || x.chunks_exact(pixels).skip(c).step_by(channels);
-            let mean = planes().map(|p| sum(p, |x| x)).fold(T::zero(), |a, b| a + b) / n;
-            let square = |x: T| (x - mean) * (x - mean);
-            (mean, planes().map(|p| sum(p, square)).fold(T::zero(), |a, b| a + b) / n)
-        })
-        .unzip();
-    Ok(moments)
+    let mut moments = vec![(T::zero(), T::zero()); channels];
+    for_chunks(&mut moments, 1, 1, |c, moments| {
+        let planes = || x.chunks_exact(pixels).skip(c).step_by(channels);
+        let mean = planes().map(|p| sum(p, |x| x)).fold(T::zero(), |a, b| a + b) / n;
+        let square = |x: T| (x - mean) * (x - mean);
+        moments[0] = (mean, planes().map(|p| sum(p, square)).fold(T::zero(), |a, b| a + b) / n);
+    });
+    Ok(moments.into_iter().unzip())
 }
 
 /// `out = x·scale + shift`, per channel, in one pass in the memory order of `out`.

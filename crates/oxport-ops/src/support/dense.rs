@@ -3,7 +3,7 @@
 //! Law: `f16` and `bf16` are widened to `f32`, computed, and rounded once at the end.
 
 use oxport_ir::Result;
-use oxport_tensor::{Element, Layout, Tensor, TensorMut, copy};
+use oxport_tensor::{DType, Element, Layout, Tensor, TensorMut, copy};
 use std::iter::Sum;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -93,13 +93,27 @@ impl<T: Element> Deref for Dense<T> {
 /// # Errors
 /// There is no memory for the temporary.
 pub fn fill<T: Element, R>(out: &mut TensorMut, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
-    if let Some(slice) = out.as_mut_slice::<T>() {
-        return Ok(f(slice));
-    }
-    let mut temporary = TensorMut::empty(T::DTYPE, Layout::contiguous(out.sizes())?)?;
-    let result = f(temporary.as_mut_slice().expect("law: a fresh contiguous tensor is a slice"));
-    copy(&temporary.freeze(), out)?;
+    let mut temporary = temporary(out, T::DTYPE)?;
+    let result = f(temporary.as_mut().unwrap_or(out).as_mut_slice().expect("law: a contiguous tensor is a slice"));
+    put(temporary, out)?;
     Ok(result)
+}
+
+// What does not depend on the type is compiled once.
+
+/// Zeros of this dtype in the sizes of the output, unless it is contiguous and of the dtype itself.
+fn temporary(out: &TensorMut, dtype: DType) -> Result<Option<TensorMut>> {
+    if out.dtype() == dtype && out.layout().is_contiguous() {
+        return Ok(None);
+    }
+    Ok(Some(TensorMut::empty(dtype, Layout::contiguous(out.sizes())?)?))
+}
+
+fn put(temporary: Option<TensorMut>, out: &mut TensorMut) -> Result<()> {
+    match temporary {
+        Some(temporary) => Ok(copy(&temporary.freeze(), out)?),
+        None => Ok(()),
+    }
 }
 
 /// A tensor's memory from its first element to its last as one slice; strides must not be negative. Gives the tensor

@@ -4,7 +4,7 @@
 //! Laws: an input is copied only if it is not contiguous or of another dtype; an output is written in place if it is
 //! contiguous and of the kernel's dtype, else through fresh memory.
 
-use crate::support::dense::Dense;
+use crate::support::dense::{Dense, fill};
 use oxport_ir::{Arg, Args, Error, Result, World, ensure};
 use oxport_tensor::{DType, Element, Layout, Tensor, TensorMut};
 
@@ -28,12 +28,7 @@ pub(crate) fn as_dtype(out: &mut TensorMut, d: DType, f: impl FnOnce(&mut Tensor
 
 /// Gives `f` the elements of an output as `T`, in row-major order; what it does not write is zero.
 pub(crate) fn fill_dense<T: Element>(out: &mut TensorMut, f: impl FnOnce(&mut [T]) -> Result<()>) -> Result<()> {
-    if let Some(elements) = out.as_mut_slice::<T>() {
-        return f(elements);
-    }
-    let mut fresh = TensorMut::empty(T::DTYPE, Layout::contiguous(out.sizes())?)?;
-    f(fresh.as_mut_slice().expect("law: a fresh contiguous tensor is a slice"))?;
-    Ok(oxport_tensor::copy(&fresh.freeze(), out)?)
+    fill(out, f)?
 }
 
 /// A dimension of a dense tensor: element `(o, i, k)` is number `(o · n + i) · inner + k`.
