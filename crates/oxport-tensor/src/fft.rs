@@ -7,11 +7,11 @@
 //! given.
 
 use crate::layout::wrap_dims;
+use crate::parallel::for_chunks;
 use crate::scratch::{Plain, Scratch};
 use crate::strided::counts;
 use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut};
 use num_complex::Complex;
-use rayon::prelude::*;
 use rustfft::{Fft, FftDirection, FftPlanner};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -164,13 +164,13 @@ where
         let plan = T::plan(n, direction);
         if inner == 1 {
             let run = TASK.div_ceil(n) * n;
-            data.par_chunks_mut(run).for_each(|lines| {
+            for_chunks(data, run, 1, |_, lines| {
                 let mut scratch = Scratch::take::<Complex<T>>(plan.get_inplace_scratch_len());
                 plan.process_with_scratch(lines, scratch.slice(plan.get_inplace_scratch_len()));
             });
             continue;
         }
-        data.par_chunks_mut(n * inner).with_min_len(TASK.div_ceil(n * inner)).for_each(|block| {
+        for_chunks(data, n * inner, TASK.div_ceil(n * inner), |_, block| {
             // A few lines at a time, so that reads and writes use whole cache lines.
             let wide = inner.min(8);
             let mut line = Scratch::take::<Complex<T>>(n * wide);
@@ -194,7 +194,7 @@ where
     }
     if scale != 1.0 {
         let scale: T = crate::cast(scale);
-        data.par_chunks_mut(TASK).for_each(|x| x.iter_mut().for_each(|x| *x = x.scale(scale)));
+        for_chunks(data, TASK, 1, |_, x| x.iter_mut().for_each(|x| *x = x.scale(scale)));
     }
     Ok(())
 }
@@ -221,7 +221,8 @@ where
     };
     let turns: Vec<Complex<T>> = if half > 0 { (0..=half).map(turn).collect() } else { Vec::new() };
     let two = T::one() + T::one();
-    let block = |(x, y): (&[T], &mut [Complex<T>])| {
+    let block = |b: usize, y: &mut [Complex<T>]| {
+        let x = &x[b * n * inner..][..n * inner];
         let count = plan.get_inplace_scratch_len();
         let mut line = Scratch::take::<Complex<T>>(n);
         let mut scratch = Scratch::take::<Complex<T>>(count);
@@ -248,8 +249,7 @@ where
             }
         }
     };
-    let pairs = x.par_chunks(n * inner).zip(y.par_chunks_mut(to.n * inner));
-    pairs.with_min_len(TASK.div_ceil(n * inner)).for_each(block);
+    for_chunks(y, to.n * inner, TASK.div_ceil(n * inner), block);
     Ok(())
 }
 
@@ -266,7 +266,8 @@ where
     }
     let (n, inner) = (to.n, to.inner);
     let plan = T::plan(n, Direction::Inverse);
-    let block = |(x, y): (&[Complex<T>], &mut [T])| {
+    let block = |b: usize, y: &mut [T]| {
+        let x = &x[b * from.n * inner..][..from.n * inner];
         let count = plan.get_inplace_scratch_len();
         let mut line = Scratch::take::<Complex<T>>(n);
         let mut scratch = Scratch::take::<Complex<T>>(count);
@@ -284,8 +285,7 @@ where
             line.iter().enumerate().for_each(|(j, v)| y[j * inner + i] = v.re);
         }
     };
-    let pairs = x.par_chunks(from.n * inner).zip(y.par_chunks_mut(n * inner));
-    pairs.with_min_len(TASK.div_ceil(n * inner)).for_each(block);
+    for_chunks(y, n * inner, TASK.div_ceil(n * inner), block);
     Ok(())
 }
 
