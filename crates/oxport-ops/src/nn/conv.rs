@@ -140,6 +140,12 @@ struct Spec<'a, T, I> {
     groups: I,
 }
 
+/// Whether a call is of a transposed convolution: it says so, or its form pads the output, as only these do.
+fn is_transposed<W: World>(args: &Args<'_, W>) -> Result<bool> {
+    let has = |name: &str| args.op.schema().is_some_and(|s| s.arg(name).is_some());
+    if has("transposed") { args.named("transposed") } else { Ok(has("output_padding")) }
+}
+
 /// Reads a call; `rank` gives the number of dimensions of a tensor.
 fn spec<'a, W: World, I: Clone>(
     args: &Args<'a, W>,
@@ -174,11 +180,7 @@ where
         stride: numbers("stride")?,
         padding,
         dilation: numbers("dilation")?,
-        transposed: if has("transposed") {
-            args.named("transposed")?
-        } else {
-            args.op.short_name().contains("transpose")
-        },
+        transposed: is_transposed(args)?,
         output_padding: if has("output_padding") { numbers("output_padding")? } else { vec![zero; n] },
         groups: args.named("groups")?,
     })
@@ -341,8 +343,7 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
     if !batched {
         x = b.call("unsqueeze", (x, 0i64))?;
     }
-    let transposed =
-        if has("transposed") { args.named("transposed")? } else { args.op.short_name().contains("transpose") };
+    let transposed = is_transposed(args)?;
     let output_padding = if has("output_padding") { numbers("output_padding")? } else { vec![0i64.into(); n] };
     let call: Vec<Argument> = vec![
         x.into(),
