@@ -42,7 +42,7 @@ families! {
         segment, sort, sums, unique
     }
     view "Views and rearrangements of elements." [by_meta] {
-        embed, expand, join, repeat, reshape, slice, split, transpose, view_backward
+        expand, join, repeat, reshape, scatter_views, slice, split, transpose, triangular, view_backward
     }
     index "Reading and writing by indices and masks." [] {
         advanced, combinatorics, masked, scatter, select
@@ -57,7 +57,7 @@ families! {
     nn "Layers of neural networks, their losses, and the gradients of both." [batch_norm_stats] {
         attention, attention_backward, batch_norm, class_loss, conv, conv_backward, ctc, dropout, embedding,
         embedding_bag, embedding_bag_backward, encoder, fold, foreach, loss, loss_backward, norm,
-        norm_backward, pad, pool, pool_backward, rnn, sequences, softmax, weight_norm
+        norm_backward, pad, pool, pool_backward, rnn, sequences, shuffle, softmax, weight_norm
     }
     resample "Resampling of images." [] {
         grid, grid_backward, resize, resize_backward

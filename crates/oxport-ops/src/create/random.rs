@@ -425,7 +425,7 @@ fn normal_meta(a: &MetaArgs<'_>) -> Metas {
         ensure!(std >= 0.0, "normal expects std >= 0.0, but found std {std}");
     }
     let Some(first) = tensors.first() else {
-        let message = format!("{}: expected a tensor for `mean` or `std`, got two numbers", a.op.name());
+        let message = format!("{}: expected a tensor for `mean` or `std`, got two numbers", a.name());
         return Err(oxport_ir::Error::invalid(message));
     };
     one(pointwise_as(a.cx, &tensors, first.dtype)?)

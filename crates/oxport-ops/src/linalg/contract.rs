@@ -45,10 +45,10 @@ pub static OPS: &[OpDef] = &[
 fn tensordot_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, y, dx, dy): (&Fake, &Fake, Vec<i64>, Vec<i64>) = args.unpack()?;
     let dtype = same_dtype(args, &[x, y])?;
-    ensure!(dx.len() == dy.len(), "{}: {} and {} dimensions to sum", args.op.name(), dx.len(), dy.len());
+    ensure!(dx.len() == dy.len(), "{}: {} and {} dimensions to sum", args.name(), dx.len(), dy.len());
     for (dims, t) in [(&dx, x), (&dy, y)] {
         let none = dims.first().filter(|_| t.dim() == 0);
-        ensure!(none.is_none(), "{}: Dimension specified as {none:?} but tensor has no dimensions", args.op.name());
+        ensure!(none.is_none(), "{}: Dimension specified as {none:?} but tensor has no dimensions", args.name());
     }
     let (dx, dy) = (wrap_dims(&dx, x.dim())?, wrap_dims(&dy, y.dim())?);
     for (&a, &b) in dx.iter().zip(&dy) {
@@ -56,7 +56,7 @@ fn tensordot_meta(args: &MetaArgs<'_>) -> Metas {
         ensure!(
             one || args.cx.may_be_same(&x.sizes[a], &y.sizes[b]),
             "{}: sizes {} and {}",
-            args.op.name(),
+            args.name(),
             x.sizes[a],
             y.sizes[b]
         );
@@ -150,7 +150,7 @@ fn kron(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
 
 fn bilinear_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, y, w, bias): (&Fake, &Fake, &Fake, Option<&Fake>) = args.unpack()?;
-    let name = args.op.name();
+    let name = args.name();
     ensure!(w.dim() == 3 && x.dim() > 0 && x.dim() == y.dim(), "{name}: inputs {x} and {y}, weight {w}");
     let n = x.dim();
     for (a, b) in x.sizes[..n - 1].iter().zip(&y.sizes) {

@@ -81,7 +81,7 @@ fn grouped_meta(a: &MetaArgs<'_>) -> Metas {
     check_product_dtype(dtype)?;
     agree(a.cx, &x.sizes[1], &w.sizes[1], "features of input and weight")?;
     agree(a.cx, &ends.sizes[0], &w.sizes[0], "number of offsets and matrices")?;
-    ensure!(matches!(ends.dtype, DType::I64 | DType::I32), "{}: offsets {ends}", a.op.name());
+    ensure!(matches!(ends.dtype, DType::I64 | DType::I32), "{}: offsets {ends}", a.name());
     one(fresh(x, dtype, [x.sizes[0].clone(), w.sizes[2].clone()]))
 }
 
@@ -91,7 +91,7 @@ fn grouped_mm_meta(a: &MetaArgs<'_>) -> Metas {
     of_dim(a, w, 2..=3, "the second factor")?;
     same_dtype(a, &[x, w])?;
     check_product_dtype(x.dtype)?;
-    let name = a.op.name();
+    let name = a.name();
     ensure!(bias.is_none() && dtype.is_none_or(|d| d == x.dtype), "{name}: no bias, and no other dtype");
     let last = |t: &Fake, back: usize| t.sizes[t.dim() - back].clone();
     agree(a.cx, &last(x, 1), &last(w, 2), "inner sizes of both factors")?;
@@ -138,7 +138,7 @@ fn grouped(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let mut start = 0;
     for g in 0..groups {
         let end = ends.as_ref().map_or(0, |ends| ends[g as usize]);
-        ensure!(start <= end, "{}: offset {end} after {start}", a.op.name());
+        ensure!(start <= end, "{}: offset {end} after {start}", a.name());
         let (whole, n) = (out.layout().clone(), end - start);
         let of = |t: &Tensor| t.view(|l| l.select(0, g));
         let (x, w, place) = match (x.rank(), w.rank()) {

@@ -278,13 +278,13 @@ fn inner_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argum
 
 fn chain_meta(args: &MetaArgs<'_>) -> Metas {
     let (tensors,): (Vec<&Fake>,) = args.unpack()?;
-    ensure!(!tensors.is_empty(), "{}: too few matrices", args.op.name());
+    ensure!(!tensors.is_empty(), "{}: too few matrices", args.name());
     multiplied(args, &tensors, |_| false)
 }
 
 fn multi_dot_meta(args: &MetaArgs<'_>) -> Metas {
     let (tensors,): (Vec<&Fake>,) = args.unpack()?;
-    ensure!(tensors.len() > 1, "{}: too few matrices", args.op.name());
+    ensure!(tensors.len() > 1, "{}: too few matrices", args.name());
     let last = tensors.len() - 1;
     multiplied(args, &tensors, |i| tensors[i].dim() == 1 && (i == 0 || i == last))
 }
@@ -292,7 +292,7 @@ fn multi_dot_meta(args: &MetaArgs<'_>) -> Metas {
 /// The product of matrices, and of vectors at the positions where `is_vector` holds.
 fn multiplied(args: &MetaArgs<'_>, tensors: &[&Fake], is_vector: impl Fn(usize) -> bool) -> Metas {
     for (i, t) in tensors.iter().enumerate() {
-        ensure!(t.dim() == 2 || is_vector(i), "{}: operand {i} is {t}, no matrix", args.op.name());
+        ensure!(t.dim() == 2 || is_vector(i), "{}: operand {i} is {t}, no matrix", args.name());
     }
     let first = tensors[0].clone();
     one(tensors[1..].iter().try_fold(first, |product, t| matmul_of(args, &product, t))?)

@@ -131,7 +131,7 @@ fn addend(args: &MetaArgs<'_>, x: &Fake, product: Fake) -> Metas {
     let sizes = broadcast(args.cx, &[&x.sizes, &product.sizes])?;
     let grown =
         sizes.len() > product.dim() || sizes.iter().zip(&product.sizes).any(|(a, b)| !args.cx.may_be_same(a, b));
-    ensure!(!grown, "{}: {x} does not broadcast to {product}", args.op.name());
+    ensure!(!grown, "{}: {x} does not broadcast to {product}", args.name());
     one(product)
 }
 

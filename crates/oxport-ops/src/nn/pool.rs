@@ -158,14 +158,13 @@ struct Window {
 }
 
 fn window<'a, W: World>(args: &Args<'a, W>, n: usize) -> Result<Window> {
-    let has = |name: &str| args.op.schema().is_some_and(|s| s.arg(name).is_some());
-    let name = args.op.name();
+    let name = args.name();
     let numbers = |name: &str| per_dim(&args.named::<Vec<i64>>(name)?, n, name);
     let kernel = numbers("kernel_size")?;
     let stride: Vec<i64> = args.named("stride")?;
     let stride = if stride.is_empty() { kernel.clone() } else { per_dim(&stride, n, "stride")? };
     let padding = numbers("padding")?;
-    let dilation = if has("dilation") { numbers("dilation")? } else { vec![1; n] };
+    let dilation = if args.has("dilation") { numbers("dilation")? } else { vec![1; n] };
     in_c_int(&[&kernel, &stride, &padding, &dilation])?;
     for d in 0..n {
         ensure!(
@@ -181,21 +180,10 @@ fn window<'a, W: World>(args: &Args<'a, W>, n: usize) -> Result<Window> {
 /// Checks ranks and that there is something to pool.
 fn checked_input<'a>(args: &MetaArgs<'a>, n: usize) -> Result<&'a Fake> {
     let x: &Fake = args.at(0)?;
-    ensure!(
-        (n + 1..=n + 2).contains(&x.dim()),
-        "{}: expected {} or {} dimensions, got {x}",
-        args.op.name(),
-        n + 1,
-        n + 2
-    );
+    ensure!((n + 1..=n + 2).contains(&x.dim()), "{}: expected {} or {} dimensions, got {x}", args.name(), n + 1, n + 2);
     let empty = x.sizes.iter().skip(usize::from(x.dim() == n + 2)).any(|s| args.cx.is(s, 0));
-    ensure!(!empty, "{}: input {x} has nothing to pool", args.op.name());
-    ensure!(
-        !x.dtype.is_complex() && !x.dtype.is_bool(),
-        "{} is not implemented for {}",
-        args.op.name(),
-        x.dtype.name()
-    );
+    ensure!(!empty, "{}: input {x} has nothing to pool", args.name());
+    ensure!(!x.dtype.is_complex() && !x.dtype.is_bool(), "{} is not implemented for {}", args.name(), x.dtype.name());
     Ok(x)
 }
 
@@ -213,9 +201,9 @@ fn results(args: &MetaArgs<'_>, x: &Fake, spatial: Vec<Expr>, keeps_format: bool
 fn pool_meta(args: &MetaArgs<'_>, n: usize, kind: Kind) -> Metas {
     let w = window(args, n)?;
     let x = checked_input(args, n)?;
-    if args.op.schema().is_some_and(|s| s.arg("divisor_override").is_some()) {
+    if args.has("divisor_override") {
         let divisor: Option<i64> = args.named("divisor_override")?;
-        ensure!(divisor != Some(0), "{}: divisor_override must not be 0", args.op.name());
+        ensure!(divisor != Some(0), "{}: divisor_override must not be 0", args.name());
     }
     let mut spatial = Vec::with_capacity(n);
     for d in 0..n {
@@ -229,7 +217,7 @@ fn pool_meta(args: &MetaArgs<'_>, n: usize, kind: Kind) -> Metas {
         ensure!(
             out.as_int().is_none_or(|n| n > 0),
             "{}: the kernel does not fit {x}: a size would be {out}",
-            args.op.name()
+            args.name()
         );
         spatial.push(out);
     }
@@ -239,8 +227,8 @@ fn pool_meta(args: &MetaArgs<'_>, n: usize, kind: Kind) -> Metas {
 fn adaptive_meta(args: &MetaArgs<'_>, n: usize, kind: Kind) -> Metas {
     let x = checked_input(args, n)?;
     let sizes: Vec<Expr> = args.at(1)?;
-    ensure!(sizes.len() == n, "{}: output_size: expected {n} numbers", args.op.name());
-    ensure!(sizes.iter().all(|s| s.as_int().is_none_or(|s| s >= 0)), "{}: negative output size", args.op.name());
+    ensure!(sizes.len() == n, "{}: output_size: expected {n} numbers", args.name());
+    ensure!(sizes.iter().all(|s| s.as_int().is_none_or(|s| s >= 0)), "{}: negative output size", args.name());
     // A global average is a mean, which keeps channels last in three dimensions too.
     let is_mean = kind == Kind::Average && sizes.iter().all(|s| args.cx.is(s, 1));
     results(args, x, sizes, n < 3 || is_mean)
@@ -336,11 +324,11 @@ fn windows_of(x: &Tensor, outs: &[i64], axis: impl Fn(usize, i64) -> Result<Axis
 fn fractional_meta(args: &MetaArgs<'_>, n: usize) -> Metas {
     let x = checked_input(args, n)?;
     let (_, kernel, sizes): (&Fake, Vec<i64>, Vec<i64>) = args.unpack()?;
-    ensure!(kernel.len() == n && sizes.len() == n, "{}: sizes want {n} numbers", args.op.name());
+    ensure!(kernel.len() == n && sizes.len() == n, "{}: sizes want {n} numbers", args.name());
     for d in 0..n {
         let input = x.sizes[x.dim() - n + d].as_int().unwrap_or(i64::MAX);
         let fits = sizes[d] > 0 && kernel[d] > 0 && sizes[d].checked_add(kernel[d] - 1).is_some_and(|end| end <= input);
-        ensure!(fits, "{}: the kernel does not fit {x}", args.op.name());
+        ensure!(fits, "{}: the kernel does not fit {x}", args.name());
     }
     // A sample for every plane and dimension; planes without a batch are one batch.
     let batch = if x.dim() == n + 2 { x.sizes[0].clone() } else { Expr::from(1i64) };
@@ -370,25 +358,19 @@ fn fractional_pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> 
 
 fn unpool_meta(args: &MetaArgs<'_>, n: usize) -> Metas {
     let (x, indices, sizes): (&Fake, &Fake, Vec<Expr>) = args.unpack()?;
-    ensure!(
-        (n + 1..=n + 2).contains(&x.dim()),
-        "{}: expected {} or {} dimensions, got {x}",
-        args.op.name(),
-        n + 1,
-        n + 2
-    );
-    ensure!(indices.dtype == DType::I64, "{}: indices must be int64", args.op.name());
-    ensure!(x.dim() == indices.dim(), "{}: indices {indices} of {x}", args.op.name());
+    ensure!((n + 1..=n + 2).contains(&x.dim()), "{}: expected {} or {} dimensions, got {x}", args.name(), n + 1, n + 2);
+    ensure!(indices.dtype == DType::I64, "{}: indices must be int64", args.name());
+    ensure!(x.dim() == indices.dim(), "{}: indices {indices} of {x}", args.name());
     for (a, b) in x.sizes.iter().zip(&indices.sizes) {
         crate::support::checks::agree(args.cx, a, b, "sizes of input and indices")?;
     }
-    ensure!(sizes.len() == n, "{}: output_size: expected {n} numbers", args.op.name());
+    ensure!(sizes.len() == n, "{}: output_size: expected {n} numbers", args.name());
     let first = usize::from(x.dim() == n + 2);
-    ensure!(!x.sizes[first..].iter().any(|s| args.cx.is(s, 0)), "{}: input {x} is empty", args.op.name());
+    ensure!(!x.sizes[first..].iter().any(|s| args.cx.is(s, 0)), "{}: input {x} is empty", args.name());
     if args.values.len() > 3 {
         let (stride, padding): (Vec<i64>, Vec<i64>) = (args.at(3)?, args.at(4)?);
-        ensure!(stride.len() == 3 && padding.len() == 3, "{}: stride and padding want 3 numbers", args.op.name());
-        ensure!(stride.iter().all(|&s| s > 0), "{}: strides must be positive", args.op.name());
+        ensure!(stride.len() == 3 && padding.len() == 3, "{}: stride and padding want 3 numbers", args.name());
+        ensure!(stride.iter().all(|&s| s > 0), "{}: strides must be positive", args.name());
     }
     let sizes: Vec<Expr> = x.sizes[..x.dim() - n].iter().cloned().chain(sizes).collect();
     let out = if n == 2 { fresh_in_format(args.cx, x, x.dtype, sizes) } else { fresh(x, x.dtype, sizes) };

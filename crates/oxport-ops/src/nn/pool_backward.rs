@@ -65,7 +65,7 @@ const fn averages<const N: usize>(schema: &'static str) -> OpDef {
 
 fn pool_meta(args: &MetaArgs<'_>, n: usize) -> Metas {
     let (grad, x): (&Fake, &Fake) = args.unpack()?;
-    let name = args.op.name();
+    let name = args.name();
     floating(args, x, false)?;
     ensure!(grad.dim() == x.dim() && (n + 1..=n + 2).contains(&x.dim()), "{name}: gradient {grad} of {x}");
     ensure!(grad.dtype == x.dtype, "{name}: gradient {grad} of {x}");
@@ -89,7 +89,7 @@ fn to_indices(args: &Args<'_, Real>, outs: &mut [TensorMut], n: usize) -> Result
     let (from, to) = (volume(grad), volume(x));
     let indices = Dense::<i64>::of(indices)?;
     let outside = indices.iter().find(|&&i| i < 0 || i >= to as i64);
-    ensure!(outside.is_none(), "{}: index {outside:?} is outside of {to} elements", args.op.name());
+    ensure!(outside.is_none(), "{}: index {outside:?} is outside of {to} elements", args.name());
     computed!(grad.dtype(), |T| {
         let grad = Dense::<T>::of(grad)?;
         fill(&mut outs[0], |out: &mut [T]| {

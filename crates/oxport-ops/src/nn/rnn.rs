@@ -189,8 +189,8 @@ where
     let count = s.per_direction();
     let fits = count.checked_mul(s.layers).and_then(|n| n.checked_mul(s.directions)) == Some(s.params.len())
         && (count == least || is_lstm && count == least + 1);
-    ensure!(s.layers > 0 && fits, "{}: {} parameters for {} layers", args.op.name(), s.params.len(), s.layers);
-    ensure!(s.states.len() == if is_lstm { 2 } else { 1 }, "{}: {} states", args.op.name(), s.states.len());
+    ensure!(s.layers > 0 && fits, "{}: {} parameters for {} layers", args.name(), s.params.len(), s.layers);
+    ensure!(s.states.len() == if is_lstm { 2 } else { 1 }, "{}: {} states", args.name(), s.states.len());
     Ok(s)
 }
 
@@ -206,7 +206,7 @@ fn layers_meta(args: &MetaArgs<'_>) -> Metas {
         ensure!(
             state.sizes[0].as_int().is_none_or(|m| Some(m) == n),
             "{}: a state of {state} for {} layers",
-            args.op.name(),
+            args.name(),
             s.layers
         );
         crate::support::checks::agree(args.cx, &state.sizes[1], &s.states[0].sizes[1], "batch sizes of the states")?;
@@ -393,8 +393,8 @@ fn fused_meta(args: &MetaArgs<'_>) -> Metas {
     floating(args, x, false)?;
     of_dim(args, x, 3..=3, "the input")?;
     let (mode, hidden): (i64, i64) = (args.at(9)?, args.at(10)?);
-    ensure!(mode == 2, "{}: mode {mode} is no LSTM", args.op.name());
-    ensure!(hidden > 0, "{}: a hidden size of {hidden}", args.op.name());
+    ensure!(mode == 2, "{}: mode {mode} is no LSTM", args.name());
+    ensure!(hidden > 0, "{}: a hidden size of {hidden}", args.name());
     for (state, what) in [(hx, "the hidden state"), (cx, "the cell state")] {
         of_numel(args, state, &(&x.sizes[1] * hidden), what)?;
     }

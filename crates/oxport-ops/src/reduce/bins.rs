@@ -106,26 +106,20 @@ fn search_meta(args: &MetaArgs<'_>, sequence: usize, values: usize) -> Metas {
     let (line, values): (&Fake, Operand<'_, Meta>) = (args.at(sequence)?, args.at(values)?);
     right(args)?;
     let dtype = if args.named("out_int32")? { DType::I32 } else { DType::I64 };
-    ensure!(line.dim() > 0 && !line.dtype.is_complex(), "{} in {line}", args.op.name());
+    ensure!(line.dim() > 0 && !line.dtype.is_complex(), "{} in {line}", args.name());
     let bucketize = sequence == 1;
     ensure!(!bucketize || line.dim() == 1, "bucketize by boundaries of {} dimensions", line.dim());
     let sizes = match &values {
         Operand::Number(_) => {
-            ensure!(line.dim() == 1, "{}: a number in {line}", args.op.name());
+            ensure!(line.dim() == 1, "{}: a number in {line}", args.name());
             Vec::new()
         }
         Operand::Tensor(t) => {
-            ensure!(
-                bucketize || t.dtype == line.dtype,
-                "{}: {} in {}",
-                args.op.name(),
-                t.dtype.name(),
-                line.dtype.name()
-            );
+            ensure!(bucketize || t.dtype == line.dtype, "{}: {} in {}", args.name(), t.dtype.name(), line.dtype.name());
             let (rows, own) = (line.dim() - 1, t.dim());
             let same = |(a, b): (&Expr, &Expr)| args.cx.may_be_same(a, b);
             let fits = rows == 0 || own == rows + 1 && line.sizes[..rows].iter().zip(&t.sizes[..rows]).all(same);
-            ensure!(fits, "{}: {t} in {line}", args.op.name());
+            ensure!(fits, "{}: {t} in {line}", args.name());
             t.sizes.to_vec()
         }
     };

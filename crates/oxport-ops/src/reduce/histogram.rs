@@ -42,7 +42,7 @@ fn histogram_meta(args: &MetaArgs<'_>) -> Metas {
         ensure!(fits && weight.dtype == x.dtype, "histogram of {x} with weights {weight}");
     }
     let one = Expr::from(1i64);
-    let counts = args.op.schema().is_some_and(|s| s.arg("range").is_some());
+    let counts = args.has("range");
     let edges = match bins {
         Operand::Number(n) if !counts => {
             return Err(oxport_ir::Error::invalid(format!(

@@ -16,7 +16,7 @@ pub static OPS: &[OpDef] = &[
         .exact(Exact::Bits)
         .doc("The whole tensor so many times along each dimension.")
         .samples(&["f32[2, 3], [2, 1]", "f32[3], [2, 2, 1]", "f32[2], [0]", "f32[], []", "!f32[2, 3], [2]"]),
-    OpDef::new("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeat_meta)
+    OpDef::new("aten::tile(Tensor self, SymInt[] dims) -> Tensor", tile_meta)
         .fill(repeat)
         .exact(Exact::Bits)
         .doc("As `repeat`; missing leading counts are 1.")
@@ -112,8 +112,12 @@ fn padded<S: Clone + From<i64>>(short: &[S], n: usize) -> Vec<S> {
 
 fn repeat_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, counts): (&Fake, Vec<Expr>) = args.unpack()?;
-    let tile = args.op.short_name() == "tile";
-    ensure!(tile || counts.len() >= x.dim(), "repeat of {} dimensions by {} counts", x.dim(), counts.len());
+    ensure!(counts.len() >= x.dim(), "repeat of {} dimensions by {} counts", x.dim(), counts.len());
+    tile_meta(args)
+}
+
+fn tile_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, counts): (&Fake, Vec<Expr>) = args.unpack()?;
     ensure!(counts.iter().all(|c| c.as_int().is_none_or(|n| n >= 0)), "a negative repeat count");
     let rank = counts.len().max(x.dim());
     let sizes = padded(&x.sizes, rank);
@@ -233,7 +237,7 @@ fn flip_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn flip_fixed(args: &MetaArgs<'_>, dim: usize) -> Metas {
     let x: &Fake = args.at(0)?;
-    ensure!(x.dim() > dim, "{} of {} dimensions", args.op.name(), x.dim());
+    ensure!(x.dim() > dim, "{} of {} dimensions", args.name(), x.dim());
     one(Fake { strides: preserved_strides(args.cx, x), ..fresh(x, x.sizes.clone()) })
 }
 
