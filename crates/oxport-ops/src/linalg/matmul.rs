@@ -4,6 +4,7 @@
 //! NaNs.
 
 use crate::support::checks::{agree, fresh, of_dim, same_dtype};
+use crate::support::composite::composite;
 use crate::support::meta::{MetaArgs, Metas, broadcast, one};
 use crate::support::product::{Plus, check_product_dtype, inner, part, product};
 use oxport_ir::opdef::MetaFn;
@@ -83,6 +84,12 @@ pub static OPS: &[OpDef] = &[
         .doc("The product of two int8 matrices in int32.")
         .fill(int_mm)
         .samples(&["i8[17, 8], i8[8, 8]", "u8[2, 3], i8[3, 4]", "!i8[2, 3], u8[3, 4]"]),
+    composite(
+        "aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
+        "mul.Tensor(mm(self, t(type_as(mat2, self))), scales)",
+    )
+    .doc("The product with a transposed int8 weight, each of whose rows has a scale.")
+    .samples(&["f32[2, 3], i8[4, 3], f32[4]"]),
 ];
 
 const fn plain(schema: &'static str, meta: MetaFn) -> OpDef {
