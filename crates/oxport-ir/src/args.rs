@@ -23,7 +23,7 @@ use indexmap::IndexMap;
 pub use num_complex::Complex64 as Complex;
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor};
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Display};
 use std::sync::Arc;
 
 /// What tensors, numbers and subgraphs are in one reading of the graph.
@@ -296,4 +296,29 @@ pub struct Args<'a, W: World> {
     pub op: &'a Op,
     /// The surroundings.
     pub cx: &'a W::Cx<'a>,
+}
+
+impl<'a, W: World> Args<'a, W> {
+    /// The operator's name, to show in a message: `aten::add.Tensor`.
+    pub fn name(&self) -> NameToShow<'a> {
+        NameToShow(self.op.name())
+    }
+    /// The same without its namespace, as PyTorch's own sentences have it: `add.Tensor`.
+    pub fn short_name(&self) -> NameToShow<'a> {
+        NameToShow(self.op.short_name())
+    }
+    /// Whether the operator's schema has an argument of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.op.schema().is_some_and(|s| s.arg(name).is_some())
+    }
+}
+
+/// A name that can be shown and not compared: what tells operators apart stands in their rows, not in their names.
+#[derive(Clone, Copy)]
+pub struct NameToShow<'a>(&'a str);
+
+impl Display for NameToShow<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
 }

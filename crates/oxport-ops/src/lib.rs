@@ -35,29 +35,29 @@ families! {
     ] {
     }
     pointwise "Elementwise operators." [bessel, orthogonal, special] {
-        activation, arithmetic, backward, cast, compare, power, specials, ternary, unary
+        activation, arithmetic, backward, cast, clamp, compare, power, specials, ternary, unary
     }
     reduce "Reductions, scans, orders and counts." [over] {
-        bins, covariance, gradient, histogram, histogramdd, integrate, minmax, moments, quantiles, scan,
-        segment, sort, sums, unique
+        covariance, gradient, histogram, histogramdd, integrate, minmax, moments, quantiles, scan,
+        searchsorted, segment, sort, sums, unique
     }
     view "Views and rearrangements of elements." [by_meta] {
-        embed, expand, join, repeat, reshape, slice, split, transpose, view_backward
+        expand, flip, join, repeat, reshape, scatter_views, slice, split, transpose, triangular, view_backward
     }
     index "Reading and writing by indices and masks." [] {
         advanced, combinatorics, masked, scatter, select
     }
     create "Tensors from nothing." [] {
-        constants, random, ranges
+        constants, distributions, random, ranges
     }
     linalg "Products and factorisations of matrices, distances of vectors." [matrices] {
-        check, cholesky, contract, cross, distance, distance_backward, eig, einsum, function, grouped, ldl,
+        check, cholesky, contract, cross, distance, distance_backward, eig, einsum, function, grouped, kron, ldl,
         linear, lu, matmul, norm, qr, rank, solve, svd, triangular
     }
     nn "Layers of neural networks, their losses, and the gradients of both." [batch_norm_stats] {
         attention, attention_backward, batch_norm, class_loss, conv, conv_backward, ctc, dropout, embedding,
         embedding_bag, embedding_bag_backward, encoder, fold, foreach, loss, loss_backward, norm,
-        norm_backward, pad, pool, pool_backward, rnn, sequences, softmax, weight_norm
+        norm_backward, pad, pool, pool_backward, rnn, sequences, shuffle, softmax, softmax_backward, weight_norm
     }
     resample "Resampling of images." [] {
         grid, grid_backward, resize, resize_backward

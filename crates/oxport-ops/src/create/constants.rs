@@ -135,7 +135,7 @@ pub static OPS: &[OpDef] = &[
             strided(a, 1, t.dtype, &t.device)
         },
     )
-    .eval(empty_strided)
+    .eval(|a| empty_strided(a, 1, a.at::<&Tensor>(0)?.dtype()))
     .doc("Any values with given strides; here zeros.")
     .samples(&["i64[1], [2, 3], [1, 2]"])
     .exact(Exact::Random),
@@ -144,7 +144,7 @@ pub static OPS: &[OpDef] = &[
         layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
         |a| strided(a, 0, DType::F32, &Device::cpu()),
     )
-    .eval(empty_strided)
+    .eval(|a| empty_strided(a, 0, DType::F32))
     .doc("Any values with given strides; here zeros.")
     .samples(&["[2, 3], [1, 2]"])
     .exact(Exact::Random),
@@ -318,11 +318,9 @@ fn strided(a: &MetaArgs<'_>, first: usize, dtype: DType, device: &Device) -> Met
     one(Fake { strides: strides.into(), device, ..Fake::new(dtype, sizes) })
 }
 
-/// Strides may be any, so the memory is made by its extent.
-fn empty_strided(a: &RealArgs<'_>) -> Result<Vec<Value>> {
-    let first = usize::from(a.op.name().contains("new_"));
+/// Strides may be any, so the memory is made by its extent. Sizes are the argument `first`, strides the next one.
+fn empty_strided(a: &RealArgs<'_>, first: usize, default: DType) -> Result<Vec<Value>> {
     let (sizes, strides): (Vec<i64>, Vec<i64>) = (a.at(first)?, a.at(first + 1)?);
-    let default = if first == 1 { a.at::<&Tensor>(0)?.dtype() } else { DType::F32 };
     let layout = Layout::new(&sizes, &strides, 0)?;
     let extent = layout.extent()?.map_or(0, |(_, last)| last as i64 + 1);
     let memory = Tensor::zeros(option(a, "dtype")?.unwrap_or(default), &[extent])?;

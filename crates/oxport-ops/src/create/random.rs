@@ -1,16 +1,16 @@
-//! Random numbers, drawn as PyTorch's CPU generator draws them.
+//! Uniform, normal and whole random numbers, drawn as PyTorch's CPU generator draws them.
 //!
 //! Laws: kernels draw from the run's one generator in the order of memory, so a program with one seed gives the same
 //! numbers every time.
 
 use crate::create::constants::{like, made, option};
-use crate::support::checks::refuse_number;
-use crate::support::class::{RealArgs, input};
-use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
-use oxport_ir::{Effect, Exact, Fake, Noise, OpDef, Operand, Result, ensure};
+use crate::support::class::RealArgs;
+use crate::support::composite::composed;
+use crate::support::meta::{MetaArgs, Metas};
+use oxport_ir::{Args, Argument, Build, Builder, Effect, Exact, NodeId, Noise, OpDef, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::rng::Generator;
-use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch, memory};
+use oxport_tensor::{DType, Element, Layout, Tensor, TensorMut, cast, dispatch, memory};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -151,131 +151,30 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("The integers below `n`, shuffled.")
     .samples(&["6, generator=None"]),
-    drawn("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", bernoulli_meta, |a, o| {
-        bernoulli(a, o, 0)
+    composed("aten::random(Tensor self, *, Generator? generator=None) -> Tensor", |b, a| whole(b, a, None))
+        .effect(Effect::Random)
+        .noise(Noise::Shaped)
+        .exact(Exact::Random)
+        .doc("Random whole numbers, as large as the dtype holds them exactly.")
+        .samples(&["f32[2, 3]", "i8[4]"]),
+    composed("aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", |b, a| {
+        whole(b, a, Some((0, a.at(1)?)))
     })
-    .doc("1 with the probability that the element is.")
-    .samples(&["f32[2, 3]<0..1>"]),
-    drawn("aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", like, |a, o| {
-        bernoulli(a, o, 1)
+    .effect(Effect::Random)
+    .noise(Noise::Shaped)
+    .exact(Exact::Random)
+    .doc("Random whole numbers below a bound.")
+    .samples(&["f32[2, 3], 5"]),
+    composed("aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", |b, a| {
+        let (x, from, to): (NodeId, i64, Option<i64>) = a.unpack()?;
+        let top = largest(b.fake(x)?.dtype);
+        whole(b, a, Some((from, to.unwrap_or(top))))
     })
-    .doc("1 with the probability that `p` gives.")
-    .samples(&["f32[2, 3], f32[2, 3]<0..1>"]),
-    drawn("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", like, |a, o| {
-        let p: f64 = a.at(1)?;
-        probability(p)?;
-        each(a, o, |g| f64::from(u8::from(g.bernoulli(p))))
-    })
+    .effect(Effect::Random)
     .noise(Noise::Shaped)
-    .doc("1 with probability `p`.")
-    .samples(&["f32[2, 3], 0.5", "!f32[2], 1.5"]),
-    drawn(
-        "aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
-        like,
-        |a, o| uniforms(a, o, a.at(1)?, a.at(2)?),
-    )
-    .noise(Noise::Shaped)
-    .doc("Uniform from `from` below `to`.")
-    .samples(&["f32[2, 3], -1.0, 1.0"]),
-    drawn(
-        "aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) \
-        -> Tensor",
-        like,
-        |a, o| normals(a, o, a.at(1)?, a.at(2)?),
-    )
-    .noise(Noise::Shaped)
-    .doc("Normal with mean and standard deviation.")
-    .samples(&["f32[2, 3], 1.0, 2.0"]),
-    drawn("aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", like, |a, o| {
-        let l: f64 = a.at(1)?;
-        ensure!(l > 0.0, "exponential_ expects lambda > 0.0, but found lambda={l}");
-        each(a, o, |g| g.exponential(l))
-    })
-    .noise(Noise::Shaped)
-    .doc("Exponential with rate `lambd`.")
-    .samples(&["f32[2, 3]"]),
-    drawn(
-        "aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> \
-        Tensor",
-        |a| {
-            refuse_number(a, "sigma", |s| s <= 0.0, "cauchy_ expects sigma > 0.0, but found sigma=")?;
-            like(a)
-        },
-        |a, o| {
-            let (m, s): (f64, f64) = (a.at(1)?, a.at(2)?);
-            each(a, o, |g| g.cauchy(m, s))
-        },
-    )
-    .noise(Noise::Shaped)
-    .doc("Cauchy.")
-    .samples(&["f32[2, 3]", "!f32[2], 0.0, 0.0"]),
-    drawn(
-        "aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor",
-        |a| {
-            refuse_number(a, "p", |p| p <= 0.0 || p >= 1.0, "geometric_ expects p to be in (0, 1), but got p=")?;
-            like(a)
-        },
-        |a, o| {
-            let p: f64 = a.at(1)?;
-            each(a, o, |g| g.geometric(p))
-        },
-    )
-    .noise(Noise::Shaped)
-    .doc("Trials up to the first success of probability `p`.")
-    .samples(&["f32[2, 3], 0.5", "!f32[2], -1.0"]),
-    drawn(
-        "aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> \
-        Tensor",
-        |a| {
-            refuse_number(a, "std", |s| s <= 0.0, "log_normal_ expects std > 0.0, but found std=")?;
-            like(a)
-        },
-        |a, o| {
-            let (m, s): (f64, f64) = (a.at(1)?, a.at(2)?);
-            each(a, o, |g| g.log_normal(m, s))
-        },
-    )
-    .noise(Noise::Shaped)
-    .doc("Of normal logarithm.")
-    .samples(&["f32[2, 3]", "!f32[2], 0.0, 0.0"]),
-    drawn(
-        "aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, \
-        ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> \
-        Tensor",
-        sized,
-        |a, o| normals(a, o, a.at(0)?, a.at(1)?),
-    )
-    .doc("Normal with mean and standard deviation.")
-    .samples(&["0.0, 1.0, [2, 3]"]),
-    drawn(
-        "aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
-        normal_meta,
-        normal,
-    )
-    .doc("Normal with means and standard deviations.")
-    .samples(&["f32[2, 3], f32[3]<1..2>"]),
-    drawn(
-        "aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
-        normal_meta,
-        normal,
-    )
-    .doc("Normal with means and standard deviation.")
-    .samples(&["f32[2, 3], 2.0", "!2.0, 1.0"]),
-    drawn(
-        "aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
-        normal_meta,
-        normal,
-    )
-    .doc("Normal with mean and standard deviations.")
-    .samples(&["2.0, f32[3]<1..2>"]),
-    drawn(
-        "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? \
-        generator=None) -> Tensor",
-        multinomial_meta,
-        multinomial,
-    )
-    .doc("Indices drawn by weights along the last dimension, with or without replacement.")
-    .samples(&["f32[2, 5]<1..3>, 3", "f32[4]<1..3>, 6, True", "!f32[2], 3"]),
+    .exact(Exact::Random)
+    .doc("Random whole numbers between two bounds.")
+    .samples(&["i64[2, 3], -2, 5"]),
 ];
 
 pub(crate) const fn drawn(
@@ -286,7 +185,7 @@ pub(crate) const fn drawn(
     OpDef::new(schema, meta).fill(kernel).effect(Effect::Random).exact(Exact::Random)
 }
 
-fn sized(a: &MetaArgs<'_>) -> Metas {
+pub(super) fn sized(a: &MetaArgs<'_>) -> Metas {
     made(a, a.named("size")?, DType::F32)
 }
 
@@ -344,7 +243,7 @@ fn uniform01(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     uniforms(a, o, 0.0, 1.0)
 }
 
-fn uniforms(a: &RealArgs<'_>, o: &mut [TensorMut], from: f64, to: f64) -> Result<()> {
+pub(super) fn uniforms(a: &RealArgs<'_>, o: &mut [TensorMut], from: f64, to: f64) -> Result<()> {
     ensure!(from <= to, "uniform_ expects to return a [from, to) range, but found from={from} > to={to}");
     reals(a, o, |g, out| match out {
         Slice::F16(out) => g.fill_uniform(out, from, to),
@@ -354,7 +253,7 @@ fn uniforms(a: &RealArgs<'_>, o: &mut [TensorMut], from: f64, to: f64) -> Result
     })
 }
 
-fn normals(a: &RealArgs<'_>, o: &mut [TensorMut], mean: f64, std: f64) -> Result<()> {
+pub(super) fn normals(a: &RealArgs<'_>, o: &mut [TensorMut], mean: f64, std: f64) -> Result<()> {
     ensure!(std >= 0.0, "normal expects std >= 0.0, but found std {std}");
     // The two parts of a complex number share the variance.
     let std = if o[0].dtype().is_complex() { std * std::f64::consts::FRAC_1_SQRT_2 } else { std };
@@ -367,7 +266,7 @@ fn normals(a: &RealArgs<'_>, o: &mut [TensorMut], mean: f64, std: f64) -> Result
 }
 
 /// One draw after the other, in any dtype.
-fn each(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(&mut Generator) -> f64) -> Result<()> {
+pub(super) fn each(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(&mut Generator) -> f64) -> Result<()> {
     let mut g = a.cx.generator();
     let out = &mut o[0];
     dispatch!(plain out.dtype(), |T| in_memory_order::<T>(out, |row| row.iter_mut().for_each(|x| *x = cast(f(&mut g)))))
@@ -393,104 +292,22 @@ fn permutation(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     Ok(oxport_tensor::copy(&Tensor::from_vec(&[order.len() as i64], order)?, &mut o[0])?)
 }
 
-pub(crate) fn probability(p: f64) -> Result<()> {
-    ensure!((0.0..=1.0).contains(&p), "probability must be between 0 and 1, but got {p}");
-    Ok(())
-}
-
-fn bernoulli_meta(a: &MetaArgs<'_>) -> Metas {
-    let x: &Fake = a.at(0)?;
-    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
-}
-
-fn bernoulli(a: &RealArgs<'_>, o: &mut [TensorMut], probabilities: usize) -> Result<()> {
-    let p: &Tensor = a.at(probabilities)?;
-    let out = &mut o[0];
-    let is_double = p.dtype() == DType::F64;
-    let p = p.with_layout(p.layout().expand(out.sizes())?)?.to_vec::<f64>()?;
-    if let Some(&wrong) = p.iter().find(|p| !(0.0..=1.0).contains(*p)) {
-        probability(wrong)?;
+/// The greatest number up to which a dtype holds every whole number, plus one.
+fn largest(dtype: DType) -> i64 {
+    match dtype {
+        DType::F64 => 1 << 53,
+        DType::F32 => 1 << 24,
+        DType::F16 => 1 << 11,
+        DType::BF16 => 1 << 8,
+        DType::Bool => 2,
+        d if d.size() >= 8 => i64::MAX,
+        d => 1i64 << (8 * d.size() - usize::from(d.is_signed())),
     }
-    let mut g = a.cx.generator();
-    let drawn = p.iter().map(|&p| if is_double { g.bernoulli(p) } else { g.bernoulli_f32(p as f32) }).collect();
-    Ok(oxport_tensor::copy(&Tensor::from_vec::<bool>(out.sizes(), drawn)?, out)?)
 }
 
-fn normal_meta(a: &MetaArgs<'_>) -> Metas {
-    let operands: [Operand<'_, oxport_ir::Meta>; 2] = [a.at(0)?, a.at(1)?];
-    let tensors: Vec<&Fake> =
-        operands.iter().filter_map(|o| if let Operand::Tensor(t) = o { Some(*t) } else { None }).collect();
-    let known = |o: &Operand<'_, oxport_ir::Meta>| if let Operand::Number(n) = o { n.known() } else { None };
-    if let Some(std) = known(&operands[1]).map(Scalar::to::<f64>) {
-        ensure!(std >= 0.0, "normal expects std >= 0.0, but found std {std}");
-    }
-    let Some(first) = tensors.first() else {
-        let message = format!("{}: expected a tensor for `mean` or `std`, got two numbers", a.op.name());
-        return Err(oxport_ir::Error::invalid(message));
-    };
-    one(pointwise_as(a.cx, &tensors, first.dtype)?)
-}
-
-fn normal(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
-    let mut standard = [TensorMut::empty(o[0].dtype(), Layout::contiguous(o[0].sizes())?)?];
-    normals(a, &mut standard, 0.0, 1.0)?;
-    let [standard] = standard;
-    let (mean, std) = (input(a, 0, DType::F64)?, input(a, 1, DType::F64)?);
-    if std.numel() > 0 && std.to_vec::<f64>()?.iter().any(|&s| s < 0.0) {
-        return Err(oxport_ir::Error::invalid("normal expects all elements of std >= 0.0"));
-    }
-    crate::support::class::map3(&standard.freeze(), &mean, &std, &mut o[0], |x: f64, mean: f64, std: f64| {
-        x * std + mean
-    })
-}
-
-fn multinomial_meta(a: &MetaArgs<'_>) -> Metas {
-    let (x, count, replacement): (&Fake, Expr, bool) = a.unpack()?;
-    ensure!(x.dtype.is_float(), "multinomial only supports floating-point dtypes for input, got: {}", x.dtype);
-    ensure!(x.dim() == 1 || x.dim() == 2, "prob_dist must be 1 or 2 dim");
-    ensure!(a.cx.known(&count.le(&0i64.into())) != Some(true), "cannot sample n_sample <= 0 samples");
-    let categories = &x.sizes[x.dim() - 1];
-    let too_many = a.cx.known(&count.gt(categories)) == Some(true);
-    ensure!(replacement || !too_many, "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-    let sizes = x.sizes[..x.dim() - 1].iter().cloned().chain([count]);
-    one(Fake { device: x.device.clone(), ..Fake::new(DType::I64, sizes) })
-}
-
-fn multinomial(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
-    let (x, count, replacement): (&Tensor, i64, bool) = a.unpack()?;
-    let (weights, categories, count) = (x.to_vec::<f64>()?, x.sizes()[x.rank() - 1].max(1) as usize, count as usize);
-    let is_valid = |w: &&[f64]| w.iter().all(|p| p.is_finite() && *p >= 0.0) && w.iter().sum::<f64>() > 0.0;
-    let rows: Vec<&[f64]> = memory::collect(weights.chunks(categories))?;
-    ensure!(
-        rows.iter().all(is_valid),
-        "invalid multinomial distribution (sum of probabilities <= 0, or an element negative, NaN or infinite)"
-    );
-    let mut g = a.cx.generator();
-    let mut drawn: Vec<i64> = memory::table(rows.len().saturating_mul(count))?;
-    if replacement {
-        for row in rows {
-            let total: f64 = row.iter().sum();
-            let sums: Vec<f64> = row
-                .iter()
-                .scan(0.0, |sum, p| {
-                    *sum += p;
-                    Some(*sum / total)
-                })
-                .collect();
-            let last = row.iter().rposition(|p| *p > 0.0).unwrap_or(0);
-            drawn.extend((0..count).map(|_| {
-                let u = g.uniform_f64();
-                sums.partition_point(|s| *s < u).min(last) as i64
-            }));
-        }
-    } else {
-        // The least of exponential numbers over weights are a sample without replacement.
-        let keys: Vec<f64> = weights.iter().map(|p| p / g.exponential(1.0)).collect();
-        for row in keys.chunks(categories) {
-            let mut order: Vec<usize> = (0..row.len()).collect();
-            order.sort_by(|&i, &j| row[j].total_cmp(&row[i]));
-            drawn.extend(order[..count].iter().map(|&i| i as i64));
-        }
-    }
-    Ok(oxport_tensor::copy(&Tensor::from_vec(o[0].sizes(), drawn)?, &mut o[0])?)
+fn whole(b: &mut Builder<'_>, a: &Args<'_, Build>, bounds: Option<(i64, i64)>) -> Result<Vec<Argument>> {
+    let x: NodeId = a.at(0)?;
+    let (from, to) = bounds.unwrap_or((0, largest(b.fake(x)?.dtype)));
+    ensure!(from < to, "random from {from} to {to}");
+    Ok(vec![b.call("randint_like.low_dtype", (x, from, to))?.into()])
 }

@@ -55,13 +55,13 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
     let mut sizes = vec![x.sizes[0].clone(), w.sizes[0].clone()];
     for d in 0..2 {
         let (stride, pad, dilation): (Expr, Expr, Expr) = (args.at(5 + d)?, args.at(7 + d)?, args.at(9 + d)?);
-        ensure!(stride.as_int().is_none_or(|s| s > 0), "{}: a stride of {stride}", args.op.name());
+        ensure!(stride.as_int().is_none_or(|s| s > 0), "{}: a stride of {stride}", args.name());
         let reach = &(&dilation * &(&w.sizes[2 + d] - 1)) + 1;
         let size = (&(&x.sizes[2 + d] + &(&pad * 2)) - &reach).floor_div(&stride) + 1;
-        ensure!(size.as_int().is_none_or(|n| n > 0), "{}: a size of {size}", args.op.name());
+        ensure!(size.as_int().is_none_or(|n| n > 0), "{}: a size of {size}", args.name());
         for number in [&stride, &pad, &dilation] {
             let fits = number.as_int().is_none_or(|n| i32::try_from(n).is_ok());
-            ensure!(fits, "{}: value {number} cannot be converted to type int without overflow", args.op.name());
+            ensure!(fits, "{}: value {number} cannot be converted to type int without overflow", args.name());
         }
         agree(args.cx, &offset.sizes[2 + d], &size, "sizes of offset and result")?;
         sizes.push(size);

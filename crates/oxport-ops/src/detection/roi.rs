@@ -30,9 +30,9 @@ pub static OPS: &[OpDef] = &[
     OpDef::new(
         "torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, \
         SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor",
-        pool_meta,
+        |a| pool_meta(a, Channels::Shared),
     )
-    .fill(align)
+    .fill(|a, o| align(a, o, Channels::Shared))
     .doc("Averages of samples, interpolated, over the bins of regions.")
     .samples(&[
         "f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3, 2, True",
@@ -42,7 +42,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new(
         "torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, \
         SymInt pooled_width) -> (Tensor, Tensor)",
-        pool_meta,
+        |a| pool_meta(a, Channels::Shared),
     )
     .fill(pool)
     .doc("The greatest pixels in the bins of regions, and where they are.")
@@ -50,15 +50,15 @@ pub static OPS: &[OpDef] = &[
     OpDef::new(
         "torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, \
         SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
-        pool_meta,
+        |a| pool_meta(a, Channels::PerBin),
     )
-    .fill(align)
+    .fill(|a, o| align(a, o, Channels::PerBin))
     .doc("As `roi_align`, with a channel of its own for every bin.")
     .samples(&["f32[2, 12, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3, 2", "!f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 2, 2"]),
     OpDef::new(
         "torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, \
         SymInt pooled_width) -> (Tensor, Tensor)",
-        pool_meta,
+        |a| pool_meta(a, Channels::PerBin),
     )
     .fill(average)
     .doc("Averages of the pixels in the bins of regions, with a channel of its own for every bin.")
@@ -75,7 +75,7 @@ fn nms_meta(args: &MetaArgs<'_>) -> Metas {
     same_dtype(args, &[boxes, scores])?;
     of_dim(args, boxes, 2..=2, "the boxes")?;
     of_dim(args, scores, 1..=1, "the scores")?;
-    ensure!(boxes.sizes[1].as_int().is_none_or(|n| n == 4), "{}: a box has 4 numbers, not {boxes}", args.op.name());
+    ensure!(boxes.sizes[1].as_int().is_none_or(|n| n == 4), "{}: a box has 4 numbers, not {boxes}", args.name());
     crate::support::checks::agree(args.cx, &boxes.sizes[0], &scores.sizes[0], "numbers of boxes and scores")?;
     Ok(vec![fresh(boxes, DType::I64, [args.cx.fresh_size()]).into()])
 }
@@ -119,29 +119,33 @@ fn nms(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     Ok(vec![Value::Tensor(Tensor::from_vec(&[kept.len() as i64], kept)?)])
 }
 
-/// True for operators that read another channel for every bin.
-fn is_position_sensitive(name: &str) -> bool {
-    name.contains("::ps_")
+/// Which channel of the input a bin reads.
+#[derive(Clone, Copy, PartialEq)]
+enum Channels {
+    /// That of the result.
+    Shared,
+    /// One of its own: the `ps_` (position sensitive) forms.
+    PerBin,
 }
 
-fn pool_meta(args: &MetaArgs<'_>) -> Metas {
+fn pool_meta(args: &MetaArgs<'_>, read: Channels) -> Metas {
     let (x, rois): (&Fake, &Fake) = (args.at(0)?, args.at(1)?);
     let (height, width): (Expr, Expr) = (args.at(3)?, args.at(4)?);
-    let name = args.op.name();
+    let name = args.name();
     floating(args, x, false)?;
     same_dtype(args, &[x, rois])?;
     of_dim(args, x, 4..=4, "the input")?;
     of_dim(args, rois, 2..=2, "the regions")?;
     ensure!(rois.sizes[1].as_int().is_none_or(|n| n == 5), "{name}: a region has 5 numbers, not {rois}");
     ensure!([&height, &width].iter().all(|n| n.as_int().is_none_or(|n| n > 0)), "{name}: {height} by {width} bins");
-    let channels = match is_position_sensitive(name) {
-        true => {
+    let channels = match read {
+        Channels::PerBin => {
             let bins = &height * &width;
             let rest = x.sizes[1].as_int().zip(bins.as_int()).map_or(0, |(c, n)| c % n);
             ensure!(rest == 0, "{name}: {} channels for {bins} bins", x.sizes[1]);
             x.sizes[1].floor_div(&bins)
         }
-        false => x.sizes[1].clone(),
+        Channels::Shared => x.sizes[1].clone(),
     };
     let out = fresh(x, x.dtype, [rois.sizes[0].clone(), channels, height, width]);
     let second = out.clone().with_dtype(DType::I32);
@@ -158,22 +162,15 @@ struct Pool<T> {
     /// Channels of the result.
     channels: usize,
     scale: T,
-    is_position_sensitive: bool,
+    read: Channels,
 }
 
 impl<T: Compute> Pool<T> {
-    fn of(args: &Args<'_, Real>, out: &TensorMut) -> Result<Pool<T>> {
+    fn of(args: &Args<'_, Real>, out: &TensorMut, read: Channels) -> Result<Pool<T>> {
         let (x, scale): (&Tensor, f64) = (args.at(0)?, args.at(2)?);
         let sizes = std::array::from_fn(|i| x.sizes()[i] as usize);
         let o = out.sizes();
-        let is_position_sensitive = is_position_sensitive(args.op.name());
-        Ok(Pool {
-            sizes,
-            bins: [o[2] as usize, o[3] as usize],
-            channels: o[1] as usize,
-            scale: T::of(scale),
-            is_position_sensitive,
-        })
+        Ok(Pool { sizes, bins: [o[2] as usize, o[3] as usize], channels: o[1] as usize, scale: T::of(scale), read })
     }
 
     /// Calls `f(region, plane, row, column, out)` for every bin: the region's corners, scaled, and the pixels of its
@@ -193,7 +190,10 @@ impl<T: Compute> Pool<T> {
             let (roi, channel) = (i / self.channels, i % self.channels);
             let region = std::array::from_fn(|k| rois[roi][k + 1]);
             for (k, o) in bins.iter_mut().enumerate() {
-                let channel = if self.is_position_sensitive { channel * rows * columns + k } else { channel };
+                let channel = match self.read {
+                    Channels::PerBin => channel * rows * columns + k,
+                    Channels::Shared => channel,
+                };
                 let plane = &x[(images[roi] * c + channel) * h * w..][..h * w];
                 f(region, plane, k / columns, k % columns, o);
             }
@@ -221,15 +221,15 @@ impl<T: Compute> Pool<T> {
 /// The most samples of a bin along one dimension that a call may ask for.
 const MOST_SAMPLES: i64 = 1 << 10;
 
-fn align(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+fn align(args: &Args<'_, Real>, outs: &mut [TensorMut], read: Channels) -> Result<()> {
     let (x, rois, ratio): (&Tensor, &Tensor, i64) = (args.at(0)?, args.at(1)?, args.at(5)?);
     let (out, mapping) = outs.split_at_mut(1);
     computed!(x.dtype(), |T| {
-        let p = Pool::<T>::of(args, &out[0])?;
+        let p = Pool::<T>::of(args, &out[0], read)?;
         // The older operator counts pixels by their corners unless told otherwise, and knows no region below a pixel.
-        let is_aligned = p.is_position_sensitive || args.at(6)?;
+        let is_aligned = read == Channels::PerBin || args.at(6)?;
         if ratio > MOST_SAMPLES {
-            return Err(Error::unsupported(format!("{}: {ratio} samples, the most is {MOST_SAMPLES}", args.op.name())));
+            return Err(Error::unsupported(format!("{}: {ratio} samples, the most is {MOST_SAMPLES}", args.name())));
         }
         let [_, _, height, width] = p.sizes;
         let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
@@ -303,7 +303,7 @@ fn pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, rois): (&Tensor, &Tensor) = (args.at(0)?, args.at(1)?);
     let [out, places] = outs else { return Err(Error::invalid("law: two results")) };
     computed!(x.dtype(), |T| {
-        let p = Pool::<T>::of(args, out)?;
+        let p = Pool::<T>::of(args, out, Channels::Shared)?;
         let [_, _, height, width] = p.sizes;
         let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
         let mut found = filled((T::zero(), -1i32), out.numel())?;
@@ -338,7 +338,7 @@ fn average(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, rois): (&Tensor, &Tensor) = (args.at(0)?, args.at(1)?);
     let [out, mapping] = outs else { return Err(Error::invalid("law: two results")) };
     computed!(x.dtype(), |T| {
-        let p = Pool::<T>::of(args, out)?;
+        let p = Pool::<T>::of(args, out, Channels::PerBin)?;
         let [_, _, height, width] = p.sizes;
         let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
         fill(out, |out: &mut [T]| {

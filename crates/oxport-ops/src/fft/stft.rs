@@ -59,7 +59,7 @@ fn spec<'a, W: World, T: oxport_ir::FromArg<'a, W>>(args: &Args<'a, W>) -> Resul
         normalized: args.named("normalized")?,
         onesided: args.named("onesided")?,
     };
-    let name = args.op.name();
+    let name = args.name();
     ensure!(s.n > 0 && s.hop > 0, "{name}: n_fft {} and hop_length {} must be positive", s.n, s.hop);
     ensure!((1..=s.n).contains(&s.width), "{name}: win_length {} of n_fft {}", s.width, s.n);
     Ok(s)
@@ -67,7 +67,7 @@ fn spec<'a, W: World, T: oxport_ir::FromArg<'a, W>>(args: &Args<'a, W>) -> Resul
 
 fn check_window(args: &MetaArgs<'_>, s: &Spec<&Fake>) -> Result<()> {
     if let Some(w) = s.window {
-        ensure!(w.dim() == 1, "{}: window {w}", args.op.name());
+        ensure!(w.dim() == 1, "{}: window {w}", args.name());
         crate::support::checks::agree(args.cx, &w.sizes[0], &Expr::from(s.width), "sizes of window and win_length")?;
     }
     Ok(())
@@ -75,13 +75,13 @@ fn check_window(args: &MetaArgs<'_>, s: &Spec<&Fake>) -> Result<()> {
 
 /// True if the signal is padded so that frames are centred.
 fn centered<W: World>(args: &Args<'_, W>) -> Result<bool> {
-    let has = args.op.schema().is_some_and(|s| s.arg("center").is_some());
+    let has = args.has("center");
     if has { args.named("center") } else { Ok(false) }
 }
 
 fn stft_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, s): (&Fake, Spec<&Fake>) = (args.at(0)?, spec(args)?);
-    let name = args.op.name();
+    let name = args.name();
     of_dim(args, x, 1..=2, "the signal")?;
     ensure!(x.dtype.is_float() || x.dtype.is_complex(), "{name} is not implemented for {}", x.dtype.name());
     check_window(args, &s)?;
@@ -149,7 +149,7 @@ fn stft(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
 
 fn istft_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, s): (&Fake, Spec<&Fake>) = (args.at(0)?, spec(args)?);
-    let (name, n) = (args.op.name(), x.dim());
+    let (name, n) = (args.name(), x.dim());
     ensure!(x.dtype.is_complex() && (2..=3).contains(&n), "{name}: expected complex spectra [.., F, T], got {x}");
     check_window(args, &s)?;
     let complex: bool = args.named("return_complex")?;

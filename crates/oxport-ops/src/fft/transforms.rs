@@ -7,6 +7,7 @@ mod named;
 
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas, dense_strides, one, wrap_dims};
+use named::Kind;
 use oxport_ir::{Args, Error, Fake, MetaCx, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::fft::{Direction, c2c, c2r, r2c};
@@ -26,31 +27,73 @@ pub static OPS: &[OpDef] = &[
         .doc("The inverse of a transform whose result is real.")
         .fill(c2r_kernel)
         .samples(&["c64[3, 4], [1], 2, 6"]),
-    named::fft("aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"),
-    named::fft("aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"),
-    named::fft("aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"),
-    named::fft("aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"),
-    named::fft("aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"),
-    named::fft("aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"),
-    named::fft("aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"),
-    named::fft("aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"),
-    named::fft("aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"),
-    named::fft("aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"),
-    named::fft("aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"),
-    named::fft("aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"),
-    named::fft("aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"),
-    named::fft("aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"),
-    named::fft("aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"),
-    named::fft("aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"),
-    named::fft("aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"),
-    named::fft("aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"),
+    named::fft("aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", Kind::Forward),
+    named::fft("aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", Kind::Inverse),
+    named::fft("aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", Kind::RealToHalf),
+    named::fft("aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", Kind::HalfToReal),
+    named::fft(
+        "aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+        Kind::HermitianToReal,
+    ),
+    named::fft(
+        "aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+        Kind::RealToHermitian,
+    ),
+    named::fft(
+        "aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        Kind::Forward,
+    ),
+    named::fft(
+        "aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        Kind::Inverse,
+    ),
+    named::fft(
+        "aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        Kind::RealToHalf,
+    ),
+    named::fft(
+        "aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        Kind::HalfToReal,
+    ),
+    named::fft(
+        "aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        Kind::HermitianToReal,
+    ),
+    named::fft(
+        "aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        Kind::RealToHermitian,
+    ),
+    named::fft(
+        "aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        Kind::Forward,
+    ),
+    named::fft(
+        "aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        Kind::Inverse,
+    ),
+    named::fft(
+        "aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        Kind::RealToHalf,
+    ),
+    named::fft(
+        "aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        Kind::HalfToReal,
+    ),
+    named::fft(
+        "aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        Kind::HermitianToReal,
+    ),
+    named::fft(
+        "aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        Kind::RealToHermitian,
+    ),
     named::shift("aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor"),
-    named::shift("aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor"),
+    named::unshift("aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor"),
     named::frequencies(
         "aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? \
         device=None, bool? pin_memory=None) -> Tensor",
     ),
-    named::frequencies(
+    named::half_frequencies(
         "aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? \
         device=None, bool? pin_memory=None) -> Tensor",
     ),
@@ -80,15 +123,15 @@ pub(crate) fn transformed(
 fn dims_of(args: &MetaArgs<'_>, x: &Fake) -> Result<Vec<usize>> {
     let dims: Vec<i64> = args.at(1)?;
     let normalization: i64 = args.at(2)?;
-    ensure!((0..=2).contains(&normalization), "{}: no normalization {normalization}", args.op.name());
-    ensure!(x.dim() > 0 || dims.is_empty(), "{}: a number has no dimension", args.op.name());
+    ensure!((0..=2).contains(&normalization), "{}: no normalization {normalization}", args.name());
+    ensure!(x.dim() > 0 || dims.is_empty(), "{}: a number has no dimension", args.name());
     wrap_dims(&dims, x.dim())
 }
 
 fn wide(args: &MetaArgs<'_>, x: &Fake, complex: bool) -> Result<()> {
     let fits =
         if complex { matches!(x.dtype, DType::C64 | DType::C128) } else { matches!(x.dtype, DType::F32 | DType::F64) };
-    ensure!(fits, "{} is not implemented for {}", args.op.name(), x.dtype.name());
+    ensure!(fits, "{} is not implemented for {}", args.name(), x.dtype.name());
     Ok(())
 }
 
@@ -119,7 +162,7 @@ fn c2r_meta(args: &MetaArgs<'_>) -> Metas {
     wide(args, x, true)?;
     let dims = dims_of(args, x)?;
     let (&last, rest) = dims.split_last().ok_or_else(|| Error::invalid("_fft_c2r: expected a dimension"))?;
-    ensure!(size.as_int().is_none_or(|n| n > 0), "{}: size {size} of the last dimension", args.op.name());
+    ensure!(size.as_int().is_none_or(|n| n > 0), "{}: size {size} of the last dimension", args.name());
     // All dimensions but the last are transformed first.
     let x = if rest.is_empty() { x.clone() } else { transformed(args.cx, x, rest, false, x.dtype, &x.sizes) };
     let mut sizes = x.sizes.to_vec();

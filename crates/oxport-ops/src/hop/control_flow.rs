@@ -32,13 +32,13 @@ pub static OPS: &[OpDef] = &[
         .doc("Running combinations over the first dimension, neighbours first."),
     wrapper("higher_order::wrap_with_set_grad_enabled"),
     wrapper("higher_order::wrap_with_autocast"),
-    wrapper("higher_order::invoke_subgraph"),
-    wrapper("higher_order::run_const_graph"),
-    wrapper("higher_order::hints_wrapper"),
+    wrapper("higher_order::invoke_subgraph").eval(|a| wrapped(a, Operands::AfterIdentifier)),
+    wrapper("higher_order::run_const_graph").eval(|a| wrapped(a, Operands::Listed)),
+    wrapper("higher_order::hints_wrapper").eval(|a| wrapped(a, Operands::Listed)),
     wrapper("higher_order::tag_activation_checkpoint"),
     wrapper("higher_order::wrap_activation_checkpoint"),
     wrapper("higher_order::wrap"),
-    wrapper("higher_order::strict_mode"),
+    wrapper("higher_order::strict_mode").eval(|a| wrapped(a, Operands::Listed)),
     wrapper("higher_order::local_map_hop"),
     wrapper("higher_order::invoke_quant"),
     wrapper("higher_order::inline_asm_elementwise_wrapper"),
@@ -55,7 +55,18 @@ const fn hop(name: &'static str, meta: oxport_ir::opdef::MetaFn, kernel: Eval) -
     OpDef::new(name, meta).eval(kernel).effect(Effect::Effectful)
 }
 const fn wrapper(name: &'static str) -> OpDef {
-    hop(name, wrapped_meta, wrapped).doc("Runs a subgraph.")
+    hop(name, wrapped_meta, |a| wrapped(a, Operands::Spread)).doc("Runs a subgraph.")
+}
+
+/// How a wrapper passes the operands of its subgraph.
+#[derive(Clone, Copy, PartialEq)]
+enum Operands {
+    /// All arguments behind the subgraph.
+    Spread,
+    /// The same, but an identifier stands between.
+    AfterIdentifier,
+    /// One list.
+    Listed,
 }
 
 /// The operands in a list argument; a missing one has none.
@@ -71,7 +82,7 @@ pub(super) fn operands(args: &Args<'_, Real>, i: usize) -> Result<Vec<Value>> {
 pub(super) fn graph<'a>(args: &Args<'a, Real>, i: usize) -> Result<&'a Arc<dyn Callable>> {
     match args.values.get(i) {
         Some(Arg::Graph(g)) => Ok(g),
-        _ => Err(Error::invalid(format!("{}: argument {i} is no subgraph", args.op.name()))),
+        _ => Err(Error::invalid(format!("{}: argument {i} is no subgraph", args.name()))),
     }
 }
 
@@ -79,33 +90,30 @@ pub(super) fn graph<'a>(args: &Args<'a, Real>, i: usize) -> Result<&'a Arc<dyn C
 pub(super) fn graph_meta<'a>(args: &MetaArgs<'a>, i: usize) -> Result<&'a Arc<SubgraphMeta>> {
     match args.values.get(i) {
         Some(Arg::Graph(g)) => Ok(g),
-        _ => Err(Error::invalid(format!("{}: argument {i} is no subgraph", args.op.name()))),
+        _ => Err(Error::invalid(format!("{}: argument {i} is no subgraph", args.name()))),
     }
 }
 
 /// Where a wrapper has its subgraph, and where its operands begin.
 fn wrapped_places<W: oxport_ir::World>(args: &Args<'_, W>) -> Result<usize> {
     let found = args.values.iter().position(|a| matches!(a, Arg::Graph(_)));
-    found.ok_or_else(|| Error::invalid(format!("{}: there is no subgraph", args.op.name())))
+    found.ok_or_else(|| Error::invalid(format!("{}: there is no subgraph", args.name())))
 }
 
 fn wrapped_meta(args: &MetaArgs<'_>) -> Metas {
     Ok(graph_meta(args, wrapped_places(args)?)?.outputs.clone())
 }
 
-fn wrapped(args: &Args<'_, Real>) -> Result<Vec<Value>> {
+fn wrapped(args: &Args<'_, Real>, passed: Operands) -> Result<Vec<Value>> {
     let at = wrapped_places(args)?;
-    // `invoke_subgraph` has an identifier between; some wrappers pass their operands as one list.
-    let first = at + if args.op.short_name() == "invoke_subgraph" { 2 } else { 1 };
-    let listed = matches!(args.op.short_name(), "run_const_graph" | "hints_wrapper" | "strict_mode");
-    let inputs = if listed {
-        operands(args, first)?
-    } else {
-        args.values[first.min(args.values.len())..]
-            .iter()
-            .filter(|a| !matches!(a, Arg::Dict(_)))
-            .map(Arg::to_value)
-            .collect::<Result<_>>()?
+    let behind = |first: usize| -> Result<Vec<Value>> {
+        let operands = args.values.iter().skip(first).filter(|a| !matches!(a, Arg::Dict(_)));
+        operands.map(Arg::to_value).collect()
+    };
+    let inputs = match passed {
+        Operands::Spread => behind(at + 1)?,
+        Operands::AfterIdentifier => behind(at + 2)?,
+        Operands::Listed => operands(args, at + 1)?,
     };
     graph(args, at)?.call(args.cx, inputs)
 }
@@ -131,7 +139,7 @@ pub(super) fn either(cx: &MetaCx<'_>, a: &Val, b: &Val) -> Val {
 
 fn out_dtype_meta(args: &MetaArgs<'_>) -> Metas {
     let (op, dtype): (&Op, DType) = (args.at(0)?, args.at(1)?);
-    let def = op.def().ok_or_else(|| Error::unsupported(format!("operator {} has no meta function", op.name())))?;
+    let def = op.def().ok_or_else(|| Error::unsupported(format!("operator {op:?} has no meta function")))?;
     let outs = (def.meta)(&Args { values: &args.values[2..], op, cx: args.cx })?;
     Ok(outs.into_iter().map(|v| if let Val::Tensor(t) = v { t.with_dtype(dtype).into() } else { v }).collect())
 }

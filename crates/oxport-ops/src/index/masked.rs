@@ -1,14 +1,51 @@
-//! Masks: which elements are true, those elements, and writing to their places.
+//! Masks: elements of one tensor or of another, which elements are true, those elements, and writing to their places.
 //!
-//! Law: coordinates come in row-major order. The strides of `nonzero` are those of a transposed matrix, `(1, n)`.
+//! Laws: a condition picks bits, it does not compute; coordinates come in row-major order. The strides of `nonzero` are those of a transposed matrix, `(1, n)`.
 
-use crate::support::meta::{MetaArgs, Metas, broadcast, one};
-use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, Value, ensure};
+use crate::support::class::{RealArgs, bits, computed, input, map3};
+use crate::support::meta::{MetaArgs, Metas, broadcast, one, pointwise_as};
+use crate::support::promote::promote;
+use oxport_ir::{Args, Exact, Fake, Meta, OpDef, Operand, Real, Result, Val, Value, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Scalar, Tensor, TensorMut, index};
+use oxport_tensor::{Category, DType, Scalar, Tensor, TensorMut, index};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
+    bits(
+        OpDef::new("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta).fill(choose),
+    )
+    .doc("`self` where the condition holds, else `other`.")
+    .samples(&["b8[2, 3], f32[3], f32[2, 1]", "b8[4], i64[4], f32[]", "!f32[2], f32[2], f32[2]"]),
+    bits(
+        OpDef::new("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_meta)
+            .fill(choose),
+    )
+    .doc("`self` where the condition holds, else `other`.")
+    .samples(&["b8[2, 3], 1.5, f32[3]"]),
+    bits(
+        OpDef::new("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_meta)
+            .fill(choose),
+    )
+    .doc("`self` where the condition holds, else `other`.")
+    .samples(&["b8[2, 3], f32[3], 1.5"]),
+    bits(
+        OpDef::new("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where_meta)
+            .fill(choose),
+    )
+    .doc("`self` where the condition holds, else `other`.")
+    .samples(&["b8[2, 3], 1, 2.5"]),
+    bits(
+        OpDef::new("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", masked_fill_meta)
+            .fill(masked_fill),
+    )
+    .doc("`value` where the mask holds, in the dtype of `self`.")
+    .samples(&["f32[2, 3], b8[3], 1.5", "i64[2], b8[3, 1], 2", "!f32[2], i64[2], 1"]),
+    bits(
+        OpDef::new("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", masked_fill_meta)
+            .fill(masked_fill),
+    )
+    .doc("The one element of `value` where the mask holds.")
+    .samples(&["f32[2, 3], b8[3], f32[]"]),
     OpDef::new("aten::nonzero(Tensor self) -> Tensor", nonzero_meta)
         .eval(nonzero)
         .exact(Exact::Bits)
@@ -117,4 +154,50 @@ fn scatter(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, mask, source): (&Tensor, &Tensor, &Tensor) = args.unpack()?;
     oxport_tensor::copy(x, &mut outs[0])?;
     Ok(index::masked_scatter(&mut outs[0], mask, source)?)
+}
+
+fn where_meta(a: &MetaArgs<'_>) -> Metas {
+    let cond: &Fake = a.at(0)?;
+    ensure!(matches!(cond.dtype, DType::Bool | DType::U8), "where: expected a bool condition, got {}", cond.dtype);
+    let operands: [Operand<'_, Meta>; 2] = [a.at(1)?, a.at(2)?];
+    let dtype = promote(&[&operands[0], &operands[1]])?;
+    let values = operands.iter().filter_map(|o| if let Operand::Tensor(t) = o { Some(*t) } else { None });
+    let tensors: Vec<&Fake> = std::iter::once(cond).chain(values).collect();
+    one(pointwise_as(a.cx, &tensors, dtype)?)
+}
+
+fn choose(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    let (cond, out) = (a.at::<&Tensor>(0)?, &mut o[0]);
+    let (x, y) = (input(a, 1, out.dtype())?, input(a, 2, out.dtype())?);
+    pick(cond, &x, &y, out)
+}
+
+/// `x` where the condition holds, else `y`.
+fn pick(cond: &Tensor, x: &Tensor, y: &Tensor, out: &mut TensorMut) -> Result<()> {
+    computed!(plain out.dtype(), |T| map3(cond, x, y, out, |c: bool, x: T, y: T| if c { x } else { y }))
+}
+
+fn masked_fill_meta(a: &MetaArgs<'_>) -> Metas {
+    let (x, mask, value): (&Fake, &Fake, Operand<'_, Meta>) = a.unpack()?;
+    ensure!(
+        mask.dtype == DType::Bool,
+        "masked_fill only supports boolean masks, but got mask with dtype {}",
+        mask.dtype
+    );
+    if let Operand::Tensor(v) = &value {
+        ensure!(v.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got {} dimensions", v.dim());
+    }
+    let category = match &value {
+        Operand::Tensor(v) => v.dtype.category(),
+        Operand::Number(n) => n.default_dtype().category(),
+    };
+    ensure!(category != Category::Complex || x.dtype.is_complex(), "masked_fill of {} with a complex value", x.dtype);
+    let sizes = broadcast(a.cx, &[&x.sizes, &mask.sizes])?;
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
+}
+
+fn masked_fill(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    let (x, mask): (&Tensor, &Tensor) = (a.at(0)?, a.at(1)?);
+    let value = input(a, 2, x.dtype())?;
+    pick(mask, &value, x, &mut o[0])
 }

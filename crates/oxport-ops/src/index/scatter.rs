@@ -28,10 +28,10 @@ pub static OPS: &[OpDef] = &[
         .exact(Exact::Bits)
         .doc("A copy with elements along a dimension replaced by a number.")
         .samples(&["f32[3, 4], 1, i64[2, 2]<4>, 1.5"]),
-    OpDef::new(
-        "aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
-        scatter_meta,
-    )
+    OpDef::new("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", |a| {
+        check_reduce(a, &["add", "multiply"])?;
+        scatter_meta(a)
+    })
     .fill(|a, o| scatter(a, o, a.named("reduce")?, true))
     .doc("A copy with elements along a dimension added to or multiplied.")
     .samples(&[
@@ -42,7 +42,10 @@ pub static OPS: &[OpDef] = &[
     OpDef::new(
         "aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> \
         Tensor",
-        scatter_meta,
+        |a| {
+            check_reduce(a, &["add", "multiply"])?;
+            scatter_meta(a)
+        },
     )
     .fill(|a, o| scatter(a, o, a.named("reduce")?, true))
     .doc("A copy with a number added to, or multiplied into, elements along a dimension.")
@@ -54,7 +57,10 @@ pub static OPS: &[OpDef] = &[
     OpDef::new(
         "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool \
         include_self=True) -> Tensor",
-        scatter_meta,
+        |a| {
+            check_reduce(a, &["sum", "prod", "mean", "amax", "amin"])?;
+            scatter_meta(a)
+        },
     )
     .fill(|a, o| scatter(a, o, a.named("reduce")?, a.named("include_self")?))
     .doc("A copy with elements along a dimension reduced with others: sum, prod, mean, amax, amin.")
@@ -84,7 +90,10 @@ pub static OPS: &[OpDef] = &[
     OpDef::new(
         "aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool \
         include_self=True) -> Tensor",
-        rows_meta,
+        |a| {
+            check_reduce(a, &["prod", "mean", "amax", "amin"])?;
+            rows_meta(a)
+        },
     )
     .fill(|a, o| rows(a, o, a.named("reduce")?, a.named("include_self")?))
     .doc("A copy with some indices of a dimension reduced with others: prod, mean, amax, amin.")
@@ -116,33 +125,23 @@ fn source<'a>(args: &Args<'a, Real>, x: &Tensor) -> Result<Tensor> {
     })
 }
 
-fn check_reduce(args: &MetaArgs<'_>) -> Result<()> {
-    let Some((i, _)) = args.op.schema().and_then(|s| s.arg("reduce")) else { return Ok(()) };
-    let name: &str = args.at(i)?;
-    let known: &[&str] = match args.op.short_name() {
-        "scatter_reduce.two" => &["sum", "prod", "mean", "amax", "amin"],
-        "index_reduce" => &["prod", "mean", "amax", "amin"],
-        _ => &["add", "multiply"],
-    };
-    ensure!(known.contains(&name), "{}: reduce `{name}` is none of {known:?}", args.op.name());
+/// Refuses reductions that the operator does not know.
+fn check_reduce(args: &MetaArgs<'_>, known: &[&str]) -> Result<()> {
+    let name: &str = args.named("reduce")?;
+    ensure!(known.contains(&name), "{}: reduce `{name}` is none of {known:?}", args.name());
     Ok(())
 }
 
 fn scatter_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, dim, index): (&Fake, i64, &Fake) = args.unpack()?;
     let d = wrap_dim(dim, x.dim())?;
-    check_reduce(args)?;
     check_sizes(args, x, d, index)?;
     if let Operand::Tensor(source) = args.at::<Operand<'_, oxport_ir::Meta>>(3)? {
-        ensure!(x.dtype == source.dtype, "{}: {} into {}", args.op.name(), source.dtype.name(), x.dtype.name());
+        ensure!(x.dtype == source.dtype, "{}: {} into {}", args.name(), source.dtype.name(), x.dtype.name());
         if !index.sizes.iter().any(|s| args.cx.is(s, 0)) {
-            ensure!(source.dim().max(1) == index.dim().max(1), "{}: {source} for an index {index}", args.op.name());
+            ensure!(source.dim().max(1) == index.dim().max(1), "{}: {source} for an index {index}", args.name());
             let fits = |(i, s): (&Expr, &Expr)| args.cx.decide(&i.le(s), true);
-            ensure!(
-                index.sizes.iter().zip(&source.sizes).all(fits),
-                "{}: {source} for an index {index}",
-                args.op.name()
-            );
+            ensure!(index.sizes.iter().zip(&source.sizes).all(fits), "{}: {source} for an index {index}", args.name());
         }
     }
     one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
@@ -207,16 +206,15 @@ fn scatter(args: &Args<'_, Real>, outs: &mut [TensorMut], reduce: &str, include_
 fn rows_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, dim, index, source): (&Fake, i64, &Fake, &Fake) = args.unpack()?;
     let d = wrap_dim(dim, x.dim())?;
-    check_reduce(args)?;
     check_index_dtype(index.dtype)?;
-    ensure!(index.dim() <= 1, "{}: an index of {} dimensions", args.op.name(), index.dim());
-    ensure!(x.dtype == source.dtype, "{}: {} into {}", args.op.name(), source.dtype.name(), x.dtype.name());
+    ensure!(index.dim() <= 1, "{}: an index of {} dimensions", args.name(), index.dim());
+    ensure!(x.dtype == source.dtype, "{}: {} into {}", args.name(), source.dtype.name(), x.dtype.name());
     let found = source.sizes.get(d).cloned().unwrap_or(Expr::from(1i64));
-    ensure!(args.cx.may_be_same(&found, &index.numel()), "{}: {source} for {} indices", args.op.name(), index.numel());
+    ensure!(args.cx.may_be_same(&found, &index.numel()), "{}: {source} for {} indices", args.name(), index.numel());
     let scalar = source.dim() == 0 || x.dim() == 0;
-    ensure!(scalar || x.dim() == source.dim(), "{}: {source} into {x}", args.op.name());
+    ensure!(scalar || x.dim() == source.dim(), "{}: {source} into {x}", args.name());
     for (e, (a, b)) in x.sizes.iter().zip(&source.sizes).enumerate() {
-        ensure!(e == d || scalar || args.cx.may_be_same(a, b), "{}: {source} into {x}", args.op.name());
+        ensure!(e == d || scalar || args.cx.may_be_same(a, b), "{}: {source} into {x}", args.name());
     }
     one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
 }
@@ -283,7 +281,7 @@ fn fill_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, dim, index): (&Fake, i64, &Fake) = args.unpack()?;
     wrap_dim(dim, x.dim())?;
     check_index_dtype(index.dtype)?;
-    ensure!(index.dim() <= 1, "{}: an index of {} dimensions", args.op.name(), index.dim());
+    ensure!(index.dim() <= 1, "{}: an index of {} dimensions", args.name(), index.dim());
     match args.at::<Operand<'_, oxport_ir::Meta>>(3)? {
         Operand::Tensor(v) => ensure!(v.dim() == 0, "index_fill with a value of {} dimensions", v.dim()),
         Operand::Number(n) => {

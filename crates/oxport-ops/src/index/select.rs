@@ -83,13 +83,13 @@ pub(crate) fn check_sizes(args: &MetaArgs<'_>, x: &Fake, d: usize, index: &Fake)
     ensure!(
         x.dim().max(1) == index.dim().max(1),
         "{}: an index of {} dimensions into {}",
-        args.op.name(),
+        args.name(),
         index.dim(),
         x.dim()
     );
     for (e, (i, s)) in index.sizes.iter().zip(&x.sizes).enumerate() {
         let fits = e == d || args.cx.decide(&i.le(s), true);
-        ensure!(fits, "{}: index {index} does not fit {x} apart from dimension {d}", args.op.name());
+        ensure!(fits, "{}: index {index} does not fit {x} apart from dimension {d}", args.name());
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Products over chosen dimensions: `tensordot`, `kron`, and the forms of two inputs and a weight.
+//! Products over chosen dimensions: `tensordot`, and the forms of two inputs and a weight.
 
 use crate::support::checks::{agree, fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dims};
@@ -21,10 +21,6 @@ pub static OPS: &[OpDef] = &[
         "!f32[2, 3], f32[3, 4], [0], [0]",
         "!f32[2, 1], f32[], [1], [0]",
     ]),
-    OpDef::new("aten::kron(Tensor self, Tensor other) -> Tensor", kron_meta)
-        .doc("The Kronecker product.")
-        .decomp(kron)
-        .samples(&["f32[2, 3], f32[4, 5]", "f32[2], i64[3, 4]"]),
     OpDef::new(
         "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
         bilinear_meta,
@@ -45,10 +41,10 @@ pub static OPS: &[OpDef] = &[
 fn tensordot_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, y, dx, dy): (&Fake, &Fake, Vec<i64>, Vec<i64>) = args.unpack()?;
     let dtype = same_dtype(args, &[x, y])?;
-    ensure!(dx.len() == dy.len(), "{}: {} and {} dimensions to sum", args.op.name(), dx.len(), dy.len());
+    ensure!(dx.len() == dy.len(), "{}: {} and {} dimensions to sum", args.name(), dx.len(), dy.len());
     for (dims, t) in [(&dx, x), (&dy, y)] {
         let none = dims.first().filter(|_| t.dim() == 0);
-        ensure!(none.is_none(), "{}: Dimension specified as {none:?} but tensor has no dimensions", args.op.name());
+        ensure!(none.is_none(), "{}: Dimension specified as {none:?} but tensor has no dimensions", args.name());
     }
     let (dx, dy) = (wrap_dims(&dx, x.dim())?, wrap_dims(&dy, y.dim())?);
     for (&a, &b) in dx.iter().zip(&dy) {
@@ -56,7 +52,7 @@ fn tensordot_meta(args: &MetaArgs<'_>) -> Metas {
         ensure!(
             one || args.cx.may_be_same(&x.sizes[a], &y.sizes[b]),
             "{}: sizes {} and {}",
-            args.op.name(),
+            args.name(),
             x.sizes[a],
             y.sizes[b]
         );
@@ -114,43 +110,9 @@ fn tensordot(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument
     Ok(vec![b.call("view", (product, sizes))?.into()])
 }
 
-fn kron_meta(args: &MetaArgs<'_>) -> Metas {
-    let (x, y): (&Fake, &Fake) = args.unpack()?;
-    let dtype = DType::promote(x.dtype, y.dtype).ok_or_else(|| Error::invalid("kron: no common dtype"))?;
-    let n = x.dim().max(y.dim());
-    let size =
-        |t: &Fake, d: usize| (d + t.dim()).checked_sub(n).map_or_else(|| Expr::from(1i64), |i| t.sizes[i].clone());
-    one(fresh(x, dtype, (0..n).map(|d| &size(x, d) * &size(y, d)).collect::<Vec<_>>()))
-}
-
-fn kron(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
-    let (mut x, mut y): (NodeId, NodeId) = args.unpack()?;
-    let (m, n) = (b.fake(x)?.dim(), b.fake(y)?.dim());
-    let all = m.max(n);
-    for _ in m..all {
-        x = b.call("unsqueeze", (x, 0i64))?;
-    }
-    for _ in n..all {
-        y = b.call("unsqueeze", (y, 0i64))?;
-    }
-    let mut sizes = Vec::with_capacity(all);
-    for d in 0..all as i64 {
-        sizes.push(match (b.size(x, d)?, b.size(y, d)?) {
-            (Argument::Int(p), Argument::Int(s)) => Argument::Int(p * s),
-            (p, s) => b.call("_operator::mul", (p, s))?.into(),
-        });
-    }
-    for d in 0..all as i64 {
-        x = b.call("unsqueeze", (x, 2 * d + 1))?;
-        y = b.call("unsqueeze", (y, 2 * d))?;
-    }
-    let product = b.call("mul.Tensor", (x, y))?;
-    Ok(vec![b.call("reshape", (product, sizes))?.into()])
-}
-
 fn bilinear_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, y, w, bias): (&Fake, &Fake, &Fake, Option<&Fake>) = args.unpack()?;
-    let name = args.op.name();
+    let name = args.name();
     ensure!(w.dim() == 3 && x.dim() > 0 && x.dim() == y.dim(), "{name}: inputs {x} and {y}, weight {w}");
     let n = x.dim();
     for (a, b) in x.sizes[..n - 1].iter().zip(&y.sizes) {

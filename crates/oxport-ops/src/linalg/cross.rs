@@ -10,8 +10,8 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// An adjoint.
 macro_rules! adjoint {
-    ($schema:literal, [$($sample:literal),*]) => {
-        OpDef::new($schema, adjoint_meta)
+    ($schema:literal, $meta:expr, [$($sample:literal),*]) => {
+        OpDef::new($schema, $meta)
             .decomp(adjoint)
             .exact(Exact::Bits)
             .doc("The conjugate transpose of matrices.")
@@ -45,12 +45,16 @@ pub static OPS: &[OpDef] = &[
         .fill(vander)
         .doc("The powers of every element of a vector, falling to 0 or rising from it.")
         .samples(&["f32[3]", "i32[3], 2, True", "b8[3], 0", "bf16[3], 4", "!f32[2, 3]"]),
-    adjoint!("aten::mH(Tensor(a) self) -> Tensor(a)", ["f32[2, 3, 4]", "c64[2, 3]", "f32[]", "!f32[3]"])
+    adjoint!("aten::mH(Tensor(a) self) -> Tensor(a)", adjoint_meta, ["f32[2, 3, 4]", "c64[2, 3]", "f32[]", "!f32[3]"])
         .write_back("mH(value)"),
-    adjoint!("aten::adjoint(Tensor(a) self) -> Tensor(a)", ["i64[2, 3, 4]", "c64[2, 3]", "!f32[3]"])
+    adjoint!("aten::adjoint(Tensor(a) self) -> Tensor(a)", adjoint_meta, ["i64[2, 3, 4]", "c64[2, 3]", "!f32[3]"])
         .write_back("adjoint(value)"),
-    adjoint!("aten::matrix_H(Tensor(a) self) -> Tensor(a)", ["f32[2, 3]", "c64[2, 3]", "!f32[2, 3, 4]", "!f32[3]"])
-        .write_back("matrix_H(value)"),
+    adjoint!(
+        "aten::matrix_H(Tensor(a) self) -> Tensor(a)",
+        matrix_adjoint_meta,
+        ["f32[2, 3]", "c64[2, 3]", "!f32[2, 3, 4]", "!f32[3]"]
+    )
+    .write_back("matrix_H(value)"),
 ];
 
 /// The dimension of a cross product.
@@ -71,11 +75,11 @@ fn cross_dim(given: Option<i64>, x: &Fake) -> Result<usize> {
 fn cross_meta(args: &MetaArgs<'_>) -> Metas {
     let (a, b, dim): (&Fake, &Fake, Option<i64>) = args.unpack()?;
     let dtype = same_dtype(args, &[a, b])?;
-    ensure!(dtype != DType::Bool, "{} is not implemented for bool", args.op.name());
-    ensure!(a.dim() == b.dim() && a.dim() > 0, "{}: inputs must have the same number of dimensions", args.op.name());
+    ensure!(dtype != DType::Bool, "{} is not implemented for bool", args.name());
+    ensure!(a.dim() == b.dim() && a.dim() > 0, "{}: inputs must have the same number of dimensions", args.name());
     let dim = cross_dim(dim, a)?;
     let three = [a, b].iter().all(|x| args.cx.may_be_same(&x.sizes[dim], &Expr::from(3i64)));
-    ensure!(three, "{}: dimension {dim} of {a} and {b} must have length 3", args.op.name());
+    ensure!(three, "{}: dimension {dim} of {a} and {b} must have length 3", args.name());
     one(fresh(a, dtype, broadcast(args.cx, &[&a.sizes, &b.sizes])?))
 }
 
@@ -110,7 +114,7 @@ fn vander_meta(args: &MetaArgs<'_>, new: bool) -> Metas {
     }
     let n = n.unwrap_or_else(|| sizes[sizes.len() - 1].clone());
     let least = Expr::from(if new { 2i64 } else { 0 });
-    ensure!(args.cx.known(&n.ge(&least)) != Some(false), "{}: N must be at least {least}, got {n}", args.op.name());
+    ensure!(args.cx.known(&n.ge(&least)) != Some(false), "{}: N must be at least {least}, got {n}", args.name());
     sizes.push(n);
     let dtype = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { DType::I64 };
     one(fresh(x, dtype, sizes))
@@ -145,10 +149,17 @@ fn powers<T: oxport_tensor::Element + One>(
     crate::linalg::matrices::store_flat(out, powers)
 }
 
+/// Of one matrix only, or of a number.
+fn matrix_adjoint_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    ensure!(x.dim() <= 2, "{} of {} dimensions", args.short_name(), x.dim());
+    adjoint_meta(args)
+}
+
 fn adjoint_meta(args: &MetaArgs<'_>) -> Metas {
-    let (x, name): (&Fake, &str) = (args.at(0)?, args.op.short_name());
+    let x: &Fake = args.at(0)?;
     let n = x.dim();
-    ensure!(n != 1 && (n <= 2 || name != "matrix_H"), "{name} of {n} dimensions");
+    ensure!(n != 1, "{} of {n} dimensions", args.short_name());
     let mut out = x.clone();
     if n > 1 {
         out.sizes.swap(n - 2, n - 1);

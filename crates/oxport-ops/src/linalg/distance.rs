@@ -120,9 +120,9 @@ fn cdist_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, y): (&Fake, &Fake) = args.unpack()?;
     floating(args, x, false)?;
     let dtype = same_dtype(args, &[x, y])?;
-    ensure!(x.dim() >= 2 && y.dim() >= 2, "{}: expected matrices, got {x} and {y}", args.op.name());
+    ensure!(x.dim() >= 2 && y.dim() >= 2, "{}: expected matrices, got {x} and {y}", args.name());
     let p: f64 = if args.values.len() > 2 { args.at(2)? } else { 2.0 };
-    ensure!(p >= 0.0, "{}: p must not be negative, got {p}", args.op.name());
+    ensure!(p >= 0.0, "{}: p must not be negative, got {p}", args.name());
     agree(args.cx, &x.sizes[x.dim() - 1], &y.sizes[y.dim() - 1], "features of a distance")?;
     let mut sizes = broadcast(args.cx, &[&x.sizes[..x.dim() - 2], &y.sizes[..y.dim() - 2]])?;
     sizes.extend([x.sizes[x.dim() - 2].clone(), y.sizes[y.dim() - 2].clone()]);
@@ -158,7 +158,7 @@ fn cdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn pdist_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, p): (&Fake, f64) = args.unpack()?;
     floating(args, x, false)?;
-    ensure!(x.dim() == 2 && p >= 0.0, "{}: expected a matrix and p ≥ 0, got {x} and {p}", args.op.name());
+    ensure!(x.dim() == 2 && p >= 0.0, "{}: expected a matrix and p ≥ 0, got {x} and {p}", args.name());
     let n = &x.sizes[0];
     one(fresh(x, x.dtype, [(n * &(n - 1)).floor_div(&Expr::from(2i64))]))
 }

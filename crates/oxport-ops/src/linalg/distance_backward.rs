@@ -42,7 +42,7 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
 fn cdist_meta(args: &MetaArgs<'_>) -> Metas {
     let (_, x, y): (&Fake, &Fake, &Fake) = args.unpack()?;
     floating(args, x, false)?;
-    ensure!(x.dim() >= 2 && y.dim() >= 2, "{}: rows {x} and {y}", args.op.name());
+    ensure!(x.dim() >= 2 && y.dim() >= 2, "{}: rows {x} and {y}", args.name());
     agree(args.cx, &x.sizes[x.dim() - 1], &y.sizes[y.dim() - 1], "lengths of rows")?;
     let (lead, rows) = x.sizes.split_at(x.dim() - 2);
     let batch = broadcast(args.cx, &[lead, &y.sizes[..y.dim() - 2]])?;

@@ -50,9 +50,9 @@ pub static OPS: &[OpDef] = &[
 
 fn power_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, n): (&Fake, i64) = args.unpack()?;
-    ensure!(x.dim() >= 2, "{}: the input tensor must have at least 2 dimensions, got {}", args.op.name(), x.dim());
+    ensure!(x.dim() >= 2, "{}: the input tensor must have at least 2 dimensions, got {}", args.name(), x.dim());
     let [a, b] = [&x.sizes[x.dim() - 2], &x.sizes[x.dim() - 1]];
-    ensure!(args.cx.may_be_same(a, b), "{}: {x} is not square", args.op.name());
+    ensure!(args.cx.may_be_same(a, b), "{}: {x} is not square", args.name());
     if n < 0 {
         square(args, x)?;
     }
@@ -109,9 +109,9 @@ fn power(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
 fn exp_meta(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
     floating(args, x, true)?;
-    ensure!(x.dim() >= 2, "{}: the input tensor must have at least 2 dimensions, got {}", args.op.name(), x.dim());
+    ensure!(x.dim() >= 2, "{}: the input tensor must have at least 2 dimensions, got {}", args.name(), x.dim());
     let same = args.cx.may_be_same(&x.sizes[x.dim() - 2], &x.sizes[x.dim() - 1]);
-    ensure!(same, "{}: {x} is not square", args.op.name());
+    ensure!(same, "{}: {x} is not square", args.name());
     one(fresh(x, x.dtype, x.sizes.to_vec()))
 }
 

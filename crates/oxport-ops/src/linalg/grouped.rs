@@ -6,12 +6,9 @@
 //! ```
 
 use crate::support::checks::{agree, fresh, of_dim, same_dtype};
-use crate::support::composite::composed;
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::product::{Plus, check_product_dtype, part, product};
-use oxport_ir::{
-    Args, Argument, Build, Builder, Effect, Error, Exact, Fake, NodeId, Noise, OpDef, Real, Result, ensure,
-};
+use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 
@@ -46,30 +43,6 @@ pub static OPS: &[OpDef] = &[
         "!f32[5, 4], f32[2, 4, 8], i64[2]<2..3>",
         "!f32[5, 4], f32[3, 4, 8], i32[2]<2..3>",
     ]),
-    composed("aten::random(Tensor self, *, Generator? generator=None) -> Tensor", |b, a| whole(b, a, None))
-        .effect(Effect::Random)
-        .noise(Noise::Shaped)
-        .exact(Exact::Random)
-        .doc("Random whole numbers, as large as the dtype holds them exactly.")
-        .samples(&["f32[2, 3]", "i8[4]"]),
-    composed("aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", |b, a| {
-        whole(b, a, Some((0, a.at(1)?)))
-    })
-    .effect(Effect::Random)
-    .noise(Noise::Shaped)
-    .exact(Exact::Random)
-    .doc("Random whole numbers below a bound.")
-    .samples(&["f32[2, 3], 5"]),
-    composed("aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", |b, a| {
-        let (x, from, to): (NodeId, i64, Option<i64>) = a.unpack()?;
-        let top = largest(b.fake(x)?.dtype);
-        whole(b, a, Some((from, to.unwrap_or(top))))
-    })
-    .effect(Effect::Random)
-    .noise(Noise::Shaped)
-    .exact(Exact::Random)
-    .doc("Random whole numbers between two bounds.")
-    .samples(&["i64[2, 3], -2, 5"]),
 ];
 
 fn grouped_meta(a: &MetaArgs<'_>) -> Metas {
@@ -81,7 +54,7 @@ fn grouped_meta(a: &MetaArgs<'_>) -> Metas {
     check_product_dtype(dtype)?;
     agree(a.cx, &x.sizes[1], &w.sizes[1], "features of input and weight")?;
     agree(a.cx, &ends.sizes[0], &w.sizes[0], "number of offsets and matrices")?;
-    ensure!(matches!(ends.dtype, DType::I64 | DType::I32), "{}: offsets {ends}", a.op.name());
+    ensure!(matches!(ends.dtype, DType::I64 | DType::I32), "{}: offsets {ends}", a.name());
     one(fresh(x, dtype, [x.sizes[0].clone(), w.sizes[2].clone()]))
 }
 
@@ -91,7 +64,7 @@ fn grouped_mm_meta(a: &MetaArgs<'_>) -> Metas {
     of_dim(a, w, 2..=3, "the second factor")?;
     same_dtype(a, &[x, w])?;
     check_product_dtype(x.dtype)?;
-    let name = a.op.name();
+    let name = a.name();
     ensure!(bias.is_none() && dtype.is_none_or(|d| d == x.dtype), "{name}: no bias, and no other dtype");
     let last = |t: &Fake, back: usize| t.sizes[t.dim() - back].clone();
     agree(a.cx, &last(x, 1), &last(w, 2), "inner sizes of both factors")?;
@@ -138,7 +111,7 @@ fn grouped(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let mut start = 0;
     for g in 0..groups {
         let end = ends.as_ref().map_or(0, |ends| ends[g as usize]);
-        ensure!(start <= end, "{}: offset {end} after {start}", a.op.name());
+        ensure!(start <= end, "{}: offset {end} after {start}", a.name());
         let (whole, n) = (out.layout().clone(), end - start);
         let of = |t: &Tensor| t.view(|l| l.select(0, g));
         let (x, w, place) = match (x.rank(), w.rank()) {
@@ -151,24 +124,4 @@ fn grouped(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         start = end;
     }
     Ok(())
-}
-
-/// The greatest number up to which a dtype holds every whole number, plus one.
-fn largest(dtype: DType) -> i64 {
-    match dtype {
-        DType::F64 => 1 << 53,
-        DType::F32 => 1 << 24,
-        DType::F16 => 1 << 11,
-        DType::BF16 => 1 << 8,
-        DType::Bool => 2,
-        d if d.size() >= 8 => i64::MAX,
-        d => 1i64 << (8 * d.size() - usize::from(d.is_signed())),
-    }
-}
-
-fn whole(b: &mut Builder<'_>, a: &Args<'_, Build>, bounds: Option<(i64, i64)>) -> Result<Vec<Argument>> {
-    let x: NodeId = a.at(0)?;
-    let (from, to) = bounds.unwrap_or((0, largest(b.fake(x)?.dtype)));
-    ensure!(from < to, "random from {from} to {to}");
-    Ok(vec![b.call("randint_like.low_dtype", (x, from, to))?.into()])
 }

@@ -35,7 +35,7 @@ pub static OPS: &[OpDef] = &[
         .doc("The product of a chain of matrices.")
         .decomp(chain)
         .samples(&["[f32[2, 3], f32[3, 4], f32[4, 5]]"]),
-    OpDef::new("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", chain_meta)
+    OpDef::new("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", multi_dot_meta)
         .doc("The product of a chain of matrices; the first and the last may be vectors.")
         .decomp(chain)
         .samples(&["[f32[3], f32[3, 4], f32[4]]", "[f32[2, 3], f32[3, 4], f32[4, 5]]"]),
@@ -278,12 +278,21 @@ fn inner_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argum
 
 fn chain_meta(args: &MetaArgs<'_>) -> Metas {
     let (tensors,): (Vec<&Fake>,) = args.unpack()?;
-    let vectors = args.op.short_name() == "linalg_multi_dot";
-    ensure!(tensors.len() > usize::from(vectors), "{}: too few matrices", args.op.name());
+    ensure!(!tensors.is_empty(), "{}: too few matrices", args.name());
+    multiplied(args, &tensors, |_| false)
+}
+
+fn multi_dot_meta(args: &MetaArgs<'_>) -> Metas {
+    let (tensors,): (Vec<&Fake>,) = args.unpack()?;
+    ensure!(tensors.len() > 1, "{}: too few matrices", args.name());
     let last = tensors.len() - 1;
+    multiplied(args, &tensors, |i| tensors[i].dim() == 1 && (i == 0 || i == last))
+}
+
+/// The product of matrices, and of vectors at the positions where `is_vector` holds.
+fn multiplied(args: &MetaArgs<'_>, tensors: &[&Fake], is_vector: impl Fn(usize) -> bool) -> Metas {
     for (i, t) in tensors.iter().enumerate() {
-        let vector = vectors && t.dim() == 1 && (i == 0 || i == last);
-        ensure!(t.dim() == 2 || vector, "{}: operand {i} is {t}, no matrix", args.op.name());
+        ensure!(t.dim() == 2 || is_vector(i), "{}: operand {i} is {t}, no matrix", args.name());
     }
     let first = tensors[0].clone();
     one(tensors[1..].iter().try_fold(first, |product, t| matmul_of(args, &product, t))?)

@@ -16,8 +16,8 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// A factorisation.
 macro_rules! factor {
-    ($schema:literal, $doc:literal, [$($sample:literal),*]) => {
-        OpDef::new($schema, factor_meta).fill(factor_kernel).doc($doc).samples(&[$($sample),*])
+    ($schema:literal, $kernel:expr, $doc:literal, [$($sample:literal),*]) => {
+        OpDef::new($schema, factor_meta).fill($kernel).doc($doc).samples(&[$($sample),*])
     };
 }
 /// A determinant.
@@ -31,18 +31,22 @@ macro_rules! det {
 pub static OPS: &[OpDef] = &[
     factor!(
         "aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+        |a, o| factor_kernel(a, o, Some("torch.linalg.lu_factor")),
         "L and U in one matrix, and the row exchanges; refuses a zero on U's diagonal.",
         ["f32[3, 3]", "c64[2, 3, 4]", "!f32[3]", "!f32[3, 3], pivot=False", "!i64[3, 3]"]
     ),
     factor!(
         "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, \
         Tensor pivots, Tensor info)",
+        |a, o| factor_kernel(a, o, a.at::<bool>(2)?.then_some("torch.linalg.lu_factor_ex")),
         "L and U in one matrix, the row exchanges, and where U's diagonal is zero.",
         ["f32[4, 3]", "c64[2, 3, 4]"]
     ),
     factor!(
         "aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor \
         pivots, Tensor info)",
+        // The oldest form never looks at its flag.
+        |a, o| factor_kernel(a, o, None),
         "L and U in one matrix, the row exchanges, and where U's diagonal is zero.",
         ["f32[4, 3]", "f64[2, 3, 3]"]
     ),
@@ -253,7 +257,7 @@ fn given<T: Field>(lu: &Tensor, pivots: &Tensor, batch: &[i64]) -> Result<Vec<Lu
 }
 
 fn pivoted(args: &MetaArgs<'_>) -> Result<()> {
-    ensure!(args.at::<bool>(1)?, "{}: LU without pivoting is not implemented on the CPU", args.op.name());
+    ensure!(args.at::<bool>(1)?, "{}: LU without pivoting is not implemented on the CPU", args.name());
     Ok(())
 }
 
@@ -265,14 +269,13 @@ fn factor_meta(args: &MetaArgs<'_>) -> Metas {
     keep(args, [columnwise(x, x.dtype, x.sizes.to_vec()), pivots, fresh(x, DType::I32, batch.to_vec())])
 }
 
-fn factor_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+/// Factorises; refuses a singular matrix under the name `api`, if there is one.
+fn factor_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut], api: Option<&str>) -> Result<()> {
     let x: &Tensor = args.at(0)?;
     field!(x.dtype(), |T| {
         let factors = factors::<T>(x)?;
-        let name = args.op.short_name();
-        // The oldest form never looks at its flag.
-        if name == "linalg_lu_factor" || name == "linalg_lu_factor_ex" && args.at(2)? {
-            check(factors.iter().map(|f| f.info), x.rank() == 2, &format!("torch.{}", name.replacen('_', ".", 1)))?;
+        if let Some(api) = api {
+            check(factors.iter().map(|f| f.info), x.rank() == 2, api)?;
         }
         store_factors(outs, &factors)
     })
@@ -317,9 +320,9 @@ fn lu_unpack(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn lu_solve_meta(args: &MetaArgs<'_>, lu: &Fake, pivots: &Fake, b: &Fake, left: bool) -> Metas {
     fits(args, lu, b, left)?;
     let n = lu.dim();
-    ensure!(pivots.dtype == DType::I32, "{}: pivots are int32, not {}", args.op.name(), pivots.dtype.name());
+    ensure!(pivots.dtype == DType::I32, "{}: pivots are int32, not {}", args.name(), pivots.dtype.name());
     let same = pivots.dim() + 1 == n && pivots.sizes.iter().zip(&lu.sizes).all(|(a, b)| args.cx.may_be_same(a, b));
-    ensure!(same, "{}: pivots {pivots} of {lu}", args.op.name());
+    ensure!(same, "{}: pivots {pivots} of {lu}", args.name());
     let batch = common(args, &lu.sizes[..n - 2], &b.sizes[..b.dim() - 2])?;
     let sizes = with(&batch, [&b.sizes[b.dim() - 2], &b.sizes[b.dim() - 1]]);
     keep(args, [if left { columnwise(b, b.dtype, sizes) } else { fresh(b, b.dtype, sizes) }])

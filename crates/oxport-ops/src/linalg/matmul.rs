@@ -4,42 +4,46 @@
 //! NaNs.
 
 use crate::support::checks::{agree, fresh, of_dim, same_dtype};
+use crate::support::composite::composite;
 use crate::support::meta::{MetaArgs, Metas, broadcast, one};
 use crate::support::product::{Plus, check_product_dtype, inner, part, product};
+use oxport_ir::opdef::MetaFn;
 use oxport_ir::{Args, Error, Fake, Meta, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    plain("aten::mm(Tensor self, Tensor mat2) -> Tensor").doc("The product of two matrices.").samples(&[
-        "f32[2, 3], f32[3, 4]",
-        "i64[2, 3], i64[3, 4]",
-        "c64[2, 3], c64[3, 4]",
-        "bf16[0, 3], bf16[3, 4]",
-        "f32[3, 2]{1, 3}, f32[2, 4]{1, 2}",
-        "!f32[2, 3], f32[4, 3]",
-        "!f32[2, 3], f64[3, 4]",
-    ]),
-    plain("aten::bmm(Tensor self, Tensor mat2) -> Tensor").doc("The products of two batches of matrices.").samples(&[
-        "f32[5, 2, 3], f32[5, 3, 4]",
-        "f16[2, 2, 0], f16[2, 0, 4]",
-        "!f32[5, 2, 3], f32[4, 3, 4]",
-    ]),
-    added("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
-        .doc("`beta·self + alpha·(mat1 @ mat2)`, with `self` broadcast.")
+    plain("aten::mm(Tensor self, Tensor mat2) -> Tensor", |a| mm_meta(a, 2))
+        .doc("The product of two matrices.")
         .samples(&[
-            "f32[4], f32[2, 3], f32[3, 4]",
-            "f32[2, 1], f32[2, 3], f32[3, 4], beta=0.5, alpha=2",
-            "i32[2, 4], i32[2, 3], i32[3, 4]",
-            "f32[4], f32[2, 3], f32[3, 4]{1, 3}",
+            "f32[2, 3], f32[3, 4]",
+            "i64[2, 3], i64[3, 4]",
+            "c64[2, 3], c64[3, 4]",
+            "bf16[0, 3], bf16[3, 4]",
+            "f32[3, 2]{1, 3}, f32[2, 4]{1, 2}",
+            "!f32[2, 3], f32[4, 3]",
+            "!f32[2, 3], f64[3, 4]",
         ]),
-    added("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
-        .doc("`beta·self + alpha·(batch1 @ batch2)`, matrix by matrix.")
-        .samples(&[
-            "f32[5, 2, 4], f32[5, 2, 3], f32[5, 3, 4]",
-            "f32[1], f32[5, 2, 3], f32[5, 3, 4], beta=0, alpha=0.5",
-        ]),
+    plain("aten::bmm(Tensor self, Tensor mat2) -> Tensor", |a| mm_meta(a, 3))
+        .doc("The products of two batches of matrices.")
+        .samples(&["f32[5, 2, 3], f32[5, 3, 4]", "f16[2, 2, 0], f16[2, 0, 4]", "!f32[5, 2, 3], f32[4, 3, 4]"]),
+    added("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", |a| {
+        addmm_meta(a, 2)
+    })
+    .doc("`beta·self + alpha·(mat1 @ mat2)`, with `self` broadcast.")
+    .samples(&[
+        "f32[4], f32[2, 3], f32[3, 4]",
+        "f32[2, 1], f32[2, 3], f32[3, 4], beta=0.5, alpha=2",
+        "i32[2, 4], i32[2, 3], i32[3, 4]",
+        "f32[4], f32[2, 3], f32[3, 4]{1, 3}",
+    ]),
+    added(
+        "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        |a| addmm_meta(a, 3),
+    )
+    .doc("`beta·self + alpha·(batch1 @ batch2)`, matrix by matrix.")
+    .samples(&["f32[5, 2, 4], f32[5, 2, 3], f32[5, 3, 4]", "f32[1], f32[5, 2, 3], f32[5, 3, 4], beta=0, alpha=0.5"]),
     OpDef::new(
         "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
         addbmm_meta,
@@ -52,16 +56,20 @@ pub static OPS: &[OpDef] = &[
         .fill(mv)
         .expr("sum.dim_IntList(mul.Tensor(self, vec), [1])")
         .samples(&["f32[2, 3], f32[3]", "f64[3, 2]{1, 3}, f64[2]"]),
-    OpDef::new("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", mv_meta)
-        .doc("`beta·self + alpha·(mat @ vec)`.")
-        .fill(mv)
-        .samples(&["f32[2], f32[2, 3], f32[3], beta=2, alpha=3", "f32[], f32[2, 3], f32[3]"]),
+    OpDef::new(
+        "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        addmv_meta,
+    )
+    .doc("`beta·self + alpha·(mat @ vec)`.")
+    .fill(mv)
+    .samples(&["f32[2], f32[2, 3], f32[3], beta=2, alpha=3", "f32[], f32[2, 3], f32[3]"]),
     dot_like("aten::dot(Tensor self, Tensor tensor) -> Tensor")
         .doc("The sum of the products of two vectors.")
         .expr("sum.dim_IntList(mul.Tensor(self, tensor), [])")
         .samples(&["f32[3], f32[3]", "i64[0], i64[0]", "!f32[3], f32[2]"]),
     dot_like("aten::vdot(Tensor self, Tensor other) -> Tensor")
         .doc("The sum of the products of two vectors, the first conjugated.")
+        .fill(vdot)
         .samples(&["f32[3], f32[3]", "c64[3], c64[3]"]),
     outer("aten::outer(Tensor self, Tensor vec2) -> Tensor"),
     outer("aten::ger(Tensor self, Tensor vec2) -> Tensor"),
@@ -76,13 +84,19 @@ pub static OPS: &[OpDef] = &[
         .doc("The product of two int8 matrices in int32.")
         .fill(int_mm)
         .samples(&["i8[17, 8], i8[8, 8]", "u8[2, 3], i8[3, 4]", "!i8[2, 3], u8[3, 4]"]),
+    composite(
+        "aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
+        "mul.Tensor(mm(self, t(type_as(mat2, self))), scales)",
+    )
+    .doc("The product with a transposed int8 weight, each of whose rows has a scale.")
+    .samples(&["f32[2, 3], i8[4, 3], f32[4]"]),
 ];
 
-const fn plain(schema: &'static str) -> OpDef {
-    OpDef::new(schema, mm_meta).fill(mm)
+const fn plain(schema: &'static str, meta: MetaFn) -> OpDef {
+    OpDef::new(schema, meta).fill(mm)
 }
-const fn added(schema: &'static str) -> OpDef {
-    OpDef::new(schema, addmm_meta).fill(addmm)
+const fn added(schema: &'static str, meta: MetaFn) -> OpDef {
+    OpDef::new(schema, meta).fill(addmm)
 }
 const fn dot_like(schema: &'static str) -> OpDef {
     OpDef::new(schema, dot_meta).fill(dot)
@@ -108,14 +122,9 @@ fn product_meta(args: &MetaArgs<'_>, a: &Fake, b: &Fake, ndim: usize) -> Result<
     Ok(fresh(a, dtype, sizes))
 }
 
-/// The rank that an operator's name promises.
-fn rank_of(args: &MetaArgs<'_>) -> usize {
-    if args.op.short_name().contains("bmm") { 3 } else { 2 }
-}
-
-fn mm_meta(args: &MetaArgs<'_>) -> Metas {
+fn mm_meta(args: &MetaArgs<'_>, ndim: usize) -> Metas {
     let (a, b): (&Fake, &Fake) = args.unpack()?;
-    one(product_meta(args, a, b, rank_of(args))?)
+    one(product_meta(args, a, b, ndim)?)
 }
 
 fn mm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
@@ -129,13 +138,13 @@ fn addend(args: &MetaArgs<'_>, x: &Fake, product: Fake) -> Metas {
     let sizes = broadcast(args.cx, &[&x.sizes, &product.sizes])?;
     let grown =
         sizes.len() > product.dim() || sizes.iter().zip(&product.sizes).any(|(a, b)| !args.cx.may_be_same(a, b));
-    ensure!(!grown, "{}: {x} does not broadcast to {product}", args.op.name());
+    ensure!(!grown, "{}: {x} does not broadcast to {product}", args.name());
     one(product)
 }
 
-fn addmm_meta(args: &MetaArgs<'_>) -> Metas {
+fn addmm_meta(args: &MetaArgs<'_>, ndim: usize) -> Metas {
     let (x, a, b): (&Fake, &Fake, &Fake) = args.unpack()?;
-    addend(args, x, product_meta(args, a, b, rank_of(args))?)
+    addend(args, x, product_meta(args, a, b, ndim)?)
 }
 
 fn addmm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
@@ -159,15 +168,21 @@ fn addbmm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 }
 
 fn mv_meta(args: &MetaArgs<'_>) -> Metas {
-    let last = if args.op.short_name() == "addmv" { 2 } else { 1 };
-    let (mat, vec): (&Fake, &Fake) = (args.at(last - 1)?, args.at(last)?);
+    one(column_meta(args, args.at(0)?, args.at(1)?)?)
+}
+
+fn addmv_meta(args: &MetaArgs<'_>) -> Metas {
+    addend(args, args.at(0)?, column_meta(args, args.at(1)?, args.at(2)?)?)
+}
+
+/// The sizes of a matrix times a vector.
+fn column_meta(args: &MetaArgs<'_>, mat: &Fake, vec: &Fake) -> Result<Fake> {
     of_dim(args, mat, 2..=2, "the matrix")?;
     of_dim(args, vec, 1..=1, "the vector")?;
     let dtype = same_dtype(args, &[mat, vec])?;
     check_product_dtype(dtype)?;
     agree(args.cx, &mat.sizes[1], &vec.sizes[0], "inner sizes of a product")?;
-    let out = fresh(mat, dtype, [mat.sizes[0].clone()]);
-    if last == 2 { addend(args, args.at(0)?, out) } else { one(out) }
+    Ok(fresh(mat, dtype, [mat.sizes[0].clone()]))
 }
 
 fn mv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
@@ -199,10 +214,12 @@ fn dot_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn dot(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (a, b): (&Tensor, &Tensor) = args.unpack()?;
-    if args.op.short_name() == "vdot" && a.dtype().is_complex() {
-        return inner(&conjugate(a)?, b, &mut outs[0]);
-    }
     inner(a, b, &mut outs[0])
+}
+
+fn vdot(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (a, b): (&Tensor, &Tensor) = args.unpack()?;
+    if a.dtype().is_complex() { inner(&conjugate(a)?, b, &mut outs[0]) } else { inner(a, b, &mut outs[0]) }
 }
 
 /// The complex conjugate, element by element.

@@ -267,7 +267,7 @@ pub fn each<A: Send, R: Send>(items: Vec<A>, f: impl Fn(A) -> R + Sync) -> Vec<R
 /// The dtype is none of float32, float64, complex64, complex128.
 pub fn wide(args: &MetaArgs<'_>, x: &Fake) -> Result<()> {
     let known = matches!(x.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128);
-    ensure!(known, "{}: expected a floating point or complex tensor, got {}", args.op.name(), x.dtype.name());
+    ensure!(known, "{}: expected a floating point or complex tensor, got {}", args.name(), x.dtype.name());
     Ok(())
 }
 
@@ -277,7 +277,7 @@ pub fn wide(args: &MetaArgs<'_>, x: &Fake) -> Result<()> {
 /// There are fewer than two dimensions, or the dtype is refused.
 pub fn matrix<'a>(args: &MetaArgs<'_>, x: &'a Fake) -> Result<(&'a [Expr], Expr, Expr)> {
     let n = x.dim();
-    ensure!(n >= 2, "{}: the input tensor must have at least 2 dimensions, got {n}", args.op.name());
+    ensure!(n >= 2, "{}: the input tensor must have at least 2 dimensions, got {n}", args.name());
     wide(args, x)?;
     Ok((&x.sizes[..n - 2], x.sizes[n - 2].clone(), x.sizes[n - 1].clone()))
 }
@@ -289,7 +289,7 @@ pub fn matrix<'a>(args: &MetaArgs<'_>, x: &'a Fake) -> Result<(&'a [Expr], Expr,
 pub fn square<'a>(args: &MetaArgs<'_>, x: &'a Fake) -> Result<(&'a [Expr], Expr)> {
     let (batch, m, n) = matrix(args, x)?;
     let same = args.cx.may_be_same(&m, &n);
-    ensure!(same, "{}: expected batches of square matrices, but they are {m} by {n} matrices", args.op.name());
+    ensure!(same, "{}: expected batches of square matrices, but they are {m} by {n} matrices", args.name());
     Ok((batch, n))
 }
 

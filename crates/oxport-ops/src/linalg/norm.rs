@@ -10,11 +10,12 @@ use crate::support::meta::{MetaArgs, Metas, one, wrap_dim, wrap_dims};
 use oxport_ir::{Arg, Args, Argument, Build, Builder, Error, Fake, NodeId, Numeral, OpDef, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::DType;
+use std::fmt::Display;
 
 /// A norm.
 macro_rules! norm {
-    ($schema:literal, $doc:literal, [$($sample:literal),*]) => {
-        OpDef::new($schema, norm_meta).decomp(norm).doc($doc).samples(&[$($sample),*])
+    ($schema:literal, $of:expr, $doc:literal, [$($sample:literal),*]) => {
+        OpDef::new($schema, |a| norm_meta(a, $of)).decomp(|b, a| norm(b, a, $of)).doc($doc).samples(&[$($sample),*])
     };
 }
 
@@ -23,6 +24,7 @@ pub static OPS: &[OpDef] = &[
     norm!(
         "aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, \
         ScalarType? dtype=None) -> Tensor",
+        Of::Either,
         "The norm of vectors along one dimension, of matrices along two, or of all elements.",
         [
             "f32[2, 3]",
@@ -37,12 +39,14 @@ pub static OPS: &[OpDef] = &[
     norm!(
         "aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, \
         ScalarType? dtype=None) -> Tensor",
+        Of::Either,
         "The norm of matrices along two dimensions.",
         ["f32[2, 3], \"nuc\"", "f32[2, 3, 4], \"fro\", [0, 2], True", "!f32[3], \"fro\"", "!f32[2, 3], \"max\""]
     ),
     norm!(
         "aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, \
         ScalarType? dtype=None) -> Tensor",
+        Of::Matrices,
         "The norm of matrices along two dimensions.",
         [
             "f32[2, 3], 1",
@@ -56,16 +60,19 @@ pub static OPS: &[OpDef] = &[
     norm!(
         "aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool \
         keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+        Of::Matrices,
         "The norm of matrices along two dimensions.",
         ["f32[2, 3]", "c64[2, 3, 4], \"nuc\", [2, 0], True"]
     ),
     norm!(
         "aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
+        Of::Nuclear,
         "The sum of the singular values.",
         ["f32[2, 3]", "f32[2, 3, 4], True", "!f32[3]"]
     ),
     norm!(
         "aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+        Of::Nuclear,
         "The sum of the singular values along two dimensions.",
         ["f32[2, 3, 4], [0, 1], True", "!f32[2, 3], [0]"]
     ),
@@ -95,6 +102,16 @@ enum Extreme {
     Least,
 }
 
+/// What an operator gives norms of.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    /// Vectors or matrices, as the order and the dimensions say.
+    Either,
+    Matrices,
+    /// Matrices; the order is the sum of their singular values.
+    Nuclear,
+}
+
 /// What a call asks for.
 enum Wish {
     /// The norm of vectors along some dimensions, or of all elements.
@@ -103,8 +120,8 @@ enum Wish {
     Matrices(Order, [usize; 2]),
 }
 
-fn order<W: World>(name: &str, given: &Arg<W>) -> Result<Order> {
-    let unknown = |what: &dyn std::fmt::Display| Err(Error::invalid(format!("{name}: order {what} is not supported")));
+fn order<W: World>(name: impl Display, given: &Arg<W>) -> Result<Order> {
+    let unknown = |what: &dyn Display| Err(Error::invalid(format!("{name}: order {what} is not supported")));
     let number = match given {
         Arg::Str(s) if &**s == "fro" => return Ok(Order::Frobenius),
         Arg::Str(s) if &**s == "nuc" => return Ok(Order::Nuclear),
@@ -129,8 +146,8 @@ fn given<'a, W: World>(args: &Args<'a, W>, name: &str) -> Option<&'a Arg<W>> {
     Some(&args.values[i]).filter(|a| !matches!(a, Arg::None))
 }
 
-fn wish<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Wish> {
-    let (name, ord) = (args.op.short_name(), given(args, "ord"));
+fn wish<W: World>(args: &Args<'_, W>, of: Of, rank: usize) -> Result<Wish> {
+    let (name, ord) = (args.short_name(), given(args, "ord"));
     let dims: Option<Vec<i64>> = match given(args, "dim") {
         Some(_) => Some(args.named("dim")?),
         None => None,
@@ -141,7 +158,7 @@ fn wish<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Wish> {
         let dims = wrap_dims(dims, rank)?;
         Ok([dims[0], dims[1]])
     };
-    if name.starts_with("nuclear_norm") {
+    if of == Of::Nuclear {
         return Ok(Wish::Matrices(Order::Nuclear, pair(dims.as_deref().unwrap_or(&[-2, -1]))?));
     }
     let Some(ord) = ord else {
@@ -152,7 +169,7 @@ fn wish<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Wish> {
             None => Ok(Wish::Vectors(None)),
         };
     };
-    let of_matrices = name.starts_with("linalg_matrix_norm") || matches!(ord, Arg::Str(_));
+    let of_matrices = of == Of::Matrices || matches!(ord, Arg::Str(_));
     match dims {
         Some(d) if d.len() == 1 && !of_matrices => Ok(Wish::Vectors(Some(wrap_dim(d[0], rank)?))),
         Some(d) => Ok(Wish::Matrices(order(name, ord)?, pair(&d)?)),
@@ -169,7 +186,7 @@ fn wish<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Wish> {
 
 /// The dtype that a norm is computed in: the argument's, or the input's.
 fn dtype<W: World>(args: &Args<'_, W>, x: DType) -> Result<DType> {
-    let name = args.op.name();
+    let name = args.name();
     ensure!(x.is_float() || x.is_complex(), "{name}: expected a floating point or complex tensor, got {}", x.name());
     let Some(Arg::DType(wanted)) = given(args, "dtype") else { return Ok(x) };
     let fits = wanted.is_complex() == x.is_complex() && DType::promote(*wanted, x) == Some(*wanted);
@@ -181,10 +198,10 @@ fn keepdim<W: World>(args: &Args<'_, W>) -> Result<bool> {
     given(args, "keepdim").map_or(Ok(false), |_| args.named("keepdim"))
 }
 
-fn norm_meta(args: &MetaArgs<'_>) -> Metas {
+fn norm_meta(args: &MetaArgs<'_>, of: Of) -> Metas {
     let x: &Fake = args.at(0)?;
     let dtype = dtype(args, x.dtype)?;
-    let dims: Vec<usize> = match wish(args, x.dim())? {
+    let dims: Vec<usize> = match wish(args, of, x.dim())? {
         Wish::Vectors(Some(d)) => vec![d],
         Wish::Vectors(None) => (0..x.dim()).collect(),
         Wish::Matrices(order, [a, b]) => {
@@ -193,11 +210,11 @@ fn norm_meta(args: &MetaArgs<'_>) -> Metas {
             ensure!(
                 !(low && by_values),
                 "{}: low precision dtypes are not supported, got {}",
-                args.op.name(),
+                args.name(),
                 dtype.name()
             );
             for d in emptied(order, [a, b]) {
-                ensure!(!args.cx.is(&x.sizes[d], 0), "{}: the least of no elements", args.op.name());
+                ensure!(!args.cx.is(&x.sizes[d], 0), "{}: the least of no elements", args.name());
             }
             vec![a, b]
         }
@@ -235,7 +252,7 @@ fn extreme(b: &mut Builder<'_>, x: NodeId, dim: usize, keep: bool, which: Extrem
     b.call(op, (x, ints(&[dim]), keep))
 }
 
-fn norm(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+fn norm(b: &mut Builder<'_>, args: &Args<'_, Build>, of: Of) -> Result<Vec<Argument>> {
     let x: NodeId = args.at(0)?;
     let (rank, keep, given_dtype) = (b.fake(x)?.dim(), keepdim(args)?, given(args, "dtype").is_some());
     let dtype = dtype(args, b.fake(x)?.dtype)?;
@@ -243,7 +260,7 @@ fn norm(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let vectors = |b: &mut Builder<'_>, ord: Argument, dims: Argument, keep: bool| {
         b.call_kw("linalg_vector_norm", (x, ord, dims, keep), &[("dtype", cast.clone())])
     };
-    let result = match wish(args, rank)? {
+    let result = match wish(args, of, rank)? {
         Wish::Vectors(dim) => {
             let ord = if given(args, "ord").is_some() { args.named("ord")? } else { Argument::Int(2) };
             vectors(b, ord, dim.map_or(Argument::None, |d| ints(&[d])), keep)?
@@ -288,7 +305,7 @@ fn sums(
 fn cond_order<W: World>(args: &Args<'_, W>) -> Result<Order> {
     match &args.values[1] {
         Arg::None => Ok(Order::Singular(Extreme::Most)),
-        given => order(args.op.name(), given),
+        given => order(args.name(), given),
     }
 }
 

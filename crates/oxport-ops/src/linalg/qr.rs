@@ -176,7 +176,7 @@ fn geqrf(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 /// Reflections: as many factors as columns at most, not more columns than rows.
 fn reflections(args: &MetaArgs<'_>, v: &Fake, factors: &Fake) -> Result<()> {
     let (batch, m, n) = matrix(args, v)?;
-    let name = args.op.name();
+    let name = args.name();
     same_dtype(args, &[v, factors])?;
     ensure!(factors.dim() + 1 == v.dim(), "{name}: factors {factors} of reflections {v}");
     let (of, count) = factors.sizes.split_at(factors.dim() - 1);

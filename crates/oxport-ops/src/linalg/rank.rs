@@ -106,12 +106,12 @@ fn meta(args: &MetaArgs<'_>, inverse: bool) -> Metas {
     let x: &Fake = args.at(0)?;
     let (batch, m, n) = matrix(args, x)?;
     let hermitian = is_hermitian(args)?;
-    ensure!(!hermitian || args.cx.may_be_same(&m, &n), "{}: {x} is not square", args.op.name());
+    ensure!(!hermitian || args.cx.may_be_same(&m, &n), "{}: {x} is not square", args.name());
     let empty = x.sizes.iter().any(|s| args.cx.is(s, 0));
     let mut lead: Vec<Expr> = batch.to_vec();
     for (name, _) in TOLERANCES {
         if let Some(Arg::Tensor(t)) = argument(args, name) {
-            ensure!(!t.dtype.is_complex(), "{}: a tolerance of {}", args.op.name(), t.dtype.name());
+            ensure!(!t.dtype.is_complex(), "{}: a tolerance of {}", args.name(), t.dtype.name());
             if !(inverse && empty) {
                 lead = broadcast(args.cx, &[&lead, &t.sizes])?.to_vec();
             }

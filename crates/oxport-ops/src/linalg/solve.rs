@@ -85,15 +85,15 @@ fn solve_meta(args: &MetaArgs<'_>) -> Metas {
     let (batch, n) = square(args, a)?;
     same_dtype(args, &[a, b])?;
     let vector = is_vector(&a.sizes, &b.sizes, |x, y| args.cx.same(x, y));
-    ensure!(left || !vector, "{}: a vector cannot be solved for from the right", args.op.name());
-    ensure!(b.dim() > 0, "{}: the right-hand side is a number", args.op.name());
+    ensure!(left || !vector, "{}: a vector cannot be solved for from the right", args.name());
+    ensure!(b.dim() > 0, "{}: the right-hand side is a number", args.name());
     let mut sizes = b.sizes.to_vec();
     if vector {
         sizes.push(Expr::from(1i64));
     }
     let rank = sizes.len();
     let fits = args.cx.may_be_same(&sizes[rank - if left { 2 } else { 1 }], &n);
-    ensure!(fits, "{}: incompatible shapes {a} and {b}", args.op.name());
+    ensure!(fits, "{}: incompatible shapes {a} and {b}", args.name());
     let common = common(args, batch, &sizes[..rank - 2])?;
     let mut sizes = with(&common, [&sizes[rank - 2], &sizes[rank - 1]]);
     if vector {

@@ -33,10 +33,13 @@ pub static OPS: &[OpDef] = &[
         .fill(kernel)
         .doc("Left vectors, singular values and adjoint right vectors.")
         .samples(&["f32[3, 2], full_matrices=False"]),
-    OpDef::new("aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", meta)
-        .fill(kernel)
-        .doc("Left vectors, singular values and right vectors; without vectors, zeros for them.")
-        .samples(&["f32[3, 2]", "c64[2, 2, 3], False", "f32[3, 2], True, False"]),
+    OpDef::new(
+        "aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
+        old_meta,
+    )
+    .fill(old_kernel)
+    .doc("Left vectors, singular values and right vectors; without vectors, zeros for them.")
+    .samples(&["f32[3, 2]", "c64[2, 2, 3], False", "f32[3, 2], True, False"]),
     OpDef::new("aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", values_meta)
         .fill(values_kernel)
         .doc("Singular values.")
@@ -112,18 +115,6 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
     let (full, vectors) = wish(args)?;
     let k = smaller(args, &m, &n);
     let values = fresh(x, x.dtype.to_real(), with(batch, [&k]));
-    // The old form gives right vectors, which are the adjoint's adjoint and so lie row by row, and zeros for none.
-    if args.op.short_name() == "svd" && args.op.namespace() == "aten" {
-        let of = |a, b| with(batch, [a, b]);
-        let rowwise = |sizes| fresh(x, x.dtype, sizes);
-        return match vectors {
-            false => keep(args, [rowwise(of(&m, &m)), values, rowwise(of(&n, &n))]),
-            true => {
-                let (u, v) = if full { (of(&m, &m), of(&n, &n)) } else { (of(&m, &k), of(&n, &k)) };
-                keep(args, [columnwise(x, x.dtype, u), values, rowwise(v)])
-            }
-        };
-    }
     if !vectors {
         return keep(args, [nothing(x, x.dtype), values, nothing(x, x.dtype)]);
     }
@@ -132,29 +123,65 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
     keep(args, [u, values, v])
 }
 
+/// The old form gives right vectors, which are the adjoint's adjoint and so lie row by row, and zeros for none.
+fn old_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    let (batch, m, n) = matrix(args, x)?;
+    let (full, vectors) = wish(args)?;
+    let k = smaller(args, &m, &n);
+    let values = fresh(x, x.dtype.to_real(), with(batch, [&k]));
+    let of = |a, b| with(batch, [a, b]);
+    let rowwise = |sizes| fresh(x, x.dtype, sizes);
+    if !vectors {
+        return keep(args, [rowwise(of(&m, &m)), values, rowwise(of(&n, &n))]);
+    }
+    let (u, v) = if full { (of(&m, &m), of(&n, &n)) } else { (of(&m, &k), of(&n, &k)) };
+    keep(args, [columnwise(x, x.dtype, u), values, rowwise(v)])
+}
+
 fn kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, (full, vectors)): (&Tensor, _) = (args.at(0)?, wish(args)?);
-    let old = args.op.short_name() == "svd" && args.op.namespace() == "aten";
     field!(x.dtype(), |T| {
         let all = matrices::<T>(x, lead(x, 2))?;
         if !vectors {
-            for i in if old { &[0, 2][..] } else { &[] } {
-                let zeros = outs[*i].numel();
-                store_flat(&mut outs[*i], vec![0.0; zeros])?;
-            }
             return store_values(&mut outs[1], &all);
         }
-        let found: Vec<_> = each(all, |a| svd(&a, full)).into_iter().collect::<Result<_>>()?;
-        let (mut u, mut s, mut v) = (Vec::new(), Vec::new(), Vec::new());
-        for (left, values, right) in found {
-            u.push(left);
-            s.extend(values);
-            v.push(if old { right.adjoint() } else { right });
-        }
+        let (u, s, v) = factored(all, full)?;
         store(&mut outs[0], &u)?;
         store_flat(&mut outs[1], s)?;
         store(&mut outs[2], &v)
     })
+}
+
+fn old_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (x, (full, vectors)): (&Tensor, _) = (args.at(0)?, wish(args)?);
+    field!(x.dtype(), |T| {
+        let all = matrices::<T>(x, lead(x, 2))?;
+        if !vectors {
+            for i in [0, 2] {
+                let zeros = outs[i].numel();
+                store_flat(&mut outs[i], vec![0.0; zeros])?;
+            }
+            return store_values(&mut outs[1], &all);
+        }
+        let (u, s, v) = factored(all, full)?;
+        store(&mut outs[0], &u)?;
+        store_flat(&mut outs[1], s)?;
+        store(&mut outs[2], &v.iter().map(Mat::adjoint).collect::<Vec<_>>())
+    })
+}
+
+/// Left vectors, singular values and adjoint right vectors of many matrices.
+#[allow(clippy::type_complexity)]
+fn factored<T: Field>(all: Vec<Mat<T>>, full: bool) -> Result<(Vec<Mat<T>>, Vec<f64>, Vec<Mat<T>>)> {
+    let (mut u, mut s, mut v) = (Vec::new(), Vec::new(), Vec::new());
+    for found in each(all, |a| svd(&a, full)) {
+        let (left, values, right) = found?;
+        u.push(left);
+        s.extend(values);
+        v.push(right);
+    }
+    Ok((u, s, v))
 }
 
 fn store_values<T: Field>(out: &mut TensorMut, all: &[Mat<T>]) -> Result<()> {

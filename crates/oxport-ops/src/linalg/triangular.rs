@@ -45,10 +45,10 @@ pub static OPS: &[OpDef] = &[
 /// It is not; the dtypes differ.
 pub fn fits(args: &MetaArgs<'_>, a: &Fake, b: &Fake, left: bool) -> Result<()> {
     let (_, n) = square(args, a)?;
-    ensure!(b.dim() >= 2, "{}: the right-hand side must have at least 2 dimensions, got {}", args.op.name(), b.dim());
+    ensure!(b.dim() >= 2, "{}: the right-hand side must have at least 2 dimensions, got {}", args.name(), b.dim());
     same_dtype(args, &[a, b])?;
     let side = &b.sizes[b.dim() - if left { 2 } else { 1 }];
-    ensure!(args.cx.may_be_same(&n, side), "{}: incompatible shapes {a} and {b}", args.op.name());
+    ensure!(args.cx.may_be_same(&n, side), "{}: incompatible shapes {a} and {b}", args.name());
     Ok(())
 }
 

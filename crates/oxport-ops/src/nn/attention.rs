@@ -61,14 +61,14 @@ fn attention_dtype(args: &MetaArgs<'_>, q: &Fake, k: &Fake, v: &Fake, mask: Opti
     floating(args, q, false)?;
     if let Some(mask) = mask {
         let fits = mask.dtype == DType::Bool || mask.dtype == q.dtype || mask.dtype == DType::F32;
-        ensure!(fits, "{}: a mask of {} for a query of {}", args.op.name(), mask.dtype.name(), q.dtype.name());
+        ensure!(fits, "{}: a mask of {} for a query of {}", args.name(), mask.dtype.name(), q.dtype.name());
     }
     Ok(())
 }
 
 /// The sizes of the result, all checks made.
 fn attention_sizes(args: &MetaArgs<'_>, q: &Fake, k: &Fake, v: &Fake, mask: Option<&Fake>, gqa: bool) -> Result<Dims> {
-    let (cx, name) = (args.cx, args.op.name());
+    let (cx, name) = (args.cx, args.name());
     ensure!(
         q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2,
         "{name}: expected at least two dimensions, got {q}, {k} and {v}"
@@ -110,7 +110,7 @@ fn sdpa_meta(args: &MetaArgs<'_>) -> Metas {
     let (q, k, v, mask, _p, causal): (&Fake, &Fake, &Fake, Option<&Fake>, f64, bool) = args.unpack()?;
     let gqa: bool = args.at(7)?;
     attention_dtype(args, q, k, v, mask)?;
-    ensure!(mask.is_none() || !causal, "{}: a mask and is_causal exclude each other", args.op.name());
+    ensure!(mask.is_none() || !causal, "{}: a mask and is_causal exclude each other", args.name());
     let sizes = attention_sizes(args, q, k, v, mask, gqa)?;
     let out = fresh(q, q.dtype, sizes);
     one(if is_fused(args.cx, q, k, v, gqa) { Fake { strides: preserved_strides(args.cx, q), ..out } } else { out })

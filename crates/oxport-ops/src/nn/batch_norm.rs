@@ -49,7 +49,7 @@ pub static OPS: &[OpDef] = &[
         Tensor, Tensor)",
     )
     .mutation(&stats::LEGIT_BATCH_NORM),
-    form(
+    training(
         "aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) \
         running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, \
         Tensor)",
@@ -75,12 +75,12 @@ pub static OPS: &[OpDef] = &[
         "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], True, 0.1, 1e-5",
         "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5",
     ]),
-    form(
+    inference(
         "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor \
         running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     )
     .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5"]),
-    form(
+    training(
         "aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor \
         running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, \
         Tensor, Tensor running_mean_out, Tensor running_var_out)",
@@ -89,7 +89,7 @@ pub static OPS: &[OpDef] = &[
         "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5",
         "!f32[0, 4, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5",
     ]),
-    form(
+    inference(
         "aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, \
         Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
     ),
@@ -107,10 +107,21 @@ pub static OPS: &[OpDef] = &[
     ]),
 ];
 
+/// A form that takes its mode as the argument `training`.
 const fn form(schema: &'static str) -> OpDef {
-    OpDef::new(schema, batch_norm_meta)
+    OpDef::new(schema, |a| batch_norm_meta(a, a.named("training")?))
         .doc("Normalises every channel over batch and space, by its moments or by the running ones.")
-        .fill(batch_norm)
+        .fill(|a, o| batch_norm(a, o, a.named("training")?))
+}
+const fn training(schema: &'static str) -> OpDef {
+    OpDef::new(schema, |a| batch_norm_meta(a, true))
+        .doc("Normalises every channel over batch and space, by its moments or by the running ones.")
+        .fill(|a, o| batch_norm(a, o, true))
+}
+const fn inference(schema: &'static str) -> OpDef {
+    OpDef::new(schema, |a| batch_norm_meta(a, false))
+        .doc("Normalises every channel over batch and space, by its moments or by the running ones.")
+        .fill(|a, o| batch_norm(a, o, false))
 }
 
 /// What the forms have in common.
@@ -125,17 +136,11 @@ struct Spec<'a, T> {
     eps: f64,
 }
 
-fn spec<'a, W: World>(args: &Args<'a, W>) -> Result<Spec<'a, W::Tensor>>
+fn spec<'a, W: World>(args: &Args<'a, W>, training: bool) -> Result<Spec<'a, W::Tensor>>
 where
     &'a W::Tensor: FromArg<'a, W>,
 {
-    let has = |name: &str| args.op.schema().is_some_and(|s| s.arg(name).is_some());
-    let stats = has("running_mean");
-    let training = match args.op.short_name() {
-        name if name.contains("with_update") => true,
-        name if name.contains("no_training") || name.contains("no_update") => false,
-        _ => args.named("training")?,
-    };
+    let stats = args.has("running_mean");
     Ok(Spec {
         x: args.at(0)?,
         weight: args.at(1)?,
@@ -148,9 +153,9 @@ where
     })
 }
 
-fn batch_norm_meta(args: &MetaArgs<'_>) -> Metas {
-    let s = spec(args)?;
-    let name = args.op.name();
+fn batch_norm_meta(args: &MetaArgs<'_>, training: bool) -> Metas {
+    let s = spec(args, training)?;
+    let name = args.name();
     floating(args, s.x, false)?;
     // An empty list passes as it is.
     let empty = s.x.dim() == 1 && args.cx.is(&s.x.sizes[0], 0);
@@ -189,8 +194,8 @@ fn batch_norm_meta(args: &MetaArgs<'_>) -> Metas {
     Ok(outs.into_iter().map(Into::into).collect())
 }
 
-fn batch_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let s = spec(args)?;
+fn batch_norm(args: &Args<'_, Real>, outs: &mut [TensorMut], training: bool) -> Result<()> {
+    let s = spec(args, training)?;
     if s.x.rank() < 2 || s.x.numel() == 0 && outs.len() == 1 {
         return Ok(());
     }
@@ -305,12 +310,12 @@ fn batch_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<
 fn instance_norm_meta(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
     floating(args, x, false)?;
-    ensure!(x.dim() >= 2, "{}: expected at least two dimensions, got {x}", args.op.name());
+    ensure!(x.dim() >= 2, "{}: expected at least two dimensions, got {x}", args.name());
     let (mean, by_input): (Option<&Fake>, bool) = (args.at(3)?, args.at(5)?);
     ensure!(
         by_input || mean.is_some(),
         "{}: running statistics must be given if those of the input are not used",
-        args.op.name()
+        args.name()
     );
     one(fresh(x, x.dtype, x.sizes.clone()))
 }

@@ -84,7 +84,7 @@ const fn margins(schema: &'static str) -> OpDef {
 
 /// Checks input, classes and weights; gives the sizes of an unreduced loss.
 pub(crate) fn classes_meta(args: &MetaArgs<'_>, x: &Fake, target: &Fake, weight: Option<&Fake>) -> Result<Vec<Expr>> {
-    let name = args.op.name();
+    let name = args.name();
     floating(args, x, false)?;
     ensure!(x.dim() > 0, "{name}: the input must have a dimension of classes");
     ensure!(
@@ -190,16 +190,16 @@ fn nll_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn cross_entropy_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, target, weight): (&Fake, &Fake, Option<&Fake>) = args.unpack()?;
     let smoothing: f64 = args.at(5)?;
-    ensure!((0.0..=1.0).contains(&smoothing), "{}: label smoothing must be between 0 and 1", args.op.name());
+    ensure!((0.0..=1.0).contains(&smoothing), "{}: label smoothing must be between 0 and 1", args.name());
     let soft = target.dim() == x.dim() && !(x.dim() == 1 && !target.dtype.is_float());
     let sizes = if soft {
-        ensure!(target.dtype.is_float(), "{}: probabilities must be floats, got {target}", args.op.name());
+        ensure!(target.dtype.is_float(), "{}: probabilities must be floats, got {target}", args.name());
         for (a, b) in x.sizes.iter().zip(&target.sizes) {
             agree(args.cx, a, b, "sizes of input and probabilities")?;
         }
         floating(args, x, false)?;
         let mut sizes = x.sizes.to_vec();
-        ensure!(!sizes.is_empty(), "{}: the input must have a dimension of classes", args.op.name());
+        ensure!(!sizes.is_empty(), "{}: the input must have a dimension of classes", args.name());
         let classes = sizes.remove(if x.dim() == 1 { 0 } else { 1 });
         if let Some(w) = weight {
             let fits = w.dim() == 1 && args.cx.may_be_same(&w.sizes[0], &classes);
@@ -252,16 +252,16 @@ fn cross_entropy(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 /// Checks `[N, C]` or `[C]`; gives `N`, if there is such a dimension.
 fn rows_of(args: &MetaArgs<'_>, x: &Fake) -> Result<Option<Expr>> {
     floating(args, x, false)?;
-    ensure!(x.dim() <= 2, "{}: the input must be [N, C] or [C], got {x}", args.op.name());
+    ensure!(x.dim() <= 2, "{}: the input must be [N, C] or [C], got {x}", args.name());
     let empty = x.sizes.last().is_some_and(|c| args.cx.is(c, 0));
-    ensure!(!empty, "{}: the input {x} has no classes", args.op.name());
+    ensure!(!empty, "{}: the input {x} has no classes", args.name());
     Ok(if x.dim() == 2 { Some(x.sizes[0].clone()) } else { None })
 }
 
 fn multi_margin_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, target, p, _margin, weight): (&Fake, &Fake, Scalar, Scalar, Option<&Fake>) = args.unpack()?;
     let rows = rows_of(args, x)?;
-    let name = args.op.name();
+    let name = args.name();
     ensure!(p.to::<f64>() == 1.0 || p.to::<f64>() == 2.0, "{name}: p must be 1 or 2");
     ensure!(target.dtype == DType::I64 && target.dim() <= 1, "{name}: classes {target}");
     let samples = rows.clone().unwrap_or_else(|| Expr::from(1i64));
@@ -302,7 +302,7 @@ fn multi_margin(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn multilabel_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, target): (&Fake, &Fake) = args.unpack()?;
     let rows = rows_of(args, x)?;
-    ensure!(target.dtype == DType::I64, "{}: labels must be int64", args.op.name());
+    ensure!(target.dtype == DType::I64, "{}: labels must be int64", args.name());
     // A sample without a batch may be a number; its label is then a number or a list of one.
     let is_one = x.dim() < 2 && target.dim() < 2 && args.cx.may_be_same(&x.numel(), &target.numel());
     ensure!(x.sizes == target.sizes || is_one, "inconsistent target size: {target} for input of size: {x}");

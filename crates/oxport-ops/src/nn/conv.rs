@@ -140,6 +140,11 @@ struct Spec<'a, T, I> {
     groups: I,
 }
 
+/// Whether a call is of a transposed convolution: it says so, or its form pads the output, as only these do.
+fn is_transposed<W: World>(args: &Args<'_, W>) -> Result<bool> {
+    if args.has("transposed") { args.named("transposed") } else { Ok(args.has("output_padding")) }
+}
+
 /// Reads a call; `rank` gives the number of dimensions of a tensor.
 fn spec<'a, W: World, I: Clone>(
     args: &Args<'a, W>,
@@ -150,21 +155,20 @@ where
     &'a W::Tensor: FromArg<'a, W>,
     I: FromArg<'a, W>,
 {
-    let has = |name: &str| args.op.schema().is_some_and(|s| s.arg(name).is_some());
     let (x, weight): (&W::Tensor, &W::Tensor) = (args.at(0)?, args.at(1)?);
     let n = rank(weight).saturating_sub(2);
-    ensure!((1..=3).contains(&n), "{}: a weight of {} dimensions", args.op.name(), n + 2);
+    ensure!((1..=3).contains(&n), "{}: a weight of {} dimensions", args.name(), n + 2);
     ensure!(
         (n + 1..=n + 2).contains(&rank(x)),
         "{}: an input of {} dimensions for {n} spatial ones",
-        args.op.name(),
+        args.name(),
         rank(x)
     );
     let numbers = |name: &str| per_dim(&args.named::<Vec<I>>(name)?, n, name);
     let padding = match args.named::<Option<&str>>("padding") {
         Ok(Some("same")) => Padding::Same,
         Ok(Some("valid")) => Padding::Valid,
-        Ok(Some(other)) => return Err(Error::invalid(format!("{}: no padding `{other}`", args.op.name()))),
+        Ok(Some(other)) => return Err(Error::invalid(format!("{}: no padding `{other}`", args.name()))),
         _ => Padding::Given(numbers("padding")?),
     };
     Ok(Spec {
@@ -174,19 +178,15 @@ where
         stride: numbers("stride")?,
         padding,
         dilation: numbers("dilation")?,
-        transposed: if has("transposed") {
-            args.named("transposed")?
-        } else {
-            args.op.short_name().contains("transpose")
-        },
-        output_padding: if has("output_padding") { numbers("output_padding")? } else { vec![zero; n] },
+        transposed: is_transposed(args)?,
+        output_padding: if args.has("output_padding") { numbers("output_padding")? } else { vec![zero; n] },
         groups: args.named("groups")?,
     })
 }
 
 fn conv_meta(args: &MetaArgs<'_>) -> Metas {
     let s = spec::<_, Expr>(args, Fake::dim, Expr::from(0i64))?;
-    let (cx, name, n) = (args.cx, args.op.name(), s.weight.dim() - 2);
+    let (cx, name, n) = (args.cx, args.name(), s.weight.dim() - 2);
     let dtype = same_dtype(args, &[s.x, s.weight])?;
     check_product_dtype(dtype)?;
     let batched = s.x.dim() == n + 2;
@@ -273,7 +273,7 @@ fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         Padding::Given(p) => p.clone(),
         Padding::Valid => vec![0; n],
         Padding::Same => {
-            let far = || Error::invalid(format!("{}: dilation {:?} is too large", args.op.name(), s.dilation));
+            let far = || Error::invalid(format!("{}: dilation {:?} is too large", args.name(), s.dilation));
             let total = (0..n).map(|d| s.dilation[d].checked_mul(s.weight.sizes()[d + 2] - 1).ok_or_else(far));
             let total = total.collect::<Result<Vec<i64>>>()?;
             x = grown(&x, &total.iter().map(|t| t % 2).collect::<Vec<_>>())?;
@@ -312,7 +312,6 @@ fn grown(x: &Tensor, more: &[i64]) -> Result<Tensor> {
 
 /// As `convolution` over a batch, padding made explicit.
 fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
-    let has = |name: &str| args.op.schema().is_some_and(|s| s.arg(name).is_some());
     let (mut x, w): (NodeId, NodeId) = (args.at(0)?, args.at(1)?);
     let n = b.fake(w)?.dim() - 2;
     let batched = b.fake(x)?.dim() == n + 2;
@@ -341,9 +340,8 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
     if !batched {
         x = b.call("unsqueeze", (x, 0i64))?;
     }
-    let transposed =
-        if has("transposed") { args.named("transposed")? } else { args.op.short_name().contains("transpose") };
-    let output_padding = if has("output_padding") { numbers("output_padding")? } else { vec![0i64.into(); n] };
+    let transposed = is_transposed(args)?;
+    let output_padding = if args.has("output_padding") { numbers("output_padding")? } else { vec![0i64.into(); n] };
     let call: Vec<Argument> = vec![
         x.into(),
         w.into(),

@@ -40,7 +40,7 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
     ensure!(
         mask.len() == 3 && grad.dim() == x.dim() && x.dim() == w.dim(),
         "{}: gradient {grad} of {x} and {w}",
-        args.op.name()
+        args.name()
     );
     forward_meta(args, grad, x, w)?;
     let all = [
@@ -53,7 +53,7 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
 
 /// Refuses what no forward convolution can have left behind.
 fn forward_meta(args: &MetaArgs<'_>, grad: &Fake, x: &Fake, w: &Fake) -> Result<()> {
-    let (cx, name) = (args.cx, args.op.name());
+    let (cx, name) = (args.cx, args.name());
     let n = x.dim().saturating_sub(2);
     ensure!((1..=3).contains(&n), "{name}: an input {x}");
     same_dtype(args, &[grad, x, w])?;

@@ -54,15 +54,15 @@ const fn loss(schema: &'static str) -> OpDef {
 fn checked<'a>(args: &MetaArgs<'a>) -> Result<(&'a Fake, Option<Expr>)> {
     let (p, targets): (&Fake, &Fake) = args.unpack()?;
     floating(args, p, false)?;
-    ensure!((2..=3).contains(&p.dim()), "{}: probabilities {p}", args.op.name());
+    ensure!((2..=3).contains(&p.dim()), "{}: probabilities {p}", args.name());
     ensure!(
         matches!(targets.dtype, DType::I64 | DType::I32),
         "{}: targets {targets} must be int32 or int64",
-        args.op.name()
+        args.name()
     );
-    ensure!(targets.dim() <= 2, "{}: targets {targets}", args.op.name());
+    ensure!(targets.dim() <= 2, "{}: targets {targets}", args.name());
     let (blank, classes): (i64, _) = (args.at(4)?, p.sizes[p.dim() - 1].as_int());
-    ensure!(blank >= 0 && classes.is_none_or(|c| blank < c), "{}: blank {blank} is no class", args.op.name());
+    ensure!(blank >= 0 && classes.is_none_or(|c| blank < c), "{}: blank {blank} is no class", args.name());
     Ok((p, if p.dim() == 3 { Some(p.sizes[1].clone()) } else { None }))
 }
 
@@ -102,14 +102,14 @@ fn run<T: Compute>(args: &Args<'_, Real>, p: &Tensor, targets: &Tensor) -> Resul
     ensure!(
         inputs.len() == sequences && wanted.len() == sequences,
         "{}: lengths for {sequences} sequences",
-        args.op.name()
+        args.name()
     );
     let longest = wanted.iter().max().map_or(0, |&n| n.max(0) as usize);
     let (p, list) = (Dense::<T>::of(p)?, targets.to_vec::<i64>()?);
     // Rows of targets are one sequence each; else the sequences follow each other.
     let room = if targets.rank() == 2 { targets.sizes()[1] } else { list.len() as i64 };
     let bad = wanted.iter().find(|&&n| !(0..=room).contains(&n));
-    ensure!(bad.is_none(), "{}: a target length of {bad:?} for {room} targets", args.op.name());
+    ensure!(bad.is_none(), "{}: a target length of {bad:?} for {room} targets", args.name());
     let mut first = 0;
     let (mut losses, mut states) = (Vec::new(), Vec::new());
     for i in 0..sequences {
@@ -117,10 +117,10 @@ fn run<T: Compute>(args: &Args<'_, Real>, p: &Tensor, targets: &Tensor) -> Resul
         if targets.rank() == 2 {
             first = i * targets.sizes()[1] as usize;
         }
-        ensure!(inputs[i] >= 0 && inputs[i] as usize <= time, "{}: input length {}", args.op.name(), inputs[i]);
+        ensure!(inputs[i] >= 0 && inputs[i] as usize <= time, "{}: input length {}", args.name(), inputs[i]);
         let own = list.get(first..first.saturating_add(count));
-        let own = own.ok_or_else(|| oxport_ir::Error::invalid(format!("{}: targets are too short", args.op.name())))?;
-        ensure!(own.iter().all(|&c| c >= 0 && (c as usize) < classes), "{}: a target is no class", args.op.name());
+        let own = own.ok_or_else(|| oxport_ir::Error::invalid(format!("{}: targets are too short", args.name())))?;
+        ensure!(own.iter().all(|&c| c >= 0 && (c as usize) < classes), "{}: a target is no class", args.name());
         let log_p = |t: usize, class: i64| p[(t * sequences + i) * classes + class as usize];
         let (loss, alpha) = forward(&log_p, own, blank, inputs[i] as usize, [time, 2 * longest + 1])?;
         losses.push(loss);

@@ -2,7 +2,8 @@
 //!
 //! Law: in evaluation mode a dropout *is* its input.
 
-use crate::create::random::{drawn, probability};
+use crate::create::distributions::probability;
+use crate::create::random::drawn;
 use crate::support::class::{RealArgs, map2};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
 use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, NodeId, Noise, OpDef, Result, Val, ensure};

@@ -59,7 +59,7 @@ fn index_dtype(args: &MetaArgs<'_>, i: &Fake) -> Result<()> {
     ensure!(
         matches!(i.dtype, DType::I64 | DType::I32),
         "{}: indices must be int32 or int64, got {}",
-        args.op.name(),
+        args.name(),
         i.dtype.name()
     );
     Ok(())
@@ -137,9 +137,9 @@ fn renorm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn dense_backward_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, i, rows): (&Fake, &Fake, Expr) = args.unpack()?;
     index_dtype(args, i)?;
-    ensure!(grad.dim() == i.dim() + 1, "{}: gradient {grad} of indices {i}", args.op.name());
+    ensure!(grad.dim() == i.dim() + 1, "{}: gradient {grad} of indices {i}", args.name());
     of_sizes(args, grad, i.sizes.iter().chain([&grad.sizes[i.dim()]]), "a gradient")?;
-    ensure!(rows.as_int().is_none_or(|n| n >= 0), "{}: {rows} rows", args.op.name());
+    ensure!(rows.as_int().is_none_or(|n| n >= 0), "{}: {rows} rows", args.name());
     one(fresh(grad, grad.dtype, [rows, grad.sizes[i.dim()].clone()]))
 }
 

@@ -9,6 +9,8 @@ use crate::support::checks::{agree, floating, fresh, of_dim};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
 use crate::support::rows::for_rows_and;
+use oxport_ir::opdef::MetaFn;
+use oxport_ir::schema::Type;
 use oxport_ir::{Args, Fake, FromArg, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, TensorMut, filled};
@@ -19,26 +21,38 @@ pub static OPS: &[OpDef] = &[
         "aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool \
         scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool \
         include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
+        |a| bag_meta(a, Counted::Offsets),
     ),
     form(
         "aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool \
         scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool \
         include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
+        |a| bag_meta(a, Counted::Offsets),
     ),
     form(
         "aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool \
         scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool \
         include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+        |a| bag_meta(a, Counted::Bags),
     ),
     form(
         "aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool \
         scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool \
         include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+        |a| bag_meta(a, Counted::Offsets),
     ),
 ];
 
-const fn form(schema: &'static str) -> OpDef {
-    OpDef::new(schema, bag_meta).doc("The sum (mode 0), mean (1) or maximum (2) of each bag of rows.").fill(bag)
+const fn form(schema: &'static str, meta: MetaFn) -> OpDef {
+    OpDef::new(schema, meta).doc("The sum (mode 0), mean (1) or maximum (2) of each bag of rows.").fill(bag)
+}
+
+/// What the third and the fourth result of a sum have an element for.
+#[derive(Clone, Copy, PartialEq)]
+enum Counted {
+    Bags,
+    /// One more than bags where the last offset is included.
+    Offsets,
 }
 
 const MEAN: i64 = 1;
@@ -59,6 +73,8 @@ where
     &'a W::Tensor: FromArg<'a, W>,
 {
     let padding: Option<i64> = if args.values.len() > 8 { args.at(8)? } else { None };
+    let parameter = args.op.schema().and_then(|s| s.arg("padding_idx"));
+    let is_optional = parameter.is_some_and(|(_, p)| matches!(p.ty, Type::Optional(_)));
     Ok(Spec {
         weight: args.at(0)?,
         indices: args.at(1)?,
@@ -67,7 +83,7 @@ where
         factors: args.at(6)?,
         last_included: args.at(7)?,
         // Only the overload with an optional index counts from the end.
-        padding: padding.filter(|&p| p >= 0 || args.op.short_name().ends_with("padding_idx")),
+        padding: padding.filter(|&p| p >= 0 || is_optional),
     })
 }
 
@@ -76,9 +92,9 @@ fn is_fast(mode: i64, dtype: DType, padded: bool, dense: bool) -> bool {
     mode != MAX && !padded && dense && matches!(dtype, DType::F32 | DType::F16 | DType::BF16)
 }
 
-fn bag_meta(args: &MetaArgs<'_>) -> Metas {
+fn bag_meta(args: &MetaArgs<'_>, counted: Counted) -> Metas {
     let s = spec(args)?;
-    let name = args.op.name();
+    let name = args.name();
     floating(args, s.weight, false)?;
     of_dim(args, s.weight, 2..=2, "the weight")?;
     of_dim(args, s.indices, 1..=1, "the indices")?;
@@ -101,7 +117,7 @@ fn bag_meta(args: &MetaArgs<'_>) -> Metas {
         s.mode == 0 && is_fast(0, s.weight.dtype, s.padding.is_some(), dense(s.weight) && s.factors.is_none_or(dense));
     let of = |sizes: Vec<Expr>| fresh(s.weight, s.indices.dtype, sizes);
     let kept = if fast { Expr::from(0i64) } else { s.indices.sizes[0].clone() };
-    let counted = if s.mode == 0 && args.op.short_name() != "_embedding_bag" { count } else { bags.clone() };
+    let counted = if s.mode == 0 && counted == Counted::Offsets { count } else { bags.clone() };
     let found = if s.mode == MAX { vec![bags.clone(), features.clone()] } else { vec![counted.clone()] };
     let out = fresh(s.weight, s.weight.dtype, [bags, features]);
     Ok(vec![out.into(), of(vec![kept]).into(), of(vec![counted]).into(), of(found).into()])

@@ -57,9 +57,9 @@ fn table_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, rows): (&Fake, Expr) = (args.at(0)?, args.named("num_weights")?);
     floating(args, grad, false)?;
     of_dim(args, grad, 2..=2, "the gradient")?;
-    let sparse = args.op.schema().is_some_and(|s| s.arg("sparse").is_some()) && args.named("sparse")?;
+    let sparse = args.has("sparse") && args.named("sparse")?;
     if sparse {
-        return Err(Error::unsupported(format!("{} as a sparse tensor", args.op.name())));
+        return Err(Error::unsupported(format!("{} as a sparse tensor", args.name())));
     }
     one(fresh(grad, grad.dtype, [rows, grad.sizes[1].clone()]))
 }
@@ -73,10 +73,10 @@ fn table(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (rows, n) = (outs[0].sizes()[0], outs[0].sizes()[1] as usize);
     let indices: Vec<i64> = indices.to_vec()?;
     let inside = |i: &i64| (0..rows).contains(i) || *i == padding;
-    ensure!(indices.iter().all(inside), "{}: an index is out of range", args.op.name());
+    ensure!(indices.iter().all(inside), "{}: an index is out of range", args.name());
     let (sizes, greatest): (Vec<i64>, Vec<i64>) = (sizes.to_vec()?, greatest.to_vec()?);
-    ensure!(mode != 2 || greatest.len() == grad.numel(), "{}: {} maximum indices", args.op.name(), greatest.len());
-    ensure!(factors.is_none_or(|f| f.numel() == indices.len()), "{}: per_sample_weights", args.op.name());
+    ensure!(mode != 2 || greatest.len() == grad.numel(), "{}: {} maximum indices", args.name(), greatest.len());
+    ensure!(factors.is_none_or(|f| f.numel() == indices.len()), "{}: per_sample_weights", args.name());
     let bags = if mode == 2 { Vec::new() } else { bags(args, indices.len())? };
     computed!(grad.dtype(), |T| {
         let (grad, factors) = (Dense::<T>::of(grad)?, Dense::<T>::maybe(factors)?);
@@ -112,12 +112,8 @@ fn table(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn samples_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, weight, indices): (&Fake, &Fake, &Fake) = args.unpack()?;
     floating(args, grad, false)?;
-    ensure!(args.named::<i64>("mode")? == 0, "{}: expected mode sum", args.op.name());
-    ensure!(
-        grad.dim() == 2 && weight.dim() == 2 && grad.dtype == weight.dtype,
-        "{}: {grad} and {weight}",
-        args.op.name()
-    );
+    ensure!(args.named::<i64>("mode")? == 0, "{}: expected mode sum", args.name());
+    ensure!(grad.dim() == 2 && weight.dim() == 2 && grad.dtype == weight.dtype, "{}: {grad} and {weight}", args.name());
     agree(args.cx, &grad.sizes[1], &weight.sizes[1], "features of gradient and weight")?;
     one(fresh(grad, grad.dtype, [indices.numel()]))
 }
@@ -127,7 +123,7 @@ fn samples(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (rows, n, padding) = (weight.sizes()[0], weight.sizes()[1] as usize, args.named::<i64>("padding_idx")?);
     let indices: Vec<i64> = indices.to_vec()?;
     let inside = |i: &i64| (0..rows).contains(i) || *i == padding;
-    ensure!(indices.iter().all(inside), "{}: an index is out of range", args.op.name());
+    ensure!(indices.iter().all(inside), "{}: an index is out of range", args.name());
     let bags = bags(args, indices.len())?;
     computed!(grad.dtype(), |T| {
         let (grad, weight) = (Dense::<T>::of(grad)?, Dense::<T>::of(weight)?);

@@ -13,8 +13,8 @@ fn each(b: &mut Builder<'_>, a: &Args<'_, Build>, text: &str) -> Result<Vec<Argu
     let mut lengths =
         arguments.iter().flatten().filter_map(|a| if let Argument::List(l) = a { Some(l.len()) } else { None });
     let n = lengths.next().unwrap_or(0);
-    ensure!(n > 0, "{} of no tensors", a.op.name());
-    ensure!(lengths.all(|other| other == n), "{} of lists of different lengths", a.op.name());
+    ensure!(n > 0, "{} of no tensors", a.name());
+    ensure!(lengths.all(|other| other == n), "{} of lists of different lengths", a.name());
     let element = |i: usize| {
         let names = |name: &str| match name {
             "index" => Some(Argument::Int(i as i64)),

@@ -4,33 +4,41 @@
 //! number of losses (or the weights that were used).
 
 use crate::nn::class_loss::classes_meta;
-use crate::nn::loss::reduction;
+use crate::nn::loss::{Loss, reduction};
 use crate::support::checks::{floating, fresh, of_numel, of_sizes};
+use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Fake, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Scalar, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    pointwise("aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor")
-        .samples(&["f32[], f32[2, 3], f32[2, 3], 1"]),
+    pointwise(
+        "aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
+        |a, o| pointwise_kernel(a, o, Loss::Mse),
+    )
+    .samples(&["f32[], f32[2, 3], f32[2, 3], 1"]),
     pointwise(
         "aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, \
         float beta) -> Tensor",
+        |a, o| pointwise_kernel(a, o, Loss::SmoothL1),
     ),
     pointwise(
         "aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float \
         delta) -> Tensor",
+        |a, o| pointwise_kernel(a, o, Loss::Huber),
     ),
     pointwise(
         "aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? \
         weight=None, int reduction=1) -> Tensor",
+        |a, o| pointwise_kernel(a, o, Loss::CrossEntropy),
     ),
     pointwise(
         "aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) \
         -> Tensor",
+        |a, o| pointwise_kernel(a, o, Loss::SoftMargin),
     ),
     classes(
         "aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int \
@@ -64,8 +72,8 @@ pub static OPS: &[OpDef] = &[
     ),
 ];
 
-const fn pointwise(schema: &'static str) -> OpDef {
-    OpDef::new(schema, loss_meta).doc("The gradient of a loss.").fill(pointwise_kernel)
+const fn pointwise(schema: &'static str, kernel: Fill) -> OpDef {
+    OpDef::new(schema, loss_meta).doc("The gradient of a loss.").fill(kernel)
 }
 const fn classes(schema: &'static str) -> OpDef {
     OpDef::new(schema, class_meta).doc("The gradient of the negative log likelihood.").fill(class_kernel)
@@ -78,7 +86,7 @@ const fn margin(schema: &'static str) -> OpDef {
 fn reduced<'a>(args: &MetaArgs<'a>) -> Result<(&'a Fake, &'a Fake, bool)> {
     let (grad, x): (&Fake, &Fake) = args.unpack()?;
     floating(args, x, false)?;
-    ensure!(grad.dtype == x.dtype, "{}: gradient {grad} of {x}", args.op.name());
+    ensure!(grad.dtype == x.dtype, "{}: gradient {grad} of {x}", args.name());
     let reduced = reduction(args)? != 0;
     if reduced {
         of_numel(args, grad, &Expr::from(1i64), "the gradient of a reduced loss")?;
@@ -105,17 +113,22 @@ fn class_meta(args: &MetaArgs<'_>) -> Metas {
     one(fresh(x, x.dtype, x.sizes.clone()))
 }
 
+/// Whether a sample may have several right classes, which the forward pass then marks in a tensor.
+fn is_multilabel<W: World>(args: &Args<'_, W>) -> bool {
+    args.has("is_target")
+}
+
 fn margin_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, x, reduced) = reduced(args)?;
     let target: &Fake = args.at(2)?;
-    ensure!(x.dim() <= 2, "{}: the input must be [N, C] or [C], got {x}", args.op.name());
+    ensure!(x.dim() <= 2, "{}: the input must be [N, C] or [C], got {x}", args.name());
     let (one_sample, classes) = (Expr::from(1i64), x.sizes.last().cloned().unwrap_or_else(|| Expr::from(1i64)));
     let samples = if x.dim() == 2 { x.sizes[0].clone() } else { one_sample };
     if !reduced {
         of_numel(args, grad, &samples, "a gradient")?;
     }
-    if args.op.short_name().starts_with("multilabel") {
-        let is_target: &Fake = args.at(4)?;
+    if is_multilabel(args) {
+        let is_target: &Fake = args.named("is_target")?;
         of_numel(args, target, &x.numel(), "the labels")?;
         of_numel(args, is_target, &x.numel(), "is_target")?;
     } else {
@@ -133,14 +146,13 @@ fn share<T: Compute>(grad: &[T], reduction: i64, n: usize) -> impl Fn(usize) -> 
     move |i| (if grad.len() == 1 { grad[0] } else { grad[i] }) * scale
 }
 
-fn pointwise_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+fn pointwise_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut], loss: Loss) -> Result<()> {
     let (grad, x, y): (&Tensor, &Tensor, &Tensor) = args.unpack()?;
-    let name = args.op.short_name();
-    let weight: Option<&Tensor> = if name.starts_with("binary") { args.at(3)? } else { None };
+    let weight: Option<&Tensor> = if loss == Loss::CrossEntropy { args.at(3)? } else { None };
     let reduction = reduction(args)?;
-    let limit: f64 = match name {
-        "smooth_l1_loss_backward" => args.named("beta")?,
-        "huber_loss_backward" => args.named("delta")?,
+    let limit: f64 = match loss {
+        Loss::SmoothL1 => args.named("beta")?,
+        Loss::Huber => args.named("delta")?,
         _ => 0.0,
     };
     let sizes = outs[0].sizes().to_vec();
@@ -150,7 +162,7 @@ fn pointwise_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()>
     computed!(outs[0].dtype(), |T| {
         let (grad, x, y) = (Dense::<T>::of(&grad)?, Dense::<T>::of(&x)?, Dense::<T>::of(&y)?);
         let (w, limit) = (Dense::<T>::maybe(weight.as_ref())?, T::of(limit));
-        let slope = slope::<T>(name, limit);
+        let slope = slope::<T>(loss, limit);
         let share = share(&grad, reduction, x.len());
         fill(&mut outs[0], |out: &mut [T]| {
             for (i, out) in out.iter_mut().enumerate() {
@@ -161,7 +173,7 @@ fn pointwise_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()>
 }
 
 /// The derivative of an element's loss.
-fn slope<T: Compute>(name: &str, limit: T) -> Box<dyn Fn(T, T) -> T> {
+fn slope<T: Compute>(loss: Loss, limit: T) -> Box<dyn Fn(T, T) -> T> {
     let clipped = move |d: T| {
         if d <= -limit {
             -limit
@@ -171,9 +183,9 @@ fn slope<T: Compute>(name: &str, limit: T) -> Box<dyn Fn(T, T) -> T> {
             d
         }
     };
-    match name {
-        "mse_loss_backward" => Box::new(|x, y| (x - y) * T::of(2.0)),
-        "smooth_l1_loss_backward" => Box::new(move |x, y| {
+    match loss {
+        Loss::Mse => Box::new(|x, y| (x - y) * T::of(2.0)),
+        Loss::SmoothL1 => Box::new(move |x, y| {
             let d = x - y;
             if d <= -limit {
                 -T::one()
@@ -183,12 +195,12 @@ fn slope<T: Compute>(name: &str, limit: T) -> Box<dyn Fn(T, T) -> T> {
                 d / limit
             }
         }),
-        "huber_loss_backward" => Box::new(move |x, y| clipped(x - y)),
-        "soft_margin_loss_backward" => Box::new(|x, y| {
+        Loss::Huber => Box::new(move |x, y| clipped(x - y)),
+        Loss::SoftMargin => Box::new(|x, y| {
             let z = (-y * x).exp();
             -y * z / (T::one() + z)
         }),
-        _ => Box::new(|x, y| (x - y) / ((T::one() - x) * x).max(T::of(1e-12))),
+        Loss::CrossEntropy => Box::new(|x, y| (x - y) / ((T::one() - x) * x).max(T::of(1e-12))),
     }
 }
 
@@ -202,7 +214,7 @@ fn class_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     };
     let target = target.to_vec::<i64>()?;
     let outside = target.iter().find(|&&t| t != ignore && (t < 0 || t >= c as i64));
-    ensure!(outside.is_none(), "{}: class {outside:?} is out of range for {c}", args.op.name());
+    ensure!(outside.is_none(), "{}: class {outside:?} is out of range for {c}", args.name());
     computed!(x.dtype(), |T| {
         let (grad, weight, total) = (Dense::<T>::of(grad)?, Dense::<T>::maybe(weight)?, Dense::<T>::of(total)?);
         let share = share(&grad, if reduction == 1 { 2 } else { reduction }, target.len());
@@ -219,13 +231,13 @@ fn class_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 
 fn margin_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (grad, x, target): (&Tensor, &Tensor, &Tensor) = args.unpack()?;
-    let labels = args.op.short_name().starts_with("multilabel");
+    let labels = is_multilabel(args);
     let c = x.sizes().last().map_or(1, |&c| c as usize).max(1);
     let target = target.to_vec::<i64>()?;
     ensure!(
         target.iter().all(|&t| t < c as i64 && (t >= 0 || labels)),
         "{}: a class is out of range for {c}",
-        args.op.name()
+        args.name()
     );
     let reduction = reduction(args)?;
     let (p, margin, weight): (Scalar, Scalar, Option<&Tensor>) =

@@ -87,21 +87,36 @@ pub static OPS: &[OpDef] = &[
     ]),
 ];
 
-/// A parameter has the input's dtype, or float32 where the input is half as wide. RMS norm, a composite, promotes.
+/// A parameter has the input's dtype, or float32 where the input is half as wide.
 pub(super) fn parameter_dtype(args: &MetaArgs<'_>, x: &Fake, p: &Fake) -> Result<()> {
     let narrow = matches!(x.dtype, DType::F16 | DType::BF16);
-    let fits = p.dtype == x.dtype || narrow && p.dtype == DType::F32 || args.op.short_name() == "rms_norm";
-    ensure!(fits, "{}: a parameter of {} does not fit an input of {}", args.op.name(), p.dtype.name(), x.dtype.name());
+    let fits = p.dtype == x.dtype || narrow && p.dtype == DType::F32;
+    ensure!(fits, "{}: a parameter of {} does not fit an input of {}", args.name(), p.dtype.name(), x.dtype.name());
     Ok(())
 }
 
+/// What dtypes a norm takes.
+#[derive(Clone, Copy, PartialEq)]
+enum Dtypes {
+    /// A float, and parameters as [`parameter_dtype`] says.
+    Kernel,
+    /// Complex numbers, too, and any parameters, as the operators take them that PyTorch composes the norm of.
+    Composite,
+}
+
 /// Checks the normalised dimensions; gives how many there are in front of them.
-fn normalized(args: &MetaArgs<'_>, x: &Fake, shape: &[Expr], parameters: &[Option<&Fake>]) -> Result<usize> {
-    crate::support::checks::floating(args, x, args.op.short_name() == "rms_norm")?;
+fn normalized(
+    args: &MetaArgs<'_>,
+    x: &Fake,
+    shape: &[Expr],
+    parameters: &[Option<&Fake>],
+    dtypes: Dtypes,
+) -> Result<usize> {
+    crate::support::checks::floating(args, x, dtypes == Dtypes::Composite)?;
     ensure!(
         !shape.is_empty() && shape.len() <= x.dim(),
         "{}: normalized_shape of {} sizes for {x}",
-        args.op.name(),
+        args.name(),
         shape.len()
     );
     let lead = x.dim() - shape.len();
@@ -109,8 +124,10 @@ fn normalized(args: &MetaArgs<'_>, x: &Fake, shape: &[Expr], parameters: &[Optio
         agree(args.cx, a, b, "normalized_shape")?;
     }
     for p in parameters.iter().flatten() {
-        parameter_dtype(args, x, p)?;
-        ensure!(p.dim() == shape.len(), "{}: weight and bias must have the normalized shape, got {p}", args.op.name());
+        if dtypes == Dtypes::Kernel {
+            parameter_dtype(args, x, p)?;
+        }
+        ensure!(p.dim() == shape.len(), "{}: weight and bias must have the normalized shape, got {p}", args.name());
         for (a, b) in p.sizes.iter().zip(shape) {
             agree(args.cx, a, b, "normalized_shape of weight or bias")?;
         }
@@ -120,7 +137,7 @@ fn normalized(args: &MetaArgs<'_>, x: &Fake, shape: &[Expr], parameters: &[Optio
 
 fn layer_norm_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, shape, w, b): (&Fake, Vec<Expr>, Option<&Fake>, Option<&Fake>) = args.unpack()?;
-    normalized(args, x, &shape, &[w, b])?;
+    normalized(args, x, &shape, &[w, b], Dtypes::Kernel)?;
     one(fresh(x, x.dtype, x.sizes.clone()))
 }
 
@@ -131,7 +148,7 @@ fn statistic_sizes(x: &Fake, lead: usize) -> Vec<Expr> {
 
 fn native_layer_norm_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, shape, w, b): (&Fake, Vec<Expr>, Option<&Fake>, Option<&Fake>) = args.unpack()?;
-    let lead = normalized(args, x, &shape, &[w, b])?;
+    let lead = normalized(args, x, &shape, &[w, b], Dtypes::Kernel)?;
     let statistic = fresh(x, w.or(b).map_or(x.dtype, |p| p.dtype), statistic_sizes(x, lead));
     Ok(vec![fresh(x, x.dtype, x.sizes.clone()).into(), statistic.clone().into(), statistic.into()])
 }
@@ -185,13 +202,13 @@ fn layer_row<T: Compute>(x: &[T], out: &mut [T], w: Option<&[T]>, b: Option<&[T]
 
 fn rms_norm_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, shape, w): (&Fake, Vec<Expr>, Option<&Fake>) = args.unpack()?;
-    normalized(args, x, &shape, &[w])?;
+    normalized(args, x, &shape, &[w], Dtypes::Composite)?;
     one(fresh(x, x.dtype, x.sizes.clone()))
 }
 
 fn fused_rms_norm_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, shape, w): (&Fake, Vec<Expr>, Option<&Fake>) = args.unpack()?;
-    let lead = normalized(args, x, &shape, &[w])?;
+    let lead = normalized(args, x, &shape, &[w], Dtypes::Kernel)?;
     let statistic = if x.dtype == DType::F64 { DType::F64 } else { DType::F32 };
     Ok(vec![fresh(x, x.dtype, x.sizes.clone()).into(), fresh(x, statistic, statistic_sizes(x, lead)).into()])
 }
@@ -277,19 +294,19 @@ fn rms_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Ar
 
 fn check_groups(args: &MetaArgs<'_>, x: &Fake, groups: i64, parameters: &[Option<&Fake>]) -> Result<()> {
     crate::support::checks::floating(args, x, false)?;
-    ensure!(x.dim() >= 2, "{}: expected at least two dimensions, got {x}", args.op.name());
+    ensure!(x.dim() >= 2, "{}: expected at least two dimensions, got {x}", args.name());
     let whole = groups > 0 && x.sizes[1].as_int().is_none_or(|c| c % groups == 0);
     ensure!(
         whole && !args.cx.is(&x.sizes[1], 0),
         "{}: {} channels do not make {groups} groups",
-        args.op.name(),
+        args.name(),
         x.sizes[1]
     );
     let flat = x.sizes[2..].iter().any(|s| args.cx.is(s, 0));
     ensure!(!flat, "Expected HxW to be greater than 0, got 0");
     for p in parameters.iter().flatten() {
         parameter_dtype(args, x, p)?;
-        ensure!(p.dim() == 1, "{}: weight and bias must be one number per channel, got {p}", args.op.name());
+        ensure!(p.dim() == 1, "{}: weight and bias must be one number per channel, got {p}", args.name());
         agree(args.cx, &p.sizes[0], &x.sizes[1], "channels of weight or bias")?;
     }
     Ok(())

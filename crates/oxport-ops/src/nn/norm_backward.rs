@@ -1,4 +1,4 @@
-//! Gradients of norms and softmaxes.
+//! Gradients of norms.
 //!
 //! ```text
 //! y = x̂·w + b, x̂ = (x − mean)·rstd        gx = rstd·(g·w − mean(g·w) − x̂·mean(g·w·x̂))
@@ -8,11 +8,11 @@
 
 use crate::support::checks::{agree, floating, fresh, fresh_in_format, of_numel, of_sizes};
 use crate::support::dense::{Compute, Dense, computed, fill};
-use crate::support::meta::{MetaArgs, Metas, wrap_dim};
+use crate::support::meta::{MetaArgs, Metas};
 use crate::support::rows::{for_rows, sum};
 use oxport_ir::{Args, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Tensor, TensorMut};
+use oxport_tensor::{Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -62,25 +62,12 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("The gradients of batch norm for input, weight and bias.")
     .fill(batch),
-    softmax_form(
-        "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType \
-        input_dtype) -> Tensor",
-    )
-    .samples(&["f32[2, 3], f32[2, 3], 1, float32", "!f32[2, 3], f32[3, 3], 1, float32"]),
-    softmax_form(
-        "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType \
-        input_dtype) -> Tensor",
-    ),
 ];
-
-const fn softmax_form(schema: &'static str) -> OpDef {
-    OpDef::new(schema, softmax_meta).doc("The gradient of a softmax or its logarithm, from its output.").fill(softmax)
-}
 
 /// The results that the mask keeps.
 fn masked(args: &MetaArgs<'_>, all: [Fake; 3]) -> Metas {
     let mask: Vec<bool> = args.named("output_mask")?;
-    ensure!(mask.len() == 3, "{}: output_mask: expected 3 truth values", args.op.name());
+    ensure!(mask.len() == 3, "{}: output_mask: expected 3 truth values", args.name());
     Ok(all.into_iter().zip(mask).map(|(f, keep)| if keep { Val::Tensor(f) } else { Val::None }).collect())
 }
 
@@ -94,7 +81,7 @@ fn by_mask<'o>(args: &Args<'_, Real>, outs: &'o mut [TensorMut]) -> Result<[Opti
 fn layer_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, x, shape): (&Fake, &Fake, Vec<Expr>) = args.unpack()?;
     floating(args, x, false)?;
-    ensure!(shape.len() <= x.dim(), "{}: normalized_shape {shape:?} of {x}", args.op.name());
+    ensure!(shape.len() <= x.dim(), "{}: normalized_shape {shape:?} of {x}", args.name());
     of_sizes(args, grad, &x.sizes, "a gradient")?;
     let (lead, inner) = x.sizes.split_at(x.dim() - shape.len());
     for (a, b) in inner.iter().zip(&shape) {
@@ -177,7 +164,7 @@ fn column_sums<T: Compute>(
 fn group_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, x): (&Fake, &Fake) = args.unpack()?;
     floating(args, x, false)?;
-    ensure!(x.dim() >= 2, "{}: an input {x}", args.op.name());
+    ensure!(x.dim() >= 2, "{}: an input {x}", args.name());
     of_sizes(args, grad, &x.sizes, "a gradient")?;
     let w: Option<&Fake> = args.at(4)?;
     let number = |i: usize| -> Result<Expr> { args.at(i) };
@@ -187,7 +174,7 @@ fn group_meta(args: &MetaArgs<'_>) -> Metas {
     let volume = x.sizes[2..].iter().fold(Expr::from(1i64), |n, s| n * s);
     agree(args.cx, &volume, &pixels, "HxW and the pixels of the input")?;
     let whole = groups > 0 && c.as_int().is_none_or(|c| c % groups == 0);
-    ensure!(whole, "{}: {c} channels do not make {groups} groups", args.op.name());
+    ensure!(whole, "{}: {c} channels do not make {groups} groups", args.name());
     for (i, what) in [(2, "the mean"), (3, "the reciprocal deviation")] {
         of_numel(args, args.at(i)?, &(&n * groups), what)?;
     }
@@ -224,7 +211,7 @@ fn group(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn batch_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, x, w): (&Fake, &Fake, Option<&Fake>) = args.unpack()?;
     floating(args, x, false)?;
-    ensure!(x.dim() >= 2, "{}: an input {x}", args.op.name());
+    ensure!(x.dim() >= 2, "{}: an input {x}", args.name());
     of_sizes(args, grad, &x.sizes, "a gradient")?;
     for i in 2..7 {
         // Statistics without elements are none; a weight is what it is.
@@ -270,39 +257,5 @@ fn batch(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             })?;
         }
         column_sums(&grad, &x, n, |c, _| (mean[c], rstd(c)), |c, _| c, gw, gb)
-    })
-}
-
-fn softmax_meta(args: &MetaArgs<'_>) -> Metas {
-    let (grad, y, dim, dtype): (&Fake, &Fake, i64, DType) = args.unpack()?;
-    floating(args, y, false)?;
-    of_sizes(args, grad, &y.sizes, "a gradient")?;
-    wrap_dim(dim, y.dim())?;
-    crate::support::meta::one(fresh(grad, dtype, grad.sizes.clone()))
-}
-
-fn softmax(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let (grad, y, dim): (&Tensor, &Tensor, i64) = args.unpack()?;
-    let dim = wrap_dim(dim, y.rank())?;
-    if y.numel() == 0 {
-        return Ok(());
-    }
-    let n = y.sizes().get(dim).map_or(1, |&n| n as usize);
-    let inner = y.sizes().iter().skip(dim + 1).product::<i64>() as usize;
-    let logarithm = args.op.short_name().starts_with("_log");
-    computed!(y.dtype(), |T| {
-        let (grad, y) = (Dense::<T>::of(grad)?, Dense::<T>::of(y)?);
-        fill(&mut outs[0], |out| {
-            for_rows(&y, n * inner, out, n * inner, |block, y, out| {
-                let grad = &grad[block * n * inner..][..n * inner];
-                for c in 0..inner {
-                    let places = || (0..n).map(|i| i * inner + c);
-                    let total: T = places().map(|i| if logarithm { grad[i] } else { grad[i] * y[i] }).sum();
-                    for i in places() {
-                        out[i] = if logarithm { grad[i] - y[i].fast_exp() * total } else { (grad[i] - total) * y[i] };
-                    }
-                }
-            });
-        })
     })
 }

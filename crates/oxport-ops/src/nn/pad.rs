@@ -36,22 +36,33 @@ pub static OPS: &[OpDef] = &[
             "b8[3], [1, 1], True",
             "f32[0, 4], [1099511627776, 1]",
         ]),
-    form("aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor"),
-    form("aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor"),
-    form("aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor"),
-    form("aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor"),
-    form("aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor")
+    reflection::<1>("aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor"),
+    reflection::<2>("aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor"),
+    reflection::<3>("aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor"),
+    replication::<1>("aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor"),
+    replication::<2>("aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor")
         .samples(&["f32[2, 3, 4], [3, 2, 1, 1]", "f32[0, 2, 3, 4], [1099511627776, 1, 1, 1]"]),
-    form("aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor"),
-    OpDef::new("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", edge_meta)
+    replication::<3>("aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor"),
+    OpDef::new("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", circular_meta)
         .doc("Pads with what comes from the other side.")
-        .fill(edge)
+        .fill(|a, o| edge(a, o, Edge::Circular))
         .exact(oxport_ir::Exact::Bits)
         .samples(&["f32[2, 3, 4], [3, 2]"]),
 ];
 
-const fn form(schema: &'static str) -> OpDef {
-    OpDef::new(schema, edge_meta).doc("Pads with elements near the edge.").fill(edge).exact(oxport_ir::Exact::Bits)
+// Each row says how many dimensions, `N`, it pads.
+
+const fn reflection<const N: usize>(schema: &'static str) -> OpDef {
+    OpDef::new(schema, |a| edge_meta(a, N, Edge::Reflect))
+        .doc("Pads with elements near the edge.")
+        .fill(|a, o| edge(a, o, Edge::Reflect))
+        .exact(oxport_ir::Exact::Bits)
+}
+const fn replication<const N: usize>(schema: &'static str) -> OpDef {
+    OpDef::new(schema, |a| edge_meta(a, N, Edge::Replicate))
+        .doc("Pads with elements near the edge.")
+        .fill(|a, o| edge(a, o, Edge::Replicate))
+        .exact(oxport_ir::Exact::Bits)
 }
 
 /// What stands outside of the input.
@@ -68,13 +79,13 @@ pub enum Edge {
 }
 
 impl Edge {
-    /// The mode of an operator: its argument or its name.
-    fn of_name(name: &str) -> Result<Edge> {
-        Ok(match name {
-            "constant" | "constant_pad_nd" => Edge::Constant,
-            n if n.starts_with("reflect") => Edge::Reflect,
-            n if n.starts_with("replicat") => Edge::Replicate,
-            "circular" | "_pad_circular" => Edge::Circular,
+    /// The edge that the argument `mode` asks for.
+    fn of_mode(mode: &str) -> Result<Edge> {
+        Ok(match mode {
+            "constant" => Edge::Constant,
+            "reflect" => Edge::Reflect,
+            "replicate" => Edge::Replicate,
+            "circular" => Edge::Circular,
             other => return Err(Error::invalid(format!("no padding mode `{other}`"))),
         })
     }
@@ -95,7 +106,7 @@ impl Edge {
 
 /// The sizes of a padded tensor.
 fn padded(args: &MetaArgs<'_>, x: &Fake, pad: &[Expr], edge: Edge) -> Result<Vec<Expr>> {
-    let name = args.op.name();
+    let name = args.name();
     ensure!(
         pad.len().is_multiple_of(2) && pad.len() / 2 <= x.dim(),
         "{name}: {} numbers of padding for {x}",
@@ -143,12 +154,8 @@ fn result(args: &MetaArgs<'_>, x: &Fake, pad: &[Expr], edge: Edge) -> Metas {
 
 fn pad_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, pad, mode, value): (&Fake, Vec<Expr>, &str, Option<f64>) = args.unpack()?;
-    let edge = Edge::of_name(mode)?;
-    ensure!(
-        edge == Edge::Constant || value.is_none_or(|v| v == 0.0),
-        "{}: mode `{mode}` takes no value",
-        args.op.name()
-    );
+    let edge = Edge::of_mode(mode)?;
+    ensure!(edge == Edge::Constant || value.is_none_or(|v| v == 0.0), "{}: mode `{mode}` takes no value", args.name());
     result(args, x, &pad, edge)
 }
 
@@ -157,22 +164,19 @@ fn constant_meta(args: &MetaArgs<'_>) -> Metas {
     result(args, x, &pad, Edge::Constant)
 }
 
-fn edge_meta(args: &MetaArgs<'_>) -> Metas {
+fn edge_meta(args: &MetaArgs<'_>, n: usize, edge: Edge) -> Metas {
     let (x, pad): (&Fake, Vec<Expr>) = args.unpack()?;
-    let name = args.op.short_name();
-    if let Some(n) = name.chars().find_map(|c| c.to_digit(10)) {
-        ensure!(pad.len() == 2 * n as usize, "{}: padding: expected {} numbers", args.op.name(), 2 * n);
-    }
-    result(args, x, &pad, Edge::of_name(name)?)
+    ensure!(pad.len() == 2 * n, "{}: padding: expected {} numbers", args.name(), 2 * n);
+    result(args, x, &pad, edge)
 }
 
-/// Where every element of a padded line comes from, by the operator's name and the padding on the left.
-pub(crate) fn edge_sources(name: &str, size: i64, count: i64, left: i64) -> Result<Vec<usize>> {
-    sources(Edge::of_name(name)?, size, count, left)
+fn circular_meta(args: &MetaArgs<'_>) -> Metas {
+    let (x, pad): (&Fake, Vec<Expr>) = args.unpack()?;
+    result(args, x, &pad, Edge::Circular)
 }
 
 /// Where `count` elements of a line of `n` elements come from, with so much padding on the left.
-fn sources(edge: Edge, n: i64, count: i64, left: i64) -> Result<Vec<usize>> {
+pub(crate) fn sources(edge: Edge, n: i64, count: i64, left: i64) -> Result<Vec<usize>> {
     let mut sources = table(count.max(0) as usize)?;
     sources.extend((0..count).map(|i| if n == 0 { NOWHERE } else { edge.source(i.saturating_sub(left), n) }));
     Ok(sources)
@@ -193,7 +197,7 @@ fn run(x: &Tensor, pad: &[i64], edge: Edge, filler: Scalar, out: &mut TensorMut)
 
 fn pad(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, pad, mode, value): (&Tensor, Vec<i64>, &str, Option<f64>) = args.unpack()?;
-    run(x, &pad, Edge::of_name(mode)?, Scalar::Float(value.unwrap_or(0.0)), &mut outs[0])
+    run(x, &pad, Edge::of_mode(mode)?, Scalar::Float(value.unwrap_or(0.0)), &mut outs[0])
 }
 
 fn constant(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
@@ -201,15 +205,15 @@ fn constant(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     run(x, &pad, Edge::Constant, value, &mut outs[0])
 }
 
-fn edge(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+fn edge(args: &Args<'_, Real>, outs: &mut [TensorMut], edge: Edge) -> Result<()> {
     let (x, pad): (&Tensor, Vec<i64>) = args.unpack()?;
-    run(x, &pad, Edge::of_name(args.op.short_name())?, Scalar::Int(0), &mut outs[0])
+    run(x, &pad, edge, Scalar::Int(0), &mut outs[0])
 }
 
 fn pad_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let (x, pad, mode, value): (Argument, Vec<Argument>, &str, Option<f64>) = args.unpack()?;
     let n = pad.len() / 2;
-    let y = match Edge::of_name(mode)? {
+    let y = match Edge::of_mode(mode)? {
         Edge::Constant => b.call("constant_pad_nd", (x, pad, value.unwrap_or(0.0)))?,
         Edge::Reflect => b.call(&format!("reflection_pad{n}d"), (x, pad))?,
         Edge::Replicate => b.call(&format!("replication_pad{n}d"), (x, pad))?,

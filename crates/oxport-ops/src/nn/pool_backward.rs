@@ -1,6 +1,6 @@
 //! Gradients of pools.
 
-use crate::nn::pool::{average_axes, spatial};
+use crate::nn::pool::{Windows, adaptive_windows, sliding_windows};
 use crate::support::checks::{floating, fresh, fresh_in_format, of_sizes};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::linear_backward::{Axis, spread};
@@ -10,7 +10,7 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    by_indices(
+    by_indices::<2>(
         "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, \
         int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
     )
@@ -18,44 +18,54 @@ pub static OPS: &[OpDef] = &[
         "f32[2, 3, 2, 2], f32[2, 3, 4, 4], 2, 2, 0, 1, False, i64[2, 3, 2, 2]<16",
         "!f32[2, 3, 2, 2], f32[2, 3, 4, 4], 2, 2, 0, 1, False, i64[2, 3, 2, 1]<16",
     ]),
-    by_indices(
+    by_indices::<3>(
         "aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, \
         int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor",
     ),
-    by_indices("aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor"),
-    by_indices("aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor"),
-    by_indices(
+    by_indices::<2>("aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor"),
+    by_indices::<3>("aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor"),
+    by_indices::<2>(
         "aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, \
         int[2] output_size, Tensor indices) -> Tensor",
     ),
-    by_indices(
+    by_indices::<3>(
         "aten::fractional_max_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, \
         int[3] output_size, Tensor indices) -> Tensor",
     ),
-    by_windows(
+    by_sliding_windows::<2>(
         "aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, \
         int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
     )
     .samples(&["f32[2, 3, 2, 2], f32[2, 3, 4, 4], [2, 2], [], [0, 0], False, True, None"]),
-    by_windows(
+    by_sliding_windows::<3>(
         "aten::avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, \
         int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
     ),
-    by_windows("aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor")
+    by_adaptive_windows::<2>("aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor")
         .samples(&["f32[2, 3, 2, 2], f32[2, 3, 5, 4]"]),
-    by_windows("aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor"),
+    by_adaptive_windows::<3>("aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor"),
 ];
 
-const fn by_indices(schema: &'static str) -> OpDef {
-    OpDef::new(schema, pool_meta).doc("The gradient of a maximum pool: to where the maxima were.").fill(to_indices)
+// Each row says over how many dimensions, `N`, its windows extend.
+
+const fn by_indices<const N: usize>(schema: &'static str) -> OpDef {
+    OpDef::new(schema, |a| pool_meta(a, N))
+        .doc("The gradient of a maximum pool: to where the maxima were.")
+        .fill(|a, o| to_indices(a, o, N))
 }
-const fn by_windows(schema: &'static str) -> OpDef {
-    OpDef::new(schema, pool_meta).doc("The gradient of an average pool: evenly over the windows.").fill(to_windows)
+const fn by_sliding_windows<const N: usize>(schema: &'static str) -> OpDef {
+    averages::<N>(schema).fill(|a, o| to_windows(a, o, N, sliding_windows))
+}
+const fn by_adaptive_windows<const N: usize>(schema: &'static str) -> OpDef {
+    averages::<N>(schema).fill(|a, o| to_windows(a, o, N, adaptive_windows))
+}
+const fn averages<const N: usize>(schema: &'static str) -> OpDef {
+    OpDef::new(schema, |a| pool_meta(a, N)).doc("The gradient of an average pool: evenly over the windows.")
 }
 
-fn pool_meta(args: &MetaArgs<'_>) -> Metas {
+fn pool_meta(args: &MetaArgs<'_>, n: usize) -> Metas {
     let (grad, x): (&Fake, &Fake) = args.unpack()?;
-    let (n, name) = (spatial(args.op.short_name()), args.op.name());
+    let name = args.name();
     floating(args, x, false)?;
     ensure!(grad.dim() == x.dim() && (n + 1..=n + 2).contains(&x.dim()), "{name}: gradient {grad} of {x}");
     ensure!(grad.dtype == x.dtype, "{name}: gradient {grad} of {x}");
@@ -72,15 +82,14 @@ fn pool_meta(args: &MetaArgs<'_>) -> Metas {
     one(if n == 2 { fresh_in_format(args.cx, x, x.dtype, x.sizes.clone()) } else { fresh(x, x.dtype, x.sizes.clone()) })
 }
 
-fn to_indices(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+fn to_indices(args: &Args<'_, Real>, outs: &mut [TensorMut], n: usize) -> Result<()> {
     let (grad, x): (&Tensor, &Tensor) = args.unpack()?;
     let indices: &Tensor = args.named("indices")?;
-    let n = spatial(args.op.short_name());
     let volume = |t: &Tensor| t.sizes()[t.rank() - n..].iter().product::<i64>() as usize;
     let (from, to) = (volume(grad), volume(x));
     let indices = Dense::<i64>::of(indices)?;
     let outside = indices.iter().find(|&&i| i < 0 || i >= to as i64);
-    ensure!(outside.is_none(), "{}: index {outside:?} is outside of {to} elements", args.op.name());
+    ensure!(outside.is_none(), "{}: index {outside:?} is outside of {to} elements", args.name());
     computed!(grad.dtype(), |T| {
         let grad = Dense::<T>::of(grad)?;
         fill(&mut outs[0], |out: &mut [T]| {
@@ -94,14 +103,18 @@ fn to_indices(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     })
 }
 
-fn to_windows(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+fn to_windows(
+    args: &Args<'_, Real>,
+    outs: &mut [TensorMut],
+    n: usize,
+    windows: fn(&Args<'_, Real>, &Tensor, &[i64]) -> Result<Windows>,
+) -> Result<()> {
     let (grad, x): (&Tensor, &Tensor) = args.unpack()?;
     if x.numel() == 0 {
         // Its sizes may be immense nevertheless.
         return Ok(());
     }
-    let n = spatial(args.op.short_name());
-    let windows = average_axes(args, x, &grad.sizes()[grad.rank() - n..])?;
+    let windows = windows(args, x, &grad.sizes()[grad.rank() - n..])?;
     let divisor: Option<i64> = if args.values.len() > 7 { args.at(7)? } else { None };
     computed!(grad.dtype(), |T| {
         let axes: Vec<Axis<T>> = windows

@@ -10,6 +10,7 @@
 mod cell;
 
 use crate::support::checks::{floating, fresh, of_dim, of_numel, same_dtype};
+use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
 use cell::{Kind, Layer, Weights, run_layer, step};
@@ -22,6 +23,7 @@ pub static OPS: &[OpDef] = &[
     layers(
         "aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, \
         float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
+        |a, o| run(a, o, Kind::Lstm),
     )
     .samples(&[
         "f32[5, 2, 3], [f32[1, 2, 4], f32[1, 2, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, \
@@ -38,10 +40,12 @@ pub static OPS: &[OpDef] = &[
     layers(
         "aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, \
         int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)",
+        |a, o| run(a, o, Kind::Lstm),
     ),
     layers(
         "aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, \
         float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+        |a, o| run(a, o, Kind::Gru),
     )
     .samples(&[
         "f32[2, 5, 3], f32[2, 2, 4], [f32[12, 3], f32[12, 4], f32[12, 3], f32[12, 4]], False, 1, 0.0, \
@@ -53,26 +57,32 @@ pub static OPS: &[OpDef] = &[
     layers(
         "aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, \
         int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
+        |a, o| run(a, o, Kind::Gru),
     ),
     layers(
         "aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, \
         float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+        |a, o| run(a, o, Kind::Tanh),
     ),
     layers(
         "aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool \
         has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
+        |a, o| run(a, o, Kind::Tanh),
     ),
     layers(
         "aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, \
         float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+        |a, o| run(a, o, Kind::Relu),
     ),
     layers(
         "aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool \
         has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
+        |a, o| run(a, o, Kind::Relu),
     ),
     one_cell(
         "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? \
         b_hh=None) -> (Tensor, Tensor)",
+        |a, o| run_cell(a, o, Kind::Lstm),
     )
     .samples(&[
         "f32[2, 3], [f32[2, 4], f32[2, 4]], f32[16, 3], f32[16, 4], f32[16], f32[16]",
@@ -83,6 +93,7 @@ pub static OPS: &[OpDef] = &[
     one_cell(
         "aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? \
         b_hh=None) -> Tensor",
+        |a, o| run_cell(a, o, Kind::Gru),
     )
     .samples(&[
         "f32[2, 3], f32[2, 4], f32[12, 3], f32[12, 4]",
@@ -92,10 +103,12 @@ pub static OPS: &[OpDef] = &[
     one_cell(
         "aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, \
         Tensor? b_hh=None) -> Tensor",
+        |a, o| run_cell(a, o, Kind::Tanh),
     ),
     one_cell(
         "aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, \
         Tensor? b_hh=None) -> Tensor",
+        |a, o| run_cell(a, o, Kind::Relu),
     ),
     OpDef::new(
         "aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor \
@@ -116,28 +129,18 @@ pub static OPS: &[OpDef] = &[
     ]),
 ];
 
-const fn layers(schema: &'static str) -> OpDef {
+const fn layers(schema: &'static str, kernel: Fill) -> OpDef {
     OpDef::new(schema, layers_meta)
         .doc("Recurrent layers over a sequence; gives the sequence and the last states.")
-        .fill(run)
+        .fill(kernel)
         .random_if(&["dropout", "train"])
 }
-const fn one_cell(schema: &'static str) -> OpDef {
-    OpDef::new(schema, cell_meta).doc("One step of a recurrent layer.").fill(run_cell)
-}
-
-fn kind(name: &str) -> Kind {
-    match name {
-        n if n.starts_with("lstm") => Kind::Lstm,
-        n if n.starts_with("gru") => Kind::Gru,
-        n if n.starts_with("rnn_relu") => Kind::Relu,
-        _ => Kind::Tanh,
-    }
+const fn one_cell(schema: &'static str, kernel: Fill) -> OpDef {
+    OpDef::new(schema, cell_meta).doc("One step of a recurrent layer.").fill(kernel)
 }
 
 /// What the layered forms have in common.
 struct Spec<'a, T> {
-    kind: Kind,
     x: &'a T,
     batch_sizes: Option<&'a T>,
     /// `h`, and `c` of an LSTM.
@@ -166,33 +169,28 @@ fn spec<'a, W: World>(args: &Args<'a, W>) -> Result<Spec<'a, W::Tensor>>
 where
     &'a W::Tensor: FromArg<'a, W>,
 {
-    let packed = args.op.short_name().ends_with(".data");
-    let kind = kind(args.op.short_name());
+    let batch_sizes = args.op.schema().and_then(|s| s.arg("batch_sizes"));
+    let (states, is_lstm) = states(args)?;
     let layers: i64 = args.named("num_layers")?;
     let (dropout, train): (f64, bool) = (args.named("dropout")?, args.named("train")?);
-    let states = match kind {
-        Kind::Lstm => args.named("hx")?,
-        _ => vec![args.named("hx")?],
-    };
     let two: bool = args.named("bidirectional")?;
     let s = Spec {
-        kind,
         x: args.at(0)?,
-        batch_sizes: if packed { Some(args.at(1)?) } else { None },
+        batch_sizes: batch_sizes.map(|(i, _)| args.at(i)).transpose()?,
         states,
         params: args.named("params")?,
         biases: args.named("has_biases")?,
         layers: layers.max(0) as usize,
         directions: if two { 2 } else { 1 },
-        batch_first: !packed && args.named("batch_first")?,
+        batch_first: batch_sizes.is_none() && args.named("batch_first")?,
         dropout: train && dropout > 0.0 && layers > 1,
     };
     let least = if s.biases { 4 } else { 2 };
     let count = s.per_direction();
     let fits = count.checked_mul(s.layers).and_then(|n| n.checked_mul(s.directions)) == Some(s.params.len())
-        && (count == least || kind == Kind::Lstm && count == least + 1);
-    ensure!(s.layers > 0 && fits, "{}: {} parameters for {} layers", args.op.name(), s.params.len(), s.layers);
-    ensure!(s.states.len() == if kind == Kind::Lstm { 2 } else { 1 }, "{}: {} states", args.op.name(), s.states.len());
+        && (count == least || is_lstm && count == least + 1);
+    ensure!(s.layers > 0 && fits, "{}: {} parameters for {} layers", args.name(), s.params.len(), s.layers);
+    ensure!(s.states.len() == if is_lstm { 2 } else { 1 }, "{}: {} states", args.name(), s.states.len());
     Ok(s)
 }
 
@@ -208,7 +206,7 @@ fn layers_meta(args: &MetaArgs<'_>) -> Metas {
         ensure!(
             state.sizes[0].as_int().is_none_or(|m| Some(m) == n),
             "{}: a state of {state} for {} layers",
-            args.op.name(),
+            args.name(),
             s.layers
         );
         crate::support::checks::agree(args.cx, &state.sizes[1], &s.states[0].sizes[1], "batch sizes of the states")?;
@@ -237,19 +235,20 @@ fn layers_meta(args: &MetaArgs<'_>) -> Metas {
     Ok(std::iter::once(out).chain(states).map(Val::from).collect())
 }
 
-fn run(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+fn run(args: &Args<'_, Real>, outs: &mut [TensorMut], kind: Kind) -> Result<()> {
     let s = spec(args)?;
     if s.dropout {
         return Err(Error::unsupported("recurrent layers with dropout between them"));
     }
-    if s.kind != Kind::Lstm && outs.iter().all(|out| out.numel() == 0) {
+    if kind != Kind::Lstm && outs.iter().all(|out| out.numel() == 0) {
         return Ok(());
     }
-    computed!(s.x.dtype(), |T| run_as::<T>(&s, outs))
+    computed!(s.x.dtype(), |T| run_as::<T>(&s, kind, outs))
 }
 
 fn run_as<T: Compute + oxport_tensor::gemm::Multiply<Acc = T> + oxport_tensor::gemm::Compute>(
     s: &Spec<'_, Tensor>,
+    kind: Kind,
     outs: &mut [TensorMut],
 ) -> Result<()> {
     let x = if s.batch_first { s.x.view(|l| l.transpose(0, 1))? } else { s.x.clone() };
@@ -288,7 +287,7 @@ fn run_as<T: Compute + oxport_tensor::gemm::Multiply<Acc = T> + oxport_tensor::g
             };
             let mut state: Vec<Vec<T>> =
                 states.iter().zip(&widths).map(|(d, &w)| d[at * batch * w..(at + 1) * batch * w].to_vec()).collect();
-            let call = Layer { kind: s.kind, weights, features, width, batches: &batches, reverse: direction == 1 };
+            let call = Layer { kind, weights, features, width, batches: &batches, reverse: direction == 1 };
             check_weights(&call, widths[widths.len() - 1])?;
             // Where there is no row, there is no second half of one.
             let half = output.get_mut(direction * width..).unwrap_or_default();
@@ -325,24 +324,23 @@ fn check_weights<T>(layer: &Layer<'_, T>, cells: usize) -> Result<()> {
     Ok(())
 }
 
-/// The states of a cell call.
-fn cell_states<'a, W: World>(args: &Args<'a, W>) -> Result<Vec<&'a W::Tensor>>
+/// The states of a call, and whether they are an LSTM's, which come in a list.
+fn states<'a, W: World>(args: &Args<'a, W>) -> Result<(Vec<&'a W::Tensor>, bool)>
 where
     &'a W::Tensor: FromArg<'a, W>,
 {
-    match &args.values[1] {
-        Arg::List(_) => args.at(1),
-        _ => Ok(vec![args.at(1)?]),
-    }
+    Ok(match args.named::<&Arg<W>>("hx")? {
+        Arg::List(_) => (args.named("hx")?, true),
+        _ => (vec![args.named("hx")?], false),
+    })
 }
 
 fn cell_meta(args: &MetaArgs<'_>) -> Metas {
-    let states = cell_states(args)?;
+    let (states, is_lstm) = states(args)?;
     let (x, w): (&Fake, &Fake) = (args.at(0)?, args.at(2)?);
     floating(args, x, false)?;
     same_dtype(args, &[&[x, w], &states[..]].concat())?;
-    let two = kind(args.op.short_name()) == Kind::Lstm;
-    ensure!(!two || states.len() == 2, "{} expects two hidden states", args.op.short_name());
+    ensure!(!is_lstm || states.len() == 2, "lstm_cell expects two hidden states");
     ensure!(x.dim() == 2, "Expected 2D input (batch x feature), but got {}D input", x.dim());
     of_dim(args, w, 2..=2, "a weight")?;
     for (i, t) in states.iter().enumerate() {
@@ -361,8 +359,8 @@ fn cell_meta(args: &MetaArgs<'_>) -> Metas {
     Ok(states.iter().map(|s| fresh(x, x.dtype, s.sizes.clone()).into()).collect())
 }
 
-fn run_cell(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let states = cell_states(args)?;
+fn run_cell(args: &Args<'_, Real>, outs: &mut [TensorMut], kind: Kind) -> Result<()> {
+    let (states, _) = states(args)?;
     let (x, w_ih, w_hh): (&Tensor, &Tensor, &Tensor) = (args.at(0)?, args.at(2)?, args.at(3)?);
     let (b_ih, b_hh): (Option<&Tensor>, Option<&Tensor>) = (args.at(4)?, args.at(5)?);
     let [features, width] =
@@ -379,8 +377,7 @@ fn run_cell(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             projection: None,
         };
         let batches = [rows];
-        let call =
-            Layer { kind: kind(args.op.short_name()), weights, features, width, batches: &batches, reverse: false };
+        let call = Layer { kind, weights, features, width, batches: &batches, reverse: false };
         check_weights(&call, width)?;
         let mut state: Vec<Vec<T>> = states.iter().map(|t| Ok(t.to_vec()?)).collect::<Result<_>>()?;
         step(&call, &x, &mut state)?;
@@ -396,8 +393,8 @@ fn fused_meta(args: &MetaArgs<'_>) -> Metas {
     floating(args, x, false)?;
     of_dim(args, x, 3..=3, "the input")?;
     let (mode, hidden): (i64, i64) = (args.at(9)?, args.at(10)?);
-    ensure!(mode == 2, "{}: mode {mode} is no LSTM", args.op.name());
-    ensure!(hidden > 0, "{}: a hidden size of {hidden}", args.op.name());
+    ensure!(mode == 2, "{}: mode {mode} is no LSTM", args.name());
+    ensure!(hidden > 0, "{}: a hidden size of {hidden}", args.name());
     for (state, what) in [(hx, "the hidden state"), (cx, "the cell state")] {
         of_numel(args, state, &(&x.sizes[1] * hidden), what)?;
     }

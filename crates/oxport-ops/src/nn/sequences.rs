@@ -1,6 +1,6 @@
-//! Lists of tensors made alike, and products of packed weights.
+//! Lists of tensors made alike.
 
-use crate::support::composite::{composed, composite};
+use crate::support::composite::composed;
 use oxport_ir::{Args, Argument, Build, Builder, Exact, NodeId, OpDef, Result, ensure};
 
 /// The table.
@@ -25,12 +25,6 @@ pub static OPS: &[OpDef] = &[
         .exact(Exact::Bits)
         .doc("Each with at least 3 dimensions.")
         .samples(&["[f32[], f32[2]]"]),
-    composite(
-        "aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
-        "mul.Tensor(mm(self, t(type_as(mat2, self))), scales)",
-    )
-    .doc("The product with a transposed int8 weight, each of whose rows has a scale.")
-    .samples(&["f32[2, 3], i8[4, 3], f32[4]"]),
 ];
 
 fn each(b: &mut Builder<'_>, a: &Args<'_, Build>, op: &str) -> Result<Vec<Argument>> {

@@ -4,6 +4,7 @@
 //! `f32`.
 
 use crate::support::checks::{floating, fresh};
+use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::support::rows::{exp_sum, for_out_rows, for_rows, greater, max, sum};
@@ -15,14 +16,18 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 pub static OPS: &[OpDef] = &[
     core("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", softmax),
     core("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", log_softmax),
-    named("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", softmax),
-    named("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", log_softmax),
-    named("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", softmax),
-    named("aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", log_softmax),
-    named("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", safe_softmax),
+    named("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", softmax, by_softmax),
+    named("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", log_softmax, by_log_softmax),
+    named("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", softmax, by_softmax),
+    named(
+        "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+        log_softmax,
+        by_log_softmax,
+    ),
+    named("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", safe_softmax, by_safe_softmax),
 ];
 
-type Fill = fn(&Args<'_, Real>, &mut [TensorMut]) -> Result<()>;
+type Expand = fn(&mut Builder<'_>, &Args<'_, Build>) -> Result<Vec<Argument>>;
 
 const fn core(schema: &'static str, kernel: Fill) -> OpDef {
     OpDef::new(schema, core_meta).doc("The softmax along a dimension, or its logarithm.").fill(kernel).samples(&[
@@ -36,11 +41,11 @@ const fn core(schema: &'static str, kernel: Fill) -> OpDef {
         "!i64[2], 0, False",
     ])
 }
-const fn named(schema: &'static str, kernel: Fill) -> OpDef {
+const fn named(schema: &'static str, kernel: Fill, decomp: Expand) -> OpDef {
     OpDef::new(schema, named_meta)
         .doc("The softmax along a dimension, or its logarithm, after conversion to a dtype.")
         .fill(kernel)
-        .decomp(named_decomp)
+        .decomp(decomp)
         .samples(&["f32[2, 3], 1", "f16[2, 3], 0", "f32[2, 3]{1, 2}, -1", "i64[3], 0, dtype=float32", "!i64[3], 0"])
 }
 
@@ -59,21 +64,33 @@ fn named_meta(args: &MetaArgs<'_>) -> Metas {
     one(out)
 }
 
-fn named_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+fn by_softmax(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, dim) = converted(b, args)?;
+    Ok(vec![b.call("_softmax", (x, dim, false))?.into()])
+}
+
+fn by_log_softmax(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, dim) = converted(b, args)?;
+    Ok(vec![b.call("_log_softmax", (x, dim, false))?.into()])
+}
+
+fn by_safe_softmax(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, dim) = converted(b, args)?;
+    let y = b.call("_softmax", (x, dim, false))?;
+    let hidden = b.call("eq.Scalar", (x, f64::NEG_INFINITY))?;
+    let all = b.call("all.dim", (hidden, dim, true))?;
+    let zero = b.call("full_like", (y, 0i64))?;
+    Ok(vec![b.call("where.self", (all, zero, y))?.into()])
+}
+
+/// The input in the dtype that a call asks for, and the dimension.
+fn converted(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<(NodeId, i64)> {
     let (x, dim, dtype): (NodeId, i64, Option<DType>) = args.unpack()?;
     let x = match dtype {
         Some(dtype) if dtype != b.fake(x)?.dtype => b.call_kw("_to_copy", (x,), &[("dtype", dtype.into())])?,
         _ => x,
     };
-    let core = if args.op.short_name().contains("log_softmax") { "_log_softmax" } else { "_softmax" };
-    let y = b.call(core, (x, dim, false))?;
-    if !args.op.short_name().starts_with("_safe") {
-        return Ok(vec![y.into()]);
-    }
-    let hidden = b.call("eq.Scalar", (x, f64::NEG_INFINITY))?;
-    let all = b.call("all.dim", (hidden, dim, true))?;
-    let zero = b.call("full_like", (y, 0i64))?;
-    Ok(vec![b.call("where.self", (all, zero, y))?.into()])
+    Ok((x, dim))
 }
 
 fn softmax(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {

@@ -31,7 +31,7 @@ fn weight_norm_meta(args: &MetaArgs<'_>) -> Metas {
     let dim = wrap_dim(dim, v.dim())?;
     let length = v.sizes.get(dim).filter(|_| !whole);
     let lengths = length.cloned().unwrap_or_else(|| Expr::from(1i64));
-    ensure!(args.cx.may_be_same(&g.numel(), &lengths), "{}: {} lengths for {v}", args.op.name(), g.numel());
+    ensure!(args.cx.may_be_same(&g.numel(), &lengths), "{}: {} lengths for {v}", args.name(), g.numel());
     let out = fresh(v, v.dtype, v.sizes.clone());
     let norms = two.then(|| fresh(g, if g.dtype == DType::BF16 { DType::F32 } else { g.dtype }, g.sizes.clone()));
     Ok(std::iter::once(out).chain(norms).map(Into::into).collect())

@@ -344,7 +344,7 @@ fn recurrent(a: &RealArgs<'_>, o: &mut [TensorMut], f: fn(f64, f64) -> f64) -> R
     let each = degrees.to_vec::<f64>()?.iter().fold(0.0, greatest).min(orthogonal::LONGEST);
     let steps = each * o[0].numel() as f64;
     if steps > MOST_STEPS {
-        return Err(Error::unsupported(format!("{}: {steps} steps; at most {MOST_STEPS} are made", a.op.name())));
+        return Err(Error::unsupported(format!("{}: {steps} steps; at most {MOST_STEPS} are made", a.name())));
     }
     wide2(a, o, f)
 }

@@ -62,11 +62,9 @@ pub static OPS: &[OpDef] = &[
     composite("prims::device_put(Tensor a, Device device, bool non_blocking=False) -> Tensor", "clone(a)")
         .doc("A copy on a device; there is one.")
         .samples(&["f32[2], \"cpu\""]),
-    composed("prims::sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", |b, a| {
-        reduce(b, a, "sum.dim_IntList")
-    })
-    .doc("Sums over dimensions.")
-    .samples(&["f32[2, 3], [1]", "i32[2, 3], [0, 1]", "f32[], []"]),
+    composed("prims::sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", sum)
+        .doc("Sums over dimensions.")
+        .samples(&["f32[2, 3], [1]", "i32[2, 3], [0, 1]", "f32[], []"]),
     composed("prims::prod(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", prod)
         .doc("Products over dimensions.")
         .samples(&["f32[2, 3], [1]", "i32[2, 3], [0, 1]", "f32[], []"]),
@@ -176,12 +174,13 @@ fn result_dtype(b: &Builder<'_>, a: &Args<'_, Build>) -> Result<DType> {
 
 fn reduce(b: &mut Builder<'_>, a: &Args<'_, Build>, op: &str) -> Result<Vec<Argument>> {
     let (x, dims): (NodeId, Option<Vec<i64>>) = a.unpack()?;
+    Ok(vec![b.call(op, (x, dims.unwrap_or_default()))?.into()])
+}
+
+fn sum(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, dims): (NodeId, Option<Vec<i64>>) = a.unpack()?;
     let dtype = result_dtype(b, a)?;
-    let dims = dims.unwrap_or_default();
-    if op.starts_with("sum") {
-        return Ok(vec![b.call_kw(op, (x, dims), &[("dtype", dtype.into())])?.into()]);
-    }
-    Ok(vec![b.call(op, (x, dims))?.into()])
+    Ok(vec![b.call_kw("sum.dim_IntList", (x, dims.unwrap_or_default()), &[("dtype", dtype.into())])?.into()])
 }
 
 /// One dimension after the other, the last one first.

@@ -167,8 +167,8 @@ fn mapped(a: &MetaArgs<'_>, dtype: DType) -> Metas {
 }
 
 fn dequantized(a: &MetaArgs<'_>) -> Metas {
-    let is_by_token = a.op.name().ends_with("per_token");
-    let dtype: Option<DType> = a.named(if is_by_token { "output_dtype" } else { "out_dtype" })?;
+    let has_default = a.has("out_dtype");
+    let dtype: Option<DType> = a.named(if has_default { "out_dtype" } else { "output_dtype" })?;
     mapped(a, dtype.unwrap_or(DType::F32))
 }
 

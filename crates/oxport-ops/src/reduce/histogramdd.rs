@@ -40,7 +40,7 @@ pub static OPS: &[OpDef] = &[
         weight=None, bool density=False) -> Tensor[]",
         |a| Ok(meta(a)?.split_off(1)),
     )
-    .fill(histogram)
+    .fill(|a, o| run(a, None, o))
     .doc("The edges of a grid of equal boxes.")
     .samples(&["f32[10, 2], [3, 2]"]),
     OpDef::new(
@@ -71,41 +71,41 @@ fn bins<'a, W: World>(a: &Args<'a, W>, count: usize) -> Result<Vec<Bins<'a, W::T
         Arg::Tensor(t) => Ok(Bins::Edges(t)),
         Arg::Int(n) => {
             let n = n.known().ok_or_else(|| Error::unsupported("a symbolic number of bins"))?;
-            ensure!(n > 0, "{}: {n} bins", a.op.name());
+            ensure!(n > 0, "{}: {n} bins", a.name());
             Ok(Bins::Count(n))
         }
-        other => Err(Error::invalid(format!("{}: bins by {}", a.op.name(), other.kind()))),
+        other => Err(Error::invalid(format!("{}: bins by {}", a.name(), other.kind()))),
     };
     let bins: Vec<_> = match &a.values[1] {
         Arg::List(l) => l.iter().map(of).collect::<Result<_>>()?,
         one => (0..count).map(|_| of(one)).collect::<Result<_>>()?,
     };
-    ensure!(bins.len() == count, "{}: bins of {} axes for {count} coordinates", a.op.name(), bins.len());
+    ensure!(bins.len() == count, "{}: bins of {} axes for {count} coordinates", a.name(), bins.len());
     Ok(bins)
 }
 
 /// The argument `range`: a pair of numbers for every axis.
 fn ranges<W: World>(a: &Args<'_, W>, count: usize) -> Result<Option<Vec<f64>>> {
-    let has = a.op.schema().is_some_and(|s| s.arg("range").is_some());
+    let has = a.has("range");
     let range: Option<Vec<f64>> = if has { a.named("range")? } else { None };
     if let Some(r) = &range {
-        ensure!(r.len() == 2 * count, "{}: a range of {} numbers for {count} axes", a.op.name(), r.len());
+        ensure!(r.len() == 2 * count, "{}: a range of {} numbers for {count} axes", a.name(), r.len());
     }
     Ok(range)
 }
 
 fn meta(a: &MetaArgs<'_>) -> Metas {
     let x: &Fake = a.at(0)?;
-    ensure!(x.dtype.is_float() && x.dim() >= 2, "{} of {x}", a.op.name());
-    let open = || Error::unsupported(format!("{}: a symbolic number of coordinates", a.op.name()));
+    ensure!(x.dtype.is_float() && x.dim() >= 2, "{} of {x}", a.name());
+    let open = || Error::unsupported(format!("{}: a symbolic number of coordinates", a.name()));
     let count = a.cx.hint(&x.sizes[x.dim() - 1]).ok_or_else(open)?;
     // Each is a dimension of the result.
-    ensure!(count <= oxport_ir::infer::MOST_DIMENSIONS as i64, "{} of {count} coordinates: too many", a.op.name());
+    ensure!(count <= oxport_ir::infer::MOST_DIMENSIONS as i64, "{} of {count} coordinates: too many", a.name());
     let count = count as usize;
     if let Some(w) = a.named::<Option<&Fake>>("weight")? {
         let same = |(p, q): (&Expr, &Expr)| a.cx.may_be_same(p, q);
         let fits = w.dim() + 1 == x.dim() && w.sizes.iter().zip(&x.sizes).all(same);
-        ensure!(fits && w.dtype == x.dtype, "{} of {x} with weights {w}", a.op.name());
+        ensure!(fits && w.dtype == x.dtype, "{} of {x} with weights {w}", a.name());
     }
     ranges(a, count)?;
     let one = Expr::from(1i64);
@@ -114,8 +114,8 @@ fn meta(a: &MetaArgs<'_>) -> Metas {
         edges.push(match b {
             Bins::Count(n) => Expr::from(n) + Expr::from(1i64),
             Bins::Edges(t) => {
-                ensure!(t.dim() == 1 && t.dtype == x.dtype, "{} of {x} between {t}", a.op.name());
-                ensure!(!a.cx.is(&t.sizes[0], 0), "{} without edges", a.op.name());
+                ensure!(t.dim() == 1 && t.dtype == x.dtype, "{} of {x} between {t}", a.name());
+                ensure!(!a.cx.is(&t.sizes[0], 0), "{} without edges", a.name());
                 t.sizes[0].clone()
             }
         });
@@ -158,7 +158,7 @@ fn place<T: Float>(edges: &[T], x: T) -> Option<usize> {
     edges.partition_point(|&e| e <= x).min(edges.len() - 1).checked_sub(1)
 }
 
-fn run<T: Float>(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+fn run_as<T: Float>(a: &Args<'_, Real>, hist: Option<&mut TensorMut>, lists: &mut [TensorMut]) -> Result<()> {
     let (x, density): (&Tensor, bool) = (a.at(0)?, a.named("density")?);
     let weight: Option<&Tensor> = a.named("weight")?;
     let count = *x.sizes().last().unwrap_or(&0) as usize;
@@ -174,15 +174,13 @@ fn run<T: Float>(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             }
         });
     }
-    let name = a.op.short_name();
-    let (hist, lists) = outs.split_at_mut(usize::from(name != "_histogramdd_bin_edges"));
     for (out, edges) in lists.iter_mut().zip(&edges) {
         fill_dense::<T>(out, |out| {
             out.copy_from_slice(edges);
             Ok(())
         })?;
     }
-    let Some(hist) = hist.first_mut() else { return Ok(()) };
+    let Some(hist) = hist else { return Ok(()) };
     let mut sums = memory::filled(T::ZERO, hist.numel())?;
     for (i, point) in points.chunks_exact(count.max(1)).enumerate() {
         let at = point.iter().zip(&edges).try_fold(0, |at, (&x, e)| Some(at * (e.len() - 1) + place(e, x)?));
@@ -208,7 +206,13 @@ fn run<T: Float>(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     })
 }
 
-fn histogram(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+/// Fills the histogram and the edges, where they are asked for.
+fn run(a: &Args<'_, Real>, hist: Option<&mut TensorMut>, edges: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = a.at(0)?;
-    dispatch!(wide_float x.dtype(), |T| run::<T>(a, outs))
+    dispatch!(wide_float x.dtype(), |T| run_as::<T>(a, hist, edges))
+}
+
+fn histogram(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    let (hist, edges) = outs.split_at_mut(1);
+    run(a, hist.first_mut(), edges)
 }

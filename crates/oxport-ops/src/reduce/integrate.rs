@@ -52,7 +52,7 @@ fn gaps(args: &MetaArgs<'_>, sizes: &[Expr], d: usize) -> Vec<Expr> {
 fn even_meta(args: &MetaArgs<'_>, cumulative: bool) -> Metas {
     let y: &Fake = args.at(0)?;
     let d = wrap_dim(args.named("dim")?, y.dim())?;
-    ensure!(y.dim() > 0, "{} of a tensor without dimensions", args.op.name());
+    ensure!(y.dim() > 0, "{} of a tensor without dimensions", args.name());
     let complex = args.named::<Number<Meta>>("dx")?.default_dtype().is_complex();
     let dtype = inexact(y.dtype);
     let mut sizes = gaps(args, &y.sizes, d);
@@ -96,7 +96,7 @@ fn aligned<S: Clone + From<i64>>(x: &[S], rank: usize, d: usize) -> Vec<S> {
 fn placed_meta(args: &MetaArgs<'_>, cumulative: bool) -> Metas {
     let (y, x): (&Fake, &Fake) = args.unpack()?;
     let d = wrap_dim(args.named("dim")?, y.dim())?;
-    ensure!(y.dim() > 0 && x.dim() > 0, "{} of a tensor without dimensions", args.op.name());
+    ensure!(y.dim() > 0 && x.dim() > 0, "{} of a tensor without dimensions", args.name());
     let places = aligned(&x.sizes, y.dim(), d);
     ensure!(
         x.dim() > 1 || args.cx.may_be_same(&places[d], &y.sizes[d]),

@@ -11,8 +11,8 @@ use oxport_tensor::{DType, Layout, Real as Ordered, Tensor, TensorMut, reduce};
 
 /// An extreme without indices.
 macro_rules! extreme {
-    ($schema:literal, $rules:expr, $kernel:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
-        OpDef::new($schema, |args| some(args, $rules))
+    ($schema:literal, $meta:expr, $kernel:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
+        OpDef::new($schema, $meta)
             .fill($kernel)
             .exact(Exact::Bits)
             .doc($doc)
@@ -24,63 +24,63 @@ macro_rules! extreme {
 pub static OPS: &[OpDef] = &[
     extreme!(
         "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-        &[Rule::Same],
+        |a| some(a, &[Rule::Same]),
         |a, o| greatest(a, &mut o[0]),
         "The greatest elements over some dimensions.",
         ["f32[2, 3], [1]", "i64[2, 3]", "b8[2, 3], [0], True", "!f32[0, 3], [0]"]
     ),
     extreme!(
         "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-        &[Rule::Same],
+        |a| some(a, &[Rule::Same]),
         |a, o| least(a, &mut o[0]),
         "The least elements over some dimensions.",
         ["f32[2, 3], [1]", "i64[2, 3]", "!f32[0, 3], [0]"]
     ),
     extreme!(
         "aten::max(Tensor self) -> Tensor",
-        &[Rule::Same],
+        |a| some(a, &[Rule::Same]),
         |a, o| greatest(a, &mut o[0]),
         "The greatest element.",
         ["f32[2, 3]", "u8[3]", "!f32[0]"]
     ),
     extreme!(
         "aten::min(Tensor self) -> Tensor",
-        &[Rule::Same],
+        |a| some(a, &[Rule::Same]),
         |a, o| least(a, &mut o[0]),
         "The least element.",
         ["f32[2, 3]", "!f32[0]"]
     ),
     extreme!(
         "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        &[Rule::Same, Rule::Index],
+        |a| some(a, &[Rule::Same, Rule::Index]),
         |a, o| with_index(a, o, true),
         "The greatest elements along a dimension, and where they are.",
         ["f32[2, 3], 1", "f32[2, 3], 0, True", "f32[], 0", "!f32[2, 0], 1"]
     ),
     extreme!(
         "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        &[Rule::Same, Rule::Index],
+        |a| some(a, &[Rule::Same, Rule::Index]),
         |a, o| with_index(a, o, false),
         "The least elements along a dimension, and where they are.",
         ["f32[2, 3], 1", "b8[2, 3], 0"]
     ),
     extreme!(
         "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-        &[Rule::Index],
+        index_meta,
         |a, o| place(a, &mut o[0], true),
         "Where the greatest element is, along a dimension or in the flattened tensor.",
         ["f32[2, 3]", "f32[2, 3], 1, True", "i32[4], 0", "!f32[0]", "!b8[3]"]
     ),
     extreme!(
         "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-        &[Rule::Index],
+        index_meta,
         |a, o| place(a, &mut o[0], false),
         "Where the least element is, along a dimension or in the flattened tensor.",
         ["f32[2, 3]", "f32[2, 3], 1, True"]
     ),
     extreme!(
         "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-        &[Rule::Same, Rule::Same],
+        |a| some(a, &[Rule::Same, Rule::Same]),
         |a, o| {
             least(a, &mut o[0])?;
             greatest(a, &mut o[1])
@@ -93,11 +93,16 @@ pub static OPS: &[OpDef] = &[
 /// The meta of an extreme: something to reduce, and an order.
 fn some(args: &MetaArgs<'_>, rules: &[Rule]) -> Metas {
     let x: &oxport_ir::Fake = args.at(0)?;
-    ensure!(!x.dtype.is_complex(), "{} of {}: complex numbers have no order", args.op.name(), x.dtype.name());
-    let bools = !args.op.short_name().starts_with("arg");
-    ensure!(bools || !x.dtype.is_bool(), "{} of bool", args.op.name());
+    ensure!(!x.dtype.is_complex(), "{} of {}: complex numbers have no order", args.name(), x.dtype.name());
     refuse_empty(args)?;
     reduced(args, rules)
+}
+
+/// The meta of the place of an extreme.
+fn index_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &oxport_ir::Fake = args.at(0)?;
+    ensure!(!x.dtype.is_bool(), "{} of bool", args.name());
+    some(args, &[Rule::Index])
 }
 
 fn greatest(args: &Args<'_, Real>, out: &mut TensorMut) -> Result<()> {

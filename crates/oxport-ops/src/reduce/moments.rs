@@ -251,14 +251,14 @@ fn norm_meta(args: &MetaArgs<'_>) -> Metas {
     if order < 0.0 || order == f64::INFINITY {
         let x: &oxport_ir::Fake = args.at(0)?;
         for &d in &over(args, x.dim())?.dims {
-            ensure!(!args.cx.is(&x.sizes[d], 0), "{} of order {order} of no elements", args.op.name());
+            ensure!(!args.cx.is(&x.sizes[d], 0), "{} of order {order} of no elements", args.name());
         }
     }
     let x: &oxport_ir::Fake = args.at(0)?;
     ensure!(
         x.dtype.is_float() || x.dtype.is_complex(),
         "{} of {}: expected a floating point or complex dtype",
-        args.op.name(),
+        args.name(),
         x.dtype.name()
     );
     reduced(args, &[Rule::Norm])

@@ -31,14 +31,14 @@ pub(crate) enum Rule {
 
 impl Rule {
     fn dtype(self, args: &MetaArgs<'_>, x: DType) -> Result<DType> {
-        let has_dtype = args.op.schema().is_some_and(|s| s.arg("dtype").is_some());
+        let has_dtype = args.has("dtype");
         let wanted = if has_dtype { args.named::<Option<DType>>("dtype")? } else { None };
         let inexact = |d: DType| d.is_float() || d.is_complex();
         Ok(match self {
             Rule::Same => x,
             Rule::Index => DType::I64,
             Rule::Bits => {
-                ensure!(!x.is_complex(), "{} of {}", args.op.name(), x.name());
+                ensure!(!x.is_complex(), "{} of {}", args.name(), x.name());
                 DType::U64
             }
             Rule::Truth if x == DType::U8 => x,
@@ -52,7 +52,7 @@ impl Rule {
                 ensure!(
                     inexact(dtype),
                     "{} of {}: expected a floating point or complex dtype",
-                    args.op.name(),
+                    args.name(),
                     dtype.name()
                 );
                 if self == Rule::Mean { dtype } else { dtype.to_real() }
@@ -81,10 +81,30 @@ impl Over {
 /// # Errors
 /// A dimension is out of range or given twice.
 pub(crate) fn over<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Over> {
+    let mut over = named(args, rank)?;
+    if over.dims.is_empty() {
+        over.dims = (0..rank).collect();
+    }
+    Ok(over)
+}
+
+/// As [`over`], but an empty list names no dimension; only without a list are all reduced.
+///
+/// # Errors
+/// A dimension is out of range or given twice.
+pub(crate) fn over_listed<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Over> {
+    match args.named::<&Arg<W>>("dim")? {
+        Arg::List(_) => named(args, rank),
+        _ => over(args, rank),
+    }
+}
+
+/// The dimensions that a call names: without the argument `dim`, none.
+fn named<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Over> {
     ensure!(rank <= 64, "only tensors with up to 64 dims are supported");
     let place = |name| args.op.schema().and_then(|s| s.arg(name)).map(|(i, _)| i);
     let number = |a: &Arg<W>| if let Arg::Int(n) = a { n.known() } else { None };
-    let open = || Error::unsupported(format!("{}: a symbolic dim", args.op.name()));
+    let open = || Error::unsupported(format!("{}: a symbolic dim", args.name()));
     let dims: Vec<i64> = match place("dim").map(|i| &args.values[i]) {
         Some(Arg::List(l)) => l.iter().map(number).collect::<Option<_>>().ok_or_else(open)?,
         Some(a @ Arg::Int(_)) => vec![number(a).ok_or_else(open)?],
@@ -92,11 +112,6 @@ pub(crate) fn over<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Over> {
     };
     let keepdim = place("keepdim").map_or(Ok(false), |i| args.at(i))?;
     let mut dims = wrap_dims(&dims, rank)?;
-    // Only of `any` and `all` does an empty list name no dimension; elsewhere it means all.
-    let none = matches!(args.op.short_name(), "any.dims" | "all.dims") && matches!(&args.values[1], Arg::List(_));
-    if dims.is_empty() && !none {
-        dims = (0..rank).collect();
-    }
     // A 0-d tensor has a dimension to name, but none to reduce.
     dims.retain(|&d| d < rank);
     Ok(Over { dims, keepdim })
@@ -114,7 +129,13 @@ pub(crate) fn left<S: Clone + From<i64>>(sizes: &[S], over: &Over) -> Vec<S> {
 /// Contiguous results with these dtypes.
 pub(crate) fn reduced(args: &MetaArgs<'_>, rules: &[Rule]) -> Metas {
     let x: &Fake = args.at(0)?;
-    let sizes = left(&x.sizes, &over(args, x.dim())?);
+    reduced_over(args, &over(args, x.dim())?, rules)
+}
+
+/// The same over given dimensions.
+pub(crate) fn reduced_over(args: &MetaArgs<'_>, over: &Over, rules: &[Rule]) -> Metas {
+    let x: &Fake = args.at(0)?;
+    let sizes = left(&x.sizes, over);
     let out = |rule: &Rule| {
         let fake = Fake::new(rule.dtype(args, x.dtype)?, sizes.clone());
         Ok(Val::Tensor(Fake { device: x.device.clone(), ..fake }))
@@ -127,7 +148,7 @@ pub(crate) fn refuse_empty(args: &MetaArgs<'_>) -> Result<()> {
     let x: &Fake = args.at(0)?;
     let over = over(args, x.dim())?;
     for &d in &over.dims {
-        ensure!(!args.cx.is(&x.sizes[d], 0), "{} over dimension {d} of size 0", args.op.name());
+        ensure!(!args.cx.is(&x.sizes[d], 0), "{} over dimension {d} of size 0", args.name());
     }
     Ok(())
 }

@@ -83,7 +83,7 @@ pub static OPS: &[OpDef] = &[
 
 fn ordered(args: &MetaArgs<'_>) -> Result<()> {
     let x: &Fake = args.at(0)?;
-    ensure!(!x.dtype.is_complex(), "{} of complex numbers", args.op.name());
+    ensure!(!x.dtype.is_complex(), "{} of complex numbers", args.name());
     Ok(())
 }
 

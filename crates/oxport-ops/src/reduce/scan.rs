@@ -120,10 +120,10 @@ fn running(args: &Args<'_, Real>, out: &mut TensorMut, sum: bool) -> Result<()> 
 fn extreme_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, dim): (&Fake, i64) = args.unpack()?;
     let d = wrap_dim(dim, x.dim())?;
-    ensure!(!x.dtype.is_complex(), "{} of complex numbers", args.op.name());
+    ensure!(!x.dtype.is_complex(), "{} of complex numbers", args.name());
     let empty = x.sizes.get(d).is_some_and(|s| args.cx.is(s, 0))
         && !x.sizes.iter().enumerate().any(|(e, s)| e != d && args.cx.is(s, 0));
-    ensure!(!empty || x.dim() > 0, "{} over a dimension of size 0", args.op.name());
+    ensure!(!empty || x.dim() > 0, "{} over a dimension of size 0", args.name());
     let fake = |dtype| Val::Tensor(Fake { device: x.device.clone(), ..Fake::new(dtype, x.sizes.clone()) });
     Ok(vec![fake(x.dtype), fake(DType::I64)])
 }

@@ -133,7 +133,7 @@ fn fill(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 
 fn backward_meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, y, x): (&Fake, &Fake, &Fake) = args.unpack()?;
-    ensure!(x.dtype.is_float(), "{} of {}", args.op.name(), x.dtype.name());
+    ensure!(x.dtype.is_float(), "{} of {}", args.name(), x.dtype.name());
     let reduced = reduced_sizes(args, x)?;
     of_sizes(args, grad, &reduced, "a gradient")?;
     of_sizes(args, y, &reduced, "an output")?;

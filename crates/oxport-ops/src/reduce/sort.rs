@@ -77,7 +77,8 @@ enum Both {
 }
 
 fn sort_dim<W: oxport_ir::World>(args: &Args<'_, W>, rank: usize) -> Result<(usize, bool)> {
-    if args.op.short_name() == "msort" {
+    // `msort` has neither argument.
+    if !args.has("dim") {
         return Ok((0, false));
     }
     Ok((wrap_dim(args.named("dim")?, rank)?, args.named("descending")?))
@@ -86,7 +87,7 @@ fn sort_dim<W: oxport_ir::World>(args: &Args<'_, W>, rank: usize) -> Result<(usi
 fn sort_meta(args: &MetaArgs<'_>, both: Both) -> Metas {
     let x: &Fake = args.at(0)?;
     sort_dim(args, x.dim())?;
-    ensure!(!x.dtype.is_complex(), "{} of complex numbers", args.op.name());
+    ensure!(!x.dtype.is_complex(), "{} of complex numbers", args.name());
     let strides = preserved_strides(args.cx, x);
     let fake = |dtype| {
         let fake = Fake { device: x.device.clone(), ..Fake::new(dtype, x.sizes.clone()) };
@@ -102,7 +103,8 @@ fn sort_meta(args: &MetaArgs<'_>, both: Both) -> Metas {
 fn sort(args: &Args<'_, Real>, outs: &mut [TensorMut], both: Both) -> Result<()> {
     let x: &Tensor = args.at(0)?;
     let (d, descending) = sort_dim(args, x.rank())?;
-    let stable = args.op.name().ends_with(".stable") && args.named::<Option<bool>>("stable")? == Some(true);
+    let takes_stable = args.has("stable");
+    let stable = takes_stable && args.named::<Option<bool>>("stable")? == Some(true);
     if let [values, indices] = outs {
         return Ok(sort::sort(x, d as i64, descending, stable, values, indices)?);
     }

@@ -3,7 +3,7 @@
 //! Laws: an operator without `dim`, with `dim=None` or with `dim=[]` reduces everything; integers sum to int64, floats
 //! of 16 bits in float32; the order of operations is that of `oxport_tensor::reduce`, whatever the strides.
 
-use crate::reduce::over::{Rule, over, reduced, wide, widest};
+use crate::reduce::over::{Over, Rule, over, over_listed, reduced, reduced_over, wide, widest};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rowmajor::as_dtype;
 use oxport_ir::{Args, Error, Fake, MetaCx, OpDef, Real, Result, ensure};
@@ -91,56 +91,50 @@ pub static OPS: &[OpDef] = &[
     reduction!(
         "aten::all(Tensor self) -> Tensor",
         Rule::Truth,
-        all,
+        |a, o| all(a, o, over),
         "Whether all elements are true.",
         ["b8[2, 3]", "f32[0]", "u8[3]"]
     ),
     reduction!(
         "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
         Rule::Truth,
-        all,
+        |a, o| all(a, o, over),
         "Whether all elements along a dimension are true.",
         ["b8[2, 3], 1", "i64[2, 3], 0, True"]
     ),
-    reduction!(
-        "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-        Rule::Truth,
-        all,
-        "Whether all elements along some dimensions are true.",
-        ["b8[2, 3, 4], [0, 2]", "b8[2, 3], []"]
-    ),
+    OpDef::new("aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", truth_meta)
+        .fill(|a, o| all(a, o, over_listed))
+        .doc("Whether all elements along some dimensions are true.")
+        .samples(&["b8[2, 3, 4], [0, 2]", "b8[2, 3], []"]),
     reduction!(
         "aten::any(Tensor self) -> Tensor",
         Rule::Truth,
-        any,
+        |a, o| any(a, o, over),
         "Whether any element is true.",
         ["b8[2, 3]", "f32[0]", "u8[3]"]
     ),
     reduction!(
         "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
         Rule::Truth,
-        any,
+        |a, o| any(a, o, over),
         "Whether any element along a dimension is true.",
         ["b8[2, 3], 1"]
     ),
-    reduction!(
-        "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-        Rule::Truth,
-        any,
-        "Whether any element along some dimensions is true.",
-        ["b8[2, 3, 4], [0, 2]"]
-    ),
+    OpDef::new("aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", truth_meta)
+        .fill(|a, o| any(a, o, over_listed))
+        .doc("Whether any element along some dimensions is true.")
+        .samples(&["b8[2, 3, 4], [0, 2]"]),
     reduction!(
         "aten::_is_all_true(Tensor self) -> Tensor",
         Rule::Truth,
-        all,
+        |a, o| all(a, o, over),
         "Whether all elements of a bool tensor are true.",
         ["b8[2, 3]"]
     ),
     reduction!(
         "aten::_is_any_true(Tensor self) -> Tensor",
         Rule::Truth,
-        any,
+        |a, o| any(a, o, over),
         "Whether any element of a bool tensor is true.",
         ["b8[2, 3]"]
     ),
@@ -250,6 +244,7 @@ fn truth(
     args: &Args<'_, Real>,
     out: &mut TensorMut,
     dtype: DType,
+    over: OverOf,
     f: impl FnOnce(&Tensor, &[i64], &mut TensorMut) -> Result<()>,
 ) -> Result<()> {
     let x: &Tensor = args.at(0)?;
@@ -257,22 +252,34 @@ fn truth(
     as_dtype(out, dtype, |out| f(&x.to_dtype(DType::Bool)?, &over.loops(), out))
 }
 
-fn all(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    truth(args, &mut outs[0], DType::Bool, |x, dims, out| Ok(oxport_tensor::reduce::all::<bool, bool>(x, dims, out)?))
+/// What a call reduces, for a tensor of this rank.
+type OverOf = fn(&Args<'_, Real>, usize) -> Result<Over>;
+
+fn truth_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    reduced_over(args, &over_listed(args, x.dim())?, &[Rule::Truth])
 }
 
-fn any(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    truth(args, &mut outs[0], DType::Bool, |x, dims, out| Ok(oxport_tensor::reduce::any::<bool, bool>(x, dims, out)?))
+fn all(args: &Args<'_, Real>, outs: &mut [TensorMut], over: OverOf) -> Result<()> {
+    truth(args, &mut outs[0], DType::Bool, over, |x, dims, out| {
+        Ok(oxport_tensor::reduce::all::<bool, bool>(x, dims, out)?)
+    })
+}
+
+fn any(args: &Args<'_, Real>, outs: &mut [TensorMut], over: OverOf) -> Result<()> {
+    truth(args, &mut outs[0], DType::Bool, over, |x, dims, out| {
+        Ok(oxport_tensor::reduce::any::<bool, bool>(x, dims, out)?)
+    })
 }
 
 fn count_nonzero(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    truth(args, &mut outs[0], DType::I64, |x, dims, out| {
+    truth(args, &mut outs[0], DType::I64, over, |x, dims, out| {
         Ok(reduce::<bool, i64, i64>(x, dims, out, 0, |a, x| a + i64::from(x), |a, b| a + b, |a| a)?)
     })
 }
 
 fn hash(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    ensure!(args.named::<i64>("mode")? == 0, "{}: only mode 0 is known", args.op.name());
+    ensure!(args.named::<i64>("mode")? == 0, "{}: only mode 0 is known", args.name());
     let x: &Tensor = args.at(0)?;
     let over = over(args, x.rank())?;
     let bits = if x.dtype().is_float() {

@@ -6,6 +6,7 @@
 use crate::reduce::over::{wide, widest};
 use crate::support::meta::{MetaArgs, Metas, wrap_dim};
 use crate::support::rowmajor::{Lines, dense};
+use oxport_ir::schema::Type;
 use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, Value, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Real as Ordered, Tensor, TensorMut, memory};
@@ -70,12 +71,11 @@ fn wish<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Wish> {
     let flag = |name| schema.arg(name).map_or(Ok(false), |(i, _)| args.at::<bool>(i));
     let given = schema.arg("dim").map_or(Ok(None), |(i, _)| args.at::<Option<i64>>(i))?;
     let dim = given.map(|d| wrap_dim(d, rank)).transpose()?;
-    let whole = args.op.short_name() == "_unique2" || args.op.short_name() == "_unique";
-    // Slices always come with both.
-    let flat = args.op.short_name() == "unique_consecutive" && rank == 1 && given == Some(0);
-    let along = dim.is_some() && !whole && !flat;
+    // Slices always come with both, except where the dimension is optional and a vector's only one is named.
+    let is_optional = schema.arg("dim").is_some_and(|(_, p)| matches!(p.ty, Type::Optional(_)));
+    let along = dim.is_some() && !(is_optional && rank == 1 && given == Some(0));
     Ok(Wish {
-        dim: if whole { None } else { dim },
+        dim,
         inverse: flag("return_inverse")? || along,
         counts: flag("return_counts")? || along,
         has_counts: schema.returns.len() == 3,
@@ -84,7 +84,7 @@ fn wish<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Wish> {
 
 fn meta(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
-    ensure!(!x.dtype.is_complex(), "{} of complex numbers", args.op.name());
+    ensure!(!x.dtype.is_complex(), "{} of complex numbers", args.name());
     let wish = wish(args, x.dim())?;
     let found = args.cx.fresh_size();
     let fake = |dtype, sizes: Vec<Expr>| Val::Tensor(Fake { device: x.device.clone(), ..Fake::new(dtype, sizes) });
@@ -164,7 +164,7 @@ fn unique(args: &Args<'_, Real>, sorted: bool) -> Result<Vec<Value>> {
         Some(d) => {
             let lines = Lines::of(x.sizes(), d);
             let empty = lines.n == 0 && x.numel() == 0 && x.sizes().iter().filter(|s| **s == 0).count() > 1;
-            ensure!(!empty, "{}: there are no slices of sizes {:?}", args.op.name(), x.sizes());
+            ensure!(!empty, "{}: there are no slices of sizes {:?}", args.name(), x.sizes());
             (x.clone(), d, wide!(real wide, |T| slices::<T>(&dense(x)?, lines, sorted))?)
         }
     };

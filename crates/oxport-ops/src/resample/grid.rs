@@ -8,29 +8,35 @@ use crate::support::checks::{agree, floating, fresh, of_dim, same_dtype};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rows::for_out_rows;
+use oxport_ir::opdef::MetaFn;
 use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Tensor, TensorMut};
+use std::ops::RangeInclusive;
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
     sampler(
         "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool \
         align_corners) -> Tensor",
+        |a| sampler_meta(a, 4..=5),
     )
     .samples(&["f32[2, 3, 5, 5], f32[2, 4, 6, 2], 0, 0, False", "f32[1, 2, 4, 4, 4], f32[1, 3, 3, 3, 3], 1, 2, True"]),
     sampler(
         "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool \
         align_corners) -> Tensor",
+        |a| sampler_meta(a, 4..=4),
     )
     .samples(&["f32[2, 3, 5, 5], f32[2, 4, 6, 2], 2, 1, False", "!f32[2, 3, 5, 5], f32[2, 4, 6, 3], 0, 0, False"]),
     sampler(
         "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool \
         align_corners) -> Tensor",
+        |a| sampler_meta(a, 5..=5),
     ),
     sampler(
         "aten::_grid_sampler_2d_cpu_fallback(Tensor input, Tensor grid, int interpolation_mode, int \
         padding_mode, bool align_corners) -> Tensor",
+        |a| sampler_meta(a, 4..=4),
     ),
     OpDef::new("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affine_meta)
         .doc("The places that an affine map takes the pixels of an image to.")
@@ -38,30 +44,18 @@ pub static OPS: &[OpDef] = &[
         .samples(&["f32[2, 2, 3], [2, 3, 4, 5], False", "f32[1, 3, 4], [1, 1, 2, 3, 4], True"]),
 ];
 
-const fn sampler(schema: &'static str) -> OpDef {
-    OpDef::new(schema, sampler_meta).doc("The image at given places.").fill(sample)
+const fn sampler(schema: &'static str, meta: MetaFn) -> OpDef {
+    OpDef::new(schema, meta).doc("The image at given places.").fill(sample)
 }
 
-fn sampler_meta(args: &MetaArgs<'_>) -> Metas {
+fn sampler_meta(args: &MetaArgs<'_>, ranks: RangeInclusive<usize>) -> Metas {
     let (x, grid, mode, padding): (&Fake, &Fake, i64, i64) = args.unpack()?;
-    let name = args.op.name();
+    let name = args.name();
     floating(args, x, false)?;
     same_dtype(args, &[x, grid])?;
-    let rank = if name.contains("2d") { 4 } else { 5 };
-    of_dim(
-        args,
-        x,
-        if name.contains("2d") {
-            4..=4
-        } else if name.contains("3d") {
-            5..=5
-        } else {
-            4..=5
-        },
-        "the input",
-    )?;
+    of_dim(args, x, ranks, "the input")?;
     let n = x.dim();
-    ensure!(n <= rank && grid.dim() == n, "{name}: input {x} and grid {grid}");
+    ensure!(grid.dim() == n, "{name}: input {x} and grid {grid}");
     agree(args.cx, &x.sizes[0], &grid.sizes[0], "batch sizes of input and grid")?;
     let last = &grid.sizes[n - 1];
     ensure!(
@@ -224,12 +218,7 @@ fn affine_meta(args: &MetaArgs<'_>) -> Metas {
     floating(args, theta, false)?;
     let n = sizes.len() as i64 - 2;
     let shape = [n, n + 1].iter().zip(theta.sizes.iter().skip(1)).all(|(a, s)| s.as_int().is_none_or(|s| s == *a));
-    ensure!(
-        (n == 2 || n == 3) && theta.dim() == 3 && shape,
-        "{}: maps {theta} for {} sizes",
-        args.op.name(),
-        sizes.len()
-    );
+    ensure!((n == 2 || n == 3) && theta.dim() == 3 && shape, "{}: maps {theta} for {} sizes", args.name(), sizes.len());
     agree(args.cx, &theta.sizes[0], &sizes[0], "number of maps and images")?;
     let all = sizes[..1].iter().chain(&sizes[2..]).cloned().chain([Expr::from(n)]);
     one(fresh(theta, theta.dtype, all.collect::<Vec<_>>()))

@@ -39,16 +39,16 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
     ensure!(
         mask.len() == 2 && x.dim() >= 4 && grid.dim() == x.dim(),
         "{}: gradient {grad} of {x} at {grid}",
-        args.op.name()
+        args.name()
     );
     let n = x.dim() - 2;
-    ensure!((2..=3).contains(&n), "{}: an image {x}", args.op.name());
+    ensure!((2..=3).contains(&n), "{}: an image {x}", args.name());
     agree(args.cx, &grid.sizes[0], &x.sizes[0], "images and grids")?;
     agree(args.cx, &grid.sizes[n + 1], &Expr::from(n as i64), "numbers of a place and spatial dimensions")?;
     let expected = [&x.sizes[0], &x.sizes[1]].into_iter().chain(&grid.sizes[1..=n]);
     of_sizes(args, grad, expected, "a gradient")?;
     same_dtype(args, &[x, grid, grad])?;
-    ensure!(!x.sizes[2..].iter().any(|s| args.cx.is(s, 0)), "{}: an image {x} without pixels", args.op.name());
+    ensure!(!x.sizes[2..].iter().any(|s| args.cx.is(s, 0)), "{}: an image {x} without pixels", args.name());
     // The gradient of the places is always made.
     let image = if mask[0] { Val::Tensor(fresh(x, x.dtype, x.sizes.clone())) } else { Val::None };
     Ok(vec![image, fresh(grid, grid.dtype, grid.sizes.clone()).into()])

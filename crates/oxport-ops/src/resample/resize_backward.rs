@@ -2,9 +2,10 @@
 //!
 //! Law: a gradient has the sizes of the forward call's input; every element of it collects what it gave.
 
-use crate::nn::pad::edge_sources;
-use crate::resample::resize::{resample_shares, spatial};
+use crate::nn::pad::{Edge, sources};
+use crate::resample::resize::{Filter, Mode, resample_shares};
 use crate::support::checks::{agree, floating, fresh_in_format};
+use crate::support::class::Fill;
 use crate::support::complex_parts::by_parts;
 use crate::support::dense::{Compute, computed};
 use crate::support::gather::NOWHERE;
@@ -16,108 +17,129 @@ use oxport_tensor::{Scalar, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    resampled(
+    resampled::<1>(
         "aten::upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] \
         input_size, float? scales=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::Nearest),
     ),
-    resampled(
+    resampled::<2>(
         "aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
         input_size, float? scales_h=None, float? scales_w=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::Nearest),
     )
     .samples(&["f32[2, 3, 8, 6], [8, 6], [2, 3, 4, 3]"]),
-    resampled(
+    resampled::<3>(
         "aten::upsample_nearest3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] \
         input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::Nearest),
     ),
-    resampled(
+    resampled::<1>(
         "aten::_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] \
         input_size, float? scales=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::NearestExact),
     ),
-    resampled(
+    resampled::<2>(
         "aten::_upsample_nearest_exact2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
         input_size, float? scales_h=None, float? scales_w=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::NearestExact),
     ),
-    resampled(
+    resampled::<3>(
         "aten::_upsample_nearest_exact3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] \
         input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::NearestExact),
     ),
-    resampled(
+    resampled::<1>(
         "aten::upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] \
         input_size, bool align_corners, float? scales=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::Smooth(Filter::Linear)),
     ),
-    resampled(
+    resampled::<2>(
         "aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
         input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::Smooth(Filter::Linear)),
     )
     .samples(&[
         "f32[2, 3, 8, 6], [8, 6], [2, 3, 4, 5], False",
         "!f32[2, 3, 8, 6], [8, 6], [2, 3, 4, 0], False",
         "!f32[2, 3, 8, 6], [8, 5], [2, 3, 4, 5], False",
     ]),
-    resampled(
+    resampled::<3>(
         "aten::upsample_trilinear3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] \
         input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? \
         scales_w=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::Smooth(Filter::Linear)),
     ),
-    resampled(
+    resampled::<2>(
         "aten::upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
         input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::Smooth(Filter::Cubic)),
     ),
-    resampled(
+    resampled::<2>(
         "aten::_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
         input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::Antialiased(Filter::Linear)),
     ),
-    resampled(
+    resampled::<2>(
         "aten::_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
         input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::Antialiased(Filter::Cubic)),
     ),
-    resampled(
+    resampled::<2>(
         "aten::_upsample_lanczos2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
         input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+        |a, o| resampled_kernel(a, o, Mode::Antialiased(Filter::Lanczos)),
     ),
-    padded("aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor"),
-    padded("aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor").samples(&[
-        "f32[2, 7, 8], f32[2, 4, 5], [1, 2, 2, 1]",
-        "!f32[1, 7, 8], f32[2, 4, 5], [1, 2, 2, 1]",
-        "!f32[2, 4, 5], f32[2, 4, 5], [9, -9, 0, 0]",
-        "!f32[2, 7, 8], f32[2, 4, 5], [1, 2, 2]",
-    ]),
-    padded("aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor"),
-    padded("aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor"),
-    padded("aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor"),
-    padded("aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor"),
+    reflected::<1>("aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor"),
+    reflected::<2>("aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor")
+        .samples(&[
+            "f32[2, 7, 8], f32[2, 4, 5], [1, 2, 2, 1]",
+            "!f32[1, 7, 8], f32[2, 4, 5], [1, 2, 2, 1]",
+            "!f32[2, 4, 5], f32[2, 4, 5], [9, -9, 0, 0]",
+            "!f32[2, 7, 8], f32[2, 4, 5], [1, 2, 2]",
+        ]),
+    reflected::<3>("aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor"),
+    replicated::<1>("aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor"),
+    replicated::<2>("aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor"),
+    replicated::<3>("aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor"),
 ];
 
-const fn resampled(schema: &'static str) -> OpDef {
-    OpDef::new(schema, resampled_meta).doc("The gradient of resampling.").fill(resampled_kernel)
+// Each row says how many spatial dimensions, `N`, its input has.
+
+const fn resampled<const N: usize>(schema: &'static str, kernel: Fill) -> OpDef {
+    OpDef::new(schema, |a| resampled_meta(a, N)).doc("The gradient of resampling.").fill(kernel)
 }
-const fn padded(schema: &'static str) -> OpDef {
-    OpDef::new(schema, padded_meta).doc("The gradient of a padding.").fill(|a, o| by_parts(a, o, padded_kernel))
+const fn reflected<const N: usize>(schema: &'static str) -> OpDef {
+    OpDef::new(schema, |a| padded_meta(a, N, Edge::Reflect))
+        .doc("The gradient of a padding.")
+        .fill(|a, o| by_parts(a, o, |a, o| padded_kernel(a, o, Edge::Reflect)))
+}
+const fn replicated<const N: usize>(schema: &'static str) -> OpDef {
+    OpDef::new(schema, |a| padded_meta(a, N, Edge::Replicate))
+        .doc("The gradient of a padding.")
+        .fill(|a, o| by_parts(a, o, |a, o| padded_kernel(a, o, Edge::Replicate)))
 }
 
-fn resampled_meta(args: &MetaArgs<'_>) -> Metas {
+fn resampled_meta(args: &MetaArgs<'_>, n: usize) -> Metas {
     let (grad, outputs, inputs): (&Fake, Vec<Expr>, Vec<Expr>) = args.unpack()?;
-    let n = spatial(args.op.short_name());
-    ensure!(inputs.len() == n + 2 && outputs.len() == n, "{}: input_size: expected {} numbers", args.op.name(), n + 2);
-    ensure!(grad.dim() == n + 2, "{}: gradient {grad}", args.op.name());
+    ensure!(inputs.len() == n + 2 && outputs.len() == n, "{}: input_size: expected {} numbers", args.name(), n + 2);
+    ensure!(grad.dim() == n + 2, "{}: gradient {grad}", args.name());
     floating(args, grad, false)?;
     for (a, b) in grad.sizes.iter().zip(inputs[..2].iter().chain(&outputs)) {
         agree(args.cx, a, b, "sizes of the gradient and the forward result")?;
     }
     for size in inputs[1..].iter().chain(&outputs) {
-        ensure!(size.as_int().is_none_or(|n| n > 0), "{}: a size of {size} is not positive", args.op.name());
+        ensure!(size.as_int().is_none_or(|n| n > 0), "{}: a size of {size} is not positive", args.name());
     }
     one(fresh_in_format(args.cx, grad, grad.dtype, inputs))
 }
 
-fn resampled_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+fn resampled_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut], mode: Mode) -> Result<()> {
     let grad: &Tensor = args.at(0)?;
     if outs[0].numel() == 0 || grad.numel() == 0 {
         return Ok(oxport_tensor::fill(&mut outs[0], Scalar::Int(0))?);
     }
-    let name = args.op.short_name();
-    let n = spatial(name);
-    let smooth = args.op.schema().is_some_and(|s| s.arg("align_corners").is_some());
+    let n = grad.rank() - 2;
+    let smooth = args.has("align_corners");
     let align = smooth && args.at(3)?;
     let first = args.values.len() - n;
     let factors = (0..n).map(|d| args.at(first + d)).collect::<Result<Vec<Option<f64>>>>()?;
@@ -126,26 +148,24 @@ fn resampled_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()>
         let axes: Vec<Axis<T>> = (0..n)
             .map(|d| {
                 let (input, count) = sizes(d);
-                Ok(Axis { size: input as usize, shares: resample_shares(name, align, input, count, factors[d])? })
+                Ok(Axis { size: input as usize, shares: resample_shares(mode, align, input, count, factors[d])? })
             })
             .collect::<Result<_>>()?;
         spread(grad, &axes, &mut outs[0])
     })
 }
 
-fn padded_meta(args: &MetaArgs<'_>) -> Metas {
+fn padded_meta(args: &MetaArgs<'_>, n: usize, edge: Edge) -> Metas {
     let (grad, x, pad): (&Fake, &Fake, Vec<Expr>) = args.unpack()?;
-    let n = spatial(args.op.short_name());
-    ensure!(pad.len() == 2 * n, "{}: padding: expected {} numbers, got {}", args.op.name(), 2 * n, pad.len());
-    ensure!(grad.dim() == x.dim() && n < x.dim(), "{}: gradient {grad} of {x}", args.op.name());
+    ensure!(pad.len() == 2 * n, "{}: padding: expected {} numbers, got {}", args.name(), 2 * n, pad.len());
+    ensure!(grad.dim() == x.dim() && n < x.dim(), "{}: gradient {grad} of {x}", args.name());
     for (a, b) in grad.sizes[..x.dim() - n].iter().zip(&x.sizes) {
         agree(args.cx, a, b, "sizes of gradient and input")?;
     }
-    let reflects = args.op.short_name().starts_with("reflect");
     for (i, p) in pad.iter().enumerate() {
         let size = &x.sizes[x.dim() - 1 - i / 2];
-        let fits = !reflects || args.cx.decide(&p.lt(size), true);
-        ensure!(fits, "{}: padding {p} is too large for a size of {size}", args.op.name());
+        let fits = edge != Edge::Reflect || args.cx.decide(&p.lt(size), true);
+        ensure!(fits, "{}: padding {p} is too large for a size of {size}", args.name());
     }
     floating(args, grad, true)?;
     for (i, pair) in pad.chunks_exact(2).enumerate() {
@@ -160,7 +180,7 @@ fn padded_meta(args: &MetaArgs<'_>) -> Metas {
     one(fresh_in_format(args.cx, x, grad.dtype, x.sizes.clone()))
 }
 
-fn padded_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+fn padded_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut], edge: Edge) -> Result<()> {
     let (grad, x, pad): (&Tensor, &Tensor, Vec<i64>) = args.unpack()?;
     if x.numel() == 0 || grad.numel() == 0 {
         return Ok(oxport_tensor::fill(&mut outs[0], Scalar::Int(0))?);
@@ -169,7 +189,7 @@ fn padded_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let n = pad.len() / 2;
     computed!(grad.dtype(), |T| {
         let axis = |d: usize| -> Result<Axis<T>> {
-            let sources = edge_sources(args.op.short_name(), x.sizes()[d], grad.sizes()[d], pad[2 * (rank - 1 - d)])?;
+            let sources = sources(edge, x.sizes()[d], grad.sizes()[d], pad[2 * (rank - 1 - d)])?;
             let share = |&i: &usize| if i == NOWHERE { vec![] } else { vec![(i, T::of(1.0))] };
             Ok(Axis { size: x.sizes()[d] as usize, shares: sources.iter().map(share).collect() })
         };

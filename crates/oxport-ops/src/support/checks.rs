@@ -39,7 +39,7 @@ pub fn same_dtype(args: &MetaArgs<'_>, tensors: &[&Fake]) -> Result<DType> {
         ensure!(
             t.dtype == first,
             "{}: expected the same dtype, got {} and {}",
-            args.op.name(),
+            args.name(),
             first.name(),
             t.dtype.name()
         );
@@ -55,7 +55,7 @@ pub fn floating(args: &MetaArgs<'_>, x: &Fake, complex: bool) -> Result<()> {
     if x.dtype.is_float() || complex && x.dtype.is_complex() {
         return Ok(());
     }
-    Err(Error::invalid(format!("{} is not implemented for {}", args.op.name(), x.dtype.name())))
+    Err(Error::invalid(format!("{} is not implemented for {}", args.name(), x.dtype.name())))
 }
 
 /// Refuses a tensor that has not this number of dimensions.
@@ -66,7 +66,7 @@ pub fn of_dim(args: &MetaArgs<'_>, x: &Fake, dims: std::ops::RangeInclusive<usiz
     ensure!(
         dims.contains(&x.dim()),
         "{}: {what} must have {} dimensions, got {}",
-        args.op.name(),
+        args.name(),
         if dims.start() == dims.end() { format!("{}", dims.start()) } else { format!("{dims:?}") },
         x.dim()
     );
@@ -86,7 +86,7 @@ pub fn of_sizes<'s>(
     let sizes: Vec<&Expr> = sizes.into_iter().collect();
     let fits = x.dim() == sizes.len() && x.sizes.iter().zip(&sizes).all(|(a, b)| args.cx.may_be_same(a, b));
     let expected = || sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    ensure!(fits, "{}: expected {what} of sizes [{}], got {x}", args.op.name(), expected());
+    ensure!(fits, "{}: expected {what} of sizes [{}], got {x}", args.name(), expected());
     Ok(())
 }
 
@@ -96,7 +96,7 @@ pub fn of_sizes<'s>(
 /// It has; the message says how many were expected.
 pub fn of_numel(args: &MetaArgs<'_>, x: &Fake, count: &Expr, what: &str) -> Result<()> {
     let fits = args.cx.may_be_same(&x.numel(), count);
-    ensure!(fits, "{}: expected {count} elements of {what}, got {x}", args.op.name());
+    ensure!(fits, "{}: expected {count} elements of {what}, got {x}", args.name());
     Ok(())
 }
 

@@ -149,7 +149,7 @@ pub const fn alias(schema: &'static str, of: OpDef, text: &'static str) -> OpDef
 /// # Errors
 /// Unless the condition holds.
 pub fn require<W: oxport_ir::World>(args: &Args<'_, W>, dtype: DType, holds: bool) -> Result<()> {
-    if holds { Ok(()) } else { Err(Error::invalid(format!("{} is not implemented for {dtype}", args.op.name()))) }
+    if holds { Ok(()) } else { Err(Error::invalid(format!("{} is not implemented for {dtype}", args.name()))) }
 }
 
 /// Operand `i` as a tensor: a number becomes a 0-d tensor of that dtype.

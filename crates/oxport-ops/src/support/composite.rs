@@ -31,7 +31,7 @@ pub(crate) const fn composed(
 /// # Errors
 /// The decomposition refuses the call.
 pub(crate) fn made_of(a: &MetaArgs<'_>) -> Metas {
-    let def = a.op.def().ok_or_else(|| Error::unsupported(format!("{} is not implemented", a.op.name())))?;
+    let def = a.op.def().ok_or_else(|| Error::unsupported(format!("{} is not implemented", a.name())))?;
     let (mut graph, mut env) = (Graph::new(), a.cx.env().clone());
     let values = a.values.iter().map(|v| lifted(&mut graph, v)).collect::<Result<Vec<_>>>()?;
     let mut b = Builder::new(&mut graph, &mut env, crate::registry()).bounded();
@@ -46,7 +46,7 @@ pub(crate) fn made_of(a: &MetaArgs<'_>) -> Metas {
             vec![b.expr(text, &names)?]
         }
     };
-    let lost = || Error::invalid(format!("{}: a part of it has no meta value", a.op.name()));
+    let lost = || Error::invalid(format!("{}: a part of it has no meta value", a.name()));
     outs.iter().map(|o| val_of_argument(&graph, o).ok_or_else(lost)).collect()
 }
 

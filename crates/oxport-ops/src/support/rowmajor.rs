@@ -79,5 +79,5 @@ pub(crate) fn tensors<'a, W: World>(args: &Args<'a, W>, i: usize) -> Result<Vec<
         Arg::List(l) => l.iter().map(|a| if let Arg::Tensor(t) = a { Some(t) } else { None }).collect(),
         _ => None,
     };
-    all.ok_or_else(|| Error::invalid(format!("{}: argument {i}: expected tensors", args.op.name())))
+    all.ok_or_else(|| Error::invalid(format!("{}: argument {i}: expected tensors", args.name())))
 }

@@ -1,10 +1,10 @@
-//! Dimensions of size 1 that come, go, or are repeated; and other names of a tensor.
+//! Dimensions of size 1 that come, go, or are repeated; tensors broadcast to each other; and other names of a tensor.
 
-use crate::support::meta::{MetaArgs, Metas, one, wrap_dim, wrap_dims};
+use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim, wrap_dims};
 use crate::view::by_meta::{alias, copy, pick, view, viewed};
 use crate::view::reshape::to_sizes_before;
 use oxport_ir::fake::Dims;
-use oxport_ir::{Exact, Fake, MetaCx, OpDef, Result, ensure};
+use oxport_ir::{Arg, Args, Argument, Build, Builder, Exact, Fake, MetaCx, NodeId, OpDef, Result, Val, ensure};
 use oxport_sym::Expr;
 
 /// The table.
@@ -101,6 +101,27 @@ pub static OPS: &[OpDef] = &[
         ["f32[2, 3]"]
     )
     .write_back("value"),
+    OpDef::new("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_meta)
+        .decomp(broadcast_all)
+        .exact(Exact::Bits)
+        .doc("All tensors expanded to their common sizes.")
+        .samples(&["[f32[2, 1], i64[3]]", "![f32[2], f32[3]]"]),
+    OpDef::new("aten::meshgrid(Tensor[] tensors) -> Tensor[]", |a| meshgrid_meta(a, false))
+        .decomp(meshgrid)
+        .exact(Exact::Bits)
+        .doc("Each vector expanded over the grid of all, matrix indexing.")
+        .samples(&["[f32[2], f32[3]]"]),
+    OpDef::new("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", |a| {
+        meshgrid_meta(a, a.at::<&str>(1)? == "xy")
+    })
+    .decomp(meshgrid)
+    .exact(Exact::Bits)
+    .doc("Each vector expanded over the grid of all; `ij` or `xy` indexing.")
+    .samples(&[
+        "[f32[2], f32[3]], indexing=\"ij\"",
+        "[f32[2], f32[3], f32[]], indexing=\"xy\"",
+        "![f32[2]], indexing=\"no\"",
+    ]),
 ];
 
 fn expand(args: &MetaArgs<'_>) -> Metas {
@@ -173,4 +194,72 @@ fn squeeze_dims(args: &MetaArgs<'_>) -> Metas {
 fn squeezed(cx: &MetaCx<'_>, x: &Fake, may_go: impl Fn(usize) -> bool) -> Fake {
     let keep: Vec<usize> = (0..x.dim()).filter(|&d| !(may_go(d) && cx.is(&x.sizes[d], 1))).collect();
     pick(x, &keep)
+}
+
+fn broadcast_meta(args: &MetaArgs<'_>) -> Metas {
+    let parts = crate::support::rowmajor::tensors(args, 0)?;
+    let sizes = broadcast(args.cx, &parts.iter().map(|t| &t.sizes[..]).collect::<Vec<_>>())?;
+    let views = parts.iter().map(|t| Ok(Val::Tensor(expanded(args.cx, t, &sizes)?))).collect::<Result<_>>()?;
+    Ok(vec![Val::List(views)])
+}
+
+fn broadcast_all(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let parts: Vec<NodeId> = args.at(0)?;
+    let shapes = parts.iter().map(|&t| Ok(b.fake(t)?.sizes.clone())).collect::<Result<Vec<_>>>()?;
+    let rank = shapes.iter().map(|s| s.len()).max().unwrap_or(0);
+    let mut sizes = Vec::with_capacity(rank);
+    for d in 0..rank {
+        let at = |s: &[Expr]| (d + s.len()).checked_sub(rank).filter(|&i| s[i].as_int() != Some(1));
+        let decides = shapes.iter().enumerate().find_map(|(i, s)| Some((i, at(s)?)));
+        sizes.push(decides.map_or(Ok(1i64.into()), |(i, d)| b.size(parts[i], d as i64))?);
+    }
+    let view = |&t: &NodeId| Ok(b.call("expand", (t, Argument::List(sizes.clone())))?.into());
+    Ok(vec![Argument::List(parts.iter().map(view).collect::<Result<_>>()?)])
+}
+
+/// The strides of vector `i` over the grid.
+fn grid<S: Clone + From<i64>>(stride: Option<&S>, i: usize, rank: usize) -> Vec<S> {
+    (0..rank).map(|d| if d == i { stride.cloned().unwrap_or_else(|| S::from(1)) } else { S::from(0) }).collect()
+}
+
+fn meshgrid_meta(args: &MetaArgs<'_>, xy: bool) -> Metas {
+    let parts = crate::support::rowmajor::tensors(args, 0)?;
+    if let Some(Arg::Str(s)) = args.values.get(1) {
+        ensure!(matches!(&**s, "xy" | "ij"), "meshgrid indexing `{s}`");
+    }
+    ensure!(!parts.is_empty() && parts.iter().all(|t| t.dim() <= 1), "meshgrid: expected vectors");
+    ensure!(parts.iter().all(|t| t.dtype == parts[0].dtype), "meshgrid of different dtypes");
+    let length = |t: &Fake| t.sizes.first().cloned().unwrap_or_else(|| Expr::from(1i64));
+    let mut sizes: Vec<Expr> = parts.iter().map(|t| length(t)).collect();
+    let swap = xy && parts.len() >= 2;
+    if swap {
+        sizes.swap(0, 1);
+    }
+    let view = |(i, t): (usize, &&Fake)| {
+        let mut strides = grid(t.strides.first(), i, parts.len());
+        if swap {
+            strides.swap(0, 1);
+        }
+        Val::Tensor(Fake { sizes: sizes.clone().into(), strides: strides.into(), ..(*t).clone() })
+    };
+    Ok(vec![Val::List(parts.iter().enumerate().map(view).collect())])
+}
+
+fn meshgrid(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let parts: Vec<NodeId> = args.at(0)?;
+    let xy = args.values.len() > 1 && args.at::<&str>(1)? == "xy";
+    let place = |i: usize| if xy && parts.len() > 1 && i < 2 { 1 - i } else { i };
+    let mut sizes: Vec<Argument> = vec![1i64.into(); parts.len()];
+    for (i, &t) in parts.iter().enumerate() {
+        if b.fake(t)?.dim() == 1 {
+            sizes[place(i)] = b.size(t, 0)?;
+        }
+    }
+    let mut views = Vec::new();
+    for (i, &t) in parts.iter().enumerate() {
+        let shape = (0..parts.len()).map(|d| if d == place(i) { -1i64 } else { 1 }.into()).collect();
+        let column = b.call("view", (t, Argument::List(shape)))?;
+        views.push(b.call("expand", (column, Argument::List(sizes.clone())))?.into());
+    }
+    Ok(vec![Argument::List(views)])
 }

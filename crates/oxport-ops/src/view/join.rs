@@ -176,7 +176,7 @@ fn dimension<W: World>(args: &Args<'_, W>, shape: Shape, along: Along, rank: usi
 
 fn joined(args: &MetaArgs<'_>, shape: Shape, along: Along) -> Metas {
     let (parts, cx) = (tensors(args, 0)?, args.cx);
-    ensure!(!parts.is_empty(), "{} of no tensors", args.op.name());
+    ensure!(!parts.is_empty(), "{} of no tensors", args.name());
     let dtype = common_dtype::<oxport_ir::Meta>(&parts)?;
     // An empty vector joins with anything: PyTorch keeps this for old programs.
     let empty = |t: &Fake| shape == Shape::Same && t.dim() == 1 && cx.is(&t.sizes[0], 0);
@@ -185,11 +185,11 @@ fn joined(args: &MetaArgs<'_>, shape: Shape, along: Along) -> Metas {
         dimension(args, shape, along, 1)?;
         return one(Fake { device: parts[0].device.clone(), ..Fake::new(dtype, [Expr::from(0i64)]) });
     };
-    ensure!(shape != Shape::Same || first.dim() > 0, "{} of tensors without dimensions", args.op.name());
+    ensure!(shape != Shape::Same || first.dim() > 0, "{} of tensors without dimensions", args.name());
     if matches!(shape, Shape::Same | Shape::Stacked)
         && let Some((i, other)) = full.iter().enumerate().find(|(_, t)| t.dim() != first.dim())
     {
-        let name = args.op.name();
+        let name = args.name();
         return Err(Error::invalid(format!(
             "{name}: expected equal sizes, got {first} at entry 0 and {other} at entry {i}"
         )));
@@ -202,13 +202,13 @@ fn joined(args: &MetaArgs<'_>, shape: Shape, along: Along) -> Metas {
             sizes = Some(part);
             continue;
         };
-        ensure!(sum.len() == part.len(), "{} of {} and {} dimensions", args.op.name(), sum.len(), part.len());
+        ensure!(sum.len() == part.len(), "{} of {} and {} dimensions", args.name(), sum.len(), part.len());
         for (d, (have, more)) in sum.iter_mut().zip(&part).enumerate() {
             if d == dim {
                 *have = &*have + more;
                 continue;
             }
-            ensure!(cx.may_be_same(have, more), "{}: sizes {have} and {more} differ at dimension {d}", args.op.name());
+            ensure!(cx.may_be_same(have, more), "{}: sizes {have} and {more} differ at dimension {d}", args.name());
             if more.as_int().is_some() {
                 *have = more.clone();
             }

@@ -141,7 +141,7 @@ pub static OPS: &[OpDef] = &[
 
 fn dimension<'a>(args: &MetaArgs<'a>, dim: i64) -> Result<(&'a Fake, usize)> {
     let x: &Fake = args.at(0)?;
-    ensure!(x.dim() > 0, "{} of a 0-d tensor", args.op.name());
+    ensure!(x.dim() > 0, "{} of a 0-d tensor", args.name());
     Ok((x, wrap_dim(dim, x.dim())?))
 }
 
@@ -164,7 +164,7 @@ fn parts(x: &Fake, d: usize, lengths: impl IntoIterator<Item = Expr>) -> Metas {
 
 /// The number that a size is, or was when the program was captured: the number of parts cannot be symbolic.
 fn known(args: &MetaArgs<'_>, size: &Expr) -> Result<i64> {
-    let open = || oxport_ir::Error::unsupported(format!("{}: the size {size} is not known", args.op.name()));
+    let open = || oxport_ir::Error::unsupported(format!("{}: the size {size} is not known", args.name()));
     args.cx.hint(size).ok_or_else(open)
 }
 
@@ -262,7 +262,7 @@ fn split_by(args: &Args<'_, Real>) -> Result<Option<Vec<Tensor>>> {
 
 fn parts_at(args: &MetaArgs<'_>, d: usize) -> Metas {
     let (x, indices): (&Fake, Vec<i64>) = args.unpack()?;
-    ensure!(d < x.dim(), "{} of a tensor of {} dimensions", args.op.name(), x.dim());
+    ensure!(d < x.dim(), "{} of a tensor of {} dimensions", args.name(), x.dim());
     between(args, x, d, &indices)
 }
 
@@ -283,8 +283,8 @@ fn between(args: &MetaArgs<'_>, x: &Fake, d: usize, indices: &[i64]) -> Metas {
 
 fn equal_parts(args: &MetaArgs<'_>, d: usize) -> Metas {
     let (x, sections): (&Fake, i64) = args.unpack()?;
-    ensure!(d < x.dim() && sections > 0, "{} of a tensor of {} dimensions into {sections}", args.op.name(), x.dim());
+    ensure!(d < x.dim() && sections > 0, "{} of a tensor of {} dimensions into {sections}", args.name(), x.dim());
     let (n, sections) = (known(args, &x.sizes[d])?, counted(sections)?);
-    ensure!(n % sections == 0, "{}: size {n} does not divide by {sections}", args.op.name());
+    ensure!(n % sections == 0, "{}: size {n} does not divide by {sections}", args.name());
     parts(x, d, (0..sections).map(|_| Expr::from(n / sections)))
 }

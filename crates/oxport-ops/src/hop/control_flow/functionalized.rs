@@ -10,11 +10,11 @@ use oxport_ir::{Arg, Args, Error, Kernel, Op, Real, Result, Val, Value, World};
 /// The wrapped operator, and its arguments in the order of its schema.
 fn inner<'a, W: World>(args: &Args<'a, W>) -> Result<(&'a Op, Vec<Arg<W>>)> {
     let op: &Op = args.at(0)?;
-    let schema = op.schema().ok_or_else(|| Error::unsupported(format!("operator {} is not known", op.name())))?;
+    let schema = op.schema().ok_or_else(|| Error::unsupported(format!("operator {op:?} is not known")))?;
     let Some(Arg::Dict(given)) = args.values.get(1) else {
         return Err(Error::invalid("auto_functionalized without named arguments"));
     };
-    let missing = |name: &str| Error::invalid(format!("{}: argument `{name}` is missing", op.name()));
+    let missing = |name: &str| Error::invalid(format!("{op:?}: argument `{name}` is missing"));
     let bound = schema.args.iter().map(|p| match (given.get(&*p.name), &p.default) {
         (Some(given), _) => Ok(given.clone()),
         (None, Some(default)) => Arg::lower(default, &mut |_| Err(missing(&p.name))),
@@ -24,7 +24,7 @@ fn inner<'a, W: World>(args: &Args<'a, W>) -> Result<(&'a Op, Vec<Arg<W>>)> {
 }
 
 fn unknown(op: &Op) -> Error {
-    Error::unsupported(format!("operator {} is not implemented", op.name()))
+    Error::unsupported(format!("operator {op:?} is not implemented"))
 }
 
 pub(super) fn meta(args: &MetaArgs<'_>) -> Metas {

@@ -42,15 +42,15 @@ fn slices(xs: &[Value], i: i64) -> Result<Vec<Value>> {
 fn length(args: &Args<'_, Real>, xs: &[Value]) -> Result<i64> {
     let mut sizes = xs.iter().filter_map(Value::as_tensor).map(|t| t.sizes().first().copied());
     let first =
-        sizes.next().flatten().ok_or_else(|| Error::invalid(format!("{}: nothing to loop over", args.op.name())))?;
-    ensure!(sizes.all(|s| s == Some(first)), "{}: first sizes differ", args.op.name());
+        sizes.next().flatten().ok_or_else(|| Error::invalid(format!("{}: nothing to loop over", args.name())))?;
+    ensure!(sizes.all(|s| s == Some(first)), "{}: first sizes differ", args.name());
     Ok(first)
 }
 
 pub(super) fn map(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (f, xs, rest) = (graph(args, 0)?, operands(args, 1)?, operands(args, 2)?);
     let n = length(args, &xs)?;
-    ensure!(n > 0, "{}: there is nothing to map", args.op.name());
+    ensure!(n > 0, "{}: there is nothing to map", args.name());
     let mut steps = Vec::with_capacity(n as usize);
     for i in 0..n {
         steps.push(f.call(args.cx, slices(&xs, i)?.into_iter().chain(rest.iter().cloned()).collect())?);
@@ -64,12 +64,7 @@ pub(super) fn scan(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let carries = init.len();
     let step = |carry: &[Value], x: Vec<Value>| -> Result<(Vec<Value>, Vec<Value>)> {
         let mut outs = f.call(args.cx, carry.iter().cloned().chain(x).chain(rest.iter().cloned()).collect())?;
-        ensure!(
-            outs.len() >= carries,
-            "{}: a step gave {} values for {carries} carried ones",
-            args.op.name(),
-            outs.len()
-        );
+        ensure!(outs.len() >= carries, "{}: a step gave {} values for {carries} carried ones", args.name(), outs.len());
         let rest = outs.split_off(carries);
         Ok((outs, rest))
     };
@@ -132,10 +127,10 @@ fn neighbours(
 /// The first size of the tensors in a list argument.
 fn length_meta(args: &MetaArgs<'_>, i: usize) -> Result<Expr> {
     let Some(Arg::List(xs)) = args.values.get(i) else {
-        return Err(Error::invalid(format!("{}: argument {i} is no list", args.op.name())));
+        return Err(Error::invalid(format!("{}: argument {i} is no list", args.name())));
     };
     let first = xs.iter().find_map(|a| if let Arg::Tensor(t) = a { t.sizes.first().cloned() } else { None });
-    first.ok_or_else(|| Error::invalid(format!("{}: nothing to loop over", args.op.name())))
+    first.ok_or_else(|| Error::invalid(format!("{}: nothing to loop over", args.name())))
 }
 
 fn stacked(n: &Expr, v: &Val) -> Val {

@@ -1,14 +1,13 @@
-//! Places in sorted sequences, and counts by place: `searchsorted`, `bucketize`, `histc`, `bincount`, `isin`.
+//! Places in sorted sequences, and whether there is one: `searchsorted`, `bucketize`, `isin`.
 //!
 //! Law: NaN is after everything in a sorted sequence.
 
 use crate::reduce::over::{wide, widest};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rowmajor::{dense, fill_dense};
-use oxport_ir::{Args, Exact, Fake, Meta, OpDef, Operand, Real, Result, Value, World, ensure};
+use oxport_ir::{Args, Exact, Fake, Meta, OpDef, Operand, Real, Result, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Element, Float, Layout, Real as Ordered, Scalar, Tensor, TensorMut, dispatch, filled};
-use std::ops::Add;
+use oxport_tensor::{DType, Real as Ordered, Tensor, TensorMut};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -54,15 +53,6 @@ pub static OPS: &[OpDef] = &[
     .exact(Exact::Bits)
     .doc("Between which boundaries a number lies.")
     .samples(&["0.5, f32[4]"]),
-    OpDef::new("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc_meta)
-        .fill(histc)
-        .exact(Exact::Bits)
-        .doc("How many elements are in each of some equal ranges.")
-        .samples(&["f32[10], 4", "f32[10], 5, -1, 1", "!f32[3], 0", "!i64[3]"]),
-    OpDef::new("aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", bincount_meta)
-        .eval(bincount)
-        .doc("How often each number from 0 on occurs, or the sum of its weights.")
-        .samples(&["i64[6]<4>", "i64[3]<4>, f32[3], 6", "!f32[3]", "!i64[2, 2]<3>"]),
     OpDef::new(
         "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, \
         bool invert=False) -> Tensor",
@@ -106,26 +96,20 @@ fn search_meta(args: &MetaArgs<'_>, sequence: usize, values: usize) -> Metas {
     let (line, values): (&Fake, Operand<'_, Meta>) = (args.at(sequence)?, args.at(values)?);
     right(args)?;
     let dtype = if args.named("out_int32")? { DType::I32 } else { DType::I64 };
-    ensure!(line.dim() > 0 && !line.dtype.is_complex(), "{} in {line}", args.op.name());
+    ensure!(line.dim() > 0 && !line.dtype.is_complex(), "{} in {line}", args.name());
     let bucketize = sequence == 1;
     ensure!(!bucketize || line.dim() == 1, "bucketize by boundaries of {} dimensions", line.dim());
     let sizes = match &values {
         Operand::Number(_) => {
-            ensure!(line.dim() == 1, "{}: a number in {line}", args.op.name());
+            ensure!(line.dim() == 1, "{}: a number in {line}", args.name());
             Vec::new()
         }
         Operand::Tensor(t) => {
-            ensure!(
-                bucketize || t.dtype == line.dtype,
-                "{}: {} in {}",
-                args.op.name(),
-                t.dtype.name(),
-                line.dtype.name()
-            );
+            ensure!(bucketize || t.dtype == line.dtype, "{}: {} in {}", args.name(), t.dtype.name(), line.dtype.name());
             let (rows, own) = (line.dim() - 1, t.dim());
             let same = |(a, b): (&Expr, &Expr)| args.cx.may_be_same(a, b);
             let fits = rows == 0 || own == rows + 1 && line.sizes[..rows].iter().zip(&t.sizes[..rows]).all(same);
-            ensure!(fits, "{}: {t} in {line}", args.op.name());
+            ensure!(fits, "{}: {t} in {line}", args.name());
             t.sizes.to_vec()
         }
     };
@@ -185,99 +169,6 @@ fn search(args: &Args<'_, Real>, outs: &mut [TensorMut], sequence: usize, values
     };
     let common = DType::promote(widest(line.dtype()), widest(values.dtype())).map_or(DType::F64, widest);
     wide!(real common, |T| run::<T>(&dense(line)?, &dense(&values)?, n, right, sorter.as_deref(), &mut outs[0]))
-}
-
-fn histc_meta(args: &MetaArgs<'_>) -> Metas {
-    let (x, bins): (&Fake, i64) = args.unpack()?;
-    ensure!(x.dtype.is_float(), "histc of {}", x.dtype.name());
-    ensure!(bins > 0, "histc into {bins} bins");
-    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, [Expr::from(bins)]) })
-}
-
-fn histc(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    fn run<T: Float>(x: &[T], low: T, high: T, out: &mut TensorMut) -> Result<()> {
-        let (mut low, mut high) = (low, high);
-        if low == high && !x.is_empty() {
-            low = x.iter().fold(x[0], |a, &b| a.minimum(b));
-            high = x.iter().fold(x[0], |a, &b| a.maximum(b));
-        }
-        if low == high {
-            (low, high) = (low - T::ONE, high + T::ONE);
-        }
-        ensure!(low.is_finite() && high.is_finite(), "histc: range of [{low:?}, {high:?}] is not finite");
-        ensure!(low < high, "histc: max must be larger than min");
-        fill_dense::<T>(out, |out| {
-            let bins = out.len();
-            let mut counts = filled(0i64, bins)?;
-            for &x in x.iter().filter(|&&x| low <= x && x <= high) {
-                let place = ((x - low) / (high - low) * T::from_f64(bins as f64)).to_f64() as usize;
-                counts[place.min(bins - 1)] += 1;
-            }
-            out.iter_mut().zip(counts).for_each(|(out, n)| *out = T::from_f64(n as f64));
-            Ok(())
-        })
-    }
-    let (x, _, low, high): (&Tensor, i64, Scalar, Scalar) = args.unpack()?;
-    dispatch!(wide_float widest(x.dtype()), |T| run::<T>(&dense(x)?, low.to(), high.to(), &mut outs[0]))
-}
-
-fn bincount_meta(args: &MetaArgs<'_>) -> Metas {
-    let (x, weights, least): (&Fake, Option<&Fake>, Expr) = args.unpack()?;
-    ensure!(x.dtype.is_integer() && x.dim() == 1, "bincount of {x}: expected a vector of integers");
-    ensure!(least.as_int().is_none_or(|n| n >= 0), "bincount of negative minlength {least}");
-    let dtype = match weights {
-        None => DType::I64,
-        Some(w) => {
-            // PyTorch looks at no weights where there is nothing to count.
-            let empty = args.cx.is(&x.sizes[0], 0);
-            let fits = empty || w.dim() == 1 && args.cx.may_be_same(&w.sizes[0], &x.sizes[0]);
-            ensure!(fits, "bincount of {x} with weights {w}");
-            if empty {
-                DType::I64
-            } else if w.dtype == DType::F32 {
-                DType::F32
-            } else {
-                DType::F64
-            }
-        }
-    };
-    one(Fake { device: x.device.clone(), ..Fake::new(dtype, [args.cx.fresh_size()]) })
-}
-
-fn bincount(args: &Args<'_, Real>) -> Result<Vec<Value>> {
-    /// `n` sums: each `weight(k)` is added to that of `x[k]`. Programs choose `n`, so that its memory may be refused.
-    fn weigh<T: Element + Add<Output = T>>(x: &[i64], n: i64, weight: impl Fn(usize) -> T) -> Result<Tensor> {
-        let mut out = TensorMut::empty(T::DTYPE, Layout::contiguous(&[n])?)?;
-        fill_dense::<T>(&mut out, |sums| {
-            x.iter().enumerate().for_each(|(k, &i)| sums[i as usize] = sums[i as usize] + weight(k));
-            Ok(())
-        })?;
-        Ok(out.freeze())
-    }
-    let (x, weights, least): (&Tensor, Option<&Tensor>, i64) = args.unpack()?;
-    if x.numel() == 0 {
-        // PyTorch looks at no weights then, not even at their dtype.
-        return Ok(vec![Tensor::zeros(DType::I64, &[least.max(0)])?.into()]);
-    }
-    ensure!(
-        weights.is_none_or(|w| w.sizes() == x.sizes()),
-        "bincount: weights should be 1-d and have the same length as input"
-    );
-    let x = dense::<i64>(x)?;
-    ensure!(x.iter().all(|&i| i >= 0), "bincount of negative numbers");
-    let n = x.iter().max().map_or(0, |&m| m.saturating_add(1)).max(least);
-    let counts = match weights {
-        None => weigh::<i64>(&x, n, |_| 1)?,
-        Some(w) if w.dtype() == DType::F32 => {
-            let w = dense::<f32>(w)?;
-            weigh(&x, n, |k| w[k])?
-        }
-        Some(w) => {
-            let w = dense::<f64>(w)?;
-            weigh(&x, n, |k| w[k])?
-        }
-    };
-    Ok(vec![counts.into()])
 }
 
 fn isin_meta(args: &MetaArgs<'_>) -> Metas {
