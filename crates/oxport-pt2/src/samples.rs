@@ -30,8 +30,8 @@ pub fn example_inputs(program: &ExportedProgram, limits: &Limits) -> Result<Opti
     Ok(Some(leaves))
 }
 
-/// Checks that example inputs are nothing, a file of `torch.save`, or a pickle: `torch.export.load` unpickles them. What
-/// the pickle makes is not known, as it may be an object of any class.
+/// Checks that example inputs are nothing, a file of `torch.save`, or a pickle: `torch.export.load` unpickles them.
+/// What the pickle makes is not known, as it may be an object of any class.
 ///
 /// Errors if the archive or the pickle is damaged, or PyTorch would read the archive otherwise.
 pub(crate) fn check(name: &str, bytes: &[u8], limits: &Limits) -> Result<()> {
