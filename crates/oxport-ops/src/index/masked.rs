@@ -1,6 +1,7 @@
 //! Masks: elements of one tensor or of another, which elements are true, those elements, and writing to their places.
 //!
-//! Laws: a condition picks bits, it does not compute; coordinates come in row-major order. The strides of `nonzero` are those of a transposed matrix, `(1, n)`.
+//! Laws: a condition picks bits, it does not compute; coordinates come in row-major order. The strides of `nonzero` are
+//! those of a transposed matrix, `(1, n)`.
 
 use crate::support::class::{RealArgs, bits, computed, input, map3};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, pointwise_as};
