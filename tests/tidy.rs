@@ -161,6 +161,7 @@ fn nothing_is_left_undone_or_tied_to_a_machine() {
 }
 
 /// Outside of the operators' tables, the rules and tests, operators are called by name, and never asked for their name.
+/// Within the tables a body can show the name of its operator (`args.name()`), and cannot ask for it.
 #[test]
 fn what_is_known_of_an_operator_stands_in_its_row() {
     let is_table = |path: &str| {
@@ -186,6 +187,18 @@ fn what_is_known_of_an_operator_stands_in_its_row() {
         let lines = product.lines().filter(|line| !line.trim_start().starts_with("//"));
         match lines.filter(names).find(|line| !calls.iter().any(|call| line.contains(call))) {
             Some(line) => Err(format!("an operator is known by its name: {}", line.trim())),
+            None => Ok(()),
+        }
+    });
+    let asks = ["name()", "short_name()", "namespace()", "target()"].map(|ask| format!("op.{ask}"));
+    let tables = sources().into_iter().filter(|path| path.starts_with(root().join("crates/oxport-ops/src")));
+    all(tables, |path| {
+        let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let code: String = lines.flat_map(str::split_whitespace).collect();
+        let more = ["schema.name", "name().to_string()", "name().to_owned()"].map(String::from);
+        match asks.iter().chain(&more).find(|ask| code.contains(ask.as_str())) {
+            Some(ask) => Err(format!("a body asks which operator it serves: {ask}")),
             None => Ok(()),
         }
     });

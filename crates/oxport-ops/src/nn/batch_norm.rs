@@ -12,10 +12,12 @@
 use crate::nn::batch_norm_stats as stats;
 use crate::nn::norm::parameter_dtype;
 use crate::support::checks::{agree, floating, fresh, fresh_in_format};
+use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::product::part;
 use crate::support::rows::{for_rows, moments, sum};
+use oxport_ir::opdef::MetaFn;
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::parallel::for_chunks;
@@ -109,19 +111,18 @@ pub static OPS: &[OpDef] = &[
 
 /// A form that takes its mode as the argument `training`.
 const fn form(schema: &'static str) -> OpDef {
-    OpDef::new(schema, |a| batch_norm_meta(a, a.named("training")?))
-        .doc("Normalises every channel over batch and space, by its moments or by the running ones.")
-        .fill(|a, o| batch_norm(a, o, a.named("training")?))
+    mode(schema, |a| batch_norm_meta(a, a.named("training")?), |a, o| batch_norm(a, o, a.named("training")?))
 }
 const fn training(schema: &'static str) -> OpDef {
-    OpDef::new(schema, |a| batch_norm_meta(a, true))
-        .doc("Normalises every channel over batch and space, by its moments or by the running ones.")
-        .fill(|a, o| batch_norm(a, o, true))
+    mode(schema, |a| batch_norm_meta(a, true), |a, o| batch_norm(a, o, true))
 }
 const fn inference(schema: &'static str) -> OpDef {
-    OpDef::new(schema, |a| batch_norm_meta(a, false))
+    mode(schema, |a| batch_norm_meta(a, false), |a, o| batch_norm(a, o, false))
+}
+const fn mode(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
+    OpDef::new(schema, meta)
         .doc("Normalises every channel over batch and space, by its moments or by the running ones.")
-        .fill(|a, o| batch_norm(a, o, false))
+        .fill(kernel)
 }
 
 /// What the forms have in common.

@@ -4,8 +4,10 @@
 //! around. `constant_pad_nd` that only crops is a copy that preserves strides.
 
 use crate::support::checks::{fresh, fresh_in_format};
+use crate::support::class::Fill;
 use crate::support::gather::{NOWHERE, gather};
 use crate::support::meta::{MetaArgs, Metas, one, preserved_strides};
+use oxport_ir::opdef::MetaFn;
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Scalar, Tensor, TensorMut, table};
@@ -53,16 +55,13 @@ pub static OPS: &[OpDef] = &[
 // Each row says how many dimensions, `N`, it pads.
 
 const fn reflection<const N: usize>(schema: &'static str) -> OpDef {
-    OpDef::new(schema, |a| edge_meta(a, N, Edge::Reflect))
-        .doc("Pads with elements near the edge.")
-        .fill(|a, o| edge(a, o, Edge::Reflect))
-        .exact(oxport_ir::Exact::Bits)
+    near_edge(schema, |a| edge_meta(a, N, Edge::Reflect), |a, o| edge(a, o, Edge::Reflect))
 }
 const fn replication<const N: usize>(schema: &'static str) -> OpDef {
-    OpDef::new(schema, |a| edge_meta(a, N, Edge::Replicate))
-        .doc("Pads with elements near the edge.")
-        .fill(|a, o| edge(a, o, Edge::Replicate))
-        .exact(oxport_ir::Exact::Bits)
+    near_edge(schema, |a| edge_meta(a, N, Edge::Replicate), |a, o| edge(a, o, Edge::Replicate))
+}
+const fn near_edge(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
+    OpDef::new(schema, meta).doc("Pads with elements near the edge.").fill(kernel).exact(oxport_ir::Exact::Bits)
 }
 
 /// What stands outside of the input.

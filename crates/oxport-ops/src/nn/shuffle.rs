@@ -3,8 +3,10 @@
 //! Law: channels last is kept.
 
 use crate::support::checks::fresh_in_format;
+use crate::support::class::Fill;
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::product::part;
+use oxport_ir::opdef::MetaFn;
 use oxport_ir::{Args, Error, Exact, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Tensor, TensorMut, copy};
@@ -22,22 +24,16 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn to_pixels(schema: &'static str) -> OpDef {
-    OpDef::new(schema, |a| shuffle_meta(a, Shuffle::ToPixels))
-        .doc("Rearranges channels and pixels.")
-        .fill(|a, o| shuffle_kernel(a, o, Shuffle::ToPixels))
-        .exact(Exact::Bits)
+    shuffle(schema, |a| shuffle_meta(a, Shuffle::ToPixels), |a, o| shuffle_kernel(a, o, Shuffle::ToPixels))
 }
 const fn to_channels(schema: &'static str) -> OpDef {
-    OpDef::new(schema, |a| shuffle_meta(a, Shuffle::ToChannels))
-        .doc("Rearranges channels and pixels.")
-        .fill(|a, o| shuffle_kernel(a, o, Shuffle::ToChannels))
-        .exact(Exact::Bits)
+    shuffle(schema, |a| shuffle_meta(a, Shuffle::ToChannels), |a, o| shuffle_kernel(a, o, Shuffle::ToChannels))
 }
 const fn of_channels(schema: &'static str) -> OpDef {
-    OpDef::new(schema, |a| shuffle_meta(a, Shuffle::OfChannels))
-        .doc("Rearranges channels and pixels.")
-        .fill(|a, o| shuffle_kernel(a, o, Shuffle::OfChannels))
-        .exact(Exact::Bits)
+    shuffle(schema, |a| shuffle_meta(a, Shuffle::OfChannels), |a, o| shuffle_kernel(a, o, Shuffle::OfChannels))
+}
+const fn shuffle(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
+    OpDef::new(schema, meta).doc("Rearranges channels and pixels.").fill(kernel).exact(Exact::Bits)
 }
 
 /// What goes where.

@@ -5,6 +5,7 @@
 
 use super::transformed;
 use crate::linalg::linear::ints;
+use crate::support::class::Fill;
 use crate::support::dense::fill;
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim, wrap_dims};
 use oxport_ir::fake::contiguous_strides;
@@ -38,15 +39,15 @@ pub(super) const fn unshift(schema: &'static str) -> OpDef {
     shift(schema).decomp(|b, a| shift_decomp(b, a, Shift::Back))
 }
 pub(super) const fn frequencies(schema: &'static str) -> OpDef {
-    OpDef::new(schema, |a| frequencies_meta(a, Frequencies::All))
-        .doc("The frequencies of a transform of `n` samples `d` apart.")
-        .fill(|a, o| frequencies_kernel(a, o, Frequencies::All))
-        .samples(&["5, 0.5", "4"])
+    spectrum(schema, |a| frequencies_meta(a, Frequencies::All), |a, o| frequencies_kernel(a, o, Frequencies::All))
 }
 pub(super) const fn half_frequencies(schema: &'static str) -> OpDef {
-    OpDef::new(schema, |a| frequencies_meta(a, Frequencies::Half))
+    spectrum(schema, |a| frequencies_meta(a, Frequencies::Half), |a, o| frequencies_kernel(a, o, Frequencies::Half))
+}
+const fn spectrum(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
+    OpDef::new(schema, meta)
         .doc("The frequencies of a transform of `n` samples `d` apart.")
-        .fill(|a, o| frequencies_kernel(a, o, Frequencies::Half))
+        .fill(kernel)
         .samples(&["5, 0.5", "4"])
 }
 
