@@ -41,7 +41,9 @@
 pub mod compare;
 pub mod difference;
 mod error;
+pub mod info;
 pub mod io;
+pub mod names;
 mod prepare;
 pub mod random_inputs;
 mod toolchain;

@@ -2,6 +2,9 @@
 //! every change is printed, and a second run has nothing to fix. `oxport optimize --validate`: the output says what was
 //! compared. Programs as text: every command reads them, and their diagnostics have lines.
 
+#[path = "commands/info.rs"]
+mod info;
+
 use oxport::random_inputs::{InputGenerator, generate_inputs};
 use oxport::validate::validate;
 use oxport::{DType, ExportedProgram, Expr, Fake, Opt, ProgramBuilder, ReadLimits, Tensor, Toolchain};

@@ -1,6 +1,7 @@
 //! Arguments that several commands share.
 
-use oxport::{ExportedProgram, ReadLimits, ReadOptions, Result, Toolchain};
+use oxport::random_inputs::Assignment;
+use oxport::{Error, ExportedProgram, ReadLimits, ReadOptions, Result, Toolchain};
 use std::path::Path;
 
 /// Arguments of commands that read one program.
@@ -42,4 +43,29 @@ impl VerifyArgs {
         let standard = Toolchain::standard();
         if self.unverified { standard.unverified() } else { standard.clone() }
     }
+}
+
+/// The values of symbols from arguments like `s77=16`.
+///
+/// # Errors
+/// Usage: not of that form, a symbol that no input of the program has, or a value outside of its range.
+pub fn sizes(texts: &[String], program: &ExportedProgram) -> Result<Assignment> {
+    let one = |text: &String| {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        let value: i64 = value.trim().parse().map_err(|_| Error::usage(format!("expected NAME=N, got {text:?}")))?;
+        let known = oxport::info::symbols(program);
+        let symbol = known.iter().find(|s| s.name == name.trim()).ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|s| s.name.as_str()).collect();
+            let has = match names.is_empty() {
+                true => "the inputs have no symbols".to_string(),
+                false => format!("the inputs have {}", names.join(", ")),
+            };
+            Error::usage(format!("--shape {text}: there is no symbol `{name}`; {has}"))
+        })?;
+        if symbol.min.is_some_and(|min| value < min) || symbol.max.is_some_and(|max| value > max) {
+            return Err(Error::usage(format!("--shape {text}: expected {symbol}")));
+        }
+        Ok((symbol.symbol.clone(), value))
+    };
+    texts.iter().map(one).collect()
 }

@@ -12,6 +12,7 @@ mod bench;
 mod convert;
 mod decompose;
 mod diff;
+mod info;
 mod ops;
 mod optimize;
 mod output;
@@ -46,6 +47,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a program once; compare with expected outputs
     Run(run::Run),
+    /// Describe a program: inputs, outputs, parameters, costs, operators
+    Info(info::InfoArgs),
     /// Measure load, plan and run times
     Bench(bench::Bench),
     /// Print all diagnostics of a program, located in its text
@@ -70,6 +73,7 @@ pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
     cli.limit.iter().try_for_each(|text| limits.set(text)).map_err(Error::usage)?;
     match cli.command {
         Command::Run(c) => c.execute(&limits),
+        Command::Info(c) => c.execute(&limits),
         Command::Bench(c) => c.execute(&limits),
         Command::Verify(c) => c.execute(&limits),
         Command::Optimize(c) => c.execute(&limits),
