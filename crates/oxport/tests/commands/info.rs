@@ -84,7 +84,7 @@ fn operators_that_cannot_run_are_named() {
     );
 }
 
-/// The estimate is what a replayed run puts into its arena. The exceptions: a branch of `cond` and what `nonzero` finds are
+/// The estimate is what a replayed run puts into its arena. The exceptions: a branch of `cond`, what `nonzero` and `nms` find are
 /// allocated by the operators, and a size that is read from an input is unknown.
 #[test]
 fn peak_memory_is_the_arena_of_a_run() {
@@ -105,6 +105,7 @@ fn peak_memory_is_the_arena_of_a_run() {
         }
     }
     others.sort();
-    assert_eq!(others, ["cond: 192 for 64", "gnn_scatter: 1024 for 960", "item_check: 0 for 64"]);
-    assert!(equal >= 40, "{equal} equal");
+    let evaluated = ["cond: 192 for 64", "gnn_scatter: 1024 for 960", "item_check: 0 for 64", "torchvision_regions: 7296 for 4224"];
+    assert_eq!(others, evaluated);
+    assert!(equal >= 39, "{equal} equal");
 }
