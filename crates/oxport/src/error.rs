@@ -20,6 +20,7 @@ enum Kind {
     Io(String, std::io::Error),
     Data(String),
     Usage(String),
+    Because(String, Error),
 }
 
 impl Error {
@@ -43,11 +44,19 @@ impl Error {
     pub(crate) fn not_valid(found: Vec<Diagnostic>) -> Error {
         Error(Box::new(Kind::NotValid(found)))
     }
+    /// The same error with its reason in front, if there is one.
+    pub fn because(self, reason: Option<String>) -> Error {
+        match reason {
+            Some(reason) => Error(Box::new(Kind::Because(reason, self))),
+            None => self,
+        }
+    }
     /// The diagnostics of an invalid program or file; empty for other errors.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match &*self.0 {
             Kind::File(e) => e.diagnostics(),
             Kind::NotValid(found) => found,
+            Kind::Because(_, e) => e.diagnostics(),
             _ => &[],
         }
     }
@@ -57,6 +66,7 @@ impl Error {
             Kind::File(e) => e.is_unsupported(),
             Kind::Call(e) => e.is_unsupported(),
             Kind::Run(e) => e.is_unsupported(),
+            Kind::Because(_, e) => e.is_unsupported(),
             _ => false,
         }
     }
@@ -73,17 +83,23 @@ impl Error {
         match &*self.0 {
             Kind::Call(e) => e.is_limit(),
             Kind::Run(e) => e.is_limit(),
+            Kind::Because(_, e) => e.is_limit(),
             _ => false,
         }
     }
     /// The operators of the program that have no kernel.
     pub fn missing(&self) -> &[String] {
-        if let Kind::Run(e) = &*self.0 { e.missing() } else { &[] }
+        match &*self.0 {
+            Kind::Run(e) => e.missing(),
+            Kind::Because(_, e) => e.missing(),
+            _ => &[],
+        }
     }
     /// The exit code of the command line: 2 usage, 3 not valid, 4 not supported, 5 failed while running, 6 file
     /// trouble, 141 a closed pipe.
     pub fn exit_code(&self) -> u8 {
         match &*self.0 {
+            Kind::Because(_, e) => e.exit_code(),
             Kind::Usage(_) => 2,
             _ if self.is_unsupported() => 4,
             _ if self.is_closed_pipe() => 141,
@@ -104,6 +120,7 @@ impl fmt::Display for Error {
             Kind::NotValid(found) => {
                 write!(f, "the program is not valid: {}", found.first().map_or(String::new(), ToString::to_string))
             }
+            Kind::Because(reason, e) => write!(f, "{reason}\n  {e}"),
             Kind::Io(what, cause) => write!(f, "{what}: {cause}"),
             Kind::Data(m) | Kind::Usage(m) | Kind::Rewrite(m) => f.write_str(m),
         }

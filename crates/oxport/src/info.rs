@@ -169,7 +169,8 @@ fn inputs(program: &ExportedProgram) -> Vec<Port> {
     names.iter().zip(kinds).enumerate().map(one).collect()
 }
 
-fn outputs(program: &ExportedProgram) -> Vec<Port> {
+/// The results of a program, in order.
+pub fn outputs(program: &ExportedProgram) -> Vec<Port> {
     let names = InputNames::of(program);
     let mut paths = output_paths(program).into_iter();
     let (mut user, mut rest) = (Vec::new(), Vec::new());

@@ -40,9 +40,12 @@
 
 pub mod compare;
 pub mod difference;
+pub mod display;
 mod error;
 pub mod info;
+pub mod inputs;
 pub mod io;
+pub mod kind;
 pub mod names;
 mod prepare;
 pub mod random_inputs;

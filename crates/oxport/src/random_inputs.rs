@@ -32,6 +32,15 @@ pub enum Fill {
 /// Values of symbols.
 pub type Assignment = HashMap<Symbol, i64>;
 
+/// What generated inputs must agree with.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Values of symbols.
+    pub sizes: &'a Assignment,
+    /// Inputs that are given; those that follow are not.
+    pub values: &'a [Option<&'a Value>],
+}
+
 /// Generates inputs of one program.
 pub struct InputGenerator<'p> {
     program: &'p ExportedProgram,
@@ -44,8 +53,13 @@ pub struct InputGenerator<'p> {
 impl<'p> InputGenerator<'p> {
     /// Solves for the sizes.
     pub fn of(program: &'p ExportedProgram) -> InputGenerator<'p> {
+        InputGenerator::with(program, &Known { sizes: &Assignment::new(), values: &[] })
+    }
+
+    /// Solves for the sizes that agree with what is known.
+    pub fn with(program: &'p ExportedProgram, known: &Known<'_>) -> InputGenerator<'p> {
         let items = items(program);
-        let assignments = Search::of(program, &items).assignments();
+        let assignments = Search::of(program, &items, known).assignments();
         InputGenerator { program, items, assignments }
     }
 
@@ -133,6 +147,8 @@ struct Search<'p> {
     conditions: Vec<Vec<Condition>>,
     /// The constants in the conditions.
     mentioned: Vec<i64>,
+    /// The symbols whose value is known.
+    fixed: Assignment,
 }
 
 enum Condition {
@@ -168,7 +184,7 @@ enum Preference {
 }
 
 impl<'p> Search<'p> {
-    fn of(program: &'p ExportedProgram, items: &HashMap<NodeId, Symbol>) -> Search<'p> {
+    fn of(program: &'p ExportedProgram, items: &HashMap<NodeId, Symbol>, known: &Known<'_>) -> Search<'p> {
         let mut symbols: Vec<Symbol> = Vec::new();
         let mut conditions = Vec::new();
         let mut note = |e: &Expr| {
@@ -207,7 +223,16 @@ impl<'p> Search<'p> {
                 Assertion::Nothing => {}
             }
         }
-        let mut mentioned = Vec::new();
+        let (mut mentioned, mut fixed) = (Vec::new(), known.sizes.clone());
+        for (e, n) in sizes_of(program, known.values) {
+            match e.as_symbol() {
+                Some(symbol) if fixed.get(symbol).is_none_or(|m| *m == n) => drop(fixed.insert(symbol.clone(), n)),
+                _ => {
+                    mentioned.extend((1..=4).flat_map(|factor| [n / factor, (n - 1) / factor]));
+                    conditions.push(Condition::Between(e, n, n));
+                }
+            }
+        }
         let mut by_last: Vec<Vec<Condition>> = symbols.iter().map(|_| Vec::new()).collect();
         for condition in conditions {
             condition.expr().visit(&mut |e| mentioned.extend(e.as_int().filter(|n| n.unsigned_abs() < 1 << 20)));
@@ -219,7 +244,7 @@ impl<'p> Search<'p> {
         }
         mentioned.sort_unstable();
         mentioned.dedup();
-        Search { program, symbols, conditions: by_last, mentioned }
+        Search { program, symbols, conditions: by_last, mentioned, fixed }
     }
 
     /// Distinct assignments, at most one for each preference.
@@ -259,6 +284,9 @@ impl<'p> Search<'p> {
 
     /// Values within the symbol's range, preferred ones first.
     fn candidates(&self, symbol: &Symbol, preference: Preference) -> Vec<i64> {
+        if let Some(n) = self.fixed.get(symbol) {
+            return vec![*n];
+        }
         let range = self.program.env.range(symbol);
         let declared = self.program.ranges.get(&Expr::symbol(symbol));
         let min = range.min_int().unwrap_or(i64::MIN).max(declared.and_then(|r| r.min).unwrap_or(i64::MIN));
@@ -283,6 +311,22 @@ impl<'p> Search<'p> {
         list.retain(|n| (min..=max).contains(n) && seen.insert(*n));
         list
     }
+}
+
+/// The sizes and numbers of given inputs, by their expressions.
+fn sizes_of(program: &ExportedProgram, given: &[Option<&Value>]) -> Vec<(Expr, i64)> {
+    let mut found = Vec::new();
+    for ((_, node, _), value) in user_inputs(program).zip(given) {
+        match (node.val(), value) {
+            (Some(Val::Tensor(fake)), Some(Value::Tensor(t))) if fake.dim() == t.rank() => {
+                found.extend(fake.sizes.iter().cloned().zip(t.sizes().iter().copied()));
+            }
+            (Some(Val::Int(e)), Some(Value::Int(n))) => found.push((e.clone(), *n)),
+            _ => {}
+        }
+    }
+    found.retain(|(e, _)| e.as_int().is_none());
+    found
 }
 
 /// The maximum number of values that a search tries.

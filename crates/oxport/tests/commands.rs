@@ -4,6 +4,8 @@
 
 #[path = "commands/info.rs"]
 mod info;
+#[path = "commands/inputs.rs"]
+mod inputs;
 
 use oxport::random_inputs::{InputGenerator, generate_inputs};
 use oxport::validate::validate;

@@ -1,5 +1,6 @@
 //! Arguments that several commands share.
 
+use oxport::compare::Tolerance;
 use oxport::random_inputs::Assignment;
 use oxport::{Error, ExportedProgram, ReadLimits, ReadOptions, Result, Toolchain};
 use std::path::Path;
@@ -42,6 +43,30 @@ impl VerifyArgs {
     pub fn toolchain(&self) -> Toolchain {
         let standard = Toolchain::standard();
         if self.unverified { standard.unverified() } else { standard.clone() }
+    }
+}
+
+/// How closely values must agree.
+#[derive(clap::Args)]
+pub struct ToleranceArgs {
+    /// Relative tolerance per element, instead of the tolerance by dtype
+    #[arg(long, value_name = "R")]
+    rtol: Option<f64>,
+    /// Absolute tolerance per element, likewise
+    #[arg(long, value_name = "A")]
+    atol: Option<f64>,
+}
+
+impl ToleranceArgs {
+    /// The tolerance, if one is given.
+    pub fn given(&self) -> Option<Tolerance> {
+        let is_given = self.rtol.is_some() || self.atol.is_some();
+        let (rtol, atol) = (self.rtol.unwrap_or(0.0), self.atol.unwrap_or(0.0));
+        is_given.then_some(Tolerance::Elementwise { rtol, atol })
+    }
+    /// The tolerance; by default the one by dtype.
+    pub fn tolerance(&self) -> Tolerance {
+        self.given().unwrap_or_default()
     }
 }
 

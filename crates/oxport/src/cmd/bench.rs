@@ -34,7 +34,7 @@ impl Bench {
         let prepared = with_spinner("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
         let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
         let plan_ms = ms(start);
-        let inputs = self.running.values(&program, limits)?;
+        let inputs = self.running.inputs.values(&program, limits)?.values;
         let start = Instant::now();
         plan.run(inputs.clone())?;
         let first_ms = ms(start);

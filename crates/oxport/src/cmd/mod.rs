@@ -13,6 +13,7 @@ mod convert;
 mod decompose;
 mod diff;
 mod info;
+mod inputs;
 mod ops;
 mod optimize;
 mod output;
@@ -20,6 +21,7 @@ pub mod report;
 mod run;
 mod scan;
 mod show;
+mod values;
 mod verify;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -94,39 +96,24 @@ pub struct RunArgs {
     read: args::ReadArgs,
     #[command(flatten)]
     verify: args::VerifyArgs,
-    /// Inputs: a safetensors file with `in.0`, `in.1`, … or placeholder names
-    #[arg(long, value_name = "F")]
-    pub inputs: Option<PathBuf>,
+    #[command(flatten)]
+    pub inputs: inputs::InputArgs,
     /// The optimization level
     #[arg(long, value_enum, default_value_t = Level::Exact)]
     pub opt: Level,
     /// The number of threads; all cores by default
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
-    /// The seed of generated inputs and of random operators
-    #[arg(long, value_name = "S", default_value_t = 0)]
-    pub seed: u64,
 }
 
 impl RunArgs {
     fn read(&self, limits: &ReadLimits) -> oxport::Result<oxport::ExportedProgram> {
-        output::check_inputs([Some(&self.program), self.inputs.as_ref()])?;
+        output::check_inputs(std::iter::once(&self.program).chain(&self.inputs.inputs))?;
         report::with_spinner("reading", || self.read.read(&self.program, limits))
     }
 
     fn options(&self, limits: &ReadLimits) -> PlanOptions {
-        PlanOptions { threads: self.threads, seed: self.seed, ..plan_options(limits) }
-    }
-    /// The inputs: as given, else the archive's sample inputs, else generated.
-    fn values(&self, program: &oxport::ExportedProgram, limits: &ReadLimits) -> oxport::Result<Vec<oxport::Value>> {
-        if let Some(path) = &self.inputs {
-            return oxport::io::inputs_from(program, &oxport::io::read_values(path, limits)?);
-        }
-        match oxport::io::sample_inputs(program, limits) {
-            Some(samples) => Ok(samples),
-            None => oxport::random_inputs::generate_inputs(program, self.seed, limits)
-                .map_err(|e| Error::data(format!("{e}; pass inputs by --inputs"))),
-        }
+        PlanOptions { threads: self.threads, seed: self.inputs.seed, ..plan_options(limits) }
     }
 }
 

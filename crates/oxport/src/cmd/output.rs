@@ -66,9 +66,9 @@ pub fn check_program(out: &Path, from: &Path, as_json: bool) -> Result<()> {
 ///
 /// # Errors
 /// As [`check_program`].
-pub fn check_values(out: &Path, read: &Read, constants: bool) -> Result<()> {
+pub fn check_values(out: &Path, read: &Read, constants: bool, as_json: bool) -> Result<()> {
     check_suffix(out, &["safetensors"])?;
-    claim_stdout(out, false)?;
+    claim_stdout(out, as_json)?;
     outputs::written_values(out).iter().try_for_each(|file| read.refuse(file))?;
     Ok(outputs::check_values(out, constants)?)
 }
@@ -93,8 +93,8 @@ pub fn check_text(out: &Path, read: &Read, as_json: bool) -> Result<()> {
 ///
 /// # Errors
 /// Usage.
-pub fn check_inputs(paths: [Option<&PathBuf>; 2]) -> Result<()> {
-    match paths.into_iter().flatten().filter(|path| is_standard_input(path)).count() {
+pub fn check_inputs<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
+    match paths.filter(|path| is_standard_input(path)).count() {
         0 | 1 => Ok(()),
         _ => Err(Error::usage("standard input can be read only once")),
     }

@@ -55,6 +55,16 @@ pub fn print_stderr(text: impl Display) {
     let _ = write!(std::io::stderr().lock(), "{}", Lines(text));
 }
 
+/// Prints a line on standard error that says what was done.
+pub fn note(text: impl Display) {
+    print_stderr(format_args!("{}\n", Plain(text)));
+}
+
+/// Prints a warning on standard error.
+pub fn warning(text: impl Display) {
+    print_stderr(format_args!("warning: {}\n", Plain(text)));
+}
+
 /// Prints a text on standard output. The process exits if that fails: see [`finish`].
 pub fn text(text: impl Display) {
     raw(Lines(text));

@@ -105,7 +105,8 @@ fn peak_memory_is_the_arena_of_a_run() {
         }
     }
     others.sort();
-    let evaluated = ["cond: 192 for 64", "gnn_scatter: 1024 for 960", "item_check: 0 for 64", "torchvision_regions: 7296 for 4224"];
+    let evaluated =
+        ["cond: 192 for 64", "gnn_scatter: 1024 for 960", "item_check: 0 for 64", "torchvision_regions: 7296 for 4224"];
     assert_eq!(others, evaluated);
     assert!(equal >= 39, "{equal} equal");
 }
