@@ -48,4 +48,4 @@ pub use inputs::{InputChecks, check_call};
 pub use module::Module;
 pub use outputs::Outputs;
 pub use plan::{MutableState, Plan, PlanOptions};
-pub use profile::{NodeProfile, Profile};
+pub use profile::{NodeProfile, Profile, Seen, Watch};

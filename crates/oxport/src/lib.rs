@@ -48,8 +48,10 @@ pub mod io;
 pub mod kind;
 pub mod names;
 mod prepare;
+pub mod profile;
 pub mod random_inputs;
 mod toolchain;
+pub mod trace;
 pub mod validate;
 
 pub use error::{Error, Result};

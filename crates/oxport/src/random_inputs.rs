@@ -10,7 +10,7 @@
 use crate::io::constant;
 use crate::{Error, Result};
 use oxport_ir::infer::assertion;
-use oxport_ir::{Argument, Assertion, ExportedProgram, InputKind, Node, NodeId, Op, Val, Value};
+use oxport_ir::{Argument, Assertion, ExportedProgram, IndexedDim, InputKind, Kernel, Node, NodeId, Op, Val, Value};
 use oxport_pt2::Limits;
 use oxport_sym::{Expr, Number, Symbol};
 use oxport_tensor::{Complex, DType, Tensor};
@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 /// The values of tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// Normal-like floats, integers 0 and 1.
+    /// Normal-like floats, bools and integers 0 and 1; integers that index something are valid indices.
     Ordinary,
     /// Normal-like floats, integers 0, which is a valid index of every non-empty dimension.
     Zeros,
@@ -46,6 +46,8 @@ pub struct InputGenerator<'p> {
     program: &'p ExportedProgram,
     /// Symbols that are numbers read from an input, by the input's placeholder.
     items: HashMap<NodeId, Symbol>,
+    /// The sizes that the numbers of an input index, by its placeholder.
+    bounds: HashMap<NodeId, Vec<Expr>>,
     /// Assignments of the symbols; the first has the hints, if they satisfy all conditions.
     assignments: Vec<Assignment>,
 }
@@ -60,7 +62,7 @@ impl<'p> InputGenerator<'p> {
     pub fn with(program: &'p ExportedProgram, known: &Known<'_>) -> InputGenerator<'p> {
         let items = items(program);
         let assignments = Search::of(program, &items, known).assignments();
-        InputGenerator { program, items, assignments }
+        InputGenerator { program, items, bounds: bounds(program), assignments }
     }
 
     /// The distinct assignments that satisfy the program: the hints, the smallest values, and others.
@@ -97,7 +99,9 @@ impl<'p> InputGenerator<'p> {
                         return Err(Error::data(format!("{message}: {limit} (`random_input_elems`)")));
                     }
                     let item = self.items.get(&id).and_then(|s| assignment.get(s));
-                    Ok(Value::Tensor(tensor(t.dtype, &sizes, count, fill, item.copied(), &mut random)?))
+                    let bounds = self.bounds.get(&id).map(|all| all.iter().filter_map(number).min());
+                    let values = Integers { item: item.copied(), bound: bounds.flatten() };
+                    Ok(Value::Tensor(tensor(t.dtype, &sizes, count, fill, values, &mut random)?))
                 }
                 Some(Val::Int(e)) => number(e).map(Value::Int).ok_or_else(unknown),
                 Some(Val::Float(e)) => Ok(Value::Float(e.as_float().unwrap_or_else(|| random.normal()))),
@@ -137,6 +141,47 @@ fn items(program: &ExportedProgram) -> HashMap<NodeId, Symbol> {
     };
     let inputs: HashSet<NodeId> = user_inputs(program).map(|(id, ..)| id).collect();
     program.graph.nodes().filter_map(taken).filter(|(from, _)| inputs.contains(from)).collect()
+}
+
+/// The sizes that the numbers of inputs index, by the rows of the operators that take them as indices, themselves or as views.
+fn bounds(program: &ExportedProgram) -> HashMap<NodeId, Vec<Expr>> {
+    let graph = &program.graph;
+    let inputs: HashSet<NodeId> = user_inputs(program).map(|(id, ..)| id).collect();
+    // The input that a value is, or is a view of.
+    let source = |mut id: NodeId| loop {
+        let node = graph.node(id);
+        let Some(op) = node.op() else { return inputs.contains(&id).then_some(id) };
+        let is_view = op.def().is_some_and(|def| matches!(def.kernel, Kernel::View(_))) || op.is_alias_at_times();
+        match node.args.first() {
+            Some(Argument::Node(from)) if is_view => id = *from,
+            _ => return None,
+        }
+    };
+    let mut found: HashMap<NodeId, Vec<Expr>> = HashMap::new();
+    for (_, node) in graph.nodes() {
+        let Some(indexes) = node.op().and_then(|op| op.def()?.indexes) else { continue };
+        let (Some(taken), Some(Argument::Node(of))) = (node.argument(indexes.argument), node.argument(indexes.of))
+        else {
+            continue;
+        };
+        let Some(Val::Tensor(of)) = graph.node(*of).val() else { continue };
+        let size = |dim: i64| of.sizes.get(oxport_tensor::layout::wrap_dim(dim, of.dim()).ok()?).cloned();
+        let taken = match taken {
+            Argument::List(list) => &list[..],
+            one => std::slice::from_ref(one),
+        };
+        for (i, index) in taken.iter().enumerate() {
+            let dim = match indexes.dim {
+                IndexedDim::Fixed(dim) => Some(dim),
+                IndexedDim::Named(name) => node.argument(name).and_then(Argument::as_int),
+                IndexedDim::Each => Some(i as i64),
+            };
+            if let (Some(id), Some(size)) = (index.as_node().and_then(source), dim.and_then(size)) {
+                found.entry(id).or_default().push(size);
+            }
+        }
+    }
+    found
 }
 
 /// The search for values of the symbols.
@@ -361,7 +406,16 @@ impl Random {
     }
 }
 
-fn tensor(d: DType, sizes: &[i64], count: usize, fill: Fill, item: Option<i64>, random: &mut Random) -> Result<Tensor> {
+/// What the integers of a tensor are.
+#[derive(Clone, Copy)]
+struct Integers {
+    /// The number that all are.
+    item: Option<i64>,
+    /// The size that they index.
+    bound: Option<i64>,
+}
+
+fn tensor(d: DType, sizes: &[i64], count: usize, fill: Fill, values: Integers, random: &mut Random) -> Result<Tensor> {
     if d.is_float() || d.is_complex() {
         let pool = special_floats(d);
         let pool_len = pool.len();
@@ -379,9 +433,12 @@ fn tensor(d: DType, sizes: &[i64], count: usize, fill: Fill, item: Option<i64>, 
         return Ok(Tensor::from_vec(sizes, (0..count).map(|i| one(i) as f32).collect::<Vec<f32>>())?.to_dtype(d)?);
     }
     let pool = extreme_integers(d);
-    let one = |i: usize| match (item, fill) {
+    let one = |i: usize| match (values.item, fill) {
         (Some(n), _) => n,
         (None, Fill::Zeros) => 0,
+        (None, Fill::Ordinary) if let Some(bound) = values.bound.filter(|n| *n > 0 && d != DType::Bool) => {
+            (random.next() >> 33) as i64 % bound
+        }
         (None, Fill::Special) => random.of_these(&pool, i).unwrap_or((i % 2) as i64),
         (None, _) => (i % 2) as i64,
     };

@@ -9,7 +9,7 @@ use crate::support::checks::{agree, floating, fresh, of_dim};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
 use crate::support::rows::for_rows_and;
-use oxport_ir::{Args, Fake, FromArg, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Fake, FromArg, IndexedDim, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, TensorMut, filled};
 
@@ -38,7 +38,10 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn form(schema: &'static str) -> OpDef {
-    OpDef::new(schema, bag_meta).doc("The sum (mode 0), mean (1) or maximum (2) of each bag of rows.").fill(bag)
+    OpDef::new(schema, bag_meta)
+        .doc("The sum (mode 0), mean (1) or maximum (2) of each bag of rows.")
+        .fill(bag)
+        .indexes("indices", "weight", IndexedDim::Fixed(0))
 }
 
 const MEAN: i64 = 1;

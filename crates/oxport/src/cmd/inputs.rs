@@ -41,6 +41,12 @@ pub struct InputArgs {
 }
 
 impl InputArgs {
+    /// True if an argument says what the inputs are.
+    pub fn is_given(&self) -> bool {
+        let lists = [&self.each, &self.image, &self.shape];
+        self.inputs.is_some() || self.random || lists.iter().any(|list| !list.is_empty())
+    }
+
     /// All files that are read.
     pub fn files(&self) -> Vec<PathBuf> {
         let file = |text: &String| {

@@ -9,6 +9,7 @@ macro_rules! outln {
 
 mod args;
 mod bench;
+mod compare;
 mod convert;
 mod decompose;
 mod diff;
@@ -63,6 +64,8 @@ pub enum Command {
     Convert(convert::Convert),
     /// Print a program
     Show(show::Show),
+    /// Compare two runs node by node: of programs, or recorded
+    Compare(compare::Compare),
     /// Compare two programs up to node names
     Diff(diff::Diff),
     /// List the known operators
@@ -82,6 +85,7 @@ pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
         Command::Decompose(c) => c.execute(&limits),
         Command::Convert(c) => c.execute(&limits),
         Command::Show(c) => c.execute(&limits),
+        Command::Compare(c) => c.execute(&limits),
         Command::Diff(c) => c.execute(&limits),
         Command::Ops(c) => c.execute(),
     }

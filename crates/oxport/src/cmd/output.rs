@@ -89,6 +89,20 @@ pub fn check_text(out: &Path, read: &Read, as_json: bool) -> Result<()> {
     Ok(outputs::check_text(out)?)
 }
 
+/// Checks the path of a trace: a `.json` file that does not exist, or is a trace.
+///
+/// # Errors
+/// As [`check_program`].
+pub fn check_trace(out: &Path, as_json: bool) -> Result<()> {
+    check_suffix(out, &["json"])?;
+    claim_stdout(out, as_json)?;
+    let is_trace = |bytes: &[u8]| bytes.is_empty() || bytes.starts_with(br#"{"traceEvents""#);
+    if out.is_file() && !std::fs::read(out).is_ok_and(|bytes| is_trace(&bytes)) {
+        return Err(Error::usage(format!("{} exists, and is no trace: it would be overwritten", out.display())));
+    }
+    Ok(outputs::check_text(out)?)
+}
+
 /// An error if standard input is read twice.
 ///
 /// # Errors

@@ -1,12 +1,13 @@
 //! `oxport run`: runs a program once, shows its outputs, and compares them.
 
 use super::output::{Read, check_values};
-use super::report::{json, with_spinner};
+use super::report::{json, note, with_spinner};
 use super::values::ShowArgs;
 use super::{DIFFERENT, RunArgs, inputs};
 use oxport::compare::{Tolerance, compare};
 use oxport::inputs::{Inputs, read_any};
 use oxport::io::{Values, has_constant_outputs, named_outputs, write_values};
+use oxport::trace::Trace;
 use oxport::{Error, ExportedProgram, ReadLimits, Result};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,12 @@ pub struct Run {
     expect: Option<PathBuf>,
     #[command(flatten)]
     tolerance: super::args::ToleranceArgs,
+    /// Write the values of all nodes to this folder, for `compare` and for Python: DIR/values.safetensors, by node name
+    #[arg(long, value_name = "DIR", conflicts_with = "profile")]
+    dump: Option<PathBuf>,
+    /// Dump only the nodes with these names; `*` stands for anything
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "dump")]
+    dump_only: Vec<String>,
     /// Print a profile by operator and node
     #[arg(long, conflicts_with = "json")]
     profile: bool,
@@ -46,22 +53,32 @@ impl Run {
         if let Some(path) = &self.outputs {
             check_values(path, &read, has_constant_outputs(&program), self.json)?;
         }
+        if let Some(folder) = &self.dump {
+            Trace::check_folder(folder)?;
+        }
         let toolchain = self.running.verify.toolchain();
         let prepared = with_spinner("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
         // After verification, because inputs are generated from metas.
         let inputs = self.running.inputs.values(&program, limits)?;
         let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
         let because = |e: oxport_run::Error| Error::from(e).because(inputs.warnings.first().cloned());
-        let outputs = if self.profile {
+        let values = if self.profile {
             let mut profile = plan.new_profile();
             let outputs =
                 plan.call(inputs.values.clone(), plan.initial_state(), Some(&mut profile)).map_err(because)?;
             super::report::text(profile);
+            named_outputs(&outputs)
+        } else if let Some(folder) = &self.dump {
+            let is_wanted =
+                |name: &str| self.dump_only.is_empty() || self.dump_only.iter().any(|pattern| matches(pattern, name));
+            let recorded = with_spinner("running", || Trace::record(&plan, &inputs.values, &is_wanted));
+            let (trace, outputs) = recorded.map_err(|e| e.because(inputs.warnings.first().cloned()))?;
+            trace.write(folder)?;
+            note(format_args!("{} values in {}", trace.nodes.len(), folder.display()));
             outputs
         } else {
-            with_spinner("running", || plan.run(inputs.values.clone())).map_err(because)?
+            named_outputs(&with_spinner("running", || plan.run(inputs.values.clone())).map_err(because)?)
         };
-        let values = named_outputs(&outputs);
         if let Some(path) = &self.outputs {
             write_values(path, &values)?;
         }
@@ -103,6 +120,16 @@ impl Run {
             None => values.iter().try_for_each(|(key, value)| self.show.print(key, path(key), value))?,
         }
         Ok(())
+    }
+}
+
+/// Whether a name matches a pattern in which `*` stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, rest)) => name.strip_prefix(head).is_some_and(|name| {
+            name.char_indices().map(|(i, _)| i).chain([name.len()]).any(|i| matches(rest, &name[i..]))
+        }),
     }
 }
 

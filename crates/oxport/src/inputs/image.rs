@@ -61,8 +61,7 @@ pub fn read_image(path: &Path, bytes: &[u8], input: &Fake, options: &ImageOption
     };
     let (mean, std) = (each(&options.mean, "mean", 0.0)?, each(&options.std, "standard deviation", 1.0)?);
     let is_raw = input.dtype == DType::U8;
-    let value =
-        |c: usize, x: f32| if is_raw { f64::from(x.round()) } else { (f64::from(x) / 255.0 - mean[c]) / std[c] };
+    let value = |c: usize, x: u8| if is_raw { f64::from(x) } else { (f64::from(x) / 255.0 - mean[c]) / std[c] };
     let mut out = vec![0f32; pixels.len()];
     for (i, x) in pixels.iter().enumerate() {
         let (pixel, c) = (i / channels, i % channels);

@@ -157,6 +157,29 @@ fn generated_inputs_have_the_asked_sizes() {
     assert!(output.status.code() == Some(6) && said(&output).contains("no sizes were found"), "{}", said(&output));
 }
 
+/// `(ids in range, ids above 1, others 0 or 1)`: numbers that index a table are drawn below its length, through views and casts.
+#[test]
+fn generated_indices_are_in_range() {
+    use oxport::random_inputs::generate_inputs;
+    let text = "
+class GraphModule(torch.nn.Module):
+    def forward(self, ids: \"i64[s0, 16]\", mask: \"i64[s0, 16]\", rows: \"i32[64]\", x: \"f32[7, 50]\", w: \"f32[100, 4]\"):
+        view: \"i64[16*s0]\" = torch.ops.aten.view.default(ids, [-1])
+        embedding: \"f32[16*s0, 4]\" = torch.ops.aten.embedding.default(w, view)
+        select: \"f32[7, 64]\" = torch.ops.aten.index_select.default(x, 1, rows)
+        return (embedding, select, mask)
+";
+    let program = oxport_ir::parse::parse(text, oxport::registry()).expect("it is a program");
+    for seed in 0..4 {
+        let inputs = generate_inputs(&program, seed, &ReadLimits::default()).expect("there are sizes");
+        let numbers = |i: usize| tensor(&inputs[i]).to_vec::<i64>().expect("integers");
+        for (i, bound) in [(0, 100), (1, 2), (2, 50)] {
+            let largest = numbers(i).into_iter().max().expect("some");
+            assert!(numbers(i).iter().all(|n| (0..bound).contains(n)) && largest * 2 >= bound, "{i}: {:?}", numbers(i));
+        }
+    }
+}
+
 #[test]
 fn pictures_are_resized_as_pillow_does() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
