@@ -3,7 +3,9 @@
 //! Invariant: nothing in the file is executed, and only its beginning and the directory of a ZIP file are read.
 
 use oxport_pt2::Limits;
+use oxport_pt2::pickle::{Pickled, TorchFile};
 use oxport_pt2::zip::Directory;
+use oxport_tensor::Storage;
 use std::fmt;
 
 /// A kind of file.
@@ -17,8 +19,12 @@ pub enum FileKind {
     Npy,
     /// Several NumPy arrays.
     Npz,
-    /// A file of `torch.save`: a state dict, tensors, or a pickled module.
+    /// A file of `torch.save`: plain tensors, or anything else.
     TorchSave,
+    /// A file of `torch.save` with named tensors.
+    StateDict,
+    /// A file of `torch.save` with a module, which is an object of a class.
+    PickledModule,
     /// A file of `torch.save` before PyTorch 1.6, or another pickle.
     Pickle,
     /// A TorchScript program.
@@ -53,14 +59,15 @@ pub enum FileKind {
 
 impl FileKind {
     /// The kind of a file with this content.
-    pub fn of(bytes: &[u8], limits: &Limits) -> FileKind {
+    pub fn of(file: &Storage, limits: &Limits) -> FileKind {
+        let bytes = file.bytes();
         let begins = |mark: &[u8]| bytes.starts_with(mark);
         let first_length = bytes.first_chunk().map(|head| u64::from_le_bytes(*head));
         let is_safetensors =
             bytes.get(8) == Some(&b'{') && first_length.is_some_and(|n| n >= 2 && n <= bytes.len() as u64 - 8);
         match bytes {
             [] => FileKind::Empty,
-            _ if begins(b"PK\x03\x04") || begins(b"PK\x05\x06") => zip_kind(bytes, limits),
+            _ if begins(b"PK\x03\x04") || begins(b"PK\x05\x06") => zip_kind(file, limits),
             _ if begins(b"\x93NUMPY") => FileKind::Npy,
             _ if begins(b"GGUF") => FileKind::Gguf,
             _ if begins(b"\x89HDF\r\n") => FileKind::Hdf5,
@@ -87,10 +94,14 @@ impl FileKind {
                 "it has weights, but no graph: export the model in Python by `torch.export.save(torch.export.export(model, \
                  args), \"model.pt2\")`; weights of a program are exchanged by `oxport convert --weights FILE`"
             }
-            FileKind::TorchSave | FileKind::Pickle => {
-                "it has weights or a pickled module, but no graph: load it in Python, and save the model by \
-                 `torch.export.save(torch.export.export(model, args), \"model.pt2\")`; `oxport verify --scan` says what \
-                 the pickle would execute"
+            FileKind::TorchSave | FileKind::StateDict => {
+                "it has weights, but no graph: load them into the module in Python, and save it by \
+                 `torch.export.save(torch.export.export(model, args), \"model.pt2\")`"
+            }
+            FileKind::PickledModule | FileKind::Pickle => {
+                "a pickle has no graph, and loading it executes code: if you trust it, load it in Python, and save the model \
+                 by `torch.export.save(torch.export.export(model, args), \"model.pt2\")`; `oxport verify --scan` says what \
+                 it would execute"
             }
             FileKind::TorchScript => {
                 "TorchScript is another format: export the original module by `torch.export.save(torch.export.export(model, \
@@ -126,8 +137,8 @@ fn text(bytes: &[u8]) -> Option<u8> {
         .then(|| head.iter().copied().find(|b| !b.is_ascii_whitespace()).unwrap_or(b' '))
 }
 
-fn zip_kind(bytes: &[u8], limits: &Limits) -> FileKind {
-    let Ok(directory) = Directory::read(bytes, limits) else { return FileKind::Zip };
+fn zip_kind(file: &Storage, limits: &Limits) -> FileKind {
+    let Ok(directory) = Directory::read(file.bytes(), limits) else { return FileKind::Zip };
     let any = |is: &dyn Fn(&str) -> bool| directory.entries.keys().any(|name| is(name));
     let below =
         |name: &str, rest: &str| name == rest || name.strip_suffix(rest).is_some_and(|root| root.ends_with('/'));
@@ -139,8 +150,19 @@ fn zip_kind(bytes: &[u8], limits: &Limits) -> FileKind {
         () if any(&|n| n.contains("/models/") && n.ends_with(".json")) => FileKind::Program,
         () if any(&|n| n == "serialized_exported_program.json") => FileKind::Program,
         () if any(&|n| below(n, "constants.pkl")) => FileKind::TorchScript,
-        () if any(&|n| below(n, "data.pkl")) => FileKind::TorchSave,
+        () if any(&|n| below(n, "data.pkl")) => saved_kind(file, limits),
         () => FileKind::Zip,
+    }
+}
+
+/// What a file of `torch.save` has.
+fn saved_kind(file: &Storage, limits: &Limits) -> FileKind {
+    match TorchFile::read_with("file", file, limits, false).map(|saved| saved.value) {
+        Ok(Pickled::Object { .. }) => FileKind::PickledModule,
+        Ok(Pickled::Dict(entries)) if entries.iter().all(|(_, value)| matches!(value, Pickled::Tensor(_))) => {
+            FileKind::StateDict
+        }
+        _ => FileKind::TorchSave,
     }
 }
 
@@ -153,6 +175,8 @@ impl fmt::Display for FileKind {
             FileKind::Npy => "a NumPy array (.npy)",
             FileKind::Npz => "NumPy arrays (.npz)",
             FileKind::TorchSave => "a file of torch.save",
+            FileKind::StateDict => "a state dict of torch.save",
+            FileKind::PickledModule => "a pickled module of torch.save",
             FileKind::Pickle => "a pickle, as torch.save wrote before PyTorch 1.6",
             FileKind::TorchScript => "a TorchScript program",
             FileKind::AotInductor => "a compiled package of AOTInductor",

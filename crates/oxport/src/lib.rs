@@ -50,9 +50,11 @@ pub mod names;
 mod prepare;
 pub mod profile;
 pub mod random_inputs;
+pub mod suggest;
 mod toolchain;
 pub mod trace;
 pub mod validate;
+pub mod weights;
 
 pub use error::{Error, Result};
 pub use oxport_ir::{

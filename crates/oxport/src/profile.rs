@@ -53,7 +53,10 @@ impl Profiler {
     pub fn new(program: &ExportedProgram, profile: Profile) -> Profiler {
         let module = |n: &oxport_ir::Node| {
             let frames = n.meta.modules().unwrap_or_default();
-            (n.name.to_string(), frames.last().map_or("", |f| f.path).to_string())
+            // What PyTorch writes for nodes without a module.
+            let path =
+                frames.last().map_or("", |f| f.path).trim_start_matches("_empty_nn_module_stack_from_metadata_hook");
+            (n.name.to_string(), path.to_string())
         };
         let modules = program.graph.nodes().map(|(_, n)| module(n)).collect();
         Profiler { modules, profile, events: Vec::new(), runs: 0, start: Instant::now() }

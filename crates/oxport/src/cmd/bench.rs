@@ -5,7 +5,7 @@ use super::output::check_trace;
 use super::report::{json, with_spinner};
 use oxport::profile::{Profiler, Row};
 use oxport::{ReadLimits, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -32,6 +32,11 @@ pub struct Bench {
 }
 
 impl Bench {
+    /// The program.
+    pub fn program(&self) -> &Path {
+        &self.running.program
+    }
+
     /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         if let Some(path) = &self.trace {

@@ -82,8 +82,10 @@ impl Compare {
     fn side(&self, path: &Path, limits: &ReadLimits) -> Result<Side> {
         let is_recorded = path.is_dir() || {
             let is_program = path.extension().is_some_and(|s| ["pt2", "json", "py", "fx"].iter().any(|p| s == *p));
-            let kind = || oxport_pt2::open_file(path).map(|file| FileKind::of(file.bytes(), limits));
-            let is_values = |kind| matches!(kind, FileKind::Safetensors | FileKind::Npz | FileKind::TorchSave);
+            let kind = || oxport_pt2::open_file(path).map(|file| FileKind::of(&file, limits));
+            let is_values = |kind| {
+                matches!(kind, FileKind::Safetensors | FileKind::Npz | FileKind::TorchSave | FileKind::StateDict)
+            };
             !is_program && path.is_file() && kind().is_ok_and(is_values)
         };
         match is_recorded {
@@ -123,7 +125,10 @@ impl Compare {
             outln!("first divergence: {} ({})", first.name, first.op);
         }
         if let Some(worst) = found.worst() {
-            outln!("largest error: {} at {} ({})", short(worst.comparison.error.unwrap_or(0.0)), worst.name, worst.op);
+            match worst.comparison.error.unwrap_or(0.0) {
+                0.0 => outln!("largest error: 0"),
+                error => outln!("largest error: {} at {} ({})", short(error), worst.name, worst.op),
+            }
         }
         let TraceComparison { nodes, only_first, only_second } = found;
         outln!(

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct InfoArgs {
     /// The program
-    program: PathBuf,
+    pub(super) program: PathBuf,
     #[command(flatten)]
     read: super::args::ReadArgs,
     /// The value of a symbol for costs and memory, instead of the captured one: `s77=16`

@@ -13,8 +13,10 @@ mod compare;
 mod convert;
 mod decompose;
 mod diff;
+mod excerpt;
 mod info;
 mod inputs;
+mod manual;
 mod ops;
 mod optimize;
 mod output;
@@ -25,9 +27,10 @@ mod show;
 mod values;
 mod verify;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use oxport::{Error, Opt, PlanOptions, ReadLimits};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Run, check and optimize programs exported by torch.export.
@@ -40,6 +43,12 @@ pub struct Cli {
     /// Raise or lower a limit of reading or running, as `nodes=1M`; errors name the limit
     #[arg(long, value_name = "NAME=N", global = true)]
     pub limit: Vec<String>,
+    /// Print errors and results only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Also print what takes how long
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
     /// The command.
     #[command(subcommand)]
     pub command: Command,
@@ -70,13 +79,19 @@ pub enum Command {
     Diff(diff::Diff),
     /// List the known operators
     Ops(ops::Ops),
+    /// Print a completion script for a shell
+    Completions(manual::Completions),
+    /// Print the manual page, or write those of all commands
+    Man(manual::Man),
 }
 
 /// Runs a command.
 pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
+    report::set_loudness(cli.quiet, cli.verbose);
     let mut limits = ReadLimits::DEFAULT;
     cli.limit.iter().try_for_each(|text| limits.set(text)).map_err(Error::usage)?;
-    match cli.command {
+    let program = cli.command.program().map(Path::to_path_buf);
+    let done = match cli.command {
         Command::Run(c) => c.execute(&limits),
         Command::Info(c) => c.execute(&limits),
         Command::Bench(c) => c.execute(&limits),
@@ -88,6 +103,43 @@ pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
         Command::Compare(c) => c.execute(&limits),
         Command::Diff(c) => c.execute(&limits),
         Command::Ops(c) => c.execute(),
+        Command::Completions(c) => c.execute(),
+        Command::Man(c) => c.execute(),
+    };
+    done.map_err(|e| match program {
+        Some(program) if e.path().is_none() => e.of_file(program),
+        _ => e,
+    })
+}
+
+/// The error with a command that is close to an unknown one, where clap finds none.
+pub fn with_suggestion(mut e: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(wrong)) = e.get(ContextKind::InvalidSubcommand).cloned() else { return e };
+    if e.get(ContextKind::SuggestedSubcommand).is_none() {
+        let command = Cli::command();
+        let names = command.get_subcommands().map(|c| c.get_name().to_string());
+        let near = names.min_by_key(|name| strsim::osa_distance(name, &wrong));
+        if let Some(near) = near.filter(|name| strsim::osa_distance(name, &wrong) <= 2) {
+            e.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near]));
+        }
+    }
+    e
+}
+
+impl Command {
+    /// The program that the command is about.
+    fn program(&self) -> Option<&Path> {
+        match self {
+            Command::Run(c) => Some(c.program()),
+            Command::Info(c) => Some(&c.program),
+            Command::Bench(c) => Some(c.program()),
+            Command::Verify(c) => Some(&c.program),
+            Command::Optimize(c) => Some(&c.program),
+            Command::Decompose(c) => Some(&c.program),
+            Command::Convert(c) => Some(&c.input),
+            Command::Show(c) => Some(&c.program),
+            _ => None,
+        }
     }
 }
 

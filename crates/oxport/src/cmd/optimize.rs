@@ -16,13 +16,13 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub struct Optimize {
     /// The program
-    program: PathBuf,
+    pub(super) program: PathBuf,
     #[command(flatten)]
     read: super::args::ReadArgs,
     #[command(flatten)]
     verify: super::args::VerifyArgs,
     /// Where to write the result
-    #[arg(short, value_name = "OUT")]
+    #[arg(short, long = "output", value_name = "OUT")]
     out: PathBuf,
     /// The rules to use
     #[arg(long, value_enum, default_value_t = Rules::Exact)]

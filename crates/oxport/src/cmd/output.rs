@@ -31,7 +31,7 @@ impl Read {
     }
 
     /// An error if the path is one of these files.
-    fn refuse(&self, path: &Path) -> Result<()> {
+    pub fn refuse(&self, path: &Path) -> Result<()> {
         match self.0.iter().find(|read| is_same_file(read, path)) {
             Some(read) if read == path => {
                 Err(Error::usage(format!("{} is an input and would be overwritten", path.display())))

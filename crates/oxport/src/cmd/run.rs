@@ -43,6 +43,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// The program.
+    pub fn program(&self) -> &Path {
+        &self.running.program
+    }
+
     /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         let program = self.running.read(limits)?;

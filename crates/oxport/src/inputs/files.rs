@@ -24,18 +24,21 @@ pub fn read_any(path: &Path, limits: &Limits) -> Result<Values> {
     let name = path.display().to_string();
     let text = || std::str::from_utf8(file.bytes()).ok().and_then(Literal::parse_file);
     let only = |value: Value| Values::from_iter([(String::new(), value)]);
-    match FileKind::of(file.bytes(), limits) {
+    match FileKind::of(&file, limits) {
         FileKind::Safetensors => read_values(path, limits),
         FileKind::Npy => Ok(only(Value::Tensor(read_npy(&name, file.bytes())?))),
         FileKind::Npz => {
             let arrays = read_npz(&name, file.bytes(), limits)?;
             Ok(arrays.into_iter().map(|(key, array)| (key, Value::Tensor(array))).collect())
         }
-        FileKind::TorchSave => {
-            let saved = TorchFile::read(&name, &file, limits)?;
+        FileKind::TorchSave | FileKind::StateDict | FileKind::PickledModule => {
+            let saved = TorchFile::read(&name, &file, limits).map_err(|e| Error::of_values(&name, e))?;
             let mut values = Values::new();
             collect(&saved, &saved.value, String::new(), &mut values).map_err(|e| {
-                e.map_or_else(|what| Error::data(format!("{name}: expected tensors, got {what}")), Error::from)
+                e.map_or_else(
+                    |what| Error::data(format!("{name}: expected tensors, got {what}")),
+                    |e| Error::of_values(&name, e),
+                )
             })?;
             Ok(values)
         }

@@ -71,7 +71,7 @@ pub fn read_npy(name: &str, bytes: &[u8]) -> Result<Tensor> {
 /// # Errors
 /// As [`read_npy`], or the ZIP file is damaged.
 pub fn read_npz(name: &str, bytes: &[u8], limits: &Limits) -> Result<Vec<(String, Tensor)>> {
-    let failed = |e: oxport_pt2::Error| Error::data(format!("{name}: {e}"));
+    let failed = |e: oxport_pt2::Error| Error::of_values(name, e);
     let directory = Directory::read(bytes, limits).map_err(failed)?;
     let one = |(entry, data): (&String, &oxport_pt2::zip::Entry)| {
         let array = data.read(entry, bytes).map_err(failed)?;
