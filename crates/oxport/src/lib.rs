@@ -46,6 +46,7 @@ pub mod info;
 pub mod inputs;
 pub mod io;
 pub mod kind;
+pub mod listing;
 pub mod names;
 mod prepare;
 pub mod profile;

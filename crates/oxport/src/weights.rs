@@ -1,7 +1,8 @@
 //! Exchanging a program's weights for others of the same names.
 //!
 //! Invariants: sizes and dtypes stay those of the program, so that its metas stay true; tensors at the same place of a storage stay
-//! tied, and views of exchanged tensors need values of their own; nothing is changed if something is wrong.
+//! tied, and what views an exchanged tensor views the new one, unless it has a value of its own; nothing is changed if something is
+//! wrong.
 
 use crate::io::Values;
 use crate::{Error, ExportedProgram, Result, Tensor, Value};
@@ -41,7 +42,7 @@ pub fn exchange(program: &mut ExportedProgram, weights: &Values, is_partial: boo
                     (crate::display::kind_of(&Value::Tensor(old.tensor.clone())), crate::display::kind_of(other));
                 wrong.push(format!("`{name}`: expected {want}, got {got}"));
             }
-            None if is_needed && !has_twin(program, old, weights) => wrong.push(format!("`{name}` is missing")),
+            None if is_needed && !has_source(program, old, weights) => wrong.push(format!("`{name}` is missing")),
             None => {}
         }
     }
@@ -51,10 +52,13 @@ pub fn exchange(program: &mut ExportedProgram, weights: &Values, is_partial: boo
     found.unused =
         weights.keys().filter(|name| !program.tensors().any(|(known, _)| **known == ***name)).cloned().collect();
     let mut twins: HashMap<Place, Tensor> = HashMap::new();
-    let mut storages = HashSet::new();
+    let (mut storages, mut bases) = (HashSet::new(), HashMap::new());
     for (name, state) in program.tensors() {
         let Some(t) = new.get(&**name) else { continue };
         storages.insert(state.tensor.storage().id());
+        if is_whole(&state.tensor) && is_whole(t) {
+            bases.insert(state.tensor.storage().id(), t.clone());
+        }
         match twins.entry(place(&state.tensor)) {
             // Tied tensors stay tied.
             Entry::Occupied(twin) if same_bits(t, twin.get()) => {}
@@ -64,9 +68,18 @@ pub fn exchange(program: &mut ExportedProgram, weights: &Values, is_partial: boo
             Entry::Vacant(free) => drop(free.insert(t.clone())),
         }
     }
-    let is_torn = |t: &Tensor| storages.contains(&t.storage().id()) && !twins.contains_key(&place(t));
-    if let Some((name, _)) = program.tensors().find(|(_, t)| is_torn(&t.tensor)) {
-        return Err(Error::data(format!("`{name}` is a view of an exchanged tensor, and has no new value")));
+    // What has no new value of its own may be a view of what has.
+    let open = program.tensors().filter(|(_, t)| storages.contains(&t.tensor.storage().id()));
+    let open: Vec<(String, Tensor)> = open
+        .filter(|(_, t)| !twins.contains_key(&place(&t.tensor)))
+        .map(|(name, t)| (name.to_string(), t.tensor.clone()))
+        .collect();
+    for (name, old) in open {
+        let base = bases.get(&old.storage().id()).ok_or_else(|| {
+            Error::data(format!("`{name}` shares the storage of an exchanged tensor, and has no new value"))
+        })?;
+        let view = Tensor::from_storage(base.storage().clone(), old.dtype(), old.layout().clone())?;
+        twins.insert(place(&old), view);
     }
     let constants = program.constants.values_mut().filter_map(|c| match c {
         Constant::Tensor(t) => Some(t),
@@ -84,14 +97,21 @@ pub fn exchange(program: &mut ExportedProgram, weights: &Values, is_partial: boo
 /// Where a tensor lies: its storage, offset, sizes and strides.
 type Place = (usize, usize, Vec<i64>, Vec<i64>);
 
+/// True if the elements are those of the storage, in order.
+fn is_whole(t: &Tensor) -> bool {
+    let bytes = t.numel().saturating_mul(t.dtype().size());
+    t.is_contiguous() && t.layout().offset == 0 && bytes == t.storage().len_bytes()
+}
+
 fn place(t: &Tensor) -> Place {
     (t.storage().id(), t.layout().offset, t.sizes().to_vec(), t.strides().to_vec())
 }
 
-/// True if a tensor at the same place has a new value.
-fn has_twin(program: &ExportedProgram, of: &oxport_ir::StateTensor, weights: &Values) -> bool {
-    let here = place(&of.tensor);
-    program.tensors().any(|(name, t)| weights.contains_key(&**name) && place(&t.tensor) == here)
+/// True if a tensor at the same place, or one that fills the storage, has a new value.
+fn has_source(program: &ExportedProgram, of: &oxport_ir::StateTensor, weights: &Values) -> bool {
+    let (here, storage) = (place(&of.tensor), of.tensor.storage().id());
+    let is_source = |t: &Tensor| place(t) == here || t.storage().id() == storage && is_whole(t);
+    program.tensors().any(|(name, t)| weights.contains_key(&**name) && is_source(&t.tensor))
 }
 
 /// The tensor in the strides of another.

@@ -4,6 +4,8 @@
 
 #[path = "commands/debugging.rs"]
 mod debugging;
+#[path = "commands/diff.rs"]
+mod diff;
 #[path = "commands/info.rs"]
 mod info;
 #[path = "commands/inputs.rs"]

@@ -10,39 +10,25 @@
 //!    = note: `oxport verify --fix` infers it again
 //! ```
 
+use oxport::listing::Listing;
 use oxport::{Diagnostic, ExportedProgram};
 use oxport_ir::Loc;
-use oxport_ir::print::{Style, readable_with};
+use oxport_ir::print::Style;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Marks the line of a diagnostic; no text of a program has this character.
-const MARK: &str = "# \u{1}";
-
 /// Every diagnostic with the line of the program's text that it is about, if it is about one.
 pub fn excerpts(path: &Path, program: &ExportedProgram, diagnostics: &[Diagnostic]) -> String {
-    let marks = |graph: &str, node: &str| -> Vec<String> {
-        let is_here = |d: &Diagnostic| match &d.at {
-            Loc::Node { graph: g, node: n } | Loc::Argument { graph: g, node: n, .. } => g == graph && n == node,
-            _ => false,
-        };
-        diagnostics.iter().enumerate().filter(|(_, d)| is_here(d)).map(|(i, _)| format!("\u{1}{i}")).collect()
-    };
-    let text = readable_with(program, Style { origins: true, ..Style::GRAPH }, &marks);
-    let (mut lines, mut places) = (Vec::new(), vec![None; diagnostics.len()]);
-    for line in text.lines() {
-        match line.trim_start().strip_prefix(MARK).and_then(|number| number.parse::<usize>().ok()) {
-            Some(i) => places[i] = lines.len().checked_sub(1),
-            None => lines.push(line),
-        }
-    }
+    let listing = Listing::of(program, Style { origins: true, ..Style::GRAPH });
     let mut out = String::new();
-    for (d, place) in diagnostics.iter().zip(places) {
-        let span = match &d.at {
-            Loc::Node { node, .. } | Loc::Argument { node, .. } => node.as_str(),
-            _ => "",
+    for d in diagnostics {
+        let place = match &d.at {
+            Loc::Node { graph, node } | Loc::Argument { graph, node, .. } => {
+                listing.place(graph, node).map(|at| (&listing.lines[..], at, node.as_str()))
+            }
+            _ => None,
         };
-        excerpt(&mut out, path, d, place.map(|at| (&lines[..], at, span)));
+        excerpt(&mut out, path, d, place);
     }
     out
 }
@@ -68,7 +54,7 @@ fn window(line: &str, column: usize) -> (String, usize) {
     (shown, first)
 }
 
-fn excerpt(out: &mut String, path: &Path, d: &Diagnostic, place: Option<(&[&str], usize, &str)>) {
+fn excerpt(out: &mut String, path: &Path, d: &Diagnostic, place: Option<(&[String], usize, &str)>) {
     let _ = writeln!(out, "{}", d.headline());
     let _ = writeln!(out, "  --> {}: {}", path.display(), d.at);
     if let Some((lines, at, span)) = place {
@@ -76,12 +62,12 @@ fn excerpt(out: &mut String, path: &Path, d: &Diagnostic, place: Option<(&[&str]
         // The line above says where the node comes from.
         let first = at.checked_sub(1).filter(|above| lines[*above].trim_start().starts_with("# File")).unwrap_or(at);
         let _ = writeln!(out, "{:width$} |", "");
-        let line = lines[at];
+        let line = &lines[at];
         let start = if span.is_empty() { line.len() - line.trim_start().len() } else { line.find(span).unwrap_or(0) };
         let length = if span.is_empty() { line.trim().chars().count() } else { span.chars().count() };
         let before = line[..start].chars().count();
         for n in first..at {
-            let _ = writeln!(out, "{:>width$} | {}", n + 1, window(lines[n], 0).0);
+            let _ = writeln!(out, "{:>width$} | {}", n + 1, window(&lines[n], 0).0);
         }
         let (shown, shift) = window(line, before);
         let _ = writeln!(out, "{:>width$} | {shown}", at + 1);

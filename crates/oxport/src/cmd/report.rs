@@ -78,7 +78,7 @@ pub fn print_stderr(text: impl Display) {
 }
 
 /// The words at the beginning of a line that have a color, and its code.
-const COLORS: [(&str, &str); 8] = [
+const COLORS: [(&str, &str); 11] = [
     ("error", "1;31"),
     ("DIFF", "1;31"),
     ("warning", "1;33"),
@@ -87,6 +87,9 @@ const COLORS: [(&str, &str); 8] = [
     ("valid", "32"),
     ("first divergence", "1;31"),
     ("   = note", "1;36"),
+    ("- ", "31"),
+    ("+ ", "32"),
+    ("! ", "33"),
 ];
 
 /// The text with colored words, on a terminal that has colors.
