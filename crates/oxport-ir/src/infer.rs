@@ -9,7 +9,7 @@
 
 use crate::args::{Arg, Args, Meta, Sym, bind};
 use crate::schema::Type;
-use crate::{Argument, Assertion, Build, Error, Fake, Graph, Kwargs, Node, NodeKind, Op, Result, Val};
+use crate::{Argument, Assertion, Build, Cost, Error, Fake, Graph, Kwargs, Node, NodeKind, Op, Result, Val};
 use oxport_sym::{Assumptions, Expr, Range, ShapeEnv, Symbol};
 use oxport_tensor::Layout;
 use std::cell::RefCell;
@@ -209,6 +209,21 @@ pub fn assertion(graph: &Graph, node: &Node, env: &ShapeEnv) -> Assertion {
         asserts(&Args { values: &values, op, cx: &MetaCx::new(env) }).ok()
     };
     asserted().unwrap_or(Assertion::Nothing)
+}
+
+/// The work and traffic of a call by its operator's row, with symbols equal to their hints; `None` for nodes that are no
+/// calls, and for operators without a row. To take an element of a multiple result is no work.
+pub fn cost_of(graph: &Graph, node: &Node, env: &ShapeEnv) -> Option<Cost> {
+    let op = node.op()?;
+    if op.is_getitem() {
+        return Some(Cost::default());
+    }
+    let values = bind_meta(graph, op, &node.args, &node.kwargs).ok()?;
+    let outs = match node.val() {
+        Some(Val::List(l)) => l.clone(),
+        one => one.cloned().into_iter().collect(),
+    };
+    Some((op.def()?.cost)(&Args { values: &values, op, cx: &MetaCx::new(env) }, &outs))
 }
 
 /// The meta value of a call.

@@ -55,7 +55,8 @@ pub use infer::MetaCx;
 pub use node::{Argument, Kwargs, Node, NodeId, NodeKind, NodeMeta};
 pub use op::{Op, Registry};
 pub use opdef::{
-    Aliasing, Assertion, Autocast, Cost, Decomp, Effect, Exact, Kernel, Mutated, Mutation, Noise, OpDef, WriteBack,
+    Aliasing, Assertion, Autocast, Cost, Decomp, Effect, Exact, IndexedDim, Indexes, Kernel, Mutated, Mutation, Noise,
+    OpDef, WriteBack,
 };
 pub use program::{
     Constant, Dialect, ExportedProgram, ModuleCall, ModuleCallSignature, RangeConstraint, StateTensor, Subclass,

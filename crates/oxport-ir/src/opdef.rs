@@ -50,6 +50,8 @@ pub struct OpDef {
     pub or_copies: Option<&'static str>,
     /// What it writes beside what its schema says.
     pub mutation: Option<&'static Mutation>,
+    /// What the numbers of an argument index; those out of range are an error.
+    pub indexes: Option<Indexes>,
     /// What it asserts of symbolic numbers.
     pub asserts: Option<AssertFn>,
     /// Whether its tensors may be on several devices.
@@ -170,6 +172,28 @@ pub struct Mutated {
     pub written: Vec<NodeId>,
 }
 
+/// What the numbers of an argument index.
+#[derive(Clone, Copy, Debug)]
+pub struct Indexes {
+    /// The argument with the indices: a tensor, or a list of tensors.
+    pub argument: &'static str,
+    /// The tensor that they index.
+    pub of: &'static str,
+    /// The dimension.
+    pub dim: IndexedDim,
+}
+
+/// The dimension that indices are of.
+#[derive(Clone, Copy, Debug)]
+pub enum IndexedDim {
+    /// This one; negative ones count from the end.
+    Fixed(i64),
+    /// The one that this argument names.
+    Named(&'static str),
+    /// One for each tensor of the list, in order.
+    Each,
+}
+
 /// What holds of symbolic numbers behind a call.
 #[derive(Clone, Debug)]
 pub enum Assertion {
@@ -222,6 +246,7 @@ impl OpDef {
             write_back: WriteBack::None,
             or_copies: None,
             mutation: None,
+            indexes: None,
             asserts: None,
             across_devices: false,
             free_strides: false,
@@ -295,6 +320,10 @@ impl OpDef {
     /// Says what it writes beside what its schema says.
     pub const fn mutation(self, mutation: &'static Mutation) -> OpDef {
         OpDef { mutation: Some(mutation), ..self }
+    }
+    /// Says that the numbers of `argument` index a dimension of the tensor `of`.
+    pub const fn indexes(self, argument: &'static str, of: &'static str, dim: IndexedDim) -> OpDef {
+        OpDef { indexes: Some(Indexes { argument, of, dim }), ..self }
     }
     /// Makes it an assertion, and says of what.
     pub const fn asserts(self, f: AssertFn) -> OpDef {

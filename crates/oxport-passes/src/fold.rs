@@ -14,11 +14,11 @@
 //! computed is left to the run, alone; a result is not stored where it is cheaper made (`expand`, a table that two
 //! vectors span).
 
-use oxport_ir::infer::bind_meta;
+use oxport_ir::infer::cost_of;
 use oxport_ir::storage::seen_values;
 use oxport_ir::{
-    Args, Argument, Constant, Decomp, Effect, ExportedProgram, Graph, InputKind, Kernel, MetaCx, Node, NodeId,
-    NodeKind, Op, OutputKind, Result, StateTensor, Val, Value,
+    Argument, Constant, Decomp, Effect, ExportedProgram, Graph, InputKind, Kernel, Node, NodeId, NodeKind, OutputKind,
+    Result, StateTensor, Value,
 };
 use oxport_sym::ShapeEnv;
 use oxport_tensor::Tensor;
@@ -198,18 +198,7 @@ fn work_of(
 
 /// Operations and bytes of a call, by its row.
 fn work(graph: &Graph, env: &ShapeEnv, node: &Node) -> f64 {
-    let cx = MetaCx::new(env);
-    let cost = |op: &Op| -> Option<f64> {
-        let values = bind_meta(graph, op, &node.args, &node.kwargs).ok()?;
-        let outs = match node.val()? {
-            Val::List(l) => l.clone(),
-            one => vec![one.clone()],
-        };
-        let cost = (op.def()?.cost)(&Args { values: &values, op, cx: &cx }, &outs);
-        Some(cost.flops + cost.bytes)
-    };
-    // To take an element of a result is no work.
-    node.op().filter(|op| !op.is_getitem()).map_or(0.0, |op| cost(op).unwrap_or(f64::INFINITY))
+    node.op().map_or(0.0, |_| cost_of(graph, node, env).map_or(f64::INFINITY, |cost| cost.flops + cost.bytes))
 }
 
 /// The program that computes the `frontier` from constants.

@@ -45,7 +45,7 @@ pub mod zip;
 pub use archive::{Archive, Layout};
 pub use error::{Error, Result};
 pub use limits::Limits;
-pub use open::is_standard_input;
+pub use open::{is_standard_input, open as open_file};
 pub use pair::{read_json, write_json};
 pub use read::{ReadOptions, read_archive, read_pt2, read_pt2_bytes};
 pub use replace::is_standard_output;

@@ -15,7 +15,7 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// An operating system error, or the path is not that of a regular file.
-pub(crate) fn open(path: &Path) -> Result<Storage> {
+pub fn open(path: &Path) -> Result<Storage> {
     let failed = |e| Error::io(format!("cannot open {}", path.display()), e);
     let other = |e: oxport_tensor::Error| failed(io::Error::other(e));
     if is_standard_input(path) {

@@ -117,25 +117,12 @@ fn sequence(value: &Pickled) -> Option<Vec<&Pickled>> {
 }
 
 fn leaf(value: &Pickled, file: &TorchFile) -> Result<Value> {
-    Ok(match value {
-        Pickled::None => Value::None,
-        Pickled::Bool(b) => Value::Bool(*b),
-        Pickled::Int(n) => Value::Int(*n),
-        Pickled::Float(x) => Value::Float(*x),
-        Pickled::Complex(re, im) => Value::Complex(oxport_ir::Complex::new(*re, *im)),
-        Pickled::Str(s) => Value::Str(s.as_str().into()),
-        Pickled::Tensor(tensor) => Value::Tensor(file.tensor(tensor)?),
-        other => {
-            let what = match other {
-                Pickled::Object { class, .. } | Pickled::Global(class) => class.as_str(),
-                _ => "a container or a dtype",
-            };
-            return Err(Error::entry(
-                "value",
-                NAME,
-                format!("expected a tensor or constant as an example input, got {what}"),
-            ));
-        }
+    file.plain(value)?.ok_or_else(|| {
+        let what = match value {
+            Pickled::Object { class, .. } | Pickled::Global(class) => class.as_str(),
+            _ => "a container or a dtype",
+        };
+        Error::entry("value", NAME, format!("expected a tensor or constant as an example input, got {what}"))
     })
 }
 

@@ -14,7 +14,7 @@ use crate::locate::locate;
 use crate::operand_binding::{Patch, Ref, fetch};
 use crate::output_alloc::{OutPlan, Packing, make_owned, pack_tensors, pack_values, pick};
 use crate::plan_cache::{Cache, Placement, Recorder, Recording, Replay, shape_key};
-use crate::profile::Profile;
+use crate::profile::{Seen, Watch};
 use oxport_ir::{Arg, Args, Callable, Error, Op, Real, Result, RunCx, Value};
 use oxport_tensor::{Arena, Tensor, TensorMut};
 use smallvec::SmallVec;
@@ -99,7 +99,7 @@ impl Body {
     ///
     /// # Errors
     /// A step fails: the error says which, on what arguments, and where in the Python source.
-    pub fn run(&self, cx: &RunCx, inputs: Vec<Value>, mut profile: Option<&mut Profile>) -> Result<Vec<Value>> {
+    pub fn run(&self, cx: &RunCx, inputs: Vec<Value>, mut watch: Option<Watch<'_>>) -> Result<Vec<Value>> {
         if inputs.len() != self.inputs.len() {
             let (want, got) = (self.inputs.len(), inputs.len());
             return Err(Error::invalid(format!("expected {want} graph inputs, got {got}")));
@@ -121,11 +121,12 @@ impl Body {
             }
         }
         for (i, step) in self.steps.iter().enumerate() {
-            let start = profile.is_some().then(Instant::now);
+            let start = watch.is_some().then(Instant::now);
             let done = self.step(cx, i, step, &mut frame, &mut mode);
             let value = done.map_err(|e| locate(e, step, &frame.args[i]))?;
-            if let (Some(profile), Some(start)) = (profile.as_deref_mut(), start) {
-                profile.add(i, start.elapsed(), &value);
+            if let (Some(watch), Some(start)) = (watch.as_deref_mut(), start) {
+                let (time, op) = (start.elapsed(), step.op.name());
+                watch(&Seen { index: i, name: &step.name, op, start, time, value: &value });
             }
             for patch in &step.patches {
                 patch.put(&mut frame.args[i], Arg::None);

@@ -20,6 +20,7 @@
 
 mod call;
 mod error;
+mod estimate;
 mod executor;
 mod frame;
 mod guards;
@@ -41,9 +42,10 @@ mod test_ops;
 
 pub use call::evaluate;
 pub use error::{Error, Result};
+pub use estimate::{Memory, estimate_memory};
 pub use guards::guard_conditions;
 pub use inputs::{InputChecks, check_call};
 pub use module::Module;
 pub use outputs::Outputs;
 pub use plan::{MutableState, Plan, PlanOptions};
-pub use profile::{NodeProfile, Profile};
+pub use profile::{NodeProfile, Profile, Seen, Watch};

@@ -64,7 +64,7 @@ fn find_missing(graph: &Graph, registry: &Registry, missing: &mut Vec<String>) {
 }
 
 /// By node index, whether a node is needed: for an output, or for its effect.
-fn live_nodes(graph: &Graph, registry: &Registry) -> Vec<bool> {
+pub(crate) fn live_nodes(graph: &Graph, registry: &Registry) -> Vec<bool> {
     let mut live = vec![false; graph.capacity()];
     let ids: Vec<NodeId> = graph.ids().collect();
     for id in ids.into_iter().rev() {

@@ -14,7 +14,7 @@ use crate::executor::Body;
 use crate::inputs::{Checks, InputChecks};
 use crate::lower::lower;
 use crate::outputs::{Outputs, Target, assign_outputs, targets};
-use crate::profile::Profile;
+use crate::profile::{Profile, Watch};
 use indexmap::IndexSet;
 use oxport_ir::{ExportedProgram, InputKind, ModuleCallSignature, OutputKind, Registry, RunCx, Value};
 use oxport_tensor::memory::DEFAULT_MAX_BUFFER_BYTES;
@@ -186,6 +186,17 @@ impl Plan {
     /// The inputs fail a check ([`Error::is_input`]); an assertion of the program fails ([`Error::is_assertion`]); or a
     /// kernel fails.
     pub fn call(&self, inputs: Vec<Value>, state: Vec<Tensor>, profile: Option<&mut Profile>) -> Result<Outputs> {
+        match profile {
+            Some(profile) => self.watch(inputs, state, Some(&mut |seen| profile.add(seen))),
+            None => self.watch(inputs, state, None),
+        }
+    }
+
+    /// As [`Plan::call`]; calls a function after every step.
+    ///
+    /// # Errors
+    /// As [`Plan::call`].
+    pub fn watch(&self, inputs: Vec<Value>, state: Vec<Tensor>, watch: Option<Watch<'_>>) -> Result<Outputs> {
         let inputs = self.checks.completed(inputs);
         self.checks.admit(&inputs)?;
         if state.len() != self.state.len() {
@@ -200,7 +211,7 @@ impl Plan {
         };
         let fed = self.feeds.iter().map(feed).collect();
         let cx = RunCx::new(self.seed);
-        let results = self.pool.install(|| self.body.run(&cx, fed, profile))?;
+        let results = self.pool.install(|| self.body.run(&cx, fed, watch))?;
         assign_outputs(&self.outputs, results, &inputs, &self.state, state)
     }
 

@@ -5,7 +5,27 @@ use oxport_ir::Value;
 use oxport_ir::terminal::Plain;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// A step right after it ran.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// Its position in execution order.
+    pub index: usize,
+    /// The node's name.
+    pub name: &'a Arc<str>,
+    /// The operator, `aten::add.Tensor`.
+    pub op: &'a str,
+    /// When it began.
+    pub start: Instant,
+    /// How long it took.
+    pub time: Duration,
+    /// What it gave. A clone keeps the buffer, which the rest of the run then allocates elsewhere.
+    pub value: &'a Value,
+}
+
+/// Is called after every step of the program itself; subgraphs count for the calling node.
+pub type Watch<'a> = &'a mut (dyn FnMut(&Seen<'_>) + Send);
 
 /// The time of every node, summed over profiled calls. Nodes of subgraphs count for the calling node.
 #[derive(Clone, Debug, Default)]
@@ -40,11 +60,12 @@ impl Profile {
         };
         Profile { nodes: body.steps.iter().map(node).collect() }
     }
-    pub(crate) fn add(&mut self, step: usize, time: Duration, value: &Value) {
-        let node = &mut self.nodes[step];
+    /// Adds a step. Those of another plan than this profile's are not counted.
+    pub fn add(&mut self, seen: &Seen<'_>) {
+        let Some(node) = self.nodes.get_mut(seen.index) else { return };
         node.calls += 1;
-        node.time += time;
-        node.bytes += bytes_of(value);
+        node.time += seen.time;
+        node.bytes += bytes_of(seen.value);
     }
     /// The time of all nodes together.
     pub fn total(&self) -> Duration {

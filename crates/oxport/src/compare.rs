@@ -39,10 +39,12 @@ pub struct Comparison {
     pub agree: bool,
     /// The element with the largest error, or another difference, as text.
     pub detail: String,
+    /// The largest absolute error, where both are finite numbers of the same dtype and sizes.
+    pub error: Option<f64>,
 }
 
 fn differ(detail: String) -> Comparison {
-    Comparison { agree: false, detail }
+    Comparison { agree: false, detail, error: None }
 }
 
 /// Compares a value with the expected one.
@@ -55,12 +57,17 @@ pub fn compare(got: &Value, want: &Value, tolerance: Tolerance) -> Comparison {
         (Value::Complex(a), Value::Complex(b)) if close(a.re, b.re) && close(a.im, b.im) => equal(format!("{a}")),
         (Value::Str(a), Value::Str(b)) if a == b => equal(format!("{a:?}")),
         (Value::None, Value::None) => equal("None".to_string()),
+        (Value::List(a), Value::List(b)) if a.len() == b.len() => {
+            let each = a.iter().zip(b).map(|(a, b)| compare(a, b, tolerance));
+            let worse = |a: Comparison, b: Comparison| if a.agree && (!b.agree || b.error > a.error) { b } else { a };
+            each.reduce(worse).unwrap_or_else(|| equal("no elements".to_string()))
+        }
         (a, b) => differ(format!("expected {}, got {}", show(b), show(a))),
     }
 }
 
 fn equal(detail: String) -> Comparison {
-    Comparison { agree: true, detail }
+    Comparison { agree: true, detail, error: Some(0.0) }
 }
 
 fn close(a: f64, b: f64) -> bool {
@@ -106,9 +113,13 @@ fn parts(t: &Tensor) -> TensorResult<Vec<f64>> {
 
 fn integers(a: &[i64], b: &[i64]) -> Comparison {
     let wrong = a.iter().zip(b).filter(|(a, b)| a != b).count();
+    let error = a.iter().zip(b).map(|(a, b)| a.abs_diff(*b) as f64).fold(0.0, f64::max);
     match a.iter().zip(b).position(|(a, b)| a != b) {
         None => equal(format!("{} elements equal", a.len())),
-        Some(i) => differ(format!("element {i}: expected {}, got {} ({wrong} of {} differ)", b[i], a[i], a.len())),
+        Some(i) => {
+            let detail = format!("element {i}: expected {}, got {} ({wrong} of {} differ)", b[i], a[i], a.len());
+            Comparison { error: Some(error), ..differ(detail) }
+        }
     }
 }
 
@@ -165,5 +176,6 @@ fn numbers(got: &[f64], want: &[f64], like: &Tensor, tolerance: Tolerance, parts
         at / parts,
         bound(b)
     );
-    if over == 0 { equal(detail) } else { differ(format!("{detail}; {over} of {} differ", got.len())) }
+    let compared = if over == 0 { equal(detail) } else { differ(format!("{detail}; {over} of {} differ", got.len())) };
+    Comparison { error: Some(worst), ..compared }
 }

@@ -2,6 +2,7 @@
 
 use oxport_ir::Diagnostic;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -20,6 +21,8 @@ enum Kind {
     Io(String, std::io::Error),
     Data(String),
     Usage(String),
+    Because(String, Error),
+    Of(PathBuf, Error),
 }
 
 impl Error {
@@ -43,9 +46,64 @@ impl Error {
     pub(crate) fn not_valid(found: Vec<Diagnostic>) -> Error {
         Error(Box::new(Kind::NotValid(found)))
     }
+    /// The same error with its reason in front, if there is one.
+    pub fn because(self, reason: Option<String>) -> Error {
+        match reason {
+            Some(reason) => Error(Box::new(Kind::Because(reason, self))),
+            None => self,
+        }
+    }
+    /// The same error, of this file.
+    pub fn of_file(self, path: impl Into<PathBuf>) -> Error {
+        Error(Box::new(Kind::Of(path.into(), self)))
+    }
+    /// An error of a file of values, in one line.
+    pub(crate) fn of_values(name: &str, e: oxport_pt2::Error) -> Error {
+        let one = |d: &Diagnostic| match &d.at {
+            oxport_ir::Loc::Program => format!("{name}: {}", d.message),
+            oxport_ir::Loc::Entry(at) | oxport_ir::Loc::Json(at) if at.starts_with(name) => {
+                format!("{at}: {}", d.message)
+            }
+            at => format!("{name}: {}, at {at}", d.message),
+        };
+        match e.diagnostics() {
+            [] => e.into(),
+            found => Error::data(found.iter().map(one).collect::<Vec<_>>().join("; ")),
+        }
+    }
+    /// The same error with the name of the file in front.
+    pub fn within(self, path: &Path) -> Error {
+        match *self.0 {
+            Kind::Data(message) => Error::data(format!("{}: {message}", path.display())),
+            kind => Error(Box::new(kind)),
+        }
+    }
+    /// The reason and the error behind it, if there is one.
+    pub fn reason(&self) -> Option<(&str, &Error)> {
+        match &*self.0 {
+            Kind::Because(reason, cause) => Some((reason, cause)),
+            Kind::Of(_, e) => e.reason(),
+            _ => None,
+        }
+    }
+    /// The file that the error is about, if it is known.
+    pub fn path(&self) -> Option<&Path> {
+        match &*self.0 {
+            Kind::Of(path, _) => Some(path),
+            Kind::Because(_, e) => e.path(),
+            _ => None,
+        }
+    }
+    /// The error behind reasons and files.
+    fn cause(&self) -> &Kind {
+        match &*self.0 {
+            Kind::Because(_, e) | Kind::Of(_, e) => e.cause(),
+            kind => kind,
+        }
+    }
     /// The diagnostics of an invalid program or file; empty for other errors.
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        match &*self.0 {
+        match self.cause() {
             Kind::File(e) => e.diagnostics(),
             Kind::NotValid(found) => found,
             _ => &[],
@@ -53,7 +111,7 @@ impl Error {
     }
     /// True if oxport lacks something that a valid program needs.
     pub fn is_unsupported(&self) -> bool {
-        match &*self.0 {
+        match self.cause() {
             Kind::File(e) => e.is_unsupported(),
             Kind::Call(e) => e.is_unsupported(),
             Kind::Run(e) => e.is_unsupported(),
@@ -62,7 +120,7 @@ impl Error {
     }
     /// True if the reader of an output pipe has closed it.
     pub fn is_closed_pipe(&self) -> bool {
-        match &*self.0 {
+        match self.cause() {
             Kind::File(e) => e.is_closed_pipe(),
             Kind::Io(_, e) => e.kind() == std::io::ErrorKind::BrokenPipe,
             _ => false,
@@ -70,7 +128,7 @@ impl Error {
     }
     /// True if a call needed a larger buffer than [`PlanOptions::max_buffer_bytes`](crate::PlanOptions) allows.
     pub fn is_limit(&self) -> bool {
-        match &*self.0 {
+        match self.cause() {
             Kind::Call(e) => e.is_limit(),
             Kind::Run(e) => e.is_limit(),
             _ => false,
@@ -78,12 +136,16 @@ impl Error {
     }
     /// The operators of the program that have no kernel.
     pub fn missing(&self) -> &[String] {
-        if let Kind::Run(e) = &*self.0 { e.missing() } else { &[] }
+        match self.cause() {
+            Kind::Run(e) => e.missing(),
+            _ => &[],
+        }
     }
     /// The exit code of the command line: 2 usage, 3 not valid, 4 not supported, 5 failed while running, 6 file
     /// trouble, 141 a closed pipe.
     pub fn exit_code(&self) -> u8 {
-        match &*self.0 {
+        match self.cause() {
+            Kind::Because(_, e) | Kind::Of(_, e) => e.exit_code(),
             Kind::Usage(_) => 2,
             _ if self.is_unsupported() => 4,
             _ if self.is_closed_pipe() => 141,
@@ -104,6 +166,8 @@ impl fmt::Display for Error {
             Kind::NotValid(found) => {
                 write!(f, "the program is not valid: {}", found.first().map_or(String::new(), ToString::to_string))
             }
+            Kind::Because(reason, e) => write!(f, "{reason}\n  {e}"),
+            Kind::Of(_, e) => e.fmt(f),
             Kind::Io(what, cause) => write!(f, "{what}: {cause}"),
             Kind::Data(m) | Kind::Usage(m) | Kind::Rewrite(m) => f.write_str(m),
         }

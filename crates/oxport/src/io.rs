@@ -21,7 +21,7 @@ pub type Values = IndexMap<String, Value>;
 /// # Errors
 /// A file cannot be read or parsed.
 pub fn read_values(path: &Path, limits: &Limits) -> Result<Values> {
-    Ok(oxport_pt2::read_values(path, limits).map_err(|e| Error::data(e.to_string()))?.values)
+    Ok(oxport_pt2::read_values(path, limits).map_err(|e| Error::of_values(&path.display().to_string(), e))?.values)
 }
 
 /// Writes named values: tensors as safetensors, the rest in the JSON file next to it.

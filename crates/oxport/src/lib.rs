@@ -40,12 +40,22 @@
 
 pub mod compare;
 pub mod difference;
+pub mod display;
 mod error;
+pub mod info;
+pub mod inputs;
 pub mod io;
+pub mod kind;
+pub mod listing;
+pub mod names;
 mod prepare;
+pub mod profile;
 pub mod random_inputs;
+pub mod suggest;
 mod toolchain;
+pub mod trace;
 pub mod validate;
+pub mod weights;
 
 pub use error::{Error, Result};
 pub use oxport_ir::{

@@ -18,7 +18,7 @@ fn execute() -> ExitCode {
     let cli = match cmd::Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) if e.use_stderr() => {
-            report::print_stderr(e.render());
+            report::print_stderr(cmd::with_suggestion(e).render());
             return ExitCode::from(2);
         }
         Err(e) => {

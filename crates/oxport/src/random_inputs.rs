@@ -10,7 +10,7 @@
 use crate::io::constant;
 use crate::{Error, Result};
 use oxport_ir::infer::assertion;
-use oxport_ir::{Argument, Assertion, ExportedProgram, InputKind, Node, NodeId, Op, Val, Value};
+use oxport_ir::{Argument, Assertion, ExportedProgram, IndexedDim, InputKind, Kernel, Node, NodeId, Op, Val, Value};
 use oxport_pt2::Limits;
 use oxport_sym::{Expr, Number, Symbol};
 use oxport_tensor::{Complex, DType, Tensor};
@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 /// The values of tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// Normal-like floats, integers 0 and 1.
+    /// Normal-like floats, bools and integers 0 and 1; integers that index something are valid indices.
     Ordinary,
     /// Normal-like floats, integers 0, which is a valid index of every non-empty dimension.
     Zeros,
@@ -32,11 +32,22 @@ pub enum Fill {
 /// Values of symbols.
 pub type Assignment = HashMap<Symbol, i64>;
 
+/// What generated inputs must agree with.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Values of symbols.
+    pub sizes: &'a Assignment,
+    /// Inputs that are given; those that follow are not.
+    pub values: &'a [Option<&'a Value>],
+}
+
 /// Generates inputs of one program.
 pub struct InputGenerator<'p> {
     program: &'p ExportedProgram,
     /// Symbols that are numbers read from an input, by the input's placeholder.
     items: HashMap<NodeId, Symbol>,
+    /// The sizes that the numbers of an input index, by its placeholder.
+    bounds: HashMap<NodeId, Vec<Expr>>,
     /// Assignments of the symbols; the first has the hints, if they satisfy all conditions.
     assignments: Vec<Assignment>,
 }
@@ -44,9 +55,14 @@ pub struct InputGenerator<'p> {
 impl<'p> InputGenerator<'p> {
     /// Solves for the sizes.
     pub fn of(program: &'p ExportedProgram) -> InputGenerator<'p> {
+        InputGenerator::with(program, &Known { sizes: &Assignment::new(), values: &[] })
+    }
+
+    /// Solves for the sizes that agree with what is known.
+    pub fn with(program: &'p ExportedProgram, known: &Known<'_>) -> InputGenerator<'p> {
         let items = items(program);
-        let assignments = Search::of(program, &items).assignments();
-        InputGenerator { program, items, assignments }
+        let assignments = Search::of(program, &items, known).assignments();
+        InputGenerator { program, items, bounds: bounds(program), assignments }
     }
 
     /// The distinct assignments that satisfy the program: the hints, the smallest values, and others.
@@ -83,7 +99,9 @@ impl<'p> InputGenerator<'p> {
                         return Err(Error::data(format!("{message}: {limit} (`random_input_elems`)")));
                     }
                     let item = self.items.get(&id).and_then(|s| assignment.get(s));
-                    Ok(Value::Tensor(tensor(t.dtype, &sizes, count, fill, item.copied(), &mut random)?))
+                    let bounds = self.bounds.get(&id).map(|all| all.iter().filter_map(number).min());
+                    let values = Integers { item: item.copied(), bound: bounds.flatten() };
+                    Ok(Value::Tensor(tensor(t.dtype, &sizes, count, fill, values, &mut random)?))
                 }
                 Some(Val::Int(e)) => number(e).map(Value::Int).ok_or_else(unknown),
                 Some(Val::Float(e)) => Ok(Value::Float(e.as_float().unwrap_or_else(|| random.normal()))),
@@ -125,6 +143,47 @@ fn items(program: &ExportedProgram) -> HashMap<NodeId, Symbol> {
     program.graph.nodes().filter_map(taken).filter(|(from, _)| inputs.contains(from)).collect()
 }
 
+/// The sizes that the numbers of inputs index, by the rows of the operators that take them as indices, themselves or as views.
+fn bounds(program: &ExportedProgram) -> HashMap<NodeId, Vec<Expr>> {
+    let graph = &program.graph;
+    let inputs: HashSet<NodeId> = user_inputs(program).map(|(id, ..)| id).collect();
+    // The input that a value is, or is a view of.
+    let source = |mut id: NodeId| loop {
+        let node = graph.node(id);
+        let Some(op) = node.op() else { return inputs.contains(&id).then_some(id) };
+        let is_view = op.def().is_some_and(|def| matches!(def.kernel, Kernel::View(_))) || op.is_alias_at_times();
+        match node.args.first() {
+            Some(Argument::Node(from)) if is_view => id = *from,
+            _ => return None,
+        }
+    };
+    let mut found: HashMap<NodeId, Vec<Expr>> = HashMap::new();
+    for (_, node) in graph.nodes() {
+        let Some(indexes) = node.op().and_then(|op| op.def()?.indexes) else { continue };
+        let (Some(taken), Some(Argument::Node(of))) = (node.argument(indexes.argument), node.argument(indexes.of))
+        else {
+            continue;
+        };
+        let Some(Val::Tensor(of)) = graph.node(*of).val() else { continue };
+        let size = |dim: i64| of.sizes.get(oxport_tensor::layout::wrap_dim(dim, of.dim()).ok()?).cloned();
+        let taken = match taken {
+            Argument::List(list) => &list[..],
+            one => std::slice::from_ref(one),
+        };
+        for (i, index) in taken.iter().enumerate() {
+            let dim = match indexes.dim {
+                IndexedDim::Fixed(dim) => Some(dim),
+                IndexedDim::Named(name) => node.argument(name).and_then(Argument::as_int),
+                IndexedDim::Each => Some(i as i64),
+            };
+            if let (Some(id), Some(size)) = (index.as_node().and_then(source), dim.and_then(size)) {
+                found.entry(id).or_default().push(size);
+            }
+        }
+    }
+    found
+}
+
 /// The search for values of the symbols.
 struct Search<'p> {
     program: &'p ExportedProgram,
@@ -133,6 +192,8 @@ struct Search<'p> {
     conditions: Vec<Vec<Condition>>,
     /// The constants in the conditions.
     mentioned: Vec<i64>,
+    /// The symbols whose value is known.
+    fixed: Assignment,
 }
 
 enum Condition {
@@ -168,7 +229,7 @@ enum Preference {
 }
 
 impl<'p> Search<'p> {
-    fn of(program: &'p ExportedProgram, items: &HashMap<NodeId, Symbol>) -> Search<'p> {
+    fn of(program: &'p ExportedProgram, items: &HashMap<NodeId, Symbol>, known: &Known<'_>) -> Search<'p> {
         let mut symbols: Vec<Symbol> = Vec::new();
         let mut conditions = Vec::new();
         let mut note = |e: &Expr| {
@@ -207,7 +268,16 @@ impl<'p> Search<'p> {
                 Assertion::Nothing => {}
             }
         }
-        let mut mentioned = Vec::new();
+        let (mut mentioned, mut fixed) = (Vec::new(), known.sizes.clone());
+        for (e, n) in sizes_of(program, known.values) {
+            match e.as_symbol() {
+                Some(symbol) if fixed.get(symbol).is_none_or(|m| *m == n) => drop(fixed.insert(symbol.clone(), n)),
+                _ => {
+                    mentioned.extend((1..=4).flat_map(|factor| [n / factor, (n - 1) / factor]));
+                    conditions.push(Condition::Between(e, n, n));
+                }
+            }
+        }
         let mut by_last: Vec<Vec<Condition>> = symbols.iter().map(|_| Vec::new()).collect();
         for condition in conditions {
             condition.expr().visit(&mut |e| mentioned.extend(e.as_int().filter(|n| n.unsigned_abs() < 1 << 20)));
@@ -219,7 +289,7 @@ impl<'p> Search<'p> {
         }
         mentioned.sort_unstable();
         mentioned.dedup();
-        Search { program, symbols, conditions: by_last, mentioned }
+        Search { program, symbols, conditions: by_last, mentioned, fixed }
     }
 
     /// Distinct assignments, at most one for each preference.
@@ -259,6 +329,9 @@ impl<'p> Search<'p> {
 
     /// Values within the symbol's range, preferred ones first.
     fn candidates(&self, symbol: &Symbol, preference: Preference) -> Vec<i64> {
+        if let Some(n) = self.fixed.get(symbol) {
+            return vec![*n];
+        }
         let range = self.program.env.range(symbol);
         let declared = self.program.ranges.get(&Expr::symbol(symbol));
         let min = range.min_int().unwrap_or(i64::MIN).max(declared.and_then(|r| r.min).unwrap_or(i64::MIN));
@@ -283,6 +356,22 @@ impl<'p> Search<'p> {
         list.retain(|n| (min..=max).contains(n) && seen.insert(*n));
         list
     }
+}
+
+/// The sizes and numbers of given inputs, by their expressions.
+fn sizes_of(program: &ExportedProgram, given: &[Option<&Value>]) -> Vec<(Expr, i64)> {
+    let mut found = Vec::new();
+    for ((_, node, _), value) in user_inputs(program).zip(given) {
+        match (node.val(), value) {
+            (Some(Val::Tensor(fake)), Some(Value::Tensor(t))) if fake.dim() == t.rank() => {
+                found.extend(fake.sizes.iter().cloned().zip(t.sizes().iter().copied()));
+            }
+            (Some(Val::Int(e)), Some(Value::Int(n))) => found.push((e.clone(), *n)),
+            _ => {}
+        }
+    }
+    found.retain(|(e, _)| e.as_int().is_none());
+    found
 }
 
 /// The maximum number of values that a search tries.
@@ -317,7 +406,16 @@ impl Random {
     }
 }
 
-fn tensor(d: DType, sizes: &[i64], count: usize, fill: Fill, item: Option<i64>, random: &mut Random) -> Result<Tensor> {
+/// What the integers of a tensor are.
+#[derive(Clone, Copy)]
+struct Integers {
+    /// The number that all are.
+    item: Option<i64>,
+    /// The size that they index.
+    bound: Option<i64>,
+}
+
+fn tensor(d: DType, sizes: &[i64], count: usize, fill: Fill, values: Integers, random: &mut Random) -> Result<Tensor> {
     if d.is_float() || d.is_complex() {
         let pool = special_floats(d);
         let pool_len = pool.len();
@@ -335,9 +433,12 @@ fn tensor(d: DType, sizes: &[i64], count: usize, fill: Fill, item: Option<i64>, 
         return Ok(Tensor::from_vec(sizes, (0..count).map(|i| one(i) as f32).collect::<Vec<f32>>())?.to_dtype(d)?);
     }
     let pool = extreme_integers(d);
-    let one = |i: usize| match (item, fill) {
+    let one = |i: usize| match (values.item, fill) {
         (Some(n), _) => n,
         (None, Fill::Zeros) => 0,
+        (None, Fill::Ordinary) if let Some(bound) = values.bound.filter(|n| *n > 0 && d != DType::Bool) => {
+            (random.next() >> 33) as i64 % bound
+        }
         (None, Fill::Special) => random.of_these(&pool, i).unwrap_or((i % 2) as i64),
         (None, _) => (i % 2) as i64,
     };

@@ -17,6 +17,8 @@ pub struct Validation {
     pub refused: Vec<(InputSet, String)>,
     /// The first difference.
     pub difference: Option<String>,
+    /// The largest error of all comparisons so far, and where: `out.0 on ordinary values`.
+    pub worst: Option<(f64, String)>,
     /// True if the time limit was reached before all inputs were tried.
     pub cut_short: bool,
 }
@@ -76,6 +78,12 @@ impl std::fmt::Display for Validation {
         if compared > 0 && refused > 0 {
             write!(f, "; the program rejects {refused} more")?;
         }
+        if let Some((error, at)) = &self.worst {
+            write!(f, "; largest error {error:.3e}")?;
+            if *error > 0.0 {
+                write!(f, " ({at})")?;
+            }
+        }
         if self.cut_short { f.write_str("; the time limit was reached before all were tried") } else { Ok(()) }
     }
 }
@@ -92,12 +100,27 @@ pub fn validate(
     limits: &ReadLimits,
     time: Duration,
 ) -> Result<Validation> {
+    let tolerance = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };
+    validate_within(toolchain, [before, after], tolerance, limits, time)
+}
+
+/// As [`validate`], with a tolerance. With [`Tolerance::Exact`], special values are tried, too.
+///
+/// # Errors
+/// As [`validate`].
+pub fn validate_within(
+    toolchain: &Toolchain,
+    [before, after]: [&ExportedProgram; 2],
+    tolerance: Tolerance,
+    limits: &ReadLimits,
+    time: Duration,
+) -> Result<Validation> {
     let start = Instant::now();
     let max_buffer_bytes = usize::try_from(limits.buffer).unwrap_or(usize::MAX);
     let options = PlanOptions { max_buffer_bytes, ..PlanOptions::default() };
     let plan = |p: &ExportedProgram| toolchain.plan(&toolchain.prepare(p, Opt::None)?, &options);
     let (first, second) = (plan(before)?, plan(after)?);
-    let tolerance = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };
+    let is_exact = matches!(tolerance, Tolerance::Exact);
     let mut found = Validation::default();
     // One set of inputs; false if the first program rejects it.
     let run = |found: &mut Validation, name: InputSet, inputs: Result<Vec<Value>>| -> bool {
@@ -112,7 +135,7 @@ pub fn validate(
         };
         let different = match run(&second, &inputs) {
             Err(e) => Some(format!("the result rejects them: {}", crate::Error::to_string(&e))),
-            Ok(got) => difference(&got, &want, tolerance),
+            Ok(got) => difference(&got, &want, tolerance, &name, &mut found.worst),
         };
         match different {
             Some(different) => found.difference = Some(format!("on {name}, {different}")),
@@ -124,7 +147,7 @@ pub fn validate(
         run(&mut found, InputSet { what: "sample inputs", sizes: String::new() }, Ok(samples));
     }
     let generator = InputGenerator::of(before);
-    let special: &[Fill] = if opt == Opt::Fast { &[] } else { &[Fill::SpecialFloats, Fill::Special] };
+    let special: &[Fill] = if is_exact { &[Fill::SpecialFloats, Fill::Special] } else { &[] };
     for (seed, assignment) in (0..).zip(generator.assignments()) {
         let mut sizes: Vec<String> = assignment.iter().map(|(s, n)| format!("{}={n}", s.name())).collect();
         sizes.sort();
@@ -152,7 +175,13 @@ pub fn validate(
     Ok(found)
 }
 
-fn difference(got: &io::Values, want: &io::Values, tolerance: Tolerance) -> Option<String> {
+fn difference(
+    got: &io::Values,
+    want: &io::Values,
+    tolerance: Tolerance,
+    inputs: &InputSet,
+    worst: &mut Option<(f64, String)>,
+) -> Option<String> {
     if let Some(name) = got.keys().find(|name| !want.contains_key(*name)) {
         return Some(format!("the result has an unexpected output {name}"));
     }
@@ -160,6 +189,11 @@ fn difference(got: &io::Values, want: &io::Values, tolerance: Tolerance) -> Opti
         None => Some(format!("the result has no output {name}")),
         Some(got) => {
             let c = compare(got, want, tolerance);
+            if let Some(error) = c.error
+                && worst.as_ref().is_none_or(|(known, _)| error > *known)
+            {
+                *worst = Some((error, format!("{name} on {inputs}")));
+            }
             (!c.agree).then(|| format!("{name}: {}", c.detail))
         }
     })

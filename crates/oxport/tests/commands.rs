@@ -2,6 +2,18 @@
 //! every change is printed, and a second run has nothing to fix. `oxport optimize --validate`: the output says what was
 //! compared. Programs as text: every command reads them, and their diagnostics have lines.
 
+#[path = "commands/debugging.rs"]
+mod debugging;
+#[path = "commands/diff.rs"]
+mod diff;
+#[path = "commands/info.rs"]
+mod info;
+#[path = "commands/inputs.rs"]
+mod inputs;
+
+#[path = "commands/messages.rs"]
+mod messages;
+
 use oxport::random_inputs::{InputGenerator, generate_inputs};
 use oxport::validate::validate;
 use oxport::{DType, ExportedProgram, Expr, Fake, Opt, ProgramBuilder, ReadLimits, Tensor, Toolchain};

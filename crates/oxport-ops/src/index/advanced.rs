@@ -5,7 +5,7 @@
 
 use crate::support::meta::{MetaArgs, Metas, broadcast, dense_strides, dimension_order, one, preserved_strides};
 use oxport_ir::fake::{Dims, contiguous_strides};
-use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, NodeId, OpDef, Real, Result, Value, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, IndexedDim, NodeId, OpDef, Real, Result, Value, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Number, Tensor, TensorMut, dispatch, index};
 
@@ -13,6 +13,7 @@ use oxport_tensor::{DType, Layout, Number, Tensor, TensorMut, dispatch, index};
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta)
         .eval(read)
+        .indexes("indices", "self", IndexedDim::Each)
         .exact(Exact::Bits)
         .doc("Elements at index tensors; missing ones take a whole dimension, masks their true places.")
         .samples(&[
@@ -30,6 +31,7 @@ pub static OPS: &[OpDef] = &[
         .across_devices(),
     OpDef::new("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta)
         .eval(read)
+        .indexes("indices", "self", IndexedDim::Each)
         .exact(Exact::Bits)
         .doc("As `index.Tensor`, of indices known to be in range.")
         .samples(&["f32[4, 3], [i64[5]<4>]"])
@@ -39,6 +41,7 @@ pub static OPS: &[OpDef] = &[
         put_meta,
     )
     .fill(put)
+    .indexes("indices", "self", IndexedDim::Each)
     .exact(Exact::Bits)
     .doc("A copy with elements at index tensors replaced, or added to in order.")
     .samples(&[
@@ -55,6 +58,7 @@ pub static OPS: &[OpDef] = &[
         put_meta,
     )
     .fill(put)
+    .indexes("indices", "self", IndexedDim::Each)
     .exact(Exact::Bits)
     .doc("As `index_put`, of indices known to be in range.")
     .samples(&["f32[4, 3], [i64[2]<4>], f32[2, 3]"])

@@ -5,7 +5,7 @@
 
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
 use crate::support::rowmajor::check_index_dtype;
-use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, NodeId, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, IndexedDim, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut, index};
 
@@ -13,6 +13,7 @@ use oxport_tensor::{DType, Tensor, TensorMut, index};
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", select_meta)
         .fill(select)
+        .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("Some indices of a dimension, in any order.")
         .samples(&[
@@ -25,6 +26,7 @@ pub static OPS: &[OpDef] = &[
         ]),
     OpDef::new("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta)
         .fill(gather)
+        .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("One element along a dimension for every element of the index.")
         .samples(&[
@@ -41,6 +43,7 @@ pub static OPS: &[OpDef] = &[
         .samples(&["f32[3, 4], i64[2, 2]<-12..12>", "!f32[3], i64[1]<3..4>"]),
     OpDef::new("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", along_meta)
         .decomp(along)
+        .indexes("indices", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("`gather` with broadcasting; without a dimension, of the flattened tensors.")
         .samples(&["f32[3, 4], i64[1, 4]<3>, 0", "f32[3, 4], i64[5]<12>"]),

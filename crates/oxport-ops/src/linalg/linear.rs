@@ -4,7 +4,7 @@
 
 use crate::support::checks::{agree, fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
-use crate::support::product::{Plus, check_product_dtype, part, product};
+use crate::support::product::{Plus, check_product_dtype, part, product, product_cost};
 use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Layout, Scalar, Tensor, TensorMut};
@@ -14,6 +14,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta)
         .doc("`input @ weightᵀ + bias`: rows of `weight` are output features.")
         .fill(linear)
+        .cost(product_cost::<0>)
         .decomp(linear_decomp)
         .samples(&[
             "f32[2, 3], f32[4, 3], f32[4]",
@@ -49,6 +50,7 @@ const fn matmul_like(schema: &'static str) -> OpDef {
     OpDef::new(schema, matmul_meta)
         .doc("The matrix product over the last two dimensions, vectors and batches broadcast.")
         .fill(matmul)
+        .cost(product_cost::<0>)
         .decomp(matmul_decomp)
         .samples(&[
             "f32[3], f32[3]",

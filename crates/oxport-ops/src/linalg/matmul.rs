@@ -6,9 +6,9 @@
 use crate::support::checks::{agree, fresh, of_dim, same_dtype};
 use crate::support::composite::composite;
 use crate::support::meta::{MetaArgs, Metas, broadcast, one};
-use crate::support::product::{Plus, check_product_dtype, inner, part, product};
+use crate::support::product::{Plus, check_product_dtype, inner, part, product, product_cost};
 use oxport_ir::opdef::MetaFn;
-use oxport_ir::{Args, Error, Fake, Meta, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Cost, Error, Fake, Meta, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 
@@ -50,10 +50,12 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("`beta·self + alpha·Σ batch1 @ batch2`, summed over the batch.")
     .fill(addbmm)
+    .cost(addbmm_cost)
     .samples(&["f32[2, 4], f32[5, 2, 3], f32[5, 3, 4], beta=0.5, alpha=2"]),
     OpDef::new("aten::mv(Tensor self, Tensor vec) -> Tensor", mv_meta)
         .doc("A matrix times a vector.")
         .fill(mv)
+        .cost(product_cost::<0>)
         .expr("sum.dim_IntList(mul.Tensor(self, vec), [1])")
         .samples(&["f32[2, 3], f32[3]", "f64[3, 2]{1, 3}, f64[2]"]),
     OpDef::new(
@@ -62,6 +64,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("`beta·self + alpha·(mat @ vec)`.")
     .fill(mv)
+    .cost(product_cost::<1>)
     .samples(&["f32[2], f32[2, 3], f32[3], beta=2, alpha=3", "f32[], f32[2, 3], f32[3]"]),
     dot_like("aten::dot(Tensor self, Tensor tensor) -> Tensor")
         .doc("The sum of the products of two vectors.")
@@ -83,6 +86,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm_meta)
         .doc("The product of two int8 matrices in int32.")
         .fill(int_mm)
+        .cost(product_cost::<0>)
         .samples(&["i8[17, 8], i8[8, 8]", "u8[2, 3], i8[3, 4]", "!i8[2, 3], u8[3, 4]"]),
     composite(
         "aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
@@ -93,19 +97,26 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn plain(schema: &'static str, meta: MetaFn) -> OpDef {
-    OpDef::new(schema, meta).fill(mm)
+    OpDef::new(schema, meta).fill(mm).cost(product_cost::<0>)
 }
 const fn added(schema: &'static str, meta: MetaFn) -> OpDef {
-    OpDef::new(schema, meta).fill(addmm)
+    OpDef::new(schema, meta).fill(addmm).cost(product_cost::<1>)
 }
 const fn dot_like(schema: &'static str) -> OpDef {
-    OpDef::new(schema, dot_meta).fill(dot)
+    OpDef::new(schema, dot_meta).fill(dot).cost(product_cost::<0>)
 }
 const fn outer(schema: &'static str) -> OpDef {
     OpDef::new(schema, outer_meta)
         .doc("Every element of one vector times every element of another.")
         .expr("mul.Tensor(unsqueeze(self, 1), vec2)")
         .samples(&["f32[2], f32[3]", "i64[2], f32[3]", "!f32[2, 2], f32[3]"])
+}
+
+/// The products of all matrices of the batch, and their sum.
+fn addbmm_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
+    let batch = args.at::<&Fake>(1).ok().and_then(|b| args.cx.hint(b.sizes.first()?)).unwrap_or(1);
+    let one = product_cost::<1>(args, outs);
+    Cost { flops: one.flops * batch as f64, ..one }
 }
 
 /// The sizes of `a @ b`, both of the same rank, batches equal.

@@ -14,7 +14,10 @@ use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, preserved_strides};
 use blocks::{Attention, attend};
 use oxport_ir::fake::Dims;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, MetaCx, NodeId, OpDef, Real, Result, RunCx, ensure};
+use oxport_ir::opdef::default_cost;
+use oxport_ir::{
+    Args, Argument, Build, Builder, Cost, Error, Fake, Meta, MetaCx, NodeId, OpDef, Real, Result, RunCx, Val, ensure,
+};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
@@ -27,6 +30,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("`softmax(scale · query @ keyᵀ + mask) @ value`.")
     .fill(sdpa)
+    .cost(attention_cost)
     .random_if(&["dropout_p"])
     .decomp(sdpa_decomp)
     .samples(&[
@@ -48,6 +52,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("Attention of four-dimensional tensors with the logarithms of the softmax's sums.")
     .fill(flash)
+    .cost(attention_cost)
     .random_if(&["dropout_p"])
     .samples(&[
         "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]",
@@ -55,6 +60,16 @@ pub static OPS: &[OpDef] = &[
         "!f32[2, 1, 4, 8], f32[2, 1, 5, 8], f32[2, 3, 5, 8]",
     ]),
 ];
+
+/// Two products for every query and key: of the features, and of the values.
+fn attention_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
+    let cost = default_cost(args, outs);
+    let (Ok(q), Ok(k)) = (args.at::<&Fake>(0), args.at::<&Fake>(1)) else { return cost };
+    let hint = |e: &oxport_sym::Expr| args.cx.hint(e).unwrap_or(1) as f64;
+    let keys = k.dim().checked_sub(2).map_or(1.0, |i| hint(&k.sizes[i]));
+    let values = outs.first().and_then(Val::as_tensor).map_or(0.0, |out| hint(&out.numel()));
+    Cost { flops: 2.0 * keys * (hint(&q.numel()) + values), ..cost }
+}
 
 fn attention_dtype(args: &MetaArgs<'_>, q: &Fake, k: &Fake, v: &Fake, mask: Option<&Fake>) -> Result<()> {
     same_dtype(args, &[q, k, v])?;

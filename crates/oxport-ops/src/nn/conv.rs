@@ -6,8 +6,10 @@
 use crate::support::checks::{agree, fresh, per_dim, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, channels_last_strides, one, prefers_channels_last};
 use crate::support::product::{check_product_dtype, part};
+use oxport_ir::opdef::default_cost;
 use oxport_ir::{
-    Args, Argument, Build, Builder, Error, Fake, FromArg, MetaCx, NodeId, OpDef, Real, Result, World, ensure,
+    Args, Argument, Build, Builder, Cost, Error, Fake, FromArg, Meta, MetaCx, NodeId, OpDef, Real, Result, Val, World,
+    ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::conv::{ConvOptions, convolution};
@@ -117,7 +119,10 @@ const fn form(schema: &'static str) -> OpDef {
 }
 
 const fn direct(schema: &'static str) -> OpDef {
-    OpDef::new(schema, conv_meta).doc("The convolution of images with kernels, or its transpose.").fill(conv)
+    OpDef::new(schema, conv_meta)
+        .doc("The convolution of images with kernels, or its transpose.")
+        .fill(conv)
+        .cost(conv_cost)
 }
 
 /// Zeros around the input: given, or by name.
@@ -182,6 +187,16 @@ where
         output_padding: if args.has("output_padding") { numbers("output_padding")? } else { vec![zero; n] },
         groups: args.named("groups")?,
     })
+}
+
+/// A multiplication and an addition for every element of the result (of the input, where transposed) and of one kernel.
+fn conv_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
+    let cost = default_cost(args, outs);
+    let count = |t: &Fake| args.cx.hint(&t.numel()).unwrap_or(1) as f64;
+    let Ok(s) = spec::<_, Expr>(args, Fake::dim, Expr::from(0i64)) else { return cost };
+    let kernels = s.weight.sizes.first().and_then(|n| args.cx.hint(n)).unwrap_or(1).max(1) as f64;
+    let elements = if s.transposed { count(s.x) } else { cost.flops };
+    Cost { flops: 2.0 * elements * count(s.weight) / kernels, ..cost }
 }
 
 fn conv_meta(args: &MetaArgs<'_>) -> Metas {

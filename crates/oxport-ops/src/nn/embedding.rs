@@ -6,7 +6,7 @@ use crate::support::checks::{floating, fresh, of_dim, of_sizes};
 use crate::support::dense::{Dense, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rows::for_out_rows;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Real, Result, Value, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, IndexedDim, NodeId, OpDef, Real, Result, Value, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Element, Layout, Tensor, TensorMut, dispatch, filled};
 
@@ -19,6 +19,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("Rows of `weight` by number.")
     .fill(embedding)
+    .indexes("indices", "weight", IndexedDim::Fixed(0))
     .exact(oxport_ir::Exact::Bits)
     .samples(&[
         "f32[5, 3], i64[2, 4]<5",

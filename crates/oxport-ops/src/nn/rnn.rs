@@ -14,7 +14,8 @@ use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
 use cell::{Kind, Layer, Weights, run_layer, step};
-use oxport_ir::{Arg, Args, Error, Fake, FromArg, OpDef, Real, Result, Val, World, ensure};
+use oxport_ir::opdef::default_cost;
+use oxport_ir::{Arg, Args, Cost, Error, Fake, FromArg, Meta, OpDef, Real, Result, Val, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Tensor, TensorMut, filled};
 
@@ -133,10 +134,21 @@ const fn layers(schema: &'static str, kernel: Fill) -> OpDef {
     OpDef::new(schema, layers_meta)
         .doc("Recurrent layers over a sequence; gives the sequence and the last states.")
         .fill(kernel)
+        .cost(layers_cost)
         .random_if(&["dropout", "train"])
 }
 const fn one_cell(schema: &'static str, kernel: Fill) -> OpDef {
     OpDef::new(schema, cell_meta).doc("One step of a recurrent layer.").fill(kernel)
+}
+
+/// Every step multiplies its state or input by each matrix of weights.
+fn layers_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
+    let cost = default_cost(args, outs);
+    let count = |t: &Fake| args.cx.hint(&t.numel()).unwrap_or(1) as f64;
+    let (Ok(x), Ok(weights)) = (args.at::<&Fake>(0), args.named::<Vec<&Fake>>("params")) else { return cost };
+    let features = x.sizes.last().and_then(|n| args.cx.hint(n)).unwrap_or(1).max(1) as f64;
+    let products: f64 = weights.into_iter().filter(|w| w.dim() == 2).map(count).sum();
+    Cost { flops: cost.flops + 2.0 * products * count(x) / features, ..cost }
 }
 
 /// What the layered forms have in common.

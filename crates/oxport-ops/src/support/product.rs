@@ -2,7 +2,9 @@
 //!
 //! Law: operands are read where they lie, whatever their strides; a bias costs no pass of its own.
 
-use oxport_ir::{Error, Result};
+use oxport_ir::opdef::default_cost;
+use oxport_ir::{Arg, Args, Cost, Error, Meta, Result, Val};
+use oxport_sym::Expr;
 use oxport_tensor::gemm::{Affine, Right, affine};
 use oxport_tensor::{DType, Layout, Scalar, Tensor, TensorMut};
 
@@ -26,6 +28,18 @@ pub fn product(a: &Tensor, b: &Tensor, out: &mut TensorMut, alpha: Scalar, plus:
         Plus::Scaled(beta, x) => (Some(x), beta),
     };
     Ok(affine(a, Right::Tensor(b), out, &Affine { add, beta, alpha, after: None })?)
+}
+
+/// The cost of a product: a multiplication and an addition for every element of the result and of the inner size, which is the
+/// last one of argument `LEFT`.
+pub fn product_cost<const LEFT: usize>(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
+    let hint = |e: &Expr| args.cx.hint(e).unwrap_or(1) as f64;
+    let inner = match args.values.get(LEFT) {
+        Some(Arg::Tensor(left)) => left.sizes.last().map_or(1.0, hint),
+        _ => 1.0,
+    };
+    let cost = default_cost(args, outs);
+    Cost { flops: 2.0 * inner * cost.flops, ..cost }
 }
 
 /// The sum of `a[i] · b[i]`.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use oxport_ir::Value;
 use oxport_tensor::{Layout, Storage, Tensor};
 
 use super::machine::unpickle;
@@ -82,6 +83,24 @@ impl TorchFile {
         let layout = Layout::new(&tensor.sizes, &tensor.strides, offset).map_err(|e| fail(e.to_string()))?;
         Tensor::from_storage(storage.clone(), tensor.dtype, layout)
             .map_err(|e| fail(format!("a tensor is out of bounds of its storage {:?}: {e}", tensor.key)))
+    }
+}
+
+impl TorchFile {
+    /// A tensor or a constant of the file as a value; `None` for containers, dtypes, classes and objects.
+    ///
+    /// Errors as [`TorchFile::tensor`].
+    pub fn plain(&self, value: &Pickled) -> Result<Option<Value>> {
+        Ok(Some(match value {
+            Pickled::None => Value::None,
+            Pickled::Bool(b) => Value::Bool(*b),
+            Pickled::Int(n) => Value::Int(*n),
+            Pickled::Float(x) => Value::Float(*x),
+            Pickled::Complex(re, im) => Value::Complex(oxport_ir::Complex::new(*re, *im)),
+            Pickled::Str(s) => Value::Str(s.as_str().into()),
+            Pickled::Tensor(tensor) => Value::Tensor(self.tensor(tensor)?),
+            _ => return Ok(None),
+        }))
     }
 }
 

@@ -1,6 +1,9 @@
 //! Arguments that several commands share.
 
-use oxport::{ExportedProgram, ReadLimits, ReadOptions, Result, Toolchain};
+use oxport::compare::Tolerance;
+use oxport::kind::FileKind;
+use oxport::random_inputs::Assignment;
+use oxport::{Error, ExportedProgram, ReadLimits, ReadOptions, Result, Toolchain};
 use std::path::Path;
 
 /// Arguments of commands that read one program.
@@ -14,18 +17,33 @@ pub struct ReadArgs {
 impl ReadArgs {
     /// Reads a program.
     pub fn read(&self, path: &Path, limits: &ReadLimits) -> Result<ExportedProgram> {
-        oxport::read_with(path, &self.options(limits))
+        named(path, limits, oxport::read_with(path, &self.options(limits)))
     }
 
     /// As [`ReadArgs::read`], checking the CRC-32 of weights as well: for commands that write a program with new
     /// checksums, which would hide the damage.
     pub fn read_verified(&self, path: &Path, limits: &ReadLimits) -> Result<ExportedProgram> {
-        oxport::read_with(path, &ReadOptions { verify_weights: true, ..self.options(limits) })
+        let options = ReadOptions { verify_weights: true, ..self.options(limits) };
+        named(path, limits, oxport::read_with(path, &options))
     }
 
     fn options(&self, limits: &ReadLimits) -> ReadOptions {
         ReadOptions { model: self.model.clone(), limits: limits.clone(), ..ReadOptions::default() }
     }
+}
+
+/// The result of reading a program; an error names the file, and if the content is that of another kind of file, says so.
+fn named<T>(path: &Path, limits: &ReadLimits, read: Result<T>) -> Result<T> {
+    read.map_err(|e| {
+        let is_file = !oxport_pt2::is_standard_input(path) && path.is_file();
+        let content = is_file.then(|| oxport_pt2::open_file(path).ok()).flatten();
+        let kind = content.map(|file| FileKind::of(&file, limits));
+        let other = kind.and_then(|kind| Some((kind, kind.advice()?)));
+        let reason = other.map(|(kind, advice)| {
+            format!("{}: expected an exported program, got {kind}\n   = note: {advice}", path.display())
+        });
+        e.because(reason).of_file(path)
+    })
 }
 
 /// Arguments of commands that run or transform a program.
@@ -42,4 +60,53 @@ impl VerifyArgs {
         let standard = Toolchain::standard();
         if self.unverified { standard.unverified() } else { standard.clone() }
     }
+}
+
+/// How closely values must agree.
+#[derive(clap::Args)]
+pub struct ToleranceArgs {
+    /// Relative tolerance per element, instead of the tolerance by dtype
+    #[arg(long, value_name = "R")]
+    rtol: Option<f64>,
+    /// Absolute tolerance per element, likewise
+    #[arg(long, value_name = "A")]
+    atol: Option<f64>,
+}
+
+impl ToleranceArgs {
+    /// The tolerance, if one is given.
+    pub fn given(&self) -> Option<Tolerance> {
+        let is_given = self.rtol.is_some() || self.atol.is_some();
+        let (rtol, atol) = (self.rtol.unwrap_or(0.0), self.atol.unwrap_or(0.0));
+        is_given.then_some(Tolerance::Elementwise { rtol, atol })
+    }
+    /// The tolerance; by default the one by dtype.
+    pub fn tolerance(&self) -> Tolerance {
+        self.given().unwrap_or_default()
+    }
+}
+
+/// The values of symbols from arguments like `s77=16`.
+///
+/// # Errors
+/// Usage: not of that form, a symbol that no input of the program has, or a value outside of its range.
+pub fn sizes(texts: &[String], program: &ExportedProgram) -> Result<Assignment> {
+    let one = |text: &String| {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        let value: i64 = value.trim().parse().map_err(|_| Error::usage(format!("expected NAME=N, got {text:?}")))?;
+        let known = oxport::info::symbols(program);
+        let symbol = known.iter().find(|s| s.name == name.trim()).ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|s| s.name.as_str()).collect();
+            let has = match names.is_empty() {
+                true => "the inputs have no symbols".to_string(),
+                false => format!("the inputs have {}", names.join(", ")),
+            };
+            Error::usage(format!("--shape {text}: there is no symbol `{name}`; {has}"))
+        })?;
+        if symbol.min.is_some_and(|min| value < min) || symbol.max.is_some_and(|max| value > max) {
+            return Err(Error::usage(format!("--shape {text}: expected {symbol}")));
+        }
+        Ok((symbol.symbol.clone(), value))
+    };
+    texts.iter().map(one).collect()
 }

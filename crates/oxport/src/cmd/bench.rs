@@ -1,8 +1,11 @@
 //! `oxport bench`: load, plan, first and further runs.
 
 use super::RunArgs;
+use super::output::check_trace;
 use super::report::{json, with_spinner};
+use oxport::profile::{Profiler, Row};
 use oxport::{ReadLimits, Result};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -17,14 +20,28 @@ pub struct Bench {
     /// The number of warm-up runs
     #[arg(long, value_name = "W", default_value_t = 3)]
     warmup: usize,
+    /// Profile the measured runs: by operator, module and node
+    #[arg(long)]
+    profile: bool,
+    /// Write the last run as a trace for chrome://tracing or Perfetto; implies --profile
+    #[arg(long, value_name = "F")]
+    trace: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Bench {
+    /// The program.
+    pub fn program(&self) -> &Path {
+        &self.running.program
+    }
+
     /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        if let Some(path) = &self.trace {
+            check_trace(path, self.json)?;
+        }
         let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
         let start = Instant::now();
         let program = self.running.read(limits)?;
@@ -34,15 +51,22 @@ impl Bench {
         let prepared = with_spinner("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
         let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
         let plan_ms = ms(start);
-        let inputs = self.running.values(&program, limits)?;
+        let inputs = self.running.inputs.values(&program, limits)?.values;
         let start = Instant::now();
         plan.run(inputs.clone())?;
         let first_ms = ms(start);
+        let is_profiled = self.profile || self.trace.is_some();
+        let mut profiler = is_profiled.then(|| Profiler::new(&prepared, plan.new_profile()));
         let mut times = Vec::with_capacity(self.runs);
         with_spinner("running", || -> Result<()> {
             for i in 0..self.warmup + self.runs.max(1) {
+                let mut measured = profiler.as_mut().filter(|_| i >= self.warmup);
+                measured.iter_mut().for_each(|p| p.begin());
                 let start = Instant::now();
-                plan.run(inputs.clone())?;
+                match measured {
+                    Some(p) => plan.watch(inputs.clone(), plan.initial_state(), Some(&mut |seen| p.add(seen)))?,
+                    None => plan.run(inputs.clone())?,
+                };
                 if i >= self.warmup {
                     times.push(ms(start));
                 }
@@ -52,7 +76,7 @@ impl Bench {
         times.sort_by(f64::total_cmp);
         let quantile = |q: f64| times[((times.len() - 1) as f64 * q).round() as usize];
         let megabytes = |bytes: usize| bytes as f64 / 1e6;
-        let report = serde_json::json!({
+        let mut report = serde_json::json!({
             "load_ms": load_ms,
             "plan_ms": plan_ms,
             "first_ms": first_ms,
@@ -65,13 +89,60 @@ impl Bench {
             "arena_mb": megabytes(plan.arena_bytes()),
             "weights_mb": megabytes(plan.weights_bytes()),
         });
+        if let (Some(path), Some(profiler)) = (&self.trace, &profiler) {
+            oxport_pt2::write_atomic(path, profiler.chrome_trace().to_string().as_bytes())?;
+        }
         if self.json {
+            if let Some(profiler) = &profiler {
+                report["profile"] = record(profiler);
+            }
             json(&report);
-        } else if let Some(entries) = report.as_object() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        if let Some(entries) = report.as_object() {
             entries.iter().for_each(|(k, v)| outln!("{k:12} {v}"));
+        }
+        if let Some(profiler) = &profiler {
+            print(profiler);
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// How many nodes are printed.
+const SLOWEST: usize = 20;
+
+/// Tables of the time of one run, on average.
+fn print(profiler: &Profiler) {
+    let runs = profiler.runs.max(1) as f64;
+    let total = profiler.profile.total().as_secs_f64().max(f64::MIN_POSITIVE);
+    let table = |title: &str, rows: &[Row]| {
+        outln!("{title}");
+        for row in rows {
+            let (ms, share) = (row.time.as_secs_f64() * 1e3 / runs, 100.0 * row.time.as_secs_f64() / total);
+            let (calls, mb) = (row.calls as f64 / runs, row.bytes as f64 / 1e6 / runs);
+            let name = if row.name.is_empty() { "(the model itself)" } else { &row.name };
+            outln!("{ms:10.3} ms {share:5.1} % {calls:7.0} calls {mb:10.2} MB  {name}");
+        }
+    };
+    table("by operator, one run:", &profiler.by_operator());
+    table("by module:", &profiler.by_module());
+    table("slowest nodes:", &profiler.by_node()[..SLOWEST.min(profiler.profile.nodes.len())]);
+}
+
+/// The sums of all measured runs.
+fn record(profiler: &Profiler) -> serde_json::Value {
+    let row = |row: &Row| {
+        let ms = row.time.as_secs_f64() * 1e3;
+        serde_json::json!({"name": row.name, "calls": row.calls, "ms": ms, "bytes": row.bytes})
+    };
+    let rows = |list: Vec<Row>| list.iter().map(row).collect::<Vec<_>>();
+    serde_json::json!({
+        "runs": profiler.runs,
+        "operators": rows(profiler.by_operator()),
+        "modules": rows(profiler.by_module()),
+        "nodes": rows(profiler.by_node()),
+    })
 }
 
 /// The peak resident memory of the process in bytes, on systems that report it.

@@ -1,9 +1,11 @@
 //! `oxport convert`: between formats, by suffix, and between versions of the schema.
 
 use super::args::ReadArgs;
-use super::output::check_program;
-use super::report::with_spinner;
-use oxport::{ReadLimits, Result, WriteOptions};
+use super::output::{Read, check_program};
+use super::report::{json, note, warning, with_spinner};
+use oxport::inputs::read_any;
+use oxport::weights::exchange;
+use oxport::{Error, ReadLimits, Result, WriteOptions};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,9 +13,13 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Convert {
     /// The program to read: .pt2, or .json with .safetensors next to it
-    input: PathBuf,
+    pub(super) input: PathBuf,
     /// The program to write, likewise
-    output: PathBuf,
+    #[arg(required_unless_present = "out")]
+    output: Option<PathBuf>,
+    /// The same as the second argument
+    #[arg(short, long = "output", value_name = "OUT", conflicts_with = "output")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     read: ReadArgs,
     /// The schema version to write: 8.20 (PyTorch 2.12 to 2.15), 8.17 (2.11), 8.15 (2.10), 8.14 (2.9), 8.8 (2.8), 8.7
@@ -23,16 +29,47 @@ pub struct Convert {
     /// Split the tensors of a .json program into safetensors files of at most this size: `500MB`, `2GiB`, or bytes
     #[arg(long, value_name = "SIZE", value_parser = size)]
     shard_size: Option<u64>,
+    /// Take parameters and buffers from this file, by their names in the state dict: safetensors, or a state dict of torch.save
+    #[arg(long, value_name = "F")]
+    weights: Option<PathBuf>,
+    /// Keep the program's own tensor where the file of `--weights` has none
+    #[arg(long, requires = "weights")]
+    partial: bool,
+    /// Print JSON: `{output, nodes, tensors, exchanged}`
+    #[arg(long)]
+    json: bool,
 }
 
 impl Convert {
     /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
-        check_program(&self.output, &self.input, false)?;
-        let program = with_spinner("reading", || self.read.read_verified(&self.input, limits))?;
+        let to =
+            self.out.as_ref().or(self.output.as_ref()).ok_or_else(|| Error::usage("expected a program to write"))?;
+        check_program(to, &self.input, self.json)?;
+        let mut program = with_spinner("reading", || self.read.read_verified(&self.input, limits))?;
+        let exchanged = match &self.weights {
+            Some(path) => {
+                Read::default().and_values(Some(path)).refuse(to)?;
+                let weights = with_spinner("reading weights", || read_any(path, limits))?;
+                let found = exchange(&mut program, &weights, self.partial).map_err(|e| e.within(path))?;
+                found.unused.iter().for_each(|name| warning(format_args!("`{name}` is no tensor of the program")));
+                Some(found.exchanged)
+            }
+            None => None,
+        };
         let usual = WriteOptions::default();
         let options = WriteOptions { schema: self.schema.unwrap_or(usual.schema), shard_size: self.shard_size };
-        with_spinner("writing", || oxport::write_with(&program, &self.output, &options))?;
+        with_spinner("writing", || oxport::write_with(&program, to, &options))?;
+        if self.json {
+            json(&serde_json::json!({
+                "output": to.display().to_string(),
+                "nodes": program.graph.len(),
+                "tensors": program.tensors().count(),
+                "exchanged": exchanged,
+            }));
+        } else if let Some(count) = exchanged {
+            note(format_args!("{count} tensors exchanged"));
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

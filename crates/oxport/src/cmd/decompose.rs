@@ -1,7 +1,7 @@
 //! `oxport decompose`: the equivalent of `run_decompositions()`.
 
 use super::output::check_program;
-use super::report::with_spinner;
+use super::report::{json, with_spinner};
 use clap::ValueEnum;
 use oxport::{ReadLimits, Result};
 use std::path::PathBuf;
@@ -11,17 +11,20 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Decompose {
     /// The program
-    program: PathBuf,
+    pub(super) program: PathBuf,
     #[command(flatten)]
     read: super::args::ReadArgs,
     #[command(flatten)]
     verify: super::args::VerifyArgs,
     /// Where to write the result
-    #[arg(short, value_name = "OUT")]
+    #[arg(short, long = "output", value_name = "OUT")]
     out: PathBuf,
     /// The target of the decomposition
     #[arg(long, value_enum, default_value_t = To::Core)]
     to: To,
+    /// Print JSON: `{nodes_before, nodes_after}`
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -35,7 +38,7 @@ enum To {
 impl Decompose {
     /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
-        check_program(&self.out, &self.program, false)?;
+        check_program(&self.out, &self.program, self.json)?;
         let program = with_spinner("reading", || self.read.read_verified(&self.program, limits))?;
         let toolchain = self.verify.toolchain();
         let result = with_spinner("decomposing", || match self.to {
@@ -43,7 +46,11 @@ impl Decompose {
             To::Functional => toolchain.functionalize(&program),
         })?;
         oxport::write(&result, &self.out)?;
-        outln!("{} nodes -> {} nodes", program.graph.len(), result.graph.len());
+        let (before, after) = (program.graph.len(), result.graph.len());
+        match self.json {
+            true => json(&serde_json::json!({"nodes_before": before, "nodes_after": after})),
+            false => outln!("{before} nodes -> {after} nodes"),
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

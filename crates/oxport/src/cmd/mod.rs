@@ -9,9 +9,14 @@ macro_rules! outln {
 
 mod args;
 mod bench;
+mod compare;
 mod convert;
 mod decompose;
 mod diff;
+mod excerpt;
+mod info;
+mod inputs;
+mod manual;
 mod ops;
 mod optimize;
 mod output;
@@ -19,11 +24,13 @@ pub mod report;
 mod run;
 mod scan;
 mod show;
+mod values;
 mod verify;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use oxport::{Error, Opt, PlanOptions, ReadLimits};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Run, check and optimize programs exported by torch.export.
@@ -36,6 +43,12 @@ pub struct Cli {
     /// Raise or lower a limit of reading or running, as `nodes=1M`; errors name the limit
     #[arg(long, value_name = "NAME=N", global = true)]
     pub limit: Vec<String>,
+    /// Print errors and results only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Also print what takes how long
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
     /// The command.
     #[command(subcommand)]
     pub command: Command,
@@ -46,6 +59,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a program once; compare with expected outputs
     Run(run::Run),
+    /// Describe a program: inputs, outputs, parameters, costs, operators
+    Info(info::InfoArgs),
     /// Measure load, plan and run times
     Bench(bench::Bench),
     /// Print all diagnostics of a program, located in its text
@@ -58,26 +73,73 @@ pub enum Command {
     Convert(convert::Convert),
     /// Print a program
     Show(show::Show),
+    /// Compare two runs node by node: of programs, or recorded
+    Compare(compare::Compare),
     /// Compare two programs up to node names
     Diff(diff::Diff),
     /// List the known operators
     Ops(ops::Ops),
+    /// Print a completion script for a shell
+    Completions(manual::Completions),
+    /// Print the manual page, or write those of all commands
+    Man(manual::Man),
 }
 
 /// Runs a command.
 pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
+    report::set_loudness(cli.quiet, cli.verbose);
     let mut limits = ReadLimits::DEFAULT;
     cli.limit.iter().try_for_each(|text| limits.set(text)).map_err(Error::usage)?;
-    match cli.command {
+    let program = cli.command.program().map(Path::to_path_buf);
+    let done = match cli.command {
         Command::Run(c) => c.execute(&limits),
+        Command::Info(c) => c.execute(&limits),
         Command::Bench(c) => c.execute(&limits),
         Command::Verify(c) => c.execute(&limits),
         Command::Optimize(c) => c.execute(&limits),
         Command::Decompose(c) => c.execute(&limits),
         Command::Convert(c) => c.execute(&limits),
         Command::Show(c) => c.execute(&limits),
+        Command::Compare(c) => c.execute(&limits),
         Command::Diff(c) => c.execute(&limits),
         Command::Ops(c) => c.execute(),
+        Command::Completions(c) => c.execute(),
+        Command::Man(c) => c.execute(),
+    };
+    done.map_err(|e| match program {
+        Some(program) if e.path().is_none() => e.of_file(program),
+        _ => e,
+    })
+}
+
+/// The error with a command that is close to an unknown one, where clap finds none.
+pub fn with_suggestion(mut e: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(wrong)) = e.get(ContextKind::InvalidSubcommand).cloned() else { return e };
+    if e.get(ContextKind::SuggestedSubcommand).is_none() {
+        let command = Cli::command();
+        let names = command.get_subcommands().map(|c| c.get_name().to_string());
+        let near = names.min_by_key(|name| strsim::osa_distance(name, &wrong));
+        if let Some(near) = near.filter(|name| strsim::osa_distance(name, &wrong) <= 2) {
+            e.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near]));
+        }
+    }
+    e
+}
+
+impl Command {
+    /// The program that the command is about.
+    fn program(&self) -> Option<&Path> {
+        match self {
+            Command::Run(c) => Some(c.program()),
+            Command::Info(c) => Some(&c.program),
+            Command::Bench(c) => Some(c.program()),
+            Command::Verify(c) => Some(&c.program),
+            Command::Optimize(c) => Some(&c.program),
+            Command::Decompose(c) => Some(&c.program),
+            Command::Convert(c) => Some(&c.input),
+            Command::Show(c) => Some(&c.program),
+            _ => None,
+        }
     }
 }
 
@@ -90,39 +152,24 @@ pub struct RunArgs {
     read: args::ReadArgs,
     #[command(flatten)]
     verify: args::VerifyArgs,
-    /// Inputs: a safetensors file with `in.0`, `in.1`, … or placeholder names
-    #[arg(long, value_name = "F")]
-    pub inputs: Option<PathBuf>,
+    #[command(flatten)]
+    pub inputs: inputs::InputArgs,
     /// The optimization level
     #[arg(long, value_enum, default_value_t = Level::Exact)]
     pub opt: Level,
     /// The number of threads; all cores by default
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
-    /// The seed of generated inputs and of random operators
-    #[arg(long, value_name = "S", default_value_t = 0)]
-    pub seed: u64,
 }
 
 impl RunArgs {
     fn read(&self, limits: &ReadLimits) -> oxport::Result<oxport::ExportedProgram> {
-        output::check_inputs([Some(&self.program), self.inputs.as_ref()])?;
+        output::check_inputs(std::iter::once(&self.program).chain(&self.inputs.inputs))?;
         report::with_spinner("reading", || self.read.read(&self.program, limits))
     }
 
     fn options(&self, limits: &ReadLimits) -> PlanOptions {
-        PlanOptions { threads: self.threads, seed: self.seed, ..plan_options(limits) }
-    }
-    /// The inputs: as given, else the archive's sample inputs, else generated.
-    fn values(&self, program: &oxport::ExportedProgram, limits: &ReadLimits) -> oxport::Result<Vec<oxport::Value>> {
-        if let Some(path) = &self.inputs {
-            return oxport::io::inputs_from(program, &oxport::io::read_values(path, limits)?);
-        }
-        match oxport::io::sample_inputs(program, limits) {
-            Some(samples) => Ok(samples),
-            None => oxport::random_inputs::generate_inputs(program, self.seed, limits)
-                .map_err(|e| Error::data(format!("{e}; pass inputs by --inputs"))),
-        }
+        PlanOptions { threads: self.threads, seed: self.inputs.seed, ..plan_options(limits) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `oxport ops`: every known overload, with its support.
 
-use super::report::json;
+use super::report::{json, note};
 use oxport::{Result, registry};
 use oxport_ir::{Decomp, Kernel, Registry};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 /// Lists operators.
 #[derive(clap::Args)]
 pub struct Ops {
-    /// Only those whose name contains this
+    /// Only those whose name contains this; PyTorch's spellings (`torch.ops.aten.add.Tensor`, `torch.relu`) are understood
     pattern: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -19,9 +19,15 @@ impl Ops {
     /// Runs the command; see the module.
     pub fn execute(&self) -> Result<ExitCode> {
         let registry = registry();
-        let matches = |name: &&str| self.pattern.as_ref().is_none_or(|p| name.contains(p.as_str()));
+        let pattern = self.pattern.as_deref().map(pattern);
+        let matches = |name: &&str| pattern.as_ref().is_none_or(|p| name.contains(p.as_str()));
         let rows: Vec<Row<'_>> =
             registry.names().into_iter().filter(matches).map(|name| Row::of(registry, name)).collect();
+        if let (Some(pattern), true) = (&self.pattern, rows.is_empty()) {
+            let near = oxport::suggest::operators(registry, pattern);
+            let near = if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) };
+            note(format_args!("no operator has `{pattern}` in its name{near}"));
+        }
         if self.json {
             json(&rows.iter().map(Row::json).collect());
             return Ok(ExitCode::SUCCESS);
@@ -43,6 +49,18 @@ impl Ops {
             count(|row| row.meta)
         );
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A pattern as names are spelled: `torch.ops.aten.add.Tensor` and `aten.add.Tensor` are `aten::add.Tensor`.
+fn pattern(text: &str) -> String {
+    let text = text.strip_prefix("torch.ops.").unwrap_or(text);
+    let text = text.strip_suffix(".default").unwrap_or(text);
+    let is_namespace = |name: &str| ["aten", "prims", "torchvision", "quantized_decomposed"].contains(&name);
+    match text.split_once('.') {
+        Some((namespace, rest)) if is_namespace(namespace) => format!("{namespace}::{rest}"),
+        Some(("torch" | "F", rest)) => format!("::{rest}"),
+        _ => text.strip_prefix("torch.nn.functional.").unwrap_or(text).to_string(),
     }
 }
 

@@ -4,7 +4,8 @@ use super::DIFFERENT;
 use super::output::{Read, check_program, check_text};
 use super::report::{json, with_spinner};
 use clap::ValueEnum;
-use oxport::validate::{Validation, validate};
+use oxport::compare::Tolerance;
+use oxport::validate::{Validation, validate_within};
 use oxport::{Error, Limits, Opt, ReadLimits, Report, Result};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -15,13 +16,13 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub struct Optimize {
     /// The program
-    program: PathBuf,
+    pub(super) program: PathBuf,
     #[command(flatten)]
     read: super::args::ReadArgs,
     #[command(flatten)]
     verify: super::args::VerifyArgs,
     /// Where to write the result
-    #[arg(short, value_name = "OUT")]
+    #[arg(short, long = "output", value_name = "OUT")]
     out: PathBuf,
     /// The rules to use
     #[arg(long, value_enum, default_value_t = Rules::Exact)]
@@ -33,6 +34,8 @@ pub struct Optimize {
     /// differ or nothing could be compared
     #[arg(long)]
     validate: bool,
+    #[command(flatten)]
+    tolerance: super::args::ToleranceArgs,
     /// Write the rewrite of every node to this file
     #[arg(long, value_name = "F")]
     explain: Option<PathBuf>,
@@ -67,6 +70,9 @@ impl Optimize {
     /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         check_program(&self.out, &self.program, self.json)?;
+        if self.tolerance.given().is_some() && !self.validate {
+            return Err(Error::usage("--rtol and --atol are of --validate, which is not given"));
+        }
         if let Some(path) = &self.explain {
             check_text(path, &Read::program(&self.program).and_program(&self.out), self.json)?;
         }
@@ -86,9 +92,13 @@ impl Optimize {
             };
             toolchain.optimize(&start, opt, &search)
         })?;
+        let usual = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };
+        let tolerance = self.tolerance.given().unwrap_or(usual);
         let programs = [&program, &result];
         let validation = match self.validate {
-            true => Some(with_spinner("validating", || validate(&toolchain, programs, opt, limits, VALIDATION))?),
+            true => Some(with_spinner("validating", || {
+                validate_within(&toolchain, programs, tolerance, limits, VALIDATION)
+            })?),
             false => None,
         };
         // Only a result that was validated is written.
@@ -143,6 +153,7 @@ fn record(v: &Validation) -> serde_json::Value {
         "compared": v.compared.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "refused": refused.collect::<Vec<_>>(),
         "difference": v.difference,
+        "worst": v.worst.as_ref().map(|(error, at)| serde_json::json!({"error": error, "at": at})),
         "cut_short": v.cut_short,
     })
 }

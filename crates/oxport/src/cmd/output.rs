@@ -31,7 +31,7 @@ impl Read {
     }
 
     /// An error if the path is one of these files.
-    fn refuse(&self, path: &Path) -> Result<()> {
+    pub fn refuse(&self, path: &Path) -> Result<()> {
         match self.0.iter().find(|read| is_same_file(read, path)) {
             Some(read) if read == path => {
                 Err(Error::usage(format!("{} is an input and would be overwritten", path.display())))
@@ -66,9 +66,9 @@ pub fn check_program(out: &Path, from: &Path, as_json: bool) -> Result<()> {
 ///
 /// # Errors
 /// As [`check_program`].
-pub fn check_values(out: &Path, read: &Read, constants: bool) -> Result<()> {
+pub fn check_values(out: &Path, read: &Read, constants: bool, as_json: bool) -> Result<()> {
     check_suffix(out, &["safetensors"])?;
-    claim_stdout(out, false)?;
+    claim_stdout(out, as_json)?;
     outputs::written_values(out).iter().try_for_each(|file| read.refuse(file))?;
     Ok(outputs::check_values(out, constants)?)
 }
@@ -89,12 +89,26 @@ pub fn check_text(out: &Path, read: &Read, as_json: bool) -> Result<()> {
     Ok(outputs::check_text(out)?)
 }
 
+/// Checks the path of a trace: a `.json` file that does not exist, or is a trace.
+///
+/// # Errors
+/// As [`check_program`].
+pub fn check_trace(out: &Path, as_json: bool) -> Result<()> {
+    check_suffix(out, &["json"])?;
+    claim_stdout(out, as_json)?;
+    let is_trace = |bytes: &[u8]| bytes.is_empty() || bytes.starts_with(br#"{"traceEvents""#);
+    if out.is_file() && !std::fs::read(out).is_ok_and(|bytes| is_trace(&bytes)) {
+        return Err(Error::usage(format!("{} exists, and is no trace: it would be overwritten", out.display())));
+    }
+    Ok(outputs::check_text(out)?)
+}
+
 /// An error if standard input is read twice.
 ///
 /// # Errors
 /// Usage.
-pub fn check_inputs(paths: [Option<&PathBuf>; 2]) -> Result<()> {
-    match paths.into_iter().flatten().filter(|path| is_standard_input(path)).count() {
+pub fn check_inputs<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
+    match paths.filter(|path| is_standard_input(path)).count() {
         0 | 1 => Ok(()),
         _ => Err(Error::usage("standard input can be read only once")),
     }

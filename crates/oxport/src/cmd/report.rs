@@ -8,8 +8,8 @@ use oxport_ir::terminal::{Lines, Plain, is_plain};
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
 /// Whether standard output is used for a file, so that messages go to standard error.
 static CLAIMED: AtomicBool = AtomicBool::new(false);
@@ -19,18 +19,39 @@ pub fn claim_stdout() -> bool {
     !CLAIMED.swap(true, Ordering::Relaxed)
 }
 
+/// Whether notes are printed (1), and times too (2).
+static LOUDNESS: AtomicU8 = AtomicU8::new(1);
+
+/// Sets how much is printed on standard error.
+pub fn set_loudness(is_quiet: bool, is_verbose: bool) {
+    LOUDNESS.store(if is_quiet { 0 } else { 1 + u8::from(is_verbose) }, Ordering::Relaxed);
+}
+
 /// Prints an error with all its diagnostics.
 pub fn error(e: &oxport::Error) {
-    if e.diagnostics().is_empty() {
-        let hint = if e.is_limit() { " (--limit buffer=N raises it)" } else { "" };
-        print_stderr(format_args!("error: {e}{hint}\n"));
-    }
-    for d in e.diagnostics() {
-        print_stderr(format_args!("{}\n", d.plain()));
+    let hint = if e.is_limit() { " (--limit buffer=N raises it)" } else { "" };
+    match (e.reason(), e.diagnostics()) {
+        (None, []) => print_stderr(format_args!("error: {e}{hint}\n")),
+        (Some((reason, cause)), []) => print_stderr(format_args!("error: {reason}\n  {cause}{hint}\n")),
+        // What the file is says more than what is wrong with it.
+        (Some((reason, _)), _) => print_stderr(format_args!("error: {reason}\n")),
+        (None, all) => {
+            all.iter().for_each(|d| print_stderr(format_args!("{}\n", d.plain())));
+            if let Some(path) = e.path() {
+                let errors = all.iter().filter(|d| d.severity == oxport::Severity::Error).count();
+                let what = if e.is_unsupported() { "uses what oxport does not support" } else { "is not valid" };
+                let errors = if errors == 1 { "1 error".to_string() } else { format!("{errors} errors") };
+                print_stderr(format_args!("error: {} {what}: {errors}\n", Plain(path.display())));
+            }
+        }
     }
     if !e.missing().is_empty() {
         print_stderr("operators without a kernel:\n");
-        e.missing().iter().for_each(|op| print_stderr(format_args!("    {}\n", Plain(op))));
+        for op in e.missing() {
+            let near = oxport::suggest::operators(oxport::registry(), op);
+            let near = if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) };
+            print_stderr(format_args!("    {}{near}\n", Plain(op)));
+        }
     }
 }
 
@@ -52,17 +73,67 @@ pub fn with_printable_names(mut program: oxport::ExportedProgram) -> oxport::Exp
 
 /// Prints a text on standard error, ignoring failures.
 pub fn print_stderr(text: impl Display) {
-    let _ = write!(std::io::stderr().lock(), "{}", Lines(text));
+    let text = painted(&Lines(text).to_string(), has_colors(std::io::stderr().is_terminal()));
+    let _ = write!(std::io::stderr().lock(), "{text}");
+}
+
+/// The words at the beginning of a line that have a color, and its code.
+const COLORS: [(&str, &str); 11] = [
+    ("error", "1;31"),
+    ("DIFF", "1;31"),
+    ("warning", "1;33"),
+    ("ok  ", "32"),
+    ("fixed", "32"),
+    ("valid", "32"),
+    ("first divergence", "1;31"),
+    ("   = note", "1;36"),
+    ("- ", "31"),
+    ("+ ", "32"),
+    ("! ", "33"),
+];
+
+/// The text with colored words, on a terminal that has colors.
+fn painted(text: &str, has_colors: bool) -> String {
+    if !has_colors {
+        return text.to_string();
+    }
+    let paint = |line: &str| match COLORS.iter().find(|(word, _)| line.starts_with(word)) {
+        Some((word, code)) => format!("\x1b[{code}m{word}\x1b[0m{}", &line[word.len()..]),
+        None => line.to_string(),
+    };
+    text.split('\n').map(paint).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a terminal gets colors: not if `NO_COLOR` is set, or it has none.
+fn has_colors(is_terminal: bool) -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    is_terminal && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Prints a line on standard error that says what was done.
+pub fn note(text: impl Display) {
+    if LOUDNESS.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    print_stderr(format_args!("{}\n", Plain(text)));
+}
+
+/// Prints a warning on standard error.
+pub fn warning(text: impl Display) {
+    if LOUDNESS.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    print_stderr(format_args!("warning: {}\n", Plain(text)));
 }
 
 /// Prints a text on standard output. The process exits if that fails: see [`finish`].
 pub fn text(text: impl Display) {
-    raw(Lines(text));
+    raw(painted(&Lines(text).to_string(), has_colors(std::io::stdout().is_terminal())));
 }
 
 /// Prints a line; line ends in it are escaped.
 pub fn line(line: impl Display) {
-    raw(format_args!("{}\n", Plain(line)));
+    raw(painted(&format!("{}\n", Plain(line)), has_colors(std::io::stdout().is_terminal())));
 }
 
 /// Prints a JSON document on standard output, with control characters escaped.
@@ -111,9 +182,18 @@ fn refused(e: &std::io::Error) -> u8 {
 const FILE_TROUBLE: u8 = 6;
 const CLOSED_PIPE: u8 = 141;
 
-/// Runs a closure, with a spinner on terminals after one second.
+/// Runs a closure, with a spinner on terminals after one second. With `-v`, prints how long it took.
 pub fn with_spinner<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
-    if !std::io::stderr().is_terminal() {
+    let start = Instant::now();
+    let result = spinning(what, work);
+    if LOUDNESS.load(Ordering::Relaxed) > 1 {
+        note(format_args!("{what}: {:.1} ms", start.elapsed().as_secs_f64() * 1e3));
+    }
+    result
+}
+
+fn spinning<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
+    if LOUDNESS.load(Ordering::Relaxed) == 0 || !std::io::stderr().is_terminal() {
         return work();
     }
     let done = std::sync::Arc::new(AtomicBool::new(false));

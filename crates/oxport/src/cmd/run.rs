@@ -1,11 +1,15 @@
-//! `oxport run`: runs a program once, and compares its outputs.
+//! `oxport run`: runs a program once, shows its outputs, and compares them.
 
 use super::output::{Read, check_values};
-use super::report::with_spinner;
-use super::{DIFFERENT, RunArgs};
+use super::report::{json, note, with_spinner};
+use super::values::ShowArgs;
+use super::{DIFFERENT, RunArgs, inputs};
 use oxport::compare::{Tolerance, compare};
-use oxport::io::{Values, has_constant_outputs, named_outputs, read_values, write_values};
-use oxport::{ReadLimits, Result};
+use oxport::inputs::{Inputs, read_any};
+use oxport::io::{Values, has_constant_outputs, named_outputs, write_values};
+use oxport::trace::Trace;
+use oxport::{Error, ExportedProgram, ReadLimits, Result};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,72 +18,141 @@ use std::process::ExitCode;
 pub struct Run {
     #[command(flatten)]
     running: RunArgs,
+    #[command(flatten)]
+    show: ShowArgs,
     /// Write the outputs to this file
-    #[arg(long, value_name = "F")]
+    #[arg(long, short, visible_alias = "output", value_name = "F")]
     outputs: Option<PathBuf>,
     /// Compare the outputs with this file's `out.*`, `mut.*` and `inmut.*`
     #[arg(long, value_name = "F")]
     expect: Option<PathBuf>,
-    /// Relative tolerance per element, instead of the tolerance by dtype
-    #[arg(long, value_name = "R")]
-    rtol: Option<f64>,
-    /// Absolute tolerance per element, likewise
-    #[arg(long, value_name = "A")]
-    atol: Option<f64>,
+    #[command(flatten)]
+    tolerance: super::args::ToleranceArgs,
+    /// Write the values of all nodes to this folder, for `compare` and for Python: DIR/values.safetensors, by node name
+    #[arg(long, value_name = "DIR", conflicts_with = "profile")]
+    dump: Option<PathBuf>,
+    /// Dump only the nodes with these names; `*` stands for anything
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "dump")]
+    dump_only: Vec<String>,
     /// Print a profile by operator and node
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     profile: bool,
+    /// Print JSON: `{inputs, outputs, compared}`
+    #[arg(long)]
+    json: bool,
 }
 
 impl Run {
+    /// The program.
+    pub fn program(&self) -> &Path {
+        &self.running.program
+    }
+
     /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
         let program = self.running.read(limits)?;
-        let mut read = Read::program(&self.running.program).and_values(self.running.inputs.as_deref());
-        read = read.and_values(self.expect.as_deref());
+        let mut read = Read::program(&self.running.program).and_values(self.expect.as_deref());
+        for file in self.running.inputs.files() {
+            read = read.and_values(Some(&file));
+        }
         if let Some(path) = &self.outputs {
-            check_values(path, &read, has_constant_outputs(&program))?;
+            check_values(path, &read, has_constant_outputs(&program), self.json)?;
+        }
+        if let Some(folder) = &self.dump {
+            Trace::check_folder(folder)?;
         }
         let toolchain = self.running.verify.toolchain();
         let prepared = with_spinner("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
         // After verification, because inputs are generated from metas.
-        let inputs = self.running.values(&program, limits)?;
+        let inputs = self.running.inputs.values(&program, limits)?;
         let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
-        let outputs = if self.profile {
+        let because = |e: oxport_run::Error| Error::from(e).because(inputs.warnings.first().cloned());
+        let values = if self.profile {
             let mut profile = plan.new_profile();
-            let outputs = plan.call(inputs, plan.initial_state(), Some(&mut profile))?;
+            let outputs =
+                plan.call(inputs.values.clone(), plan.initial_state(), Some(&mut profile)).map_err(because)?;
             super::report::text(profile);
+            named_outputs(&outputs)
+        } else if let Some(folder) = &self.dump {
+            let is_wanted =
+                |name: &str| self.dump_only.is_empty() || self.dump_only.iter().any(|pattern| matches(pattern, name));
+            let recorded = with_spinner("running", || Trace::record(&plan, &inputs.values, &is_wanted));
+            let (trace, outputs) = recorded.map_err(|e| e.because(inputs.warnings.first().cloned()))?;
+            trace.write(folder)?;
+            note(format_args!("{} values in {}", trace.nodes.len(), folder.display()));
             outputs
         } else {
-            with_spinner("running", || plan.run(inputs))?
+            named_outputs(&with_spinner("running", || plan.run(inputs.values.clone())).map_err(because)?)
         };
-        let values = named_outputs(&outputs);
         if let Some(path) = &self.outputs {
             write_values(path, &values)?;
         }
-        match &self.expect {
-            Some(path) => expect(path, &values, self.tolerance(), limits),
-            None => {
-                values.iter().for_each(|(name, v)| outln!("{name}: {}", oxport::compare::show(v)));
-                Ok(ExitCode::SUCCESS)
-            }
-        }
+        let compared = match &self.expect {
+            Some(path) => Some(expect(path, &values, self.tolerance.tolerance(), limits)?),
+            None => None,
+        };
+        self.report(&program, &inputs, &values, compared.as_deref())?;
+        let is_different = compared.is_some_and(|list| list.iter().any(|c| !c.agree));
+        Ok(if is_different { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
     }
 
-    fn tolerance(&self) -> Tolerance {
-        match (self.rtol, self.atol) {
-            (None, None) => Tolerance::default(),
-            (rtol, atol) => Tolerance::Elementwise { rtol: rtol.unwrap_or(0.0), atol: atol.unwrap_or(0.0) },
+    fn report(
+        &self,
+        program: &ExportedProgram,
+        inputs: &Inputs,
+        values: &Values,
+        compared: Option<&[Compared]>,
+    ) -> Result<()> {
+        let ports = oxport::info::outputs(program);
+        let path = |key: &str| ports.iter().find(|p| p.key == key).map_or("", |p| &p.path);
+        if self.json {
+            let outputs = values.iter().map(|(key, value)| self.show.record(key, path(key), value));
+            let one = |c: &Compared| json!({"key": c.key, "agree": c.agree, "detail": c.detail});
+            json(&json!({
+                "inputs": inputs::records(program, inputs),
+                "unused": inputs.unused,
+                "outputs": outputs.collect::<Result<Vec<_>>>()?,
+                "compared": compared.map(|list| list.iter().map(one).collect::<Vec<_>>()),
+            }));
+            return Ok(());
         }
+        match compared {
+            Some(list) => {
+                let different = list.iter().filter(|c| !c.agree).count();
+                list.iter().for_each(|c| outln!("{} {}: {}", if c.agree { "ok  " } else { "DIFF" }, c.key, c.detail));
+                outln!("{} compared, {different} different", list.len());
+            }
+            None => values.iter().try_for_each(|(key, value)| self.show.print(key, path(key), value))?,
+        }
+        Ok(())
     }
 }
 
-/// Compares and prints the worst element of every output.
-fn expect(path: &Path, values: &Values, tolerance: Tolerance, limits: &ReadLimits) -> Result<ExitCode> {
-    let expected = read_values(path, limits)?;
+/// Whether a name matches a pattern in which `*` stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, rest)) => name.strip_prefix(head).is_some_and(|name| {
+            name.char_indices().map(|(i, _)| i).chain([name.len()]).any(|i| matches(rest, &name[i..]))
+        }),
+    }
+}
+
+/// The comparison of one output.
+struct Compared {
+    key: String,
+    agree: bool,
+    detail: String,
+}
+
+/// Compares every output that the file has. An only array without name is that of the first output.
+fn expect(path: &Path, values: &Values, tolerance: Tolerance, limits: &ReadLimits) -> Result<Vec<Compared>> {
+    let mut expected = read_any(path, limits)?;
+    if let Some(only) = expected.shift_remove("") {
+        expected.insert("out.0".to_string(), only);
+    }
     let is_output = |k: &str| k.starts_with("out.") || k.starts_with("mut.") || k.starts_with("inmut.");
-    let (mut compared, mut different) = (0, 0);
-    for (name, want) in expected.iter().filter(|(k, _)| is_output(k)) {
+    let one = |(name, want): (&String, &oxport::Value)| {
         let (agree, detail) = match values.get(name) {
             Some(got) => {
                 let c = compare(got, want, tolerance);
@@ -87,16 +160,11 @@ fn expect(path: &Path, values: &Values, tolerance: Tolerance, limits: &ReadLimit
             }
             None => (false, "the program has no such output".to_string()),
         };
-        compared += 1;
-        different += usize::from(!agree);
-        outln!("{} {name}: {detail}", if agree { "ok  " } else { "DIFF" });
+        Compared { key: name.clone(), agree, detail }
+    };
+    let compared: Vec<Compared> = expected.iter().filter(|(k, _)| is_output(k)).map(one).collect();
+    if compared.is_empty() {
+        return Err(Error::data(format!("{}: expected keys out.*, mut.* or inmut.*, got none", path.display())));
     }
-    outln!("{compared} compared, {different} different");
-    if compared == 0 {
-        return Err(oxport::Error::data(format!(
-            "{}: expected keys out.*, mut.* or inmut.*, got none",
-            path.display()
-        )));
-    }
-    Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+    Ok(compared)
 }

@@ -1,5 +1,7 @@
 //! `oxport show`: prints a program.
 
+use super::output::{Read, check_text};
+use super::report::{self, with_spinner};
 use clap::ValueEnum;
 use oxport::{ExportedProgram, ReadLimits, Result};
 use oxport_ir::print;
@@ -11,12 +13,18 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Show {
     /// The program
-    program: PathBuf,
+    pub(super) program: PathBuf,
     #[command(flatten)]
     read: super::args::ReadArgs,
     /// The format
     #[arg(long, value_enum, default_value_t = Format::Readable)]
     format: Format,
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write the text to this file
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -39,24 +47,33 @@ enum Format {
 impl Show {
     /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
-        let program = self.read.read(&self.program, limits)?;
-        let program = match self.format {
+        if let Some(out) = &self.output {
+            check_text(out, &Read::program(&self.program), false)?;
+        }
+        let format = if self.json { Format::Json } else { self.format };
+        let program = with_spinner("reading", || self.read.read(&self.program, limits))?;
+        let program = match format {
             Format::Json => program,
-            _ => super::report::with_printable_names(program),
+            _ => report::with_printable_names(program),
         };
-        match self.format {
-            Format::Readable => super::report::text(print::readable(&program)),
-            Format::Fx => super::report::text(print::fx(&program.graph) + "\n"),
-            Format::Whole => super::report::text(print::whole(&program)),
+        let text = match format {
+            Format::Readable => print::readable(&program),
+            Format::Fx => print::fx(&program.graph) + "\n",
+            Format::Whole => print::whole(&program),
             Format::Table => table(&program),
             Format::Dot => dot(&program),
-            Format::Json => super::report::json_text(&oxport_pt2::to_json(&program)?),
+            Format::Json => oxport_pt2::to_json(&program)?,
+        };
+        match (&self.output, format) {
+            (Some(out), _) => oxport_pt2::write_atomic(out, text.as_bytes())?,
+            (None, Format::Json) => report::json_text(&text),
+            (None, _) => report::text(text),
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn table(program: &ExportedProgram) {
+fn table(program: &ExportedProgram) -> String {
     let result = |n: &oxport_ir::Node| match n.val() {
         Some(oxport::Val::Tensor(t)) => t.to_string(),
         Some(oxport::Val::Int(e) | oxport::Val::Float(e) | oxport::Val::Bool(e)) => e.to_string(),
@@ -78,21 +95,20 @@ fn table(program: &ExportedProgram) {
         .collect();
     let width = |c: usize| rows.iter().map(|r| r[c].len()).max().unwrap_or(0);
     let (a, b) = (width(0), width(1));
-    rows.iter().for_each(|[name, what, result]| outln!("{name:a$}  {what:b$}  {result}"));
+    rows.iter().map(|[name, what, result]| format!("{}\n", Plain(format!("{name:a$}  {what:b$}  {result}")))).collect()
 }
 
-fn dot(program: &ExportedProgram) {
-    outln!("digraph program {{");
-    outln!("    node [shape=box, fontname=monospace];");
+fn dot(program: &ExportedProgram) -> String {
+    let mut out = String::from("digraph program {\n    node [shape=box, fontname=monospace];\n");
     for (_, node) in program.graph.nodes() {
         let label = node.op().map_or(String::new(), |op| format!("\\n{}", quoted(op.short_name())));
         let name = quoted(&node.name);
-        outln!("    \"{name}\" [label=\"{name}{label}\"];");
+        out += &format!("    \"{name}\" [label=\"{name}{label}\"];\n");
         for input in node.inputs() {
-            outln!("    \"{}\" -> \"{name}\";", quoted(&program.graph.node(input).name));
+            out += &format!("    \"{}\" -> \"{name}\";\n", quoted(&program.graph.node(input).name));
         }
     }
-    outln!("}}");
+    out + "}\n"
 }
 
 /// A Graphviz string.

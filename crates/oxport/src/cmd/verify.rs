@@ -1,5 +1,6 @@
 //! `oxport verify`: all diagnostics, located in the program's text; `--fix` fixes those with a unique fix.
 
+use super::excerpt::excerpts;
 use super::output::check_program;
 use super::report::{json, print_stderr, with_spinner};
 use super::{INVALID, scan};
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Verify {
     /// The program
-    program: PathBuf,
+    pub(super) program: PathBuf,
     #[command(flatten)]
     read: super::args::ReadArgs,
     /// Print JSON: a list of `{code, severity, at, message, notes}`
@@ -30,6 +31,9 @@ pub struct Verify {
     /// is found
     #[arg(long, conflicts_with = "fix")]
     scan: bool,
+    /// Print the whole text of the program with its diagnostics, not only the lines that they are about
+    #[arg(long, conflicts_with = "json")]
+    whole: bool,
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -72,7 +76,10 @@ impl Verify {
         } else {
             let shown: Vec<Diagnostic> = found.iter().map(Diagnostic::plain).collect();
             let program = super::report::with_printable_names(program);
-            super::report::text(annotate(&program, &shown, Style { origins: true, ..Style::GRAPH }));
+            super::report::text(match self.whole {
+                true => annotate(&program, &shown, Style { origins: true, ..Style::GRAPH }),
+                false => excerpts(&self.program, &program, &shown),
+            });
             outln!("{} diagnostics", found.len());
         }
         let invalid = found.iter().any(|d| d.severity == Severity::Error);

@@ -1,0 +1,236 @@
+//! Inputs that people have: files of every kind, values as text, pictures, generated ones; and what `run` says about them.
+
+use crate::info::fixture;
+use crate::{oxport, text};
+use oxport::inputs::{Literal, read_any};
+use oxport::{DType, ReadLimits, Tensor, Value};
+use std::path::Path;
+use std::process::Output;
+
+/// The path of a file that a user has.
+pub fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/inputs").join(name);
+    path.to_str().expect("law: paths are UTF-8").to_string()
+}
+
+fn run(program: &str, arguments: &[&str]) -> Output {
+    oxport(&[&["run", &fixture(program)], arguments].concat())
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn tensor(value: &Value) -> &Tensor {
+    value.as_tensor().expect("a tensor")
+}
+
+#[test]
+fn arrays_are_read_whatever_their_layout() {
+    let want: Vec<f32> = (0..8).map(|n| n as f32).collect();
+    for name in ["x.npy", "x_columns.npy", "x_big_endian.npy", "table.npz", "table.pt"] {
+        let values = read_any(Path::new(&file(name)), &ReadLimits::default()).expect("it is a file of values");
+        let x = tensor(values.get("x").or(values.get("")).expect("it has the array"));
+        assert_eq!(
+            (x.sizes(), x.dtype(), x.to_vec::<f32>().expect("floats")),
+            (&[2, 4][..], DType::F32, want.clone()),
+            "{name}"
+        );
+    }
+    for (name, message) in [
+        ("object.npy", "expected an array of bools, integers, floats or complex numbers, got \"|O\""),
+        ("module.pt", "expected tensors, got an object of torch.nn.modules.linear.Linear"),
+        ("state_old.pt", "got a pickle, as torch.save wrote before PyTorch 1.6"),
+        ("model.onnx", "got an ONNX model"),
+    ] {
+        let error = read_any(Path::new(&file(name)), &ReadLimits::default()).expect_err("it has no values").to_string();
+        assert!(error.contains(message) && error.contains(name), "{error}");
+    }
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let whole = std::fs::read(file("x.npy")).expect("law: the fixture is there");
+    for end in [6, 9, 40, whole.len() - 1] {
+        let cut = folder.path().join("cut.npy");
+        std::fs::write(&cut, &whole[..end]).expect("law: writable");
+        assert!(read_any(&cut, &ReadLimits::default()).is_err(), "{end}");
+    }
+}
+
+#[test]
+fn values_are_written_as_in_python() {
+    let parsed = |text: &str| Literal::parse_file(text).and_then(|l| l.value(None).ok());
+    for (text, want) in [
+        ("3", "3"),
+        ("-1.5e3", "-1500"),
+        ("True", "true"),
+        ("None", "None"),
+        ("[1, 2, 3]", "i64[3]"),
+        ("1,2,3", "i64[3]"),
+        ("[[1, 2.5], [3, 4],]", "f32[2, 2]"),
+        ("((1, 2),)", "i64[1, 2]"),
+        ("[true, False]", "b8[2]"),
+        ("[nan, -inf]", "f32[2]"),
+        ("[]", "f32[0]"),
+        ("1 2 3\n4 5 6\n", "i64[2, 3]"),
+        ("# a comment\n1;2\n", "i64[2]"),
+    ] {
+        let value = parsed(text).unwrap_or_else(|| panic!("{text} is a value"));
+        assert_eq!(oxport::compare::show(&value), want, "{text}");
+    }
+    for text in ["", "x", "[1, [2]]", "[1", "1]", "1 2\n3\n", "infinity", "[None]", &"[".repeat(100)] {
+        assert!(parsed(text).is_none(), "{text}");
+    }
+    let error = |text: &str, dtype| {
+        Literal::parse(text).expect("a value").value(Some(dtype)).expect_err("a wrong one").to_string()
+    };
+    assert_eq!(error("[1.5]", DType::I64), "expected numbers of int64, got Float(1.5)");
+    assert_eq!(error("300", DType::U8), "expected numbers of uint8, got Int(300)");
+}
+
+#[test]
+fn inputs_are_named_by_path_key_or_index() {
+    for name in ["table['x']", "table.x", "x", "0", "in.0", "table_x"] {
+        let output = run("pytree_inputs", &["--input", &format!("{name}={}", file("x.npy"))]);
+        assert!(output.status.success(), "{name}: {}", said(&output));
+        assert!(
+            said(&output).contains("input table['x']: f32[2, 4] (") && said(&output).contains("x.npy)"),
+            "{}",
+            said(&output)
+        );
+        assert!(said(&output).contains("input pair.left: f32[4] (the archive's sample inputs)"), "{}", said(&output));
+    }
+    // A container takes a file with its leaves; what it has besides is named.
+    let output = run("pytree_inputs", &["--input", &format!("table={}", file("table.pt"))]);
+    assert!(said(&output).contains("input table['nested'][0]: f32[4] ("), "{}", said(&output));
+    let output = run("pytree_inputs", &["--inputs", &file("table.npz"), "--random"]);
+    assert!(output.status.success() && said(&output).contains("warning: `other` of"), "{}", said(&output));
+    let output = run("pytree_inputs", &["--input", &format!("x={}:other", file("table.npz"))]);
+    assert!(said(&output).starts_with("input table['x']: i32[3]"), "{}", said(&output));
+    // Text, in the dtype of the input; one number fills a tensor.
+    let output = run("pytree_inputs", &["--input", "pair.left=0.5", "--input", "bias=[1, 2, 3, 4]", "--print"]);
+    assert!(
+        output.status.success() && said(&output).contains("input bias: f32[4] (the command line)"),
+        "{}",
+        said(&output)
+    );
+    // The inputs of a file in their order.
+    let output = run("bert_encoder", &["--inputs", &file("ids.pt")]);
+    assert!(output.status.success() && text(&output).starts_with("out.0: f32[2, 12, 48]"), "{}", said(&output));
+}
+
+#[test]
+fn wrong_inputs_are_named() {
+    let x = |name: &str| format!("x={}", file(name));
+    for (arguments, code, message) in [
+        (["--input", "nix=3"], 2, "there is no input `nix`; the inputs are `table['x']`, `table['nested'][0]`"),
+        (["--input", "x=none.npy"], 6, "input `x`: \"none.npy\" is no value, and cannot be opened"),
+        (["--input", "3"], 2, "expected NAME=VALUE, got \"3\""),
+        (
+            ["--input", &x("x_double.npy")],
+            5,
+            "error: input `table['x']`: expected float32, as at the capture, got float64",
+        ),
+        (
+            ["--inputs", &file("state.pt")],
+            6,
+            "expected the key `in.0` or `table_x` or `table['x']`; no inputs are `weight` of",
+        ),
+        (["--input", &x("table.npz:nix")], 6, "there is no `nix`; it has x, other"),
+        (["--image", &x("picture.png")], 2, "cannot take a picture"),
+    ] {
+        let output = run("pytree_inputs", &arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", said(&output));
+        assert!(said(&output).contains(message), "{message} in {}", said(&output));
+    }
+}
+
+#[test]
+fn generated_inputs_have_the_asked_sizes() {
+    let output = run("bert_encoder", &["--shape", "s27=5", "--random", "--json"]);
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is one JSON document");
+    assert_eq!(found["outputs"][0]["shape"], serde_json::json!([2, 5, 48]));
+    assert_eq!(found["inputs"][1]["kind"], "i64[2, 5]");
+    assert_eq!(found["inputs"][1]["source"], "generated, seed 0");
+    // The sizes of what is given count, too.
+    let output = run("bert_encoder", &["--input", "ids=[[1, 2, 3], [4, 5, 6]]", "--random"]);
+    assert!(said(&output).contains("input mask: i64[2, 3] (generated, seed 0)"), "{}", said(&output));
+    let output = run("bert_encoder", &["--input", "ids=[[1, 2, 3], [4, 5, 6]]", "--random", "--shape", "s27=4"]);
+    assert!(output.status.code() == Some(6) && said(&output).contains("no sizes were found"), "{}", said(&output));
+}
+
+/// `(ids in range, ids above 1, others 0 or 1)`: numbers that index a table are drawn below its length, through views and casts.
+#[test]
+fn generated_indices_are_in_range() {
+    use oxport::random_inputs::generate_inputs;
+    let text = "
+class GraphModule(torch.nn.Module):
+    def forward(self, ids: \"i64[s0, 16]\", mask: \"i64[s0, 16]\", rows: \"i32[64]\", x: \"f32[7, 50]\", w: \"f32[100, 4]\"):
+        view: \"i64[16*s0]\" = torch.ops.aten.view.default(ids, [-1])
+        embedding: \"f32[16*s0, 4]\" = torch.ops.aten.embedding.default(w, view)
+        select: \"f32[7, 64]\" = torch.ops.aten.index_select.default(x, 1, rows)
+        return (embedding, select, mask)
+";
+    let program = oxport_ir::parse::parse(text, oxport::registry()).expect("it is a program");
+    for seed in 0..4 {
+        let inputs = generate_inputs(&program, seed, &ReadLimits::default()).expect("there are sizes");
+        let numbers = |i: usize| tensor(&inputs[i]).to_vec::<i64>().expect("integers");
+        for (i, bound) in [(0, 100), (1, 2), (2, 50)] {
+            let largest = numbers(i).into_iter().max().expect("some");
+            assert!(numbers(i).iter().all(|n| (0..bound).contains(n)) && largest * 2 >= bound, "{i}: {:?}", numbers(i));
+        }
+    }
+}
+
+#[test]
+fn pictures_are_resized_as_pillow_does() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
+    let source = "def forward(self, x: \"f32[1, 3, s0, s1]\"):\n    y: \"f32[1, 3, s0, s1]\" = torch.ops.aten.clone.default(x)\n    return (y,)\n";
+    std::fs::write(at("any.py"), source).expect("law: writable");
+    std::fs::write(at("fixed.py"), source.replace("s0", "16").replace("s1", "16")).expect("law: writable");
+    std::fs::write(at("gray.py"), source.replace(", 3, s0, s1", ", s0, s1, 1")).expect("law: writable");
+    let same = |program: &str, picture: &str, want: &str, atol: &str, more: &[&str]| {
+        let image = format!("x={}", file(picture));
+        let arguments = ["run", &at(program), "--image", &image, "--expect", &file(want), "--atol", atol];
+        let output = oxport(&[&arguments[..], more].concat());
+        assert!(output.status.success(), "{picture}: {}{}", text(&output), said(&output));
+    };
+    same("fixed.py", "picture.png", "picture_16.npy", "1e-6", &[]);
+    same("any.py", "picture.ppm", "picture_16.npy", "1e-6", &["--image-size", "16x16"]);
+    // JPEG loses a little.
+    same("fixed.py", "picture.jpg", "picture_16.npy", "0.02", &[]);
+    let normal = ["--image-size", "30x40", "--image-mean", "0.5", "--image-std", "0.25,0.5,1"];
+    same("any.py", "picture.png", "picture_30x40.npy", "1e-5", &normal);
+    let gray = |picture: &str| {
+        let output = oxport(&["run", &at("gray.py"), "--image", &file(picture), "--print"]);
+        assert!(output.status.success(), "{}", said(&output));
+        text(&output)
+    };
+    assert_eq!(gray("gray.png"), gray("picture.png"), "Pillow's own weights");
+    for (arguments, message) in [
+        (["--image-std", "1,2"], "expected 1 or 3 numbers as the standard deviation, got 2"),
+        (["--image-size", "0x3"], "expected a picture size of 1 to"),
+        (["--image", &file("x.npy")], "x.npy: expected a picture (PNG, JPEG, binary PPM)"),
+    ] {
+        let output = oxport(&[&["run", &at("any.py"), "--image", &file("picture.png")], &arguments[..]].concat());
+        assert!(!output.status.success() && said(&output).contains(message), "{}", said(&output));
+    }
+}
+
+#[test]
+fn outputs_are_shown() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
+    let source =
+        "def forward(self, x: \"f32[2, 4]\"):\n    y: \"f32[2, 4]\" = torch.ops.aten.log.default(x)\n    return (y,)\n";
+    std::fs::write(at("log.py"), source).expect("law: writable");
+    let printed = |arguments: &[&str]| {
+        text(&oxport(&[&["run", &at("log.py"), "--input", "[[1, -1, 0, 1], [2, 1, 1, 1]]"], arguments].concat()))
+    };
+    let line = "out.0: f32[2, 4]  min 0  max 0.6931  mean 0.1155  nan 1  inf 1\n";
+    assert_eq!(printed(&[]), format!("{line}    0.0, NaN, -inf, 0.0, 0.6931472, 0.0, …\n"));
+    assert_eq!(printed(&["--print"]), format!("{line}[[0.0, NaN, -inf, 0.0],\n [0.6931472, 0.0, 0.0, 0.0]]\n"));
+    assert_eq!(printed(&["--top", "2"]), format!("{line}    [0]  1: NaN  0: 0\n    [1]  0: 0.6931  1: 0\n"));
+    let large = Tensor::from_vec(&[2, 600], (0..1200).map(|n| n as f32).collect()).expect("law: so many elements");
+    let shown = oxport::display::nested(&large).expect("it can be read");
+    assert_eq!(shown, "[[0.0, 1.0, 2.0, …, 597.0, 598.0, 599.0],\n [600.0, 601.0, 602.0, …, 1197.0, 1198.0, 1199.0]]");
+}

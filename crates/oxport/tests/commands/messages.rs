@@ -1,0 +1,150 @@
+//! Messages: files of other kinds, excerpts around diagnostics, suggestions, verbosity, completions and manual pages.
+
+use crate::info::fixture;
+use crate::inputs::file;
+use crate::{oxport, text};
+
+fn said(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn files_of_other_kinds_are_recognized() {
+    for (name, kind, advice) in [
+        ("state.pt", "a state dict of torch.save", "it has weights, but no graph"),
+        ("module.pt", "a pickled module of torch.save", "loading it executes code"),
+        ("state_old.pt", "a pickle, as torch.save wrote before PyTorch 1.6", "`oxport verify --scan`"),
+        ("script.pt", "a TorchScript program", "TorchScript is another format"),
+        ("compiled.pt2", "a compiled package of AOTInductor", "save the exported program before it is compiled"),
+        ("model.onnx", "an ONNX model", "programs of torch.export only"),
+        ("model.gguf", "a GGUF file", "programs of torch.export only"),
+        ("table.npz", "NumPy arrays (.npz)", "it can be an input"),
+        ("picture.jpg", "a picture", "it can be an input"),
+    ] {
+        for command in ["run", "verify", "info", "show"] {
+            let output = oxport(&[command, &file(name)]);
+            let first = said(&output).lines().next().unwrap_or_default().to_string();
+            assert_eq!(first, format!("error: {}: expected an exported program, got {kind}", file(name)), "{command}");
+            assert!(said(&output).contains(advice) && output.status.code() == Some(3), "{}", said(&output));
+            assert_eq!(said(&output).matches("error").count(), 1, "{}", said(&output));
+        }
+    }
+    // With weights, safetensors says how to use them.
+    let values = fixture("mlp").replace("program.pt2", "io.safetensors");
+    assert!(said(&oxport(&["run", &values])).contains("oxport convert --weights FILE"));
+}
+
+#[test]
+fn errors_name_their_file_once() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
+    for (name, bytes) in
+        [("cut.safetensors", &b"\x10\0\0\0\0\0\0\0{\"a\":"[..]), ("empty.safetensors", b""), ("io.npz", b"PK\x03\x04")]
+    {
+        std::fs::write(at(name), bytes).expect("law: writable");
+        for option in ["--inputs", "--expect"] {
+            let output = oxport(&["run", &fixture("mlp"), option, &at(name), "-q"]);
+            let message = said(&output);
+            assert!(output.status.code() == Some(6) && message.contains(&at(name)), "{message}");
+            assert!(message.starts_with("error: ") && message.matches("error").count() == 1, "{message}");
+        }
+    }
+    let wrong = at("wrong.py");
+    std::fs::write(&wrong, "def forward(self, x):\n    y = torch.ops.aten.relu.default(z)\n").expect("law: writable");
+    let message = said(&oxport(&["run", &wrong]));
+    assert!(message.ends_with(&format!("error: {wrong} is not valid: 1 error\n")), "{message}");
+}
+
+#[test]
+fn verify_prints_excerpts() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let path = folder.path().join("stale.py");
+    let path = path.to_str().expect("law: paths are UTF-8");
+    let source = "def forward(self, x: \"f32[2, 3]\"):\n    relu: \"f32[2, 4]\" = torch.ops.aten.relu.default(x)\n    \
+                  abs_1: \"f32[2, 3]\" = torch.ops.aten.abs.default(relu)\n    return (abs_1,)\n";
+    std::fs::write(path, source).expect("law: writable");
+    let found = text(&oxport(&["verify", path]));
+    let excerpt = format!(
+        "error[meta]: the recorded meta is f32[2, 4], the operator yields f32[2, 3]\n  --> {path}: node relu\n   |\n \
+         5 |             relu: \"f32[2, 4]\" = torch.ops.aten.relu.default(x)\n   |             ^^^^\n"
+    );
+    assert!(found.starts_with(&excerpt), "{found}");
+    assert!(!found.contains("def forward"), "{found}");
+    let whole = text(&oxport(&["verify", path, "--whole"]));
+    assert!(whole.contains("def forward") && whole.contains("# error[meta]"), "{whole}");
+}
+
+#[test]
+fn wrong_names_have_suggestions() {
+    for (arguments, tip) in [
+        (&["rnu", "x"][..], "a similar subcommand exists: 'run'"),
+        (&["optimise", "x"], "a similar subcommand exists: 'optimize'"),
+        (&["run", "x", "--iputs", "y"], "a similar argument exists: '--inputs'"),
+        (&["run", "x", "--opt", "fsat"], "a similar value exists: 'fast'"),
+        (&["ops", "embeding"], "no operator has `embeding` in its name; similar: aten::embedding"),
+        (&["ops", "torch.ops.aten.conv2dd.default"], "similar: aten::conv2d"),
+    ] {
+        assert!(said(&oxport(arguments)).contains(tip), "{tip} in {}", said(&oxport(arguments)));
+    }
+    // PyTorch's spellings are understood.
+    for name in ["torch.ops.aten.add.Tensor", "aten.add.Tensor", "aten::add.Tensor"] {
+        let found = text(&oxport(&["ops", name]));
+        assert!(found.contains(" aten::add.Tensor(Tensor self"), "{name}: {found}");
+    }
+}
+
+#[test]
+fn quiet_and_verbose_are_everywhere() {
+    let program = fixture("mlp");
+    for command in
+        [&["run", &program][..], &["bench", &program, "--runs", "1"], &["info", &program], &["verify", &program]]
+    {
+        let quiet = oxport(&[command, &["-q"]].concat());
+        assert!(quiet.status.success() && said(&quiet).is_empty(), "{command:?}: {}", said(&quiet));
+        let verbose = oxport(&[command, &["-v"]].concat());
+        assert!(
+            said(&verbose).contains("reading: ") && said(&verbose).contains(" ms"),
+            "{command:?}: {}",
+            said(&verbose)
+        );
+        assert!(!text(&verbose).contains('\u{1b}'), "no colors without a terminal");
+    }
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let out = folder.path().join("out.pt2");
+    let out = out.to_str().expect("law: paths are UTF-8");
+    for command in [&["decompose"][..], &["optimize"], &["convert"]] {
+        let output = oxport(&[command, &[&program, "--output", out, "--json"]].concat());
+        assert!(output.status.success(), "{}", said(&output));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("one JSON document");
+    }
+    let listing = folder.path().join("listing.txt");
+    let listing = listing.to_str().expect("law: paths are UTF-8");
+    assert!(oxport(&["show", &program, "--format", "fx", "-o", listing]).status.success());
+    assert_eq!(
+        std::fs::read_to_string(listing).expect("law: written"),
+        text(&oxport(&["show", &program, "--format", "fx"]))
+    );
+    assert_eq!(text(&oxport(&["show", &program, "--json"])), text(&oxport(&["show", &program, "--format", "json"])));
+}
+
+#[test]
+fn completions_and_pages_are_of_every_command() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = text(&oxport(&["completions", shell]));
+        assert!(script.contains("dump-only") && script.contains("compare"), "{shell}");
+    }
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let path = folder.path().to_str().expect("law: paths are UTF-8");
+    assert!(oxport(&["man", path]).status.success());
+    let help = text(&oxport(&["--help"]));
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names: Vec<&str> =
+        commands.filter_map(|line| line.split_whitespace().next()).filter(|n| *n != "help").collect();
+    assert!(names.len() > 10 && names.contains(&"info"), "{names:?}");
+    for name in names {
+        let page = std::fs::read_to_string(at(&format!("oxport-{name}.1"))).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(page.contains(".SH SYNOPSIS"), "{name}: {page}");
+    }
+    assert!(text(&oxport(&["man"])).contains(".TH oxport 1"));
+}
