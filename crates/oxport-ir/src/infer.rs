@@ -206,7 +206,7 @@ pub fn assertion(graph: &Graph, node: &Node, env: &ShapeEnv) -> Assertion {
         let op = node.op()?;
         let asserts = op.def()?.asserts?;
         let values = bind_meta(graph, op, &node.args, &node.kwargs).ok()?;
-        asserts(&Args { values: &values, op, cx: &MetaCx::new(env) }).ok()
+        asserts(&Args::new(&values, op, &MetaCx::new(env))).ok()
     };
     asserted().unwrap_or(Assertion::Nothing)
 }
@@ -228,7 +228,7 @@ pub fn infer_bound(op: &Op, values: &[Arg<Meta>], cx: &MetaCx<'_>) -> Result<Val
         let unknown = || Error::unsupported(format!("operator {} has no meta function", op.name()));
         return written(op, values).map(Val::Tensor).ok_or_else(unknown);
     };
-    let outs = (def.meta)(&Args { values, op, cx })?;
+    let outs = (def.meta)(&Args::new(values, op, cx))?;
     outs.iter().try_for_each(possible).map_err(|e| e.at(op.name()))?;
     Ok(pack(op, outs))
 }

@@ -205,7 +205,7 @@ fn work(graph: &Graph, env: &ShapeEnv, node: &Node) -> f64 {
             Val::List(l) => l.clone(),
             one => vec![one.clone()],
         };
-        let cost = (op.def()?.cost)(&Args { values: &values, op, cx: &cx }, &outs);
+        let cost = (op.def()?.cost)(&Args::new(&values, op, &cx), &outs);
         Some(cost.flops + cost.bytes)
     };
     // To take an element of a result is no work.

@@ -13,6 +13,7 @@ use oxport_ir::{
     Args, Argument, Build, Builder, Effect, Error, Exact, Fake, NodeId, Noise, OpDef, Real, Result, ensure,
 };
 use oxport_sym::Expr;
+use oxport_tensor::gemm::Right;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 
 /// The table.
@@ -147,7 +148,7 @@ fn grouped(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             (3, _) => (of(x)?, w.view(|l| l.narrow(1, start, n))?, whole.narrow(1, start, n)?),
             _ => (x.view(|l| l.narrow(1, start, n))?, w.view(|l| l.narrow(0, start, n))?, whole.select(0, g)?),
         };
-        part(out, place, |out| product(&x, &w, out, Scalar::Int(1), Plus::Nothing))?;
+        part(out, place, |out| product(&x, Right::Tensor(&w), out, Scalar::Int(1), Plus::Nothing))?;
         start = end;
     }
     Ok(())

@@ -7,10 +7,10 @@ use crate::support::checks::{agree, fresh, per_dim, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, channels_last_strides, one, prefers_channels_last};
 use crate::support::product::{check_product_dtype, part};
 use oxport_ir::{
-    Args, Argument, Build, Builder, Error, Fake, FromArg, MetaCx, NodeId, OpDef, Real, Result, World, ensure,
+    Args, Argument, Build, Builder, Error, Fake, FromArg, MetaCx, NodeId, OpDef, Prepared, Real, Result, World, ensure,
 };
 use oxport_sym::Expr;
-use oxport_tensor::conv::{ConvOptions, convolution};
+use oxport_tensor::conv::{ConvOptions, PackedKernel, convolution};
 use oxport_tensor::{Layout, Tensor, TensorMut, copy};
 
 /// The operators of this family.
@@ -117,7 +117,10 @@ const fn form(schema: &'static str) -> OpDef {
 }
 
 const fn direct(schema: &'static str) -> OpDef {
-    OpDef::new(schema, conv_meta).doc("The convolution of images with kernels, or its transpose.").fill(conv)
+    OpDef::new(schema, conv_meta)
+        .doc("The convolution of images with kernels, or its transpose.")
+        .fill(conv)
+        .prepare(prepare_conv)
 }
 
 /// Zeros around the input: given, or by name.
@@ -174,14 +177,21 @@ where
         stride: numbers("stride")?,
         padding,
         dilation: numbers("dilation")?,
-        transposed: if has("transposed") {
-            args.named("transposed")?
-        } else {
-            args.op.short_name().contains("transpose")
-        },
+        transposed: is_transposed(args)?,
         output_padding: if has("output_padding") { numbers("output_padding")? } else { vec![zero; n] },
         groups: args.named("groups")?,
     })
+}
+
+/// Whether a call is the transpose of a convolution: by its argument, or by its name.
+fn is_transposed<'a, W: World>(args: &Args<'a, W>) -> Result<bool>
+where
+    bool: FromArg<'a, W>,
+{
+    match args.op.schema().is_some_and(|s| s.arg("transposed").is_some()) {
+        true => args.named("transposed"),
+        false => Ok(args.op.short_name().contains("transpose")),
+    }
 }
 
 fn conv_meta(args: &MetaArgs<'_>) -> Metas {
@@ -291,7 +301,15 @@ fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let out = &mut outs[0];
     let layout = if batched { out.layout().clone() } else { out.layout().unsqueeze(0)? };
     let weight = s.weight.contiguous()?;
-    part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, None, None, out)?))
+    part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, args.prepared(), None, out)?))
+}
+
+/// The weight's panels.
+fn prepare_conv(args: &Args<'_, Real>) -> Result<Option<Prepared>> {
+    let Some(weight) = args.at::<Option<&Tensor>>(1)? else { return Ok(None) };
+    let (groups, transposed) = (args.named("groups")?, is_transposed(args)?);
+    let made = args.cx.makings().once(weight, |w| Ok(PackedKernel::of_constant(w, groups, transposed)?))?;
+    Ok(made.map(Prepared::new))
 }
 
 /// A tensor with so many zeros more at the end of each spatial dimension.
@@ -341,8 +359,7 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
     if !batched {
         x = b.call("unsqueeze", (x, 0i64))?;
     }
-    let transposed =
-        if has("transposed") { args.named("transposed")? } else { args.op.short_name().contains("transpose") };
+    let transposed = is_transposed(args)?;
     let output_padding = if has("output_padding") { numbers("output_padding")? } else { vec![0i64.into(); n] };
     let call: Vec<Argument> = vec![
         x.into(),
