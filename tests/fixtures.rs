@@ -45,9 +45,9 @@ fn verify_without_diagnostics() {
     });
 }
 
-fn outputs(program: &ExportedProgram, inputs: &[Value], threads: usize) -> Result<oxport::io::Values, String> {
+fn outputs(program: &ExportedProgram, inputs: &[Value], options: &PlanOptions) -> Result<oxport::io::Values, String> {
     let run = || -> oxport::Result<_> {
-        let plan = oxport::plan(program, &PlanOptions { threads, ..PlanOptions::default() })?;
+        let plan = oxport::plan(program, options)?;
         // The second run replays what the first one recorded.
         plan.run(inputs.to_vec())?;
         Ok(named_outputs(&plan.run(inputs.to_vec())?))
@@ -85,12 +85,13 @@ fn bitwise_rules_change_no_bit_and_keep_programs_valid() {
         }
         let plain = oxport::prepare(&program, Opt::None).map_err(|e| e.to_string())?;
         let again = oxport::prepare(&improved, Opt::None).map_err(|e| e.to_string())?;
-        equal(&outputs(&plain, &inputs, 1)?, &outputs(&again, &inputs, 1)?)
+        let one = PlanOptions { threads: 1, ..PlanOptions::default() };
+        equal(&outputs(&plain, &inputs, &one)?, &outputs(&again, &inputs, &one)?)
     });
 }
 
 #[test]
-fn threads_change_no_bit() {
+fn threads_and_preparing_change_no_bit() {
     all(programs(), |dir| {
         let program = read(dir)?;
         let file = value_files(dir).into_iter().next().ok_or("no values")?;
@@ -98,7 +99,13 @@ fn threads_change_no_bit() {
             .and_then(|v| inputs_from(&program, &v))
             .map_err(|e| e.to_string())?;
         let prepared = oxport::prepare(&program, Opt::Exact).map_err(|e| e.to_string())?;
-        equal(&outputs(&prepared, &inputs, 1)?, &outputs(&prepared, &inputs, 3)?)
+        let with =
+            |threads, prepare| outputs(&prepared, &inputs, &PlanOptions { threads, prepare, ..PlanOptions::default() });
+        let plain = with(1, false)?;
+        [(1, true), (3, true), (3, false)].into_iter().try_for_each(|(threads, prepare)| {
+            let other = with(threads, prepare)?;
+            equal(&plain, &other).map_err(|e| format!("{threads} threads, prepared: {prepare}: {e}"))
+        })
     });
 }
 

@@ -1,8 +1,10 @@
 //! Laws of the graph, of operators and of questions about sizes.
 
 use oxport::{Expr, Value, registry};
-use oxport_ir::{Graph, MetaCx, Node, NodeId, NodeKind};
+use oxport_ir::{Graph, Makings, MetaCx, Node, NodeId, NodeKind, Prepared};
 use oxport_sym::{Assumptions, ShapeEnv, Symbol};
+use oxport_tensor::Tensor;
+use std::sync::Arc;
 
 fn node(graph: &Graph, stem: &str) -> Node {
     Node::new(graph.unique_name(stem), NodeKind::Placeholder, vec![])
@@ -66,4 +68,31 @@ fn open_questions_are_answered_both_ways() {
         let answers = (plain.decide(&is_one, otherwise), contrary.decide(&is_one, otherwise));
         assert_eq!(answers, said, "{symbol:?} == 1, otherwise {otherwise}");
     }
+}
+
+/// What is made of a tensor in a layout is made once, and one thing of each kind.
+#[test]
+fn one_is_made_of_each_tensor() {
+    let makings = Makings::default();
+    let x = Tensor::from_vec(&[2, 3], vec![1f32; 6]).expect("a valid case");
+    let turned = x.view(|l| l.transpose(0, 1)).expect("a valid case");
+    let mut count = 0;
+    let mut sizes = |x: &Tensor| {
+        let made = makings.once(x, |x| {
+            count += 1;
+            Ok(Some(x.sizes().to_vec()))
+        });
+        made.expect("a valid case").expect("a valid case")
+    };
+    let (a, b) = (sizes(&x), sizes(&turned));
+    assert_eq!((&a[..], &b[..]), (&[2, 3][..], &[3, 2][..]));
+    assert!(Arc::ptr_eq(&a, &sizes(&x.clone())) && Arc::ptr_eq(&b, &sizes(&turned)));
+    assert_eq!(count, 2);
+    // Another type is another thing; what is not worth making is asked for once.
+    let rank = |x: &Tensor| makings.once(x, |x| Ok((x.rank() > 2).then(|| x.rank()))).expect("a valid case");
+    assert_eq!((rank(&x), rank(&x)), (None, None));
+    assert_eq!(makings.tensors(0).len(), 2);
+    let prepared = Prepared::new(a);
+    assert_eq!(prepared.get::<Vec<i64>>().expect("a valid case")[..], [2, 3]);
+    assert!(prepared.get::<usize>().is_none());
 }

@@ -17,7 +17,8 @@
 
 use crate::schema::{FunctionSchema, Type};
 use crate::{
-    Argument, Callable, Device, Error, Fake, Kwargs, MemoryFormat, MemoryLayout, MetaCx, NodeId, Op, Result, RunCx, Val,
+    Argument, Callable, Device, Error, Fake, Kwargs, MemoryFormat, MemoryLayout, MetaCx, NodeId, Op, Prepared, Result,
+    RunCx, Val,
 };
 use indexmap::IndexMap;
 pub use num_complex::Complex64 as Complex;
@@ -296,9 +297,23 @@ pub struct Args<'a, W: World> {
     pub op: &'a Op,
     /// The surroundings.
     pub cx: &'a W::Cx<'a>,
+    /// What the operator has made of the constants among the arguments: see [`Args::prepared`].
+    prepared: Option<&'a Prepared>,
 }
 
 impl<'a, W: World> Args<'a, W> {
+    /// Arguments of which nothing is prepared.
+    pub fn new(values: &'a [Arg<W>], op: &'a Op, cx: &'a W::Cx<'a>) -> Self {
+        Args { values, op, cx, prepared: None }
+    }
+    /// The same arguments, with what [`OpDef::prepare`](crate::OpDef::prepare) has made of the constants among them.
+    pub fn with_prepared(self, prepared: Option<&'a Prepared>) -> Self {
+        Args { prepared, ..self }
+    }
+    /// What was made of the constants when the plan was, if something was. The results must be the same without it.
+    pub fn prepared<T: std::any::Any>(&self) -> Option<&'a T> {
+        self.prepared.and_then(Prepared::get)
+    }
     /// The operator's name, to show in a message: `aten::add.Tensor`.
     pub fn name(&self) -> NameToShow<'a> {
         NameToShow(self.op.name())

@@ -206,13 +206,13 @@ pub fn assertion(graph: &Graph, node: &Node, env: &ShapeEnv) -> Assertion {
         let op = node.op()?;
         let asserts = op.def()?.asserts?;
         let values = bind_meta(graph, op, &node.args, &node.kwargs).ok()?;
-        asserts(&Args { values: &values, op, cx: &MetaCx::new(env) }).ok()
+        asserts(&Args::new(&values, op, &MetaCx::new(env))).ok()
     };
     asserted().unwrap_or(Assertion::Nothing)
 }
 
-/// The work and traffic of a call by its operator's row, with symbols equal to their hints; `None` for nodes that are no
-/// calls, and for operators without a row. To take an element of a multiple result is no work.
+/// The work and traffic of a call by its operator's row, with symbols equal to their hints; `None` for nodes that are
+/// no calls, and for operators without a row. To take an element of a multiple result is no work.
 pub fn cost_of(graph: &Graph, node: &Node, env: &ShapeEnv) -> Option<Cost> {
     let op = node.op()?;
     if op.is_getitem() {
@@ -223,7 +223,7 @@ pub fn cost_of(graph: &Graph, node: &Node, env: &ShapeEnv) -> Option<Cost> {
         Some(Val::List(l)) => l.clone(),
         one => one.cloned().into_iter().collect(),
     };
-    Some((op.def()?.cost)(&Args { values: &values, op, cx: &MetaCx::new(env) }, &outs))
+    Some((op.def()?.cost)(&Args::new(&values, op, &MetaCx::new(env)), &outs))
 }
 
 /// The meta value of a call.
@@ -243,7 +243,7 @@ pub fn infer_bound(op: &Op, values: &[Arg<Meta>], cx: &MetaCx<'_>) -> Result<Val
         let unknown = || Error::unsupported(format!("operator {} has no meta function", op.name()));
         return written(op, values).map(Val::Tensor).ok_or_else(unknown);
     };
-    let outs = (def.meta)(&Args { values, op, cx })?;
+    let outs = (def.meta)(&Args::new(values, op, cx))?;
     outs.iter().try_for_each(possible).map_err(|e| e.at(op.name()))?;
     Ok(pack(op, outs))
 }

@@ -32,6 +32,7 @@ pub mod infer;
 pub mod node;
 pub mod op;
 pub mod opdef;
+mod prepared;
 pub mod program;
 pub mod provenance;
 pub mod schema;
@@ -58,6 +59,7 @@ pub use opdef::{
     Aliasing, Assertion, Autocast, Cost, Decomp, Effect, Exact, IndexedDim, Indexes, Kernel, Mutated, Mutation, Noise,
     OpDef, WriteBack,
 };
+pub use prepared::{Makings, Prepared};
 pub use program::{
     Constant, Dialect, ExportedProgram, ModuleCall, ModuleCallSignature, RangeConstraint, StateTensor, Subclass,
 };

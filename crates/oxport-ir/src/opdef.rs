@@ -11,7 +11,7 @@
 //! pass must know of an operator is a field here, and no pass knows operators by name.
 
 use crate::args::{Args, Build, Meta, Real};
-use crate::{Argument, Builder, Fake, NodeId, Result, Val, Value};
+use crate::{Argument, Builder, Fake, NodeId, Prepared, Result, Val, Value};
 use oxport_sym::{Expr, Range};
 use oxport_tensor::{Tensor, TensorMut};
 
@@ -26,6 +26,8 @@ pub struct OpDef {
     pub meta: MetaFn,
     /// How it is computed.
     pub kernel: Kernel,
+    /// What it makes once of its constant arguments.
+    pub prepare: Option<PrepareFn>,
     /// What it is made of.
     pub decomp: Decomp,
     /// Work and traffic, from argument and result metas.
@@ -64,6 +66,8 @@ pub struct OpDef {
 
 /// See [`OpDef::meta`].
 pub type MetaFn = fn(&Args<'_, Meta>) -> Result<Vec<Val>>;
+/// See [`OpDef::prepare`]. The arguments that are not constant are [`Arg::None`](crate::Arg::None).
+pub type PrepareFn = fn(&Args<'_, Real>) -> Result<Option<Prepared>>;
 /// See [`OpDef::cost`].
 pub type CostFn = fn(&Args<'_, Meta>, &[Val]) -> Cost;
 
@@ -235,6 +239,7 @@ impl OpDef {
             doc: "",
             meta,
             kernel: Kernel::None,
+            prepare: None,
             decomp: Decomp::None,
             cost: default_cost,
             exact: Exact::Rounding,
@@ -268,6 +273,11 @@ impl OpDef {
     /// Computes by making results.
     pub const fn eval(self, f: fn(&Args<'_, Real>) -> Result<Vec<Value>>) -> OpDef {
         OpDef { kernel: Kernel::Eval(f), ..self }
+    }
+    /// Makes something of its constant arguments when a plan is made, which its kernel finds by [`Args::prepared`], and
+    /// without which it computes the same bits.
+    pub const fn prepare(self, f: PrepareFn) -> OpDef {
+        OpDef { prepare: Some(f), ..self }
     }
     /// Decomposes as a call text.
     pub const fn expr(self, text: &'static str) -> OpDef {

@@ -1,6 +1,6 @@
 //! Run-time values, and what a kernel may ask of the engine.
 
-use crate::Result;
+use crate::{Makings, Result};
 use num_complex::Complex64;
 use oxport_tensor::rng::Generator;
 use oxport_tensor::{Scalar, Tensor};
@@ -87,12 +87,17 @@ pub struct RunCx {
     /// The seed of random operators.
     pub seed: u64,
     generator: OnceLock<Mutex<Generator>>,
+    makings: OnceLock<Makings>,
 }
 
 impl RunCx {
     /// A context whose random operators start as after `torch.manual_seed(seed)`.
     pub fn new(seed: u64) -> RunCx {
-        RunCx { seed, generator: OnceLock::new() }
+        RunCx { seed, generator: OnceLock::new(), makings: OnceLock::new() }
+    }
+    /// While a plan is made: what has been made of its constants.
+    pub fn makings(&self) -> &Makings {
+        self.makings.get_or_init(Makings::default)
     }
     /// The generator that random operators draw from, one after the other.
     pub fn generator(&self) -> MutexGuard<'_, Generator> {

@@ -43,7 +43,7 @@ fn run(call: &str) -> Result<String> {
     let env = ShapeEnv::new();
     let cx = MetaCx::new(&env);
     let metas = bind_with::<Meta>(&op, &args, &kwargs, &mut |id| Ok(Arg::Tensor(Fake::of(&tensors[id.index()]))))?;
-    let outs = (op.def().expect("implemented").meta)(&Args { values: &metas, op: &op, cx: &cx })?;
+    let outs = (op.def().expect("implemented").meta)(&Args::new(&metas, &op, &cx))?;
     let real = bind_with::<Real>(&op, &args, &kwargs, &mut |id| Ok(Arg::Tensor(tensors[id.index()].clone())))?;
     let cx = RunCx::new(0);
     let values = match op.def().expect("implemented").kernel {
@@ -51,10 +51,10 @@ fn run(call: &str) -> Result<String> {
             let fakes = outs.iter().flat_map(Val::tensors);
             let empty = |t: &Fake| TensorMut::empty(t.dtype, t.concrete_layout().expect("sizes are known"));
             let mut filled = fakes.map(empty).collect::<Result<Vec<_>, _>>()?;
-            f(&Args { values: &real, op: &op, cx: &cx }, &mut filled)?;
+            f(&Args::new(&real, &op, &cx), &mut filled)?;
             filled.into_iter().map(|t| Value::Tensor(t.freeze())).collect()
         }
-        Kernel::Eval(f) => f(&Args { values: &real, op: &op, cx: &cx })?,
+        Kernel::Eval(f) => f(&Args::new(&real, &op, &cx))?,
         _ => return Err(Error::unsupported("this test runs kernels that fill or evaluate")),
     };
     Ok(values.iter().map(show).collect::<Vec<_>>().join(" ; "))
@@ -128,7 +128,7 @@ fn results_keep_the_strides_of_torch() {
         };
         let second = operands.get(1).map_or(Arg::Int(2i64.into()), fake);
         let values = [fake(&operands[0]), second, Arg::Int(1i64.into())];
-        let out = (op.def().unwrap().meta)(&Args { values: &values, op: &op, cx: &cx }).unwrap();
+        let out = (op.def().unwrap().meta)(&Args::new(&values, &op, &cx)).unwrap();
         let layout: Layout = out[0].as_tensor().unwrap().concrete_layout().unwrap();
         assert_eq!(layout.strides.as_slice(), *want, "{operands:?}");
     }

@@ -58,7 +58,7 @@ impl Step {
         let write_back = self.op.def().map_or(WriteBack::None, |def| def.write_back);
         let args: Vec<Argument> = std::iter::once(base.into()).chain(self.args.iter().cloned()).collect();
         let values = bind_build(b.graph, &self.op, &args, &self.kwargs)?;
-        let args = Args { values: &values, op: &self.op, cx: &() };
+        let args = Args::new(&values, &self.op, &());
         match write_back {
             WriteBack::None => Err(refuse()),
             WriteBack::Fn(f) => f(b, &args, value),
@@ -110,9 +110,9 @@ pub(crate) fn is_alias(graph: &Graph, env: &ShapeEnv, node: &Node, op: &Op) -> b
         return op.schema().is_some_and(|s| s.is_view() && s.args.first().is_some_and(|a| a.alias.is_some()));
     };
     let result = node.val().and_then(Val::as_tensor);
-    result.zip(bind_meta(graph, op, &node.args, &node.kwargs).ok()).is_some_and(|(result, values)| {
-        holds(&Args { values: &values, op, cx: &MetaCx::new(env) }, result).unwrap_or(false)
-    })
+    result
+        .zip(bind_meta(graph, op, &node.args, &node.kwargs).ok())
+        .is_some_and(|(result, values)| holds(&Args::new(&values, op, &MetaCx::new(env)), result).unwrap_or(false))
 }
 
 /// True if a tensor's elements filled its memory without gaps when the program was captured.

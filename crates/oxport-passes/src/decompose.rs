@@ -85,7 +85,7 @@ fn build(
 ) -> Result<Vec<Argument>> {
     let node = graph.node(id);
     let values = bind_build(graph, op, &node.args, &node.kwargs)?;
-    let args = Args { values: &values, op, cx: &() };
+    let args = Args::new(&values, op, &());
     let mut b = Builder::new(graph, env, registry).before(id).bounded();
     match decomp {
         Decomp::None => Ok(Vec::new()),

@@ -462,7 +462,7 @@ impl Functional<'_> {
             mutation.written.iter().map(|name| node.argument(name).and_then(Argument::as_node)).collect();
         let values = bind_build(self.graph, op, &node.args, &node.kwargs)?;
         let mut b = Builder::new(self.graph, self.env, self.registry).before(id);
-        let done = (mutation.functional)(&mut b, &Args { values: &values, op, cx: &() })?;
+        let done = (mutation.functional)(&mut b, &Args::new(&values, op, &()))?;
         let name = self.graph.node(id).name.clone();
         self.graph.replace_all_uses(id, done.result);
         self.graph.erase(id)?;

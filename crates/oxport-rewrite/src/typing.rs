@@ -194,7 +194,7 @@ pub(crate) fn cost_of(graph: &Graph<'_>, term: &Term, result: &Kind) -> Option<C
         Val::List(l) => l.clone(),
         one => vec![one.clone()],
     };
-    Some((op.def()?.cost)(&Args { values: &args, op: &op, cx: &cx }, &outs))
+    Some((op.def()?.cost)(&Args::new(&args, &op, &cx), &outs))
 }
 
 /// True if two classes may be merged: same dtype, sizes, strides and device; other values must be alike.

@@ -17,7 +17,7 @@ pub fn evaluate(op: &Op, node: &Node, value: &dyn Fn(NodeId) -> Option<Value>, c
     let values = bind_with::<Real>(op, &node.args, &node.kwargs, &mut |id| {
         value(id).map(Arg::from).ok_or_else(|| Error::invalid(format!("an input of `{}` is not given", node.name)))
     })?;
-    let args = Args { values: &values, op, cx };
+    let args = Args::new(&values, op, cx);
     match op.def().map_or(Kernel::None, |d| d.kernel) {
         Kernel::None => Err(Error::unsupported(format!("no kernel for {}", op.name()))),
         Kernel::Eval(f) => admit(&args).and_then(|()| Ok(pack_values(op, f(&args)?))),

@@ -15,7 +15,7 @@ use crate::operand_binding::{Patch, Ref, fetch};
 use crate::output_alloc::{OutPlan, Packing, make_owned, pack_tensors, pack_values, pick};
 use crate::plan_cache::{Cache, Placement, Recorder, Recording, Replay, shape_key};
 use crate::profile::{Seen, Watch};
-use oxport_ir::{Arg, Args, Callable, Error, Op, Real, Result, RunCx, Value};
+use oxport_ir::{Arg, Args, Callable, Error, Op, Prepared, Real, Result, RunCx, Value};
 use oxport_tensor::{Arena, Tensor, TensorMut};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -60,6 +60,8 @@ pub(crate) struct Step {
     pub name: Arc<str>,
     pub op: Op,
     pub action: Action,
+    /// What the operator has made of the constants in the template.
+    pub prepared: Option<Prepared>,
     /// The operands that each call puts into the template, and takes out afterwards.
     pub patches: Box<[Patch]>,
     /// The slot of the result; `None` if it is unused.
@@ -148,7 +150,7 @@ impl Body {
         for patch in &step.patches {
             patch.apply(&mut frame.slots, &mut frame.args[i])?;
         }
-        let args = Args { values: &frame.args[i], op: &step.op, cx };
+        let args = Args::new(&frame.args[i], &step.op, cx).with_prepared(step.prepared.as_ref());
         let arena = frame.arena.as_ref();
         match step.action {
             Action::Pick { slot, take, index } => {

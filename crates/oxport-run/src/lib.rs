@@ -36,6 +36,7 @@ mod guard_failure;
 mod operand_binding;
 mod plan;
 mod plan_cache;
+mod prepare;
 mod profile;
 #[cfg(test)]
 mod test_ops;

@@ -2,13 +2,15 @@
 //!
 //! Invariant: lowering succeeds for the whole graph, or the error lists every missing operator.
 
+use crate::call::admit;
 use crate::error::{Error, Result};
 use crate::executor::{Action, Body, ESCAPES, Input, Output, Step, Subgraph};
 use crate::operand_binding::{Ref, Slots, TensorRef, template};
+use crate::output_alloc::pack_tensors;
 use oxport_ir::infer::bind_with;
 use oxport_ir::{
-    Arg, Argument, Callable, Effect, Error as IrError, Graph, Kernel, Node, NodeId, NodeKind, Op, Registry, Sym, Val,
-    Value,
+    Arg, Args, Argument, Callable, Effect, Error as IrError, Graph, Kernel, Node, NodeId, NodeKind, Op, Registry,
+    RunCx, Sym, Val, Value,
 };
 use std::sync::Arc;
 
@@ -128,6 +130,10 @@ impl<'a> Lowering<'a> {
                 NodeKind::CallFunction(op) if is_live => {
                     let bound = self.call(node, op).map_err(|e| e.at(format!("%{}", node.name)))?;
                     let (mut step, template) = bound;
+                    if let Some(view) = constant_view(&step, &template) {
+                        self.sources[id.index()] = Source::Known(view);
+                        continue;
+                    }
                     step.decides_sizes = decides_sizes;
                     let is_read = graph.users(id).keys().any(|u| self.live[u.index()]);
                     step.out = is_read.then(|| self.slot(id));
@@ -186,6 +192,7 @@ impl<'a> Lowering<'a> {
             name: node.name.clone(),
             op,
             action,
+            prepared: None,
             patches: patches.into(),
             out: None,
             last_use: 0,
@@ -242,6 +249,20 @@ impl<'a> Lowering<'a> {
             other => Output::Known(constant(other)?),
         })
     }
+}
+
+/// The result of a step that views constants, so that it is a constant, too. One that fails is left to the run, which
+/// says where it is.
+fn constant_view(step: &Step, template: &[Arg<oxport_ir::Real>]) -> Option<Value> {
+    let Action::View(f) = step.action else { return None };
+    let is_known = step.patches.is_empty() && template.iter().any(|a| matches!(a, Arg::Tensor(_)));
+    let cx = RunCx::default();
+    let args = Args::new(template, &step.op, &cx);
+    if !is_known || admit(&args).is_err() {
+        return None;
+    }
+    let view = pack_tensors(&step.op, f(&args).ok()??);
+    matches!(view, Value::Tensor(_)).then_some(view)
 }
 
 /// A constant of the graph as a value.

@@ -14,6 +14,7 @@ use crate::executor::Body;
 use crate::inputs::{Checks, InputChecks};
 use crate::lower::lower;
 use crate::outputs::{Outputs, Target, assign_outputs, targets};
+use crate::prepare::prepare;
 use crate::profile::{Profile, Watch};
 use indexmap::IndexSet;
 use oxport_ir::{ExportedProgram, InputKind, ModuleCallSignature, OutputKind, Registry, RunCx, Value};
@@ -34,13 +35,16 @@ pub struct PlanOptions {
     /// The maximum size of one buffer of a run, in bytes: a result, a copy of an operand, a table of a kernel. A
     /// program of three nodes may ask for terabytes, and a system that overcommits memory notices too late.
     pub max_buffer_bytes: usize,
+    /// Whether operators make what they need of their constant arguments once, when the plan is made: constant weights
+    /// are packed. The results are the same without it; a plan that is called once may be cheaper without.
+    pub prepare: bool,
 }
 
 impl Default for PlanOptions {
-    /// All threads, PyTorch's checks, seed 0, buffers of at most 2 GiB.
+    /// All threads, PyTorch's checks, seed 0, buffers of at most 2 GiB, everything prepared.
     fn default() -> PlanOptions {
         let checks = InputChecks::default();
-        PlanOptions { threads: 0, checks, seed: 0, max_buffer_bytes: DEFAULT_MAX_BUFFER_BYTES }
+        PlanOptions { threads: 0, checks, seed: 0, max_buffer_bytes: DEFAULT_MAX_BUFFER_BYTES, prepare: true }
     }
 }
 
@@ -141,8 +145,11 @@ impl Plan {
             known.push(value);
         }
         let outputs = targets(program, &state, &users)?;
-        let body = lower(&program.graph, registry, &|i| known[i].clone())?;
+        let mut body = lower(&program.graph, registry, &|i| known[i].clone())?;
         let pool = Pool::new(options.threads, options.max_buffer_bytes)?;
+        if options.prepare {
+            pool.install(|| prepare(&mut body));
+        }
         let mut storages = std::collections::HashMap::new();
         for (_, t) in program.tensors() {
             storages.insert(t.tensor.storage().id(), t.tensor.storage().len_bytes());

@@ -10,7 +10,7 @@ use oxport_tensor::{DType, Tensor, TensorMut, copy};
 use std::sync::Arc;
 
 /// `add`, `relu` and `mul.Scalar` are pointwise, as in PyTorch; `sinh` is known but not implemented.
-const TAGS: &str = "aten::add.Tensor\tpointwise\naten::relu\tpointwise\naten::mul.Scalar\tpointwise
+pub(crate) const TAGS: &str = "aten::add.Tensor\tpointwise\naten::relu\tpointwise\naten::mul.Scalar\tpointwise
 aten::sinh(Tensor self) -> Tensor\tpointwise
 aten::cosh(Tensor self) -> Tensor\tpointwise";
 
@@ -103,7 +103,7 @@ pub(crate) fn random_program(draw: &mut dyn FnMut(usize) -> usize) -> String {
     text + &format!("    return ({},)\n", outputs.join(", "))
 }
 
-static OPS: &[OpDef] = &[
+pub(crate) static OPS: &[OpDef] = &[
     OpDef::new("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", like_first).fill(
         |a, outs| {
             let (x, y): (&Tensor, &Tensor) = a.unpack()?;
@@ -256,12 +256,12 @@ static OPS: &[OpDef] = &[
     }),
 ];
 
-fn like_first(a: &Args<'_, Meta>) -> Result<Vec<Val>> {
+pub(crate) fn like_first(a: &Args<'_, Meta>) -> Result<Vec<Val>> {
     let x: &Fake = a.at(0)?;
     Ok(vec![Fake::new(x.dtype, x.sizes.iter().cloned()).into()])
 }
 
-fn fill(x: &Tensor, out: &mut TensorMut, f: impl Fn(usize, f64) -> f64) -> Result<()> {
+pub(crate) fn fill(x: &Tensor, out: &mut TensorMut, f: impl Fn(usize, f64) -> f64) -> Result<()> {
     let elements = x.to_vec::<f64>()?.into_iter().enumerate().map(|(i, x)| f(i, x)).collect();
     copy(&Tensor::from_vec(x.sizes(), elements)?, out)?;
     Ok(())

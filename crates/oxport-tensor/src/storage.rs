@@ -88,12 +88,15 @@ impl Storage {
         Storage(Arc::new(Memory { start, len, owner: Owner::Region { arena, offset } }))
     }
 
-    /// Releases the pages of these bytes of a mapped file; they are loaded again on the next access. Has no effect on
-    /// other storages.
+    /// Releases the pages of these bytes of a mapped file, or of a piece of one; they are loaded again on the next
+    /// access. Has no effect on other storages.
     pub fn forget(&self, offset: usize, len: usize) {
+        let len = len.min(self.0.len.saturating_sub(offset));
+        if let Owner::Piece(whole) = &self.0.owner {
+            return whole.forget(self.start().addr() - whole.start().addr() + offset, len);
+        }
         #[cfg(unix)]
         if let Owner::Map(map) = &self.0.owner {
-            let len = len.min(self.0.len.saturating_sub(offset));
             // SAFETY: the mapping is read-only and shared with the file, so its pages hold nothing that the file does
             // not hold: dropping them changes no visible byte. The range is within the mapping.
             let advised = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, offset, len) };
@@ -217,6 +220,11 @@ mod tests {
         for (offset, len) in [(0, 20_000), (4097, 5000), (19_999, usize::MAX), (30_000, 1)] {
             mapped.forget(offset, len);
             assert_eq!(mapped.bytes(), bytes);
+        }
+        let piece = mapped.piece(8192, 4100).unwrap();
+        for (offset, len) in [(0, usize::MAX), (4000, 100), (5000, 1)] {
+            piece.forget(offset, len);
+            assert_eq!(piece.bytes(), &bytes[8192..][..4100]);
         }
         std::fs::remove_file(&path).unwrap();
         let heap = Storage::copy_of(&bytes).unwrap();

@@ -72,7 +72,7 @@ pub use toolchain::{Toolchain, registry};
 /// Types for defining custom operators; see `examples/custom_op.rs`.
 pub mod custom {
     pub use oxport_ir::{
-        Arg, Args, Build, Cost, Decomp, Effect, Error, Exact, Kernel, Meta, MetaCx, Real, Result, RunCx,
+        Arg, Args, Build, Cost, Decomp, Effect, Error, Exact, Kernel, Meta, MetaCx, Prepared, Real, Result, RunCx,
     };
     pub use oxport_tensor::{Layout, TensorMut};
 }

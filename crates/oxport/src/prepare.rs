@@ -79,7 +79,7 @@ impl Toolchain {
             let (done, result) = std::sync::mpsc::channel();
             let work = move || -> Option<_> {
                 let part = decompose(&part, &registry).ok()?;
-                let options = PlanOptions { max_buffer_bytes: FOLD_BYTES, ..PlanOptions::default() };
+                let options = PlanOptions { max_buffer_bytes: FOLD_BYTES, prepare: false, ..PlanOptions::default() };
                 let plan = Plan::new(&part, &registry, &options).ok()?;
                 plan.run(Vec::new()).ok().map(|outputs| outputs.user)
             };

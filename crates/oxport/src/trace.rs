@@ -1,14 +1,14 @@
 //! The values of a run, node by node: recorded, written to a folder, read back, and compared.
 //!
-//! A folder has `values.safetensors` (and `values.json`, if there are values that safetensors cannot represent), keyed by node
-//! name, and `nodes.json`, the order and the operators:
+//! A folder has `values.safetensors` (and `values.json`, if there are values that safetensors cannot represent), keyed
+//! by node name, and `nodes.json`, the order and the operators:
 //!
 //! ```text
 //! {"format": "oxport.dump", "nodes": [{"name": "linear", "op": "aten::linear"}, …]}
 //! ```
 //!
-//! Invariants: inputs have the keys `in.0`, …, results those of tensor files (`out.0`, `mut.<buffer>`), and neither can be a
-//! node's name; nodes are in the order in which they ran; a folder with other files is never written to.
+//! Invariants: inputs have the keys `in.0`, …, results those of tensor files (`out.0`, `mut.<buffer>`), and neither can
+//! be a node's name; nodes are in the order in which they ran; a folder with other files is never written to.
 
 use crate::compare::{Comparison, Tolerance, compare};
 use crate::inputs::read_any;

@@ -190,7 +190,7 @@ fn devices(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>], given: &
 /// An assertion about what is known and wrong.
 pub(super) fn asserted(c: &mut Check<'_>, node: &Node, op: &Op, args: &[Arg<Meta>]) {
     let Some(asserts) = op.def().and_then(|def| def.asserts) else { return };
-    if let Err(e) = asserts(&Args { values: args, op, cx: &MetaCx::new(c.env) }) {
+    if let Err(e) = asserts(&Args::new(args, op, &MetaCx::new(c.env))) {
         let first = op.schema().and_then(|s| s.args.first()).map_or("", |a| &a.name);
         let at = c.at_argument(node, first);
         c.error("refused", at, e.message());

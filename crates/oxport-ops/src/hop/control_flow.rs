@@ -140,7 +140,7 @@ pub(super) fn either(cx: &MetaCx<'_>, a: &Val, b: &Val) -> Val {
 fn out_dtype_meta(args: &MetaArgs<'_>) -> Metas {
     let (op, dtype): (&Op, DType) = (args.at(0)?, args.at(1)?);
     let def = op.def().ok_or_else(|| Error::unsupported(format!("operator {op:?} has no meta function")))?;
-    let outs = (def.meta)(&Args { values: &args.values[2..], op, cx: args.cx })?;
+    let outs = (def.meta)(&Args::new(&args.values[2..], op, args.cx))?;
     Ok(outs.into_iter().map(|v| if let Val::Tensor(t) = v { t.with_dtype(dtype).into() } else { v }).collect())
 }
 

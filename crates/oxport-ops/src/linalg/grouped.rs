@@ -10,6 +10,7 @@ use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::product::{Plus, check_product_dtype, part, product};
 use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
+use oxport_tensor::gemm::Right;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 
 /// The table.
@@ -120,7 +121,7 @@ fn grouped(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             (3, _) => (of(x)?, w.view(|l| l.narrow(1, start, n))?, whole.narrow(1, start, n)?),
             _ => (x.view(|l| l.narrow(1, start, n))?, w.view(|l| l.narrow(0, start, n))?, whole.select(0, g)?),
         };
-        part(out, place, |out| product(&x, &w, out, Scalar::Int(1), Plus::Nothing))?;
+        part(out, place, |out| product(&x, Right::Tensor(&w), out, Scalar::Int(1), Plus::Nothing))?;
         start = end;
     }
     Ok(())

@@ -4,8 +4,8 @@
 
 use crate::support::checks::{agree, fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
-use crate::support::product::{Plus, check_product_dtype, part, product, product_cost};
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Real, Result, ensure};
+use crate::support::product::{Plus, check_product_dtype, part, prepared_right, product, product_cost, right};
+use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Prepared, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Layout, Scalar, Tensor, TensorMut};
 
@@ -15,6 +15,7 @@ pub static OPS: &[OpDef] = &[
         .doc("`input @ weightᵀ + bias`: rows of `weight` are output features.")
         .fill(linear)
         .cost(product_cost::<0>)
+        .prepare(prepare_linear)
         .decomp(linear_decomp)
         .samples(&[
             "f32[2, 3], f32[4, 3], f32[4]",
@@ -51,6 +52,7 @@ const fn matmul_like(schema: &'static str) -> OpDef {
         .doc("The matrix product over the last two dimensions, vectors and batches broadcast.")
         .fill(matmul)
         .cost(product_cost::<0>)
+        .prepare(|args| prepared_right(args, args.at(1)?))
         .decomp(matmul_decomp)
         .samples(&[
             "f32[3], f32[3]",
@@ -92,9 +94,15 @@ fn linear(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (m, n) = (x.rank() == 1, w.rank() == 1);
     let x = if m { x.view(|l| l.unsqueeze(0))? } else { x.clone() };
     let w = if n { w.view(|l| l.unsqueeze(1))? } else { w.view(|l| l.transpose(0, 1))? };
+    let w = right(args, &w);
     let plus = bias.map_or(Plus::Nothing, |b| Plus::Scaled(Scalar::Int(1), b));
     let layout = as_matrices(outs[0].layout(), m, n)?;
-    part(&mut outs[0], layout, |out| product(&x, &w, out, Scalar::Int(1), plus))
+    part(&mut outs[0], layout, |out| product(&x, w, out, Scalar::Int(1), plus))
+}
+
+fn prepare_linear(args: &Args<'_, Real>) -> Result<Option<Prepared>> {
+    let w = args.at::<Option<&Tensor>>(1)?.filter(|w| w.rank() == 2);
+    prepared_right(args, w.map(|w| w.view(|l| l.transpose(0, 1))).transpose()?.as_ref())
 }
 
 /// A result with the dimensions put back that vector operands lost: rows if `m`, columns if `n`.
@@ -182,7 +190,7 @@ fn matmul(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let layout = as_matrices(outs[0].layout(), m, n)?;
     let a = if m { a.view(|l| l.unsqueeze(0))? } else { a.clone() };
     let b = if n { b.view(|l| l.unsqueeze(1))? } else { b.clone() };
-    part(&mut outs[0], layout, |out| product(&a, &b, out, Scalar::Int(1), Plus::Nothing))
+    part(&mut outs[0], layout, |out| product(&a, right(args, &b), out, Scalar::Int(1), Plus::Nothing))
 }
 
 fn matmul_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {

@@ -8,11 +8,11 @@ use crate::support::meta::{MetaArgs, Metas, channels_last_strides, one, prefers_
 use crate::support::product::{check_product_dtype, part};
 use oxport_ir::opdef::default_cost;
 use oxport_ir::{
-    Args, Argument, Build, Builder, Cost, Error, Fake, FromArg, Meta, MetaCx, NodeId, OpDef, Real, Result, Val, World,
-    ensure,
+    Args, Argument, Build, Builder, Cost, Error, Fake, FromArg, Meta, MetaCx, NodeId, OpDef, Prepared, Real, Result,
+    Val, World, ensure,
 };
 use oxport_sym::Expr;
-use oxport_tensor::conv::{ConvOptions, convolution};
+use oxport_tensor::conv::{ConvOptions, PackedKernel, convolution};
 use oxport_tensor::{Layout, Tensor, TensorMut, copy};
 
 /// The operators of this family.
@@ -123,6 +123,7 @@ const fn direct(schema: &'static str) -> OpDef {
         .doc("The convolution of images with kernels, or its transpose.")
         .fill(conv)
         .cost(conv_cost)
+        .prepare(prepare_conv)
 }
 
 /// Zeros around the input: given, or by name.
@@ -306,7 +307,15 @@ fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let out = &mut outs[0];
     let layout = if batched { out.layout().clone() } else { out.layout().unsqueeze(0)? };
     let weight = s.weight.contiguous()?;
-    part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, None, None, out)?))
+    part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, args.prepared(), None, out)?))
+}
+
+/// The weight's panels.
+fn prepare_conv(args: &Args<'_, Real>) -> Result<Option<Prepared>> {
+    let Some(weight) = args.at::<Option<&Tensor>>(1)? else { return Ok(None) };
+    let (groups, transposed) = (args.named("groups")?, is_transposed(args)?);
+    let made = args.cx.makings().once(weight, |w| Ok(PackedKernel::of_constant(w, groups, transposed)?))?;
+    Ok(made.map(Prepared::new))
 }
 
 /// A tensor with so many zeros more at the end of each spatial dimension.

@@ -11,13 +11,16 @@ mod cell;
 
 use crate::support::checks::{floating, fresh, of_dim, of_numel, same_dtype};
 use crate::support::class::Fill;
-use crate::support::dense::{Compute, Dense, computed, fill};
+use crate::support::dense::{Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
-use cell::{Kind, Layer, Weights, run_layer, step};
+use crate::support::product::packed_once;
+use cell::{Cell, Kind, Layer, Weight, Weights, run_layer, step};
 use oxport_ir::opdef::default_cost;
-use oxport_ir::{Arg, Args, Cost, Error, Fake, FromArg, Meta, OpDef, Real, Result, Val, World, ensure};
+use oxport_ir::{Arg, Args, Cost, Error, Fake, FromArg, Meta, OpDef, Prepared, Real, Result, Val, World, ensure};
 use oxport_sym::Expr;
+use oxport_tensor::gemm::PackedMatrix;
 use oxport_tensor::{Tensor, TensorMut, filled};
+use std::sync::Arc;
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -120,6 +123,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("One direction of one LSTM layer; the fourth result is a workspace.")
     .fill(fused)
+    .prepare(|args| Panels::of(args, &[args.at(1)?, args.at(2)?]))
     .samples(&[
         "f32[3, 1, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 3], False, [], 2, 3, \
         1, True, False, False, False",
@@ -135,10 +139,34 @@ const fn layers(schema: &'static str, kernel: Fill) -> OpDef {
         .doc("Recurrent layers over a sequence; gives the sequence and the last states.")
         .fill(kernel)
         .cost(layers_cost)
+        .prepare(|args| Panels::of(args, &args.named::<Vec<_>>("params")?))
         .random_if(&["dropout", "train"])
 }
 const fn one_cell(schema: &'static str, kernel: Fill) -> OpDef {
-    OpDef::new(schema, cell_meta).doc("One step of a recurrent layer.").fill(kernel)
+    OpDef::new(schema, cell_meta)
+        .doc("One step of a recurrent layer.")
+        .fill(kernel)
+        .prepare(|args| Panels::of(args, &[args.at(2)?, args.at(3)?]))
+}
+
+/// What is prepared: the panels of weights, by their place among the parameters.
+struct Panels(Vec<Option<Arc<PackedMatrix>>>);
+
+impl Panels {
+    fn of(args: &Args<'_, Real>, weights: &[Option<&Tensor>]) -> Result<Option<Prepared>> {
+        let pack = |w: &Option<&Tensor>| {
+            let turned = w.filter(|w| w.rank() == 2).map(|w| w.view(|l| l.transpose(0, 1))).transpose()?;
+            packed_once(args, turned.as_ref())
+        };
+        let all: Vec<_> = weights.iter().map(pack).collect::<Result<_>>()?;
+        Ok(all.iter().any(Option::is_some).then(|| Prepared::new(Arc::new(Panels(all)))))
+    }
+}
+
+/// A weight with its panels, parameter `i` of what was prepared.
+fn weight<'a, T: Cell>(rows: &'a [T], panels: Option<&'a Panels>, i: usize) -> Result<Weight<'a, T>> {
+    let panels = panels.and_then(|p| p.0.get(i)?.as_deref());
+    Ok(Weight { rows, panels: panels.map(|p| p.panels::<T>()).transpose()? })
 }
 
 /// Every step multiplies its state or input by each matrix of weights.
@@ -255,14 +283,10 @@ fn run(args: &Args<'_, Real>, outs: &mut [TensorMut], kind: Kind) -> Result<()> 
     if kind != Kind::Lstm && outs.iter().all(|out| out.numel() == 0) {
         return Ok(());
     }
-    computed!(s.x.dtype(), |T| run_as::<T>(&s, kind, outs))
+    computed!(s.x.dtype(), |T| run_as::<T>(&s, kind, args.prepared(), outs))
 }
 
-fn run_as<T: Compute + oxport_tensor::gemm::Multiply<Acc = T> + oxport_tensor::gemm::Compute>(
-    s: &Spec<'_, Tensor>,
-    kind: Kind,
-    outs: &mut [TensorMut],
-) -> Result<()> {
+fn run_as<T: Cell>(s: &Spec<'_, Tensor>, kind: Kind, panels: Option<&Panels>, outs: &mut [TensorMut]) -> Result<()> {
     let x = if s.batch_first { s.x.view(|l| l.transpose(0, 1))? } else { s.x.clone() };
     let batches: Vec<usize> = match s.batch_sizes {
         Some(sizes) => {
@@ -289,13 +313,15 @@ fn run_as<T: Compute + oxport_tensor::gemm::Multiply<Acc = T> + oxport_tensor::g
         let mut output = filled(T::zero(), rows * width * s.directions)?;
         for direction in 0..s.directions {
             let at = layer * s.directions + direction;
-            let p = &params[at * s.per_direction()..(at + 1) * s.per_direction()];
+            let first = at * s.per_direction();
+            let p = &params[first..][..s.per_direction()];
+            let projection = s.projected().then(|| weight(&p[p.len() - 1], panels, first + p.len() - 1));
             let weights = Weights {
-                input: &p[0],
-                hidden: &p[1],
+                input: weight(&p[0], panels, first)?,
+                hidden: weight(&p[1], panels, first + 1)?,
                 input_bias: s.biases.then(|| &*p[2]),
                 hidden_bias: s.biases.then(|| &*p[3]),
-                projection: s.projected().then(|| &*p[p.len() - 1]),
+                projection: projection.transpose()?,
             };
             let mut state: Vec<Vec<T>> =
                 states.iter().zip(&widths).map(|(d, &w)| d[at * batch * w..(at + 1) * batch * w].to_vec()).collect();
@@ -323,15 +349,15 @@ fn run_as<T: Compute + oxport_tensor::gemm::Multiply<Acc = T> + oxport_tensor::g
 }
 
 /// Refuses weights that do not fit; `cells` is the size of the inner state.
-fn check_weights<T>(layer: &Layer<'_, T>, cells: usize) -> Result<()> {
+fn check_weights<T: Cell>(layer: &Layer<'_, T>, cells: usize) -> Result<()> {
     let (w, gates) = (&layer.weights, layer.kind.gates() * cells);
     let bias = |b: Option<&[T]>| b.is_none_or(|b| b.len() == gates);
     let fits = (layer.width > 0 && cells > 0)
-        && gates.checked_mul(layer.features) == Some(w.input.len())
-        && gates.checked_mul(layer.width) == Some(w.hidden.len())
+        && gates.checked_mul(layer.features) == Some(w.input.rows.len())
+        && gates.checked_mul(layer.width) == Some(w.hidden.rows.len())
         && bias(w.input_bias)
         && bias(w.hidden_bias)
-        && w.projection.map_or(cells == layer.width, |p| p.len() == layer.width * cells);
+        && w.projection.as_ref().map_or(cells == layer.width, |p| p.rows.len() == layer.width * cells);
     ensure!(fits, "recurrent weights do not fit {} features and {} states", layer.features, layer.width);
     Ok(())
 }
@@ -382,8 +408,8 @@ fn run_cell(args: &Args<'_, Real>, outs: &mut [TensorMut], kind: Kind) -> Result
         let (x, ih, hh) = (Dense::<T>::of(x)?, Dense::<T>::of(w_ih)?, Dense::<T>::of(w_hh)?);
         let (bi, bh) = (Dense::<T>::maybe(b_ih)?, Dense::<T>::maybe(b_hh)?);
         let weights = Weights {
-            input: &ih,
-            hidden: &hh,
+            input: weight(&ih, args.prepared(), 0)?,
+            hidden: weight(&hh, args.prepared(), 1)?,
             input_bias: bi.as_deref(),
             hidden_bias: bh.as_deref(),
             projection: None,
@@ -427,8 +453,8 @@ fn fused(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let (x, ih, hh) = (Dense::<T>::of(x)?, Dense::<T>::of(w_ih)?, Dense::<T>::of(w_hh)?);
         let (bi, bh) = (Dense::<T>::maybe(biases.then_some(b_ih))?, Dense::<T>::maybe(biases.then_some(b_hh))?);
         let weights = Weights {
-            input: &ih,
-            hidden: &hh,
+            input: weight(&ih, args.prepared(), 0)?,
+            hidden: weight(&hh, args.prepared(), 1)?,
             input_bias: bi.as_deref(),
             hidden_bias: bh.as_deref(),
             projection: None,

@@ -378,7 +378,7 @@ fn viewed(a: &RealArgs<'_>, meta: fn(&MetaArgs<'_>) -> Metas) -> Result<Option<V
     let cx = oxport_ir::MetaCx::new(&env);
     let fake = Fake { offset: Expr::from(x.layout().offset), ..Fake::of(x) };
     let values = [Arg::Tensor(fake)];
-    let Val::Tensor(out) = meta(&Args { values: &values, op: a.op, cx: &cx })?.remove(0) else {
+    let Val::Tensor(out) = meta(&Args::new(&values, a.op, &cx))?.remove(0) else {
         return Err(Error::invalid("law: a view is a tensor"));
     };
     let layout = out.concrete_layout().zip(out.offset.as_int()).map(|(l, o)| Layout { offset: o as usize, ..l });

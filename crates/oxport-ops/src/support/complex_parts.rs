@@ -20,7 +20,7 @@ pub(crate) fn by_parts(a: &RealArgs<'_>, outs: &mut [TensorMut], kernel: Fill) -
         let mut values = a.values.to_vec();
         let mut out = [TensorMut::empty(part.dtype(), Layout::contiguous(outs[0].sizes())?)?];
         values[0] = Arg::Tensor(part);
-        kernel(&RealArgs { values: &values, op: a.op, cx: a.cx }, &mut out)?;
+        kernel(&RealArgs::new(&values, a.op, a.cx), &mut out)?;
         halves.extend(out.map(TensorMut::freeze));
     }
     map2(&halves[0], &halves[1], &mut outs[0], |re: f64, im: f64| C64::new(re, im))

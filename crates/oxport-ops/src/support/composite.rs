@@ -37,7 +37,7 @@ pub(crate) fn made_of(a: &MetaArgs<'_>) -> Metas {
     let mut b = Builder::new(&mut graph, &mut env, crate::registry()).bounded();
     let outs = match def.decomp {
         Decomp::None => Vec::new(),
-        Decomp::Fn(f) => f(&mut b, &Args { values: &values, op: a.op, cx: &() })?,
+        Decomp::Fn(f) => f(&mut b, &Args::new(&values, a.op, &()))?,
         Decomp::Expr(text) => {
             let names = |name: &str| {
                 let (i, _) = a.op.schema()?.arg(name)?;

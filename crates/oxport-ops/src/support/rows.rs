@@ -5,6 +5,7 @@
 
 use crate::support::dense::Compute;
 use oxport_tensor::parallel::{for_chunks, for_chunks_of_two};
+use oxport_tensor::simd::vectorize;
 
 /// In how many interleaved parts a row is folded.
 pub const LANES: usize = 16;
@@ -57,10 +58,23 @@ pub fn max<T: Compute>(row: &[T]) -> T {
 /// `out = exp(x − shift)`, and the sum of it.
 #[inline(always)]
 pub fn exp_sum<T: Compute>(row: &[T], shift: T, out: &mut [T]) -> T {
-    for (out, &x) in out.iter_mut().zip(row) {
-        *out = (x - shift).fast_exp();
+    out.copy_from_slice(row);
+    exp_in_place(out, shift)
+}
+
+/// Makes a row `exp(x − shift)`, and gives the sum of it.
+#[inline(always)]
+pub fn exp_in_place<T: Compute>(row: &mut [T], shift: T) -> T {
+    let (chunks, rest) = row.as_chunks_mut::<LANES>();
+    for chunk in chunks {
+        chunk.iter_mut().for_each(|x| *x = (*x - shift).fast_exp());
     }
-    sum(out, |x| x)
+    // What is left is a whole vector, too: one by one they would take as long as some hundreds.
+    let mut last = [shift; LANES];
+    last[..rest.len()].copy_from_slice(rest);
+    last.iter_mut().for_each(|x| *x = (*x - shift).fast_exp());
+    rest.copy_from_slice(&last[..rest.len()]);
+    sum(row, |x| x)
 }
 
 /// Mean and variance (without correction) of a row.
@@ -80,6 +94,33 @@ pub fn for_rows<T: Sync, U: Send>(
     f: impl Fn(usize, &[T], &mut [U]) + Sync,
 ) {
     for_out_rows(out, m, n, |i, out| f(i, &x[i * n..(i + 1) * n], out));
+}
+
+/// As [`for_rows`], with `f` compiled for several instruction sets, one of which is chosen once a task (give
+/// `#[inline(always)] |…|`).
+pub fn for_rows_vectorized<T: Sync, U: Send>(
+    x: &[T],
+    n: usize,
+    out: &mut [U],
+    m: usize,
+    f: impl Fn(usize, &[T], &mut [U]) + Sync,
+) {
+    if m == 0 || out.is_empty() {
+        return;
+    }
+    let (rows, work) = (out.len() / m, n.max(m));
+    let per_task = if rows.saturating_mul(work) < PARALLEL { rows } else { (TASK / work).clamp(1, rows) };
+    for_chunks(&mut out[..rows * m], m * per_task, 1, |task, out| {
+        vectorize(
+            #[inline(always)]
+            || {
+                for (i, out) in out.chunks_exact_mut(m).enumerate() {
+                    let i = task * per_task + i;
+                    f(i, &x[i * n..(i + 1) * n], out);
+                }
+            },
+        )
+    });
 }
 
 /// As [`for_rows`], with one more result per row.

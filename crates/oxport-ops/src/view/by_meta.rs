@@ -43,7 +43,7 @@ pub(crate) fn ask_meta(args: &Args<'_, Real>, meta: fn(&MetaArgs<'_>) -> Metas) 
 /// What a meta function of this operator says of these arguments.
 pub(crate) fn ask_meta_of(args: &Args<'_, Real>, values: &[Arg<Meta>], meta: fn(&MetaArgs<'_>) -> Metas) -> Metas {
     let cx = MetaCx::new(&NUMBERS);
-    meta(&MetaArgs { values, op: args.op, cx: &cx })
+    meta(&MetaArgs::new(values, args.op, &cx))
 }
 
 /// Real arguments as metas.

@@ -58,7 +58,7 @@ pub static OPS: &[OpDef] = &[
 fn view_meta(args: &MetaArgs<'_>, view: fn(&MetaArgs<'_>) -> Metas) -> Result<Fake> {
     let values: Vec<Arg<Meta>> =
         args.values.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, a)| a.clone()).collect();
-    let vals = view(&MetaArgs { values: &values, op: args.op, cx: args.cx })?;
+    let vals = view(&MetaArgs::new(&values, args.op, args.cx))?;
     let fake = vals.into_iter().find_map(|v| if let Val::Tensor(t) = v { Some(t) } else { None });
     Ok(fake.expect("law: a view is a tensor"))
 }

@@ -96,7 +96,7 @@ fn diag_meta(args: &MetaArgs<'_>) -> Metas {
 fn view_of(args: &MetaArgs<'_>, x: &Fake, offset: i64) -> Result<Fake> {
     let int = |n: i64| Arg::Int(Expr::from(n));
     let values = [Arg::Tensor(x.clone()), int(offset), int(0), int(1)];
-    let views = diagonal(&MetaArgs { values: &values, op: args.op, cx: args.cx })?;
+    let views = diagonal(&MetaArgs::new(&values, args.op, args.cx))?;
     Ok(views.first().and_then(Val::as_tensor).expect("law: a view is a tensor").clone())
 }
 

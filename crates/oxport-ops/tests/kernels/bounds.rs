@@ -49,7 +49,7 @@ fn parts_of_tensors_that_have_no_elements_are_counted_first() {
         let mut values = vec![Arg::<Meta>::Tensor(Fake::new(DType::F32, [0i64, 1 << 40].map(Expr::from)))];
         values.extend(arguments.iter().map(|&n| Arg::Int(n.into())));
         let (env, def) = (ShapeEnv::new(), op.def().unwrap());
-        let refused = (def.meta)(&Args { values: &values, op: &op, cx: &MetaCx::new(&env) }).unwrap_err();
+        let refused = (def.meta)(&Args::new(&values, &op, &MetaCx::new(&env))).unwrap_err();
         assert!(refused.is_unsupported() && refused.to_string().contains("results, more than 16384"), "{refused}");
     };
     parts("aten::unbind.int", &[1]);

@@ -119,7 +119,7 @@ mod higher_order_scan {
     fn run(name: &str, values: &[Arg<Real>]) -> Vec<Vec<i64>> {
         let op = oxport_ops::registry().op(name);
         let oxport_ir::Kernel::Eval(f) = op.def().unwrap().kernel else { panic!("{name} is evaluated") };
-        let outs = f(&Args { values, op: &op, cx: &RunCx::default() }).unwrap();
+        let outs = f(&Args::new(values, &op, &RunCx::default())).unwrap();
         outs.iter().map(|v| v.as_tensor().unwrap().to_vec::<i64>().unwrap()).collect()
     }
 

@@ -46,8 +46,8 @@ fn run(op: &str, text: &str) -> Result<Vec<Value>> {
     let def = op.def().expect("law: checked above");
     let (env, cx) = (ShapeEnv::new(), RunCx::default());
     let metas = oxport_ops::view::by_meta::fake_args(&values);
-    let vals = (def.meta)(&Args { values: &metas, op: &op, cx: &MetaCx::new(&env) })?;
-    let args = Args { values: &values, op: &op, cx: &cx };
+    let vals = (def.meta)(&Args::new(&metas, &op, &MetaCx::new(&env)))?;
+    let args = Args::new(&values, &op, &cx);
     match def.kernel {
         Kernel::Eval(f) => f(&args),
         Kernel::Fill(f) => {

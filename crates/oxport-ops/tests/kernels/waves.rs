@@ -18,7 +18,7 @@ pub fn call(name: &str, values: &[Arg<Real>]) -> Result<Vec<Tensor>> {
     let def = op.def().ok_or_else(|| Error::unsupported(name))?;
     let metas: Vec<Arg<Meta>> = values.iter().map(meta).collect();
     let env = ShapeEnv::new();
-    let outs = (def.meta)(&Args { values: &metas, op: &op, cx: &MetaCx::new(&env) })?;
+    let outs = (def.meta)(&Args::new(&metas, &op, &MetaCx::new(&env)))?;
     let empty = |v: &Val| {
         let layout =
             v.as_tensor().and_then(Fake::concrete_layout).ok_or_else(|| Error::invalid("a symbolic result"))?;
@@ -26,7 +26,7 @@ pub fn call(name: &str, values: &[Arg<Real>]) -> Result<Vec<Tensor>> {
     };
     let mut outs = outs.iter().map(empty).collect::<Result<Vec<_>>>()?;
     let Kernel::Fill(fill) = def.kernel else { return Err(Error::unsupported(format!("{name} fills nothing"))) };
-    fill(&Args { values, op: &op, cx: &RunCx::default() }, &mut outs)?;
+    fill(&Args::new(values, &op, &RunCx::default()), &mut outs)?;
     Ok(outs.into_iter().map(TensorMut::freeze).collect())
 }
 

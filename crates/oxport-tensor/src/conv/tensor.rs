@@ -9,6 +9,9 @@ use std::any::Any;
 /// Elements that a convolution may always keep besides its operands: 1 GB of `float32`.
 const MAX_WORK: usize = 1 << 28;
 
+/// Kernels with fewer places, of all channels, are packed while a product runs.
+const LEAST_PLACES: i64 = 8;
+
 /// The options of `aten.convolution`; a list of one number applies to all spatial dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct ConvOptions<'a> {
@@ -101,6 +104,20 @@ pub struct PackedKernel {
 }
 
 impl PackedKernel {
+    /// As [`PackedKernel::new`], where that pays for a constant weight: one of single or double precision (others would
+    /// take more room than they do), with enough places to fill panels.
+    ///
+    /// # Errors
+    /// The panels are larger than a buffer may be.
+    pub fn of_constant(weight: &Tensor, groups: i64, transposed: bool) -> Result<Option<PackedKernel>> {
+        let is_large = weight.rank() > 2 && weight.numel() as i64 / weight.sizes()[0].max(1) >= LEAST_PLACES;
+        if !is_large || !matches!(weight.dtype(), DType::F32 | DType::F64) {
+            return Ok(None);
+        }
+        memory::admit(weight.numel().saturating_mul(weight.dtype().size()))?;
+        PackedKernel::new(weight, &ConvOptions { groups, transposed, ..Default::default() })
+    }
+
     /// Packs a weight `[O, C, kernel…]`; `None` where no algorithm uses a packed one (groups, transposed convolutions).
     pub fn new(weight: &Tensor, options: &ConvOptions<'_>) -> Result<Option<PackedKernel>> {
         let sizes = counts(weight.sizes())?;

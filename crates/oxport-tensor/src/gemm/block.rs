@@ -43,7 +43,7 @@ pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
         };
         let rhs = match &p.b {
             Rhs::Strided(x) => Operand::Strided(x.data, strided(x, b)),
-            Rhs::Packed(x) => Operand::Packed(x.data()),
+            Rhs::Packed(x) => Operand::Packed(x[b].data()),
             Rhs::Columns(x) => Operand::Columns(*x, i),
         };
         let start = match p.epilogue.start {
@@ -432,7 +432,10 @@ fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
     }
     match &p.b {
         Rhs::Strided(x) => inside(with([(p.k, x.rows), (p.n, x.cols)], b), x.data.len()),
-        Rhs::Packed(x) => packed(x, Side::Right, p.n),
+        Rhs::Packed(all) => {
+            all.iter().for_each(|x| packed(x, Side::Right, p.n));
+            inside(with([(1, 0); 2], b), all.len());
+        }
         Rhs::Columns(_) => {}
     }
     let dims = with([(p.m, c.rows), (p.n, c.cols)], cb);

@@ -11,14 +11,18 @@
 
 use super::Compute;
 use super::lane::{Lane, Plain};
+use super::narrow_bodies::{axpy_body, dot_body, stream_body};
 use crate::simd::{Level, level};
 
 /// The tile product: `(k, a, b, b_step, c, c_stride, cols, alpha, accumulate)`; `c = alpha·ab` or `c += alpha·ab`.
 pub(super) type Micro<T> = unsafe fn(usize, *const T, *const T, usize, *mut T, usize, usize, T, bool);
-/// `(k, a, a_stride, b, b_stride, c, c_stride)`: `R` rows of A times 4 rows of B, both contiguous along k, into `R×4`.
-pub(super) type Dot<T> = unsafe fn(usize, *const T, usize, *const T, usize, *mut [T; 4]);
-/// `(n, factors, b, b_stride, y)`: adds 8 rows of B times their factors, one after the other, to `y`.
-pub(super) type Axpy<T> = unsafe fn(usize, &[T; 8], *const T, usize, *mut T);
+/// `(k, a, a_stride, b, b_stride, cols, c, c_stride)`: `R` rows of A times at most a register of columns of B, both
+/// contiguous along k, into `R×cols`.
+pub(super) type Dot<T> = unsafe fn(usize, *const T, usize, *const T, usize, usize, *mut T, usize);
+/// `(k, a, b, c)`: a row of A times four whole panels of B that follow each other, into `c`.
+pub(super) type Stream<T> = unsafe fn(usize, *const T, *const T, *mut T);
+/// `(n, factors, b, b_stride, y)`: adds rows of B times their factors, one after the other, to `y`.
+pub(super) type Axpy<T> = unsafe fn(usize, *const T, *const T, usize, *mut T);
 /// `(source, stride, members, k, dst, step)`: `dst[p*step + i] = source[i*stride + p]` for `i < members`.
 pub(super) type Transpose<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
 
@@ -50,7 +54,9 @@ pub struct Kernels<T: 'static> {
     pub(super) micro: &'static [[Micro<T>; 2]],
     /// `dot[rows-1]`.
     pub(super) dot: [Dot<T>; 4],
-    pub(super) axpy: Axpy<T>,
+    pub(super) stream: Stream<T>,
+    /// Of one row, of eight rows.
+    pub(super) axpy: [Axpy<T>; 2],
     pub(super) transpose: Transpose<T>,
     pub(super) copy: CopyRows<T>,
     pub(crate) taps: Taps<T>,
@@ -115,101 +121,6 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
                     if accumulate { L::load_part(p, n).add(r) } else { r }.store_part(p, n);
                 }
             }
-        }
-    }
-}
-
-/// The first `n` numbers, at most a register; zeros behind them.
-#[inline(always)]
-unsafe fn load_first<L: Lane>(x: *const L::T, n: usize) -> L {
-    // SAFETY: the caller gives n numbers in `x`.
-    unsafe { if n == L::N { L::load(x) } else { L::load_part(x, n) } }
-}
-
-/// `n` steps of k, at most a register of them, of R×4 sums.
-#[inline(always)]
-unsafe fn dot_step<L: Lane, const R: usize>(
-    acc: &mut [[L; 4]; R],
-    n: usize,
-    a: *const L::T,
-    a_stride: usize,
-    b: *const L::T,
-    b_stride: usize,
-) {
-    // SAFETY: the caller gives n numbers in each of R rows of `a` and four of `b`.
-    unsafe {
-        let mut bv = [L::zero(); 4];
-        for (j, v) in bv.iter_mut().enumerate() {
-            *v = load_first::<L>(b.add(j * b_stride), n);
-        }
-        for (i, row) in acc.iter_mut().enumerate() {
-            let av = load_first::<L>(a.add(i * a_stride), n);
-            for j in 0..4 {
-                row[j] = av.mul_add(bv[j], row[j]);
-            }
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn dot_body<L: Lane, const R: usize>(
-    k: usize,
-    a: *const L::T,
-    a_stride: usize,
-    b: *const L::T,
-    b_stride: usize,
-    out: *mut [L::T; 4],
-) {
-    // SAFETY: the caller gives R rows of k numbers in `a`, four rows in `b`, and R·4 numbers in `out`.
-    unsafe {
-        let mut acc = [[L::zero(); 4]; R];
-        let whole = k - k % L::N;
-        let mut p = 0;
-        while p < whole {
-            dot_step::<L, R>(&mut acc, L::N, a.add(p), a_stride, b.add(p), b_stride);
-            p += L::N;
-        }
-        if whole < k {
-            dot_step::<L, R>(&mut acc, k - whole, a.add(whole), a_stride, b.add(whole), b_stride);
-        }
-        for (i, row) in acc.iter().enumerate() {
-            for (j, &r) in row.iter().enumerate() {
-                let mut parts = [L::T::ZERO; 32];
-                r.store(parts.as_mut_ptr());
-                let mut n = L::N;
-                while n > 1 {
-                    n /= 2;
-                    for l in 0..n {
-                        parts[l] = parts[l].plus(parts[l + n]);
-                    }
-                }
-                (*out.add(i))[j] = parts[0];
-            }
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn axpy_body<L: Lane>(n: usize, factors: &[L::T; 8], b: *const L::T, b_stride: usize, y: *mut L::T) {
-    // SAFETY: the caller gives eight rows of n numbers in `b` and n numbers in `y`.
-    unsafe {
-        let mut f = [L::zero(); 8];
-        for (f, &x) in f.iter_mut().zip(factors) {
-            *f = L::splat(x);
-        }
-        let mut at = 0;
-        while at < n {
-            let m = (n - at).min(L::N);
-            let mut acc = load_first::<L>(y.add(at), m);
-            for (r, f) in f.iter().enumerate() {
-                acc = f.mul_add(load_first::<L>(b.add(r * b_stride + at), m), acc);
-            }
-            if m == L::N {
-                acc.store(y.add(at))
-            } else {
-                acc.store_part(y.add(at), m)
-            }
-            at += L::N;
         }
     }
 }
@@ -353,7 +264,8 @@ macro_rules! entry {
                     rows: Self::MICRO.len(),
                     micro: Self::MICRO,
                     dot: [dot::<L, 1>, dot::<L, 2>, dot::<L, 3>, dot::<L, 4>],
-                    axpy: axpy::<L>,
+                    stream: stream::<L>,
+                    axpy: [axpy::<L, 1>, axpy::<L, 8>],
                     transpose: transpose::<L>,
                     copy: copy::<L>,
                     taps: taps::<L, false>,
@@ -376,10 +288,17 @@ macro_rules! entry {
             /// As [`dot_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
             unsafe fn dot<L: Lane, const R: usize>(
-                k: usize, a: *const L::T, sa: usize, b: *const L::T, sb: usize, out: *mut [L::T; 4],
+                k: usize, a: *const L::T, sa: usize, b: *const L::T, sb: usize, cols: usize, c: *mut L::T, sc: usize,
             ) {
                 // SAFETY: the contract is passed on.
-                unsafe { dot_body::<L, R>(k, a, sa, b, sb, out) }
+                unsafe { dot_body::<L, R>(k, a, sa, b, sb, cols, c, sc) }
+            }
+            /// # Safety
+            /// As [`stream_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn stream<L: Lane>(k: usize, a: *const L::T, b: *const L::T, c: *mut L::T) {
+                // SAFETY: the contract is passed on.
+                unsafe { stream_body::<L>(k, a, b, c) }
             }
             /// # Safety
             /// As [`transpose_body`]; the CPU has the features.
@@ -418,9 +337,11 @@ macro_rules! entry {
             /// # Safety
             /// As [`axpy_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn axpy<L: Lane>(n: usize, f: &[L::T; 8], b: *const L::T, sb: usize, y: *mut L::T) {
+            unsafe fn axpy<L: Lane, const R: usize>(
+                n: usize, f: *const L::T, b: *const L::T, sb: usize, y: *mut L::T,
+            ) {
                 // SAFETY: the contract is passed on.
-                unsafe { axpy_body::<L>(n, f, b, sb, y) }
+                unsafe { axpy_body::<L, R>(n, f, b, sb, y) }
             }
         }
     };

@@ -10,9 +10,10 @@
 //! ```
 //!
 //! Invariants:
-//! * Same bits for any number of threads: an element of C is a chain of multiply-adds in the order of k, cut at
-//!   multiples of [`Compute::K_BLOCK`]; how C is cut does not enter. Which algorithm is used (tiles, dot products, row
-//!   sums) depends on shapes and strides only.
+//! * There is one order of summation: an element of C is a chain of multiply-adds in the order of k, cut into slices of
+//!   at most [`Compute::K_BLOCK`] by k alone. Neither the number of rows and columns nor strides, packing, threads and
+//!   the width of registers enter it, so all of them give the same bits (products of complex numbers excepted, which
+//!   are products of their parts where they are large).
 //! * `f16` and `bf16` are multiplied and summed in `f32` and rounded once; integers wrap.
 //! * `beta == 0` does not read C; an empty k gives `beta·C + bias`.
 
@@ -21,7 +22,9 @@ mod element;
 mod kernel;
 mod lane;
 mod narrow;
+mod narrow_bodies;
 mod pack;
+mod panels;
 mod planes;
 mod tensor;
 mod view;

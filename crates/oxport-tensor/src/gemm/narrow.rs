@@ -1,29 +1,44 @@
-//! Narrow products, of up to four rows: bound by reading B once, so B is not packed.
+//! Narrow products, of up to four rows: bound by reading B once, so a B that lies in memory is not packed.
 //!
-//! Two algorithms, by the direction in which B is contiguous: dot products of columns, or sums of rows. Which one, and
-//! the order of the sums, depends on shapes and strides alone.
+//! Three algorithms, by how B lies: one row times packed panels, four panels at once; columns contiguous along k, which
+//! are transposed in registers; sums of contiguous rows. Which one depends on shapes and strides alone.
+//!
+//! Invariant: an element is the same chain of multiply-adds, in the same slices of k, as in a tile.
 
 use super::block::{One, Operand, Tile};
+use super::pack::{Cols, slices};
 use super::{Compute, Multiply};
+use crate::parallel::for_tasks;
 use crate::scratch::Scratch;
-use rayon::prelude::*;
 use std::ops::Range;
 
 const MAX_ROWS: usize = 4;
 /// Columns of a task: a multiple of every panel width, small enough to share matrix-vector products out.
 const DOT_COLUMNS: usize = 64;
 const SUM_COLUMNS: usize = 2048;
+/// Packed panels that are read at once: so many streams read memory faster than one.
+const STREAMS: usize = 4;
+
+/// How the sums of a slice are made.
+#[derive(Clone, Copy)]
+enum Road {
+    Stream,
+    Dot,
+    Sum,
+}
 
 /// Computes the product if it is narrow; false leaves it to the tiles.
 pub(super) fn run<T: Multiply>(one: &One<'_, T>, threads: usize) -> bool {
-    let (Operand::Strided(a, a_at), Operand::Strided(b, b_at)) = (&one.a, &one.b) else { return false };
+    let Operand::Strided(a, a_at) = one.a else { return false };
     if one.m > MAX_ROWS || one.k == 0 {
         return false;
     }
-    let (by_dot, by_sum) = (b_at.1 == 1 && one.k >= 32, b_at.2 == 1 && one.n >= 32);
-    if !by_dot && !by_sum {
-        return false;
-    }
+    let road = match one.b {
+        Operand::Packed(_) if one.m == 1 => Road::Stream,
+        Operand::Strided(_, at) if at.1 == 1 && one.k >= 32 => Road::Dot,
+        Operand::Strided(_, at) if at.2 == 1 && one.n >= 32 => Road::Sum,
+        _ => return false,
+    };
     let (m, k) = (one.m, one.k);
     let mut scratch = Scratch::take::<T::Acc>(m * k);
     let rows = scratch.slice::<T::Acc>(m * k);
@@ -35,112 +50,173 @@ pub(super) fn run<T: Multiply>(one: &One<'_, T>, threads: usize) -> bool {
             row.iter_mut().enumerate().for_each(|(p, y)| *y = a[at + p * a_at.2].widen_one());
         }
     }
+    let rows = Rows { data: rows, m, k };
     // Columns do not know of each other, so tasks may be as wide as there are threads for.
-    let share = one.n.div_ceil(2 * threads).next_multiple_of(64);
-    let width = if by_dot { DOT_COLUMNS } else { share.min(SUM_COLUMNS) };
+    let share = |to: usize| one.n.div_ceil(2 * threads).next_multiple_of(to);
+    let width = match road {
+        Road::Stream => share(STREAMS * T::Acc::kernels().cols()),
+        Road::Dot => DOT_COLUMNS,
+        Road::Sum => share(64).min(SUM_COLUMNS),
+    };
     let task = |t: usize| {
         let cols = t * width..one.n.min((t + 1) * width);
-        let from = b_at.0 + cols.start * b_at.2;
-        let mut out = Scratch::take::<T::Acc>(m * width);
-        let out = out.slice::<T::Acc>(m * width);
-        if by_dot {
-            dots::<T>(rows, m, k, &b[from..], b_at.2, cols.len(), out, width);
-        } else {
-            sums::<T>(rows, m, k, &b[from..], b_at.1, cols.len(), out, width);
+        let mut tile = Tile::new(one, 0..m, cols.clone());
+        let mut accumulate = tile.begin();
+        // Whole panels are written, the padding of the last one too.
+        let pitch = cols.len().next_multiple_of(T::Acc::kernels().cols());
+        let mut out = Scratch::take::<T::Acc>(m * pitch);
+        let out = out.slice::<T::Acc>(m * pitch);
+        for slice in slices::<T::Acc>(k) {
+            match one.b {
+                Operand::Packed(b) => stream(rows, slice, b, Cols::new(one.n, T::Acc::kernels()), cols.clone(), out),
+                Operand::Strided(b, (at, rs, cs)) => {
+                    let b = &b[at + cols.start * cs + slice.0 * rs..];
+                    match road {
+                        Road::Dot => dots::<T>(rows, slice, b, cs, cols.len(), out, pitch),
+                        _ => sums::<T>(rows, slice, b, rs, cols.len(), out, pitch),
+                    }
+                }
+                Operand::Columns(..) => unreachable!("law: made columns are for tiles"),
+            }
+            add(&mut tile, m, one.alpha, out, pitch, accumulate);
+            accumulate = true;
         }
-        write(one, cols, out, width);
+        tile.finish();
     };
     let tasks = one.n.div_ceil(width);
-    if threads > 1 && tasks > 1 {
-        (0..tasks).into_par_iter().for_each(task);
+    if threads > 1 {
+        for_tasks(tasks, &task)
     } else {
-        (0..tasks).for_each(task);
+        (0..tasks).for_each(task)
     }
     true
 }
 
-/// `out[i*width + j]` = row i · column j, four columns at a time; columns are runs of k in `b`.
-fn dots<T: Multiply>(
-    rows: &[T::Acc],
+/// The rows of A, one after the other.
+#[derive(Clone, Copy)]
+struct Rows<'a, A> {
+    data: &'a [A],
     m: usize,
     k: usize,
-    b: &[T],
-    stride: usize,
-    n: usize,
-    out: &mut [T::Acc],
-    width: usize,
-) {
-    let kernel = T::Acc::kernels().dot[m - 1];
-    let mut stage = Scratch::take::<T::Acc>(4 * k);
-    let stage = stage.slice::<T::Acc>(4 * k);
-    for j in (0..n).step_by(4) {
-        let have = (n - j).min(4);
-        let (cols, step): (&[T::Acc], usize) = match T::as_acc(b) {
-            Some(b) if have == 4 => (&b[j * stride..], stride),
-            _ => {
-                for (i, run) in stage.chunks_exact_mut(k).enumerate() {
-                    let j = j + i.min(have - 1);
-                    T::widen(&b[j * stride..][..k], run);
-                }
-                (stage, k)
-            }
-        };
-        assert!(cols.len() >= 3 * step + k && rows.len() >= m * k, "law: columns are within B");
-        let mut tile = [[T::Acc::ZERO; 4]; MAX_ROWS];
-        // SAFETY: four runs of k and m rows of k, checked above; `tile` has room for m rows.
-        unsafe { kernel(k, rows.as_ptr(), k, cols.as_ptr(), step, tile.as_mut_ptr()) }
-        for (i, row) in tile[..m].iter().enumerate() {
-            out[i * width + j..][..have].copy_from_slice(&row[..have]);
+}
+
+impl<'a, A> Rows<'a, A> {
+    /// A slice of row `i`.
+    fn row(&self, i: usize, (k0, kc): (usize, usize)) -> &'a [A] {
+        &self.data[i * self.k + k0..][..kc]
+    }
+}
+
+/// `out[j]` = the row's slice times column `cols.start + j` of packed panels, for whole panels.
+fn stream<A: Compute>(rows: Rows<'_, A>, slice: (usize, usize), b: &[A], all: Cols, cols: Range<usize>, out: &mut [A]) {
+    let kernels = A::kernels();
+    let (a, kc, step) = (rows.row(0, slice), slice.1, kernels.cols());
+    let panel = |j: usize| &b[all.offset(slice.0, kc, j)..][..kc * all.step(j)];
+    let (mut j, end) = (cols.start / step, cols.end.div_ceil(step));
+    while j < end {
+        let first = panel(j);
+        let to = &mut out[j * step - cols.start..];
+        if j + STREAMS <= end && all.step(j + STREAMS - 1) == step {
+            let b = &b[all.offset(slice.0, kc, j)..][..STREAMS * kc * step];
+            assert!(to.len() >= STREAMS * step, "law: sums of whole panels have room");
+            // SAFETY: four whole panels of kc steps follow each other in `b`, `a` has kc numbers, `to` room for their
+            // columns.
+            unsafe { (kernels.stream)(kc, a.as_ptr(), b.as_ptr(), to.as_mut_ptr()) }
+            j += STREAMS;
+        } else {
+            let (step, width) = (all.step(j), all.len(j));
+            let kernel = kernels.micro[0][all.registers(j) - 1];
+            assert!(to.len() >= width, "law: sums of a panel have room");
+            // SAFETY: `first` holds kc steps of the panel, `a` kc numbers; the tile is one row of `width` numbers.
+            unsafe { kernel(kc, a.as_ptr(), first.as_ptr(), step, to.as_mut_ptr(), width, width, A::ONE, false) }
+            j += 1;
         }
     }
 }
 
-/// `out[i*width + j]` = Σ over p of `a[i][p]·b[p][j]`, eight rows of B at a time.
-fn sums<T: Multiply>(
-    rows: &[T::Acc],
-    m: usize,
-    k: usize,
+/// `out[i*pitch + j]` = row i · column j of a slice; columns are runs of k in `b`.
+fn dots<T: Multiply>(
+    rows: Rows<'_, T::Acc>,
+    slice: (usize, usize),
     b: &[T],
     stride: usize,
     n: usize,
     out: &mut [T::Acc],
-    width: usize,
+    pitch: usize,
 ) {
-    let kernel = T::Acc::kernels().axpy;
-    out.fill(T::Acc::ZERO);
+    let kernels = T::Acc::kernels();
+    let (kernel, lanes, kc) = (kernels.dot[rows.m - 1], kernels.lanes, slice.1);
+    let mut stage = Scratch::take::<T::Acc>(lanes * kc);
+    let stage = stage.slice::<T::Acc>(lanes * kc);
+    for j in (0..n).step_by(lanes) {
+        let have = (n - j).min(lanes);
+        let (cols, step): (&[T::Acc], usize) = match T::as_acc(b) {
+            Some(b) => (&b[j * stride..], stride),
+            None => {
+                for (i, run) in stage.chunks_exact_mut(kc).enumerate().take(have) {
+                    T::widen(&b[(j + i) * stride..][..kc], run);
+                }
+                (stage, kc)
+            }
+        };
+        let (a, to) = (&rows.data[slice.0..], &mut out[j..]);
+        assert!(cols.len() >= (have - 1) * step + kc && a.len() >= (rows.m - 1) * rows.k + kc, "law: runs are within");
+        assert!(to.len() >= (rows.m - 1) * pitch + have, "law: sums of columns have room");
+        // SAFETY: `have` runs of kc, m rows of kc, and room for m rows of `have` sums, checked above.
+        unsafe { kernel(kc, a.as_ptr(), rows.k, cols.as_ptr(), step, have, to.as_mut_ptr(), pitch) }
+    }
+}
+
+/// `out[i*pitch + j]` = Σ over a slice of `a[i][p]·b[p][j]`, eight rows of B at a time.
+fn sums<T: Multiply>(
+    rows: Rows<'_, T::Acc>,
+    slice: (usize, usize),
+    b: &[T],
+    stride: usize,
+    n: usize,
+    out: &mut [T::Acc],
+    pitch: usize,
+) {
+    let (kernels, kc) = (T::Acc::kernels(), slice.1);
     let mut stage = Scratch::take::<T::Acc>(8 * n);
     let stage = stage.slice::<T::Acc>(8 * n);
-    for p in (0..k).step_by(8) {
-        let have = (k - p).min(8);
+    out.fill(T::Acc::ZERO);
+    let mut p = 0;
+    while p < kc {
+        let (have, kernel) = if kc - p >= 8 { (8, kernels.axpy[1]) } else { (1, kernels.axpy[0]) };
         let (block, step): (&[T::Acc], usize) = match T::as_acc(b) {
-            Some(b) if have == 8 => (&b[p * stride..], stride),
-            _ => {
-                for (i, run) in stage.chunks_exact_mut(n).enumerate() {
-                    if i < have { T::widen(&b[(p + i) * stride..][..n], run) } else { run.fill(T::Acc::ZERO) }
+            Some(b) => (&b[p * stride..], stride),
+            None => {
+                for (i, run) in stage.chunks_exact_mut(n).enumerate().take(have) {
+                    T::widen(&b[(p + i) * stride..][..n], run);
                 }
                 (stage, n)
             }
         };
-        assert!(block.len() >= 7 * step + n && out.len() >= (m - 1) * width + n, "law: rows are within B");
-        for i in 0..m {
-            let mut factors = [T::Acc::ZERO; 8];
-            factors[..have].copy_from_slice(&rows[i * k + p..][..have]);
-            // SAFETY: eight rows of n in `block`, n numbers in row i of `out`, checked above.
-            unsafe { kernel(n, &factors, block.as_ptr(), step, out[i * width..].as_mut_ptr()) }
+        assert!(block.len() >= (have - 1) * step + n, "law: rows are within B");
+        for i in 0..rows.m {
+            let (factors, y) = (&rows.row(i, slice)[p..][..have], &mut out[i * pitch..][..n]);
+            // SAFETY: as many rows of n in `block` as factors (checked above), n numbers in `y`.
+            unsafe { kernel(n, factors.as_ptr(), block.as_ptr(), step, y.as_mut_ptr()) }
         }
+        p += have;
     }
 }
 
 /// Adds `alpha` times the sums to the start values.
-pub(super) fn write<T: Multiply>(one: &One<'_, T>, cols: Range<usize>, sums: &[T::Acc], width: usize) {
-    let n = cols.len();
+pub(super) fn write<T: Multiply>(one: &One<'_, T>, cols: Range<usize>, sums: &[T::Acc], pitch: usize) {
     let mut tile = Tile::new(one, 0..one.m, cols);
     let accumulate = tile.begin();
-    for i in 0..one.m {
-        for (y, &s) in tile.row(i).iter_mut().zip(&sums[i * width..][..n]) {
-            let s = one.alpha.times(s);
+    add(&mut tile, one.m, one.alpha, sums, pitch, accumulate);
+    tile.finish();
+}
+
+/// Adds `alpha` times the sums to a tile of `m` rows, or writes them.
+fn add<T: Multiply>(tile: &mut Tile<'_, T>, m: usize, alpha: T::Acc, sums: &[T::Acc], pitch: usize, accumulate: bool) {
+    for i in 0..m {
+        for (y, &s) in tile.row(i).iter_mut().zip(&sums[i * pitch..]) {
+            let s = alpha.times(s);
             *y = if accumulate { y.plus(s) } else { s };
         }
     }
-    tile.finish();
 }

@@ -11,8 +11,13 @@
 //! registers and the last panel is padded with zeros to a whole register.
 
 use super::kernel::Kernels;
+use super::panels::Panels;
 use super::{Compute, Mat, Multiply, extent};
+use crate::parallel::for_chunks;
 use crate::scratch::Scratch;
+
+/// Numbers that a task packs at least.
+const PARALLEL_PACK: usize = 1 << 16;
 
 /// An operand packed once and used in many products (weights).
 pub struct Packed<T> {
@@ -20,8 +25,7 @@ pub struct Packed<T> {
     pub(super) major: usize,
     pub(super) k: usize,
     pub(super) side: Side,
-    data: Vec<T>,
-    start: usize,
+    data: Panels<T>,
 }
 
 /// Which operand a packed matrix can be.
@@ -42,11 +46,6 @@ impl<T: Compute> Packed<T> {
         Self::new(Side::Right, n, k, b.data, b.cols, b.rows)
     }
 
-    /// Bytes held.
-    pub fn len_bytes(&self) -> usize {
-        self.data.len() * size_of::<T>()
-    }
-
     fn new<S: Multiply<Acc = T>>(
         side: Side,
         major: usize,
@@ -60,26 +59,33 @@ impl<T: Compute> Packed<T> {
         let kernels = T::kernels();
         let (rows, cols) = (Rows::new(major, kernels), Cols::new(major, kernels));
         let total = k * if side == Side::Left { major } else { cols.padded() };
-        let slack = 64 / size_of::<T>();
-        let mut out = vec![T::ZERO; total + slack];
-        let start = out.as_ptr().align_offset(64).min(slack);
+        let mut out = Panels::filled(T::ZERO, total);
+        let panels = if side == Side::Left { rows.panels } else { cols.panels };
+        let mut jobs = Vec::with_capacity(panels * k.div_ceil(T::K_BLOCK));
+        let mut rest = out.get_mut();
         for (k0, kc) in slices::<T>(k) {
-            let panels = if side == Side::Left { rows.panels } else { cols.panels };
             for i in 0..panels {
-                let (first, members, step, at) = match side {
-                    Side::Left => (rows.start(i), rows.len(i), rows.len(i), rows.offset(k0, kc, i)),
-                    Side::Right => (cols.start(i), cols.len(i), cols.step(i), cols.offset(k0, kc, i)),
+                let (first, members, step) = match side {
+                    Side::Left => (rows.start(i), rows.len(i), rows.len(i)),
+                    Side::Right => (cols.start(i), cols.len(i), cols.step(i)),
                 };
-                let from = &data[first * major_stride + k0 * k_stride..];
-                let source = Source { data: from, major: major_stride, k: k_stride };
-                pack_panel(kernels, source, members, kc, &mut out[start + at..][..kc * step], step);
+                let (panel, tail) = rest.split_at_mut(kc * step);
+                rest = tail;
+                jobs.push((first, members, k0, kc, panel, step));
             }
         }
-        Packed { major, k, side, data: out, start }
+        let per_task = (PARALLEL_PACK / (total / jobs.len().max(1)).max(1)).max(1);
+        for_chunks(&mut jobs, 1, per_task, |_, job| {
+            let [(first, members, k0, kc, panel, step)] = job else { return };
+            let from = &data[*first * major_stride + *k0 * k_stride..];
+            let source = Source { data: from, major: major_stride, k: k_stride };
+            pack_panel(kernels, source, *members, *kc, panel, *step);
+        });
+        Packed { major, k, side, data: out }
     }
 
     pub(super) fn data(&self) -> &[T] {
-        &self.data[self.start..]
+        self.data.get()
     }
 }
 

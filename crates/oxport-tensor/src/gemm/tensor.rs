@@ -10,7 +10,7 @@ use std::any::Any;
 pub enum Right<'a> {
     /// A tensor `[…, k, n]`.
     Tensor(&'a Tensor),
-    /// A matrix `[k, n]` packed before.
+    /// Matrices `[…, k, n]` packed before.
     Packed(&'a PackedMatrix),
 }
 
@@ -73,9 +73,14 @@ where
     };
     let b_sizes = match b {
         Right::Tensor(b) => counts(b.sizes())?,
-        Right::Packed(p) => Counts::from_slice(&[p.k, p.n]),
+        Right::Packed(p) => p.sizes.clone(),
     };
-    let shape = Shape::new(&a, &b_sizes, tensor, out)?;
+    let b_strides = match tensor {
+        Some(b) => counts(b.strides())?,
+        // Those of the batch count matrices.
+        None => row_major(&b_sizes[..b_sizes.len() - 2]).into_iter().chain([0, 0]).collect(),
+    };
+    let shape = Shape::new(&a, (&b_sizes, &b_strides), out)?;
     let (beta, alpha) = (with.beta.to::<T::Acc>(), with.alpha.to::<T::Acc>());
     let add = with.add.filter(|_| beta != T::Acc::ZERO);
     // A bias along the last dimension is a start value per column; anything else is written to the output first.
@@ -103,7 +108,7 @@ where
         k: dims.k,
         a: Lhs::Strided(Mat::new(a.span::<T>()?, am.0, am.1)),
         b: match (b, tensor) {
-            (Right::Packed(p), _) => Rhs::Packed(p.get::<T>()?),
+            (Right::Packed(p), _) => Rhs::Packed(p.panels::<T>()?),
             (_, Some(b)) => Rhs::Strided(Mat::new(b.span::<T>()?, bm.0, bm.1)),
             (Right::Tensor(_), None) => return Err(Error::invalid("law: a tensor on the right is held")),
         },
@@ -134,7 +139,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(a: &Tensor, b_sizes: &[usize], b: Option<&Tensor>, out: &TensorMut) -> Result<Shape> {
+    fn new(a: &Tensor, (b_sizes, b_strides): (&[usize], &[usize]), out: &TensorMut) -> Result<Shape> {
         let (a_sizes, c_sizes) = (counts(a.sizes())?, counts(out.sizes())?);
         let fail = || Error::shape(format!("cannot multiply {a_sizes:?} by {b_sizes:?} into {c_sizes:?}"));
         let matrix = |s: &[usize]| s.len().checked_sub(2).map(|r| (r, s[r], s[r + 1])).ok_or_else(fail);
@@ -143,7 +148,6 @@ impl Shape {
             return Err(fail());
         }
         let (a_strides, c_strides) = (counts(a.strides())?, counts(out.strides())?);
-        let b_strides = b.map_or(Ok(Counts::from_elem(0, b_sizes.len())), |b| counts(b.strides()))?;
         let aligned = |sizes: &[usize], strides: &[usize], rank: usize| -> Result<Counts> {
             let skip = cr.checked_sub(rank).ok_or_else(fail)?;
             let own = (0..rank).map(|d| match sizes[d] {
@@ -158,10 +162,10 @@ impl Shape {
             m,
             n,
             k,
-            strides: [pair(&a_strides), pair(&b_strides), pair(&c_strides)],
+            strides: [pair(&a_strides), pair(b_strides), pair(&c_strides)],
             batch: [
                 aligned(&a_sizes, &a_strides, ar)?,
-                aligned(b_sizes, &b_strides, br)?,
+                aligned(b_sizes, b_strides, br)?,
                 c_strides[..cr].iter().copied().collect(),
             ],
             sizes: c_sizes[..cr].iter().copied().collect(),
@@ -191,45 +195,80 @@ impl Shape {
     }
 }
 
+/// The strides of contiguous sizes.
+fn row_major(sizes: &[usize]) -> Counts {
+    let mut strides = Counts::from_elem(1, sizes.len());
+    for d in (1..sizes.len()).rev() {
+        strides[d - 1] = strides[d] * sizes[d];
+    }
+    strides
+}
+
+/// Matrices with fewer rows or columns than this are not worth packing: most of a panel would be padding.
+const LEAST_PACKED: usize = 16;
+
 /// A constant right operand, packed once for many products with any number of rows.
 pub struct PackedMatrix {
     dtype: DType,
-    k: usize,
-    n: usize,
-    bytes: usize,
+    /// `[…, k, n]`
+    sizes: Counts,
     packed: Box<dyn Any + Send + Sync>,
 }
 
 impl PackedMatrix {
-    /// Packs `b [k, n]`; of any strides, so a weight `[n, k]` is packed by its transposed view.
+    /// Packs `b […, k, n]`; of any strides, so a weight `[n, k]` is packed by its transposed view.
+    ///
+    /// # Errors
+    /// `b` is no matrix, has no product, or its panels are larger than a buffer may be.
     pub fn new(b: &Tensor) -> Result<PackedMatrix> {
-        let (&[k, n], b) = (&counts(b.sizes())?[..], b.forward()?) else {
+        let (sizes, b) = (counts(b.sizes())?, b.forward()?);
+        let Some(lead) = sizes.len().checked_sub(2) else {
             return Err(Error::shape(format!("expected a matrix, got sizes {:?}", b.sizes())));
         };
-        let strides = counts(b.strides())?;
+        let (k, n, strides) = (sizes[lead], sizes[lead + 1], counts(b.strides())?);
         dispatch!(arith b.dtype(), |T| {
-            let packed = Packed::rhs(k, n, Mat::new(b.span::<T>()?, strides[0], strides[1]));
-            let bytes = packed.len_bytes();
-            Ok(PackedMatrix { dtype: b.dtype(), k, n, bytes, packed: Box::new(packed) })
+            let count = sizes[..lead].iter().product::<usize>();
+            let bytes = [count, k, n, size_of::<<T as Multiply>::Acc>()].into_iter().fold(1, usize::saturating_mul);
+            crate::memory::admit(bytes)?;
+            let (data, steps) = (b.span::<T>()?, row_major(&sizes[..lead]));
+            let first = |i: usize| (0..lead).map(|d| i / steps[d] % sizes[d] * strides[d]).sum::<usize>();
+            let pack = |i| Packed::rhs(k, n, Mat::new(&data[first(i)..], strides[lead], strides[lead + 1]));
+            let packed: Vec<Packed<<T as Multiply>::Acc>> = (0..count).map(pack).collect();
+            Ok(PackedMatrix { dtype: b.dtype(), sizes, packed: Box::new(packed) })
         })
     }
 
-    /// `[k, n]`.
-    pub fn sizes(&self) -> [usize; 2] {
-        [self.k, self.n]
+    /// As [`PackedMatrix::new`], where that pays for an operand of many products: of single or double precision (others
+    /// would take more room than they do), large enough to fill panels, with every element in a place of its own.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn of_constant(b: &Tensor) -> Result<Option<PackedMatrix>> {
+        let pays = matches!(b.dtype(), DType::F32 | DType::F64)
+            && b.rank() >= 2
+            && b.sizes()[b.rank() - 2..].iter().all(|&s| s >= LEAST_PACKED as i64)
+            && b.sizes().iter().zip(b.strides()).all(|(&size, &stride)| size == 1 || stride != 0);
+        if pays && b.numel() > 0 { Self::new(b).map(Some) } else { Ok(None) }
     }
-    /// The dtype of the matrix that was packed.
+
+    /// `[…, k, n]`.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+    /// The dtype of the matrices that were packed.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
-    /// Bytes held; half types are packed as `f32`.
-    pub fn len_bytes(&self) -> usize {
-        self.bytes
-    }
 
-    fn get<T: Element + Multiply>(&self) -> Result<&Packed<T::Acc>> {
-        let packed = self.packed.downcast_ref();
-        packed.ok_or_else(|| Error::invalid(format!("a packed {} in a product of {}", self.dtype, T::DTYPE)))
+    /// The panels, for products of `T`.
+    ///
+    /// # Errors
+    /// They are those of another dtype.
+    pub fn panels<T: Element + Multiply>(&self) -> Result<&[Packed<T::Acc>]> {
+        let packed = self.packed.downcast_ref::<Vec<Packed<T::Acc>>>().filter(|_| self.dtype == T::DTYPE);
+        let packed =
+            packed.ok_or_else(|| Error::invalid(format!("a packed {} in a product of {}", self.dtype, T::DTYPE)));
+        packed.map(|packed| &packed[..])
     }
 }
 
@@ -293,6 +332,12 @@ mod tests {
         let (a, b, mut y) = (turn(&a), turn(&b), out(&[3, 5]));
         matmul(&a, &b, &mut y).expect("a valid case");
         assert_eq!(y.freeze().to_vec::<f32>().unwrap(), naive(&a, &b, &[3, 5]));
+        for (b_sizes, c) in [(&[2, 6, 4, 40][..], &[2, 6, 3, 40][..]), (&[6, 4, 40], &[6, 3, 40])] {
+            let (a, b, mut y) = (tensor(&[1, 3, 4], 1), tensor(b_sizes, 2), out(c));
+            let packed = PackedMatrix::new(&b).expect("a valid case");
+            affine(&a, Right::Packed(&packed), &mut y, &Affine::default()).expect("a valid case");
+            assert_eq!(y.freeze().to_vec::<f32>().unwrap(), naive(&a, &b, c), "packed {b_sizes:?}");
+        }
         let flipped = a.view(|l| l.flip(&[0])).expect("a valid case");
         let mut y = out(&[3, 5]);
         matmul(&flipped, &b, &mut y).expect("a valid case");

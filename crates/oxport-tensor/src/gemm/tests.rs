@@ -164,10 +164,64 @@ fn packed_operands_and_the_hook() {
     gemm(&p, MatMut { data: &mut plain, rows: n, cols: 1 });
     let (pa, pb) = (Packed::lhs(m, k, Mat::new(&a, k, 1)), Packed::rhs(k, n, Mat::new(&b, n, 1)));
     p.a = Lhs::Packed(&pa);
-    p.b = Rhs::Packed(&pb);
+    p.b = Rhs::Packed(std::slice::from_ref(&pb));
     let relu = |_: usize, run: &mut [f32]| run.iter_mut().for_each(|y| *y = y.max(0.0) + 1.0);
     p.epilogue.after = Some(&relu);
     let mut packed = vec![0.0; m * n];
     gemm(&p, MatMut { data: &mut packed, rows: n, cols: 1 });
     assert!(plain.iter().zip(&packed).all(|(x, y)| x.max(0.0) + 1.0 == *y));
+}
+
+/// The chain of multiply-adds that every algorithm is, for `start + alpha·A·B`.
+fn chain(a: impl Fn(usize) -> f32, b: impl Fn(usize) -> f32, k: usize, start: Option<f32>, alpha: f32) -> f32 {
+    let fused = cfg!(not(miri)) && crate::simd::level() != crate::simd::Level::Base;
+    let mut y = start;
+    for (k0, kc) in pack::slices::<f32>(k) {
+        let step = |s: f32, p: usize| if fused { a(p).mul_add(b(p), s) } else { a(p).mul_then_add(b(p), s) };
+        let sum = alpha * (k0..k0 + kc).fold(0.0, step);
+        y = Some(y.map_or(sum, |y| y + sum));
+    }
+    y.unwrap_or(0.0)
+}
+
+/// A row's product does not depend on the other rows, on how B lies, or on whether it is packed.
+#[test]
+fn there_is_one_order_of_summation() {
+    let noise = |n: usize, by: usize| (0..n).map(|i| ((i * by + 13) % 1009) as f32 / 331.0 - 1.5).collect::<Vec<_>>();
+    let sizes: &[(usize, usize, usize)] = if cfg!(miri) {
+        &[(2, 35, 33), (1, 70, 390)]
+    } else {
+        &[
+            (1, 300, 500),
+            (1, 33, 1000),
+            (2, 70, 39),
+            (3, 257, 385),
+            (4, 64, 384),
+            (5, 45, 800),
+            (19, 33, 401),
+            (1, 1, 50),
+        ]
+    };
+    for &(m, n, k) in sizes {
+        let (a, b, bias) = (noise(m * k, 7919), noise(n * k, 104_729), noise(n, 31));
+        let turned: Vec<f32> = (0..n * k).map(|i| b[i % k * n + i / k]).collect();
+        for (start, alpha) in [(Start::Zero, 1.0), (Start::PerColumn(&bias), 1.0), (Start::PerColumn(&bias), 0.3)] {
+            let one = |i: usize| {
+                let (r, c) = (i / n, i % n);
+                let from = matches!(start, Start::PerColumn(_)).then(|| bias[c]);
+                chain(|p| a[r * k + p], |p| b[p * n + c], k, from, alpha)
+            };
+            let expected: Vec<f32> = (0..m * n).map(one).collect();
+            let (rows, columns) = (Mat::new(&b[..], n, 1), Mat::new(&turned[..], 1, k));
+            let packed = [Packed::rhs(k, n, columns)];
+            for (lies, b) in [Rhs::Strided(rows), Rhs::Strided(columns), Rhs::Packed(&packed)].into_iter().enumerate() {
+                let mut p = Product::new(m, n, k, Mat::new(&a, k, 1), rows);
+                (p.b, p.alpha, p.epilogue.start) = (b, alpha, start);
+                let mut c = vec![f32::NAN; m * n];
+                gemm(&p, MatMut { data: &mut c, rows: n, cols: 1 });
+                let differ = c.iter().zip(&expected).position(|(x, y)| x.to_bits() != y.to_bits());
+                assert_eq!(differ, None, "{m}x{n}x{k}, B lies {lies}, alpha {alpha}");
+            }
+        }
+    }
 }

@@ -52,8 +52,8 @@ pub enum Lhs<'a, T: Multiply> {
 pub enum Rhs<'a, T: Multiply> {
     /// Read in place.
     Strided(Mat<'a, T>),
-    /// Packed before by [`Packed::rhs`]; one matrix for the whole batch.
-    Packed(&'a Packed<T::Acc>),
+    /// Packed before by [`Packed::rhs`]; the strides of the batch count matrices.
+    Packed(&'a [Packed<T::Acc>]),
     /// Made panel by panel while the product runs (the columns of a convolution).
     Columns(&'a dyn PackColumns<T::Acc>),
 }
@@ -91,9 +91,9 @@ impl<T: Multiply> Default for Epilogue<'_, T> {
 pub struct Batch<'a> {
     /// Sizes.
     pub sizes: &'a [usize],
-    /// Strides of A; 0 repeats it. Ignored for packed operands.
+    /// Strides of A; 0 repeats it. Ignored for a packed A.
     pub a: &'a [usize],
-    /// Strides of B; 0 repeats it. Ignored for packed operands; [`PackColumns`] gets the batch number.
+    /// Strides of B; 0 repeats it. Those of packed operands count matrices; [`PackColumns`] gets the batch number.
     pub b: &'a [usize],
     /// Strides of C.
     pub c: &'a [usize],

@@ -29,7 +29,8 @@ pub struct Convert {
     /// Split the tensors of a .json program into safetensors files of at most this size: `500MB`, `2GiB`, or bytes
     #[arg(long, value_name = "SIZE", value_parser = size)]
     shard_size: Option<u64>,
-    /// Take parameters and buffers from this file, by their names in the state dict: safetensors, or a state dict of torch.save
+    /// Take parameters and buffers from this file, by their names in the state dict: safetensors, or a state dict of
+    /// torch.save
     #[arg(long, value_name = "F")]
     weights: Option<PathBuf>,
     /// Keep the program's own tensor where the file of `--weights` has none

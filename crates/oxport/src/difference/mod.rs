@@ -1,7 +1,8 @@
-//! Differences between two programs, up to node names: a patch of the graph, and changes of signature, ranges and tensors.
+//! Differences between two programs, up to node names: a patch of the graph, and changes of signature, ranges and
+//! tensors.
 //!
-//! Nodes are aligned by what they compute and by def-use, so that a node that is missing gives a patch of a few lines, whatever the
-//! others are called. Tensors are compared by content, also under other names.
+//! Nodes are aligned by what they compute and by def-use, so that a node that is missing gives a patch of a few lines,
+//! whatever the others are called. Tensors are compared by content, also under other names.
 
 mod align;
 mod patch;

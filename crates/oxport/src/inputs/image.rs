@@ -1,7 +1,7 @@
 //! Pictures as inputs: PNG, JPEG and binary PPM or PGM, resized and normalized.
 //!
-//! Invariant: the pixels are those of the file, 8 bits a channel, without color management; resizing is bilinear with a filter
-//! that widens as the picture shrinks, as Pillow's `resize(…, BILINEAR)` and torchvision's `antialias=True`.
+//! Invariant: the pixels are those of the file, 8 bits a channel, without color management; resizing is bilinear with a
+//! filter that widens as the picture shrinks, as Pillow's `resize(…, BILINEAR)` and torchvision's `antialias=True`.
 
 use crate::{DType, Error, Fake, Result, Tensor};
 use oxport_sym::Expr;
@@ -33,8 +33,8 @@ struct Place {
     size: Option<(usize, usize)>,
 }
 
-/// Reads a picture for an input with this meta: `[N, C, H, W]`, `[C, H, W]`, or with the channels last. An input of `uint8` gets the
-/// pixels as they are; any other floats in `0..=1`, normalized.
+/// Reads a picture for an input with this meta: `[N, C, H, W]`, `[C, H, W]`, or with the channels last. An input of
+/// `uint8` gets the pixels as they are; any other floats in `0..=1`, normalized.
 ///
 /// # Errors
 /// The file is no picture, the input cannot take one, or there are too many means.
@@ -150,7 +150,8 @@ fn decode_ppm(bytes: &[u8]) -> Option<Picture> {
 }
 
 impl Picture {
-    /// The picture with that many channels: gray is repeated, colors are weighted as ITU-R 601 does, opacity is dropped or full.
+    /// The picture with that many channels: gray is repeated, colors are weighted as ITU-R 601 does, opacity is dropped
+    /// or full.
     fn with_channels(self, wanted: usize) -> Result<Picture, String> {
         let Picture { height, width, channels, pixels } = self;
         if channels == wanted {
@@ -181,8 +182,8 @@ impl Picture {
     }
 }
 
-/// Resamples the middle dimension of `[outer, length, inner]` to a new length by a triangle filter. The weights are integers, as in
-/// Pillow, so that the same pixels result.
+/// Resamples the middle dimension of `[outer, length, inner]` to a new length by a triangle filter. The weights are
+/// integers, as in Pillow, so that the same pixels result.
 fn resample(pixels: &[u8], outer: usize, length: usize, inner: usize, wanted: usize) -> Vec<u8> {
     const BITS: u32 = 22;
     if length == wanted {

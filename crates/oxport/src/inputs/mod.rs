@@ -1,8 +1,9 @@
-//! The inputs of a run, from whatever the user has: files, values as text, pictures, the archive's samples, or random numbers.
+//! The inputs of a run, from whatever the user has: files, values as text, pictures, the archive's samples, or random
+//! numbers.
 //!
-//! Invariants: every input has one value, and [`Inputs::sources`] says where it came from; what was given but not used is in
-//! [`Inputs::unused`]; generated inputs have the sizes that the given ones and [`Request::sizes`] determine, and satisfy the program's
-//! ranges and guards.
+//! Invariants: every input has one value, and [`Inputs::sources`] says where it came from; what was given but not used
+//! is in [`Inputs::unused`]; generated inputs have the sizes that the given ones and [`Request::sizes`] determine, and
+//! satisfy the program's ranges and guards.
 
 mod files;
 mod image;

@@ -84,9 +84,9 @@ fn operators_that_cannot_run_are_named() {
     );
 }
 
-/// The estimate is what a replayed run puts into its arena. The exceptions: results of operators that allocate them by themselves
-/// (a branch of `cond`, what `nonzero` and `nms` find) keep other buffers alive or not, depending on where they happen to be
-/// allocated; and a size that is read from an input is unknown.
+/// The estimate is what a replayed run puts into its arena. The exceptions: results of operators that allocate them by
+/// themselves (a branch of `cond`, what `nonzero` and `nms` find) keep other buffers alive or not, depending on where
+/// they happen to be allocated; and a size that is read from an input is unknown.
 #[test]
 fn peak_memory_is_the_arena_of_a_run() {
     let toolchain = Toolchain::standard();

@@ -1,4 +1,5 @@
-//! Inputs that people have: files of every kind, values as text, pictures, generated ones; and what `run` says about them.
+//! Inputs that people have: files of every kind, values as text, pictures, generated ones; and what `run` says about
+//! them.
 
 use crate::info::fixture;
 use crate::{oxport, text};
@@ -157,7 +158,8 @@ fn generated_inputs_have_the_asked_sizes() {
     assert!(output.status.code() == Some(6) && said(&output).contains("no sizes were found"), "{}", said(&output));
 }
 
-/// `(ids in range, ids above 1, others 0 or 1)`: numbers that index a table are drawn below its length, through views and casts.
+/// `(ids in range, ids above 1, others 0 or 1)`: numbers that index a table are drawn below its length, through views
+/// and casts.
 #[test]
 fn generated_indices_are_in_range() {
     use oxport::random_inputs::generate_inputs;

@@ -30,7 +30,7 @@ fn unknown(op: &Op) -> Error {
 pub(super) fn meta(args: &MetaArgs<'_>) -> Metas {
     let (op, values) = inner(args)?;
     let def = op.def().ok_or_else(|| unknown(op))?;
-    let mut outs = (def.meta)(&Args { values: &values, op, cx: args.cx })?;
+    let mut outs = (def.meta)(&Args::new(&values, op, args.cx))?;
     if outs.is_empty() {
         outs.push(Val::None);
     }
@@ -45,7 +45,7 @@ pub(super) fn meta(args: &MetaArgs<'_>) -> Metas {
 pub(super) fn call(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (op, values) = inner(args)?;
     let Some(Kernel::Eval(kernel)) = op.def().map(|d| d.kernel) else { return Err(unknown(op)) };
-    let mut outs = kernel(&Args { values: &values, op, cx: args.cx })?;
+    let mut outs = kernel(&Args::new(&values, op, args.cx))?;
     if op.schema().is_some_and(|s| s.returns.is_empty()) {
         outs.insert(0, Value::None);
     }

@@ -9,7 +9,7 @@
 //! Law: blocks are cut by shapes alone and visited in order, so results do not depend on threads.
 
 use crate::support::dense::{Compute, span};
-use crate::support::rows::{greater, max};
+use crate::support::rows::{exp_in_place, greater, max};
 use oxport_ir::{Error, Result};
 use oxport_tensor::gemm::{Epilogue, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};
 use oxport_tensor::simd::vectorize;
@@ -113,16 +113,17 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
             let (a, b) = (qs.at(head, first), ks.at(head, key).t());
             let mut product = Product { alpha: T::of(call.scale), ..Product::new(rows, keys, features, a, b) };
             if let Some(pair) = packed {
-                product.b = Rhs::Packed(&pair.keys);
+                product.b = Rhs::Packed(std::slice::from_ref(&pair.keys));
             }
             gemm(&product, MatMut { data: scores, rows: keys, cols: 1 });
             for (i, row) in scores.chunks_exact_mut(keys).enumerate() {
                 if let Some(mask) = &masks {
                     add_mask(row, mask.at(head, first + i), key);
                 }
-                if call.causal && key + keys > first + i + 1 {
-                    row[(first + i + 1).saturating_sub(key)..].fill(T::neg_infinity());
-                }
+                // Keys that a causal row does not see have no weight.
+                let seen = if call.causal { (first + i + 1).saturating_sub(key).min(keys) } else { keys };
+                let (row, unseen) = row.split_at_mut(seen);
+                unseen.fill(T::zero());
                 let acc = &mut acc[i * width..(i + 1) * width];
                 let (top, total) = (&mut state.top[i], &mut state.total[i]);
                 vectorize(
@@ -134,7 +135,7 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
             let epilogue = Epilogue { start: Start::Scaled(T::of(1.0)), after: None };
             let mut product = Product { epilogue, ..Product::new(rows, width, keys, a, b) };
             if let Some(pair) = packed {
-                product.b = Rhs::Packed(&pair.values);
+                product.b = Rhs::Packed(std::slice::from_ref(&pair.values));
             }
             gemm(&product, MatMut { data: acc, rows: width, cols: 1 });
         }
@@ -204,12 +205,4 @@ fn running_softmax<T: Compute>(row: &mut [T], top: &mut T, total: &mut T, acc: &
         *top = new;
     }
     *total += exp_in_place(row, new);
-}
-
-#[inline(always)]
-fn exp_in_place<T: Compute>(row: &mut [T], shift: T) -> T {
-    for x in row.iter_mut() {
-        *x = (*x - shift).fast_exp();
-    }
-    crate::support::rows::sum(row, |x| x)
 }

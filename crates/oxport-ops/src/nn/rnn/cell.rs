@@ -3,7 +3,7 @@
 use crate::support::dense::Compute;
 use oxport_ir::Result;
 use oxport_tensor::filled;
-use oxport_tensor::gemm::{self, Epilogue, Mat, MatMut, Multiply, Product, Start, gemm};
+use oxport_tensor::gemm::{self, Epilogue, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};
 use oxport_tensor::simd::vectorize;
 
 /// What a step does.
@@ -29,14 +29,20 @@ impl Kind {
     }
 }
 
-/// The weights of one direction, row-major, gates stacked.
+/// A weight of `n` rows, row-major, and its panels if they are prepared.
+pub(super) struct Weight<'a, T> {
+    pub(super) rows: &'a [T],
+    pub(super) panels: Option<&'a [Packed<T>]>,
+}
+
+/// The weights of one direction, gates stacked.
 pub(super) struct Weights<'a, T> {
-    pub(super) input: &'a [T],
-    pub(super) hidden: &'a [T],
+    pub(super) input: Weight<'a, T>,
+    pub(super) hidden: Weight<'a, T>,
     pub(super) input_bias: Option<&'a [T]>,
     pub(super) hidden_bias: Option<&'a [T]>,
     /// From cells to outputs.
-    pub(super) projection: Option<&'a [T]>,
+    pub(super) projection: Option<Weight<'a, T>>,
 }
 
 /// One direction of one layer.
@@ -57,8 +63,11 @@ pub(super) trait Cell: Compute + Multiply<Acc = Self> + gemm::Compute {}
 impl<T: Compute + Multiply<Acc = T> + gemm::Compute> Cell for T {}
 
 /// `y = start + x @ wᵀ`, `w` of `n` rows of `k`.
-fn project<T: Cell>(x: &[T], w: &[T], [m, n, k]: [usize; 3], start: Start<'_, T>, y: &mut [T]) {
-    let product = Product::new(m, n, k, Mat::new(x, k, 1), Mat::new(w, k, 1).t());
+fn project<T: Cell>(x: &[T], w: &Weight<'_, T>, [m, n, k]: [usize; 3], start: Start<'_, T>, y: &mut [T]) {
+    let mut product = Product::new(m, n, k, Mat::new(x, k, 1), Mat::new(w.rows, k, 1).t());
+    if let Some(panels) = w.panels {
+        product.b = Rhs::Packed(panels);
+    }
     gemm(&Product { epilogue: Epilogue { start, after: None }, ..product }, MatMut { data: y, rows: n, cols: 1 });
 }
 
@@ -79,9 +88,9 @@ pub(super) fn run_layer<T: Cell>(
     pitch: usize,
 ) -> Result<()> {
     let rows: usize = layer.batches.iter().sum();
-    let columns = layer.weights.hidden.len() / layer.width;
+    let columns = layer.weights.hidden.rows.len() / layer.width;
     let mut gates = filled(T::of(0.0), rows * columns)?;
-    project(x, layer.weights.input, [rows, columns, layer.features], bias(layer.weights.input_bias), &mut gates);
+    project(x, &layer.weights.input, [rows, columns, layer.features], bias(layer.weights.input_bias), &mut gates);
     let mut firsts: Vec<(usize, usize)> = Vec::with_capacity(layer.batches.len());
     let mut first = 0;
     for &batch in layer.batches {
@@ -108,7 +117,7 @@ pub(super) fn step<T: Cell>(layer: &Layer<'_, T>, x: &[T], state: &mut [Vec<T>])
     let batch = layer.batches[0];
     let columns = layer.kind.gates() * layer.width;
     let mut gates = filled(T::of(0.0), batch * columns)?;
-    project(x, layer.weights.input, [batch, columns, layer.features], bias(layer.weights.input_bias), &mut gates);
+    project(x, &layer.weights.input, [batch, columns, layer.features], bias(layer.weights.input_bias), &mut gates);
     advance(layer, &mut gates, batch, state)
 }
 
@@ -121,7 +130,7 @@ fn advance<T: Cell>(layer: &Layer<'_, T>, gates: &mut [T], batch: usize, state: 
     let cells = columns / layer.kind.gates();
     let width = layer.width;
     let sizes = [batch, columns, width];
-    let hidden = layer.weights.hidden;
+    let hidden = &layer.weights.hidden;
     if layer.kind == Kind::Gru {
         let mut own = filled(T::of(0.0), gates.len())?;
         project(&state[0][..batch * width], hidden, sizes, bias(layer.weights.hidden_bias), &mut own);
@@ -153,7 +162,7 @@ fn advance<T: Cell>(layer: &Layer<'_, T>, gates: &mut [T], batch: usize, state: 
                     || lstm(g, c, h),
                 )
             });
-            if let Some(w) = layer.weights.projection {
+            if let Some(w) = &layer.weights.projection {
                 project(&made, w, [batch, width, cells], Start::Zero, &mut h[..batch * width]);
             }
         }

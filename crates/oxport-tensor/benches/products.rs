@@ -1,0 +1,67 @@
+//! Products with constant weights: GFLOP/s of few rows, GB/s of one row, beside the limits of one core.
+//!
+//! ```sh
+//! OXPORT_ISA=avx2 cargo bench -p oxport-tensor --bench products
+//! ```
+//!
+//! The least time of many runs on one thread: on a busy machine the only figure that says something.
+
+use oxport_tensor::gemm::{Mat, MatMut, Packed, Product, Rhs, gemm};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// `(m, n, k)`
+const SHAPES: &[(usize, usize, usize)] = &[
+    (1, 256, 256),
+    (1, 1024, 1024),
+    (1, 768, 3072),
+    (1, 8192, 4096),
+    (2, 1024, 1024),
+    (4, 768, 768),
+    (4, 4096, 4096),
+    (8, 768, 768),
+    (16, 256, 256),
+    (16, 768, 768),
+    (49, 512, 2048),
+    (64, 768, 768),
+    (128, 3072, 768),
+    (197, 768, 3072),
+];
+
+fn least(mut f: impl FnMut()) -> Duration {
+    let (begin, mut best) = (Instant::now(), Duration::MAX);
+    let mut runs = 0;
+    while runs < 5 || (begin.elapsed() < Duration::from_millis(400) && runs < 20_000) {
+        let start = Instant::now();
+        f();
+        best = best.min(start.elapsed());
+        runs += 1;
+    }
+    best
+}
+
+fn main() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+    pool.install(|| {
+        println!("{:>16} {:>24} {:>24} {:>24}", "m x n x k", "packed", "weight [n, k]", "weight [k, n]");
+        for &(m, n, k) in SHAPES {
+            let noise = |n: usize| (0..n).map(|i| (i * 7919 % 1009) as f32 / 331.0 - 1.5).collect::<Vec<f32>>();
+            let (a, b, mut c) = (noise(m * k), noise(k * n), vec![0.0; m * n]);
+            let packed = [Packed::rhs(k, n, Mat::new(&b[..], 1, k))];
+            let mut line = format!("{:>16}", format!("{m}x{n}x{k}"));
+            for b in [Rhs::Packed(&packed), Rhs::Strided(Mat::new(&b, 1, k)), Rhs::Strided(Mat::new(&b, n, 1))] {
+                let mut product = Product::new(m, n, k, Mat::new(&a, k, 1), Mat::new(&[][..], 0, 0));
+                product.b = b;
+                let time = least(|| gemm(&product, MatMut { data: black_box(&mut c), rows: n, cols: 1 }));
+                let rate = |x: usize| x as f64 / time.as_nanos() as f64;
+                line += &format!(
+                    " {:>11.1} us {:>8.1}",
+                    time.as_nanos() as f64 / 1e3,
+                    rate(if m > 4 { 2 * m * n * k } else { 4 * n * k })
+                );
+                line += if m > 4 { "G" } else { "B" };
+            }
+            println!("{line}");
+        }
+    });
+}
