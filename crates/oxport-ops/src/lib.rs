@@ -35,7 +35,7 @@ families! {
     ] {
     }
     pointwise "Elementwise operators." [bessel, orthogonal, special] {
-        activation, arithmetic, backward, cast, clamp, compare, power, specials, ternary, unary
+        activation, arithmetic, backward, cast, clamp, compare, complex, power, specials, ternary, unary
     }
     reduce "Reductions, scans, orders and counts." [over] {
         covariance, gradient, histogram, histogramdd, integrate, minmax, moments, quantiles, scan,
@@ -48,16 +48,17 @@ families! {
         advanced, combinatorics, masked, scatter, select
     }
     create "Tensors from nothing." [] {
-        constants, distributions, random, ranges
+        constants, distributions, random, ranges, windows
     }
     linalg "Products and factorisations of matrices, distances of vectors." [matrices] {
         check, cholesky, contract, cross, distance, distance_backward, eig, einsum, function, grouped, kron, ldl,
-        linear, lu, matmul, norm, qr, rank, solve, svd, triangular
+        linear, lu, matmul, norm, qr, rank, solve, svd, triangular, vander, vector_norm
     }
     nn "Layers of neural networks, their losses, and the gradients of both." [batch_norm_stats] {
         attention, attention_backward, batch_norm, class_loss, conv, conv_backward, ctc, dropout, embedding,
         embedding_bag, embedding_bag_backward, encoder, fold, foreach, loss, loss_backward, norm,
-        norm_backward, pad, pool, pool_backward, rnn, sequences, shuffle, softmax, softmax_backward, weight_norm
+        norm_backward, pad, pad_backward, pool, pool_backward, rnn, sequences, shuffle, softmax,
+        softmax_backward, weight_norm
     }
     resample "Resampling of images." [] {
         grid, grid_backward, resize, resize_backward

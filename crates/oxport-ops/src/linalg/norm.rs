@@ -1,4 +1,4 @@
-//! Norms and condition numbers of matrices.
+//! Norms and condition numbers of matrices. (Those of vectors are in `vector_norm`.)
 //!
 //! Laws: a matrix norm of order ±1 and ±∞ is the extreme of the absolute sums of columns and of rows, of order ±2 the
 //! extreme singular value, `nuc` their sum, `fro` the norm of all elements; the largest of none is 0, the least an

@@ -1,37 +1,17 @@
-//! Lists of tensors made alike.
+//! Sequences made equally long.
 
 use crate::support::composite::composed;
 use oxport_ir::{Args, Argument, Build, Builder, Exact, NodeId, OpDef, Result, ensure};
 
 /// The table.
-pub static OPS: &[OpDef] = &[
-    composed(
-        "aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str \
+pub static OPS: &[OpDef] = &[composed(
+    "aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str \
         padding_side=\"right\") -> Tensor",
-        pad_sequence,
-    )
-    .exact(Exact::Bits)
-    .doc("Sequences filled up to the longest one, and stacked.")
-    .samples(&["[f32[2, 3], f32[4, 3]]", "[f32[2], f32[4], f32[1]], True, 1.0, \"left\"", "![f32[2], f32[4, 3]]"]),
-    composed("aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", |b, a| each(b, a, "atleast_1d"))
-        .exact(Exact::Bits)
-        .doc("Each with at least 1 dimension.")
-        .samples(&["[f32[], f32[2]]"]),
-    composed("aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", |b, a| each(b, a, "atleast_2d"))
-        .exact(Exact::Bits)
-        .doc("Each with at least 2 dimensions.")
-        .samples(&["[f32[], f32[2]]"]),
-    composed("aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", |b, a| each(b, a, "atleast_3d"))
-        .exact(Exact::Bits)
-        .doc("Each with at least 3 dimensions.")
-        .samples(&["[f32[], f32[2]]"]),
-];
-
-fn each(b: &mut Builder<'_>, a: &Args<'_, Build>, op: &str) -> Result<Vec<Argument>> {
-    let tensors: Vec<NodeId> = a.at(0)?;
-    let all = tensors.into_iter().map(|t| Ok(b.call(op, (t,))?.into())).collect::<Result<_>>()?;
-    Ok(vec![Argument::List(all)])
-}
+    pad_sequence,
+)
+.exact(Exact::Bits)
+.doc("Sequences filled up to the longest one, and stacked.")
+.samples(&["[f32[2, 3], f32[4, 3]]", "[f32[2], f32[4], f32[1]], True, 1.0, \"left\"", "![f32[2], f32[4, 3]]"])];
 
 fn pad_sequence(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let (sequences, batch_first, value, side): (Vec<NodeId>, bool, f64, &str) = a.unpack()?;

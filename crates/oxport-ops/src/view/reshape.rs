@@ -2,7 +2,7 @@
 //!
 //! Law: the result is a view where the strides allow one, as PyTorch's `view` computes it, else a contiguous copy.
 
-use crate::support::composite::composite;
+use crate::support::composite::{composed, composite};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::view::by_meta::{by_meta, copied, viewed};
 use oxport_ir::fake::{Dims, contiguous_strides};
@@ -146,6 +146,18 @@ pub static OPS: &[OpDef] = &[
             let dtype = b.fake(a.at(0)?)?.dtype;
             b.call("view.dtype", (value, dtype))
         }),
+    composed("aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", |b, a| each(b, a, "atleast_1d"))
+        .exact(Exact::Bits)
+        .doc("Each with at least 1 dimension.")
+        .samples(&["[f32[], f32[2]]"]),
+    composed("aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", |b, a| each(b, a, "atleast_2d"))
+        .exact(Exact::Bits)
+        .doc("Each with at least 2 dimensions.")
+        .samples(&["[f32[], f32[2]]"]),
+    composed("aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", |b, a| each(b, a, "atleast_3d"))
+        .exact(Exact::Bits)
+        .doc("Each with at least 3 dimensions.")
+        .samples(&["[f32[], f32[2]]"]),
 ];
 
 /// The strides of a reshape that is a view, or `None` where it must copy.
@@ -305,4 +317,10 @@ fn view_dtype(args: &MetaArgs<'_>) -> Metas {
 fn view_dtype_view(args: &Args<'_, Real>) -> Result<Option<Vec<Tensor>>> {
     let (x, dtype): (&Tensor, DType) = args.unpack()?;
     Ok(Some(vec![x.view_dtype(dtype)?]))
+}
+
+fn each(b: &mut Builder<'_>, a: &Args<'_, Build>, op: &str) -> Result<Vec<Argument>> {
+    let tensors: Vec<NodeId> = a.at(0)?;
+    let all = tensors.into_iter().map(|t| Ok(b.call(op, (t,))?.into())).collect::<Result<_>>()?;
+    Ok(vec![Argument::List(all)])
 }

@@ -1,8 +1,19 @@
-//! Dimensions in another order.
+//! Dimensions in another order; adjoints.
 
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim, wrap_dims};
 use crate::view::by_meta::{copy, pick, view};
-use oxport_ir::{Args, Build, Builder, Exact, Fake, NodeId, OpDef, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, NodeId, OpDef, Result, ensure};
+
+/// An adjoint.
+macro_rules! adjoint {
+    ($schema:literal, $meta:expr, [$($sample:literal),*]) => {
+        OpDef::new($schema, $meta)
+            .decomp(adjoint)
+            .exact(Exact::Bits)
+            .doc("The conjugate transpose of matrices.")
+            .samples(&[$($sample),*])
+    };
+}
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -91,6 +102,16 @@ pub static OPS: &[OpDef] = &[
         ["f32[2, 3, 4], [0, 1], [2, 0]"]
     )
     .write_back("moveaxis.intlist(value, destination, source)"),
+    adjoint!("aten::mH(Tensor(a) self) -> Tensor(a)", adjoint_meta, ["f32[2, 3, 4]", "c64[2, 3]", "f32[]", "!f32[3]"])
+        .write_back("mH(value)"),
+    adjoint!("aten::adjoint(Tensor(a) self) -> Tensor(a)", adjoint_meta, ["i64[2, 3, 4]", "c64[2, 3]", "!f32[3]"])
+        .write_back("adjoint(value)"),
+    adjoint!(
+        "aten::matrix_H(Tensor(a) self) -> Tensor(a)",
+        matrix_adjoint_meta,
+        ["f32[2, 3]", "c64[2, 3]", "!f32[2, 3, 4]", "!f32[3]"]
+    )
+    .write_back("matrix_H(value)"),
 ];
 
 fn transpose(args: &MetaArgs<'_>) -> Metas {
@@ -154,4 +175,31 @@ fn permute_back(b: &mut Builder<'_>, a: &Args<'_, Build>, value: NodeId) -> Resu
         inverse[d] = i;
     }
     b.call("permute", (value, inverse))
+}
+
+/// Of one matrix only, or of a number.
+fn matrix_adjoint_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    ensure!(x.dim() <= 2, "{} of {} dimensions", args.short_name(), x.dim());
+    adjoint_meta(args)
+}
+
+fn adjoint_meta(args: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = args.at(0)?;
+    let n = x.dim();
+    ensure!(n != 1, "{} of {n} dimensions", args.short_name());
+    let mut out = x.clone();
+    if n > 1 {
+        out.sizes.swap(n - 2, n - 1);
+        out.strides.swap(n - 2, n - 1);
+    }
+    one(out)
+}
+
+fn adjoint(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let x: NodeId = args.at(0)?;
+    let fake = b.fake(x)?;
+    let (rank, is_complex) = (fake.dim(), fake.dtype.is_complex());
+    let turned = if rank > 1 { b.call("transpose.int", (x, -2i64, -1i64))? } else { b.call("alias", (x,))? };
+    Ok(vec![if is_complex { b.call("_conj_physical", (turned,))? } else { turned }.into()])
 }
