@@ -211,8 +211,8 @@ pub fn assertion(graph: &Graph, node: &Node, env: &ShapeEnv) -> Assertion {
     asserted().unwrap_or(Assertion::Nothing)
 }
 
-/// The work and traffic of a call by its operator's row, with symbols equal to their hints; `None` for nodes that are no
-/// calls, and for operators without a row. To take an element of a multiple result is no work.
+/// The work and traffic of a call by its operator's row, with symbols equal to their hints; `None` for nodes that are
+/// no calls, and for operators without a row. To take an element of a multiple result is no work.
 pub fn cost_of(graph: &Graph, node: &Node, env: &ShapeEnv) -> Option<Cost> {
     let op = node.op()?;
     if op.is_getitem() {

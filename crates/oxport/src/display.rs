@@ -128,7 +128,8 @@ fn nest(texts: &[String], sizes: &[usize], is_cut: bool, depth: usize, out: &mut
     out.push(']');
 }
 
-/// The largest elements of the last dimension, for each row: the row's index, and pairs of position and element. At most `rows`.
+/// The largest elements of the last dimension, for each row: the row's index, and pairs of position and element. At
+/// most `rows`.
 ///
 /// # Errors
 /// The elements cannot be read.

@@ -1,7 +1,8 @@
 //! The names of a program's inputs and outputs, as the caller's code writes them: `x`, `batch['ids']`, `args[1]`.
 //!
-//! Invariants: every flat user input has one path, and no two share one; [`InputNames::find`] accepts every spelling that leads to
-//! an input without a doubt: its path, its path with dots, its position, its placeholder, or the last step of its path alone.
+//! Invariants: every flat user input has one path, and no two share one; [`InputNames::find`] accepts every spelling
+//! that leads to an input without a doubt: its path, its path with dots, its position, its placeholder, or the last
+//! step of its path alone.
 
 use crate::ExportedProgram;
 use oxport_ir::{Node, NodeId};
@@ -62,8 +63,8 @@ impl InputNames {
         self.0.get(index)
     }
 
-    /// The inputs that a name leads to: one, or all leaves of the container that it names. Empty if there are none, or if only
-    /// the last step of several paths has this name.
+    /// The inputs that a name leads to: one, or all leaves of the container that it names. Empty if there are none, or
+    /// if only the last step of several paths has this name.
     pub fn find(&self, name: &str) -> Vec<usize> {
         let one = |is: &dyn Fn(usize, &InputName) -> bool| {
             self.0.iter().enumerate().filter(|(i, n)| is(*i, n)).map(|(i, _)| i).collect::<Vec<_>>()

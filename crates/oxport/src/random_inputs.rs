@@ -143,7 +143,8 @@ fn items(program: &ExportedProgram) -> HashMap<NodeId, Symbol> {
     program.graph.nodes().filter_map(taken).filter(|(from, _)| inputs.contains(from)).collect()
 }
 
-/// The sizes that the numbers of inputs index, by the rows of the operators that take them as indices, themselves or as views.
+/// The sizes that the numbers of inputs index, by the rows of the operators that take them as indices, themselves or as
+/// views.
 fn bounds(program: &ExportedProgram) -> HashMap<NodeId, Vec<Expr>> {
     let graph = &program.graph;
     let inputs: HashSet<NodeId> = user_inputs(program).map(|(id, ..)| id).collect();

@@ -3,7 +3,8 @@
 use oxport_ir::Registry;
 use oxport_ir::op::name_of;
 
-/// The operators whose name is close to a wrong one, the closest first; at most three. PyTorch's spellings are names, too.
+/// The operators whose name is close to a wrong one, the closest first; at most three. PyTorch's spellings are names,
+/// too.
 pub fn operators<'r>(registry: &'r Registry, wrong: &str) -> Vec<&'r str> {
     let wrong = name_of(wrong);
     // An operator without its overload, or of another namespace.

@@ -1,8 +1,8 @@
 //! Exchanging a program's weights for others of the same names.
 //!
-//! Invariants: sizes and dtypes stay those of the program, so that its metas stay true; tensors at the same place of a storage stay
-//! tied, and what views an exchanged tensor views the new one, unless it has a value of its own; nothing is changed if something is
-//! wrong.
+//! Invariants: sizes and dtypes stay those of the program, so that its metas stay true; tensors at the same place of a
+//! storage stay tied, and what views an exchanged tensor views the new one, unless it has a value of its own; nothing
+//! is changed if something is wrong.
 
 use crate::io::Values;
 use crate::{Error, ExportedProgram, Result, Tensor, Value};
@@ -20,7 +20,8 @@ pub struct Exchanged {
     pub unused: Vec<String>,
 }
 
-/// Replaces parameters and buffers by values of the same names. Persistent tensors must all be there, unless `is_partial`.
+/// Replaces parameters and buffers by values of the same names. Persistent tensors must all be there, unless
+/// `is_partial`.
 ///
 /// # Errors
 /// A tensor is missing, or has other sizes or another dtype; all of them are named.

@@ -30,8 +30,8 @@ pub fn product(a: &Tensor, b: &Tensor, out: &mut TensorMut, alpha: Scalar, plus:
     Ok(affine(a, Right::Tensor(b), out, &Affine { add, beta, alpha, after: None })?)
 }
 
-/// The cost of a product: a multiplication and an addition for every element of the result and of the inner size, which is the
-/// last one of argument `LEFT`.
+/// The cost of a product: a multiplication and an addition for every element of the result and of the inner size, which
+/// is the last one of argument `LEFT`.
 pub fn product_cost<const LEFT: usize>(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
     let hint = |e: &Expr| args.cx.hint(e).unwrap_or(1) as f64;
     let inner = match args.values.get(LEFT) {

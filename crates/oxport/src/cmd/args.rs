@@ -32,7 +32,8 @@ impl ReadArgs {
     }
 }
 
-/// The result of reading a program; an error names the file, and if the content is that of another kind of file, says so.
+/// The result of reading a program; an error names the file, and if the content is that of another kind of file, says
+/// so.
 fn named<T>(path: &Path, limits: &ReadLimits, read: Result<T>) -> Result<T> {
     read.map_err(|e| {
         let is_file = !oxport_pt2::is_standard_input(path) && path.is_file();

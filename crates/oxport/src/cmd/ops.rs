@@ -8,7 +8,8 @@ use std::process::ExitCode;
 /// Lists operators.
 #[derive(clap::Args)]
 pub struct Ops {
-    /// Only those whose name contains this; PyTorch's spellings (`torch.ops.aten.add.Tensor`, `torch.relu`) are understood
+    /// Only those whose name contains this; PyTorch's spellings (`torch.ops.aten.add.Tensor`, `torch.relu`) are
+    /// understood
     pattern: Option<String>,
     /// Print JSON
     #[arg(long)]

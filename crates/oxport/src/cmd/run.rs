@@ -59,6 +59,7 @@ impl Run {
             check_values(path, &read, has_constant_outputs(&program), self.json)?;
         }
         if let Some(folder) = &self.dump {
+            Trace::files(folder).iter().try_for_each(|file| read.refuse(file))?;
             Trace::check_folder(folder)?;
         }
         let toolchain = self.running.verify.toolchain();

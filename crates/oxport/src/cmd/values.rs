@@ -63,7 +63,8 @@ impl ShowArgs {
         Ok(())
     }
 
-    /// The record of a value: `{key, path, kind, shape, dtype, min, max, mean, nan, inf, first}`, with `top` if asked for.
+    /// The record of a value: `{key, path, kind, shape, dtype, min, max, mean, nan, inf, first}`, with `top` if asked
+    /// for.
     pub fn record(&self, key: &str, path: &str, value: &Value) -> Result<serde_json::Value> {
         let mut record = json!({"key": key, "path": path, "kind": value.kind()});
         match value {

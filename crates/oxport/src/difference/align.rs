@@ -1,7 +1,7 @@
 //! Which node of one graph is which of another: by what a node computes, in the order of the graph, then by name.
 //!
-//! Invariant: a node has at most one partner. Names break ties only, so that two exports of one model that number their nodes
-//! differently are aligned.
+//! Invariant: a node has at most one partner. Names break ties only, so that two exports of one model that number their
+//! nodes differently are aligned.
 
 use oxport_ir::{Argument, Graph, Node, NodeId, NodeKind};
 use std::collections::{HashMap, HashSet};
@@ -45,8 +45,8 @@ fn is_alike(a: &Node, b: &Node) -> bool {
     }
 }
 
-/// What every node that is no placeholder computes, as text: the operator, constants, which input it reads, and its result, but not
-/// the names of other operands.
+/// What every node that is no placeholder computes, as text: the operator, constants, which input it reads, and its
+/// result, but not the names of other operands.
 struct Tokens(Vec<(NodeId, String)>);
 
 impl Tokens {
@@ -81,8 +81,8 @@ impl Tokens {
 /// The most cells of a table; larger ones are aligned at their ends only.
 const MOST_CELLS: usize = 1 << 24;
 
-/// The pairs of two sequences with the greatest sum of scores, both ascending. A score of `best` is the greatest there is; 0 is no
-/// pair.
+/// The pairs of two sequences with the greatest sum of scores, both ascending. A score of `best` is the greatest there
+/// is; 0 is no pair.
 pub(super) fn longest(n: usize, m: usize, best: u32, score: &dyn Fn(usize, usize) -> u32) -> Vec<(usize, usize)> {
     let is_large = |n: usize, m: usize| n.saturating_mul(m) > MOST_CELLS;
     // Ends that fit in every way are taken; in large sequences, those that fit at all.

@@ -1,7 +1,8 @@
-//! Differences between two programs, up to node names: a patch of the graph, and changes of signature, ranges and tensors.
+//! Differences between two programs, up to node names: a patch of the graph, and changes of signature, ranges and
+//! tensors.
 //!
-//! Nodes are aligned by what they compute and by def-use, so that a node that is missing gives a patch of a few lines, whatever the
-//! others are called. Tensors are compared by content, also under other names.
+//! Nodes are aligned by what they compute and by def-use, so that a node that is missing gives a patch of a few lines,
+//! whatever the others are called. Tensors are compared by content, also under other names.
 
 mod align;
 mod patch;
@@ -91,6 +92,15 @@ impl Difference {
     pub fn is_empty(&self) -> bool {
         self.graph.is_empty() && self.signature.is_empty() && self.tensors.is_empty()
     }
+}
+
+/// The nodes of the second graph that compute what a node of the first does, by name: second to first. Subgraphs are
+/// not looked into.
+pub fn same_nodes(a: &ExportedProgram, b: &ExportedProgram) -> HashMap<String, String> {
+    let (_, renamed) = tensors(a, b);
+    let pairs = align(&a.graph, &b.graph, &inputs(a, b, &renamed));
+    let name = |graph: &Graph, id: NodeId| graph.node(id).name.to_string();
+    pairs.iter().map(|(y, x)| (name(&b.graph, *y), name(&a.graph, *x))).collect()
 }
 
 /// The differences, as text: graph up to renaming, signature, ranges, tensors. Empty if there are none.

@@ -1,7 +1,7 @@
 //! Pictures as inputs: PNG, JPEG and binary PPM or PGM, resized and normalized.
 //!
-//! Invariant: the pixels are those of the file, 8 bits a channel, without color management; resizing is bilinear with a filter
-//! that widens as the picture shrinks, as Pillow's `resize(…, BILINEAR)` and torchvision's `antialias=True`.
+//! Invariant: the pixels are those of the file, 8 bits a channel, without color management; resizing is bilinear with a
+//! filter that widens as the picture shrinks, as Pillow's `resize(…, BILINEAR)` and torchvision's `antialias=True`.
 
 use crate::{DType, Error, Fake, Result, Tensor};
 use oxport_sym::Expr;
@@ -33,8 +33,8 @@ struct Place {
     size: Option<(usize, usize)>,
 }
 
-/// Reads a picture for an input with this meta: `[N, C, H, W]`, `[C, H, W]`, or with the channels last. An input of `uint8` gets the
-/// pixels as they are; any other floats in `0..=1`, normalized.
+/// Reads a picture for an input with this meta: `[N, C, H, W]`, `[C, H, W]`, or with the channels last. An input of
+/// `uint8` gets the pixels as they are; any other floats in `0..=1`, normalized.
 ///
 /// # Errors
 /// The file is no picture, the input cannot take one, or there are too many means.
@@ -96,11 +96,16 @@ fn place(input: &Fake) -> Option<Place> {
 }
 
 fn decode(bytes: &[u8]) -> Result<Picture, String> {
-    match bytes {
+    let picture = match bytes {
         [0x89, b'P', b'N', b'G', ..] => decode_png(bytes),
         [0xff, 0xd8, ..] => decode_jpeg(bytes),
         [b'P', b'5' | b'6', ..] => decode_ppm(bytes).ok_or_else(|| "the picture is damaged".to_string()),
         _ => Err("expected a picture (PNG, JPEG, binary PPM)".to_string()),
+    }?;
+    let count = picture.height.saturating_mul(picture.width).saturating_mul(picture.channels);
+    match count > 0 && count == picture.pixels.len() {
+        true => Ok(picture),
+        false => Err("the picture has no pixels, or too few".to_string()),
     }
 }
 
@@ -122,6 +127,11 @@ fn decode_jpeg(bytes: &[u8]) -> Result<Picture, String> {
     let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);
     let options = options.set_max_width(1 << 15).set_max_height(1 << 15);
     let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(|e| e.to_string())?;
+    let count = decoder.dimensions().map_or(0, |(width, height)| width.saturating_mul(height));
+    if count > MAX_PIXELS {
+        return Err(format!("the picture is too large: {count} pixels, more than {MAX_PIXELS}"));
+    }
     let pixels = decoder.decode().map_err(|e| e.to_string())?;
     let (width, height) = decoder.dimensions().ok_or("the picture has no size")?;
     Ok(Picture { height, width, channels: pixels.len() / (width * height).max(1), pixels })
@@ -150,7 +160,8 @@ fn decode_ppm(bytes: &[u8]) -> Option<Picture> {
 }
 
 impl Picture {
-    /// The picture with that many channels: gray is repeated, colors are weighted as ITU-R 601 does, opacity is dropped or full.
+    /// The picture with that many channels: gray is repeated, colors are weighted as ITU-R 601 does, opacity is dropped
+    /// or full.
     fn with_channels(self, wanted: usize) -> Result<Picture, String> {
         let Picture { height, width, channels, pixels } = self;
         if channels == wanted {
@@ -181,8 +192,8 @@ impl Picture {
     }
 }
 
-/// Resamples the middle dimension of `[outer, length, inner]` to a new length by a triangle filter. The weights are integers, as in
-/// Pillow, so that the same pixels result.
+/// Resamples the middle dimension of `[outer, length, inner]` to a new length by a triangle filter. The weights are
+/// integers, as in Pillow, so that the same pixels result.
 fn resample(pixels: &[u8], outer: usize, length: usize, inner: usize, wanted: usize) -> Vec<u8> {
     const BITS: u32 = 22;
     if length == wanted {

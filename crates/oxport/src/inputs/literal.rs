@@ -1,6 +1,7 @@
 //! Values as text: `3`, `-1.5e3`, `true`, `None`, `[[1, 2], [3, 4]]`, `1,2,3`, and rows of numbers.
 //!
-//! Invariant: a list is a rectangular array; its dtype is that of the input, or else what `torch.tensor` would make of it.
+//! Invariant: a list is a rectangular array; its dtype is that of the input, or else what `torch.tensor` would make of
+//! it.
 
 use crate::{DType, Error, Result, Scalar, Tensor, Value};
 
@@ -49,7 +50,8 @@ impl Literal {
         })
     }
 
-    /// The value as one of that dtype; by default as `torch.tensor` chooses it. One number stays a number without a dtype.
+    /// The value as one of that dtype; by default as `torch.tensor` chooses it. One number stays a number without a
+    /// dtype.
     ///
     /// # Errors
     /// The dtype cannot represent a number exactly enough: a fraction or a number out of range for integers.

@@ -1,7 +1,7 @@
 //! NumPy's array files: `.npy`, and `.npz`, which is a ZIP file of them.
 //!
-//! Invariants: an array has the dtype, sizes and strides of the file; other byte orders are converted; an object array, which
-//! is a pickle, is refused.
+//! Invariants: an array has the dtype, sizes and strides of the file; other byte orders are converted; an object array,
+//! which is a pickle, is refused.
 
 use crate::{Error, Result, Tensor};
 use oxport_pt2::Limits;
