@@ -88,37 +88,33 @@ impl FileKind {
     }
 
     /// What to do with a file of this kind where a program is expected; `None` for programs, and kinds without advice.
-    pub fn advice(self) -> Option<&'static str> {
+    pub fn advice(self) -> Option<String> {
+        let export = "torch.export.save(torch.export.export(model, args), \"model.pt2\")";
         Some(match self {
-            FileKind::Safetensors => {
-                "it has weights, but no graph: export the model in Python by `torch.export.save(torch.export.export(model, \
-                 args), \"model.pt2\")`; weights of a program are exchanged by `oxport convert --weights FILE`"
-            }
+            FileKind::Safetensors => format!(
+                "it has weights, but no graph: export the model in Python by `{export}`; weights of a program \
+                 are exchanged by `oxport convert --weights FILE`"
+            ),
             FileKind::TorchSave | FileKind::StateDict => {
-                "it has weights, but no graph: load them into the module in Python, and save it by \
-                 `torch.export.save(torch.export.export(model, args), \"model.pt2\")`"
+                format!("it has weights, but no graph: load them into the module in Python, and save it by `{export}`")
             }
-            FileKind::PickledModule | FileKind::Pickle => {
-                "a pickle has no graph, and loading it executes code: if you trust it, load it in Python, and save the model \
-                 by `torch.export.save(torch.export.export(model, args), \"model.pt2\")`; `oxport verify --scan` says what \
-                 it would execute"
-            }
-            FileKind::TorchScript => {
-                "TorchScript is another format: export the original module by `torch.export.save(torch.export.export(model, \
-                 args), \"model.pt2\")`"
-            }
+            FileKind::PickledModule | FileKind::Pickle => format!(
+                "a pickle has no graph, and loading it executes code: if you trust it, load it in Python, and save the \
+                 model by `{export}`; `oxport verify --scan` says what it would execute"
+            ),
+            FileKind::TorchScript => format!("TorchScript is another format: export the original module by `{export}`"),
             FileKind::AotInductor => {
-                "the program in it is compiled to a native library: save the exported program before it is compiled, by \
-                 `torch.export.save(program, \"model.pt2\")`"
+                "the program in it is compiled to a native library: save the exported program before \
+                 it is compiled, by `torch.export.save(program, \"model.pt2\")`"
+                    .to_string()
             }
             FileKind::Onnx | FileKind::Hdf5 | FileKind::TfLite | FileKind::Gguf => {
-                "oxport reads programs of torch.export only: export the PyTorch module by \
-                 `torch.export.save(torch.export.export(model, args), \"model.pt2\")`"
+                format!("oxport reads programs of torch.export only: export the PyTorch module by `{export}`")
             }
             FileKind::Npy | FileKind::Npz | FileKind::Image => {
-                "it can be an input: `oxport run PROGRAM --input NAME=FILE`"
+                "it can be an input: `oxport run PROGRAM --input NAME=FILE`".to_string()
             }
-            FileKind::Compressed => "decompress it first",
+            FileKind::Compressed => "decompress it first".to_string(),
             _ => return None,
         })
     }

@@ -119,7 +119,8 @@ impl Profiler {
         let micros = |d: Duration| d.as_secs_f64() * 1e6;
         let one = |e: &Event| {
             serde_json::json!({
-                "name": e.name, "cat": e.op, "ph": "X", "pid": 1, "tid": 1, "ts": micros(e.start), "dur": micros(e.time),
+                "name": e.name, "cat": e.op, "ph": "X", "pid": 1, "tid": 1,
+                "ts": micros(e.start), "dur": micros(e.time),
                 "args": {"op": e.op, "module": e.module, "result": e.result},
             })
         };

@@ -16,7 +16,8 @@ use crate::io::{Values, named_outputs, read_values, write_values};
 use crate::{Error, Plan, Result, Value};
 use indexmap::IndexMap;
 use oxport_pt2::Limits;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 /// The values of a run, in the order in which they were computed.
 #[derive(Clone, Debug, Default)]
@@ -94,10 +95,26 @@ impl Trace {
         Ok((trace, outputs))
     }
 
+    /// The trace with other names of nodes. A node without a new name that another one takes is left out.
+    pub fn renamed(self, names: &HashMap<String, String>) -> Trace {
+        let taken: HashSet<&String> = names.values().collect();
+        let one = |(name, traced): (String, Traced)| match names.get(&name) {
+            Some(new) => Some((new.clone(), traced)),
+            None if taken.contains(&name) => None,
+            None => Some((name, traced)),
+        };
+        Trace { nodes: self.nodes.into_iter().filter_map(one).collect() }
+    }
+
     /// The inputs, by their keys.
     pub fn inputs(&self) -> Values {
         let inputs = self.nodes.iter().filter(|(_, n)| n.op == "input");
         inputs.map(|(key, n)| (key.clone(), n.value.clone())).collect()
+    }
+
+    /// The files of a trace in a folder.
+    pub fn files(folder: &Path) -> [PathBuf; 3] {
+        FILES.map(|file| folder.join(file))
     }
 
     /// An error if a folder cannot take a trace: it is a file, or has other files.
@@ -199,9 +216,9 @@ const FORMAT: &str = "oxport.dump";
 fn order(folder: &Path) -> Result<Vec<(String, String)>> {
     let path = folder.join(NODES);
     let name = path.display().to_string();
-    let text = std::fs::read(&path).map_err(|e| Error::io(format!("cannot open {name}"), e))?;
+    let text = oxport_pt2::open_file(&path)?;
     let wrong = || Error::data(format!("{name}: expected the nodes of a dump"));
-    let document: serde_json::Value = serde_json::from_slice(&text).map_err(|_| wrong())?;
+    let document: serde_json::Value = serde_json::from_slice(text.bytes()).map_err(|_| wrong())?;
     let nodes = document["nodes"].as_array().filter(|_| document["format"] == FORMAT).ok_or_else(wrong)?;
     let one = |n: &serde_json::Value| Some((n["name"].as_str()?.to_string(), n["op"].as_str()?.to_string()));
     nodes.iter().map(one).collect::<Option<_>>().ok_or_else(wrong)

@@ -4,6 +4,7 @@ use super::args::ToleranceArgs;
 use super::report::{json, with_spinner};
 use super::{DIFFERENT, Level, inputs, plan_options};
 use oxport::compare::Tolerance;
+use oxport::difference::same_nodes;
 use oxport::display::short;
 use oxport::io::inputs_from;
 use oxport::kind::FileKind;
@@ -66,8 +67,11 @@ impl Compare {
             _ => Vec::new(),
         };
         let tolerance = if self.exact { Tolerance::Exact } else { self.tolerance.tolerance() };
-        let expected = self.trace(sides.0, &values, limits)?;
-        let got = self.trace(sides.1, &values, limits)?;
+        let (expected, first) = self.trace(sides.0, &values, limits)?;
+        let (mut got, second) = self.trace(sides.1, &values, limits)?;
+        if let (Some(first), Some(second)) = (first, second) {
+            got = got.renamed(&same_nodes(&first, &second));
+        }
         let found = with_spinner("comparing", || expected.compare(&got, tolerance));
         if found.nodes.is_empty() {
             return Err(Error::data("nothing could be compared: the two have no node or output in common"));
@@ -94,16 +98,18 @@ impl Compare {
         }
     }
 
-    fn trace(&self, side: Side, inputs: &[Value], limits: &ReadLimits) -> Result<Trace> {
+    /// The values of a run, and the program that ran.
+    fn trace(&self, side: Side, inputs: &[Value], limits: &ReadLimits) -> Result<(Trace, Option<ExportedProgram>)> {
         let program = match side {
-            Side::Recorded(trace) => return Ok(trace),
+            Side::Recorded(trace) => return Ok((trace, None)),
             Side::Program(program) => program,
         };
         let toolchain = self.verify.toolchain();
         let prepared = with_spinner("preparing", || toolchain.prepare(&program, self.opt.into()))?;
         let options = PlanOptions { threads: self.threads, seed: self.inputs.seed, ..plan_options(limits) };
         let plan = toolchain.plan(&prepared, &options)?;
-        Ok(with_spinner("running", || Trace::record(&plan, inputs, &|_| true))?.0)
+        let (trace, _) = with_spinner("running", || Trace::record(&plan, inputs, &|_| true))?;
+        Ok((trace, Some(prepared)))
     }
 
     fn print(&self, found: &TraceComparison) {

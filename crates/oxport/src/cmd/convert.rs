@@ -50,7 +50,8 @@ impl Convert {
         let mut program = with_spinner("reading", || self.read.read_verified(&self.input, limits))?;
         let exchanged = match &self.weights {
             Some(path) => {
-                Read::default().and_values(Some(path)).refuse(to)?;
+                let read = Read::default().and_values(Some(path));
+                oxport_pt2::outputs::program_files(to).iter().try_for_each(|file| read.refuse(file))?;
                 let weights = with_spinner("reading weights", || read_any(path, limits))?;
                 let found = exchange(&mut program, &weights, self.partial).map_err(|e| e.within(path))?;
                 found.unused.iter().for_each(|name| warning(format_args!("`{name}` is no tensor of the program")));

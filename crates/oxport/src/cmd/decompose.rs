@@ -45,7 +45,7 @@ impl Decompose {
             To::Core => toolchain.decompose(&program),
             To::Functional => toolchain.functionalize(&program),
         })?;
-        oxport::write(&result, &self.out)?;
+        with_spinner("writing", || oxport::write(&result, &self.out))?;
         let (before, after) = (program.graph.len(), result.graph.len());
         match self.json {
             true => json(&serde_json::json!({"nodes_before": before, "nodes_after": after})),

@@ -30,7 +30,11 @@ impl InfoArgs {
         let sizes = super::args::sizes(&self.shape, &program)?;
         let found = with_spinner("examining", || info(Toolchain::standard(), &program, &sizes));
         match self.json {
-            true => json(&document(&program, &found)),
+            true => {
+                let mut record = document(&program, &found);
+                record["path"] = json!(self.program.display().to_string());
+                json(&record);
+            }
             false => self.print(&program, &found),
         }
         Ok(ExitCode::SUCCESS)

@@ -15,8 +15,7 @@ pub struct InputArgs {
     #[arg(long, value_name = "F")]
     pub inputs: Option<PathBuf>,
     /// One input, by path (`batch['ids']`, `batch.ids`), key or index: a file (FILE:KEY for one of its values), or a
-    /// value such as
-    /// `0.5` or `[[1, 2], [3, 4]]`
+    /// value such as `0.5` or `[[1, 2], [3, 4]]`
     #[arg(long = "input", value_name = "NAME=FILE|VALUE", allow_hyphen_values = true)]
     each: Vec<String>,
     /// One input from a picture: PNG, JPEG, PPM
@@ -109,8 +108,11 @@ fn tell(program: &ExportedProgram, found: &Inputs) {
 /// The record of every input: `{path, kind, source}`.
 pub fn records(program: &ExportedProgram, found: &Inputs) -> Value {
     let names = InputNames::of(program);
-    let one = |((name, value), source): ((&oxport::names::InputName, &oxport::Value), &String)| json!({"path": name.path, "kind": oxport::display::kind_of(value), "source": source});
-    names.iter().zip(&found.values).zip(&found.sources).map(one).collect()
+    let all = names.iter().zip(found.values.iter().zip(&found.sources));
+    all.map(
+        |(name, (value, source))| json!({"path": name.path, "kind": oxport::display::kind_of(value), "source": source}),
+    )
+    .collect()
 }
 
 fn height_and_width(text: &str) -> Result<(usize, usize), String> {

@@ -104,7 +104,7 @@ impl Optimize {
         // Only a result that was validated is written.
         let is_refused = validation.as_ref().is_some_and(|v| !v.is_agreement());
         if !is_refused {
-            oxport::write(&result, &self.out)?;
+            with_spinner("writing", || oxport::write(&result, &self.out))?;
             if let Some(path) = &self.explain {
                 oxport_pt2::write_atomic(path, explanation(&report).as_bytes())?;
             }

@@ -59,6 +59,7 @@ impl Run {
             check_values(path, &read, has_constant_outputs(&program), self.json)?;
         }
         if let Some(folder) = &self.dump {
+            Trace::files(folder).iter().try_for_each(|file| read.refuse(file))?;
             Trace::check_folder(folder)?;
         }
         let toolchain = self.running.verify.toolchain();
@@ -78,7 +79,7 @@ impl Run {
                 |name: &str| self.dump_only.is_empty() || self.dump_only.iter().any(|pattern| matches(pattern, name));
             let recorded = with_spinner("running", || Trace::record(&plan, &inputs.values, &is_wanted));
             let (trace, outputs) = recorded.map_err(|e| e.because(inputs.warnings.first().cloned()))?;
-            trace.write(folder)?;
+            with_spinner("writing", || trace.write(folder))?;
             note(format_args!("{} values in {}", trace.nodes.len(), folder.display()));
             outputs
         } else {

@@ -94,6 +94,15 @@ impl Difference {
     }
 }
 
+/// The nodes of the second graph that compute what a node of the first does, by name: second to first. Subgraphs are
+/// not looked into.
+pub fn same_nodes(a: &ExportedProgram, b: &ExportedProgram) -> HashMap<String, String> {
+    let (_, renamed) = tensors(a, b);
+    let pairs = align(&a.graph, &b.graph, &inputs(a, b, &renamed));
+    let name = |graph: &Graph, id: NodeId| graph.node(id).name.to_string();
+    pairs.iter().map(|(y, x)| (name(&b.graph, *y), name(&a.graph, *x))).collect()
+}
+
 /// The differences, as text: graph up to renaming, signature, ranges, tensors. Empty if there are none.
 pub fn difference(a: &ExportedProgram, b: &ExportedProgram) -> Vec<String> {
     let found = Difference::of(a, b);

@@ -96,11 +96,16 @@ fn place(input: &Fake) -> Option<Place> {
 }
 
 fn decode(bytes: &[u8]) -> Result<Picture, String> {
-    match bytes {
+    let picture = match bytes {
         [0x89, b'P', b'N', b'G', ..] => decode_png(bytes),
         [0xff, 0xd8, ..] => decode_jpeg(bytes),
         [b'P', b'5' | b'6', ..] => decode_ppm(bytes).ok_or_else(|| "the picture is damaged".to_string()),
         _ => Err("expected a picture (PNG, JPEG, binary PPM)".to_string()),
+    }?;
+    let count = picture.height.saturating_mul(picture.width).saturating_mul(picture.channels);
+    match count > 0 && count == picture.pixels.len() {
+        true => Ok(picture),
+        false => Err("the picture has no pixels, or too few".to_string()),
     }
 }
 
@@ -122,6 +127,11 @@ fn decode_jpeg(bytes: &[u8]) -> Result<Picture, String> {
     let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);
     let options = options.set_max_width(1 << 15).set_max_height(1 << 15);
     let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(|e| e.to_string())?;
+    let count = decoder.dimensions().map_or(0, |(width, height)| width.saturating_mul(height));
+    if count > MAX_PIXELS {
+        return Err(format!("the picture is too large: {count} pixels, more than {MAX_PIXELS}"));
+    }
     let pixels = decoder.decode().map_err(|e| e.to_string())?;
     let (width, height) = decoder.dimensions().ok_or("the picture has no size")?;
     Ok(Picture { height, width, channels: pixels.len() / (width * height).max(1), pixels })

@@ -125,7 +125,7 @@ impl Parser<'_> {
             '[' => ']',
             '(' => ')',
             _ => {
-                let end = self.rest.find(|c: char| matches!(c, ',' | ']' | ')')).unwrap_or(self.rest.len());
+                let end = self.rest.find([',', ']', ')']).unwrap_or(self.rest.len());
                 let word = self.rest[..end].trim();
                 self.rest = &self.rest[end..];
                 return if matches!(word, "None" | "none" | "null") {

@@ -93,13 +93,17 @@ impl Gathered<'_> {
     /// A file of several inputs, by name; or of as many values as there are inputs, in their order.
     fn add_file(&mut self, path: &Path, limits: &Limits) -> Result<()> {
         let values = read_any(path, limits)?;
-        let is_positional = |key: &String| key.split('.').next().is_some_and(|step| step.parse::<usize>().is_ok());
+        // `numpy.savez(file, a, b)` calls them `arr_0` and `arr_1`.
+        let is_number = |step: &str| step.strip_prefix("arr_").unwrap_or(step).parse::<usize>().is_ok();
+        let is_positional = |key: &String| key.split('.').next().is_some_and(is_number);
         let in_order = values.len() == self.names.len()
             && (values.keys().all(is_positional) || values.len() == 1 && values.contains_key(""));
         let source = path.display().to_string();
         for (i, (key, value)) in values.into_iter().enumerate() {
             match self.names.find(&key)[..] {
                 _ if in_order => self.set(i, value, &source)?,
+                // The key by position counts more than any other.
+                [one] if self.given[one].is_some() && !key.starts_with("in.") => {}
                 [one] => self.set(one, value, &source)?,
                 // The file has more than inputs: outputs, for example.
                 _ if ["out.", "mut.", "inmut."].iter().any(|prefix| key.starts_with(prefix)) => {}

@@ -56,6 +56,32 @@ fn the_first_divergence_is_found() {
     assert!(output.status.success() && text(&output).contains("5 compared, 0 different"), "{}", text(&output));
 }
 
+/// Two exports of one model number their nodes differently where one has a node more.
+#[test]
+fn programs_are_aligned_whatever_their_nodes_are_called() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
+    let chain = |calls: &[(&str, &str)]| {
+        let mut text = String::from("def forward(self, x: \"f32[8]\"):\n");
+        let mut last = "x";
+        for (name, op) in calls {
+            text += &format!("    {name}: \"f32[8]\" = torch.ops.aten.{op}.default({last})\n");
+            last = name;
+        }
+        text + &format!("    return ({last},)\n")
+    };
+    let whole =
+        [("relu", "relu"), ("sin", "sin"), ("relu_1", "relu"), ("cos", "cos"), ("relu_2", "relu"), ("exp", "exp")];
+    // The same values, although `relu_1` is another node.
+    let without = [("relu", "relu"), ("sin", "sin"), ("cos", "cos"), ("relu_1", "relu"), ("exp", "exp")];
+    std::fs::write(at("a.py"), chain(&whole)).expect("law: writable");
+    std::fs::write(at("b.py"), chain(&without)).expect("law: writable");
+    let found = document(&oxport(&["compare", &at("a.py"), &at("b.py"), "--input", "0.5", "--json"]));
+    assert_eq!((&found["compared"], &found["different"]), (&7.into(), &0.into()), "{found}");
+    let found = document(&oxport(&["compare", &at("a.py"), &at("b.py"), "--input", "4", "--json"]));
+    assert_eq!(found["first_divergence"]["name"], "cos", "{found}");
+}
+
 #[test]
 fn dumps_hold_what_was_asked_for_and_spare_other_files() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
@@ -72,6 +98,9 @@ fn dumps_hold_what_was_asked_for_and_spare_other_files() {
     );
     assert!(!names.contains(&"linear") && !names.iter().any(|n| n.starts_with("view")), "{names:?}");
     assert!(dump(&at("some"), &[]).status.success(), "a dump is replaced");
+    let inputs = at("some/values.safetensors");
+    let output = dump(&at("some"), &["--inputs", &inputs]);
+    assert_eq!(output.status.code(), Some(2), "an input is never overwritten");
     std::fs::create_dir(at("mine")).expect("law: writable");
     for file in ["notes.txt", "values.safetensors"] {
         let file = Path::new(&at("mine")).join(file);

@@ -84,6 +84,38 @@ fn operators_that_cannot_run_are_named() {
     );
 }
 
+/// Operations as PyTorch counts them: the numbers are those of `torch.utils.flop_counter`.
+#[test]
+fn operations_of_products_are_counted() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    for (i, (inputs, call, flops)) in [
+        ("a: f32[2, 3], b: f32[3, 4]", "mm.default(a, b)", 48.0),
+        ("a: f32[5, 2, 3], b: f32[5, 3, 4]", "bmm.default(a, b)", 240.0),
+        ("c: f32[4], a: f32[2, 3], b: f32[3, 4]", "addmm.default(c, a, b)", 48.0),
+        ("a: f32[2, 3], b: f32[4, 3]", "linear.default(a, b)", 48.0),
+        ("a: f32[2, 3], b: f32[3, 4]", "matmul.default(a, b)", 48.0),
+        ("a: f32[2, 4, 8, 8], b: f32[6, 2, 3, 3]", "conv2d.default(a, b, None, [2, 2], [0, 0], [1, 1], 2)", 3888.0),
+        ("a: f32[2, 4, 5, 5], b: f32[4, 3, 3, 3]", "conv_transpose2d.input(a, b, None, [2, 2])", 10800.0),
+        (
+            "a: f32[2, 3, 4, 8], b: f32[2, 3, 5, 8], c: f32[2, 3, 5, 8]",
+            "scaled_dot_product_attention.default(a, b, c)",
+            3840.0,
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let inputs: Vec<String> =
+            inputs.replace(": ", ": \"").split("], ").map(|x| format!("{}]\"", x.trim_end_matches(']'))).collect();
+        let source =
+            format!("def forward(self, {}):\n    y = torch.ops.aten.{call}\n    return (y,)\n", inputs.join(", "));
+        let program = folder.path().join(format!("p{i}.py"));
+        std::fs::write(&program, source).expect("law: writable");
+        let found = document(&[program.to_str().expect("law: paths are UTF-8")]);
+        assert_eq!(found["flops"], json!(flops), "{call}: {found}");
+    }
+}
+
 /// The estimate is what a replayed run puts into its arena. The exceptions: results of operators that allocate them by
 /// themselves (a branch of `cond`, what `nonzero` and `nms` find) keep other buffers alive or not, depending on where
 /// they happen to be allocated; and a size that is read from an input is unknown.

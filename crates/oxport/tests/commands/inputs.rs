@@ -48,6 +48,17 @@ fn arrays_are_read_whatever_their_layout() {
         assert!(error.contains(message) && error.contains(name), "{error}");
     }
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    // A negative size, one that overflows, and one that the file is too short for.
+    let text = String::from_utf8_lossy(&std::fs::read(file("x.npy")).expect("law: the fixture is there")[10..128])
+        .into_owned();
+    for shape in ["(-1, 4)", "(9223372036854775807, 2)", "(2, 5)", "(x,)"] {
+        let header = text.replace("(2, 4)", shape);
+        let length = u16::try_from(header.len()).expect("law: it is short").to_le_bytes();
+        let bad = folder.path().join("bad.npy");
+        std::fs::write(&bad, [b"\x93NUMPY\x01\0", &length[..], header.as_bytes(), &[0; 32]].concat())
+            .expect("law: writable");
+        assert!(read_any(&bad, &ReadLimits::default()).is_err(), "{shape}");
+    }
     let whole = std::fs::read(file("x.npy")).expect("law: the fixture is there");
     for end in [6, 9, 40, whole.len() - 1] {
         let cut = folder.path().join("cut.npy");
@@ -165,17 +176,17 @@ fn generated_indices_are_in_range() {
     use oxport::random_inputs::generate_inputs;
     let text = "
 class GraphModule(torch.nn.Module):
-    def forward(self, ids: \"i64[s0, 16]\", mask: \"i64[s0, 16]\", rows: \"i32[64]\", x: \"f32[7, 50]\", w: \"f32[100, 4]\"):
+    def forward(self, ids: \"i64[s0, 16]\", m: \"i64[s0, 16]\", rows: \"i32[9]\", x: \"f32[7, 50]\", w: \"f32[99, 4]\"):
         view: \"i64[16*s0]\" = torch.ops.aten.view.default(ids, [-1])
         embedding: \"f32[16*s0, 4]\" = torch.ops.aten.embedding.default(w, view)
-        select: \"f32[7, 64]\" = torch.ops.aten.index_select.default(x, 1, rows)
-        return (embedding, select, mask)
+        select: \"f32[7, 9]\" = torch.ops.aten.index_select.default(x, 1, rows)
+        return (embedding, select, m)
 ";
     let program = oxport_ir::parse::parse(text, oxport::registry()).expect("it is a program");
     for seed in 0..4 {
         let inputs = generate_inputs(&program, seed, &ReadLimits::default()).expect("there are sizes");
         let numbers = |i: usize| tensor(&inputs[i]).to_vec::<i64>().expect("integers");
-        for (i, bound) in [(0, 100), (1, 2), (2, 50)] {
+        for (i, bound) in [(0, 99), (1, 2), (2, 50)] {
             let largest = numbers(i).into_iter().max().expect("some");
             assert!(numbers(i).iter().all(|n| (0..bound).contains(n)) && largest * 2 >= bound, "{i}: {:?}", numbers(i));
         }
@@ -208,6 +219,17 @@ fn pictures_are_resized_as_pillow_does() {
         text(&output)
     };
     assert_eq!(gray("gray.png"), gray("picture.png"), "Pillow's own weights");
+    // Cut files are errors, and so is a picture that claims to be huge.
+    for name in ["picture.png", "picture.jpg", "picture.ppm"] {
+        let whole = std::fs::read(file(name)).expect("law: the fixture is there");
+        std::fs::write(at("cut"), &whole[..whole.len() / 2]).expect("law: writable");
+        let output = oxport(&["run", &at("any.py"), "--image", &at("cut")]);
+        assert!(output.status.code() == Some(6) || name == "picture.jpg", "{name}: {}", said(&output));
+    }
+    for huge in [&b"P6 1000000 1000000 255\n"[..], b"P6 0 0 255\n", b"P6 1 1 65535\n\0\0\0\0\0\0"] {
+        std::fs::write(at("huge"), huge).expect("law: writable");
+        assert_eq!(oxport(&["run", &at("any.py"), "--image", &at("huge")]).status.code(), Some(6));
+    }
     for (arguments, message) in [
         (["--image-std", "1,2"], "expected 1 or 3 numbers as the standard deviation, got 2"),
         (["--image-size", "0x3"], "expected a picture size of 1 to"),

@@ -107,9 +107,10 @@ fn archives() -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            let is_malicious = path.ends_with("malicious");
+            // Both have files that are no exported programs.
+            let are_others = path.ends_with("malicious") || path.ends_with("fixtures/inputs");
             match path.is_dir() {
-                true if !is_malicious => folders.push(path),
+                true if !are_others => folders.push(path),
                 true => {}
                 false if path.extension().is_some_and(|e| e == "pt2") => found.push(path),
                 false => {}
