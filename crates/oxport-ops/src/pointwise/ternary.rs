@@ -121,7 +121,16 @@ fn choose(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 /// `x` where the condition holds, else `y`.
 fn select(cond: &Tensor, x: &Tensor, y: &Tensor, out: &mut TensorMut) -> Result<()> {
-    computed!(plain out.dtype(), |T| map3(cond, x, y, out, |c: bool, x: T, y: T| if c { x } else { y }))
+    computed!(plain out.dtype(), |T| match (uniform::<T>(x)?, uniform::<T>(y)?) {
+        (Some(x), None) => map2(cond, y, out, move |c: bool, y: T| if c { x } else { y }),
+        (None, Some(y)) => map2(cond, x, out, move |c: bool, x: T| if c { x } else { y }),
+        _ => map3(cond, x, y, out, |c: bool, x: T, y: T| if c { x } else { y }),
+    })
+}
+
+/// The number of an operand without dimensions, which a loop need not read again for every element.
+fn uniform<T: Element>(x: &Tensor) -> Result<Option<T>> {
+    Ok(if x.rank() == 0 { x.to_vec::<T>()?.first().copied() } else { None })
 }
 
 /// The bounds of a clamp that are given, as operands.
@@ -146,9 +155,10 @@ fn clamp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         (false, _) => bound(a, o, 2, false),
         _ => {
             let (low, high) = (input(a, 1, dtype)?, input(a, 2, dtype)?);
-            computed!(real dtype, |T| map3(&x, &low, &high, &mut o[0], |x: T, l: T, h: T| {
-                Ordered::minimum(Ordered::maximum(x, l), h)
-            }))
+            computed!(real dtype, |T| match (uniform::<T>(&low)?, uniform::<T>(&high)?) {
+                (Some(l), Some(h)) => map1(&x, &mut o[0], move |x: T| Ordered::minimum(Ordered::maximum(x, l), h)),
+                _ => map3(&x, &low, &high, &mut o[0], |x: T, l: T, h: T| Ordered::minimum(Ordered::maximum(x, l), h)),
+            })
         }
     }
 }
@@ -157,9 +167,11 @@ fn clamp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 fn bound(a: &RealArgs<'_>, o: &mut [TensorMut], i: usize, is_low: bool) -> Result<()> {
     let dtype = o[0].dtype();
     let (x, y) = (input(a, 0, dtype)?, input(a, i, dtype)?);
-    computed!(real dtype, |T| match is_low {
-        true => map2(&x, &y, &mut o[0], <T as Ordered>::maximum),
-        false => map2(&x, &y, &mut o[0], <T as Ordered>::minimum),
+    computed!(real dtype, |T| match (is_low, uniform::<T>(&y)?) {
+        (true, Some(y)) => map1(&x, &mut o[0], move |x: T| Ordered::maximum(x, y)),
+        (false, Some(y)) => map1(&x, &mut o[0], move |x: T| Ordered::minimum(x, y)),
+        (true, None) => map2(&x, &y, &mut o[0], <T as Ordered>::maximum),
+        (false, None) => map2(&x, &y, &mut o[0], <T as Ordered>::minimum),
     })
 }
 
@@ -186,7 +198,7 @@ fn addcmul(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let ([x, y, z], value) = fused(a, dtype)?;
     computed!(arith dtype, |T| {
         let v: T = value.to();
-        map3(&x, &y, &z, &mut o[0], |x: T, y: T, z: T| Sum::add(x, Sum::mul(Sum::mul(v, y), z)))
+        map3(&x, &y, &z, &mut o[0], move |x: T, y: T, z: T| Sum::add(x, Sum::mul(Sum::mul(v, y), z)))
     })
 }
 
@@ -195,7 +207,7 @@ fn addcdiv(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let ([x, y, z], value) = fused(a, dtype)?;
     computed!(analytic dtype, |T| {
         let v: T = value.to();
-        map3(&x, &y, &z, &mut o[0], |x: T, y: T, z: T| Sum::add(x, Analytic::div(Sum::mul(v, y), z)))
+        map3(&x, &y, &z, &mut o[0], move |x: T, y: T, z: T| Sum::add(x, Analytic::div(Sum::mul(v, y), z)))
     })
 }
 
@@ -282,6 +294,6 @@ fn threshold(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let dtype = o[0].dtype();
     computed!(number dtype, |T| {
         let (t, v): (T, T) = (threshold.to(), value.to());
-        map1(&input(a, 0, dtype)?, &mut o[0], |x: T| if x <= t { v } else { x })
+        map1(&input(a, 0, dtype)?, &mut o[0], move |x: T| if x <= t { v } else { x })
     })
 }
