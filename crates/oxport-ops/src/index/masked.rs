@@ -3,7 +3,7 @@
 //! Laws: a condition picks bits, it does not compute; coordinates come in row-major order. The strides of `nonzero` are
 //! those of a transposed matrix, `(1, n)`.
 
-use crate::support::class::{RealArgs, bits, computed, input, map3};
+use crate::support::class::{RealArgs, bits, computed, input, map2, map3, uniform};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, pointwise_as};
 use crate::support::promote::promote;
 use oxport_ir::{Args, Exact, Fake, Meta, OpDef, Operand, Real, Result, Val, Value, ensure};
@@ -175,7 +175,11 @@ fn choose(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 /// `x` where the condition holds, else `y`.
 fn pick(cond: &Tensor, x: &Tensor, y: &Tensor, out: &mut TensorMut) -> Result<()> {
-    computed!(plain out.dtype(), |T| map3(cond, x, y, out, |c: bool, x: T, y: T| if c { x } else { y }))
+    computed!(plain out.dtype(), |T| match (uniform::<T>(x)?, uniform::<T>(y)?) {
+        (Some(x), None) => map2(cond, y, out, move |c: bool, y: T| if c { x } else { y }),
+        (None, Some(y)) => map2(cond, x, out, move |c: bool, x: T| if c { x } else { y }),
+        _ => map3(cond, x, y, out, |c: bool, x: T, y: T| if c { x } else { y }),
+    })
 }
 
 fn masked_fill_meta(a: &MetaArgs<'_>) -> Metas {

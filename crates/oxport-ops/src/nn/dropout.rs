@@ -81,7 +81,7 @@ fn native_dropout(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     }
     dispatch!(wide_float x.dtype().opmath(), |T| {
         let scale: T = cast(scale);
-        map2(x, &kept, &mut out[0], |x: T, keep: bool| if keep { x * scale } else { x * 0.0 })
+        map2(x, &kept, &mut out[0], move |x: T, keep: bool| if keep { x * scale } else { x * 0.0 })
     })
 }
 

@@ -7,7 +7,7 @@ use crate::support::checks::{agree, fresh, fresh_in_format};
 use crate::support::class::C64;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
-use crate::support::rows::{for_rows, for_rows_and, moments, sum};
+use crate::support::rows::{for_rows, for_rows_and, for_rows_vectorized, moments, sum};
 use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::simd::vectorize;
@@ -232,12 +232,14 @@ fn rms_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let (x, w) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?);
         let (w, eps) = (w.as_deref(), T::of(eps));
         fill(&mut outs[0], |out| {
-            for_rows(&x, n, out, n, |_, x, out| {
-                vectorize(
-                    #[inline(always)]
-                    || rms_row(x, out, w, eps),
-                )
-            });
+            for_rows_vectorized(
+                &x,
+                n,
+                out,
+                n,
+                #[inline(always)]
+                |_, x, out| rms_row(x, out, w, eps),
+            );
         })?;
         match outs.get_mut(1) {
             Some(rstd) => fill(rstd, |out: &mut [T]| for_rows(&x, n, out, 1, |_, x, out| out[0] = rms(x, eps))),

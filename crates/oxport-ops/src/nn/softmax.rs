@@ -7,7 +7,7 @@ use crate::support::checks::{floating, fresh};
 use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
-use crate::support::rows::{exp_sum, for_out_rows, for_rows, greater, max, sum};
+use crate::support::rows::{exp_sum, for_out_rows, for_rows, for_rows_vectorized, greater, max, sum};
 use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Real, Result};
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
@@ -120,12 +120,14 @@ fn along(args: &Args<'_, Real>, outs: &mut [TensorMut], form: Form) -> Result<()
     computed!(out.dtype(), |T| {
         let x = Dense::<T>::of(&x.to_dtype(out.dtype())?)?;
         fill(out, |out: &mut [T]| match inner as usize {
-            1 => for_rows(&x, n, out, n, |_, x, out| {
-                vectorize(
-                    #[inline(always)]
-                    || row(x, out, form),
-                )
-            }),
+            1 => for_rows_vectorized(
+                &x,
+                n,
+                out,
+                n,
+                #[inline(always)]
+                |_, x, out| row(x, out, form),
+            ),
             inner => for_out_rows(out, n * inner, n * inner * 4, |i, out| {
                 vectorize(
                     #[inline(always)]

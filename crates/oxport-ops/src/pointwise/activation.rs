@@ -103,7 +103,7 @@ fn between(a: &RealArgs<'_>, o: &mut [TensorMut], low: Scalar, high: Scalar) -> 
     computed!(number dtype, |T| {
         let (low, high): (T, T) = (low.to(), high.to());
         // Here the upper bound wins where the two are crossed.
-        map1(&input(a, 0, dtype)?, &mut o[0], |x: T| {
+        map1(&input(a, 0, dtype)?, &mut o[0], move |x: T| {
             let x = if x < low { low } else { x };
             if x > high { high } else { x }
         })
@@ -147,7 +147,7 @@ macro_rules! float {
     ($a:ident, $o:ident, |$x:ident, $T:ident| { $($given:stmt;)* } $body:expr) => {
         computed!(float $o[0].dtype(), |$T| {
             $($given)*
-            over($a, $o, |$x: $T| -> $T { $body })
+            over($a, $o, move |$x: $T| -> $T { $body })
         })
     };
 }

@@ -247,7 +247,7 @@ fn subtract(a: &RealArgs<'_>, o: &mut [TensorMut], i: usize, j: usize) -> Result
     let (x, y) = (input(a, i, dtype)?, input(a, j, dtype)?);
     computed!(arith dtype, |T| match alpha {
         Scalar::Int(1) => map2(&x, &y, &mut o[0], <T as Sum>::sub),
-        _ => { let k: T = alpha.to(); map2(&x, &y, &mut o[0], |x: T, y: T| Sum::sub(x, Sum::mul(k, y))) }
+        _ => { let k: T = alpha.to(); map2(&x, &y, &mut o[0], move |x: T, y: T| Sum::sub(x, Sum::mul(k, y))) }
     })
 }
 

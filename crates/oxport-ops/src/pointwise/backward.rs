@@ -22,7 +22,7 @@ macro_rules! derivative {
         |$a, o| computed!(float o[0].dtype(), |$T| {
             let (g, x) = (input($a, 0, o[0].dtype())?, input($a, $i, o[0].dtype())?);
             $($given)*
-            map2(&g, &x, &mut o[0], |$g: $T, $x: $T| -> $T { $body })
+            map2(&g, &x, &mut o[0], move |$g: $T, $x: $T| -> $T { $body })
         })
     };
 }
@@ -255,7 +255,7 @@ fn threshold(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (g, x) = (input(a, 0, dtype)?, input(a, 1, dtype)?);
     computed!(number dtype, |T| {
         let t: T = threshold.to();
-        map2(&g, &x, &mut o[0], |g: T, x: T| if x <= t { T::default() } else { g })
+        map2(&g, &x, &mut o[0], move |g: T, x: T| if x <= t { T::default() } else { g })
     })
 }
 
@@ -328,7 +328,7 @@ fn rrelu_with_noise(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     }
     oxport_tensor::copy(noise, &mut slopes[0])?;
     let slope = (lower + upper) / 2.0;
-    crate::support::class::map1(x, &mut out[0], |x: f64| if x > 0.0 { x } else { x * slope })
+    crate::support::class::map1(x, &mut out[0], move |x: f64| if x > 0.0 { x } else { x * slope })
 }
 
 fn rrelu_backward(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
@@ -337,5 +337,5 @@ fn rrelu_backward(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         return map2(g, noise, &mut o[0], |g: f64, n: f64| g * n);
     }
     let slope = (lower + upper) / 2.0;
-    map2(g, x, &mut o[0], |g: f64, x: f64| if x > 0.0 { g } else { g * slope })
+    map2(g, x, &mut o[0], move |g: f64, x: f64| if x > 0.0 { g } else { g * slope })
 }

@@ -6,6 +6,7 @@
 //! Law: relative errors stay below 1e-11 away from zeros.
 
 use std::f64::consts::PI;
+use std::sync::OnceLock;
 
 const EULER_GAMMA: f64 = 0.577_215_664_901_532_9;
 /// From here on Hankel's series have the terms they need.
@@ -116,6 +117,63 @@ pub fn y1(x: f64) -> f64 {
     }
 }
 
+/// `eˣ` times the modified Bessel function of the second kind of order 0 or 1, for `x > 0`.
+fn scaled_second_kind_of(order: usize, x: f64) -> f64 {
+    if x <= 2.0 {
+        return x.exp() * second_kind_near_zero(order, x);
+    }
+    if x < FAR {
+        // The integral of [`scaled_second_kind`], at places that all arguments share.
+        static PLACES: OnceLock<Vec<(f64, [f64; 2])>> = OnceLock::new();
+        const STEP: f64 = 1.0 / 8.0;
+        let place = |k| {
+            let t = f64::from(k) * STEP;
+            (2.0 * (t / 2.0).sinh().powi(2), [1.0, t.cosh()])
+        };
+        // To where the integrand is e⁻⁴⁵ of its first value, for the least argument.
+        let places = PLACES.get_or_init(|| (1..=32).map(place).collect());
+        let mut sum = 0.5;
+        for (rise, factors) in places {
+            let term = (-x * rise).exp() * factors[order];
+            sum += term;
+            if term < sum * 1e-18 {
+                break;
+            }
+        }
+        return sum * STEP;
+    }
+    // Hankel's asymptotic series: its terms fall far below the last digit first.
+    let square = if order == 0 { 0.0 } else { 4.0 };
+    let (mut term, mut sum) = (1.0, 1.0);
+    for k in 1..20 {
+        let odd = f64::from(2 * k - 1);
+        term *= (square - odd * odd) / (f64::from(k) * 8.0 * x);
+        sum += term;
+    }
+    sum * (PI / (2.0 * x)).sqrt()
+}
+
+/// `K₀` and `K₁` for `0 < x ≤ 2`: power series with a logarithm.
+fn second_kind_near_zero(order: usize, x: f64) -> f64 {
+    /// For both orders: `1 / k!(k + order)!`, and the mean of `ψ(k + 1)` and `ψ(k + order + 1)`.
+    static TERMS: OnceLock<[[(f64, f64); 16]; 2]> = OnceLock::new();
+    let terms = TERMS.get_or_init(|| {
+        [0.0, 1.0].map(|order| {
+            let (mut coefficient, mut psi) = (1.0, order / 2.0 - EULER_GAMMA);
+            std::array::from_fn(|k| {
+                let term = (coefficient, psi);
+                let n = k as f64 + 1.0;
+                coefficient /= n * (n + order);
+                psi += 0.5 * (1.0 / n + 1.0 / (n + order));
+                term
+            })
+        })
+    });
+    let (z, log) = (x * x / 4.0, (x / 2.0).ln());
+    let sum = terms[order].iter().rev().fold(0.0, |sum, (c, psi)| sum * z + c * (psi - log));
+    if order == 0 { sum } else { 1.0 / x - x / 2.0 * sum }
+}
+
 /// `eˣ` times the modified Bessel function of the second kind of any order, for `x > 0`: `∫ exp(x − x cosh t) cosh νt
 /// dt`.
 fn scaled_second_kind(nu: f64, x: f64) -> f64 {
@@ -136,30 +194,27 @@ fn scaled_second_kind(nu: f64, x: f64) -> f64 {
 
 /// `eˣ K₀(x)`
 pub fn k0e(x: f64) -> f64 {
-    second(0.0, x)
+    second(0, x)
 }
 /// `eˣ K₁(x)`
 pub fn k1e(x: f64) -> f64 {
-    second(1.0, x)
+    second(1, x)
 }
 /// The modified Bessel function of the second kind of order 0.
 pub fn k0(x: f64) -> f64 {
-    if x.is_infinite() && x > 0.0 { 0.0 } else { second(0.0, x) * (-x).exp() }
+    if x.is_infinite() && x > 0.0 { 0.0 } else { second(0, x) * (-x).exp() }
 }
 /// The modified Bessel function of the second kind of order 1.
 pub fn k1(x: f64) -> f64 {
-    if x.is_infinite() && x > 0.0 { 0.0 } else { second(1.0, x) * (-x).exp() }
+    if x.is_infinite() && x > 0.0 { 0.0 } else { second(1, x) * (-x).exp() }
 }
 
-fn second(nu: f64, x: f64) -> f64 {
+fn second(order: usize, x: f64) -> f64 {
     match x {
         _ if x.is_nan() || x < 0.0 => f64::NAN,
         0.0 => f64::INFINITY,
         _ if x.is_infinite() => 0.0,
-        // The integral gets long: leading terms of the series instead.
-        _ if x < 1e-8 && nu == 0.0 => -(x / 2.0).ln() - EULER_GAMMA,
-        _ if x < 1e-8 => 1.0 / x,
-        _ => scaled_second_kind(nu, x),
+        _ => scaled_second_kind_of(order, x),
     }
 }
 

@@ -4,7 +4,9 @@
 
 use crate::support::class::Rule::*;
 use crate::support::class::computed;
-use crate::support::class::{C32, C64, RealArgs, binary, bits, input, map1, map2, map3, require, unary, with_scalar};
+use crate::support::class::{
+    C32, C64, RealArgs, binary, bits, input, map1, map2, map3, require, unary, uniform, with_scalar,
+};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
 use crate::support::promote::promote;
 use oxport_ir::{Fake, Meta, OpDef, Operand, Result, ensure};
@@ -71,9 +73,10 @@ fn clamp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         (false, _) => bound(a, o, 2, false),
         _ => {
             let (low, high) = (input(a, 1, dtype)?, input(a, 2, dtype)?);
-            computed!(real dtype, |T| map3(&x, &low, &high, &mut o[0], |x: T, l: T, h: T| {
-                Ordered::minimum(Ordered::maximum(x, l), h)
-            }))
+            computed!(real dtype, |T| match (uniform::<T>(&low)?, uniform::<T>(&high)?) {
+                (Some(l), Some(h)) => map1(&x, &mut o[0], move |x: T| Ordered::minimum(Ordered::maximum(x, l), h)),
+                _ => map3(&x, &low, &high, &mut o[0], |x: T, l: T, h: T| Ordered::minimum(Ordered::maximum(x, l), h)),
+            })
         }
     }
 }
@@ -82,9 +85,11 @@ fn clamp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 fn bound(a: &RealArgs<'_>, o: &mut [TensorMut], i: usize, is_low: bool) -> Result<()> {
     let dtype = o[0].dtype();
     let (x, y) = (input(a, 0, dtype)?, input(a, i, dtype)?);
-    computed!(real dtype, |T| match is_low {
-        true => map2(&x, &y, &mut o[0], <T as Ordered>::maximum),
-        false => map2(&x, &y, &mut o[0], <T as Ordered>::minimum),
+    computed!(real dtype, |T| match (is_low, uniform::<T>(&y)?) {
+        (true, Some(y)) => map1(&x, &mut o[0], move |x: T| Ordered::maximum(x, y)),
+        (false, Some(y)) => map1(&x, &mut o[0], move |x: T| Ordered::minimum(x, y)),
+        (true, None) => map2(&x, &y, &mut o[0], <T as Ordered>::maximum),
+        (false, None) => map2(&x, &y, &mut o[0], <T as Ordered>::minimum),
     })
 }
 
@@ -128,6 +133,6 @@ fn threshold(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let dtype = o[0].dtype();
     computed!(number dtype, |T| {
         let (t, v): (T, T) = (threshold.to(), value.to());
-        map1(&input(a, 0, dtype)?, &mut o[0], |x: T| if x <= t { v } else { x })
+        map1(&input(a, 0, dtype)?, &mut o[0], move |x: T| if x <= t { v } else { x })
     })
 }

@@ -101,7 +101,7 @@ fn power_scalar(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         -2.0 => computed!(analytic dtype, |T| map1(&x, out, |x: T| math::recip(Sum::mul(x, x)))),
         _ => computed!(analytic dtype, |T| {
             let e = <T as Analytic>::from_real(e);
-            map1(&x, out, |x: T| math::pow(x, e))
+            map1(&x, out, move |x: T| math::pow(x, e))
         }),
     }
 }
@@ -128,7 +128,7 @@ fn test(
         DType::F64 => map1(x, &mut o[0], g),
         DType::C64 => map1(x, &mut o[0], |x: C32| c(C64::new(x.re.into(), x.im.into()))),
         DType::C128 => map1(x, &mut o[0], c),
-        _ => map1(x, &mut o[0], |_: bool| exact),
+        _ => map1(x, &mut o[0], move |_: bool| exact),
     }
 }
 

@@ -3,22 +3,8 @@
 //! Laws: total functions; outside their domain they give the NaN or infinity that PyTorch's CPU kernels give; relative
 //! errors stay below 1e-12 away from zeros.
 
-use oxport_tensor::math::special::{digamma, erfc, erfinv, lgamma};
+use oxport_tensor::math::special::{digamma, erfc, lgamma};
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, PI, SQRT_2};
-
-/// The `x ≥ 0` with `erfc(x) = q`, for `0 < q ≤ 1`, down to the least positive number.
-fn erfcinv(q: f64) -> f64 {
-    if q > 0.1 {
-        return erfinv(1.0 - q);
-    }
-    let tail = (-2.0 * (q * PI.sqrt()).ln()).sqrt() / SQRT_2;
-    let start = (tail * tail - tail.ln().max(0.0)).max(1.0).sqrt();
-    // Newton on the logarithm, which is nearly a parabola.
-    (0..6).fold(start, |x, _| {
-        let log = erfcx(x).ln() - x * x;
-        x + (log - q.ln()) * erfcx(x) / FRAC_2_SQRT_PI
-    })
-}
 
 /// `exp(x²) · erfc(x)`
 pub fn erfcx(x: f64) -> f64 {
@@ -45,15 +31,91 @@ pub fn log_ndtr(x: f64) -> f64 {
     if z < -1.0 { (erfcx(-z) / 2.0).ln() - z * z } else { f64::ln_1p(-erfc(z) / 2.0) }
 }
 
-/// The inverse of [`ndtr`].
+/// The inverse of [`ndtr`]: rational functions for the middle and of `√−ln p` for the tails (Wichura, *Applied
+/// Statistics* 37, 1988), to the last digits down to the least positive number.
 pub fn ndtri(p: f64) -> f64 {
+    /// Numerators and denominators, from the constant term up.
+    const MIDDLE: [[f64; 8]; 2] = [
+        [
+            3.3871328727963666080,
+            133.14166789178437745,
+            1971.5909503065514427,
+            13731.693765509461125,
+            45921.953931549871457,
+            67265.770927008700853,
+            33430.575583588128105,
+            2509.0809287301226727,
+        ],
+        [
+            1.0,
+            42.313330701600911252,
+            687.1870074920579083,
+            5394.1960214247511077,
+            21213.794301586595867,
+            39307.89580009271061,
+            28729.085735721942674,
+            5226.495278852545925,
+        ],
+    ];
+    const NEAR: [[f64; 8]; 2] = [
+        [
+            1.42343711074968357734,
+            4.6303378461565452959,
+            5.7694972214606914055,
+            3.64784832476320460504,
+            1.27045825245236838258,
+            0.24178072517745061177,
+            0.0227238449892691845833,
+            7.7454501427834140764e-4,
+        ],
+        [
+            1.0,
+            2.05319162663775882187,
+            1.6763848301838038494,
+            0.68976733498510000455,
+            0.14810397642748007459,
+            0.0151986665636164571966,
+            5.475938084995344946e-4,
+            1.05075007164441684324e-9,
+        ],
+    ];
+    const FAR: [[f64; 8]; 2] = [
+        [
+            6.6579046435011037772,
+            5.4637849111641143699,
+            1.7848265399172913358,
+            0.29656057182850489123,
+            0.026532189526576123093,
+            0.0012426609473880784386,
+            2.71155556874348757815e-5,
+            2.01033439929228813265e-7,
+        ],
+        [
+            1.0,
+            0.59983220655588793769,
+            0.13692988092273580531,
+            0.0148753612908506148525,
+            7.868691311456132591e-4,
+            1.8463183175100546818e-5,
+            1.4215117583164458887e-7,
+            2.04426310338993978564e-15,
+        ],
+    ];
+    let ratio = |[above, below]: &[[f64; 8]; 2], x: f64| {
+        let horner = |c: &[f64; 8]| c.iter().rev().fold(0.0, |sum, c| sum * x + c);
+        horner(above) / horner(below)
+    };
+    let q = p - 0.5;
     match p {
         _ if !(0.0..=1.0).contains(&p) => f64::NAN,
         0.0 => f64::NEG_INFINITY,
         1.0 => f64::INFINITY,
-        // Subtracted, so that the median is 0, not −0.
-        _ if p <= 0.5 => 0.0 - SQRT_2 * erfcinv(2.0 * p),
-        _ => SQRT_2 * erfcinv(2.0 * (1.0 - p)),
+        _ if q.abs() <= 0.425 => q * ratio(&MIDDLE, 0.180625 - q * q),
+        _ => {
+            let tail = (-p.min(1.0 - p).ln()).sqrt();
+            let x = if tail <= 5.0 { ratio(&NEAR, tail - 1.6) } else { ratio(&FAR, tail - 5.0) };
+            x.copysign(q)
+        }
     }
 }
 

@@ -374,7 +374,7 @@ fn polygamma(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
             }
         });
     }
-    map1(x, &mut o[0], |x: f64| special::polygamma(n, x))
+    map1(x, &mut o[0], move |x: f64| special::polygamma(n, x))
 }
 
 /// The most terms of one call. PyTorch makes a table of `p` numbers for every element.
@@ -394,5 +394,5 @@ fn mvlgamma(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         return Err(Error::unsupported(message));
     }
     let constant = p as f64 * (p as f64 - 1.0) / 4.0 * PI.ln();
-    map1(x, &mut o[0], |x: f64| constant + (0..p).map(|i| math::special::lgamma(x - i as f64 / 2.0)).sum::<f64>())
+    map1(x, &mut o[0], move |x: f64| constant + (0..p).map(|i| math::special::lgamma(x - i as f64 / 2.0)).sum::<f64>())
 }

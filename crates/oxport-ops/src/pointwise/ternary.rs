@@ -43,7 +43,7 @@ fn addcmul(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let ([x, y, z], value) = fused(a, dtype)?;
     computed!(arith dtype, |T| {
         let v: T = value.to();
-        map3(&x, &y, &z, &mut o[0], |x: T, y: T, z: T| Sum::add(x, Sum::mul(Sum::mul(v, y), z)))
+        map3(&x, &y, &z, &mut o[0], move |x: T, y: T, z: T| Sum::add(x, Sum::mul(Sum::mul(v, y), z)))
     })
 }
 
@@ -52,7 +52,7 @@ fn addcdiv(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let ([x, y, z], value) = fused(a, dtype)?;
     computed!(analytic dtype, |T| {
         let v: T = value.to();
-        map3(&x, &y, &z, &mut o[0], |x: T, y: T, z: T| Sum::add(x, Analytic::div(Sum::mul(v, y), z)))
+        map3(&x, &y, &z, &mut o[0], move |x: T, y: T, z: T| Sum::add(x, Analytic::div(Sum::mul(v, y), z)))
     })
 }
 

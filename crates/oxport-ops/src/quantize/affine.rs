@@ -222,7 +222,7 @@ fn quantize(a: &RealArgs<'_>, o: &mut [TensorMut], by: By) -> Result<()> {
         }
         let (low, high) = (low as f32, high as f32);
         let rounds_sum = by == By::Token;
-        return map3(x, &inverse.freeze(), &zero, &mut o[0], |x: f32, inverse: f32, zero: f32| {
+        return map3(x, &inverse.freeze(), &zero, &mut o[0], move |x: f32, inverse: f32, zero: f32| {
             let q = if rounds_sum {
                 (x * inverse + zero).round_ties_even()
             } else {
@@ -231,7 +231,7 @@ fn quantize(a: &RealArgs<'_>, o: &mut [TensorMut], by: By) -> Result<()> {
             f64::from(q.max(low).min(high))
         });
     }
-    map3(x, &scale, &zero, &mut o[0], |x: f64, s: f64, zero: f64| {
+    map3(x, &scale, &zero, &mut o[0], move |x: f64, s: f64, zero: f64| {
         ((x * (1.0 / s)).round_ties_even() + zero).max(low).min(high)
     })
 }
@@ -286,12 +286,12 @@ fn fake(a: &RealArgs<'_>, o: &mut [TensorMut], by: By) -> Result<()> {
     let (low, high) = bounds(a)?;
     let quantized = |x: f32, s: f32, zero: f64| f64::from((x * (1.0 / s)).round_ties_even()) + zero;
     let (out, mask) = o.split_at_mut(1);
-    map3(x, &scale, &zero, &mut out[0], |x: f32, s: f32, zero: f64| {
+    map3(x, &scale, &zero, &mut out[0], move |x: f32, s: f32, zero: f64| {
         ((quantized(x, s, zero).max(low).min(high) - zero) as f32) * s
     })?;
     match mask {
         [mask] => {
-            map3(x, &scale, &zero, mask, |x: f32, s: f32, zero: f64| (low..=high).contains(&quantized(x, s, zero)))
+            map3(x, &scale, &zero, mask, move |x: f32, s: f32, zero: f64| (low..=high).contains(&quantized(x, s, zero)))
         }
         _ => Ok(()),
     }

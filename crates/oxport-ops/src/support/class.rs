@@ -320,3 +320,11 @@ pub fn float_or_copy(
     }
     Ok(oxport_tensor::copy(&input(args, 0, outs[0].dtype())?, &mut outs[0])?)
 }
+
+/// The number of an operand without dimensions, which a loop need not read again for every element.
+///
+/// # Errors
+/// There is no memory for its copy.
+pub(crate) fn uniform<T: Element>(x: &Tensor) -> Result<Option<T>> {
+    Ok(if x.rank() == 0 { x.to_vec::<T>()?.first().copied() } else { None })
+}

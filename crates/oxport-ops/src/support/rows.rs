@@ -58,22 +58,32 @@ pub fn max<T: Compute>(row: &[T]) -> T {
 /// `out = exp(x − shift)`, and the sum of it.
 #[inline(always)]
 pub fn exp_sum<T: Compute>(row: &[T], shift: T, out: &mut [T]) -> T {
-    out.copy_from_slice(row);
+    for (out, &x) in out.iter_mut().zip(row) {
+        *out = x;
+    }
     exp_in_place(out, shift)
 }
 
 /// Makes a row `exp(x − shift)`, and gives the sum of it.
 #[inline(always)]
 pub fn exp_in_place<T: Compute>(row: &mut [T], shift: T) -> T {
+    // The end of a row is a whole vector, too, which overlaps the one before it: one by one the last few numbers would
+    // take as long as some hundreds.
+    let last = row.last_chunk::<LANES>().filter(|_| !row.len().is_multiple_of(LANES));
+    let last = last.map(|last| {
+        last.map(
+            #[inline(always)]
+            |x| (x - shift).fast_exp(),
+        )
+    });
     let (chunks, rest) = row.as_chunks_mut::<LANES>();
     for chunk in chunks {
         chunk.iter_mut().for_each(|x| *x = (*x - shift).fast_exp());
     }
-    // What is left is a whole vector, too: one by one they would take as long as some hundreds.
-    let mut last = [shift; LANES];
-    last[..rest.len()].copy_from_slice(rest);
-    last.iter_mut().for_each(|x| *x = (*x - shift).fast_exp());
-    rest.copy_from_slice(&last[..rest.len()]);
+    match last {
+        Some(done) => row.last_chunk_mut().into_iter().for_each(|last| *last = done),
+        None => rest.iter_mut().for_each(|x| *x = (*x - shift).fast_exp()),
+    }
     sum(row, |x| x)
 }
 

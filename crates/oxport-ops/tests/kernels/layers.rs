@@ -20,14 +20,22 @@ mod attention {
     fn blocks_of_keys_agree_with_one_row_at_a_time() {
         // Longer than a block in both directions; the last query alone must give the same.
         let [q, k, v] = [0.7, 0.4, 0.9].map(|k| wave(&[1, 1, 300, 8], k, 0.3));
-        let run = |q: &oxport_tensor::Tensor| {
-            let rest = [Arg::None, Arg::Float(0.0), Arg::Bool(false), Arg::None, Arg::Bool(false)];
-            let args: Vec<_> = [q, &k, &v].into_iter().cloned().map(Arg::Tensor).chain(rest).collect();
+        let run = |q: &oxport_tensor::Tensor, seen: i64, causal: bool| {
+            let [k, v] = [&k, &v].map(|x| x.view(|l| l.narrow(2, 0, seen)).unwrap());
+            let rest = [Arg::None, Arg::Float(0.0), Arg::Bool(causal), Arg::None, Arg::Bool(false)];
+            let args: Vec<_> = [q.clone(), k, v].into_iter().map(Arg::Tensor).chain(rest).collect();
             call("aten::scaled_dot_product_attention", &args).unwrap().remove(0).to_vec::<f64>().unwrap()
         };
-        let all = run(&q);
-        let last = run(&q.view(|l| l.narrow(2, 299, 1)).unwrap());
-        assert!(all[299 * 8..].iter().zip(&last).all(|(a, b)| (a - b).abs() < 1e-6));
+        // A causal row sees the keys up to its own, wherever blocks end.
+        for (causal, rows) in [(false, &[299][..]), (true, &[0, 1, 63, 64, 200, 255, 256, 299])] {
+            let all = run(&q, 300, causal);
+            for &row in rows {
+                let seen = if causal { row + 1 } else { 300 };
+                let one = run(&q.view(|l| l.narrow(2, row, 1)).unwrap(), seen, false);
+                let same = all[row as usize * 8..].iter().zip(&one).all(|(a, b)| (a - b).abs() < 1e-6);
+                assert!(same, "row {row}, causal {causal}");
+            }
+        }
     }
 }
 

@@ -112,6 +112,49 @@ mod pad {
     }
 }
 
+mod pool_averages {
+    use crate::waves::{call, wave};
+    use oxport_ir::Arg;
+
+    /// Averages by rows of windows, in both memory orders, against sums of windows: strides, borders, adaptive ones.
+    #[test]
+    fn windows_are_averaged() {
+        let (height, width) = (9usize, 37usize);
+        let x = wave(&[1, 40, height as i64, width as i64], 0.7, 0.1);
+        let last = x.view(|l| l.permute(&[0, 2, 3, 1])).unwrap().contiguous().unwrap();
+        let last = last.view(|l| l.permute(&[0, 3, 1, 2])).unwrap();
+        let at = x.to_vec::<f32>().unwrap();
+        let ints = |v: [i64; 2]| Arg::List(v.iter().map(|&n| Arg::Int(n)).collect());
+        for (kernel, stride, pad, counts) in
+            [([3, 3], [1, 1], [1, 1], true), ([3, 3], [2, 2], [1, 1], false), ([2, 5], [1, 3], [0, 2], true)]
+        {
+            let mut results = Vec::new();
+            for x in [&x, &last] {
+                let rest = [Arg::Bool(false), Arg::Bool(counts), Arg::None];
+                let args: Vec<_> = [Arg::Tensor(x.clone()), ints(kernel), ints(stride), ints(pad)].into();
+                let args = args.into_iter().chain(rest).collect::<Vec<_>>();
+                results.push(call("aten::avg_pool2d", &args).unwrap().remove(0));
+            }
+            let sizes = results[0].sizes().to_vec();
+            let (got, same) = (results[0].to_vec::<f32>().unwrap(), results[1].to_vec::<f32>().unwrap());
+            assert_eq!(got, same, "{kernel:?}: memory orders");
+            for (i, &got) in got.iter().enumerate() {
+                let [c, h, w] = [i as i64 / (sizes[2] * sizes[3]), i as i64 / sizes[3] % sizes[2], i as i64 % sizes[3]];
+                let range = |at: i64, d: usize, size: usize| {
+                    let first = at * stride[d] - pad[d];
+                    let whole = (first + kernel[d]).min(size as i64 + pad[d]) - first;
+                    (first.max(0)..(first + kernel[d]).min(size as i64), whole)
+                };
+                let ((hs, hn), (ws, wn)) = (range(h, 0, height), range(w, 1, width));
+                let n = if counts { hn * wn } else { (hs.end - hs.start) * (ws.end - ws.start) };
+                let places = hs.flat_map(|h| ws.clone().map(move |w| (c * height as i64 + h) * width as i64 + w));
+                let sum = places.fold(0f32, |sum, p| sum + at[p as usize]);
+                assert_eq!(got, sum / n as f32, "{kernel:?} at {i}");
+            }
+        }
+    }
+}
+
 mod pool_windows {
     use oxport_ops::nn::pool::windows::*;
 
@@ -207,6 +250,63 @@ mod resample_taps {
     }
 }
 
+mod special {
+    use oxport_ops::pointwise::{bessel, special};
+
+    fn near(x: f64, got: f64, want: f64) {
+        assert!((got - want).abs() <= 4e-15 * want.abs(), "at {x:e}: {got:?}, not {want:?}");
+    }
+
+    /// Against 40 digits of mpmath, on both sides of every seam.
+    #[test]
+    fn quantiles() {
+        for (p, want) in [
+            (5e-324, -38.467405617144344),
+            (1e-300, -37.0470962993612),
+            (1e-12, -7.034483825301132),
+            (0.001, -3.0902323061678136),
+            (0.02, -2.053748910631823),
+            (0.07, -1.4757910281791706),
+            (0.0750001, -1.4395307645017297),
+            (0.3, -0.5244005127080408),
+            (0.5, 0.0),
+            (0.75, 0.6744897501960817),
+            (0.93, 1.475791028179171),
+            (0.999999, 4.753424308817087),
+        ] {
+            near(p, special::ndtri(p), want);
+        }
+        assert!(special::ndtri(0.5).is_sign_positive());
+        assert_eq!([0.0, 1.0].map(special::ndtri), [f64::NEG_INFINITY, f64::INFINITY]);
+        assert!([-0.1, 1.1, f64::NAN].into_iter().all(|p| special::ndtri(p).is_nan()));
+    }
+
+    #[test]
+    fn modified_bessel_functions_of_the_second_kind() {
+        for (x, k0, k1) in [
+            (1e-300, 690.8914594138721, 9.999999999999999e+299),
+            (1e-9, 20.83919737344402, 1000000000.9999999),
+            (0.01, 4.768694028544462, 100.97864845824004),
+            (0.5, 1.5241093857739094, 2.731009708211786),
+            (2.0, 0.8415682150707714, 1.0334768470686886),
+            (2.0000001, 0.8415681958799089, 1.033476814585711),
+            (3.7, 0.6322180591987406, 0.7130065010495761),
+            (10.0, 0.39163193443659866, 0.41076657059578875),
+            (24.9, 0.24993215015402473, 0.25490238558081707),
+            (25.0, 0.2494366045755967, 0.25437732954208525),
+            (80.0, 0.13990735522662032, 0.14077907713800053),
+            (600.0, 0.05115568572023596, 0.05119829772547244),
+        ] {
+            near(x, bessel::k0e(x), k0);
+            near(x, bessel::k1e(x), k1);
+        }
+        for k in [bessel::k0, bessel::k1, bessel::k0e, bessel::k1e] {
+            assert_eq!((k(0.0), k(f64::INFINITY)), (f64::INFINITY, 0.0));
+            assert!(k(-1.0).is_nan() && k(f64::NAN).is_nan());
+        }
+    }
+}
+
 mod rows {
     use oxport_ops::support::rows::*;
 
@@ -221,11 +321,28 @@ mod rows {
     }
 
     #[test]
+    fn every_element_of_a_row_is_exponentiated_once() {
+        use oxport_ops::support::dense::Compute;
+        for n in [0, 1, 15, 16, 17, 31, 32, 33, 49] {
+            let row: Vec<f32> = (0..n).map(|i| (i as f32 * 0.37).sin() * 9.0).collect();
+            let expected: Vec<f32> = row.iter().map(|x| (x - 2.5).fast_exp()).collect();
+            let (mut out, mut own) = (vec![f32::NAN; n], row.clone());
+            let total = exp_sum(&row, 2.5, &mut out);
+            assert_eq!((&out, total), (&expected, sum(&expected, |x| x)), "{n}");
+            assert_eq!((exp_in_place(&mut own, 2.5), own), (total, expected), "{n}");
+        }
+    }
+
+    #[test]
     fn rows_in_parallel_are_all_visited() {
         let x: Vec<u32> = (0..100_000).collect();
         let mut out = vec![0u32; 50_000];
         for_rows(&x, 2, &mut out, 1, |i, x, out| out[0] = x[0] + x[1] - i as u32);
         assert!(out.iter().enumerate().all(|(i, &y)| y == 3 * i as u32 + 1));
+        let by_row = |i: usize, x: &[u32], out: &mut [u32]| out[0] = x[0] + x[1] - i as u32;
+        let mut again = vec![0u32; 50_000];
+        for_rows_vectorized(&x, 2, &mut again, 1, by_row);
+        assert_eq!(again, out);
     }
 }
 

@@ -107,9 +107,10 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
         let acc = &mut state.acc[..rows * width];
         acc.fill(T::zero());
         for key in (0..end).step_by(KEYS) {
-            let keys = KEYS.min(end - key);
-            let scores = &mut state.scores[..rows * keys];
             let packed = packed.get(key / KEYS);
+            // Packed keys come in whole blocks, also where the last rows of a causal one see a part only.
+            let keys = KEYS.min(if packed.is_some() { s } else { end } - key);
+            let scores = &mut state.scores[..rows * keys];
             let (a, b) = (qs.at(head, first), ks.at(head, key).t());
             let mut product = Product { alpha: T::of(call.scale), ..Product::new(rows, keys, features, a, b) };
             if let Some(pair) = packed {

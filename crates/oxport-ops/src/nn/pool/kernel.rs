@@ -5,6 +5,7 @@ use crate::support::dense::{Dense, fill};
 use crate::support::product::part;
 use crate::support::rows::for_rows_and;
 use oxport_ir::{Error, Result, ensure};
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Element, Tensor, TensorMut, filled};
 
 /// A number that pools compute in: floats as usual, integers in `i64`.
@@ -25,6 +26,7 @@ impl Pooled for f32 {
     fn is_nan(self) -> bool {
         self.is_nan()
     }
+    #[inline(always)]
     fn divided(self, n: i64) -> f32 {
         self / n as f32
     }
@@ -38,6 +40,7 @@ impl Pooled for f64 {
     fn is_nan(self) -> bool {
         self.is_nan()
     }
+    #[inline(always)]
     fn divided(self, n: i64) -> f64 {
         self / n as f64
     }
@@ -125,7 +128,18 @@ pub(super) fn average(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usi
         let size: usize = axes.iter().map(|a| a.input).product::<usize>() * inner;
         let volume: usize = axes.iter().map(|a| a.windows.len()).product::<usize>() * inner;
         let mut nothing = vec![(); out.len().checked_div(volume).unwrap_or(0)];
-        for_rows_and(x, size, out, volume, &mut nothing, |_, x, out, ()| avg_plane(x, axes, inner, divisor, out));
+        // A window as large as the plane is a sum of a row.
+        let whole = axes.iter().all(|a| a.step == 1 && a.windows.len() == 1 && a.reach() == a.input);
+        let runs = Run::of(&axes[2]);
+        for_rows_and(x, size, out, volume, &mut nothing, |_, x, out, ()| {
+            vectorize(
+                #[inline(always)]
+                || match inner {
+                    1 if !whole => avg_plane(x, axes, &runs, divisor, out),
+                    _ => avg_pixels(x, axes, inner, divisor, out),
+                },
+            )
+        });
     }))
 }
 
@@ -266,26 +280,114 @@ fn max_pixels<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: &mut [T])
     });
 }
 
-#[inline(never)]
-fn avg_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, divisor: Option<i64>, out: &mut [T]) {
-    // A window as large as the plane is a sum of a row.
-    let whole = inner == 1 && axes.iter().all(|a| a.step == 1 && a.windows.len() == 1 && a.reach() == a.input);
+/// Neighboring windows of a row that are alike: their sums are vector work.
+struct Run {
+    /// The first window, and how many there are.
+    first: usize,
+    count: usize,
+    /// The first element of the first window, and from one window to the next.
+    start: usize,
+    stride: usize,
+    /// From the first element of a window to behind its last one.
+    length: usize,
+    /// What an average divides by.
+    size: i64,
+}
+
+impl Run {
+    /// Cuts the windows of a dimension into runs.
+    fn of(axis: &Axis) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        for (i, &(start, end, size)) in axis.windows.iter().enumerate() {
+            let length = end.saturating_sub(start);
+            if let Some(run) = runs.last_mut().filter(|r| r.length == length && r.size == size) {
+                let last = run.start + (run.count - 1) * run.stride;
+                if run.count == 1 && start > last || run.count > 1 && start == last + run.stride {
+                    (run.stride, run.count) = (start - last, run.count + 1);
+                    continue;
+                }
+            }
+            runs.push(Run { first: i, count: 1, start, stride: 1, length, size });
+        }
+        runs
+    }
+}
+
+/// The averages of a plane, a row of windows at a time: tap after tap, each for all windows of a run.
+#[inline(always)]
+fn avg_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], runs: &[Run], divisor: Option<i64>, out: &mut [T]) {
+    let width = axes[2].input;
+    let mut outs = out.chunks_exact_mut(axes[2].windows.len().max(1));
+    for &d in &axes[0].windows {
+        for &h in &axes[1].windows {
+            let Some(out) = outs.next() else { return };
+            out.fill(T::default());
+            for run in runs {
+                let out = &mut out[run.first..][..run.count];
+                for d in (d.0..d.1).step_by(axes[0].step) {
+                    for h in (h.0..h.1).step_by(axes[1].step) {
+                        let row = &x[(d * axes[1].input + h) * width..][..width];
+                        for tap in (run.start..run.start + run.length).step_by(axes[2].step) {
+                            add_every(&row[tap..], run.stride, out);
+                        }
+                    }
+                }
+                if d.1 > d.0 && h.1 > h.0 && run.length > 0 {
+                    let n = divisor.unwrap_or(d.2 * h.2 * run.size);
+                    out.iter_mut().for_each(|y| *y = y.divided(n));
+                }
+            }
+        }
+    }
+}
+
+/// Adds every `stride`th number to the sums.
+#[inline(always)]
+fn add_every<T: Pooled>(x: &[T], stride: usize, sums: &mut [T]) {
+    match stride {
+        1 => sums.iter_mut().zip(x).for_each(|(sum, &x)| *sum = sum.plus(x)),
+        2 => {
+            let (pairs, rest) = x.as_chunks::<2>();
+            let firsts = pairs.iter().map(|p| p[0]).chain(rest.first().copied());
+            sums.iter_mut().zip(firsts).for_each(|(sum, x)| *sum = sum.plus(x));
+        }
+        _ => sums.iter_mut().zip(x.iter().step_by(stride.max(1))).for_each(|(sum, &x)| *sum = sum.plus(x)),
+    }
+}
+
+/// The averages of pixels of `inner` channels, and those of whole planes.
+#[inline(always)]
+fn avg_pixels<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, divisor: Option<i64>, out: &mut [T]) {
     for_windows(axes, |place, window| {
         let out = &mut out[place * inner..][..inner];
-        out.fill(T::default());
-        if whole {
-            out[0] = crate::support::rows::fold(x, T::default(), add, add);
-        } else {
-            for_taps(axes, window, |tap| {
-                out.iter_mut().zip(&x[tap * inner..]).for_each(|(sum, &x)| *sum = sum.plus(x))
-            });
-        }
         let n = divisor.unwrap_or_else(|| window.iter().map(|w| w.2).product());
-        if window.iter().all(|w| w.1 > w.0) {
-            out.iter_mut().for_each(|y| *y = y.divided(n));
+        let average = |sum: T| if window.iter().all(|w| w.1 > w.0) { sum.divided(n) } else { sum };
+        if inner == 1 {
+            out[0] = average(crate::support::rows::fold(x, T::default(), add, add));
+            return;
         }
+        // Sums of so many channels stay in registers.
+        let (blocks, rest) = out.as_chunks_mut::<CHANNELS>();
+        let behind = blocks.len() * CHANNELS;
+        for (block, out) in blocks.iter_mut().enumerate() {
+            let mut sums = [T::default(); CHANNELS];
+            for_taps(axes, window, |tap| {
+                if let Some(x) = x[tap * inner + block * CHANNELS..].first_chunk::<CHANNELS>() {
+                    sums.iter_mut().zip(x).for_each(|(sum, &x)| *sum = sum.plus(x));
+                }
+            });
+            *out = sums.map(average);
+        }
+        rest.fill(T::default());
+        for_taps(axes, window, |tap| {
+            rest.iter_mut().zip(&x[tap * inner + behind..]).for_each(|(sum, &x)| *sum = sum.plus(x))
+        });
+        rest.iter_mut().for_each(|y| *y = average(*y));
     });
 }
+
+/// Channels that are averaged together.
+const CHANNELS: usize = 32;
 
 #[inline(always)]
 fn add<T: Pooled>(a: T, b: T) -> T {
