@@ -1,6 +1,7 @@
 //! The house rules, from `docs/architecture.md`.
 
 use crate::{all, root};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn sources() -> Vec<PathBuf> {
@@ -75,6 +76,66 @@ fn arrows_point_down() {
         }
         Ok(())
     });
+}
+
+/// Modules of one crate that import one another, with the reason; all others form no circle.
+const RINGS: &[&str] = &[
+    // An expression is interned together with what is assumed of it, which is computed from expressions.
+    "oxport-sym: assume expr intern",
+    // Constructors of expressions simplify, and simplifications construct.
+    "oxport-sym: build eval expand floor logic order piecewise",
+    // The range of a sum is bounded by a small system of inequalities, which are ranges of sums.
+    "oxport-sym: bounds range system",
+    // What is known of symbols simplifies expressions, and what is learnt is simplified first.
+    "oxport-sym: env simplify",
+];
+
+/// The modules that a module of a crate imports, by the first name behind `crate::`; tests left out.
+fn imports() -> BTreeMap<(String, String), BTreeSet<String>> {
+    let mut found: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for path in sources() {
+        let parts: Vec<_> = path.components().filter_map(|c| c.as_os_str().to_str()).collect();
+        let Some(at) = parts.iter().rposition(|&part| part == "src") else { continue };
+        let (name, module) = (parts[at - 1].to_string(), parts[at + 1].trim_end_matches(".rs").to_string());
+        if ["lib", "main"].contains(&&*module) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let code = text.split("#[cfg(test)]").next().unwrap_or("");
+        let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let after = code
+            .flat_map(|line| line.split("crate::").skip(1))
+            .map(|rest| rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>());
+        found.entry((name, module.clone())).or_default().extend(after.filter(|other| *other != module));
+    }
+    found
+}
+
+#[test]
+fn modules_form_no_circles() {
+    let imports = imports();
+    let reach = |from: &(String, String)| {
+        let (mut open, mut met) = (vec![from.1.clone()], BTreeSet::new());
+        while let Some(module) = open.pop() {
+            for other in imports.get(&(from.0.clone(), module)).into_iter().flatten() {
+                if met.insert(other.clone()) {
+                    open.push(other.clone());
+                }
+            }
+        }
+        met
+    };
+    let reached: BTreeMap<_, _> = imports.keys().map(|at| (at.clone(), reach(at))).collect();
+    let rings: BTreeSet<String> = reached
+        .iter()
+        .filter(|((_, module), met)| met.contains(module))
+        .map(|((name, module), met)| {
+            let back =
+                |other: &&String| reached.get(&(name.clone(), (*other).clone())).is_some_and(|m| m.contains(module));
+            format!("{name}: {}", met.iter().filter(back).cloned().collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    assert_eq!(rings.iter().map(String::as_str).collect::<Vec<_>>(), RINGS);
 }
 
 /// A crate with unit tests is compiled twice, so that large ones have none; one that was written there would never run.

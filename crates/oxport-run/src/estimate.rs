@@ -2,9 +2,9 @@
 //!
 //! Invariant: for a program whose sizes are all known, [`Memory::arena`] is the size of the arena of a replayed run.
 
-use crate::executor::ESCAPES;
 use crate::lower::live_nodes;
 use crate::memory::{Lifetime, assign_offsets};
+use crate::step::ESCAPES;
 use oxport_ir::{Argument, ExportedProgram, Graph, Kernel, MetaCx, Node, NodeId, Op, Registry, Val};
 use oxport_tensor::Layout;
 use std::collections::HashMap;

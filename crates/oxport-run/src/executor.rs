@@ -1,4 +1,4 @@
-//! A graph made ready to run: [`Body`], its steps, and the loop that runs them.
+//! A graph made ready to run: [`Body`], and the loop that runs its steps.
 //!
 //! A run is in one of three modes. It *records* when it sees inputs of a shape signature for the first time: every meta
 //! function is called with the actual sizes, and buffers are allocated one by one. It *replays* the recording from then
@@ -11,12 +11,12 @@
 use crate::call;
 use crate::frame::{Frame, Frames};
 use crate::locate::locate;
-use crate::operand_binding::{Patch, Ref, fetch};
 use crate::output_alloc::{OutPlan, Packing, make_owned, pack_tensors, pack_values, pick};
 use crate::plan_cache::{Cache, Placement, Recorder, Recording, Replay, shape_key};
 use crate::profile::{Seen, Watch};
-use oxport_ir::{Arg, Args, Callable, Error, Op, Prepared, Real, Result, RunCx, Value};
-use oxport_tensor::{Arena, Tensor, TensorMut};
+use crate::step::{Action, Input, Output, Step};
+use oxport_ir::{Arg, Args, Callable, Error, Real, Result, RunCx, Value};
+use oxport_tensor::{Arena, TensorMut};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,57 +39,6 @@ pub(crate) struct Body {
     pub refused: AtomicUsize,
 }
 
-/// The slot of an input.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Input {
-    pub slot: u32,
-    /// True if numbers in it can decide sizes, so that they belong to the shape signature.
-    pub decides_sizes: bool,
-}
-
-/// What a body returns.
-#[derive(Debug)]
-pub(crate) enum Output {
-    Ref { from: Ref, take: bool },
-    Known(Value),
-    List(Vec<Output>),
-}
-
-/// One call.
-pub(crate) struct Step {
-    pub name: Arc<str>,
-    pub op: Op,
-    pub action: Action,
-    /// What the operator has made of the constants in the template.
-    pub prepared: Option<Prepared>,
-    /// The operands that each call puts into the template, and takes out afterwards.
-    pub patches: Box<[Patch]>,
-    /// The slot of the result; `None` if it is unused.
-    pub out: Option<u32>,
-    /// The last step that reads the result or a view of it by this slot; [`ESCAPES`] if it leaves the body.
-    pub last_use: u32,
-    /// True if numbers in the result can decide sizes.
-    pub decides_sizes: bool,
-    pub stack_trace: Option<Arc<str>>,
-}
-
-/// The last use of values that leave the body.
-pub(crate) const ESCAPES: u32 = u32::MAX;
-
-/// How a step is computed.
-#[derive(Clone, Copy)]
-pub(crate) enum Action {
-    /// Element `index` of a list.
-    Pick {
-        slot: u32,
-        take: bool,
-        index: i64,
-    },
-    View(fn(&Args<'_, Real>) -> Result<Option<Vec<Tensor>>>),
-    Fill(fn(&Args<'_, Real>, &mut [TensorMut]) -> Result<()>),
-    Eval(fn(&Args<'_, Real>) -> Result<Vec<Value>>),
-}
-
 enum Mode<'a> {
     Record(Recorder),
     Replay(&'a Recording, &'a Placement),
@@ -108,7 +57,7 @@ impl Body {
         }
         let key = shape_key(&inputs, &self.inputs);
         let recording = self.cache.get(&key);
-        let mut frame = self.frames.take(self);
+        let mut frame = self.frames.take(self.slots, &self.templates);
         let mut mode = match &recording {
             None => Mode::Record(Recorder::new(self.steps.len())),
             Some(r) => {
@@ -251,16 +200,6 @@ impl Body {
             };
         }
         make_owned(plan)
-    }
-}
-
-impl Output {
-    fn collect(&self, slots: &mut [Value]) -> Result<Value> {
-        match self {
-            Output::Ref { from, take } => fetch(slots, *from, *take),
-            Output::Known(value) => Ok(value.clone()),
-            Output::List(l) => l.iter().map(|o| o.collect(slots)).collect::<Result<_>>().map(Value::List),
-        }
     }
 }
 

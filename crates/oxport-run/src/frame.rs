@@ -1,7 +1,6 @@
 //! The mutable state of one run: slots, arguments, an arena. Frames are pooled, so that many threads can run one body
 //! without allocating a frame each time.
 
-use crate::executor::Body;
 use oxport_ir::{Arg, Real, Result, Value};
 use oxport_tensor::Arena;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,14 +35,10 @@ pub(crate) struct Frames(Mutex<Vec<Frame>>);
 const MAX_IDLE: usize = 32;
 
 impl Frames {
-    /// An idle frame, or a new one.
-    pub fn take(&self, body: &Body) -> Frame {
+    /// An idle frame, or a new one with so many slots and these arguments.
+    pub fn take(&self, slots: usize, templates: &[Box<[Arg<Real>]>]) -> Frame {
         let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.unwrap_or_else(|| Frame {
-            slots: vec![Value::None; body.slots],
-            args: body.templates.to_vec(),
-            arena: None,
-        })
+        idle.unwrap_or_else(|| Frame { slots: vec![Value::None; slots], args: templates.to_vec(), arena: None })
     }
     /// Keeps a frame for the next run; all its slots are empty.
     pub fn recycle(&self, frame: Frame) {

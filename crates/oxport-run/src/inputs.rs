@@ -1,6 +1,6 @@
 //! The input checks of a call, compiled: the same as PyTorch's.
 //!
-//! PyTorch has two ways. A program with sample inputs is checked by a guards function ([`crate::guards`]); any other by
+//! PyTorch has two ways. A program with sample inputs is checked by a guards function ([`guards`]); any other by
 //! a forward pre-hook, which this module implements: static sizes and constants must be equal; a symbol has one value
 //! everywhere;
 //! `2*s0` is solved for `s0`; a lower bound counts only above 2, because PyTorch does not guard smaller ones; dtypes,
@@ -10,9 +10,14 @@
 //! An error names the input as in the caller's code, the dimension, what was expected and what was passed, why, and
 //! what to change.
 
+mod flatten;
+mod guard_failure;
+pub(crate) mod guards;
+
 use crate::error::{Error, Result};
-use crate::guard_failure::{ErrorContext, GuardFailure};
-use crate::guards::{Guards, linear, python_number, sources};
+pub(crate) use flatten::flatten;
+use guard_failure::{ErrorContext, GuardFailure};
+use guards::{Guards, linear, python_number, sources};
 use indexmap::IndexMap;
 use oxport_ir::{Argument, ExportedProgram, InputKind, Val, Value};
 use oxport_pytree::Tree;
@@ -102,7 +107,7 @@ pub fn check_call(
     kwargs: IndexMap<String, Tree<Value>>,
 ) -> Result<()> {
     let checks = Checks::of(program, mode);
-    checks.check(&crate::module::flatten(program.call_signature(), &checks, args, kwargs)?)
+    checks.check(&flatten(program.call_signature(), &checks, args, kwargs)?)
 }
 
 impl Checks {

@@ -8,7 +8,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `lower`, `operand_binding` | from a graph to steps: DCE, calls bound once, values in numbered slots |
-//! | `executor` | the loop over the steps |
+//! | `step`, `executor` | the steps, and the loop over them |
 //! | `plan_cache`, `output_alloc`, `memory` | layouts and lifetimes by shape signature, offsets in the arena |
 //! | `call` | one call without a plan, for constant folding |
 //! | `frame` | slots, arguments and arena of one run, pooled |
@@ -23,7 +23,6 @@ mod error;
 mod estimate;
 mod executor;
 mod frame;
-mod guards;
 mod inputs;
 mod locate;
 mod lower;
@@ -32,21 +31,21 @@ mod module;
 mod output_alloc;
 mod outputs;
 
-mod guard_failure;
 mod operand_binding;
 mod plan;
 mod plan_cache;
 mod prepare;
 mod profile;
+mod step;
 #[cfg(test)]
 mod test_ops;
 
 pub use call::evaluate;
 pub use error::{Error, Result};
 pub use estimate::{Memory, estimate_memory};
-pub use guards::guard_conditions;
+pub use inputs::guards::guard_conditions;
 pub use inputs::{InputChecks, check_call};
 pub use module::Module;
-pub use outputs::Outputs;
-pub use plan::{MutableState, Plan, PlanOptions};
+pub use outputs::{MutableState, Outputs};
+pub use plan::{Plan, PlanOptions};
 pub use profile::{NodeProfile, Profile, Seen, Watch};

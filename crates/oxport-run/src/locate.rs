@@ -1,6 +1,6 @@
 //! Errors with their location: the node, the call with its argument shapes, the Python line.
 
-use crate::executor::Step;
+use crate::step::Step;
 use oxport_ir::{Arg, Error, Real};
 
 /// The same error with lines that give its location.

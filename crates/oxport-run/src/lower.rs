@@ -4,9 +4,10 @@
 
 use crate::call::admit;
 use crate::error::{Error, Result};
-use crate::executor::{Action, Body, ESCAPES, Input, Output, Step, Subgraph};
+use crate::executor::{Body, Subgraph};
 use crate::operand_binding::{Ref, Slots, TensorRef, template};
 use crate::output_alloc::pack_tensors;
+use crate::step::{Action, ESCAPES, Input, Output, Step};
 use oxport_ir::infer::bind_with;
 use oxport_ir::{
     Arg, Args, Argument, Callable, Effect, Error as IrError, Graph, Kernel, Node, NodeId, NodeKind, Op, Registry,

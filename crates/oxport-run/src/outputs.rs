@@ -3,7 +3,6 @@
 //! Invariant: a mutation has the effect of `copy_`: new elements in the old dtype, sizes and strides.
 
 use crate::error::Result;
-use crate::plan::MutableState;
 use oxport_ir::{Argument, ExportedProgram, OutputKind, Value};
 use oxport_tensor::{Layout, Tensor, TensorMut, copy};
 use std::sync::Arc;
@@ -118,4 +117,15 @@ fn copied(old: &Tensor, new: &Tensor) -> Result<Tensor> {
     let mut out = TensorMut::empty(old.dtype(), layout)?;
     copy(&new.view(|l| l.expand(old.sizes()))?, &mut out)?;
     Ok(out.freeze())
+}
+
+/// A buffer or parameter that calls mutate.
+#[derive(Clone, Debug)]
+pub struct MutableState {
+    /// The name in the state dict, or in the constants.
+    pub name: Arc<str>,
+    /// The value before the first call.
+    pub initial: Tensor,
+    /// Whether it is part of the state dict.
+    pub is_persistent: bool,
 }

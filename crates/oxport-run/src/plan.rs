@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::executor::Body;
 use crate::inputs::{Checks, InputChecks};
 use crate::lower::lower;
-use crate::outputs::{Outputs, Target, assign_outputs, targets};
+use crate::outputs::{MutableState, Outputs, Target, assign_outputs, targets};
 use crate::prepare::prepare;
 use crate::profile::{Profile, Watch};
 use indexmap::IndexSet;
@@ -69,17 +69,6 @@ enum PlaceholderSource {
     Token,
     /// Part of the body.
     Known,
-}
-
-/// A buffer or parameter that calls mutate.
-#[derive(Clone, Debug)]
-pub struct MutableState {
-    /// The name in the state dict, or in the constants.
-    pub name: Arc<str>,
-    /// The value before the first call.
-    pub initial: Tensor,
-    /// Whether it is part of the state dict.
-    pub is_persistent: bool,
 }
 
 impl Plan {
@@ -268,7 +257,7 @@ impl Plan {
     }
     /// An empty profile of this plan's nodes.
     pub fn new_profile(&self) -> Profile {
-        Profile::of(&self.body)
+        Profile::of(&self.body.steps)
     }
 }
 

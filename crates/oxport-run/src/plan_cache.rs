@@ -7,10 +7,10 @@
 //! Invariant: a recording is only a hint. A buffer whose region is in use is allocated separately, and a result that
 //! differs from the recorded one ends the replay.
 
-use crate::executor::{ESCAPES, Input, Step};
 use crate::memory::{Lifetime, assign_offsets};
 use crate::operand_binding::for_each_tensor;
 use crate::output_alloc::{OutPlan, Packing};
+use crate::step::{ESCAPES, Input, Step};
 use indexmap::IndexMap;
 use oxport_ir::{Arg, Real, Value};
 use oxport_tensor::Tensor;

@@ -1,6 +1,6 @@
 //! Profiles: wall time, calls and bytes per node.
 
-use crate::executor::Body;
+use crate::step::Step;
 use oxport_ir::Value;
 use oxport_ir::terminal::Plain;
 use std::fmt;
@@ -50,15 +50,15 @@ pub struct NodeProfile {
 }
 
 impl Profile {
-    pub(crate) fn of(body: &Body) -> Profile {
-        let node = |s: &crate::executor::Step| NodeProfile {
+    pub(crate) fn of(steps: &[Step]) -> Profile {
+        let node = |s: &Step| NodeProfile {
             name: s.name.clone(),
             op: s.op.name().into(),
             calls: 0,
             time: Duration::ZERO,
             bytes: 0,
         };
-        Profile { nodes: body.steps.iter().map(node).collect() }
+        Profile { nodes: steps.iter().map(node).collect() }
     }
     /// Adds a step. Those of another plan than this profile's are not counted.
     pub fn add(&mut self, seen: &Seen<'_>) {

@@ -4,7 +4,7 @@
 //! it does check sizes of several symbols, and every condition that tracing recorded in `guards_code`.
 
 use crate::error::Result;
-use crate::guard_failure::{ErrorContext, GuardFailure};
+use crate::inputs::guard_failure::{ErrorContext, GuardFailure};
 use crate::inputs::{Checks, Expected, Size};
 use oxport_ir::{ExportedProgram, Value};
 use oxport_sym::{Assumptions, Expr, Number, Symbol};

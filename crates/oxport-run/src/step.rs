@@ -1,0 +1,67 @@
+//! The steps of a lowered graph: what is called with which operands, and where the result goes.
+
+use crate::operand_binding::{Patch, Ref, fetch};
+use oxport_ir::{Args, Op, Prepared, Real, Result, Value};
+use oxport_tensor::{Tensor, TensorMut};
+use std::sync::Arc;
+
+/// The slot of an input.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input {
+    pub slot: u32,
+    /// True if numbers in it can decide sizes, so that they belong to the shape signature.
+    pub decides_sizes: bool,
+}
+
+/// What a body returns.
+#[derive(Debug)]
+pub(crate) enum Output {
+    Ref { from: Ref, take: bool },
+    Known(Value),
+    List(Vec<Output>),
+}
+
+/// One call.
+pub(crate) struct Step {
+    pub name: Arc<str>,
+    pub op: Op,
+    pub action: Action,
+    /// What the operator has made of the constants in the template.
+    pub prepared: Option<Prepared>,
+    /// The operands that each call puts into the template, and takes out afterwards.
+    pub patches: Box<[Patch]>,
+    /// The slot of the result; `None` if it is unused.
+    pub out: Option<u32>,
+    /// The last step that reads the result or a view of it by this slot; [`ESCAPES`] if it leaves the body.
+    pub last_use: u32,
+    /// True if numbers in the result can decide sizes.
+    pub decides_sizes: bool,
+    pub stack_trace: Option<Arc<str>>,
+}
+
+/// The last use of values that leave the body.
+pub(crate) const ESCAPES: u32 = u32::MAX;
+
+/// How a step is computed.
+#[derive(Clone, Copy)]
+pub(crate) enum Action {
+    /// Element `index` of a list.
+    Pick {
+        slot: u32,
+        take: bool,
+        index: i64,
+    },
+    View(fn(&Args<'_, Real>) -> Result<Option<Vec<Tensor>>>),
+    Fill(fn(&Args<'_, Real>, &mut [TensorMut]) -> Result<()>),
+    Eval(fn(&Args<'_, Real>) -> Result<Vec<Value>>),
+}
+
+impl Output {
+    pub fn collect(&self, slots: &mut [Value]) -> Result<Value> {
+        match self {
+            Output::Ref { from, take } => fetch(slots, *from, *take),
+            Output::Known(value) => Ok(value.clone()),
+            Output::List(l) => l.iter().map(|o| o.collect(slots)).collect::<Result<_>>().map(Value::List),
+        }
+    }
+}
