@@ -27,13 +27,26 @@
 
 mod arithmetic;
 mod call;
+mod constraint;
+pub mod dim;
 pub mod error;
+pub mod export;
+pub mod indexing;
+mod methods;
+pub mod module;
 mod naming;
 pub mod number;
+mod operators;
 mod overload;
+pub mod pytree;
 pub mod tracer;
 pub mod value;
 
+pub use dim::Dim;
 pub use error::{Error, Result};
+pub use export::{Export, Inputs};
+pub use indexing::Index;
+pub use module::{Buffer, Forward, Mode, Module, ModuleState, Parameter, Visitor, manual_seed};
+pub use pytree::Pytree;
 pub use tracer::Tracer;
 pub use value::{SymBool, SymFloat, SymInt, Tensor, Value};

@@ -49,6 +49,9 @@ impl Numbers {
     pub(crate) fn has(&self, e: &Expr) -> bool {
         self.nodes.contains_key(e)
     }
+    pub(crate) fn guards(&self) -> &[Guard] {
+        &self.guards
+    }
     pub(crate) fn add_source(&mut self, symbol: &Symbol, source: &str) {
         self.sources.insert(symbol.clone(), source.into());
     }
@@ -210,11 +213,6 @@ impl State {
         self.numbers.guards.push(Guard { relation: holds, trace: None });
     }
 
-    /// Whether every guard is one that the declared sizes allow.
-    pub(crate) fn check_guards(&mut self) -> Result<()> {
-        Ok(())
-    }
-
     /// Writes what was learned of symbols into a finished program: metas in terms of what is left, ranges, and the guards as
     /// PyTorch spells them.
     pub(crate) fn settle(&self, program: &mut ExportedProgram) {
@@ -245,7 +243,8 @@ impl State {
             program.ranges.insert(Expr::symbol(symbol), constraint);
         }
         program.env = settled;
-        let mut texts: Vec<Arc<str>> = self.numbers.guards.iter().map(|g| self.spelled(&g.relation)).collect();
+        let mut texts: Vec<Arc<str>> =
+            self.numbers.guards.iter().map(|g| spelled(&self.numbers, &g.relation)).collect();
         texts.dedup();
         program.guards = texts;
     }
@@ -258,19 +257,31 @@ impl State {
         let max = known.max_int().filter(|_| is_any).or(declared.max);
         RangeConstraint { min, max }
     }
+}
 
-    /// A guard as PyTorch writes it into `_guards_code`: symbols by their sources.
-    fn spelled(&self, relation: &Expr) -> Arc<str> {
-        let by_source = |s: &Symbol| {
-            let source = self.numbers.sources.get(s)?;
-            Some(Expr::symbol(&Symbol::new(source, s.assumptions().clone())))
-        };
-        let named = relation.subs(&by_source);
-        let text = match named.as_call() {
-            Some((f, [a, b])) if let Some(sign) = sign(f) => format!("{a} {sign} {b}"),
-            _ => named.to_string(),
-        };
-        text.into()
+/// A guard as PyTorch writes it into `_guards_code`: symbols by their sources.
+pub(crate) fn spelled(numbers: &Numbers, relation: &Expr) -> Arc<str> {
+    let by_source = |s: &Symbol| {
+        let source = numbers.sources.get(s)?;
+        Some(Expr::symbol(&Symbol::new(source, s.assumptions().clone())))
+    };
+    let named = relation.subs(&by_source);
+    let side = |e: &Expr| match e.as_symbol().is_some() || e.is_const() {
+        true => e.to_string(),
+        false => format!("({})", infix(e)),
+    };
+    let text = match named.as_call() {
+        Some((f, [a, b])) if let Some(sign) = sign(f) => format!("{} {sign} {}", side(a), side(b)),
+        _ => named.to_string(),
+    };
+    text.into()
+}
+
+/// A remainder with the sign of Python.
+fn infix(e: &Expr) -> String {
+    match e.as_call() {
+        Some((Func::Mod | Func::PythonMod, [a, b])) => format!("{a} % {b}"),
+        _ => e.to_string(),
     }
 }
 

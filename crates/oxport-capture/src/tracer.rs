@@ -3,6 +3,7 @@
 //! Laws: placeholders stand in the order of `torch.export`: parameters, buffers, constants, inputs of the user; a node has the
 //! meta that its operator's meta function gave when it was traced; a refused call adds no node.
 
+use crate::constraint::Declared;
 use crate::naming;
 use crate::number::Numbers;
 use crate::overload::Packets;
@@ -33,6 +34,7 @@ pub(crate) struct State {
     pub(crate) program: ExportedProgram,
     pub(crate) names: Namespace,
     pub(crate) numbers: Numbers,
+    pub(crate) declared: Vec<Declared>,
     frames: Vec<ModuleFrame>,
     trace: Option<Arc<str>>,
     errors: Vec<Error>,
@@ -84,6 +86,7 @@ impl Tracer {
             program,
             names: Namespace::default(),
             numbers: Numbers::default(),
+            declared: Vec::new(),
             frames: Vec::new(),
             trace: None,
             errors: Vec::new(),
@@ -297,7 +300,7 @@ impl Tracer {
         for leaf in &leaves {
             args.push(self.state_mut().result(self, leaf)?);
         }
-        let mut state = self.state_mut();
+        let state = self.state();
         state.check_guards()?;
         let mut program = state.program.clone();
         program.graph.append(Node::new("output", NodeKind::Output, args))?;

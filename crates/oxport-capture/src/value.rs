@@ -140,6 +140,10 @@ impl Value {
     pub fn as_tensor(&self) -> Option<&Tensor> {
         if let Value::Tensor(t) = self { Some(t) } else { None }
     }
+    /// True for `None`.
+    pub fn is_none(&self) -> bool {
+        matches!(self, Value::None)
+    }
     /// The int, if it is one.
     pub fn as_int(&self) -> Option<&SymInt> {
         if let Value::Int(n) = self { Some(n) } else { None }
