@@ -35,6 +35,7 @@ pub mod indexing;
 mod methods;
 pub mod module;
 mod naming;
+pub mod nn;
 pub mod number;
 mod operators;
 mod overload;

@@ -109,7 +109,7 @@ methods! {
     bernoulli(); bincount(); bitwise_and(other); bitwise_left_shift(other); bitwise_not(); bitwise_or(other);
     bitwise_right_shift(other); bitwise_xor(other); bmm(mat2); broadcast_to(size); bucketize(boundaries); cdist(x2);
     ceil(); celu(alpha); channel_shuffle(groups); clamp(min, max); clamp_(min, max); clamp_max(max); clamp_min(min);
-    clone(); column_stack(); conj(); copy_(src); copysign(other); cos(); cosh(); count_nonzero(); cross(other, dim);
+    column_stack(); conj(); copy_(src); copysign(other); cos(); cosh(); count_nonzero(); cross(other, dim);
     cumprod(dim); cumsum(dim); deg2rad(); det(); detach(); detach_(); diag(); diag_embed();
     diagonal(offset, dim1, dim2); diff(); digamma(); div(other); div_(other); dot(tensor); elu(); elu_();
     embedding(indices); eq(other); erf(); erfc(); erfinv(); exp(); exp2(); exp_(); expand(size); expand_as(other);
@@ -170,7 +170,7 @@ methods! {
     new_zeros(size); ones_like(); zeros_like(); full_like(fill_value); rand_like(); randn_like(); empty_like();
 }
 renamed! {
-    all_dim = "all"(dim, keepdim);
+    copy = "clone"(); all_dim = "all"(dim, keepdim);
     any_dim = "any"(dim, keepdim);
     argmax_keepdim = "argmax"(dim, keepdim);
     flatten = "flatten"(start_dim, end_dim);

@@ -230,7 +230,6 @@ enum Held {
 struct Everything {
     path: String,
     state: IndexMap<String, Held>,
-    modes: Vec<Mode>,
     training: Option<bool>,
 }
 
@@ -251,7 +250,6 @@ impl Visitor for Everything {
         if let Some(training) = self.training {
             mode.0.set(training);
         }
-        self.modes.push(mode.clone());
     }
 }
 
