@@ -7,6 +7,7 @@ use crate::dim::Named;
 use crate::number::{Guard, replaced, spelled};
 use crate::tracer::State;
 use crate::{Error, Result, SymInt};
+use oxport_ir::RangeConstraint;
 use oxport_sym::{Expr, Func, Range, Symbol};
 use std::sync::Arc;
 
@@ -30,6 +31,14 @@ impl State {
             let (traced, symbol) = (self.program.env.range(symbol), symbol.clone());
             self.declared.push(Declared { symbol, named: named.cloned(), source: source.into(), traced });
         }
+    }
+
+    /// Notes the range of a size that is so much times a named one, and so much more.
+    pub(crate) fn declare_derived(&mut self, size: &SymInt, root: &Named, (times, plus): (i64, i64)) {
+        let of = |n: Option<i64>| n.map(|n| n.saturating_mul(times).saturating_add(plus));
+        let (a, b) = (of(Some(root.min.unwrap_or(0))), of(root.max));
+        let (min, max) = if times < 0 { (b, a) } else { (a, b) };
+        self.program.ranges.insert(size.expr().clone(), RangeConstraint { min, max });
     }
 
     /// Takes two sizes of one name as equal.
@@ -119,7 +128,8 @@ impl State {
         let (name, source) = (&named.name, &one.source);
         let least = known.min_int().filter(|min| one.traced.min_int() != Some(*min)).or(named.min);
         let most = known.max_int().or(named.max);
-        let declared = match (named.min, named.max) {
+        // A least value of 2 or below is what is traced anyway.
+        let declared = match (named.min.filter(|min| *min > 2), named.max) {
             (Some(min), Some(max)) => format!(" {min} <= {name} <= {max}"),
             (Some(min), None) => format!(" {min} <= {name}"),
             (None, Some(max)) => format!(" {name} <= {max}"),

@@ -210,7 +210,9 @@ impl Export {
                     symbol
                 }
             };
-            all[i][dim] = symbol * times + plus;
+            let is = symbol * times + plus;
+            tracer.state_mut().declare_derived(&is, root, (times, plus));
+            all[i][dim] = is;
         }
         Ok(all)
     }

@@ -48,6 +48,7 @@ pub use error::{Error, Result};
 pub use export::{Export, Inputs};
 pub use indexing::Index;
 pub use module::{Buffer, Forward, Mode, Module, ModuleState, Parameter, Visitor, manual_seed};
+pub use oxport_derive::{Module, Pytree};
 pub use pytree::Pytree;
 pub use tracer::Tracer;
 pub use value::{SymBool, SymFloat, SymInt, Tensor, Value};

@@ -105,6 +105,38 @@ pub trait Module {
     }
 }
 
+/// What a field of a module may be: a parameter, a buffer, a module, a mode, or one of these that may be missing.
+pub trait Part {
+    /// Tells of it under this name.
+    fn visit_as(&self, name: &str, visitor: &mut dyn Visitor);
+}
+
+impl Part for Parameter {
+    fn visit_as(&self, name: &str, visitor: &mut dyn Visitor) {
+        visitor.parameter(name, self);
+    }
+}
+impl Part for Buffer {
+    fn visit_as(&self, name: &str, visitor: &mut dyn Visitor) {
+        visitor.buffer(name, self);
+    }
+}
+impl Part for Mode {
+    fn visit_as(&self, _: &str, visitor: &mut dyn Visitor) {
+        visitor.mode(self);
+    }
+}
+impl<T: Part> Part for Option<T> {
+    fn visit_as(&self, name: &str, visitor: &mut dyn Visitor) {
+        self.iter().for_each(|part| part.visit_as(name, visitor));
+    }
+}
+impl<M: Module> Part for M {
+    fn visit_as(&self, name: &str, visitor: &mut dyn Visitor) {
+        visitor.module(name, self);
+    }
+}
+
 /// A module that computes an output from an input; several inputs are a tuple.
 pub trait Forward<I>: Module {
     /// What it gives.

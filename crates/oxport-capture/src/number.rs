@@ -228,7 +228,13 @@ impl State {
         }
         let declared = std::mem::take(&mut program.ranges);
         for (e, range) in declared {
-            let Some(symbol) = e.as_symbol().filter(|s| env.replacement(s).is_none()) else { continue };
+            if e.free_symbols().iter().any(|s| env.replacement(s).is_some()) {
+                continue;
+            }
+            let Some(symbol) = e.as_symbol() else {
+                program.ranges.insert(e, range);
+                continue;
+            };
             let known = env.range(symbol);
             let tightened = self.tightened(symbol, &range, &known);
             settled.set_range(symbol, Range::from_bounds(tightened.min, tightened.max));
@@ -265,9 +271,18 @@ pub(crate) fn spelled(numbers: &Numbers, relation: &Expr) -> Arc<str> {
         let source = numbers.sources.get(s)?;
         Some(Expr::symbol(&Symbol::new(source, s.assumptions().clone())))
     };
+    // Two sizes that are equal are named in the order of the inputs.
+    if let Some((Func::Eq, [a, b])) = relation.as_call()
+        && let (Some(a), Some(b)) = (a.as_symbol(), b.as_symbol())
+        && let (Some((i, _, a)), Some((j, _, b))) = (numbers.sources.get_full(a), numbers.sources.get_full(b))
+    {
+        let (first, second) = if i < j { (a, b) } else { (b, a) };
+        return format!("{first} == {second}").into();
+    }
     let named = relation.subs(&by_source);
-    let side = |e: &Expr| match e.as_symbol().is_some() || e.is_const() {
-        true => e.to_string(),
+    let is_equality = named.as_call().is_some_and(|(f, _)| matches!(f, Func::Eq | Func::Ne));
+    let side = |e: &Expr| match e.as_symbol().is_some() || e.is_const() || !is_equality {
+        true => infix(e),
         false => format!("({})", infix(e)),
     };
     let text = match named.as_call() {

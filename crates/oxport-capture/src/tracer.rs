@@ -246,7 +246,8 @@ impl Tracer {
     /// Runs code as the `forward` of the module at this path, of that class: nodes say so in `nn_module_stack`.
     #[track_caller]
     pub fn in_module<T>(&self, path: &str, class: &str, code: impl FnOnce() -> T) -> T {
-        let line = (!path.is_empty()).then(|| line(Location::caller(), class));
+        let caller = Location::caller();
+        let line = (!path.is_empty()).then(|| line(caller, class));
         self.state_mut().frames.push(ModuleFrame { path: path.into(), class: class.into(), line });
         let result = code();
         self.state_mut().frames.pop();

@@ -21,19 +21,6 @@ pub const MODELS: &[(&str, fn() -> Box<dyn Model>)] = &[
     ("vae", || Box::new(Vae::new())),
 ];
 
-/// Says the parts of a module that are modules, by the names of its fields.
-macro_rules! module {
-    ($t:ty, $class:literal: $($field:ident),*) => {
-        impl Module for $t {
-            fn visit(&self, visitor: &mut dyn Visitor) {
-                $(visitor.module(stringify!($field), &self.$field);)*
-            }
-            fn class(&self) -> String {
-                concat!("__main__.", $class).to_string()
-            }
-        }
-    };
-}
 macro_rules! model {
     ($t:ty, |$e:ident| $export:expr, |$m:ident, $i:ident| $run:expr) => {
         impl Model for $t {
@@ -55,13 +42,14 @@ fn ints(sizes: &[i64]) -> Data {
     Data::zeros(DType::I64, sizes).expect("small")
 }
 
+#[derive(Module)]
+#[module(class = "__main__.Mlp")]
 pub struct Mlp {
     fc1: Linear,
     act: ReLU,
     drop: Dropout,
     fc2: Linear,
 }
-module!(Mlp, "Mlp": fc1, act, drop, fc2);
 impl Mlp {
     pub fn new() -> Mlp {
         Mlp { fc1: Linear::new(8, 16), act: ReLU::default(), drop: Dropout::new(0.1), fc2: Linear::new(16, 3) }
@@ -72,6 +60,8 @@ impl Mlp {
 }
 model!(Mlp, |e| e.arg("x", floats(&[4, 8])).dim("x", 0, Dim::new("batch").max(64)), |m, i| m.forward(&i.tensor("x")));
 
+#[derive(Module)]
+#[module(class = "torchvision.models.resnet.BasicBlock")]
 struct Block {
     conv1: Conv2d,
     bn1: BatchNorm2d,
@@ -90,19 +80,6 @@ impl Block {
         Block { conv1, bn1: BatchNorm::new(outputs), relu, conv2, bn2: BatchNorm::new(outputs), downsample }
     }
 }
-impl Module for Block {
-    fn visit(&self, visitor: &mut dyn Visitor) {
-        visitor.module("conv1", &self.conv1);
-        visitor.module("bn1", &self.bn1);
-        visitor.module("relu", &self.relu);
-        visitor.module("conv2", &self.conv2);
-        visitor.module("bn2", &self.bn2);
-        self.downsample.iter().for_each(|d| visitor.module("downsample", d));
-    }
-    fn class(&self) -> String {
-        "torchvision.models.resnet.BasicBlock".into()
-    }
-}
 impl Forward<&Tensor> for Block {
     type Output = Tensor;
     fn forward(&self, x: &Tensor) -> Tensor {
@@ -113,6 +90,8 @@ impl Forward<&Tensor> for Block {
     }
 }
 
+#[derive(Module)]
+#[module(class = "__main__.ResNet")]
 pub struct ResNet18 {
     conv1: Conv2d,
     bn1: BatchNorm2d,
@@ -125,7 +104,6 @@ pub struct ResNet18 {
     avgpool: AdaptiveAvgPool2d,
     fc: Linear,
 }
-module!(ResNet18, "ResNet": conv1, bn1, relu, maxpool, layer1, layer2, layer3, layer4, avgpool, fc);
 impl ResNet18 {
     pub fn new() -> ResNet18 {
         let layer = |i, o, s| Sequential::new().then(Block::new(i, o, s)).then(Block::new(o, o, 1));
@@ -150,6 +128,8 @@ impl ResNet18 {
 }
 model!(ResNet18, |e| e.arg("x", floats(&[2, 3, 64, 64])).dim("x", 0, Dim::Auto), |m, i| m.forward(&i.tensor("x")));
 
+#[derive(Module)]
+#[module(class = "__main__.Encoder")]
 pub struct Encoder {
     tok: Embedding,
     pos: Embedding,
@@ -157,7 +137,6 @@ pub struct Encoder {
     encoder: TransformerEncoder,
     head: Linear,
 }
-module!(Encoder, "Encoder": tok, pos, norm, encoder, head);
 impl Encoder {
     pub fn new() -> Encoder {
         let layer = TransformerEncoderLayer::new(32, 4, 64, 0.1).batch_first().gelu();
@@ -177,6 +156,8 @@ impl Encoder {
 }
 model!(Encoder, |e| e.arg("ids", ints(&[3, 10])), |m, i| m.forward(&i.tensor("ids")));
 
+#[derive(Module)]
+#[module(class = "__main__.Gpt2Block")]
 pub struct Gpt2Block {
     ln_1: LayerNorm,
     c_attn: Linear,
@@ -185,9 +166,9 @@ pub struct Gpt2Block {
     c_fc: Linear,
     act: GELU,
     c_proj2: Linear,
+    #[module(skip)]
     heads: i64,
 }
-module!(Gpt2Block, "Gpt2Block": ln_1, c_attn, c_proj, ln_2, c_fc, act, c_proj2);
 impl Gpt2Block {
     pub fn new(width: i64, heads: i64) -> Gpt2Block {
         Gpt2Block {
@@ -223,6 +204,8 @@ model!(
     |m, i| m.forward(&i.tensor("x"))
 );
 
+#[derive(Module)]
+#[module(class = "__main__.LlamaBlock")]
 pub struct LlamaBlock {
     norm1: RMSNorm,
     q: Linear,
@@ -234,23 +217,8 @@ pub struct LlamaBlock {
     up: Linear,
     down: Linear,
     inv_freq: Buffer,
+    #[module(skip)]
     heads: i64,
-}
-impl Module for LlamaBlock {
-    fn visit(&self, visitor: &mut dyn Visitor) {
-        visitor.buffer("inv_freq", &self.inv_freq);
-        visitor.module("norm1", &self.norm1);
-        for (name, linear) in [("q", &self.q), ("k", &self.k), ("v", &self.v), ("o", &self.o)] {
-            visitor.module(name, linear);
-        }
-        visitor.module("norm2", &self.norm2);
-        for (name, linear) in [("gate", &self.gate), ("up", &self.up), ("down", &self.down)] {
-            visitor.module(name, linear);
-        }
-    }
-    fn class(&self) -> String {
-        "__main__.LlamaBlock".into()
-    }
 }
 impl LlamaBlock {
     pub fn new(width: i64, heads: i64) -> LlamaBlock {
@@ -303,12 +271,13 @@ model!(
     |m, i| m.forward(&i.tensor("x"), &i.tensor("cache_k"), &i.tensor("cache_v"))
 );
 
+#[derive(Module)]
+#[module(class = "__main__.Tagger")]
 pub struct Tagger {
     emb: Embedding,
     lstm: LSTM,
     out: Linear,
 }
-module!(Tagger, "Tagger": emb, lstm, out);
 impl Tagger {
     pub fn new() -> Tagger {
         let lstm = LSTM::stacked(8, 6, 2, true).batch_first();
@@ -321,13 +290,14 @@ impl Tagger {
 }
 model!(Tagger, |e| e.arg("ids", ints(&[2, 7])), |m, i| m.forward(&i.tensor("ids")));
 
+#[derive(Module)]
+#[module(class = "__main__.Vae")]
 pub struct Vae {
     enc: Linear,
     mu: Linear,
     logvar: Linear,
     dec: Sequential,
 }
-module!(Vae, "Vae": enc, mu, logvar, dec);
 impl Vae {
     pub fn new() -> Vae {
         let (enc, mu, logvar) = (Linear::new(12, 8), Linear::new(8, 2), Linear::new(8, 2));
