@@ -350,7 +350,10 @@ impl State {
         let at = specs.iter().position(|s| rank(&s.kind) > own).unwrap_or(specs.len());
         let graph = &mut self.program.graph;
         let follower = graph.ids().nth(at);
-        let mut node = Node::new(self.names.create(name), NodeKind::Placeholder, Vec::new());
+        // A placeholder may be called as a builtin of Python; no other node is called like it.
+        let free = self.names.create(name);
+        let name = if graph.find(name).is_none() { name.into() } else { Arc::from(free) };
+        let mut node = Node::new(name, NodeKind::Placeholder, Vec::new());
         node.meta.val = val;
         let id = match follower {
             Some(f) => graph.insert_before(f, node)?,

@@ -2,4 +2,5 @@
 
 mod calls;
 mod models;
+mod nn;
 mod shapes;

@@ -40,6 +40,16 @@ macro_rules! losses {
             $(#[doc = concat!("`", stringify!($field), "` of PyTorch's module.")] pub $field: $t,)*
             mode: Mode,
         }
+        impl $name {
+            /// The mean of the losses.
+            pub fn new() -> $name {
+                $name::default()
+            }
+            /// With this reduction.
+            pub fn reduction(self, reduction: Reduction) -> $name {
+                $name { reduction, ..self }
+            }
+        }
         impl Default for $name {
             fn default() -> $name {
                 $name { reduction: Reduction::Mean, $($field: $default,)* mode: Mode::default() }
