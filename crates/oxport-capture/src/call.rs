@@ -128,6 +128,19 @@ impl State {
         kwargs: Kwargs,
         origin: &NodeMeta,
     ) -> Result<NodeId> {
+        let lift = |a: Argument, state: &mut State| -> Result<Argument> {
+            let mut refused = Ok(());
+            let mapped = a.map_nodes(&mut |node| match state.lifted(node) {
+                Ok(node) => Argument::Node(node),
+                Err(error) => {
+                    refused = Err(error);
+                    Argument::None
+                }
+            });
+            refused.map(|()| mapped)
+        };
+        let args = args.into_iter().map(|a| lift(a, self)).collect::<Result<Vec<_>>>()?;
+        let kwargs = kwargs.into_iter().map(|(k, a)| Ok((k, lift(a, self)?))).collect::<Result<Kwargs>>()?;
         let name = self.names.create(naming::stem_of(op));
         let mut builder =
             Builder::new(&mut self.program.graph, &mut self.program.env, &self.registry).with_origin(origin);

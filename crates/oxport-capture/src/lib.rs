@@ -28,6 +28,7 @@
 mod arithmetic;
 mod call;
 mod constraint;
+pub mod control;
 pub mod dim;
 pub mod error;
 pub mod export;
@@ -52,3 +53,8 @@ pub use oxport_derive::{Module, Pytree};
 pub use pytree::Pytree;
 pub use tracer::Tracer;
 pub use value::{SymBool, SymFloat, SymInt, Tensor, Value};
+
+/// The snippets of the tutorial, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/capture.md")]
+pub struct Tutorial;

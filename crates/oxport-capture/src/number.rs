@@ -49,6 +49,12 @@ impl Numbers {
     pub(crate) fn has(&self, e: &Expr) -> bool {
         self.nodes.contains_key(e)
     }
+    pub(crate) fn nodes(&self) -> &HashMap<Expr, NodeId> {
+        &self.nodes
+    }
+    pub(crate) fn set_nodes(&mut self, nodes: HashMap<Expr, NodeId>) {
+        self.nodes = nodes;
+    }
     pub(crate) fn guards(&self) -> &[Guard] {
         &self.guards
     }
@@ -94,6 +100,16 @@ impl State {
         };
         self.numbers.nodes.insert(e.clone(), node);
         Ok(Argument::Node(node))
+    }
+
+    /// Reads every symbolic size of the inputs, so that closures can use them.
+    pub(crate) fn read_sizes(&mut self) -> Result<()> {
+        let is_left = |s: &&Symbol| self.program.env.replacement(s).is_none();
+        let symbols: Vec<Symbol> = self.numbers.sites.keys().filter(is_left).cloned().collect();
+        for symbol in symbols {
+            self.number(&Val::Int(Expr::symbol(&symbol)), &NodeMeta::default())?;
+        }
+        Ok(())
     }
 
     /// The node that reads a symbol from the input in which it stands, behind the placeholders.
@@ -217,10 +233,15 @@ impl State {
     /// PyTorch spells them.
     pub(crate) fn settle(&self, program: &mut ExportedProgram) {
         let env = &self.program.env;
-        let ids: Vec<NodeId> = program.graph.ids().collect();
-        for id in ids {
-            let meta = program.graph.meta_mut(id);
-            meta.val = meta.val.take().map(|val| val.map_exprs(&mut |e| replaced(env, e)));
+        settle_graph(&mut program.graph, env);
+        // Sizes that were read for a closure that did not need them.
+        let sizes: Vec<NodeId> =
+            self.numbers.sites.keys().filter_map(|s| self.numbers.nodes.get(&Expr::symbol(s)).copied()).collect();
+        for id in sizes {
+            if program.graph.get(id).is_some() && program.graph.users(id).is_empty() {
+                // Nothing uses it: it can be erased.
+                program.graph.erase(id).ok();
+            }
         }
         let mut settled = ShapeEnv::new();
         for n in 0..env.next_unbacked() {
@@ -298,6 +319,16 @@ fn infix(e: &Expr) -> String {
         Some((Func::Mod | Func::PythonMod, [a, b])) => format!("{a} % {b}"),
         _ => e.to_string(),
     }
+}
+
+/// Every meta in terms of the symbols that are left, within subgraphs too.
+fn settle_graph(graph: &mut oxport_ir::Graph, env: &ShapeEnv) {
+    let ids: Vec<NodeId> = graph.ids().collect();
+    for id in ids {
+        let meta = graph.meta_mut(id);
+        meta.val = meta.val.take().map(|val| val.map_exprs(&mut |e| replaced(env, e)));
+    }
+    graph.subgraphs.values_mut().for_each(|sub| settle_graph(sub, env));
 }
 
 fn is_relation(e: &Expr) -> bool {

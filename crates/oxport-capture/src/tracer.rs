@@ -4,6 +4,7 @@
 //! meta that its operator's meta function gave when it was traced; a refused call adds no node.
 
 use crate::constraint::Declared;
+use crate::control::Outer;
 use crate::naming;
 use crate::number::Numbers;
 use crate::overload::Packets;
@@ -35,6 +36,8 @@ pub(crate) struct State {
     pub(crate) names: Namespace,
     pub(crate) numbers: Numbers,
     pub(crate) declared: Vec<Declared>,
+    /// The graphs around the closures that are being traced, the outermost first.
+    pub(crate) outer: Vec<Outer>,
     frames: Vec<ModuleFrame>,
     trace: Option<Arc<str>>,
     errors: Vec<Error>,
@@ -87,6 +90,7 @@ impl Tracer {
             names: Namespace::default(),
             numbers: Numbers::default(),
             declared: Vec::new(),
+            outer: Vec::new(),
             frames: Vec::new(),
             trace: None,
             errors: Vec::new(),
@@ -107,10 +111,10 @@ impl Tracer {
     }
     pub(crate) fn fake(&self, node: NodeId) -> Option<Fake> {
         let state = self.state();
-        state.program.graph.get(node)?.val()?.as_tensor().map(|fake| state.simplified(fake))
+        state.node(node)?.val()?.as_tensor().map(|fake| state.simplified(fake))
     }
     pub(crate) fn name_of(&self, node: NodeId) -> Option<Arc<str>> {
-        Some(self.state().program.graph.get(node)?.name.clone())
+        Some(self.state().node(node)?.name.clone())
     }
     pub(crate) fn tensor(&self, node: NodeId) -> Tensor {
         Tensor { tracer: self.clone(), node: Some(node) }
@@ -257,7 +261,7 @@ impl Tracer {
     pub fn add_module(&self, path: &str) {
         self.state_mut().modules.insert(path.into(), ());
     }
-    fn trace(&self, caller: &Location<'_>, name: &str) -> Arc<str> {
+    pub(crate) fn trace(&self, caller: &Location<'_>, name: &str) -> Arc<str> {
         let state = self.state();
         if let Some(trace) = &state.trace {
             return trace.clone();
@@ -323,6 +327,10 @@ fn line(at: &Location<'_>, code: &str) -> Arc<str> {
 }
 
 impl State {
+    /// A node of the graph that is being traced, or of one around it.
+    fn node(&self, id: NodeId) -> Option<&Node> {
+        self.program.graph.get(id).or_else(|| self.outer.iter().rev().find_map(|outer| outer.node(id)))
+    }
     fn add_state(&mut self, name: &str, tensor: StateTensor) -> Result<()> {
         if self.program.state.contains_key(name) {
             return Err(Error::invalid(format!("attribute '{name}' already exists")));
@@ -374,12 +382,15 @@ impl State {
         })
     }
     /// A leaf of what the program returns.
-    fn result(&mut self, tracer: &Tracer, value: &Value) -> Result<Argument> {
+    pub(crate) fn result(&mut self, tracer: &Tracer, value: &Value) -> Result<Argument> {
         match value {
             Value::Tensor(t) if !t.tracer.is_same(tracer) => {
                 Err(Error::invalid("a tensor of another capture is returned"))
             }
-            Value::Tensor(t) => t.node.map(Argument::Node).ok_or_else(|| Error::invalid("a void tensor is returned")),
+            Value::Tensor(t) => match t.node {
+                Some(node) => Ok(Argument::Node(self.lifted(node)?)),
+                None => Err(Error::invalid("a void tensor is returned")),
+            },
             number if let Some(val) = number.as_val() => Ok(self.number(&val, &NodeMeta::default())?),
             other => self.constant(other),
         }
