@@ -1,6 +1,7 @@
 //! From a call as code has it to a node as PyTorch traces it.
 //!
-//! What the dispatcher of PyTorch hands to its tracer stands in the graph: numbers of the type of the schema, lists of full
+//! What the dispatcher of PyTorch hands to its tracer stands in the graph: numbers of the type of the schema, lists
+//! of full
 //! length, defaults left out from the end, options of new tensors as the functions of Python fill them in.
 
 use crate::naming;
@@ -27,7 +28,14 @@ impl Tracer {
         let mut state = self.state_mut();
         let origin = state.origin(trace);
         let (args, kwargs) = state.lower_all(self, &op, bound, &origin)?;
+        let written = match (op.schema().and_then(|s| s.args.first()), args.first()) {
+            (Some(param), Some(Argument::Node(tensor))) if param.is_written() => Some(*tensor),
+            _ => None,
+        };
         let node = state.add_call(&op, args, kwargs, &origin)?;
+        if let Some(tensor) = written {
+            state.wrote(tensor, node);
+        }
         state.value_of(self, node, &origin)
     }
 }
@@ -82,7 +90,8 @@ impl State {
                 return Err(Error::invalid("a tensor of another capture is an argument"));
             }
             (_, Value::Tensor(t)) => {
-                Argument::Node(t.node.ok_or_else(|| Error::invalid("an argument is the result of a refused call"))?)
+                let node = t.node.ok_or_else(|| Error::invalid("an argument is the result of a refused call"))?;
+                Argument::Node(self.newest(node))
             }
             (Type::List(t, _), Value::List(items)) => {
                 let mut lowered = Vec::with_capacity(items.len());
@@ -128,6 +137,18 @@ impl State {
         kwargs: Kwargs,
         origin: &NodeMeta,
     ) -> Result<NodeId> {
+        self.add_named_call(naming::stem_of(op), op, args, kwargs, origin)
+    }
+
+    /// As [`State::add_call`], with a name that begins so.
+    pub(crate) fn add_named_call(
+        &mut self,
+        stem: &str,
+        op: &Op,
+        args: Vec<Argument>,
+        kwargs: Kwargs,
+        origin: &NodeMeta,
+    ) -> Result<NodeId> {
         let lift = |a: Argument, state: &mut State| -> Result<Argument> {
             let mut refused = Ok(());
             let mapped = a.map_nodes(&mut |node| match state.lifted(node) {
@@ -141,7 +162,7 @@ impl State {
         };
         let args = args.into_iter().map(|a| lift(a, self)).collect::<Result<Vec<_>>>()?;
         let kwargs = kwargs.into_iter().map(|(k, a)| Ok((k, lift(a, self)?))).collect::<Result<Kwargs>>()?;
-        let name = self.names.create(naming::stem_of(op));
+        let name = self.names.create(stem);
         let mut builder =
             Builder::new(&mut self.program.graph, &mut self.program.env, &self.registry).with_origin(origin);
         let node = builder.named(&name).call_op(op, args, kwargs).map_err(|e| message_of(e, op))?;
@@ -149,6 +170,15 @@ impl State {
             self.guard(&relation, truth);
         }
         Ok(node)
+    }
+
+    /// Adds a call of an operator that has no meta function since its result is its argument, `detach_`.
+    pub(crate) fn add_identity(&mut self, op: &str, of: NodeId, origin: &NodeMeta) -> Result<NodeId> {
+        let op = self.registry.op(op);
+        let name = self.names.create(naming::stem_of(&op));
+        let val = self.program.graph.node(of).val().cloned();
+        let builder = Builder::new(&mut self.program.graph, &mut self.program.env, &self.registry);
+        Ok(builder.with_origin(origin).named(&name).add(&op, vec![of.into()], Kwargs::new(), val)?)
     }
 
     /// What a node gives: several results are taken apart at once, as PyTorch's tracer does.
@@ -198,15 +228,17 @@ impl State {
             if is_new {
                 let op = self.registry.op("aten::sym_size.int");
                 let args = vec![Argument::Node(node), Argument::Int(dim as i64)];
-                let bound = self.add_call(&op, args, Kwargs::new(), origin)?;
+                let bound = self.add_named_call("sym_size_int", &op, args, Kwargs::new(), origin)?;
                 self.numbers.define(size, bound);
+                self.assert_number(&size.ge(&Expr::int(0)), None, origin)?;
             }
         }
         Ok(())
     }
 }
 
-/// Whether the functions of Python fill in the options of the tensor that the operator makes: those that take no tensor, and
+/// Whether the functions of Python fill in the options of the tensor that the operator makes: those that take no
+/// tensor, and
 /// those of names that PyTorch's generator tells by (`*_like`, `new_*`).
 fn makes_tensors(op: &Op, schema: &FunctionSchema) -> bool {
     let options = ["dtype", "layout", "device", "pin_memory"];

@@ -1,6 +1,7 @@
 //! Whether the code allows every size that it was said to take; if not, why, and what to say instead.
 //!
-//! The messages and suggested fixes are those of `torch.export`'s `ConstraintViolationError`, for a size that became a number,
+//! The messages and suggested fixes are those of `torch.export`'s `ConstraintViolationError`, for a size that became
+//! a number,
 //! two sizes that must be related, a range that is too wide, and a condition that not every size meets.
 
 use crate::dim::Named;

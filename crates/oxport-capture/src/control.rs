@@ -1,9 +1,11 @@
 //! Control flow that the program keeps: `torch.cond`, `torch.while_loop`, by closures.
 //!
-//! A closure is traced into a graph of its own. What it uses of the graph around it is lifted: it becomes an operand, and an input of
+//! A closure is traced into a graph of its own. What it uses of the graph around it is lifted: it becomes an operand,
+//! and an input of
 //! the subgraph of the same name, as in PyTorch.
 //!
-//! Laws: both branches of a `cond` take the same operands and give results of the same form; a closure runs twice, first to find what
+//! Laws: both branches of a `cond` take the same operands and give results of the same form; a closure runs twice,
+//! first to find what
 //! it uses.
 
 use crate::pytree::Pytree;
@@ -77,7 +79,8 @@ impl State {
     fn enter(&mut self) {
         let graph = std::mem::take(&mut self.program.graph);
         let names = std::mem::take(&mut self.names);
-        let numbers = self.numbers.nodes().clone();
+        let unbacked = self.numbers.unbacked();
+        let numbers = self.numbers.replace_nodes(unbacked);
         self.outer.push(Outer { graph, names, numbers, lifted: Vec::new() });
     }
     /// The graph of the closure, and what it lifted.
@@ -85,13 +88,14 @@ impl State {
         let outer = self.outer.pop().ok_or_else(|| Error::invalid("no branch is being traced"))?;
         let graph = std::mem::replace(&mut self.program.graph, outer.graph);
         self.names = outer.names;
-        self.numbers.set_nodes(outer.numbers);
+        self.numbers.replace_nodes(outer.numbers);
         Ok((graph, outer.lifted.into_iter().map(|(from, _)| from).collect()))
     }
 }
 
 impl Tracer {
-    /// `torch.cond(predicate, then, otherwise, operands)`: what one of the closures gives, chosen when the program runs.
+    /// `torch.cond(predicate, then, otherwise, operands)`: what one of the closures gives, chosen when the program
+    /// runs.
     ///
     /// # Errors
     /// A closure is refused; the closures give trees of different form, or of tensors that differ.
@@ -183,7 +187,6 @@ impl Tracer {
     ) -> Result<Traced> {
         let inputs = {
             let mut state = self.state_mut();
-            state.read_sizes()?;
             state.enter();
             used.iter().map(|node| state.lifted(*node)).collect::<Result<Vec<NodeId>>>()?
         };

@@ -82,7 +82,8 @@ impl Export {
     /// The program that this code traces over the module's state.
     ///
     /// # Errors
-    /// The code is refused, with the first refusal; or sizes that were said to be dynamic are not, with PyTorch's suggested
+    /// The code is refused, with the first refusal; or sizes that were said to be dynamic are not, with PyTorch's
+    /// suggested
     /// fixes.
     pub fn run<M: Module, O: Pytree>(
         &self,

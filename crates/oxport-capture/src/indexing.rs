@@ -1,6 +1,8 @@
-//! `x[…]` as Python has it: what `torch.Tensor.__getitem__` traces (`torch/csrc/autograd/python_variable_indexing.cpp`).
+//! `x[…]` as Python has it: what `torch.Tensor.__getitem__` traces
+//! (`torch/csrc/autograd/python_variable_indexing.cpp`).
 //!
-//! Laws: a whole slice (`:`) traces nothing; integers, slices and new dimensions are views, applied from left to right; tensors
+//! Laws: a whole slice (`:`) traces nothing; integers, slices and new dimensions are views, applied from left to
+//! right; tensors
 //! among the indices are applied together at the end by `aten.index`.
 
 use crate::{Error, Result, SymInt, Tensor, Value};
@@ -91,6 +93,12 @@ impl Tensor {
     pub fn try_set(&self, indices: &[Index], value: impl Into<Value>) -> Result<()> {
         let value = value.into();
         let (views, tensors) = self.viewed(indices)?;
+        if let ([Value::Tensor(mask)], Value::Int(_) | Value::Float(_) | Value::Bool(_)) = (&tensors[..], &value)
+            && mask.dtype() == DType::Bool
+        {
+            views.traced("aten.masked_fill_", &[mask.into(), value])?;
+            return Ok(());
+        }
         if !tensors.iter().all(Value::is_none) {
             let value = match value {
                 Value::Tensor(t) => t,

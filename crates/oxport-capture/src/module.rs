@@ -1,6 +1,7 @@
 //! Modules: what holds parameters, buffers and other modules by name, as `torch.nn.Module` does.
 //!
-//! Laws: names are those of the state dict; parameters that share one [`Parameter`] are tied; within an export, `get` of a
+//! Laws: names are those of the state dict; parameters that share one [`Parameter`] are tied; within an export, `get`
+//! of a
 //! parameter is its traced tensor, and `call` of a module is its `forward` with the module on the stack.
 
 use crate::{Error, Result, Tensor, Tracer};
@@ -307,7 +308,8 @@ pub trait ModuleState: Module {
     /// Takes the values of a state dict.
     ///
     /// # Errors
-    /// Entries are missing, unexpected, or of other sizes or dtypes: all of them, in PyTorch's words. Nothing is changed then.
+    /// Entries are missing, unexpected, or of other sizes or dtypes: all of them, in PyTorch's words. Nothing is
+    /// changed then.
     fn load_state_dict(&self, values: &IndexMap<String, Data>) -> Result<()> {
         let all = everything(self);
         let own = self.state_dict();

@@ -10,7 +10,8 @@ pub(crate) fn stem_of(op: &Op) -> &str {
     inner.filter(|s| !s.is_empty()).unwrap_or(short)
 }
 
-/// The placeholder of a lifted tensor: `layer.0.weight` → `p_layer_0_weight`; `self_attn.bias` → `p_attn_bias`, as PyTorch takes
+/// The placeholder of a lifted tensor: `layer.0.weight` → `p_layer_0_weight`; `self_attn.bias` → `p_attn_bias`, as
+/// PyTorch takes
 /// every `self_` for that of a method.
 pub(crate) fn lifted(prefix: &str, name: &str) -> String {
     let name = name.strip_prefix("L__self___").or_else(|| name.strip_prefix("self_")).unwrap_or(name);

@@ -1,9 +1,11 @@
 //! Symbolic numbers: their arithmetic, what code decides on them, and the nodes that they become.
 //!
-//! A number is an expression until a call takes it; then it becomes a node, once for each expression, as PyTorch's export
+//! A number is an expression until a call takes it; then it becomes a node, once for each expression, as PyTorch's
+//! export
 //! merges them (`insert_deferred_runtime_asserts`). Sizes of inputs are read behind the placeholders.
 //!
-//! Laws: what an operator of Python makes of symbols, its row says (its meta function); a decision on symbols is known, or
+//! Laws: what an operator of Python makes of symbols, its row says (its meta function); a decision on symbols is
+//! known, or
 //! is a [`Guard`], or is refused.
 
 use crate::tracer::State;
@@ -49,11 +51,14 @@ impl Numbers {
     pub(crate) fn has(&self, e: &Expr) -> bool {
         self.nodes.contains_key(e)
     }
-    pub(crate) fn nodes(&self) -> &HashMap<Expr, NodeId> {
-        &self.nodes
+    /// Takes other nodes for the numbers, and gives those so far.
+    pub(crate) fn replace_nodes(&mut self, nodes: HashMap<Expr, NodeId>) -> HashMap<Expr, NodeId> {
+        std::mem::replace(&mut self.nodes, nodes)
     }
-    pub(crate) fn set_nodes(&mut self, nodes: HashMap<Expr, NodeId>) {
-        self.nodes = nodes;
+    /// The nodes of numbers that were read from data.
+    pub(crate) fn unbacked(&self) -> HashMap<Expr, NodeId> {
+        let is_unbacked = |e: &&Expr| e.as_symbol().is_some_and(Symbol::is_unbacked);
+        self.nodes.iter().filter(|(e, _)| is_unbacked(e)).map(|(e, n)| (e.clone(), *n)).collect()
     }
     pub(crate) fn guards(&self) -> &[Guard] {
         &self.guards
@@ -102,21 +107,18 @@ impl State {
         Ok(Argument::Node(node))
     }
 
-    /// Reads every symbolic size of the inputs, so that closures can use them.
-    pub(crate) fn read_sizes(&mut self) -> Result<()> {
-        let is_left = |s: &&Symbol| self.program.env.replacement(s).is_none();
-        let symbols: Vec<Symbol> = self.numbers.sites.keys().filter(is_left).cloned().collect();
-        for symbol in symbols {
-            self.number(&Val::Int(Expr::symbol(&symbol)), &NodeMeta::default())?;
-        }
-        Ok(())
-    }
-
     /// The node that reads a symbol from the input in which it stands, behind the placeholders.
     fn read_size(&mut self, symbol: &Symbol) -> Result<NodeId> {
         let unknown = || Error::invalid(format!("no input has the size {symbol}"));
         let (at, _, site) = self.numbers.sites.get_full(symbol).ok_or_else(unknown)?;
         let (input, dim) = *site;
+        let op = self.registry.op("aten::sym_size.int");
+        if !self.outer.is_empty() {
+            // Within a closure, of the tensor that is lifted: a list of operands has no place for numbers.
+            let input = self.lifted(input)?;
+            let args = vec![input.into(), dim.into()];
+            return self.add_named_call("sym_size_int", &op, args, Kwargs::new(), &NodeMeta::default());
+        }
         let graph = &self.program.graph;
         // Those of earlier symbols stand before it.
         let earlier: Vec<NodeId> = self
@@ -130,7 +132,6 @@ impl State {
         let follower = graph.ids().find(|id| !is_lead(id));
         // PyTorch reads each symbolic size of the inputs once before, and drops those reads again.
         let name = format!("sym_size_int_{}", self.numbers.dims + at);
-        let op = self.registry.op("aten::sym_size.int");
         let name = self.names.create(&name);
         let builder = oxport_ir::Builder::new(&mut self.program.graph, &mut self.program.env, &self.registry);
         let mut builder = match follower {
@@ -193,6 +194,20 @@ impl State {
         Ok(result)
     }
 
+    /// Asserts a relation when the program runs, as PyTorch writes it beside numbers that were read from data.
+    pub(crate) fn assert_number(&mut self, relation: &Expr, message: Option<&str>, origin: &NodeMeta) -> Result<()> {
+        let condition = self.number(&Val::Bool(relation.clone()), origin)?;
+        let Argument::Node(node) = condition else { return Ok(()) };
+        let name = self.program.graph.get(node).map_or("", |n| &n.name);
+        let own = || format!("Runtime assertion failed for expression {relation} on node '{name}'");
+        let message = message.map_or_else(own, String::from);
+        let op = self.registry.op("aten::_assert_scalar");
+        let args = vec![condition, message.as_str().into()];
+        self.add_named_call("_assert_scalar_default", &op, args, Kwargs::new(), origin)?;
+        self.program.env.add_fact(relation);
+        Ok(())
+    }
+
     /// The value of an int where PyTorch needs it: known, or guarded to be as in the example.
     pub(crate) fn specialize(&mut self, e: &Expr) -> Result<i64> {
         let e = replaced(&self.program.env, e);
@@ -229,20 +244,12 @@ impl State {
         self.numbers.guards.push(Guard { relation: holds, trace: None });
     }
 
-    /// Writes what was learned of symbols into a finished program: metas in terms of what is left, ranges, and the guards as
+    /// Writes what was learned of symbols into a finished program: metas in terms of what is left, ranges, and the
+    /// guards as
     /// PyTorch spells them.
     pub(crate) fn settle(&self, program: &mut ExportedProgram) {
         let env = &self.program.env;
         settle_graph(&mut program.graph, env);
-        // Sizes that were read for a closure that did not need them.
-        let sizes: Vec<NodeId> =
-            self.numbers.sites.keys().filter_map(|s| self.numbers.nodes.get(&Expr::symbol(s)).copied()).collect();
-        for id in sizes {
-            if program.graph.get(id).is_some() && program.graph.users(id).is_empty() {
-                // Nothing uses it: it can be erased.
-                program.graph.erase(id).ok();
-            }
-        }
         let mut settled = ShapeEnv::new();
         for n in 0..env.next_unbacked() {
             settled.reserve(&Symbol::by_convention(&format!("u{n}")));
@@ -360,7 +367,8 @@ fn data_dependent(what: &str) -> Error {
 }
 
 impl Tracer {
-    /// Applies an operator of Python to numbers: `_operator::floordiv`, `math::ceil`, `torch::sym_max`. Nothing is added to
+    /// Applies an operator of Python to numbers: `_operator::floordiv`, `math::ceil`, `torch::sym_max`. Nothing is
+    /// added to
     /// the graph until a call takes the result.
     fn apply(&self, op: &'static str, operands: &[Val]) -> Result<Val> {
         let mut state = self.state_mut();
@@ -377,7 +385,8 @@ impl Tracer {
         }
         Ok(val)
     }
-    /// The truth of a condition on sizes, for code that goes one way or the other: where it is not the same for all sizes, that
+    /// The truth of a condition on sizes, for code that goes one way or the other: where it is not the same for all
+    /// sizes, that
     /// of the example, and the program gets a guard.
     ///
     /// # Errors
@@ -391,6 +400,27 @@ impl Tracer {
     /// It depends on data.
     pub fn specialize(&self, n: &SymInt) -> Result<i64> {
         self.state_mut().specialize(n.expr())
+    }
+    /// `torch._check`: what holds of sizes from here on. Where it depends on data, the program asserts it; else it is
+    /// a guard.
+    ///
+    /// # Errors
+    /// It is false.
+    #[track_caller]
+    pub fn check(&self, condition: &SymBool, message: Option<&str>) -> Result<()> {
+        let trace = self.trace(std::panic::Location::caller(), "torch._check");
+        let mut state = self.state_mut();
+        let relation = replaced(&state.program.env, condition.expr());
+        let holds = match state.program.env.known(&relation) {
+            Some(known) => known,
+            None if state.program.env.hint_of(&relation).is_some() => state.decide(&relation)?,
+            None => {
+                let origin = state.origin(&trace);
+                return state.assert_number(&relation, message, &origin).map_err(|e| e.traced(Some(&trace)));
+            }
+        };
+        let failed = || Error::invalid(message.unwrap_or("Expected cond to be True, but got False").to_string());
+        if holds { Ok(()) } else { Err(failed().traced(Some(&trace))) }
     }
     /// The guards so far.
     pub fn guards(&self) -> Vec<Guard> {

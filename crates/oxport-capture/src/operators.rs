@@ -95,7 +95,8 @@ impl std::ops::Not for Tensor {
 }
 
 impl Tracer {
-    /// Calls an operator that takes no tensor first, `t.make("arange", &[5.into()], &[])`, or a list of them: the first result.
+    /// Calls an operator that takes no tensor first, `t.make("arange", &[5.into()], &[])`, or a list of them: the
+    /// first result.
     #[track_caller]
     pub fn make(&self, name: &str, args: &[Value], kwargs: &[(&str, Value)]) -> Tensor {
         first(self, tensors(self.lenient(&format!("aten.{name}"), args, kwargs)))

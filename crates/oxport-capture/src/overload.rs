@@ -1,8 +1,10 @@
 //! Which overload a call means, and how its arguments are bound: PyTorch's parser of Python arguments
 //! (`torch/csrc/utils/python_arg_parser.cpp`) over the schemas of one operator.
 //!
-//! Overloads are tried in the order of PyTorch's bindings (`sort_overloads` of `tools/autograd/gen_python_functions.py`): tensors
-//! before numbers, lists before single numbers; the first that the arguments fit is called. A number stands for a tensor only
+//! Overloads are tried in the order of PyTorch's bindings (`sort_overloads` of
+//! `tools/autograd/gen_python_functions.py`): tensors
+//! before numbers, lists before single numbers; the first that the arguments fit is called. A number stands for a
+//! tensor only
 //! where the pinned kind `takes_number` says so.
 //!
 //! Laws: matching has no effect; what is bound has one value, or none for the default, for each argument of the schema.
@@ -68,7 +70,8 @@ fn in_order(mut ops: Vec<Op>) -> Vec<Op> {
     ordered
 }
 
-/// `is_smaller` of PyTorch's generator: of two overloads with equally many arguments, the one that would shadow the other.
+/// `is_smaller` of PyTorch's generator: of two overloads with equally many arguments, the one that would shadow the
+/// other.
 fn is_smaller(a: &FunctionSchema, b: &FunctionSchema) -> bool {
     let (a, b): (Vec<&Param>, Vec<&Param>) = (inputs(a).collect(), inputs(b).collect());
     let pairs = || a.iter().zip(&b).map(|(a, b)| (&a.ty, &b.ty));
@@ -252,7 +255,8 @@ fn bind(
     Err(format!("{name}() missing {} required positional argument{plural}: {}", missing.len(), missing.join(", ")))
 }
 
-/// `x.view(2, 3)` for `x.view([2, 3])`: the ints behind the tensor, where its schema takes one list of them and nothing else by
+/// `x.view(2, 3)` for `x.view([2, 3])`: the ints behind the tensor, where its schema takes one list of them and
+/// nothing else by
 /// position that could be meant.
 fn gather(op: &Op, schema: &FunctionSchema, args: &[Value]) -> Option<Vec<Value>> {
     let (first, rest) = args.split_first()?;

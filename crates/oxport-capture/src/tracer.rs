@@ -1,6 +1,7 @@
 //! [`Tracer`]: the program that grows while code runs.
 //!
-//! Laws: placeholders stand in the order of `torch.export`: parameters, buffers, constants, inputs of the user; a node has the
+//! Laws: placeholders stand in the order of `torch.export`: parameters, buffers, constants, inputs of the user; a
+//! node has the
 //! meta that its operator's meta function gave when it was traced; a refused call adds no node.
 
 use crate::constraint::Declared;
@@ -19,6 +20,7 @@ use oxport_pytree::{Kind, Tree, TreeSpec};
 use oxport_sym::{Expr, Range, ShapeEnv, Symbol};
 use oxport_tensor::Tensor as Data;
 use std::cell::{Ref, RefCell, RefMut};
+use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
@@ -38,6 +40,8 @@ pub(crate) struct State {
     pub(crate) declared: Vec<Declared>,
     /// The graphs around the closures that are being traced, the outermost first.
     pub(crate) outer: Vec<Outer>,
+    /// By tensor, the call that last wrote it.
+    written: HashMap<NodeId, NodeId>,
     frames: Vec<ModuleFrame>,
     trace: Option<Arc<str>>,
     errors: Vec<Error>,
@@ -91,6 +95,7 @@ impl Tracer {
             numbers: Numbers::default(),
             declared: Vec::new(),
             outer: Vec::new(),
+            written: HashMap::new(),
             frames: Vec::new(),
             trace: None,
             errors: Vec::new(),
@@ -148,7 +153,8 @@ impl Tracer {
         }
         self.lifted("b_", InputKind::Buffer { name: name.into(), persistent }, fake, name)
     }
-    /// A constant that the code makes, `torch.tensor([1., 2.])`: lifted, and copied where it is made, as PyTorch traces it.
+    /// A constant that the code makes, `torch.tensor([1., 2.])`: lifted, and copied where it is made, as PyTorch
+    /// traces it.
     ///
     /// # Errors
     /// None, but a `Result` as every call has.
@@ -161,8 +167,12 @@ impl Tracer {
         };
         let lifted = self.attribute(&name, data)?;
         let fresh = self.op("aten.lift_fresh_copy", &[lifted.into()], &[])?;
-        let detached = self.op("aten.detach_", &[fresh], &[])?;
-        detached.as_tensor().cloned().ok_or_else(|| Error::invalid("expected a tensor of `detach_`"))
+        let node = fresh.as_tensor().and_then(|t| t.node).ok_or_else(|| Error::invalid("expected a tensor"))?;
+        let trace = self.trace(Location::caller(), "torch.tensor");
+        let mut state = self.state_mut();
+        let origin = state.origin(&trace);
+        let detached = state.add_identity("aten.detach_", node, &origin)?;
+        Ok(self.tensor(detached))
     }
     /// A tensor that is an attribute of a module, and neither parameter nor buffer.
     ///
@@ -194,10 +204,16 @@ impl Tracer {
         let mut state = self.state_mut();
         let argument = state.constant(constant)?;
         state.inputs.push(name.into());
-        state.placeholder(name, InputKind::ConstantInput(argument), None)?;
+        let val = constant.as_val().or(match constant {
+            Value::None => Some(Val::None),
+            Value::Str(s) => Some(Val::Str((&**s).into())),
+            _ => None,
+        });
+        state.placeholder(name, InputKind::ConstantInput(argument), val)?;
         Ok(())
     }
-    /// A symbolic size of inputs: its source, as `L['x'].size()[0]`, names it as in PyTorch; its value is that of the example.
+    /// A symbolic size of inputs: its source, as `L['x'].size()[0]`, names it as in PyTorch; its value is that of the
+    /// example.
     /// While the code is traced it is at least `least`, as PyTorch takes sizes to be neither 0 nor 1.
     pub fn size(&self, source: &str, hint: i64, least: i64, declared: RangeConstraint) -> SymInt {
         let mut state = self.state_mut();
@@ -208,7 +224,8 @@ impl Tracer {
         SymInt::new(expr, self)
     }
 
-    /// Calls an operator: `aten.roll`, whose overload is found as PyTorch's parser finds it, or `aten.roll.default`. Several
+    /// Calls an operator: `aten.roll`, whose overload is found as PyTorch's parser finds it, or `aten.roll.default`.
+    /// Several
     /// results are a list.
     ///
     /// # Errors
@@ -218,7 +235,8 @@ impl Tracer {
         let trace = self.trace(Location::caller(), name);
         self.call(name, args, kwargs, &trace).map_err(|e| e.traced(Some(&trace)))
     }
-    /// As [`Tracer::op`] for code that does not stop at an error: a refused call gives a void tensor, and the error is kept
+    /// As [`Tracer::op`] for code that does not stop at an error: a refused call gives a void tensor, and the error
+    /// is kept
     /// for [`Tracer::finish`].
     #[track_caller]
     pub fn lenient(&self, name: &str, args: &[Value], kwargs: &[(&str, Value)]) -> Value {
@@ -242,7 +260,8 @@ impl Tracer {
         self.state().errors.clone()
     }
 
-    /// What `stack_trace` says of the nodes from now on, instead of the lines of Rust that call the tracer: for those who trace
+    /// What `stack_trace` says of the nodes from now on, instead of the lines of Rust that call the tracer: for those
+    /// who trace
     /// another language. `None` returns to Rust.
     pub fn set_stack_trace(&self, trace: Option<&str>) {
         self.state_mut().trace = trace.map(Arc::from);
@@ -331,6 +350,20 @@ impl State {
     fn node(&self, id: NodeId) -> Option<&Node> {
         self.program.graph.get(id).or_else(|| self.outer.iter().rev().find_map(|outer| outer.node(id)))
     }
+    /// What stands for a tensor from now on: the call that last wrote it, as in PyTorch, where that gives the tensor
+    /// itself.
+    pub(crate) fn newest(&self, mut node: NodeId) -> NodeId {
+        while let Some(newer) = self.written.get(&node) {
+            node = *newer;
+        }
+        node
+    }
+    /// Notes that a call wrote a tensor.
+    pub(crate) fn wrote(&mut self, tensor: NodeId, call: NodeId) {
+        if tensor != call {
+            self.written.insert(tensor, call);
+        }
+    }
     fn add_state(&mut self, name: &str, tensor: StateTensor) -> Result<()> {
         if self.program.state.contains_key(name) {
             return Err(Error::invalid(format!("attribute '{name}' already exists")));
@@ -388,7 +421,7 @@ impl State {
                 Err(Error::invalid("a tensor of another capture is returned"))
             }
             Value::Tensor(t) => match t.node {
-                Some(node) => Ok(Argument::Node(self.lifted(node)?)),
+                Some(node) => Ok(Argument::Node(self.lifted(self.newest(node))?)),
                 None => Err(Error::invalid("a void tensor is returned")),
             },
             number if let Some(val) = number.as_val() => Ok(self.number(&val, &NodeMeta::default())?),

@@ -1,7 +1,9 @@
 //! What traced code computes with: [`Tensor`]s, symbolic numbers, and constants; together a [`Value`].
 //!
-//! Laws: a value is a handle, cloning it is cheap; a number that is known is a constant, and never becomes a node; a tensor
-//! whose computation was refused is *void*: it has no node, every call on it is void too, and the tracer keeps the one error.
+//! Laws: a value is a handle, cloning it is cheap; a number that is known is a constant, and never becomes a node; a
+//! tensor
+//! whose computation was refused is *void*: it has no node, every call on it is void too, and the tracer keeps the
+//! one error.
 
 use crate::{Result, Tracer};
 use num_complex::Complex64;

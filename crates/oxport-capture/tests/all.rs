@@ -2,6 +2,7 @@
 
 mod calls;
 mod control;
+mod data;
 mod models;
 mod nn;
 mod shapes;

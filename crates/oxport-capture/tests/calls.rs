@@ -1,4 +1,5 @@
-//! Calls as Python has them, and the nodes that PyTorch's export makes of them (`calls.tsv`, written by PyTorch 2.15): overloads,
+//! Calls as Python has them, and the nodes that PyTorch's export makes of them (`calls.tsv`, written by PyTorch
+//! 2.15): overloads,
 //! promoted numbers, spread lists, defaults, options of new tensors, messages.
 
 use oxport_capture::{Tracer, Value};

@@ -1,5 +1,6 @@
 //! The models of `examples/models`: their programs are those that PyTorch 2.15 exports of the same models, line by line
-//! (`models/*.txt`, without comments), and compute what PyTorch computes with the weights of the same seed (`models/io.safetensors`).
+//! (`models/*.txt`, without comments), and compute what PyTorch computes with the weights of the same seed
+//! (`models/io.safetensors`).
 
 #[path = "../examples/models/zoo.rs"]
 mod zoo;

@@ -1,4 +1,5 @@
-//! The modules of `nn`: the calls that each of them traces are those of PyTorch's module (`nn.tsv`, written by PyTorch 2.15); the
+//! The modules of `nn`: the calls that each of them traces are those of PyTorch's module (`nn.tsv`, written by
+//! PyTorch 2.15); the
 //! state dict is loaded by name, or refused with all that is wrong with it.
 
 use indexmap::IndexMap;

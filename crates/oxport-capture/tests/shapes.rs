@@ -1,4 +1,5 @@
-//! Dynamic shapes: guards, ranges, and what is said where the code does not allow what was declared. The messages are those
+//! Dynamic shapes: guards, ranges, and what is said where the code does not allow what was declared. The messages are
+//! those
 //! of PyTorch 2.15 for the same code.
 
 use oxport_capture::module::Visitor;

@@ -4,7 +4,8 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Data, DeriveInput, Error, Fields, Index, LitStr, Result, parse_macro_input};
 
-/// Implements `Module`: every field is a part of its name, in order. A field that is none has `#[module(skip)]`, one of another
+/// Implements `Module`: every field is a part of its name, in order. A field that is none has `#[module(skip)]`, one
+/// of another
 /// name in the state dict `#[module(name = "…")]`; the struct may say its class, `#[module(class = "…")]`.
 #[proc_macro_derive(Module, attributes(module))]
 pub fn derive_module(input: proc_macro::TokenStream) -> proc_macro::TokenStream {

@@ -1,6 +1,7 @@
 //! Models written in Rust, with the state dicts of the same models in PyTorch: `cargo run --example models -- FOLDER`.
 //!
-//! For each model `NAME`, reads `NAME.safetensors` in the folder (its state dict) if it is there, and writes `NAME.pt2`.
+//! For each model `NAME`, reads `NAME.safetensors` in the folder (its state dict) if it is there, and writes
+//! `NAME.pt2`.
 
 mod zoo;
 

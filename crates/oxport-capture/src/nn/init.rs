@@ -1,6 +1,7 @@
 //! Initial values, `torch.nn.init`: drawn from the generator that [`crate::manual_seed`] seeds.
 //!
-//! Law: the numbers that bound a distribution are computed as PyTorch computes them, so that the same seed gives the same bits.
+//! Law: the numbers that bound a distribution are computed as PyTorch computes them, so that the same seed gives the
+//! same bits.
 
 use crate::module::draw;
 use crate::{Buffer, Parameter};

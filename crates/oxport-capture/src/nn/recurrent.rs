@@ -57,7 +57,8 @@ pub type LSTMCell = Cell<Lstm>;
 /// `torch.nn.GRUCell`
 pub type GRUCell = Cell<Gru>;
 
-/// A recurrent layer over whole sequences; its options are public, and may be set before use where no weight depends on them.
+/// A recurrent layer over whole sequences; its options are public, and may be set before use where no weight depends
+/// on them.
 #[derive(Clone, Debug)]
 pub struct Recurrent<G> {
     weights: Vec<(String, Parameter)>,
