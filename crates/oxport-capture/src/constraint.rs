@@ -65,7 +65,8 @@ impl State {
                 let name = one.name();
                 let what = format!(
                     "You marked {name} as dynamic but your code specialized it to be a constant ({n}). If you're using \
-                     mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with \
+                     mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, \
+                     replace it with \
                      either Dim.STATIC or Dim.AUTO."
                 );
                 violated(one, what, one.named.as_ref().map(|named| format!("{} = {n}", named.name)));
@@ -92,7 +93,8 @@ impl State {
                         violated(
                             first,
                             format!(
-                                "The values of {a} = {s} must always be related to the values of {b} = {t} by {a} = {b} + {more}."
+                                "The values of {a} = {s} must always be related to the values of {b} = {t} by \
+                                 {a} = {b} + {more}."
                             ),
                             Some(format!("{a} = {b} + {more}")),
                         );
@@ -144,7 +146,8 @@ impl State {
         violated(
             one,
             format!(
-                "Not all values of {name} = {source} in the specified range{declared} satisfy the generated guard {guard}"
+                "Not all values of {name} = {source} in the specified range{declared} satisfy the generated \
+                 guard {guard}"
             ),
             Some(format!("{name} = Dim('{name}'{bounds})")),
         );

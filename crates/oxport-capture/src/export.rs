@@ -230,8 +230,10 @@ fn named_size(tracer: &Tracer, named: &Named, source: &str, size: i64) -> Result
     if size < 2 {
         let name = &named.name;
         return Err(Error::invalid(format!(
-            "Constraints violated ({name})! For more information, run with TORCH_LOGS=\"+dynamic\".\n  - You marked {name} as \
-             dynamic but your code specialized it to be a constant ({size}). If you're using mark_dynamic, either remove it or \
+            "Constraints violated ({name})! For more information, run with TORCH_LOGS=\"+dynamic\".\n  - You \
+             marked {name} as \
+             dynamic but your code specialized it to be a constant ({size}). If you're using mark_dynamic, \
+             either remove it or \
              use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO.\n\n\
              Suggested fixes:\n  {name} = {size}"
         )));

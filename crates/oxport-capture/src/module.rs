@@ -329,7 +329,8 @@ pub trait ModuleState: Module {
             let Some(is) = own.get(name) else { continue };
             if is.sizes() != value.sizes() {
                 problems += &format!(
-                    "\n\tsize mismatch for {name}: copying a param with shape torch.Size({:?}) from checkpoint, the shape in \
+                    "\n\tsize mismatch for {name}: copying a param with shape torch.Size({:?}) from checkpoint, \
+                     the shape in \
                      current model is torch.Size({:?}).",
                     value.sizes(),
                     is.sizes()

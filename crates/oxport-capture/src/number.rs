@@ -361,7 +361,8 @@ pub(crate) fn replaced(env: &ShapeEnv, e: &Expr) -> Expr {
 
 fn data_dependent(what: &str) -> Error {
     Error::invalid(format!(
-        "Could not guard on data-dependent expression {what} (unhinted: {what}).  (Size-like symbols: none)\n\nconsider using \
+        "Could not guard on data-dependent expression {what} (unhinted: {what}).  (Size-like symbols: \
+         none)\n\nconsider using \
          data-dependent friendly APIs such as guard_or_false, guard_or_true and statically_known_true."
     ))
 }

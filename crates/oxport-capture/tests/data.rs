@@ -37,7 +37,8 @@ fn sizes_that_depend_on_data_are_asserted() {
         "nonzero: \"i64[u0, 2]\" = torch.ops.aten.nonzero.default(x)\n\
          sym_size_int: \"Sym(u0)\" = torch.ops.aten.sym_size.int(nonzero, 0)\n\
          ge: \"Sym(u0 >= 0)\" = sym_size_int >= 0\n\
-         _assert_scalar_default = torch.ops.aten._assert_scalar.default(ge, \"Runtime assertion failed for expression u0 >= 0 \
+         _assert_scalar_default = torch.ops.aten._assert_scalar.default(ge, \"Runtime assertion failed for \
+         expression u0 >= 0 \
          on node 'ge'\")\n\
          mul: \"i64[u0, 2]\" = torch.ops.aten.mul.Tensor(nonzero, 1)\n\
          return (mul,)"

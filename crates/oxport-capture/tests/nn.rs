@@ -91,8 +91,10 @@ fn rows() -> Vec<(&'static str, String)> {
         Dropout: Dropout::new(0.1), x();
     }
     rows! { defaults:
-        AvgPool2d AdaptiveAvgPool2d UpsamplingNearest2d UpsamplingBilinear2d ReLU GELU SiLU Sigmoid Tanh ELU LeakyReLU Softplus
-        Hardswish Mish ReLU6 SELU CELU Hardsigmoid Hardtanh LogSigmoid Softsign Tanhshrink Flatten GLU Hardshrink Softshrink
+        AvgPool2d AdaptiveAvgPool2d UpsamplingNearest2d UpsamplingBilinear2d ReLU GELU SiLU Sigmoid Tanh ELU
+        LeakyReLU Softplus
+        Hardswish Mish ReLU6 SELU CELU Hardsigmoid Hardtanh LogSigmoid Softsign Tanhshrink Flatten GLU
+        Hardshrink Softshrink
         Softmax LogSoftmax PixelShuffle PixelUnshuffle
     }
     rows! { losses: MSELoss L1Loss SmoothL1Loss HuberLoss BCEWithLogitsLoss BCELoss }
@@ -180,8 +182,10 @@ fn a_state_dict_is_loaded_by_name_or_refused_with_all_that_is_wrong() {
     let error = linear.load_state_dict(&entries(&[("weight", &[3, 4]), ("weigth", &[1])])).unwrap_err();
     assert_eq!(
         error.message(),
-        "Error(s) in loading state_dict for Linear:\n\tUnexpected key(s) in state_dict: \"weigth\". \n\tMissing key(s) in \
-         state_dict: \"bias\". \n\tsize mismatch for weight: copying a param with shape torch.Size([3, 4]) from checkpoint, the \
+        "Error(s) in loading state_dict for Linear:\n\tUnexpected key(s) in state_dict: \"weigth\". \n\tMissing \
+         key(s) in \
+         state_dict: \"bias\". \n\tsize mismatch for weight: copying a param with shape torch.Size([3, 4]) from \
+         checkpoint, the \
          shape in current model is torch.Size([3, 2])."
     );
     linear.load_state_dict(&entries(&[("weight", &[3, 2]), ("bias", &[3])])).unwrap();

@@ -94,7 +94,8 @@ fn what_the_code_does_not_allow_is_explained_with_fixes() {
     let constant = |name: &str, n: i64| {
         format!(
             "You marked {name} as dynamic but your code specialized it to be a constant ({n}). If you're using \
-             mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with either \
+             mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it \
+             with either \
              Dim.STATIC or Dim.AUTO."
         )
     };
@@ -124,7 +125,8 @@ fn what_the_code_does_not_allow_is_explained_with_fixes() {
             export(Dim::new("a").min(1).max(10), None, compared),
             violated(
                 "a",
-                "Not all values of a = L['x'].size()[0] in the specified range a <= 10 satisfy the generated guard 4 <= \
+                "Not all values of a = L['x'].size()[0] in the specified range a <= 10 satisfy the generated \
+                 guard 4 <= \
                  L['x'].size()[0] and L['x'].size()[0] <= 10",
                 "a = Dim('a', min=4, max=10)",
             ),
@@ -134,7 +136,8 @@ fn what_the_code_does_not_allow_is_explained_with_fixes() {
             export(Dim::new("a"), Some((&[3, 6], Dim::new("b"))), |i| i.tensor("x").slice(0, 0, -1, 1) + i.tensor("y")),
             violated(
                 "a",
-                "The values of a = L['x'].size()[0] must always be related to the values of b = L['y'].size()[0] by a = b + 1.",
+                "The values of a = L['x'].size()[0] must always be related to the values of b = \
+                 L['y'].size()[0] by a = b + 1.",
                 "a = b + 1",
             ),
         ),

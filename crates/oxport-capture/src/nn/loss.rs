@@ -31,7 +31,8 @@ fn broadcast(input: &Tensor, target: &Tensor) -> (Tensor, Tensor) {
 }
 
 macro_rules! losses {
-    ($($(#[$doc:meta])* $name:ident($($field:ident: $t:ty = $default:expr),*) |$s:ident, $x:ident, $y:ident| $body:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident($($field:ident: $t:ty = $default:expr),*) |$s:ident, $x:ident, $y:ident|
+        $body:expr;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug)]
         pub struct $name {

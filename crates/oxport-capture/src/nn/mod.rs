@@ -30,7 +30,8 @@ pub use recurrent::{GRU, GRUCell, LSTM, LSTMCell, RNN, Recurrent};
 
 /// A module without state: what it holds, and what it traces of one input.
 macro_rules! stateless {
-    ($($(#[$doc:meta])* $place:literal $name:ident($($field:ident: $t:ty = $default:expr),*) |$s:ident, $x:ident| $body:expr;)*) => {$(
+    ($($(#[$doc:meta])* $place:literal $name:ident($($field:ident: $t:ty = $default:expr),*) |$s:ident,
+        $x:ident| $body:expr;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug)]
         pub struct $name {
