@@ -30,6 +30,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("oxport-tensor", &[]),
     ("oxport-ir", &["oxport-sym", "oxport-pytree", "oxport-tensor"]),
     ("oxport-ops", &["oxport-ir", "oxport-sym", "oxport-tensor"]),
+    ("oxport-capture", &["oxport-derive", "oxport-ir", "oxport-ops", "oxport-pytree", "oxport-sym", "oxport-tensor"]),
+    ("oxport-derive", &[]),
     ("oxport-pt2", &["oxport-ir", "oxport-sym", "oxport-pytree", "oxport-tensor"]),
     ("oxport-passes", &["oxport-ir", "oxport-sym", "oxport-tensor"]),
     ("oxport-rewrite", &["oxport-ir", "oxport-sym", "oxport-tensor"]),
