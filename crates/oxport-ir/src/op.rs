@@ -72,6 +72,14 @@ impl Op {
             _ => Autocast::Unchanged,
         }
     }
+    /// True if PyTorch registers it for TorchScript only, and has no function of Python for it.
+    pub fn is_jit_only(&self) -> bool {
+        self.0.kinds.split_whitespace().any(|kind| kind == "jit_only")
+    }
+    /// True if PyTorch's functions of Python take a number where its schema has a tensor: `x + 1` is `add.Tensor`.
+    pub fn takes_number(&self) -> bool {
+        self.0.kinds.split_whitespace().any(|kind| kind == "takes_number")
+    }
     /// True if its result is its first argument itself, or a view of it, for some arguments only, which no schema says.
     pub fn is_alias_at_times(&self) -> bool {
         self.has_tag("maybe_aliasing_or_mutating") || self.def().is_some_and(|d| matches!(d.aliasing, Aliasing::If(_)))
