@@ -52,7 +52,9 @@ impl State {
             let given = match value {
                 Some(value) => Some(self.lower(tracer, &value, &param.ty, origin)?),
                 None if is_factory && &*param.name == "pin_memory" => Some(Argument::Bool(false)),
-                None if is_factory && !takes_tensor && &*param.name == "device" => Some(Argument::Device(Device::cpu())),
+                None if is_factory && !takes_tensor && &*param.name == "device" => {
+                    Some(Argument::Device(Device::cpu()))
+                }
                 None => None,
             };
             let is_default = given.is_none() || given == param.default;
@@ -89,7 +91,9 @@ impl State {
                 }
                 Argument::List(lowered)
             }
-            (Type::List(t, Some(n)), single) => Argument::List(vec![self.lower(tracer, single, t, origin)?; *n as usize]),
+            (Type::List(t, Some(n)), single) => {
+                Argument::List(vec![self.lower(tracer, single, t, origin)?; *n as usize])
+            }
             // A schema's `int` is known when traced: PyTorch specializes a symbolic one.
             (Type::Int, Value::Int(n)) => Argument::Int(self.specialize(n.expr())?),
             (Type::Float, Value::Int(n)) => match n.known() {
@@ -117,8 +121,14 @@ impl State {
     }
 
     /// Adds a call, and takes in what its meta function had to assume of sizes.
-    pub(crate) fn add_call(&mut self, op: &Op, args: Vec<Argument>, kwargs: Kwargs, origin: &NodeMeta) -> Result<NodeId> {
-        let name = self.names.next(&self.program.graph, naming::stem_of(op));
+    pub(crate) fn add_call(
+        &mut self,
+        op: &Op,
+        args: Vec<Argument>,
+        kwargs: Kwargs,
+        origin: &NodeMeta,
+    ) -> Result<NodeId> {
+        let name = self.names.create(naming::stem_of(op));
         let mut builder =
             Builder::new(&mut self.program.graph, &mut self.program.env, &self.registry).with_origin(origin);
         let node = builder.named(&name).call_op(op, args, kwargs).map_err(|e| message_of(e, op))?;
@@ -199,7 +209,8 @@ fn device(text: &str) -> Result<Device> {
         Some((kind, index)) => (kind, Some(index)),
         None => (text, None),
     };
-    let parsed = index.map(|i| i.parse::<i64>().map_err(|_| Error::invalid(format!("Invalid device string: '{text}'"))));
+    let parsed =
+        index.map(|i| i.parse::<i64>().map_err(|_| Error::invalid(format!("Invalid device string: '{text}'"))));
     Ok(Device { kind: kind.into(), index: parsed.transpose()? })
 }
 

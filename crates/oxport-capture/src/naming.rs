@@ -1,63 +1,6 @@
-//! Names as PyTorch gives them: of nodes by FX (`torch.fx.graph._Namespace`), of placeholders and symbols by `torch.export`.
+//! The stems of names as PyTorch has them: of nodes by FX, of placeholders and symbols by `torch.export`.
 
-use oxport_ir::{Graph, Op};
-use std::collections::HashMap;
-use std::sync::Arc;
-
-/// Hands out the names of one graph's nodes.
-#[derive(Debug, Default)]
-pub(crate) struct Names {
-    /// The number that the last name of a stem had.
-    last: HashMap<Box<str>, u64>,
-}
-
-impl Names {
-    /// The name of the next node of that stem: `add`, `add_1`, …; `max_1`, where the stem is a word of Python.
-    pub(crate) fn next(&mut self, graph: &Graph, stem: &str) -> Arc<str> {
-        let stem = legal(stem);
-        let (base, number) = numbered(&stem);
-        let is_free = |name: &str| graph.find(name).is_none();
-        let mut candidate = stem.clone();
-        let mut number = match number {
-            Some(number) if is_free(&stem) => number,
-            _ => {
-                let last = self.last.get(stem.as_str()).copied().unwrap_or(0);
-                if is_word(&stem) {
-                    candidate = format!("{base}_{}", last + 1);
-                    last + 1
-                } else {
-                    last
-                }
-            }
-        };
-        while !is_free(&candidate) {
-            number += 1;
-            candidate = format!("{base}_{number}");
-        }
-        self.last.insert(base.into(), number);
-        candidate.into()
-    }
-}
-
-/// `add_12` as `add` and 12.
-fn numbered(name: &str) -> (&str, Option<u64>) {
-    let split = name.rsplit_once('_').filter(|(_, digits)| !digits.is_empty());
-    let parsed = split.filter(|(_, digits)| digits.bytes().all(|b| b.is_ascii_digit()));
-    match parsed.and_then(|(base, digits)| Some((base, digits.parse().ok()?))) {
-        Some((base, number)) => (base, Some(number)),
-        None => (name, None),
-    }
-}
-
-/// The stem as an identifier of Python.
-fn legal(stem: &str) -> String {
-    let clean: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    match clean.chars().next() {
-        None => "_unnamed".into(),
-        Some(c) if c.is_ascii_digit() => format!("_{clean}"),
-        Some(_) => clean,
-    }
-}
+use oxport_ir::Op;
 
 /// The stem of a call's name: the operator's, without overload; `and` for `__and__`.
 pub(crate) fn stem_of(op: &Op) -> &str {
@@ -71,23 +14,6 @@ pub(crate) fn stem_of(op: &Op) -> &str {
 pub(crate) fn lifted(prefix: &str, name: &str) -> String {
     let clean = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' });
     prefix.chars().chain(clean).collect()
-}
-
-/// Keywords, builtins and the globals of FX's code: no node is called so.
-fn is_word(name: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
-        "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise",
-        "return", "try", "while", "with", "yield", "abs", "aiter", "all", "anext", "any", "ascii", "bin", "bool",
-        "breakpoint", "bytearray", "bytes", "callable", "chr", "classmethod", "compile", "complex", "copyright", "credits",
-        "delattr", "dict", "dir", "divmod", "enumerate", "eval", "exec", "exit", "filter", "float", "format", "frozenset",
-        "getattr", "globals", "hasattr", "hash", "help", "hex", "id", "input", "int", "isinstance", "issubclass", "iter",
-        "len", "license", "list", "locals", "map", "max", "memoryview", "min", "next", "object", "oct", "open", "ord",
-        "pow", "print", "property", "quit", "range", "repr", "reversed", "round", "set", "setattr", "slice", "sorted",
-        "staticmethod", "str", "sum", "super", "tuple", "type", "vars", "zip", "inf", "nan", "torch", "device", "fx_pytree",
-        "pytree",
-    ];
-    WORDS.contains(&name)
 }
 
 /// The number of a symbol for a size: the SHA-256 of its source, modulo 100, or the next that is free, as in

@@ -100,14 +100,19 @@ impl State {
         let (input, dim) = *site;
         let graph = &self.program.graph;
         // Those of earlier symbols stand before it.
-        let earlier: Vec<NodeId> =
-            self.numbers.sites.keys().take(at).filter_map(|s| self.numbers.nodes.get(&Expr::symbol(s)).copied()).collect();
+        let earlier: Vec<NodeId> = self
+            .numbers
+            .sites
+            .keys()
+            .take(at)
+            .filter_map(|s| self.numbers.nodes.get(&Expr::symbol(s)).copied())
+            .collect();
         let is_lead = |id: &NodeId| graph.node(*id).kind == NodeKind::Placeholder || earlier.contains(id);
         let follower = graph.ids().find(|id| !is_lead(id));
         // PyTorch reads each symbolic size of the inputs once before, and drops those reads again.
         let name = format!("sym_size_int_{}", self.numbers.dims + at);
         let op = self.registry.op("aten::sym_size.int");
-        let name = self.names.next(graph, &name);
+        let name = self.names.create(&name);
         let builder = oxport_ir::Builder::new(&mut self.program.graph, &mut self.program.env, &self.registry);
         let mut builder = match follower {
             Some(follower) => builder.before(follower).with_origin(&NodeMeta::default()),
@@ -148,7 +153,8 @@ impl State {
             _ => return Err(unsupported()),
         };
         let args = args.to_vec();
-        let value = |e: &Expr| if e.as_bool().is_some() || is_relation(e) { Val::Bool(e.clone()) } else { Val::Int(e.clone()) };
+        let value =
+            |e: &Expr| if e.as_bool().is_some() || is_relation(e) { Val::Bool(e.clone()) } else { Val::Int(e.clone()) };
         let mut left = args.first().ok_or_else(unsupported)?.clone();
         let mut result = self.number(&value(&left), origin)?;
         for right in &args[1..] {
@@ -305,7 +311,9 @@ impl Tracer {
         let args: Vec<_> = operands.iter().map(arg_of).collect();
         let cx = MetaCx::new(&state.program.env);
         let val = infer_bound(&registry.op(op), &args, &cx)?;
-        let (Val::Int(e) | Val::Float(e) | Val::Bool(e)) = &val else { return Err(Error::invalid("expected a number")) };
+        let (Val::Int(e) | Val::Float(e) | Val::Bool(e)) = &val else {
+            return Err(Error::invalid("expected a number"));
+        };
         if !e.is_const() && e.as_symbol().is_none() {
             let recipe = || (op, operands.to_vec());
             state.numbers.recipes.entry(e.clone()).or_insert_with(recipe);

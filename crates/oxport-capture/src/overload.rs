@@ -54,7 +54,7 @@ fn in_order(mut ops: Vec<Op>) -> Vec<Op> {
     if ops.len() == 1 {
         return ops;
     }
-    ops.sort_by_cached_key(signature);
+    ops.sort_by_cached_key(binding);
     let smaller = |a: &Op, b: &Op| match (a.schema(), b.schema()) {
         (Some(a), Some(b)) => is_smaller(a, b),
         _ => false,
@@ -72,9 +72,7 @@ fn in_order(mut ops: Vec<Op>) -> Vec<Op> {
 fn is_smaller(a: &FunctionSchema, b: &FunctionSchema) -> bool {
     let (a, b): (Vec<&Param>, Vec<&Param>) = (inputs(a).collect(), inputs(b).collect());
     let pairs = || a.iter().zip(&b).map(|(a, b)| (&a.ty, &b.ty));
-    a.len() == b.len()
-        && pairs().any(|(a, b)| a != b)
-        && pairs().all(|(a, b)| a == b || shadows(a, b))
+    a.len() == b.len() && pairs().any(|(a, b)| a != b) && pairs().all(|(a, b)| a == b || shadows(a, b))
 }
 
 fn shadows(a: &Type, b: &Type) -> bool {
@@ -103,6 +101,37 @@ fn signature(op: &Op) -> String {
     format!("{}({})", packet(op), arguments.replacen(" self", " input", 1))
 }
 
+/// The signature by which PyTorch's generator sorts: with the types of C++.
+fn binding(op: &Op) -> String {
+    fn cpp(ty: &Type) -> String {
+        match ty {
+            Type::Optional(t) => format!("{}?", cpp(t)),
+            Type::List(t, size) => {
+                let element = match &**t {
+                    Type::Int => "IntArrayRef".into(),
+                    Type::SymInt => "SymIntArrayRef".into(),
+                    Type::Float => "ArrayRef<double>".into(),
+                    Type::Tensor => "TensorList".into(),
+                    other => format!("{}[]", cpp(other)),
+                };
+                size.map_or(element.clone(), |n| format!("{element}[{n}]"))
+            }
+            Type::Int => "int64_t".into(),
+            Type::Float => "double".into(),
+            Type::Str => "c10::string_view".into(),
+            other => other.to_string(),
+        }
+    }
+    let mut text = Vec::new();
+    for param in op.schema().into_iter().flat_map(inputs) {
+        if param.kw_only && !text.iter().any(|t| t == "*") {
+            text.push("*".to_string());
+        }
+        text.push(format!("{} {}{}", cpp(&param.ty), param.name, if param.default.is_some() { "=" } else { "" }));
+    }
+    text.join(", ")
+}
+
 fn packet(op: &Op) -> &str {
     op.short_name().split('.').next().unwrap_or(op.short_name())
 }
@@ -112,28 +141,43 @@ fn packet(op: &Op) -> &str {
 /// # Errors
 /// None does; the message is that of PyTorch's parser.
 pub(crate) fn resolve(ops: &[Op], args: &[Value], kwargs: &[(&str, Value)]) -> Result<Match> {
+    let is_out = |op: &Op| op.schema().is_some_and(|s| inputs(s).count() < s.args.len());
+    let is_given = |op: &Op| {
+        op.schema().is_some_and(|s| kwargs.iter().any(|(key, _)| s.arg(key).is_some_and(|(_, p)| p.is_written())))
+    };
+    let ops: Vec<&Op> = ops.iter().filter(|op| ops.len() == 1 || !is_out(op) || is_given(op)).collect();
     let mut refused = None;
-    for op in ops {
+    for op in &ops {
         let Some(schema) = op.schema() else { continue };
         match bind(op, schema, args, kwargs) {
-            Ok(bound) => return Ok((op.clone(), bound)),
+            Ok(bound) => return Ok(((*op).clone(), bound)),
             Err(message) => refused = refused.or(Some(message)),
         }
     }
-    match (ops, refused) {
+    for op in &ops {
+        let Some(schema) = op.schema() else { continue };
+        if let Some(gathered) = gather(op, schema, args)
+            && let Ok(bound) = bind(op, schema, &gathered, kwargs)
+        {
+            return Ok(((*op).clone(), bound));
+        }
+    }
+    match (&ops[..], refused) {
         ([_], Some(message)) => Err(Error::invalid(message)),
-        _ => Err(Error::invalid(no_match(ops, args, kwargs))),
+        _ => Err(Error::invalid(no_match(&ops, args, kwargs))),
     }
 }
 
 /// PyTorch's message where several signatures were tried.
-fn no_match(ops: &[Op], args: &[Value], kwargs: &[(&str, Value)]) -> String {
+fn no_match(ops: &[&Op], args: &[Value], kwargs: &[(&str, Value)]) -> String {
     let mut got: Vec<String> = args.iter().map(described).collect();
     got.extend(kwargs.iter().map(|(name, v)| format!("{name}={}", described(v))));
-    let name = ops.first().map_or("", packet);
-    let mut message =
-        format!("{name}() received an invalid combination of arguments - got ({}), but expected one of:", got.join(", "));
-    for op in ops.iter().filter(|op| !op.has_tag("out") && !op.has_tag("generated")) {
+    let name = ops.first().map_or("", |op| packet(op));
+    let mut message = format!(
+        "{name}() received an invalid combination of arguments - got ({}), but expected one of:",
+        got.join(", ")
+    );
+    for op in ops {
         message += &format!("\n * ({}", signature(op).split_once('(').map_or("", |(_, rest)| rest));
     }
     message
@@ -152,12 +196,15 @@ fn described(value: &Value) -> String {
 }
 
 /// The values of one overload's arguments, or PyTorch's sentence why it does not take them.
-fn bind(op: &Op, schema: &FunctionSchema, args: &[Value], kwargs: &[(&str, Value)]) -> Result<Vec<Option<Value>>, String> {
+fn bind(
+    op: &Op,
+    schema: &FunctionSchema,
+    args: &[Value],
+    kwargs: &[(&str, Value)],
+) -> Result<Vec<Option<Value>>, String> {
     let name = packet(op);
     let mut bound: Vec<Option<Value>> = vec![None; schema.args.len()];
     let positional = schema.positional();
-    let gathered = gather(op, schema, args);
-    let args = gathered.as_deref().unwrap_or(args);
     if args.len() > positional {
         let (takes, plural) = (positional, if positional == 1 { "" } else { "s" });
         let were = if args.len() == 1 { "was" } else { "were" };
@@ -200,7 +247,8 @@ fn bind(op: &Op, schema: &FunctionSchema, args: &[Value], kwargs: &[(&str, Value
     if missing.is_empty() {
         return Ok(bound);
     }
-    let plural = if missing.len() == 1 { "" } else { "s" };
+    // As PyTorch has it, the other way round.
+    let plural = if missing.len() == 1 { "s" } else { "" };
     Err(format!("{name}() missing {} required positional argument{plural}: {}", missing.len(), missing.join(", ")))
 }
 

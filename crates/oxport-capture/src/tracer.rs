@@ -3,14 +3,15 @@
 //! Laws: placeholders stand in the order of `torch.export`: parameters, buffers, constants, inputs of the user; a node has the
 //! meta that its operator's meta function gave when it was traced; a refused call adds no node.
 
-use crate::naming::{self, Names};
+use crate::naming;
 use crate::number::Numbers;
 use crate::overload::Packets;
 use crate::{Error, Result, SymInt, Tensor, Value};
 use indexmap::IndexMap;
+use oxport_ir::text::Namespace;
 use oxport_ir::{
-    Argument, Constant, Dialect, ExportedProgram, Fake, Graph, InputKind, ModuleCall, ModuleCallSignature, Node, NodeId,
-    NodeKind, NodeMeta, OutputKind, RangeConstraint, Registry, Signature, StateTensor, Val,
+    Argument, Constant, Dialect, ExportedProgram, Fake, Graph, InputKind, ModuleCall, ModuleCallSignature, Node,
+    NodeId, NodeKind, NodeMeta, OutputKind, RangeConstraint, Registry, Signature, StateTensor, Val,
 };
 use oxport_pytree::{Kind, Tree, TreeSpec};
 use oxport_sym::{Expr, Range, ShapeEnv, Symbol};
@@ -30,7 +31,7 @@ pub(crate) struct State {
     pub(crate) registry: Arc<Registry>,
     pub(crate) packets: Arc<Packets>,
     pub(crate) program: ExportedProgram,
-    pub(crate) names: Names,
+    pub(crate) names: Namespace,
     pub(crate) numbers: Numbers,
     frames: Vec<ModuleFrame>,
     trace: Option<Arc<str>>,
@@ -81,7 +82,7 @@ impl Tracer {
             registry,
             packets,
             program,
-            names: Names::default(),
+            names: Namespace::default(),
             numbers: Numbers::default(),
             frames: Vec::new(),
             trace: None,
@@ -345,7 +346,7 @@ impl State {
         let at = specs.iter().position(|s| rank(&s.kind) > own).unwrap_or(specs.len());
         let graph = &mut self.program.graph;
         let follower = graph.ids().nth(at);
-        let mut node = Node::new(self.names.next(graph, name), NodeKind::Placeholder, Vec::new());
+        let mut node = Node::new(self.names.create(name), NodeKind::Placeholder, Vec::new());
         node.meta.val = val;
         let id = match follower {
             Some(f) => graph.insert_before(f, node)?,
@@ -368,7 +369,9 @@ impl State {
     /// A leaf of what the program returns.
     fn result(&mut self, tracer: &Tracer, value: &Value) -> Result<Argument> {
         match value {
-            Value::Tensor(t) if !t.tracer.is_same(tracer) => Err(Error::invalid("a tensor of another capture is returned")),
+            Value::Tensor(t) if !t.tracer.is_same(tracer) => {
+                Err(Error::invalid("a tensor of another capture is returned"))
+            }
             Value::Tensor(t) => t.node.map(Argument::Node).ok_or_else(|| Error::invalid("a void tensor is returned")),
             number if let Some(val) = number.as_val() => Ok(self.number(&val, &NodeMeta::default())?),
             other => self.constant(other),

@@ -4,6 +4,7 @@
 use oxport_capture::{Tracer, Value};
 use oxport_ir::Fake;
 use oxport_tensor::DType;
+use std::collections::HashMap;
 
 /// The tensors that the calls are over.
 const TENSORS: &[(&str, DType, &[i64])] = &[
@@ -20,12 +21,13 @@ const TENSORS: &[(&str, DType, &[i64])] = &[
 
 /// The parts of a list that no bracket holds together.
 fn apart(text: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+    let (mut parts, mut depth, mut start, mut is_quoted) = (Vec::new(), 0, 0, false);
     for (i, c) in text.char_indices() {
         match c {
             '(' | '[' => depth += 1,
             ')' | ']' => depth -= 1,
-            ',' if depth == 0 => {
+            '\'' => is_quoted = !is_quoted,
+            ',' if depth == 0 && !is_quoted => {
                 parts.push(&text[start..i]);
                 start = i + 1;
             }
@@ -36,16 +38,21 @@ fn apart(text: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|p| !p.is_empty()).collect()
 }
 
-fn value(t: &Tracer, text: &str) -> Value {
+fn value<'a>(t: &Tracer, seen: &mut HashMap<&'a str, Value>, text: &'a str) -> Value {
+    if let Some(known) = seen.get(text) {
+        return known.clone();
+    }
     let inside = |open, close| text.strip_prefix(open).and_then(|s: &str| s.strip_suffix(close));
     if let Some(list) = inside('[', ']').or(inside('(', ')')) {
-        return Value::List(apart(list).into_iter().map(|item| value(t, item)).collect());
+        return Value::List(apart(list).into_iter().map(|item| value(t, seen, item)).collect());
     }
     if let Some(s) = inside('\'', '\'') {
         return s.into();
     }
     if let Some((name, dtype, sizes)) = TENSORS.iter().find(|(name, ..)| *name == text) {
-        return t.input(name, Fake::new(*dtype, sizes.iter().map(|&n| n.into()))).unwrap().into();
+        let tensor = t.input(name, Fake::new(*dtype, sizes.iter().map(|&n| n.into()))).unwrap();
+        seen.insert(text, (&tensor).into());
+        return tensor.into();
     }
     match text {
         "None" => Value::None,
@@ -62,15 +69,8 @@ fn value(t: &Tracer, text: &str) -> Value {
 fn traced(call: &str) -> String {
     let t = Tracer::new();
     let (name, args) = call.strip_suffix(')').unwrap().split_once('(').unwrap();
-    let mut seen: Vec<(&str, Value)> = Vec::new();
-    let mut named = |text| match seen.iter().find(|(s, _)| *s == text) {
-        Some((_, v)) => v.clone(),
-        None => {
-            let v = value(&t, text);
-            seen.push((text, v.clone()));
-            v
-        }
-    };
+    let mut seen = HashMap::new();
+    let mut named = |text| value(&t, &mut seen, text);
     let (mut positional, mut keywords) = (Vec::new(), Vec::new());
     for arg in apart(args) {
         match arg.split_once('=') {
@@ -84,7 +84,8 @@ fn traced(call: &str) -> String {
             let program = t.finish(Value::List(Vec::new())).unwrap();
 
             let text = oxport_ir::print::readable(&program);
-            let line = text.lines().find_map(|l| l.trim().split_once(" = torch.ops.").map(|(_, call)| call)).unwrap_or("");
+            let line =
+                text.lines().find_map(|l| l.trim().split_once(" = torch.ops.").map(|(_, call)| call)).unwrap_or("");
             format!("torch.ops.{}", line.split(';').next().unwrap())
         }
     }

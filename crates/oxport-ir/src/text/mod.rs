@@ -44,4 +44,4 @@ mod vals;
 mod values;
 mod whole;
 
-pub use names::fx_name;
+pub use names::{Namespace, fx_name};
