@@ -1,4 +1,5 @@
-//! Four operators as a user would add them, each one row: a view, a random one, one that writes, one that reads strides.
+//! Four operators as a user would add them, each one row: a view, a random one, one that writes, one that reads
+//! strides.
 //! `docs/add-an-op.md` shows the table; here every pass treats the rows as what they say.
 
 use crate::root;
@@ -43,7 +44,8 @@ fn scale(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     Ok(vec![Value::Tensor(Tensor::from_vec(x.sizes(), scaled)?)])
 }
 
-/// What a program over `x = [[0, 1], [2, 3], [4, 5]]` gives, under `none` and `exact` alike; and how many nodes `exact` leaves.
+/// What a program over `x = [[0, 1], [2, 3], [4, 5]]` gives, under `none` and `exact` alike; and how many nodes `exact`
+/// leaves.
 fn run(build: impl Fn(&mut oxport_ir::Builder<'_>, NodeId) -> Result<NodeId>) -> (Vec<f32>, usize) {
     let toolchain = Toolchain::new(&[MYLIB]);
     let x = Tensor::from_vec(&[3, 2], (0u8..6).map(f32::from).collect::<Vec<_>>()).expect("a tensor");

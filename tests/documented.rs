@@ -66,13 +66,15 @@ fn operators() -> String {
     let core: Vec<&str> = registry().names().into_iter().filter(|n| registry().op(n).has_tag("core")).collect();
     let missing: Vec<&&str> = core.iter().filter(|n| registry().op(n).def().is_none()).collect();
     let mut page = String::from(
-        "# Operators\n\n<!-- Made from the operator table by tests/documented.rs; UPDATE_EXPECT=1 writes it anew. -->\n\n",
+        "# Operators\n\n<!-- Made from the operator table by tests/documented.rs; UPDATE_EXPECT=1 writes \
+        it anew. -->\n\n",
     );
     let _ = writeln!(
         page,
-        "{} overloads in {} families: {} with a kernel (k), {} with a decomposition (d), every one with a meta function.\n\
-         Of the {} overloads that PyTorch tags as core, {} are here{}\n\
-         In-place and `out=` forms need no entry of their own: functionalisation writes them as the functional one.\n",
+        "{} overloads in {} families: {} with a kernel (k), {} with a decomposition (d), \
+        every one with a meta function.\n\
+        Of the {} overloads that PyTorch tags as core, {} are here{}\n\
+        In-place and `out=` forms need no entry of their own: functionalisation writes them as the functional one.\n",
         count(&|_| true),
         oxport_ops::FAMILIES.len(),
         count(&|d| !matches!(d.kernel, Kernel::None)),

@@ -183,7 +183,8 @@ fn printed_programs_parse_back() {
     });
 }
 
-/// An expansion that ends with another one (`linear`, then the `matmul` in it) ends with it, however often that happens.
+/// An expansion that ends with another one (`linear`, then the `matmul` in it) ends with it, however often that
+/// happens.
 #[test]
 fn long_chains_decompose() {
     let build = || -> oxport::Result<ExportedProgram> {

@@ -1,7 +1,7 @@
 //! Verifying takes time in proportion to the program, whatever it has much of.
 //!
-//! Programs of n and 4n of a thing are verified; four times the work may take ten times the processor time of this thread, where
-//! what is quadratic takes sixteen.
+//! Programs of n and 4n of a thing are verified; four times the work may take ten times the processor time of this
+//! thread, where what is quadratic takes sixteen.
 
 use crate::all;
 use std::fmt::Write as _;
@@ -26,7 +26,8 @@ fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
 fn numbers(n: usize, fact: fn(usize) -> String) -> String {
     let mut body = lines(n, |i| {
         format!(
-            "    e{i}: \"i64[]\" = torch.ops.aten.select.int(x, 0, {i})\n    n{i}: \"Sym(u{i})\" = torch.ops.aten.item.default(e{i})\n"
+            "    e{i}: \"i64[]\" = torch.ops.aten.select.int(x, 0, {i})\n    n{i}: \"Sym(u{i})\" = \
+            torch.ops.aten.item.default(e{i})\n"
         )
     });
     for i in 0..n - 2 {

@@ -12,8 +12,8 @@ const PROGRAMS: &[&str] =
 /// Edits that leave another valid program: an input that is narrowed by data may be of another size.
 const SURVIVORS: &[(&str, &str)] = &[("item_check", "stale-input-size")];
 
-/// The codes that mutation with a program shows; what survives is an error. (Edits that may leave all types as they were
-/// are not tried.)
+/// The codes that mutation with a program shows; what survives is an error. (Edits that may leave all types as they
+/// were are not tried.)
 fn found(program: &str, document: &Document) -> Result<BTreeSet<&'static str>, String> {
     let (mut codes, mut survivors) = (BTreeSet::new(), Vec::new());
     for mutator in mutators().iter().filter(|t| t.class != Class::Value) {
@@ -112,7 +112,8 @@ fn a_joint_program_is_valid() {
 #[test]
 fn a_node_of_another_graph_is_refused() {
     let registry = oxport::registry();
-    let text = "def forward(self, x: \"f32[3]\"):\n    relu: \"f32[3]\" = torch.ops.aten.relu.default(x)\n    return (relu,)\n";
+    let text = "def forward(self, x: \"f32[3]\"):\n    relu: \"f32[3]\" = torch.ops.aten.relu.default(x)\n    \
+        return (relu,)\n";
     let mut one = oxport_ir::parse::parse(text, registry).unwrap();
     let other = oxport_ir::parse::parse(text, registry).unwrap();
     let foreign = other.graph.find("relu").unwrap();
@@ -147,7 +148,7 @@ fn metadata_is_parsed_and_kept() {
     meta.torch_fn = Some("linear_1;builtin_function_or_method.linear".into());
     assert_eq!(meta.torch_fn_parts(), ["linear_1", "builtin_function_or_method.linear"]);
     let text = "[{\"name\": \"a\", \"target\": \"b\", \"graph_id\": 7, \"pass_name\": \"p\", \"action\": \"create\", \
-                \"from_node\": [{\"name\": \"z\"}, null]}]";
+        \"from_node\": [{\"name\": \"z\"}, null]}]";
     meta.extra.push(("from_node".into(), text.into()));
     let sources = meta.from_nodes().unwrap();
     assert_eq!((sources[0].graph_id, sources[0].from[0].name.as_deref()), (Some(7), Some("z")));
@@ -200,8 +201,8 @@ fn text(e: impl std::fmt::Display) -> String {
 #[test]
 fn writing_to_an_expanded_tensor_is_refused() {
     let text = "def forward(self, x: \"f32[3]\"):\n    \
-                expand: \"f32[4, 3]\" = torch.ops.aten.expand.default(x, [4, 3])\n    \
-                add_: \"f32[4, 3]\" = torch.ops.aten.add_.Tensor(expand, 1)\n    return (add_,)\n";
+        expand: \"f32[4, 3]\" = torch.ops.aten.expand.default(x, [4, 3])\n    \
+        add_: \"f32[4, 3]\" = torch.ops.aten.add_.Tensor(expand, 1)\n    return (add_,)\n";
     let mut program = oxport_ir::parse::parse(text, oxport::registry()).unwrap();
     for name in ["expand", "add_"] {
         let id = program.graph.find(name).unwrap();

@@ -267,8 +267,8 @@ fn what_draws_says_so() {
     });
 }
 
-/// A value that a kernel refuses (a class or an index out of range, a probability above 1), a decomposition refuses, too: every
-/// tensor of numbers in every sample is filled with values that no operator takes for an index.
+/// A value that a kernel refuses (a class or an index out of range, a probability above 1), a decomposition refuses,
+/// too: every tensor of numbers in every sample is filled with values that no operator takes for an index.
 #[test]
 fn decompositions_refuse_what_kernels_refuse() {
     let both = |d: &OpDef| !matches!(d.kernel, Kernel::None) && !matches!(d.decomp, Decomp::None);

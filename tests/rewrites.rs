@@ -1,7 +1,8 @@
-//! Programs whose meaning improvement must keep: values to the bit (or up to rounding), strides of outputs, what shares a
-//! storage with what, and the state that is left behind. A table of them, and a generator of small ones.
+//! Programs whose meaning improvement must keep: values to the bit (or up to rounding), strides of outputs, what shares
+//! a storage with what, and the state that is left behind. A table of them, and a generator of small ones.
 //!
-//! A sketch is a line of inputs (`x: f32[2, 3]{1, 2}`; names that begin with `b_` are buffers), calls, and what is returned:
+//! A sketch is a line of inputs (`x: f32[2, 3]{1, 2}`; names that begin with `b_` are buffers), calls, and what is
+//! returned:
 //! `x: f32[2, 3] | y = clone(x); add_.Tensor(x, 1) | y`.
 
 use crate::all;
@@ -119,7 +120,8 @@ fn is_kept(program: &ExportedProgram, opt: Opt) -> Result<(), String> {
         plan.run(inputs.iter().cloned().map(Value::Tensor).collect()).map_err(|e| e.to_string())
     };
     let before = oxport::functionalize(program).map_err(|e| format!("not functional: {e}"))?;
-    // Writes to gapped inputs are made functional with strides that do not follow: the verifier says so, before any rule.
+    // Writes to gapped inputs are made functional with strides that do not follow: the verifier says so, before any
+    // rule.
     if let Some(d) = oxport::verify(&before).first() {
         return Err(format!("not functional: {d}"));
     }
@@ -183,7 +185,8 @@ const PER_DTYPE: &[&str] = &[
     "x: _[40] | y = add.Tensor(div.Tensor(x, 1), x) | y",
     "x: _[40] | y = sub.Tensor(x, 0); z = add.Tensor(x, 0); w = add.Tensor(y, z) | y, z, w",
     "x: _[40] | y = pow.Tensor_Scalar(x, 1); z = pow.Tensor_Scalar(x, 2); w = add.Tensor(y, z) | y, z, w",
-    "x: _[40] | y = div.Tensor(x, 8); z = div.Tensor(x, 1024); w = div.Tensor(x, 0.0009765625); v = div.Tensor(x, -4.0) | y, z, w, v",
+    "x: _[40] | y = div.Tensor(x, 8); z = div.Tensor(x, 1024); w = div.Tensor(x, 0.0009765625); v = \
+    div.Tensor(x, -4.0) | y, z, w, v",
     "x: _[4, 10] | y = logical_not(logical_not(x)); z = logical_and(x, x); w = logical_or(x, x) | y, z, w",
     "x: _[40] | y = bitwise_not(bitwise_not(x)) | y",
     "x: _[40], c: b8[3, 40] | y = where.self(c, x, x); z = maximum(x, x); w = minimum(x, x) | y, z, w",
@@ -196,7 +199,8 @@ const SKETCHES: &[&str] = &[
     "x: f32[] | y = pow.Tensor_Scalar(x, 2) | y",
     "x: f32[0, 3] | y = view(view(x, [3, 0]), [0, 5]) | y",
     "x: f32[0, 2] | y = view(view(x, [0, 3, 2, 0]), [-1, 7]) | y",
-    "x: f32[1, 3] | y = expand(expand(x, [0, 3]), [0, 3]); z = add.Tensor(expand(expand(x, [2, 3]), [4, 2, 3]), 1) | y, z",
+    "x: f32[1, 3] | y = expand(expand(x, [0, 3]), [0, 3]); z = add.Tensor(expand(expand(x, [2, 3]), \
+    [4, 2, 3]), 1) | y, z",
     "x: f32[2, 3, 4] | y = squeeze.dim(unsqueeze(x, -2), -2); z = permute(permute(x, [-1, 0, 1]), [1, -1, 0]) | y, z",
     "x: f32[2, 3] | y = add.Tensor(cat([x], 1), 1); z = add.Tensor(slice.Tensor(x, 0, -100, 100, 1), 1) | y, z",
     "x: f32[1, 3] | y = squeeze.dim(x, 0); z = squeeze.dim(x, 1) | y, z",
@@ -215,13 +219,16 @@ const SKETCHES: &[&str] = &[
     "x: f32[2, 3, 4, 5] | y = clone(relu(x), memory_format=channels_last) | y",
     "x: f32[2, 3] | y = unbind.int(clone(x))[0]; z = unbind.int(x)[0]; w = unbind.int(x)[0] | y, z, w",
     "x: f32[2, 3] | y = max.dim(x, 0)[0]; z = max.dim(x, 0)[0]; w = max.dim(x, 0)[1] | y, z, w",
-    "x: f32[2, 3] | y = reshape(x, [6]); z = reshape(reshape(clone(x), [6]), [3, 2]); w = flatten.using_ints(x) | y, z, w",
+    "x: f32[2, 3] | y = reshape(x, [6]); z = reshape(reshape(clone(x), [6]), [3, 2]); w = \
+    flatten.using_ints(x) | y, z, w",
     "x: f32[2, 3], b_c: f32[3] | y = add.Tensor(x, b_c); z = view(b_c, [3, 1]) | y, z",
     // What is written later.
     "x: f32[2, 3] | y = view(clone(x), [6]); add_.Tensor(x, 1) | y",
     "x: f32[2, 3] | y = clone(x); add_.Tensor(x, 1) | y",
-    "x: f32[2, 3], y: f32[2, 3] | a = select.int(clone(x), 0, 0); b = select.int(clone(y), 0, 0); copy_(x, y); mul_.Tensor(y, 0) | a, b",
-    "x: f32[3, 2], b_c: f32[2, 3] | y = transpose.int(clone(b_c), 0, 1); add_.Tensor(b_c, 1); z = add.Tensor(y, x) | z, y",
+    "x: f32[2, 3], y: f32[2, 3] | a = select.int(clone(x), 0, 0); b = select.int(clone(y), 0, 0); \
+    copy_(x, y); mul_.Tensor(y, 0) | a, b",
+    "x: f32[3, 2], b_c: f32[2, 3] | y = transpose.int(clone(b_c), 0, 1); add_.Tensor(b_c, 1); z = \
+    add.Tensor(y, x) | z, y",
     "x: f32[2, 3], b_c: f32[2, 3] | y = clone(view(b_c, [6])); copy_(b_c, x) | y",
     "x: f32[2], b_c: f32[2, 3] | y = clone(expand(b_c, [2, 2, 3])); mul_.Tensor(b_c, 2) | y",
     "x: f32[3], b_c: f32[3], b_d: f32[3] | h = clone(b_c); copy_(b_c, b_d); copy_(b_d, h); y = add.Tensor(x, 1) | y",
@@ -233,17 +240,21 @@ const SKETCHES: &[&str] = &[
     // Random numbers.
     "x: f32[5] | a = rand_like(x); b = rand_like(x) | b",
     "x: f32[5] | a = rand_like(x); b = mul.Tensor(rand_like(x), 1.0) | a, b",
-    "x: f32[1, 2, 4, 8]<1 | a = scaled_dot_product_attention(x, x, x, None, 0.5); b = scaled_dot_product_attention(x, x, x, None, 0.5); c = sub.Tensor(a, b) | a, b, c",
+    "x: f32[1, 2, 4, 8]<1 | a = scaled_dot_product_attention(x, x, x, None, 0.5); b = \
+    scaled_dot_product_attention(x, x, x, None, 0.5); c = sub.Tensor(a, b) | a, b, c",
     "x: f32[5] | a = sub.Tensor(rrelu(x, 0.1, 0.3, True), rrelu(x, 0.1, 0.3, True)) | a",
-    "x: f32[3, 4] | a = rand_like(contiguous(t(x))); b = rand_like(t(x)); c = bernoulli.p(contiguous(t(x)), 0.5) | a, b, c",
+    "x: f32[3, 4] | a = rand_like(contiguous(t(x))); b = rand_like(t(x)); c = \
+    bernoulli.p(contiguous(t(x)), 0.5) | a, b, c",
     "x: f32[13, 14] | a = dropout(contiguous(t(add.Tensor(x, 1))), 0.5, True) | a",
     // What reads strides and storages.
     "x: f32[2, 3] | y = as_strided(contiguous(transpose.int(x, 0, 1)), [2, 2], [1, 2]) | y",
     "x: f32[2, 3] | y = as_strided(add.Tensor(contiguous(transpose.int(x, 0, 1)), 1), [2, 2], [1, 2]) | y",
     "x: f32[4, 3] | y = as_strided(clone(slice.Tensor(x, 0, 1, 4)), [2, 2], [1, 2], 0) | y",
     "x: f32[4, 3] | y = as_strided(slice.Tensor(x, 0, 1, 4), [2, 2], [1, 2], 0) | y",
-    "x: f32[2, 3, 4] | y = view_as_complex(clone(slice.Tensor(transpose.int(x, 0, 2), 2, 0, 2), memory_format=contiguous_format)) | y",
-    "x: f32[2, 3] | y = view.dtype(contiguous(transpose.int(x, 0, 1)), int32); z = unfold(contiguous(t(x)), 0, 2, 1) | y, z",
+    "x: f32[2, 3, 4] | y = view_as_complex(clone(slice.Tensor(transpose.int(x, 0, 2), 2, 0, 2), \
+    memory_format=contiguous_format)) | y",
+    "x: f32[2, 3] | y = view.dtype(contiguous(transpose.int(x, 0, 1)), int32); z = \
+    unfold(contiguous(t(x)), 0, 2, 1) | y, z",
     "x: f32[2, 3] | y = mul.Tensor(contiguous(t(x)), sym_stride.int(contiguous(t(x)), 0)) | y",
     "x: f32[4, 6] | y = mm(contiguous(t(x)), x); z = sum(contiguous(t(x))); w = cumsum(contiguous(t(x)), 1) | y, z, w",
 ];
@@ -434,7 +445,8 @@ fn hunted(seed: u64) -> Result<bool, String> {
     }
 }
 
-/// A part of a hunt; `MINUTES=60 FROM=1000 cargo test --release -p oxport-tests drawn -- --nocapture` goes on from there.
+/// A part of a hunt; `MINUTES=60 FROM=1000 cargo test --release -p oxport-tests drawn -- --nocapture` goes on from
+/// there.
 #[test]
 fn drawn_programs_keep_their_meaning() {
     let number = |name: &str| std::env::var(name).ok().and_then(|m| m.parse::<u64>().ok()).unwrap_or(0);

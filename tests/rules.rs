@@ -1,6 +1,6 @@
-//! The rule table: from a rule's example instances are derived, over dtypes, sizes, layouts, symbolic sizes and constants.
-//! Wherever the rule fires, both sides are valid, of one type, and compute the same: to the bit for bitwise rules, with the
-//! extreme values of the dtype. A condition is there only if some instance fails without it.
+//! The rule table: from a rule's example instances are derived, over dtypes, sizes, layouts, symbolic sizes and
+//! constants. Wherever the rule fires, both sides are valid, of one type, and compute the same: to the bit for bitwise
+//! rules, with the extreme values of the dtype. A condition is there only if some instance fails without it.
 
 use crate::all;
 use oxport::compare::{Tolerance, compare};
@@ -335,7 +335,8 @@ fn try_instance(rule: &Rule, instance: &Instance) -> Result<Outcome, String> {
                 Ok(b) => b,
                 Err(e) => return Ok(Outcome::Differs(format!("seed {seed}: the right side fails: {e}"))),
             };
-            // Up to rounding: in proportion to the largest result, or, where terms of about 1 cancel in a half, to those.
+            // Up to rounding: in proportion to the largest result, or, where terms of about 1 cancel in a half, to
+            // those.
             let half = |unit: f32| Tolerance::Elementwise { rtol: 0.0, atol: 4.0 * f64::from(unit) };
             let cancelling = match a.as_tensor().map(Tensor::dtype) {
                 Some(DType::F16) => half(f32::EPSILON * 4096.0),

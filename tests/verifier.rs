@@ -42,7 +42,8 @@ const DIVIDE: &str =
 
 const UNKNOWN: &str = "    r = torch.ops.mine.unknown.default(x)\n    return (r,)\n";
 const CAT: &str = "    c: \"f32[4, 3]\" = torch.ops.aten.cat.default([x, y])\n    return (c,)\n";
-const NOTHING: &str = "    r = torch.ops.aten._assert_async.default(x)\n    s: \"f32[2, 3]\" = torch.ops.aten.relu.default(r)\n    return (s,)\n";
+const NOTHING: &str = "    r = torch.ops.aten._assert_async.default(x)\n    s: \"f32[2, 3]\" = \
+    torch.ops.aten.relu.default(r)\n    return (s,)\n";
 
 const DRAW: &str = "    b: \"f32[2, 3]\" = torch.ops.aten.bernoulli.default(x, generator = None)\n    return (b,)\n";
 
@@ -70,15 +71,18 @@ const CASES: &[Case] = &[
         |_| (),
         &[
             "error[document] at node s: argument `self`: `r` gives no value that can be used",
-            "error[arguments] at node s argument self: aten::relu: argument `self`: expected Tensor, got None\n    note: aten::relu(Tensor self) -> Tensor",
+            "error[arguments] at node s argument self: aten::relu: argument `self`: expected Tensor, got \
+            None\n    note: aten::relu(Tensor self) -> Tensor",
         ],
     ),
     (
         CAT,
         |p| *val(p, "x") = Val::Str("mean".into()),
         &[
-            "error[document] at node c: argument `tensors`: the list mixes kinds of values that the program JSON cannot mix",
-            "error[arguments] at node c argument tensors: aten::cat: argument `tensors`: expected Tensor[], got a list of str, Tensor\n    note: aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+            "error[document] at node c: argument `tensors`: the list mixes kinds of values that the program \
+            JSON cannot mix",
+            "error[arguments] at node c argument tensors: aten::cat: argument `tensors`: expected Tensor[], \
+            got a list of str, Tensor\n    note: aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
         ],
     ),
     (RELU, |p| rename(p, "r", "größe"), &[]),
@@ -119,7 +123,8 @@ const CASES: &[Case] = &[
         |p| *element(p, "m", 1) = Val::Bool(Expr::boolean(true)),
         &[
             "error[document] at node m: one of several results is a bool, which PyTorch does not load",
-            "error[meta] at node m: element 1: the recorded value is the bool True, the operator yields the tensor i64[3]",
+            "error[meta] at node m: element 1: the recorded value is the bool True, the operator yields the \
+            tensor i64[3]",
         ],
     ),
     (MAX, |p| *element(p, "m", 1) = Val::None, &[]),
@@ -143,7 +148,8 @@ const CASES: &[Case] = &[
             }
         },
         &[
-            "error[meta] at node a: the recorded meta is f32[2, 3], the operator yields f32[s0, 3]\n    note: s0 comes from size 0 of `x`",
+            "error[meta] at node a: the recorded meta is f32[2, 3], the operator yields f32[s0, 3]\n    \
+            note: s0 comes from size 0 of `x`",
             "error[symbol] at node y: there are two symbols \"s0\", of which different things are assumed",
         ],
     ),

@@ -24,6 +24,7 @@ pub struct Builder<'a> {
     stem: Option<Arc<str>>,
     /// How many calls may still be added.
     room: usize,
+    guessed: Vec<(Expr, bool)>,
 }
 
 /// No decomposition has more calls: one that takes a step for each of 2^40, as a number in its call says, is refused.
@@ -33,7 +34,8 @@ impl<'a> Builder<'a> {
     /// A builder that adds at the end (before the output node, if there is one).
     pub fn new(graph: &'a mut Graph, env: &'a mut ShapeEnv, registry: &'a Registry) -> Builder<'a> {
         let room = usize::MAX;
-        Builder { graph, env, registry, before: None, origin: NodeMeta::default(), stem: None, room }
+        let guessed = Vec::new();
+        Builder { graph, env, registry, before: None, origin: NodeMeta::default(), stem: None, room, guessed }
     }
     /// Adds before that node from now on, and gives new nodes its origin (stack trace, module stack, …).
     pub fn before(mut self, at: NodeId) -> Builder<'a> {
@@ -100,6 +102,7 @@ impl<'a> Builder<'a> {
         } else {
             let cx = MetaCx::with_fresh(self.env, self.env.next_unbacked());
             let val = infer_call(self.graph, op, &args, &kwargs, &cx)?;
+            self.guessed.extend(cx.guessed());
             for (symbol, range) in cx.into_born() {
                 self.env.reserve(&symbol);
                 self.env.set_range(&symbol, range);
@@ -107,6 +110,10 @@ impl<'a> Builder<'a> {
             val
         };
         self.add(op, args, kwargs, Some(val))
+    }
+    /// The relations of sizes that the calls' metas hold for only as they were at the capture, with their truth.
+    pub fn guessed(self) -> Vec<(Expr, bool)> {
+        self.guessed
     }
     /// Adds a call with a given meta value, without inference.
     ///
@@ -246,7 +253,8 @@ impl<'r> ProgramBuilder<'r> {
         self.names.push(name.into());
         self.placeholder(name, InputKind::UserInput, Val::Tensor(fake))
     }
-    /// An input of the user that may be left out of a call: it is then that constant. The file format has no place for it.
+    /// An input of the user that may be left out of a call: it is then that constant. The file format has no place for
+    /// it.
     ///
     /// # Errors
     /// The name is taken, or the default is no constant.

@@ -6,8 +6,8 @@
 //!  users    n0: {n3: 2, n1: 1}               how often each user mentions it, kept exact by every edit
 //! ```
 //!
-//! Laws: names are unique; ids are never reused, and those of other graphs are refused; users are exact; the output node, if
-//! any, is the last. What returns a `Result` refuses a foreign id by an error, everything else by a panic.
+//! Laws: names are unique; ids are never reused, and those of other graphs are refused; users are exact; the output
+//! node, if any, is the last. What returns a `Result` refuses a foreign id by an error, everything else by a panic.
 
 use crate::node::GraphTag;
 use crate::{Argument, Error, Kwargs, Node, NodeId, NodeKind, Op, Result, ensure};

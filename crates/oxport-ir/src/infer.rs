@@ -2,8 +2,8 @@
 //!
 //! A meta function decides by [`MetaCx`]: a question about symbolic sizes is answered from ranges and equalities where
 //! they settle it, else by the hint (what the sizes were when the program was captured), else as PyTorch's
-//! size-oblivious reasoning does: an unbacked size is neither 0 nor 1. [`MetaCx::contrary`] answers open questions the other
-//! way: what a call yields whichever way they are answered, it yields for every size in range.
+//! size-oblivious reasoning does: an unbacked size is neither 0 nor 1. [`MetaCx::contrary`] answers open questions the
+//! other way: what a call yields whichever way they are answered, it yields for every size in range.
 //!
 //! Law: inference never adds a guard and never changes the shape environment.
 
@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub struct MetaCx<'a> {
     env: &'a ShapeEnv,
     born: RefCell<Vec<(Symbol, Range)>>,
+    guessed: RefCell<Vec<(Expr, bool)>>,
     first_fresh: u64,
     is_contrary: bool,
 }
@@ -29,14 +30,14 @@ impl<'a> MetaCx<'a> {
     pub fn new(env: &'a ShapeEnv) -> MetaCx<'a> {
         MetaCx::with_fresh(env, 0)
     }
-    /// A context that takes the other way wherever ranges and equalities leave a choice open: a size of range `[0, ∞)` is 1 for
-    /// it if it was not at the capture. What must hold for a call to be valid holds here too.
+    /// A context that takes the other way wherever ranges and equalities leave a choice open: a size of range `[0, ∞)`
+    /// is 1 for it if it was not at the capture. What must hold for a call to be valid holds here too.
     pub fn contrary(env: &'a ShapeEnv) -> MetaCx<'a> {
         MetaCx { is_contrary: true, ..MetaCx::new(env) }
     }
     /// A context whose fresh symbols are numbered from `first` on.
     pub fn with_fresh(env: &'a ShapeEnv, first: u64) -> MetaCx<'a> {
-        MetaCx { env, born: RefCell::default(), first_fresh: first, is_contrary: false }
+        MetaCx { env, born: RefCell::default(), guessed: RefCell::default(), first_fresh: first, is_contrary: false }
     }
     /// The shape environment.
     pub fn env(&self) -> &ShapeEnv {
@@ -51,7 +52,11 @@ impl<'a> MetaCx<'a> {
         if let Some(b) = self.known(relation) {
             return b;
         }
-        let guess = self.env.hint_of(relation).and_then(|n| n.as_bool()).unwrap_or(otherwise);
+        let hinted = self.env.hint_of(relation).and_then(|n| n.as_bool());
+        if let Some(truth) = hinted {
+            self.guessed.borrow_mut().push((relation.clone(), truth));
+        }
+        let guess = hinted.unwrap_or(otherwise);
         guess ^ (self.is_contrary && !otherwise)
     }
     /// True if two sizes are equal, by [`MetaCx::decide`]; unknown sizes are taken to differ.
@@ -93,6 +98,10 @@ impl<'a> MetaCx<'a> {
             (Some(from), Some(to)) => from.reshape(&to.sizes).is_some(),
             _ => true,
         }
+    }
+    /// The relations that were answered by hints, with their truth: what a capture guards.
+    pub fn guessed(&self) -> Vec<(Expr, bool)> {
+        self.guessed.borrow().clone()
     }
     fn fresh(&self, range: Range) -> Expr {
         let mut born = self.born.borrow_mut();

@@ -40,6 +40,7 @@ pub mod storage;
 pub mod template;
 pub mod terminal;
 pub mod text;
+mod translate;
 pub mod value;
 pub mod verify;
 

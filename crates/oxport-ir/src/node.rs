@@ -95,6 +95,21 @@ impl Node {
     pub fn calls(&self, name: &str) -> bool {
         self.op().is_some_and(|op| op.name() == name)
     }
+    /// Of a call of `getitem`: the list, and which of its elements.
+    pub fn getitem(&self) -> Option<(NodeId, i64)> {
+        self.op().filter(|op| op.is_getitem())?;
+        Some((self.args.first()?.as_node()?, self.args.get(1)?.as_int()?))
+    }
+    /// The node that is the first argument, by position or by the schema's name: the tensor that a view is of, or that an
+    /// operator of its own kind writes to.
+    pub fn first_input(&self) -> Option<NodeId> {
+        let named = || self.kwargs.get(&*self.op()?.schema()?.args.first()?.name);
+        self.args.first().or_else(named)?.as_node()
+    }
+    /// Of a placeholder: the constant that it is where a call leaves it out.
+    pub fn default_value(&self) -> Option<&Argument> {
+        self.args.first().filter(|_| self.kind == NodeKind::Placeholder)
+    }
     /// The argument of a schema's name, however it is given: by position, by name, or left to its default.
     pub fn argument(&self, name: &str) -> Option<&Argument> {
         let (i, param) = self.op()?.schema()?.arg(name)?;
@@ -152,9 +167,11 @@ pub struct NodeMeta {
 }
 
 impl NodeMeta {
-    /// The key in [`NodeMeta::extra`] under which a call whose operator has no schema keeps the names of its positional arguments.
+    /// The key in [`NodeMeta::extra`] under which a call whose operator has no schema keeps the names of its positional
+    /// arguments.
     pub const INPUT_NAMES: &str = "oxport.input_names";
-    /// The key by which a call says that its results stand in the document as one list of tensors, where no schema says so.
+    /// The key by which a call says that its results stand in the document as one list of tensors, where no schema says
+    /// so.
     pub const TENSOR_LIST: &str = "oxport.tensor_list";
     /// This meta's origin (stack traces, module stack, …) with another value: for nodes made from this one.
     pub fn derived(&self, val: Option<Val>) -> NodeMeta {
@@ -165,8 +182,8 @@ impl NodeMeta {
     }
 }
 
-/// Keyword arguments by name, in the order in which they were given: an [`IndexMap`] behind a pointer, since most nodes have
-/// none.
+/// Keyword arguments by name, in the order in which they were given: an [`IndexMap`] behind a pointer, since most nodes
+/// have none.
 #[derive(Clone, Debug, Default)]
 pub struct Kwargs(Option<Box<Named>>);
 

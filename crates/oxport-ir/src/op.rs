@@ -4,8 +4,9 @@
 //! `higher_order::cond`); a *target* is the same thing as PyTorch spells it in programs (`torch.ops.aten.relu.default`,
 //! `_operator.add`).
 //!
-//! Laws: tables are plain static data, there is no registration at start-up; what PyTorch registers of an operator (schema, tags,
-//! kinds of kernels, autocast class) is read from the pinned schemas, whether oxport implements it or not.
+//! Laws: tables are plain static data, there is no registration at start-up; what PyTorch registers of an operator
+//! (schema, tags, kinds of kernels, autocast class) is read from the pinned schemas, whether oxport implements it or
+//! not.
 
 use crate::opdef::{Aliasing, Autocast, Effect, Mutation, OpDef};
 use crate::schema::FunctionSchema;
@@ -51,12 +52,13 @@ impl Op {
     pub fn def(&self) -> Option<&'static OpDef> {
         self.0.def
     }
-    /// True if PyTorch tags the operator so (`core`, `pointwise`, `nondeterministic_seeded`), or registers it as that kind
-    /// (`composite_implicit`).
+    /// True if PyTorch tags the operator so (`core`, `pointwise`, `nondeterministic_seeded`), or registers it as that
+    /// kind (`composite_implicit`).
     pub fn has_tag(&self, tag: &str) -> bool {
         self.0.tags.split_whitespace().any(|t| t == tag)
     }
-    /// True if PyTorch makes it of other operators in every case, so that it aliases what these alias, whatever its schema says.
+    /// True if PyTorch makes it of other operators in every case, so that it aliases what these alias, whatever its
+    /// schema says.
     pub fn is_composite(&self) -> bool {
         self.0.kinds.split_whitespace().any(|kind| kind == "composite_implicit")
     }
@@ -69,6 +71,14 @@ impl Op {
             Some("widest") => Autocast::Widest,
             _ => Autocast::Unchanged,
         }
+    }
+    /// True if PyTorch registers it for TorchScript only, and has no function of Python for it.
+    pub fn is_jit_only(&self) -> bool {
+        self.0.kinds.split_whitespace().any(|kind| kind == "jit_only")
+    }
+    /// True if PyTorch's functions of Python take a number where its schema has a tensor: `x + 1` is `add.Tensor`.
+    pub fn takes_number(&self) -> bool {
+        self.0.kinds.split_whitespace().any(|kind| kind == "takes_number")
     }
     /// True if its result is its first argument itself, or a view of it, for some arguments only, which no schema says.
     pub fn is_alias_at_times(&self) -> bool {
@@ -193,7 +203,8 @@ impl fmt::Display for Op {
     }
 }
 
-/// All operators that are known: tables of [`OpDef`]s, and pinned schemas for the rest. A value; there is no global one.
+/// All operators that are known: tables of [`OpDef`]s, and pinned schemas for the rest. A value; there is no global
+/// one.
 pub struct Registry {
     defs: HashMap<&'static str, &'static OpDef>,
     pinned: HashMap<&'static str, Pinned>,

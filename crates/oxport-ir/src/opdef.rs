@@ -7,8 +7,8 @@
 //! ];
 //! ```
 //!
-//! Laws: a meta function says *what* a call yields, the kernel *fills* it, so they cannot disagree on shape; what a pass must
-//! know of an operator is a field here, and no pass knows operators by name.
+//! Laws: a meta function says *what* a call yields, the kernel *fills* it, so they cannot disagree on shape; what a
+//! pass must know of an operator is a field here, and no pass knows operators by name.
 
 use crate::args::{Args, Build, Meta, Real};
 use crate::{Argument, Builder, Fake, NodeId, Result, Val, Value};
@@ -34,11 +34,13 @@ pub struct OpDef {
     pub exact: Exact,
     /// What a call does beside returning values.
     pub effect: Effect,
-    /// Of a random operator: the arguments that must all be true or above zero for a call to draw. Without any, every call does.
+    /// Of a random operator: the arguments that must all be true or above zero for a call to draw. Without any, every
+    /// call does.
     pub draws_if: &'static [&'static str],
     /// Of a random operator: what its first argument has to do with what is drawn.
     pub noise: Noise,
-    /// Whether it reads the storage of its first argument past the elements of the tensor: `as_strided`, storage offsets.
+    /// Whether it reads the storage of its first argument past the elements of the tensor: `as_strided`, storage
+    /// offsets.
     pub reads_storage: bool,
     /// Whose storage its result lies in.
     pub aliasing: Aliasing,
@@ -131,8 +133,8 @@ pub enum Noise {
 pub enum Aliasing {
     /// That of the first argument where the schema annotates the result, else its own.
     BySchema,
-    /// That of the first argument where this holds of the arguments and the result, as eager PyTorch decides it when it runs
-    /// (`reshape`, `contiguous`, `to`), else its own.
+    /// That of the first argument where this holds of the arguments and the result, as eager PyTorch decides it when it
+    /// runs (`reshape`, `contiguous`, `to`), else its own.
     If(fn(&Args<'_, Meta>, &Fake) -> Result<bool>),
 }
 
@@ -141,7 +143,8 @@ pub enum Aliasing {
 pub enum WriteBack {
     /// Not at all.
     None,
-    /// By a call text over the schema's argument names and `value`, which was written: `select_scatter(self, value, dim, index)`.
+    /// By a call text over the schema's argument names and `value`, which was written: `select_scatter(self, value,
+    /// dim, index)`.
     Expr(&'static str),
     /// By what the function builds of the call's arguments and the value.
     Fn(fn(&mut Builder<'_>, &Args<'_, Build>, NodeId) -> Result<NodeId>),

@@ -49,7 +49,8 @@ pub struct StateTensor {
     pub device: Device,
     /// Its layout: strided.
     pub layout: MemoryLayout,
-    /// What is behind it, where it is of a Python class of its own; then `tensor` has its sizes and dtype, but no values.
+    /// What is behind it, where it is of a Python class of its own; then `tensor` has its sizes and dtype, but no
+    /// values.
     pub subclass: Option<Arc<Subclass>>,
 }
 
@@ -67,7 +68,8 @@ pub struct Subclass {
 }
 
 impl Subclass {
-    /// Takes a tensor out: `access_subclass_inner_tensor(wrapper, 'qdata')`. PyTorch writes it in Python, without a schema.
+    /// Takes a tensor out: `access_subclass_inner_tensor(wrapper, 'qdata')`. PyTorch writes it in Python, without a
+    /// schema.
     pub const ACCESS: &str = "export::access_subclass_inner_tensor";
 
     /// The attribute and the tensor that a call on the wrapper asks for.
@@ -227,8 +229,8 @@ impl ExportedProgram {
     pub fn call_signature(&self) -> Option<&ModuleCallSignature> {
         self.module_calls.iter().find(|m| m.fqn.is_empty())?.signature.as_ref()
     }
-    /// How the program is called where nothing says it: every user input is a positional argument of its placeholder's name,
-    /// and what `forward` returns is a tuple.
+    /// How the program is called where nothing says it: every user input is a positional argument of its placeholder's
+    /// name, and what `forward` returns is a tuple.
     pub fn flat_call(&self) -> ModuleCallSignature {
         let leaves = |count: usize| std::iter::repeat_n(Tree::Leaf(()), count);
         let users: Vec<usize> = self.signature.user_inputs().collect();

@@ -8,8 +8,9 @@
 //! | `from_node` | a JSON list of objects that nest in `from_node` | [`NodeSource`]s |
 //! | `custom` | a JSON text | any JSON value |
 //!
-//! Laws: the texts themselves are what a node keeps and what is written; what is an error here, `torch.export.load` fails on
-//! (`deserialize_metadata` of PyTorch's `serialize.py`), and the other way round. An empty text counts as none, as there.
+//! Laws: the texts themselves are what a node keeps and what is written; what is an error here, `torch.export.load`
+//! fails on (`deserialize_metadata` of PyTorch's `serialize.py`), and the other way round. An empty text counts as
+//! none, as there.
 
 use crate::NodeMeta;
 use serde_json::Value;

@@ -5,7 +5,7 @@
 //!
 //! Law: an answer errs towards [`Sharing::Unclear`].
 
-use crate::{Argument, Effect, Graph, Kernel, Node, NodeId, NodeKind};
+use crate::{Effect, Graph, Kernel, Node, NodeId, NodeKind};
 use std::collections::HashSet;
 
 /// Whose storage the tensors of a result lie in.
@@ -41,8 +41,9 @@ pub fn sharing(node: &Node) -> Sharing {
     }
 }
 
-/// The nodes whose storages somebody sees: the outputs' own, those that subgraphs and unknown operators are given, and those
-/// that an operator reads past the elements of its tensor (`as_strided`). Views are followed to the node that made the storage.
+/// The nodes whose storages somebody sees: the outputs' own, those that subgraphs and unknown operators are given, and
+/// those that an operator reads past the elements of its tensor (`as_strided`). Views are followed to the node that
+/// made the storage.
 pub fn seen_storages(graph: &Graph) -> HashSet<NodeId> {
     seen_values(graph).into_iter().filter(|&id| sharing(graph.node(id)) != Sharing::View).collect()
 }
@@ -71,8 +72,8 @@ pub fn seen_values(graph: &Graph) -> HashSet<NodeId> {
         if node.op().is_none() || !followed.insert(id) {
             continue;
         }
-        match (sharing(node), node.args.first()) {
-            (Sharing::View, Some(Argument::Node(viewed))) => open.push(*viewed),
+        match (sharing(node), node.first_input()) {
+            (Sharing::View, Some(viewed)) => open.push(viewed),
             (Sharing::Own, _) => {}
             _ => node.for_each_input(&mut |n| open.push(n)),
         }

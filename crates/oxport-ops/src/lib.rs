@@ -1,8 +1,8 @@
-//! The operator tables, a folder per area and a file per family: schema, doc, meta, kernel, decomposition, cost and samples side
-//! by side, `*_backward` beside its forward.
+//! The operator tables, a folder per area and a file per family: schema, doc, meta, kernel, decomposition, cost and
+//! samples side by side, `*_backward` beside its forward.
 //!
-//! [`registry`] is what the other crates are given. A new operator is one row in one family file; a new family is one file and one
-//! word in the list below. `docs/add-an-op.md` walks through it.
+//! [`registry`] is what the other crates are given. A new operator is one row in one family file; a new family is one
+//! file and one word in the list below. `docs/add-an-op.md` walks through it.
 //!
 //! Laws: every schema is the pinned one of `schemas/aten_schemas.txt` (where PyTorch has the operator); a meta function
 //! decides dtype, sizes *and* strides of a result, as PyTorch's CPU kernels do, and the kernel fills what it is given.
@@ -37,12 +37,12 @@ families! {
     pointwise "Elementwise operators." [bessel, orthogonal, special] {
         activation, arithmetic, backward, cast, compare, power, specials, ternary, unary
     }
-    reduce "Reductions, scans, orders and counts." [] {
+    reduce "Reductions, scans, orders and counts." [over] {
         bins, covariance, gradient, histogram, histogramdd, integrate, minmax, moments, quantiles, scan,
         segment, sort, sums, unique
     }
-    view "Views and rearrangements of elements." [] {
-        embed, join, repeat, reshape, split, view_backward, views
+    view "Views and rearrangements of elements." [by_meta] {
+        embed, expand, join, repeat, reshape, slice, split, transpose, view_backward
     }
     index "Reading and writing by indices and masks." [] {
         advanced, combinatorics, masked, scatter, select
@@ -55,7 +55,7 @@ families! {
         linear, lu, matmul, norm, qr, rank, solve, svd, triangular
     }
     nn "Layers of neural networks, their losses, and the gradients of both." [batch_norm_stats] {
-        attention, attention_backward, batch_norm, class_loss, conv, conv_backward, ctc, embedding,
+        attention, attention_backward, batch_norm, class_loss, conv, conv_backward, ctc, dropout, embedding,
         embedding_bag, embedding_bag_backward, encoder, fold, foreach, loss, loss_backward, norm,
         norm_backward, pad, pool, pool_backward, rnn, sequences, softmax, weight_norm
     }

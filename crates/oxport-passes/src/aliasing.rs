@@ -1,7 +1,7 @@
 //! Which calls alias their input, and how a write to the alias goes back to what it is an alias of.
 //!
-//! The schema says which operators *may* alias. Some do so only sometimes (`reshape`, `contiguous`, `to`): their rows decide by
-//! the recorded sizes, strides and dtypes, as eager PyTorch decides when it runs.
+//! The schema says which operators *may* alias. Some do so only sometimes (`reshape`, `contiguous`, `to`): their rows
+//! decide by the recorded sizes, strides and dtypes, as eager PyTorch decides when it runs.
 
 use oxport_ir::infer::{bind_build, bind_meta};
 use oxport_ir::{
@@ -81,7 +81,7 @@ pub(crate) enum Parts {
 
 /// The parts of a call that gives a list of views of its first argument; `None` where a size is not known.
 pub(crate) fn parts(graph: &Graph, node: &Node) -> Option<Parts> {
-    let base = graph.node(node.args.first()?.as_node()?).val()?.as_tensor()?;
+    let base = graph.node(node.first_input()?).val()?.as_tensor()?;
     let Val::List(list) = node.val()? else { return None };
     let parts = list.iter().map(Val::as_tensor).collect::<Option<Vec<_>>>()?;
     if parts.iter().all(|part| part.dim() + 1 == base.dim()) {
@@ -103,8 +103,7 @@ pub(crate) fn parts(graph: &Graph, node: &Node) -> Option<Parts> {
 
 /// True if the call's result shares memory with its first argument.
 pub(crate) fn is_alias(graph: &Graph, env: &ShapeEnv, node: &Node, op: &Op) -> bool {
-    let first = node.args.first().and_then(Argument::as_node);
-    if first.and_then(|x| graph.node(x).val()?.as_tensor()).is_none() {
+    if node.first_input().and_then(|x| graph.node(x).val()?.as_tensor()).is_none() {
         return false;
     }
     let Some(Aliasing::If(holds)) = op.def().map(|def| def.aliasing) else {

@@ -33,8 +33,8 @@ pub(crate) fn bind_graph(graph: &mut Graph) {
     }
 }
 
-/// The arguments with everything by position that the schema takes so; `None` where nothing has to move, or where a call lacks
-/// an argument and is not valid anyway.
+/// The arguments with everything by position that the schema takes so; `None` where nothing has to move, or where a
+/// call lacks an argument and is not valid anyway.
 pub(crate) fn positional(
     schema: &FunctionSchema,
     args: &[Argument],

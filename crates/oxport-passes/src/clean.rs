@@ -1,7 +1,7 @@
 //! Dropping dead nodes and merging equal ones.
 //!
-//! Laws: only pure nodes are merged and dropped; what fails, asserts, binds a symbol or draws random numbers stays (PyTorch's
-//! generator would give other numbers to what draws behind it).
+//! Laws: only pure nodes are merged and dropped; what fails, asserts, binds a symbol or draws random numbers stays
+//! (PyTorch's generator would give other numbers to what draws behind it).
 
 use oxport_ir::storage::seen_storages;
 use oxport_ir::{Argument, Effect, ExportedProgram, Graph, Node, NodeId, NodeKind, Op, Val};
@@ -47,8 +47,8 @@ fn binds_symbol(node: &Node) -> bool {
     binds
 }
 
-/// Merges pure calls of the same operator on the same arguments, in subgraphs too; two storages that somebody sees are never
-/// made one. Gives the number of nodes merged.
+/// Merges pure calls of the same operator on the same arguments, in subgraphs too; two storages that somebody sees are
+/// never made one. Gives the number of nodes merged.
 pub fn eliminate_common(program: &mut ExportedProgram) -> usize {
     common(&mut program.graph)
 }

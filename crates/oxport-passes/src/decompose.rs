@@ -1,7 +1,7 @@
 //! Expanding operators by their decompositions.
 //!
-//! Laws: the node that carries the result keeps the name of the node that was expanded; where it lies in memory otherwise, what
-//! stands behind has the layout that follows.
+//! Laws: the node that carries the result keeps the name of the node that was expanded; where it lies in memory
+//! otherwise, what stands behind has the layout that follows.
 
 use crate::propagate_strides::{differ, lay_out_behind};
 use oxport_ir::infer::bind_build;
@@ -126,7 +126,7 @@ pub(crate) fn replace(
     let users: Vec<NodeId> = graph.users(id).keys().copied().collect();
     for user in users {
         let node = graph.node(user);
-        let index = node.args.get(1).and_then(Argument::as_int).filter(|_| node.op().is_some_and(Op::is_getitem));
+        let index = node.getitem().map(|(_, index)| index);
         match index.and_then(|i| elements.get(usize::try_from(i).ok()?)).cloned() {
             Some(element) => take_over(graph, user, &element)?,
             None => graph.replace_uses_where(id, Argument::List(elements.clone()), |_, u| u == user),

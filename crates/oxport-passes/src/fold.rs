@@ -1,6 +1,7 @@
 //! Computing once what depends on constants only.
 //!
-//! The constant part of a program is a program itself: it is cut out, run once, and its results become lifted constants.
+//! The constant part of a program is a program itself: it is cut out, run once, and its results become lifted
+//! constants.
 //!
 //! | what bounds it | from |
 //! |---|---|
@@ -9,8 +10,9 @@
 //! | work | [`Budget::work`], the costs in the operators' rows |
 //! | time | [`Budget::deadline`], where a row's cost is wrong |
 //!
-//! Laws: nothing that a call could observe changes, so memory that the program writes to is no constant; what cannot be computed
-//! is left to the run, alone; a result is not stored where it is cheaper made (`expand`, a table that two vectors span).
+//! Laws: nothing that a call could observe changes, so memory that the program writes to is no constant; what cannot be
+//! computed is left to the run, alone; a result is not stored where it is cheaper made (`expand`, a table that two
+//! vectors span).
 
 use oxport_ir::infer::bind_meta;
 use oxport_ir::storage::seen_values;
@@ -41,8 +43,8 @@ pub type Evaluate<'a> = &'a dyn Fn(&ExportedProgram) -> Option<Vec<Value>>;
 /// What results may add to the program beside what they are made of, each and all together.
 const SLACK: (usize, usize) = (4 << 10, 64 << 10);
 
-/// Replaces pure nodes whose inputs are all constants by lifted tensor constants (`_folded_0`, …), within a budget. Gives the
-/// number of constants made.
+/// Replaces pure nodes whose inputs are all constants by lifted tensor constants (`_folded_0`, …), within a budget.
+/// Gives the number of constants made.
 ///
 /// # Errors
 /// A law of the graph is broken.
@@ -84,8 +86,8 @@ fn compute(
     Ok(())
 }
 
-/// Placeholders that are filled by constants, and pure calls of nothing else; each with the bytes of the constants that it is
-/// made of.
+/// Placeholders that are filled by constants, and pure calls of nothing else; each with the bytes of the constants that
+/// it is made of.
 fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashMap<NodeId, usize> {
     let mutated: HashSet<&Arc<str>> = program
         .signature
@@ -133,8 +135,8 @@ fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashMap<NodeId
     constant
 }
 
-/// The constant nodes that become constants of the program: those that something reads which is computed at every run, and that
-/// are worth their place.
+/// The constant nodes that become constants of the program: those that something reads which is computed at every run,
+/// and that are worth their place.
 fn frontier(program: &ExportedProgram, constant: &HashMap<NodeId, usize>, budget: &Budget) -> Vec<NodeId> {
     let graph = &program.graph;
     let is_source = |id: NodeId| graph.node(id).kind == NodeKind::Placeholder;
@@ -238,7 +240,8 @@ fn cut_out(
     Ok(part)
 }
 
-/// The bytes of a node's result, as far as its meta tells; sizes of 0 count as 1, since tables along the others are made.
+/// The bytes of a node's result, as far as its meta tells; sizes of 0 count as 1, since tables along the others are
+/// made.
 fn size_of(node: &Node) -> usize {
     let tensors = node.val().map(|v| v.tensors()).unwrap_or_default();
     let bytes = |t: &&oxport_ir::Fake| {

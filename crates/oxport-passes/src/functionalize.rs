@@ -5,9 +5,9 @@
 //!   x     →   x, add, …       0, 1, …        x ──slice──> a ──view──> b
 //! ```
 //!
-//! A write to `b` computes its new value and makes all other aliases stale. When one of these is next read, what was written is
-//! scattered back along the chain as far as it has to be, and the alias is made anew. What was written to inputs becomes
-//! mutation outputs.
+//! A write to `b` computes its new value and makes all other aliases stale. When one of these is next read, what was
+//! written is scattered back along the chain as far as it has to be, and the alias is made anew. What was written to
+//! inputs becomes mutation outputs.
 //!
 //! Laws: a program that writes nothing is returned as it is, with the ATEN dialect; nodes that stay keep their names,
 //! and a write `add_` becomes the node `add_` that calls `add`; a program grows by a factor at most, or is refused.
@@ -153,12 +153,12 @@ impl Functional<'_> {
         Ok(())
     }
 
-    /// `as_strided` and its kin read the storage past the elements of their tensor: of memory that was written they are given
-    /// all. True if the call is one of a view; its result is known then.
+    /// `as_strided` and its kin read the storage past the elements of their tensor: of memory that was written they are
+    /// given all. True if the call is one of a view; its result is known then.
     fn reads_written(&mut self, id: NodeId) -> Result<bool> {
         let node = self.graph.node(id);
         let (op, args) = (node.op().cloned().expect("law: a call"), node.args.clone());
-        let Some(value) = args.first().and_then(Argument::as_node).and_then(|x| self.values.get(&x)).cloned() else {
+        let Some(value) = node.first_input().and_then(|x| self.values.get(&x)).cloned() else {
             return Ok(false);
         };
         let Storage { origin, version, .. } = self.storages[value.storage];
@@ -213,7 +213,7 @@ impl Functional<'_> {
     /// The node's result is a view of its first argument.
     fn alias(&mut self, id: NodeId, op: &Op) -> Result<()> {
         let node = self.graph.node(id);
-        let base = node.args.first().and_then(Argument::as_node);
+        let base = node.first_input();
         let step = Step::of(node, op);
         if node.op() != Some(op) {
             let (args, kwargs) = (node.args.clone(), node.kwargs.clone());
@@ -234,9 +234,7 @@ impl Functional<'_> {
     /// `getitem`: an element of a list of views is a view; any other is memory of its own.
     fn element(&mut self, id: NodeId) -> Result<()> {
         let node = self.graph.node(id);
-        let (Some(of), Some(index)) =
-            (node.args.first().and_then(Argument::as_node), node.args.get(1).and_then(Argument::as_int))
-        else {
+        let Some((of, index)) = node.getitem() else {
             return Err(Error::invalid("getitem: expected a node and an index"));
         };
         let list = self.values.get(&of).cloned();
@@ -315,7 +313,7 @@ impl Functional<'_> {
             return self.write_by_value(id, op);
         }
         let [0] = written[..] else { return self.write_out(id, op, &written) };
-        let Some(target) = node.args.first().and_then(Argument::as_node) else {
+        let Some(target) = node.first_input() else {
             return Err(Error::invalid(format!("{} writes to no tensor", op.name())));
         };
         let target = self.values.get(&target).cloned().ok_or_else(|| Error::invalid("a write to what is no tensor"))?;
@@ -327,8 +325,8 @@ impl Functional<'_> {
         Ok(())
     }
 
-    /// A call of an operator without functional twin is wrapped: `auto_functionalized` gives its results (or `None`) and
-    /// the new values of what it writes.
+    /// A call of an operator without functional twin is wrapped: `auto_functionalized` gives its results (or `None`)
+    /// and the new values of what it writes.
     fn write_by_value(&mut self, id: NodeId, op: &Op) -> Result<()> {
         let schema = op.schema().expect("law: a mutable operator has a schema");
         let node = self.graph.node(id);
@@ -431,8 +429,8 @@ impl Functional<'_> {
         }
     }
 
-    /// `target` has the value of node `value` from now on; so have its storage and its aliases, when they are read. `id` is an
-    /// alias of it.
+    /// `target` has the value of node `value` from now on; so have its storage and its aliases, when they are read.
+    /// `id` is an alias of it.
     fn assign(&mut self, target: &Value, value: NodeId, id: NodeId) -> Result<()> {
         let (values, version) = (&self.values, self.storages[target.storage].version);
         let known = |alias: NodeId| Some(values.get(&alias).filter(|v| v.version == version)?.node);

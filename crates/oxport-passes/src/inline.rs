@@ -12,8 +12,8 @@ use oxport_sym::ShapeEnv;
 use oxport_tensor::DType;
 use std::collections::{HashMap, HashSet};
 
-/// Replaces every mode block by its nodes, in subgraphs too; in an autocast block, the casts that PyTorch's CPU autocast
-/// makes at run time become `_to_copy` nodes.
+/// Replaces every mode block by its nodes, in subgraphs too; in an autocast block, the casts that PyTorch's CPU
+/// autocast makes at run time become `_to_copy` nodes.
 ///
 /// # Errors
 /// A block's arguments are not what PyTorch writes.
@@ -55,8 +55,8 @@ fn casts(node: &Node) -> Option<Casts> {
     enabled.then_some(Casts { low: dtype })
 }
 
-/// Decomposes the composite operators that are made of what autocast casts: `einsum` multiplies in the lower precision, `pad`
-/// reflects in float32.
+/// Decomposes the composite operators that are made of what autocast casts: `einsum` multiplies in the lower precision,
+/// `pad` reflects in float32.
 fn expose_casts(graph: &mut Graph, env: &ShapeEnv, registry: &Registry) {
     let is_cast = |op: &Op| op.autocast() != Autocast::Unchanged;
     let casts = |graph: &Graph| graph.nodes().filter(|(_, n)| n.op().is_some_and(is_cast)).count();

@@ -1,8 +1,8 @@
 //! Calls inside of calls made plain: `auto_functionalized`, `auto_functionalized_v2`, `with_effects`.
 //!
-//! PyTorch wraps an operator that writes, so that the graph stays functional: the wrapper copies what is written, calls,
-//! and returns the copies. Here the copies and the call become nodes of their own, which [`functionalize`] then treats as
-//! it treats every write.
+//! PyTorch wraps an operator that writes, so that the graph stays functional: the wrapper copies what is written,
+//! calls, and returns the copies. Here the copies and the call become nodes of their own, which [`functionalize`] then
+//! treats as it treats every write.
 //!
 //! ```text
 //! _v2(op, x=a, _out_base_index=0, _out_slice_dim=0, …, _all_bases=[b])
@@ -71,8 +71,8 @@ fn copy(b: &mut Builder<'_>, a: &Argument) -> Result<Argument> {
     })
 }
 
-/// `auto_functionalized_v2(op, **arguments)`: the results (or `None`), then the copied `_all_bases`; a written argument is
-/// said as a view of one of them.
+/// `auto_functionalized_v2(op, **arguments)`: the results (or `None`), then the copied `_all_bases`; a written argument
+/// is said as a view of one of them.
 fn bases(b: &mut Builder<'_>, node: &Node) -> Result<Vec<Argument>> {
     let (op, schema) = inner(node)?;
     let Some(Argument::List(bases)) = node.kwargs.get("_all_bases") else {
@@ -130,8 +130,8 @@ fn view(b: &mut Builder<'_>, kwargs: &Kwargs, name: &str, bases: &[Argument]) ->
     ))
 }
 
-/// `with_effects(token, op, *arguments)`: the token, then the results (or `None`). Order is the graph's own, so the token
-/// passes through.
+/// `with_effects(token, op, *arguments)`: the token, then the results (or `None`). Order is the graph's own, so the
+/// token passes through.
 fn effects(b: &mut Builder<'_>, node: &Node) -> Result<Vec<Argument>> {
     let token = node.args.first().cloned().ok_or_else(|| Error::invalid("with_effects without a token"))?;
     let Some(Argument::Op(op)) = node.args.get(1) else {

@@ -1,8 +1,8 @@
 //! What the program gives, kept apart in memory as the program that was given had it.
 //!
 //! ```text
-//! y = x.clone().view(6); x.add_(1); return y        PyTorch writes to inputs and buffers last of all, in the order of the
-//!                                                    outputs: a result that lies in such memory would show the new values
+//! y = x.clone().view(6); x.add_(1); return y     PyTorch writes to inputs and buffers last of all, in the order
+//!                                                of the outputs: a result in such memory would show the new values
 //! ```
 //!
 //! | an output that | is copied |
@@ -11,8 +11,8 @@
 //! | is a new value that another written tensor gets, too (PyTorch tells these by name) | always |
 //! | shares memory with an input or an earlier result, which it did not before | where that is known |
 //!
-//! A node that is the new value of an input or buffer *and* a result is that input or buffer when PyTorch runs it, with its
-//! strides; a view of the node is a view of what was computed. A result that has become such a node stays a view.
+//! A node that is the new value of an input or buffer *and* a result is that input or buffer when PyTorch runs it, with
+//! its strides; a view of the node is a view of what was computed. A result that has become such a node stays a view.
 //!
 //! Law: what may share memory is taken to; a copy too many changes no value.
 
@@ -93,7 +93,8 @@ fn may_alias(node: &Node) -> bool {
     is_composite || op.schema().is_none_or(|s| s.returns.iter().any(|r| r.alias.is_some()))
 }
 
-/// The operators made of others that may hand out memory which the program writes to, where their schema does not say so:
+/// The operators made of others that may hand out memory which the program writes to, where their schema does not say
+/// so:
 /// `meshgrid`, `einsum` of one tensor. What they are made of says it.
 pub fn written_composites(program: &ExportedProgram) -> HashSet<Op> {
     fn walk(graph: &Graph, found: &mut HashSet<Op>) {

@@ -3,7 +3,7 @@
 //! Law: a `view` of what lies otherwise is one that eager PyTorch takes, or becomes `reshape`, which copies.
 
 use oxport_ir::infer::infer_call;
-use oxport_ir::{Argument, Graph, MetaCx, Node, NodeId, Registry, Val};
+use oxport_ir::{Graph, MetaCx, Node, NodeId, Registry, Val};
 use oxport_sym::{Expr, ShapeEnv};
 use std::collections::HashSet;
 
@@ -58,7 +58,7 @@ pub(crate) fn lay_out_behind(graph: &mut Graph, env: &ShapeEnv, registry: &Regis
 /// What takes the place of a view that the strides of its input forbid.
 fn impossible_view(graph: &Graph, env: &ShapeEnv, node: &Node) -> Option<&'static str> {
     let copying = node.op()?.def()?.or_copies?;
-    let input = node.args.first().and_then(Argument::as_node).and_then(|x| graph.node(x).val());
+    let input = node.first_input().and_then(|x| graph.node(x).val());
     match (input, node.val()) {
         (Some(Val::Tensor(from)), Some(Val::Tensor(to))) if !MetaCx::new(env).can_view(from, to) => Some(copying),
         _ => None,

@@ -72,8 +72,8 @@ pub(crate) fn settle(
         }
         let Some(op) = draw(registry, node) else { continue };
         if randomness == Randomness::Error {
-            let message = "vmap: called random operation while in randomness error mode. Please either use the 'same' or \
-                           'different' randomness flags on vmap or perform the randomness operation out of vmap";
+            let message = "vmap: called random operation while in randomness error mode. Please either use the 'same' \
+                           or 'different' randomness flags on vmap or perform the randomness operation out of vmap";
             return Err(Error::invalid(message).at(&node.name));
         }
         if is_sliced {
@@ -98,14 +98,14 @@ fn once(
     let others = node.args.iter().skip(1).chain(node.kwargs.values());
     let mut is_free = noise != Noise::Weighted;
     others.for_each(|a| a.for_each_node(&mut |n| is_free &= !sliced.contains(&n)));
-    let (true, Some(Argument::Node(x))) = (is_free, node.args.first()) else {
+    let (true, Some(x)) = (is_free, node.first_input()) else {
         return Err(Error::invalid(
             "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with \
              functorch",
         ));
     };
     let mut b = Builder::new(graph, env, registry).before(id);
-    let slice = b.fake(*x)?.clone();
+    let slice = b.fake(x)?.clone();
     let number = |e: &oxport_sym::Expr| e.as_int().map(Argument::Int);
     let list = |of: &[oxport_sym::Expr]| of.iter().map(number).collect::<Option<Vec<_>>>().map(Argument::List);
     let (Some(sizes), Some(strides)) = (list(&slice.sizes), list(&slice.strides)) else {
@@ -121,7 +121,7 @@ fn once(
     let is_written = node.op().is_some_and(Op::is_mutable);
     if noise == Noise::Shaped {
         if is_written {
-            graph.set_call(id, registry.op("aten::copy_"), vec![(*x).into(), drawn.into()], Kwargs::new());
+            graph.set_call(id, registry.op("aten::copy_"), vec![x.into(), drawn.into()], Kwargs::new());
         } else {
             graph.replace_all_uses(id, drawn);
             graph.erase(id)?;
@@ -133,9 +133,9 @@ fn once(
     if op.schema().is_some_and(|s| s.returns.len() > 1) {
         let factor = b.getitem(drawn, 0)?;
         let kept = b.getitem(drawn, 1)?;
-        let product = b.call("aten::mul.Tensor", (*x, factor))?;
+        let product = b.call("aten::mul.Tensor", (x, factor))?;
         for user in graph.users(id).keys().copied().collect::<Vec<_>>() {
-            match graph.node(user).args.get(1).and_then(Argument::as_int) {
+            match graph.node(user).getitem().map(|(_, index)| index) {
                 Some(0) => graph.replace_all_uses(user, product),
                 Some(1) => graph.replace_all_uses(user, kept),
                 _ => return Err(Error::invalid("a result of a draw that is taken in no known way")),
@@ -146,6 +146,6 @@ fn once(
         return Ok(());
     }
     let product = registry.op(if is_written { "aten::mul_.Tensor" } else { "aten::mul.Tensor" });
-    graph.set_call(id, product, vec![(*x).into(), drawn.into()], Kwargs::new());
+    graph.set_call(id, product, vec![x.into(), drawn.into()], Kwargs::new());
     Ok(())
 }

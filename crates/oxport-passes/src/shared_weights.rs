@@ -6,8 +6,8 @@ use oxport_tensor::Tensor;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// The placeholders of parameters, buffers and constants that are the same tensor as an earlier one (a cache that its module
-/// registered and that was lifted again), each with that one.
+/// The placeholders of parameters, buffers and constants that are the same tensor as an earlier one (a cache that its
+/// module registered and that was lifted again), each with that one.
 pub(crate) fn tied_state(program: &ExportedProgram) -> HashMap<NodeId, NodeId> {
     let mut first = HashMap::new();
     let mut tied = HashMap::new();

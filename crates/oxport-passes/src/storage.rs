@@ -1,16 +1,17 @@
-//! Memory that tensors share while a program is made functional, as a path from the storage to the alias that was looked at
-//! last.
+//! Memory that tensors share while a program is made functional, as a path from the storage to the alias that was
+//! looked at last.
 //!
 //! ```text
-//! x ──slice──> a ──view──> b        written: b          path: x, a, b*        b* is yet to be scattered into a, a into x
+//! x ──slice──> a ──view──> b     written: b     path: x, a, b*     b* is yet to be scattered into a, a into x
 //! ```
 //!
-//! What was written to an alias stays there until something else of the memory is read; only what lies between the two is
-//! computed then. So a write through a chain of views costs what it changes, and not the length of the chain.
+//! What was written to an alias stays there until something else of the memory is read; only what lies between the two
+//! is computed then. So a write through a chain of views costs what it changes, and not the length of the chain.
 //!
-//! Laws: the value at a level of the path is right but for what deeper levels were written. What is read of an alias has the
-//! strides that the alias was captured with: a new value that lies otherwise (`x[:, :2].add_(1)` is dense, the slice is not) is
-//! scattered into what it is a view of, and the view made anew. Only a whole storage that is written may come to lie otherwise.
+//! Laws: the value at a level of the path is right but for what deeper levels were written. What is read of an alias
+//! has the strides that the alias was captured with: a new value that lies otherwise (`x[:, :2].add_(1)` is dense, the
+//! slice is not) is scattered into what it is a view of, and the view made anew. Only a whole storage that is written
+//! may come to lie otherwise.
 
 use crate::aliasing::Step;
 use crate::propagate_strides::have_other_strides;

@@ -1,7 +1,7 @@
 //! `torch.vmap` regions made plain: each becomes one `map` over the slices.
 //!
-//! A TRAINING program holds a vmapped function as it was traced, for one slice, between the calls that open and close the
-//! level:
+//! A TRAINING program holds a vmapped function as it was traced, for one slice, between the calls that open and close
+//! the level:
 //!
 //! ```text
 //! _vmap_increment_nesting(4, 'error')
@@ -11,8 +11,8 @@
 //! _vmap_decrement_nesting()
 //! ```
 //!
-//! Laws: levels are taken from the inside out; a node that depends on no slice stays where it is, and runs once; results keep
-//! their names; random numbers are drawn as `randomness` says.
+//! Laws: levels are taken from the inside out; a node that depends on no slice stays where it is, and runs once;
+//! results keep their names; random numbers are drawn as `randomness` says.
 
 use crate::propagate_strides::{differ, lay_out_behind};
 use crate::randomness::{Randomness, draw, settle};

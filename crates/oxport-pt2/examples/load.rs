@@ -1,8 +1,8 @@
 //! Measures how fast programs are loaded: `load [--runs K] [--check] FILE…`; or writes one for older readers:
 //! `load --write OUT [--schema 8.N] FILE`.
 //!
-//! Prints for every file the minimum time in milliseconds, the nodes, and the growth of the peak memory; with `--check` also
-//! whether reading, writing and reading again gives the same bytes.
+//! Prints for every file the minimum time in milliseconds, the nodes, and the growth of the peak memory; with `--check`
+//! also whether reading, writing and reading again gives the same bytes.
 
 use std::path::Path;
 use std::time::Instant;

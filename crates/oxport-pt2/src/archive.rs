@@ -11,8 +11,8 @@
 //!
 //! The file is memory-mapped: stored entries are used in place.
 //!
-//! Invariant: `torch.export.load` reads the same entries. It reads every file below `models/` as a program, whatever its
-//! suffix; up to PyTorch 2.7 an archive had no root folder, and of several files of state the last one counted.
+//! Invariant: `torch.export.load` reads the same entries. It reads every file below `models/` as a program, whatever
+//! its suffix; up to PyTorch 2.7 an archive had no root folder, and of several files of state the last one counted.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -45,8 +45,8 @@ pub enum Layout {
 impl Archive {
     /// Maps a file.
     ///
-    /// Errors if it cannot be opened, or is not an archive of a known version. As with every mapped file, it must not be
-    /// modified while the archive, or a tensor read from it, is in use.
+    /// Errors if it cannot be opened, or is not an archive of a known version. As with every mapped file, it must not
+    /// be modified while the archive, or a tensor read from it, is in use.
     pub fn open(path: &Path, limits: &Limits) -> Result<Archive> {
         let file = open(path)?;
         if file.len_bytes() == 0 {

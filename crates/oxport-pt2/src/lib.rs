@@ -16,8 +16,8 @@
 //! | [`scan`] | finds code that PyTorch would execute |
 //! | [`pickle`] | reads files of `torch.save` without executing them |
 //!
-//! Invariants: nothing from a file is trusted or executed; an invalid file gives an error with all its diagnostics, never a
-//! panic; reading a file of PyTorch and writing it again loses nothing; the same program gives the same bytes.
+//! Invariants: nothing from a file is trusted or executed; an invalid file gives an error with all its diagnostics,
+//! never a panic; reading a file of PyTorch and writing it again loses nothing; the same program gives the same bytes.
 
 mod archive;
 #[cfg(test)]
@@ -61,7 +61,8 @@ use std::path::Path;
 
 use oxport_ir::{ExportedProgram, Registry};
 
-/// Reads a program: by its suffix a `.json` file with a `.safetensors` file next to it, a text (`.py`, `.fx`), else a `.pt2` archive.
+/// Reads a program: by its suffix a `.json` file with a `.safetensors` file next to it, a text (`.py`, `.fx`), else a
+/// `.pt2` archive.
 /// `-` is standard input: an archive, or a JSON document or a text without a tensors file.
 pub fn read(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     if is_standard_input(path) {
@@ -82,8 +83,8 @@ pub fn read(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<E
     }
 }
 
-/// Writes a program: by its suffix as `.json` with `.safetensors`, else as a `.pt2` archive; `-` is standard output. All files
-/// are written, or none.
+/// Writes a program: by its suffix as `.json` with `.safetensors`, else as a `.pt2` archive; `-` is standard output.
+/// All files are written, or none.
 pub fn write(program: &ExportedProgram, path: &Path, options: &WriteOptions) -> Result<()> {
     if is_json(path) { write_json(program, path, options) } else { write_pt2(program, path, options) }
 }

@@ -1,8 +1,8 @@
 //! Resource limits: one value, passed to every reader.
 //!
-//! Each limit has a name, which errors give and [`Limits::set`] takes. Limits are checked before anything of that size is
-//! allocated, so that the cost of reading stays in proportion to the size of the file. The limits of running are here as
-//! well, so that there is one table.
+//! Each limit has a name, which errors give and [`Limits::set`] takes. Limits are checked before anything of that size
+//! is allocated, so that the cost of reading stays in proportion to the size of the file. The limits of running are
+//! here as well, so that there is one table.
 
 use oxport_tensor::memory::DEFAULT_MAX_BUFFER_BYTES;
 use std::fmt;
@@ -71,7 +71,8 @@ limits! {
     tree = 1 << 20,
     /// Dimensions of a tensor.
     rank = 64,
-    /// Bytes of weights that are not in the file, in total: zeros for empty files, and elements repeated by strides of zero.
+    /// Bytes of weights that are not in the file, in total: zeros for empty files, and elements repeated by strides of
+    /// zero.
     synthesized_bytes = 64 << 20,
     /// Values of a pickle; a long string counts as several.
     pickle_values = 500_000,

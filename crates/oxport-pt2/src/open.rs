@@ -1,7 +1,7 @@
 //! Opening input files: regular files, which are mapped, and standard input, which is read.
 //!
-//! Invariant: opening never blocks. A folder, a pipe or a device given as a file is an error, because reading a pipe without
-//! a writer would block forever; `-` reads standard input.
+//! Invariant: opening never blocks. A folder, a pipe or a device given as a file is an error, because reading a pipe
+//! without a writer would block forever; `-` reads standard input.
 
 use std::fs::File;
 use std::io::{self, Read};

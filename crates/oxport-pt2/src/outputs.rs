@@ -1,7 +1,7 @@
 //! Checks of a command's output paths, before it does any work.
 //!
-//! Invariants: no file is overwritten that was not named, except for oxport's own files next to the output; and no output is
-//! one of the files that the command reads, by whatever path.
+//! Invariants: no file is overwritten that was not named, except for oxport's own files next to the output; and no
+//! output is one of the files that the command reads, by whatever path.
 
 use std::path::{Path, PathBuf};
 
@@ -55,8 +55,8 @@ pub fn check_program(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks that values can be written to the path; `constants` says whether some of them cannot be stored in safetensors, so
-/// that other readers need the JSON file.
+/// Checks that values can be written to the path; `constants` says whether some of them cannot be stored in
+/// safetensors, so that other readers need the JSON file.
 ///
 /// # Errors
 /// The path is a folder, the file holds the tensors of a program, or the JSON file is not one of oxport's.

@@ -1,15 +1,16 @@
 //! A program as two files: its JSON document, and its tensors in a safetensors file next to it.
 //!
-//! The document is that of `models/model.json` in an archive, with an additional key, `oxport`, which describes what the tensors
-//! file holds: the payload configs, where `path_name` is the tensor's key. A storage that is just one tensor (or several
-//! equal ones) is stored under that tensor's name and shape; one that several views share is stored flat. Without
-//! the key, the tensors file holds the state by name.
+//! The document is that of `models/model.json` in an archive, with an additional key, `oxport`, which describes what
+//! the tensors file holds: the payload configs, where `path_name` is the tensor's key. A storage that is just one
+//! tensor (or several equal ones) is stored under that tensor's name and shape; one that several views share is stored
+//! flat. Without the key, the tensors file holds the state by name.
 //!
 //! Above a given size the tensors are split into shards, `<stem>-00001-of-00003.safetensors`, and the index file
 //! `<stem>.safetensors.index.json` maps tensors to shards, in the format of Hugging Face.
 //!
 //! Invariant: a reader gets the tensors that were written with the document. Both contain the same stamp, a hash of the
-//! tensors; a file without a stamp (written by another program) is accepted. See [`crate::replace`] for how files are replaced.
+//! tensors; a file without a stamp (written by another program) is accepted. See [`crate::replace`] for how files are
+//! replaced.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -51,8 +52,9 @@ const STAMP: &str = "oxport.stamp";
 
 /// Reads a program from its JSON file and the safetensors file next to it.
 ///
-/// The safetensors file may be missing if the program has no tensors. During a concurrent write this gives the old or the new
-/// program: files with different stamps are read again if the JSON file has changed meanwhile, else they are an error.
+/// The safetensors file may be missing if the program has no tensors. During a concurrent write this gives the old or
+/// the new program: files with different stamps are read again if the JSON file has changed meanwhile, else they are an
+/// error.
 pub fn read_json(path: &Path, registry: &Registry, options: &ReadOptions) -> Result<ExportedProgram> {
     const ATTEMPTS: usize = 100;
     let sidecar = tensors_path(path);

@@ -1,11 +1,11 @@
 //! Atomic replacement of files, one or a set.
 //!
-//! Invariants: a reader sees the old file or the new one, never a part; a failed write changes nothing and leaves no temporary
-//! files; a mapping of the old file keeps its contents. A link stays a link, its target is replaced; a file keeps its
-//! permissions; a pipe or a device is written to and never replaced.
+//! Invariants: a reader sees the old file or the new one, never a part; a failed write changes nothing and leaves no
+//! temporary files; a mapping of the old file keeps its contents. A link stays a link, its target is replaced; a file
+//! keeps its permissions; a pipe or a device is written to and never replaced.
 //!
-//! A set is a head and its members, which share a *stamp*, a hash of their content. Two files cannot be renamed at once, so the
-//! rename of the head commits the set:
+//! A set is a head and its members, which share a *stamp*, a hash of their content. Two files cannot be renamed at
+//! once, so the rename of the head commits the set:
 //!
 //! ```text
 //! 1. rename members to .oxport-<stamp>-<name>    a reader finds the old head and the old members
@@ -13,7 +13,8 @@
 //! 3. rename members to their names               … the new head and the new members
 //! ```
 //!
-//! So the members of the current head exist at any time under one of two names; readers try the pending name ([`waiting`]) first.
+//! So the members of the current head exist at any time under one of two names; readers try the pending name
+//! ([`waiting`]) first.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
@@ -185,8 +186,8 @@ fn cannot_write(path: &Path, e: io::Error) -> Error {
     Error::io(format!("cannot write {}", path.display()), e)
 }
 
-/// A lock: one writer at a time replaces a set in a folder; the system releases the lock when the process ends. If a folder
-/// cannot be locked, concurrent writers of the same set are not synchronized.
+/// A lock: one writer at a time replaces a set in a folder; the system releases the lock when the process ends. If a
+/// folder cannot be locked, concurrent writers of the same set are not synchronized.
 struct Lock(#[allow(dead_code)] Option<File>);
 
 impl Lock {

@@ -11,8 +11,8 @@ const NAME: &str = "data/sample_inputs/model.pt";
 
 /// The program's own example inputs, flattened in the order of its user inputs; `None` if it has none.
 ///
-/// Errors if they are not a file of `torch.save`, do not match the program's in_spec, or have leaves that are neither tensors
-/// nor constants.
+/// Errors if they are not a file of `torch.save`, do not match the program's in_spec, or have leaves that are neither
+/// tensors nor constants.
 pub fn example_inputs(program: &ExportedProgram, limits: &Limits) -> Result<Option<Vec<Value>>> {
     let Some(bytes) = program.example_inputs.as_ref().filter(|bytes| !bytes.is_empty()) else { return Ok(None) };
     let storage = Storage::copy_of(bytes).map_err(|e| Error::io("cannot hold the inputs", std::io::Error::other(e)))?;

@@ -5,8 +5,8 @@
 //! .oxport-<stamp>-<name>            is complete, and will be renamed to <name>: see `replace`
 //! ```
 //!
-//! Invariants: a process that fails, panics or is terminated (SIGINT, SIGTERM, by [`remove_temporaries`]) leaves none; files of
-//! a killed process are removed by the next writer in the folder; files of a live process are never removed.
+//! Invariants: a process that fails, panics or is terminated (SIGINT, SIGTERM, by [`remove_temporaries`]) leaves none;
+//! files of a killed process are removed by the next writer in the folder; files of a live process are never removed.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
@@ -27,7 +27,8 @@ pub(crate) fn registered() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the temporary files of this process, and keeps it from renaming others. To be called before it is terminated.
+/// Removes the temporary files of this process, and keeps it from renaming others. To be called before it is
+/// terminated.
 pub fn remove_temporaries() {
     let registered = registered();
     registered.iter().for_each(|path| drop(std::fs::remove_file(path)));

@@ -1,7 +1,7 @@
 //! Safetensors files: named tensors, contiguous, over a mapped file.
 //!
-//! The format has no complex dtype except `complex64`, and no strides: `complex32` and `complex128` are written as pairs of
-//! floats in an additional dimension, and all tensors are written contiguous.
+//! The format has no complex dtype except `complex64`, and no strides: `complex32` and `complex128` are written as
+//! pairs of floats in an additional dimension, and all tensors are written contiguous.
 
 use std::collections::HashMap;
 use std::path::Path;

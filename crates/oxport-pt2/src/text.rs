@@ -1,5 +1,5 @@
-//! A program as text, as PyTorch or oxport prints it, with an optional safetensors file of the same stem for parameters, buffers
-//! and constants by name.
+//! A program as text, as PyTorch or oxport prints it, with an optional safetensors file of the same stem for
+//! parameters, buffers and constants by name.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! From older documents to schema 8.20.
 //!
-//! Most changes added keys, which the reader treats as absent; this module makes the other changes. Expressions are rewritten
-//! and argument kinds filled in by reading and writing.
+//! Most changes added keys, which the reader treats as absent; this module makes the other changes. Expressions are
+//! rewritten and argument kinds filled in by reading and writing.
 
 use oxport_ir::Loc;
 
@@ -42,8 +42,8 @@ pub(crate) fn has_old_calls(version: (u32, u32)) -> bool {
     ((7, 0)..(8, 7)).contains(&version)
 }
 
-/// Before 8.7 a higher-order operator's one tensor in a tuple was a list of tensors; a bare one was a tensor. And `scan`
-/// took a dimension and a direction, which PyTorch now implements around the call.
+/// Before 8.7 a higher-order operator's one tensor in a tuple was a list of tensors; a bare one was a tensor. And
+/// `scan` took a dimension and a direction, which PyTorch now implements around the call.
 pub(crate) fn upgrade_call(node: &mut Node) {
     if node.target.starts_with("torch.ops.higher_order.") && node.is_hop_single_tensor_return.is_none() {
         node.is_hop_single_tensor_return = Some(matches!(node.outputs.as_slice(), [Argument::AsTensor(_)]));

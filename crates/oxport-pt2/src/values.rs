@@ -1,8 +1,9 @@
-//! Files of inputs and outputs: a safetensors file, and a JSON file next to it for everything that safetensors cannot represent.
+//! Files of inputs and outputs: a safetensors file, and a JSON file next to it for everything that safetensors cannot
+//! represent.
 //!
 //! For `io.safetensors`, `io_1.safetensors`, … it is `io.json`, else the JSON file of the same stem; without one, all
-//! values are tensors. A file that this crate writes has the same description in its header, which takes precedence, so that one
-//! file suffices. The JSON file is for other readers, and is written only if it has additional information:
+//! values are tensors. A file that this crate writes has the same description in its header, which takes precedence, so
+//! that one file suffices. The JSON file is for other readers, and is written only if it has additional information:
 //!
 //! ```text
 //! {"sets": [{"file": "io.safetensors", "values": {"in.0": VALUE, …}}, …], "in_spec": …, "out_spec": …}
@@ -131,11 +132,12 @@ pub fn read_values(path: &Path, limits: &Limits) -> Result<ValueSet> {
     Ok(ValueSet { values, in_spec: spec("in_spec", document.in_spec)?, out_spec: spec("out_spec", document.out_spec)? })
 }
 
-/// Writes values: the tensors to `path`, with a description of all values in the header; and the description to the JSON file of
-/// the same stem, if it has more than names and sizes, or exists already. A JSON file that does not describe `path` is not
-/// overwritten: see `DescribedBy`. Streams have no JSON file.
+/// Writes values: the tensors to `path`, with a description of all values in the header; and the description to the
+/// JSON file of the same stem, if it has more than names and sizes, or exists already. A JSON file that does not
+/// describe `path` is not overwritten: see `DescribedBy`. Streams have no JSON file.
 ///
-/// Errors if a value is a list, an object or a token; or if constants need a JSON file whose name is taken by another file.
+/// Errors if a value is a list, an object or a token; or if constants need a JSON file whose name is taken by another
+/// file.
 pub fn write_values(path: &Path, set: &ValueSet) -> Result<()> {
     let mut tensors = Vec::new();
     let mut entries = Dict::new();

@@ -1,6 +1,7 @@
 //! The children of a container, and what the compiler would derive for trees by recursion.
 //!
-//! Law: nothing here recurses, so that a tree of any depth is dropped, cloned, compared, hashed and printed on any stack.
+//! Law: nothing here recurses, so that a tree of any depth is dropped, cloned, compared, hashed and printed on any
+//! stack.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

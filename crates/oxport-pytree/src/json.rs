@@ -350,7 +350,10 @@ mod tests {
             (
                 node(
                     "collections.defaultdict",
-                    r#"{"default_factory_module": "builtins", "default_factory_name": "int", "dict_context": ["k", 3]}"#,
+                    concat!(
+                        r#"{"default_factory_module": "builtins", "default_factory_name": "int", "#,
+                        r#""dict_context": ["k", 3]}"#
+                    ),
                     "{L}, {L}",
                 ),
                 "['k'] [3]",

@@ -8,8 +8,8 @@
 //! Laws:
 //! * `spec.unflatten(leaves)?.flatten() == (leaves, spec)`;
 //! * `from_json(text)?.to_json() == text` for every text that torch writes;
-//! * `None` is a leaf like any other (`T` says what stands there), except in a dataclass, where torch keeps the names of
-//!   the fields that are `None` in the spec and does not count them as leaves;
+//! * `None` is a leaf like any other (`T` says what stands there), except in a dataclass, where torch keeps the names
+//!   of the fields that are `None` in the spec and does not count them as leaves;
 //! * a type that this crate does not know is kept as [`Kind::Custom`], unopened, unless it is registered in [`Types`];
 //! * no operation recurses: trees may be as deep as memory allows.
 
@@ -37,8 +37,8 @@ use std::sync::Arc;
 pub enum Tree<T> {
     /// A value that pytree does not look into.
     Leaf(T),
-    /// A container: what it is, and what it holds in flattening order. The kind is shared by trees of one structure, which keeps
-    /// leaves small, too.
+    /// A container: what it is, and what it holds in flattening order. The kind is shared by trees of one structure,
+    /// which keeps leaves small, too.
     Node(Arc<Kind>, Children<T>),
 }
 

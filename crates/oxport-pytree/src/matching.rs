@@ -72,8 +72,8 @@ impl TreeSpec {
                 Some((Tree::Node(kind, children), Tree::Node(given_kind, given))) => {
                     match order(kind, children.len(), given_kind, given.len(), &path) {
                         Ok(Some(_)) if leaves == Leaves::MustFit && !is_kwargs(&path) && !alike(children, given) => {
-                            let message = "the keys come in another order than that of the export, and PyTorch compares \
-                                           the structure of their values one by one";
+                            let message = "the keys come in another order than that of the export, and PyTorch \
+                                           compares the structure of their values one by one";
                             misfit(PathError { path: path.clone(), message: message.into() })?;
                         }
                         Ok(order) => open.push(Open { kind, children, given, order, next: 0 }),
@@ -284,8 +284,8 @@ mod tests {
         check(
             &call(Tree::dict(nested.clone())),
             &call(Tree::dict(swapped.clone())),
-            "at [0][0]: the keys come in another order than that of the export, and PyTorch compares the structure of their \
-             values one by one",
+            "at [0][0]: the keys come in another order than that of the export, and PyTorch compares the structure of \
+             their values one by one",
         );
         check(&Tree::call([leaf(0)], nested), &Tree::call([leaf(0)], swapped), "[0, 1, 2]");
         check(&dict, &call(Tree::ordered_dict(xy.clone())), "at [0][0]: expected dict of 2, got OrderedDict of 2");

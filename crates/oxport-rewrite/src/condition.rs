@@ -1,4 +1,5 @@
-//! Conditions of rules: data, so that they print. That both sides have the same type is no condition: it always must hold.
+//! Conditions of rules: data, so that they print. That both sides have the same type is no condition: it always must
+//! hold.
 
 use crate::term::Constant;
 use crate::typing::Graph;

@@ -1,10 +1,12 @@
 //! From the e-graph back into a program.
 //!
 //! The graph is built anew, in the order of the old one: a class is emitted when it is first needed, under the name and
-//! with the meta and origin of the first old node of that class; arguments of unchanged nodes stay as they were written.
+//! with the meta and origin of the first old node of that class; arguments of unchanged nodes stay as they were
+//! written.
 //!
-//! Laws: the signature stays; a value in a storage that somebody sees lies in a storage of its own, that of a new node or of the
-//! old one, as it was written; an output that was a view of an input stays one (`alias`); strides are those that were.
+//! Laws: the signature stays; a value in a storage that somebody sees lies in a storage of its own, that of a new node
+//! or of the old one, as it was written; an output that was a view of an input stays one (`alias`); strides are those
+//! that were.
 
 use crate::extract::Choice;
 use crate::ingest::Ingested;

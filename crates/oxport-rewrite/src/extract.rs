@@ -1,7 +1,7 @@
 //! Choosing the cheapest term of every class, shared terms counted once.
 //!
-//! Greedy over the DAG: a class is taken with the term whose *set* of needed classes costs least; sets are bit rows, so a
-//! class that two children need costs once. Classes are improved until nothing changes. Ties go to the term that the
+//! Greedy over the DAG: a class is taken with the term whose *set* of needed classes costs least; sets are bit rows, so
+//! a class that two children need costs once. Classes are improved until nothing changes. Ties go to the term that the
 //! program had, then to the smaller one: the choice is a function of the e-graph alone.
 
 use crate::term::Term;
@@ -29,7 +29,8 @@ impl Choice {
     }
 }
 
-/// The cost of one term by itself, in nanoseconds or so; work that is done once before the first run counts almost nothing.
+/// The cost of one term by itself, in nanoseconds or so; work that is done once before the first run counts almost
+/// nothing.
 pub(crate) fn local_cost(egraph: &Graph<'_>, term: &Term, class: Id) -> f64 {
     let data = &egraph[class].data;
     match term {

@@ -1,10 +1,11 @@
 //! From the program's graph into the e-graph.
 //!
 //! Pure calls that inference can type become terms; everything else (placeholders, random and asserting nodes,
-//! higher-order operators, calls whose recorded meta is not what their operator gives) becomes a leaf, and stays as it is.
+//! higher-order operators, calls whose recorded meta is not what their operator gives) becomes a leaf, and stays as it
+//! is.
 //!
-//! Law: a value in a storage that somebody sees is a class of its own, around the class of its term. Rules rewrite the term;
-//! they cannot make two storages one, nor one that was made here an input's.
+//! Law: a value in a storage that somebody sees is a class of its own, around the class of its term. Rules rewrite the
+//! term; they cannot make two storages one, nor one that was made here an input's.
 
 use crate::term::{Constant, Term};
 use crate::typing::{Data, Graph, Kind, Typing, same_type, type_of};
@@ -97,7 +98,7 @@ fn term(
         return None;
     }
     let term = if op.is_getitem() {
-        let (of, index) = (node.args.first()?.as_node()?, node.args.get(1)?.as_int()?);
+        let (of, index) = node.getitem()?;
         let index = egraph.add(Term::Const(Constant::Int(index)));
         Term::Op(registry.op("_operator::getitem").name().into(), Box::new([*class_of.get(&of)?, index]))
     } else {
@@ -115,8 +116,8 @@ fn term(
         let kids = arguments.iter().map(|a| class(egraph, a, class_of)).collect::<Option<Vec<Id>>>()?;
         Term::Op(op.name().into(), kids.into())
     };
-    // Trust, but only what inference can follow: rules build on it. Equal terms have equal values, so one recorded value does
-    // for all of them.
+    // Trust, but only what inference can follow: rules build on it. Equal terms have equal values, so one recorded
+    // value does for all of them.
     let inferred = type_of(egraph, &term)?;
     let recorded = Kind::Value(node.val()?.clone());
     let known = egraph.lookup(term.clone());

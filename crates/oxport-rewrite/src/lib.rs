@@ -10,8 +10,8 @@
 //! | [`typing`] | the class analysis: the operators' own meta functions |
 //! | [`rule`], [`condition`], [`rules`] | rules as data |
 //!
-//! Laws: rules are bitwise unless the user allows rounding; only pure nodes are rewritten; names, stack traces, metas and
-//! signature stay where a value stays; the same program gives the same result, whatever the machine.
+//! Laws: rules are bitwise unless the user allows rounding; only pure nodes are rewritten; names, stack traces, metas
+//! and signature stay where a value stays; the same program gives the same result, whatever the machine.
 
 pub mod condition;
 mod emit;

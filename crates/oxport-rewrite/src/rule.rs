@@ -1,11 +1,11 @@
 //! Rules: one line each, data.
 //!
-//! A rule has a name, two patterns, an example of typed variables, conditions, and a soundness class: *bitwise* unless it
-//! says `.rounding()`. In the right pattern, `(@f ?a …)` is a constant computed from constants, see `compute`.
+//! A rule has a name, two patterns, an example of typed variables, conditions, and a soundness class: *bitwise* unless
+//! it says `.rounding()`. In the right pattern, `(@f ?a …)` is a constant computed from constants, see `compute`.
 //!
-//! Laws: a rule fires only where all its conditions hold and both sides have the same type, for all sizes in range; the rule
-//! table's test checks, for every rule, that it fires on its example and that both sides compute the same values on what is derived
-//! from it: to the bit for bitwise rules, extreme values included.
+//! Laws: a rule fires only where all its conditions hold and both sides have the same type, for all sizes in range; the
+//! rule table's test checks, for every rule, that it fires on its example and that both sides compute the same values
+//! on what is derived from it: to the bit for bitwise rules, extreme values included.
 
 use crate::condition::Condition;
 use crate::term::{Constant, Term};

@@ -1,8 +1,8 @@
 //! The e-graph language: one term type for every operator.
 //!
-//! Every argument of the schema is a child, in schema order, defaults filled in; constants and what is not rewritten are
-//! leaves; lists have a term of their own, so `cat`'s operands are `(list ?a ?b)`. In patterns the namespace `aten::` is
-//! left out, numbers and `None`, `True`, `False` are constants.
+//! Every argument of the schema is a child, in schema order, defaults filled in; constants and what is not rewritten
+//! are leaves; lists have a term of their own, so `cat`'s operands are `(list ?a ?b)`. In patterns the namespace
+//! `aten::` is left out, numbers and `None`, `True`, `False` are constants.
 
 use egg::{Id, Language, Symbol};
 use oxport_ir::{Argument, Device, MemoryFormat, MemoryLayout};
@@ -20,8 +20,8 @@ pub enum Term {
     Const(Constant),
     /// The result of a node that is not rewritten, by its index in the graph.
     Leaf(u32),
-    /// A value in a storage of its own, which somebody sees: that of the node of this index. It is equal to no other, whatever
-    /// the value is equal to.
+    /// A value in a storage of its own, which somebody sees: that of the node of this index. It is equal to no other,
+    /// whatever the value is equal to.
     Own(u32, [Id; 1]),
 }
 

@@ -1,8 +1,8 @@
 //! The class analysis: what every class yields, computed by the operators' own meta functions.
 //!
-//! Laws: two classes are merged only if their values have the same dtype, sizes, strides and device, so an ill-typed rule cannot
-//! hide, and what reads strides reads the same; they are merged only if that holds for all sizes in range, and not just for
-//! those of the capture; analysis never adds a guard.
+//! Laws: two classes are merged only if their values have the same dtype, sizes, strides and device, so an ill-typed
+//! rule cannot hide, and what reads strides reads the same; they are merged only if that holds for all sizes in range,
+//! and not just for those of the capture; analysis never adds a guard.
 
 use crate::term::{Constant, Term};
 use egg::{Analysis, DidMerge, EGraph, Id};
@@ -32,8 +32,8 @@ pub struct Data {
     pub kind: Kind,
     /// True if it depends on parameters and constants only: computed once, before the first run.
     pub is_static: bool,
-    /// True if its sizes are what they are whichever way the questions that ranges leave open are answered. `x.squeeze(0)` of
-    /// a size from 0 on is not: for 1 it has a dimension less.
+    /// True if its sizes are what they are whichever way the questions that ranges leave open are answered.
+    /// `x.squeeze(0)` of a size from 0 on is not: for 1 it has a dimension less.
     pub is_certain: bool,
 }
 

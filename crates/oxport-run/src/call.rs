@@ -1,21 +1,21 @@
 //! One call without a plan: outputs sized by the meta function, each in a newly allocated buffer.
 
-use crate::operand_binding::{arg_of, for_each_tensor};
+use crate::operand_binding::for_each_tensor;
 use crate::output_alloc::{OutPlan, Packing, infer, make_owned, meta, pack_tensors, pack_values};
 use oxport_ir::infer::bind_with;
 use oxport_ir::{Arg, Args, Error, Kernel, Node, NodeId, Op, Real, Result, RunCx, Value};
 use oxport_tensor::{Tensor, TensorMut};
 use smallvec::SmallVec;
 
-/// Runs one call of an operator with the arguments of `node`; `value` gives the values of its inputs. For constant folding and
-/// tests of single operators; a program is run by its plan.
+/// Runs one call of an operator with the arguments of `node`; `value` gives the values of its inputs. For constant
+/// folding and tests of single operators; a program is run by its plan.
 ///
 /// # Errors
-/// Unsupported if the operator has no kernel; otherwise if an input is missing, or the call does not match the schema or
-/// is refused.
+/// Unsupported if the operator has no kernel; otherwise if an input is missing, or the call does not match the schema
+/// or is refused.
 pub fn evaluate(op: &Op, node: &Node, value: &dyn Fn(NodeId) -> Option<Value>, cx: &RunCx) -> Result<Value> {
     let values = bind_with::<Real>(op, &node.args, &node.kwargs, &mut |id| {
-        value(id).map(arg_of).ok_or_else(|| Error::invalid(format!("an input of `{}` is not given", node.name)))
+        value(id).map(Arg::from).ok_or_else(|| Error::invalid(format!("an input of `{}` is not given", node.name)))
     })?;
     let args = Args { values: &values, op, cx };
     match op.def().map_or(Kernel::None, |d| d.kernel) {
@@ -29,9 +29,9 @@ pub fn evaluate(op: &Op, node: &Node, value: &dyn Fn(NodeId) -> Option<Value>, c
     }
 }
 
-/// Runs the meta function on the arguments of a kernel that allocates its own results, so that no kernel sees arguments that
-/// its meta function rejects. (For kernels that fill outputs the meta function has run already.) Arguments that the meta
-/// function does not support are left to the kernel.
+/// Runs the meta function on the arguments of a kernel that allocates its own results, so that no kernel sees arguments
+/// that its meta function rejects. (For kernels that fill outputs the meta function has run already.) Arguments that
+/// the meta function does not support are left to the kernel.
 pub(crate) fn admit(args: &Args<'_, Real>) -> Result<()> {
     if args.op.is_higher_order() {
         return Ok(());
@@ -54,8 +54,8 @@ pub(crate) fn fill(
     Ok((plans, packing, value))
 }
 
-/// The result of a view that the strides do not allow: the elements of the first tensor argument in row-major order, in a
-/// new tensor of the sizes that the meta function gives.
+/// The result of a view that the strides do not allow: the elements of the first tensor argument in row-major order, in
+/// a new tensor of the sizes that the meta function gives.
 pub(crate) fn copy(args: &Args<'_, Real>) -> Result<(OutPlan, Value)> {
     let (plans, _) = infer(args.op, args.values)?;
     let [plan] = <[OutPlan; 1]>::try_from(plans)

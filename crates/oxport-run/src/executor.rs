@@ -1,12 +1,12 @@
 //! A graph made ready to run: [`Body`], its steps, and the loop that runs them.
 //!
 //! A run is in one of three modes. It *records* when it sees inputs of a shape signature for the first time: every meta
-//! function is called with the actual sizes, and buffers are allocated one by one. It *replays* the recording from then on:
-//! layouts are known, and buffers are regions of the frame's arena. It falls back to *free* mode, which calls the meta
-//! functions again, at the step whose value differs from the recorded one (a data-dependent size).
+//! function is called with the actual sizes, and buffers are allocated one by one. It *replays* the recording from then
+//! on: layouts are known, and buffers are regions of the frame's arena. It falls back to *free* mode, which calls the
+//! meta functions again, at the step whose value differs from the recorded one (a data-dependent size).
 //!
-//! Invariants: the result of a run does not depend on its mode; a slot is empty after its last use; values that escape the
-//! body are not allocated in an arena.
+//! Invariants: the result of a run does not depend on its mode; a slot is empty after its last use; values that escape
+//! the body are not allocated in an arena.
 
 use crate::call;
 use crate::frame::{Frame, Frames};
@@ -238,7 +238,8 @@ impl Body {
         Ok(value)
     }
 
-    /// A buffer at its offset in the arena; a separately allocated one if it has no offset, or the region is still in use.
+    /// A buffer at its offset in the arena; a separately allocated one if it has no offset, or the region is still in
+    /// use.
     fn make(&self, plan: &OutPlan, placement: &Placement, arena: Option<&Arc<Arena>>) -> Result<TensorMut> {
         if let (Some(offset), Some(arena)) = (placement.offsets[plan.buffer as usize], arena) {
             match arena.region(offset, plan.bytes) {
@@ -422,7 +423,8 @@ class GraphModule(torch.nn.Module):
         assert_eq!(plan.refused_regions(), 0);
     }
 
-    /// A result may be an argument of several calls, also inside a list: its region of the arena stays reserved until the last.
+    /// A result may be an argument of several calls, also inside a list: its region of the arena stays reserved until
+    /// the last.
     #[test]
     fn lists_are_arguments() {
         let plan = plan(

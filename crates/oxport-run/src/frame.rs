@@ -1,5 +1,5 @@
-//! The mutable state of one run: slots, arguments, an arena. Frames are pooled, so that many threads can run one body without
-//! allocating a frame each time.
+//! The mutable state of one run: slots, arguments, an arena. Frames are pooled, so that many threads can run one body
+//! without allocating a frame each time.
 
 use crate::executor::Body;
 use oxport_ir::{Arg, Real, Result, Value};

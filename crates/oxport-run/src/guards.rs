@@ -1,7 +1,7 @@
 //! The checks that `ep.module()` makes of a program with sample inputs: PyTorch's guards function.
 //!
-//! It differs from the hook that checks programs without sample inputs: it does not check ranks, kinds and dtypes, but it does
-//! check sizes of several symbols, and every condition that tracing recorded in `guards_code`.
+//! It differs from the hook that checks programs without sample inputs: it does not check ranks, kinds and dtypes, but
+//! it does check sizes of several symbols, and every condition that tracing recorded in `guards_code`.
 
 use crate::error::Result;
 use crate::guard_failure::{ErrorContext, GuardFailure};
@@ -37,7 +37,8 @@ enum GuardSource {
 impl Guards {
     /// Compiles the guards of a program. `sources` are the texts by which a guard may name each user input.
     ///
-    /// A guard outside of the grammar, or about something other than an input, is skipped: PyTorch cannot evaluate it either.
+    /// A guard outside of the grammar, or about something other than an input, is skipped: PyTorch cannot evaluate it
+    /// either.
     pub fn of(program: &ExportedProgram, sources: &[Vec<String>]) -> Guards {
         let mut guards = Guards::default();
         for text in &program.guards {
@@ -200,8 +201,8 @@ impl Checks {
         self.guards().check(self, values)
     }
 
-    /// Checks a static size, the range of a size, or its equality with the first size of the same expression. A dimension that
-    /// the tensor does not have is an error (`missing`) only if one of these checks reads it.
+    /// Checks a static size, the range of a size, or its equality with the first size of the same expression. A
+    /// dimension that the tensor does not have is an error (`missing`) only if one of these checks reads it.
     fn guard<'a>(
         &'a self,
         seen: &mut HashMap<&'a Expr, FirstUse>,
@@ -240,8 +241,8 @@ impl Checks {
         Ok(())
     }
 
-    /// Checks sizes derived from a symbol that is not itself the size of an input: the first determines the symbol, the others
-    /// must agree with it.
+    /// Checks sizes derived from a symbol that is not itself the size of an input: the first determines the symbol, the
+    /// others must agree with it.
     fn check_derived(&self, seen: &HashMap<&Expr, FirstUse>, derived: &[(usize, usize, &Size, Number)]) -> Result<()> {
         let mut solved: HashMap<Symbol, Number> = HashMap::new();
         for (input, dim, size, got) in derived {
@@ -327,7 +328,8 @@ mod tests {
         }
     }
 
-    /// PyTorch's guards check sizes one by one and accept tensors with additional dimensions; a run requires the exported rank.
+    /// PyTorch's guards check sizes one by one and accept tensors with additional dimensions; a run requires the
+    /// exported rank.
     #[test]
     fn guards_leave_ranks_to_admission() {
         let mut p = program("def forward(self, x: \"f32[2, 3]\"):\n    return (x,)\n");

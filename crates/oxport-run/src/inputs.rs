@@ -1,13 +1,14 @@
 //! The input checks of a call, compiled: the same as PyTorch's.
 //!
 //! PyTorch has two ways. A program with sample inputs is checked by a guards function ([`crate::guards`]); any other by
-//! a forward pre-hook, which this module implements: static sizes and constants must be equal; a symbol has one value everywhere;
-//! `2*s0` is solved for `s0`; a lower bound counts only above 2, because PyTorch does not guard smaller ones; dtypes, strides
-//! and devices are not checked, nor is an input that was `None` at export. The strict mode is the hook with the full declared
-//! range, the dtypes, and the guards.
+//! a forward pre-hook, which this module implements: static sizes and constants must be equal; a symbol has one value
+//! everywhere;
+//! `2*s0` is solved for `s0`; a lower bound counts only above 2, because PyTorch does not guard smaller ones; dtypes,
+//! strides and devices are not checked, nor is an input that was `None` at export. The strict mode is the hook with the
+//! full declared range, the dtypes, and the guards.
 //!
-//! An error names the input as in the caller's code, the dimension, what was expected and what was passed, why, and what to
-//! change.
+//! An error names the input as in the caller's code, the dimension, what was expected and what was passed, why, and
+//! what to change.
 
 use crate::error::{Error, Result};
 use crate::guard_failure::{ErrorContext, GuardFailure};
@@ -89,7 +90,8 @@ enum SizeCheck {
 
 /// Checks the arguments of a call without a plan: their pytree structure, and every input.
 ///
-/// In the mode [`InputChecks::Torch`] this accepts exactly the calls that `ep.module()` accepts before it runs anything.
+/// In the mode [`InputChecks::Torch`] this accepts exactly the calls that `ep.module()` accepts before it runs
+/// anything.
 ///
 /// # Errors
 /// [`Error::is_input`]: the first mismatch, with the reason and what to change.
@@ -138,7 +140,7 @@ impl Checks {
                 (_, Some(Val::Str(s))) => Expected::Constant(Value::Str(Arc::from(&**s))),
                 _ => Expected::Anything,
             };
-            let default = node.args.first().and_then(|c| crate::lower::constant(c).ok());
+            let default = node.default_value().and_then(|c| crate::lower::constant(c).ok());
             checks.inputs.push(Check { path, name: node.name.clone(), expected, default });
         }
         if by_guards || mode == InputChecks::Strict {
@@ -205,8 +207,9 @@ impl Checks {
         &self.inputs[input].path
     }
 
-    /// Checks flat user inputs before a run: as [`Checks::check`], and the kind and rank of every input. PyTorch accepts any
-    /// kind and rank that no guard reads, and then fails later or computes something other than the exported program.
+    /// Checks flat user inputs before a run: as [`Checks::check`], and the kind and rank of every input. PyTorch
+    /// accepts any kind and rank that no guard reads, and then fails later or computes something other than the
+    /// exported program.
     ///
     /// # Errors
     /// As [`Checks::check`].

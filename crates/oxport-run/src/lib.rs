@@ -9,14 +9,14 @@
 //! |---|---|
 //! | `lower`, `operand_binding` | from a graph to steps: DCE, calls bound once, values in numbered slots |
 //! | `executor` | the loop over the steps |
-//! | `plan_cache`, `output_alloc`, `memory` | specialization: layouts and lifetimes by shape signature, offsets in the arena |
+//! | `plan_cache`, `output_alloc`, `memory` | layouts and lifetimes by shape signature, offsets in the arena |
 //! | `call` | one call without a plan, for constant folding |
 //! | `frame` | slots, arguments and arena of one run, pooled |
 //! | `inputs` | PyTorch's input checks |
 //! | `plan`, `outputs`, `module` | the public types |
 //!
-//! Invariants: programs are functional, so values are shared and never mutated; nothing is looked up by name during a run;
-//! results do not depend on the number of threads, on earlier calls, or on other threads.
+//! Invariants: programs are functional, so values are shared and never mutated; nothing is looked up by name during a
+//! run; results do not depend on the number of threads, on earlier calls, or on other threads.
 
 mod call;
 mod error;

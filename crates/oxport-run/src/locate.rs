@@ -50,7 +50,8 @@ mod tests {
 
     #[test]
     fn the_last_frame_of_a_stack_trace() {
-        let trace = "  File \"a.py\", line 1, in forward\n    return self.b(x)\n  File \"b.py\", line 22, in forward\n    y = x + 1\n";
+        let trace = "  File \"a.py\", line 1, in forward\n    return self.b(x)\n  File \"b.py\", line 22, in \
+            forward\n    y = x + 1\n";
         assert_eq!(last_line(trace).as_deref(), Some("File \"b.py\", line 22, in forward: y = x + 1"));
         assert_eq!(last_line("no frames"), None);
     }

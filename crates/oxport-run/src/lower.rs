@@ -160,8 +160,8 @@ impl<'a> Lowering<'a> {
         slot
     }
 
-    /// By node index, whether a number in the node's value can decide a size. Pointwise operators do not turn numbers into
-    /// sizes; the results of other evaluated steps are checked themselves.
+    /// By node index, whether a number in the node's value can decide a size. Pointwise operators do not turn numbers
+    /// into sizes; the results of other evaluated steps are checked themselves.
     fn size_deciding(&self) -> Vec<bool> {
         let mut size_deciding = vec![false; self.graph.capacity()];
         let ids: Vec<NodeId> = self.graph.ids().collect();
@@ -193,13 +193,13 @@ impl<'a> Lowering<'a> {
             stack_trace: node.meta.stack_trace.clone(),
         };
         if op.is_getitem() {
-            let (Some(Argument::Node(of)), Some(Argument::Int(index))) = (node.args.first(), node.args.get(1)) else {
+            let Some((of, index)) = node.getitem() else {
                 return Err(IrError::unsupported("getitem: expected a node and a constant index"));
             };
             let Source::Slot(slot) = self.sources[of.index()] else {
                 return Err(IrError::unsupported("getitem: expected the results of a call, got a constant"));
             };
-            return Ok((step(op, Action::Pick { slot, take: false, index: *index }, Vec::new()), Box::default()));
+            return Ok((step(op, Action::Pick { slot, take: false, index }, Vec::new()), Box::default()));
         }
         let action = match kernel(&op) {
             _ if op.schema().is_some_and(|s| s.is_mutable()) => {

@@ -26,8 +26,8 @@ impl Lifetime {
     }
 }
 
-/// Assigns an offset to every buffer; also gives the size of the arena. Largest buffers first, each into the smallest gap that
-/// fits between buffers with intersecting lifetimes (best fit).
+/// Assigns an offset to every buffer; also gives the size of the arena. Largest buffers first, each into the smallest
+/// gap that fits between buffers with intersecting lifetimes (best fit).
 pub(crate) fn assign_offsets(buffers: &[Lifetime]) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..buffers.len()).collect();
     order.sort_by_key(|&i| (std::cmp::Reverse(buffers[i].bytes), buffers[i].first, i));

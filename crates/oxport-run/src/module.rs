@@ -1,7 +1,7 @@
 //! [`Module`]: a shared plan with its own buffers.
 //!
-//! As in PyTorch, a call takes the pytree that the program was exported with: the same container types, dictionary keys in
-//! any order.
+//! As in PyTorch, a call takes the pytree that the program was exported with: the same container types, dictionary keys
+//! in any order.
 
 use crate::error::{Error, Result};
 use crate::inputs::Checks;

@@ -1,5 +1,5 @@
-//! Binds the operands of each call once, when the plan is made: in the [`World`] of planned calls, tensors and numbers are
-//! references to slots.
+//! Binds the operands of each call once, when the plan is made: in the [`World`] of planned calls, tensors and numbers
+//! are references to slots.
 //!
 //! ```text
 //! node      add(x, p_w, alpha=n)                     x, n computed; p_w a weight
@@ -60,11 +60,11 @@ impl Patch {
     pub fn apply(&self, slots: &mut [Value], args: &mut [Arg<Real>]) -> Result<()> {
         // The common case, in a form that moves a tensor once.
         if let ([i], true, None) = (&self.path[..], self.take, self.from.element) {
-            args[*i as usize] = arg_of(std::mem::replace(&mut slots[self.from.slot as usize], Value::None));
+            args[*i as usize] = Arg::from(std::mem::replace(&mut slots[self.from.slot as usize], Value::None));
             return Ok(());
         }
         let value = fetch(slots, self.from, self.take)?;
-        self.put(args, arg_of(value));
+        self.put(args, value.into());
         Ok(())
     }
     /// Sets the argument at this patch's path.
@@ -130,16 +130,8 @@ fn split(arg: Arg<Slots>, path: &mut SmallVec<[u32; 2]>, patches: &mut Vec<Patch
             };
             Arg::Dict(d.into_iter().enumerate().map(&mut inner).collect())
         }
-        Arg::None => Arg::None,
-        Arg::Complex(c) => Arg::Complex(c),
-        Arg::Str(s) => Arg::Str(s),
-        Arg::DType(d) => Arg::DType(d),
-        Arg::Layout(l) => Arg::Layout(l),
-        Arg::MemoryFormat(m) => Arg::MemoryFormat(m),
-        Arg::Device(d) => Arg::Device(d),
-        Arg::Op(op) => Arg::Op(op),
         Arg::Graph(g) => Arg::Graph(g),
-        Arg::Token => Arg::Token,
+        other => other.shared().unwrap_or(Arg::None),
     }
 }
 
@@ -161,22 +153,6 @@ pub(crate) fn fetch(slots: &mut [Value], from: Ref, take: bool) -> Result<Value>
         *slot = Value::None;
     }
     found.ok_or_else(|| oxport_ir::Error::invalid(format!("list index {i} out of range")))
-}
-
-/// A run-time value as an argument.
-#[inline]
-pub(crate) fn arg_of(value: Value) -> Arg<Real> {
-    match value {
-        Value::None => Arg::None,
-        Value::Tensor(t) => Arg::Tensor(t),
-        Value::Int(n) => Arg::Int(n),
-        Value::Float(x) => Arg::Float(x),
-        Value::Bool(b) => Arg::Bool(b),
-        Value::Complex(c) => Arg::Complex(c),
-        Value::Str(s) => Arg::Str(s),
-        Value::List(l) => Arg::List(l.into_iter().map(arg_of).collect()),
-        Value::Token => Arg::Token,
-    }
 }
 
 /// Calls `f` on every tensor in an argument.

@@ -1,13 +1,13 @@
 //! Output allocation: dtypes and layouts of outputs from meta functions, and the value that the outputs form.
 
-use oxport_ir::args::{Meta, SubgraphMeta};
+use oxport_ir::args::Meta;
 use oxport_ir::infer::infer_bound;
 use oxport_ir::schema::Type;
-use oxport_ir::{Arg, Error, Fake, MetaCx, Op, Real, Result, Sym, Val, Value};
-use oxport_sym::{Expr, ShapeEnv};
+use oxport_ir::{Arg, Error, Fake, MetaCx, Op, Real, Result, Val, Value};
+use oxport_sym::ShapeEnv;
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy};
 use smallvec::SmallVec;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 /// A buffer that a step fills.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,31 +158,8 @@ pub(crate) fn infer(op: &Op, args: &[Arg<Real>]) -> Result<(Vec<OutPlan>, Packin
 /// It rejects them.
 pub(crate) fn meta(op: &Op, args: &[Arg<Real>]) -> Result<Val> {
     static NO_SYMBOLS: LazyLock<ShapeEnv> = LazyLock::new(ShapeEnv::new);
-    let args: Vec<Arg<Meta>> = args.iter().map(meta_of).collect();
+    let args: Vec<Arg<Meta>> = args.iter().map(Arg::to_meta).collect();
     infer_bound(op, &args, &MetaCx::new(&NO_SYMBOLS))
-}
-
-fn meta_of(arg: &Arg<Real>) -> Arg<Meta> {
-    match arg {
-        Arg::None => Arg::None,
-        Arg::Tensor(t) => Arg::Tensor(Fake::of(t)),
-        Arg::Int(n) => Arg::Int(Expr::from(*n)),
-        Arg::Float(x) => Arg::Float(Sym::Const(*x)),
-        Arg::Bool(b) => Arg::Bool(Sym::Const(*b)),
-        Arg::Complex(c) => Arg::Complex(*c),
-        Arg::Str(s) => Arg::Str(s.clone()),
-        Arg::DType(d) => Arg::DType(*d),
-        Arg::Layout(l) => Arg::Layout(*l),
-        Arg::MemoryFormat(m) => Arg::MemoryFormat(*m),
-        Arg::Device(d) => Arg::Device(d.clone()),
-        Arg::Op(op) => Arg::Op(op.clone()),
-        Arg::List(l) => Arg::List(l.iter().map(meta_of).collect()),
-        Arg::Dict(d) => Arg::Dict(d.iter().map(|(k, a)| (k.clone(), meta_of(a))).collect()),
-        Arg::Graph(_) => {
-            Arg::Graph(Arc::new(SubgraphMeta { inputs: Vec::new(), outputs: Vec::new(), is_single_return: false }))
-        }
-        Arg::Token => Arg::Token,
-    }
 }
 
 /// Element `index` of the list in a slot; `take` empties the slot.

@@ -6,8 +6,8 @@
 //! weights (in the body) ┘                    └─> new values of mutated buffers and inputs
 //! ```
 //!
-//! Invariants: a plan is immutable (except for its caches), so any number of threads may call it; results are bitwise equal
-//! for any number of threads.
+//! Invariants: a plan is immutable (except for its caches), so any number of threads may call it; results are bitwise
+//! equal for any number of threads.
 
 use crate::error::{Error, Result};
 use crate::executor::Body;
@@ -31,8 +31,8 @@ pub struct PlanOptions {
     pub checks: InputChecks,
     /// The seed of random operators.
     pub seed: u64,
-    /// The maximum size of one buffer of a run, in bytes: a result, a copy of an operand, a table of a kernel. A program of three
-    /// nodes may ask for terabytes, and a system that overcommits memory notices too late.
+    /// The maximum size of one buffer of a run, in bytes: a result, a copy of an operand, a table of a kernel. A
+    /// program of three nodes may ask for terabytes, and a system that overcommits memory notices too late.
     pub max_buffer_bytes: usize,
 }
 
@@ -82,8 +82,8 @@ impl Plan {
     /// Lowers a functional program whose operators all have kernels.
     ///
     /// # Errors
-    /// Unsupported, with [`Error::missing`], if operators have no kernel; otherwise if a call does not match its schema or
-    /// writes to its arguments, or if the program lacks a tensor that its signature names.
+    /// Unsupported, with [`Error::missing`], if operators have no kernel; otherwise if a call does not match its schema
+    /// or writes to its arguments, or if the program lacks a tensor that its signature names.
     pub fn new(program: &ExportedProgram, registry: &Registry, options: &PlanOptions) -> Result<Plan> {
         let signature = &program.signature;
         let placeholders: Vec<&Arc<str>> = program.graph.placeholders().map(|(_, n)| &n.name).collect();
@@ -183,8 +183,8 @@ impl Plan {
     /// [`Plan::state`]. Adds to the profile ([`Plan::new_profile`]), if one is given.
     ///
     /// # Errors
-    /// The inputs fail a check ([`Error::is_input`]); an assertion of the program fails ([`Error::is_assertion`]); or a kernel
-    /// fails.
+    /// The inputs fail a check ([`Error::is_input`]); an assertion of the program fails ([`Error::is_assertion`]); or a
+    /// kernel fails.
     pub fn call(&self, inputs: Vec<Value>, state: Vec<Tensor>, profile: Option<&mut Profile>) -> Result<Outputs> {
         let inputs = self.checks.completed(inputs);
         self.checks.admit(&inputs)?;
@@ -371,7 +371,8 @@ def forward(self, x: "f32[s0]", y: "f32[s1]"):
         assert!(text.contains("aten::relu") && (shares.sum::<f64>() - 100.0).abs() < 0.3, "{text}");
         // Results of several tensors count, too: two floats and two indices a row.
         let plan = crate::test_ops::plan(
-            "def forward(self, x: \"f32[2, 3]\"):\n    m = torch.ops.aten.max.dim(x, 1)\n    g = m[0]\n    return (g,)\n",
+            "def forward(self, x: \"f32[2, 3]\"):\n    m = torch.ops.aten.max.dim(x, 1)\n    g = m[0]\n    \
+            return (g,)\n",
         );
         let mut profile = plan.new_profile();
         plan.call(vec![f32s(&[2, 3], [1.0; 6])], vec![], Some(&mut profile)).unwrap();

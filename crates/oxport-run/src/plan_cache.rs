@@ -1,11 +1,11 @@
-//! The plan cache: per shape signature, the layouts, buffer lifetimes and data-dependent results that a run recorded for later
-//! runs.
+//! The plan cache: per shape signature, the layouts, buffer lifetimes and data-dependent results that a run recorded
+//! for later runs.
 //!
 //! The signature of inputs is their dtypes, sizes and strides, and the numbers among them that can decide sizes.
 //! Aliasing is observed at run time: a value that shares its storage with a buffer keeps that buffer alive.
 //!
-//! Invariant: a recording is only a hint. A buffer whose region is in use is allocated separately, and a result that differs
-//! from the recorded one ends the replay.
+//! Invariant: a recording is only a hint. A buffer whose region is in use is allocated separately, and a result that
+//! differs from the recorded one ends the replay.
 
 use crate::executor::{ESCAPES, Input, Step};
 use crate::memory::{Lifetime, assign_offsets};
@@ -161,8 +161,8 @@ pub(crate) fn shape_key(values: &[Value], inputs: &[Option<Input>]) -> Key {
     key
 }
 
-/// Serializes everything that sizes can depend on: layouts of tensors, and numbers if `numbers`. Kinds have tags and lists have
-/// lengths, so that different values give different keys.
+/// Serializes everything that sizes can depend on: layouts of tensors, and numbers if `numbers`. Kinds have tags and
+/// lists have lengths, so that different values give different keys.
 fn print<A: smallvec::Array<Item = i64>>(value: &Value, numbers: bool, key: &mut SmallVec<A>) {
     let mut number = |mark: i64, parts: &[i64]| {
         key.push(mark);

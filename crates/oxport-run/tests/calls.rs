@@ -97,8 +97,8 @@ fn messages_say_what_to_change() {
     assert_eq!(
         derived,
         "expected input `x` at *args[0] to be such that y.size()[0] == (1 + 2*x.size()[0]), but got x.size()[0] = 5, \
-         y.size()[0] = 12: tracing assumed it (guards_code); pass sizes for which it holds, or export with an example for \
-         which it does not"
+         y.size()[0] = 12: tracing assumed it (guards_code); pass sizes for which it holds, or export with an example \
+         for which it does not"
     );
     let strict = failure("loose", InputChecks::Strict, vec![zeros(&[1, 1])]);
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Times parsing, simplifying and bounding the size expressions of real programs: `cargo bench -p oxport-sym`.
 //!
-//! `fixtures/sym/sizes.tsv.gz` holds the expressions with the ranges of their symbols; `fixtures/sym/time_sympy.py` made it and
-//! times sympy and PyTorch on the same work.
+//! `fixtures/sym/sizes.tsv.gz` holds the expressions with the ranges of their symbols; `fixtures/sym/time_sympy.py`
+//! made it and times sympy and PyTorch on the same work.
 
 use std::hint::black_box;
 use std::io::Read;

@@ -1,7 +1,7 @@
 //! What is known of an expression from the assumptions on its symbols alone: integrality, sign, parity.
 //!
-//! Deliberately no stronger than sympy's own deductions, because constructors rewrite by it and torch's text must survive.
-//! Ranges know more; see [`crate::Range`].
+//! Deliberately no stronger than sympy's own deductions, because constructors rewrite by it and torch's text must
+//! survive. Ranges know more; see [`crate::Range`].
 
 use crate::expr::{Expr, Kind};
 use crate::func::Func;

@@ -1,7 +1,7 @@
 //! Sums, products and powers in sympy's canonical form, and the entry point of all constructors: [`Expr::call`].
 //!
-//! A sum has no sums inside, at most one number, and no two terms that differ only in their coefficient. A product has no
-//! products inside, at most one number (first), and no base twice; a number times a lone sum is distributed.
+//! A sum has no sums inside, at most one number, and no two terms that differ only in their coefficient. A product has
+//! no products inside, at most one number (first), and no base twice; a number times a lone sum is distributed.
 
 use std::collections::HashMap;
 
@@ -15,8 +15,8 @@ use crate::{float_fns, floor, logic, minmax, piecewise};
 impl Expr {
     /// Applies a function, canonically: the rewrites that sympy and PyTorch do at construction, and no others.
     ///
-    /// Never fails: a call that has no value (division by zero, wrong number of arguments) is kept as written and fails when
-    /// it is evaluated.
+    /// Never fails: a call that has no value (division by zero, wrong number of arguments) is kept as written and fails
+    /// when it is evaluated.
     pub fn call(func: Func, args: Vec<Expr>) -> Expr {
         if !func.arity().allows(args.len()) {
             return Expr::raw(func, args);

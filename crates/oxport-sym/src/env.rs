@@ -1,5 +1,5 @@
-//! What is known about the symbols of one program: ranges, hints, equalities, inequalities. Decides relations and equality of
-//! sizes.
+//! What is known about the symbols of one program: ranges, hints, equalities, inequalities. Decides relations and
+//! equality of sizes.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use crate::symbol::{Assumptions, Symbol};
 
 /// The facts about symbols. Cloning is cheap and gives an independent copy.
 ///
-/// Invariant: the cost of a query is bounded: at most `MAX_FACTS` facts take part in reasoning; further ones are only looked up as they
-/// are.
+/// Invariant: the cost of a query is bounded: at most `MAX_FACTS` facts take part in reasoning; further ones are only
+/// looked up as they are.
 #[derive(Clone, Debug, Default)]
 pub struct ShapeEnv {
     ranges: Layered<Symbol, Range>,
@@ -41,8 +41,8 @@ pub struct ShapeEnv {
     unbacked: u64,
 }
 
-/// The maximum number of facts for reasoning: equalities that replace a symbol, other equalities, and inequalities, each. Exported
-/// programs have a few dozens.
+/// The maximum number of facts for reasoning: equalities that replace a symbol, other equalities, and inequalities,
+/// each. Exported programs have a few dozens.
 const MAX_FACTS: [usize; 3] = [256, 16, 24];
 /// The maximum weight of an equality for reasoning: each substitution into another may double it.
 const MAX_WEIGHT: usize = 128;
@@ -252,8 +252,8 @@ impl ShapeEnv {
     }
 
     /// An expression of the same value, as simple as ranges and equalities allow: equalities substituted, divisions,
-    /// remainders, maxima resolved where ranges decide them, constants where the range is a point, products expanded where
-    /// that makes the whole smaller.
+    /// remainders, maxima resolved where ranges decide them, constants where the range is a point, products expanded
+    /// where that makes the whole smaller.
     pub fn simplify(&self, e: &Expr) -> Expr {
         if e.is_const() || (e.as_symbol().is_some() && self.replacements.is_empty() && self.ranges.is_empty()) {
             return e.clone();
@@ -292,7 +292,8 @@ impl ShapeEnv {
             && self.facts.iter().filter(concerns).all(|e| e.eval(value).ok().and_then(|n| n.as_bool()) == Some(true))
     }
 
-    /// Learns that two integers are always equal. Where the equation can be solved for a symbol, that symbol is replaced.
+    /// Learns that two integers are always equal. Where the equation can be solved for a symbol, that symbol is
+    /// replaced.
     pub fn add_equality(&mut self, a: &Expr, b: &Expr) {
         let zero = self.difference(a, b);
         if zero.is_const() {

@@ -56,7 +56,8 @@ impl Expr {
         }
     }
 
-    /// The value as `i64`, given `i64` values of the symbols: the fast path for sizes. `None` if any part has no such value.
+    /// The value as `i64`, given `i64` values of the symbols: the fast path for sizes. `None` if any part has no such
+    /// value.
     pub fn eval_int(&self, of: &dyn Fn(&Symbol) -> Option<i64>) -> Option<i64> {
         match self.kind() {
             Kind::Int(v) => Some(v),

@@ -73,8 +73,8 @@ pub(crate) fn term_quotient(term: &Expr, d: &Expr) -> Option<Expr> {
     is_integer(&q).then_some(q)
 }
 
-/// Quotient and remainder of expanded sums by division in the leading term of the divisor. `None` if the divisor is no sum
-/// of terms with symbols in them, or nothing divides.
+/// Quotient and remainder of expanded sums by division in the leading term of the divisor. `None` if the divisor is no
+/// sum of terms with symbols in them, or nothing divides.
 pub(crate) fn divide(a: &Expr, d: &Expr) -> Option<(Expr, Expr)> {
     const MAX_STEPS: usize = 64;
     let lead = d.args_of(Func::Add)?.first().filter(|l| !l.is_const())?;

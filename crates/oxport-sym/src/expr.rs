@@ -13,8 +13,8 @@ use crate::intern::{Data, Node, Shape, intern};
 use crate::number::{Number, Sign};
 use crate::symbol::Symbol;
 
-/// Deeper expressions than this become `nan`: every walk over an expression is recursive, and no program may overflow the
-/// stack.
+/// Deeper expressions than this become `nan`: every walk over an expression is recursive, and no program may overflow
+/// the stack.
 const MAX_DEPTH: u32 = 256;
 /// Likewise for the number of nodes, counted as a tree.
 const MAX_NODES: u32 = 1 << 17;
@@ -22,8 +22,8 @@ const MAX_NODES: u32 = 1 << 17;
 /// A canonical symbolic expression: integer, float, truth value, symbol, or a function of expressions.
 ///
 /// Cloning is cheap, integers of 64 bits and other plain numbers need no allocation, and `==` compares pointers. Equal
-/// expressions are equal values; for the converse ask [`ShapeEnv::equal`](crate::ShapeEnv::equal). An expression that would
-/// be deeper than 256 calls or larger than 131072 nodes is `nan`, which equals no size.
+/// expressions are equal values; for the converse ask [`ShapeEnv::equal`](crate::ShapeEnv::equal). An expression that
+/// would be deeper than 256 calls or larger than 131072 nodes is `nan`, which equals no size.
 #[derive(Clone)]
 pub struct Expr(Repr);
 

@@ -156,7 +156,8 @@ pub(crate) fn exact_div(e: &Expr, by: &Expr) -> Expr {
     add(terms.iter().map(|t| term_div(t, by)).collect())
 }
 
-/// The common factor that PyTorch cancels in a floor division: the common integer factor of all terms times the factors of
+/// The common factor that PyTorch cancels in a floor division: the common integer factor of all terms times the factors
+/// of
 /// `q` that stand in every term of `p`.
 pub(crate) fn gcd(p: &Expr, q: &Expr) -> Expr {
     let n = content(p).gcd(&content(q));

@@ -1,7 +1,7 @@
 //! The interner: structurally equal nodes are one allocation, so equality of expressions is equality of pointers.
 //!
-//! The table holds weak references; a node takes itself out when its last expression goes. Invariants: the lock of a shard is never
-//! held while an expression is dropped, and hashes do not depend on the process.
+//! The table holds weak references; a node takes itself out when its last expression goes. Invariants: the lock of a
+//! shard is never held while an expression is dropped, and hashes do not depend on the process.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -78,7 +78,8 @@ pub(crate) fn intern(data: Data, shape: Shape) -> Arc<Node> {
     let bucket = shard.entry(hash).or_default();
     for weak in bucket.iter() {
         if let Some(node) = weak.upgrade() {
-            // Others with the same hash live in `seen` until the lock is gone: dropping the last reference takes the lock.
+            // Others with the same hash live in `seen` until the lock is gone: dropping the last reference takes the
+            // lock.
             seen.push(node);
             if seen.last().is_some_and(|n| n.data == data) {
                 break;

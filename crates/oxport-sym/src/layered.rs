@@ -1,7 +1,7 @@
 //! A map with cheap clones: clones share their common entries.
 //!
-//! Invariant: a clone copies at most [`MAX_OVERLAY`] entries, now or when it is first written to; so does a write, unless the map has
-//! clones and [`MAX_OVERLAY`] others were written since the last of them.
+//! Invariant: a clone copies at most [`MAX_OVERLAY`] entries, now or when it is first written to; so does a write,
+//! unless the map has clones and [`MAX_OVERLAY`] others were written since the last of them.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;

@@ -1,14 +1,15 @@
 //! Symbolic integers: expressions, ranges, and the shape environment.
 //!
-//! An [`Expr`] is what PyTorch writes as `expr_str`: a sympy expression over size symbols. Expressions are canonical and
-//! hash-consed, so `==` is a pointer comparison. Three layers, each using only the ones before it:
+//! An [`Expr`] is what PyTorch writes as `expr_str`: a sympy expression over size symbols. Expressions are canonical
+//! and hash-consed, so `==` is a pointer comparison. Three layers, each using only the ones before it:
 //!
 //! 1. *Construction* ([`Expr::call`], operators, [`Expr::parse`]): exactly the rewrites that sympy and
-//!    `torch.utils._sympy` do when a node is made, never more. Invariant: text written by torch → parse → [`Expr::srepr`] is the
-//!    same text.
-//! 2. *Bounds* ([`Range`]): the interval of an expression from the intervals of its symbols. Invariant: a range contains the value.
-//! 3. *Knowledge* ([`ShapeEnv`]): ranges, hints and equalities of symbols; decides relations and equality of sizes. Invariant:
-//!    simplification preserves the value on every valuation that satisfies the environment.
+//!    `torch.utils._sympy` do when a node is made, never more. Invariant: text written by torch → parse →
+//!    [`Expr::srepr`] is the same text.
+//! 2. *Bounds* ([`Range`]): the interval of an expression from the intervals of its symbols. Invariant: a range
+//!    contains the value.
+//! 3. *Knowledge* ([`ShapeEnv`]): ranges, hints and equalities of symbols; decides relations and equality of sizes.
+//!    Invariant: simplification preserves the value on every valuation that satisfies the environment.
 
 mod assume;
 mod bounds;

@@ -1,7 +1,7 @@
 //! Relations and truth values.
 //!
-//! A relation folds when both sides are constants, when they are the same, or when the assumptions fix the sign of their
-//! difference; it is never turned around, because sympy does not.
+//! A relation folds when both sides are constants, when they are the same, or when the assumptions fix the sign of
+//! their difference; it is never turned around, because sympy does not.
 
 use num_bigint::BigInt;
 use num_integer::Integer;

@@ -1,7 +1,7 @@
 //! A cache of decided conditions: [`Memo`].
 //!
-//! Invariants: an entry is a function of what its owner knows, so the owner begins a new memo whenever it learns something; clones of
-//! an owner share one until then. The number of entries is bounded.
+//! Invariants: an entry is a function of what its owner knows, so the owner begins a new memo whenever it learns
+//! something; clones of an owner share one until then. The number of entries is bounded.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,6 +1,7 @@
 //! Numbers: the values of expressions. Integers and rationals are exact and unbounded, floats are IEEE doubles.
 //!
-//! `int_oo` is PyTorch's integer infinity: every integer < `int_oo` < float infinity. `int_oo - int_oo` and `int_oo * 0` are NaN.
+//! `int_oo` is PyTorch's integer infinity: every integer < `int_oo` < float infinity. `int_oo - int_oo` and `int_oo *
+//! 0` are NaN.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -319,7 +320,8 @@ impl Number {
         })
     }
 
-    /// `self ** exp` for an integer exponent; `None` if the result is too large to compute or 0 has a negative exponent.
+    /// `self ** exp` for an integer exponent; `None` if the result is too large to compute or 0 has a negative
+    /// exponent.
     pub fn pow(&self, exp: i64) -> Option<Number> {
         match self {
             Number::Int(_) | Number::Rational(_) | Number::Bool(_) => {
@@ -344,7 +346,8 @@ impl Number {
         }
     }
 
-    /// PyTorch's `PowByNatural` on integers: a result above the largest `i64` is `int_oo`. `None` for negative exponents.
+    /// PyTorch's `PowByNatural` on integers: a result above the largest `i64` is `int_oo`. `None` for negative
+    /// exponents.
     pub fn pow_by_natural(&self, exp: &Number) -> Option<Number> {
         if exp.signum() < 0 {
             return None;

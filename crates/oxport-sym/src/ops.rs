@@ -136,7 +136,9 @@ impl Expr {
 }
 
 macro_rules! operators {
-    ($($trait:ident $method:ident, $assign:ident $assign_method:ident, $small:path: |$a:ident, $b:ident| $body:expr;)*) => {$(
+    ($(
+        $trait:ident $method:ident, $assign:ident $assign_method:ident, $small:path: |$a:ident, $b:ident| $body:expr;
+    )*) => {$(
         impl $trait<&Expr> for &Expr {
             type Output = Expr;
             fn $method(self, rhs: &Expr) -> Expr {

@@ -1,7 +1,7 @@
 //! The order in which sympy writes arguments: its `sort_key` for factors, its lexicographic monomial order for terms.
 //!
-//! Sums and products keep their arguments in this order, so printing never sorts. Where sympy's key cannot tell two expressions
-//! apart, the order falls back to their structure, so it is total.
+//! Sums and products keep their arguments in this order, so printing never sorts. Where sympy's key cannot tell two
+//! expressions apart, the order falls back to their structure, so it is total.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;

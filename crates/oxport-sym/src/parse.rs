@@ -37,7 +37,8 @@ const MAX_DEPTH: usize = 128;
 const MAX_DIGITS: usize = 4096;
 
 impl Expr {
-    /// Parses srepr text (`Add(Symbol('s0', positive=True, integer=True), Integer(1))`) or infix text (`s0 + 1`, `(s0//2)`).
+    /// Parses srepr text (`Add(Symbol('s0', positive=True, integer=True), Integer(1))`) or infix text (`s0 + 1`,
+    /// `(s0//2)`).
     ///
     /// Bare names are symbols with the assumptions of PyTorch's naming convention, see [`Symbol::by_convention`].
     pub fn parse(text: &str) -> Result<Expr, ParseError> {

@@ -1,7 +1,7 @@
 //! `Piecewise`: conditions brought into one form, pairs that cannot be reached dropped, equal neighbors merged.
 //!
-//! sympy's rules, because the text of a program shows them: the number of a relation stands on the right without a factor
-//! (`2*s - 3 > 1` becomes `s > 2`), otherwise the sides are ordered; the same condition counts once.
+//! sympy's rules, because the text of a program shows them: the number of a relation stands on the right without a
+//! factor (`2*s - 3 > 1` becomes `s > 2`), otherwise the sides are ordered; the same condition counts once.
 
 use crate::build::{add, mul, split_coeff};
 use crate::expand::terms_of;

@@ -1,5 +1,5 @@
-//! The two texts of an expression: sympy's `srepr` (what programs store) and sympy's `str` (what people read, and what the
-//! keys of `range_constraints` are).
+//! The two texts of an expression: sympy's `srepr` (what programs store) and sympy's `str` (what people read, and what
+//! the keys of `range_constraints` are).
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};

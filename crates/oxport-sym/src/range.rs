@@ -1,7 +1,7 @@
 //! Intervals of values: PyTorch's `ValueRanges`.
 //!
-//! A range is of one kind: integers (open ends are `±int_oo`), floats (`±oo`) or truth values. Invariant: if a symbol's value is in
-//! its range, the expression's value is in [`Range::of`] the expression.
+//! A range is of one kind: integers (open ends are `±int_oo`), floats (`±oo`) or truth values. Invariant: if a symbol's
+//! value is in its range, the expression's value is in [`Range::of`] the expression.
 
 use std::fmt;
 

@@ -1,8 +1,9 @@
 //! Simplification under knowledge.
 //!
-//! Two forms, both computed bottom up, both of the same value as the original wherever the environment's ranges and equalities
-//! hold. The *light* form only resolves what ranges and equalities decide and stays readable. The *normal* form also expands
-//! products, turns remainders into floor divisions and merges divisions, so that equal sizes meet in one expression.
+//! Two forms, both computed bottom up, both of the same value as the original wherever the environment's ranges and
+//! equalities hold. The *light* form only resolves what ranges and equalities decide and stays readable. The *normal*
+//! form also expands products, turns remainders into floor divisions and merges divisions, so that equal sizes meet in
+//! one expression.
 
 use std::collections::{HashMap, HashSet};
 
@@ -85,7 +86,8 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// A division whose quotient is known by ranges; building it would split the dividend, whose parts may not have that range.
+    /// A division whose quotient is known by ranges; building it would split the dividend, whose parts may not have
+    /// that range.
     fn settled(&self, f: Func, args: &[Expr]) -> Option<Expr> {
         let [a, b] = args else { return None };
         if !matches!(f, Func::FloorDiv | Func::CleanDiv | Func::Mod | Func::PythonMod)
@@ -356,7 +358,8 @@ pub(crate) fn weighs_more(e: &Expr, most: usize) -> bool {
 
 /// `e` with every bounded symbol measured from its bound: `s` in `[2, 9]` becomes `s + 2` with `s` in `[0, 7]`.
 ///
-/// In the expanded result terms cannot cancel against the bound, so its interval is tighter: `s*t - s` becomes positive.
+/// In the expanded result terms cannot cancel against the bound, so its interval is tighter: `s*t - s` becomes
+/// positive.
 pub(crate) fn shifted(e: &Expr, env: &ShapeEnv) -> Option<Range> {
     let from_below = |s: &Symbol| env.range(s).min.clone();
     let from_above = |s: &Symbol| env.range(s).max.clone();

@@ -13,8 +13,8 @@ use crate::func::Func;
 use crate::symbol::Symbol;
 
 impl Expr {
-    /// Solves `self == value` for the symbol of `a*s + b`, the form of a derived dimension. `None` if this is of another form
-    /// or no integer solves it.
+    /// Solves `self == value` for the symbol of `a*s + b`, the form of a derived dimension. `None` if this is of
+    /// another form or no integer solves it.
     pub fn solve(&self, value: i64) -> Option<(Symbol, i64)> {
         let (a, symbol, b) = linear(self)?;
         let (s, rest) = (BigInt::from(value) - b).div_rem(&a);
@@ -23,13 +23,13 @@ impl Expr {
 }
 
 impl Expr {
-    /// Brings a relation into a form with `thing` alone on the left: terms and factors move to the right, inequalities turn
-    /// round with a negative factor, and (if `through_floors`) `a // b < c` becomes `a < c*b` for a positive `b`. The same
-    /// steps, in the same order and of the same number, as PyTorch's `try_solve`; `None` where it gives up: `thing` stands on
-    /// both sides or inside something else, or the sign of a factor of an inequality is unknown.
+    /// Brings a relation into a form with `thing` alone on the left: terms and factors move to the right, inequalities
+    /// turn round with a negative factor, and (if `through_floors`) `a // b < c` becomes `a < c*b` for a positive `b`.
+    /// The same steps, in the same order and of the same number, as PyTorch's `try_solve`; `None` where it gives up:
+    /// `thing` stands on both sides or inside something else, or the sign of a factor of an inequality is unknown.
     ///
-    /// As in PyTorch the quotient of integers may be a fraction: `2*s0 == u0` gives `s0 == u0/2`, which holds wherever the
-    /// relation does.
+    /// As in PyTorch the quotient of integers may be a fraction: `2*s0 == u0` gives `s0 == u0/2`, which holds wherever
+    /// the relation does.
     pub fn solve_for(&self, thing: &Expr, through_floors: bool) -> Option<Expr> {
         const TRIALS: usize = 5;
         let (f, left, right) = relation(self)?;

@@ -1,7 +1,7 @@
 //! Symbols: a name with the assumptions that sympy would print.
 //!
-//! `s77` (a size) is positive and integer, `u0` (data dependent) only integer, `zf3` (a float) has none. Assumptions are kept
-//! in the order they were written, because the order is part of the text of a program.
+//! `s77` (a size) is positive and integer, `u0` (data dependent) only integer, `zf3` (a float) has none. Assumptions
+//! are kept in the order they were written, because the order is part of the text of a program.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ impl Symbol {
         Symbol(Arc::new((name.into(), assumptions)))
     }
 
-    /// The symbol that PyTorch's naming convention gives this name: `s…` a size, `u…` an integer, everything else unassumed.
+    /// The symbol that PyTorch's naming convention gives this name: `s…` a size, `u…` an integer, everything else
+    /// unassumed.
     pub fn by_convention(name: &str) -> Symbol {
         let numbered = |prefix: &str| {
             name.strip_prefix(prefix).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))

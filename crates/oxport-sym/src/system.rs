@@ -1,4 +1,5 @@
-//! Ranges of sums with correlated terms: bounding each term separately loses that `n` and `n // k`, or `n` and `n % k`, are correlated.
+//! Ranges of sums with correlated terms: bounding each term separately loses that `n` and `n // k`, or `n` and `n % k`,
+//! are correlated.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -27,8 +28,9 @@ pub(crate) fn bound_correlated_sum(terms: &[Expr], apart: Range, of: &dyn Fn(&Ex
     meet(sum, Range { min: known(below, Number::NEG_INT_OO), max: known(above, Number::INT_OO) })
 }
 
-/// Two sums without floor divisions by constants, one never above and one never below the sum of the terms: `a // k` lies
-/// between `(a - k + 1) / k` and `a / k`. `None` if there is nothing to gain: no such division, or it shares no symbol.
+/// Two sums without floor divisions by constants, one never above and one never below the sum of the terms: `a // k`
+/// lies between `(a - k + 1) / k` and `a / k`. `None` if there is nothing to gain: no such division, or it shares no
+/// symbol.
 fn relaxed(terms: &[Expr]) -> Option<(Expr, Expr)> {
     let floor = |t: &Expr| {
         let (c, rest) = split_coeff(t);

@@ -135,7 +135,8 @@ impl Tree {
         })
     }
 
-    /// Whether all divisors are positive constants: where the normal form is complete enough for laws without exceptions.
+    /// Whether all divisors are positive constants: where the normal form is complete enough for laws without
+    /// exceptions.
     fn constant_divisors(&self) -> bool {
         let Tree::Node(op, args) = self else { return true };
         let divides = matches!(op, Op::FloorDiv | Op::CeilDiv | Op::PythonMod | Op::ModularIndexing);
@@ -211,7 +212,9 @@ proptest! {
         if env.equal(&x, &y) {
             prop_assert_eq!(&p, &q, "{} = {}", x, y);
         }
-        for (relation, holds) in [(x.lt(&y), p < q), (x.le(&y), p <= q), (x.eq_(&y), p == q), (x.ne_(&y), p != q), (x.gt(&y), p > q)] {
+        let relations =
+            [(x.lt(&y), p < q), (x.le(&y), p <= q), (x.eq_(&y), p == q), (x.ne_(&y), p != q), (x.gt(&y), p > q)];
+        for (relation, holds) in relations {
             if let Some(known) = env.known(&relation) {
                 prop_assert_eq!(known, holds, "{}", relation);
             }

@@ -1,5 +1,5 @@
-//! Text as PyTorch wrote it → expression → the same text. `torch_exprs.py` and `exported_exprs.py` made the tables: the first
-//! by calling torch's functions, the second from exported programs.
+//! Text as PyTorch wrote it → expression → the same text. `torch_exprs.py` and `exported_exprs.py` made the tables: the
+//! first by calling torch's functions, the second from exported programs.
 
 use oxport_sym::{Expr, ShapeEnv};
 

@@ -1,5 +1,6 @@
-//! Times products, convolutions and friends: `cargo run --release -p oxport-tensor --example timing -- THREADS [FILTER]`.
-//! The lines carry the names that a script over another framework would print, so that tables can be put side by side.
+//! Times products, convolutions and friends: `cargo run --release -p oxport-tensor --example timing -- THREADS
+//! [FILTER]`. The lines carry the names that a script over another framework would print, so that tables can be put
+//! side by side.
 
 use oxport_tensor::conv::{Convolution, Geometry, convolve, pack_weight};
 use oxport_tensor::gemm::{Batch, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};

@@ -33,8 +33,8 @@ impl Arena {
         self.len
     }
 
-    /// The bytes from `offset` on, which must be a multiple of 64. An overlap with a region that is still alive, or an end
-    /// beyond the arena, is an error. The region is free again when the last clone of the storage is dropped.
+    /// The bytes from `offset` on, which must be a multiple of 64. An overlap with a region that is still alive, or an
+    /// end beyond the arena, is an error. The region is free again when the last clone of the storage is dropped.
     /// Its bytes are whatever was left there.
     pub fn region(self: &Arc<Arena>, offset: usize, len: usize) -> Result<Storage> {
         let bad = |why: &str| Error::memory(format!("region {offset} + {len} of an arena of {} bytes {why}", self.len));

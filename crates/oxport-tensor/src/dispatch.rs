@@ -2,8 +2,9 @@
 
 /// Runs a body with `T` bound to the native type of a dtype, for the dtypes of one class.
 ///
-/// The body gives a `Result`; a dtype outside the class gives `Err` of [`Error::unsupported`](crate::Error::unsupported),
-/// converted by `.into()` to the body's error type. Call *generic functions* in the body (`relu::<T>`), not `T::relu`:
+/// The body gives a `Result`; a dtype outside the class gives `Err` of
+/// [`Error::unsupported`](crate::Error::unsupported), converted by `.into()` to the body's error type. Call *generic
+/// functions* in the body (`relu::<T>`), not `T::relu`:
 /// `T` is an alias, so an inherent method of `f32` would win over a trait's.
 ///
 /// | class | dtypes |

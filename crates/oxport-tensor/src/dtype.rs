@@ -6,12 +6,15 @@ use num_complex::Complex;
 use crate::float8::{E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, E8M0FNU};
 
 /// Makes [`DType`], its tables and the module [`native`] from one list. It lists; it does not think.
-macro_rules! dtypes { ($($(#[$doc:meta])* $D:ident($T:ty) = $code:literal, $name:literal, $short:literal, $category:ident;)*) => {
+macro_rules! dtypes { ($(
+    $(#[$doc:meta])* $D:ident($T:ty) = $code:literal, $name:literal, $short:literal, $category:ident;
+)*) => {
     /// The type of a tensor's elements.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum DType { $($(#[$doc])* $D),* }
 
-    /// The native Rust type of each dtype, under the dtype's own name; [`dispatch!`](crate::dispatch) binds `T` to these.
+    /// The native Rust type of each dtype, under the dtype's own name; [`dispatch!`](crate::dispatch) binds `T` to
+    /// these.
     pub mod native { use super::*; $($(#[$doc])* pub type $D = $T;)* }
 
     impl DType {

@@ -1,7 +1,8 @@
 //! [`Element`]: what every native type of a dtype can do, which is to be stored and to be converted to any other.
 //!
 //! Conversion goes through [`Wide`], an enum that the optimizer sees through once both types are known, so one line
-//! ([`cast`]) serves all pairs. Invariant: casts are PyTorch's on x86, spelled out so that every platform gives the same bits.
+//! ([`cast`]) serves all pairs. Invariant: casts are PyTorch's on x86, spelled out so that every platform gives the
+//! same bits.
 
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -26,8 +27,8 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// Ties a native type to its dtype; only the list of dtypes implements it, which seals [`Element`]: slices of elements are
-/// made of a tensor's bytes, so a wrong dtype would read invalid values.
+/// Ties a native type to its dtype; only the list of dtypes implements it, which seals [`Element`]: slices of elements
+/// are made of a tensor's bytes, so a wrong dtype would read invalid values.
 ///
 /// ```compile_fail,E0277
 /// #[derive(Clone, Copy, Default, PartialEq, Debug)]

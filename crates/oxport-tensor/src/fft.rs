@@ -3,7 +3,8 @@
 //! The picture: a dimension is cut into lines; each line is copied to scratch, transformed and copied back. Several
 //! dimensions are transformed one after the other, as `aten._fft_c2c`, `_fft_r2c` and `_fft_c2r` do.
 //!
-//! Invariants: lines do not know of each other, so threads do not change bits; nothing is normalized but by the factor given.
+//! Invariants: lines do not know of each other, so threads do not change bits; nothing is normalized but by the factor
+//! given.
 
 use crate::layout::wrap_dims;
 use crate::scratch::{Plain, Scratch};
@@ -45,7 +46,8 @@ pub fn c2c(x: &Tensor, dims: &[i64], direction: Direction, scale: f64, out: &mut
     })
 }
 
-/// Fills a complex `out` with the forward transform of a real `x` along `dims`, times `scale`. Along the last of `dims`,
+/// Fills a complex `out` with the forward transform of a real `x` along `dims`, times `scale`. Along the last of
+/// `dims`,
 /// `out` is either as long as `x`, or holds the first `n/2 + 1` numbers (`onesided`).
 pub fn r2c(x: &Tensor, dims: &[i64], scale: f64, out: &mut TensorMut) -> Result<()> {
     let dims = wrap_dims(dims, x.rank())?;
@@ -74,9 +76,9 @@ pub fn r2c(x: &Tensor, dims: &[i64], scale: f64, out: &mut TensorMut) -> Result<
     })
 }
 
-/// Fills a real `out` with the inverse transform (without `1/n`) of the Hermitian `x` along `dims`, times `scale`. Along
-/// the last of `dims`, `x` holds the first `n/2 + 1` numbers of the `n` that `out` has; imaginary parts that a Hermitian
-/// signal cannot have are ignored.
+/// Fills a real `out` with the inverse transform (without `1/n`) of the Hermitian `x` along `dims`, times `scale`.
+/// Along the last of `dims`, `x` holds the first `n/2 + 1` numbers of the `n` that `out` has; imaginary parts that a
+/// Hermitian signal cannot have are ignored.
 pub fn c2r(x: &Tensor, dims: &[i64], scale: f64, out: &mut TensorMut) -> Result<()> {
     let dims = wrap_dims(dims, x.rank())?;
     let (&last, rest) = dims.split_last().ok_or_else(|| Error::shape("a real inverse transform of no dimension"))?;

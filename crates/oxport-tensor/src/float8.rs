@@ -65,7 +65,8 @@ macro_rules! float8 { ($($(#[$doc:meta])* $T:ident, $format:ident;)*) => { $(
     impl $T {
         /// The exact value.
         pub fn to_f32(self) -> f32 { $format.decode(self.0) }
-        /// The nearest value, ties to even; overflow as PyTorch converts: e4m3fn saturates, e5m2 gives infinity, the others NaN.
+        /// The nearest value, ties to even; overflow as PyTorch converts: e4m3fn saturates, e5m2 gives infinity, the
+        /// others NaN.
         pub fn from_f32(x: f32) -> $T { $T($format.encode(x)) }
     }
     impl std::fmt::Debug for $T {

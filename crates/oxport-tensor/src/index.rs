@@ -1,8 +1,9 @@
 //! Reading and writing at positions that tensors name: gather, scatter, advanced indexing, masks.
 //!
-//! Moving is by element size. A *slab* is the block of elements behind one position (a row of an embedding table); slabs
-//! are copied whole. Indices are int64 or int32; one that is out of range is an error, before anything is written.
-//! Invariant: where positions repeat, writes happen in the order of the index, so the last one wins and sums have one order.
+//! Moving is by element size. A *slab* is the block of elements behind one position (a row of an embedding table);
+//! slabs are copied whole. Indices are int64 or int32; one that is out of range is an error, before anything is
+//! written. Invariant: where positions repeat, writes happen in the order of the index, so the last one wins and sums
+//! have one order.
 
 use smallvec::SmallVec;
 
@@ -48,7 +49,8 @@ pub fn put(out: &mut TensorMut, indices: &[Option<Tensor>], values: &Tensor) -> 
     dispatch!(all out.dtype(), |T| put_with(out, indices, values, |_: T, new: T| new))
 }
 
-/// `out[i] = f(out[i], value)` for every named position, one after the other: `index_put` with `accumulate` has addition.
+/// `out[i] = f(out[i], value)` for every named position, one after the other: `index_put` with `accumulate` has
+/// addition.
 pub fn put_with<T: Element>(
     out: &mut TensorMut,
     indices: &[Option<Tensor>],
@@ -63,7 +65,8 @@ pub fn put_with<T: Element>(
     Slabs::new(Side::read(&values, from, &from_slab), Side::write(out, plan.positions.offsets, &to_slab))?.update(f)
 }
 
-/// `out = x.gather(dim, index)`: `index` has the sizes of `out`, which are at most those of `x` in the other dimensions.
+/// `out = x.gather(dim, index)`: `index` has the sizes of `out`, which are at most those of `x` in the other
+/// dimensions.
 pub fn gather(x: &Tensor, dim: i64, index: &Tensor, out: &mut TensorMut) -> Result<()> {
     expect(out.sizes(), index.sizes(), "gather")?;
     let from = positions_of_elements(x.layout(), dim, index)?;
@@ -273,7 +276,8 @@ fn positions_of_elements(x: &Layout, dim: i64, index: &Tensor) -> Result<Vec<isi
     let fits = |e: usize| e == d || index.sizes().get(e).is_none_or(|&i| x.sizes.get(e).is_none_or(|&s| i <= s));
     if index.numel() > 0 && !(0..x.rank()).all(fits) {
         return Err(Error::shape(format!(
-            "Size does not match at dimension: expected index {:?} to be no larger than self {:?} apart from dimension {d}",
+            "Size does not match at dimension: expected index {:?} to be no larger than self {:?} apart from \
+            dimension {d}",
             index.sizes(),
             x.sizes
         )));

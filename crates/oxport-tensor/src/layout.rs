@@ -86,7 +86,8 @@ impl Layout {
         self.sizes.contains(&0)
     }
 
-    /// The first and last element position in the storage, `None` when empty. Errors on overflow or a negative position.
+    /// The first and last element position in the storage, `None` when empty. Errors on overflow or a negative
+    /// position.
     pub fn extent(&self) -> Result<Option<(usize, usize)>> {
         if self.is_empty() {
             return Ok(None);

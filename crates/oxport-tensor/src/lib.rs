@@ -1,11 +1,11 @@
 //! Tensors: dtypes, layouts, storages, and the dtype-generic loops that kernels are built from.
 //!
-//! The picture to have in mind: a [`Tensor`] is a [`DType`], a [`Layout`] (sizes, strides, offset) and a shared piece of
-//! memory, a [`Storage`]. It never changes. A [`TensorMut`] is the same thing owned by one hand and being filled;
+//! The picture to have in mind: a [`Tensor`] is a [`DType`], a [`Layout`] (sizes, strides, offset) and a shared piece
+//! of memory, a [`Storage`]. It never changes. A [`TensorMut`] is the same thing owned by one hand and being filled;
 //! `freeze` turns it into a `Tensor`. Every loop reads tensors and fills one `TensorMut`.
 //!
-//! Invariants: nothing here knows an operator or a graph; bad input gives an [`Error`], never a panic; results do not depend on
-//! the number of threads; this crate is the only one with `unsafe`, each block with its reason.
+//! Invariants: nothing here knows an operator or a graph; bad input gives an [`Error`], never a panic; results do not
+//! depend on the number of threads; this crate is the only one with `unsafe`, each block with its reason.
 
 mod arena;
 pub mod conv;

@@ -1,12 +1,12 @@
 //! Elementwise loops: `map`, `zip`, `zip3`, `update`, `fill`, `copy`, and `zip_rows` for any number of operands.
 //!
-//! Inputs broadcast to the sizes of the output; strides are free on all sides. The typed loops compute in the types of the
-//! closure: an operand of another dtype is converted on the way, by the rules of casts, row by row in the cache. So type
-//! promotion needs no temporary tensors, and a float kernel is compiled for `f32` and `f64` only:
+//! Inputs broadcast to the sizes of the output; strides are free on all sides. The typed loops compute in the types of
+//! the closure: an operand of another dtype is converted on the way, by the rules of casts, row by row in the cache. So
+//! type promotion needs no temporary tensors, and a float kernel is compiled for `f32` and `f64` only:
 //! `dispatch!(wide_float x.dtype().opmath(), |W| map(x, out, gelu::<W>))` serves float16 and bfloat16 as well.
 //!
-//! A loop runs on the current rayon pool when there are enough elements. Only the contiguous row is compiled per type and
-//! closure, for several instruction sets ([`crate::simd`]). It becomes vector code if the closure is inlined, which
+//! A loop runs on the current rayon pool when there are enough elements. Only the contiguous row is compiled per type
+//! and closure, for several instruction sets ([`crate::simd`]). It becomes vector code if the closure is inlined, which
 //! LLVM does for small ones; a long function is given as a [`Unary`] or [`Binary`] type, which always is, like those in
 //! [`math::op`](crate::math::op).
 
@@ -80,10 +80,11 @@ pub fn fill(out: &mut TensorMut, value: Scalar) -> Result<()> {
     })
 }
 
-/// The general loop: `f` sees matching contiguous rows of all operands, a few thousand elements at a time, in any order.
+/// The general loop: `f` sees matching contiguous rows of all operands, a few thousand elements at a time, in any
+/// order.
 ///
-/// Inputs broadcast to the sizes of the outputs, which have equal sizes. `f` must write every element of every output row:
-/// what the row holds before is unspecified.
+/// Inputs broadcast to the sizes of the outputs, which have equal sizes. `f` must write every element of every output
+/// row: what the row holds before is unspecified.
 pub fn zip_rows(inputs: &[&Tensor], outs: &mut [&mut TensorMut], f: &(dyn Fn(&mut Rows<'_>) + Sync)) -> Result<()> {
     run(inputs, outs, Access::Write, None, f)
 }
@@ -136,7 +137,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A function of one element; every `Fn(T) -> U` is one. Implement it with `#[inline(always)]` where the function is long.
+/// A function of one element; every `Fn(T) -> U` is one. Implement it with `#[inline(always)]` where the function is
+/// long.
 pub trait Unary<T, U>: Sync {
     /// The value.
     fn call(&self, x: T) -> U;
@@ -189,7 +191,8 @@ fn run(
     visit(inputs, outs, access, &|len, pointers| unsafe { convert.call(len, pointers, &row) })
 }
 
-/// As [`run`] for the pairs of dtypes that have no row conversion (float8 and complex32 with most others): on converted copies.
+/// As [`run`] for the pairs of dtypes that have no row conversion (float8 and complex32 with most others): on converted
+/// copies.
 fn run_beside(
     inputs: &[&Tensor],
     outs: &mut [&mut TensorMut],
@@ -235,8 +238,8 @@ fn visit(inputs: &[&Tensor], outs: &mut [&mut TensorMut], access: Access, row: R
         let spread = x.layout().expand(&sizes)?;
         operands.push(Operand::new(x.start::<u8>().cast_mut(), x.dtype().size(), &spread, Access::Read));
     }
-    // SAFETY: tensors keep all their elements inside valid memory; an output is held by us alone, so it overlaps no input and
-    // no other output; `Rows` and `Converted` touch only the given rows.
+    // SAFETY: tensors keep all their elements inside valid memory; an output is held by us alone, so it overlaps no
+    // input and no other output; `Rows` and `Converted` touch only the given rows.
     unsafe { Walk::new(&sizes, operands).rows(row) };
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Elementary functions as generic functions, to be named in [`dispatch!`](crate::dispatch) bodies: `exp::<T>`.
 //!
-//! Those of `f32` in `single` are branch-free, so that a loop over a row becomes vector code; all are within 2 units in the
-//! last place. float16 and bfloat16 go through `f32`; `f64` and complex use the platform's.
+//! Those of `f32` in `single` are branch-free, so that a loop over a row becomes vector code; all are within 2 units in
+//! the last place. float16 and bfloat16 go through `f32`; `f64` and complex use the platform's.
 //! Invariant: no fused multiply-add, so every instruction set gives the same bits.
 
 use half::{bf16, f16};

@@ -1,14 +1,14 @@
-//! How much memory a computation may take at once: [`Pool`], whose threads allocate within a bound, and vectors that are
-//! refused where there is no memory for them.
+//! How much memory a computation may take at once: [`Pool`], whose threads allocate within a bound, and vectors that
+//! are refused where there is no memory for them.
 //!
 //! ```text
-//! options ─> Pool::new(threads, max_buffer_bytes) ─ install ─> kernels ─┬─> Storage::zeroed   results, copies of operands
+//! options ─> Pool::new(threads, max_buffer_bytes) ─ install ─> kernels ─┬─> Storage::zeroed   results, copies
 //!                                                                       └─> memory::filled …  tables
 //! ```
 //!
-//! Invariants: a pool's bound is given when it is made and never changes; it holds for every storage and every table that is
-//! made on the pool's threads, whatever code makes them. Outside of a pool nothing is bounded, but still refused rather
-//! than fatal where the system has no memory.
+//! Invariants: a pool's bound is given when it is made and never changes; it holds for every storage and every table
+//! that is made on the pool's threads, whatever code makes them. Outside of a pool nothing is bounded, but still
+//! refused rather than fatal where the system has no memory.
 
 use crate::{Error, Result};
 use std::cell::Cell;
@@ -62,8 +62,8 @@ impl fmt::Debug for Pool {
     }
 }
 
-/// An error if a buffer is larger than the limit of the current thread's pool. What makes a storage or a table asks this; a
-/// kernel may ask it early, before it computes what a large buffer would hold.
+/// An error if a buffer is larger than the limit of the current thread's pool. What makes a storage or a table asks
+/// this; a kernel may ask it early, before it computes what a large buffer would hold.
 ///
 /// # Errors
 /// [`Error::is_limit`].

@@ -1,7 +1,7 @@
 //! Classes of elements: [`Number`], [`Real`], [`Bits`], [`Int`], [`Float`].
 //!
-//! Method names are those of PyTorch's operators. Invariant: integers wrap and never trap, in every build profile; float16 and
-//! bfloat16 compute one operation in `f32` and round once.
+//! Method names are those of PyTorch's operators. Invariant: integers wrap and never trap, in every build profile;
+//! float16 and bfloat16 compute one operation in `f32` and round once.
 
 use std::cmp::Ordering;
 use std::ops;
@@ -179,7 +179,11 @@ macro_rules! ints { ($($T:ident $abs:expr, $sign:expr;)*) => { $(
         }
         #[inline(always)] fn int_pow(self, exponent: $T) -> $T {
             if exponent < 0 as $T {
-                return match self { 1 => 1, x if x.wrapping_add(1) == 0 => if exponent & 1 == 0 { 1 } else { x }, _ => 0 };
+                return match self {
+                    1 => 1,
+                    x if x.wrapping_add(1) == 0 => if exponent & 1 == 0 { 1 } else { x },
+                    _ => 0,
+                };
             }
             let (mut base, mut rest, mut power) = (self, exponent, 1 as $T);
             while rest != 0 {

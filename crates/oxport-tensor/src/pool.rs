@@ -4,8 +4,8 @@
 //! The picture: each axis of the output is a list of `Span`s of the input; a window is a span of each axis. Grid pools
 //! and adaptive pools differ only in how the spans are made.
 //!
-//! Invariants: NaN wins a maximum, the first of equal maxima is taken; averages are summed in the computing type (`f32` for
-//! halves) in row-major order; planes do not know of each other, so threads do not change bits.
+//! Invariants: NaN wins a maximum, the first of equal maxima is taken; averages are summed in the computing type (`f32`
+//! for halves) in row-major order; planes do not know of each other, so threads do not change bits.
 
 use crate::parallel::{for_chunks, for_chunks_of_two};
 use crate::strided::{Counts, counts};

@@ -1,12 +1,12 @@
 //! Reductions over any set of dimensions, with one order of operations whatever the strides and the number of threads.
 //!
-//! Invariant (the order): the elements that are reduced to one output are taken in row-major order and cut into blocks of 1024.
-//! In a block, element `i` is folded into lane `i % 32`, and lanes are combined by halves (a block of fewer than 32
-//! elements uses the next power of two as the number of lanes). Blocks are combined pairwise, neighbors first.
+//! Invariant (the order): the elements that are reduced to one output are taken in row-major order and cut into blocks
+//! of 1024. In a block, element `i` is folded into lane `i % 32`, and lanes are combined by halves (a block of fewer
+//! than 32 elements uses the next power of two as the number of lanes). Blocks are combined pairwise, neighbors first.
 //! So the rounding error of a sum grows with the logarithm of the length, and loops over a block are vector code.
 //!
-//! Where the reduced dimension is dense, lanes run along it; where a kept dimension is, whole rows of outputs run along it
-//! (with 32 rows of lanes); both do the same operations.
+//! Where the reduced dimension is dense, lanes run along it; where a kept dimension is, whole rows of outputs run along
+//! it (with 32 rows of lanes); both do the same operations.
 
 use std::sync::OnceLock;
 
@@ -29,11 +29,12 @@ const TASK_BLOCKS: usize = 64;
 /// Fewer elements than this run on the calling thread; tasks have about this many.
 const PARALLEL: usize = 32768;
 
-/// Reduces `dims` of `x`: every lane starts from `init`, takes elements by `fold`, lanes and blocks meet by `combine`, and
+/// Reduces `dims` of `x`: every lane starts from `init`, takes elements by `fold`, lanes and blocks meet by `combine`,
+/// and
 /// `finish` gives the output.
 ///
-/// `combine(init, a)` should be `a`, up to rounding. `out` has the sizes of `x` without `dims`, or with 1 in their place.
-/// No dims means that every element is an output; an empty reduction gives `finish(init)`.
+/// `combine(init, a)` should be `a`, up to rounding. `out` has the sizes of `x` without `dims`, or with 1 in their
+/// place. No dims means that every element is an output; an empty reduction gives `finish(init)`.
 pub fn reduce<T: Element, A: Copy + Send + Sync, U: Element>(
     x: &Tensor,
     dims: &[i64],
@@ -139,7 +140,8 @@ where
         rows: geometry.rows_of_outputs().is_some(),
         geometry,
     };
-    // SAFETY: the geometry was made from the layouts of these tensors, whose elements are all valid; the output is ours.
+    // SAFETY: the geometry was made from the layouts of these tensors, whose elements are all valid; the output is
+    // ours.
     unsafe { job.run() };
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! PyTorch's CPU random numbers: the same seed gives the same numbers as `torch.manual_seed` does.
 //!
-//! A [`Generator`] is a Mersenne twister with a cached normal number; every distribution draws from it in PyTorch's order,
-//! one element after the other. So filling is serial, and the bits depend on the seed and the calls alone.
+//! A [`Generator`] is a Mersenne twister with a cached normal number; every distribution draws from it in PyTorch's
+//! order, one element after the other. So filling is serial, and the bits depend on the seed and the calls alone.
 //!
 //! Invariants: [`Generator::random`] takes one 32-bit word, [`Generator::random64`] two (the first is the upper half);
 //! `f32` and narrower floats use 24 bits of one word, `f64` and everything drawn in `f64` 53 bits of two.

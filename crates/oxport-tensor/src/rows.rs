@@ -1,8 +1,8 @@
 //! Work on whole rows along one dimension: softmax, norms, cumulative sums, sorting.
 //!
 //! A row function sees, for one position in the other dimensions, the contiguous elements of every operand along the
-//! dimension; operands may have different lengths there. Rows that are not contiguous are packed, several neighbors at a
-//! time. Invariant: one row is one call, so results do not depend on the number of threads.
+//! dimension; operands may have different lengths there. Rows that are not contiguous are packed, several neighbors at
+//! a time. Invariant: one row is one call, so results do not depend on the number of threads.
 
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -75,8 +75,8 @@ impl<'a> Lines<'a> {
         self.taken |= 1 << output;
         let (start, len, dtype) = self.rows[output];
         assert_eq!(dtype, U::DTYPE, "law: a row is written as its own type");
-        // SAFETY: `along` gives a contiguous row of valid elements of this dtype that belongs to this call only; `taken`
-        // keeps it at one reference.
+        // SAFETY: `along` gives a contiguous row of valid elements of this dtype that belongs to this call only;
+        // `taken` keeps it at one reference.
         unsafe { std::slice::from_raw_parts_mut(start.cast(), len) }
     }
 }
@@ -106,8 +106,8 @@ impl Line {
     }
 }
 
-/// The general form of [`for_rows`]: any number of inputs and outputs. In the other dimensions the sizes are those of the
-/// first output, and inputs broadcast to them; all have the same rank.
+/// The general form of [`for_rows`]: any number of inputs and outputs. In the other dimensions the sizes are those of
+/// the first output, and inputs broadcast to them; all have the same rank.
 pub fn along(
     inputs: &[&Tensor],
     outs: &mut [&mut TensorMut],
@@ -143,7 +143,8 @@ pub fn along(
         return Ok(());
     }
     let others = sizes.iter().enumerate().filter(|(e, _)| *e != d).map(|(_, &s)| s as usize).collect();
-    // SAFETY: tensors keep their elements inside valid memory; outputs are held by us alone, so nothing else aliases them.
+    // SAFETY: tensors keep their elements inside valid memory; outputs are held by us alone, so nothing else aliases
+    // them.
     unsafe { Job::new(lines, outputs, others).run(f) };
     Ok(())
 }

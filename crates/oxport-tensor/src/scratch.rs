@@ -18,7 +18,8 @@ macro_rules! plain { ($($t:ty)*) => { $(
     // SAFETY: a primitive number, or a `repr(C)` pair or transparent wrapper of such.
     unsafe impl Plain for $t {}
 )* } }
-plain!(u8 i8 u16 i16 u32 i32 u64 i64 usize f32 f64 half::f16 half::bf16 num_complex::Complex<f32> num_complex::Complex<f64>
+plain!(u8 i8 u16 i16 u32 i32 u64 i64 usize f32 f64 half::f16 half::bf16
+    num_complex::Complex<f32> num_complex::Complex<f64>
     num_complex::Complex<half::f16>);
 
 /// A buffer taken from the current thread's store.
@@ -75,7 +76,8 @@ impl Scratch {
             count.checked_mul(size_of::<T>()).is_some_and(|b| b <= self.bytes),
             "law: a slice is within its buffer"
         );
-        // SAFETY: in bounds, initialized (zeroed at birth), aligned to 64, every bit pattern is a `T`, borrowed uniquely.
+        // SAFETY: in bounds, initialized (zeroed at birth), aligned to 64, every bit pattern is a `T`, borrowed
+        // uniquely.
         unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr().cast(), count) }
     }
 

@@ -1,8 +1,9 @@
 //! Sorting and selection that leave equal elements where PyTorch does.
 //!
-//! `sort` (not stable by default), `topk`, `kthvalue` and `mode` say *where* an element was found. Of equal elements that is whichever their
-//! algorithm happens to leave at an index: those of the C++ standard library that PyTorch is built with on Linux (libstdc++), and
-//! one of PyTorch's own. So these algorithms are reproduced exactly. Elements are compared by `less(a, b)` only.
+//! `sort` (not stable by default), `topk`, `kthvalue` and `mode` say *where* an element was found. Of equal elements
+//! that is whichever their algorithm happens to leave at an index: those of the C++ standard library that PyTorch is
+//! built with on Linux (libstdc++), and one of PyTorch's own. So these algorithms are reproduced exactly. Elements are
+//! compared by `less(a, b)` only.
 //!
 //! Invariants: the result is a permutation, for any `less` (NaNs are not ordered by `<`); nothing panics.
 
@@ -14,7 +15,8 @@ pub fn partial_sort<T: Copy>(x: &mut [T], middle: usize, less: &impl Fn(&T, &T) 
     }
 }
 
-/// `std::nth_element`: index `nth` holds what it would in order, nothing greater comes before it and nothing less after it.
+/// `std::nth_element`: index `nth` holds what it would in order, nothing greater comes before it and nothing less after
+/// it.
 pub fn nth_element<T: Copy>(x: &mut [T], nth: usize, less: &impl Fn(&T, &T) -> bool) {
     if nth >= x.len() {
         return;
@@ -171,7 +173,8 @@ fn pop_heap<T: Copy>(x: &mut [T], end: usize, to: usize, less: &impl Fn(&T, &T) 
     adjust_heap(x, 0, end, value, less);
 }
 
-/// Puts a value into the heap `x[..end]` at or below a hole: the hole sinks to the bottom and rises to where the value fits.
+/// Puts a value into the heap `x[..end]` at or below a hole: the hole sinks to the bottom and rises to where the value
+/// fits.
 fn adjust_heap<T: Copy>(x: &mut [T], top: usize, end: usize, value: T, less: &impl Fn(&T, &T) -> bool) {
     let mut hole = top;
     while 2 * hole + 2 < end {
@@ -252,7 +255,8 @@ mod tests {
             };
             let sorted = numbers(&expected);
             prop_assert_eq!(&run(&|y| sort(y, &less)), &sorted);
-            prop_assert_eq!(&run(&|y| introsort(y, 0, &less)), &if x.len() > RUN { sorted.clone() } else { numbers(&x) });
+            let nearly = if x.len() > RUN { sorted.clone() } else { numbers(&x) };
+            prop_assert_eq!(&run(&|y| introsort(y, 0, &less)), &nearly);
             prop_assert_eq!(&run(&|y| partial_sort(y, k, &less))[..k], &sorted[..k]);
             for y in [run(&|y| nth_element(y, k, &less)), run(&|y| quick_select(y, k, &less))] {
                 prop_assert_eq!(y[k], sorted[k]);

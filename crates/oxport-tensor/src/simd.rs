@@ -1,8 +1,8 @@
 //! Code compiled several times, for the instruction sets a CPU may have, and chosen when it runs.
 //!
 //! The default build targets baseline x86-64. A [`Kernel`] is inlined into functions that LLVM may compile for AVX2 and
-//! AVX-512, so its loops become wide vector code where the CPU has it. Invariant: all versions give the same bits (Rust never
-//! fuses or reorders float operations by itself).
+//! AVX-512, so its loops become wide vector code where the CPU has it. Invariant: all versions give the same bits (Rust
+//! never fuses or reorders float operations by itself).
 
 /// A loop with everything it needs. `run` must be `#[inline(always)]`, and so should be what it calls per element.
 pub trait Kernel {

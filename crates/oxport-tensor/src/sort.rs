@@ -1,8 +1,8 @@
 //! Order: sort, top k, unique elements, binary search. NaN comes last (it is the greatest), −0 equals 0.
 //!
-//! An element becomes an unsigned integer with the same order; an integer and the position sort as one key, so that sorting is
-//! stable however the sort itself works. Invariant: where stability is not asked for, equal elements stand where PyTorch leaves
-//! them ([`select`]).
+//! An element becomes an unsigned integer with the same order; an integer and the position sort as one key, so that
+//! sorting is stable however the sort itself works. Invariant: where stability is not asked for, equal elements stand
+//! where PyTorch leaves them ([`select`]).
 
 use std::ops::Not;
 
@@ -10,8 +10,8 @@ use crate::element::Wide;
 use crate::rows::along;
 use crate::{DType, Element, Error, Layout, Real, Result, Tensor, TensorMut, dispatch, memory, select};
 
-/// `values, indices = x.sort(dim, descending, stable)`. Outputs have the sizes of `x`; indices are int64. NaN is last, or first when
-/// descending. Without `stable`, equal elements are ordered as in PyTorch.
+/// `values, indices = x.sort(dim, descending, stable)`. Outputs have the sizes of `x`; indices are int64. NaN is last,
+/// or first when descending. Without `stable`, equal elements are ordered as in PyTorch.
 pub fn sort(
     x: &Tensor,
     dim: i64,
@@ -36,8 +36,9 @@ pub fn sort(
     }))
 }
 
-/// `values, indices = x.topk(k, dim, largest, sorted)`, where `k` is the outputs' size along `dim`. Of equal elements, and in an
-/// order that is not `sorted`, those where PyTorch has them: it selects few elements by a heap, many by division.
+/// `values, indices = x.topk(k, dim, largest, sorted)`, where `k` is the outputs' size along `dim`. Of equal elements,
+/// and in an order that is not `sorted`, those where PyTorch has them: it selects few elements by a heap, many by
+/// division.
 pub fn topk(
     x: &Tensor,
     dim: i64,
@@ -67,7 +68,8 @@ pub fn topk(
     }))
 }
 
-/// `values, indices = x.kthvalue(k, dim)`, `k` from 1; outputs have size 1 along `dim`. Of equal elements that which PyTorch finds.
+/// `values, indices = x.kthvalue(k, dim)`, `k` from 1; outputs have size 1 along `dim`. Of equal elements that which
+/// PyTorch finds.
 pub fn kth(x: &Tensor, dim: i64, k: usize, values: &mut TensorMut, indices: &mut TensorMut) -> Result<()> {
     check_outputs(x, values, indices)?;
     let length = line_length(x, dim)?;
@@ -104,8 +106,8 @@ fn keys<T: Real>(x: &[T], descending: bool) -> Vec<(u64, u32)> {
     x.iter().enumerate().map(|(i, &v)| (flip(sort_key(v)), i as u32)).collect()
 }
 
-/// An integer in the order of the element: NaN above all, −0 as 0. For elements of at most four bytes the lower half is equal
-/// for all (but NaN).
+/// An integer in the order of the element: NaN above all, −0 as 0. For elements of at most four bytes the lower half is
+/// equal for all (but NaN).
 #[inline(always)]
 pub fn sort_key<T: Element>(x: T) -> u64 {
     const TOP: u64 = 1 << 63;
@@ -207,8 +209,8 @@ fn group<T: Element>(sizes: &[i64], elements: &[T], order: &[usize]) -> Result<U
     })
 }
 
-/// `torch.searchsorted`: for each of `values` the first index in `sorted` (along the last dimension) whose element is not
-/// less (`right`: greater). `sorted` has one dimension, or the sizes of `values` but for the last. `out` is int64.
+/// `torch.searchsorted`: for each of `values` the first index in `sorted` (along the last dimension) whose element is
+/// not less (`right`: greater). `sorted` has one dimension, or the sizes of `values` but for the last. `out` is int64.
 pub fn search_sorted(sorted: &Tensor, values: &Tensor, right: bool, out: &mut TensorMut) -> Result<()> {
     let alone = sorted.rank() == 1;
     let batch = |sizes: &[i64]| sizes[..sizes.len().saturating_sub(1)].to_vec();

@@ -52,7 +52,8 @@ impl Storage {
     /// A copy of these bytes.
     pub fn copy_of(bytes: &[u8]) -> Result<Storage> {
         let storage = Storage::zeroed(bytes.len())?;
-        // SAFETY: the storage was just created, so no other handle can access its `bytes.len()` bytes, and they cannot overlap `bytes`.
+        // SAFETY: the storage was just created, so no other handle can access its `bytes.len()` bytes, and they cannot
+        // overlap `bytes`.
         unsafe { storage.0.start.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(storage)
     }
@@ -87,14 +88,14 @@ impl Storage {
         Storage(Arc::new(Memory { start, len, owner: Owner::Region { arena, offset } }))
     }
 
-    /// Releases the pages of these bytes of a mapped file; they are loaded again on the next access. Has no effect on other
-    /// storages.
+    /// Releases the pages of these bytes of a mapped file; they are loaded again on the next access. Has no effect on
+    /// other storages.
     pub fn forget(&self, offset: usize, len: usize) {
         #[cfg(unix)]
         if let Owner::Map(map) = &self.0.owner {
             let len = len.min(self.0.len.saturating_sub(offset));
-            // SAFETY: the mapping is read-only and shared with the file, so its pages hold nothing that the file does not
-            // hold: dropping them changes no visible byte. The range is within the mapping.
+            // SAFETY: the mapping is read-only and shared with the file, so its pages hold nothing that the file does
+            // not hold: dropping them changes no visible byte. The range is within the mapping.
             let advised = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, offset, len) };
             // It is advice: where the system does not take it, nothing is wrong.
             drop(advised);
@@ -108,8 +109,8 @@ impl Storage {
 
     /// All bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `start` is valid for `len` initialized bytes as long as the owner lives, and while a shared reference to
-        // this storage exists there are no writes (a `TensorMut` owns its storage and gives none away).
+        // SAFETY: `start` is valid for `len` initialized bytes as long as the owner lives, and while a shared reference
+        // to this storage exists there are no writes (a `TensorMut` owns its storage and gives none away).
         unsafe { std::slice::from_raw_parts(self.0.start.as_ptr(), self.0.len) }
     }
 
@@ -133,8 +134,8 @@ impl Storage {
         !self.is_read_only() && Arc::get_mut(&mut self.0).is_some()
     }
 
-    /// The first byte. For reading; for writing only by a holder for whom [`is_unique`](Storage::is_unique) held and who
-    /// gave no clone away.
+    /// The first byte. For reading; for writing only by a holder for whom [`is_unique`](Storage::is_unique) held and
+    /// who gave no clone away.
     pub(crate) fn start(&self) -> *mut u8 {
         self.0.start.as_ptr()
     }
@@ -168,8 +169,8 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Over-allocates and aligns by hand: `alloc_zeroed` with a large alignment clears every byte at once, while `calloc`
-    /// leaves fresh pages to the kernel.
+    /// Over-allocates and aligns by hand: `alloc_zeroed` with a large alignment clears every byte at once, while
+    /// `calloc` leaves fresh pages to the kernel.
     pub(crate) fn zeroed(len: usize) -> Result<Block> {
         let out_of_memory = || Error::memory(format!("cannot allocate {len} bytes"));
         let padded = len.checked_add(ALIGN).ok_or_else(out_of_memory)?;

@@ -17,8 +17,8 @@ impl Tensor {
     pub(crate) fn span<T: Element + Plain>(&self) -> Result<&[T]> {
         let len = span(self.layout())?;
         assert_eq!(T::DTYPE, self.dtype(), "law: elements are read as their own type");
-        // SAFETY: the first and last element lie inside the storage and are aligned, so what is between does too; any bits
-        // are a `Plain` value; the borrow of `self` keeps the storage alive and unwritten.
+        // SAFETY: the first and last element lie inside the storage and are aligned, so what is between does too; any
+        // bits are a `Plain` value; the borrow of `self` keeps the storage alive and unwritten.
         Ok(if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(self.start::<T>(), len) } })
     }
 }

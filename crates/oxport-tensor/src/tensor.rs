@@ -15,8 +15,8 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// A view of a storage. Errors when an element would lie outside or be misaligned, or when a byte of a bool tensor is
-    /// neither 0 nor 1.
+    /// A view of a storage. Errors when an element would lie outside or be misaligned, or when a byte of a bool tensor
+    /// is neither 0 nor 1.
     pub fn from_storage(storage: Storage, dtype: DType, layout: Layout) -> Result<Tensor> {
         check_fit(&storage, dtype, &layout)?;
         let tensor = Tensor { storage, dtype, layout };
@@ -29,7 +29,8 @@ impl Tensor {
         Tensor { storage, dtype, layout }
     }
 
-    /// A contiguous tensor of these elements in row-major order; errors when their number differs from the sizes' product.
+    /// A contiguous tensor of these elements in row-major order; errors when their number differs from the sizes'
+    /// product.
     pub fn from_vec<T: Element>(sizes: &[i64], elements: Vec<T>) -> Result<Tensor> {
         Tensor::from_slice(sizes, &elements)
     }
@@ -107,8 +108,8 @@ impl Tensor {
         })
     }
 
-    /// A copy of the elements in row-major order, converted to `T` as [`to_dtype`](Tensor::to_dtype) does where `T` is not
-    /// this dtype's native type.
+    /// A copy of the elements in row-major order, converted to `T` as [`to_dtype`](Tensor::to_dtype) does where `T` is
+    /// not this dtype's native type.
     ///
     /// # Errors
     /// The allocation fails.
@@ -214,8 +215,8 @@ impl Tensor {
         assert_eq!(T::DTYPE, self.dtype, "law: elements are read as their own type");
         match self.numel() {
             0 => &[],
-            // SAFETY: by the laws of a tensor, a contiguous layout's elements are `n` valid values of `T` from `offset` on,
-            // inside the storage and aligned; the borrow of `self` keeps the storage alive and unwritten.
+            // SAFETY: by the laws of a tensor, a contiguous layout's elements are `n` valid values of `T` from `offset`
+            // on, inside the storage and aligned; the borrow of `self` keeps the storage alive and unwritten.
             n => unsafe { std::slice::from_raw_parts(self.start::<T>(), n) },
         }
     }
@@ -258,7 +259,8 @@ impl<T: Element> Reader<'_, T> {
             offset += (position % size as usize) as isize * stride as isize;
             position /= size as usize;
         }
-        // SAFETY: `offset` is the position of an element of the layout, inside the storage and aligned by the tensor's laws.
+        // SAFETY: `offset` is the position of an element of the layout, inside the storage and aligned by the tensor's
+        // laws.
         unsafe { *self.start.offset(offset) }
     }
 }

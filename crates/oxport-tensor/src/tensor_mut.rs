@@ -116,8 +116,8 @@ impl TensorMut {
         let whole = std::mem::replace(&mut self.layout, layout);
         let (id, dtype) = (self.storage.id(), self.dtype);
         let result = f(self);
-        // Safe code may have swapped any tensor in, also one whose storage got the address of ours: the whole's layout is
-        // put back only over a storage that has room for it.
+        // Safe code may have swapped any tensor in, also one whose storage got the address of ours: the whole's layout
+        // is put back only over a storage that has room for it.
         if self.storage.id() != id || self.dtype != dtype || check_fit(&self.storage, dtype, &whole).is_err() {
             return Err(Error::invalid("a part of a tensor was replaced instead of filled"));
         }

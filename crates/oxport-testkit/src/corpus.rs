@@ -1,4 +1,5 @@
-//! Operator cases: single calls of PyTorch operators with PyTorch's outputs. `fixtures/ops/README.md` describes the format.
+//! Operator cases: single calls of PyTorch operators with PyTorch's outputs. `fixtures/ops/README.md` describes the
+//! format.
 
 use indexmap::IndexMap;
 use oxport::{DType, Tensor, Value};

@@ -6,9 +6,9 @@ use oxport_pt2::{Archive, Limits, ReadOptions, read_pt2_bytes, write_pt2_bytes};
 use serde_json::Value;
 use std::path::Path;
 
-/// Checks the round trip of an archive: the written archive reads as the same program and writes the same bytes; its document is
-/// that of the archive (if that has the current schema version), its tensors have the same bytes and layout. The same for a JSON
-/// file with safetensors.
+/// Checks the round trip of an archive: the written archive reads as the same program and writes the same bytes; its
+/// document is that of the archive (if that has the current schema version), its tensors have the same bytes and
+/// layout. The same for a JSON file with safetensors.
 pub fn judge(path: &Path) -> Record {
     let name = |p: &Path| p.file_name().and_then(|n| n.to_str()).unwrap_or("?").to_string();
     let id = match path.parent() {
@@ -24,8 +24,8 @@ pub fn judge(path: &Path) -> Record {
     Record { id, status, detail }
 }
 
-/// Checks that a program that verifies can be written, reads as the same program, and verifies again. Gives the bytes; `None` if
-/// the program does not verify.
+/// Checks that a program that verifies can be written, reads as the same program, and verifies again. Gives the bytes;
+/// `None` if the program does not verify.
 ///
 /// # Errors
 /// A step failed.

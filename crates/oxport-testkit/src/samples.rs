@@ -183,8 +183,8 @@ pub fn draw(dtype: DType, count: usize, range: Option<(f64, f64)>, seed: u64) ->
         .collect()
 }
 
-/// A vector of a dtype's special values among moderate ones: smallest and largest, −0, ±∞, NaN, subnormals; complex numbers with
-/// such parts. The seed determines where it begins.
+/// A vector of a dtype's special values among moderate ones: smallest and largest, −0, ±∞, NaN, subnormals; complex
+/// numbers with such parts. The seed determines where it begins.
 ///
 /// # Panics
 /// The allocation fails.

@@ -1,5 +1,5 @@
-//! The tools of this crate as scripts call them: the conformance runner, its last line, its records, its exit code; calls
-//! with hostile arguments.
+//! The tools of this crate as scripts call them: the conformance runner, its last line, its records, its exit code;
+//! calls with hostile arguments.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

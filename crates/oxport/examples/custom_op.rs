@@ -4,7 +4,8 @@
 //! cargo run --release --example custom_op
 //! ```
 //!
-//! `mylib::scaled_tanh` is a decomposition in one line; `mylib::add_into`, which writes its first argument, is a kernel.
+//! `mylib::scaled_tanh` is a decomposition in one line; `mylib::add_into`, which writes its first argument, is a
+//! kernel.
 
 use oxport::compare::{Tolerance, compare};
 use oxport::custom::{Args, Meta, Real, Result};

@@ -80,8 +80,8 @@ impl Error {
     pub fn missing(&self) -> &[String] {
         if let Kind::Run(e) = &*self.0 { e.missing() } else { &[] }
     }
-    /// The exit code of the command line: 2 usage, 3 not valid, 4 not supported, 5 failed while running, 6 file trouble,
-    /// 141 a closed pipe.
+    /// The exit code of the command line: 2 usage, 3 not valid, 4 not supported, 5 failed while running, 6 file
+    /// trouble, 141 a closed pipe.
     pub fn exit_code(&self) -> u8 {
         match &*self.0 {
             Kind::Usage(_) => 2,

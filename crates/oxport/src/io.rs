@@ -46,7 +46,7 @@ pub fn inputs_from(program: &oxport_ir::ExportedProgram, values: &Values) -> Res
             match (given, &spec.kind) {
                 (Some(v), _) => Ok(v.clone()),
                 (None, InputKind::ConstantInput(c)) => Ok(constant(c)),
-                (None, _) if let Some(default) = node.args.first() => Ok(constant(default)),
+                (None, _) if let Some(default) = node.default_value() => Ok(constant(default)),
                 _ => Err(Error::data(format!("input {i} is missing: expected the key `in.{i}` or `{}`", node.name))),
             }
         })
@@ -83,8 +83,8 @@ pub fn named_outputs(outputs: &Outputs) -> Values {
     values
 }
 
-/// True if a call has a result that safetensors cannot store: a number, a bool, a string, `None`, or an unsupported complex
-/// dtype.
+/// True if a call has a result that safetensors cannot store: a number, a bool, a string, `None`, or an unsupported
+/// complex dtype.
 pub fn has_constant_outputs(program: &oxport_ir::ExportedProgram) -> bool {
     let is_plain = |output: &Argument| match output {
         Argument::Node(id) => match program.graph.node(*id).val() {

@@ -24,11 +24,12 @@ pub enum Opt {
 }
 
 impl Toolchain {
-    /// Prepares a program for [`Toolchain::plan`]: functionalizes it, decomposes operators without kernel, and optimizes.
+    /// Prepares a program for [`Toolchain::plan`]: functionalizes it, decomposes operators without kernel, and
+    /// optimizes.
     ///
     /// # Errors
-    /// The program is not valid ([`Error::diagnostics`](crate::Error::diagnostics)), a write has no functional variant, or a
-    /// decomposition fails.
+    /// The program is not valid ([`Error::diagnostics`](crate::Error::diagnostics)), a write has no functional variant,
+    /// or a decomposition fails.
     pub fn prepare(&self, program: &ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
         let program = self.functionalize(program)?;
         let before = Sharing::of(&program);
@@ -69,8 +70,8 @@ impl Toolchain {
         Ok((program, report))
     }
 
-    /// Folds constants until `deadline`. A computation that does not end by then, or panics, is not folded; its thread runs on to
-    /// its end, because kernels cannot be interrupted.
+    /// Folds constants until `deadline`. A computation that does not end by then, or panics, is not folded; its thread
+    /// runs on to its end, because kernels cannot be interrupted.
     fn fold(&self, program: &mut ExportedProgram, deadline: Instant) -> Result<()> {
         let run = |part: &ExportedProgram| {
             let left = deadline.checked_duration_since(Instant::now())?;
@@ -83,7 +84,8 @@ impl Toolchain {
                 plan.run(Vec::new()).ok().map(|outputs| outputs.user)
             };
             let thread = std::thread::Builder::new().name("oxport-fold".to_string());
-            // If the receiver has timed out, sending fails; if the thread panics, the sender is dropped and receiving fails.
+            // If the receiver has timed out, sending fails; if the thread panics, the sender is dropped and receiving
+            // fails.
             thread.spawn(move || drop(done.send(work()))).ok()?;
             result.recv_timeout(left).ok().flatten()
         };
@@ -91,8 +93,8 @@ impl Toolchain {
         Ok(fold_constants(program, &budget, &run).map(drop)?)
     }
 
-    /// `run_decompositions({})`: no writes, mutations as outputs, mode blocks inlined. The command line's `decompose --to
-    /// functional`.
+    /// `run_decompositions({})`: no writes, mutations as outputs, mode blocks inlined. The command line's `decompose
+    /// --to functional`.
     ///
     /// # Errors
     /// The program is not valid, or a write has no functional variant.
@@ -103,8 +105,9 @@ impl Toolchain {
         let program = unwrap_vmaps(&program, &self.registry)?;
         let program = inline_wraps(&program, &self.registry)?;
         let program = unwrap_calls(&program, &self.registry)?;
-        // Composite operators that write (to lists of tensors, `fill_diagonal_`) are decomposed into operators that have
-        // functional variants; composites whose results may alias a written tensor without an annotation in their schema, too.
+        // Composite operators that write (to lists of tensors, `fill_diagonal_`) are decomposed into operators that
+        // have functional variants; composites whose results may alias a written tensor without an annotation in their
+        // schema, too.
         let aliases = written_composites(&program);
         let program = decompose_where(&program, &self.registry, &|op| op.is_mutable() || aliases.contains(op))?;
         let program = functionalize(&program, &self.registry)?;
@@ -116,8 +119,8 @@ impl Toolchain {
         Ok(program)
     }
 
-    /// `run_decompositions()`: functionalized, and operators outside of Core ATen decomposed if oxport has a decomposition. The
-    /// command line's `decompose`.
+    /// `run_decompositions()`: functionalized, and operators outside of Core ATen decomposed if oxport has a
+    /// decomposition. The command line's `decompose`.
     ///
     /// # Errors
     /// As [`functionalize`](Toolchain::functionalize), or a decomposition fails.

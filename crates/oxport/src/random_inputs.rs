@@ -1,11 +1,11 @@
 //! Random inputs that satisfy the metas, ranges and guards of a program.
 //!
 //! ```text
-//! metas, ranges, guards, assertions ─> several assignments of symbols ─> tensors of these sizes, ordinary or special values
+//! metas, ranges, guards, assertions ─> several assignments of symbols ─> tensors of these sizes
 //! ```
 //!
-//! The sizes satisfy every range, guard and assertion about sizes, if a bounded search finds a solution. A number that the
-//! program reads from an input (`x.item()`) is solved for like a size. The same seed gives the same inputs.
+//! The sizes satisfy every range, guard and assertion about sizes, if a bounded search finds a solution. A number that
+//! the program reads from an input (`x.item()`) is solved for like a size. The same seed gives the same inputs.
 
 use crate::io::constant;
 use crate::{Error, Result};
@@ -57,7 +57,8 @@ impl<'p> InputGenerator<'p> {
     /// Flat user inputs.
     ///
     /// # Errors
-    /// The meta of an input does not determine its sizes, or all inputs have more than `limits.random_input_elems` elements.
+    /// The meta of an input does not determine its sizes, or all inputs have more than `limits.random_input_elems`
+    /// elements.
     pub fn generate(&self, assignment: &Assignment, fill: Fill, seed: u64, limits: &Limits) -> Result<Vec<Value>> {
         let mut random = Random::of(seed);
         let mut elements = 0u64;
@@ -95,8 +96,8 @@ impl<'p> InputGenerator<'p> {
     }
 }
 
-/// Random inputs by the input metas: ordinary values, and symbols equal to their hints if those satisfy the program. The same
-/// seed gives the same inputs.
+/// Random inputs by the input metas: ordinary values, and symbols equal to their hints if those satisfy the program.
+/// The same seed gives the same inputs.
 ///
 /// # Errors
 /// The meta of an input does not determine its sizes, or no assignment was found that satisfies the program.

@@ -4,8 +4,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-/// Removes temporary files on a terminating signal, and then terminates by that signal. Signals that the parent process has set
-/// to be ignored (`nohup`, background jobs) stay ignored.
+/// Removes temporary files on a terminating signal, and then terminates by that signal. Signals that the parent process
+/// has set to be ignored (`nohup`, background jobs) stay ignored.
 pub fn clean_up_on_signals() {
     let ignored = ignored();
     let handled: Vec<i32> = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|n| ignored >> (n - 1) & 1 == 0).collect();

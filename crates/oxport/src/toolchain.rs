@@ -4,12 +4,13 @@ use crate::{Diagnostic, Error, ExportedProgram, OpDef, Plan, PlanOptions, ReadOp
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// An operator registry with all operations on programs. The functions of this crate use the [standard](Toolchain::standard) one;
-/// with custom operators:
+/// An operator registry with all operations on programs. The functions of this crate use the
+/// [standard](Toolchain::standard) one; with custom operators:
 ///
 /// ```
 /// use oxport::{OpDef, Toolchain};
-/// # fn meta(a: &oxport::custom::Args<'_, oxport::custom::Meta>) -> oxport::custom::Result<Vec<oxport::Val>> { unreachable!() }
+/// # use oxport::custom::{Args, Meta, Result};
+/// # fn meta(a: &Args<'_, Meta>) -> Result<Vec<oxport::Val>> { unreachable!() }
 /// static MINE: &[OpDef] = &[OpDef::new("mylib::twice(Tensor x) -> Tensor", meta).expr("mul.Scalar(x, 2)")];
 /// let toolchain = Toolchain::new(&[MINE]);
 /// assert!(toolchain.registry().op("torch.ops.mylib.twice.default").def().is_some());
@@ -17,8 +18,8 @@ use std::sync::{Arc, OnceLock};
 ///
 /// `examples/custom_op.rs` runs an exported program with a custom operator.
 ///
-/// Operations that transform a program fail if [`Toolchain::verify`] finds errors: they rely on metas, and wrong metas could give a
-/// valid but wrong program. [`Toolchain::unverified`] does not check.
+/// Operations that transform a program fail if [`Toolchain::verify`] finds errors: they rely on metas, and wrong metas
+/// could give a valid but wrong program. [`Toolchain::unverified`] does not check.
 #[derive(Clone, Debug)]
 pub struct Toolchain {
     pub(crate) registry: Arc<Registry>,

@@ -1,7 +1,7 @@
 //! Validates that two programs compute the same, by running both.
 //!
-//! Invariants: the result says what was compared; if nothing was compared, the programs do not agree. Inputs are the sample inputs
-//! and generated ones of several sizes; for bitwise equality, also special values.
+//! Invariants: the result says what was compared; if nothing was compared, the programs do not agree. Inputs are the
+//! sample inputs and generated ones of several sizes; for bitwise equality, also special values.
 
 use crate::compare::{Tolerance, compare};
 use crate::random_inputs::{Fill, InputGenerator};
@@ -80,8 +80,8 @@ impl std::fmt::Display for Validation {
     }
 }
 
-/// Runs a program and its transformed version on the same inputs. With [`Opt::Fast`] values may differ by the tolerance of their
-/// dtype; else they must be bitwise equal, all NaNs being equal.
+/// Runs a program and its transformed version on the same inputs. With [`Opt::Fast`] values may differ by the tolerance
+/// of their dtype; else they must be bitwise equal, all NaNs being equal.
 ///
 /// # Errors
 /// One of the programs cannot be prepared.

@@ -1,6 +1,6 @@
-//! Commands that change programs. `oxport verify --fix`: stale metas are inferred again, unused entries are dropped, every change is
-//! printed, and a second run has nothing to fix. `oxport optimize --validate`: the output says what was compared. Programs as text:
-//! every command reads them, and their diagnostics have lines.
+//! Commands that change programs. `oxport verify --fix`: stale metas are inferred again, unused entries are dropped,
+//! every change is printed, and a second run has nothing to fix. `oxport optimize --validate`: the output says what was
+//! compared. Programs as text: every command reads them, and their diagnostics have lines.
 
 use oxport::random_inputs::{InputGenerator, generate_inputs};
 use oxport::validate::validate;
@@ -231,7 +231,8 @@ fn every_command_takes_a_text() {
     failed(&["show", &wrong], 3, "error[syntax] at line 2: `z` is not defined before this line");
     failed(&["show", &at("none.py")], 6, "cannot open");
     let default = at("default.py");
-    let source = "def forward(self, x: \"f32[2]\", n: \"Sym(s0)\" = 3):\n    y = torch.ops.aten.mul.Tensor(x, n)\n    return (y,)\n";
+    let source = "def forward(self, x: \"f32[2]\", n: \"Sym(s0)\" = 3):\n    y = torch.ops.aten.mul.Tensor(x, \
+        n)\n    return (y,)\n";
     std::fs::write(&default, source).expect("law: writable");
     failed(
         &["convert", &default, &at("out.pt2")],

@@ -1,7 +1,7 @@
 //! Damaged bytes: which command detects which.
 //!
-//! Invariant: everything that is read is checked, and no command that writes a program writes damaged weights. Only commands that
-//! use stored weights in place do not check their CRC-32.
+//! Invariant: everything that is read is checked, and no command that writes a program writes damaged weights. Only
+//! commands that use stored weights in place do not check their CRC-32.
 
 use std::path::Path;
 use std::process::Command;

@@ -140,7 +140,8 @@ fn malicious_archives_are_rejected_or_handled() {
     assert!(!folder.path().join("pwned").exists() && !Path::new("pwned").exists(), "something was executed");
 }
 
-/// Names of files in a program JSON become names of entries: they are checked on reading, and errors have their location.
+/// Names of files in a program JSON become names of entries: they are checked on reading, and errors have their
+/// location.
 #[test]
 fn names_in_a_program_json_are_refused() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");

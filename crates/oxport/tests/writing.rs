@@ -1,8 +1,8 @@
-//! Output of the command line, to files and to the terminal. On any failure the old files stay, or the new ones are complete; no
-//! file is overwritten that was not named; text from files cannot contain control sequences.
+//! Output of the command line, to files and to the terminal. On any failure the old files stay, or the new ones are
+//! complete; no file is overwritten that was not named; text from files cannot contain control sequences.
 //!
-//! The disk is made full by the system's bound on the size of files, which either makes a write fail or kills the process
-//! in the middle of it. `fixtures/writing/kill_sweep.py` kills it at every system call, by hand.
+//! The disk is made full by the system's bound on the size of files, which either makes a write fail or kills the
+//! process in the middle of it. `fixtures/writing/kill_sweep.py` kills it at every system call, by hand.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -257,7 +257,8 @@ fn a_signal_leaves_no_temporary_files() {
         let folder = tempfile::tempdir().expect("law: there is a temporary folder");
         let pipe = folder.path().join("pipe.json");
         assert_eq!(after(&format!("mkfifo {}", pipe.display()), &arguments(&["ops", "none"], folder.path())), Some(0));
-        // The document goes to a pipe without reader: the process blocks while the tensors are written but not yet renamed.
+        // The document goes to a pipe without reader: the process blocks while the tensors are written but not yet
+        // renamed.
         let line = format!("convert {} @/pipe.json", program());
         let line: Vec<&str> = line.split(' ').collect();
         let child = Command::new(env!("CARGO_BIN_EXE_oxport")).args(arguments(&line, folder.path())).spawn();

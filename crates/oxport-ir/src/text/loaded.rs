@@ -43,8 +43,8 @@ fn absent_elements(graph: &Graph, loaded: &mut Graph, names: &mut Namespace, of:
     let mut picks: HashMap<i64, NodeId> = HashMap::new();
     for &user in graph.users(of).keys() {
         let node = graph.node(user);
-        if let (true, Some(Argument::Int(i))) = (node.op().is_some_and(Op::is_getitem), node.args.get(1)) {
-            picks.entry(*i).or_insert(user);
+        if let Some((_, i)) = node.getitem() {
+            picks.entry(i).or_insert(user);
         }
     }
     // An operator as a node has it is all that is asked of it here: no table knows more of `getitem`.

@@ -5,7 +5,7 @@
 
 use crate::fake::contiguous_strides;
 use crate::infer::{MetaCx, infer_call, val_of_argument};
-use crate::{Argument, Fake, Graph, Node, NodeId, NodeKind, Op, Val};
+use crate::{Fake, Graph, Node, NodeId, NodeKind, Op, Val};
 use oxport_sym::{ShapeEnv, Symbol};
 use std::collections::HashMap;
 
@@ -37,18 +37,16 @@ fn laid_out(given: Fake, inferred: Fake, env: &ShapeEnv) -> Fake {
 /// What a call gives by its operator; nothing where it refuses the call, or a meta is missing.
 pub(super) fn inferred(graph: &Graph, node: &Node, env: &ShapeEnv) -> Option<Val> {
     match &node.kind {
-        NodeKind::CallFunction(op) if op.is_getitem() => element(graph, &node.args),
+        NodeKind::CallFunction(op) if op.is_getitem() => element(graph, node),
         NodeKind::CallFunction(op) => infer_call(graph, op, &node.args, &node.kwargs, &MetaCx::new(env)).ok(),
         _ => None,
     }
 }
 
-fn element(graph: &Graph, args: &[Argument]) -> Option<Val> {
-    match (args.first()?, args.get(1)?) {
-        (Argument::Node(of), Argument::Int(i)) => match graph.node(*of).val()? {
-            Val::List(l) => l.get(usize::try_from(*i).ok()?).cloned(),
-            _ => None,
-        },
+fn element(graph: &Graph, node: &Node) -> Option<Val> {
+    let (of, i) = node.getitem()?;
+    match graph.node(of).val()? {
+        Val::List(l) => l.get(usize::try_from(i).ok()?).cloned(),
         _ => None,
     }
 }
@@ -67,7 +65,9 @@ pub(super) fn complete(graph: &mut Graph, env: &ShapeEnv) {
     for id in ids {
         let node = graph.node(id);
         let val = match (&node.kind, node.val()) {
-            (NodeKind::Placeholder, None) if !node.args.is_empty() => val_of_argument(graph, &node.args[0]),
+            (NodeKind::Placeholder, None) if node.default_value().is_some() => {
+                node.default_value().and_then(|default| val_of_argument(graph, default))
+            }
             // An input without annotation is a constant, for which its value stands in the code; one that is used is a
             // value of which nothing is known.
             (NodeKind::Placeholder, None) if graph.users(id).is_empty() => Some(Val::None),
@@ -101,9 +101,8 @@ fn picked(graph: &Graph, of: NodeId, val: Option<Val>) -> Option<Val> {
     let mut picks: HashMap<usize, &Val> = HashMap::new();
     for &user in graph.users(of).keys() {
         let node = graph.node(user);
-        if let (true, Some(Argument::Int(i)), Some(val)) =
-            (node.op().is_some_and(|op| op.is_getitem()), node.args.get(1), node.val())
-            && let Ok(i) = usize::try_from(*i)
+        if let (Some((_, i)), Some(val)) = (node.getitem(), node.val())
+            && let Ok(i) = usize::try_from(i)
         {
             picks.entry(i).or_insert(val);
         }

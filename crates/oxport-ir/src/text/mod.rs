@@ -6,9 +6,9 @@
 //!
 //! | text | printed by | keeps |
 //! |---|---|---|
-//! | PyTorch's, readable | [`print::readable`] | graph, subgraphs, dtypes and sizes of tensors, symbolic numbers, signature, ranges |
-//! | PyTorch's, graph | [`print::fx`] | the nodes of the top graph; of strings, devices and operators among the arguments, what the schema tells apart |
-//! | whole | [`print::whole`] | everything but the bytes: no tensors' data, example inputs, extra files, opaque objects |
+//! | PyTorch's, readable | [`print::readable`] | graphs, dtypes, sizes, symbolic numbers, signature, ranges |
+//! | PyTorch's, graph | [`print::fx`] | the nodes of the top graph; of their arguments, what the schema tells apart |
+//! | whole | [`print::whole`] | all but bytes: data of tensors, example inputs, extra files, opaque objects |
 //!
 //! What PyTorch's readable text loses: strides, devices and `requires_grad` of tensors, values of constant inputs,
 //! classes of objects, metas of calls with several results, stack traces but for a line of the last frame, module
@@ -44,4 +44,4 @@ mod vals;
 mod values;
 mod whole;
 
-pub use names::fx_name;
+pub use names::{Namespace, fx_name};

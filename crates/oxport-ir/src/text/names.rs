@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Gives every candidate a name that is free and no Python builtin.
 #[derive(Debug, Default)]
-pub(super) struct Namespace {
+pub struct Namespace {
     used: HashSet<String>,
     /// By stem, the last number given out.
     counts: HashMap<String, u64>,
@@ -14,7 +14,7 @@ pub(super) struct Namespace {
 
 impl Namespace {
     /// A name for a value.
-    pub(super) fn create(&mut self, candidate: &str) -> String {
+    pub fn create(&mut self, candidate: &str) -> String {
         self.create_with(candidate, is_builtin(candidate))
     }
 

@@ -96,7 +96,7 @@ fn forward(original: &Graph, path: &str, style: Style, notes: Notes<'_>) -> Stri
     let values = Values { name: &name, plain: false };
     let mut inputs = vec!["self".to_string()];
     inputs.extend(graph.placeholders().map(|(_, node)| {
-        let default = node.args.first().map_or(String::new(), |a| format!(" = {}", values.argument(a)));
+        let default = node.default_value().map_or(String::new(), |a| format!(" = {}", values.argument(a)));
         format!("{}{}{default}", node.name, annotation(node))
     }));
     let mut out = format!("def forward({}):\n", inputs.join(", "));
@@ -292,7 +292,7 @@ pub fn fx(graph: &Graph) -> String {
             NodeKind::Placeholder => {
                 // The default stands there as `str` has it, not within a list.
                 let default = |a: &Argument| format!("(default={})", Values { name: &name, plain: true }.argument(a));
-                let default = node.args.first().map_or(String::new(), default);
+                let default = node.default_value().map_or(String::new(), default);
                 write!(out, "\n    {left} = placeholder[target={}]{default}", node.name)
             }
             NodeKind::GetAttr(target) => write!(out, "\n    {left} = get_attr[target={target}]"),

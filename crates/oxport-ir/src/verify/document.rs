@@ -1,12 +1,12 @@
 //! What verifies can be written, is read again as it was, and is taken by `torch.export.load`.
 //!
 //! The program JSON cannot say everything that a graph can hold, and PyTorch's loader (`deserialize_*` of its
-//! `torch/_export/serde/serialize.py`, then its verifier) does not take everything that the JSON can say. What neither can
-//! say is an error here, at its node; what the writer arranges (constants among inputs, results that nobody takes, a program
-//! that does not say how it is called) is none.
+//! `torch/_export/serde/serialize.py`, then its verifier) does not take everything that the JSON can say. What neither
+//! can say is an error here, at its node; what the writer arranges (constants among inputs, results that nobody takes,
+//! a program that does not say how it is called) is none.
 //!
-//! Not said: an operator that PyTorch knows only once its library is imported (`unknown-op` warns), and a string among the
-//! outputs, which PyTorch writes itself but does not load.
+//! Not said: an operator that PyTorch knows only once its library is imported (`unknown-op` warns), and a string among
+//! the outputs, which PyTorch writes itself but does not load.
 
 use super::Check;
 use super::metadata::{self, Judged};
@@ -241,7 +241,8 @@ fn argument(c: &Check<'_>, a: &Argument, is_whole: bool) -> Problem {
     }
 }
 
-/// A node that is used has a value that can be named, or is a constant. (A meta that is missing is reported at its node.)
+/// A node that is used has a value that can be named, or is a constant. (A meta that is missing is reported at its
+/// node.)
 fn value(c: &Check<'_>, id: NodeId) -> Problem {
     let node = c.graph.node(id);
     let is_missing = match (&node.kind, node.val()) {

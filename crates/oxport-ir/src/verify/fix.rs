@@ -100,9 +100,7 @@ fn is_elsewhere(env: &oxport_sym::ShapeEnv, had: &Val, inferred: &Val) -> bool {
 
 fn inferred(graph: &Graph, id: NodeId, env: &oxport_sym::ShapeEnv) -> Option<Val> {
     let node = graph.node(id);
-    let op = node.op()?;
-    if op.is_getitem() {
-        let (of, i) = (node.args.first()?.as_node()?, node.args.get(1)?.as_int()?);
+    if let Some((of, i)) = node.getitem() {
         let Some(Val::List(list)) = graph.node(of).val() else { return None };
         return list.get(usize::try_from(i).ok()?).cloned();
     }
@@ -115,8 +113,8 @@ fn has_fresh(val: &Val) -> bool {
     fresh
 }
 
-/// Drops stored tensors that nothing is lifted from, ranges of symbols that nothing has, and module signatures that name
-/// values which are gone.
+/// Drops stored tensors that nothing is lifted from, ranges of symbols that nothing has, and module signatures that
+/// name values which are gone.
 fn dangling(program: &mut ExportedProgram, changes: &mut Vec<Change>) {
     let lifted: HashSet<_> = program.signature.inputs.iter().filter_map(|s| s.kind.lifted().cloned()).collect();
     let complete = program.graph.placeholders().count() == program.signature.inputs.len();

@@ -1,9 +1,9 @@
 //! A tensor can lie in memory as its meta says, on the device it came from.
 //!
-//! Strides that PyTorch records come from the fake kernels of the device and version at hand. They are judged by laws that hold
-//! for all of them: they are never negative; a result that is no view is dense, so that its elements fill its storage in some
-//! order of the dimensions; a view has the strides that its input's imply. On the CPU, what is made of tensors in row-major order
-//! has the strides that the meta function says, unless the operator's row leaves them free.
+//! Strides that PyTorch records come from the fake kernels of the device and version at hand. They are judged by laws
+//! that hold for all of them: they are never negative; a result that is no view is dense, so that its elements fill its
+//! storage in some order of the dimensions; a view has the strides that its input's imply. On the CPU, what is made of
+//! tensors in row-major order has the strides that the meta function says, unless the operator's row leaves them free.
 
 use super::Check;
 use super::compare::Compare;

@@ -7,7 +7,7 @@ use super::compare::{Compare, FRESH};
 use super::symbols::Births;
 use super::{Check, arguments, layout, python, subgraphs};
 use crate::infer::{arg_of, arg_of_node, bind_with, infer_bound};
-use crate::{Arg, Argument, Error, Meta, MetaCx, Node, NodeId, NodeKind, Op, Result, Val};
+use crate::{Arg, Error, Meta, MetaCx, Node, NodeId, NodeKind, Op, Result, Val};
 use oxport_tensor::DType;
 use std::collections::HashMap;
 
@@ -37,18 +37,18 @@ pub(super) fn check(c: &mut Check<'_>, is_cast: bool, births: &mut Births) {
 }
 
 fn getitem(c: &mut Check<'_>, node: &Node, right: &mut HashMap<NodeId, Val>, id: NodeId) {
-    let (Some(Argument::Node(of)), Some(Argument::Int(i))) = (node.args.first(), node.args.get(1)) else {
+    let Some((of, i)) = node.getitem() else {
         return c.node_error("getitem", &node.name, "getitem: expected a node and an index");
     };
     let graph = c.graph;
-    let Some(source) = graph.node(*of).val() else { return };
+    let Some(source) = graph.node(of).val() else { return };
     let pick = |v: &Val| match v {
-        Val::List(l) => usize::try_from(*i).ok().and_then(|i| l.get(i)).cloned(),
+        Val::List(l) => usize::try_from(i).ok().and_then(|i| l.get(i)).cloned(),
         _ => None,
     };
     match (pick(source), node.val()) {
         (None, _) => {
-            let of = &graph.node(*of).name;
+            let of = &graph.node(of).name;
             let message = match source {
                 Val::List(l) => format!("`{of}` has {} elements, there is no element {i}", l.len()),
                 _ => format!("`{of}` is no tuple or list, it has no element {i}"),
@@ -63,7 +63,7 @@ fn getitem(c: &mut Check<'_>, node: &Node, right: &mut HashMap<NodeId, Val>, id:
         }
         _ => {}
     }
-    if let Some(element) = right.get(of).and_then(pick) {
+    if let Some(element) = right.get(&of).and_then(pick) {
         right.insert(id, element);
     }
 }

@@ -42,7 +42,7 @@ pub use rules::{RULES, Rule, page};
 pub(crate) use structure::is_identifier;
 
 use crate::diagnostic::{Diagnostic, Loc, Severity};
-use crate::{Argument, ExportedProgram, Graph, InputSpec, Node, NodeKind, Registry};
+use crate::{ExportedProgram, Graph, InputSpec, Node, NodeKind, Registry};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -182,7 +182,7 @@ impl Check<'_> {
         let mut taken = Elements::new();
         for user in self.graph.find(&node.name).into_iter().flat_map(|id| self.graph.users(id).keys()) {
             let user = self.graph.node(*user);
-            if let (true, Some(i)) = (user.calls("_operator::getitem"), user.args.get(1).and_then(Argument::as_int)) {
+            if let Some((_, i)) = user.getitem() {
                 taken.entry(i).or_insert_with(|| user.name.clone());
             }
         }

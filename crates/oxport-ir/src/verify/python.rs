@@ -1,5 +1,5 @@
-//! What Python functions yield that no operator table has: those of `torch.vmap` in training programs, and the access to
-//! tensors that a stored tensor of a Python class wraps. Passes replace them before a program runs.
+//! What Python functions yield that no operator table has: those of `torch.vmap` in training programs, and the access
+//! to tensors that a stored tensor of a Python class wraps. Passes replace them before a program runs.
 
 use super::Check;
 use super::compare::Compare;

@@ -46,8 +46,8 @@ pub(super) fn check(c: &mut Check<'_>) {
     hints(c);
 }
 
-/// A range stands in the document under the text of its expression, which has to mean that expression again. PyTorch takes
-/// what is behind a `u` at its beginning for the number of a data-dependent symbol.
+/// A range stands in the document under the text of its expression, which has to mean that expression again. PyTorch
+/// takes what is behind a `u` at its beginning for the number of a data-dependent symbol.
 fn unwritable(expr: &Expr) -> Option<String> {
     let text = expr.to_string();
     let symbols = expr.free_symbols();

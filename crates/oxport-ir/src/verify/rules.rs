@@ -38,15 +38,16 @@ pub static RULES: &[Rule] = &[
     rule(
         "order",
         "a value is used before it is computed",
-        "Nodes stand in the order in which they run. A node may use only values of nodes before it in its own graph; a \
-         subgraph sees nothing but its placeholders.",
+        "Nodes stand in the order in which they run. A node may use only values of nodes before it in its own graph; \
+        a subgraph sees nothing but its placeholders.",
         "relu = torch.ops.aten.relu.default(y)   # y is computed below",
         "Move the node that computes the value up, or let the user use another value.",
     ),
     rule(
         "name",
         "a name is no Python identifier",
-        "PyTorch generates Python code from a graph, so every node is named by an identifier that is no keyword, nor `self`.",
+        "PyTorch generates Python code from a graph, so every node is named by an identifier that is no keyword, nor \
+        `self`.",
         "add.1 = torch.ops.aten.add.Tensor(x, x)",
         "Rename the node: letters, digits and underscores, not beginning with a digit.",
     ),
@@ -60,16 +61,17 @@ pub static RULES: &[Rule] = &[
     rule(
         "default",
         "the default of an input cannot be one",
-        "An input of the user may have a default, which it is where a call leaves it out: one constant that fits the input's \
-         meta value. Inputs without a default stand before those with one, as in Python. What the program lifts has none.",
+        "An input of the user may have a default, which it is where a call leaves it out: one constant that fits the \
+        input's meta value. Inputs without a default stand before those with one, as in Python. What the program \
+        lifts has none.",
         "def forward(self, y: \"Sym(s0)\" = 'three'):",
         "Take the default away, or give one that the input can be.",
     ),
     rule(
         "no-meta",
         "a node has no meta value",
-        "Placeholders and calls that return something carry the fake value they had at capture; shapes, dtypes and plans \
-         come from it, and the names of what a higher-order operator gives.",
+        "Placeholders and calls that return something carry the fake value they had at capture; shapes, dtypes and \
+        plans come from it, and the names of what a higher-order operator gives.",
         "relu = torch.ops.aten.relu.default(x)   # no f32[…]",
         "`oxport verify --fix` infers it from the arguments.",
     ),
@@ -77,7 +79,7 @@ pub static RULES: &[Rule] = &[
         "target",
         "a call's target is not allowed",
         "An exported program calls registered operators with an overload, higher-order operators, and a short list of \
-         Python functions on numbers. Anything else, operator packets too, PyTorch refuses to load.",
+        Python functions on numbers. Anything else, operator packets too, PyTorch refuses to load.",
         "load = torch.load(x)",
         "Name the operator and its overload: `torch.ops.aten.add.Tensor`.",
     ),
@@ -85,25 +87,25 @@ pub static RULES: &[Rule] = &[
         "unknown-op",
         "an operator is not known here",
         "The operator is of a foreign namespace. It can be kept and written, but not checked or run, unless its \
-         definition is registered.",
+        definition is registered.",
         "torch.ops.my_ns.my_op.default(x)",
         "Register an `OpDef` for it (docs/add-an-op.md).",
     )),
     rule(
         "document",
         "the program cannot be written, or PyTorch would not load it",
-        "What verifies can be written, is read again as it was, and is taken by `torch.export.load`. The program JSON has no \
-         lists of mixed kinds, subgraphs in lists, or uses of a multiple result as a whole; PyTorch does not load symbolic \
-         floats and bools among inputs, bools among several results, empty lists of results, gradients of integers, \
-         devices that it does not know, or subgraphs named like a method of its modules.",
+        "What verifies can be written, is read again as it was, and is taken by `torch.export.load`. The program JSON \
+        has no lists of mixed kinds, subgraphs in lists, or uses of a multiple result as a whole; PyTorch does not \
+        load symbolic floats and bools among inputs, bools among several results, empty lists of results, gradients \
+        of integers, devices that it does not know, or subgraphs named like a method of its modules.",
         "torch.ops.aten.upsample_nearest2d.vec(x, None, [2, 2.0])   # an int and a float in one list",
         "Write the value in one of the forms that a document has; the diagnostic says which part of the call it is.",
     ),
     rule(
         "metadata",
         "metadata that PyTorch does not load",
-        "PyTorch parses `nn_module_stack`, `source_fn_stack`, `from_node` and `custom` of every node when it loads, and fails \
-         on what it did not write.",
+        "PyTorch parses `nn_module_stack`, `source_fn_stack`, `from_node` and `custom` of every node when it loads, \
+        and fails on what it did not write.",
         "nn_module_stack: \"L__self__,\"   # key, path and type are wanted",
         "Correct the text, or drop the key: metadata means nothing to the program.",
     ),
@@ -124,8 +126,8 @@ pub static RULES: &[Rule] = &[
     rule(
         "alias",
         "a call writes to memory that it may not",
-        "A call may not write to an expanded tensor, several of whose elements are one place in memory; PyTorch refuses \
-         that when it runs.",
+        "A call may not write to an expanded tensor, several of whose elements are one place in memory; PyTorch \
+        refuses that when it runs.",
         "expand: \"f32[4, 3]\" = …expand(x, [4, 3]); …add_(expand, 1)",
         "Clone the tensor before it is written to.",
     ),
@@ -140,15 +142,15 @@ pub static RULES: &[Rule] = &[
         "arguments",
         "arguments do not fit the operator's schema",
         "Every argument is known to the schema, given once, of the schema's type, and none that has no default is \
-         missing. All misfits of a call are reported, each at its argument.",
+        missing. All misfits of a call are reported, each at its argument.",
         "torch.ops.aten.permute.default(x, 1.5)",
         "Compare with the schema in the note; `oxport ops NAME` prints it with its doc.",
     ),
     rule(
         "refused",
         "the operator refuses its arguments",
-        "Sizes, dtypes or dimensions do not go together, so the call would fail when run: PyTorch's own checks, made by \
-         the operator's meta function.",
+        "Sizes, dtypes or dimensions do not go together, so the call would fail when run: PyTorch's own checks, made \
+        by the operator's meta function.",
         "torch.ops.aten.mm.default(a, b)   # f32[2, 3] and f32[4, 5]",
         "Look at the producers of the arguments; one of them has the wrong shape or dtype.",
     ),
@@ -156,15 +158,15 @@ pub static RULES: &[Rule] = &[
         "meta",
         "the recorded meta is not what the operator yields",
         "Every call's meta is inferred again from the metas of its arguments, and compared: kind of value, number of \
-         results, dtype, and sizes modulo the algebra of symbols. PyTorch does not check this.",
+        results, dtype, and sizes modulo the algebra of symbols. PyTorch does not check this.",
         "relu: \"f32[2, 4]\" = torch.ops.aten.relu.default(x)   # x is f32[2, 3]",
         "If the call is right, `oxport verify --fix` records what it yields.",
     ),
     rule(
         "stride",
         "the recorded strides are impossible",
-        "There are as many strides as sizes, none negative; what is no view is dense in some order of its dimensions; a \
-         view has the strides that its input's imply; a stored tensor has those of its placeholder.",
+        "There are as many strides as sizes, none negative; what is no view is dense in some order of its dimensions; \
+        a view has the strides that its input's imply; a stored tensor has those of its placeholder.",
         "strides (7, 1) for the result f32[2, 3] of relu",
         "`oxport verify --fix` records the inferred ones.",
     ),
@@ -172,7 +174,7 @@ pub static RULES: &[Rule] = &[
         "device",
         "devices do not agree",
         "A call's tensors are on one device (0-d CPU tensors aside), its result is there too, or where its `device` \
-         argument says; a stored tensor is where its placeholder says.",
+        argument says; a stored tensor is where its placeholder says.",
         "add of x on cpu and y on cuda:0",
         "Correct the device in the meta, or insert a `_to_copy`.",
     ),
@@ -186,24 +188,25 @@ pub static RULES: &[Rule] = &[
     rule(
         "subgraph",
         "a subgraph does not fit its higher-order operator",
-        "Operands and placeholders agree in number, kind, dtype and shape; a loop's condition gives one bool; a loop's \
-         body gives values like those it carries; the branches of a `cond` or `switch` give values of the same kinds.",
+        "Operands and placeholders agree in number, kind, dtype and shape; a loop's condition gives one bool; a \
+        loop's body gives values like those it carries; the branches of a `cond` or `switch` give values of the same \
+        kinds.",
         "cond(p, true_graph_0, false_graph_0, [x])   # true_graph_0 takes two",
         "Compare the operands with the subgraph's placeholders; the position of the operand stands in the diagnostic.",
     ),
     rule(
         "signature",
         "signature and graph do not agree",
-        "There is one spec for every input and output; lifted inputs are tensors, constants are the constants that the \
-         spec says; nothing is lifted twice; what is mutated exists, and is mutated once.",
+        "There is one spec for every input and output; lifted inputs are tensors, constants are the constants that \
+        the spec says; nothing is lifted twice; what is mutated exists, and is mutated once.",
         "mul: BUFFER_MUTATION target='count'   # there is no buffer `count`",
         "Correct the spec at the position that the diagnostic gives.",
     ),
     rule(
         "state",
         "a stored tensor is not what its placeholder says",
-        "Parameters and persistent buffers are in the state dict, other buffers and constants among the constants; each \
-         is of the kind, dtype and shape that its placeholder has.",
+        "Parameters and persistent buffers are in the state dict, other buffers and constants among the constants; \
+        each is of the kind, dtype and shape that its placeholder has.",
         "p_w: PARAMETER target='w'   # no `w` in the state dict",
         "Store the tensor under the name of the spec, or correct the spec.",
     ),
@@ -217,47 +220,49 @@ pub static RULES: &[Rule] = &[
     rule(
         "output-value",
         "a new value is not like what it replaces",
-        "The new value of a buffer, parameter or input has its dtype and shape; a gradient has those of what it is the \
-         gradient of.",
+        "The new value of a buffer, parameter or input has its dtype and shape; a gradient has those of what it is \
+        the gradient of.",
         "b_count: \"i64[]\", its new value is f32[3]",
         "Return another value, or correct the spec's target.",
     ),
     rule(
         "tree",
         "a tree spec does not fit the signature",
-        "The tree of inputs is a pair of positional and keyword arguments with a leaf for every user input; the tree of \
-         outputs has a leaf for every user output; the argument names of `forward` are as many, and end with the keywords.",
+        "The tree of inputs is a pair of positional and keyword arguments with a leaf for every user input; the tree \
+        of outputs has a leaf for every user output; the argument names of `forward` are as many, and end with the \
+        keywords.",
         "in_spec has 3 leaves, the signature 2 user inputs",
         "Correct the spec in the first entry of the module call graph.",
     ),
     rule(
         "module-call",
         "the module call graph does not fit",
-        "The first entry is the program itself, no module has two entries, and the values that a module's kept signature \
-         names are in the top graph.",
+        "The first entry is the program itself, no module has two entries, and the values that a module's kept \
+        signature names are in the top graph.",
         "module `sub` is called with `add_7`, which is not in the graph",
         "Rename the value back, or drop the module's signature: `oxport verify --fix`.",
     ),
     rule(
         "range",
         "a range constraint is impossible",
-        "A range is not empty and contains the value at capture; a size's range has no negative numbers; the range of a \
-         derived size is what its symbols' ranges give.",
+        "A range is not empty and contains the value at capture; a size's range has no negative numbers; the range of \
+        a derived size is what its symbols' ranges give.",
         "s0: VR[8, 4]",
         "Correct the bounds; widen them to include the value at capture.",
     ),
     rule(
         "hint",
         "values at capture contradict each other",
-        "A file gives with every expression the value that it had at capture; these agree with the values of the symbols.",
+        "A file gives with every expression the value that it had at capture; these agree with the values of the \
+        symbols.",
         "2*s0 with the hint 7 where s0 has the hint 4",
         "Correct the hint of the expression.",
     ),
     rule(
         "symbol",
         "a symbol is used that nothing binds",
-        "Backed symbols are bound by a size or number of an input, data-dependent ones by the call whose result depends \
-         on data (`item`, `nonzero`, …). A symbol is bound before it is used.",
+        "Backed symbols are bound by a size or number of an input, data-dependent ones by the call whose result \
+        depends on data (`item`, `nonzero`, …). A symbol is bound before it is used.",
         "relu: \"f32[s1]\" = …relu(x)   # no input has the size s1",
         "Use the symbol of the input's size; or let the node that makes the symbol stand before.",
     ),
@@ -265,7 +270,7 @@ pub static RULES: &[Rule] = &[
         "dangling",
         "something is stored that nothing uses",
         "A stored tensor that no input is lifted from, or a range of a symbol that no meta has. The program means the \
-         same without it.",
+        same without it.",
         "`old_weight` is stored, but no input is lifted from it",
         "`oxport verify --fix` drops it.",
     )),
@@ -274,12 +279,11 @@ pub static RULES: &[Rule] = &[
 /// The page `docs/diagnostics.md`.
 pub fn page() -> String {
     let mut out = String::from(
-        "# Diagnostics of the verifier\n\n\
-         Made from the table in `crates/oxport-ir/src/verify/rules.rs`; `just bless` writes it anew.\n\n\
-         `oxport verify PROGRAM` prints `error[code]: message` under the guilty line; with `--json`, a list of\n\
-         `{code, severity, at, message, notes}`. `at` is a place: `node relu`, `node body_graph_0:add argument other`,\n\
-         `input 2`, `output 0`, `state w`, `range s0`, `program`. Warnings leave a program valid.\n\n\
-         | code | what is wrong |\n|---|---|\n",
+        "# Diagnostics of the verifier\n\nMade from the table in `crates/oxport-ir/src/verify/rules.rs`; `just bless` \
+        writes it anew.\n\n`oxport verify PROGRAM` prints `error[code]: message` under the guilty line; with \
+        `--json`, a list of\n`{code, severity, at, message, notes}`. `at` is a place: `node relu`, `node \
+        body_graph_0:add argument other`,\n`input 2`, `output 0`, `state w`, `range s0`, `program`. Warnings leave a \
+        program valid.\n\n| code | what is wrong |\n|---|---|\n",
     );
     for r in RULES {
         let _ =

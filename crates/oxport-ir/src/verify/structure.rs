@@ -64,7 +64,7 @@ pub(super) fn check(c: &mut Check<'_>) {
 
 /// Checks the default of an input; `past` says whether an input before has one.
 fn default(c: &mut Check<'_>, node: &Node, past: &mut bool) {
-    let Some(default) = node.args.first() else {
+    let Some(default) = node.default_value() else {
         if *past {
             c.node_error(
                 "default",

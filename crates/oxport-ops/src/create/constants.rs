@@ -26,32 +26,222 @@ macro_rules! factory {
 }
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    factory!("aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", full, |a| a.at(1), "Sizes filled with a number, whose kind gives the dtype.", ["[2, 3], 1.5", "[2], 3", "[], True", "[2], 1, dtype=float16"]),
-    factory!("aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| sized(a, DType::F32), zero, "Zeros.", ["[2, 3]", "[4], dtype=int64", "!-1"]),
-    factory!("aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| sized(a, DType::F32), unit, "Ones.", ["[2, 3]", "[4], dtype=int64"]),
-    factory!("aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", |a| sized(a, DType::F32), zero, "Any values; here zeros.", ["[2, 3]", "[2, 3, 4, 5], memory_format=channels_last"]).exact(Exact::Random),
-    factory!("aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, |a| a.at(1), "Like another tensor, filled with a number.", ["f32[2, 3]{1, 2}, 1.5"]),
-    factory!("aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, zero, "Zeros like another tensor.", ["f32[2, 3]{1, 2}", "f32[2], dtype=int64"]),
-    factory!("aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, unit, "Ones like another tensor.", ["f32[2, 3]{1, 2}"]),
-    factory!("aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, zero, "Any values like another tensor; here zeros.", ["f32[2, 3]{1, 2}"]).exact(Exact::Random),
-    factory!("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new, |a| a.at(2), "Sizes filled with a number, in the dtype of another tensor.", ["i64[1], [2, 3], 2"]),
-    factory!("aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new, zero, "Zeros in the dtype of another tensor.", ["i64[1], [2, 3]"]),
-    factory!("aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new, unit, "Ones in the dtype of another tensor.", ["i64[1], [2, 3]"]),
-    factory!("aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new, zero, "Any values in the dtype of another tensor; here zeros.", ["i64[1], [2, 3]"]).exact(Exact::Random),
-    OpDef::new("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| { let t: &Fake = a.at(0)?; strided(a, 1, t.dtype, &t.device) }).eval(empty_strided).doc("Any values with given strides; here zeros.").samples(&["i64[1], [2, 3], [1, 2]"]).exact(Exact::Random),
-    OpDef::new("aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| strided(a, 0, DType::F32, &Device::cpu())).eval(empty_strided).doc("Any values with given strides; here zeros.").samples(&["[2, 3], [1, 2]"]).exact(Exact::Random),
-    factory!("aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", permuted, zero, "Any values, dense with its dimensions in a given order; here zeros.", ["[2, 3, 4], [0, 2, 1]"]).exact(Exact::Random),
-    factory!("aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| made(a, Vec::new(), DType::F32), |a| a.at(0), "A number as a 0-d tensor.", ["2.5", "3, dtype=int64"]),
-    factory!("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", like, |a| a.at(1), "Filled with a number.", ["f32[2, 3]{1, 2}, 2"]),
-    factory!("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", like, |a| Ok(a.at::<&Tensor>(1)?.item()?), "Filled with the one element of a tensor.", ["f32[2, 3], f32[]"]),
-    factory!("prims::fill(Tensor self, Scalar value) -> Tensor", like, |a| a.at(1), "Filled with a number.", ["f32[2, 3], 2"]),
+    factory!(
+        "aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, \
+        Device? device=None, bool? pin_memory=None) -> Tensor",
+        full,
+        |a| a.at(1),
+        "Sizes filled with a number, whose kind gives the dtype.",
+        ["[2, 3], 1.5", "[2], 3", "[], True", "[2], 1, dtype=float16"]
+    ),
+    factory!(
+        "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, \
+        bool? pin_memory=None) -> Tensor",
+        |a| sized(a, DType::F32),
+        zero,
+        "Zeros.",
+        ["[2, 3]", "[4], dtype=int64", "!-1"]
+    ),
+    factory!(
+        "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, \
+        bool? pin_memory=None) -> Tensor",
+        |a| sized(a, DType::F32),
+        unit,
+        "Ones.",
+        ["[2, 3]", "[4], dtype=int64"]
+    ),
+    factory!(
+        "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, \
+        Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+        |a| sized(a, DType::F32),
+        zero,
+        "Any values; here zeros.",
+        ["[2, 3]", "[2, 3, 4, 5], memory_format=channels_last"]
+    )
+    .exact(Exact::Random),
+    factory!(
+        "aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, \
+        Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+        like,
+        |a| a.at(1),
+        "Like another tensor, filled with a number.",
+        ["f32[2, 3]{1, 2}, 1.5"]
+    ),
+    factory!(
+        "aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+        like,
+        zero,
+        "Zeros like another tensor.",
+        ["f32[2, 3]{1, 2}", "f32[2], dtype=int64"]
+    ),
+    factory!(
+        "aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+        like,
+        unit,
+        "Ones like another tensor.",
+        ["f32[2, 3]{1, 2}"]
+    ),
+    factory!(
+        "aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+        like,
+        zero,
+        "Any values like another tensor; here zeros.",
+        ["f32[2, 3]{1, 2}"]
+    )
+    .exact(Exact::Random),
+    factory!(
+        "aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        new,
+        |a| a.at(2),
+        "Sizes filled with a number, in the dtype of another tensor.",
+        ["i64[1], [2, 3], 2"]
+    ),
+    factory!(
+        "aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, \
+        Device? device=None, bool? pin_memory=None) -> Tensor",
+        new,
+        zero,
+        "Zeros in the dtype of another tensor.",
+        ["i64[1], [2, 3]"]
+    ),
+    factory!(
+        "aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, \
+        Device? device=None, bool? pin_memory=None) -> Tensor",
+        new,
+        unit,
+        "Ones in the dtype of another tensor.",
+        ["i64[1], [2, 3]"]
+    ),
+    factory!(
+        "aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, \
+        Device? device=None, bool? pin_memory=None) -> Tensor",
+        new,
+        zero,
+        "Any values in the dtype of another tensor; here zeros.",
+        ["i64[1], [2, 3]"]
+    )
+    .exact(Exact::Random),
+    OpDef::new(
+        "aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a| {
+            let t: &Fake = a.at(0)?;
+            strided(a, 1, t.dtype, &t.device)
+        },
+    )
+    .eval(empty_strided)
+    .doc("Any values with given strides; here zeros.")
+    .samples(&["i64[1], [2, 3], [1, 2]"])
+    .exact(Exact::Random),
+    OpDef::new(
+        "aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? \
+        layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a| strided(a, 0, DType::F32, &Device::cpu()),
+    )
+    .eval(empty_strided)
+    .doc("Any values with given strides; here zeros.")
+    .samples(&["[2, 3], [1, 2]"])
+    .exact(Exact::Random),
+    factory!(
+        "aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? \
+        layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        permuted,
+        zero,
+        "Any values, dense with its dimensions in a given order; here zeros.",
+        ["[2, 3, 4], [0, 2, 1]"]
+    )
+    .exact(Exact::Random),
+    factory!(
+        "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None) -> Tensor",
+        |a| made(a, Vec::new(), DType::F32),
+        |a| a.at(0),
+        "A number as a 0-d tensor.",
+        ["2.5", "3, dtype=int64"]
+    ),
+    factory!(
+        "aten::fill.Scalar(Tensor self, Scalar value) -> Tensor",
+        like,
+        |a| a.at(1),
+        "Filled with a number.",
+        ["f32[2, 3]{1, 2}, 2"]
+    ),
+    factory!(
+        "aten::fill.Tensor(Tensor self, Tensor value) -> Tensor",
+        like,
+        |a| Ok(a.at::<&Tensor>(1)?.item()?),
+        "Filled with the one element of a tensor.",
+        ["f32[2, 3], f32[]"]
+    ),
+    factory!(
+        "prims::fill(Tensor self, Scalar value) -> Tensor",
+        like,
+        |a| a.at(1),
+        "Filled with a number.",
+        ["f32[2, 3], 2"]
+    ),
     factory!("aten::zero(Tensor self) -> Tensor", like, zero, "Filled with zeros.", ["f32[2, 3]"]),
-    OpDef::new("aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| { let (n,): (Expr,) = a.unpack()?; made(a, vec![n.clone(), n], DType::F32) }).fill(eye).exact(Exact::Bits).doc("The identity matrix.").samples(&["3", "2, dtype=int64"]),
-    OpDef::new("aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| { let (n, m): (Expr, Expr) = a.unpack()?; made(a, vec![n, m], DType::F32) }).fill(eye).exact(Exact::Bits).doc("Ones on the diagonal of n × m zeros.").samples(&["2, 3"]),
-    OpDef::new("aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| indices_meta(a, Triangle::Lower)).fill(|a, o| indices(a, o, Triangle::Lower)).exact(Exact::Bits).doc("The places of a lower triangle, row by row.").samples(&["3, 4", "3, 3, -1", "31, 100000000, -1", "4, 0", "3, 9223372036854775807, -1", "!-1, 3", "!9223372036854775807, 9223372036854775807"]),
-    OpDef::new("aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| indices_meta(a, Triangle::Upper)).fill(|a, o| indices(a, o, Triangle::Upper)).exact(Exact::Bits).doc("The places of an upper triangle, row by row.").samples(&["3, 4", "3, 3, 1", "100000000, 5, 2", "9223372036854775807, 3, 1", "!9223372036854775807, 9223372036854775807"]),
+    OpDef::new(
+        "aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? \
+        pin_memory=None) -> Tensor",
+        |a| {
+            let (n,): (Expr,) = a.unpack()?;
+            made(a, vec![n.clone(), n], DType::F32)
+        },
+    )
+    .fill(eye)
+    .exact(Exact::Bits)
+    .doc("The identity matrix.")
+    .samples(&["3", "2, dtype=int64"]),
+    OpDef::new(
+        "aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None) -> Tensor",
+        |a| {
+            let (n, m): (Expr, Expr) = a.unpack()?;
+            made(a, vec![n, m], DType::F32)
+        },
+    )
+    .fill(eye)
+    .exact(Exact::Bits)
+    .doc("Ones on the diagonal of n × m zeros.")
+    .samples(&["2, 3"]),
+    OpDef::new(
+        "aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, \
+        Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a| indices_meta(a, Triangle::Lower),
+    )
+    .fill(|a, o| indices(a, o, Triangle::Lower))
+    .exact(Exact::Bits)
+    .doc("The places of a lower triangle, row by row.")
+    .samples(&[
+        "3, 4",
+        "3, 3, -1",
+        "31, 100000000, -1",
+        "4, 0",
+        "3, 9223372036854775807, -1",
+        "!-1, 3",
+        "!9223372036854775807, 9223372036854775807",
+    ]),
+    OpDef::new(
+        "aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, \
+        Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a| indices_meta(a, Triangle::Upper),
+    )
+    .fill(|a, o| indices(a, o, Triangle::Upper))
+    .exact(Exact::Bits)
+    .doc("The places of an upper triangle, row by row.")
+    .samples(&[
+        "3, 4",
+        "3, 3, 1",
+        "100000000, 5, 2",
+        "9223372036854775807, 3, 1",
+        "!9223372036854775807, 9223372036854775807",
+    ]),
 ];
 
 fn zero(_: &RealArgs<'_>) -> Result<Scalar> {

@@ -1,60 +1,288 @@
-//! Random numbers, drawn as PyTorch's CPU generator draws them; and dropout.
+//! Random numbers, drawn as PyTorch's CPU generator draws them.
 //!
 //! Laws: kernels draw from the run's one generator in the order of memory, so a program with one seed gives the same
-//! numbers every time; in evaluation mode a dropout *is* its input.
+//! numbers every time.
 
 use crate::create::constants::{like, made, option};
 use crate::support::checks::refuse_number;
-use crate::support::class::{RealArgs, input, map2};
+use crate::support::class::{RealArgs, input};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
-use oxport_ir::{
-    Args, Argument, Build, Builder, Effect, Exact, Fake, NodeId, Noise, OpDef, Operand, Result, Val, ensure,
-};
+use oxport_ir::{Effect, Exact, Fake, Noise, OpDef, Operand, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::rng::Generator;
 use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch, memory};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    drawn("aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, uniform01).doc("Uniform on [0, 1).").samples(&["[2, 3]"]),
-    drawn("aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, uniform01).doc("Uniform on [0, 1).").samples(&["[2, 3], generator=None"]),
-    drawn("aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, uniform01).noise(Noise::Shaped).doc("Uniform on [0, 1).").samples(&["f32[2, 3]{1, 2}"]),
-    drawn("aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, uniform01).noise(Noise::Shaped).doc("Uniform on [0, 1).").samples(&["f32[2, 3], generator=None"]),
-    drawn("aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, |a, o| normals(a, o, 0.0, 1.0)).doc("Standard normal.").samples(&["[2, 3]"]),
-    drawn("aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, |a, o| normals(a, o, 0.0, 1.0)).doc("Standard normal.").samples(&["[2, 3], generator=None"]),
-    drawn("aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, |a, o| normals(a, o, 0.0, 1.0)).noise(Noise::Shaped).doc("Standard normal.").samples(&["f32[2, 3]{1, 2}"]),
-    drawn("aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, |a, o| normals(a, o, 0.0, 1.0)).noise(Noise::Shaped).doc("Standard normal.").samples(&["f32[2, 3], generator=None"]),
-    drawn("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, integers).doc("Integers from 0 below `high`.").samples(&["10, [2, 3]", "!0, [2]"]),
-    drawn("aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, integers).doc("Integers from 0 below `high`.").samples(&["10, [2, 3], generator=None"]),
-    drawn("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, integers).doc("Integers from `low` below `high`.").samples(&["-5, 10, [2, 3]"]),
-    drawn("aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, integers).doc("Integers from `low` below `high`.").samples(&["-5, 10, [2, 3], generator=None"]),
-    drawn("aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, integers).noise(Noise::Shaped).doc("Integers from 0 below `high`.").samples(&["i64[2, 3], 10"]),
-    drawn("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, integers).noise(Noise::Shaped).doc("Integers from `low` below `high`.").samples(&["i64[2, 3], -5, 10"]),
-    drawn("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", permutation_meta, permutation).doc("The integers below `n`, shuffled.").samples(&["6"]),
-    drawn("aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", permutation_meta, permutation).doc("The integers below `n`, shuffled.").samples(&["6, generator=None"]),
-    drawn("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", bernoulli_meta, |a, o| bernoulli(a, o, 0)).doc("1 with the probability that the element is.").samples(&["f32[2, 3]<0..1>"]),
-    drawn("aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", like, |a, o| bernoulli(a, o, 1)).doc("1 with the probability that `p` gives.").samples(&["f32[2, 3], f32[2, 3]<0..1>"]),
-    drawn("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", like, |a, o| { let p: f64 = a.at(1)?; probability(p)?; each(a, o, |g| f64::from(u8::from(g.bernoulli(p)))) }).noise(Noise::Shaped).doc("1 with probability `p`.").samples(&["f32[2, 3], 0.5", "!f32[2], 1.5"]),
-    drawn("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", like, |a, o| uniforms(a, o, a.at(1)?, a.at(2)?)).noise(Noise::Shaped).doc("Uniform from `from` below `to`.").samples(&["f32[2, 3], -1.0, 1.0"]),
-    drawn("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", like, |a, o| normals(a, o, a.at(1)?, a.at(2)?)).noise(Noise::Shaped).doc("Normal with mean and standard deviation.").samples(&["f32[2, 3], 1.0, 2.0"]),
-    drawn("aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", like, |a, o| { let l: f64 = a.at(1)?; ensure!(l > 0.0, "exponential_ expects lambda > 0.0, but found lambda={l}"); each(a, o, |g| g.exponential(l)) }).noise(Noise::Shaped).doc("Exponential with rate `lambd`.").samples(&["f32[2, 3]"]),
-    drawn("aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", |a| { refuse_number(a, "sigma", |s| s <= 0.0, "cauchy_ expects sigma > 0.0, but found sigma=")?; like(a) }, |a, o| { let (m, s): (f64, f64) = (a.at(1)?, a.at(2)?); each(a, o, |g| g.cauchy(m, s)) }).noise(Noise::Shaped).doc("Cauchy.").samples(&["f32[2, 3]", "!f32[2], 0.0, 0.0"]),
-    drawn("aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", |a| { refuse_number(a, "p", |p| p <= 0.0 || p >= 1.0, "geometric_ expects p to be in (0, 1), but got p=")?; like(a) }, |a, o| { let p: f64 = a.at(1)?; each(a, o, |g| g.geometric(p)) }).noise(Noise::Shaped).doc("Trials up to the first success of probability `p`.").samples(&["f32[2, 3], 0.5", "!f32[2], -1.0"]),
-    drawn("aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", |a| { refuse_number(a, "std", |s| s <= 0.0, "log_normal_ expects std > 0.0, but found std=")?; like(a) }, |a, o| { let (m, s): (f64, f64) = (a.at(1)?, a.at(2)?); each(a, o, |g| g.log_normal(m, s)) }).noise(Noise::Shaped).doc("Of normal logarithm.").samples(&["f32[2, 3]", "!f32[2], 0.0, 0.0"]),
-    drawn("aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, |a, o| normals(a, o, a.at(0)?, a.at(1)?)).doc("Normal with mean and standard deviation.").samples(&["0.0, 1.0, [2, 3]"]),
-    drawn("aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_meta, normal).doc("Normal with means and standard deviations.").samples(&["f32[2, 3], f32[3]<1..2>"]),
-    drawn("aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", normal_meta, normal).doc("Normal with means and standard deviation.").samples(&["f32[2, 3], 2.0", "!2.0, 1.0"]),
-    drawn("aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_meta, normal).doc("Normal with mean and standard deviations.").samples(&["2.0, f32[3]<1..2>"]),
-    drawn("aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", multinomial_meta, multinomial).doc("Indices drawn by weights along the last dimension, with or without replacement.").samples(&["f32[2, 5]<1..3>, 3", "f32[4]<1..3>, 6, True", "!f32[2], 3"]),
-    drawn("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout_meta, native_dropout).random_if(&["p", "train"]).noise(Noise::Factor).doc("Elements dropped with probability `p`, the rest scaled; and what was kept.").samples(&["f32[2, 3], 0.5, True", "f32[2, 3], 0.5, False"]),
-    OpDef::new("aten::dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(dropout).random_if(&["p", "train"]).exact(Exact::Random).noise(Noise::Factor).doc("Elements dropped with probability `p` and the rest scaled, when training.").samples(&["f32[2, 3], 0.5, False", "f32[2, 3], 0.5, True"]).alias_if(|a, _| Ok(!a.at::<bool>(2)?)).write_back("value"),
-    OpDef::new("aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(channels).random_if(&["p", "train"]).exact(Exact::Random).noise(Noise::Factor).doc("Whole channels dropped with probability `p` and the rest scaled, when training.").samples(&["f32[2, 3, 4], 0.5, False", "f32[2, 3, 4], 0.5, True"]).alias_if(|a, _| Ok(!a.at::<bool>(2)?)).write_back("value"),
-    OpDef::new("aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(|b, a| alpha(b, a, false)).random_if(&["p", "train"]).exact(Exact::Random).doc("Dropout that keeps mean and variance of self-normalising networks.").samples(&["f32[2, 3], 0.5, False", "f32[2, 3], 0.5, True"]).alias_if(|a, _| Ok(!a.at::<bool>(2)?)).write_back("value"),
-    OpDef::new("aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", dropout_meta).decomp(|b, a| alpha(b, a, true)).random_if(&["p", "train"]).exact(Exact::Random).doc("`alpha_dropout` of whole channels.").samples(&["f32[2, 3, 4], 0.5, False", "f32[2, 3, 4], 0.5, True"]).alias_if(|a, _| Ok(!a.at::<bool>(2)?)).write_back("value"),
+    drawn(
+        "aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, \
+        bool? pin_memory=None) -> Tensor",
+        sized,
+        uniform01,
+    )
+    .doc("Uniform on [0, 1).")
+    .samples(&["[2, 3]"]),
+    drawn(
+        "aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? \
+        layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        sized,
+        uniform01,
+    )
+    .doc("Uniform on [0, 1).")
+    .samples(&["[2, 3], generator=None"]),
+    drawn(
+        "aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+        like,
+        uniform01,
+    )
+    .noise(Noise::Shaped)
+    .doc("Uniform on [0, 1).")
+    .samples(&["f32[2, 3]{1, 2}"]),
+    drawn(
+        "aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? \
+        layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> \
+        Tensor",
+        like,
+        uniform01,
+    )
+    .noise(Noise::Shaped)
+    .doc("Uniform on [0, 1).")
+    .samples(&["f32[2, 3], generator=None"]),
+    drawn(
+        "aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, \
+        bool? pin_memory=None) -> Tensor",
+        sized,
+        |a, o| normals(a, o, 0.0, 1.0),
+    )
+    .doc("Standard normal.")
+    .samples(&["[2, 3]"]),
+    drawn(
+        "aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? \
+        layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        sized,
+        |a, o| normals(a, o, 0.0, 1.0),
+    )
+    .doc("Standard normal.")
+    .samples(&["[2, 3], generator=None"]),
+    drawn(
+        "aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+        like,
+        |a, o| normals(a, o, 0.0, 1.0),
+    )
+    .noise(Noise::Shaped)
+    .doc("Standard normal.")
+    .samples(&["f32[2, 3]{1, 2}"]),
+    drawn(
+        "aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? \
+        memory_format=None) -> Tensor",
+        like,
+        |a, o| normals(a, o, 0.0, 1.0),
+    )
+    .noise(Noise::Shaped)
+    .doc("Standard normal.")
+    .samples(&["f32[2, 3], generator=None"]),
+    drawn(
+        "aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None) -> Tensor",
+        sized,
+        integers,
+    )
+    .doc("Integers from 0 below `high`.")
+    .samples(&["10, [2, 3]", "!0, [2]"]),
+    drawn(
+        "aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? \
+        dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        sized,
+        integers,
+    )
+    .doc("Integers from 0 below `high`.")
+    .samples(&["10, [2, 3], generator=None"]),
+    drawn(
+        "aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? \
+        layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        sized,
+        integers,
+    )
+    .doc("Integers from `low` below `high`.")
+    .samples(&["-5, 10, [2, 3]"]),
+    drawn(
+        "aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, \
+        ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        sized,
+        integers,
+    )
+    .doc("Integers from `low` below `high`.")
+    .samples(&["-5, 10, [2, 3], generator=None"]),
+    drawn(
+        "aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, \
+        Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+        like,
+        integers,
+    )
+    .noise(Noise::Shaped)
+    .doc("Integers from 0 below `high`.")
+    .samples(&["i64[2, 3], 10"]),
+    drawn(
+        "aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? \
+        memory_format=None) -> Tensor",
+        like,
+        integers,
+    )
+    .noise(Noise::Shaped)
+    .doc("Integers from `low` below `high`.")
+    .samples(&["i64[2, 3], -5, 10"]),
+    drawn(
+        "aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, \
+        bool? pin_memory=None) -> Tensor",
+        permutation_meta,
+        permutation,
+    )
+    .doc("The integers below `n`, shuffled.")
+    .samples(&["6"]),
+    drawn(
+        "aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? \
+        layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        permutation_meta,
+        permutation,
+    )
+    .doc("The integers below `n`, shuffled.")
+    .samples(&["6, generator=None"]),
+    drawn("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", bernoulli_meta, |a, o| {
+        bernoulli(a, o, 0)
+    })
+    .doc("1 with the probability that the element is.")
+    .samples(&["f32[2, 3]<0..1>"]),
+    drawn("aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", like, |a, o| {
+        bernoulli(a, o, 1)
+    })
+    .doc("1 with the probability that `p` gives.")
+    .samples(&["f32[2, 3], f32[2, 3]<0..1>"]),
+    drawn("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", like, |a, o| {
+        let p: f64 = a.at(1)?;
+        probability(p)?;
+        each(a, o, |g| f64::from(u8::from(g.bernoulli(p))))
+    })
+    .noise(Noise::Shaped)
+    .doc("1 with probability `p`.")
+    .samples(&["f32[2, 3], 0.5", "!f32[2], 1.5"]),
+    drawn(
+        "aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
+        like,
+        |a, o| uniforms(a, o, a.at(1)?, a.at(2)?),
+    )
+    .noise(Noise::Shaped)
+    .doc("Uniform from `from` below `to`.")
+    .samples(&["f32[2, 3], -1.0, 1.0"]),
+    drawn(
+        "aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) \
+        -> Tensor",
+        like,
+        |a, o| normals(a, o, a.at(1)?, a.at(2)?),
+    )
+    .noise(Noise::Shaped)
+    .doc("Normal with mean and standard deviation.")
+    .samples(&["f32[2, 3], 1.0, 2.0"]),
+    drawn("aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", like, |a, o| {
+        let l: f64 = a.at(1)?;
+        ensure!(l > 0.0, "exponential_ expects lambda > 0.0, but found lambda={l}");
+        each(a, o, |g| g.exponential(l))
+    })
+    .noise(Noise::Shaped)
+    .doc("Exponential with rate `lambd`.")
+    .samples(&["f32[2, 3]"]),
+    drawn(
+        "aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> \
+        Tensor",
+        |a| {
+            refuse_number(a, "sigma", |s| s <= 0.0, "cauchy_ expects sigma > 0.0, but found sigma=")?;
+            like(a)
+        },
+        |a, o| {
+            let (m, s): (f64, f64) = (a.at(1)?, a.at(2)?);
+            each(a, o, |g| g.cauchy(m, s))
+        },
+    )
+    .noise(Noise::Shaped)
+    .doc("Cauchy.")
+    .samples(&["f32[2, 3]", "!f32[2], 0.0, 0.0"]),
+    drawn(
+        "aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+        |a| {
+            refuse_number(a, "p", |p| p <= 0.0 || p >= 1.0, "geometric_ expects p to be in (0, 1), but got p=")?;
+            like(a)
+        },
+        |a, o| {
+            let p: f64 = a.at(1)?;
+            each(a, o, |g| g.geometric(p))
+        },
+    )
+    .noise(Noise::Shaped)
+    .doc("Trials up to the first success of probability `p`.")
+    .samples(&["f32[2, 3], 0.5", "!f32[2], -1.0"]),
+    drawn(
+        "aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> \
+        Tensor",
+        |a| {
+            refuse_number(a, "std", |s| s <= 0.0, "log_normal_ expects std > 0.0, but found std=")?;
+            like(a)
+        },
+        |a, o| {
+            let (m, s): (f64, f64) = (a.at(1)?, a.at(2)?);
+            each(a, o, |g| g.log_normal(m, s))
+        },
+    )
+    .noise(Noise::Shaped)
+    .doc("Of normal logarithm.")
+    .samples(&["f32[2, 3]", "!f32[2], 0.0, 0.0"]),
+    drawn(
+        "aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, \
+        ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> \
+        Tensor",
+        sized,
+        |a, o| normals(a, o, a.at(0)?, a.at(1)?),
+    )
+    .doc("Normal with mean and standard deviation.")
+    .samples(&["0.0, 1.0, [2, 3]"]),
+    drawn(
+        "aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+        normal_meta,
+        normal,
+    )
+    .doc("Normal with means and standard deviations.")
+    .samples(&["f32[2, 3], f32[3]<1..2>"]),
+    drawn(
+        "aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
+        normal_meta,
+        normal,
+    )
+    .doc("Normal with means and standard deviation.")
+    .samples(&["f32[2, 3], 2.0", "!2.0, 1.0"]),
+    drawn(
+        "aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+        normal_meta,
+        normal,
+    )
+    .doc("Normal with mean and standard deviations.")
+    .samples(&["2.0, f32[3]<1..2>"]),
+    drawn(
+        "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? \
+        generator=None) -> Tensor",
+        multinomial_meta,
+        multinomial,
+    )
+    .doc("Indices drawn by weights along the last dimension, with or without replacement.")
+    .samples(&["f32[2, 5]<1..3>, 3", "f32[4]<1..3>, 6, True", "!f32[2], 3"]),
 ];
 
-const fn drawn(schema: &'static str, meta: oxport_ir::opdef::MetaFn, kernel: crate::support::class::Fill) -> OpDef {
+pub(crate) const fn drawn(
+    schema: &'static str,
+    meta: oxport_ir::opdef::MetaFn,
+    kernel: crate::support::class::Fill,
+) -> OpDef {
     OpDef::new(schema, meta).fill(kernel).effect(Effect::Random).exact(Exact::Random)
 }
 
@@ -165,7 +393,7 @@ fn permutation(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     Ok(oxport_tensor::copy(&Tensor::from_vec(&[order.len() as i64], order)?, &mut o[0])?)
 }
 
-fn probability(p: f64) -> Result<()> {
+pub(crate) fn probability(p: f64) -> Result<()> {
     ensure!((0.0..=1.0).contains(&p), "probability must be between 0 and 1, but got {p}");
     Ok(())
 }
@@ -265,87 +493,4 @@ fn multinomial(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         }
     }
     Ok(oxport_tensor::copy(&Tensor::from_vec(o[0].sizes(), drawn)?, &mut o[0])?)
-}
-
-fn native_dropout_meta(a: &MetaArgs<'_>) -> Metas {
-    let (x, p): (&Fake, f64) = a.unpack()?;
-    probability(p)?;
-    let out = pointwise_as(a.cx, &[x], x.dtype)?;
-    Ok(vec![Val::Tensor(out.clone()), Val::Tensor(out.with_dtype(DType::Bool))])
-}
-
-fn native_dropout(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
-    let (x, p, train): (&Tensor, f64, Option<bool>) = a.unpack()?;
-    let (out, mask) = o.split_at_mut(1);
-    if train == Some(false) || p == 0.0 {
-        oxport_tensor::fill(&mut mask[0], Scalar::Bool(true))?;
-        return Ok(oxport_tensor::copy(x, &mut out[0])?);
-    }
-    let mut g = a.cx.generator();
-    let kept: Vec<bool> = memory::collect((0..x.numel()).map(|_| g.bernoulli(1.0 - p)))?;
-    let kept = Tensor::from_vec(x.sizes(), kept)?;
-    oxport_tensor::copy(&kept, &mut mask[0])?;
-    let scale = if p == 1.0 { 0.0 } else { 1.0 / (1.0 - p) };
-    if x.dtype().is_complex() {
-        let factor = |keep: bool| if keep { scale } else { 0.0 };
-        return map2(x, &kept, &mut out[0], |x: crate::support::class::C64, keep: bool| x * factor(keep));
-    }
-    dispatch!(wide_float x.dtype().opmath(), |T| {
-        let scale: T = cast(scale);
-        map2(x, &kept, &mut out[0], |x: T, keep: bool| if keep { x * scale } else { x * 0.0 })
-    })
-}
-
-fn dropout_meta(a: &MetaArgs<'_>) -> Metas {
-    let (x, p, train): (&Fake, f64, bool) = a.unpack()?;
-    probability(p)?;
-    if train { one(pointwise_as(a.cx, &[x], x.dtype)?) } else { one(x.clone()) }
-}
-
-/// The input and probability of a dropout that does something; `None` if it is its input.
-fn at_work(a: &Args<'_, Build>) -> Result<(NodeId, Option<f64>)> {
-    let (x, p, train): (NodeId, f64, bool) = a.unpack()?;
-    Ok((x, (train && p > 0.0).then_some(p)))
-}
-
-fn dropout(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
-    let (x, Some(p)) = at_work(a)? else { return Ok(vec![a.at(0)?]) };
-    Ok(vec![b.call_item("aten::native_dropout", (x, p, true), 0)?.into()])
-}
-
-/// 0 or 1 for every element, or for every channel, with the sizes of the input.
-fn noise(b: &mut Builder<'_>, x: NodeId, p: f64, by_channel: bool) -> Result<NodeId> {
-    let keep = Argument::Float(1.0 - p);
-    if !by_channel {
-        let like = b.call("aten::empty_like", (x,))?;
-        return b.call("aten::bernoulli.p", (like, keep));
-    }
-    let rank = b.fake(x)?.dim();
-    ensure!(rank >= 2, "Feature dropout requires at least 2 dimensions in the input");
-    let mut sizes = vec![b.size(x, 0)?, b.size(x, 1)?];
-    sizes.resize(rank, Argument::Int(1));
-    let like = b.call("aten::new_empty", (x, Argument::List(sizes)))?;
-    b.call("aten::bernoulli.p", (like, keep))
-}
-
-fn channels(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
-    let (x, Some(p)) = at_work(a)? else { return Ok(vec![a.at(0)?]) };
-    let kept = noise(b, x, p, true)?;
-    let scale = if p == 1.0 { 0.0 } else { 1.0 / (1.0 - p) };
-    let scaled = b.call("aten::mul.Scalar", (kept, Argument::Float(scale)))?;
-    Ok(vec![b.call("aten::mul.Tensor", (x, scaled))?.into()])
-}
-
-/// What is dropped takes the negative saturation value; an affine map restores mean and variance.
-fn alpha(b: &mut Builder<'_>, a: &Args<'_, Build>, by_channel: bool) -> Result<Vec<Argument>> {
-    const SATURATION: f64 = 1.758_099_340_847_376_6;
-    let (x, Some(p)) = at_work(a)? else { return Ok(vec![a.at(0)?]) };
-    let kept = noise(b, x, p, by_channel)?;
-    let scale = if p == 1.0 { 0.0 } else { 1.0 / ((SATURATION * SATURATION * p + 1.0) * (1.0 - p)).sqrt() };
-    let shifted = b.call("aten::sub.Scalar", (kept, Argument::Float(1.0)))?;
-    let dropped = b.call("aten::mul.Scalar", (shifted, Argument::Float(SATURATION * scale)))?;
-    let bias = b.call("aten::add.Scalar", (dropped, Argument::Float(SATURATION * scale * p)))?;
-    let scaled = b.call("aten::mul.Scalar", (kept, Argument::Float(scale)))?;
-    let product = b.call("aten::mul.Tensor", (x, scaled))?;
-    Ok(vec![b.call("aten::add.Tensor", (product, bias))?.into()])
 }

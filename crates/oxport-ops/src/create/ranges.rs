@@ -12,34 +12,181 @@ use oxport_tensor::{DType, Scalar, TensorMut, cast, dispatch};
 use std::f64::consts::PI;
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| range_meta(a, false)).fill(arange).exact(Exact::Bits).doc("0, 1, … below `end`.").samples(&["5", "2.5", "4, dtype=float32"]),
-    OpDef::new("aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| range_meta(a, false)).fill(arange).exact(Exact::Bits).doc("`start`, `start + 1`, … below `end`.").samples(&["2, 7", "!7, 2"]),
-    OpDef::new("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| range_meta(a, false)).fill(arange).exact(Exact::Bits).doc("`start`, `start + step`, … before `end`.").samples(&["2, 9, 3", "9, 2, -3", "0.0, 1.0, 0.25", "!0, 5, 0"]),
-    OpDef::new("aten::range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| range_meta(a, true)).fill(arange).doc("`start`, `start + 1`, … to `end`, both included.").samples(&["2, 7"]),
-    OpDef::new("aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a| range_meta(a, true)).fill(arange).doc("`start`, `start + step`, … to `end`, both included.").samples(&["2, 8, 3"]),
-    spaced("aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, None)).samples(&["0, 1, 5", "3, 10, 4, dtype=int32", "!0, 1, -1"]),
-    spaced("aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, None)).samples(&["f32[], f32[], 5"]),
-    spaced("aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, None)).samples(&["f32[], 3.0, 5"]),
-    spaced("aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, None)).samples(&["3.0, f32[], 5"]),
-    spaced("aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, Some(a.at(3)?))).samples(&["0, 3, 4"]),
-    spaced("aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, Some(a.at(3)?))).samples(&["f32[], f32[], 5"]),
-    spaced("aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, Some(a.at(3)?))).samples(&["f32[], 3.0, 5"]),
-    spaced("aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| space(a, o, Some(a.at(3)?))).samples(&["3.0, f32[], 5"]),
-    window("aten::hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [0.5, 0.5, 0.0])).samples(&["5"]),
-    window("aten::hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [0.5, 0.5, 0.0])).samples(&["5, False"]),
-    window("aten::hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [0.54, 0.46, 0.0])).samples(&["5"]),
-    window("aten::hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [0.54, 0.46, 0.0])).samples(&["5, False"]),
-    window("aten::hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [a.at(2)?, 0.46, 0.0])).samples(&["5, False, 0.5"]),
-    window("aten::hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [a.at(2)?, a.at(3)?, 0.0])).samples(&["5, False, 0.5, 0.5"]),
-    window("aten::blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [0.42, 0.5, 0.08])).samples(&["5"]),
-    window("aten::blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| cosine_window(a, o, [0.42, 0.5, 0.08])).samples(&["5, False"]),
-    window("aten::bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| windowed(a, o, |i, n| 1.0 - (2.0 * i / n - 1.0).abs())).samples(&["5"]),
-    window("aten::bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| windowed(a, o, |i, n| 1.0 - (2.0 * i / n - 1.0).abs())).samples(&["5, False"]),
-    window("aten::kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| kaiser(a, o, 12.0)).samples(&["5"]),
-    window("aten::kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| kaiser(a, o, 12.0)).samples(&["5, False"]),
-    window("aten::kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", |a, o| kaiser(a, o, a.at(2)?)).samples(&["5, False, 8.0"]),
+    OpDef::new(
+        "aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, \
+        bool? pin_memory=None) -> Tensor",
+        |a| range_meta(a, false),
+    )
+    .fill(arange)
+    .exact(Exact::Bits)
+    .doc("0, 1, … below `end`.")
+    .samples(&["5", "2.5", "4, dtype=float32"]),
+    OpDef::new(
+        "aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, \
+        Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a| range_meta(a, false),
+    )
+    .fill(arange)
+    .exact(Exact::Bits)
+    .doc("`start`, `start + 1`, … below `end`.")
+    .samples(&["2, 7", "!7, 2"]),
+    OpDef::new(
+        "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a| range_meta(a, false),
+    )
+    .fill(arange)
+    .exact(Exact::Bits)
+    .doc("`start`, `start + step`, … before `end`.")
+    .samples(&["2, 9, 3", "9, 2, -3", "0.0, 1.0, 0.25", "!0, 5, 0"]),
+    OpDef::new(
+        "aten::range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None) -> Tensor",
+        |a| range_meta(a, true),
+    )
+    .fill(arange)
+    .doc("`start`, `start + 1`, … to `end`, both included.")
+    .samples(&["2, 7"]),
+    OpDef::new(
+        "aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? \
+        layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a| range_meta(a, true),
+    )
+    .fill(arange)
+    .doc("`start`, `start + step`, … to `end`, both included.")
+    .samples(&["2, 8, 3"]),
+    spaced(
+        "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? \
+        layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| space(a, o, None),
+    )
+    .samples(&["0, 1, 5", "3, 10, 4, dtype=int32", "!0, 1, -1"]),
+    spaced(
+        "aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| space(a, o, None),
+    )
+    .samples(&["f32[], f32[], 5"]),
+    spaced(
+        "aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| space(a, o, None),
+    )
+    .samples(&["f32[], 3.0, 5"]),
+    spaced(
+        "aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| space(a, o, None),
+    )
+    .samples(&["3.0, f32[], 5"]),
+    spaced(
+        "aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| space(a, o, Some(a.at(3)?)),
+    )
+    .samples(&["0, 3, 4"]),
+    spaced(
+        "aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, \
+        ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> \
+        Tensor",
+        |a, o| space(a, o, Some(a.at(3)?)),
+    )
+    .samples(&["f32[], f32[], 5"]),
+    spaced(
+        "aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, \
+        ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> \
+        Tensor",
+        |a, o| space(a, o, Some(a.at(3)?)),
+    )
+    .samples(&["f32[], 3.0, 5"]),
+    spaced(
+        "aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, \
+        ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> \
+        Tensor",
+        |a, o| space(a, o, Some(a.at(3)?)),
+    )
+    .samples(&["3.0, f32[], 5"]),
+    window(
+        "aten::hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| cosine_window(a, o, [0.5, 0.5, 0.0]),
+    )
+    .samples(&["5"]),
+    window(
+        "aten::hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? \
+        layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| cosine_window(a, o, [0.5, 0.5, 0.0]),
+    )
+    .samples(&["5, False"]),
+    window(
+        "aten::hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| cosine_window(a, o, [0.54, 0.46, 0.0]),
+    )
+    .samples(&["5"]),
+    window(
+        "aten::hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| cosine_window(a, o, [0.54, 0.46, 0.0]),
+    )
+    .samples(&["5, False"]),
+    window(
+        "aten::hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, \
+        ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> \
+        Tensor",
+        |a, o| cosine_window(a, o, [a.at(2)?, 0.46, 0.0]),
+    )
+    .samples(&["5, False, 0.5"]),
+    window(
+        "aten::hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float \
+        beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? \
+        pin_memory=None) -> Tensor",
+        |a, o| cosine_window(a, o, [a.at(2)?, a.at(3)?, 0.0]),
+    )
+    .samples(&["5, False, 0.5, 0.5"]),
+    window(
+        "aten::blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, \
+        Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| cosine_window(a, o, [0.42, 0.5, 0.08]),
+    )
+    .samples(&["5"]),
+    window(
+        "aten::blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| cosine_window(a, o, [0.42, 0.5, 0.08]),
+    )
+    .samples(&["5, False"]),
+    window(
+        "aten::bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, \
+        Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| windowed(a, o, |i, n| 1.0 - (2.0 * i / n - 1.0).abs()),
+    )
+    .samples(&["5"]),
+    window(
+        "aten::bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| windowed(a, o, |i, n| 1.0 - (2.0 * i / n - 1.0).abs()),
+    )
+    .samples(&["5, False"]),
+    window(
+        "aten::kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| kaiser(a, o, 12.0),
+    )
+    .samples(&["5"]),
+    window(
+        "aten::kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, \
+        Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| kaiser(a, o, 12.0),
+    )
+    .samples(&["5, False"]),
+    window(
+        "aten::kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? \
+        dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        |a, o| kaiser(a, o, a.at(2)?),
+    )
+    .samples(&["5, False, 8.0"]),
 ];
 
 const fn spaced(schema: &'static str, kernel: crate::support::class::Fill) -> OpDef {
@@ -122,7 +269,8 @@ fn arange(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let out = &mut o[0];
     if out.dtype().is_integer() {
         let (start, step) = (start.to::<i64>(), step.to::<i64>());
-        return dispatch!(int out.dtype(), |T| fill_by::<T>(out, |i| cast(start.wrapping_add(step.wrapping_mul(i as i64)))));
+        let at = |i: usize| start.wrapping_add(step.wrapping_mul(i as i64));
+        return dispatch!(int out.dtype(), |T| fill_by::<T>(out, |i| cast(at(i))));
     }
     let (start, step) = (start.to::<f64>(), step.to::<f64>());
     dispatch!(plain out.dtype(), |T| fill_by::<T>(out, |i| cast(start + step * i as f64)))

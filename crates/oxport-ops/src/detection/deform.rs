@@ -16,10 +16,26 @@ use oxport_sym::Expr;
 use oxport_tensor::{Layout, Tensor, TensorMut, matmul};
 
 /// The operators of this family.
-#[rustfmt::skip]
-pub static OPS: &[OpDef] = &[
-    OpDef::new("torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor", meta).fill(convolve).doc("A convolution whose taps are moved by offsets.").samples(&["f32[2, 4, 5, 6], f32[6, 2, 3, 2], f32[2, 24, 3, 5], f32[2, 12, 3, 5], f32[6], 1, 1, 0, 0, 1, 1, 2, 2, True", "f64[1, 2, 5, 5], f64[3, 2, 3, 3], f64[1, 18, 3, 3], f64[0, 1], f64[3], 2, 2, 1, 1, 1, 1, 1, 1, False", "!f32[1, 2, 5, 5], f32[3, 2, 3, 3], f32[1, 17, 3, 3], f32[0, 1], f32[3], 2, 2, 1, 1, 1, 1, 1, 1, False", "!f64[1, 2, 5, 5], f64[3, 2, 3, 3], f64[1, 18, 3, 3], f64[0, 1], f64[2], 2, 2, 1, 1, 1, 1, 1, 1, False", "!f64[2, 2, 5, 5], f64[3, 2, 3, 3], f64[1, 18, 3, 3], f64[0, 1], f64[3], 2, 2, 1, 1, 1, 1, 1, 1, False"]),
-];
+pub static OPS: &[OpDef] = &[OpDef::new(
+    "torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor \
+    bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt \
+    dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor",
+    meta,
+)
+.fill(convolve)
+.doc("A convolution whose taps are moved by offsets.")
+.samples(&[
+    "f32[2, 4, 5, 6], f32[6, 2, 3, 2], f32[2, 24, 3, 5], f32[2, 12, 3, 5], f32[6], 1, 1, 0, 0, 1, 1, \
+    2, 2, True",
+    "f64[1, 2, 5, 5], f64[3, 2, 3, 3], f64[1, 18, 3, 3], f64[0, 1], f64[3], 2, 2, 1, 1, 1, 1, 1, 1, \
+    False",
+    "!f32[1, 2, 5, 5], f32[3, 2, 3, 3], f32[1, 17, 3, 3], f32[0, 1], f32[3], 2, 2, 1, 1, 1, 1, 1, 1, \
+    False",
+    "!f64[1, 2, 5, 5], f64[3, 2, 3, 3], f64[1, 18, 3, 3], f64[0, 1], f64[2], 2, 2, 1, 1, 1, 1, 1, 1, \
+    False",
+    "!f64[2, 2, 5, 5], f64[3, 2, 3, 3], f64[1, 18, 3, 3], f64[0, 1], f64[3], 2, 2, 1, 1, 1, 1, 1, 1, \
+    False",
+])];
 
 fn meta(args: &MetaArgs<'_>) -> Metas {
     let (x, w, offset, mask, bias): (&Fake, &Fake, &Fake, &Fake, &Fake) =

@@ -4,8 +4,8 @@
 //! box     x1, y1, x2, y2                       region     image, x1, y1, x2, y2, in units of 1 / spatial_scale
 //! ```
 //!
-//! Laws: results are contiguous; the `ps_` forms read another channel for every bin, and say which; the arithmetic and the
-//! order of comparisons are those of torchvision's CPU kernels.
+//! Laws: results are contiguous; the `ps_` forms read another channel for every bin, and say which; the arithmetic and
+//! the order of comparisons are those of torchvision's CPU kernels.
 
 use crate::support::checks::{floating, fresh, of_dim, same_dtype};
 use crate::support::dense::{Compute, Dense, computed, fill};
@@ -18,14 +18,55 @@ use oxport_tensor::{DType, Tensor, TensorMut, filled};
 use std::ops::Range;
 
 /// The operators of this family.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", nms_meta).eval(nms).exact(Exact::Bits).doc("Which boxes to keep, best score first: those that no kept box overlaps by more than the threshold.").samples(&["f32[5, 4], f32[5], 0.5", "f64[0, 4], f64[0], 0.5", "!f32[5, 3], f32[5], 0.5"]),
-    OpDef::new("torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor", pool_meta).fill(align).doc("Averages of samples, interpolated, over the bins of regions.").samples(&["f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3, 2, True", "f32[1, 2, 5, 5], f32[2, 5]<0..1>, 4.0, 2, 2, -1, False", "!f32[2, 3, 7, 6], f32[3, 4], 1.0, 2, 3, 2, True"]),
-    OpDef::new("torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)", pool_meta).fill(pool).doc("The greatest pixels in the bins of regions, and where they are.").samples(&["f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3"]),
-    OpDef::new("torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)", pool_meta).fill(align).doc("As `roi_align`, with a channel of its own for every bin.").samples(&["f32[2, 12, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3, 2", "!f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 2, 2"]),
-    OpDef::new("torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)", pool_meta).fill(average).doc("Averages of the pixels in the bins of regions, with a channel of its own for every bin.").samples(&["f32[2, 12, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3"]),
-    OpDef::new("torchvision::_cuda_version() -> int", |_| Err(Error::unsupported("PyTorch records no value of it"))).eval(|_| Ok(vec![Value::Int(-1)])).exact(Exact::Bits).doc("−1: there is no CUDA."),
+    OpDef::new("torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", nms_meta)
+        .eval(nms)
+        .exact(Exact::Bits)
+        .doc(
+            "Which boxes to keep, best score first: those that no kept box overlaps by more than the \
+            threshold.",
+        )
+        .samples(&["f32[5, 4], f32[5], 0.5", "f64[0, 4], f64[0], 0.5", "!f32[5, 3], f32[5], 0.5"]),
+    OpDef::new(
+        "torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, \
+        SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor",
+        pool_meta,
+    )
+    .fill(align)
+    .doc("Averages of samples, interpolated, over the bins of regions.")
+    .samples(&[
+        "f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3, 2, True",
+        "f32[1, 2, 5, 5], f32[2, 5]<0..1>, 4.0, 2, 2, -1, False",
+        "!f32[2, 3, 7, 6], f32[3, 4], 1.0, 2, 3, 2, True",
+    ]),
+    OpDef::new(
+        "torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, \
+        SymInt pooled_width) -> (Tensor, Tensor)",
+        pool_meta,
+    )
+    .fill(pool)
+    .doc("The greatest pixels in the bins of regions, and where they are.")
+    .samples(&["f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3"]),
+    OpDef::new(
+        "torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, \
+        SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
+        pool_meta,
+    )
+    .fill(align)
+    .doc("As `roi_align`, with a channel of its own for every bin.")
+    .samples(&["f32[2, 12, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3, 2", "!f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 2, 2"]),
+    OpDef::new(
+        "torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, \
+        SymInt pooled_width) -> (Tensor, Tensor)",
+        pool_meta,
+    )
+    .fill(average)
+    .doc("Averages of the pixels in the bins of regions, with a channel of its own for every bin.")
+    .samples(&["f32[2, 12, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3"]),
+    OpDef::new("torchvision::_cuda_version() -> int", |_| Err(Error::unsupported("PyTorch records no value of it")))
+        .eval(|_| Ok(vec![Value::Int(-1)]))
+        .exact(Exact::Bits)
+        .doc("−1: there is no CUDA."),
 ];
 
 fn nms_meta(args: &MetaArgs<'_>) -> Metas {
@@ -135,7 +176,8 @@ impl<T: Compute> Pool<T> {
         })
     }
 
-    /// Calls `f(region, plane, row, column, out)` for every bin: the region's corners, scaled, and the pixels of its channel.
+    /// Calls `f(region, plane, row, column, out)` for every bin: the region's corners, scaled, and the pixels of its
+    /// channel.
     fn bins<O: Send>(
         &self,
         x: &[T],
@@ -218,8 +260,8 @@ fn align(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     })
 }
 
-/// Those of the samples that may lie on a line of `size` pixels: a region may be much larger than its image, and what lies
-/// outside adds nothing. Places grow with their numbers, or are NaN.
+/// Those of the samples that may lie on a line of `size` pixels: a region may be much larger than its image, and what
+/// lies outside adds nothing. Places grow with their numbers, or are NaN.
 fn reaching<T: Compute>(samples: i64, place: impl Fn(i64) -> T, size: usize) -> Range<i64> {
     let first = |is_beyond: &dyn Fn(T) -> bool| {
         let (mut low, mut high) = (0, samples.max(0));

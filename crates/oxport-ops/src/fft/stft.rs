@@ -14,12 +14,25 @@ use oxport_tensor::{Complex, DType, Layout, Tensor, TensorMut, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    forward("aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor")
-        .samples(&["f32[2, 32], 8, 2, 6, f32[6], return_complex=True", "!f32[4], 8, return_complex=True"]),
-    forward("aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor"),
-    OpDef::new("aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", istft_meta)
-        .doc("The signal whose short-time spectra these are, by overlapping and adding.")
-        .fill(istft),
+    forward(
+        "aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? \
+        window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? \
+        align_to_window=None) -> Tensor",
+    )
+    .samples(&["f32[2, 32], 8, 2, 6, f32[6], return_complex=True", "!f32[4], 8, return_complex=True"]),
+    forward(
+        "aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? \
+        window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? \
+        onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
+    ),
+    OpDef::new(
+        "aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? \
+        window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, \
+        bool return_complex=False) -> Tensor",
+        istft_meta,
+    )
+    .doc("The signal whose short-time spectra these are, by overlapping and adding.")
+    .fill(istft),
 ];
 
 const fn forward(schema: &'static str) -> OpDef {

@@ -47,10 +47,12 @@ pub static OPS: &[OpDef] = &[
     named::shift("aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor"),
     named::shift("aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor"),
     named::frequencies(
-        "aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        "aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None) -> Tensor",
     ),
     named::frequencies(
-        "aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        "aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None) -> Tensor",
     ),
 ];
 

@@ -1,8 +1,8 @@
 //! Higher-order operators: those that take subgraphs.
 //!
 //! Operands are positional (there is no schema); every result is a list, one value per result of the subgraph. Laws:
-//! autocast regions run as they stand (a pass makes their casts explicit); shapes that branches or trips do not agree on
-//! become fresh sizes.
+//! autocast regions run as they stand (a pass makes their casts explicit); shapes that branches or trips do not agree
+//! on become fresh sizes.
 
 mod control;
 mod functionalized;
@@ -58,28 +58,12 @@ const fn wrapper(name: &'static str) -> OpDef {
     hop(name, wrapped_meta, wrapped).doc("Runs a subgraph.")
 }
 
-/// A run-time argument as a value.
-pub(super) fn value(a: &Arg<Real>) -> Result<Value> {
-    Ok(match a {
-        Arg::None => Value::None,
-        Arg::Tensor(t) => Value::Tensor(t.clone()),
-        Arg::Int(n) => Value::Int(*n),
-        Arg::Float(x) => Value::Float(*x),
-        Arg::Bool(b) => Value::Bool(*b),
-        Arg::Complex(c) => Value::Complex(*c),
-        Arg::Str(s) => Value::Str(s.clone()),
-        Arg::List(l) => Value::List(l.iter().map(value).collect::<Result<_>>()?),
-        Arg::Token => Value::Token,
-        other => return Err(Error::unsupported(format!("a {} as operand of a subgraph", other.kind()))),
-    })
-}
-
 /// The operands in a list argument; a missing one has none.
 pub(super) fn operands(args: &Args<'_, Real>, i: usize) -> Result<Vec<Value>> {
     match args.values.get(i) {
-        Some(Arg::List(l)) => l.iter().map(value).collect(),
+        Some(Arg::List(l)) => l.iter().map(Arg::to_value).collect(),
         None | Some(Arg::None) => Ok(Vec::new()),
-        Some(other) => Ok(vec![value(other)?]),
+        Some(other) => Ok(vec![other.to_value()?]),
     }
 }
 
@@ -120,7 +104,7 @@ fn wrapped(args: &Args<'_, Real>) -> Result<Vec<Value>> {
         args.values[first.min(args.values.len())..]
             .iter()
             .filter(|a| !matches!(a, Arg::Dict(_)))
-            .map(value)
+            .map(Arg::to_value)
             .collect::<Result<_>>()?
     };
     graph(args, at)?.call(args.cx, inputs)

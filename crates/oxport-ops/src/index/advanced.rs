@@ -10,14 +10,75 @@ use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Number, Tensor, TensorMut, dispatch, index};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta).eval(read).exact(Exact::Bits).doc("Elements at index tensors; missing ones take a whole dimension, masks their true places.").samples(&["f32[4, 3], [i64[5]<-4..4>]", "f32[2, 3, 4], [None, i64[2, 1]<3>, i64[3]<4>]", "f32[2, 3, 4], [i64[2]<2>, None, i64[2]<4>]", "f32[4, 3], [b8[4]]", "f32[4, 3], [b8[4, 3]]", "f32[3], [i64[]<3>]", "!f32[3], [i64[2]<3..4>]", "!f32[3], [i64[2]<3>, i64[2]<3>]", "!f32[3], [b8[4]]", "!f32[3], [f32[3]]"]).across_devices(),
-    OpDef::new("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta).eval(read).exact(Exact::Bits).doc("As `index.Tensor`, of indices known to be in range.").samples(&["f32[4, 3], [i64[5]<4>]"]).across_devices(),
-    OpDef::new("aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", put_meta).fill(put).exact(Exact::Bits).doc("A copy with elements at index tensors replaced, or added to in order.").samples(&["f32[4, 3], [i64[2]<4>], f32[2, 3]", "f32[4, 3], [None, i64[2]<3>], f32[], True", "f32[4, 3], [b8[4]], f32[]", "!f32[4], [i64[2]<4>], f32[3]", "!f32[4], [i64[2]<4>], f64[2]"]).across_devices(),
-    OpDef::new("aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", put_meta).fill(put).exact(Exact::Bits).doc("As `index_put`, of indices known to be in range.").samples(&["f32[4, 3], [i64[2]<4>], f32[2, 3]"]).across_devices(),
-    OpDef::new("aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", masked_index_meta).decomp(masked_index).exact(Exact::Bits).doc("Elements at index tensors, replaced by a number where the mask is false; there an index may be anything.").samples(&["f32[4, 3], b8[5], [i64[5]<6>, i64[5]<3>], 0"]),
-    OpDef::new("aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", masked_put_meta).decomp(masked_put).exact(Exact::Bits).doc("A copy with elements at index tensors added to where the mask is true.").samples(&["f32[4, 3], b8[5], [i64[5]<4>, i64[5]<3>], f32[5]"]),
+    OpDef::new("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta)
+        .eval(read)
+        .exact(Exact::Bits)
+        .doc("Elements at index tensors; missing ones take a whole dimension, masks their true places.")
+        .samples(&[
+            "f32[4, 3], [i64[5]<-4..4>]",
+            "f32[2, 3, 4], [None, i64[2, 1]<3>, i64[3]<4>]",
+            "f32[2, 3, 4], [i64[2]<2>, None, i64[2]<4>]",
+            "f32[4, 3], [b8[4]]",
+            "f32[4, 3], [b8[4, 3]]",
+            "f32[3], [i64[]<3>]",
+            "!f32[3], [i64[2]<3..4>]",
+            "!f32[3], [i64[2]<3>, i64[2]<3>]",
+            "!f32[3], [b8[4]]",
+            "!f32[3], [f32[3]]",
+        ])
+        .across_devices(),
+    OpDef::new("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta)
+        .eval(read)
+        .exact(Exact::Bits)
+        .doc("As `index.Tensor`, of indices known to be in range.")
+        .samples(&["f32[4, 3], [i64[5]<4>]"])
+        .across_devices(),
+    OpDef::new(
+        "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+        put_meta,
+    )
+    .fill(put)
+    .exact(Exact::Bits)
+    .doc("A copy with elements at index tensors replaced, or added to in order.")
+    .samples(&[
+        "f32[4, 3], [i64[2]<4>], f32[2, 3]",
+        "f32[4, 3], [None, i64[2]<3>], f32[], True",
+        "f32[4, 3], [b8[4]], f32[]",
+        "!f32[4], [i64[2]<4>], f32[3]",
+        "!f32[4], [i64[2]<4>], f64[2]",
+    ])
+    .across_devices(),
+    OpDef::new(
+        "aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) \
+        -> Tensor",
+        put_meta,
+    )
+    .fill(put)
+    .exact(Exact::Bits)
+    .doc("As `index_put`, of indices known to be in range.")
+    .samples(&["f32[4, 3], [i64[2]<4>], f32[2, 3]"])
+    .across_devices(),
+    OpDef::new(
+        "aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor",
+        masked_index_meta,
+    )
+    .decomp(masked_index)
+    .exact(Exact::Bits)
+    .doc(
+        "Elements at index tensors, replaced by a number where the mask is false; there an index may be \
+        anything.",
+    )
+    .samples(&["f32[4, 3], b8[5], [i64[5]<6>, i64[5]<3>], 0"]),
+    OpDef::new(
+        "aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor \
+        values) -> Tensor",
+        masked_put_meta,
+    )
+    .decomp(masked_put)
+    .exact(Exact::Bits)
+    .doc("A copy with elements at index tensors added to where the mask is true.")
+    .samples(&["f32[4, 3], b8[5], [i64[5]<4>, i64[5]<3>], f32[5]"]),
 ];
 
 /// Where index tensors stand: per dimension of the indexed tensor, whether it is indexed.

@@ -8,10 +8,26 @@ use oxport_sym::Expr;
 use oxport_tensor::{Layout, Tensor, TensorMut, table};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::cartesian_prod(Tensor[] tensors) -> Tensor", pairs_meta).decomp(pairs).exact(Exact::Bits).doc("All tuples of one element of each vector, one per row.").samples(&["[f32[2], f32[3]]", "[f32[2]]", "![f32[2, 2]]"]),
-    OpDef::new("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", choices_meta).fill(choices).exact(Exact::Bits).doc("All choices of `r` elements of a vector in order, one per row.").samples(&["f32[4]", "f32[3], 2, True", "f32[3], 0", "f32[3], 1000000000000", "f32[0], 1000000000000, True", "!f32[2, 2]", "!f32[3], -1", "!f32[200], 100"]),
+    OpDef::new("aten::cartesian_prod(Tensor[] tensors) -> Tensor", pairs_meta)
+        .decomp(pairs)
+        .exact(Exact::Bits)
+        .doc("All tuples of one element of each vector, one per row.")
+        .samples(&["[f32[2], f32[3]]", "[f32[2]]", "![f32[2, 2]]"]),
+    OpDef::new("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", choices_meta)
+        .fill(choices)
+        .exact(Exact::Bits)
+        .doc("All choices of `r` elements of a vector in order, one per row.")
+        .samples(&[
+            "f32[4]",
+            "f32[3], 2, True",
+            "f32[3], 0",
+            "f32[3], 1000000000000",
+            "f32[0], 1000000000000, True",
+            "!f32[2, 2]",
+            "!f32[3], -1",
+            "!f32[200], 100",
+        ]),
 ];
 
 fn pairs_meta(args: &MetaArgs<'_>) -> Metas {

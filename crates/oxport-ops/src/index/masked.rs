@@ -8,15 +8,42 @@ use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut, index};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::nonzero(Tensor self) -> Tensor", nonzero_meta).eval(nonzero).exact(Exact::Bits).doc("The coordinates of elements that are not zero, one row each.").samples(&["f32[2, 3]", "b8[2, 3]", "f32[]", "i64[0, 3]"]),
-    OpDef::new("aten::argwhere(Tensor self) -> Tensor", nonzero_meta).eval(nonzero).exact(Exact::Bits).doc("As `nonzero`.").samples(&["b8[2, 3]"]),
-    OpDef::new("aten::nonzero_numpy(Tensor self) -> Tensor[]", columns_meta).eval(columns).exact(Exact::Bits).doc("The coordinates of elements that are not zero, one vector per dimension.").samples(&["b8[2, 3]", "b8[]"]),
-    OpDef::new("aten::where(Tensor condition) -> Tensor[]", columns_meta).eval(columns).exact(Exact::Bits).doc("As `nonzero_numpy`.").samples(&["b8[2, 3]"]),
-    OpDef::new("aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", static_meta).fill(static_fill).exact(Exact::Bits).doc("So many rows of `nonzero`, cut off or filled up.").samples(&["b8[2, 3], size=4", "b8[2, 3], size=0, fill_value=7"]),
-    OpDef::new("aten::masked_select(Tensor self, Tensor mask) -> Tensor", select_meta).eval(select).exact(Exact::Bits).doc("The elements where a mask is true, as a vector.").samples(&["f32[2, 3], b8[2, 3]", "f32[3], b8[2, 1]", "!f32[3], i64[3]"]),
-    OpDef::new("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", scatter_meta).fill(scatter).exact(Exact::Bits).doc("A copy whose elements where the mask is true are taken from a source, in order.").samples(&["f32[2, 3], b8[2, 3], f32[6]", "f32[3], b8[2, 1], f32[6]", "!f32[3], b8[3], f64[3]"]),
+    OpDef::new("aten::nonzero(Tensor self) -> Tensor", nonzero_meta)
+        .eval(nonzero)
+        .exact(Exact::Bits)
+        .doc("The coordinates of elements that are not zero, one row each.")
+        .samples(&["f32[2, 3]", "b8[2, 3]", "f32[]", "i64[0, 3]"]),
+    OpDef::new("aten::argwhere(Tensor self) -> Tensor", nonzero_meta)
+        .eval(nonzero)
+        .exact(Exact::Bits)
+        .doc("As `nonzero`.")
+        .samples(&["b8[2, 3]"]),
+    OpDef::new("aten::nonzero_numpy(Tensor self) -> Tensor[]", columns_meta)
+        .eval(columns)
+        .exact(Exact::Bits)
+        .doc("The coordinates of elements that are not zero, one vector per dimension.")
+        .samples(&["b8[2, 3]", "b8[]"]),
+    OpDef::new("aten::where(Tensor condition) -> Tensor[]", columns_meta)
+        .eval(columns)
+        .exact(Exact::Bits)
+        .doc("As `nonzero_numpy`.")
+        .samples(&["b8[2, 3]"]),
+    OpDef::new("aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", static_meta)
+        .fill(static_fill)
+        .exact(Exact::Bits)
+        .doc("So many rows of `nonzero`, cut off or filled up.")
+        .samples(&["b8[2, 3], size=4", "b8[2, 3], size=0, fill_value=7"]),
+    OpDef::new("aten::masked_select(Tensor self, Tensor mask) -> Tensor", select_meta)
+        .eval(select)
+        .exact(Exact::Bits)
+        .doc("The elements where a mask is true, as a vector.")
+        .samples(&["f32[2, 3], b8[2, 3]", "f32[3], b8[2, 1]", "!f32[3], i64[3]"]),
+    OpDef::new("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", scatter_meta)
+        .fill(scatter)
+        .exact(Exact::Bits)
+        .doc("A copy whose elements where the mask is true are taken from a source, in order.")
+        .samples(&["f32[2, 3], b8[2, 3], f32[6]", "f32[3], b8[2, 1], f32[6]", "!f32[3], b8[3], f64[3]"]),
 ];
 
 fn nonzero_meta(args: &MetaArgs<'_>) -> Metas {

@@ -13,20 +13,99 @@ use oxport_tensor::{
 };
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_meta).fill(|a, o| scatter(a, o, "set", true)).exact(Exact::Bits).doc("A copy with elements along a dimension replaced.").samples(&["f32[3, 4], 1, i64[2, 1]<4>, f32[2, 3]", "!f32[3], 0, i64[1]<3..4>, f32[1]", "!f32[3], 0, i64[1]<3>, f64[1]"]),
-    OpDef::new("aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", scatter_meta).fill(|a, o| scatter(a, o, "set", true)).exact(Exact::Bits).doc("A copy with elements along a dimension replaced by a number.").samples(&["f32[3, 4], 1, i64[2, 2]<4>, 1.5"]),
-    OpDef::new("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", scatter_meta).fill(|a, o| scatter(a, o, a.named("reduce")?, true)).doc("A copy with elements along a dimension added to or multiplied.").samples(&["f32[3, 4], 1, i64[2, 2]<4>, f32[2, 2], reduce=\"add\"", "f32[3, 4], 0, i64[2, 2]<3>, f32[2, 2], reduce=\"multiply\"", "!f32[3], 0, i64[1]<3>, f32[1], reduce=\"amax\""]),
-    OpDef::new("aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", scatter_meta).fill(|a, o| scatter(a, o, a.named("reduce")?, true)).doc("A copy with a number added to, or multiplied into, elements along a dimension.").samples(&["f32[3, 4], 1, i64[2, 2]<4>, 2.0, reduce=\"multiply\""]),
-    OpDef::new("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_meta).fill(|a, o| scatter(a, o, "add", true)).doc("A copy with elements along a dimension added to.").samples(&["f32[3, 4], 1, i64[2, 5]<4>, f32[2, 5]", "f32[3], 0, i64[0], f32[0]"]),
-    OpDef::new("aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", scatter_meta).fill(|a, o| scatter(a, o, a.named("reduce")?, a.named("include_self")?)).doc("A copy with elements along a dimension reduced with others: sum, prod, mean, amax, amin.").samples(&["f32[3, 4], 1, i64[2, 5]<4>, f32[2, 5], \"sum\"", "f32[3, 4], 0, i64[3, 4]<3>, f32[3, 4], \"mean\"", "f32[3], 0, i64[5]<3>, f32[5], \"amax\", include_self=False", "i64[3], 0, i64[5]<3>, i64[5], \"prod\"", "!f32[3], 0, i64[1]<3>, f32[1], \"max\""]),
-    OpDef::new("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", rows_meta).fill(index_add).doc("A copy with `alpha · source` added to some indices of a dimension.").samples(&["f32[4, 3], 0, i64[2]<4>, f32[2, 3]", "f32[4, 3], 1, i64[5]<3>, f32[4, 5], alpha=2", "!f32[4], 0, i64[2]<4>, f32[3]"]),
-    OpDef::new("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", rows_meta).fill(|a, o| rows(a, o, "set", true)).exact(Exact::Bits).doc("A copy with some indices of a dimension replaced.").samples(&["f32[4, 3], 0, i64[2]<4>, f32[2, 3]", "!f32[4], 0, i64[2]<4..5>, f32[2]"]),
-    OpDef::new("aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", rows_meta).fill(|a, o| rows(a, o, a.named("reduce")?, a.named("include_self")?)).doc("A copy with some indices of a dimension reduced with others: prod, mean, amax, amin.").samples(&["f32[4, 3], 0, i64[6]<4>, f32[6, 3], \"mean\"", "f32[4], 0, i64[6]<4>, f32[6], \"prod\", include_self=False"]),
-    OpDef::new("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", fill_meta).fill(index_fill).exact(Exact::Bits).doc("A copy with some indices of a dimension filled with a number.").samples(&["f32[4, 3], 0, i64[2]<-4..4>, 1.5", "!i64[4], 0, i64[1]<4>, 1j"]),
-    OpDef::new("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", fill_meta).fill(index_fill).exact(Exact::Bits).doc("A copy with some indices of a dimension filled with a 0-d tensor.").samples(&["f32[4, 3], 0, i64[2]<4>, f32[]", "!f32[4], 0, i64[1]<4>, f32[1]"]),
-    OpDef::new("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", put_meta).fill(put).doc("A copy with elements of the flattened tensor replaced or added to.").samples(&["f32[3, 4], i64[2, 2]<-12..12>, f32[2, 2]", "f32[3], i64[4]<3>, f32[4], True"]),
+    OpDef::new("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_meta)
+        .fill(|a, o| scatter(a, o, "set", true))
+        .exact(Exact::Bits)
+        .doc("A copy with elements along a dimension replaced.")
+        .samples(&[
+            "f32[3, 4], 1, i64[2, 1]<4>, f32[2, 3]",
+            "!f32[3], 0, i64[1]<3..4>, f32[1]",
+            "!f32[3], 0, i64[1]<3>, f64[1]",
+        ]),
+    OpDef::new("aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", scatter_meta)
+        .fill(|a, o| scatter(a, o, "set", true))
+        .exact(Exact::Bits)
+        .doc("A copy with elements along a dimension replaced by a number.")
+        .samples(&["f32[3, 4], 1, i64[2, 2]<4>, 1.5"]),
+    OpDef::new(
+        "aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+        scatter_meta,
+    )
+    .fill(|a, o| scatter(a, o, a.named("reduce")?, true))
+    .doc("A copy with elements along a dimension added to or multiplied.")
+    .samples(&[
+        "f32[3, 4], 1, i64[2, 2]<4>, f32[2, 2], reduce=\"add\"",
+        "f32[3, 4], 0, i64[2, 2]<3>, f32[2, 2], reduce=\"multiply\"",
+        "!f32[3], 0, i64[1]<3>, f32[1], reduce=\"amax\"",
+    ]),
+    OpDef::new(
+        "aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> \
+        Tensor",
+        scatter_meta,
+    )
+    .fill(|a, o| scatter(a, o, a.named("reduce")?, true))
+    .doc("A copy with a number added to, or multiplied into, elements along a dimension.")
+    .samples(&["f32[3, 4], 1, i64[2, 2]<4>, 2.0, reduce=\"multiply\""]),
+    OpDef::new("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_meta)
+        .fill(|a, o| scatter(a, o, "add", true))
+        .doc("A copy with elements along a dimension added to.")
+        .samples(&["f32[3, 4], 1, i64[2, 5]<4>, f32[2, 5]", "f32[3], 0, i64[0], f32[0]"]),
+    OpDef::new(
+        "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool \
+        include_self=True) -> Tensor",
+        scatter_meta,
+    )
+    .fill(|a, o| scatter(a, o, a.named("reduce")?, a.named("include_self")?))
+    .doc("A copy with elements along a dimension reduced with others: sum, prod, mean, amax, amin.")
+    .samples(&[
+        "f32[3, 4], 1, i64[2, 5]<4>, f32[2, 5], \"sum\"",
+        "f32[3, 4], 0, i64[3, 4]<3>, f32[3, 4], \"mean\"",
+        "f32[3], 0, i64[5]<3>, f32[5], \"amax\", include_self=False",
+        "i64[3], 0, i64[5]<3>, i64[5], \"prod\"",
+        "!f32[3], 0, i64[1]<3>, f32[1], \"max\"",
+    ]),
+    OpDef::new(
+        "aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+        rows_meta,
+    )
+    .fill(index_add)
+    .doc("A copy with `alpha · source` added to some indices of a dimension.")
+    .samples(&[
+        "f32[4, 3], 0, i64[2]<4>, f32[2, 3]",
+        "f32[4, 3], 1, i64[5]<3>, f32[4, 5], alpha=2",
+        "!f32[4], 0, i64[2]<4>, f32[3]",
+    ]),
+    OpDef::new("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", rows_meta)
+        .fill(|a, o| rows(a, o, "set", true))
+        .exact(Exact::Bits)
+        .doc("A copy with some indices of a dimension replaced.")
+        .samples(&["f32[4, 3], 0, i64[2]<4>, f32[2, 3]", "!f32[4], 0, i64[2]<4..5>, f32[2]"]),
+    OpDef::new(
+        "aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool \
+        include_self=True) -> Tensor",
+        rows_meta,
+    )
+    .fill(|a, o| rows(a, o, a.named("reduce")?, a.named("include_self")?))
+    .doc("A copy with some indices of a dimension reduced with others: prod, mean, amax, amin.")
+    .samples(&[
+        "f32[4, 3], 0, i64[6]<4>, f32[6, 3], \"mean\"",
+        "f32[4], 0, i64[6]<4>, f32[6], \"prod\", include_self=False",
+    ]),
+    OpDef::new("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", fill_meta)
+        .fill(index_fill)
+        .exact(Exact::Bits)
+        .doc("A copy with some indices of a dimension filled with a number.")
+        .samples(&["f32[4, 3], 0, i64[2]<-4..4>, 1.5", "!i64[4], 0, i64[1]<4>, 1j"]),
+    OpDef::new("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", fill_meta)
+        .fill(index_fill)
+        .exact(Exact::Bits)
+        .doc("A copy with some indices of a dimension filled with a 0-d tensor.")
+        .samples(&["f32[4, 3], 0, i64[2]<4>, f32[]", "!f32[4], 0, i64[1]<4>, f32[1]"]),
+    OpDef::new("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", put_meta)
+        .fill(put)
+        .doc("A copy with elements of the flattened tensor replaced or added to.")
+        .samples(&["f32[3, 4], i64[2, 2]<-12..12>, f32[2, 2]", "f32[3], i64[4]<3>, f32[4], True"]),
 ];
 
 /// What is written; a number as a tensor without dimensions.

@@ -1,7 +1,7 @@
 //! Reading by indices: rows, elements along a dimension, elements of the flattened tensor.
 //!
-//! Law: `gather` and `index_select` take indices from the start only; `take` may count from the end, and along a dimension
-//! the indices of `take_along_dim` go round.
+//! Law: `gather` and `index_select` take indices from the start only; `take` may count from the end, and along a
+//! dimension the indices of `take_along_dim` go round.
 
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
 use crate::support::rowmajor::check_index_dtype;
@@ -10,12 +10,40 @@ use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut, index};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", select_meta).fill(select).exact(Exact::Bits).doc("Some indices of a dimension, in any order.").samples(&["f32[4, 3], 0, i64[5]<4>", "f32[4, 3], 1, i32[2]<3>", "f32[], 0, i64[1]<1>", "f32[3], 0, i64[]<3>", "!f32[3], 0, i64[2]<3..4>", "!f32[3], 0, f32[2]"]),
-    OpDef::new("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta).fill(gather).exact(Exact::Bits).doc("One element along a dimension for every element of the index.").samples(&["f32[3, 4], 1, i64[2, 5]<4>", "f32[3, 4], 0, i64[2, 4]<3>", "f32[], 0, i64[]<1>", "!f32[3, 4], 0, i64[2, 5]<3>", "!f32[3], 0, i64[2]<3..4>"]),
-    OpDef::new("aten::take(Tensor self, Tensor index) -> Tensor", take_meta).fill(take).exact(Exact::Bits).doc("Elements of the flattened tensor.").samples(&["f32[3, 4], i64[2, 2]<-12..12>", "!f32[3], i64[1]<3..4>"]),
-    OpDef::new("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", along_meta).decomp(along).exact(Exact::Bits).doc("`gather` with broadcasting; without a dimension, of the flattened tensors.").samples(&["f32[3, 4], i64[1, 4]<3>, 0", "f32[3, 4], i64[5]<12>"]),
+    OpDef::new("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", select_meta)
+        .fill(select)
+        .exact(Exact::Bits)
+        .doc("Some indices of a dimension, in any order.")
+        .samples(&[
+            "f32[4, 3], 0, i64[5]<4>",
+            "f32[4, 3], 1, i32[2]<3>",
+            "f32[], 0, i64[1]<1>",
+            "f32[3], 0, i64[]<3>",
+            "!f32[3], 0, i64[2]<3..4>",
+            "!f32[3], 0, f32[2]",
+        ]),
+    OpDef::new("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta)
+        .fill(gather)
+        .exact(Exact::Bits)
+        .doc("One element along a dimension for every element of the index.")
+        .samples(&[
+            "f32[3, 4], 1, i64[2, 5]<4>",
+            "f32[3, 4], 0, i64[2, 4]<3>",
+            "f32[], 0, i64[]<1>",
+            "!f32[3, 4], 0, i64[2, 5]<3>",
+            "!f32[3], 0, i64[2]<3..4>",
+        ]),
+    OpDef::new("aten::take(Tensor self, Tensor index) -> Tensor", take_meta)
+        .fill(take)
+        .exact(Exact::Bits)
+        .doc("Elements of the flattened tensor.")
+        .samples(&["f32[3, 4], i64[2, 2]<-12..12>", "!f32[3], i64[1]<3..4>"]),
+    OpDef::new("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", along_meta)
+        .decomp(along)
+        .exact(Exact::Bits)
+        .doc("`gather` with broadcasting; without a dimension, of the flattened tensors.")
+        .samples(&["f32[3, 4], i64[1, 4]<3>, 0", "f32[3, 4], i64[5]<12>"]),
 ];
 
 fn fresh(x: &Fake, sizes: impl IntoIterator<Item = Expr>) -> Fake {

@@ -7,14 +7,18 @@ use oxport_ir::{Args, Effect, Error, OpDef, Real, Result};
 use oxport_tensor::Tensor;
 
 /// The table.
-#[rustfmt::skip]
-pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", |_: &MetaArgs<'_>| Ok(Vec::new()))
-        .eval(run)
-        .effect(Effect::Assert)
-        .doc("Fails if a factorisation has reported a failure.")
-        .samples(&["i32[]<0..1>, \"linalg.solve\", is_matrix=True", "i32[2]<0..1>, \"linalg.inv\", is_matrix=False", "!i32[2]<1..2>, \"linalg.inv\", is_matrix=False"]),
-];
+pub static OPS: &[OpDef] = &[OpDef::new(
+    "aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()",
+    |_: &MetaArgs<'_>| Ok(Vec::new()),
+)
+.eval(run)
+.effect(Effect::Assert)
+.doc("Fails if a factorisation has reported a failure.")
+.samples(&[
+    "i32[]<0..1>, \"linalg.solve\", is_matrix=True",
+    "i32[2]<0..1>, \"linalg.inv\", is_matrix=False",
+    "!i32[2]<1..2>, \"linalg.inv\", is_matrix=False",
+])];
 
 fn run(args: &Args<'_, Real>) -> Result<Vec<oxport_ir::Value>> {
     let (info, api, is_matrix): (&Tensor, &str, bool) = args.unpack()?;
@@ -34,11 +38,13 @@ pub fn check(info: impl IntoIterator<Item = i64>, is_matrix: bool, api: &str) ->
     let why = match api {
         _ if code < 0 => format!("argument {} has an illegal value", code.unsigned_abs()),
         a if a.contains("inv") => format!(
-            "The diagonal element {code} is zero, the inversion could not be completed because the input matrix is singular."
+            "The diagonal element {code} is zero, the inversion could not be completed because the input \
+            matrix is singular."
         ),
         a if a.contains("solve") => "The solver failed because the input matrix is singular.".to_string(),
         a if a.contains("cholesky") => format!(
-            "The factorization could not be completed because the input is not positive-definite (the leading minor of order {code} is not positive-definite)."
+            "The factorization could not be completed because the input is not positive-definite (the \
+            leading minor of order {code} is not positive-definite)."
         ),
         a if a.contains("svd") => {
             format!("{unlucky} is ill-conditioned or has too many repeated singular values (error code: {code}).")
@@ -47,10 +53,12 @@ pub fn check(info: impl IntoIterator<Item = i64>, is_matrix: bool, api: &str) ->
             format!("{unlucky} is ill-conditioned or has too many repeated eigenvalues (error code: {code}).")
         }
         a if a.contains("lstsq") => format!(
-            "The least squares solution could not be computed because the input matrix does not have full rank (error code: {code})."
+            "The least squares solution could not be computed because the input matrix does not have full \
+            rank (error code: {code})."
         ),
         a if a.contains("lu_factor") => format!(
-            "U[{code},{code}] is zero, and a solver that used it would divide by zero; `linalg_lu` and `linalg_lu_factor_ex` factorise all the same"
+            "U[{code},{code}] is zero, and a solver that used it would divide by zero; `linalg_lu` and \
+            `linalg_lu_factor_ex` factorise all the same"
         ),
         _ => format!("failed with code {code}"),
     };

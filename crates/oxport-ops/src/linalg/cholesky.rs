@@ -1,7 +1,7 @@
 //! Cholesky factorisations of Hermitian matrices.
 //!
-//! Laws: one triangle is read, and of the diagonal the real part; `info` is the order of the first leading minor that is
-//! not positive.
+//! Laws: one triangle is read, and of the diagonal the real part; `info` is the order of the first leading minor that
+//! is not positive.
 
 use crate::linalg::check::check;
 use crate::linalg::matrices::{
@@ -14,13 +14,35 @@ use oxport_ir::{Args, Fake, OpDef, Real, Result};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", meta).fill(cholesky).doc("The triangle that gives a positive definite matrix times its adjoint.").samples(&["f32[1, 1]<1..2>", "c64[2, 0, 0]", "!f32[2, 3]"]),
-    OpDef::new("aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", meta).fill(cholesky).doc("The triangle that gives a matrix times its adjoint, and where it is not positive definite.").samples(&["f32[1, 1]<1..2>", "f64[2, 0, 0], upper=True"]),
-    OpDef::new("aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", |a| solve_meta(a, a.at(0)?, a.at(1)?)).fill(|a, o| solve(o, a.at(0)?, a.at(1)?, a.at(2)?)).doc("The solution of a system from its Cholesky factor.").samples(&["f32[3, 2], f32[3, 3]", "c64[3, 2], c64[2, 3, 3], True", "!f32[3], f32[3, 3]"]),
-    OpDef::new("aten::_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor", |a| solve_meta(a, a.at(0)?, a.at(1)?)).fill(|a, o| solve(o, a.at(0)?, a.at(1)?, a.at(2)?)).doc("The solution of a system from its Cholesky factor.").samples(&["f32[3, 2], f32[3, 3], False"]),
-    OpDef::new("aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", inverse_meta).fill(inverse).doc("The inverse of a matrix from its Cholesky factor.").samples(&["f32[3, 3]", "c64[2, 3, 3], True", "!f32[3]"]),
+    OpDef::new("aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", meta)
+        .fill(cholesky)
+        .doc("The triangle that gives a positive definite matrix times its adjoint.")
+        .samples(&["f32[1, 1]<1..2>", "c64[2, 0, 0]", "!f32[2, 3]"]),
+    OpDef::new(
+        "aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor \
+        L, Tensor info)",
+        meta,
+    )
+    .fill(cholesky)
+    .doc("The triangle that gives a matrix times its adjoint, and where it is not positive definite.")
+    .samples(&["f32[1, 1]<1..2>", "f64[2, 0, 0], upper=True"]),
+    OpDef::new("aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", |a| {
+        solve_meta(a, a.at(0)?, a.at(1)?)
+    })
+    .fill(|a, o| solve(o, a.at(0)?, a.at(1)?, a.at(2)?))
+    .doc("The solution of a system from its Cholesky factor.")
+    .samples(&["f32[3, 2], f32[3, 3]", "c64[3, 2], c64[2, 3, 3], True", "!f32[3], f32[3, 3]"]),
+    OpDef::new("aten::_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor", |a| {
+        solve_meta(a, a.at(0)?, a.at(1)?)
+    })
+    .fill(|a, o| solve(o, a.at(0)?, a.at(1)?, a.at(2)?))
+    .doc("The solution of a system from its Cholesky factor.")
+    .samples(&["f32[3, 2], f32[3, 3], False"]),
+    OpDef::new("aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", inverse_meta)
+        .fill(inverse)
+        .doc("The inverse of a matrix from its Cholesky factor.")
+        .samples(&["f32[3, 3]", "c64[2, 3, 3], True", "!f32[3]"]),
 ];
 
 /// The lower triangle whose product with its adjoint is `a`, from `a`'s lower triangle; and where that failed, from 1.

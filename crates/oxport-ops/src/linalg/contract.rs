@@ -8,22 +8,38 @@ use oxport_tensor::DType;
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensordot_meta)
-        .doc("The sum of products over pairs of dimensions.")
-        .decomp(tensordot)
-        .samples(&["f32[2, 3, 4], f32[3, 4, 5], [1, 2], [0, 1]", "f32[2, 3], f32[4, 3], [1], [1]", "f32[2], f32[3], [], []", "!f32[2, 3], f32[3, 4], [0], [0]", "!f32[2, 1], f32[], [1], [0]"]),
+    OpDef::new(
+        "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+        tensordot_meta,
+    )
+    .doc("The sum of products over pairs of dimensions.")
+    .decomp(tensordot)
+    .samples(&[
+        "f32[2, 3, 4], f32[3, 4, 5], [1, 2], [0, 1]",
+        "f32[2, 3], f32[4, 3], [1], [1]",
+        "f32[2], f32[3], [], []",
+        "!f32[2, 3], f32[3, 4], [0], [0]",
+        "!f32[2, 1], f32[], [1], [0]",
+    ]),
     OpDef::new("aten::kron(Tensor self, Tensor other) -> Tensor", kron_meta)
         .doc("The Kronecker product.")
         .decomp(kron)
         .samples(&["f32[2, 3], f32[4, 5]", "f32[2], i64[3, 4]"]),
-    OpDef::new("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", bilinear_meta)
-        .doc("`input1ᵀ · weight[o] · input2 + bias[o]` for every output `o`.")
-        .decomp(bilinear)
-        .samples(&["f32[2, 3], f32[2, 4], f32[5, 3, 4], f32[5]", "!f32[2, 3], f32[2, 4], f32[5, 4, 3]"]),
-    OpDef::new("aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor", trilinear_meta)
-        .doc("The product of three tensors, given dimensions of size 1 to broadcast, summed over some.")
-        .decomp(trilinear)
-        .samples(&["f32[2, 3], f32[5, 3, 4], f32[2, 4], [1, 3], [0], [1, 2], [2, 3]"]),
+    OpDef::new(
+        "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+        bilinear_meta,
+    )
+    .doc("`input1ᵀ · weight[o] · input2 + bias[o]` for every output `o`.")
+    .decomp(bilinear)
+    .samples(&["f32[2, 3], f32[2, 4], f32[5, 3, 4], f32[5]", "!f32[2, 3], f32[2, 4], f32[5, 4, 3]"]),
+    OpDef::new(
+        "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, \
+        int[] sumdim, int unroll_dim=1) -> Tensor",
+        trilinear_meta,
+    )
+    .doc("The product of three tensors, given dimensions of size 1 to broadcast, summed over some.")
+    .decomp(trilinear)
+    .samples(&["f32[2, 3], f32[5, 3, 4], f32[2, 4], [1, 3], [0], [1, 2], [2, 3]"]),
 ];
 
 fn tensordot_meta(args: &MetaArgs<'_>) -> Metas {

@@ -11,20 +11,46 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 /// An adjoint.
 macro_rules! adjoint {
     ($schema:literal, [$($sample:literal),*]) => {
-        OpDef::new($schema, adjoint_meta).decomp(adjoint).exact(Exact::Bits).doc("The conjugate transpose of matrices.").samples(&[$($sample),*])
+        OpDef::new($schema, adjoint_meta)
+            .decomp(adjoint)
+            .exact(Exact::Bits)
+            .doc("The conjugate transpose of matrices.")
+            .samples(&[$($sample),*])
     };
 }
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", cross_meta).decomp(cross).doc("Cross products along a dimension of size 3.").samples(&["f32[2, 3], f32[2, 3]", "c64[3, 1], c64[3, 4], dim=0", "u8[3], u8[3]", "!f32[2, 3], f32[3]", "!f32[2, 2], f32[2, 2]", "!f32[3], i64[3]", "!b8[3], b8[3]"]),
-    OpDef::new("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", cross_meta).decomp(cross).doc("Cross products along a dimension of size 3: the first such, if none is named.").samples(&["f32[3, 4], f32[3, 4]", "i64[2, 3], i64[2, 3], -1", "!f32[2, 4], f32[2, 4]"]),
-    OpDef::new("aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", |a| vander_meta(a, true)).fill(vander).doc("The powers of every element, rising from 0.").samples(&["f32[2, 3]", "i32[3], N=2", "c64[2], N=4", "f32[], N=2", "!f32[3], N=1", "!f16[3]"]),
-    OpDef::new("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", |a| vander_meta(a, false)).fill(vander).doc("The powers of every element of a vector, falling to 0 or rising from it.").samples(&["f32[3]", "i32[3], 2, True", "b8[3], 0", "bf16[3], 4", "!f32[2, 3]"]),
-    adjoint!("aten::mH(Tensor(a) self) -> Tensor(a)", ["f32[2, 3, 4]", "c64[2, 3]", "f32[]", "!f32[3]"]).write_back("mH(value)"),
-    adjoint!("aten::adjoint(Tensor(a) self) -> Tensor(a)", ["i64[2, 3, 4]", "c64[2, 3]", "!f32[3]"]).write_back("adjoint(value)"),
-    adjoint!("aten::matrix_H(Tensor(a) self) -> Tensor(a)", ["f32[2, 3]", "c64[2, 3]", "!f32[2, 3, 4]", "!f32[3]"]).write_back("matrix_H(value)"),
+    OpDef::new("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", cross_meta)
+        .decomp(cross)
+        .doc("Cross products along a dimension of size 3.")
+        .samples(&[
+            "f32[2, 3], f32[2, 3]",
+            "c64[3, 1], c64[3, 4], dim=0",
+            "u8[3], u8[3]",
+            "!f32[2, 3], f32[3]",
+            "!f32[2, 2], f32[2, 2]",
+            "!f32[3], i64[3]",
+            "!b8[3], b8[3]",
+        ]),
+    OpDef::new("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", cross_meta)
+        .decomp(cross)
+        .doc("Cross products along a dimension of size 3: the first such, if none is named.")
+        .samples(&["f32[3, 4], f32[3, 4]", "i64[2, 3], i64[2, 3], -1", "!f32[2, 4], f32[2, 4]"]),
+    OpDef::new("aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", |a| vander_meta(a, true))
+        .fill(vander)
+        .doc("The powers of every element, rising from 0.")
+        .samples(&["f32[2, 3]", "i32[3], N=2", "c64[2], N=4", "f32[], N=2", "!f32[3], N=1", "!f16[3]"]),
+    OpDef::new("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", |a| vander_meta(a, false))
+        .fill(vander)
+        .doc("The powers of every element of a vector, falling to 0 or rising from it.")
+        .samples(&["f32[3]", "i32[3], 2, True", "b8[3], 0", "bf16[3], 4", "!f32[2, 3]"]),
+    adjoint!("aten::mH(Tensor(a) self) -> Tensor(a)", ["f32[2, 3, 4]", "c64[2, 3]", "f32[]", "!f32[3]"])
+        .write_back("mH(value)"),
+    adjoint!("aten::adjoint(Tensor(a) self) -> Tensor(a)", ["i64[2, 3, 4]", "c64[2, 3]", "!f32[3]"])
+        .write_back("adjoint(value)"),
+    adjoint!("aten::matrix_H(Tensor(a) self) -> Tensor(a)", ["f32[2, 3]", "c64[2, 3]", "!f32[2, 3, 4]", "!f32[3]"])
+        .write_back("matrix_H(value)"),
 ];
 
 /// The dimension of a cross product.

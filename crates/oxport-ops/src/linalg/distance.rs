@@ -15,12 +15,17 @@ pub static OPS: &[OpDef] = &[
         .doc("The dot product of two vectors, each divided by its length (or `eps`, if that is longer).")
         .decomp(cosine)
         .samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3, 4], f32[1, 3, 4], dim=-1"]),
-    OpDef::new("aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor", pairwise_meta)
-        .doc("The p-norm of the difference of vectors, `eps` added to each component.")
-        .decomp(pairwise)
-        .samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[3], 1.0, 1e-6, True"]),
+    OpDef::new(
+        "aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, \
+        bool keepdim=False) -> Tensor",
+        pairwise_meta,
+    )
+    .doc("The p-norm of the difference of vectors, `eps` added to each component.")
+    .decomp(pairwise)
+    .samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[3], 1.0, 1e-6, True"]),
     cdist_form("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor"),
-    cdist_form("aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor").samples(&["f32[2, 3], f32[4, 3], 2.0, None"]),
+    cdist_form("aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor")
+        .samples(&["f32[2, 3], f32[4, 3], 2.0, None"]),
     cdist_form("aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor"),
     pdist_form("aten::pdist(Tensor self, float p=2.) -> Tensor"),
     pdist_form("aten::_pdist_forward(Tensor self, float p=2.) -> Tensor"),

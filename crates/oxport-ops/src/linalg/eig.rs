@@ -14,14 +14,38 @@ use oxport_ir::{Args, Fake, OpDef, Real, Result, World, ensure};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", hermitian_meta).fill(hermitian).doc("Eigenvalues and eigenvectors of a Hermitian matrix, or the values alone.").samples(&["f32[3, 3]", "c64[2, 3, 3], \"U\", False", "!f32[2, 3]", "!f32[2, 2], \"X\""]),
-    OpDef::new("aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)", hermitian_meta).fill(hermitian).doc("Eigenvalues and eigenvectors of a Hermitian matrix.").samples(&["f32[3, 3]", "c64[2, 3, 3], \"U\""]),
-    OpDef::new("aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", hermitian_meta).fill(hermitian).doc("Eigenvalues of a Hermitian matrix.").samples(&["f32[3, 3]", "c64[2, 3, 3], \"U\""]),
-    OpDef::new("aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", general_meta).fill(general).doc("Complex eigenvalues and eigenvectors.").samples(&["f32[3, 3]", "c64[2, 3, 3]", "!f32[2, 3]", "!i64[2, 2]"]),
-    OpDef::new("aten::linalg_eigvals(Tensor self) -> Tensor", general_meta).fill(general).doc("Complex eigenvalues.").samples(&["f32[3, 3]", "c64[2, 3, 3]"]),
-    OpDef::new("aten::_linalg_eigvals(Tensor self) -> Tensor", general_meta).fill(general).doc("Complex eigenvalues.").samples(&["f32[3, 3]"]),
+    OpDef::new(
+        "aten::_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, \
+        Tensor eigenvectors)",
+        hermitian_meta,
+    )
+    .fill(hermitian)
+    .doc("Eigenvalues and eigenvectors of a Hermitian matrix, or the values alone.")
+    .samples(&["f32[3, 3]", "c64[2, 3, 3], \"U\", False", "!f32[2, 3]", "!f32[2, 2], \"X\""]),
+    OpDef::new(
+        "aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)",
+        hermitian_meta,
+    )
+    .fill(hermitian)
+    .doc("Eigenvalues and eigenvectors of a Hermitian matrix.")
+    .samples(&["f32[3, 3]", "c64[2, 3, 3], \"U\""]),
+    OpDef::new("aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", hermitian_meta)
+        .fill(hermitian)
+        .doc("Eigenvalues of a Hermitian matrix.")
+        .samples(&["f32[3, 3]", "c64[2, 3, 3], \"U\""]),
+    OpDef::new("aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", general_meta)
+        .fill(general)
+        .doc("Complex eigenvalues and eigenvectors.")
+        .samples(&["f32[3, 3]", "c64[2, 3, 3]", "!f32[2, 3]", "!i64[2, 2]"]),
+    OpDef::new("aten::linalg_eigvals(Tensor self) -> Tensor", general_meta)
+        .fill(general)
+        .doc("Complex eigenvalues.")
+        .samples(&["f32[3, 3]", "c64[2, 3, 3]"]),
+    OpDef::new("aten::_linalg_eigvals(Tensor self) -> Tensor", general_meta)
+        .fill(general)
+        .doc("Complex eigenvalues.")
+        .samples(&["f32[3, 3]"]),
 ];
 
 /// The Hermitian matrix of which `a` holds the lower triangle, or the upper one.

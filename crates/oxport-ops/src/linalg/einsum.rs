@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! two operands:  batch = in both and kept,  K = in both and summed,  M, N = in one only
-//! x [batch, M, K] · y [batch, K, N] → [batch, M, N] by one batched product, then the order that is asked for, as a view
+//! x [batch, M, K] · y [batch, K, N] → [batch, M, N] by one batched product, then a view in the order asked for
 //! ```
 //!
-//! Laws: a size of 1 broadcasts; a name twice in one operand is its diagonal; without `->` the result has the names that
-//! occur once, in alphabetical order, after the ellipsis; the calls, and so layouts and rounding, are PyTorch's.
+//! Laws: a size of 1 broadcasts; a name twice in one operand is its diagonal; without `->` the result has the names
+//! that occur once, in alphabetical order, after the ellipsis; the calls, and so layouts and rounding, are PyTorch's.
 
 use crate::support::composite::made_of;
 use crate::support::meta::{MetaArgs, Metas};
@@ -131,8 +131,8 @@ fn einsum_meta(args: &MetaArgs<'_>) -> Metas {
     made_of(args)
 }
 
-/// Builds what PyTorch's `einsum` calls: every term gets the dimensions of the result and behind them those that are summed, of
-/// size 1 where it has none, and terms are contracted by two.
+/// Builds what PyTorch's `einsum` calls: every term gets the dimensions of the result and behind them those that are
+/// summed, of size 1 where it has none, and terms are contracted by two.
 fn einsum(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let (text, tensors): (&str, Vec<NodeId>) = args.unpack()?;
     let path: Option<Vec<i64>> = args.at(2)?;
@@ -253,7 +253,8 @@ fn multiplied(b: &mut Builder<'_>, sizes: &[Argument]) -> Result<Argument> {
     })
 }
 
-/// The product of two terms as one batched product of matrices, summed over `inner`; the sums keep their dimension, of size 1.
+/// The product of two terms as one batched product of matrices, summed over `inner`; the sums keep their dimension, of
+/// size 1.
 fn product(b: &mut Builder<'_>, x: NodeId, y: NodeId, inner: &[usize]) -> Result<NodeId> {
     let (mut batch, mut rows, mut columns) = (Vec::new(), Vec::new(), Vec::new());
     for d in (0..b.fake(x)?.dim()).filter(|d| !inner.contains(d)) {

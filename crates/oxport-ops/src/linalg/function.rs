@@ -1,6 +1,7 @@
 //! Functions of square matrices: powers, the exponential, the square root; and the polar decomposition.
 //!
-//! Laws: the root reads the lower triangle and takes negative eigenvalues for 0; powers are products in PyTorch's order.
+//! Laws: the root reads the lower triangle and takes negative eigenvalues for 0; powers are products in PyTorch's
+//! order.
 
 use crate::linalg::eig::{eigh, mirrored};
 use crate::linalg::matrices::{Field, Mat, batch_of, columnwise, each, field, lead, matrices, matrix, square, store};
@@ -11,14 +12,40 @@ use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Real, Resul
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::linalg_matrix_power(Tensor self, int n) -> Tensor", power_meta).decomp(power).doc("An integral power; a negative one of the inverse.").samples(&["f32[3, 3], 5", "i64[3, 3]<3>, 0", "f32[1, 1]<1..2>, -1", "c64[2, 1, 1]<1..2>, -3", "!f32[2, 3], 2"]),
-    OpDef::new("aten::matrix_power(Tensor self, int n) -> Tensor", power_meta).decomp(power).doc("An integral power; a negative one of the inverse.").samples(&["f32[3, 3], 3"]),
-    OpDef::new("aten::linalg_matrix_exp(Tensor self) -> Tensor", exp_meta).fill(exp).doc("The exponential.").samples(&["f32[3, 3]", "c64[2, 3, 3]", "f16[2, 2]", "f32[0, 2, 2]", "!f32[2, 3]", "!i64[2, 2]"]),
-    OpDef::new("aten::matrix_exp(Tensor self) -> Tensor", exp_meta).fill(exp).doc("The exponential.").samples(&["f32[3, 3]"]),
-    OpDef::new("aten::linalg_matrix_sqrth(Tensor self) -> Tensor", root_meta).fill(root).doc("The square root of a Hermitian matrix that is not negative.").samples(&["f32[3, 3]", "c64[2, 3, 3]", "!f32[2, 3]"]),
-    OpDef::new("aten::linalg_polar(Tensor A) -> (Tensor U, Tensor H)", polar_meta).fill(polar).doc("Orthonormal columns and a Hermitian matrix without negative eigenvalues whose product is the matrix.").samples(&["f32[3, 2]", "c64[2, 3, 3]", "!f32[2, 3]"]),
+    OpDef::new("aten::linalg_matrix_power(Tensor self, int n) -> Tensor", power_meta)
+        .decomp(power)
+        .doc("An integral power; a negative one of the inverse.")
+        .samples(&[
+            "f32[3, 3], 5",
+            "i64[3, 3]<3>, 0",
+            "f32[1, 1]<1..2>, -1",
+            "c64[2, 1, 1]<1..2>, -3",
+            "!f32[2, 3], 2",
+        ]),
+    OpDef::new("aten::matrix_power(Tensor self, int n) -> Tensor", power_meta)
+        .decomp(power)
+        .doc("An integral power; a negative one of the inverse.")
+        .samples(&["f32[3, 3], 3"]),
+    OpDef::new("aten::linalg_matrix_exp(Tensor self) -> Tensor", exp_meta)
+        .fill(exp)
+        .doc("The exponential.")
+        .samples(&["f32[3, 3]", "c64[2, 3, 3]", "f16[2, 2]", "f32[0, 2, 2]", "!f32[2, 3]", "!i64[2, 2]"]),
+    OpDef::new("aten::matrix_exp(Tensor self) -> Tensor", exp_meta)
+        .fill(exp)
+        .doc("The exponential.")
+        .samples(&["f32[3, 3]"]),
+    OpDef::new("aten::linalg_matrix_sqrth(Tensor self) -> Tensor", root_meta)
+        .fill(root)
+        .doc("The square root of a Hermitian matrix that is not negative.")
+        .samples(&["f32[3, 3]", "c64[2, 3, 3]", "!f32[2, 3]"]),
+    OpDef::new("aten::linalg_polar(Tensor A) -> (Tensor U, Tensor H)", polar_meta)
+        .fill(polar)
+        .doc(
+            "Orthonormal columns and a Hermitian matrix without negative eigenvalues whose product is the \
+            matrix.",
+        )
+        .samples(&["f32[3, 2]", "c64[2, 3, 3]", "!f32[2, 3]"]),
 ];
 
 fn power_meta(args: &MetaArgs<'_>) -> Metas {

@@ -1,5 +1,5 @@
-//! Products of consecutive groups of rows with a matrix each, as mixtures of experts have them. (In `_grouped_mm`, groups may
-//! be of columns, or of the inner dimension, too.)
+//! Products of consecutive groups of rows with a matrix each, as mixtures of experts have them. (In `_grouped_mm`,
+//! groups may be of columns, or of the inner dimension, too.)
 //!
 //! ```text
 //! rows  0 .. o₀ | o₀ .. o₁ | …      out[o₍g₋₁₎ .. o_g] = input[o₍g₋₁₎ .. o_g] @ weight[g]
@@ -16,17 +16,60 @@ use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_meta).fill(grouped).doc("Each group of rows times a matrix of its own; `offs` says where groups end.").samples(&["f32[5, 3], f32[2, 3, 4], i64[2]<2..3>", "bf16[5, 3], bf16[1, 3, 4], i32[1]<0..1>", "!f32[5, 3], f32[2, 3, 4], i64[3]", "!f32[5, 3], f32[2, 4, 4], i64[2]"]),
-    OpDef::new("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm_meta).fill(grouped).doc("A product for each group; `offs` says where groups end in what a matrix instead of a batch has of them: rows, columns, or the inner dimension of both.").samples(&["f32[5, 4], f32[2, 4, 8], i32[2]<2..3>", "bf16[5, 8], bf16[2, 8, 4], i32[2]<2..3>", "f32[2, 4, 4], f32[2, 4, 3]", "f32[3, 4], f32[4, 8], i32[2]<2..3>", "f32[2, 3, 4], f32[4, 8], i32[2]<2..3>", "!f32[5, 4], f32[2, 4, 8]", "!f32[5, 4], f32[2, 4, 8], i64[2]<2..3>", "!f32[5, 4], f32[3, 4, 8], i32[2]<2..3>"]),
-    composed("aten::random(Tensor self, *, Generator? generator=None) -> Tensor", |b, a| whole(b, a, None)).effect(Effect::Random).noise(Noise::Shaped).exact(Exact::Random).doc("Random whole numbers, as large as the dtype holds them exactly.").samples(&["f32[2, 3]", "i8[4]"]),
-    composed("aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", |b, a| whole(b, a, Some((0, a.at(1)?)))).effect(Effect::Random).noise(Noise::Shaped).exact(Exact::Random).doc("Random whole numbers below a bound.").samples(&["f32[2, 3], 5"]),
+    OpDef::new("transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_meta)
+        .fill(grouped)
+        .doc("Each group of rows times a matrix of its own; `offs` says where groups end.")
+        .samples(&[
+            "f32[5, 3], f32[2, 3, 4], i64[2]<2..3>",
+            "bf16[5, 3], bf16[1, 3, 4], i32[1]<0..1>",
+            "!f32[5, 3], f32[2, 3, 4], i64[3]",
+            "!f32[5, 3], f32[2, 4, 4], i64[2]",
+        ]),
+    OpDef::new(
+        "aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? \
+        out_dtype=None) -> Tensor",
+        grouped_mm_meta,
+    )
+    .fill(grouped)
+    .doc(
+        "A product for each group; `offs` says where groups end in what a matrix instead of a batch has \
+        of them: rows, columns, or the inner dimension of both.",
+    )
+    .samples(&[
+        "f32[5, 4], f32[2, 4, 8], i32[2]<2..3>",
+        "bf16[5, 8], bf16[2, 8, 4], i32[2]<2..3>",
+        "f32[2, 4, 4], f32[2, 4, 3]",
+        "f32[3, 4], f32[4, 8], i32[2]<2..3>",
+        "f32[2, 3, 4], f32[4, 8], i32[2]<2..3>",
+        "!f32[5, 4], f32[2, 4, 8]",
+        "!f32[5, 4], f32[2, 4, 8], i64[2]<2..3>",
+        "!f32[5, 4], f32[3, 4, 8], i32[2]<2..3>",
+    ]),
+    composed("aten::random(Tensor self, *, Generator? generator=None) -> Tensor", |b, a| whole(b, a, None))
+        .effect(Effect::Random)
+        .noise(Noise::Shaped)
+        .exact(Exact::Random)
+        .doc("Random whole numbers, as large as the dtype holds them exactly.")
+        .samples(&["f32[2, 3]", "i8[4]"]),
+    composed("aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", |b, a| {
+        whole(b, a, Some((0, a.at(1)?)))
+    })
+    .effect(Effect::Random)
+    .noise(Noise::Shaped)
+    .exact(Exact::Random)
+    .doc("Random whole numbers below a bound.")
+    .samples(&["f32[2, 3], 5"]),
     composed("aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", |b, a| {
         let (x, from, to): (NodeId, i64, Option<i64>) = a.unpack()?;
         let top = largest(b.fake(x)?.dtype);
         whole(b, a, Some((from, to.unwrap_or(top))))
-    }).effect(Effect::Random).noise(Noise::Shaped).exact(Exact::Random).doc("Random whole numbers between two bounds.").samples(&["i64[2, 3], -2, 5"]),
+    })
+    .effect(Effect::Random)
+    .noise(Noise::Shaped)
+    .exact(Exact::Random)
+    .doc("Random whole numbers between two bounds.")
+    .samples(&["i64[2, 3], -2, 5"]),
 ];
 
 fn grouped_meta(a: &MetaArgs<'_>) -> Metas {

@@ -1,8 +1,8 @@
-//! Factorisations of symmetric and Hermitian matrices that need not be definite: a unit lower triangle and blocks of one
-//! or two rows on the diagonal, with Bunch and Kaufman's pivots.
+//! Factorisations of symmetric and Hermitian matrices that need not be definite: a unit lower triangle and blocks of
+//! one or two rows on the diagonal, with Bunch and Kaufman's pivots.
 //!
-//! Laws: the lower triangle is read; pivots are LAPACK's: row `k` was exchanged with row `p` if it says `p` (from 1), and
-//! two rows saying `−p` make a block of two whose second was exchanged with row `p`.
+//! Laws: the lower triangle is read; pivots are LAPACK's: row `k` was exchanged with row `p` if it says `p` (from 1),
+//! and two rows saying `−p` make a block of two whose second was exchanged with row `p`.
 
 use crate::linalg::check::check;
 use crate::linalg::matrices::{
@@ -15,11 +15,29 @@ use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", factor_meta).fill(factor_kernel).doc("The triangle and the blocks of a symmetric matrix, and its row exchanges.").samples(&["f32[3, 3]", "c64[2, 3, 3], hermitian=True", "!f32[2, 3]"]),
-    OpDef::new("aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", factor_meta).fill(factor_kernel).doc("The triangle and the blocks of a symmetric matrix, its row exchanges, and where a block is zero.").samples(&["f32[3, 3]", "c64[2, 3, 3]"]),
-    OpDef::new("aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", solve_meta).fill(solve).doc("The solution of a symmetric system from its factorisation.").samples(&["f32[3, 3], i32[3]<3..4>, f32[3, 2]", "!f32[3, 3], i64[3], f32[3, 2]"]),
+    OpDef::new(
+        "aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
+        factor_meta,
+    )
+    .fill(factor_kernel)
+    .doc("The triangle and the blocks of a symmetric matrix, and its row exchanges.")
+    .samples(&["f32[3, 3]", "c64[2, 3, 3], hermitian=True", "!f32[2, 3]"]),
+    OpDef::new(
+        "aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> \
+        (Tensor LD, Tensor pivots, Tensor info)",
+        factor_meta,
+    )
+    .fill(factor_kernel)
+    .doc("The triangle and the blocks of a symmetric matrix, its row exchanges, and where a block is zero.")
+    .samples(&["f32[3, 3]", "c64[2, 3, 3]"]),
+    OpDef::new(
+        "aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
+        solve_meta,
+    )
+    .fill(solve)
+    .doc("The solution of a symmetric system from its factorisation.")
+    .samples(&["f32[3, 3], i32[3]<3..4>, f32[3, 2]", "!f32[3, 3], i64[3], f32[3, 2]"]),
 ];
 
 /// A factorisation of one matrix.
@@ -41,7 +59,8 @@ impl<T: Field> Ldl<T> {
         let d = self.a[(k, k)];
         if self.hermitian { T::real(d.re()) } else { d }
     }
-    /// Rows and columns `k` and `p > k` of the remaining symmetric matrix exchanged, of which the lower triangle is kept.
+    /// Rows and columns `k` and `p > k` of the remaining symmetric matrix exchanged, of which the lower triangle is
+    /// kept.
     fn exchange(&mut self, k: usize, p: usize) {
         for i in p + 1..self.a.rows {
             let (x, y) = (self.a[(i, k)], self.a[(i, p)]);

@@ -28,22 +28,91 @@ macro_rules! det {
 }
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    factor!("aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", "L and U in one matrix, and the row exchanges; refuses a zero on U's diagonal.", ["f32[3, 3]", "c64[2, 3, 4]", "!f32[3]", "!f32[3, 3], pivot=False", "!i64[3, 3]"]),
-    factor!("aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", "L and U in one matrix, the row exchanges, and where U's diagonal is zero.", ["f32[4, 3]", "c64[2, 3, 4]"]),
-    factor!("aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)", "L and U in one matrix, the row exchanges, and where U's diagonal is zero.", ["f32[4, 3]", "f64[2, 3, 3]"]),
-    OpDef::new("aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", |a| { pivoted(a)?; unpacked_meta(a, true, true) }).fill(lu).doc("A permutation, a unit lower and an upper triangle whose product is the matrix.").samples(&["f32[4, 3]", "c64[2, 3, 4]"]),
-    OpDef::new("aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", lu_unpack_meta).fill(lu_unpack).doc("A factorisation as a permutation and two triangles.").samples(&["f32[3, 3], i32[3]<3..4>", "f32[2, 3, 4], i32[2, 3]<3..4>, True, False"]),
-    OpDef::new("aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", |a| lu_solve_meta(a, a.at(0)?, a.at(1)?, a.at(2)?, a.at(3)?)).fill(|a, o| lu_solve(o, a.at(0)?, a.at(1)?, a.at(2)?, a.at(3)?, a.at(4)?)).doc("The solution of a system from its factorisation.").samples(&["f32[3, 3], i32[3]<3..4>, f32[3, 2]", "c64[3, 3], i32[3]<3..4>, c64[2, 2, 3], left=False, adjoint=True"]),
-    OpDef::new("aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", |a| lu_solve_meta(a, a.at(1)?, a.at(2)?, a.at(0)?, true)).fill(|a, o| lu_solve(o, a.at(1)?, a.at(2)?, a.at(0)?, true, false)).doc("The solution of a system from its factorisation.").samples(&["f32[3, 2], f32[3, 3], i32[3]<3..4>"]),
-    det!("aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", 1, "The determinant and the factorisation that it came from.", ["f32[3, 3]"]),
-    det!("aten::linalg_det(Tensor A) -> Tensor", 1, "The determinant.", ["f32[3, 3]", "c64[2, 3, 3]", "!f32[2, 3]", "!i64[2, 2]"]),
+    factor!(
+        "aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+        "L and U in one matrix, and the row exchanges; refuses a zero on U's diagonal.",
+        ["f32[3, 3]", "c64[2, 3, 4]", "!f32[3]", "!f32[3, 3], pivot=False", "!i64[3, 3]"]
+    ),
+    factor!(
+        "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, \
+        Tensor pivots, Tensor info)",
+        "L and U in one matrix, the row exchanges, and where U's diagonal is zero.",
+        ["f32[4, 3]", "c64[2, 3, 4]"]
+    ),
+    factor!(
+        "aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor \
+        pivots, Tensor info)",
+        "L and U in one matrix, the row exchanges, and where U's diagonal is zero.",
+        ["f32[4, 3]", "f64[2, 3, 3]"]
+    ),
+    OpDef::new("aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", |a| {
+        pivoted(a)?;
+        unpacked_meta(a, true, true)
+    })
+    .fill(lu)
+    .doc("A permutation, a unit lower and an upper triangle whose product is the matrix.")
+    .samples(&["f32[4, 3]", "c64[2, 3, 4]"]),
+    OpDef::new(
+        "aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool \
+        unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
+        lu_unpack_meta,
+    )
+    .fill(lu_unpack)
+    .doc("A factorisation as a permutation and two triangles.")
+    .samples(&["f32[3, 3], i32[3]<3..4>", "f32[2, 3, 4], i32[2, 3]<3..4>, True, False"]),
+    OpDef::new(
+        "aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool \
+        adjoint=False) -> Tensor",
+        |a| lu_solve_meta(a, a.at(0)?, a.at(1)?, a.at(2)?, a.at(3)?),
+    )
+    .fill(|a, o| lu_solve(o, a.at(0)?, a.at(1)?, a.at(2)?, a.at(3)?, a.at(4)?))
+    .doc("The solution of a system from its factorisation.")
+    .samples(&[
+        "f32[3, 3], i32[3]<3..4>, f32[3, 2]",
+        "c64[3, 3], i32[3]<3..4>, c64[2, 2, 3], left=False, adjoint=True",
+    ]),
+    OpDef::new("aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", |a| {
+        lu_solve_meta(a, a.at(1)?, a.at(2)?, a.at(0)?, true)
+    })
+    .fill(|a, o| lu_solve(o, a.at(1)?, a.at(2)?, a.at(0)?, true, false))
+    .doc("The solution of a system from its factorisation.")
+    .samples(&["f32[3, 2], f32[3, 3], i32[3]<3..4>"]),
+    det!(
+        "aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
+        1,
+        "The determinant and the factorisation that it came from.",
+        ["f32[3, 3]"]
+    ),
+    det!(
+        "aten::linalg_det(Tensor A) -> Tensor",
+        1,
+        "The determinant.",
+        ["f32[3, 3]", "c64[2, 3, 3]", "!f32[2, 3]", "!i64[2, 2]"]
+    ),
     det!("aten::det(Tensor self) -> Tensor", 1, "The determinant.", ["f32[3, 3]"]),
-    det!("aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", 2, "The determinant as sign and logarithm, and the factorisation that it came from.", ["f32[3, 3]", "c64[2, 3, 3]"]),
-    det!("aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", 2, "The determinant as sign and logarithm.", ["f32[3, 3]"]),
-    det!("aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", 2, "The determinant as sign and logarithm.", ["f32[3, 3]"]),
-    OpDef::new("aten::logdet(Tensor self) -> Tensor", |a| det_meta(a, 1)).fill(logdet).doc("The logarithm of the determinant; NaN of a negative one.").samples(&["f32[3, 3]", "c64[2, 3, 3]"]),
+    det!(
+        "aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
+        2,
+        "The determinant as sign and logarithm, and the factorisation that it came from.",
+        ["f32[3, 3]", "c64[2, 3, 3]"]
+    ),
+    det!(
+        "aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
+        2,
+        "The determinant as sign and logarithm.",
+        ["f32[3, 3]"]
+    ),
+    det!(
+        "aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",
+        2,
+        "The determinant as sign and logarithm.",
+        ["f32[3, 3]"]
+    ),
+    OpDef::new("aten::logdet(Tensor self) -> Tensor", |a| det_meta(a, 1))
+        .fill(logdet)
+        .doc("The logarithm of the determinant; NaN of a negative one.")
+        .samples(&["f32[3, 3]", "c64[2, 3, 3]"]),
 ];
 
 /// A factorisation of one matrix.

@@ -1,6 +1,7 @@
 //! Products of matrices and vectors of given ranks: `mm`, `bmm`, `addmm`, `mv`, `dot`, `outer` and their sums.
 //!
-//! Laws: dtypes must be equal, nothing is promoted; results are contiguous; `beta == 0` ignores the addend, also its NaNs.
+//! Laws: dtypes must be equal, nothing is promoted; results are contiguous; `beta == 0` ignores the addend, also its
+//! NaNs.
 
 use crate::support::checks::{agree, fresh, of_dim, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one};

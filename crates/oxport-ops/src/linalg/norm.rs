@@ -1,7 +1,8 @@
 //! Norms and condition numbers of matrices.
 //!
 //! Laws: a matrix norm of order ±1 and ±∞ is the extreme of the absolute sums of columns and of rows, of order ±2 the
-//! extreme singular value, `nuc` their sum, `fro` the norm of all elements; the largest of none is 0, the least an error.
+//! extreme singular value, `nuc` their sum, `fro` the norm of all elements; the largest of none is 0, the least an
+//! error.
 
 use crate::linalg::matrices::matrix;
 use crate::support::checks::fresh;
@@ -18,16 +19,64 @@ macro_rules! norm {
 }
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    norm!("aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "The norm of vectors along one dimension, of matrices along two, or of all elements.", ["f32[2, 3]", "f32[2, 3], 1", "f32[2, 3], 3, [1], True", "f16[2, 3], None, [0, 1], dtype=float32", "!f32[2, 3, 4], 1", "!f32[2, 3], 3", "!i64[3]"]),
-    norm!("aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "The norm of matrices along two dimensions.", ["f32[2, 3], \"nuc\"", "f32[2, 3, 4], \"fro\", [0, 2], True", "!f32[3], \"fro\"", "!f32[2, 3], \"max\""]),
-    norm!("aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "The norm of matrices along two dimensions.", ["f32[2, 3], 1", "f32[2, 3, 4], -2, [0, -1], True", "c64[0, 3], 1", "!f32[3], 1", "!f16[2, 2], 2", "!f32[2, 2], 1, [0, 0]"]),
-    norm!("aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "The norm of matrices along two dimensions.", ["f32[2, 3]", "c64[2, 3, 4], \"nuc\", [2, 0], True"]),
-    norm!("aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", "The sum of the singular values.", ["f32[2, 3]", "f32[2, 3, 4], True", "!f32[3]"]),
-    norm!("aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", "The sum of the singular values along two dimensions.", ["f32[2, 3, 4], [0, 1], True", "!f32[2, 3], [0]"]),
-    OpDef::new("aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", cond_meta).decomp(cond).doc("The norm times that of the inverse.").samples(&["f32[3, 2]", "f32[1, 1]<1..2>, 1", "!f32[3, 2], 1", "!f32[3, 3], 3"]),
-    OpDef::new("aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond_meta).decomp(cond).doc("The norm times that of the inverse.").samples(&["f32[1, 1]<1..2>, \"fro\"", "f32[3, 3], \"nuc\"", "!f32[3, 2], \"fro\""]),
+    norm!(
+        "aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, \
+        ScalarType? dtype=None) -> Tensor",
+        "The norm of vectors along one dimension, of matrices along two, or of all elements.",
+        [
+            "f32[2, 3]",
+            "f32[2, 3], 1",
+            "f32[2, 3], 3, [1], True",
+            "f16[2, 3], None, [0, 1], dtype=float32",
+            "!f32[2, 3, 4], 1",
+            "!f32[2, 3], 3",
+            "!i64[3]"
+        ]
+    ),
+    norm!(
+        "aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, \
+        ScalarType? dtype=None) -> Tensor",
+        "The norm of matrices along two dimensions.",
+        ["f32[2, 3], \"nuc\"", "f32[2, 3, 4], \"fro\", [0, 2], True", "!f32[3], \"fro\"", "!f32[2, 3], \"max\""]
+    ),
+    norm!(
+        "aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, \
+        ScalarType? dtype=None) -> Tensor",
+        "The norm of matrices along two dimensions.",
+        [
+            "f32[2, 3], 1",
+            "f32[2, 3, 4], -2, [0, -1], True",
+            "c64[0, 3], 1",
+            "!f32[3], 1",
+            "!f16[2, 2], 2",
+            "!f32[2, 2], 1, [0, 0]"
+        ]
+    ),
+    norm!(
+        "aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool \
+        keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+        "The norm of matrices along two dimensions.",
+        ["f32[2, 3]", "c64[2, 3, 4], \"nuc\", [2, 0], True"]
+    ),
+    norm!(
+        "aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
+        "The sum of the singular values.",
+        ["f32[2, 3]", "f32[2, 3, 4], True", "!f32[3]"]
+    ),
+    norm!(
+        "aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+        "The sum of the singular values along two dimensions.",
+        ["f32[2, 3, 4], [0, 1], True", "!f32[2, 3], [0]"]
+    ),
+    OpDef::new("aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", cond_meta)
+        .decomp(cond)
+        .doc("The norm times that of the inverse.")
+        .samples(&["f32[3, 2]", "f32[1, 1]<1..2>, 1", "!f32[3, 2], 1", "!f32[3, 3], 3"]),
+    OpDef::new("aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond_meta)
+        .decomp(cond)
+        .doc("The norm times that of the inverse.")
+        .samples(&["f32[1, 1]<1..2>, \"fro\"", "f32[3, 3], \"nuc\"", "!f32[3, 2], \"fro\""]),
 ];
 
 /// The order of a matrix norm.

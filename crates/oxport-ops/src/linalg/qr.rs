@@ -13,13 +13,41 @@ use oxport_ir::{Args, Fake, OpDef, Real, Result, World, ensure};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", qr_meta).fill(qr).doc("Orthonormal columns and an upper triangle whose product is the matrix.").samples(&["f32[3, 2]", "c64[2, 2, 3], \"complete\"", "f32[4, 2], \"r\"", "!f32[3, 2], \"full\"", "!i64[2, 2]"]),
-    OpDef::new("aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", geqrf_meta).fill(geqrf).doc("R, the reflections that lead to it below its diagonal, and their factors.").samples(&["f32[3, 2]", "c64[2, 2, 3]"]),
-    OpDef::new("aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", product_meta).fill(product).doc("The first columns of a product of reflections.").samples(&["f32[3, 2], f32[2]", "c64[2, 4, 3], c64[2, 2]", "!f32[2, 3], f32[2]"]),
-    OpDef::new("aten::orgqr(Tensor self, Tensor input2) -> Tensor", product_meta).fill(product).doc("The first columns of a product of reflections.").samples(&["f32[3, 2], f32[2]"]),
-    OpDef::new("aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", apply_meta).fill(apply).doc("A matrix times a product of reflections or its adjoint, from the left or the right.").samples(&["f32[3, 2], f32[2], f32[3, 4]", "c64[2, 3, 2], c64[2, 2], c64[2, 4, 3], False, True", "!f32[3, 2], f32[2], f32[2, 4]"]),
+    OpDef::new("aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", qr_meta)
+        .fill(qr)
+        .doc("Orthonormal columns and an upper triangle whose product is the matrix.")
+        .samples(&[
+            "f32[3, 2]",
+            "c64[2, 2, 3], \"complete\"",
+            "f32[4, 2], \"r\"",
+            "!f32[3, 2], \"full\"",
+            "!i64[2, 2]",
+        ]),
+    OpDef::new("aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", geqrf_meta)
+        .fill(geqrf)
+        .doc("R, the reflections that lead to it below its diagonal, and their factors.")
+        .samples(&["f32[3, 2]", "c64[2, 2, 3]"]),
+    OpDef::new("aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", product_meta)
+        .fill(product)
+        .doc("The first columns of a product of reflections.")
+        .samples(&["f32[3, 2], f32[2]", "c64[2, 4, 3], c64[2, 2]", "!f32[2, 3], f32[2]"]),
+    OpDef::new("aten::orgqr(Tensor self, Tensor input2) -> Tensor", product_meta)
+        .fill(product)
+        .doc("The first columns of a product of reflections.")
+        .samples(&["f32[3, 2], f32[2]"]),
+    OpDef::new(
+        "aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> \
+        Tensor",
+        apply_meta,
+    )
+    .fill(apply)
+    .doc("A matrix times a product of reflections or its adjoint, from the left or the right.")
+    .samples(&[
+        "f32[3, 2], f32[2], f32[3, 4]",
+        "c64[2, 3, 2], c64[2, 2], c64[2, 4, 3], False, True",
+        "!f32[3, 2], f32[2], f32[2, 4]",
+    ]),
 ];
 
 /// R and the reflections below its diagonal in place of a matrix; gives their factors.

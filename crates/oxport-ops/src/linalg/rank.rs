@@ -18,29 +18,76 @@ use oxport_tensor::{DType, Layout, Tensor, TensorMut};
 /// A rank.
 macro_rules! rank {
     ($schema:literal, [$($sample:literal),*]) => {
-        OpDef::new($schema, |a| meta(a, false)).fill(rank).doc("The number of singular values above a tolerance.").samples(&[$($sample),*])
+        OpDef::new($schema, |a| meta(a, false))
+            .fill(rank)
+            .doc("The number of singular values above a tolerance.")
+            .samples(&[$($sample),*])
     };
 }
 /// A pseudo-inverse.
 macro_rules! pinv {
     ($schema:literal, [$($sample:literal),*]) => {
-        OpDef::new($schema, |a| meta(a, true)).fill(pinv).doc("The pseudo-inverse, singular values up to a tolerance taken for 0.").samples(&[$($sample),*])
+        OpDef::new($schema, |a| meta(a, true))
+            .fill(pinv)
+            .doc("The pseudo-inverse, singular values up to a tolerance taken for 0.")
+            .samples(&[$($sample),*])
     };
 }
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    rank!("aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", ["f32[3, 2], 0.5", "!f16[2, 2], 0.5"]),
-    rank!("aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", ["f32[3, 2], f32[4]", "f32[3, 3], f32[], True"]),
-    rank!("aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", ["f32[3, 2]", "c64[2, 3, 3], atol=0.5, hermitian=True", "!f32[3, 2], hermitian=True"]),
-    rank!("aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", ["f32[2, 3, 2], rtol=f32[4, 1]"]),
+    rank!(
+        "aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
+        ["f32[3, 2], 0.5", "!f16[2, 2], 0.5"]
+    ),
+    rank!(
+        "aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
+        ["f32[3, 2], f32[4]", "f32[3, 3], f32[], True"]
+    ),
+    rank!(
+        "aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, \
+        bool hermitian=False) -> Tensor",
+        ["f32[3, 2]", "c64[2, 3, 3], atol=0.5, hermitian=True", "!f32[3, 2], hermitian=True"]
+    ),
+    rank!(
+        "aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? \
+        rtol=None, bool hermitian=False) -> Tensor",
+        ["f32[2, 3, 2], rtol=f32[4, 1]"]
+    ),
     pinv!("aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", ["f32[3, 2], 0.01"]),
-    pinv!("aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", ["f32[3, 3], f32[4], True"]),
-    pinv!("aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", ["f32[3, 2]", "c64[2, 2, 3], atol=0.01", "!i64[2, 2]"]),
-    pinv!("aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", ["f32[2, 3, 2], atol=f32[4, 1]"]),
+    pinv!(
+        "aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
+        ["f32[3, 3], f32[4], True"]
+    ),
+    pinv!(
+        "aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool \
+        hermitian=False) -> Tensor",
+        ["f32[3, 2]", "c64[2, 2, 3], atol=0.01", "!i64[2, 2]"]
+    ),
+    pinv!(
+        "aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool \
+        hermitian=False) -> Tensor",
+        ["f32[2, 3, 2], atol=f32[4, 1]"]
+    ),
     pinv!("aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", ["f32[3, 2]"]),
-    OpDef::new("aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", lstsq_meta).eval(lstsq).doc("The shortest of the nearest solutions, what they leave over, the rank and the singular values, as far as the driver gives them.").samples(&["f32[4, 2], f32[4, 3]", "c64[2, 4, 2], c64[2, 4, 3], driver=\"gels\"", "f32[2, 3], f32[2, 1], driver=\"gelsd\"", "f32[2, 4, 2], f32[2, 4], driver=\"gelss\"", "!f32[3], f32[3]", "!f32[3, 2], f32[3, 1], driver=\"qr\""]),
+    OpDef::new(
+        "aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor \
+        solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+        lstsq_meta,
+    )
+    .eval(lstsq)
+    .doc(
+        "The shortest of the nearest solutions, what they leave over, the rank and the singular values, \
+        as far as the driver gives them.",
+    )
+    .samples(&[
+        "f32[4, 2], f32[4, 3]",
+        "c64[2, 4, 2], c64[2, 4, 3], driver=\"gels\"",
+        "f32[2, 3], f32[2, 1], driver=\"gelsd\"",
+        "f32[2, 4, 2], f32[2, 4], driver=\"gelss\"",
+        "!f32[3], f32[3]",
+        "!f32[3, 2], f32[3, 1], driver=\"qr\"",
+    ]),
 ];
 
 /// The arguments that say which singular values count, by the name of what they are.
@@ -197,7 +244,7 @@ fn lstsq_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn lstsq(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (a, b, rcond): (&Tensor, &Tensor, Option<f64>) = args.unpack()?;
-    let metas = crate::view::views::ask_meta(args, lstsq_meta)?;
+    let metas = crate::view::by_meta::ask_meta(args, lstsq_meta)?;
     let law = "law: the meta of numbers is numbers";
     let mut outs = Vec::new();
     for t in metas.iter().flat_map(Val::tensors) {

@@ -28,16 +28,51 @@ macro_rules! inverse {
 }
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    solve!("aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", "The solution of a system; refuses a singular one.", ["f32[3, 3], f32[3, 2]", "f32[3, 3], f32[3]", "c64[2, 3, 3], c64[4, 1, 2, 3], left=False", "f32[2, 3, 3], f32[2, 3]", "!f32[3, 3], f32[2, 2]", "!f32[2, 3], f32[2]", "!f32[3, 3], f32[3], left=False"]),
-    solve!("aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", "The solution of a system, and where it is singular.", ["f32[3, 3], f32[3, 2]"]),
-    solve!("aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", "The solution of a system, its factorisation, and where it is singular.", ["f32[3, 3], f32[3, 2]", "f32[2, 3, 3], f32[2, 3]"]),
-    inverse!("aten::linalg_inv(Tensor A) -> Tensor", "The inverse; refuses a singular matrix.", ["f32[3, 3]", "c64[2, 3, 3]", "!f32[2, 3]", "!f16[2, 2]"]),
+    solve!(
+        "aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+        "The solution of a system; refuses a singular one.",
+        [
+            "f32[3, 3], f32[3, 2]",
+            "f32[3, 3], f32[3]",
+            "c64[2, 3, 3], c64[4, 1, 2, 3], left=False",
+            "f32[2, 3, 3], f32[2, 3]",
+            "!f32[3, 3], f32[2, 2]",
+            "!f32[2, 3], f32[2]",
+            "!f32[3, 3], f32[3], left=False"
+        ]
+    ),
+    solve!(
+        "aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> \
+        (Tensor result, Tensor info)",
+        "The solution of a system, and where it is singular.",
+        ["f32[3, 3], f32[3, 2]"]
+    ),
+    solve!(
+        "aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> \
+        (Tensor result, Tensor LU, Tensor pivots, Tensor info)",
+        "The solution of a system, its factorisation, and where it is singular.",
+        ["f32[3, 3], f32[3, 2]", "f32[2, 3, 3], f32[2, 3]"]
+    ),
+    inverse!(
+        "aten::linalg_inv(Tensor A) -> Tensor",
+        "The inverse; refuses a singular matrix.",
+        ["f32[3, 3]", "c64[2, 3, 3]", "!f32[2, 3]", "!f16[2, 2]"]
+    ),
     inverse!("aten::inverse(Tensor self) -> Tensor", "The inverse; refuses a singular matrix.", ["f32[3, 3]"]),
-    inverse!("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", "The inverse, and where the matrix is singular.", ["f32[2, 3, 3]"]),
-    OpDef::new("aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", tensorinv_meta).fill(tensorinv).doc("The inverse of a tensor as a map from its last dimensions to its first.").samples(&["f32[2, 3, 6]", "f32[6, 3, 2], 1", "!f32[2, 3, 5]", "!f32[2, 2], 0"]),
-    OpDef::new("aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", tensorsolve_meta).fill(tensorsolve).doc("The solution of a system whose matrix and vectors have several dimensions a side.").samples(&["f32[2, 3, 6], f32[2, 3]", "f32[3, 4, 4, 3], f32[3, 4], [0, 2]", "!f32[2, 3, 5], f32[2, 3]"]),
+    inverse!(
+        "aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
+        "The inverse, and where the matrix is singular.",
+        ["f32[2, 3, 3]"]
+    ),
+    OpDef::new("aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", tensorinv_meta)
+        .fill(tensorinv)
+        .doc("The inverse of a tensor as a map from its last dimensions to its first.")
+        .samples(&["f32[2, 3, 6]", "f32[6, 3, 2], 1", "!f32[2, 3, 5]", "!f32[2, 2], 0"]),
+    OpDef::new("aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", tensorsolve_meta)
+        .fill(tensorsolve)
+        .doc("The solution of a system whose matrix and vectors have several dimensions a side.")
+        .samples(&["f32[2, 3, 6], f32[2, 3]", "f32[3, 4, 4, 3], f32[3, 4], [0, 2]", "!f32[2, 3, 5], f32[2, 3]"]),
 ];
 
 /// Is the right-hand side a vector, or a batch of them?

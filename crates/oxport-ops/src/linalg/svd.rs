@@ -12,13 +12,35 @@ use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, World, ensure};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", meta).fill(kernel).doc("Left vectors, singular values and adjoint right vectors, or the values alone.").samples(&["f32[3, 2]", "c64[2, 2, 3], True", "f32[2, 3], False, False", "!i64[2, 2]", "!f32[3]"]),
-    OpDef::new("aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", meta).fill(kernel).doc("Left vectors, singular values and adjoint right vectors.").samples(&["f32[3, 2]", "c64[2, 2, 3], False", "!f32[2, 2], driver=\"gesvd\""]),
-    OpDef::new("prims::svd(Tensor A, *, bool full_matrices) -> (Tensor U, Tensor S, Tensor Vh)", meta).fill(kernel).doc("Left vectors, singular values and adjoint right vectors.").samples(&["f32[3, 2], full_matrices=False"]),
-    OpDef::new("aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", meta).fill(kernel).doc("Left vectors, singular values and right vectors; without vectors, zeros for them.").samples(&["f32[3, 2]", "c64[2, 2, 3], False", "f32[3, 2], True, False"]),
-    OpDef::new("aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", values_meta).fill(values_kernel).doc("Singular values.").samples(&["f32[3, 2]", "c64[2, 2, 3]"]),
+    OpDef::new(
+        "aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? \
+        driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
+        meta,
+    )
+    .fill(kernel)
+    .doc("Left vectors, singular values and adjoint right vectors, or the values alone.")
+    .samples(&["f32[3, 2]", "c64[2, 2, 3], True", "f32[2, 3], False, False", "!i64[2, 2]", "!f32[3]"]),
+    OpDef::new(
+        "aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor \
+        S, Tensor Vh)",
+        meta,
+    )
+    .fill(kernel)
+    .doc("Left vectors, singular values and adjoint right vectors.")
+    .samples(&["f32[3, 2]", "c64[2, 2, 3], False", "!f32[2, 2], driver=\"gesvd\""]),
+    OpDef::new("prims::svd(Tensor A, *, bool full_matrices) -> (Tensor U, Tensor S, Tensor Vh)", meta)
+        .fill(kernel)
+        .doc("Left vectors, singular values and adjoint right vectors.")
+        .samples(&["f32[3, 2], full_matrices=False"]),
+    OpDef::new("aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", meta)
+        .fill(kernel)
+        .doc("Left vectors, singular values and right vectors; without vectors, zeros for them.")
+        .samples(&["f32[3, 2]", "c64[2, 2, 3], False", "f32[3, 2], True, False"]),
+    OpDef::new("aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", values_meta)
+        .fill(values_kernel)
+        .doc("Singular values.")
+        .samples(&["f32[3, 2]", "c64[2, 2, 3]"]),
 ];
 
 /// Left vectors, singular values and adjoint right vectors: all of them, or as many as there are values.

@@ -11,16 +11,32 @@ use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", |a| meta(a, a.at(0)?, a.at(1)?, a.at(3)?))
-        .fill(solve_triangular)
-        .doc("The solution of a triangular system, from the left or from the right.")
-        .samples(&["f32[3, 3], f32[3, 2], upper=True, unitriangular=True", "c64[2, 3, 3], c64[4, 1, 2, 3], upper=False, left=False, unitriangular=True", "!f32[3, 3], f32[2, 2], upper=True", "!f16[2, 2], f16[2, 2], upper=True"]),
-    OpDef::new("aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)", |a| meta(a, a.at(1)?, a.at(0)?, true))
-        .fill(triangular_solve)
-        .doc("The solution of a triangular system, and the system as it was read.")
-        .samples(&["f32[3, 2], f32[3, 3], True, True, True", "f32[3, 2], f32[2, 3, 3], False, False, True", "!f32[3], f32[3, 3]"]),
+    OpDef::new(
+        "aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool \
+        unitriangular=False) -> Tensor",
+        |a| meta(a, a.at(0)?, a.at(1)?, a.at(3)?),
+    )
+    .fill(solve_triangular)
+    .doc("The solution of a triangular system, from the left or from the right.")
+    .samples(&[
+        "f32[3, 3], f32[3, 2], upper=True, unitriangular=True",
+        "c64[2, 3, 3], c64[4, 1, 2, 3], upper=False, left=False, unitriangular=True",
+        "!f32[3, 3], f32[2, 2], upper=True",
+        "!f16[2, 2], f16[2, 2], upper=True",
+    ]),
+    OpDef::new(
+        "aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool \
+        unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
+        |a| meta(a, a.at(1)?, a.at(0)?, true),
+    )
+    .fill(triangular_solve)
+    .doc("The solution of a triangular system, and the system as it was read.")
+    .samples(&[
+        "f32[3, 2], f32[3, 3], True, True, True",
+        "f32[3, 2], f32[2, 3, 3], False, False, True",
+        "!f32[3], f32[3, 3]",
+    ]),
 ];
 
 /// `a` is square, and as large as the rows (or, from the right, the columns) of `b`.

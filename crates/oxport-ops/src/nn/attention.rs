@@ -19,17 +19,41 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", sdpa_meta)
-        .doc("`softmax(scale · query @ keyᵀ + mask) @ value`.")
-        .fill(sdpa)
-        .random_if(&["dropout_p"])
-        .decomp(sdpa_decomp)
-        .samples(&["f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]", "f32[2, 3, 4, 8], f32[2, 3, 4, 8], f32[2, 3, 4, 8], is_causal=True", "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 6], f32[4, 5], scale=0.3", "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8], b8[2, 1, 4, 5]", "bf16[2, 4, 4, 8], bf16[2, 2, 5, 8], bf16[2, 2, 5, 8], enable_gqa=True", "f64[4, 8], f64[5, 8], f64[5, 8]", "f32[2, 3, 4, 8]{96, 8, 24, 1}, f32[2, 3, 5, 8], f32[2, 3, 5, 8]", "!f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8], f32[4, 5], is_causal=True", "!f32[2, 3, 4, 8], f32[2, 3, 5, 7], f32[2, 3, 5, 8]"]),
-    OpDef::new("aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)", flash_meta)
-        .doc("Attention of four-dimensional tensors with the logarithms of the softmax's sums.")
-        .fill(flash)
-        .random_if(&["dropout_p"])
-        .samples(&["f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]", "f32[2, 3, 4, 8], f32[2, 3, 4, 8], f32[2, 3, 4, 8], 0.0, True", "!f32[2, 1, 4, 8], f32[2, 1, 5, 8], f32[2, 3, 5, 8]"]),
+    OpDef::new(
+        "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? \
+        attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool \
+        enable_gqa=False) -> Tensor",
+        sdpa_meta,
+    )
+    .doc("`softmax(scale · query @ keyᵀ + mask) @ value`.")
+    .fill(sdpa)
+    .random_if(&["dropout_p"])
+    .decomp(sdpa_decomp)
+    .samples(&[
+        "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]",
+        "f32[2, 3, 4, 8], f32[2, 3, 4, 8], f32[2, 3, 4, 8], is_causal=True",
+        "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 6], f32[4, 5], scale=0.3",
+        "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8], b8[2, 1, 4, 5]",
+        "bf16[2, 4, 4, 8], bf16[2, 2, 5, 8], bf16[2, 2, 5, 8], enable_gqa=True",
+        "f64[4, 8], f64[5, 8], f64[5, 8]",
+        "f32[2, 3, 4, 8]{96, 8, 24, 1}, f32[2, 3, 5, 8], f32[2, 3, 5, 8]",
+        "!f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8], f32[4, 5], is_causal=True",
+        "!f32[2, 3, 4, 8], f32[2, 3, 5, 7], f32[2, 3, 5, 8]",
+    ]),
+    OpDef::new(
+        "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float \
+        dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor \
+        output, Tensor logsumexp)",
+        flash_meta,
+    )
+    .doc("Attention of four-dimensional tensors with the logarithms of the softmax's sums.")
+    .fill(flash)
+    .random_if(&["dropout_p"])
+    .samples(&[
+        "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]",
+        "f32[2, 3, 4, 8], f32[2, 3, 4, 8], f32[2, 3, 4, 8], 0.0, True",
+        "!f32[2, 1, 4, 8], f32[2, 1, 5, 8], f32[2, 3, 5, 8]",
+    ]),
 ];
 
 fn attention_dtype(args: &MetaArgs<'_>, q: &Fake, k: &Fake, v: &Fake, mask: Option<&Fake>) -> Result<()> {

@@ -13,12 +13,25 @@ use oxport_ir::{Args, Error, Fake, OpDef, Real, Result};
 use oxport_tensor::{Tensor, TensorMut, filled};
 
 /// The operators of this family.
-pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)", meta)
-        .doc("The gradients of attention for query, key and value.")
-        .fill(backward)
-        .samples(&["f32[1, 2, 3, 4], f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4], f32[1, 2, 3, 4], f32[1, 2, 3], 0.0, False", "!f32[1, 2, 3, 4], f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 6, 4], f32[1, 2, 3, 4], f32[1, 2, 3], 0.0, False", "!f32[1, 2, 3, 4], f32[1, 2, 7, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4], f32[1, 2, 3, 4], f32[1, 2, 3], 0.0, False", "!f32[1, 2, 3, 4], f32[1, 2, 3, 4], f32[1, 2, 5, 3], f32[1, 2, 5, 4], f32[1, 2, 3, 4], f32[1, 2, 3], 0.0, False"]),
-];
+pub static OPS: &[OpDef] = &[OpDef::new(
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, \
+    Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, \
+    Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor \
+    grad_value)",
+    meta,
+)
+.doc("The gradients of attention for query, key and value.")
+.fill(backward)
+.samples(&[
+    "f32[1, 2, 3, 4], f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4], f32[1, 2, 3, 4], f32[1, 2, \
+    3], 0.0, False",
+    "!f32[1, 2, 3, 4], f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 6, 4], f32[1, 2, 3, 4], f32[1, 2, \
+    3], 0.0, False",
+    "!f32[1, 2, 3, 4], f32[1, 2, 7, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4], f32[1, 2, 3, 4], f32[1, 2, \
+    3], 0.0, False",
+    "!f32[1, 2, 3, 4], f32[1, 2, 3, 4], f32[1, 2, 5, 3], f32[1, 2, 5, 4], f32[1, 2, 3, 4], f32[1, 2, \
+    3], 0.0, False",
+])];
 
 fn meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, q, k, v, out, sums): (&Fake, &Fake, &Fake, &Fake, &Fake, &Fake) = args.unpack()?;

@@ -23,27 +23,88 @@ use rayon::prelude::*;
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    form("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor")
-        .mutation(&stats::BATCH_NORM)
-        .decomp(batch_norm_decomp)
-        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True", "f32[5, 4], None, None, None, None, True, 0.1, 1e-5, True", "f32[0, 4], None, None, f32[4], f32[4], False, 0.1, 1e-5, True", "f32[2, 4, 3, 3]{36, 1, 12, 4}, f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True", "bf16[2, 4, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True", "!f32[2, 4], None, None, None, None, False, 0.1, 1e-5, True", "!f32[2, 4], f32[3], None, f32[4], f32[4], False, 0.1, 1e-5, True"]),
-    form("aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)").mutation(&stats::NATIVE_BATCH_NORM),
-    form("aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)").mutation(&stats::LEGIT_BATCH_NORM),
-    form("aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)").mutation(&stats::BATCH_NORM_WITH_UPDATE),
-    form("aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)")
-        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], True, 0.1, 1e-5", "!f32[2, 4], None, None, False, 0.1, 1e-5", "!f32[0, 4], None, None, True, 0.1, 1e-5", "!f32[1, 3, 0], None, None, True, 0.3, 0.001", "!f32[2, 0, 3], None, None, True, 0.1, 1e-5"]),
-    form("aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)")
-        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], True, 0.1, 1e-5", "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5"]),
-    form("aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)")
-        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5"]),
-    form("aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)")
-        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5", "!f32[0, 4, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5"]),
-    form("aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)"),
-    OpDef::new("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor", instance_norm_meta)
-        .mutation(&stats::INSTANCE_NORM)
-        .doc("Normalises every channel of every sample by its own moments, or by the running ones.")
-        .decomp(instance_norm)
-        .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], None, None, True, 0.1, 1e-5, True", "f32[2, 4, 3], None, None, f32[4], f32[4], False, 0.1, 1e-5, True"]),
+    form(
+        "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? \
+        running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+    )
+    .mutation(&stats::BATCH_NORM)
+    .decomp(batch_norm_decomp)
+    .samples(&[
+        "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True",
+        "f32[5, 4], None, None, None, None, True, 0.1, 1e-5, True",
+        "f32[0, 4], None, None, f32[4], f32[4], False, 0.1, 1e-5, True",
+        "f32[2, 4, 3, 3]{36, 1, 12, 4}, f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True",
+        "bf16[2, 4, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True",
+        "!f32[2, 4], None, None, None, None, False, 0.1, 1e-5, True",
+        "!f32[2, 4], f32[3], None, f32[4], f32[4], False, 0.1, 1e-5, True",
+    ]),
+    form(
+        "aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, \
+        Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    )
+    .mutation(&stats::NATIVE_BATCH_NORM),
+    form(
+        "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) \
+        running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, \
+        Tensor, Tensor)",
+    )
+    .mutation(&stats::LEGIT_BATCH_NORM),
+    form(
+        "aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) \
+        running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, \
+        Tensor)",
+    )
+    .mutation(&stats::BATCH_NORM_WITH_UPDATE),
+    form(
+        "aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool \
+        training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    )
+    .samples(&[
+        "f32[2, 4, 3, 3], f32[4], f32[4], True, 0.1, 1e-5",
+        "!f32[2, 4], None, None, False, 0.1, 1e-5",
+        "!f32[0, 4], None, None, True, 0.1, 1e-5",
+        "!f32[1, 3, 0], None, None, True, 0.3, 0.001",
+        "!f32[2, 0, 3], None, None, True, 0.1, 1e-5",
+    ]),
+    form(
+        "aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor \
+        running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, \
+        Tensor, Tensor running_mean_out, Tensor running_var_out)",
+    )
+    .samples(&[
+        "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], True, 0.1, 1e-5",
+        "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5",
+    ]),
+    form(
+        "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor \
+        running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    )
+    .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5"]),
+    form(
+        "aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor \
+        running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, \
+        Tensor, Tensor running_mean_out, Tensor running_var_out)",
+    )
+    .samples(&[
+        "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5",
+        "!f32[0, 4, 3], f32[4], f32[4], f32[4], f32[4], 0.1, 1e-5",
+    ]),
+    form(
+        "aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, \
+        Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+    ),
+    OpDef::new(
+        "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? \
+        running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+        instance_norm_meta,
+    )
+    .mutation(&stats::INSTANCE_NORM)
+    .doc("Normalises every channel of every sample by its own moments, or by the running ones.")
+    .decomp(instance_norm)
+    .samples(&[
+        "f32[2, 4, 3, 3], f32[4], f32[4], None, None, True, 0.1, 1e-5, True",
+        "f32[2, 4, 3], None, None, f32[4], f32[4], False, 0.1, 1e-5, True",
+    ]),
 ];
 
 const fn form(schema: &'static str) -> OpDef {

@@ -14,23 +14,65 @@ use oxport_tensor::{DType, Scalar, Tensor, TensorMut, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    nll("aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor"),
-    nll("aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor"),
-    nll("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor")
-        .samples(&["f32[3, 4], i64[3]<4", "f32[3, 4, 2], i64[3, 2]<4, f32[4], 0", "f32[4], i64[]<4", "f32[4], i64[1]<4", "!f32[4], i64[8]<4", "!f32[4], i64[4]<4, None, 0", "!f32[3, 4], i64[2]<4"]),
-    nll("aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)"),
-    nll("aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)"),
-    OpDef::new("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor", cross_entropy_meta)
-        .doc("The negative log likelihood of the log softmax; targets are classes or probabilities.")
-        .fill(cross_entropy)
-        .samples(&["f32[3, 4], i64[3]<4", "f32[3, 4, 2], f32[3, 4, 2], f32[4], 2", "f32[3, 4], i64[3]<4, f32[4], 1, 2, 0.1", "f32[4], i64[]<4", "f32[4], i64[1]<4", "!f32[4], i64[8]<4", "!f32[3, 4], f32[3, 4], f32[0], 2", "!f32[3, 4], f32[3, 4], f32[3]"]),
-    OpDef::new("aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", multi_margin_meta)
-        .doc("How far other classes come within a margin of the right one.")
-        .fill(multi_margin)
-        .samples(&["f32[3, 4], i64[3]<4", "f32[3, 4], i64[3]<4, 2, 0.5, f32[4], 0", "f32[4], i64[1]<4, 1, 1, None, 0", "!f32[4], i64[3]<4, 2, -1.0, f32[4], 0", "!f32[3, 4], i64[]<4", "!f32[3, 4], i64[1]<4", "!f32[3, 4], i64[3]<4, 1, 1, f32[3]", "!f32[3, 4], i64[3]<4, 1, 1, f32[]"]),
+    nll("aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt \
+        ignore_index=-100) -> Tensor"),
+    nll("aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt \
+        ignore_index=-100) -> Tensor"),
+    nll("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt \
+        ignore_index=-100) -> Tensor")
+    .samples(&[
+        "f32[3, 4], i64[3]<4",
+        "f32[3, 4, 2], i64[3, 2]<4, f32[4], 0",
+        "f32[4], i64[]<4",
+        "f32[4], i64[1]<4",
+        "!f32[4], i64[8]<4",
+        "!f32[4], i64[4]<4, None, 0",
+        "!f32[3, 4], i64[2]<4",
+    ]),
+    nll("aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt \
+        ignore_index) -> (Tensor output, Tensor total_weight)"),
+    nll("aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt \
+        ignore_index) -> (Tensor output, Tensor total_weight)"),
+    OpDef::new(
+        "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, \
+        SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
+        cross_entropy_meta,
+    )
+    .doc("The negative log likelihood of the log softmax; targets are classes or probabilities.")
+    .fill(cross_entropy)
+    .samples(&[
+        "f32[3, 4], i64[3]<4",
+        "f32[3, 4, 2], f32[3, 4, 2], f32[4], 2",
+        "f32[3, 4], i64[3]<4, f32[4], 1, 2, 0.1",
+        "f32[4], i64[]<4",
+        "f32[4], i64[1]<4",
+        "!f32[4], i64[8]<4",
+        "!f32[3, 4], f32[3, 4], f32[0], 2",
+        "!f32[3, 4], f32[3, 4], f32[3]",
+    ]),
+    OpDef::new(
+        "aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? \
+        weight=None, int reduction=1) -> Tensor",
+        multi_margin_meta,
+    )
+    .doc("How far other classes come within a margin of the right one.")
+    .fill(multi_margin)
+    .samples(&[
+        "f32[3, 4], i64[3]<4",
+        "f32[3, 4], i64[3]<4, 2, 0.5, f32[4], 0",
+        "f32[4], i64[1]<4, 1, 1, None, 0",
+        "!f32[4], i64[3]<4, 2, -1.0, f32[4], 0",
+        "!f32[3, 4], i64[]<4",
+        "!f32[3, 4], i64[1]<4",
+        "!f32[3, 4], i64[3]<4, 1, 1, f32[3]",
+        "!f32[3, 4], i64[3]<4, 1, 1, f32[]",
+    ]),
     margins("aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
         .samples(&["f32[2, 4], i64[2, 4]<4"]),
-    margins("aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)"),
+    margins(
+        "aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor \
+        output, Tensor is_target)",
+    ),
 ];
 
 const fn nll(schema: &'static str) -> OpDef {
@@ -164,7 +206,7 @@ fn cross_entropy_meta(args: &MetaArgs<'_>) -> Metas {
             ensure!(
                 fits && w.dtype == x.dtype,
                 "cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got \
-                 weight tensor {w}"
+                weight tensor {w}"
             );
         }
         sizes

@@ -15,27 +15,100 @@ use oxport_tensor::{Layout, Tensor, TensorMut, copy};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    direct("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor")
-        .samples(&["f32[2, 3, 8], f32[4, 3, 3], f32[4], [1], [1], [1], False, [0], 1", "f32[2, 4, 5, 5], f32[6, 2, 3, 3], None, [2, 2], [1, 1], [1, 1], False, [0, 0], 2", "f32[2, 4, 5, 5], f32[4, 3, 3, 3], f32[6], [2, 2], [1, 1], [1, 1], True, [1, 1], 2", "f64[1, 2, 4, 4, 4], f64[3, 2, 2, 2, 2], None, [1, 1, 1], [0, 0, 0], [2, 2, 2], False, [0, 0, 0], 1", "!f32[2, 4, 5, 5], f32[6, 3, 3, 3], None, [1], [0], [1], False, [0], 1"]),
-    form("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor"),
-    form("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor"),
-    form("aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor"),
-    form("aten::mkldnn_convolution(Tensor self, Tensor weight, Tensor? bias, SymInt[] padding, SymInt[] stride, SymInt[] dilation, SymInt groups) -> Tensor"),
-    form("aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor")
-        .samples(&["f32[2, 3, 8], f32[4, 3, 3], f32[4]", "f32[3, 8], f32[4, 3, 3], None, 2, 1", "bf16[2, 4, 8], bf16[4, 1, 3], bf16[4], [1], [2], [2], 4"]),
-    form("aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor"),
-    form("aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor")
-        .samples(&["f32[2, 3, 8, 8], f32[4, 3, 3, 3], f32[4]", "f32[2, 4, 8, 8]{256, 1, 32, 4}, f32[4, 1, 3, 3], None, [1, 1], [1, 1], [1, 1], 4", "f32[2, 3, 8, 8], f32[4, 3, 1, 1], f32[4], 2", "i64[3, 8, 8], i64[4, 3, 2, 2]", "f32[1, 0, 4, 4], f32[2, 0, 3, 3]", "!f32[1, 2, 4, 4], f32[0, 2, 3, 3]", "!f32[1, 2, 4, 4], f32[2, 2, 0, 3]", "c64[1, 2, 4, 4], c64[3, 2, 2, 2]", "f32[0, 3, 8, 8], f32[4, 3, 3, 3]", "!f32[2, 3, 2, 2], f32[4, 3, 3, 3]", "!f32[2, 3, 8, 8], f64[4, 3, 3, 3]"]),
-    form("aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor")
-        .samples(&["f32[2, 3, 8, 8], f32[4, 3, 3, 2], f32[4], padding=\"same\"", "!f32[2, 3, 8, 8], f32[4, 3, 3, 2], f32[4], 2, \"same\""]),
-    form("aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor")
-        .samples(&["f32[1, 2, 4, 4, 4], f32[3, 2, 2, 2, 2], f32[3]"]),
-    form("aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor"),
-    form("aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor")
-        .samples(&["f32[2, 3, 8], f32[3, 4, 3], f32[4], 2, 1, 1"]),
-    form("aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor")
-        .samples(&["f32[2, 4, 5, 5], f32[4, 3, 3, 3], f32[6], 2, 1, 1, 2"]),
-    form("aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor"),
+    direct(
+        "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, \
+        SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
+    )
+    .samples(&[
+        "f32[2, 3, 8], f32[4, 3, 3], f32[4], [1], [1], [1], False, [0], 1",
+        "f32[2, 4, 5, 5], f32[6, 2, 3, 3], None, [2, 2], [1, 1], [1, 1], False, [0, 0], 2",
+        "f32[2, 4, 5, 5], f32[4, 3, 3, 3], f32[6], [2, 2], [1, 1], [1, 1], True, [1, 1], 2",
+        "f64[1, 2, 4, 4, 4], f64[3, 2, 2, 2, 2], None, [1, 1, 1], [0, 0, 0], [2, 2, 2], False, [0, 0, \
+        0], 1",
+        "!f32[2, 4, 5, 5], f32[6, 3, 3, 3], None, [1], [0], [1], False, [0], 1",
+    ]),
+    form(
+        "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] \
+        padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool \
+        benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
+    ),
+    form(
+        "aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, \
+        SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool \
+        benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
+    ),
+    form(
+        "aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str \
+        padding, SymInt[] dilation, SymInt groups) -> Tensor",
+    ),
+    form(
+        "aten::mkldnn_convolution(Tensor self, Tensor weight, Tensor? bias, SymInt[] padding, SymInt[] \
+        stride, SymInt[] dilation, SymInt groups) -> Tensor",
+    ),
+    form(
+        "aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] \
+        padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+    )
+    .samples(&[
+        "f32[2, 3, 8], f32[4, 3, 3], f32[4]",
+        "f32[3, 8], f32[4, 3, 3], None, 2, 1",
+        "bf16[2, 4, 8], bf16[4, 1, 3], bf16[4], [1], [2], [2], 4",
+    ]),
+    form(
+        "aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str \
+        padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+    ),
+    form(
+        "aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] \
+        padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+    )
+    .samples(&[
+        "f32[2, 3, 8, 8], f32[4, 3, 3, 3], f32[4]",
+        "f32[2, 4, 8, 8]{256, 1, 32, 4}, f32[4, 1, 3, 3], None, [1, 1], [1, 1], [1, 1], 4",
+        "f32[2, 3, 8, 8], f32[4, 3, 1, 1], f32[4], 2",
+        "i64[3, 8, 8], i64[4, 3, 2, 2]",
+        "f32[1, 0, 4, 4], f32[2, 0, 3, 3]",
+        "!f32[1, 2, 4, 4], f32[0, 2, 3, 3]",
+        "!f32[1, 2, 4, 4], f32[2, 2, 0, 3]",
+        "c64[1, 2, 4, 4], c64[3, 2, 2, 2]",
+        "f32[0, 3, 8, 8], f32[4, 3, 3, 3]",
+        "!f32[2, 3, 2, 2], f32[4, 3, 3, 3]",
+        "!f32[2, 3, 8, 8], f64[4, 3, 3, 3]",
+    ]),
+    form(
+        "aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], \
+        str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+    )
+    .samples(&[
+        "f32[2, 3, 8, 8], f32[4, 3, 3, 2], f32[4], padding=\"same\"",
+        "!f32[2, 3, 8, 8], f32[4, 3, 3, 2], f32[4], 2, \"same\"",
+    ]),
+    form(
+        "aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], \
+        SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+    )
+    .samples(&["f32[1, 2, 4, 4, 4], f32[3, 2, 2, 2, 2], f32[3]"]),
+    form(
+        "aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, \
+        1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+    ),
+    form(
+        "aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], \
+        SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) \
+        -> Tensor",
+    )
+    .samples(&["f32[2, 3, 8], f32[3, 4, 3], f32[4], 2, 1, 1"]),
+    form(
+        "aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] \
+        stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, \
+        SymInt[2] dilation=[1, 1]) -> Tensor",
+    )
+    .samples(&["f32[2, 4, 5, 5], f32[4, 3, 3, 3], f32[6], 2, 1, 1, 2"]),
+    form(
+        "aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] \
+        stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt \
+        groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
+    ),
 ];
 
 /// A form that is `aten::convolution` with other arguments.
@@ -179,8 +252,8 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
     one(if last { Fake { strides: channels_last_strides(&out.sizes), ..out } } else { out })
 }
 
-/// Refuses an input whose last `n` dimensions, the pixels, have a size of 0, as PyTorch does when it chooses an algorithm: only
-/// batch and channels may be none.
+/// Refuses an input whose last `n` dimensions, the pixels, have a size of 0, as PyTorch does when it chooses an
+/// algorithm: only batch and channels may be none.
 pub(crate) fn has_pixels(cx: &MetaCx<'_>, x: &Fake, n: usize) -> Result<()> {
     let (lead, pixels) = x.sizes.split_at(x.dim() - n);
     let has_zero = |sizes: &[Expr]| sizes.iter().any(|size| cx.is(size, 0));
@@ -228,7 +301,10 @@ fn grown(x: &Tensor, more: &[i64]) -> Result<Tensor> {
     }
     let sizes: Vec<i64> = x.sizes().iter().enumerate().map(|(d, &s)| s + if d < 2 { 0 } else { more[d - 2] }).collect();
     let mut out = TensorMut::empty(x.dtype(), Layout::contiguous(&sizes)?)?;
-    oxport_tensor::dispatch!(all x.dtype(), |T| Ok::<(), Error>(out.as_mut_slice::<T>().into_iter().for_each(|s| s.fill(T::default()))))?;
+    oxport_tensor::dispatch!(all x.dtype(), |T| {
+        out.as_mut_slice::<T>().into_iter().for_each(|s| s.fill(T::default()));
+        Ok::<(), Error>(())
+    })?;
     let inside = Layout::new(x.sizes(), out.strides(), 0)?;
     out.part(inside, |out| copy(x, out))?;
     Ok(out.freeze())

@@ -14,12 +14,25 @@ use oxport_tensor::conv::{ConvOptions, convolution};
 use oxport_tensor::{Layout, Tensor, TensorMut, copy, dispatch};
 
 /// The operators of this family.
-pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", meta)
-        .doc("The gradients of a convolution for input, weight and bias.")
-        .fill(backward)
-        .samples(&["f32[1, 4, 3, 3], f32[1, 2, 5, 5], f32[4, 2, 3, 3], [4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True]", "f32[1, 2, 9], f32[1, 4, 4], f32[4, 1, 3], [2], [2], [0], [1], True, [0], 2, [True, True, True]", "!f32[1, 4, 3, 4], f32[1, 2, 5, 5], f32[4, 2, 3, 3], [4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True]", "!f32[1, 2, 9], f32[1, 4, 4], f32[4, 1, 3], [2], [2], [-9223372036854775807], [1], True, [0], 2, [True, True, True]", "!f32[1, 4, 3, 3], f32[1, 2, 5, 5], f32[4, 2, 3, 3], [4], [1, 9223372036854775807], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True]"]),
-];
+pub static OPS: &[OpDef] = &[OpDef::new(
+    "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? \
+    bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] \
+    output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    meta,
+)
+.doc("The gradients of a convolution for input, weight and bias.")
+.fill(backward)
+.samples(&[
+    "f32[1, 4, 3, 3], f32[1, 2, 5, 5], f32[4, 2, 3, 3], [4], [1, 1], [0, 0], [1, 1], False, [0, 0], \
+    1, [True, True, True]",
+    "f32[1, 2, 9], f32[1, 4, 4], f32[4, 1, 3], [2], [2], [0], [1], True, [0], 2, [True, True, True]",
+    "!f32[1, 4, 3, 4], f32[1, 2, 5, 5], f32[4, 2, 3, 3], [4], [1, 1], [0, 0], [1, 1], False, [0, 0], \
+    1, [True, True, True]",
+    "!f32[1, 2, 9], f32[1, 4, 4], f32[4, 1, 3], [2], [2], [-9223372036854775807], [1], True, [0], 2, \
+    [True, True, True]",
+    "!f32[1, 4, 3, 3], f32[1, 2, 5, 5], f32[4, 2, 3, 3], [4], [1, 9223372036854775807], [0, 0], [1, \
+    1], False, [0, 0], 1, [True, True, True]",
+])];
 
 fn meta(args: &MetaArgs<'_>) -> Metas {
     let (grad, x, w): (&Fake, &Fake, &Fake) = args.unpack()?;

@@ -14,11 +14,31 @@ use oxport_tensor::{DType, Layout, Tensor, TensorMut, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    states("aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)"),
-    OpDef::new("aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", states_meta).doc("The negative log likelihood of sequences, and the states it came from.").eval(measured_states),
-    loss("aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor")
-        .samples(&["f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [3, 2]", "!f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [4, 2]", "!f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [3, -1]", "!f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [3, 9223372036854775807]"]),
-    loss("aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor"),
+    states(
+        "aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, \
+        int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",
+    ),
+    OpDef::new(
+        "aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor \
+        target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",
+        states_meta,
+    )
+    .doc("The negative log likelihood of sequences, and the states it came from.")
+    .eval(measured_states),
+    loss(
+        "aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] \
+        target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
+    )
+    .samples(&[
+        "f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [3, 2]",
+        "!f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [4, 2]",
+        "!f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [3, -1]",
+        "!f32[6, 2, 4], i64[2, 3]<1..4, [6, 5], [3, 9223372036854775807]",
+    ]),
+    loss(
+        "aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor \
+        target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
+    ),
 ];
 
 const fn states(schema: &'static str) -> OpDef {

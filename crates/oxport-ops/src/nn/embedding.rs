@@ -12,19 +12,42 @@ use oxport_tensor::{DType, Element, Layout, Tensor, TensorMut, dispatch, filled}
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", embedding_meta)
-        .doc("Rows of `weight` by number.")
-        .fill(embedding)
-        .exact(oxport_ir::Exact::Bits)
-        .samples(&["f32[5, 3], i64[2, 4]<5", "bf16[5, 3], i32[]<5", "f32[5, 3]{1, 5}, i64[4]<5", "f32[5, 3], i64[0]", "!f32[5], i64[2]<5", "!f32[5, 3], f32[2]"]),
-    OpDef::new("aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", renorm_meta)
-        .doc("The table with the mentioned rows scaled down to a greatest norm.")
-        .fill(renorm)
-        .samples(&["f32[5, 3], i64[2]<5, 1.0, 2.0"]),
-    OpDef::new("aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor", dense_backward_meta)
-        .doc("Sums the rows of a gradient into the rows of the table that they came from.")
-        .fill(dense_backward)
-        .samples(&["f32[2, 4, 3], i64[2, 4]<5, 5, -1, False", "f32[4, 3], i64[4]<5, 5, -1, True", "!f32[2, 3], i64[3]<5, 5, -1, True", "!f32[5, 5], i64[8]<7, 9, -1, False"]),
+    OpDef::new(
+        "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool \
+        scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+        embedding_meta,
+    )
+    .doc("Rows of `weight` by number.")
+    .fill(embedding)
+    .exact(oxport_ir::Exact::Bits)
+    .samples(&[
+        "f32[5, 3], i64[2, 4]<5",
+        "bf16[5, 3], i32[]<5",
+        "f32[5, 3]{1, 5}, i64[4]<5",
+        "f32[5, 3], i64[0]",
+        "!f32[5], i64[2]<5",
+        "!f32[5, 3], f32[2]",
+    ]),
+    OpDef::new(
+        "aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
+        renorm_meta,
+    )
+    .doc("The table with the mentioned rows scaled down to a greatest norm.")
+    .fill(renorm)
+    .samples(&["f32[5, 3], i64[2]<5, 1.0, 2.0"]),
+    OpDef::new(
+        "aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt \
+        padding_idx, bool scale_grad_by_freq) -> Tensor",
+        dense_backward_meta,
+    )
+    .doc("Sums the rows of a gradient into the rows of the table that they came from.")
+    .fill(dense_backward)
+    .samples(&[
+        "f32[2, 4, 3], i64[2, 4]<5, 5, -1, False",
+        "f32[4, 3], i64[4]<5, 5, -1, True",
+        "!f32[2, 3], i64[3]<5, 5, -1, True",
+        "!f32[5, 5], i64[8]<7, 9, -1, False",
+    ]),
     OpDef::new("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", one_hot_meta)
         .doc("A last dimension that is 1 at the class and 0 elsewhere; without a number of classes, as many as occur.")
         .eval(one_hot)

@@ -1,7 +1,8 @@
 //! Sums, means and maxima of bags of embeddings.
 //!
 //! `offsets` says where bags begin in `indices`. Beside the bags come what PyTorch keeps for the gradient: the bag of
-//! every index, the number of indices of every bag, and where maxima were found; their sizes are those of its CPU kernel.
+//! every index, the number of indices of every bag, and where maxima were found; their sizes are those of its CPU
+//! kernel.
 
 use crate::nn::embedding::checked_indices;
 use crate::support::checks::{agree, floating, fresh, of_dim};
@@ -15,16 +16,24 @@ use oxport_tensor::{DType, TensorMut, filled};
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
     form(
-        "aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
+        "aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool \
+        scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool \
+        include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
     ),
     form(
-        "aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
+        "aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool \
+        scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool \
+        include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
     ),
     form(
-        "aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+        "aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool \
+        scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool \
+        include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
     ),
     form(
-        "aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+        "aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool \
+        scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool \
+        include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
     ),
 ];
 

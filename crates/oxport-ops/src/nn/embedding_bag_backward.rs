@@ -10,11 +10,30 @@ use oxport_sym::Expr;
 use oxport_tensor::{Tensor, TensorMut, filled};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor", table_meta).fill(table).doc("The derivative of `embedding_bag` by the table."),
-    OpDef::new("aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor", table_meta).fill(table).doc("The derivative of `embedding_bag` by the table."),
-    OpDef::new("aten::_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor", samples_meta).fill(samples).doc("The derivative of `embedding_bag` by the weights of its samples."),
+    OpDef::new(
+        "aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, \
+        Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, \
+        bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
+        table_meta,
+    )
+    .fill(table)
+    .doc("The derivative of `embedding_bag` by the table."),
+    OpDef::new(
+        "aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor \
+        bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, \
+        Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
+        table_meta,
+    )
+    .fill(table)
+    .doc("The derivative of `embedding_bag` by the table."),
+    OpDef::new(
+        "aten::_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, \
+        Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor",
+        samples_meta,
+    )
+    .fill(samples)
+    .doc("The derivative of `embedding_bag` by the weights of its samples."),
 ];
 
 /// The bag of every index.

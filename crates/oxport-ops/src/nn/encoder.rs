@@ -1,15 +1,37 @@
 //! PyTorch's fast paths of transformers in evaluation: whole attention blocks and encoder layers as one operator.
 //!
-//! Law: a mask says what is *not* seen; its kind is 0 for `[L, S]`, 1 for the padding of keys `[B, S]`, 2 for both at once.
+//! Law: a mask says what is *not* seen; its kind is 0 for `[L, S]`, 1 for the padding of keys `[B, S]`, 2 for both at
+//! once.
 
 use crate::support::composite::composed;
 use oxport_ir::{Args, Argument, Build, Builder, NodeId, OpDef, Result, ensure};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    composed("aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)", attention_op).doc("Projections, attention by heads and the projection of its result; and the attention weights, if wanted.").samples(&["f32[2, 3, 4], f32[2, 3, 4], f32[2, 3, 4], 4, 2, f32[12, 4], f32[12], f32[4, 4], f32[4]", "!f32[2, 3, 4], f32[2, 3, 4], f32[2, 3, 4], 4, 3, f32[12, 4], f32[12], f32[4, 4], f32[4]"]),
-    composed("aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor", layer).doc("A layer of a transformer's encoder in evaluation."),
+    composed(
+        "aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int \
+        num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? \
+        mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> \
+        (Tensor, Tensor)",
+        attention_op,
+    )
+    .doc(
+        "Projections, attention by heads and the projection of its result; and the attention weights, if \
+        wanted.",
+    )
+    .samples(&[
+        "f32[2, 3, 4], f32[2, 3, 4], f32[2, 3, 4], 4, 2, f32[12, 4], f32[12], f32[4, 4], f32[4]",
+        "!f32[2, 3, 4], f32[2, 3, 4], f32[2, 3, 4], 4, 3, f32[12, 4], f32[12], f32[4, 4], f32[4]",
+    ]),
+    composed(
+        "aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor \
+        qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool \
+        norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor \
+        norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, \
+        Tensor? mask=None, int? mask_type=None) -> Tensor",
+        layer,
+    )
+    .doc("A layer of a transformer's encoder in evaluation."),
 ];
 
 /// The arguments of an attention block that are not its inputs.

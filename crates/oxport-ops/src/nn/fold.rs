@@ -14,17 +14,28 @@ use oxport_tensor::{Element, Tensor, TensorMut, copy, dispatch};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", im2col_meta)
-        .doc("The blocks under a sliding window as columns.")
-        .fill(im2col)
-        .exact(Exact::Bits)
-        .samples(&["f32[2, 3, 5, 5], [2, 2], [1, 1], [0, 0], [1, 1]", "f32[3, 5, 6], [3, 2], [2, 1], [1, 1], [2, 1]"]),
-    OpDef::new("aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", col2im_meta)
-        .doc("The sum of columns, each put back where its block was.")
-        .fill(|a, o| by_parts(a, o, col2im))
-        .samples(&["f32[2, 12, 16], [5, 5], [2, 2], [1, 1], [0, 0], [1, 1]"]),
-    shuffle("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor")
-        .samples(&["f32[2, 8, 3, 3], 2", "f32[4, 2, 3], 2", "!f32[3, 2, 2], 2"]),
+    OpDef::new(
+        "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) \
+        -> Tensor",
+        im2col_meta,
+    )
+    .doc("The blocks under a sliding window as columns.")
+    .fill(im2col)
+    .exact(Exact::Bits)
+    .samples(&["f32[2, 3, 5, 5], [2, 2], [1, 1], [0, 0], [1, 1]", "f32[3, 5, 6], [3, 2], [2, 1], [1, 1], [2, 1]"]),
+    OpDef::new(
+        "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] \
+        padding, int[2] stride) -> Tensor",
+        col2im_meta,
+    )
+    .doc("The sum of columns, each put back where its block was.")
+    .fill(|a, o| by_parts(a, o, col2im))
+    .samples(&["f32[2, 12, 16], [5, 5], [2, 2], [1, 1], [0, 0], [1, 1]"]),
+    shuffle("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor").samples(&[
+        "f32[2, 8, 3, 3], 2",
+        "f32[4, 2, 3], 2",
+        "!f32[3, 2, 2], 2",
+    ]),
     shuffle("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor").samples(&["f32[2, 2, 4, 6], 2"]),
     shuffle("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor").samples(&["f32[2, 6, 3, 3], 3"]),
     shuffle("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor").samples(&["f32[2, 6, 3, 3], 3"]),

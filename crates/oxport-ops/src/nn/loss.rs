@@ -13,19 +13,53 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    composed("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[2, 3], 0"]),
-    composed("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor").samples(&["f32[2, 3], i64[2, 3]<2"]),
-    composed("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor").samples(&["f32[3], f32[3], f32[3], 0.5, 2"]),
-    composed("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor").samples(&["f32[3], f32[3], True, True, 1e-8, 1"]),
-    composed("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor").samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[2, 3], 2, log_target=True"]),
-    composed("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3], f32[3], f32[3]"]),
-    composed("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3], i64[2]<1..2"]),
-    composed("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3], f32[2, 3], swap=True"]),
-    direct("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3]", "f16[2, 3], f16[3], 0"]),
-    direct("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor").samples(&["f32[2, 3], f32[2, 3], 1, 0.5"]),
-    direct("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor").samples(&["f32[2, 3], f32[2, 3], 2, 0.5", "!f32[2], f32[2], 1, 0.0"]),
-    direct("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor").samples(&["!f32[3]<2..3, f32[3]"]),
-    direct("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor").samples(&["f32[2, 3], f32[2, 3]"]),
+    composed("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+        .samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[2, 3], 0"]),
+    composed(
+        "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> \
+        Tensor",
+    )
+    .samples(&["f32[2, 3], i64[2, 3]<2"]),
+    composed(
+        "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int \
+        reduction=1) -> Tensor",
+    )
+    .samples(&["f32[3], f32[3], f32[3], 0.5, 2"]),
+    composed(
+        "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int \
+        reduction) -> Tensor",
+    )
+    .samples(&["f32[3], f32[3], True, True, 1e-8, 1"]),
+    composed("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor")
+        .samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[2, 3], 2, log_target=True"]),
+    composed(
+        "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? \
+        pos_weight=None, int reduction=1) -> Tensor",
+    )
+    .samples(&["f32[2, 3], f32[2, 3], f32[3], f32[3]"]),
+    composed(
+        "aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int \
+        reduction=1) -> Tensor",
+    )
+    .samples(&["f32[2, 3], f32[2, 3], i64[2]<1..2"]),
+    composed(
+        "aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., \
+        float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
+    )
+    .samples(&["f32[2, 3], f32[2, 3], f32[2, 3], swap=True"]),
+    direct("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+        .samples(&["f32[2, 3], f32[2, 3]", "f16[2, 3], f16[3], 0"]),
+    direct("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor")
+        .samples(&["f32[2, 3], f32[2, 3], 1, 0.5"]),
+    direct("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor")
+        .samples(&["f32[2, 3], f32[2, 3], 2, 0.5", "!f32[2], f32[2], 1, 0.0"]),
+    direct(
+        "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> \
+        Tensor",
+    )
+    .samples(&["!f32[3]<2..3, f32[3]"]),
+    direct("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+        .samples(&["f32[2, 3], f32[2, 3]"]),
 ];
 
 const fn composed(schema: &'static str) -> OpDef {
@@ -146,7 +180,8 @@ fn loss_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
             let zeros = call(b, "zeros_like(far)", &[("far", far.clone())])?;
             call(
                 b,
-                "add.Tensor(where.self(ne.Scalar(target, 1), far, zeros), where.self(ne.Scalar(target, -1), self, zero))",
+                "add.Tensor(where.self(ne.Scalar(target, 1), far, zeros), where.self(ne.Scalar(target, -1), \
+                self, zero))",
                 &[("far", far), ("zero", zero), ("zeros", zeros)],
             )?
         }
@@ -158,7 +193,8 @@ fn loss_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
             let loss = call(b, text, &[])?;
             match flag("full") {
                 true => {
-                    let stirling = "add.Tensor(sub.Tensor(mul.Tensor(target, log(target)), target), mul.Tensor(log(mul.Tensor(target, 2π)), 0.5))";
+                    let stirling = "add.Tensor(sub.Tensor(mul.Tensor(target, log(target)), target), \
+                        mul.Tensor(log(mul.Tensor(target, 2π)), 0.5))";
                     let stirling = call(b, stirling, &[])?;
                     call(
                         b,
@@ -189,7 +225,8 @@ fn loss_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
             );
             let cos = call(b, &text, &[])?;
             let zero = call(b, "zeros_like(cos)", &[("cos", cos.clone())])?;
-            let text = "add.Tensor(where.self(eq.Scalar(target, 1), rsub.Scalar(cos, 1), zero), where.self(eq.Scalar(target, -1), clamp_min(sub.Tensor(cos, margin), 0), zero))";
+            let text = "add.Tensor(where.self(eq.Scalar(target, 1), rsub.Scalar(cos, 1), zero), \
+                where.self(eq.Scalar(target, -1), clamp_min(sub.Tensor(cos, margin), 0), zero))";
             call(b, text, &[("cos", cos), ("zero", zero)])?
         }
         _ => {

@@ -1,7 +1,7 @@
 //! Gradients of losses.
 //!
-//! Law: the gradient that comes in is one number if the loss was reduced, else one per loss; a mean divides by the number
-//! of losses (or the weights that were used).
+//! Law: the gradient that comes in is one number if the loss was reduced, else one per loss; a mean divides by the
+//! number of losses (or the weights that were used).
 
 use crate::nn::class_loss::classes_meta;
 use crate::nn::loss::reduction;
@@ -14,17 +14,54 @@ use oxport_tensor::{Scalar, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    pointwise("aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor").samples(&["f32[], f32[2, 3], f32[2, 3], 1"]),
-    pointwise("aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor"),
-    pointwise("aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor"),
-    pointwise("aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor"),
-    pointwise("aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor"),
-    classes("aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor")
-        .samples(&["f32[], f32[3, 4], i64[3]<4, None, 2, -100, f32[]", "f32[3], f32[3, 4], i64[3]<4, f32[4], 0, -100, f32[]", "!f32[], f32[3, 4], i64[3]<4, f32[3], 2, -100, f32[]", "!f32[], f32[3, 4], i64[7]<4, None, 2, -100, f32[]", "!f32[2], f32[3, 4], i64[3]<4, None, 0, -100, f32[]", "!f32[], f32[3, 4], i64[3]<4, None, 1, -100, f32[0]"]),
-    classes("aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor"),
-    margin("aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor")
-        .samples(&["f32[], f32[3, 4], i64[3]<4, 1, 1", "!f32[], f32[3, 4], i64[2]<4, 1, 1", "!f32[2], f32[3, 4], i64[3]<4, 1, 1, None, 0", "!f32[], f32[3, 4], i64[3]<4, 1, 1, f32[3]"]),
-    margin("aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor"),
+    pointwise("aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor")
+        .samples(&["f32[], f32[2, 3], f32[2, 3], 1"]),
+    pointwise(
+        "aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, \
+        float beta) -> Tensor",
+    ),
+    pointwise(
+        "aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float \
+        delta) -> Tensor",
+    ),
+    pointwise(
+        "aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? \
+        weight=None, int reduction=1) -> Tensor",
+    ),
+    pointwise(
+        "aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) \
+        -> Tensor",
+    ),
+    classes(
+        "aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int \
+        reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+    )
+    .samples(&[
+        "f32[], f32[3, 4], i64[3]<4, None, 2, -100, f32[]",
+        "f32[3], f32[3, 4], i64[3]<4, f32[4], 0, -100, f32[]",
+        "!f32[], f32[3, 4], i64[3]<4, f32[3], 2, -100, f32[]",
+        "!f32[], f32[3, 4], i64[7]<4, None, 2, -100, f32[]",
+        "!f32[2], f32[3, 4], i64[3]<4, None, 0, -100, f32[]",
+        "!f32[], f32[3, 4], i64[3]<4, None, 1, -100, f32[0]",
+    ]),
+    classes(
+        "aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int \
+        reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+    ),
+    margin(
+        "aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, \
+        Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor",
+    )
+    .samples(&[
+        "f32[], f32[3, 4], i64[3]<4, 1, 1",
+        "!f32[], f32[3, 4], i64[2]<4, 1, 1",
+        "!f32[2], f32[3, 4], i64[3]<4, 1, 1, None, 0",
+        "!f32[], f32[3, 4], i64[3]<4, 1, 1, f32[3]",
+    ]),
+    margin(
+        "aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int \
+        reduction, Tensor is_target) -> Tensor",
+    ),
 ];
 
 const fn pointwise(schema: &'static str) -> OpDef {

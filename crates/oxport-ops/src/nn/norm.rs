@@ -16,44 +16,75 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
     OpDef::new(
-        "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+        "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? \
+        bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
         layer_norm_meta,
     )
     .doc("`(x − mean) / √(var + eps) · weight + bias` over the trailing dimensions.")
     .fill(layer_norm)
     .expr("native_layer_norm(input, normalized_shape, weight, bias, eps)[0]")
-    .samples(&["f32[2, 3], [3], f32[3], f32[3]", "bf16[2, 3, 4], [3, 4]", "f32[2, 3, 4]{1, 2, 6}, [4], f32[4]", "f32[0, 4], [4]", "!f32[2, 3], [2]", "!f32[2, 3], []"]),
+    .samples(&[
+        "f32[2, 3], [3], f32[3], f32[3]",
+        "bf16[2, 3, 4], [3, 4]",
+        "f32[2, 3, 4]{1, 2, 6}, [4], f32[4]",
+        "f32[0, 4], [4]",
+        "!f32[2, 3], [2]",
+        "!f32[2, 3], []",
+    ]),
     OpDef::new(
-        "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+        "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, \
+        float eps) -> (Tensor, Tensor, Tensor)",
         native_layer_norm_meta,
     )
     .doc("Layer norm with its mean and reciprocal standard deviation.")
     .fill(layer_norm)
     .samples(&["f32[2, 3], [3], f32[3], f32[3], 1e-5", "f64[2, 3, 4], [3, 4], None, None, 1e-5"]),
-    OpDef::new("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", rms_norm_meta)
-        .doc("`x / √(mean(x²) + eps) · weight` over the trailing dimensions.")
-        .fill(rms_norm)
-        .decomp(rms_norm_decomp)
-        .samples(&["f32[2, 3], [3], f32[3]", "f16[2, 3, 4], [3, 4], eps=0.001"]),
-    OpDef::new("aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", fused_rms_norm_meta)
-        .doc("RMS norm with its reciprocal root mean square.")
-        .fill(rms_norm)
-        .samples(&["f32[2, 3], [3], f32[3], 1e-5"]),
     OpDef::new(
-        "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+        "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) \
+        -> Tensor",
+        rms_norm_meta,
+    )
+    .doc("`x / √(mean(x²) + eps) · weight` over the trailing dimensions.")
+    .fill(rms_norm)
+    .decomp(rms_norm_decomp)
+    .samples(&["f32[2, 3], [3], f32[3]", "f16[2, 3, 4], [3, 4], eps=0.001"]),
+    OpDef::new(
+        "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> \
+        (Tensor, Tensor)",
+        fused_rms_norm_meta,
+    )
+    .doc("RMS norm with its reciprocal root mean square.")
+    .fill(rms_norm)
+    .samples(&["f32[2, 3], [3], f32[3], 1e-5"]),
+    OpDef::new(
+        "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float \
+        eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
         group_norm_meta,
     )
     .doc("Normalises groups of channels of each sample; weight and bias are per channel.")
     .fill(group_norm)
     .decomp(group_norm_decomp)
-    .samples(&["f32[2, 4, 3, 3], 2, f32[4], f32[4]", "f32[2, 4], 4", "f32[2, 4, 3, 3]{36, 1, 12, 4}, 2, f32[4]", "f32[0, 4, 3], 2", "!f32[2, 4, 3], 3", "!f32[2, 4, 0], 2"]),
+    .samples(&[
+        "f32[2, 4, 3, 3], 2, f32[4], f32[4]",
+        "f32[2, 4], 4",
+        "f32[2, 4, 3, 3]{36, 1, 12, 4}, 2, f32[4]",
+        "f32[0, 4, 3], 2",
+        "!f32[2, 4, 3], 3",
+        "!f32[2, 4, 0], 2",
+    ]),
     OpDef::new(
-        "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+        "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt \
+        HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
         native_group_norm_meta,
     )
     .doc("Group norm with the mean and reciprocal standard deviation of each group.")
     .fill(group_norm)
-    .samples(&["f32[2, 4, 3, 3], f32[4], f32[4], 2, 4, 9, 2, 1e-5", "!f32[2, 4, 0], f32[4], f32[4], 2, 4, 0, 2, 1e-5", "!f32[2, 4, 3, 3], None, None, 2, 4, -2, 2, 1e-5", "!f32[2, 4, 3, 3], None, None, 9223372036854775807, 4, 9, 2, 1e-5"]),
+    .samples(&[
+        "f32[2, 4, 3, 3], f32[4], f32[4], 2, 4, 9, 2, 1e-5",
+        "!f32[2, 4, 0], f32[4], f32[4], 2, 4, 0, 2, 1e-5",
+        "!f32[2, 4, 3, 3], None, None, 2, 4, -2, 2, 1e-5",
+        "!f32[2, 4, 3, 3], None, None, 9223372036854775807, 4, 9, 2, 1e-5",
+    ]),
 ];
 
 /// A parameter has the input's dtype, or float32 where the input is half as wide. RMS norm, a composite, promotes.

@@ -16,23 +16,61 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", layer_meta)
-        .doc("The gradients of layer norm for input, weight and bias.")
-        .fill(layer)
-        .samples(&["f32[2, 3], f32[2, 3], [3], f32[2, 1], f32[2, 1], f32[3], f32[3], [True, True, True]", "!f32[2, 3], f32[2, 3], [3], f32[1, 1], f32[2, 1], f32[3], f32[3], [True, True, True]", "!f32[2, 3], f32[2, 3], [3], f32[2, 1], f32[2, 1], f32[1], f32[3], [True, True, True]", "!f32[0, 3], f32[2, 3], [3], f32[2, 1], f32[2, 1], f32[3], f32[3], [True, True, True]", "!f32[2, 3], f32[2, 3], [5], f32[2, 1], f32[2, 1], None, None, [True, True, True]"]),
-    OpDef::new("aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", group_meta)
-        .doc("The gradients of group norm for input, weight and bias.")
-        .fill(group)
-        .samples(&["f32[2, 4, 3], f32[2, 4, 3], f32[2, 2], f32[2, 2], f32[4], 2, 4, 3, 2, [True, True, True]", "!f32[2, 4, 3], f32[2, 4, 3], f32[2, 2], f32[2, 2], f32[4], 2, 4, -2, 2, [True, True, True]", "!f32[2, 4, 3], f32[2, 4, 3], f32[1, 2], f32[2, 2], f32[4], 2, 4, 3, 2, [True, True, True]", "!f32[2, 4, 3], f32[2, 4, 3], f32[2, 2], f32[2, 2], f32[1], 2, 4, 3, 2, [True, True, True]", "!f32[0, 4, 3], f32[2, 4, 3], f32[2, 2], f32[2, 2], f32[4], 2, 4, 3, 2, [True, True, True]"]),
-    OpDef::new("aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", batch_meta)
-        .doc("The gradients of batch norm for input, weight and bias.")
-        .fill(batch),
-    OpDef::new("aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)", batch_meta)
-        .doc("The gradients of batch norm for input, weight and bias.")
-        .fill(batch),
-    softmax_form("aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor")
-        .samples(&["f32[2, 3], f32[2, 3], 1, float32", "!f32[2, 3], f32[3, 3], 1, float32"]),
-    softmax_form("aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"),
+    OpDef::new(
+        "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, \
+        Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, \
+        Tensor, Tensor)",
+        layer_meta,
+    )
+    .doc("The gradients of layer norm for input, weight and bias.")
+    .fill(layer)
+    .samples(&[
+        "f32[2, 3], f32[2, 3], [3], f32[2, 1], f32[2, 1], f32[3], f32[3], [True, True, True]",
+        "!f32[2, 3], f32[2, 3], [3], f32[1, 1], f32[2, 1], f32[3], f32[3], [True, True, True]",
+        "!f32[2, 3], f32[2, 3], [3], f32[2, 1], f32[2, 1], f32[1], f32[3], [True, True, True]",
+        "!f32[0, 3], f32[2, 3], [3], f32[2, 1], f32[2, 1], f32[3], f32[3], [True, True, True]",
+        "!f32[2, 3], f32[2, 3], [5], f32[2, 1], f32[2, 1], None, None, [True, True, True]",
+    ]),
+    OpDef::new(
+        "aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, \
+        Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, \
+        Tensor, Tensor)",
+        group_meta,
+    )
+    .doc("The gradients of group norm for input, weight and bias.")
+    .fill(group)
+    .samples(&[
+        "f32[2, 4, 3], f32[2, 4, 3], f32[2, 2], f32[2, 2], f32[4], 2, 4, 3, 2, [True, True, True]",
+        "!f32[2, 4, 3], f32[2, 4, 3], f32[2, 2], f32[2, 2], f32[4], 2, 4, -2, 2, [True, True, True]",
+        "!f32[2, 4, 3], f32[2, 4, 3], f32[1, 2], f32[2, 2], f32[4], 2, 4, 3, 2, [True, True, True]",
+        "!f32[2, 4, 3], f32[2, 4, 3], f32[2, 2], f32[2, 2], f32[1], 2, 4, 3, 2, [True, True, True]",
+        "!f32[0, 4, 3], f32[2, 4, 3], f32[2, 2], f32[2, 2], f32[4], 2, 4, 3, 2, [True, True, True]",
+    ]),
+    OpDef::new(
+        "aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? \
+        running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float \
+        eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+        batch_meta,
+    )
+    .doc("The gradients of batch norm for input, weight and bias.")
+    .fill(batch),
+    OpDef::new(
+        "aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, \
+        Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] \
+        output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)",
+        batch_meta,
+    )
+    .doc("The gradients of batch norm for input, weight and bias.")
+    .fill(batch),
+    softmax_form(
+        "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType \
+        input_dtype) -> Tensor",
+    )
+    .samples(&["f32[2, 3], f32[2, 3], 1, float32", "!f32[2, 3], f32[3, 3], 1, float32"]),
+    softmax_form(
+        "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType \
+        input_dtype) -> Tensor",
+    ),
 ];
 
 const fn softmax_form(schema: &'static str) -> OpDef {

@@ -16,27 +16,58 @@ use windows::{Axis, adaptive, fractional, sliding};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    max("aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor")
-        .samples(&["f32[2, 3, 8], 2", "f32[3, 8], [3], [2], [1]", "!f32[1, 1, 7], 3, 1, 0, 9223372036854775807", "!f32[1, 1, 7], 3, 1, 0, 2147483647"]),
-    max("aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor")
-        .decomp(first_of_with_indices)
-        .samples(&["f32[2, 3, 8, 8], 2", "bf16[2, 3, 7, 7], [3, 3], [2, 2], [1, 1]", "f32[3, 7, 7], 2, 2, 0, 1, True", "i64[2, 3, 7, 7], 3, 1, 0, 2", "f32[2, 3, 8, 8]{192, 1, 24, 3}, 2", "!f32[2, 3, 8, 8], 2, 2, 2", "!f32[8, 8], 2"]),
-    max("aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor")
-        .decomp(first_of_with_indices)
-        .samples(&["f32[2, 3, 4, 4, 4], 2"]),
-    max("aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)"),
-    max("aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)")
-        .samples(&["f32[2, 3, 8, 8], 2", "f32[2, 3, 7, 7], [3, 3], [2, 2], [1, 1]"]),
-    max("aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"),
-    avg("aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor")
-        .samples(&["f32[2, 3, 8], 2"]),
-    avg("aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor")
-        .samples(&["f32[2, 3, 8, 8], 2", "f64[2, 3, 7, 7], [3, 3], [2, 2], [1, 1], True, False", "f32[2, 3, 8, 8], 2, divisor_override=3"]),
-    avg("aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
+    max("aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] \
+        dilation=[1], bool ceil_mode=False) -> Tensor")
+    .samples(&[
+        "f32[2, 3, 8], 2",
+        "f32[3, 8], [3], [2], [1]",
+        "!f32[1, 1, 7], 3, 1, 0, 9223372036854775807",
+        "!f32[1, 1, 7], 3, 1, 0, 2147483647",
+    ]),
+    max("aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] \
+        dilation=1, bool ceil_mode=False) -> Tensor")
+    .decomp(first_of_with_indices)
+    .samples(&[
+        "f32[2, 3, 8, 8], 2",
+        "bf16[2, 3, 7, 7], [3, 3], [2, 2], [1, 1]",
+        "f32[3, 7, 7], 2, 2, 0, 1, True",
+        "i64[2, 3, 7, 7], 3, 1, 0, 2",
+        "f32[2, 3, 8, 8]{192, 1, 24, 3}, 2",
+        "!f32[2, 3, 8, 8], 2, 2, 2",
+        "!f32[8, 8], 2",
+    ]),
+    max("aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] \
+        dilation=1, bool ceil_mode=False) -> Tensor")
+    .decomp(first_of_with_indices)
+    .samples(&["f32[2, 3, 4, 4, 4], 2"]),
+    max("aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] \
+        padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)"),
+    max("aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] \
+        padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)")
+    .samples(&["f32[2, 3, 8, 8], 2", "f32[2, 3, 7, 7], [3, 3], [2, 2], [1, 1]"]),
+    max("aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] \
+        padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"),
+    avg("aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool \
+        ceil_mode=False, bool count_include_pad=True) -> Tensor")
+    .samples(&["f32[2, 3, 8], 2"]),
+    avg("aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool \
+        ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor")
+    .samples(&[
+        "f32[2, 3, 8, 8], 2",
+        "f64[2, 3, 7, 7], [3, 3], [2, 2], [1, 1], True, False",
+        "f32[2, 3, 8, 8], 2, divisor_override=3",
+    ]),
+    avg("aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool \
+        ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
     adaptive_avg("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor"),
     adaptive_avg("aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor")
         .decomp(adaptive_decomp)
-        .samples(&["f32[2, 3, 8, 7], [3, 4]", "bf16[2, 3, 8, 8]{192, 1, 24, 3}, [1, 1]", "f32[3, 8, 7], [3, 4]", "f32[0, 3, 4, 4], [1099511627776, 4]"]),
+        .samples(&[
+            "f32[2, 3, 8, 7], [3, 4]",
+            "bf16[2, 3, 8, 8]{192, 1, 24, 3}, [1, 1]",
+            "f32[3, 8, 7], [3, 4]",
+            "f32[0, 3, 4, 4], [1099511627776, 4]",
+        ]),
     adaptive_avg("aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor").decomp(adaptive_decomp),
     adaptive_avg("aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor"),
     adaptive_avg("aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor"),
@@ -44,11 +75,20 @@ pub static OPS: &[OpDef] = &[
     adaptive_max("aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)")
         .samples(&["f32[2, 3, 8, 7], [3, 4]", "f32[0, 3, 4, 4], [1099511627776, 4]"]),
     adaptive_max("aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)"),
-    fractional_form("aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)"),
-    fractional_form("aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)"),
+    fractional_form(
+        "aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor \
+        random_samples) -> (Tensor, Tensor)",
+    ),
+    fractional_form(
+        "aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor \
+        random_samples) -> (Tensor, Tensor)",
+    ),
     unpool_form("aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor")
         .samples(&["f32[1, 2, 2, 2], i64[1, 2, 2, 2]<16, [4, 4]"]),
-    unpool_form("aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor"),
+    unpool_form(
+        "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] \
+        padding) -> Tensor",
+    ),
 ];
 
 const fn max(schema: &'static str) -> OpDef {

@@ -10,17 +10,39 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    by_indices("aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor")
-        .samples(&["f32[2, 3, 2, 2], f32[2, 3, 4, 4], 2, 2, 0, 1, False, i64[2, 3, 2, 2]<16", "!f32[2, 3, 2, 2], f32[2, 3, 4, 4], 2, 2, 0, 1, False, i64[2, 3, 2, 1]<16"]),
-    by_indices("aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor"),
+    by_indices(
+        "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, \
+        int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
+    )
+    .samples(&[
+        "f32[2, 3, 2, 2], f32[2, 3, 4, 4], 2, 2, 0, 1, False, i64[2, 3, 2, 2]<16",
+        "!f32[2, 3, 2, 2], f32[2, 3, 4, 4], 2, 2, 0, 1, False, i64[2, 3, 2, 1]<16",
+    ]),
+    by_indices(
+        "aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, \
+        int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor",
+    ),
     by_indices("aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor"),
     by_indices("aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor"),
-    by_indices("aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices) -> Tensor"),
-    by_indices("aten::fractional_max_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] output_size, Tensor indices) -> Tensor"),
-    by_windows("aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor")
-        .samples(&["f32[2, 3, 2, 2], f32[2, 3, 4, 4], [2, 2], [], [0, 0], False, True, None"]),
-    by_windows("aten::avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"),
-    by_windows("aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor").samples(&["f32[2, 3, 2, 2], f32[2, 3, 5, 4]"]),
+    by_indices(
+        "aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, \
+        int[2] output_size, Tensor indices) -> Tensor",
+    ),
+    by_indices(
+        "aten::fractional_max_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, \
+        int[3] output_size, Tensor indices) -> Tensor",
+    ),
+    by_windows(
+        "aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, \
+        int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
+    )
+    .samples(&["f32[2, 3, 2, 2], f32[2, 3, 4, 4], [2, 2], [], [0, 0], False, True, None"]),
+    by_windows(
+        "aten::avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, \
+        int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
+    ),
+    by_windows("aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor")
+        .samples(&["f32[2, 3, 2, 2], f32[2, 3, 5, 4]"]),
     by_windows("aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor"),
 ];
 

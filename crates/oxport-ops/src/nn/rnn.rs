@@ -19,26 +19,101 @@ use oxport_tensor::{Tensor, TensorMut, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    layers("aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)")
-        .samples(&["f32[5, 2, 3], [f32[1, 2, 4], f32[1, 2, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, 1, 0.0, False, False, False", "f32[5, 0, 3], [f32[1, 0, 4], f32[1, 0, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, 1, 0.0, False, False, False", "!f32[5, 2, 3], [f32[1, 2, 4], f32[1, 1, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, 1, 0.0, False, False, False", "!f32[0, 2, 3], [f32[1, 2, 4], f32[1, 2, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, 1, 0.0, False, False, False", "!f32[5, 2, 3], [f32[1, 2, 0], f32[1, 2, 0]], [f32[0, 3], f32[0, 0], f32[0], f32[0]], True, 1, 0.0, False, False, False"]),
-    layers("aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)"),
-    layers("aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)")
-        .samples(&["f32[2, 5, 3], f32[2, 2, 4], [f32[12, 3], f32[12, 4], f32[12, 3], f32[12, 4]], False, 1, 0.0, False, True, True", "f32[0, 5, 3], f32[2, 0, 4], [f32[12, 3], f32[12, 4], f32[12, 3], f32[12, 4]], False, 1, 0.0, False, True, True", "f32[2, 5, 3], f32[1, 2, 0], [f32[0, 3], f32[0, 0]], False, 1, 0.0, False, False, True"]),
-    layers("aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
-    layers("aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"),
-    layers("aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
-    layers("aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"),
-    layers("aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
-    one_cell("aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)")
-        .samples(&["f32[2, 3], [f32[2, 4], f32[2, 4]], f32[16, 3], f32[16, 4], f32[16], f32[16]", "!f32[2, 3], [], f32[16, 3], f32[16, 4], f32[16], f32[16]", "!f32[2, 3], [f32[2, 4], f32[1, 4]], f32[16, 3], f32[16, 4], f32[16], f32[16]", "!f32[2, 3], [f32[2, 4], f32[2, 3]], f32[16, 3], f32[16, 4], f32[16], f32[16]"]),
-    one_cell("aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor")
-        .samples(&["f32[2, 3], f32[2, 4], f32[12, 3], f32[12, 4]", "!f32[2, 3], f32[1, 4], f32[12, 3], f32[12, 4]", "!f32[3], f32[4], f32[12, 3], f32[12, 4]"]),
-    one_cell("aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor"),
-    one_cell("aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor"),
-    OpDef::new("aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor, Tensor, Tensor, Tensor)", fused_meta)
-        .doc("One direction of one LSTM layer; the fourth result is a workspace.")
-        .fill(fused)
-        .samples(&["f32[3, 1, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 3], False, [], 2, 3, 1, True, False, False, False", "!f32[3, 1, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 1], False, [], 2, 3, 1, True, False, False, False", "!f32[3, 2, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 3], False, [], 2, 3, 1, True, False, False, False"]),
+    layers(
+        "aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, \
+        float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
+    )
+    .samples(&[
+        "f32[5, 2, 3], [f32[1, 2, 4], f32[1, 2, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, \
+        1, 0.0, False, False, False",
+        "f32[5, 0, 3], [f32[1, 0, 4], f32[1, 0, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, \
+        1, 0.0, False, False, False",
+        "!f32[5, 2, 3], [f32[1, 2, 4], f32[1, 1, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, \
+        1, 0.0, False, False, False",
+        "!f32[0, 2, 3], [f32[1, 2, 4], f32[1, 2, 4]], [f32[16, 3], f32[16, 4], f32[16], f32[16]], True, \
+        1, 0.0, False, False, False",
+        "!f32[5, 2, 3], [f32[1, 2, 0], f32[1, 2, 0]], [f32[0, 3], f32[0, 0], f32[0], f32[0]], True, 1, \
+        0.0, False, False, False",
+    ]),
+    layers(
+        "aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, \
+        int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)",
+    ),
+    layers(
+        "aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, \
+        float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+    )
+    .samples(&[
+        "f32[2, 5, 3], f32[2, 2, 4], [f32[12, 3], f32[12, 4], f32[12, 3], f32[12, 4]], False, 1, 0.0, \
+        False, True, True",
+        "f32[0, 5, 3], f32[2, 0, 4], [f32[12, 3], f32[12, 4], f32[12, 3], f32[12, 4]], False, 1, 0.0, \
+        False, True, True",
+        "f32[2, 5, 3], f32[1, 2, 0], [f32[0, 3], f32[0, 0]], False, 1, 0.0, False, False, True",
+    ]),
+    layers(
+        "aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, \
+        int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
+    ),
+    layers(
+        "aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, \
+        float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+    ),
+    layers(
+        "aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool \
+        has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
+    ),
+    layers(
+        "aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, \
+        float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+    ),
+    layers(
+        "aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool \
+        has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
+    ),
+    one_cell(
+        "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? \
+        b_hh=None) -> (Tensor, Tensor)",
+    )
+    .samples(&[
+        "f32[2, 3], [f32[2, 4], f32[2, 4]], f32[16, 3], f32[16, 4], f32[16], f32[16]",
+        "!f32[2, 3], [], f32[16, 3], f32[16, 4], f32[16], f32[16]",
+        "!f32[2, 3], [f32[2, 4], f32[1, 4]], f32[16, 3], f32[16, 4], f32[16], f32[16]",
+        "!f32[2, 3], [f32[2, 4], f32[2, 3]], f32[16, 3], f32[16, 4], f32[16], f32[16]",
+    ]),
+    one_cell(
+        "aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? \
+        b_hh=None) -> Tensor",
+    )
+    .samples(&[
+        "f32[2, 3], f32[2, 4], f32[12, 3], f32[12, 4]",
+        "!f32[2, 3], f32[1, 4], f32[12, 3], f32[12, 4]",
+        "!f32[3], f32[4], f32[12, 3], f32[12, 4]",
+    ]),
+    one_cell(
+        "aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, \
+        Tensor? b_hh=None) -> Tensor",
+    ),
+    one_cell(
+        "aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, \
+        Tensor? b_hh=None) -> Tensor",
+    ),
+    OpDef::new(
+        "aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor \
+        weight3, Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, \
+        int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor, \
+        Tensor, Tensor, Tensor)",
+        fused_meta,
+    )
+    .doc("One direction of one LSTM layer; the fourth result is a workspace.")
+    .fill(fused)
+    .samples(&[
+        "f32[3, 1, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 3], False, [], 2, 3, \
+        1, True, False, False, False",
+        "!f32[3, 1, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 1], False, [], 2, 3, \
+        1, True, False, False, False",
+        "!f32[3, 2, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 3], False, [], 2, 3, \
+        1, True, False, False, False",
+    ]),
 ];
 
 const fn layers(schema: &'static str) -> OpDef {

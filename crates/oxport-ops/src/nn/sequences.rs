@@ -4,13 +4,33 @@ use crate::support::composite::{composed, composite};
 use oxport_ir::{Args, Argument, Build, Builder, Exact, NodeId, OpDef, Result, ensure};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    composed("aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", pad_sequence).exact(Exact::Bits).doc("Sequences filled up to the longest one, and stacked.").samples(&["[f32[2, 3], f32[4, 3]]", "[f32[2], f32[4], f32[1]], True, 1.0, \"left\"", "![f32[2], f32[4, 3]]"]),
-    composed("aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", |b, a| each(b, a, "atleast_1d")).exact(Exact::Bits).doc("Each with at least 1 dimension.").samples(&["[f32[], f32[2]]"]),
-    composed("aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", |b, a| each(b, a, "atleast_2d")).exact(Exact::Bits).doc("Each with at least 2 dimensions.").samples(&["[f32[], f32[2]]"]),
-    composed("aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", |b, a| each(b, a, "atleast_3d")).exact(Exact::Bits).doc("Each with at least 3 dimensions.").samples(&["[f32[], f32[2]]"]),
-    composite("aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", "mul.Tensor(mm(self, t(type_as(mat2, self))), scales)").doc("The product with a transposed int8 weight, each of whose rows has a scale.").samples(&["f32[2, 3], i8[4, 3], f32[4]"]),
+    composed(
+        "aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str \
+        padding_side=\"right\") -> Tensor",
+        pad_sequence,
+    )
+    .exact(Exact::Bits)
+    .doc("Sequences filled up to the longest one, and stacked.")
+    .samples(&["[f32[2, 3], f32[4, 3]]", "[f32[2], f32[4], f32[1]], True, 1.0, \"left\"", "![f32[2], f32[4, 3]]"]),
+    composed("aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", |b, a| each(b, a, "atleast_1d"))
+        .exact(Exact::Bits)
+        .doc("Each with at least 1 dimension.")
+        .samples(&["[f32[], f32[2]]"]),
+    composed("aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", |b, a| each(b, a, "atleast_2d"))
+        .exact(Exact::Bits)
+        .doc("Each with at least 2 dimensions.")
+        .samples(&["[f32[], f32[2]]"]),
+    composed("aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", |b, a| each(b, a, "atleast_3d"))
+        .exact(Exact::Bits)
+        .doc("Each with at least 3 dimensions.")
+        .samples(&["[f32[], f32[2]]"]),
+    composite(
+        "aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
+        "mul.Tensor(mm(self, t(type_as(mat2, self))), scales)",
+    )
+    .doc("The product with a transposed int8 weight, each of whose rows has a scale.")
+    .samples(&["f32[2, 3], i8[4, 3], f32[4]"]),
 ];
 
 fn each(b: &mut Builder<'_>, a: &Args<'_, Build>, op: &str) -> Result<Vec<Argument>> {

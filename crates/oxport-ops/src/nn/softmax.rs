@@ -1,6 +1,7 @@
 //! Softmaxes along a dimension.
 //!
-//! Laws: results are contiguous; a dimension of −∞ only gives NaN (`_safe_softmax`: 0); `f16`/`bf16` are computed in `f32`.
+//! Laws: results are contiguous; a dimension of −∞ only gives NaN (`_safe_softmax`: 0); `f16`/`bf16` are computed in
+//! `f32`.
 
 use crate::support::checks::{floating, fresh};
 use crate::support::dense::{Compute, Dense, computed, fill};

@@ -1,7 +1,7 @@
 //! Activation functions.
 //!
-//! Laws: only floats, except for the rectifiers that are clamps; 16-bit floats compute in `f32` and round once; NaN comes
-//! out as NaN.
+//! Laws: only floats, except for the rectifiers that are clamps; 16-bit floats compute in `f32` and round once; NaN
+//! comes out as NaN.
 
 use crate::support::class::Rule::*;
 use crate::support::class::computed;
@@ -14,36 +14,72 @@ const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
 const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
     bits(unary("aten::relu(Tensor self) -> Tensor", Number, relu)).doc("0 where negative."),
-    bits(unary("aten::relu6(Tensor self) -> Tensor", Number, |a, o| between(a, o, Scalar::Int(0), Scalar::Int(6)))).doc("Clamped to 0 … 6.").expr("hardtanh(self, 0, 6)"),
-    bits(unary("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", Number, |a, o| between(a, o, a.at(1)?, a.at(2)?))).doc("Clamped to `min_val` … `max_val`."),
-    OpDef { meta: gelu_meta, ..unary("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", Float, gelu) }.doc("`x · Φ(x)`, with the error function or, by `approximate=\"tanh\"`, nearly.").samples(&["f32[2, 3]", "f32[3], approximate=\"tanh\"", "bf16[5]", "!i64[4]"]),
-    unary("aten::silu(Tensor self) -> Tensor", FloatOrComplex, silu).doc("`x · sigmoid(x)`.").expr("mul.Tensor(self, sigmoid(self))"),
-    unary("aten::sigmoid(Tensor self) -> Tensor", ToAnalytic, |a, o| computed!(analytic o[0].dtype(), |T| map1(&input(a, 0, o[0].dtype())?, &mut o[0], math::sigmoid::<T>))).doc("The logistic function."),
+    bits(unary("aten::relu6(Tensor self) -> Tensor", Number, |a, o| between(a, o, Scalar::Int(0), Scalar::Int(6))))
+        .doc("Clamped to 0 … 6.")
+        .expr("hardtanh(self, 0, 6)"),
+    bits(unary("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", Number, |a, o| {
+        between(a, o, a.at(1)?, a.at(2)?)
+    }))
+    .doc("Clamped to `min_val` … `max_val`."),
+    OpDef { meta: gelu_meta, ..unary("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", Float, gelu) }
+        .doc("`x · Φ(x)`, with the error function or, by `approximate=\"tanh\"`, nearly.")
+        .samples(&["f32[2, 3]", "f32[3], approximate=\"tanh\"", "bf16[5]", "!i64[4]"]),
+    unary("aten::silu(Tensor self) -> Tensor", FloatOrComplex, silu)
+        .doc("`x · sigmoid(x)`.")
+        .expr("mul.Tensor(self, sigmoid(self))"),
+    unary(
+        "aten::sigmoid(Tensor self) -> Tensor",
+        ToAnalytic,
+        |a, o| computed!(analytic o[0].dtype(), |T| map1(&input(a, 0, o[0].dtype())?, &mut o[0], math::sigmoid::<T>)),
+    )
+    .doc("The logistic function."),
     unary("aten::mish(Tensor self) -> Tensor", Float, mish).doc("`x · tanh(softplus(x))`."),
-    unary("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", Float, elu).doc("`scale · x`, below 0 `scale · alpha · (exp(input_scale · x) − 1)`."),
-    unary("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", Float, celu).doc("`x`, below 0 `alpha · (exp(x / alpha) − 1)`."),
-    unary("aten::selu(Tensor self) -> Tensor", Float, |a, o| exponential(a, o, SELU_ALPHA * SELU_SCALE, SELU_SCALE, 1.0)).doc("The self-normalising `elu`."),
-    unary("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", Float, leaky_relu).doc("`negative_slope · x` where negative."),
+    unary("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", Float, elu)
+        .doc("`scale · x`, below 0 `scale · alpha · (exp(input_scale · x) − 1)`."),
+    unary("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", Float, celu)
+        .doc("`x`, below 0 `alpha · (exp(x / alpha) − 1)`."),
+    unary("aten::selu(Tensor self) -> Tensor", Float, |a, o| {
+        exponential(a, o, SELU_ALPHA * SELU_SCALE, SELU_SCALE, 1.0)
+    })
+    .doc("The self-normalising `elu`."),
+    unary("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", Float, leaky_relu)
+        .doc("`negative_slope · x` where negative."),
     unary("aten::hardswish(Tensor self) -> Tensor", Float, hardswish).doc("`x · relu6(x + 3) / 6`."),
     unary("aten::hardsigmoid(Tensor self) -> Tensor", Float, hardsigmoid).doc("`relu6(x + 3) / 6`."),
-    unary("aten::log_sigmoid(Tensor self) -> Tensor", Float, log_sigmoid).doc("The logarithm of the logistic function."),
-    OpDef::new("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", log_sigmoid_meta).fill(log_sigmoid_forward).doc("`log_sigmoid`, and `exp(−|x|)` for its derivative.").samples(&["f32[2, 3]"]),
-    unary("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", Float, softplus).doc("`ln(1 + exp(beta · x)) / beta`; `x` itself above the threshold."),
-    bits(unary("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", Float, hardshrink)).doc("0 where the magnitude is at most `lambd`."),
-    unary("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", Float, softshrink).doc("Nearer to 0 by `lambd`."),
-    bits(OpDef::new("aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta).fill(prelu)).doc("`weight · x` where negative; one weight, or one for each channel (dimension 1).").samples(&["f32[2, 3, 4], f32[3]", "f32[2, 3], f32[1]", "!f32[2, 3], f32[2]"]),
-    bits(OpDef::new("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", Float.meta::<2>()).fill(prelu_kernel)).doc("`weight · x` where negative, broadcast.").samples(&["f32[2, 3], f32[1, 3]"]),
-    OpDef::new("aten::glu(Tensor self, int dim=-1) -> Tensor", glu_meta).decomp(glu).doc("The first half along a dimension times the sigmoid of the second.").samples(&["f32[2, 4]", "f32[4, 3], 0", "!f32[2, 3]"]),
-    unary("aten::logit(Tensor self, float? eps=None) -> Tensor", ToFloat, logit).doc("`ln(x / (1 − x))`, of `x` clamped to `eps` … `1 − eps`."),
+    unary("aten::log_sigmoid(Tensor self) -> Tensor", Float, log_sigmoid)
+        .doc("The logarithm of the logistic function."),
+    OpDef::new("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", log_sigmoid_meta)
+        .fill(log_sigmoid_forward)
+        .doc("`log_sigmoid`, and `exp(−|x|)` for its derivative.")
+        .samples(&["f32[2, 3]"]),
+    unary("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", Float, softplus)
+        .doc("`ln(1 + exp(beta · x)) / beta`; `x` itself above the threshold."),
+    bits(unary("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", Float, hardshrink))
+        .doc("0 where the magnitude is at most `lambd`."),
+    unary("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", Float, softshrink)
+        .doc("Nearer to 0 by `lambd`."),
+    bits(OpDef::new("aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta).fill(prelu))
+        .doc("`weight · x` where negative; one weight, or one for each channel (dimension 1).")
+        .samples(&["f32[2, 3, 4], f32[3]", "f32[2, 3], f32[1]", "!f32[2, 3], f32[2]"]),
+    bits(OpDef::new("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", Float.meta::<2>()).fill(prelu_kernel))
+        .doc("`weight · x` where negative, broadcast.")
+        .samples(&["f32[2, 3], f32[1, 3]"]),
+    OpDef::new("aten::glu(Tensor self, int dim=-1) -> Tensor", glu_meta)
+        .decomp(glu)
+        .doc("The first half along a dimension times the sigmoid of the second.")
+        .samples(&["f32[2, 4]", "f32[4, 3], 0", "!f32[2, 3]"]),
+    unary("aten::logit(Tensor self, float? eps=None) -> Tensor", ToFloat, logit)
+        .doc("`ln(x / (1 − x))`, of `x` clamped to `eps` … `1 − eps`."),
 ];
 
 fn relu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let dtype = o[0].dtype();
     // −0 and NaN stay, as they are not less than 0.
-    computed!(number dtype, |T| map1(&input(a, 0, dtype)?, &mut o[0], |x: T| if x < T::default() { T::default() } else { x }))
+    computed!(number dtype, |T| {
+        map1(&input(a, 0, dtype)?, &mut o[0], |x: T| if x < T::default() { T::default() } else { x })
+    })
 }
 
 #[inline(always)]

@@ -99,82 +99,126 @@ const FMOD: OpDef = bits(binary("aten::fmod.Tensor(Tensor self, Tensor other) ->
 /// The table.
 pub static OPS: &[OpDef] = &[
     ADD,
-    OpDef { schema: "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", ..ADD }.samples(&["f32[2, 3], 2.5", "i64[4], 2, 3", "b8[4], 1"]),
+    OpDef { schema: "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", ..ADD }.samples(&[
+        "f32[2, 3], 2.5",
+        "i64[4], 2, 3",
+        "b8[4], 1",
+    ]),
     SUB,
-    OpDef { schema: "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", ..SUB }.samples(&["f32[2, 3], 2.5", "i64[4], 2, 3"]),
-    alias("aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", SUB, "sub.Tensor(self, other, alpha=alpha)"),
-    alias("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", SUB, "sub.Tensor(self, other, alpha=alpha)").samples(&["f32[2], 1"]),
-    binary("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Arith, |a, o| subtract(a, o, 1, 0)).doc("`other − alpha · self`."),
-    with_scalar("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Arith, |a, o| subtract(a, o, 1, 0)).doc("`other − alpha · self`."),
+    OpDef { schema: "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", ..SUB }
+        .samples(&["f32[2, 3], 2.5", "i64[4], 2, 3"]),
+    alias(
+        "aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+        SUB,
+        "sub.Tensor(self, other, alpha=alpha)",
+    ),
+    alias(
+        "aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+        SUB,
+        "sub.Tensor(self, other, alpha=alpha)",
+    )
+    .samples(&["f32[2], 1"]),
+    binary("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Arith, |a, o| {
+        subtract(a, o, 1, 0)
+    })
+    .doc("`other − alpha · self`."),
+    with_scalar("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Arith, |a, o| {
+        subtract(a, o, 1, 0)
+    })
+    .doc("`other − alpha · self`."),
     MUL,
-    OpDef { schema: "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", ..MUL }.samples(&["f32[2, 3], 2.5", "i64[4], 2"]),
+    OpDef { schema: "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", ..MUL }
+        .samples(&["f32[2, 3], 2.5", "i64[4], 2"]),
     alias("aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", MUL, "mul.Tensor(self, other)"),
-    alias("aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor", MUL, "mul.Tensor(self, other)").samples(&["f32[2], 2"]),
+    alias("aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor", MUL, "mul.Tensor(self, other)")
+        .samples(&["f32[2], 2"]),
     DIV,
-    OpDef { schema: "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", ..DIV }.samples(&["f32[2, 3], 2.5", "i64[4], 2"]),
+    OpDef { schema: "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", ..DIV }
+        .samples(&["f32[2, 3], 2.5", "i64[4], 2"]),
     DIV_MODE,
-    OpDef { schema: "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", ..DIV_MODE }.samples(&["f32[2, 3], 2.5, rounding_mode=\"floor\"", "i64[4], 2, rounding_mode=\"trunc\""]),
+    OpDef { schema: "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", ..DIV_MODE }
+        .samples(&["f32[2, 3], 2.5, rounding_mode=\"floor\"", "i64[4], 2, rounding_mode=\"trunc\""]),
     alias("aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", DIV, "div.Tensor(self, other)"),
-    alias("aten::divide.Scalar(Tensor self, Scalar other) -> Tensor", DIV, "div.Tensor(self, other)").samples(&["f32[2], 2"]),
-    alias("aten::divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", DIV_MODE, "div.Tensor_mode(self, other, rounding_mode=rounding_mode)"),
-    alias("aten::divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", DIV_MODE, "div.Tensor_mode(self, other, rounding_mode=rounding_mode)").samples(&["i64[4], 2, rounding_mode=\"trunc\""]),
+    alias("aten::divide.Scalar(Tensor self, Scalar other) -> Tensor", DIV, "div.Tensor(self, other)")
+        .samples(&["f32[2], 2"]),
+    alias(
+        "aten::divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+        DIV_MODE,
+        "div.Tensor_mode(self, other, rounding_mode=rounding_mode)",
+    ),
+    alias(
+        "aten::divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+        DIV_MODE,
+        "div.Tensor_mode(self, other, rounding_mode=rounding_mode)",
+    )
+    .samples(&["i64[4], 2, rounding_mode=\"trunc\""]),
     alias("aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", DIV, "div.Tensor(self, other)"),
-    alias("aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor", DIV, "div.Tensor(self, other)").samples(&["f32[2], 2"]),
-    bits(binary("aten::floor_divide(Tensor self, Tensor other) -> Tensor", Number, floor_divide)).doc("The quotient rounded down, in the promoted dtype."),
-    bits(with_scalar("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", Number, floor_divide)).doc("The quotient rounded down, in the promoted dtype."),
+    alias("aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor", DIV, "div.Tensor(self, other)")
+        .samples(&["f32[2], 2"]),
+    bits(binary("aten::floor_divide(Tensor self, Tensor other) -> Tensor", Number, floor_divide))
+        .doc("The quotient rounded down, in the promoted dtype."),
+    bits(with_scalar("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", Number, floor_divide))
+        .doc("The quotient rounded down, in the promoted dtype."),
     REMAINDER,
-    OpDef { schema: "aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", ..REMAINDER }.samples(&["f32[2, 3], 2.5", "i64[4], 3"]),
-    OpDef { schema: "aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", ..REMAINDER }.samples(&["7, i64[4]<1..9>"]),
+    OpDef { schema: "aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", ..REMAINDER }
+        .samples(&["f32[2, 3], 2.5", "i64[4], 3"]),
+    OpDef { schema: "aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", ..REMAINDER }
+        .samples(&["7, i64[4]<1..9>"]),
     FMOD,
-    OpDef { schema: "aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", ..FMOD }.samples(&["f32[2, 3], 2.5", "i64[4], 3"]),
+    OpDef { schema: "aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", ..FMOD }
+        .samples(&["f32[2, 3], 2.5", "i64[4], 3"]),
     MAXIMUM,
     alias("aten::max.other(Tensor self, Tensor other) -> Tensor", MAXIMUM, "maximum(self, other)"),
     MINIMUM,
     alias("aten::min.other(Tensor self, Tensor other) -> Tensor", MINIMUM, "minimum(self, other)"),
-    bits(binary("aten::fmax(Tensor self, Tensor other) -> Tensor", Real, |a, o| {
-        computed!(real o[0].dtype(), |T| over2(a, o, |x: T, y: T| if Ordered::is_nan(x) || y > x { y } else { x }))
-    }))
-    .doc("The greater; the other one of a NaN."),
-    bits(binary("aten::fmin(Tensor self, Tensor other) -> Tensor", Real, |a, o| {
-        computed!(real o[0].dtype(), |T| over2(a, o, |x: T, y: T| if Ordered::is_nan(x) || y < x { y } else { x }))
-    }))
-    .doc("The lesser; the other one of a NaN."),
+    bits(binary("aten::fmax(Tensor self, Tensor other) -> Tensor", Real, fmax))
+        .doc("The greater; the other one of a NaN."),
+    bits(binary("aten::fmin(Tensor self, Tensor other) -> Tensor", Real, fmin))
+        .doc("The lesser; the other one of a NaN."),
     ATAN2,
     alias("aten::arctan2(Tensor self, Tensor other) -> Tensor", ATAN2, "atan2(self, other)"),
-    binary("aten::hypot(Tensor self, Tensor other) -> Tensor", Float, |a, o| real2(a, o, f32::hypot, f64::hypot)).doc("`√(self² + other²)`."),
-    binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", FloatOrComplex, logaddexp).doc("`ln(eˢᵉˡᶠ + eᵒᵗʰᵉʳ)`."),
+    binary("aten::hypot(Tensor self, Tensor other) -> Tensor", Float, |a, o| real2(a, o, f32::hypot, f64::hypot))
+        .doc("`√(self² + other²)`."),
+    binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", FloatOrComplex, logaddexp)
+        .doc("`ln(eˢᵉˡᶠ + eᵒᵗʰᵉʳ)`."),
     binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", Float, |a, o| {
         real2(a, o, |x, y| special::logaddexp2(x.into(), y.into()) as f32, special::logaddexp2)
     })
     .doc("`log₂(2ˢᵉˡᶠ + 2ᵒᵗʰᵉʳ)`."),
-    bits(binary("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| real2(a, o, f32::copysign, f64::copysign)))
-        .doc("The magnitude of `self` with the sign of `other`."),
-    bits(with_scalar("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", ToFloat, |a, o| real2(a, o, f32::copysign, f64::copysign)))
-        .doc("The magnitude of `self` with the sign of `other`."),
-    bits(binary("aten::nextafter(Tensor self, Tensor other) -> Tensor", Float, nextafter)).doc("The next float from `self` towards `other`."),
-    bits(binary("aten::gcd(Tensor self, Tensor other) -> Tensor", Integer, |a, o| computed!(integer o[0].dtype(), |T| over2(a, o, <T as Int>::gcd)))).doc("Greatest common divisor."),
-    bits(binary("aten::lcm(Tensor self, Tensor other) -> Tensor", Integer, |a, o| {
-        computed!(integer o[0].dtype(), |T| over2(a, o, |x: T, y: T| {
-            let g = Int::gcd(x, y);
-            if g == T::default() { g } else { Ordered::abs(Sum::mul(Ordered::trunc_div(x, g), y)) }
-        }))
+    bits(binary("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| {
+        real2(a, o, f32::copysign, f64::copysign)
     }))
-    .doc("Least common multiple."),
+    .doc("The magnitude of `self` with the sign of `other`."),
+    bits(with_scalar("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", ToFloat, |a, o| {
+        real2(a, o, f32::copysign, f64::copysign)
+    }))
+    .doc("The magnitude of `self` with the sign of `other`."),
+    bits(binary("aten::nextafter(Tensor self, Tensor other) -> Tensor", Float, nextafter))
+        .doc("The next float from `self` towards `other`."),
+    bits(binary("aten::gcd(Tensor self, Tensor other) -> Tensor", Integer, gcd)).doc("Greatest common divisor."),
+    bits(binary("aten::lcm(Tensor self, Tensor other) -> Tensor", Integer, lcm)).doc("Least common multiple."),
     XLOGY,
     OpDef { schema: "aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", ..XLOGY }.samples(&["2.0, f32[3]"]),
-    OpDef { schema: "aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", ..XLOGY }.samples(&["f32[3], 2.0"]),
+    OpDef { schema: "aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", ..XLOGY }
+        .samples(&["f32[3], 2.0"]),
     alias("aten::special_xlogy(Tensor self, Tensor other) -> Tensor", XLOGY, "xlogy.Tensor(self, other)"),
-    OpDef { schema: "aten::special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", ..XLOGY }.samples(&["2.0, f32[3]"]),
-    OpDef { schema: "aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", ..XLOGY }.samples(&["f32[3], 2.0"]),
+    OpDef { schema: "aten::special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", ..XLOGY }
+        .samples(&["2.0, f32[3]"]),
+    OpDef { schema: "aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", ..XLOGY }
+        .samples(&["f32[3], 2.0"]),
     XLOG1PY,
-    OpDef { schema: "aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", ..XLOG1PY }.samples(&["2.0, f32[3]"]),
-    OpDef { schema: "aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", ..XLOG1PY }.samples(&["f32[3], 2.0"]),
+    OpDef { schema: "aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", ..XLOG1PY }
+        .samples(&["2.0, f32[3]"]),
+    OpDef { schema: "aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", ..XLOG1PY }
+        .samples(&["f32[3], 2.0"]),
     bits(binary("aten::heaviside(Tensor self, Tensor values) -> Tensor", Real, heaviside))
         .doc("0 below 0, 1 above, `values` at 0; dtypes must be equal.")
         .samples(&["f32[2, 3], f32[3]", "i64[4], i64[4]"]),
-    binary("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", ToAnalytic, |a, o| {
-        computed!(analytic o[0].dtype(), |T| over2(a, o, |x: T, y: T| Sum::mul(x, math::exp2(y))))
-    })
+    binary(
+        "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
+        ToAnalytic,
+        |a, o| computed!(analytic o[0].dtype(), |T| over2(a, o, |x: T, y: T| Sum::mul(x, math::exp2(y)))),
+    )
     .doc("`self · 2ᵒᵗʰᵉʳ`."),
 ];
 
@@ -279,6 +323,29 @@ fn div_mode(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         Some("floor") => floor_divide(a, o),
         Some(_) => trunc_divide(a, o),
     }
+}
+
+fn fmax(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    computed!(real o[0].dtype(), |T| {
+        over2(a, o, |x: T, y: T| if Ordered::is_nan(x) || y > x { y } else { x })
+    })
+}
+
+fn fmin(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    computed!(real o[0].dtype(), |T| {
+        over2(a, o, |x: T, y: T| if Ordered::is_nan(x) || y < x { y } else { x })
+    })
+}
+
+fn gcd(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    computed!(integer o[0].dtype(), |T| over2(a, o, <T as Int>::gcd))
+}
+
+fn lcm(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    computed!(integer o[0].dtype(), |T| over2(a, o, |x: T, y: T| {
+        let g = Int::gcd(x, y);
+        if g == T::default() { g } else { Ordered::abs(Sum::mul(Ordered::trunc_div(x, g), y)) }
+    }))
 }
 
 fn xlog(x: f32, y: f32, log: f32) -> f32 {

@@ -4,7 +4,7 @@
 
 use crate::support::class::Rule::*;
 use crate::support::class::computed;
-use crate::support::class::{C32, C64, RealArgs, Rule, input, map2, map3};
+use crate::support::class::{C32, C64, Fill, RealArgs, Rule, input, map2, map3};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise, pointwise_as};
 use crate::support::promote::promote;
 use oxport_ir::{Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure};
@@ -12,7 +12,9 @@ use oxport_tensor::{DType, Scalar, Tensor, TensorMut, math};
 
 /// The kernel of a derivative: the parameters, then its value from the gradient and another float of the same type.
 macro_rules! derivative {
-    ($($i:literal)? |$g:ident, $x:ident, $a:ident, $T:ident| $body:expr) => { derivative!($($i)? |$g, $x, $a, $T| {} $body) };
+    ($($i:literal)? |$g:ident, $x:ident, $a:ident, $T:ident| $body:expr) => {
+        derivative!($($i)? |$g, $x, $a, $T| {} $body)
+    };
     (|$g:ident, $x:ident, $a:ident, $T:ident| { $($given:stmt;)* } $body:expr) => {
         derivative!(1 |$g, $x, $a, $T| { $($given;)* } $body)
     };
@@ -25,42 +27,166 @@ macro_rules! derivative {
     };
 }
 
+const SILU: Fill = derivative!(|g, x, a, T| {
+    let s = math::sigmoid(x);
+    g * s * (1.0 + x * (1.0 - s))
+});
+const MISH: Fill = derivative!(|g, x, a, T| {
+    let t = math::tanh(math::log1p(math::exp(x)));
+    let t = if x > 20.0 { 1.0 } else { t };
+    g * (t + x * (1.0 - t * t) * math::sigmoid(x))
+});
+const HARDSIGMOID: Fill = derivative!(|g, x, a, T| if x > -3.0 && x < 3.0 { g / 6.0 } else { 0.0 });
+const HARDSWISH: Fill = derivative!(|g, x, a, T| match x {
+    x if x <= -3.0 => 0.0,
+    x if x < 3.0 => g * (x / 3.0 + 0.5),
+    _ => g,
+});
+const HARDTANH: Fill = derivative!(|g, x, a, T| {
+    let (low, high) = (a.at::<f64>(2)? as T, a.at::<f64>(3)? as T);
+} if x <= low || x >= high { 0.0 } else { g });
+const LEAKY_RELU: Fill = derivative!(|g, x, a, T| {
+    let slope = a.at::<f64>(2)? as T;
+} if x > 0.0 { g } else { g * slope });
+const SHRINK: Fill = derivative!(|g, x, a, T| {
+    let l = a.at::<f64>(2)? as T;
+} if x >= -l && x <= l { 0.0 } else { g });
+const SOFTPLUS: Fill = derivative!(|g, x, a, T| {
+    let (beta, top) = (a.at::<f64>(2)? as T, a.at::<f64>(3)? as T);
+} if x * beta > top { g } else { g * math::sigmoid(x * beta) });
+const LOGIT: Fill = derivative!(|g, x, a, T| {
+    let eps = a.at::<Option<f64>>(2)?.map(|e| e as T);
+} match eps {
+    None if !(0.0..=1.0).contains(&x) => T::NAN,
+    Some(e) if x < e || x > 1.0 - e => 0.0,
+    _ => g / (x * (1.0 - x)),
+});
+
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    grad("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", FloatOrComplex, |a, o| of_output(a, o, |y| 1.0 - y * y)).doc("`grad · (1 − y²)`."),
-    grad("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", FloatOrComplex, |a, o| of_output(a, o, |y| (1.0 - y) * y)).doc("`grad · y (1 − y)`."),
-    grad("aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", Float, derivative!(|g, x, a, T| { let s = math::sigmoid(x); g * s * (1.0 + x * (1.0 - s)) })).doc("The derivative of `silu`."),
-    grad("aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", Float, derivative!(|g, x, a, T| {
-        let t = math::tanh(math::log1p(math::exp(x)));
-        let t = if x > 20.0 { 1.0 } else { t };
-        g * (t + x * (1.0 - t * t) * math::sigmoid(x))
-    })).doc("The derivative of `mish`."),
-    grad("aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", Float, gelu).doc("The derivative of `gelu`.").samples(&["f32[2, 3], f32[2, 3]", "f32[3], f32[3], approximate=\"tanh\""]),
-    grad("aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", Float, derivative!(|g, x, a, T| if x > -3.0 && x < 3.0 { g / 6.0 } else { 0.0 })).doc("The derivative of `hardsigmoid`."),
-    grad("aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", Float, derivative!(|g, x, a, T| if x <= -3.0 { 0.0 } else if x < 3.0 { g * (x / 3.0 + 0.5) } else { g })).doc("The derivative of `hardswish`."),
-    grad("aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", Float, derivative!(|g, x, a, T| { let (low, high) = (a.at::<f64>(2)? as T, a.at::<f64>(3)? as T); } if x <= low || x >= high { 0.0 } else { g })).doc("The derivative of `hardtanh`.").samples(&["f32[2, 3], f32[2, 3], -1, 1"]),
-    grad("aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor", Float, derivative!(|g, x, a, T| { let slope = a.at::<f64>(2)? as T; } if x > 0.0 { g } else { g * slope })).doc("The derivative of `leaky_relu`.").samples(&["f32[2, 3], f32[2, 3], 0.1, False"]),
-    grad("aten::hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor", Float, derivative!(|g, x, a, T| { let l = a.at::<f64>(2)? as T; } if x >= -l && x <= l { 0.0 } else { g })).doc("The derivative of `hardshrink`.").samples(&["f32[2, 3], f32[2, 3], 0.5"]),
-    grad("aten::softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor", Float, derivative!(|g, x, a, T| { let l = a.at::<f64>(2)? as T; } if x >= -l && x <= l { 0.0 } else { g })).doc("The derivative of `softshrink`.").samples(&["f32[2, 3], f32[2, 3], 0.5"]),
-    grad("aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", Float, derivative!(|g, x, a, T| { let (beta, top) = (a.at::<f64>(2)? as T, a.at::<f64>(3)? as T); } if x * beta > top { g } else { g * math::sigmoid(x * beta) })).doc("The derivative of `softplus`.").samples(&["f32[2, 3], f32[2, 3], 1, 20"]),
-    grad("aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", Float, derivative!(|g, x, a, T| { let eps = a.at::<Option<f64>>(2)?.map(|e| e as T); } match eps {
-        None if !(0.0..=1.0).contains(&x) => T::NAN,
-        Some(e) if x < e || x > 1.0 - e => 0.0,
-        _ => g / (x * (1.0 - x)),
-    })).doc("The derivative of `logit`.").samples(&["f32[2, 3], f32[2, 3], 0.1"]),
-    OpDef::new("aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor", |a| over(a, &[0, 5], Float)).fill(elu).doc("The derivative of `elu`, from its input or result.").samples(&["f32[2, 3], 1.0, 1.0, 1.0, False, f32[2, 3]"]),
-    OpDef::new("aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", |a| over(a, &[0, 1], Number)).fill(threshold).doc("The gradient where the input is above the threshold.").exact(Exact::Bits).samples(&["f32[2, 3], f32[2, 3], 0.0"]),
-    OpDef::new("aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", |a| over(a, &[0, 1], Float)).fill(log_sigmoid).doc("The derivative of `log_sigmoid`.").samples(&["f32[2, 3], f32[2, 3], f32[2, 3]"]),
-    OpDef::new("aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", native_dropout_meta).expr("mul.Scalar(mul.Tensor(grad_output, mask), scale)").doc("The gradient where it was kept, scaled.").samples(&["f32[2, 3], b8[2, 3], 2.0", "i64[3], b8[3], 2.0"]),
-    OpDef::new("aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", |a| Ok(vec![over(a, &[0, 1, 2], Float)?.remove(0), over(a, &[0, 1, 2], Float)?.remove(0)])).fill(prelu).doc("The derivatives of `prelu` by input and by weight, broadcast.").samples(&["f32[2, 3], f32[2, 3], f32[1, 3]"]),
-    OpDef::new("aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", glu_meta).decomp(glu).doc("The derivative of `glu`.").samples(&["f32[2, 2], f32[2, 4], -1"]),
-    OpDef::new("aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", |a| over(a, &[0], Float)).decomp(rrelu).random_if(&["training"]).exact(Exact::Random).doc("A leaky rectifier whose slope is random when training, else the middle of the range.").samples(&["f32[2, 3]"]),
-    OpDef::new("aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)", rrelu_meta).fill(rrelu_with_noise).random_if(&["training"]).exact(Exact::Random).doc("A leaky rectifier of random slopes, and the slopes.").samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[2, 3], training=True"]),
-    OpDef::new("aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result) -> Tensor", |a| over(a, &[0, 1], Float)).fill(rrelu_backward).doc("The derivative of `rrelu`.").samples(&["f32[2, 3], f32[2, 3], f32[2, 3], 0.1, 0.3, False, False"]),
+    grad("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", FloatOrComplex, |a, o| {
+        of_output(a, o, |y| 1.0 - y * y)
+    })
+    .doc("`grad · (1 − y²)`."),
+    grad("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", FloatOrComplex, |a, o| {
+        of_output(a, o, |y| (1.0 - y) * y)
+    })
+    .doc("`grad · y (1 − y)`."),
+    grad("aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", Float, SILU)
+        .doc("The derivative of `silu`."),
+    grad("aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", Float, MISH)
+        .doc("The derivative of `mish`."),
+    grad("aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", Float, gelu)
+        .doc("The derivative of `gelu`.")
+        .samples(&["f32[2, 3], f32[2, 3]", "f32[3], f32[3], approximate=\"tanh\""]),
+    grad("aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", Float, HARDSIGMOID)
+        .doc("The derivative of `hardsigmoid`."),
+    grad("aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", Float, HARDSWISH)
+        .doc("The derivative of `hardswish`."),
+    grad(
+        "aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> \
+        Tensor",
+        Float,
+        HARDTANH,
+    )
+    .doc("The derivative of `hardtanh`.")
+    .samples(&["f32[2, 3], f32[2, 3], -1, 1"]),
+    grad(
+        "aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool \
+        self_is_result) -> Tensor",
+        Float,
+        LEAKY_RELU,
+    )
+    .doc("The derivative of `leaky_relu`.")
+    .samples(&["f32[2, 3], f32[2, 3], 0.1, False"]),
+    grad("aten::hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor", Float, SHRINK)
+        .doc("The derivative of `hardshrink`.")
+        .samples(&["f32[2, 3], f32[2, 3], 0.5"]),
+    grad("aten::softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor", Float, SHRINK)
+        .doc("The derivative of `softshrink`.")
+        .samples(&["f32[2, 3], f32[2, 3], 0.5"]),
+    grad(
+        "aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> \
+        Tensor",
+        Float,
+        SOFTPLUS,
+    )
+    .doc("The derivative of `softplus`.")
+    .samples(&["f32[2, 3], f32[2, 3], 1, 20"]),
+    grad("aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", Float, LOGIT)
+        .doc("The derivative of `logit`.")
+        .samples(&["f32[2, 3], f32[2, 3], 0.1"]),
+    OpDef::new(
+        "aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool \
+        is_result, Tensor self_or_result) -> Tensor",
+        |a| over(a, &[0, 5], Float),
+    )
+    .fill(elu)
+    .doc("The derivative of `elu`, from its input or result.")
+    .samples(&["f32[2, 3], 1.0, 1.0, 1.0, False, f32[2, 3]"]),
+    OpDef::new("aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", |a| {
+        over(a, &[0, 1], Number)
+    })
+    .fill(threshold)
+    .doc("The gradient where the input is above the threshold.")
+    .exact(Exact::Bits)
+    .samples(&["f32[2, 3], f32[2, 3], 0.0"]),
+    OpDef::new("aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", |a| {
+        over(a, &[0, 1], Float)
+    })
+    .fill(log_sigmoid)
+    .doc("The derivative of `log_sigmoid`.")
+    .samples(&["f32[2, 3], f32[2, 3], f32[2, 3]"]),
+    OpDef::new(
+        "aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+        native_dropout_meta,
+    )
+    .expr("mul.Scalar(mul.Tensor(grad_output, mask), scale)")
+    .doc("The gradient where it was kept, scaled.")
+    .samples(&["f32[2, 3], b8[2, 3], 2.0", "i64[3], b8[3], 2.0"]),
+    OpDef::new(
+        "aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
+        |a| Ok(vec![over(a, &[0, 1, 2], Float)?.remove(0), over(a, &[0, 1, 2], Float)?.remove(0)]),
+    )
+    .fill(prelu)
+    .doc("The derivatives of `prelu` by input and by weight, broadcast.")
+    .samples(&["f32[2, 3], f32[2, 3], f32[1, 3]"]),
+    OpDef::new("aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", glu_meta)
+        .decomp(glu)
+        .doc("The derivative of `glu`.")
+        .samples(&["f32[2, 2], f32[2, 4], -1"]),
+    OpDef::new(
+        "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool \
+        training=False, Generator? generator=None) -> Tensor",
+        |a| over(a, &[0], Float),
+    )
+    .decomp(rrelu)
+    .random_if(&["training"])
+    .exact(Exact::Random)
+    .doc("A leaky rectifier whose slope is random when training, else the middle of the range.")
+    .samples(&["f32[2, 3]"]),
+    OpDef::new(
+        "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar \
+        upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor \
+        noise_out)",
+        rrelu_meta,
+    )
+    .fill(rrelu_with_noise)
+    .random_if(&["training"])
+    .exact(Exact::Random)
+    .doc("A leaky rectifier of random slopes, and the slopes.")
+    .samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[2, 3], training=True"]),
+    OpDef::new(
+        "aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, \
+        Scalar upper, bool training, bool self_is_result) -> Tensor",
+        |a| over(a, &[0, 1], Float),
+    )
+    .fill(rrelu_backward)
+    .doc("The derivative of `rrelu`.")
+    .samples(&["f32[2, 3], f32[2, 3], f32[2, 3], 0.1, 0.3, False, False"]),
 ];
 
-const fn grad(schema: &'static str, rule: Rule, kernel: crate::support::class::Fill) -> OpDef {
+const fn grad(schema: &'static str, rule: Rule, kernel: Fill) -> OpDef {
     OpDef::new(schema, rule.meta::<2>()).fill(kernel).samples(&["f32[2, 3], f32[2, 3]"])
 }
 
@@ -89,7 +215,7 @@ fn of_output(a: &RealArgs<'_>, o: &mut [TensorMut], f: fn(C64) -> C64) -> Result
 fn gelu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
     let is_tanh = a.named::<&str>("approximate")? == "tanh";
-    let kernel: crate::support::class::Fill = match is_tanh {
+    let kernel: Fill = match is_tanh {
         true => derivative!(|g, x, a, T| {
             let k = (FRAC_2_SQRT_PI * FRAC_1_SQRT_2) as T;
             let t = math::tanh(k * (x + 0.044715 * x * x * x));
@@ -106,12 +232,14 @@ fn gelu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 fn elu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (_, alpha, scale, inner, is_result): (&Tensor, f64, f64, f64, bool) = a.unpack()?;
-    let kernel: crate::support::class::Fill = match is_result {
+    let kernel: Fill = match is_result {
         true => derivative!(5 |g, y, a, T| {
-            let (below, above, inner) = ((a.at::<f64>(1)? * a.at::<f64>(2)?) as T, a.at::<f64>(2)? as T, a.at::<f64>(3)? as T);
+            let (alpha, scale, inner) = (a.at::<f64>(1)?, a.at::<f64>(2)?, a.at::<f64>(3)? as T);
+            let (below, above) = ((alpha * scale) as T, scale as T);
         } if y <= 0.0 { g * inner * (y + below) } else { g * above }),
         false => derivative!(5 |g, x, a, T| {
-            let (below, above, inner) = ((a.at::<f64>(1)? * a.at::<f64>(2)?) as T, a.at::<f64>(2)? as T, a.at::<f64>(3)? as T);
+            let (alpha, scale, inner) = (a.at::<f64>(1)?, a.at::<f64>(2)?, a.at::<f64>(3)? as T);
+            let (below, above) = ((alpha * scale) as T, scale as T);
         } if x <= 0.0 { g * inner * below * math::exp(x * inner) } else { g * above }),
     };
     let is_known = alpha.is_finite() && scale.is_finite() && inner.is_finite();
@@ -133,7 +261,7 @@ fn threshold(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 fn log_sigmoid(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     // The buffer holds exp(−|x|), but not on every device: it is computed again.
-    let kernel: crate::support::class::Fill = derivative!(|g, x, a, T| g * math::sigmoid(-x));
+    let kernel: Fill = derivative!(|g, x, a, T| g * math::sigmoid(-x));
     kernel(a, o)
 }
 

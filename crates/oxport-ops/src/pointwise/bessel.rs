@@ -116,7 +116,8 @@ pub fn y1(x: f64) -> f64 {
     }
 }
 
-/// `eˣ` times the modified Bessel function of the second kind of any order, for `x > 0`: `∫ exp(x − x cosh t) cosh νt dt`.
+/// `eˣ` times the modified Bessel function of the second kind of any order, for `x > 0`: `∫ exp(x − x cosh t) cosh νt
+/// dt`.
 fn scaled_second_kind(nu: f64, x: f64) -> f64 {
     const STEP: f64 = 1.0 / 16.0;
     let mut sum = 0.5;

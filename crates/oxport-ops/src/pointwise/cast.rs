@@ -17,41 +17,168 @@ use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, math};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    bits(OpDef::new("aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", to_copy_meta).fill(copy0)).doc("A copy in another dtype or memory format.").samples(&["f32[2, 3]{1, 2}, dtype=float16", "i64[4], dtype=float32", "f32[2, 3, 4, 5], memory_format=channels_last"]).across_devices(),
-    composite("aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)").samples(&["f32[2, 3], float16", "f32[2, 3], float32"]).alias_if(is_kept).write_back("value"),
-    composite("aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)").samples(&["f32[2, 3], dtype=float16"]).alias_if(is_kept).write_back("value"),
-    composite("aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)").samples(&[]).alias_if(is_kept).write_back("value"),
-    composite("aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)").samples(&["f32[2, 3], f16[1]"]).alias_if(is_kept).write_back("value").across_devices(),
-    composite("aten::type_as(Tensor self, Tensor other) -> Tensor").samples(&["f32[2, 3], f16[1]"]).alias_if(is_kept).write_back("value"),
-    OpDef::new("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", contiguous_meta).decomp(contiguous).exact(Exact::Bits).doc("Itself if in row-major order (or the format), else a copy.").samples(&["f32[2, 3]{1, 2}", "f32[2, 3]"]).alias_if(|a, _| Ok(in_format(a.cx, a.at(0)?, a.at(1)?))).write_back("value"),
-    bits(OpDef::new("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta).fill(copy0)).doc("A copy.").samples(&["f32[2, 3]{1, 2}", "f32[2, 3]{1, 2}, memory_format=contiguous_format"]),
-    bits(OpDef::new("prims::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta).fill(copy0)).doc("A copy.").samples(&["f32[2, 3]{1, 2}"]),
-    bits(OpDef::new("aten::lift_fresh_copy(Tensor self) -> Tensor", |a| copied(a, a.at(0)?, a.at::<&Fake>(0)?.dtype, Some(MemoryFormat::Contiguous), None)).fill(copy0)).doc("A copy of a constant.").samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::alias_copy(Tensor self) -> Tensor", clone_meta).fill(copy0)).doc("A copy.").samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::detach_copy(Tensor self) -> Tensor", clone_meta).fill(copy0)).doc("A copy, without gradient.").samples(&["f32[2, 3]"]),
+    bits(
+        OpDef::new(
+            "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+            device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) \
+            -> Tensor",
+            to_copy_meta,
+        )
+        .fill(copy0),
+    )
+    .doc("A copy in another dtype or memory format.")
+    .samples(&[
+        "f32[2, 3]{1, 2}, dtype=float16",
+        "i64[4], dtype=float32",
+        "f32[2, 3, 4, 5], memory_format=channels_last",
+    ])
+    .across_devices(),
+    composite(
+        "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, \
+        MemoryFormat? memory_format=None) -> Tensor(a)",
+    )
+    .samples(&["f32[2, 3], float16", "f32[2, 3], float32"])
+    .alias_if(is_kept)
+    .write_back("value"),
+    composite(
+        "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? \
+        device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? \
+        memory_format=None) -> Tensor(a)",
+    )
+    .samples(&["f32[2, 3], dtype=float16"])
+    .alias_if(is_kept)
+    .write_back("value"),
+    composite(
+        "aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool \
+        copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    )
+    .samples(&[])
+    .alias_if(is_kept)
+    .write_back("value"),
+    composite(
+        "aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, \
+        MemoryFormat? memory_format=None) -> Tensor(a)",
+    )
+    .samples(&["f32[2, 3], f16[1]"])
+    .alias_if(is_kept)
+    .write_back("value")
+    .across_devices(),
+    composite("aten::type_as(Tensor self, Tensor other) -> Tensor")
+        .samples(&["f32[2, 3], f16[1]"])
+        .alias_if(is_kept)
+        .write_back("value"),
+    OpDef::new("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", contiguous_meta)
+        .decomp(contiguous)
+        .exact(Exact::Bits)
+        .doc("Itself if in row-major order (or the format), else a copy.")
+        .samples(&["f32[2, 3]{1, 2}", "f32[2, 3]"])
+        .alias_if(|a, _| Ok(in_format(a.cx, a.at(0)?, a.at(1)?)))
+        .write_back("value"),
+    bits(OpDef::new("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta).fill(copy0))
+        .doc("A copy.")
+        .samples(&["f32[2, 3]{1, 2}", "f32[2, 3]{1, 2}, memory_format=contiguous_format"]),
+    bits(
+        OpDef::new("prims::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta).fill(copy0),
+    )
+    .doc("A copy.")
+    .samples(&["f32[2, 3]{1, 2}"]),
+    bits(
+        OpDef::new("aten::lift_fresh_copy(Tensor self) -> Tensor", |a| {
+            copied(a, a.at(0)?, a.at::<&Fake>(0)?.dtype, Some(MemoryFormat::Contiguous), None)
+        })
+        .fill(copy0),
+    )
+    .doc("A copy of a constant.")
+    .samples(&["f32[2, 3]"]),
+    bits(OpDef::new("aten::alias_copy(Tensor self) -> Tensor", clone_meta).fill(copy0))
+        .doc("A copy.")
+        .samples(&["f32[2, 3]"]),
+    bits(OpDef::new("aten::detach_copy(Tensor self) -> Tensor", clone_meta).fill(copy0))
+        .doc("A copy, without gradient.")
+        .samples(&["f32[2, 3]"]),
     bits(unary("aten::_conj_copy(Tensor self) -> Tensor", Any, conj)).doc("The complex conjugate."),
-    bits(OpDef::new("aten::lift(Tensor self) -> Tensor", clone_meta).fill(copy0)).doc("The same tensor.").samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta).fill(copy1)).doc("`src` in the sizes and dtype of `self`.").samples(&["f32[2, 3], i64[3]", "!f32[2], f32[3]"]).across_devices(),
-    bits(OpDef::new("aten::chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", |a| copied(a, a.at(0)?, DType::C32, a.at(1)?, None)).fill(copy0)).doc("A copy as complex32.").samples(&["f32[2, 3]"]),
-    bits(OpDef::new("prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", |a| to_dtype(a, a.at(1)?)).fill(copy0)).doc("A copy in another dtype.").samples(&["f32[2, 3], float16"]),
-    OpDef::new("aten::real(Tensor(a) self) -> Tensor(a)", real).view(|a| viewed(a, real)).doc("The real part, as a view; of a real tensor, itself.").samples(&["c64[2, 3]", "f32[2]"]),
-    OpDef::new("aten::imag(Tensor(a) self) -> Tensor(a)", imag).view(|a| viewed(a, imag)).doc("The imaginary part, as a view.").samples(&["c64[2, 3]", "!f32[2]"]),
-    OpDef::new("prims::real(Tensor(a) self) -> Tensor(a)", real).view(|a| viewed(a, real)).doc("The real part, as a view.").samples(&["c64[2, 3]"]),
-    OpDef::new("prims::imag(Tensor(a) self) -> Tensor(a)", imag).view(|a| viewed(a, imag)).doc("The imaginary part, as a view.").samples(&["c64[2, 3]"]),
-    OpDef::new("aten::view_as_real(Tensor(a) self) -> Tensor(a)", view_as_real).view(|a| viewed(a, view_as_real)).doc("A last dimension of real and imaginary part.").samples(&["c64[2, 3]", "!f32[2]"]).write_back("view_as_complex(contiguous(value))"),
-    OpDef::new("aten::view_as_complex(Tensor(a) self) -> Tensor(a)", view_as_complex).view(|a| viewed(a, view_as_complex)).doc("A last dimension of 2 read as complex numbers.").samples(&["f32[3, 2]", "!f32[3]", "!i64[2]"]).write_back("view_as_real(value)"),
-    bits(unary("aten::_conj(Tensor(a) self) -> Tensor(a)", Any, conj)).doc("The complex conjugate.").write_back("_conj(value)"),
-    OpDef::new("aten::conj(Tensor(a) self) -> Tensor(a)", conj_meta).decomp(conj_parts).exact(Exact::Bits).doc("The complex conjugate; of a real tensor, itself.").samples(&["c64[2, 3]", "f32[2]"]),
-    OpDef::new("aten::conj_physical(Tensor self) -> Tensor", conj_meta).decomp(conj_parts).exact(Exact::Bits).doc("The complex conjugate; of a real tensor, itself.").samples(&["c64[2, 3]", "f32[2]"]).alias_if(|a, _| Ok(!a.at::<&Fake>(0)?.dtype.is_complex())).write_back("value"),
+    bits(OpDef::new("aten::lift(Tensor self) -> Tensor", clone_meta).fill(copy0))
+        .doc("The same tensor.")
+        .samples(&["f32[2, 3]"]),
+    bits(OpDef::new("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta).fill(copy1))
+        .doc("`src` in the sizes and dtype of `self`.")
+        .samples(&["f32[2, 3], i64[3]", "!f32[2], f32[3]"])
+        .across_devices(),
+    bits(
+        OpDef::new("aten::chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", |a| {
+            copied(a, a.at(0)?, DType::C32, a.at(1)?, None)
+        })
+        .fill(copy0),
+    )
+    .doc("A copy as complex32.")
+    .samples(&["f32[2, 3]"]),
+    bits(
+        OpDef::new("prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", |a| to_dtype(a, a.at(1)?))
+            .fill(copy0),
+    )
+    .doc("A copy in another dtype.")
+    .samples(&["f32[2, 3], float16"]),
+    OpDef::new("aten::real(Tensor(a) self) -> Tensor(a)", real)
+        .view(|a| viewed(a, real))
+        .doc("The real part, as a view; of a real tensor, itself.")
+        .samples(&["c64[2, 3]", "f32[2]"]),
+    OpDef::new("aten::imag(Tensor(a) self) -> Tensor(a)", imag)
+        .view(|a| viewed(a, imag))
+        .doc("The imaginary part, as a view.")
+        .samples(&["c64[2, 3]", "!f32[2]"]),
+    OpDef::new("prims::real(Tensor(a) self) -> Tensor(a)", real)
+        .view(|a| viewed(a, real))
+        .doc("The real part, as a view.")
+        .samples(&["c64[2, 3]"]),
+    OpDef::new("prims::imag(Tensor(a) self) -> Tensor(a)", imag)
+        .view(|a| viewed(a, imag))
+        .doc("The imaginary part, as a view.")
+        .samples(&["c64[2, 3]"]),
+    OpDef::new("aten::view_as_real(Tensor(a) self) -> Tensor(a)", view_as_real)
+        .view(|a| viewed(a, view_as_real))
+        .doc("A last dimension of real and imaginary part.")
+        .samples(&["c64[2, 3]", "!f32[2]"])
+        .write_back("view_as_complex(contiguous(value))"),
+    OpDef::new("aten::view_as_complex(Tensor(a) self) -> Tensor(a)", view_as_complex)
+        .view(|a| viewed(a, view_as_complex))
+        .doc("A last dimension of 2 read as complex numbers.")
+        .samples(&["f32[3, 2]", "!f32[3]", "!i64[2]"])
+        .write_back("view_as_real(value)"),
+    bits(unary("aten::_conj(Tensor(a) self) -> Tensor(a)", Any, conj))
+        .doc("The complex conjugate.")
+        .write_back("_conj(value)"),
+    OpDef::new("aten::conj(Tensor(a) self) -> Tensor(a)", conj_meta)
+        .decomp(conj_parts)
+        .exact(Exact::Bits)
+        .doc("The complex conjugate; of a real tensor, itself.")
+        .samples(&["c64[2, 3]", "f32[2]"]),
+    OpDef::new("aten::conj_physical(Tensor self) -> Tensor", conj_meta)
+        .decomp(conj_parts)
+        .exact(Exact::Bits)
+        .doc("The complex conjugate; of a real tensor, itself.")
+        .samples(&["c64[2, 3]", "f32[2]"])
+        .alias_if(|a, _| Ok(!a.at::<&Fake>(0)?.dtype.is_complex()))
+        .write_back("value"),
     bits(unary("aten::_conj_physical(Tensor self) -> Tensor", Any, conj)).doc("The complex conjugate."),
     bits(unary("prims::conj(Tensor(a) a) -> Tensor(a)", Any, conj)).doc("The complex conjugate."),
     bits(unary("prims::conj_physical(Tensor self) -> Tensor", Any, conj)).doc("The complex conjugate."),
-    OpDef::new("aten::angle(Tensor self) -> Tensor", angle_meta).fill(angle).doc("The argument of a complex number; of a real one 0 or π.").samples(&["c64[2, 3]", "f32[4]", "i64[4]"]),
-    bits(OpDef::new("aten::complex(Tensor real, Tensor imag) -> Tensor", pair).fill(complex)).doc("From real and imaginary part.").samples(&["f32[2, 3], f32[3]", "!f32[2], f64[2]"]),
-    OpDef::new("aten::polar(Tensor abs, Tensor angle) -> Tensor", pair).fill(polar).doc("From magnitude and angle.").samples(&["f32[2, 3], f32[3]"]),
-    OpDef::new("aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp_meta).fill(frexp).exact(Exact::Bits).doc("Mantissa in ±[½, 1) and exponent of 2.").samples(&["f32[2, 3]", "!i64[2]"]),
+    OpDef::new("aten::angle(Tensor self) -> Tensor", angle_meta)
+        .fill(angle)
+        .doc("The argument of a complex number; of a real one 0 or π.")
+        .samples(&["c64[2, 3]", "f32[4]", "i64[4]"]),
+    bits(OpDef::new("aten::complex(Tensor real, Tensor imag) -> Tensor", pair).fill(complex))
+        .doc("From real and imaginary part.")
+        .samples(&["f32[2, 3], f32[3]", "!f32[2], f64[2]"]),
+    OpDef::new("aten::polar(Tensor abs, Tensor angle) -> Tensor", pair)
+        .fill(polar)
+        .doc("From magnitude and angle.")
+        .samples(&["f32[2, 3], f32[3]"]),
+    OpDef::new("aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp_meta)
+        .fill(frexp)
+        .exact(Exact::Bits)
+        .doc("Mantissa in ±[½, 1) and exponent of 2.")
+        .samples(&["f32[2, 3]", "!i64[2]"]),
 ];
 
 /// `to` in its overloads.

@@ -12,62 +12,155 @@ use oxport_sym::Expr;
 use oxport_tensor::{Bits, DType, Int, Tensor, TensorMut, math};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
     bits(binary("aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", Test, EQ)).doc("`self == other`."),
     bits(with_scalar("aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", Test, EQ)).doc("`self == other`."),
     bits(binary("aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", Test, NE)).doc("`self != other`."),
     bits(with_scalar("aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", Test, NE)).doc("`self != other`."),
-    bits(binary("aten::not_equal.Tensor(Tensor self, Tensor other) -> Tensor", Test, NE)).doc("`self != other`.").expr("ne.Tensor(self, other)"),
-    bits(with_scalar("aten::not_equal.Scalar(Tensor self, Scalar other) -> Tensor", Test, NE)).doc("`self != other`.").expr("ne.Scalar(self, other)"),
+    bits(binary("aten::not_equal.Tensor(Tensor self, Tensor other) -> Tensor", Test, NE))
+        .doc("`self != other`.")
+        .expr("ne.Tensor(self, other)"),
+    bits(with_scalar("aten::not_equal.Scalar(Tensor self, Scalar other) -> Tensor", Test, NE))
+        .doc("`self != other`.")
+        .expr("ne.Scalar(self, other)"),
     bits(binary("aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", TestReal, LT)).doc("`self < other`."),
     bits(with_scalar("aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", TestReal, LT)).doc("`self < other`."),
-    bits(binary("aten::less.Tensor(Tensor self, Tensor other) -> Tensor", TestReal, LT)).doc("`self < other`.").expr("lt.Tensor(self, other)"),
-    bits(with_scalar("aten::less.Scalar(Tensor self, Scalar other) -> Tensor", TestReal, LT)).doc("`self < other`.").expr("lt.Scalar(self, other)"),
+    bits(binary("aten::less.Tensor(Tensor self, Tensor other) -> Tensor", TestReal, LT))
+        .doc("`self < other`.")
+        .expr("lt.Tensor(self, other)"),
+    bits(with_scalar("aten::less.Scalar(Tensor self, Scalar other) -> Tensor", TestReal, LT))
+        .doc("`self < other`.")
+        .expr("lt.Scalar(self, other)"),
     bits(binary("aten::le.Tensor(Tensor self, Tensor other) -> Tensor", TestReal, LE)).doc("`self <= other`."),
     bits(with_scalar("aten::le.Scalar(Tensor self, Scalar other) -> Tensor", TestReal, LE)).doc("`self <= other`."),
-    bits(binary("aten::less_equal.Tensor(Tensor self, Tensor other) -> Tensor", TestReal, LE)).doc("`self <= other`.").expr("le.Tensor(self, other)"),
-    bits(with_scalar("aten::less_equal.Scalar(Tensor self, Scalar other) -> Tensor", TestReal, LE)).doc("`self <= other`.").expr("le.Scalar(self, other)"),
+    bits(binary("aten::less_equal.Tensor(Tensor self, Tensor other) -> Tensor", TestReal, LE))
+        .doc("`self <= other`.")
+        .expr("le.Tensor(self, other)"),
+    bits(with_scalar("aten::less_equal.Scalar(Tensor self, Scalar other) -> Tensor", TestReal, LE))
+        .doc("`self <= other`.")
+        .expr("le.Scalar(self, other)"),
     bits(binary("aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", TestReal, GT)).doc("`self > other`."),
     bits(with_scalar("aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", TestReal, GT)).doc("`self > other`."),
-    bits(binary("aten::greater.Tensor(Tensor self, Tensor other) -> Tensor", TestReal, GT)).doc("`self > other`.").expr("gt.Tensor(self, other)"),
-    bits(with_scalar("aten::greater.Scalar(Tensor self, Scalar other) -> Tensor", TestReal, GT)).doc("`self > other`.").expr("gt.Scalar(self, other)"),
+    bits(binary("aten::greater.Tensor(Tensor self, Tensor other) -> Tensor", TestReal, GT))
+        .doc("`self > other`.")
+        .expr("gt.Tensor(self, other)"),
+    bits(with_scalar("aten::greater.Scalar(Tensor self, Scalar other) -> Tensor", TestReal, GT))
+        .doc("`self > other`.")
+        .expr("gt.Scalar(self, other)"),
     bits(binary("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", TestReal, GE)).doc("`self >= other`."),
     bits(with_scalar("aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", TestReal, GE)).doc("`self >= other`."),
-    bits(binary("aten::greater_equal.Tensor(Tensor self, Tensor other) -> Tensor", TestReal, GE)).doc("`self >= other`.").expr("ge.Tensor(self, other)"),
-    bits(with_scalar("aten::greater_equal.Scalar(Tensor self, Scalar other) -> Tensor", TestReal, GE)).doc("`self >= other`.").expr("ge.Scalar(self, other)"),
-    bits(binary("aten::logical_and(Tensor self, Tensor other) -> Tensor", Test, LOGICAL_AND)).doc("`self ∧ other`, of whether the operands are not 0."),
-    bits(binary("aten::logical_or(Tensor self, Tensor other) -> Tensor", Test, LOGICAL_OR)).doc("`self ∨ other`, of whether the operands are not 0."),
-    bits(binary("aten::logical_xor(Tensor self, Tensor other) -> Tensor", Test, LOGICAL_XOR)).doc("`self ⊕ other`, of whether the operands are not 0."),
-    bits(binary("aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", Integral, BIT_AND)).doc("`self & other`."),
-    bits(with_scalar("aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", Integral, BIT_AND)).doc("`self & other`."),
-    bits(binary("aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", Integral, BIT_AND)).doc("`self & other`.").samples(&["3, i64[4]<0..9>"]),
-    bits(binary("aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor", Integral, BIT_AND)).doc("`self & other`.").expr("bitwise_and.Tensor(self, other)"),
-    bits(with_scalar("aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor", Integral, BIT_AND)).doc("`self & other`.").expr("bitwise_and.Scalar(self, other)"),
-    bits(binary("aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", Integral, BIT_OR)).doc("`self | other`."),
-    bits(with_scalar("aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", Integral, BIT_OR)).doc("`self | other`."),
-    bits(binary("aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", Integral, BIT_OR)).doc("`self | other`.").samples(&["3, i64[4]<0..9>"]),
-    bits(binary("aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor", Integral, BIT_OR)).doc("`self | other`.").expr("bitwise_or.Tensor(self, other)"),
-    bits(with_scalar("aten::__or__.Scalar(Tensor self, Scalar other) -> Tensor", Integral, BIT_OR)).doc("`self | other`.").expr("bitwise_or.Scalar(self, other)"),
-    bits(binary("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", Integral, BIT_XOR)).doc("`self ^ other`."),
-    bits(with_scalar("aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", Integral, BIT_XOR)).doc("`self ^ other`."),
-    bits(binary("aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", Integral, BIT_XOR)).doc("`self ^ other`.").samples(&["3, i64[4]<0..9>"]),
-    bits(binary("aten::__xor__.Tensor(Tensor self, Tensor other) -> Tensor", Integral, BIT_XOR)).doc("`self ^ other`.").expr("bitwise_xor.Tensor(self, other)"),
-    bits(with_scalar("aten::__xor__.Scalar(Tensor self, Scalar other) -> Tensor", Integral, BIT_XOR)).doc("`self ^ other`.").expr("bitwise_xor.Scalar(self, other)"),
-    bits(binary("aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", Integer, shift_left)).doc("`self << other`.").samples(&["i64[4], i64[4]<0..5>"]),
-    bits(with_scalar("aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", Integer, shift_left)).doc("`self << other`.").samples(&["i64[4], 2"]),
-    bits(binary("aten::bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", Integer, shift_left)).doc("`self << other`.").samples(&["3, i64[4]<0..5>"]),
-    binary("aten::__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", Number, shift_left).doc("`self << other`; floats scale by a power of 2.").samples(&["i64[4], i64[4]<0..5>"]),
-    with_scalar("aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", Number, shift_left).doc("`self << other`; floats scale by a power of 2.").samples(&["i64[4], 2"]),
-    bits(binary("aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", Integer, shift_right)).doc("`self >> other`.").samples(&["i64[4], i64[4]<0..5>"]),
-    bits(with_scalar("aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", Integer, shift_right)).doc("`self >> other`.").samples(&["i64[4], 2"]),
-    bits(binary("aten::bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", Integer, shift_right)).doc("`self >> other`.").samples(&["3, i64[4]<0..5>"]),
-    binary("aten::__rshift__.Tensor(Tensor self, Tensor other) -> Tensor", Number, shift_right).doc("`self >> other`; floats scale by a power of 2.").samples(&["i64[4], i64[4]<0..5>"]),
-    with_scalar("aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", Number, shift_right).doc("`self >> other`; floats scale by a power of 2.").samples(&["i64[4], 2"]),
-    bits(OpDef::new("aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", isclose_meta).fill(isclose)).doc("`|self − other| ≤ atol + rtol · |other|`, or equal.").samples(&["f32[2, 3], f32[3]", "f32[2], f32[2], equal_nan=True", "!f32[2], i64[2]"]),
-    bits(OpDef::new("aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool", truth_meta).eval(allclose)).doc("True if every element is close, as `isclose` has it."),
-    bits(OpDef::new("aten::equal(Tensor self, Tensor other) -> bool", truth_meta).eval(equal)).doc("True if sizes and all elements are equal."),
-    bits(OpDef::new("aten::is_nonzero(Tensor self) -> bool", truth_meta).eval(is_nonzero)).doc("True if the one element is not 0."),
+    bits(binary("aten::greater_equal.Tensor(Tensor self, Tensor other) -> Tensor", TestReal, GE))
+        .doc("`self >= other`.")
+        .expr("ge.Tensor(self, other)"),
+    bits(with_scalar("aten::greater_equal.Scalar(Tensor self, Scalar other) -> Tensor", TestReal, GE))
+        .doc("`self >= other`.")
+        .expr("ge.Scalar(self, other)"),
+    bits(binary("aten::logical_and(Tensor self, Tensor other) -> Tensor", Test, LOGICAL_AND))
+        .doc("`self ∧ other`, of whether the operands are not 0."),
+    bits(binary("aten::logical_or(Tensor self, Tensor other) -> Tensor", Test, LOGICAL_OR))
+        .doc("`self ∨ other`, of whether the operands are not 0."),
+    bits(binary("aten::logical_xor(Tensor self, Tensor other) -> Tensor", Test, LOGICAL_XOR))
+        .doc("`self ⊕ other`, of whether the operands are not 0."),
+    bits(binary("aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", Integral, BIT_AND))
+        .doc("`self & other`."),
+    bits(with_scalar("aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", Integral, BIT_AND))
+        .doc("`self & other`."),
+    bits(binary("aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", Integral, BIT_AND))
+        .doc("`self & other`.")
+        .samples(&["3, i64[4]<0..9>"]),
+    bits(binary("aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor", Integral, BIT_AND))
+        .doc("`self & other`.")
+        .expr("bitwise_and.Tensor(self, other)"),
+    bits(with_scalar("aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor", Integral, BIT_AND))
+        .doc("`self & other`.")
+        .expr("bitwise_and.Scalar(self, other)"),
+    bits(binary("aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", Integral, BIT_OR))
+        .doc("`self | other`."),
+    bits(with_scalar("aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", Integral, BIT_OR))
+        .doc("`self | other`."),
+    bits(binary("aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", Integral, BIT_OR))
+        .doc("`self | other`.")
+        .samples(&["3, i64[4]<0..9>"]),
+    bits(binary("aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor", Integral, BIT_OR))
+        .doc("`self | other`.")
+        .expr("bitwise_or.Tensor(self, other)"),
+    bits(with_scalar("aten::__or__.Scalar(Tensor self, Scalar other) -> Tensor", Integral, BIT_OR))
+        .doc("`self | other`.")
+        .expr("bitwise_or.Scalar(self, other)"),
+    bits(binary("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", Integral, BIT_XOR))
+        .doc("`self ^ other`."),
+    bits(with_scalar("aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", Integral, BIT_XOR))
+        .doc("`self ^ other`."),
+    bits(binary("aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", Integral, BIT_XOR))
+        .doc("`self ^ other`.")
+        .samples(&["3, i64[4]<0..9>"]),
+    bits(binary("aten::__xor__.Tensor(Tensor self, Tensor other) -> Tensor", Integral, BIT_XOR))
+        .doc("`self ^ other`.")
+        .expr("bitwise_xor.Tensor(self, other)"),
+    bits(with_scalar("aten::__xor__.Scalar(Tensor self, Scalar other) -> Tensor", Integral, BIT_XOR))
+        .doc("`self ^ other`.")
+        .expr("bitwise_xor.Scalar(self, other)"),
+    bits(binary("aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", Integer, shift_left))
+        .doc("`self << other`.")
+        .samples(&["i64[4], i64[4]<0..5>"]),
+    bits(with_scalar(
+        "aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+        Integer,
+        shift_left,
+    ))
+    .doc("`self << other`.")
+    .samples(&["i64[4], 2"]),
+    bits(binary("aten::bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", Integer, shift_left))
+        .doc("`self << other`.")
+        .samples(&["3, i64[4]<0..5>"]),
+    binary("aten::__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", Number, shift_left)
+        .doc("`self << other`; floats scale by a power of 2.")
+        .samples(&["i64[4], i64[4]<0..5>"]),
+    with_scalar("aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", Number, shift_left)
+        .doc("`self << other`; floats scale by a power of 2.")
+        .samples(&["i64[4], 2"]),
+    bits(binary("aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", Integer, shift_right))
+        .doc("`self >> other`.")
+        .samples(&["i64[4], i64[4]<0..5>"]),
+    bits(with_scalar(
+        "aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+        Integer,
+        shift_right,
+    ))
+    .doc("`self >> other`.")
+    .samples(&["i64[4], 2"]),
+    bits(binary("aten::bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", Integer, shift_right))
+        .doc("`self >> other`.")
+        .samples(&["3, i64[4]<0..5>"]),
+    binary("aten::__rshift__.Tensor(Tensor self, Tensor other) -> Tensor", Number, shift_right)
+        .doc("`self >> other`; floats scale by a power of 2.")
+        .samples(&["i64[4], i64[4]<0..5>"]),
+    with_scalar("aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", Number, shift_right)
+        .doc("`self >> other`; floats scale by a power of 2.")
+        .samples(&["i64[4], 2"]),
+    bits(
+        OpDef::new(
+            "aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, \
+            bool equal_nan=False) -> Tensor",
+            isclose_meta,
+        )
+        .fill(isclose),
+    )
+    .doc("`|self − other| ≤ atol + rtol · |other|`, or equal.")
+    .samples(&["f32[2, 3], f32[3]", "f32[2], f32[2], equal_nan=True", "!f32[2], i64[2]"]),
+    bits(
+        OpDef::new(
+            "aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, \
+            bool equal_nan=False) -> bool",
+            truth_meta,
+        )
+        .eval(allclose),
+    )
+    .doc("True if every element is close, as `isclose` has it."),
+    bits(OpDef::new("aten::equal(Tensor self, Tensor other) -> bool", truth_meta).eval(equal))
+        .doc("True if sizes and all elements are equal."),
+    bits(OpDef::new("aten::is_nonzero(Tensor self) -> bool", truth_meta).eval(is_nonzero))
+        .doc("True if the one element is not 0."),
 ];
 
 /// A relation of two operands in their promoted type, of the dtypes of a class.

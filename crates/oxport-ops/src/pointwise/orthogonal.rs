@@ -1,8 +1,8 @@
 //! Orthogonal polynomials of a real argument, in double precision: closed forms where they hold, else the three-term
 //! recurrences.
 //!
-//! Laws: the degree is cut to an integer; a negative one gives 0; a recurrence ends where it overflows, and a degree that
-//! would take more than a million steps gives NaN.
+//! Laws: the degree is cut to an integer; a negative one gives 0; a recurrence ends where it overflows, and a degree
+//! that would take more than a million steps gives NaN.
 
 /// The longest recurrence.
 pub(crate) const LONGEST: f64 = 1e6;

@@ -12,23 +12,63 @@ use oxport_ir::{OpDef, Operand, Result, ensure};
 use oxport_tensor::{Analytic, Bits, DType, Int, Number as Sum, Scalar, Tensor, TensorMut, math};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    binary("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", Arith, power).doc("`selfᵉˣᵖᵒⁿᵉⁿᵗ`.").samples(&["f32[2, 3]<1..4>, f32[3]", "i64[4], i64[4]<0..5>", "!b8[2], b8[2]"]),
-    with_scalar("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", Arith, power_scalar).doc("`selfᵉˣᵖᵒⁿᵉⁿᵗ`.").samples(&["f32[2, 3], 2", "f32[2, 3], 0.5", "i64[4], 3", "b8[2], 2", "!i64[4], -1"]),
-    binary("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", Arith, power).doc("`selfᵉˣᵖᵒⁿᵉⁿᵗ`.").samples(&["2.0, f32[3]", "2, i64[4]<0..5>"]),
-    OpDef::new("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power_meta).doc("The power in double precision.").fill(power).samples(&["f32[3]<1..4>, f32[3]"]),
-    OpDef::new("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", float_power_meta).doc("The power in double precision.").fill(power).samples(&["i64[3], 2"]),
-    OpDef::new("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", float_power_meta).doc("The power in double precision.").fill(power).samples(&["2, f32[3]"]),
-    bits(unary("aten::isnan(Tensor self) -> Tensor", Test, |a, o| test(a, o, f32::is_nan, f64::is_nan, |x| x.re.is_nan() || x.im.is_nan(), false))).doc("True where it is NaN."),
-    bits(unary("aten::isinf(Tensor self) -> Tensor", Test, |a, o| test(a, o, f32::is_infinite, f64::is_infinite, |x| x.re.is_infinite() || x.im.is_infinite(), false))).doc("True where it is an infinity."),
-    bits(unary("aten::isfinite(Tensor self) -> Tensor", Test, |a, o| test(a, o, f32::is_finite, f64::is_finite, |x| x.re.is_finite() && x.im.is_finite(), true))).doc("True where it is neither NaN nor an infinity."),
-    bits(unary("aten::isposinf(Tensor self) -> Tensor", TestReal, |a, o| test(a, o, |x| x == f32::INFINITY, |x| x == f64::INFINITY, |_| false, false))).doc("True where it is +∞."),
-    bits(unary("aten::isneginf(Tensor self) -> Tensor", TestReal, |a, o| test(a, o, |x| x == f32::NEG_INFINITY, |x| x == f64::NEG_INFINITY, |_| false, false))).doc("True where it is −∞."),
-    bits(unary("aten::isreal(Tensor self) -> Tensor", Test, |a, o| test(a, o, |_| true, |_| true, |x| x.im == 0.0, true))).doc("True where the imaginary part is 0."),
+    binary("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", Arith, power)
+        .doc("`selfᵉˣᵖᵒⁿᵉⁿᵗ`.")
+        .samples(&["f32[2, 3]<1..4>, f32[3]", "i64[4], i64[4]<0..5>", "!b8[2], b8[2]"]),
+    with_scalar("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", Arith, power_scalar)
+        .doc("`selfᵉˣᵖᵒⁿᵉⁿᵗ`.")
+        .samples(&["f32[2, 3], 2", "f32[2, 3], 0.5", "i64[4], 3", "b8[2], 2", "!i64[4], -1"]),
+    binary("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", Arith, power)
+        .doc("`selfᵉˣᵖᵒⁿᵉⁿᵗ`.")
+        .samples(&["2.0, f32[3]", "2, i64[4]<0..5>"]),
+    OpDef::new("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power_meta)
+        .doc("The power in double precision.")
+        .fill(power)
+        .samples(&["f32[3]<1..4>, f32[3]"]),
+    OpDef::new("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", float_power_meta)
+        .doc("The power in double precision.")
+        .fill(power)
+        .samples(&["i64[3], 2"]),
+    OpDef::new("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", float_power_meta)
+        .doc("The power in double precision.")
+        .fill(power)
+        .samples(&["2, f32[3]"]),
+    bits(unary("aten::isnan(Tensor self) -> Tensor", Test, |a, o| {
+        test(a, o, f32::is_nan, f64::is_nan, |x| x.re.is_nan() || x.im.is_nan(), false)
+    }))
+    .doc("True where it is NaN."),
+    bits(unary("aten::isinf(Tensor self) -> Tensor", Test, |a, o| {
+        test(a, o, f32::is_infinite, f64::is_infinite, |x| x.re.is_infinite() || x.im.is_infinite(), false)
+    }))
+    .doc("True where it is an infinity."),
+    bits(unary("aten::isfinite(Tensor self) -> Tensor", Test, |a, o| {
+        test(a, o, f32::is_finite, f64::is_finite, |x| x.re.is_finite() && x.im.is_finite(), true)
+    }))
+    .doc("True where it is neither NaN nor an infinity."),
+    bits(unary("aten::isposinf(Tensor self) -> Tensor", TestReal, |a, o| {
+        test(a, o, |x| x == f32::INFINITY, |x| x == f64::INFINITY, |_| false, false)
+    }))
+    .doc("True where it is +∞."),
+    bits(unary("aten::isneginf(Tensor self) -> Tensor", TestReal, |a, o| {
+        test(a, o, |x| x == f32::NEG_INFINITY, |x| x == f64::NEG_INFINITY, |_| false, false)
+    }))
+    .doc("True where it is −∞."),
+    bits(unary("aten::isreal(Tensor self) -> Tensor", Test, |a, o| {
+        test(a, o, |_| true, |_| true, |x| x.im == 0.0, true)
+    }))
+    .doc("True where the imaginary part is 0."),
     bits(unary("aten::signbit(Tensor self) -> Tensor", TestReal, signbit)).doc("Is the sign bit set? Also of −0."),
-    bits(unary("aten::logical_not(Tensor self) -> Tensor", Test, |a, o| map1(&input(a, 0, DType::Bool)?, &mut o[0], |x: bool| !x))).doc("True where it is 0."),
-    bits(unary("aten::bitwise_not(Tensor self) -> Tensor", Integral, |a, o| computed!(integral o[0].dtype(), |T| map1(&input(a, 0, o[0].dtype())?, &mut o[0], <T as Bits>::bit_not)))).doc("All bits flipped."),
+    bits(unary("aten::logical_not(Tensor self) -> Tensor", Test, |a, o| {
+        map1(&input(a, 0, DType::Bool)?, &mut o[0], |x: bool| !x)
+    }))
+    .doc("True where it is 0."),
+    bits(unary(
+        "aten::bitwise_not(Tensor self) -> Tensor",
+        Integral,
+        |a, o| computed!(integral o[0].dtype(), |T| map1(&input(a, 0, o[0].dtype())?, &mut o[0], <T as Bits>::bit_not)),
+    ))
+    .doc("All bits flipped."),
 ];
 
 fn power(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {

@@ -13,35 +13,66 @@ use oxport_tensor::{DType, Tensor, TensorMut, math};
 use std::f64::consts::PI;
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    unary("aten::i0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0)).doc("The modified Bessel function of the first kind of order 0."),
-    unary("aten::special_i0e(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0e)).doc("`i0` scaled by `exp(−|x|)`."),
-    unary("aten::special_i1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i1)).doc("The modified Bessel function of the first kind of order 1."),
-    unary("aten::special_i1e(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i1e)).doc("`i1` scaled by `exp(−|x|)`."),
-    unary("aten::special_modified_bessel_i0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0)).doc("The modified Bessel function of the first kind of order 0."),
-    unary("aten::special_modified_bessel_i1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i1)).doc("The modified Bessel function of the first kind of order 1."),
-    unary("aten::special_modified_bessel_k0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::k0)).doc("The modified Bessel function of the second kind of order 0."),
-    unary("aten::special_modified_bessel_k1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::k1)).doc("The modified Bessel function of the second kind of order 1."),
-    unary("aten::special_scaled_modified_bessel_k0(Tensor x) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::k0e)).doc("`K₀` scaled by `exp(x)`."),
-    unary("aten::special_scaled_modified_bessel_k1(Tensor x) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::k1e)).doc("`K₁` scaled by `exp(x)`."),
-    unary("aten::special_bessel_j0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::j0)).doc("The Bessel function of the first kind of order 0."),
-    unary("aten::special_bessel_j1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::j1)).doc("The Bessel function of the first kind of order 1."),
-    unary("aten::special_bessel_y0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::y0)).doc("The Bessel function of the second kind of order 0."),
-    unary("aten::special_bessel_y1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::y1)).doc("The Bessel function of the second kind of order 1."),
-    unary("aten::special_spherical_bessel_j0(Tensor x) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::spherical_j0)).doc("`sin(x) / x`."),
-    unary("aten::special_airy_ai(Tensor x) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::airy_ai)).doc("The Airy function Ai."),
-    unary("aten::special_erfcx(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::erfcx)).doc("`exp(x²) · erfc(x)`."),
-    unary("aten::special_ndtr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::ndtr)).doc("The standard normal distribution function."),
-    unary("aten::special_ndtri(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::ndtri)).doc("The inverse of `ndtr`."),
-    unary("aten::special_log_ndtr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::log_ndtr)).doc("The logarithm of `ndtr`."),
+    unary("aten::i0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0))
+        .doc("The modified Bessel function of the first kind of order 0."),
+    unary("aten::special_i0e(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0e))
+        .doc("`i0` scaled by `exp(−|x|)`."),
+    unary("aten::special_i1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i1))
+        .doc("The modified Bessel function of the first kind of order 1."),
+    unary("aten::special_i1e(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i1e))
+        .doc("`i1` scaled by `exp(−|x|)`."),
+    unary("aten::special_modified_bessel_i0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0))
+        .doc("The modified Bessel function of the first kind of order 0."),
+    unary("aten::special_modified_bessel_i1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i1))
+        .doc("The modified Bessel function of the first kind of order 1."),
+    unary("aten::special_modified_bessel_k0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::k0))
+        .doc("The modified Bessel function of the second kind of order 0."),
+    unary("aten::special_modified_bessel_k1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::k1))
+        .doc("The modified Bessel function of the second kind of order 1."),
+    unary("aten::special_scaled_modified_bessel_k0(Tensor x) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::k0e))
+        .doc("`K₀` scaled by `exp(x)`."),
+    unary("aten::special_scaled_modified_bessel_k1(Tensor x) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::k1e))
+        .doc("`K₁` scaled by `exp(x)`."),
+    unary("aten::special_bessel_j0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::j0))
+        .doc("The Bessel function of the first kind of order 0."),
+    unary("aten::special_bessel_j1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::j1))
+        .doc("The Bessel function of the first kind of order 1."),
+    unary("aten::special_bessel_y0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::y0))
+        .doc("The Bessel function of the second kind of order 0."),
+    unary("aten::special_bessel_y1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::y1))
+        .doc("The Bessel function of the second kind of order 1."),
+    unary("aten::special_spherical_bessel_j0(Tensor x) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::spherical_j0))
+        .doc("`sin(x) / x`."),
+    unary("aten::special_airy_ai(Tensor x) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::airy_ai))
+        .doc("The Airy function Ai."),
+    unary("aten::special_erfcx(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::erfcx))
+        .doc("`exp(x²) · erfc(x)`."),
+    unary("aten::special_ndtr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::ndtr))
+        .doc("The standard normal distribution function."),
+    unary("aten::special_ndtri(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::ndtri))
+        .doc("The inverse of `ndtr`."),
+    unary("aten::special_log_ndtr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::log_ndtr))
+        .doc("The logarithm of `ndtr`."),
     unary("aten::special_entr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::entr)).doc("`−x ln x`."),
-    unary("aten::special_i0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0)).doc("`i0`.").expr("i0(self)"),
-    unary("aten::special_digamma(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma)).doc("`digamma`.").expr("digamma(self)"),
-    unary("aten::special_psi(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma)).doc("`digamma`.").expr("digamma(self)"),
-    unary("aten::special_erfc(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfc)).doc("`erfc`.").expr("erfc(self)"),
-    unary("aten::special_erfinv(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfinv)).doc("`erfinv`.").expr("erfinv(self)"),
-    unary("aten::special_gammaln(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::lgamma)).doc("`lgamma`.").expr("lgamma(self)"),
+    unary("aten::special_i0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0))
+        .doc("`i0`.")
+        .expr("i0(self)"),
+    unary("aten::special_digamma(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma))
+        .doc("`digamma`.")
+        .expr("digamma(self)"),
+    unary("aten::special_psi(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma))
+        .doc("`digamma`.")
+        .expr("digamma(self)"),
+    unary("aten::special_erfc(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfc))
+        .doc("`erfc`.")
+        .expr("erfc(self)"),
+    unary("aten::special_erfinv(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfinv))
+        .doc("`erfinv`.")
+        .expr("erfinv(self)"),
+    unary("aten::special_gammaln(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::lgamma))
+        .doc("`lgamma`.")
+        .expr("lgamma(self)"),
     renamed("aten::special_erf(Tensor self) -> Tensor", ToFloat, "erf(self)"),
     renamed("aten::special_exp2(Tensor self) -> Tensor", ToAnalytic, "exp2(self)"),
     renamed("aten::special_expit(Tensor self) -> Tensor", ToAnalytic, "sigmoid(self)"),
@@ -49,54 +80,234 @@ pub static OPS: &[OpDef] = &[
     renamed("aten::special_log1p(Tensor self) -> Tensor", ToAnalytic, "log1p(self)"),
     renamed("aten::special_sinc(Tensor self) -> Tensor", ToAnalytic, "sinc(self)"),
     renamed("aten::special_logit(Tensor self, float? eps=None) -> Tensor", ToFloat, "logit(self, eps)"),
-    renamed("aten::special_round(Tensor self, *, int decimals=0) -> Tensor", Number, "round.decimals(self, decimals=decimals)"),
-    binary("aten::special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::chebyshev_t)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::chebyshev_t)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::chebyshev_t)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::chebyshev_u)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::chebyshev_u)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::chebyshev_u)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::chebyshev_v)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::chebyshev_v)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::chebyshev_v)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::chebyshev_w)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::chebyshev_w)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::chebyshev_w)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_t)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_t)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_t)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_u)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_u)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_u)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_v)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_v)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_v)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_w)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_w)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| wide2(a, o, orthogonal::shifted_chebyshev_w)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| hermite(a, o, orthogonal::hermite_h)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| hermite(a, o, orthogonal::hermite_h)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| hermite(a, o, orthogonal::hermite_h)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| hermite(a, o, orthogonal::hermite_he)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| hermite(a, o, orthogonal::hermite_he)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| hermite(a, o, orthogonal::hermite_he)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| recurrent(a, o, orthogonal::laguerre_l)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| recurrent(a, o, orthogonal::laguerre_l)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| recurrent(a, o, orthogonal::laguerre_l)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| recurrent(a, o, orthogonal::legendre_p)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| recurrent(a, o, orthogonal::legendre_p)).doc("The polynomial of the name, of degree `n`.").samples(&["f32[2, 3], 3"]),
-    binary("aten::special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| recurrent(a, o, orthogonal::legendre_p)).doc("The polynomial of the name, of degree `n`.").samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::igamma(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igamma)).doc("The regularised lower incomplete gamma function.").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
-    binary("aten::igammac(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igammac)).doc("The regularised upper incomplete gamma function.").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
-    binary("aten::special_gammainc(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igamma)).doc("`igamma`.").expr("igamma(self, other)").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
-    binary("aten::special_gammaincc(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igammac)).doc("`igammac`.").expr("igammac(self, other)").samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
-    binary("aten::special_zeta(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| wide2(a, o, special::zeta)).doc("The Hurwitz zeta function.").samples(&["f32[2, 3]<2..4>, f32[3]<1..4>"]),
-    binary("aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", ToFloat, |a, o| wide2(a, o, special::zeta)).doc("The Hurwitz zeta function.").samples(&["f32[3]<2..4>, 2.0"]),
-    binary("aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", ToFloat, |a, o| wide2(a, o, special::zeta)).doc("The Hurwitz zeta function.").samples(&["2.0, f32[3]<1..4>"]),
-    OpDef::new("aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta).fill(polygamma).doc("The `n`-th derivative of `digamma`.").samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
-    OpDef::new("aten::special_polygamma(int n, Tensor self) -> Tensor", polygamma_meta).fill(polygamma).doc("The `n`-th derivative of `digamma`.").samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
-    OpDef::new("aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta).fill(mvlgamma).doc("The logarithm of the multivariate gamma function of dimension `p`.").samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
-    OpDef::new("aten::special_multigammaln(Tensor self, int p) -> Tensor", mvlgamma_meta).fill(mvlgamma).doc("The logarithm of the multivariate gamma function of dimension `p`.").samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
+    renamed(
+        "aten::special_round(Tensor self, *, int decimals=0) -> Tensor",
+        Number,
+        "round.decimals(self, decimals=decimals)",
+    ),
+    binary("aten::special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::chebyshev_t)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::chebyshev_t)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], 3"]),
+    binary("aten::special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::chebyshev_t)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::chebyshev_u)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::chebyshev_u)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], 3"]),
+    binary("aten::special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::chebyshev_u)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::chebyshev_v)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::chebyshev_v)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], 3"]),
+    binary("aten::special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::chebyshev_v)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::chebyshev_w)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::chebyshev_w)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], 3"]),
+    binary("aten::special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::chebyshev_w)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::shifted_chebyshev_t)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::shifted_chebyshev_t)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], 3"]),
+    binary("aten::special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::shifted_chebyshev_t)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::shifted_chebyshev_u)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::shifted_chebyshev_u)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], 3"]),
+    binary("aten::special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::shifted_chebyshev_u)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::shifted_chebyshev_v)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::shifted_chebyshev_v)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], 3"]),
+    binary("aten::special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::shifted_chebyshev_v)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::shifted_chebyshev_w)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::shifted_chebyshev_w)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], 3"]),
+    binary("aten::special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, orthogonal::shifted_chebyshev_w)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        hermite(a, o, orthogonal::hermite_h)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
+        hermite(a, o, orthogonal::hermite_h)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], 3"]),
+    binary("aten::special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        hermite(a, o, orthogonal::hermite_h)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        hermite(a, o, orthogonal::hermite_he)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
+        hermite(a, o, orthogonal::hermite_he)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], 3"]),
+    binary("aten::special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        hermite(a, o, orthogonal::hermite_he)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        recurrent(a, o, orthogonal::laguerre_l)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
+        recurrent(a, o, orthogonal::laguerre_l)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], 3"]),
+    binary("aten::special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        recurrent(a, o, orthogonal::laguerre_l)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        recurrent(a, o, orthogonal::legendre_p)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], i64[3]<0..5>"]),
+    binary("aten::special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
+        recurrent(a, o, orthogonal::legendre_p)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["f32[2, 3], 3"]),
+    binary("aten::special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
+        recurrent(a, o, orthogonal::legendre_p)
+    })
+    .doc("The polynomial of the name, of degree `n`.")
+    .samples(&["0.5, i64[3]<0..5>"]),
+    binary("aten::igamma(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igamma))
+        .doc("The regularised lower incomplete gamma function.")
+        .samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
+    binary("aten::igammac(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igammac))
+        .doc("The regularised upper incomplete gamma function.")
+        .samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
+    binary("aten::special_gammainc(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igamma))
+        .doc("`igamma`.")
+        .expr("igamma(self, other)")
+        .samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
+    binary("aten::special_gammaincc(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igammac))
+        .doc("`igammac`.")
+        .expr("igammac(self, other)")
+        .samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
+    binary("aten::special_zeta(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| wide2(a, o, special::zeta))
+        .doc("The Hurwitz zeta function.")
+        .samples(&["f32[2, 3]<2..4>, f32[3]<1..4>"]),
+    binary("aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, special::zeta)
+    })
+    .doc("The Hurwitz zeta function.")
+    .samples(&["f32[3]<2..4>, 2.0"]),
+    binary("aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", ToFloat, |a, o| {
+        wide2(a, o, special::zeta)
+    })
+    .doc("The Hurwitz zeta function.")
+    .samples(&["2.0, f32[3]<1..4>"]),
+    OpDef::new("aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta)
+        .fill(polygamma)
+        .doc("The `n`-th derivative of `digamma`.")
+        .samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
+    OpDef::new("aten::special_polygamma(int n, Tensor self) -> Tensor", polygamma_meta)
+        .fill(polygamma)
+        .doc("The `n`-th derivative of `digamma`.")
+        .samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
+    OpDef::new("aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta)
+        .fill(mvlgamma)
+        .doc("The logarithm of the multivariate gamma function of dimension `p`.")
+        .samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
+    OpDef::new("aten::special_multigammaln(Tensor self, int p) -> Tensor", mvlgamma_meta)
+        .fill(mvlgamma)
+        .doc("The logarithm of the multivariate gamma function of dimension `p`.")
+        .samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
 ];
 
 /// An operator by another name, without a kernel of its own.

@@ -13,28 +13,94 @@ use oxport_ir::{Fake, Meta, OpDef, Operand, Result, ensure};
 use oxport_tensor::{Analytic, Category, DType, Element, Number as Sum, Real as Ordered, Scalar, Tensor, TensorMut};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    bits(OpDef::new("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta).fill(choose)).doc("`self` where the condition holds, else `other`.").samples(&["b8[2, 3], f32[3], f32[2, 1]", "b8[4], i64[4], f32[]", "!f32[2], f32[2], f32[2]"]),
-    bits(OpDef::new("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_meta).fill(choose)).doc("`self` where the condition holds, else `other`.").samples(&["b8[2, 3], 1.5, f32[3]"]),
-    bits(OpDef::new("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_meta).fill(choose)).doc("`self` where the condition holds, else `other`.").samples(&["b8[2, 3], f32[3], 1.5"]),
-    bits(OpDef::new("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where_meta).fill(choose)).doc("`self` where the condition holds, else `other`.").samples(&["b8[2, 3], 1, 2.5"]),
-    bits(OpDef::new("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta).fill(clamp)).doc("Not below `min`, then not above `max`.").samples(&["f32[2, 3], -0.5, 0.5", "i64[4], 0", "i64[4], max=2.5", "!f32[2]"]),
-    bits(OpDef::new("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp_meta).fill(clamp)).doc("Not below `min`, then not above `max`.").samples(&["f32[2, 3], f32[3], f32[2, 1]", "f32[2], max=f32[2]"]),
-    bits(OpDef::new("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta).fill(clamp)).doc("Not below `min`, then not above `max`.").expr("clamp(self, min, max)").samples(&["f32[2, 3], -0.5, 0.5"]),
-    bits(OpDef::new("aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp_meta).fill(clamp)).doc("Not below `min`, then not above `max`.").expr("clamp.Tensor(self, min, max)").samples(&["f32[2, 3], f32[3], f32[2, 1]"]),
+    bits(
+        OpDef::new("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta).fill(choose),
+    )
+    .doc("`self` where the condition holds, else `other`.")
+    .samples(&["b8[2, 3], f32[3], f32[2, 1]", "b8[4], i64[4], f32[]", "!f32[2], f32[2], f32[2]"]),
+    bits(
+        OpDef::new("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_meta)
+            .fill(choose),
+    )
+    .doc("`self` where the condition holds, else `other`.")
+    .samples(&["b8[2, 3], 1.5, f32[3]"]),
+    bits(
+        OpDef::new("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_meta)
+            .fill(choose),
+    )
+    .doc("`self` where the condition holds, else `other`.")
+    .samples(&["b8[2, 3], f32[3], 1.5"]),
+    bits(
+        OpDef::new("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where_meta)
+            .fill(choose),
+    )
+    .doc("`self` where the condition holds, else `other`.")
+    .samples(&["b8[2, 3], 1, 2.5"]),
+    bits(OpDef::new("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta).fill(clamp))
+        .doc("Not below `min`, then not above `max`.")
+        .samples(&["f32[2, 3], -0.5, 0.5", "i64[4], 0", "i64[4], max=2.5", "!f32[2]"]),
+    bits(
+        OpDef::new("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp_meta)
+            .fill(clamp),
+    )
+    .doc("Not below `min`, then not above `max`.")
+    .samples(&["f32[2, 3], f32[3], f32[2, 1]", "f32[2], max=f32[2]"]),
+    bits(OpDef::new("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta).fill(clamp))
+        .doc("Not below `min`, then not above `max`.")
+        .expr("clamp(self, min, max)")
+        .samples(&["f32[2, 3], -0.5, 0.5"]),
+    bits(
+        OpDef::new("aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp_meta)
+            .fill(clamp),
+    )
+    .doc("Not below `min`, then not above `max`.")
+    .expr("clamp.Tensor(self, min, max)")
+    .samples(&["f32[2, 3], f32[3], f32[2, 1]"]),
     bits(with_scalar("aten::clamp_min(Tensor self, Scalar min) -> Tensor", Number, least)).doc("Not below `min`."),
     bits(binary("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", Real, least)).doc("Not below `min`."),
     bits(with_scalar("aten::clamp_max(Tensor self, Scalar max) -> Tensor", Number, most)).doc("Not above `max`."),
     bits(binary("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", Real, most)).doc("Not above `max`."),
-    ternary("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Arith, addcmul).doc("`self + value · tensor1 · tensor2`."),
-    ternary("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", FloatOrComplex, addcdiv).doc("`self + value · tensor1 / tensor2`."),
-    OpDef::new("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", lerp_meta::<3>).fill(lerp).doc("`self + weight · (end − self)`; the dtypes must be equal.").samples(&["f32[2, 3], f32[3], f32[2, 1]", "!f32[2], f64[2], f32[2]"]),
-    OpDef::new("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", lerp_meta::<2>).fill(lerp).doc("`self + weight · (end − self)`; the dtypes must be equal.").samples(&["f32[2, 3], f32[3], 0.3"]),
-    bits(OpDef::new("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", masked_fill_meta).fill(masked_fill)).doc("`value` where the mask holds, in the dtype of `self`.").samples(&["f32[2, 3], b8[3], 1.5", "i64[2], b8[3, 1], 2", "!f32[2], i64[2], 1"]),
-    bits(OpDef::new("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", masked_fill_meta).fill(masked_fill)).doc("The one element of `value` where the mask holds.").samples(&["f32[2, 3], b8[3], f32[]"]),
-    bits(unary("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", Plain, nan_to_num)).doc("NaN becomes `nan` (0), infinities `posinf` and `neginf` (the greatest and least number)."),
-    bits(OpDef::new("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", Number.meta::<1>()).fill(threshold)).doc("`value` where the element is not above the threshold.").samples(&["f32[2, 3], 0.1, 20.0", "i64[4], 1, 5"]),
+    ternary("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Arith, addcmul)
+        .doc("`self + value · tensor1 · tensor2`."),
+    ternary(
+        "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+        FloatOrComplex,
+        addcdiv,
+    )
+    .doc("`self + value · tensor1 / tensor2`."),
+    OpDef::new("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", lerp_meta::<3>)
+        .fill(lerp)
+        .doc("`self + weight · (end − self)`; the dtypes must be equal.")
+        .samples(&["f32[2, 3], f32[3], f32[2, 1]", "!f32[2], f64[2], f32[2]"]),
+    OpDef::new("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", lerp_meta::<2>)
+        .fill(lerp)
+        .doc("`self + weight · (end − self)`; the dtypes must be equal.")
+        .samples(&["f32[2, 3], f32[3], 0.3"]),
+    bits(
+        OpDef::new("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", masked_fill_meta)
+            .fill(masked_fill),
+    )
+    .doc("`value` where the mask holds, in the dtype of `self`.")
+    .samples(&["f32[2, 3], b8[3], 1.5", "i64[2], b8[3, 1], 2", "!f32[2], i64[2], 1"]),
+    bits(
+        OpDef::new("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", masked_fill_meta)
+            .fill(masked_fill),
+    )
+    .doc("The one element of `value` where the mask holds.")
+    .samples(&["f32[2, 3], b8[3], f32[]"]),
+    bits(unary(
+        "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+        Plain,
+        nan_to_num,
+    ))
+    .doc("NaN becomes `nan` (0), infinities `posinf` and `neginf` (the greatest and least number)."),
+    bits(
+        OpDef::new("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", Number.meta::<1>())
+            .fill(threshold),
+    )
+    .doc("`value` where the element is not above the threshold.")
+    .samples(&["f32[2, 3], 0.1, 20.0", "i64[4], 1, 5"]),
 ];
 
 fn where_meta(a: &MetaArgs<'_>) -> Metas {

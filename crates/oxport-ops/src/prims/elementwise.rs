@@ -10,7 +10,6 @@ use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, TensorMut, cast, dispatch};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
     one("prims::acos(Tensor self) -> Tensor", ToAnalytic, "acos(self)"),
     one("prims::acosh(Tensor self) -> Tensor", ToAnalytic, "acosh(self)"),
@@ -85,11 +84,32 @@ pub static OPS: &[OpDef] = &[
     two("prims::bitwise_or(Tensor self, Tensor other) -> Tensor", Integral, "bitwise_or.Tensor(self, other)"),
     two("prims::bitwise_xor(Tensor self, Tensor other) -> Tensor", Integral, "bitwise_xor.Tensor(self, other)"),
     two("prims::shift_left(Tensor self, Tensor other) -> Tensor", Integer, "bitwise_left_shift.Tensor(self, other)"),
-    two("prims::shift_right_arithmetic(Tensor self, Tensor other) -> Tensor", Integer, "bitwise_right_shift.Tensor(self, other)"),
-    OpDef::new("prims::div(Tensor self, Tensor other) -> Tensor", Arith.meta::<2>()).decomp(div).doc("The quotient; of integers, rounded towards 0.").samples(&["f32[3], f32[3]", "i64[3], i64[3]<1..9>"]),
-    OpDef::new("prims::where(Tensor pred, Tensor a, Tensor b) -> Tensor", where_meta).expr("where.self(pred, a, b)").doc("`where.self`.").samples(&["b8[3], f32[3], f32[3]"]),
-    OpDef::new("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", |a| made(a, Vec::new(), DType::F32)).expr("scalar_tensor(s, dtype=dtype)").doc("`scalar_tensor`.").samples(&["2.0, dtype=float32"]),
-    OpDef::new("prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) -> Tensor", iota_meta).fill(iota).doc("`start + i · step`."),
+    two(
+        "prims::shift_right_arithmetic(Tensor self, Tensor other) -> Tensor",
+        Integer,
+        "bitwise_right_shift.Tensor(self, other)",
+    ),
+    OpDef::new("prims::div(Tensor self, Tensor other) -> Tensor", Arith.meta::<2>())
+        .decomp(div)
+        .doc("The quotient; of integers, rounded towards 0.")
+        .samples(&["f32[3], f32[3]", "i64[3], i64[3]<1..9>"]),
+    OpDef::new("prims::where(Tensor pred, Tensor a, Tensor b) -> Tensor", where_meta)
+        .expr("where.self(pred, a, b)")
+        .doc("`where.self`.")
+        .samples(&["b8[3], f32[3], f32[3]"]),
+    OpDef::new("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", |a| {
+        made(a, Vec::new(), DType::F32)
+    })
+    .expr("scalar_tensor(s, dtype=dtype)")
+    .doc("`scalar_tensor`.")
+    .samples(&["2.0, dtype=float32"]),
+    OpDef::new(
+        "prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool \
+        requires_grad) -> Tensor",
+        iota_meta,
+    )
+    .fill(iota)
+    .doc("`start + i · step`."),
 ];
 
 /// A primitive of one tensor.

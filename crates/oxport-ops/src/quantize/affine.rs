@@ -14,25 +14,124 @@ use oxport_ir::{Exact, Fake, OpDef, Operand, Real, Result, Val, ensure};
 use oxport_tensor::{DType, Layout, Tensor, TensorMut};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    quantizer("quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", |a, o| quantize(a, o, By::Tensor)).samples(&["f32[2, 3], 0.1, 3, 0, 255, uint8"]),
-    quantizer("quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", |a, o| quantize(a, o, By::Tensor)).samples(&["f32[2, 3], f32[]<1..2>, i64[]<0..5>, 0, 255, uint8"]),
-    quantizer("quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor", |a, o| quantize(a, o, By::Tensor)).samples(&["f32[2, 3], f32[]<1..2>, i64[]<0..5>, i64[]<0..1>, i64[]<200..255>, uint8"]),
-    quantizer("quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor", |a, o| quantize(a, o, By::Axis)).samples(&["f32[2, 3], f32[3]<1..2>, i64[3]<0..5>, 1, -128, 127, int8"]),
-    quantizer("quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor", |a, o| quantize(a, o, By::Token)).samples(&["f32[2, 3], f32[2, 1]<1..2>, i64[2, 1]<0..5>, -128, 127, int8"]),
-    dequantizer("quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", |a, o| dequantize(a, o, By::Tensor)).samples(&["u8[2, 3], 0.1, 3, 0, 255, uint8"]),
-    dequantizer("quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", |a, o| dequantize(a, o, By::Tensor)).samples(&["u8[2, 3], f32[]<1..2>, i64[]<0..5>, 0, 255, uint8"]),
-    dequantizer("quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", |a, o| dequantize(a, o, By::Tensor)).samples(&["u8[2, 3], f32[]<1..2>, i64[]<0..5>, i64[]<0..1>, i64[]<200..255>, uint8"]),
-    dequantizer("quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", |a, o| dequantize(a, o, By::Axis)).samples(&["i8[2, 3], f32[3]<1..2>, i64[3]<0..5>, 1, -128, 127, int8", "i8[2, 3], f32[3]<1..2>, None, 1, -128, 127, int8"]),
-    dequantizer("quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor", |a, o| dequantize(a, o, By::Token)).samples(&["i8[2, 3], f32[2, 1]<1..2>, i64[2, 1]<0..5>, -128, 127, int8, float32"]),
-    OpDef::new("quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", choose_meta).fill(|a, o| choose(a, o, false)).doc("Scale and zero point that cover the values.").samples(&["f32[2, 3], 0, 255, 0.00001, uint8"]),
-    OpDef::new("quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", choose_meta).fill(|a, o| choose(a, o, true)).doc("A scale that covers the values symmetrically, and its zero point.").samples(&["f32[2, 3], -127, 127, 0.00001, int8"]),
-    simulation("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", |a| Ok(fake_meta(a)?[..1].to_vec()), |a, o| fake(a, o, By::Tensor)).samples(&["f32[2, 3], 0.1, 3, 0, 255"]),
-    simulation("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor", |a| Ok(fake_meta(a)?[..1].to_vec()), |a, o| fake(a, o, By::Tensor)).samples(&["f32[2, 3], f32[1]<1..2>, i32[1]<0..5>, 0, 255"]),
-    simulation("aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_meta, |a, o| fake(a, o, By::Tensor)).samples(&["f32[2, 3], 0.1, 3, 0, 255"]),
-    simulation("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", |a| Ok(fake_meta(a)?[..1].to_vec()), |a, o| fake(a, o, By::Axis)).samples(&["f32[2, 3], f32[3]<1..2>, i32[3]<0..5>, 1, 0, 255"]),
-    simulation("aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_meta, |a, o| fake(a, o, By::Axis)).samples(&["f32[2, 3], f32[3]<1..2>, i32[3]<0..5>, 1, 0, 255"]),
+    quantizer(
+        "quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int \
+        quant_min, int quant_max, ScalarType dtype) -> Tensor",
+        |a, o| quantize(a, o, By::Tensor),
+    )
+    .samples(&["f32[2, 3], 0.1, 3, 0, 255, uint8"]),
+    quantizer(
+        "quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, \
+        int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+        |a, o| quantize(a, o, By::Tensor),
+    )
+    .samples(&["f32[2, 3], f32[]<1..2>, i64[]<0..5>, 0, 255, uint8"]),
+    quantizer(
+        "quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor \
+        zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor",
+        |a, o| quantize(a, o, By::Tensor),
+    )
+    .samples(&["f32[2, 3], f32[]<1..2>, i64[]<0..5>, i64[]<0..1>, i64[]<200..255>, uint8"]),
+    quantizer(
+        "quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int \
+        axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+        |a, o| quantize(a, o, By::Axis),
+    )
+    .samples(&["f32[2, 3], f32[3]<1..2>, i64[3]<0..5>, 1, -128, 127, int8"]),
+    quantizer(
+        "quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int \
+        quant_min, int quant_max, ScalarType dtype) -> Tensor",
+        |a, o| quantize(a, o, By::Token),
+    )
+    .samples(&["f32[2, 3], f32[2, 1]<1..2>, i64[2, 1]<0..5>, -128, 127, int8"]),
+    dequantizer(
+        "quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int \
+        quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+        |a, o| dequantize(a, o, By::Tensor),
+    )
+    .samples(&["u8[2, 3], 0.1, 3, 0, 255, uint8"]),
+    dequantizer(
+        "quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor \
+        zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> \
+        Tensor",
+        |a, o| dequantize(a, o, By::Tensor),
+    )
+    .samples(&["u8[2, 3], f32[]<1..2>, i64[]<0..5>, 0, 255, uint8"]),
+    dequantizer(
+        "quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor \
+        zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? \
+        out_dtype=None) -> Tensor",
+        |a, o| dequantize(a, o, By::Tensor),
+    )
+    .samples(&["u8[2, 3], f32[]<1..2>, i64[]<0..5>, i64[]<0..1>, i64[]<200..255>, uint8"]),
+    dequantizer(
+        "quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, \
+        int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> \
+        Tensor",
+        |a, o| dequantize(a, o, By::Axis),
+    )
+    .samples(&[
+        "i8[2, 3], f32[3]<1..2>, i64[3]<0..5>, 1, -128, 127, int8",
+        "i8[2, 3], f32[3]<1..2>, None, 1, -128, 127, int8",
+    ]),
+    dequantizer(
+        "quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int \
+        quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor",
+        |a, o| dequantize(a, o, By::Token),
+    )
+    .samples(&["i8[2, 3], f32[2, 1]<1..2>, i64[2, 1]<0..5>, -128, 127, int8, float32"]),
+    OpDef::new(
+        "quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float \
+        eps, ScalarType dtype) -> (Tensor, Tensor)",
+        choose_meta,
+    )
+    .fill(|a, o| choose(a, o, false))
+    .doc("Scale and zero point that cover the values.")
+    .samples(&["f32[2, 3], 0, 255, 0.00001, uint8"]),
+    OpDef::new(
+        "quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int \
+        quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)",
+        choose_meta,
+    )
+    .fill(|a, o| choose(a, o, true))
+    .doc("A scale that covers the values symmetrically, and its zero point.")
+    .samples(&["f32[2, 3], -127, 127, 0.00001, int8"]),
+    simulation(
+        "aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, \
+        int quant_max) -> Tensor",
+        |a| Ok(fake_meta(a)?[..1].to_vec()),
+        |a, o| fake(a, o, By::Tensor),
+    )
+    .samples(&["f32[2, 3], 0.1, 3, 0, 255"]),
+    simulation(
+        "aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor \
+        zero_point, int quant_min, int quant_max) -> Tensor",
+        |a| Ok(fake_meta(a)?[..1].to_vec()),
+        |a, o| fake(a, o, By::Tensor),
+    )
+    .samples(&["f32[2, 3], f32[1]<1..2>, i32[1]<0..5>, 0, 255"]),
+    simulation(
+        "aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int \
+        quant_min, int quant_max) -> (Tensor output, Tensor mask)",
+        fake_meta,
+        |a, o| fake(a, o, By::Tensor),
+    )
+    .samples(&["f32[2, 3], 0.1, 3, 0, 255"]),
+    simulation(
+        "aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, \
+        int quant_min, int quant_max) -> Tensor",
+        |a| Ok(fake_meta(a)?[..1].to_vec()),
+        |a, o| fake(a, o, By::Axis),
+    )
+    .samples(&["f32[2, 3], f32[3]<1..2>, i32[3]<0..5>, 1, 0, 255"]),
+    simulation(
+        "aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, \
+        int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)",
+        fake_meta,
+        |a, o| fake(a, o, By::Axis),
+    )
+    .samples(&["f32[2, 3], f32[3]<1..2>, i32[3]<0..5>, 1, 0, 255"]),
 ];
 
 /// Which elements share their parameters.

@@ -12,14 +12,62 @@ use oxport_ir::{Args, Argument, Build, Builder, Error, NodeId, OpDef, Result, en
 use oxport_tensor::{DType, Scalar};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    composed("torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType output_dtype, Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor", quantize).doc("Floats to integers, with a scale and a zero point for every block.").samples(&["f32[2, 4], [1, 4], f32[2]<1..2>, i32[2]<0..5>, int8", "f32[2, 4], [2, 2], f32[1, 2]<1..2>, None, uint8, 0, 15", "!f32[2, 4], [1, 3], f32[2]<1..2>, i32[2]<0..5>, int8", "!f32[2, 4], [1, 4], f32[2]<1..2>, i32[2]<0..5>, bool"]),
-    composed("torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, ScalarType output_dtype=6) -> Tensor", dequantize).doc("Integers to floats, with a scale and a zero point for every block.").samples(&["i8[2, 4], [1, 4], f32[2]<1..2>, i32[2]<0..5>, int8", "u8[2, 4], [2, 2], f32[1, 2]<1..2>, None, uint8, 0, 15, bfloat16"]),
-    composed("torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)", choose).doc("Scale and zero point that cover the values of every block.").samples(&["f32[2, 4], \"ASYMMETRIC\", [1, 4], uint8", "f32[2, 4], \"SYMMETRIC\", [1, 2], int8, -127, 127, 0.00001, float32, int8", "f32[2, 4], \"SYMMETRIC_NO_CLIPPING_ERR\", [2, 4], int8, keepdim=True", "!f32[2, 4], \"OTHER\", [1, 4], uint8"]),
-    composed("torchao::choose_scale_float8(Tensor tensor, SymInt[] block_size, ScalarType float8_dtype=24, ScalarType scale_dtype=6, float? hp_value_lb=None, float? hp_value_ub=None) -> Tensor", choose_float8).doc("The scale that takes the greatest value of every block to the greatest of a float8 type.").samples(&["f32[2, 4], [1, 4]", "f32[2, 4], [1, 2], hp_value_ub=0.5"]),
-    composed("torchao::quantize_affine_float8_non_decomposed(Tensor tensor, Tensor scale, ScalarType float8_dtype=24) -> Tensor", quantize_float8).doc("Floats to float8, with a scale for every block."),
-    composed("torchao::dequantize_affine_float8_non_decomposed(Tensor tensor, Tensor scale, ScalarType output_dtype=6) -> Tensor", dequantize_float8).doc("Float8 to floats, with a scale for every block."),
+    composed(
+        "torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, \
+        ScalarType output_dtype, Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor",
+        quantize,
+    )
+    .doc("Floats to integers, with a scale and a zero point for every block.")
+    .samples(&[
+        "f32[2, 4], [1, 4], f32[2]<1..2>, i32[2]<0..5>, int8",
+        "f32[2, 4], [2, 2], f32[1, 2]<1..2>, None, uint8, 0, 15",
+        "!f32[2, 4], [1, 3], f32[2]<1..2>, i32[2]<0..5>, int8",
+        "!f32[2, 4], [1, 4], f32[2]<1..2>, i32[2]<0..5>, bool",
+    ]),
+    composed(
+        "torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, \
+        ScalarType input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, ScalarType \
+        output_dtype=6) -> Tensor",
+        dequantize,
+    )
+    .doc("Integers to floats, with a scale and a zero point for every block.")
+    .samples(&[
+        "i8[2, 4], [1, 4], f32[2]<1..2>, i32[2]<0..5>, int8",
+        "u8[2, 4], [2, 2], f32[1, 2]<1..2>, None, uint8, 0, 15, bfloat16",
+    ]),
+    composed(
+        "torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType \
+        target_dtype, Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? \
+        scale_dtype=None, ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)",
+        choose,
+    )
+    .doc("Scale and zero point that cover the values of every block.")
+    .samples(&[
+        "f32[2, 4], \"ASYMMETRIC\", [1, 4], uint8",
+        "f32[2, 4], \"SYMMETRIC\", [1, 2], int8, -127, 127, 0.00001, float32, int8",
+        "f32[2, 4], \"SYMMETRIC_NO_CLIPPING_ERR\", [2, 4], int8, keepdim=True",
+        "!f32[2, 4], \"OTHER\", [1, 4], uint8",
+    ]),
+    composed(
+        "torchao::choose_scale_float8(Tensor tensor, SymInt[] block_size, ScalarType float8_dtype=24, \
+        ScalarType scale_dtype=6, float? hp_value_lb=None, float? hp_value_ub=None) -> Tensor",
+        choose_float8,
+    )
+    .doc("The scale that takes the greatest value of every block to the greatest of a float8 type.")
+    .samples(&["f32[2, 4], [1, 4]", "f32[2, 4], [1, 2], hp_value_ub=0.5"]),
+    composed(
+        "torchao::quantize_affine_float8_non_decomposed(Tensor tensor, Tensor scale, ScalarType \
+        float8_dtype=24) -> Tensor",
+        quantize_float8,
+    )
+    .doc("Floats to float8, with a scale for every block."),
+    composed(
+        "torchao::dequantize_affine_float8_non_decomposed(Tensor tensor, Tensor scale, ScalarType \
+        output_dtype=6) -> Tensor",
+        dequantize_float8,
+    )
+    .doc("Float8 to floats, with a scale for every block."),
 ];
 
 /// How a tensor falls into blocks.

@@ -2,7 +2,7 @@
 //!
 //! Law: NaN is after everything in a sorted sequence.
 
-use crate::reduce::sums::{wide, widest};
+use crate::reduce::over::{wide, widest};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rowmajor::{dense, fill_dense};
 use oxport_ir::{Args, Exact, Fake, Meta, OpDef, Operand, Real, Result, Value, World, ensure};
@@ -11,17 +11,85 @@ use oxport_tensor::{DType, Element, Float, Layout, Real as Ordered, Scalar, Tens
 use std::ops::Add;
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", |a| search_meta(a, 0, 1)).fill(|a, o| search(a, o, 0, 1)).exact(Exact::Bits).doc("The first place in a sorted last dimension where each element could be inserted.").samples(&["f32[5], f32[2, 3]", "f32[2, 5], f32[2, 3], right=True, out_int32=True", "f32[5], f32[2], sorter=i64[5]<5>", "!f32[2, 5], f32[3, 2]", "!f32[5], f32[2], right=True, side=\"left\""]),
-    OpDef::new("aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", |a| search_meta(a, 0, 1)).fill(|a, o| search(a, o, 0, 1)).exact(Exact::Bits).doc("The first place in a sorted vector where a number could be inserted.").samples(&["f32[5], 0.5"]),
-    OpDef::new("aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", |a| search_meta(a, 1, 0)).fill(|a, o| search(a, o, 1, 0)).exact(Exact::Bits).doc("Between which boundaries each element lies.").samples(&["f32[2, 3], f32[4]", "i64[3], i64[4], right=True", "!f32[3], f32[2, 2]"]),
-    OpDef::new("aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", |a| search_meta(a, 1, 0)).fill(|a, o| search(a, o, 1, 0)).exact(Exact::Bits).doc("Between which boundaries a number lies.").samples(&["0.5, f32[4]"]),
-    OpDef::new("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc_meta).fill(histc).exact(Exact::Bits).doc("How many elements are in each of some equal ranges.").samples(&["f32[10], 4", "f32[10], 5, -1, 1", "!f32[3], 0", "!i64[3]"]),
-    OpDef::new("aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", bincount_meta).eval(bincount).doc("How often each number from 0 on occurs, or the sum of its weights.").samples(&["i64[6]<4>", "i64[3]<4>, f32[3], 6", "!f32[3]", "!i64[2, 2]<3>"]),
-    OpDef::new("aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_meta).fill(isin).exact(Exact::Bits).doc("Whether each element is one of others.").samples(&["i64[2, 3]<4>, i64[2]<4>", "f32[3], i64[2], invert=True"]),
-    OpDef::new("aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_meta).fill(isin).exact(Exact::Bits).doc("Whether each element is a number.").samples(&["i64[3]<3>, 1"]),
-    OpDef::new("aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_meta).fill(isin).exact(Exact::Bits).doc("Whether a number is one of some elements.").samples(&["1, i64[3]<3>"]),
+    OpDef::new(
+        "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool \
+        right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+        |a| search_meta(a, 0, 1),
+    )
+    .fill(|a, o| search(a, o, 0, 1))
+    .exact(Exact::Bits)
+    .doc("The first place in a sorted last dimension where each element could be inserted.")
+    .samples(&[
+        "f32[5], f32[2, 3]",
+        "f32[2, 5], f32[2, 3], right=True, out_int32=True",
+        "f32[5], f32[2], sorter=i64[5]<5>",
+        "!f32[2, 5], f32[3, 2]",
+        "!f32[5], f32[2], right=True, side=\"left\"",
+    ]),
+    OpDef::new(
+        "aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool \
+        right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+        |a| search_meta(a, 0, 1),
+    )
+    .fill(|a, o| search(a, o, 0, 1))
+    .exact(Exact::Bits)
+    .doc("The first place in a sorted vector where a number could be inserted.")
+    .samples(&["f32[5], 0.5"]),
+    OpDef::new(
+        "aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool \
+        right=False) -> Tensor",
+        |a| search_meta(a, 1, 0),
+    )
+    .fill(|a, o| search(a, o, 1, 0))
+    .exact(Exact::Bits)
+    .doc("Between which boundaries each element lies.")
+    .samples(&["f32[2, 3], f32[4]", "i64[3], i64[4], right=True", "!f32[3], f32[2, 2]"]),
+    OpDef::new(
+        "aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool \
+        right=False) -> Tensor",
+        |a| search_meta(a, 1, 0),
+    )
+    .fill(|a, o| search(a, o, 1, 0))
+    .exact(Exact::Bits)
+    .doc("Between which boundaries a number lies.")
+    .samples(&["0.5, f32[4]"]),
+    OpDef::new("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc_meta)
+        .fill(histc)
+        .exact(Exact::Bits)
+        .doc("How many elements are in each of some equal ranges.")
+        .samples(&["f32[10], 4", "f32[10], 5, -1, 1", "!f32[3], 0", "!i64[3]"]),
+    OpDef::new("aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", bincount_meta)
+        .eval(bincount)
+        .doc("How often each number from 0 on occurs, or the sum of its weights.")
+        .samples(&["i64[6]<4>", "i64[3]<4>, f32[3], 6", "!f32[3]", "!i64[2, 2]<3>"]),
+    OpDef::new(
+        "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, \
+        bool invert=False) -> Tensor",
+        isin_meta,
+    )
+    .fill(isin)
+    .exact(Exact::Bits)
+    .doc("Whether each element is one of others.")
+    .samples(&["i64[2, 3]<4>, i64[2]<4>", "f32[3], i64[2], invert=True"]),
+    OpDef::new(
+        "aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, \
+        bool invert=False) -> Tensor",
+        isin_meta,
+    )
+    .fill(isin)
+    .exact(Exact::Bits)
+    .doc("Whether each element is a number.")
+    .samples(&["i64[3]<3>, 1"]),
+    OpDef::new(
+        "aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, \
+        bool invert=False) -> Tensor",
+        isin_meta,
+    )
+    .fill(isin)
+    .exact(Exact::Bits)
+    .doc("Whether a number is one of some elements.")
+    .samples(&["1, i64[3]<3>"]),
 ];
 
 /// True if equal elements are passed over: the argument `right`, or `side="right"`.

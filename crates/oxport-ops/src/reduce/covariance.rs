@@ -4,10 +4,29 @@ use crate::support::composite::composed;
 use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Result, ensure};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    composed("aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", cov).doc("The covariances of the rows; counts and weights of the columns.").samples(&["f32[3, 5]", "f32[4]", "i64[2, 3]", "c64[2, 4]", "f32[2, 3], correction=0, fweights=i64[3]<1..4>, aweights=f32[3]<1..4>", "!b8[2, 3]", "!f32[2, 2, 2]", "!f32[2, 3], fweights=i64[2]"]),
-    composed("aten::corrcoef(Tensor self) -> Tensor", corrcoef).doc("The correlations of the rows.").samples(&["f32[3, 5]", "f32[4]", "c64[2, 4]", "!f32[2, 2, 2]"]),
+    composed(
+        "aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> \
+        Tensor",
+        cov,
+    )
+    .doc("The covariances of the rows; counts and weights of the columns.")
+    .samples(&[
+        "f32[3, 5]",
+        "f32[4]",
+        "i64[2, 3]",
+        "c64[2, 4]",
+        "f32[2, 3], correction=0, fweights=i64[3]<1..4>, aweights=f32[3]<1..4>",
+        "!b8[2, 3]",
+        "!f32[2, 2, 2]",
+        "!f32[2, 3], fweights=i64[2]",
+    ]),
+    composed("aten::corrcoef(Tensor self) -> Tensor", corrcoef).doc("The correlations of the rows.").samples(&[
+        "f32[3, 5]",
+        "f32[4]",
+        "c64[2, 4]",
+        "!f32[2, 2, 2]",
+    ]),
 ];
 
 /// Weights of observations: one each, checked by dtype.

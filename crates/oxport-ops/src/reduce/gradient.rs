@@ -9,15 +9,46 @@ use crate::support::meta::wrap_dims;
 use oxport_ir::{Args, Argument, Build, Builder, NodeId, OpDef, Result, ensure};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    form("aten::gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]").samples(&["f32[5]", "f32[4, 3], spacing=0.5", "i64[4, 3], dim=0, edge_order=2", "!u8[5]", "!f32[1]", "!f32[4], edge_order=3"]),
-    form("aten::gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]").samples(&["f32[4, 3], spacing=2, dim=[1]", "!f32[4, 3], spacing=2, dim=[1, 1]"]),
-    form("aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]").samples(&["f32[4, 3], dim=[1, 0]"]),
-    form("aten::gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]").samples(&["f32[4, 3], spacing=[2.0, 0.5]", "!f32[4, 3], spacing=[2.0]"]),
-    form("aten::gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]").samples(&["f32[4, 3], spacing=[2.0], dim=[1]"]),
-    form("aten::gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]").samples(&["f32[4], spacing=[f32[4]]"]),
-    form("aten::gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]").samples(&["f32[4, 3], spacing=[f32[3]], dim=[1], edge_order=2"]),
+    form(
+        "aten::gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) \
+        -> Tensor[]",
+    )
+    .samples(&[
+        "f32[5]",
+        "f32[4, 3], spacing=0.5",
+        "i64[4, 3], dim=0, edge_order=2",
+        "!u8[5]",
+        "!f32[1]",
+        "!f32[4], edge_order=3",
+    ]),
+    form(
+        "aten::gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> \
+        Tensor[]",
+    )
+    .samples(&["f32[4, 3], spacing=2, dim=[1]", "!f32[4, 3], spacing=2, dim=[1, 1]"]),
+    form("aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]")
+        .samples(&["f32[4, 3], dim=[1, 0]"]),
+    form(
+        "aten::gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) \
+        -> Tensor[]",
+    )
+    .samples(&["f32[4, 3], spacing=[2.0, 0.5]", "!f32[4, 3], spacing=[2.0]"]),
+    form(
+        "aten::gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> \
+        Tensor[]",
+    )
+    .samples(&["f32[4, 3], spacing=[2.0], dim=[1]"]),
+    form(
+        "aten::gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int \
+        edge_order=1) -> Tensor[]",
+    )
+    .samples(&["f32[4], spacing=[f32[4]]"]),
+    form(
+        "aten::gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> \
+        Tensor[]",
+    )
+    .samples(&["f32[4, 3], spacing=[f32[3]], dim=[1], edge_order=2"]),
 ];
 
 const fn form(schema: &'static str) -> OpDef {
@@ -140,8 +171,8 @@ impl Line {
     }
 }
 
-/// The factors of three samples, `g` and `h` apart, in the derivative of their parabola at the first, the middle and the
-/// last one.
+/// The factors of three samples, `g` and `h` apart, in the derivative of their parabola at the first, the middle and
+/// the last one.
 fn weights(b: &mut Builder<'_>, g: NodeId, h: NodeId) -> Result<[[NodeId; 3]; 3]> {
     let mut of = |text: &str| -> Result<NodeId> {
         let names = |name: &str| match name {

@@ -9,10 +9,28 @@ use oxport_sym::Expr;
 use oxport_tensor::{Float, Tensor, TensorMut, dispatch};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", histogram_meta).fill(histogram).doc("How many elements are in each of some equal bins, and the bins' edges.").samples(&["f32[10], 4", "f32[2, 5], 3, range=[-1.0, 1.0], weight=f32[2, 5], density=True", "!f32[3], 0", "!i64[3]"]),
-    OpDef::new("aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", histogram_meta).fill(histogram).doc("How many elements are between edges, and the edges.").samples(&["f32[10], f32[4]", "!f32[3], f64[4]", "!f32[3], f32[2, 2]"]),
+    OpDef::new(
+        "aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, \
+        bool density=False) -> (Tensor hist, Tensor bin_edges)",
+        histogram_meta,
+    )
+    .fill(histogram)
+    .doc("How many elements are in each of some equal bins, and the bins' edges.")
+    .samples(&[
+        "f32[10], 4",
+        "f32[2, 5], 3, range=[-1.0, 1.0], weight=f32[2, 5], density=True",
+        "!f32[3], 0",
+        "!i64[3]",
+    ]),
+    OpDef::new(
+        "aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool \
+        density=False) -> (Tensor hist, Tensor bin_edges)",
+        histogram_meta,
+    )
+    .fill(histogram)
+    .doc("How many elements are between edges, and the edges.")
+    .samples(&["f32[10], f32[4]", "!f32[3], f64[4]", "!f32[3], f32[2, 2]"]),
 ];
 
 fn histogram_meta(args: &MetaArgs<'_>) -> Metas {

@@ -11,14 +11,53 @@ use oxport_sym::Expr;
 use oxport_tensor::{Float, Tensor, TensorMut, dispatch, memory};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", meta).fill(histogram).doc("How many points are in each box of a grid, and the grid's edges.").samples(&["f32[10, 2], [3, 2]", "f32[2, 5, 1], [3], [-1.0, 1.0], f32[2, 5], True", "!f32[10, 2], [3]"]),
-    OpDef::new("aten::histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", meta).fill(histogram).doc("How many points are in each box of a grid, and the grid's edges.").samples(&["f32[10, 2], 3", "!f32[10, 2], 0"]),
-    OpDef::new("aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", meta).fill(histogram).doc("How many points are in each box between edges, and the edges."),
-    OpDef::new("aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]", |a| Ok(meta(a)?.split_off(1))).fill(histogram).doc("The edges of a grid of equal boxes.").samples(&["f32[10, 2], [3, 2]"]),
-    OpDef::new("aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor", |a| Ok(vec![meta(a)?.swap_remove(0)])).fill(histogram).doc("How many points are in each box of a grid.").samples(&["f32[10, 2], [3, 2]"]),
-    OpDef::new("aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor", |a| Ok(vec![meta(a)?.swap_remove(0)])).fill(histogram).doc("How many points are in each box between edges."),
+    OpDef::new(
+        "aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool \
+        density=False) -> (Tensor hist, Tensor[] bin_edges)",
+        meta,
+    )
+    .fill(histogram)
+    .doc("How many points are in each box of a grid, and the grid's edges.")
+    .samples(&["f32[10, 2], [3, 2]", "f32[2, 5, 1], [3], [-1.0, 1.0], f32[2, 5], True", "!f32[10, 2], [3]"]),
+    OpDef::new(
+        "aten::histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, \
+        bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
+        meta,
+    )
+    .fill(histogram)
+    .doc("How many points are in each box of a grid, and the grid's edges.")
+    .samples(&["f32[10, 2], 3", "!f32[10, 2], 0"]),
+    OpDef::new(
+        "aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? \
+        weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
+        meta,
+    )
+    .fill(histogram)
+    .doc("How many points are in each box between edges, and the edges."),
+    OpDef::new(
+        "aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? \
+        weight=None, bool density=False) -> Tensor[]",
+        |a| Ok(meta(a)?.split_off(1)),
+    )
+    .fill(histogram)
+    .doc("The edges of a grid of equal boxes.")
+    .samples(&["f32[10, 2], [3, 2]"]),
+    OpDef::new(
+        "aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? \
+        weight=None, bool density=False) -> Tensor",
+        |a| Ok(vec![meta(a)?.swap_remove(0)]),
+    )
+    .fill(histogram)
+    .doc("How many points are in each box of a grid.")
+    .samples(&["f32[10, 2], [3, 2]"]),
+    OpDef::new(
+        "aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool \
+        density=False) -> Tensor",
+        |a| Ok(vec![meta(a)?.swap_remove(0)]),
+    )
+    .fill(histogram)
+    .doc("How many points are in each box between edges."),
 ];
 
 /// How a coordinate's axis is divided.

@@ -7,14 +7,34 @@ use oxport_sym::Expr;
 use oxport_tensor::DType;
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", |a| even_meta(a, false)).decomp(even).doc("The integral of samples at equal distances.").samples(&["f32[2, 5]", "i64[5], dx=0.5"]),
-    OpDef::new("aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor", |a| even_meta(a, false)).decomp(even).doc("As `trapezoid`.").samples(&["f32[2, 5]"]),
-    OpDef::new("aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", |a| placed_meta(a, false)).decomp(|b, a| placed(b, a, false)).doc("The integral of samples at given places.").samples(&["f32[2, 5], f32[5]", "f32[2, 5], f32[2, 5], dim=0"]),
-    OpDef::new("aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", |a| placed_meta(a, false)).decomp(|b, a| placed(b, a, false)).doc("As `trapezoid`.").samples(&["f32[2, 5], f32[5]"]),
-    OpDef::new("aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", |a| even_meta(a, true)).expr("cumsum(mul.Scalar(mul.Scalar(add.Tensor(slice.Tensor(y, dim, 1), slice.Tensor(y, dim, 0, -1)), dx), 0.5), dim)").doc("Integrals up to each sample, at equal distances.").samples(&["f32[2, 5]"]),
-    OpDef::new("aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", |a| placed_meta(a, true)).decomp(|b, a| placed(b, a, true)).doc("Integrals up to each sample, at given places.").samples(&["f32[2, 5], f32[5]"]),
+    OpDef::new("aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", |a| even_meta(a, false))
+        .decomp(even)
+        .doc("The integral of samples at equal distances.")
+        .samples(&["f32[2, 5]", "i64[5], dx=0.5"]),
+    OpDef::new("aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor", |a| even_meta(a, false))
+        .decomp(even)
+        .doc("As `trapezoid`.")
+        .samples(&["f32[2, 5]"]),
+    OpDef::new("aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", |a| placed_meta(a, false))
+        .decomp(|b, a| placed(b, a, false))
+        .doc("The integral of samples at given places.")
+        .samples(&["f32[2, 5], f32[5]", "f32[2, 5], f32[2, 5], dim=0"]),
+    OpDef::new("aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", |a| placed_meta(a, false))
+        .decomp(|b, a| placed(b, a, false))
+        .doc("As `trapezoid`.")
+        .samples(&["f32[2, 5], f32[5]"]),
+    OpDef::new("aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", |a| even_meta(a, true))
+        .expr(
+            "cumsum(mul.Scalar(mul.Scalar(add.Tensor(slice.Tensor(y, dim, 1), slice.Tensor(y, dim, 0, -1)), \
+            dx), 0.5), dim)",
+        )
+        .doc("Integrals up to each sample, at equal distances.")
+        .samples(&["f32[2, 5]"]),
+    OpDef::new("aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", |a| placed_meta(a, true))
+        .decomp(|b, a| placed(b, a, true))
+        .doc("Integrals up to each sample, at given places.")
+        .samples(&["f32[2, 5], f32[5]"]),
 ];
 
 /// The dtype of an integral: halves are taken, so integers become floats.
@@ -107,7 +127,7 @@ fn placed(b: &mut Builder<'_>, args: &Args<'_, Build>, cumulative: bool) -> Resu
         _ => None,
     };
     let areas = "mul.Tensor(add.Tensor(slice.Tensor(y, d, 0, -1), slice.Tensor(y, d, 1)), \
-                 sub.Tensor(slice.Tensor(x, d, 1), slice.Tensor(x, d, 0, -1)))";
+        sub.Tensor(slice.Tensor(x, d, 1), slice.Tensor(x, d, 0, -1)))";
     let text = match cumulative {
         true => format!("cumsum(div.Scalar({areas}, 2.0), d)"),
         false => format!("div.Scalar(sum.dim_IntList({areas}, [d]), 2.0)"),

@@ -1,8 +1,9 @@
 //! The greatest and the least: `amax`, `max`, `argmax`, `aminmax` and their twins.
 //!
-//! Laws: a NaN is greater and less than everything; of equal elements the first counts; nothing has no greatest element.
+//! Laws: a NaN is greater and less than everything; of equal elements the first counts; nothing has no greatest
+//! element.
 
-use crate::reduce::sums::{Over, Rule, left, over, reduced, refuse_empty, wide, widest};
+use crate::reduce::over::{Over, Rule, left, over, reduced, refuse_empty, wide, widest};
 use crate::support::meta::{MetaArgs, Metas};
 use crate::support::rowmajor::as_dtype;
 use oxport_ir::{Args, Exact, OpDef, Real, Result, ensure};
@@ -11,22 +12,82 @@ use oxport_tensor::{DType, Layout, Real as Ordered, Tensor, TensorMut, reduce};
 /// An extreme without indices.
 macro_rules! extreme {
     ($schema:literal, $rules:expr, $kernel:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
-        OpDef::new($schema, |args| some(args, $rules)).fill($kernel).exact(Exact::Bits).doc($doc).samples(&[$($sample),*])
+        OpDef::new($schema, |args| some(args, $rules))
+            .fill($kernel)
+            .exact(Exact::Bits)
+            .doc($doc)
+            .samples(&[$($sample),*])
     };
 }
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    extreme!("aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", &[Rule::Same], |a, o| greatest(a, &mut o[0]), "The greatest elements over some dimensions.", ["f32[2, 3], [1]", "i64[2, 3]", "b8[2, 3], [0], True", "!f32[0, 3], [0]"]),
-    extreme!("aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", &[Rule::Same], |a, o| least(a, &mut o[0]), "The least elements over some dimensions.", ["f32[2, 3], [1]", "i64[2, 3]", "!f32[0, 3], [0]"]),
-    extreme!("aten::max(Tensor self) -> Tensor", &[Rule::Same], |a, o| greatest(a, &mut o[0]), "The greatest element.", ["f32[2, 3]", "u8[3]", "!f32[0]"]),
-    extreme!("aten::min(Tensor self) -> Tensor", &[Rule::Same], |a, o| least(a, &mut o[0]), "The least element.", ["f32[2, 3]", "!f32[0]"]),
-    extreme!("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", &[Rule::Same, Rule::Index], |a, o| with_index(a, o, true), "The greatest elements along a dimension, and where they are.", ["f32[2, 3], 1", "f32[2, 3], 0, True", "f32[], 0", "!f32[2, 0], 1"]),
-    extreme!("aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", &[Rule::Same, Rule::Index], |a, o| with_index(a, o, false), "The least elements along a dimension, and where they are.", ["f32[2, 3], 1", "b8[2, 3], 0"]),
-    extreme!("aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", &[Rule::Index], |a, o| place(a, &mut o[0], true), "Where the greatest element is, along a dimension or in the flattened tensor.", ["f32[2, 3]", "f32[2, 3], 1, True", "i32[4], 0", "!f32[0]", "!b8[3]"]),
-    extreme!("aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", &[Rule::Index], |a, o| place(a, &mut o[0], false), "Where the least element is, along a dimension or in the flattened tensor.", ["f32[2, 3]", "f32[2, 3], 1, True"]),
-    extreme!("aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", &[Rule::Same, Rule::Same], |a, o| { least(a, &mut o[0])?; greatest(a, &mut o[1]) }, "The least and the greatest elements.", ["f32[2, 3]", "f32[2, 3], dim=1, keepdim=True", "!f32[0]"]),
+    extreme!(
+        "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+        &[Rule::Same],
+        |a, o| greatest(a, &mut o[0]),
+        "The greatest elements over some dimensions.",
+        ["f32[2, 3], [1]", "i64[2, 3]", "b8[2, 3], [0], True", "!f32[0, 3], [0]"]
+    ),
+    extreme!(
+        "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+        &[Rule::Same],
+        |a, o| least(a, &mut o[0]),
+        "The least elements over some dimensions.",
+        ["f32[2, 3], [1]", "i64[2, 3]", "!f32[0, 3], [0]"]
+    ),
+    extreme!(
+        "aten::max(Tensor self) -> Tensor",
+        &[Rule::Same],
+        |a, o| greatest(a, &mut o[0]),
+        "The greatest element.",
+        ["f32[2, 3]", "u8[3]", "!f32[0]"]
+    ),
+    extreme!(
+        "aten::min(Tensor self) -> Tensor",
+        &[Rule::Same],
+        |a, o| least(a, &mut o[0]),
+        "The least element.",
+        ["f32[2, 3]", "!f32[0]"]
+    ),
+    extreme!(
+        "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        &[Rule::Same, Rule::Index],
+        |a, o| with_index(a, o, true),
+        "The greatest elements along a dimension, and where they are.",
+        ["f32[2, 3], 1", "f32[2, 3], 0, True", "f32[], 0", "!f32[2, 0], 1"]
+    ),
+    extreme!(
+        "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        &[Rule::Same, Rule::Index],
+        |a, o| with_index(a, o, false),
+        "The least elements along a dimension, and where they are.",
+        ["f32[2, 3], 1", "b8[2, 3], 0"]
+    ),
+    extreme!(
+        "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+        &[Rule::Index],
+        |a, o| place(a, &mut o[0], true),
+        "Where the greatest element is, along a dimension or in the flattened tensor.",
+        ["f32[2, 3]", "f32[2, 3], 1, True", "i32[4], 0", "!f32[0]", "!b8[3]"]
+    ),
+    extreme!(
+        "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+        &[Rule::Index],
+        |a, o| place(a, &mut o[0], false),
+        "Where the least element is, along a dimension or in the flattened tensor.",
+        ["f32[2, 3]", "f32[2, 3], 1, True"]
+    ),
+    extreme!(
+        "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+        &[Rule::Same, Rule::Same],
+        |a, o| {
+            least(a, &mut o[0])?;
+            greatest(a, &mut o[1])
+        },
+        "The least and the greatest elements.",
+        ["f32[2, 3]", "f32[2, 3], dim=1, keepdim=True", "!f32[0]"]
+    ),
 ];
 
 /// The meta of an extreme: something to reduce, and an order.

@@ -3,7 +3,7 @@
 //! Laws: a variance takes two passes, in float64; one whose correction leaves nothing divides by 0. Complex numbers
 //! count by their parts in variances and by their moduli in norms.
 
-use crate::reduce::sums::{Rule, over, reduced, widest};
+use crate::reduce::over::{Rule, over, reduced, widest};
 use crate::support::meta::{MetaArgs, Metas};
 use crate::support::rowmajor::as_dtype;
 use oxport_ir::{Arg, Args, Argument, Build, Builder, Fake, NodeId, OpDef, Operand, Real, Result, ensure};
@@ -15,7 +15,10 @@ use oxport_tensor::{
 /// A variance, a standard deviation, or one of them and the mean.
 macro_rules! spread {
     ($schema:literal, $rules:expr, $root:literal, $doc:literal, [$($sample:literal),* $(,)?]) => {
-        OpDef::new($schema, |args| reduced(args, $rules)).fill(|a, o| spread(a, o, $root)).doc($doc).samples(&[$($sample),*])
+        OpDef::new($schema, |args| reduced(args, $rules))
+            .fill(|a, o| spread(a, o, $root))
+            .doc($doc)
+            .samples(&[$($sample),*])
     };
 }
 /// A norm.
@@ -29,28 +32,145 @@ const ONE: &[Rule] = &[Rule::Spread];
 const TWO: &[Rule] = &[Rule::Spread, Rule::Mean];
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    spread!("aten::var(Tensor self, bool unbiased=True) -> Tensor", ONE, false, "The variance of all elements.", ["f32[2, 3]", "f32[4], False", "f32[1]", "c64[3]", "!i64[3]"]),
-    spread!("aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", ONE, false, "Variances over some dimensions.", ["f32[2, 3], [1]", "f32[2, 3], [0, 1], False, True"]),
-    spread!("aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", ONE, false, "Variances over some dimensions.", ["f32[2, 3], [1], correction=0", "f16[5]"]),
-    spread!("aten::std(Tensor self, bool unbiased=True) -> Tensor", ONE, true, "The standard deviation of all elements.", ["f32[2, 3]", "f32[4], False"]),
-    spread!("aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", ONE, true, "Standard deviations over some dimensions.", ["f32[2, 3], [1]"]),
-    spread!("aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", ONE, true, "Standard deviations over some dimensions.", ["f32[2, 3], [1], correction=0, keepdim=True"]),
-    spread!("aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", TWO, false, "The variance and the mean of all elements.", ["f32[2, 3]"]),
-    spread!("aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", TWO, false, "Variances and means over some dimensions.", ["f32[2, 3], [1]"]),
-    spread!("aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", TWO, false, "Variances and means over some dimensions.", ["f32[2, 3], [1], correction=0", "c64[3]"]),
-    spread!("aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", TWO, true, "The standard deviation and the mean of all elements.", ["f32[2, 3]"]),
-    spread!("aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", TWO, true, "Standard deviations and means over some dimensions.", ["f32[2, 3], [1]"]),
-    spread!("aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", TWO, true, "Standard deviations and means over some dimensions.", ["f32[2, 3], [1], correction=0"]),
-    norm!("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "Norms of vectors along some dimensions.", ["f32[2, 3]", "f32[2, 3], 1, [1], True", "f32[2, 3], 0.5", "c64[3]", "f32[0]", "f16[4], 3, dtype=float32", "!i64[3]", "!f32[0], -1"]),
-    norm!("aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", "The norm of all elements as a vector.", ["f32[2, 3]", "f32[2, 3], 1"]),
-    norm!("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", "Norms of vectors along some dimensions.", ["f32[2, 3], None, [1]", "f32[2, 3], 3, [0, 1], True"]),
-    norm!("aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", "Norms of vectors along some dimensions, in a dtype.", ["f32[2, 3], 2, [1], False, dtype=float64"]),
-    norm!("aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", "The norm of all elements as a vector, in a dtype.", ["f32[2, 3], 2, dtype=float64"]),
-    OpDef::new("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", norm_meta).fill(norm).doc("Norms over at most two dimensions.").samples(&["f32[2, 3], [0, 1]"]),
-    OpDef::new("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", dist_meta).expr("norm.Scalar(sub.Tensor(self, other), p)").doc("The norm of a difference.").samples(&["f32[2, 3], f32[2, 3]", "f32[3], f32[2, 1], 1"]),
-    OpDef::new("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", renorm_meta).decomp(renorm).doc("Every index of a dimension scaled down to a norm that is not to be exceeded.").samples(&["f32[2, 3], 2, 0, 1.0", "!f32[3], 2, 0, 1.0"]),
+    spread!(
+        "aten::var(Tensor self, bool unbiased=True) -> Tensor",
+        ONE,
+        false,
+        "The variance of all elements.",
+        ["f32[2, 3]", "f32[4], False", "f32[1]", "c64[3]", "!i64[3]"]
+    ),
+    spread!(
+        "aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+        ONE,
+        false,
+        "Variances over some dimensions.",
+        ["f32[2, 3], [1]", "f32[2, 3], [0, 1], False, True"]
+    ),
+    spread!(
+        "aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool \
+        keepdim=False) -> Tensor",
+        ONE,
+        false,
+        "Variances over some dimensions.",
+        ["f32[2, 3], [1], correction=0", "f16[5]"]
+    ),
+    spread!(
+        "aten::std(Tensor self, bool unbiased=True) -> Tensor",
+        ONE,
+        true,
+        "The standard deviation of all elements.",
+        ["f32[2, 3]", "f32[4], False"]
+    ),
+    spread!(
+        "aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+        ONE,
+        true,
+        "Standard deviations over some dimensions.",
+        ["f32[2, 3], [1]"]
+    ),
+    spread!(
+        "aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool \
+        keepdim=False) -> Tensor",
+        ONE,
+        true,
+        "Standard deviations over some dimensions.",
+        ["f32[2, 3], [1], correction=0, keepdim=True"]
+    ),
+    spread!(
+        "aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+        TWO,
+        false,
+        "The variance and the mean of all elements.",
+        ["f32[2, 3]"]
+    ),
+    spread!(
+        "aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> \
+        (Tensor, Tensor)",
+        TWO,
+        false,
+        "Variances and means over some dimensions.",
+        ["f32[2, 3], [1]"]
+    ),
+    spread!(
+        "aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool \
+        keepdim=False) -> (Tensor, Tensor)",
+        TWO,
+        false,
+        "Variances and means over some dimensions.",
+        ["f32[2, 3], [1], correction=0", "c64[3]"]
+    ),
+    spread!(
+        "aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+        TWO,
+        true,
+        "The standard deviation and the mean of all elements.",
+        ["f32[2, 3]"]
+    ),
+    spread!(
+        "aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> \
+        (Tensor, Tensor)",
+        TWO,
+        true,
+        "Standard deviations and means over some dimensions.",
+        ["f32[2, 3], [1]"]
+    ),
+    spread!(
+        "aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool \
+        keepdim=False) -> (Tensor, Tensor)",
+        TWO,
+        true,
+        "Standard deviations and means over some dimensions.",
+        ["f32[2, 3], [1], correction=0"]
+    ),
+    norm!(
+        "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, \
+        ScalarType? dtype=None) -> Tensor",
+        "Norms of vectors along some dimensions.",
+        [
+            "f32[2, 3]",
+            "f32[2, 3], 1, [1], True",
+            "f32[2, 3], 0.5",
+            "c64[3]",
+            "f32[0]",
+            "f16[4], 3, dtype=float32",
+            "!i64[3]",
+            "!f32[0], -1"
+        ]
+    ),
+    norm!(
+        "aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
+        "The norm of all elements as a vector.",
+        ["f32[2, 3]", "f32[2, 3], 1"]
+    ),
+    norm!(
+        "aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+        "Norms of vectors along some dimensions.",
+        ["f32[2, 3], None, [1]", "f32[2, 3], 3, [0, 1], True"]
+    ),
+    norm!(
+        "aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType \
+        dtype) -> Tensor",
+        "Norms of vectors along some dimensions, in a dtype.",
+        ["f32[2, 3], 2, [1], False, dtype=float64"]
+    ),
+    norm!(
+        "aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
+        "The norm of all elements as a vector, in a dtype.",
+        ["f32[2, 3], 2, dtype=float64"]
+    ),
+    OpDef::new("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", norm_meta)
+        .fill(norm)
+        .doc("Norms over at most two dimensions.")
+        .samples(&["f32[2, 3], [0, 1]"]),
+    OpDef::new("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", dist_meta)
+        .expr("norm.Scalar(sub.Tensor(self, other), p)")
+        .doc("The norm of a difference.")
+        .samples(&["f32[2, 3], f32[2, 3]", "f32[3], f32[2, 1], 1"]),
+    OpDef::new("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", renorm_meta)
+        .decomp(renorm)
+        .doc("Every index of a dimension scaled down to a norm that is not to be exceeded.")
+        .samples(&["f32[2, 3], 2, 0, 1.0", "!f32[3], 2, 0, 1.0"]),
 ];
 
 fn correction(args: &Args<'_, Real>) -> Result<f64> {

@@ -1,9 +1,10 @@
 //! Order statistics: medians, modes, quantiles.
 //!
 //! Laws: of an even number of elements the median is the lower one; a NaN makes a median or a quantile NaN unless the
-//! operator leaves NaNs out; of equally frequent elements the mode is the least, at the place that PyTorch's sort leaves last.
+//! operator leaves NaNs out; of equally frequent elements the mode is the least, at the place that PyTorch's sort
+//! leaves last.
 
-use crate::reduce::sums::{Rule, over, reduced, wide, widest};
+use crate::reduce::over::{Rule, over, reduced, wide, widest};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::support::rowmajor::{Lines, dense, fill_dense};
 use oxport_ir::{Args, Exact, Fake, OpDef, Operand, Real, Result, ensure};
@@ -11,17 +12,73 @@ use oxport_sym::Expr;
 use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut, cast, dispatch, memory, select};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::median(Tensor self) -> Tensor", whole_meta).fill(|a, o| whole(a, o, false)).exact(Exact::Bits).doc("The median of all elements; of none, NaN.").samples(&["f32[5]", "i64[2, 2]", "f32[0]"]),
-    OpDef::new("aten::nanmedian(Tensor self) -> Tensor", whole_meta).fill(|a, o| whole(a, o, true)).exact(Exact::Bits).doc("The median of all elements that are numbers.").samples(&["f32[5]"]),
-    OpDef::new("aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along_meta).fill(|a, o| along(a, o, Pick::Median)).exact(Exact::Bits).doc("Medians along a dimension, and where they are.").samples(&["f32[2, 5], 1", "i64[4], 0, True", "!f32[0], 0"]),
-    OpDef::new("aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along_meta).fill(|a, o| along(a, o, Pick::NanMedian)).exact(Exact::Bits).doc("Medians along a dimension of elements that are numbers, and where they are.").samples(&["f32[2, 5], 1"]),
-    OpDef::new("aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", along_meta).fill(|a, o| along(a, o, Pick::Mode)).exact(Exact::Bits).doc("The most frequent elements along a dimension, and where they are last.").samples(&["f32[2, 5]", "i64[6]<3>", "b8[3, 4], 0"]),
-    OpDef::new("aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_meta).fill(|a, o| quantile(a, o, false)).doc("Quantiles along a dimension, or of all elements.").samples(&["f32[2, 5], f32[3]<1>, 1", "f32[2, 5], f32[]<1>", "!f32[3], f64[1]<1>"]),
-    OpDef::new("aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_meta).fill(|a, o| quantile(a, o, false)).doc("A quantile along a dimension, or of all elements.").samples(&["f32[2, 5], 0.3, 1, True", "f32[5], 0.5, interpolation=\"nearest\"", "!f32[5], 1.5"]),
-    OpDef::new("aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_meta).fill(|a, o| quantile(a, o, true)).doc("Quantiles of the elements that are numbers.").samples(&["f32[2, 5], f32[3]<1>, 1"]),
-    OpDef::new("aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_meta).fill(|a, o| quantile(a, o, true)).doc("A quantile of the elements that are numbers.").samples(&["f32[2, 5], 0.3, 1"]),
+    OpDef::new("aten::median(Tensor self) -> Tensor", whole_meta)
+        .fill(|a, o| whole(a, o, false))
+        .exact(Exact::Bits)
+        .doc("The median of all elements; of none, NaN.")
+        .samples(&["f32[5]", "i64[2, 2]", "f32[0]"]),
+    OpDef::new("aten::nanmedian(Tensor self) -> Tensor", whole_meta)
+        .fill(|a, o| whole(a, o, true))
+        .exact(Exact::Bits)
+        .doc("The median of all elements that are numbers.")
+        .samples(&["f32[5]"]),
+    OpDef::new(
+        "aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        along_meta,
+    )
+    .fill(|a, o| along(a, o, Pick::Median))
+    .exact(Exact::Bits)
+    .doc("Medians along a dimension, and where they are.")
+    .samples(&["f32[2, 5], 1", "i64[4], 0, True", "!f32[0], 0"]),
+    OpDef::new(
+        "aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        along_meta,
+    )
+    .fill(|a, o| along(a, o, Pick::NanMedian))
+    .exact(Exact::Bits)
+    .doc("Medians along a dimension of elements that are numbers, and where they are.")
+    .samples(&["f32[2, 5], 1"]),
+    OpDef::new(
+        "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        along_meta,
+    )
+    .fill(|a, o| along(a, o, Pick::Mode))
+    .exact(Exact::Bits)
+    .doc("The most frequent elements along a dimension, and where they are last.")
+    .samples(&["f32[2, 5]", "i64[6]<3>", "b8[3, 4], 0"]),
+    OpDef::new(
+        "aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str \
+        interpolation=\"linear\") -> Tensor",
+        quantile_meta,
+    )
+    .fill(|a, o| quantile(a, o, false))
+    .doc("Quantiles along a dimension, or of all elements.")
+    .samples(&["f32[2, 5], f32[3]<1>, 1", "f32[2, 5], f32[]<1>", "!f32[3], f64[1]<1>"]),
+    OpDef::new(
+        "aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str \
+        interpolation=\"linear\") -> Tensor",
+        quantile_meta,
+    )
+    .fill(|a, o| quantile(a, o, false))
+    .doc("A quantile along a dimension, or of all elements.")
+    .samples(&["f32[2, 5], 0.3, 1, True", "f32[5], 0.5, interpolation=\"nearest\"", "!f32[5], 1.5"]),
+    OpDef::new(
+        "aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str \
+        interpolation=\"linear\") -> Tensor",
+        quantile_meta,
+    )
+    .fill(|a, o| quantile(a, o, true))
+    .doc("Quantiles of the elements that are numbers.")
+    .samples(&["f32[2, 5], f32[3]<1>, 1"]),
+    OpDef::new(
+        "aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str \
+        interpolation=\"linear\") -> Tensor",
+        quantile_meta,
+    )
+    .fill(|a, o| quantile(a, o, true))
+    .doc("A quantile of the elements that are numbers.")
+    .samples(&["f32[2, 5], 0.3, 1"]),
 ];
 
 fn ordered(args: &MetaArgs<'_>) -> Result<()> {
@@ -37,7 +94,7 @@ fn whole_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn along_meta(args: &MetaArgs<'_>) -> Metas {
     ordered(args)?;
-    crate::reduce::sums::refuse_empty(args)?;
+    crate::reduce::over::refuse_empty(args)?;
     reduced(args, &[Rule::Same, Rule::Index])
 }
 
@@ -120,7 +177,7 @@ fn quantile_meta(args: &MetaArgs<'_>) -> Metas {
     for &d in &over.dims {
         ensure!(!args.cx.is(&x.sizes[d], 0), "quantile of no elements");
     }
-    let sizes = crate::reduce::sums::left(&x.sizes, &over);
+    let sizes = crate::reduce::over::left(&x.sizes, &over);
     let fresh = |sizes: Vec<Expr>| Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) };
     match q {
         Operand::Tensor(q) => {

@@ -3,7 +3,7 @@
 //! Laws: float32 and narrower accumulate in float64, as PyTorch's CPU kernels do; a scan runs front to back on one
 //! thread per line.
 
-use crate::reduce::sums::{wide, widest};
+use crate::reduce::over::{wide, widest};
 use crate::support::class::C64;
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::support::promote::promote;
@@ -15,14 +15,54 @@ use oxport_sym::Expr;
 use oxport_tensor::{Analytic, DType, Element, Number, Real as Ordered, Tensor, TensorMut, cast, dispatch};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", total_meta).fill(|a, o| running(a, &mut o[0], true)).doc("Sums up to each element.").samples(&["f32[2, 3], 1", "b8[4], 0", "i32[3, 2], -2", "f16[5], 0, dtype=float32", "f32[], 0", "f32[0, 3], 0", "!f32[2], 1"]),
-    OpDef::new("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", total_meta).fill(|a, o| running(a, &mut o[0], false)).doc("Products up to each element.").samples(&["f32[2, 3], 1", "i32[4], 0"]),
-    OpDef::new("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", extreme_meta).fill(|a, o| extremes(a, o, true)).exact(Exact::Bits).doc("The greatest element up to each, and where it is; of equals the last.").samples(&["f32[2, 3], 1", "i64[4], 0", "f32[], 0"]),
-    OpDef::new("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", extreme_meta).fill(|a, o| extremes(a, o, false)).exact(Exact::Bits).doc("The least element up to each, and where it is; of equals the last.").samples(&["f32[2, 3], 1"]),
-    OpDef::new("aten::logcumsumexp(Tensor self, int dim) -> Tensor", log_meta).fill(log_running).doc("Logarithms of sums of exponentials up to each element.").samples(&["f32[2, 3], 1", "!i64[3], 0"]),
-    OpDef::new("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff_meta).decomp(diff).doc("Differences of neighbours along a dimension, `n` times.").samples(&["f32[2, 5]", "f32[5], 2", "b8[5]", "f32[3], 1, 0, f32[1]", "f32[3], 4", "f32[2, 3], 1000000000000", "b8[0, 3], 7, 0", "!f32[]"]),
+    OpDef::new("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", total_meta)
+        .fill(|a, o| running(a, &mut o[0], true))
+        .doc("Sums up to each element.")
+        .samples(&[
+            "f32[2, 3], 1",
+            "b8[4], 0",
+            "i32[3, 2], -2",
+            "f16[5], 0, dtype=float32",
+            "f32[], 0",
+            "f32[0, 3], 0",
+            "!f32[2], 1",
+        ]),
+    OpDef::new("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", total_meta)
+        .fill(|a, o| running(a, &mut o[0], false))
+        .doc("Products up to each element.")
+        .samples(&["f32[2, 3], 1", "i32[4], 0"]),
+    OpDef::new("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", extreme_meta)
+        .fill(|a, o| extremes(a, o, true))
+        .exact(Exact::Bits)
+        .doc("The greatest element up to each, and where it is; of equals the last.")
+        .samples(&["f32[2, 3], 1", "i64[4], 0", "f32[], 0"]),
+    OpDef::new("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", extreme_meta)
+        .fill(|a, o| extremes(a, o, false))
+        .exact(Exact::Bits)
+        .doc("The least element up to each, and where it is; of equals the last.")
+        .samples(&["f32[2, 3], 1"]),
+    OpDef::new("aten::logcumsumexp(Tensor self, int dim) -> Tensor", log_meta)
+        .fill(log_running)
+        .doc("Logarithms of sums of exponentials up to each element.")
+        .samples(&["f32[2, 3], 1", "!i64[3], 0"]),
+    OpDef::new(
+        "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> \
+        Tensor",
+        diff_meta,
+    )
+    .decomp(diff)
+    .doc("Differences of neighbours along a dimension, `n` times.")
+    .samples(&[
+        "f32[2, 5]",
+        "f32[5], 2",
+        "b8[5]",
+        "f32[3], 1, 0, f32[1]",
+        "f32[3], 4",
+        "f32[2, 3], 1000000000000",
+        "b8[0, 3], 7, 0",
+        "!f32[]",
+    ]),
 ];
 
 /// Calls `step` along every line, with the state, the element and its index; it gives the output.

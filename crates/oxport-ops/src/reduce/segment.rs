@@ -9,10 +9,31 @@ use oxport_sym::Expr;
 use oxport_tensor::{DType, Float, Scalar, Tensor, TensorMut, dispatch};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", meta).fill(fill).doc("The sum, mean, greatest, least element or product of every segment of a dimension.").samples(&["f32[4, 2], \"sum\", lengths=i64[0], unsafe=True", "!f32[4], \"sum\"", "!f32[4], \"first\", lengths=i64[1]<1>"]),
-    OpDef::new("aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor", backward_meta).fill(backward).doc("The derivative of `segment_reduce` by its data.").samples(&["f32[1], f32[1], f32[2], \"sum\", lengths=i64[1]<2..3>", "!f32[1], f32[1], f32[2], \"sum\", lengths=i64[]<2..3>", "!f32[2], f32[1], f32[2], \"sum\", lengths=i64[1]<2..3>"]),
+    OpDef::new(
+        "aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, \
+        Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
+        meta,
+    )
+    .fill(fill)
+    .doc("The sum, mean, greatest, least element or product of every segment of a dimension.")
+    .samples(&[
+        "f32[4, 2], \"sum\", lengths=i64[0], unsafe=True",
+        "!f32[4], \"sum\"",
+        "!f32[4], \"first\", lengths=i64[1]<1>",
+    ]),
+    OpDef::new(
+        "aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? \
+        lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor",
+        backward_meta,
+    )
+    .fill(backward)
+    .doc("The derivative of `segment_reduce` by its data.")
+    .samples(&[
+        "f32[1], f32[1], f32[2], \"sum\", lengths=i64[1]<2..3>",
+        "!f32[1], f32[1], f32[2], \"sum\", lengths=i64[]<2..3>",
+        "!f32[2], f32[1], f32[2], \"sum\", lengths=i64[1]<2..3>",
+    ]),
 ];
 
 fn meta(args: &MetaArgs<'_>) -> Metas {

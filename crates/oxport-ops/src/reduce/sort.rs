@@ -1,6 +1,7 @@
 //! Orders along a dimension: `sort`, `argsort`, `topk`, `kthvalue`, `msort`.
 //!
-//! Laws: where stability is not asked for, equal elements stand where PyTorch leaves them; NaN counts as greatest; −0 equals 0.
+//! Laws: where stability is not asked for, equal elements stand where PyTorch leaves them; NaN counts as greatest; −0
+//! equals 0.
 
 use crate::support::meta::{MetaArgs, Metas, preserved_strides, wrap_dim};
 use oxport_ir::{Args, Error, Exact, Fake, OpDef, Real, Result, Val, ensure};
@@ -8,15 +9,63 @@ use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, sort};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", |a| sort_meta(a, Both::Yes)).fill(|a, o| sort(a, o, Both::Yes)).exact(Exact::Bits).doc("The elements along a dimension in order, and where they were.").samples(&["f32[2, 5]", "i64[4, 3], 0, True", "f32[]", "b8[4]", "f32[2, 3]{1, 2}", "!c64[2]"]),
-    OpDef::new("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", |a| sort_meta(a, Both::Yes)).fill(|a, o| sort(a, o, Both::Yes)).exact(Exact::Bits).doc("As `sort`; equal elements keep their order if `stable`.").samples(&["f32[2, 5], stable=True, dim=0"]),
-    OpDef::new("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", |a| sort_meta(a, Both::Indices)).fill(|a, o| sort(a, o, Both::Indices)).exact(Exact::Bits).doc("Where the elements along a dimension are, in their order.").samples(&["f32[2, 5]"]),
-    OpDef::new("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", |a| sort_meta(a, Both::Indices)).fill(|a, o| sort(a, o, Both::Indices)).exact(Exact::Bits).doc("As `argsort`; equal elements keep their order if `stable`.").samples(&["f32[2, 5], stable=True"]),
-    OpDef::new("aten::msort(Tensor self) -> Tensor", |a| sort_meta(a, Both::Values)).fill(|a, o| sort(a, o, Both::Values)).exact(Exact::Bits).doc("The elements along the first dimension in order.").samples(&["f32[4, 2]"]),
-    OpDef::new("aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", topk_meta).fill(topk).exact(Exact::Bits).doc("The `k` greatest (or least) elements along a dimension, in order if `sorted`, and where they were.").samples(&["f32[2, 5], 3", "i64[4, 3], 2, 0, False", "f32[], 1", "f32[5], 0", "!f32[3], 4", "!f32[3], -1"]),
-    OpDef::new("aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", kth_meta).fill(kth).exact(Exact::Bits).doc("The `k`-th least element along a dimension, from 1, and where it is.").samples(&["f32[2, 5], 2", "f32[5], 5, 0, True", "!f32[3], 0", "!f32[3], 4"]),
+    OpDef::new("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", |a| {
+        sort_meta(a, Both::Yes)
+    })
+    .fill(|a, o| sort(a, o, Both::Yes))
+    .exact(Exact::Bits)
+    .doc("The elements along a dimension in order, and where they were.")
+    .samples(&["f32[2, 5]", "i64[4, 3], 0, True", "f32[]", "b8[4]", "f32[2, 3]{1, 2}", "!c64[2]"]),
+    OpDef::new(
+        "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor \
+        values, Tensor indices)",
+        |a| sort_meta(a, Both::Yes),
+    )
+    .fill(|a, o| sort(a, o, Both::Yes))
+    .exact(Exact::Bits)
+    .doc("As `sort`; equal elements keep their order if `stable`.")
+    .samples(&["f32[2, 5], stable=True, dim=0"]),
+    OpDef::new("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", |a| {
+        sort_meta(a, Both::Indices)
+    })
+    .fill(|a, o| sort(a, o, Both::Indices))
+    .exact(Exact::Bits)
+    .doc("Where the elements along a dimension are, in their order.")
+    .samples(&["f32[2, 5]"]),
+    OpDef::new("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", |a| {
+        sort_meta(a, Both::Indices)
+    })
+    .fill(|a, o| sort(a, o, Both::Indices))
+    .exact(Exact::Bits)
+    .doc("As `argsort`; equal elements keep their order if `stable`.")
+    .samples(&["f32[2, 5], stable=True"]),
+    OpDef::new("aten::msort(Tensor self) -> Tensor", |a| sort_meta(a, Both::Values))
+        .fill(|a, o| sort(a, o, Both::Values))
+        .exact(Exact::Bits)
+        .doc("The elements along the first dimension in order.")
+        .samples(&["f32[4, 2]"]),
+    OpDef::new(
+        "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor \
+        values, Tensor indices)",
+        topk_meta,
+    )
+    .fill(topk)
+    .exact(Exact::Bits)
+    .doc(
+        "The `k` greatest (or least) elements along a dimension, in order if `sorted`, and where they \
+        were.",
+    )
+    .samples(&["f32[2, 5], 3", "i64[4, 3], 2, 0, False", "f32[], 1", "f32[5], 0", "!f32[3], 4", "!f32[3], -1"]),
+    OpDef::new(
+        "aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor \
+        indices)",
+        kth_meta,
+    )
+    .fill(kth)
+    .exact(Exact::Bits)
+    .doc("The `k`-th least element along a dimension, from 1, and where it is.")
+    .samples(&["f32[2, 5], 2", "f32[5], 5, 0, True", "!f32[3], 0", "!f32[3], 4"]),
 ];
 
 /// Which results an operator has.

@@ -3,9 +3,10 @@
 //! Laws: an operator without `dim`, with `dim=None` or with `dim=[]` reduces everything; integers sum to int64, floats
 //! of 16 bits in float32; the order of operations is that of `oxport_tensor::reduce`, whatever the strides.
 
-use crate::support::meta::{MetaArgs, Metas, one, wrap_dims};
+use crate::reduce::over::{Rule, over, reduced, wide, widest};
+use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rowmajor::as_dtype;
-use oxport_ir::{Arg, Args, Error, Fake, MetaCx, Numeral, OpDef, Real, Result, Val, World, ensure};
+use oxport_ir::{Args, Error, Fake, MetaCx, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Analytic, DType, Number, Real as Ordered, Tensor, TensorMut, dispatch, reduce::reduce};
 
@@ -17,187 +18,174 @@ macro_rules! reduction {
 }
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    reduction!("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Sum, sum, "The sum of all elements.", ["f32[2, 3]", "b8[5]", "u8[4], dtype=float32", "f32[0]", "c64[3]"]),
-    reduction!("aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Sum, sum, "Sums over some dimensions.", ["f32[2, 3, 4], [0, -1]", "f32[2, 3], [1], True", "i32[2, 3], []", "bf16[4, 5], [0]", "f32[], [0]", "!f32[2], [1]", "!f32[2, 2], [0, -2]"]),
-    reduction!("aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Sum, prod, "The product of all elements.", ["f32[2, 3]", "i32[4]", "f32[0]"]),
-    reduction!("aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Sum, prod, "Products over a dimension.", ["f32[2, 3], 1", "f32[2, 3], 0, True"]),
-    reduction!("aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Mean, mean, "The mean of all elements.", ["f32[2, 3]", "f16[5]", "i64[3], dtype=float32", "!i64[3]"]),
-    reduction!("aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Mean, mean, "Means over some dimensions.", ["f32[2, 3, 4], [1, 2], True", "f32[2, 3], [0]", "f32[0, 3], [0]", "c64[2, 3], [1]"]),
-    reduction!("aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Sum, nansum, "Sums that leave out NaN.", ["f32[2, 3], [1]", "i32[2, 3]"]),
-    OpDef::new("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", |a| reduced(a, &[Rule::Mean])).fill(nanmean).doc("Means that leave out NaN.").samples(&["f32[2, 3], [1]"]),
-    reduction!("aten::all(Tensor self) -> Tensor", Rule::Truth, all, "Whether all elements are true.", ["b8[2, 3]", "f32[0]", "u8[3]"]),
-    reduction!("aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", Rule::Truth, all, "Whether all elements along a dimension are true.", ["b8[2, 3], 1", "i64[2, 3], 0, True"]),
-    reduction!("aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", Rule::Truth, all, "Whether all elements along some dimensions are true.", ["b8[2, 3, 4], [0, 2]", "b8[2, 3], []"]),
-    reduction!("aten::any(Tensor self) -> Tensor", Rule::Truth, any, "Whether any element is true.", ["b8[2, 3]", "f32[0]", "u8[3]"]),
-    reduction!("aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", Rule::Truth, any, "Whether any element along a dimension is true.", ["b8[2, 3], 1"]),
-    reduction!("aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", Rule::Truth, any, "Whether any element along some dimensions is true.", ["b8[2, 3, 4], [0, 2]"]),
-    reduction!("aten::_is_all_true(Tensor self) -> Tensor", Rule::Truth, all, "Whether all elements of a bool tensor are true.", ["b8[2, 3]"]),
-    reduction!("aten::_is_any_true(Tensor self) -> Tensor", Rule::Truth, any, "Whether any element of a bool tensor is true.", ["b8[2, 3]"]),
-    reduction!("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", Rule::Index, count_nonzero, "How many elements are not zero.", ["f32[2, 3]", "b8[2, 3], 1"]),
-    reduction!("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", Rule::Index, count_nonzero, "How many elements along some dimensions are not zero.", ["f32[2, 3], [0, 1]"]),
-    reduction!("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", Rule::Float, logsumexp, "Logarithms of sums of exponentials.", ["f32[2, 3], [1]", "f32[2, 3], [0, 1], True", "i64[3], [0]"]),
-    reduction!("aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", Rule::Float, logsumexp, "As `logsumexp`.", ["f32[2, 3], [1]"]),
-    reduction!("aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", Rule::Bits, hash, "The exclusive or of the elements as 64 bits: integers extended, floats in double precision.", ["f32[2, 3]", "i64[2, 3], [1]", "!c64[2]"]),
-    OpDef::new("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size).fill(sum_to).doc("Sums over the dimensions along which a size was broadcast.").samples(&["f32[2, 3], [1, 3]", "f32[2, 3], [3]", "f32[2, 3], [2, 3]", "!f32[2, 3], [2]"]).alias_if(|a, out| Ok(a.at::<&Fake>(0)?.sizes == out.sizes)).write_back("value"),
+    reduction!(
+        "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        Rule::Sum,
+        sum,
+        "The sum of all elements.",
+        ["f32[2, 3]", "b8[5]", "u8[4], dtype=float32", "f32[0]", "c64[3]"]
+    ),
+    reduction!(
+        "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) \
+        -> Tensor",
+        Rule::Sum,
+        sum,
+        "Sums over some dimensions.",
+        [
+            "f32[2, 3, 4], [0, -1]",
+            "f32[2, 3], [1], True",
+            "i32[2, 3], []",
+            "bf16[4, 5], [0]",
+            "f32[], [0]",
+            "!f32[2], [1]",
+            "!f32[2, 2], [0, -2]"
+        ]
+    ),
+    reduction!(
+        "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        Rule::Sum,
+        prod,
+        "The product of all elements.",
+        ["f32[2, 3]", "i32[4]", "f32[0]"]
+    ),
+    reduction!(
+        "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> \
+        Tensor",
+        Rule::Sum,
+        prod,
+        "Products over a dimension.",
+        ["f32[2, 3], 1", "f32[2, 3], 0, True"]
+    ),
+    reduction!(
+        "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        Rule::Mean,
+        mean,
+        "The mean of all elements.",
+        ["f32[2, 3]", "f16[5]", "i64[3], dtype=float32", "!i64[3]"]
+    ),
+    reduction!(
+        "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> \
+        Tensor",
+        Rule::Mean,
+        mean,
+        "Means over some dimensions.",
+        ["f32[2, 3, 4], [1, 2], True", "f32[2, 3], [0]", "f32[0, 3], [0]", "c64[2, 3], [1]"]
+    ),
+    reduction!(
+        "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> \
+        Tensor",
+        Rule::Sum,
+        nansum,
+        "Sums that leave out NaN.",
+        ["f32[2, 3], [1]", "i32[2, 3]"]
+    ),
+    OpDef::new(
+        "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> \
+        Tensor",
+        |a| reduced(a, &[Rule::Mean]),
+    )
+    .fill(nanmean)
+    .doc("Means that leave out NaN.")
+    .samples(&["f32[2, 3], [1]"]),
+    reduction!(
+        "aten::all(Tensor self) -> Tensor",
+        Rule::Truth,
+        all,
+        "Whether all elements are true.",
+        ["b8[2, 3]", "f32[0]", "u8[3]"]
+    ),
+    reduction!(
+        "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+        Rule::Truth,
+        all,
+        "Whether all elements along a dimension are true.",
+        ["b8[2, 3], 1", "i64[2, 3], 0, True"]
+    ),
+    reduction!(
+        "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+        Rule::Truth,
+        all,
+        "Whether all elements along some dimensions are true.",
+        ["b8[2, 3, 4], [0, 2]", "b8[2, 3], []"]
+    ),
+    reduction!(
+        "aten::any(Tensor self) -> Tensor",
+        Rule::Truth,
+        any,
+        "Whether any element is true.",
+        ["b8[2, 3]", "f32[0]", "u8[3]"]
+    ),
+    reduction!(
+        "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+        Rule::Truth,
+        any,
+        "Whether any element along a dimension is true.",
+        ["b8[2, 3], 1"]
+    ),
+    reduction!(
+        "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+        Rule::Truth,
+        any,
+        "Whether any element along some dimensions is true.",
+        ["b8[2, 3, 4], [0, 2]"]
+    ),
+    reduction!(
+        "aten::_is_all_true(Tensor self) -> Tensor",
+        Rule::Truth,
+        all,
+        "Whether all elements of a bool tensor are true.",
+        ["b8[2, 3]"]
+    ),
+    reduction!(
+        "aten::_is_any_true(Tensor self) -> Tensor",
+        Rule::Truth,
+        any,
+        "Whether any element of a bool tensor is true.",
+        ["b8[2, 3]"]
+    ),
+    reduction!(
+        "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor",
+        Rule::Index,
+        count_nonzero,
+        "How many elements are not zero.",
+        ["f32[2, 3]", "b8[2, 3], 1"]
+    ),
+    reduction!(
+        "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+        Rule::Index,
+        count_nonzero,
+        "How many elements along some dimensions are not zero.",
+        ["f32[2, 3], [0, 1]"]
+    ),
+    reduction!(
+        "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+        Rule::Float,
+        logsumexp,
+        "Logarithms of sums of exponentials.",
+        ["f32[2, 3], [1]", "f32[2, 3], [0, 1], True", "i64[3], [0]"]
+    ),
+    reduction!(
+        "aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+        Rule::Float,
+        logsumexp,
+        "As `logsumexp`.",
+        ["f32[2, 3], [1]"]
+    ),
+    reduction!(
+        "aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
+        Rule::Bits,
+        hash,
+        "The exclusive or of the elements as 64 bits: integers extended, floats in double precision.",
+        ["f32[2, 3]", "i64[2, 3], [1]", "!c64[2]"]
+    ),
+    OpDef::new("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size)
+        .fill(sum_to)
+        .doc("Sums over the dimensions along which a size was broadcast.")
+        .samples(&["f32[2, 3], [1, 3]", "f32[2, 3], [3]", "f32[2, 3], [2, 3]", "!f32[2, 3], [2]"])
+        .alias_if(|a, out| Ok(a.at::<&Fake>(0)?.sizes == out.sizes))
+        .write_back("value"),
 ];
-
-/// How a reduction's result dtype follows from the input's.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Rule {
-    /// The input's.
-    Same,
-    /// The argument `dtype`, or int64 for integers and bools, or the input's.
-    Sum,
-    /// The argument `dtype`, or the input's; a float or complex one.
-    Mean,
-    /// The input's, or float32 for integers and bools.
-    Float,
-    /// Bool; uint8 for uint8.
-    Truth,
-    /// int64.
-    Index,
-    /// uint64, of real numbers.
-    Bits,
-    /// The argument `dtype`, or the input's; its real dtype if complex.
-    Norm,
-    /// The input's, which is a float or complex; its real dtype if complex.
-    Spread,
-}
-
-impl Rule {
-    fn dtype(self, args: &MetaArgs<'_>, x: DType) -> Result<DType> {
-        let has_dtype = args.op.schema().is_some_and(|s| s.arg("dtype").is_some());
-        let wanted = if has_dtype { args.named::<Option<DType>>("dtype")? } else { None };
-        let inexact = |d: DType| d.is_float() || d.is_complex();
-        Ok(match self {
-            Rule::Same => x,
-            Rule::Index => DType::I64,
-            Rule::Bits => {
-                ensure!(!x.is_complex(), "{} of {}", args.op.name(), x.name());
-                DType::U64
-            }
-            Rule::Truth => {
-                if x == DType::U8 {
-                    x
-                } else {
-                    DType::Bool
-                }
-            }
-            Rule::Float if inexact(x) => x,
-            Rule::Float => DType::F32,
-            Rule::Sum if wanted.is_none() && !inexact(x) => DType::I64,
-            Rule::Sum => wanted.unwrap_or(x),
-            Rule::Mean | Rule::Norm | Rule::Spread => {
-                let dtype = wanted.unwrap_or(x);
-                ensure!(
-                    inexact(dtype),
-                    "{} of {}: expected a floating point or complex dtype",
-                    args.op.name(),
-                    dtype.name()
-                );
-                if self == Rule::Mean { dtype } else { dtype.to_real() }
-            }
-        })
-    }
-}
-
-/// What a reduction reduces.
-pub(crate) struct Over {
-    /// The dimensions, from the start.
-    pub dims: Vec<usize>,
-    /// Whether they stay with size 1.
-    pub keepdim: bool,
-}
-
-impl Over {
-    /// The dimensions as the loops take them.
-    pub fn loops(&self) -> Vec<i64> {
-        self.dims.iter().map(|&d| d as i64).collect()
-    }
-}
-
-/// The arguments `dim` and `keepdim`, for a tensor of this rank.
-///
-/// # Errors
-/// A dimension is out of range or given twice.
-pub(crate) fn over<W: World>(args: &Args<'_, W>, rank: usize) -> Result<Over> {
-    ensure!(rank <= 64, "only tensors with up to 64 dims are supported");
-    let place = |name| args.op.schema().and_then(|s| s.arg(name)).map(|(i, _)| i);
-    let number = |a: &Arg<W>| if let Arg::Int(n) = a { n.known() } else { None };
-    let open = || Error::unsupported(format!("{}: a symbolic dim", args.op.name()));
-    let dims: Vec<i64> = match place("dim").map(|i| &args.values[i]) {
-        Some(Arg::List(l)) => l.iter().map(number).collect::<Option<_>>().ok_or_else(open)?,
-        Some(a @ Arg::Int(_)) => vec![number(a).ok_or_else(open)?],
-        _ => Vec::new(),
-    };
-    let keepdim = place("keepdim").map_or(Ok(false), |i| args.at(i))?;
-    let mut dims = wrap_dims(&dims, rank)?;
-    // Only of `any` and `all` does an empty list name no dimension; elsewhere it means all.
-    let none = matches!(args.op.short_name(), "any.dims" | "all.dims") && matches!(&args.values[1], Arg::List(_));
-    if dims.is_empty() && !none {
-        dims = (0..rank).collect();
-    }
-    // A 0-d tensor has a dimension to name, but none to reduce.
-    dims.retain(|&d| d < rank);
-    Ok(Over { dims, keepdim })
-}
-
-/// The sizes that are left.
-pub(crate) fn left<S: Clone + From<i64>>(sizes: &[S], over: &Over) -> Vec<S> {
-    let keep = |(d, s): (usize, &S)| match over.dims.contains(&d) {
-        true => over.keepdim.then(|| S::from(1)),
-        false => Some(s.clone()),
-    };
-    sizes.iter().enumerate().filter_map(keep).collect()
-}
-
-/// Contiguous results with these dtypes.
-pub(crate) fn reduced(args: &MetaArgs<'_>, rules: &[Rule]) -> Metas {
-    let x: &Fake = args.at(0)?;
-    let sizes = left(&x.sizes, &over(args, x.dim())?);
-    let out = |rule: &Rule| {
-        let fake = Fake::new(rule.dtype(args, x.dtype)?, sizes.clone());
-        Ok(Val::Tensor(Fake { device: x.device.clone(), ..fake }))
-    };
-    rules.iter().map(out).collect()
-}
-
-/// Refuses to reduce no elements where there is no result for none.
-pub(crate) fn refuse_empty(args: &MetaArgs<'_>) -> Result<()> {
-    let x: &Fake = args.at(0)?;
-    let over = over(args, x.dim())?;
-    for &d in &over.dims {
-        ensure!(!args.cx.is(&x.sizes[d], 0), "{} over dimension {d} of size 0", args.op.name());
-    }
-    Ok(())
-}
-
-/// The dtype that kernels compute a dtype in, which holds its values exactly.
-pub(crate) fn widest(d: DType) -> DType {
-    match d {
-        DType::F16 | DType::BF16 => DType::F32,
-        DType::C32 => DType::C64,
-        DType::U64 => DType::U64,
-        d if d.is_integer() || d.is_bool() => DType::I64,
-        d => d,
-    }
-}
-
-/// [`dispatch!`] over the results of [`widest`].
-macro_rules! wide {
-    (arith $dtype:expr, |$T:ident| $body:expr) => {
-        oxport_tensor::dispatch!(@ "bool, integers, floats, complex", $dtype, [I64 U64 F32 F64 C64 C128], $T, $body)
-    };
-    (real $dtype:expr, |$T:ident| $body:expr) => {
-        oxport_tensor::dispatch!(@ "bool, integers, floats", $dtype, [I64 U64 F32 F64], $T, $body)
-    };
-    (inexact $dtype:expr, |$T:ident| $body:expr) => {
-        oxport_tensor::dispatch!(@ "floats, complex", $dtype, [F32 F64 C64 C128], $T, $body)
-    };
-}
-pub(crate) use wide;
 
 /// The input in the output's dtype, widened, with what is reduced; the body writes an output of that dtype.
 fn widened(

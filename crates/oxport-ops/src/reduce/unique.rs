@@ -1,9 +1,9 @@
 //! Different elements: `unique` and its kin.
 //!
-//! Laws: results are sorted, also where PyTorch leaves the order open; every NaN is different from every other. What was
-//! not asked for is an empty int64 vector.
+//! Laws: results are sorted, also where PyTorch leaves the order open; every NaN is different from every other. What
+//! was not asked for is an empty int64 vector.
 
-use crate::reduce::sums::{wide, widest};
+use crate::reduce::over::{wide, widest};
 use crate::support::meta::{MetaArgs, Metas, wrap_dim};
 use crate::support::rowmajor::{Lines, dense};
 use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, Value, World, ensure};
@@ -12,13 +12,48 @@ use oxport_tensor::{DType, Layout, Real as Ordered, Tensor, TensorMut, memory};
 use std::cmp::Ordering;
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", meta).eval(|a| unique(a, true)).exact(Exact::Bits).doc("The different elements in order, for each element which one it is, and how often each occurs.").samples(&["i64[6]<3>", "f32[2, 2], True, True, True", "b8[4], False, False, True"]),
-    OpDef::new("aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", meta).eval(|a| unique(a, true)).exact(Exact::Bits).doc("The different elements in order, and for each element which one it is.").samples(&["i64[6]<3>, True, True"]),
-    OpDef::new("aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", meta).eval(|a| unique(a, false)).exact(Exact::Bits).doc("Runs of equal elements, or of equal slices along a dimension, made one.").samples(&["i64[6]<2>, True, True", "i64[4, 2]<2>, True, True, 0"]),
-    OpDef::new("aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", meta).eval(|a| unique(a, true)).exact(Exact::Bits).doc("The different slices along a dimension in order.").samples(&["i64[4, 2]<2>, 0, True, True, True", "i64[2, 3]<2>, 1"]),
-    OpDef::new("aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", meta).eval(|a| unique(a, false)).exact(Exact::Bits).doc("Runs of equal slices along a dimension made one.").samples(&["i64[4, 2]<2>, 0, True, True"]),
+    OpDef::new(
+        "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool \
+        return_counts=False) -> (Tensor, Tensor, Tensor)",
+        meta,
+    )
+    .eval(|a| unique(a, true))
+    .exact(Exact::Bits)
+    .doc("The different elements in order, for each element which one it is, and how often each occurs.")
+    .samples(&["i64[6]<3>", "f32[2, 2], True, True, True", "b8[4], False, False, True"]),
+    OpDef::new("aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", meta)
+        .eval(|a| unique(a, true))
+        .exact(Exact::Bits)
+        .doc("The different elements in order, and for each element which one it is.")
+        .samples(&["i64[6]<3>, True, True"]),
+    OpDef::new(
+        "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? \
+        dim=None) -> (Tensor, Tensor, Tensor)",
+        meta,
+    )
+    .eval(|a| unique(a, false))
+    .exact(Exact::Bits)
+    .doc("Runs of equal elements, or of equal slices along a dimension, made one.")
+    .samples(&["i64[6]<2>, True, True", "i64[4, 2]<2>, True, True, 0"]),
+    OpDef::new(
+        "aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool \
+        return_counts=False) -> (Tensor, Tensor, Tensor)",
+        meta,
+    )
+    .eval(|a| unique(a, true))
+    .exact(Exact::Bits)
+    .doc("The different slices along a dimension in order.")
+    .samples(&["i64[4, 2]<2>, 0, True, True, True", "i64[2, 3]<2>, 1"]),
+    OpDef::new(
+        "aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool \
+        return_counts=False) -> (Tensor, Tensor, Tensor)",
+        meta,
+    )
+    .eval(|a| unique(a, false))
+    .exact(Exact::Bits)
+    .doc("Runs of equal slices along a dimension made one.")
+    .samples(&["i64[4, 2]<2>, 0, True, True"]),
 ];
 
 /// What was asked for: along which dimension, the inverse, the counts.

@@ -14,12 +14,24 @@ use oxport_tensor::{Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    sampler("aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor")
-        .samples(&["f32[2, 3, 5, 5], f32[2, 4, 6, 2], 0, 0, False", "f32[1, 2, 4, 4, 4], f32[1, 3, 3, 3, 3], 1, 2, True"]),
-    sampler("aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor")
-        .samples(&["f32[2, 3, 5, 5], f32[2, 4, 6, 2], 2, 1, False", "!f32[2, 3, 5, 5], f32[2, 4, 6, 3], 0, 0, False"]),
-    sampler("aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor"),
-    sampler("aten::_grid_sampler_2d_cpu_fallback(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor"),
+    sampler(
+        "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool \
+        align_corners) -> Tensor",
+    )
+    .samples(&["f32[2, 3, 5, 5], f32[2, 4, 6, 2], 0, 0, False", "f32[1, 2, 4, 4, 4], f32[1, 3, 3, 3, 3], 1, 2, True"]),
+    sampler(
+        "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool \
+        align_corners) -> Tensor",
+    )
+    .samples(&["f32[2, 3, 5, 5], f32[2, 4, 6, 2], 2, 1, False", "!f32[2, 3, 5, 5], f32[2, 4, 6, 3], 0, 0, False"]),
+    sampler(
+        "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool \
+        align_corners) -> Tensor",
+    ),
+    sampler(
+        "aten::_grid_sampler_2d_cpu_fallback(Tensor input, Tensor grid, int interpolation_mode, int \
+        padding_mode, bool align_corners) -> Tensor",
+    ),
     OpDef::new("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affine_meta)
         .doc("The places that an affine map takes the pixels of an image to.")
         .fill(affine)

@@ -10,9 +10,22 @@ use oxport_tensor::{Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    form("aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)")
-        .samples(&["f32[1, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 3, 4, 2], 0, 0, False, [True, True]", "!f32[1, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 2, 4, 2], 0, 0, False, [True, True]", "!f32[0, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 3, 4, 2], 0, 0, False, [True, True]", "!f32[1, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 3, 4, 3], 0, 0, False, [True, True]"]),
-    form("aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)"),
+    form(
+        "aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int \
+        interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, \
+        Tensor)",
+    )
+    .samples(&[
+        "f32[1, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 3, 4, 2], 0, 0, False, [True, True]",
+        "!f32[1, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 2, 4, 2], 0, 0, False, [True, True]",
+        "!f32[0, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 3, 4, 2], 0, 0, False, [True, True]",
+        "!f32[1, 2, 3, 4], f32[1, 2, 5, 5], f32[1, 3, 4, 3], 0, 0, False, [True, True]",
+    ]),
+    form(
+        "aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int \
+        interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, \
+        Tensor)",
+    ),
 ];
 
 const fn form(schema: &'static str) -> OpDef {

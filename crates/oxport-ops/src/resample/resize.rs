@@ -20,35 +20,97 @@ use taps::{Filter, nearest};
 pub static OPS: &[OpDef] = &[
     near("aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"),
     near("aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
-    near("aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor")
-        .samples(&["f32[2, 3, 4, 5], [8, 7]", "u8[2, 3, 4, 5], [2, 3], 0.5, 0.6", "f32[0, 3, 4, 5], [1099511627776, 4]"]),
+    near(
+        "aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? \
+        scales_w=None) -> Tensor",
+    )
+    .samples(&[
+        "f32[2, 3, 4, 5], [8, 7]",
+        "u8[2, 3, 4, 5], [2, 3], 0.5, 0.6",
+        "f32[0, 3, 4, 5], [1099511627776, 4]",
+    ]),
     near("aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor")
         .samples(&["f32[2, 3, 4, 5], None, [2.0, 2.0]", "f32[2, 3, 4, 5]{60, 1, 15, 3}, [3, 9], None"]),
-    near("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    near(
+        "aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? \
+        scales_h=None, float? scales_w=None) -> Tensor",
+    ),
     near("aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
     near("aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"),
     near("aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
-    near("aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    near(
+        "aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, \
+        float? scales_w=None) -> Tensor",
+    ),
     near("aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
-    near("aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    near(
+        "aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, \
+        float? scales_h=None, float? scales_w=None) -> Tensor",
+    ),
     near("aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
-    smooth("aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor"),
-    smooth("aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
-    smooth("aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor")
-        .samples(&["f32[2, 3, 4, 5], [8, 7], False", "f32[2, 3, 4, 5], [8, 7], True", "f32[0, 3, 4, 5], [1099511627776, 4], False"]),
-    smooth("aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor")
-        .samples(&["bf16[2, 3, 4, 5], None, False, [2.0, 2.5]", "f32[2, 3, 4, 5]{60, 1, 15, 3}, [3, 9], True, None"]),
-    smooth("aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
-    smooth("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
-    smooth("aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor")
-        .samples(&["f32[2, 3, 4, 5], [8, 7], False"]),
-    smooth("aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
-    smooth("aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
-    smooth("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
-    smooth("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
-    smooth("aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
-    smooth("aten::_upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
-    smooth("aten::_upsample_lanczos2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
+    smooth(
+        "aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? \
+        scales=None) -> Tensor",
+    ),
+    smooth(
+        "aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? \
+        scale_factors) -> Tensor",
+    ),
+    smooth(
+        "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? \
+        scales_h=None, float? scales_w=None) -> Tensor",
+    )
+    .samples(&[
+        "f32[2, 3, 4, 5], [8, 7], False",
+        "f32[2, 3, 4, 5], [8, 7], True",
+        "f32[0, 3, 4, 5], [1099511627776, 4], False",
+    ]),
+    smooth(
+        "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? \
+        scale_factors) -> Tensor",
+    )
+    .samples(&["bf16[2, 3, 4, 5], None, False, [2.0, 2.5]", "f32[2, 3, 4, 5]{60, 1, 15, 3}, [3, 9], True, None"]),
+    smooth(
+        "aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? \
+        scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+    ),
+    smooth(
+        "aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, \
+        float[]? scale_factors) -> Tensor",
+    ),
+    smooth(
+        "aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? \
+        scales_h=None, float? scales_w=None) -> Tensor",
+    )
+    .samples(&["f32[2, 3, 4, 5], [8, 7], False"]),
+    smooth(
+        "aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? \
+        scale_factors) -> Tensor",
+    ),
+    smooth(
+        "aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? \
+        scales_h=None, float? scales_w=None) -> Tensor",
+    ),
+    smooth(
+        "aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, \
+        float[]? scale_factors) -> Tensor",
+    ),
+    smooth(
+        "aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? \
+        scales_h=None, float? scales_w=None) -> Tensor",
+    ),
+    smooth(
+        "aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, \
+        float[]? scale_factors) -> Tensor",
+    ),
+    smooth(
+        "aten::_upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? \
+        scales_h=None, float? scales_w=None) -> Tensor",
+    ),
+    smooth(
+        "aten::_upsample_lanczos2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, \
+        float[]? scale_factors) -> Tensor",
+    ),
 ];
 
 const fn near(schema: &'static str) -> OpDef {

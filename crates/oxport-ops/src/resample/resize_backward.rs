@@ -16,23 +16,72 @@ use oxport_tensor::{Scalar, Tensor, TensorMut};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
-    resampled("aten::upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor"),
-    resampled("aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor")
-        .samples(&["f32[2, 3, 8, 6], [8, 6], [2, 3, 4, 3]"]),
-    resampled("aten::upsample_nearest3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
-    resampled("aten::_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor"),
-    resampled("aten::_upsample_nearest_exact2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor"),
-    resampled("aten::_upsample_nearest_exact3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
-    resampled("aten::upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None) -> Tensor"),
-    resampled("aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor")
-        .samples(&["f32[2, 3, 8, 6], [8, 6], [2, 3, 4, 5], False", "!f32[2, 3, 8, 6], [8, 6], [2, 3, 4, 0], False", "!f32[2, 3, 8, 6], [8, 5], [2, 3, 4, 5], False"]),
-    resampled("aten::upsample_trilinear3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
-    resampled("aten::upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
-    resampled("aten::_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
-    resampled("aten::_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
-    resampled("aten::_upsample_lanczos2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    resampled(
+        "aten::upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] \
+        input_size, float? scales=None) -> Tensor",
+    ),
+    resampled(
+        "aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
+        input_size, float? scales_h=None, float? scales_w=None) -> Tensor",
+    )
+    .samples(&["f32[2, 3, 8, 6], [8, 6], [2, 3, 4, 3]"]),
+    resampled(
+        "aten::upsample_nearest3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] \
+        input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+    ),
+    resampled(
+        "aten::_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] \
+        input_size, float? scales=None) -> Tensor",
+    ),
+    resampled(
+        "aten::_upsample_nearest_exact2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
+        input_size, float? scales_h=None, float? scales_w=None) -> Tensor",
+    ),
+    resampled(
+        "aten::_upsample_nearest_exact3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] \
+        input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+    ),
+    resampled(
+        "aten::upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] \
+        input_size, bool align_corners, float? scales=None) -> Tensor",
+    ),
+    resampled(
+        "aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
+        input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+    )
+    .samples(&[
+        "f32[2, 3, 8, 6], [8, 6], [2, 3, 4, 5], False",
+        "!f32[2, 3, 8, 6], [8, 6], [2, 3, 4, 0], False",
+        "!f32[2, 3, 8, 6], [8, 5], [2, 3, 4, 5], False",
+    ]),
+    resampled(
+        "aten::upsample_trilinear3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] \
+        input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? \
+        scales_w=None) -> Tensor",
+    ),
+    resampled(
+        "aten::upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
+        input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+    ),
+    resampled(
+        "aten::_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
+        input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+    ),
+    resampled(
+        "aten::_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
+        input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+    ),
+    resampled(
+        "aten::_upsample_lanczos2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] \
+        input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+    ),
     padded("aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor"),
-    padded("aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor").samples(&["f32[2, 7, 8], f32[2, 4, 5], [1, 2, 2, 1]", "!f32[1, 7, 8], f32[2, 4, 5], [1, 2, 2, 1]", "!f32[2, 4, 5], f32[2, 4, 5], [9, -9, 0, 0]", "!f32[2, 7, 8], f32[2, 4, 5], [1, 2, 2]"]),
+    padded("aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor").samples(&[
+        "f32[2, 7, 8], f32[2, 4, 5], [1, 2, 2, 1]",
+        "!f32[1, 7, 8], f32[2, 4, 5], [1, 2, 2, 1]",
+        "!f32[2, 4, 5], f32[2, 4, 5], [9, -9, 0, 0]",
+        "!f32[2, 7, 8], f32[2, 4, 5], [1, 2, 2]",
+    ]),
     padded("aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor"),
     padded("aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor"),
     padded("aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor"),

@@ -10,7 +10,8 @@ pub fn fresh(like: &Fake, dtype: DType, sizes: impl IntoIterator<Item = Expr>) -
     Fake { device: like.device.clone(), ..Fake::new(dtype, sizes) }
 }
 
-/// A result that is laid out channels last where `like` is, else contiguous: what convolutions, pools and resampling give.
+/// A result that is laid out channels last where `like` is, else contiguous: what convolutions, pools and resampling
+/// give.
 pub fn fresh_in_format(cx: &MetaCx<'_>, like: &Fake, dtype: DType, sizes: impl IntoIterator<Item = Expr>) -> Fake {
     let out = fresh(like, dtype, sizes);
     if prefers_channels_last(cx, like) && out.dim() == like.dim() {

@@ -89,7 +89,8 @@ impl Rule {
         macro_rules! list {
             ($($rule:ident)*) => { match self { $(Rule::$rule => |a| pointwise_meta::<N>(a, Rule::$rule)),* } };
         }
-        list!(Any Real Number Arith Plain Integral Integer Float FloatOrComplex ToFloat ToAnalytic Test TestReal Magnitude)
+        list!(Any Real Number Arith Plain Integral Integer Float FloatOrComplex ToFloat ToAnalytic Test TestReal
+            Magnitude)
     }
 }
 
@@ -267,7 +268,8 @@ pub const fn bits(def: OpDef) -> OpDef {
     def.exact(Exact::Bits)
 }
 
-/// [`oxport_tensor::dispatch!`] over the dtypes that are computed in: the 16-bit floats are `f32`, complex32 is complex64.
+/// [`oxport_tensor::dispatch!`] over the dtypes that are computed in: the 16-bit floats are `f32`, complex32 is
+/// complex64.
 ///
 /// Classes: `plain` (all), `arith` (without bool), `real` (without complex), `number` (without bool and complex),
 /// `integral` (bool and integers), `integer`, `float`, `analytic` (floats and complex).

@@ -57,25 +57,18 @@ fn lifted(graph: &mut Graph, a: &Arg<Meta>) -> Result<Arg<Build>> {
         node.meta.val = Some(val);
         graph.append(node)
     };
-    Ok(match a {
-        Arg::None => Arg::None,
-        Arg::Tensor(t) => Arg::Tensor(open(Val::Tensor(t.clone()))?),
-        Arg::Int(e) => Arg::Int(match e.as_int() {
-            Some(n) => Sym::Const(n),
-            None => Sym::Sym(open(Val::Int(e.clone()))?),
-        }),
-        Arg::Float(Sym::Const(x)) => Arg::Float(Sym::Const(*x)),
-        Arg::Float(Sym::Sym(e)) => Arg::Float(Sym::Sym(open(Val::Float(Expr::clone(e)))?)),
-        Arg::Bool(Sym::Const(x)) => Arg::Bool(Sym::Const(*x)),
-        Arg::Bool(Sym::Sym(e)) => Arg::Bool(Sym::Sym(open(Val::Bool(Expr::clone(e)))?)),
-        Arg::Complex(c) => Arg::Complex(*c),
-        Arg::Str(s) => Arg::Str(s.clone()),
-        Arg::DType(d) => Arg::DType(*d),
-        Arg::Layout(l) => Arg::Layout(*l),
-        Arg::MemoryFormat(m) => Arg::MemoryFormat(*m),
-        Arg::Device(d) => Arg::Device(d.clone()),
-        Arg::Op(op) => Arg::Op(op.clone()),
-        Arg::List(l) => Arg::List(l.iter().map(|a| lifted(graph, a)).collect::<Result<_>>()?),
-        Arg::Dict(_) | Arg::Graph(_) | Arg::Token => return Err(Error::unsupported("a composite of subgraphs")),
+    a.translate(&mut |a| {
+        Ok(match a {
+            Arg::Tensor(t) => Arg::Tensor(open(Val::Tensor(t.clone()))?),
+            Arg::Int(e) => Arg::Int(match e.as_int() {
+                Some(n) => Sym::Const(n),
+                None => Sym::Sym(open(Val::Int(e.clone()))?),
+            }),
+            Arg::Float(Sym::Const(x)) => Arg::Float(Sym::Const(*x)),
+            Arg::Float(Sym::Sym(e)) => Arg::Float(Sym::Sym(open(Val::Float(Expr::clone(e)))?)),
+            Arg::Bool(Sym::Const(x)) => Arg::Bool(Sym::Const(*x)),
+            Arg::Bool(Sym::Sym(e)) => Arg::Bool(Sym::Sym(open(Val::Bool(Expr::clone(e)))?)),
+            other => return Err(Error::unsupported(format!("a composite of a {}", other.kind()))),
+        })
     })
 }

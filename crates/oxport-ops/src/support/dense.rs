@@ -102,8 +102,8 @@ pub fn fill<T: Element, R>(out: &mut TensorMut, f: impl FnOnce(&mut [T]) -> R) -
     Ok(result)
 }
 
-/// A tensor's memory from its first element to its last as one slice; strides must not be negative. Gives the tensor that
-/// owns the slice.
+/// A tensor's memory from its first element to its last as one slice; strides must not be negative. Gives the tensor
+/// that owns the slice.
 ///
 /// # Errors
 /// A position does not fit, or lies before the first element.

@@ -15,7 +15,8 @@ pub enum Plus<'a> {
     Scaled(Scalar, &'a Tensor),
 }
 
-/// `out = plus + alpha · a @ b` over the last two dimensions; the dimensions in front of them broadcast to those of `out`.
+/// `out = plus + alpha · a @ b` over the last two dimensions; the dimensions in front of them broadcast to those of
+/// `out`.
 ///
 /// # Errors
 /// The dtype has no product, or the sizes do not fit.

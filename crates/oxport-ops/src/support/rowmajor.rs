@@ -48,8 +48,8 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Of dimension `d`; a 0-d tensor is one line of one element. Where there are no lines their sizes say nothing, as these may
-    /// be immense.
+    /// Of dimension `d`; a 0-d tensor is one line of one element. Where there are no lines their sizes say nothing, as
+    /// these may be immense.
     pub fn of(sizes: &[i64], d: usize) -> Lines {
         let product = |s: &[i64]| s.iter().product::<i64>() as usize;
         match sizes.get(d) {

@@ -41,40 +41,135 @@ macro_rules! dep {
 }
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    number("aten::sym_size.int(Tensor self, int dim) -> SymInt", |a| dim(a, |t| &t.sizes), |a| run_dim(a, Tensor::sizes)).doc("One size.").samples(&["f32[2, 3], 1", "f32[2, 3], -1", "!f32[2], 1"]),
-    number("aten::size.int(Tensor self, int dim) -> int", |a| dim(a, |t| &t.sizes), |a| run_dim(a, Tensor::sizes)).doc("One size.").samples(&["f32[2, 3], 1"]),
-    number("aten::sym_size(Tensor self) -> SymInt[]", |a| list(a, |t| &t.sizes), |a| run_list(a, Tensor::sizes)).doc("All sizes."),
-    number("aten::size(Tensor self) -> int[]", |a| list(a, |t| &t.sizes), |a| run_list(a, Tensor::sizes)).doc("All sizes."),
-    number("aten::sym_stride.int(Tensor self, int dim) -> SymInt", |a| dim(a, |t| &t.strides), |a| run_dim(a, Tensor::strides)).doc("One stride.").samples(&["f32[2, 3], 0"]),
-    number("aten::stride.int(Tensor self, int dim) -> int", |a| dim(a, |t| &t.strides), |a| run_dim(a, Tensor::strides)).doc("One stride.").samples(&["f32[2, 3], 0"]),
-    number("aten::sym_stride(Tensor self) -> SymInt[]", |a| list(a, |t| &t.strides), |a| run_list(a, Tensor::strides)).doc("All strides."),
-    number("aten::stride(Tensor self) -> int[]", |a| list(a, |t| &t.strides), |a| run_list(a, Tensor::strides)).doc("All strides."),
-    number("aten::sym_numel(Tensor self) -> SymInt", |a| int(a, Fake::numel), |a| run_int(a, Tensor::numel)).doc("The number of elements."),
-    number("aten::numel(Tensor self) -> int", |a| int(a, Fake::numel), |a| run_int(a, Tensor::numel)).doc("The number of elements."),
-    number("aten::dim(Tensor self) -> int", |a| int(a, |t| t.dim().into()), |a| run_int(a, Tensor::rank)).doc("The number of dimensions."),
-    number("aten::sym_storage_offset(Tensor self) -> SymInt", |a| int(a, |t| t.offset.clone()), |a| run_int(a, |t| t.layout().offset)).doc("The offset in the storage.").reads_storage(),
-    number("aten::is_floating_point(Tensor self) -> bool", |a| truth(a, |t| t.dtype.is_float()), |a| run_truth(a, |t| t.dtype().is_float())).doc("True if the dtype is a real float."),
-    number("aten::is_complex(Tensor self) -> bool", |a| truth(a, |t| t.dtype.is_complex()), |a| run_truth(a, |t| t.dtype().is_complex())).doc("True if the dtype is complex."),
-    number("aten::is_signed(Tensor self) -> bool", |a| truth(a, |t| t.dtype.is_signed()), |a| run_truth(a, |t| t.dtype().is_signed())).doc("True if the dtype has a sign."),
-    number("aten::is_contiguous(Tensor self) -> bool", contiguous, |a| run_truth(a, Tensor::is_contiguous)).doc("True if the elements are in row-major order."),
-    number("aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool", contiguous, run_contiguous).doc("True if the elements are in that order.").samples(&["f32[2, 3, 4, 5], channels_last"]),
-    number("aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool", contiguous, run_contiguous).doc("True if the elements are in that order.").samples(&["f32[2, 3]"]),
-    number("aten::item(Tensor self) -> Scalar", item, run_item).doc("The one element as a number, of the kind of the dtype.").samples(&["f32[]", "i64[1, 1]", "!f32[2]"]),
-    number("aten::_local_scalar_dense(Tensor self) -> Scalar", item, run_item).doc("The one element as a number, of the kind of the dtype.").samples(&["f32[]"]),
-    number("prims::item(Tensor a) -> Scalar", item, run_item).doc("The one element as a number, of the kind of the dtype.").samples(&["f32[]"]),
-    check!("aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", |a| run_range(a, i64::MIN)).doc("`size` lies from `min` to `max`.").samples(&["3, min=2, max=4"]).asserts(|a| holds_range(a, None)),
-    check!("aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", |a| run_range(a, 0)).doc("`size` is not negative and lies from `min` to `max`.").samples(&["3, min=2, max=4"]).asserts(|a| holds_range(a, Some(0))),
-    check!("aten::_assert_scalar(Scalar self, str assert_msg) -> ()", run_assert_scalar).doc("The number is not 0; else the message.").samples(&["True, \"no\""]).asserts(holds),
-    check!("aten::_assert_async(Tensor self) -> ()", run_assert_async).doc("The one element is not 0.").samples(&["b8[]<1..2>"]),
-    check!("aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", run_assert_async).doc("The one element is not 0; else the message.").samples(&["b8[]<1..2>, \"no\""]),
-    check!("aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", run_assert_metadata).doc("The dtype and sizes are as given. Strides are ours to choose.").asserts(holds_metadata).samples(&["f32[2], [2], [1], float32", "f32[2], dtype=float32"]),
+    number(
+        "aten::sym_size.int(Tensor self, int dim) -> SymInt",
+        |a| dim(a, |t| &t.sizes),
+        |a| run_dim(a, Tensor::sizes),
+    )
+    .doc("One size.")
+    .samples(&["f32[2, 3], 1", "f32[2, 3], -1", "!f32[2], 1"]),
+    number("aten::size.int(Tensor self, int dim) -> int", |a| dim(a, |t| &t.sizes), |a| run_dim(a, Tensor::sizes))
+        .doc("One size.")
+        .samples(&["f32[2, 3], 1"]),
+    number("aten::sym_size(Tensor self) -> SymInt[]", |a| list(a, |t| &t.sizes), |a| run_list(a, Tensor::sizes))
+        .doc("All sizes."),
+    number("aten::size(Tensor self) -> int[]", |a| list(a, |t| &t.sizes), |a| run_list(a, Tensor::sizes))
+        .doc("All sizes."),
+    number(
+        "aten::sym_stride.int(Tensor self, int dim) -> SymInt",
+        |a| dim(a, |t| &t.strides),
+        |a| run_dim(a, Tensor::strides),
+    )
+    .doc("One stride.")
+    .samples(&["f32[2, 3], 0"]),
+    number(
+        "aten::stride.int(Tensor self, int dim) -> int",
+        |a| dim(a, |t| &t.strides),
+        |a| run_dim(a, Tensor::strides),
+    )
+    .doc("One stride.")
+    .samples(&["f32[2, 3], 0"]),
+    number("aten::sym_stride(Tensor self) -> SymInt[]", |a| list(a, |t| &t.strides), |a| run_list(a, Tensor::strides))
+        .doc("All strides."),
+    number("aten::stride(Tensor self) -> int[]", |a| list(a, |t| &t.strides), |a| run_list(a, Tensor::strides))
+        .doc("All strides."),
+    number("aten::sym_numel(Tensor self) -> SymInt", |a| int(a, Fake::numel), |a| run_int(a, Tensor::numel))
+        .doc("The number of elements."),
+    number("aten::numel(Tensor self) -> int", |a| int(a, Fake::numel), |a| run_int(a, Tensor::numel))
+        .doc("The number of elements."),
+    number("aten::dim(Tensor self) -> int", |a| int(a, |t| t.dim().into()), |a| run_int(a, Tensor::rank))
+        .doc("The number of dimensions."),
+    number(
+        "aten::sym_storage_offset(Tensor self) -> SymInt",
+        |a| int(a, |t| t.offset.clone()),
+        |a| run_int(a, |t| t.layout().offset),
+    )
+    .doc("The offset in the storage.")
+    .reads_storage(),
+    number(
+        "aten::is_floating_point(Tensor self) -> bool",
+        |a| truth(a, |t| t.dtype.is_float()),
+        |a| run_truth(a, |t| t.dtype().is_float()),
+    )
+    .doc("True if the dtype is a real float."),
+    number(
+        "aten::is_complex(Tensor self) -> bool",
+        |a| truth(a, |t| t.dtype.is_complex()),
+        |a| run_truth(a, |t| t.dtype().is_complex()),
+    )
+    .doc("True if the dtype is complex."),
+    number(
+        "aten::is_signed(Tensor self) -> bool",
+        |a| truth(a, |t| t.dtype.is_signed()),
+        |a| run_truth(a, |t| t.dtype().is_signed()),
+    )
+    .doc("True if the dtype has a sign."),
+    number("aten::is_contiguous(Tensor self) -> bool", contiguous, |a| run_truth(a, Tensor::is_contiguous))
+        .doc("True if the elements are in row-major order."),
+    number(
+        "aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool",
+        contiguous,
+        run_contiguous,
+    )
+    .doc("True if the elements are in that order.")
+    .samples(&["f32[2, 3, 4, 5], channels_last"]),
+    number("aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool", contiguous, run_contiguous)
+        .doc("True if the elements are in that order.")
+        .samples(&["f32[2, 3]"]),
+    number("aten::item(Tensor self) -> Scalar", item, run_item)
+        .doc("The one element as a number, of the kind of the dtype.")
+        .samples(&["f32[]", "i64[1, 1]", "!f32[2]"]),
+    number("aten::_local_scalar_dense(Tensor self) -> Scalar", item, run_item)
+        .doc("The one element as a number, of the kind of the dtype.")
+        .samples(&["f32[]"]),
+    number("prims::item(Tensor a) -> Scalar", item, run_item)
+        .doc("The one element as a number, of the kind of the dtype.")
+        .samples(&["f32[]"]),
+    check!("aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", |a| run_range(a, i64::MIN))
+        .doc("`size` lies from `min` to `max`.")
+        .samples(&["3, min=2, max=4"])
+        .asserts(|a| holds_range(a, None)),
+    check!("aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", |a| run_range(
+        a, 0
+    ))
+    .doc("`size` is not negative and lies from `min` to `max`.")
+    .samples(&["3, min=2, max=4"])
+    .asserts(|a| holds_range(a, Some(0))),
+    check!("aten::_assert_scalar(Scalar self, str assert_msg) -> ()", run_assert_scalar)
+        .doc("The number is not 0; else the message.")
+        .samples(&["True, \"no\""])
+        .asserts(holds),
+    check!("aten::_assert_async(Tensor self) -> ()", run_assert_async)
+        .doc("The one element is not 0.")
+        .samples(&["b8[]<1..2>"]),
+    check!("aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", run_assert_async)
+        .doc("The one element is not 0; else the message.")
+        .samples(&["b8[]<1..2>, \"no\""]),
+    check!(
+        "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? \
+        dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
+        run_assert_metadata
+    )
+    .doc("The dtype and sizes are as given. Strides are ours to choose.")
+    .asserts(holds_metadata)
+    .samples(&["f32[2], [2], [1], float32", "f32[2], dtype=float32"]),
     check!("aten::_print(str s) -> ()", print).doc("Prints.").effect(Effect::Effectful).samples(&[]),
     dep!("aten::_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor", run_assert_scalar),
-    dep!("aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor", run_assert_async),
-    dep!("aten::_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor", |a| run_range(a, i64::MIN)),
-    dep!("aten::_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor", |a| run_range(a, 0)),
+    dep!(
+        "aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor",
+        run_assert_async
+    ),
+    dep!(
+        "aten::_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> \
+        Tensor",
+        |a| run_range(a, i64::MIN)
+    ),
+    dep!(
+        "aten::_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor \
+        dep_token) -> Tensor",
+        |a| run_range(a, 0)
+    ),
 ];
 
 type Eval = fn(&RealArgs<'_>) -> Result<Vec<Value>>;
@@ -195,7 +290,8 @@ fn run_range(a: &RealArgs<'_>, least: i64) -> Result<()> {
     Err(Error::assertion(format!("Invalid value range for {n} between [{min}, {max}]")))
 }
 
-/// Prints a text of the program's. What standard output does not take now, it refuses again when the process flushes it.
+/// Prints a text of the program's. What standard output does not take now, it refuses again when the process flushes
+/// it.
 fn print(a: &RealArgs<'_>) -> Result<()> {
     let _ = writeln!(std::io::stdout(), "{}", oxport_ir::terminal::Lines(a.at::<&str>(0)?));
     Ok(())

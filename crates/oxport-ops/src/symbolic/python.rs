@@ -7,7 +7,7 @@
 
 use crate::support::meta::{MetaArgs, Metas};
 use crate::symbolic::python_number::{self as py, Kind};
-use oxport_ir::{Arg, Effect, Error, Exact, Meta, Number, OpDef, Real, Result, Sym, Val, Value};
+use oxport_ir::{Arg, Effect, Error, Exact, Meta, Number, OpDef, Real, Result, Sym, Val};
 use oxport_sym::{Expr, Func};
 use oxport_tensor::Scalar;
 
@@ -178,7 +178,7 @@ pub static OPS: &[OpDef] = &[
         .eval(|args| {
             let (list, at): (&Arg<Real>, i64) = args.unpack()?;
             let Arg::List(items) = list else { return Err(Error::invalid("getitem of what is no list")) };
-            Ok(vec![value_of(&items[wrap(at, items.len())?])?])
+            Ok(vec![items[wrap(at, items.len())?].to_value()?])
         })
         .exact(Exact::Bits)
         .effect(Effect::Pure),
@@ -317,21 +317,6 @@ fn getitem_meta(args: &MetaArgs<'_>) -> Metas {
 fn wrap(at: i64, len: usize) -> Result<usize> {
     let i = if at < 0 { at + len as i64 } else { at };
     usize::try_from(i).ok().filter(|i| *i < len).ok_or_else(|| Error::invalid(format!("no element {at} among {len}")))
-}
-
-fn value_of(a: &Arg<Real>) -> Result<Value> {
-    Ok(match a {
-        Arg::None => Value::None,
-        Arg::Tensor(t) => Value::Tensor(t.clone()),
-        Arg::Int(n) => Value::Int(*n),
-        Arg::Float(x) => Value::Float(*x),
-        Arg::Bool(b) => Value::Bool(*b),
-        Arg::Complex(c) => Value::Complex(*c),
-        Arg::Str(s) => Value::Str(s.clone()),
-        Arg::Token => Value::Token,
-        Arg::List(l) => Value::List(l.iter().map(value_of).collect::<Result<_>>()?),
-        other => return Err(Error::unsupported(format!("getitem of a list of {}", other.kind()))),
-    })
 }
 
 fn call2(f: Func, a: &Expr, b: &Expr) -> Expr {

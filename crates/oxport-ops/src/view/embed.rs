@@ -1,12 +1,14 @@
 //! Parts written into copies of a whole: what functionalised in-place writes to views become; diagonals and triangles.
 //!
-//! Law: the part is the view that the operator's reading twin (`select`, `slice`, `diagonal`, `as_strided`) takes of the
-//! copy, which has the strides of the original, gaps included (`clone_preserve_strides`), unless elements share places.
+//! Law: the part is the view that the operator's reading twin (`select`, `slice`, `diagonal`, `as_strided`) takes of
+//! the copy, which has the strides of the original, gaps included (`clone_preserve_strides`), unless elements share
+//! places.
 
 use crate::support::composite::composed;
 use crate::support::meta::{MetaArgs, Metas, one, overlaps, preserved_strides, wrap_dim};
 use crate::support::rowmajor::{dense, fill_dense};
-use crate::view::views::{as_strided, ask_meta_of, concrete, diagonal, fake_args, select, slice};
+use crate::view::by_meta::{ask_meta_of, concrete, fake_args};
+use crate::view::slice::{as_strided, diagonal, select, slice};
 use oxport_ir::{
     Arg, Args, Argument, Build, Builder, Error, Exact, Fake, Meta, NodeId, OpDef, Real, Result, Val, Value, ensure,
 };
@@ -14,19 +16,80 @@ use oxport_sym::Expr;
 use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, dispatch};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", |a| into_meta(a, select)).fill(|a, o| into(a, o, select)).exact(Exact::Bits).doc("A copy with one index of a dimension replaced.").samples(&["f32[2, 3], f32[2], 1, -1", "f32[2, 3]{10, 2}, f32[2], 1, 0", "!f32[2, 3], f32[3], 1, 0"]),
-    OpDef::new("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", |a| into_meta(a, slice)).fill(|a, o| into(a, o, slice)).exact(Exact::Bits).doc("A copy with a range of a dimension replaced.").samples(&["f32[5, 3], f32[2, 3], 0, 1, 3", "f32[5], f32[3], 0, None, None, 2", "f32[5, 3], f32[3], 0, 1, 2", "f32[5, 3]{1, 8}, f32[1, 3], 0, 1, 2"]),
-    OpDef::new("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", |a| into_meta(a, diagonal)).fill(|a, o| into(a, o, diagonal)).exact(Exact::Bits).doc("A copy with a diagonal replaced.").samples(&["f32[3, 4], f32[3]", "f32[3, 3], f32[2], 1"]),
-    OpDef::new("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", strided_meta).eval(into_strided).exact(Exact::Bits).doc("A copy with the elements of a strided view of it replaced.").samples(&["f32[8], f32[2, 3], [2, 3], [3, 1], 1", "f32[3, 2]{1, 3}, f32[2], [2], [3]"]).reads_storage(),
-    composed("aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", fill_diagonal).doc("The main diagonal of all dimensions filled with a number; wrapped, that of each square below the first one, too."),
-    OpDef::new("aten::diag(Tensor self, int diagonal=0) -> Tensor", diag_meta).fill(diag).exact(Exact::Bits).doc("The matrix with a vector on its diagonal, or the diagonal of a matrix.").samples(&["f32[3]", "f32[3], -1", "f32[2, 3], 1", "!f32[]"]),
-    OpDef::new("aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat_meta).fill(diagflat).exact(Exact::Bits).doc("The matrix with the flattened tensor on its diagonal.").samples(&["f32[2, 2]", "f32[2], 1"]),
-    OpDef::new("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", embed_meta).fill(embed).exact(Exact::Bits).doc("The last dimension spread along the diagonal of two new ones.").samples(&["f32[2, 3]", "f32[2, 3], 1, 0, 2", "!f32[2], 0, 0, 0"]),
-    OpDef::new("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta).fill(|a, o| triangle(a, o, true)).exact(Exact::Bits).doc("Matrices with zeros above a diagonal.").samples(&["f32[3, 4]", "f32[2, 3, 3], -1", "b8[3, 3]", "!f32[3]"]),
-    OpDef::new("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta).fill(|a, o| triangle(a, o, false)).exact(Exact::Bits).doc("Matrices with zeros below a diagonal.").samples(&["f32[3, 4]", "f32[2, 3, 3], 1", "!f32[3]"]),
-    OpDef::new("aten::trace(Tensor self) -> Tensor", trace_meta).expr("sum(diagonal(self))").doc("The sum of the diagonal of a matrix.").samples(&["f32[3, 4]", "i32[2, 2]", "!f32[3]"]),
+    OpDef::new("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", |a| {
+        into_meta(a, select)
+    })
+    .fill(|a, o| into(a, o, select))
+    .exact(Exact::Bits)
+    .doc("A copy with one index of a dimension replaced.")
+    .samples(&["f32[2, 3], f32[2], 1, -1", "f32[2, 3]{10, 2}, f32[2], 1, 0", "!f32[2, 3], f32[3], 1, 0"]),
+    OpDef::new(
+        "aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, \
+        SymInt step=1) -> Tensor",
+        |a| into_meta(a, slice),
+    )
+    .fill(|a, o| into(a, o, slice))
+    .exact(Exact::Bits)
+    .doc("A copy with a range of a dimension replaced.")
+    .samples(&[
+        "f32[5, 3], f32[2, 3], 0, 1, 3",
+        "f32[5], f32[3], 0, None, None, 2",
+        "f32[5, 3], f32[3], 0, 1, 2",
+        "f32[5, 3]{1, 8}, f32[1, 3], 0, 1, 2",
+    ]),
+    OpDef::new(
+        "aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+        |a| into_meta(a, diagonal),
+    )
+    .fill(|a, o| into(a, o, diagonal))
+    .exact(Exact::Bits)
+    .doc("A copy with a diagonal replaced.")
+    .samples(&["f32[3, 4], f32[3]", "f32[3, 3], f32[2], 1"]),
+    OpDef::new(
+        "aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? \
+        storage_offset=None) -> Tensor",
+        strided_meta,
+    )
+    .eval(into_strided)
+    .exact(Exact::Bits)
+    .doc("A copy with the elements of a strided view of it replaced.")
+    .samples(&["f32[8], f32[2, 3], [2, 3], [3, 1], 1", "f32[3, 2]{1, 3}, f32[2], [2], [3]"])
+    .reads_storage(),
+    composed("aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", fill_diagonal)
+        .doc(
+            "The main diagonal of all dimensions filled with a number; wrapped, that of each square below \
+            the first one, too.",
+        ),
+    OpDef::new("aten::diag(Tensor self, int diagonal=0) -> Tensor", diag_meta)
+        .fill(diag)
+        .exact(Exact::Bits)
+        .doc("The matrix with a vector on its diagonal, or the diagonal of a matrix.")
+        .samples(&["f32[3]", "f32[3], -1", "f32[2, 3], 1", "!f32[]"]),
+    OpDef::new("aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat_meta)
+        .fill(diagflat)
+        .exact(Exact::Bits)
+        .doc("The matrix with the flattened tensor on its diagonal.")
+        .samples(&["f32[2, 2]", "f32[2], 1"]),
+    OpDef::new("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", embed_meta)
+        .fill(embed)
+        .exact(Exact::Bits)
+        .doc("The last dimension spread along the diagonal of two new ones.")
+        .samples(&["f32[2, 3]", "f32[2, 3], 1, 0, 2", "!f32[2], 0, 0, 0"]),
+    OpDef::new("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta)
+        .fill(|a, o| triangle(a, o, true))
+        .exact(Exact::Bits)
+        .doc("Matrices with zeros above a diagonal.")
+        .samples(&["f32[3, 4]", "f32[2, 3, 3], -1", "b8[3, 3]", "!f32[3]"]),
+    OpDef::new("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta)
+        .fill(|a, o| triangle(a, o, false))
+        .exact(Exact::Bits)
+        .doc("Matrices with zeros below a diagonal.")
+        .samples(&["f32[3, 4]", "f32[2, 3, 3], 1", "!f32[3]"]),
+    OpDef::new("aten::trace(Tensor self) -> Tensor", trace_meta)
+        .expr("sum(diagonal(self))")
+        .doc("The sum of the diagonal of a matrix.")
+        .samples(&["f32[3, 4]", "i32[2, 2]", "!f32[3]"]),
 ];
 
 /// The meta of the view that the arguments without `src` say.

@@ -22,19 +22,99 @@ macro_rules! join {
 }
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    join!("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", Shape::Same, None, "Tensors one after the other along a dimension.", ["[f32[2, 3], f32[2, 1]], 1", "[f32[0], f32[2, 3]]", "[f32[2], i64[3]], -1", "[f32[1, 2, 2, 2]{8, 1, 4, 2}, f32[1, 2, 2, 2]{8, 1, 4, 2}], 1", "![f32[2, 3], f32[3, 2]], 1", "![f32[], f32[]]", "![]", "![f32[2, 3], f32[2]], -1"]),
-    join!("aten::concat(Tensor[] tensors, int dim=0) -> Tensor", Shape::Same, None, "As `cat`.", ["[f32[2, 3], f32[2, 1]], 1"]),
-    join!("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", Shape::Same, None, "As `cat`.", ["[f32[2, 3], f32[2, 1]], 1"]),
-    join!("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", Shape::Stacked, None, "Tensors of equal sizes along a new dimension.", ["[f32[2, 3], f32[2, 3]]", "[f32[2, 3], f32[2, 3]], -1", "[f32[], i64[]]", "![f32[2], f32[3]]", "![f32[2, 3], f32[2]], -1", "![f32[2], f32[2, 3]], 2"]),
-    join!("aten::hstack(Tensor[] tensors) -> Tensor", Shape::AtLeast(1), Some(|rank| if rank == 1 { 0 } else { 1 }), "Side by side: along dimension 1, vectors along 0.", ["[f32[2, 1], f32[2, 3]]", "[f32[2], f32[]]"]),
-    join!("aten::vstack(Tensor[] tensors) -> Tensor", Shape::AtLeast(2), Some(|_| 0), "One below the other; vectors are rows.", ["[f32[3], f32[2, 3]]"]),
-    join!("aten::row_stack(Tensor[] tensors) -> Tensor", Shape::AtLeast(2), Some(|_| 0), "As `vstack`.", ["[f32[3], f32[2, 3]]"]),
-    join!("aten::dstack(Tensor[] tensors) -> Tensor", Shape::AtLeast(3), Some(|_| 2), "Along dimension 2.", ["[f32[2, 3], f32[2, 3]]"]),
-    join!("aten::column_stack(Tensor[] tensors) -> Tensor", Shape::Column, Some(|_| 1), "Side by side; vectors are columns.", ["[f32[2], f32[2, 3]]"]),
-    OpDef::new("aten::block_diag(Tensor[] tensors) -> Tensor", block_diag_meta).fill(block_diag).exact(Exact::Bits).doc("Matrices along the diagonal of a matrix of zeros; vectors are rows.").samples(&["[f32[2, 1], f32[3], f32[]]"]),
-    OpDef::new("aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunks_meta).decomp(chunks).exact(Exact::Bits).doc("Each tensor cut into so many chunks along a dimension, filled up with zeros, and the chunks of all joined.").samples(&["[f32[3, 2], f32[2]], 0, 2", "[f32[2, 3], f32[2, 4]], 1, 2"]),
+    join!(
+        "aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+        Shape::Same,
+        None,
+        "Tensors one after the other along a dimension.",
+        [
+            "[f32[2, 3], f32[2, 1]], 1",
+            "[f32[0], f32[2, 3]]",
+            "[f32[2], i64[3]], -1",
+            "[f32[1, 2, 2, 2]{8, 1, 4, 2}, f32[1, 2, 2, 2]{8, 1, 4, 2}], 1",
+            "![f32[2, 3], f32[3, 2]], 1",
+            "![f32[], f32[]]",
+            "![]",
+            "![f32[2, 3], f32[2]], -1"
+        ]
+    ),
+    join!(
+        "aten::concat(Tensor[] tensors, int dim=0) -> Tensor",
+        Shape::Same,
+        None,
+        "As `cat`.",
+        ["[f32[2, 3], f32[2, 1]], 1"]
+    ),
+    join!(
+        "aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor",
+        Shape::Same,
+        None,
+        "As `cat`.",
+        ["[f32[2, 3], f32[2, 1]], 1"]
+    ),
+    join!(
+        "aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
+        Shape::Stacked,
+        None,
+        "Tensors of equal sizes along a new dimension.",
+        [
+            "[f32[2, 3], f32[2, 3]]",
+            "[f32[2, 3], f32[2, 3]], -1",
+            "[f32[], i64[]]",
+            "![f32[2], f32[3]]",
+            "![f32[2, 3], f32[2]], -1",
+            "![f32[2], f32[2, 3]], 2"
+        ]
+    ),
+    join!(
+        "aten::hstack(Tensor[] tensors) -> Tensor",
+        Shape::AtLeast(1),
+        Some(|rank| if rank == 1 { 0 } else { 1 }),
+        "Side by side: along dimension 1, vectors along 0.",
+        ["[f32[2, 1], f32[2, 3]]", "[f32[2], f32[]]"]
+    ),
+    join!(
+        "aten::vstack(Tensor[] tensors) -> Tensor",
+        Shape::AtLeast(2),
+        Some(|_| 0),
+        "One below the other; vectors are rows.",
+        ["[f32[3], f32[2, 3]]"]
+    ),
+    join!(
+        "aten::row_stack(Tensor[] tensors) -> Tensor",
+        Shape::AtLeast(2),
+        Some(|_| 0),
+        "As `vstack`.",
+        ["[f32[3], f32[2, 3]]"]
+    ),
+    join!(
+        "aten::dstack(Tensor[] tensors) -> Tensor",
+        Shape::AtLeast(3),
+        Some(|_| 2),
+        "Along dimension 2.",
+        ["[f32[2, 3], f32[2, 3]]"]
+    ),
+    join!(
+        "aten::column_stack(Tensor[] tensors) -> Tensor",
+        Shape::Column,
+        Some(|_| 1),
+        "Side by side; vectors are columns.",
+        ["[f32[2], f32[2, 3]]"]
+    ),
+    OpDef::new("aten::block_diag(Tensor[] tensors) -> Tensor", block_diag_meta)
+        .fill(block_diag)
+        .exact(Exact::Bits)
+        .doc("Matrices along the diagonal of a matrix of zeros; vectors are rows.")
+        .samples(&["[f32[2, 1], f32[3], f32[]]"]),
+    OpDef::new("aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunks_meta)
+        .decomp(chunks)
+        .exact(Exact::Bits)
+        .doc(
+            "Each tensor cut into so many chunks along a dimension, filled up with zeros, and the chunks of \
+            all joined.",
+        )
+        .samples(&["[f32[3, 2], f32[2]], 0, 2", "[f32[2, 3], f32[2, 4]], 1, 2"]),
 ];
 
 /// What happens to a part's sizes before it is joined.

@@ -2,7 +2,7 @@
 
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, preserved_strides, wrap_dim, wrap_dims};
 use crate::support::rowmajor::{check_index_dtype, dense};
-use crate::view::views::expanded;
+use crate::view::expand::expanded;
 use oxport_ir::{
     Arg, Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, Val, Value, ensure,
 };
@@ -10,21 +10,95 @@ use oxport_sym::Expr;
 use oxport_tensor::{Layout, Tensor, TensorMut, copy, filled, table};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    OpDef::new("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeat_meta).fill(repeat).exact(Exact::Bits).doc("The whole tensor so many times along each dimension.").samples(&["f32[2, 3], [2, 1]", "f32[3], [2, 2, 1]", "f32[2], [0]", "f32[], []", "!f32[2, 3], [2]"]),
-    OpDef::new("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeat_meta).fill(repeat).exact(Exact::Bits).doc("As `repeat`; missing leading counts are 1.").samples(&["f32[2, 3], [2]", "f32[3], [2, 2]"]),
-    OpDef::new("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", interleave_meta).fill(interleave).exact(Exact::Bits).doc("Every index of a dimension so many times, one after the other; without a dimension, of the flattened tensor.").samples(&["f32[2, 3], 2, 1", "f32[2, 3], 3", "!f32[2], -1"]),
-    OpDef::new("aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", interleave_by_meta).eval(interleave_by).exact(Exact::Bits).doc("Every index of a dimension as often as a tensor says.").samples(&["f32[2, 3], i64[3]<0..3>, 1", "f32[2, 3], i64[1]<1..3>"]),
-    OpDef::new("aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", counted_meta).eval(counted).exact(Exact::Bits).doc("Index `i` `repeats[i]` times.").samples(&["i64[4]<0..3>"]),
-    OpDef::new("aten::flip(Tensor self, int[] dims) -> Tensor", flip_meta).fill(flip).exact(Exact::Bits).doc("Some dimensions reversed.").samples(&["f32[2, 3], [0, -1]", "f32[2, 3], []", "!f32[2, 3], [0, 0]"]),
-    OpDef::new("aten::fliplr(Tensor self) -> Tensor", |a| flip_fixed(a, 1)).fill(|a, o| flip_to(a.at(0)?, &[1], &mut o[0])).exact(Exact::Bits).doc("Dimension 1 reversed.").samples(&["f32[2, 3]", "!f32[2]"]),
-    OpDef::new("aten::flipud(Tensor self) -> Tensor", |a| flip_fixed(a, 0)).fill(|a, o| flip_to(a.at(0)?, &[0], &mut o[0])).exact(Exact::Bits).doc("Dimension 0 reversed.").samples(&["f32[2, 3]", "!f32[]"]),
-    OpDef::new("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", roll_meta).fill(roll).exact(Exact::Bits).doc("Dimensions shifted around; without dimensions, the flattened tensor.").samples(&["f32[4, 3], [1], [0]", "f32[4, 3], [-2]", "f32[2, 3], [1, 2], [0, 1]", "f32[0], [1], [0]", "!f32[2, 3], [1, 2], [0]"]),
-    OpDef::new("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90_meta).fill(rot90).exact(Exact::Bits).doc("Quarter turns from the first dimension towards the second.").samples(&["f32[2, 3]", "f32[2, 3], 2", "f32[2, 3], -1, [1, 0]", "!f32[3]"]),
-    OpDef::new("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_meta).decomp(broadcast_all).exact(Exact::Bits).doc("All tensors expanded to their common sizes.").samples(&["[f32[2, 1], i64[3]]", "![f32[2], f32[3]]"]),
-    OpDef::new("aten::meshgrid(Tensor[] tensors) -> Tensor[]", |a| meshgrid_meta(a, false)).decomp(meshgrid).exact(Exact::Bits).doc("Each vector expanded over the grid of all, matrix indexing.").samples(&["[f32[2], f32[3]]"]),
-    OpDef::new("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", |a| meshgrid_meta(a, a.at::<&str>(1)? == "xy")).decomp(meshgrid).exact(Exact::Bits).doc("Each vector expanded over the grid of all; `ij` or `xy` indexing.").samples(&["[f32[2], f32[3]], indexing=\"ij\"", "[f32[2], f32[3], f32[]], indexing=\"xy\"", "![f32[2]], indexing=\"no\""]),
+    OpDef::new("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeat_meta)
+        .fill(repeat)
+        .exact(Exact::Bits)
+        .doc("The whole tensor so many times along each dimension.")
+        .samples(&["f32[2, 3], [2, 1]", "f32[3], [2, 2, 1]", "f32[2], [0]", "f32[], []", "!f32[2, 3], [2]"]),
+    OpDef::new("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeat_meta)
+        .fill(repeat)
+        .exact(Exact::Bits)
+        .doc("As `repeat`; missing leading counts are 1.")
+        .samples(&["f32[2, 3], [2]", "f32[3], [2, 2]"]),
+    OpDef::new(
+        "aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? \
+        output_size=None) -> Tensor",
+        interleave_meta,
+    )
+    .fill(interleave)
+    .exact(Exact::Bits)
+    .doc(
+        "Every index of a dimension so many times, one after the other; without a dimension, of the \
+        flattened tensor.",
+    )
+    .samples(&["f32[2, 3], 2, 1", "f32[2, 3], 3", "!f32[2], -1"]),
+    OpDef::new(
+        "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? \
+        output_size=None) -> Tensor",
+        interleave_by_meta,
+    )
+    .eval(interleave_by)
+    .exact(Exact::Bits)
+    .doc("Every index of a dimension as often as a tensor says.")
+    .samples(&["f32[2, 3], i64[3]<0..3>, 1", "f32[2, 3], i64[1]<1..3>"]),
+    OpDef::new("aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", counted_meta)
+        .eval(counted)
+        .exact(Exact::Bits)
+        .doc("Index `i` `repeats[i]` times.")
+        .samples(&["i64[4]<0..3>"]),
+    OpDef::new("aten::flip(Tensor self, int[] dims) -> Tensor", flip_meta)
+        .fill(flip)
+        .exact(Exact::Bits)
+        .doc("Some dimensions reversed.")
+        .samples(&["f32[2, 3], [0, -1]", "f32[2, 3], []", "!f32[2, 3], [0, 0]"]),
+    OpDef::new("aten::fliplr(Tensor self) -> Tensor", |a| flip_fixed(a, 1))
+        .fill(|a, o| flip_to(a.at(0)?, &[1], &mut o[0]))
+        .exact(Exact::Bits)
+        .doc("Dimension 1 reversed.")
+        .samples(&["f32[2, 3]", "!f32[2]"]),
+    OpDef::new("aten::flipud(Tensor self) -> Tensor", |a| flip_fixed(a, 0))
+        .fill(|a, o| flip_to(a.at(0)?, &[0], &mut o[0]))
+        .exact(Exact::Bits)
+        .doc("Dimension 0 reversed.")
+        .samples(&["f32[2, 3]", "!f32[]"]),
+    OpDef::new("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", roll_meta)
+        .fill(roll)
+        .exact(Exact::Bits)
+        .doc("Dimensions shifted around; without dimensions, the flattened tensor.")
+        .samples(&[
+            "f32[4, 3], [1], [0]",
+            "f32[4, 3], [-2]",
+            "f32[2, 3], [1, 2], [0, 1]",
+            "f32[0], [1], [0]",
+            "!f32[2, 3], [1, 2], [0]",
+        ]),
+    OpDef::new("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90_meta)
+        .fill(rot90)
+        .exact(Exact::Bits)
+        .doc("Quarter turns from the first dimension towards the second.")
+        .samples(&["f32[2, 3]", "f32[2, 3], 2", "f32[2, 3], -1, [1, 0]", "!f32[3]"]),
+    OpDef::new("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_meta)
+        .decomp(broadcast_all)
+        .exact(Exact::Bits)
+        .doc("All tensors expanded to their common sizes.")
+        .samples(&["[f32[2, 1], i64[3]]", "![f32[2], f32[3]]"]),
+    OpDef::new("aten::meshgrid(Tensor[] tensors) -> Tensor[]", |a| meshgrid_meta(a, false))
+        .decomp(meshgrid)
+        .exact(Exact::Bits)
+        .doc("Each vector expanded over the grid of all, matrix indexing.")
+        .samples(&["[f32[2], f32[3]]"]),
+    OpDef::new("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", |a| {
+        meshgrid_meta(a, a.at::<&str>(1)? == "xy")
+    })
+    .decomp(meshgrid)
+    .exact(Exact::Bits)
+    .doc("Each vector expanded over the grid of all; `ij` or `xy` indexing.")
+    .samples(&[
+        "[f32[2], f32[3]], indexing=\"ij\"",
+        "[f32[2], f32[3], f32[]], indexing=\"xy\"",
+        "![f32[2]], indexing=\"no\"",
+    ]),
 ];
 
 fn fresh(x: &Fake, sizes: impl IntoIterator<Item = Expr>) -> Fake {

@@ -4,7 +4,7 @@
 
 use crate::support::composite::composite;
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
-use crate::view::views::{by_meta, copied, viewed};
+use crate::view::by_meta::{by_meta, copied, viewed};
 use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, MetaCx, NodeId, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
@@ -30,25 +30,122 @@ pub(crate) fn to_sizes_before(b: &mut Builder<'_>, a: &Args<'_, Build>, value: N
 }
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    reshape!("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", to_size, "Other sizes over the same elements; one −1 is inferred.", ["f32[2, 6], [3, -1]", "f32[2, 3]{1, 2}, [6]", "f32[], [1, 1]", "f32[0, 3], [0, 5]", "!f32[2, 3], [4]"]).write_back_fn(to_sizes_before).or_copies("aten::reshape"),
-    reshape!("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", to_size, "Other sizes over the same elements; one −1 is inferred.", ["f32[2, 6], [3, -1]", "f32[2, 3]{1, 2}, [6]"]).alias_if(is_view).write_back_fn(to_sizes_before),
-    reshape!("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", to_size, "As `view`, of a tensor that nobody else uses.", ["f32[2, 6], [3, -1]"]).write_back_fn(to_sizes_before).or_copies("aten::reshape"),
-    reshape!("aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", to_other, "The sizes of another tensor.", ["f32[2, 6], f32[3, 4]"]).write_back_fn(to_sizes_before).or_copies("aten::reshape_as"),
-    reshape!("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", to_other, "The sizes of another tensor.", ["f32[2, 6], f32[3, 4]"]).alias_if(is_view).write_back_fn(to_sizes_before),
-    reshape!("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten, "A range of dimensions made one.", ["f32[2, 3, 4], 1", "f32[]", "f32[2, 3, 4], 0, 1", "!f32[2, 3], 1, 0"]).alias_if(is_view).write_back_fn(to_sizes_before),
-    reshape!("aten::ravel(Tensor(a) self) -> Tensor(a)", flatten_all, "All dimensions made one.", ["f32[2, 3]"]).alias_if(is_view).write_back_fn(to_sizes_before),
-    reshape!("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", unflatten, "One dimension made several; one −1 is inferred.", ["f32[2, 12], 1, [3, -1]", "!f32[2, 5], 1, [2, 3]"]).write_back_fn(to_sizes_before),
-    reshape!("aten::atleast_1d(Tensor self) -> Tensor", |a| atleast(a, 1), "At least 1 dimension.", ["f32[]", "f32[2]"]).alias_if(|_, _| Ok(true)).write_back_fn(to_sizes_before),
-    reshape!("aten::atleast_2d(Tensor self) -> Tensor", |a| atleast(a, 2), "At least 2 dimensions.", ["f32[]", "f32[2]"]).alias_if(|_, _| Ok(true)).write_back_fn(to_sizes_before),
-    reshape!("aten::atleast_3d(Tensor self) -> Tensor", |a| atleast(a, 3), "At least 3 dimensions.", ["f32[]", "f32[2]", "f32[2, 3]"]).alias_if(|_, _| Ok(true)).write_back_fn(to_sizes_before),
-    OpDef::new("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", |a| copied(to_size(a)?)).fill(view_copy).exact(Exact::Bits).doc("Other sizes over the same elements, copied.").samples(&["f32[2, 6], [3, -1]"]),
-    OpDef::new("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias).view(|a| by_meta(a, reshape_alias)).doc("Given sizes and strides over the same elements.").samples(&["f32[2, 3], [6], [1]"]).write_back_fn(to_sizes_before),
-    composite("aten::view_as_real_copy(Tensor self) -> Tensor", "lift_fresh_copy(view_as_real(self))").exact(Exact::Bits).doc("A last dimension of real and imaginary part, copied.").samples(&["c64[2, 3]"]),
-    composite("aten::view_as_complex_copy(Tensor self) -> Tensor", "lift_fresh_copy(view_as_complex(self))").exact(Exact::Bits).doc("A last dimension of 2 read as complex numbers, copied.").samples(&["f32[3, 2]"]),
-    composite("aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", "lift_fresh_copy(view.dtype(self, dtype))").exact(Exact::Bits).doc("The same bytes read as another dtype, copied.").samples(&["f32[2, 3], int32"]),
-    OpDef::new("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", view_dtype).view(view_dtype_view).doc("The same bytes read as another dtype.").samples(&["f32[2, 3], int32", "f32[2, 4], float64", "f64[2, 3], float32", "!f32[2, 3], float64"]).write_back_fn(|b, a, value| { let dtype = b.fake(a.at(0)?)?.dtype; b.call("view.dtype", (value, dtype)) }),
+    reshape!(
+        "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+        to_size,
+        "Other sizes over the same elements; one −1 is inferred.",
+        ["f32[2, 6], [3, -1]", "f32[2, 3]{1, 2}, [6]", "f32[], [1, 1]", "f32[0, 3], [0, 5]", "!f32[2, 3], [4]"]
+    )
+    .write_back_fn(to_sizes_before)
+    .or_copies("aten::reshape"),
+    reshape!(
+        "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
+        to_size,
+        "Other sizes over the same elements; one −1 is inferred.",
+        ["f32[2, 6], [3, -1]", "f32[2, 3]{1, 2}, [6]"]
+    )
+    .alias_if(is_view)
+    .write_back_fn(to_sizes_before),
+    reshape!(
+        "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+        to_size,
+        "As `view`, of a tensor that nobody else uses.",
+        ["f32[2, 6], [3, -1]"]
+    )
+    .write_back_fn(to_sizes_before)
+    .or_copies("aten::reshape"),
+    reshape!(
+        "aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+        to_other,
+        "The sizes of another tensor.",
+        ["f32[2, 6], f32[3, 4]"]
+    )
+    .write_back_fn(to_sizes_before)
+    .or_copies("aten::reshape_as"),
+    reshape!(
+        "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+        to_other,
+        "The sizes of another tensor.",
+        ["f32[2, 6], f32[3, 4]"]
+    )
+    .alias_if(is_view)
+    .write_back_fn(to_sizes_before),
+    reshape!(
+        "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+        flatten,
+        "A range of dimensions made one.",
+        ["f32[2, 3, 4], 1", "f32[]", "f32[2, 3, 4], 0, 1", "!f32[2, 3], 1, 0"]
+    )
+    .alias_if(is_view)
+    .write_back_fn(to_sizes_before),
+    reshape!("aten::ravel(Tensor(a) self) -> Tensor(a)", flatten_all, "All dimensions made one.", ["f32[2, 3]"])
+        .alias_if(is_view)
+        .write_back_fn(to_sizes_before),
+    reshape!(
+        "aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
+        unflatten,
+        "One dimension made several; one −1 is inferred.",
+        ["f32[2, 12], 1, [3, -1]", "!f32[2, 5], 1, [2, 3]"]
+    )
+    .write_back_fn(to_sizes_before),
+    reshape!(
+        "aten::atleast_1d(Tensor self) -> Tensor",
+        |a| atleast(a, 1),
+        "At least 1 dimension.",
+        ["f32[]", "f32[2]"]
+    )
+    .alias_if(|_, _| Ok(true))
+    .write_back_fn(to_sizes_before),
+    reshape!(
+        "aten::atleast_2d(Tensor self) -> Tensor",
+        |a| atleast(a, 2),
+        "At least 2 dimensions.",
+        ["f32[]", "f32[2]"]
+    )
+    .alias_if(|_, _| Ok(true))
+    .write_back_fn(to_sizes_before),
+    reshape!(
+        "aten::atleast_3d(Tensor self) -> Tensor",
+        |a| atleast(a, 3),
+        "At least 3 dimensions.",
+        ["f32[]", "f32[2]", "f32[2, 3]"]
+    )
+    .alias_if(|_, _| Ok(true))
+    .write_back_fn(to_sizes_before),
+    OpDef::new("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", |a| copied(to_size(a)?))
+        .fill(view_copy)
+        .exact(Exact::Bits)
+        .doc("Other sizes over the same elements, copied.")
+        .samples(&["f32[2, 6], [3, -1]"]),
+    OpDef::new("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias)
+        .view(|a| by_meta(a, reshape_alias))
+        .doc("Given sizes and strides over the same elements.")
+        .samples(&["f32[2, 3], [6], [1]"])
+        .write_back_fn(to_sizes_before),
+    composite("aten::view_as_real_copy(Tensor self) -> Tensor", "lift_fresh_copy(view_as_real(self))")
+        .exact(Exact::Bits)
+        .doc("A last dimension of real and imaginary part, copied.")
+        .samples(&["c64[2, 3]"]),
+    composite("aten::view_as_complex_copy(Tensor self) -> Tensor", "lift_fresh_copy(view_as_complex(self))")
+        .exact(Exact::Bits)
+        .doc("A last dimension of 2 read as complex numbers, copied.")
+        .samples(&["f32[3, 2]"]),
+    composite(
+        "aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor",
+        "lift_fresh_copy(view.dtype(self, dtype))",
+    )
+    .exact(Exact::Bits)
+    .doc("The same bytes read as another dtype, copied.")
+    .samples(&["f32[2, 3], int32"]),
+    OpDef::new("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", view_dtype)
+        .view(view_dtype_view)
+        .doc("The same bytes read as another dtype.")
+        .samples(&["f32[2, 3], int32", "f32[2, 4], float64", "f64[2, 3], float32", "!f32[2, 3], float64"])
+        .write_back_fn(|b, a, value| {
+            let dtype = b.fake(a.at(0)?)?.dtype;
+            b.call("view.dtype", (value, dtype))
+        }),
 ];
 
 /// The strides of a reshape that is a view, or `None` where it must copy.
@@ -159,7 +256,7 @@ fn reshape_alias(args: &MetaArgs<'_>) -> Metas {
 /// The view that the layout allows; `None` where it must copy.
 fn reshape_view(args: &Args<'_, Real>, meta: fn(&MetaArgs<'_>) -> Metas) -> Result<Option<Vec<Tensor>>> {
     let x: &Tensor = args.at(0)?;
-    let meta = crate::view::views::ask_meta(args, meta)?;
+    let meta = crate::view::by_meta::ask_meta(args, meta)?;
     let sizes = meta.first().and_then(Val::as_tensor).and_then(Fake::concrete_sizes);
     let sizes = sizes.expect("law: the meta of numbers is numbers");
     Ok(x.layout().reshape(&sizes).map(|l| x.with_layout(l)).transpose()?.map(|t| vec![t]))

@@ -3,35 +3,140 @@
 //! Law: the number of parts is checked by [`results`] before any is made.
 
 use crate::support::meta::{MetaArgs, Metas, wrap_dim};
-use crate::view::views::{copy, sliced, view};
+use crate::view::by_meta::{copy, view};
+use crate::view::slice::sliced;
 use oxport_ir::infer::results;
 use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    view!("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", split, "Parts of a size; the last may be smaller.", ["f32[5, 2], 2", "f32[4], 4", "f32[0], 2", "f32[4], 9223372036854775807", "!f32[4], -1"]),
-    view!("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", split_with_sizes, "Parts of given sizes.", ["f32[5, 2], [2, 3]"]),
-    view!("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split_with_sizes, "Parts of given sizes.", ["f32[5, 2], [2, 3]", "!f32[5], [2, 2]"]),
-    view!("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk, "At most so many parts of equal size; the last may be smaller.", ["f32[5, 2], 2", "f32[2, 7], 3, 1", "f32[0], 3", "!f32[4], 0", "!f32[4], 9223372036854775807"]),
-    view!("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind, "Every index of a dimension.", ["f32[3, 2]", "f32[3, 2], -1", "!f32[]"]),
-    view!("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split, "So many parts, the first ones larger by one where it does not divide.", ["f32[5, 2], 3", "!f32[5], 0"]),
-    view!("aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split_at, "Parts between some indices.", ["f32[5, 2], [1, 4]", "f32[5], [3, 1]"]),
-    OpDef::new("aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]", split_by_meta).view(split_by).doc("Parts between the indices of a vector; how many there are must be known.").samples(&["f32[5, 2], i64[2]<1..5>", "!f32[5], f32[2]"]),
-    view!("aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", |a| equal_parts(a, usize::from(a.at::<&Fake>(0)?.dim() > 1)), "Equal parts along the second dimension, or the only one.", ["f32[2, 4], 2", "f32[4], 2"]),
-    view!("aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", |a| equal_parts(a, 0), "Equal parts along the first dimension.", ["f32[4, 2], 2"]),
-    view!("aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", |a| equal_parts(a, 2), "Equal parts along the third dimension.", ["f32[2, 2, 4], 2"]),
-    view!("aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", |a| parts_at(a, usize::from(a.at::<&Fake>(0)?.dim() > 1)), "Parts between indices of the second dimension, or the only one.", ["f32[2, 4], [1, 3]"]),
-    view!("aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", |a| parts_at(a, 0), "Parts between indices of the first dimension.", ["f32[4, 2], [1, 3]"]),
-    view!("aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", |a| parts_at(a, 2), "Parts between indices of the third dimension.", ["f32[2, 2, 4], [1, 3]"]),
-    copy!("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "Parts of a size, copied.", ["f32[5, 2], 2"]).free_strides(),
-    copy!("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_with_sizes, "Parts of given sizes, copied.", ["f32[5, 2], [2, 3]"]).free_strides(),
-    copy!("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk, "At most so many parts of equal size, copied.", ["f32[5, 2], 2"]).free_strides(),
-    copy!("aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "Parts of a size, copied.", ["f32[5, 2], 2"]),
-    copy!("aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_with_sizes, "Parts of given sizes, copied.", ["f32[5, 2], [2, 3]"]),
-    copy!("aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", unbind, "Every index of a dimension, copied.", ["f32[3, 2]"]),
+    view!(
+        "aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
+        split,
+        "Parts of a size; the last may be smaller.",
+        ["f32[5, 2], 2", "f32[4], 4", "f32[0], 2", "f32[4], 9223372036854775807", "!f32[4], -1"]
+    ),
+    view!(
+        "aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
+        split_with_sizes,
+        "Parts of given sizes.",
+        ["f32[5, 2], [2, 3]"]
+    ),
+    view!(
+        "aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
+        split_with_sizes,
+        "Parts of given sizes.",
+        ["f32[5, 2], [2, 3]", "!f32[5], [2, 2]"]
+    ),
+    view!(
+        "aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
+        chunk,
+        "At most so many parts of equal size; the last may be smaller.",
+        ["f32[5, 2], 2", "f32[2, 7], 3, 1", "f32[0], 3", "!f32[4], 0", "!f32[4], 9223372036854775807"]
+    ),
+    view!(
+        "aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
+        unbind,
+        "Every index of a dimension.",
+        ["f32[3, 2]", "f32[3, 2], -1", "!f32[]"]
+    ),
+    view!(
+        "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
+        tensor_split,
+        "So many parts, the first ones larger by one where it does not divide.",
+        ["f32[5, 2], 3", "!f32[5], 0"]
+    ),
+    view!(
+        "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
+        tensor_split_at,
+        "Parts between some indices.",
+        ["f32[5, 2], [1, 4]", "f32[5], [3, 1]"]
+    ),
+    OpDef::new(
+        "aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor \
+        tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
+        split_by_meta,
+    )
+    .view(split_by)
+    .doc("Parts between the indices of a vector; how many there are must be known.")
+    .samples(&["f32[5, 2], i64[2]<1..5>", "!f32[5], f32[2]"]),
+    view!(
+        "aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
+        |a| equal_parts(a, usize::from(a.at::<&Fake>(0)?.dim() > 1)),
+        "Equal parts along the second dimension, or the only one.",
+        ["f32[2, 4], 2", "f32[4], 2"]
+    ),
+    view!(
+        "aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
+        |a| equal_parts(a, 0),
+        "Equal parts along the first dimension.",
+        ["f32[4, 2], 2"]
+    ),
+    view!(
+        "aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
+        |a| equal_parts(a, 2),
+        "Equal parts along the third dimension.",
+        ["f32[2, 2, 4], 2"]
+    ),
+    view!(
+        "aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
+        |a| parts_at(a, usize::from(a.at::<&Fake>(0)?.dim() > 1)),
+        "Parts between indices of the second dimension, or the only one.",
+        ["f32[2, 4], [1, 3]"]
+    ),
+    view!(
+        "aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
+        |a| parts_at(a, 0),
+        "Parts between indices of the first dimension.",
+        ["f32[4, 2], [1, 3]"]
+    ),
+    view!(
+        "aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
+        |a| parts_at(a, 2),
+        "Parts between indices of the third dimension.",
+        ["f32[2, 2, 4], [1, 3]"]
+    ),
+    copy!(
+        "aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
+        split,
+        "Parts of a size, copied.",
+        ["f32[5, 2], 2"]
+    )
+    .free_strides(),
+    copy!(
+        "aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+        split_with_sizes,
+        "Parts of given sizes, copied.",
+        ["f32[5, 2], [2, 3]"]
+    )
+    .free_strides(),
+    copy!(
+        "aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
+        chunk,
+        "At most so many parts of equal size, copied.",
+        ["f32[5, 2], 2"]
+    )
+    .free_strides(),
+    copy!(
+        "aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
+        split,
+        "Parts of a size, copied.",
+        ["f32[5, 2], 2"]
+    ),
+    copy!(
+        "aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+        split_with_sizes,
+        "Parts of given sizes, copied.",
+        ["f32[5, 2], [2, 3]"]
+    ),
+    copy!(
+        "aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]",
+        unbind,
+        "Every index of a dimension, copied.",
+        ["f32[3, 2]"]
+    ),
 ];
 
 fn dimension<'a>(args: &MetaArgs<'a>, dim: i64) -> Result<(&'a Fake, usize)> {

@@ -3,22 +3,65 @@
 use crate::support::checks::fresh;
 use crate::support::composite::{composed, composite};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
-use crate::view::views::sliced;
+use crate::view::slice::sliced;
 use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Scalar, Tensor, TensorMut, index};
 
 /// The table.
-#[rustfmt::skip]
 pub static OPS: &[OpDef] = &[
-    composite("aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", "select_scatter(new_zeros(grad_output, input_sizes), grad_output, dim, index)").exact(Exact::Bits).doc("The derivative of `select`.").samples(&["f32[2], [2, 3], 1, -1"]),
-    composite("aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", "slice_scatter(new_zeros(grad_output, input_sizes), grad_output, dim, start, end, step)").exact(Exact::Bits).doc("The derivative of `slice`.").samples(&["f32[2, 3], [5, 3], 0, 1, 5, 2"]),
-    composite("aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", "diagonal_scatter(new_zeros(grad_output, input_sizes), grad_output, offset, dim1, dim2)").exact(Exact::Bits).doc("The derivative of `diagonal`.").samples(&["f32[2], [3, 3], 1, 0, 1"]),
-    composed("aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", unfold_backward).doc("The derivative of `unfold`: windows added where they came from.").samples(&["f32[3, 3], [7], 0, 3, 2", "f32[2, 4, 2], [2, 5], 1, 2, 1"]),
-    OpDef::new("aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", masked_meta).fill(masked).exact(Exact::Bits).doc("The derivative of `masked_scatter` by its source: what the mask selects, then zeros.").samples(&["f32[2, 3], b8[2, 3], [6]", "!f32[3], b8[3], [6, -2]", "!f32[3], b8[3], [6, -9223372036854775808]"]),
-    OpDef::new("aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_meta).view(narrow).doc("A range of a dimension, from where a tensor says.").samples(&["f32[5, 3], 0, i64[]<2>, 3", "!f32[5], 0, i64[]<4..5>, 3"]),
-    OpDef::new("aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", resize_meta).fill(resize).exact(Exact::Random).doc("Other sizes over a copy of the elements; what is new is any number, here 0.").samples(&["f32[2, 3], [4, 2]", "f32[2, 3], [2]"]),
-    OpDef::new("aten::resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor", resize_as_meta).fill(resize).exact(Exact::Random).doc("`resize` to the sizes of another tensor.").samples(&["f32[2, 3], f32[4]"]),
+    composite(
+        "aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor",
+        "select_scatter(new_zeros(grad_output, input_sizes), grad_output, dim, index)",
+    )
+    .exact(Exact::Bits)
+    .doc("The derivative of `select`.")
+    .samples(&["f32[2], [2, 3], 1, -1"]),
+    composite(
+        "aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt \
+        end, SymInt step) -> Tensor",
+        "slice_scatter(new_zeros(grad_output, input_sizes), grad_output, dim, start, end, step)",
+    )
+    .exact(Exact::Bits)
+    .doc("The derivative of `slice`.")
+    .samples(&["f32[2, 3], [5, 3], 0, 1, 5, 2"]),
+    composite(
+        "aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int \
+        dim2) -> Tensor",
+        "diagonal_scatter(new_zeros(grad_output, input_sizes), grad_output, offset, dim1, dim2)",
+    )
+    .exact(Exact::Bits)
+    .doc("The derivative of `diagonal`.")
+    .samples(&["f32[2], [3, 3], 1, 0, 1"]),
+    composed(
+        "aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> \
+        Tensor",
+        unfold_backward,
+    )
+    .doc("The derivative of `unfold`: windows added where they came from.")
+    .samples(&["f32[3, 3], [7], 0, 3, 2", "f32[2, 4, 2], [2, 5], 1, 2, 1"]),
+    OpDef::new("aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", masked_meta)
+        .fill(masked)
+        .exact(Exact::Bits)
+        .doc("The derivative of `masked_scatter` by its source: what the mask selects, then zeros.")
+        .samples(&["f32[2, 3], b8[2, 3], [6]", "!f32[3], b8[3], [6, -2]", "!f32[3], b8[3], [6, -9223372036854775808]"]),
+    OpDef::new("aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_meta)
+        .view(narrow)
+        .doc("A range of a dimension, from where a tensor says.")
+        .samples(&["f32[5, 3], 0, i64[]<2>, 3", "!f32[5], 0, i64[]<4..5>, 3"]),
+    OpDef::new("aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", resize_meta)
+        .fill(resize)
+        .exact(Exact::Random)
+        .doc("Other sizes over a copy of the elements; what is new is any number, here 0.")
+        .samples(&["f32[2, 3], [4, 2]", "f32[2, 3], [2]"]),
+    OpDef::new(
+        "aten::resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor",
+        resize_as_meta,
+    )
+    .fill(resize)
+    .exact(Exact::Random)
+    .doc("`resize` to the sizes of another tensor.")
+    .samples(&["f32[2, 3], f32[4]"]),
 ];
 
 fn unfold_backward(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {

@@ -1,5 +1,5 @@
-//! Kernels by themselves. They stand here and not beside the kernels because a crate with unit tests is compiled twice, and
-//! this is the largest one.
+//! Kernels by themselves. They stand here and not beside the kernels because a crate with unit tests is compiled twice,
+//! and this is the largest one.
 
 mod algebra;
 mod bounds;

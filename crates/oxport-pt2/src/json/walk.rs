@@ -1,8 +1,8 @@
-//! One pass over a JSON text that builds nothing: it counts the values that a reader would build, and gives a scanner every
-//! key and string with its path.
+//! One pass over a JSON text that builds nothing: it counts the values that a reader would build, and gives a scanner
+//! every key and string with its path.
 //!
-//! Invariant: memory is bounded by the nesting depth, which is limited, for any text. Text that is not JSON is walked without
-//! an error; the parser reports it.
+//! Invariant: memory is bounded by the nesting depth, which is limited, for any text. Text that is not JSON is walked
+//! without an error; the parser reports it.
 
 use std::borrow::Cow;
 

@@ -4,8 +4,8 @@
 //! written, in the order of their declaration, as PyTorch writes them. A *union* is an object with exactly one key, and
 //! is a Rust enum. Nothing is interpreted here: names are not resolved, numbers of enums are not looked up.
 //!
-//! Invariant: reading a document of PyTorch and writing it again gives the same JSON value, and the same text if floats are in
-//! their shortest form.
+//! Invariant: reading a document of PyTorch and writing it again gives the same JSON value, and the same text if floats
+//! are in their shortest form.
 
 mod graph;
 mod number;
@@ -38,7 +38,9 @@ pub type Dict<T> = indexmap::IndexMap<String, T>;
 /// Declares records: their keys in writing order, each with its type and, if it may be left out, its default. A record
 /// may be generic in one part, which usually is the record of that kind.
 macro_rules! records {
-    ($($(#[$doc:meta])* $name:ident $(<$part:ident = $whole:ty>)? { $($(#[$field_doc:meta])* $field:ident $(as $key:literal)? : $ty:ty $(= $default:expr)?,)* })*) => {$(
+    ($($(#[$doc:meta])* $name:ident $(<$part:ident = $whole:ty>)? {
+        $($(#[$field_doc:meta])* $field:ident $(as $key:literal)? : $ty:ty $(= $default:expr)?,)*
+    })*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name $(<$part = $whole>)? {

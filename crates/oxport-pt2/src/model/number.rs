@@ -7,7 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A float: a JSON number, or one of the strings `Infinity`, `-Infinity`, `NaN`.
 ///
-/// Equal if the bits are, so that a NaN is equal to itself. As PyTorch does, reading also takes ints and numeric strings.
+/// Equal if the bits are, so that a NaN is equal to itself. As PyTorch does, reading also takes ints and numeric
+/// strings.
 #[derive(Clone, Copy, Debug)]
 pub struct Real(pub f64);
 

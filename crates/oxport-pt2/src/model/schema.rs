@@ -66,7 +66,8 @@ impl Definitions {
         for field in record.fields.iter().filter(|f| has_key(record.name, f.key, version)) {
             let schema = match (record.name, field.key) {
                 ("TensorMeta", "dtype") => self.dtypes(),
-                // Up to 8.2 unbounded ranges ended at bare infinities, which are not JSON; readers may accept them as strings.
+                // Up to 8.2 unbounded ranges ended at bare infinities, which are not JSON; readers may accept them as
+                // strings.
                 ("RangeConstraint", _) if self.version < (8, 7) => {
                     json!({"anyOf": [{"type": ["integer", "null"]}, {"enum": ["Infinity", "-Infinity"]}]})
                 }

@@ -1,10 +1,10 @@
 //! The pickle virtual machine.
 //!
-//! Values are in a heap and refer to each other by index, because a pickle memoizes a list before it fills it. The resulting
-//! tree is built from the heap at the end, within limits.
+//! Values are in a heap and refer to each other by index, because a pickle memoizes a list before it fills it. The
+//! resulting tree is built from the heap at the end, within limits.
 //!
-//! Invariant: no opcode copies a value of the heap, and each adds at most as much as it reads from the pickle, so the heap is
-//! in proportion to the pickle; only [`Machine::unfold`] copies, within a budget.
+//! Invariant: no opcode copies a value of the heap, and each adds at most as much as it reads from the pickle, so the
+//! heap is in proportion to the pickle; only [`Machine::unfold`] copies, within a budget.
 
 use std::collections::{HashMap, HashSet};
 
@@ -387,8 +387,8 @@ pub(super) fn distinct(entries: Vec<(Pickled, Pickled)>) -> Result<Vec<(Pickled,
     Ok(entries)
 }
 
-/// Writes a canonical form of a key: keys that are equal in Python have the same form. False for objects, whose classes define
-/// equality.
+/// Writes a canonical form of a key: keys that are equal in Python have the same form. False for objects, whose classes
+/// define equality.
 fn spell_key(key: &Pickled, out: &mut Vec<u8>) -> bool {
     let mut put = |tag: u8, bytes: &[u8]| {
         out.push(tag);

@@ -4,7 +4,8 @@
 //! files contain; calls of a few functions (tensors, dtypes, containers) are interpreted, every other call becomes a
 //! [`Pickled::Object`] that records the call. Nothing is imported.
 //!
-//! Invariant: the result is a finite tree. Lists that contain themselves, and trees that sharing makes huge, are errors.
+//! Invariant: the result is a finite tree. Lists that contain themselves, and trees that sharing makes huge, are
+//! errors.
 
 mod file;
 mod machine;

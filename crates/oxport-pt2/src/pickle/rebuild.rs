@@ -10,8 +10,8 @@ pub(crate) const WRAPPER: &str = "torch._utils._rebuild_wrapper_subclass";
 
 /// The result of a call. Unsupported calls become objects.
 ///
-/// Errors if the arguments of a supported call are unexpected, or if its result is modified: Python could set other sizes of a
-/// tensor by its state.
+/// Errors if the arguments of a supported call are unexpected, or if its result is modified: Python could set other
+/// sizes of a tensor by its state.
 pub(super) fn call(
     callee: Pickled,
     args: Pickled,

@@ -4,12 +4,12 @@
 //! text ──> Document: offsets of calls and tensor metas ──> one record after the other ──> nodes
 //! ```
 //!
-//! The calls and the tensor metas of the top graph, which are nearly all of a large document, are parsed one by one when their
-//! node is created, and the record is dropped afterwards. So peak memory is the graph and the text; pages of a mapped text
-//! are released as the graph grows. Subgraphs are parsed together with their call.
+//! The calls and the tensor metas of the top graph, which are nearly all of a large document, are parsed one by one
+//! when their node is created, and the record is dropped afterwards. So peak memory is the graph and the text; pages of
+//! a mapped text are released as the graph grows. Subgraphs are parsed together with their call.
 //!
-//! Invariant: errors are the same as if the document were parsed at once: after a failure it is parsed again as a whole, for
-//! the diagnostic.
+//! Invariant: errors are the same as if the document were parsed at once: after a failure it is parsed again as a
+//! whole, for the diagnostic.
 
 use std::borrow::Cow;
 use std::cell::Cell;

@@ -1,6 +1,7 @@
 //! Expressions of a document: each parsed once, symbols unified by name, hints collected.
 //!
-//! Symbols are identified by name: if a document gives one name different assumptions, the first ones count, as in PyTorch.
+//! Symbols are identified by name: if a document gives one name different assumptions, the first ones count, as in
+//! PyTorch.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -78,8 +79,9 @@ impl Expressions {
         expr.subs(&|symbol| self.symbols.get(symbol.name()).map(Expr::symbol))
     }
 
-    /// Adds all symbols and their hints to the environment; gives the expressions whose text or hint does not follow from the
-    /// expression and the environment. Texts that are not srepr (PyTorch 2.5) are not kept; they are written as srepr.
+    /// Adds all symbols and their hints to the environment; gives the expressions whose text or hint does not follow
+    /// from the expression and the environment. Texts that are not srepr (PyTorch 2.5) are not kept; they are written
+    /// as srepr.
     pub(super) fn finish(self, env: &mut ShapeEnv) -> HashMap<Expr, Spelling> {
         for symbol in self.symbols.values() {
             env.reserve(symbol);

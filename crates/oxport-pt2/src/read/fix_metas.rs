@@ -1,7 +1,7 @@
 //! Fixes metas that PyTorch before 2.12 recorded wrongly: replaces them by the results of the meta function.
 //!
-//! Its tracer recorded the states of an `lstm` with one dimension too many, and the counts of `_unique2` as floats. Only lists
-//! of results are fixed, and only if the dtype or the number of dimensions differs.
+//! Its tracer recorded the states of an `lstm` with one dimension too many, and the counts of `_unique2` as floats.
+//! Only lists of results are fixed, and only if the dtype or the number of dimensions differs.
 
 use oxport_ir::infer::infer_node;
 use oxport_ir::{ExportedProgram, MetaCx, NodeId, Val};
@@ -33,7 +33,7 @@ pub(super) fn fix_metas(program: &mut ExportedProgram) {
             .keys()
             .filter_map(|&user| {
                 let node = program.graph.node(user);
-                let index = node.op().filter(|op| op.is_getitem()).and_then(|_| node.args.get(1)?.as_int())?;
+                let (_, index) = node.getitem()?;
                 Some((user, fixed.get(usize::try_from(index).ok()?)?.clone()))
             })
             .collect();

@@ -1,8 +1,8 @@
 //! From the graph of a document to a graph: placeholders, calls, the output, and the nodes that the document does not
 //! store.
 //!
-//! A document names the elements of a list of results; FX has a `getitem` node for each. Reading creates all of them, also
-//! unused ones, as PyTorch does. A subgraph is an argument in a document; FX has a `get_attr` node.
+//! A document names the elements of a list of results; FX has a `getitem` node for each. Reading creates all of them,
+//! also unused ones, as PyTorch does. A subgraph is an argument in a document; FX has a `get_attr` node.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,6 +1,7 @@
 //! Guards: conditions on inputs, which PyTorch stores as Python code and executes.
 //!
-//! A guard must be an expression over source paths (`L['x'].size()[0]`); anything else is an error. Nothing is executed:
+//! A guard must be an expression over source paths (`L['x'].size()[0]`); anything else is an error. Nothing is
+//! executed:
 //! `oxport-run` compiles the guards into run-time checks.
 
 use oxport_ir::{Diagnostic, Loc};

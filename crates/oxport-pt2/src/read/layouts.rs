@@ -99,7 +99,8 @@ fn packages_of_several_models_are_read_by_name() {
     }
 }
 
-/// Stored tensors are views of the mapped file; compressed ones are copies; their data is not accessed before it is used.
+/// Stored tensors are views of the mapped file; compressed ones are copies; their data is not accessed before it is
+/// used.
 #[test]
 fn weights_are_not_touched_by_reading() {
     let plain = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);

@@ -5,8 +5,8 @@
 //!                └─> payload configs ─> tensors over the mapped file
 //! ```
 //!
-//! Reading collects all errors and reports them together. It checks that the document is well formed (names, kinds of values,
-//! arguments by schema, trees); the verifier checks the program itself.
+//! Reading collects all errors and reports them together. It checks that the document is well formed (names, kinds of
+//! values, arguments by schema, trees); the verifier checks the program itself.
 
 mod arguments;
 mod document;
@@ -47,8 +47,8 @@ pub struct ReadOptions {
     pub limits: Limits,
     /// The model to read from an archive with several; by default `model`, or the only one.
     pub model: Option<String>,
-    /// Whether to check the CRC-32 of weights, which loads all of them from disk. By default they are not accessed until they
-    /// are used. Everything else is always checked.
+    /// Whether to check the CRC-32 of weights, which loads all of them from disk. By default they are not accessed
+    /// until they are used. Everything else is always checked.
     pub verify_weights: bool,
 }
 
@@ -115,7 +115,8 @@ pub fn read_archive(archive: &Archive, registry: &Registry, options: &ReadOption
     for name in archive.names() {
         if let Some(rest) = name.strip_prefix(names.extra) {
             let bytes = archive.read(name)?;
-            // Every program that is read can be written, so names are also checked below the root folder that is written.
+            // Every program that is read can be written, so names are also checked below the root folder that is
+            // written.
             let named = extra.add_extra(&format!("extra/{rest}"));
             named.map_err(|(code, message)| Error::entry(code, name, message))?;
             if std::str::from_utf8(&bytes).is_err() {

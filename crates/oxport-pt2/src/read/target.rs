@@ -1,7 +1,8 @@
 //! The allowed names of call targets.
 //!
-//! PyTorch resolves a target by walking attributes from `torch` (or the named module), so a name can reach anything that is
-//! imported. This reader never resolves names, but a program with such a target was not written by `torch.export`.
+//! PyTorch resolves a target by walking attributes from `torch` (or the named module), so a name can reach anything
+//! that is imported. This reader never resolves names, but a program with such a target was not written by
+//! `torch.export`.
 
 /// True for names that PyTorch's exporter writes: operators (`torch.ops.aten.add.Tensor`, of any library, with their
 /// overload; higher-order ones, which have none), Python's

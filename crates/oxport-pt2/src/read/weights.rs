@@ -1,12 +1,12 @@
 //! From payload configs and their files to the tensors of a program.
 //!
-//! A file is a whole storage; an entry of the config is a view of it. Entries with the same file share the storage, so tied
-//! parameters stay tied. An empty file is read as zeros, as many as the first entry that names it has elements, as in PyTorch.
-//! A pickle is read if it is a wrapper tensor subclass (torchao's quantized weights): the inner tensors are read, the class is
-//! kept as a name.
+//! A file is a whole storage; an entry of the config is a view of it. Entries with the same file share the storage, so
+//! tied parameters stay tied. An empty file is read as zeros, as many as the first entry that names it has elements, as
+//! in PyTorch. A pickle is read if it is a wrapper tensor subclass (torchao's quantized weights): the inner tensors are
+//! read, the class is kept as a name.
 //!
-//! Invariant: memory use is in proportion to the file. Elements that are not in the file (those zeros, and elements that strides
-//! of zero repeat, which kernels may materialize) are limited by `synthesized_bytes`.
+//! Invariant: memory use is in proportion to the file. Elements that are not in the file (those zeros, and elements
+//! that strides of zero repeat, which kernels may materialize) are limited by `synthesized_bytes`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -198,7 +198,8 @@ impl PayloadReader<'_> {
     }
 }
 
-/// The open files, each with the dtype of the first tensor that names it, and the bytes of tensors that are not in a file.
+/// The open files, each with the dtype of the first tensor that names it, and the bytes of tensors that are not in a
+/// file.
 struct Files {
     known: HashMap<String, (Storage, DType)>,
     synthesized_bytes: u64,

@@ -67,8 +67,8 @@ fn is_tar(data: &[u8]) -> bool {
 /// The number of consecutive pickles in a file of torch.save up to PyTorch 1.5.
 const IN_LEGACY_FILE: usize = 5;
 
-/// Scans consecutive pickles. An entry that PyTorch does not unpickle counts only if it is one complete pickle that imports
-/// something, because weights are arbitrary bytes.
+/// Scans consecutive pickles. An entry that PyTorch does not unpickle counts only if it is one complete pickle that
+/// imports something, because weights are arbitrary bytes.
 fn scan_pickles(at: &str, data: &[u8], is_loaded: bool, findings: &mut Findings) {
     if !is_loaded {
         let looks = matches!(data, [0x80, 1..=5, ..]);

@@ -6,9 +6,9 @@
 //!        └─ native code, scripts ─> code that loading links or a user may start
 //! ```
 //!
-//! A scan is independent of reading: it covers every entry of a container, whether a program names it or not, and continues
-//! where a reader stops with an error. Ambiguities between readers are findings. A scan without findings does not prove that a
-//! file is harmless.
+//! A scan is independent of reading: it covers every entry of a container, whether a program names it or not, and
+//! continues where a reader stops with an error. Ambiguities between readers are findings. A scan without findings does
+//! not prove that a file is harmless.
 
 mod document;
 mod globals;

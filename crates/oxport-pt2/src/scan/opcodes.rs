@@ -1,7 +1,7 @@
 //! Pickles, opcode by opcode, of every protocol: which globals they import, without running them.
 //!
-//! Only strings are tracked, on the stack and in the memo. Invariant: memory is in proportion to the pickle, and a damaged pickle
-//! is followed up to the damage, as PyTorch would execute it.
+//! Only strings are tracked, on the stack and in the memo. Invariant: memory is in proportion to the pickle, and a
+//! damaged pickle is followed up to the damage, as PyTorch would execute it.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -42,7 +42,8 @@ fn pickles_name_what_they_import() {
         (b"\x80\x02ctorch\nload\n.", "dangerous pickle-global {}: the global torch.load\n"),
         (
             b"\x80\x02cos\nsystem\n\xff",
-            "dangerous pickle-global {}: the global os.system\nnote pickle-damaged {}: a pickle that is damaged at byte 13\n",
+            "dangerous pickle-global {}: the global os.system\nnote pickle-damaged {}: a pickle that is \
+            damaged at byte 13\n",
         ),
         (b"\x80\x02B\xff\xff\xff\x7fa", "note pickle-damaged {}: a pickle that is damaged at byte 2\n"),
     ];
@@ -73,7 +74,8 @@ fn all_pickles_that_pytorch_loads_are_scanned() {
     let evil: &[u8] = b"\x80\x02cos\nsystem\n.";
     let config = |pickled: &str| {
         format!(
-            r#"{{"config": {{"w": {{"path_name": "WEIGHT_0", "is_param": true, "use_pickle": {pickled}, "tensor_meta": null}}}}}}"#
+            r#"{{"config": {{"w": {{"path_name": "WEIGHT_0", "is_param": true,
+                "use_pickle": {pickled}, "tensor_meta": null}}}}}}"#
         )
     };
     let name = "data/weights/model_weights_config.json";

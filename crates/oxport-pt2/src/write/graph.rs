@@ -1,5 +1,5 @@
-//! From a graph to the graph of a document: `getitem` nodes become the named results of their call, `get_attr` nodes become
-//! subgraph arguments.
+//! From a graph to the graph of a document: `getitem` nodes become the named results of their call, `get_attr` nodes
+//! become subgraph arguments.
 
 use std::collections::HashMap;
 
@@ -112,8 +112,8 @@ impl GraphWriter<'_, '_> {
             return Err(format!("the default of `{}` cannot be written: the program JSON has no defaults", node.name));
         }
         let val = node.val().ok_or("the input has no meta value")?;
-        // A user input that is a number is written by name, even if it is constant; in a subgraph it is not, as long as PyTorch
-        // finds a name for it in the signature of the program.
+        // A user input that is a number is written by name, even if it is constant; in a subgraph it is not, as long as
+        // PyTorch finds a name for it in the signature of the program.
         let is_value = match kind {
             None => self.out.inputs.len() >= self.top_inputs,
             Some(kind) => !matches!(kind, InputKind::ConstantInput(_)),
@@ -304,8 +304,7 @@ impl GraphWriter<'_, '_> {
         let mut picks = HashMap::new();
         for &user in self.graph.users(of).keys() {
             let node = self.graph.node(user);
-            let index = node.op().filter(|op| op.is_getitem()).and_then(|_| node.args.get(1)?.as_int());
-            let Some(index) = index else {
+            let Some((_, index)) = node.getitem() else {
                 return Err(format!("`{}` uses the list of results without getitem", node.name));
             };
             match picks.get(&index) {

@@ -1,7 +1,7 @@
 //! Writing programs: the reverse of reading.
 //!
-//! Invariant: writing a program that was read gives the same JSON value, with the current schema version; and the same program
-//! always gives the same bytes.
+//! Invariant: writing a program that was read gives the same JSON value, with the current schema version; and the same
+//! program always gives the same bytes.
 
 mod arguments;
 mod graph;
@@ -64,8 +64,8 @@ pub fn write_pt2_bytes(program: &ExportedProgram) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Checks the entry names that a program provides (extra files and constants that are objects), as they are checked on reading.
-/// All other names are generated.
+/// Checks the entry names that a program provides (extra files and constants that are objects), as they are checked on
+/// reading. All other names are generated.
 pub(crate) fn check_names(program: &ExportedProgram) -> Result<()> {
     let mut errors = Vec::new();
     let mut report = |name: &str, (code, message): (&'static str, String)| {

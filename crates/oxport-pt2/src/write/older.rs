@@ -1,5 +1,5 @@
-//! Archives for older versions of PyTorch: a document of their schema, tensors as files of `torch.save`, and up to 2.7 no
-//! root folder.
+//! Archives for older versions of PyTorch: a document of their schema, tensors as files of `torch.save`, and up to 2.7
+//! no root folder.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

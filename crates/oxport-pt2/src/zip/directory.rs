@@ -45,9 +45,9 @@ pub enum Method {
 impl Directory {
     /// The directory of a whole ZIP file.
     ///
-    /// Errors if the file is truncated, has bytes before the first entry, is encrypted or split, uses another compression
-    /// than DEFLATE, has duplicate entries (names are case-insensitive), folders, overlapping entries, or names that are not
-    /// relative paths; and if it exceeds the limits.
+    /// Errors if the file is truncated, has bytes before the first entry, is encrypted or split, uses another
+    /// compression than DEFLATE, has duplicate entries (names are case-insensitive), folders, overlapping entries, or
+    /// names that are not relative paths; and if it exceeds the limits.
     pub fn read(file: &[u8], limits: &Limits) -> Result<Directory> {
         let end = End::find(file)?;
         if end.count > limits.entries {

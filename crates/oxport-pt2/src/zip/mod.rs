@@ -4,11 +4,11 @@
 //! [local header | name | padding | data]*  [central directory]  [zip64 end]  [end]
 //! ```
 //!
-//! Only the central directory is used, as in PyTorch's reader (its local headers have no sizes). A file is an error where PyTorch
-//! is more lenient than any legitimate file needs (duplicate names, names with `..`, overlapping entries, local names that differ
-//! from the directory), and where it or Python's `zipfile`, which `torch.export.load` uses for old archives, could find other
-//! entries than this reader. Writing stores every entry uncompressed with its data aligned to 64 bytes, so that weights can be
-//! used in place in a mapped file; the same entries give the same bytes.
+//! Only the central directory is used, as in PyTorch's reader (its local headers have no sizes). A file is an error
+//! where PyTorch is more lenient than any legitimate file needs (duplicate names, names with `..`, overlapping entries,
+//! local names that differ from the directory), and where it or Python's `zipfile`, which `torch.export.load` uses for
+//! old archives, could find other entries than this reader. Writing stores every entry uncompressed with its data
+//! aligned to 64 bytes, so that weights can be used in place in a mapped file; the same entries give the same bytes.
 
 mod directory;
 mod end;

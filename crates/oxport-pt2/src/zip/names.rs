@@ -1,7 +1,7 @@
 //! The allowed names of entries: one check for reading and writing.
 //!
-//! Invariant: a name means the same to every reader. PyTorch's reader compares names case-insensitively (ASCII), finds one of
-//! several equal names by binary search, and truncates names to 511 bytes.
+//! Invariant: a name means the same to every reader. PyTorch's reader compares names case-insensitively (ASCII), finds
+//! one of several equal names by binary search, and truncates names to 511 bytes.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

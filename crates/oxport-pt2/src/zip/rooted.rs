@@ -42,8 +42,8 @@ impl Rooted {
         Ok(Rooted { entries: directory.entries.into_iter().map(below).collect::<Result<_>>()? })
     }
 
-    /// The entry that PyTorch's reader finds under a name, case-insensitively, by a linear search. If a missing entry is an error
-    /// anyway, the exact name suffices.
+    /// The entry that PyTorch's reader finds under a name, case-insensitively, by a linear search. If a missing entry
+    /// is an error anyway, the exact name suffices.
     pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, entry)| entry)
     }

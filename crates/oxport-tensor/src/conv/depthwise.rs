@@ -1,5 +1,5 @@
-//! A kernel per channel, summed directly. A register holds neighbors: pixels of one channel in a contiguous output, channels of
-//! one pixel in a channels-last one.
+//! A kernel per channel, summed directly. A register holds neighbors: pixels of one channel in a contiguous output,
+//! channels of one pixel in a channels-last one.
 //!
 //! Invariant: either way an output is its bias and then its taps in order, those in the padding too: the same bits.
 
@@ -92,7 +92,8 @@ pub(super) fn pixels<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
         let at = n * out.strides[0] + (d * height + h) * width * out.strides[2] + c;
         for (p, pixel) in stage.chunks_exact(lanes).enumerate() {
             let at = at + p * out.strides[2];
-            // SAFETY: the channels of a pixel are a run inside the slice, and these are this task's own (checked by `convolve`).
+            // SAFETY: the channels of a pixel are a run inside the slice, and these are this task's own (checked by
+            // `convolve`).
             let y = unsafe { std::slice::from_raw_parts_mut(shared.at(at), members) };
             T::narrow(&pixel[..members], y);
             if let Some(after) = conv.after {
@@ -103,8 +104,8 @@ pub(super) fn pixels<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
     spread(g.batch * depth * bands * blocks, band * width * taps * lanes, task);
 }
 
-/// Fills a row of the padded input, `lanes` numbers a pixel, with row `(n, d, h)` of the input of the channels that `lanes`
-/// output channels from `c` look at.
+/// Fills a row of the padded input, `lanes` numbers a pixel, with row `(n, d, h)` of the input of the channels that
+/// `lanes` output channels from `c` look at.
 fn fill<T: Multiply>(conv: &Convolution<'_, T>, [n, c, d, h]: [usize; 4], lanes: usize, row: &mut [T::Acc]) {
     let (g, [sn, sc, sd, sh, sw]) = (&conv.geometry, conv.x_strides);
     let ([depth, height, width], pad) = (g.input, g.padding[2]);

@@ -8,8 +8,8 @@
 //! directly (`depthwise`); else the columns of a tile of pixels are packed from a padded copy of the input while the
 //! product runs (`columns`). A transposed convolution is a product whose columns are added into the output.
 //!
-//! Invariants: as of [`crate::gemm`]: same bits for any number of threads, half types are summed in `f32` and rounded once,
-//! integers wrap. Lower dimensions are three with sizes of 1 in front.
+//! Invariants: as of [`crate::gemm`]: same bits for any number of threads, half types are summed in `f32` and rounded
+//! once, integers wrap. Lower dimensions are three with sizes of 1 in front.
 
 mod columns;
 mod depthwise;
@@ -85,7 +85,8 @@ impl Geometry {
         [first, second / self.groups.max(1), d, h, w]
     }
 
-    /// The maximum number of elements that an algorithm keeps besides the operands: the padded input, or the columns of a transposed convolution.
+    /// The maximum number of elements that an algorithm keeps besides the operands: the padded input, or the columns of
+    /// a transposed convolution.
     /// `None` on overflow.
     fn work(&self) -> Option<usize> {
         let times = |a: usize, b: usize| a.checked_mul(b);
@@ -131,7 +132,8 @@ pub struct Convolution<'a, T: Multiply> {
     pub packed: Option<&'a Packed<T::Acc>>,
     /// A number per output channel.
     pub bias: Option<&'a [T]>,
-    /// Called with `(offset in y, finished elements)` exactly once for every output, in contiguous runs, from any thread.
+    /// Called with `(offset in y, finished elements)` exactly once for every output, in contiguous runs, from any
+    /// thread.
     pub after: Option<&'a (dyn Fn(usize, &mut [T]) + Sync)>,
 }
 

@@ -46,8 +46,8 @@ impl ConvOptions<'_> {
         g.output().ok_or_else(|| Error::shape(format!("a kernel {weight:?} does not fit an input {x:?} with {self:?}")))
     }
 
-    /// Refuses what would take memory out of all proportion to its operands (a padding or a kernel that is far too large), or
-    /// more than there is, for numbers of so many bytes.
+    /// Refuses what would take memory out of all proportion to its operands (a padding or a kernel that is far too
+    /// large), or more than there is, for numbers of so many bytes.
     fn check_work(&self, g: &Geometry, x: &[i64], weight: &[i64], bytes: usize) -> Result<()> {
         if let Some(work) = g.work().filter(|&work| work <= MAX_WORK.max(g.operands().saturating_mul(16))) {
             return memory::table::<u8>(work.saturating_mul(bytes)).map(drop);
@@ -147,7 +147,9 @@ pub fn convolution(
     // Halves are multiplied as f32.
     options.check_work(&geometry, x.sizes(), weight.sizes(), x.dtype().size().max(4))?;
     let is_spaced = spaced(&geometry, &options.checked_output(&geometry, x.sizes(), weight.sizes())?, out)?;
-    let run = |out: &mut TensorMut| dispatch!(arith out.dtype(), |T| typed::<T>(geometry, x, weight, bias, packed, after, out));
+    let run = |out: &mut TensorMut| -> Result<()> {
+        dispatch!(arith out.dtype(), |T| typed::<T>(geometry, x, weight, bias, packed, after, out))
+    };
     if is_spaced {
         return run(out);
     }

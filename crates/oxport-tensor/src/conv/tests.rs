@@ -80,8 +80,8 @@ fn geometry(text: &str) -> Geometry {
     }
 }
 
-/// `batch,groups,C,O  input  kernel  stride  padding  dilation  [output padding: transposed]`. For Miri as few numbers as
-/// every algorithm takes.
+/// `batch,groups,C,O  input  kernel  stride  padding  dilation  [output padding: transposed]`. For Miri as few numbers
+/// as every algorithm takes.
 const CASES: &[&str] = if cfg!(miri) {
     &[
         "1,1,3,5 1,2,5 1,1,1 1,1,1 0,0,0 1,1,1",

@@ -43,7 +43,10 @@ macro_rules! float {
             const K_BLOCK: usize = $block;
             #[inline(always)]
             fn mul_then_add(self, b: Self, c: Self) -> Self {
-                if cfg!(any(target_feature = "fma", target_arch = "aarch64")) { self.mul_add(b, c) } else { self * b + c }
+                match cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
+                    true => self.mul_add(b, c),
+                    false => self * b + c,
+                }
             }
             #[inline(always)]
             fn times(self, b: Self) -> Self {

@@ -3,11 +3,11 @@
 //! The picture: a *panel* of `MR` rows of A, stored k-major (`a[p*MR + i]`), meets a panel of `NV` registers of columns
 //! of B (`b[p*step + j]`), and `MR×NV` registers hold the tile of C until k is used up.
 //!
-//! Invariant: an element of the tile is one chain of (fused) multiply-adds in the order of k. Neither the number of rows or
-//! columns in the tile nor the neighbors enter it, so any partition of C gives the same bits.
+//! Invariant: an element of the tile is one chain of (fused) multiply-adds in the order of k. Neither the number of
+//! rows or columns in the tile nor the neighbors enter it, so any partition of C gives the same bits.
 //!
-//! Invariant: a body has no closures. One is a function without the CPU features of what it stands in; where it is not inlined, every
-//! intrinsic in it is a call.
+//! Invariant: a body has no closures. One is a function without the CPU features of what it stands in; where it is not
+//! inlined, every intrinsic in it is a call.
 
 use super::Compute;
 use super::lane::{Lane, Plain};
@@ -25,9 +25,9 @@ pub(super) type Transpose<T> = unsafe fn(*const T, usize, usize, usize, *mut T, 
 /// `(source, stride, members, k, dst, step)`: `dst[p*step + i] = source[p*stride + i]` for `i < members`.
 pub(super) type CopyRows<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
 
-/// `(tiles, offsets, factors, x, start, y)`: in every tile, `y[to + j] = start + Σ factors[t]·x[from + offsets[t] + j]`, tap
-/// after tap. Whole registers are read at every offset, for any length of the tile. *Wide* taps have a register of factors
-/// each, and a register to start from: `start[j] + Σ factors[t·lanes + j]·…`.
+/// `(tiles, offsets, factors, x, start, y)`: in every tile, `y[to + j] = start + Σ factors[t]·x[from + offsets[t] +
+/// j]`, tap after tap. Whole registers are read at every offset, for any length of the tile. *Wide* taps have a
+/// register of factors each, and a register to start from: `start[j] + Σ factors[t·lanes + j]·…`.
 pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, &[T], *mut T);
 /// `(offsets, tiles, x, out, step)`: in every tile, `out[p*step + to + j] = x[offsets[p] + from + j]`.
 pub(crate) type Gather<T> = unsafe fn(&[usize], &[Tile], *const T, *mut T, usize);
@@ -384,14 +384,18 @@ macro_rules! entry {
             /// # Safety
             /// As [`transpose_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn transpose<L: Lane>(src: *const L::T, stride: usize, members: usize, k: usize, dst: *mut L::T, step: usize) {
+            unsafe fn transpose<L: Lane>(
+                src: *const L::T, stride: usize, members: usize, k: usize, dst: *mut L::T, step: usize,
+            ) {
                 // SAFETY: the contract is passed on.
                 unsafe { transpose_body::<L>(src, stride, members, k, dst, step) }
             }
             /// # Safety
             /// As [`copy_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn copy<L: Lane>(src: *const L::T, stride: usize, members: usize, k: usize, dst: *mut L::T, step: usize) {
+            unsafe fn copy<L: Lane>(
+                src: *const L::T, stride: usize, members: usize, k: usize, dst: *mut L::T, step: usize,
+            ) {
                 // SAFETY: the contract is passed on.
                 unsafe { copy_body::<L>(src, stride, members, k, dst, step) }
             }

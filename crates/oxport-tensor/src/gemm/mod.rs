@@ -1,7 +1,7 @@
 //! Matrix products on strided slices: `C = alpha·A·B + (beta·C or bias)`, batched, for every number type.
 //!
 //! ```text
-//!            n (columns: registers)            A is packed into panels of rows, B into panels of columns, both k-major;
+//!            n (columns: registers)            A is packed into panels of rows, B into panels of columns, both by k;
 //!          ┌────────────────────┐              a micro-kernel multiplies two panels into a tile of C that stays in
 //!   k      │  B   panel panel … │ k            registers. Work is cut into blocks of C; a block packs its own columns
 //! ┌────┐   ├────────────────────┤              of B in slices of k that stay in the L2 cache.

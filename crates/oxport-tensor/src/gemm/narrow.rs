@@ -1,7 +1,7 @@
 //! Narrow products, of up to four rows: bound by reading B once, so B is not packed.
 //!
-//! Two algorithms, by the direction in which B is contiguous: dot products of columns, or sums of rows. Which one, and the
-//! order of the sums, depends on shapes and strides alone.
+//! Two algorithms, by the direction in which B is contiguous: dot products of columns, or sums of rows. Which one, and
+//! the order of the sums, depends on shapes and strides alone.
 
 use super::block::{One, Operand, Tile};
 use super::{Compute, Multiply};

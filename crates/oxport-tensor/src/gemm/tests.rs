@@ -88,8 +88,8 @@ fn check<T: Sample>(case: Case) {
     }
 }
 
-/// `(m, n, k)`: narrow by dot products and by sums of rows, a tile, several tiles, an empty k, a column. For Miri as few
-/// numbers as each of these takes.
+/// `(m, n, k)`: narrow by dot products and by sums of rows, a tile, several tiles, an empty k, a column. For Miri as
+/// few numbers as each of these takes.
 const SIZES: &[(usize, usize, usize)] = if cfg!(miri) {
     &[(1, 32, 33), (1, 1, 1), (3, 7, 5), (5, 17, 9), (5, 7, 0), (9, 1, 33)]
 } else {

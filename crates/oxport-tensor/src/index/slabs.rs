@@ -32,8 +32,8 @@ impl Side {
     }
 }
 
-/// Slab `i` of one side belongs to slab `i` of the other. Offsets and slabs were computed from the tensors' layouts, so every
-/// element lies inside its tensor.
+/// Slab `i` of one side belongs to slab `i` of the other. Offsets and slabs were computed from the tensors' layouts, so
+/// every element lies inside its tensor.
 pub(super) struct Slabs {
     from: *const u8,
     to: *mut u8,
@@ -135,9 +135,9 @@ impl Slabs {
         }
     }
 
-    /// `to = f(to, from)` for every element, slab after slab; long slabs are cut among threads, positions never. That keeps
-    /// threads apart: a target is injective and a slab spans dimensions that no offset moves along, so element `i` of one
-    /// slab never is element `j` of another.
+    /// `to = f(to, from)` for every element, slab after slab; long slabs are cut among threads, positions never. That
+    /// keeps threads apart: a target is injective and a slab spans dimensions that no offset moves along, so element
+    /// `i` of one slab never is element `j` of another.
     pub(super) fn update<T: Element>(&self, f: impl Fn(T, T) -> T + Sync) -> Result<()> {
         if self.dtype != T::DTYPE {
             return Err(Error::invalid(format!("expected a tensor of {} to update, got {}", T::DTYPE, self.dtype)));

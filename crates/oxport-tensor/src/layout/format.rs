@@ -38,8 +38,8 @@ impl Layout {
             })
     }
 
-    /// The layout of `empty_like` with `preserve_format`: the same strides if dense, else dense in the order of strides.
-    /// The offset is 0.
+    /// The layout of `empty_like` with `preserve_format`: the same strides if dense, else dense in the order of
+    /// strides. The offset is 0.
     pub fn preserve(&self) -> Layout {
         if self.is_dense() {
             return Layout { offset: 0, ..self.clone() };
@@ -48,9 +48,9 @@ impl Layout {
         Layout::dense_in_order(&self.sizes, &order).unwrap_or_default()
     }
 
-    /// The layout of a pointwise result over these operands, broadcast: all contiguous → contiguous, all channels last →
-    /// channels last, all the same dense strides → those; else by a stable sort where the first operand that tells two
-    /// dimensions apart decides.
+    /// The layout of a pointwise result over these operands, broadcast: all contiguous → contiguous, all channels last
+    /// → channels last, all the same dense strides → those; else by a stable sort where the first operand that tells
+    /// two dimensions apart decides.
     pub fn elementwise(operands: &[&Layout]) -> Result<Layout> {
         let sizes: SmallVec<[&[i64]; 4]> = operands.iter().map(|l| &l.sizes[..]).collect();
         let sizes = broadcast_sizes(&sizes)?;
@@ -79,8 +79,8 @@ impl Layout {
 }
 
 /// Dimensions from innermost to outermost. Insertion sort from row-major; the first operand whose strides tell two
-/// dimensions apart decides, a stride of 0 tells nothing, equal strides put the smaller size inside. The relation is not
-/// transitive, so the result depends on the algorithm, which must be the one PyTorch has.
+/// dimensions apart decides, a stride of 0 tells nothing, equal strides put the smaller size inside. The relation is
+/// not transitive, so the result depends on the algorithm, which must be the one PyTorch has.
 fn inner_first(sizes: &[i64], operands: &[&Layout]) -> SmallVec<[usize; 6]> {
     use std::cmp::Ordering::{self, *};
     let compare = |a: usize, b: usize| -> Ordering {
@@ -123,7 +123,8 @@ pub fn broadcast_sizes(shapes: &[&[i64]]) -> Result<Dims> {
                 *slot = size;
             } else if size != 1 && size != *slot {
                 return Err(Error::shape(format!(
-                    "The size of tensor a ({slot}) must match the size of tensor b ({size}) at non-singleton dimension {}",
+                    "The size of tensor a ({slot}) must match the size of tensor b ({size}) at non-singleton \
+                    dimension {}",
                     rank - 1 - i
                 )));
             }

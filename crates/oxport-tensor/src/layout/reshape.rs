@@ -60,7 +60,8 @@ pub fn infer_sizes(sizes: &[i64], numel: usize) -> Result<Dims> {
             let known = checked_numel(&out).map_err(|_| bad())?;
             if known == 0 {
                 return Err(Error::shape(format!(
-                    "cannot reshape tensor of {numel} elements into shape {sizes:?} because the unspecified dimension size -1 can be any value and is ambiguous"
+                    "cannot reshape tensor of {numel} elements into shape {sizes:?} because the unspecified \
+                    dimension size -1 can be any value and is ambiguous"
                 )));
             }
             out[d] = (numel / known) as i64;

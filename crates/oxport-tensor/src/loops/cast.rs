@@ -40,8 +40,8 @@ pub(super) fn stop_over(from: DType, to: DType) -> Option<DType> {
 /// Converts a number of contiguous elements.
 ///
 /// # Safety
-/// Source and target hold that many elements of the dtypes that the function is for, and do not overlap. The target need not
-/// be initialized.
+/// Source and target hold that many elements of the dtypes that the function is for, and do not overlap. The target
+/// need not be initialized.
 pub(super) type ConvertRow = unsafe fn(*const u8, *mut u8, usize);
 
 /// The function for a pair of dtypes that needs no [`stop_over`].
@@ -175,7 +175,13 @@ mod tests {
             (F32, I32, "-2147483648 ".repeat(6) + "300 -1 70000"),
             (F64, I64, format!("{least} {least} {least} {least} {least} 3000000000 300 -1 70000")),
             (F64, U32, "0 0 0 0 0 3000000000 300 4294967295 70000".to_string()),
-            (F32, U64, "9223372036854775808 0 9223372036854775808 0 9223372036854775808 3000000000 300 18446744073709551615 70000".to_string()),
+            (
+                F32,
+                U64,
+                "9223372036854775808 0 9223372036854775808 0 9223372036854775808 3000000000 300 \
+                18446744073709551615 70000"
+                    .to_string(),
+            ),
             (F32, Bool, "true ".repeat(8) + "true"),
             (BF16, I32, "-2147483648 ".repeat(6) + "300 -1 70144"),
             (F16, I64, format!("{least} {least} {least} {least} {least} {least} 300 -1 {least}")),

@@ -72,8 +72,8 @@ unsafe fn move_elements<T: Copy>(
     }
 }
 
-/// Transposes by blocks of 4 × 4 with the shuffles that every x86-64 has. Source rows are contiguous along `n.0`, target rows
-/// along `n.1`; gives the number of source rows done, a multiple of 4.
+/// Transposes by blocks of 4 × 4 with the shuffles that every x86-64 has. Source rows are contiguous along `n.0`,
+/// target rows along `n.1`; gives the number of source rows done, a multiple of 4.
 ///
 /// # Safety
 /// As for [`move_2d`], for elements of four bytes.
@@ -84,8 +84,8 @@ unsafe fn transpose_4_bytes(from: *const u8, from_row: isize, to: *mut u8, to_ro
     };
     let whole = n.0 / 4 * 4;
     for i in (0..n.1 / 4 * 4).step_by(4) {
-        // SAFETY: rows i to i + 3 and columns j to j + 3 lie inside the tile; loads and stores may be unaligned; the moved
-        // bits are never computed with, so their being floats does not matter.
+        // SAFETY: rows i to i + 3 and columns j to j + 3 lie inside the tile; loads and stores may be unaligned; the
+        // moved bits are never computed with, so their being floats does not matter.
         unsafe {
             let row = from.offset(i as isize * from_row);
             let column = to.add(i * 4);

@@ -42,14 +42,19 @@ prop_compose! {
     fn case()(sizes in prop::collection::vec(prop::sample::select(SIZES), 0..4))
         (orders in prop::collection::vec(0usize..8, 3), steps in prop::collection::vec(1i64..3, 3),
          broadcasts in prop::collection::vec(0usize..8, 3), sizes in Just(sizes)) -> (Vec<i64>, Vec<Tensor>) {
-        let tensors = (0..3).map(|i| strided(&sizes, orders[i], steps[i], if steps[i] == 1 { broadcasts[i] } else { 0 }));
+        let spread = |i: usize| if steps[i] == 1 { broadcasts[i] } else { 0 };
+        let tensors = (0..3).map(|i| strided(&sizes, orders[i], steps[i], spread(i)));
         let tensors = tensors.collect();
         (sizes, tensors)
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 3 } else { 200 }, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 3 } else { 200 },
+        failure_persistence: None,
+        ..Default::default()
+    })]
     #[test]
     fn loops_agree_with_naive_ones((sizes, x) in case()) {
         let naive: Vec<Vec<i64>> =
@@ -62,7 +67,8 @@ proptest! {
 
             let mut out = TensorMut::empty(DType::F64, shape.clone()).unwrap();
             zip3(&x[0], &x[1], &x[2], &mut out, |a: i32, b: i32, c: i32| f64::from(a * 2 - b + 7 * c)).unwrap();
-            let want: Vec<f64> = (0..naive[0].len()).map(|i| (naive[0][i] * 2 - naive[1][i] + 7 * naive[2][i]) as f64).collect();
+            let sum = |i: usize| (naive[0][i] * 2 - naive[1][i] + 7 * naive[2][i]) as f64;
+            let want: Vec<f64> = (0..naive[0].len()).map(sum).collect();
             prop_assert_eq!(out.freeze().to_vec::<f64>().unwrap(), want);
 
             let mut out = TensorMut::empty(DType::I32, shape).unwrap();

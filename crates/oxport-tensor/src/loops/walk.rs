@@ -2,8 +2,9 @@
 //!
 //! Size-1 dimensions vanish, dimensions are sorted by the output's strides, neighbors that step evenly in all operands
 //! become one. The last two dimensions are cut into tiles of a few thousand elements; a tile is the unit of work. An
-//! operand whose tile is not one contiguous piece is packed into scratch memory first (and outputs unpacked after), so a
-//! row function only ever sees contiguous rows. Packing in tiles is also what makes transposed reads kind to the caches.
+//! operand whose tile is not one contiguous piece is packed into scratch memory first (and outputs unpacked after), so
+//! a row function only ever sees contiguous rows. Packing in tiles is also what makes transposed reads kind to the
+//! caches.
 //!
 //! Invariant: which tiles there are depends on the layouts only, not on the number of threads.
 
@@ -136,7 +137,8 @@ impl Walk {
         }
     }
 
-    /// If an operand steps less along another dimension than along the last one, that dimension becomes the last but one.
+    /// If an operand steps less along another dimension than along the last one, that dimension becomes the last but
+    /// one.
     fn bring_forward_the_transposed(&mut self) -> bool {
         let Some(last) = self.sizes.len().checked_sub(1) else { return false };
         let transposed = self.operands[1..].iter().find_map(|x| {
@@ -280,7 +282,8 @@ impl Walk {
     }
 }
 
-/// Zeroed scratch memory, one piece per operand, allocated when first needed; zero is a valid value of every element type.
+/// Zeroed scratch memory, one piece per operand, allocated when first needed; zero is a valid value of every element
+/// type.
 #[derive(Default)]
 struct Scratch {
     memory: Vec<[u64; 8]>,

@@ -1,5 +1,5 @@
-//! The elementary functions as types, for the loops: [`map`](crate::map) and [`zip`](crate::zip) always inline these, however
-//! long they are, so they become vector code. Short ones can as well be given as functions.
+//! The elementary functions as types, for the loops: [`map`](crate::map) and [`zip`](crate::zip) always inline these,
+//! however long they are, so they become vector code. Short ones can as well be given as functions.
 
 use super::{Activation, Analytic, RealFunctions};
 use crate::loops::{Binary, Unary};

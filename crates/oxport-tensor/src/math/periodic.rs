@@ -1,8 +1,8 @@
 //! Sine, cosine and tangent for `f32`, branch-free and accurate for arguments of any size.
 //!
-//! An argument is a 24-bit integer times a power of two. `2/π` times that power, modulo 4, is a window of the binary digits
-//! of 2/π; it is taken in two parts such that the product of the integer with the first is exact. So the quarter turn and
-//! what is left of it come out of two multiplications in `f64`, however large the argument is.
+//! An argument is a 24-bit integer times a power of two. `2/π` times that power, modulo 4, is a window of the binary
+//! digits of 2/π; it is taken in two parts such that the product of the integer with the first is exact. So the quarter
+//! turn and what is left of it come out of two multiplications in `f64`, however large the argument is.
 
 use super::single::polynomial;
 

@@ -65,8 +65,8 @@ impl Geometry {
         Ok(Geometry { kept: merged, reduced, outputs, length })
     }
 
-    /// The innermost kept dimension if whole rows of outputs should be reduced together: it steps less through the input
-    /// than any reduced dimension, and is long enough.
+    /// The innermost kept dimension if whole rows of outputs should be reduced together: it steps less through the
+    /// input than any reduced dimension, and is long enough.
     pub(crate) fn rows_of_outputs(&self) -> Option<Kept> {
         let inner = *self.kept.last()?;
         let least = self.reduced.iter().map(|r| r.1.unsigned_abs()).min().unwrap_or(usize::MAX);
@@ -86,7 +86,8 @@ impl Geometry {
         (x, out, context)
     }
 
-    /// Calls `f` with (offset into the input, stride, count) for the runs that make up the reduced elements `first..end`.
+    /// Calls `f` with (offset into the input, stride, count) for the runs that make up the reduced elements
+    /// `first..end`.
     #[inline(always)]
     pub(crate) fn runs(&self, first: usize, end: usize, mut f: impl FnMut(isize, isize, usize)) {
         let Some((&(inner, stride), outer)) = self.reduced.split_last() else {

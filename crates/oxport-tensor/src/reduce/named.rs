@@ -39,8 +39,8 @@ pub fn argmin<T: Real>(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> Result<
     extreme::<T>(x, dims, out, false)
 }
 
-/// The greatest pair of (rank, position from the end) is the first best element. Small elements keep both in one integer,
-/// which makes vector code.
+/// The greatest pair of (rank, position from the end) is the first best element. Small elements keep both in one
+/// integer, which makes vector code.
 fn extreme<T: Real>(x: &Tensor, dims: &[i64], out: &mut TensorMut, greatest: bool) -> Result<()> {
     let rank = move |x: T| {
         let key = sort_key(x);
@@ -79,7 +79,8 @@ where
     reduce::<T, T::Acc, T>(x, dims, out, Number::ZERO, |a, x| a.add(x.acc()), Number::add, finish)
 }
 
-/// Variance with `correction` subtracted from the number of elements, in two passes in `f64`; NaN where nothing is left.
+/// Variance with `correction` subtracted from the number of elements, in two passes in `f64`; NaN where nothing is
+/// left.
 /// `out` is of type `T`; `mean`, if wanted, has its sizes and dtype.
 pub fn var<T: Float>(
     x: &Tensor,

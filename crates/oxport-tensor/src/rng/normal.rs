@@ -1,7 +1,7 @@
 //! Normal numbers in groups of sixteen: eight pairs of uniform numbers become eight pairs of normal ones.
 //!
-//! Invariant: single precision uses the classic Cephes polynomials for logarithm, sine and cosine with fused multiply-adds,
-//! as PyTorch's vector code does; so the bits are PyTorch's, on every machine.
+//! Invariant: single precision uses the classic Cephes polynomials for logarithm, sine and cosine with fused
+//! multiply-adds, as PyTorch's vector code does; so the bits are PyTorch's, on every machine.
 
 use super::Generator;
 use crate::{Element, cast};

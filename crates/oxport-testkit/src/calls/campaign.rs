@@ -1,7 +1,7 @@
 //! Fuzzing campaigns: many calls in monitored child processes with limited memory.
 //!
-//! A child prints the number of each call before running it; if it aborts or exceeds the time limit, the parent knows the call
-//! and starts another child after it.
+//! A child prints the number of each call before running it; if it aborts or exceeds the time limit, the parent knows
+//! the call and starts another child after it.
 //!
 //! ```text
 //! > 17                                      the child begins call 17
@@ -96,8 +96,8 @@ pub fn work(seeds: &SeedCalls, seed: u64, numbers: Range<u64>, out: &mut dyn Wri
     out.flush()
 }
 
-/// Tries calls in so many children at a time. `start` describes one: a command for a range of numbers. Every finding that
-/// is new is given to `tell`.
+/// Tries calls in so many children at a time. `start` describes one: a command for a range of numbers. Every finding
+/// that is new is given to `tell`.
 ///
 /// # Errors
 /// A child cannot be started, or fails before its first call.

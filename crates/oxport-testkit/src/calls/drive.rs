@@ -40,7 +40,8 @@ pub enum Reached {
     Ran,
 }
 
-/// A call that takes longer than this in all stages together is a finding: there are some ten, each over as much as `MAX_WORK`.
+/// A call that takes longer than this in all stages together is a finding: there are some ten, each over as much as
+/// `MAX_WORK`.
 pub const TIME_LIMIT: Duration = Duration::from_secs(8);
 /// Runs are left out where inputs have more elements: a program may ask for work in proportion to them.
 const MAX_WORK: usize = 1 << 20;

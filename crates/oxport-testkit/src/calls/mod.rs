@@ -15,7 +15,8 @@
 //! | [`mod@drive`] | one call through verifier, passes, rules, plan and kernels |
 //! | [`campaign`] | many calls in monitored child processes with limited memory |
 //!
-//! Invariants: a call is a function of a seed and a number; its text reads back as the same call with the same elements.
+//! Invariants: a call is a function of a seed and a number; its text reads back as the same call with the same
+//! elements.
 
 pub mod campaign;
 pub mod draw;

@@ -1,7 +1,7 @@
 //! Mutation testing of the verifier: which mutants of a program does reading or verifying catch?
 //!
-//! A [`Mutator`] enumerates its edits of a document: each [`Edit`] changes the program JSON (or a payload config) in one place and
-//! has the words by which a diagnostic names that place. The class says when an edit is effective:
+//! A [`Mutator`] enumerates its edits of a document: each [`Edit`] changes the program JSON (or a payload config) in
+//! one place and has the words by which a diagnostic names that place. The class says when an edit is effective:
 //!
 //! | class | effective if |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | [`Class::Stale`] | always: recorded metas differ from those of the operators |
 //! | [`Class::Value`] | the mutated program fails, or gives other results |
 //!
-//! [`edit_in_memory`] changes a program in memory, also in ways that the program JSON cannot represent: values without JSON form,
-//! invalid names, missing metas. It tests the invariant that programs that verify can be written.
+//! [`edit_in_memory`] changes a program in memory, also in ways that the program JSON cannot represent: values without
+//! JSON form, invalid names, missing metas. It tests the invariant that programs that verify can be written.
 //!
 //! Invariant: the same program and seed give the same edits.
 

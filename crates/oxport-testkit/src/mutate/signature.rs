@@ -279,11 +279,14 @@ pub(super) const MUTATORS: &[Mutator] = &[
         }
     }),
     broken("module-call-dangling", |d| {
-        (1..d.len(CALL)).map(|i| {
-            let spec = d.get(&format!("{CALL}/0/signature/in_spec")).clone();
-            let signature = json!({"inputs": [{"as_tensor": {"name": "no_such_value"}}], "outputs": [], "in_spec": spec, "out_spec": spec, "forward_arg_names": null});
-            Edit::one("no_such_value", format!("{CALL}/{i}/signature"), Change::Set(signature))
-        }).collect()
+        (1..d.len(CALL))
+            .map(|i| {
+                let spec = d.get(&format!("{CALL}/0/signature/in_spec")).clone();
+                let signature = json!({"inputs": [{"as_tensor": {"name": "no_such_value"}}], "outputs": [],
+                "in_spec": spec, "out_spec": spec, "forward_arg_names": null});
+                Edit::one("no_such_value", format!("{CALL}/{i}/signature"), Change::Set(signature))
+            })
+            .collect()
     }),
     broken("module-call-twice", |d| {
         (1..d.len(CALL))

@@ -17,8 +17,8 @@ impl ReadArgs {
         oxport::read_with(path, &self.options(limits))
     }
 
-    /// As [`ReadArgs::read`], checking the CRC-32 of weights as well: for commands that write a program with new checksums,
-    /// which would hide the damage.
+    /// As [`ReadArgs::read`], checking the CRC-32 of weights as well: for commands that write a program with new
+    /// checksums, which would hide the damage.
     pub fn read_verified(&self, path: &Path, limits: &ReadLimits) -> Result<ExportedProgram> {
         oxport::read_with(path, &ReadOptions { verify_weights: true, ..self.options(limits) })
     }

@@ -28,7 +28,8 @@ use std::process::ExitCode;
 
 /// Run, check and optimize programs exported by torch.export.
 ///
-/// PROGRAM is a .pt2 archive, a .json program with a .safetensors file next to it, or a text (.py, .fx) as PyTorch prints it.
+/// PROGRAM is a .pt2 archive, a .json program with a .safetensors file next to it, or a text (.py, .fx) as PyTorch
+/// prints it.
 #[derive(Parser)]
 #[command(name = "oxport", version)]
 pub struct Cli {

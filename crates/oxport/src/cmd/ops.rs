@@ -71,6 +71,8 @@ impl<'a> Row<'a> {
 
     fn json(&self) -> serde_json::Value {
         let Row { name, kernel, decomposition, meta, schema, doc } = self;
-        serde_json::json!({"name": name, "kernel": kernel, "decomposition": decomposition, "meta": meta, "schema": schema, "doc": doc})
+        serde_json::json!({
+            "name": name, "kernel": kernel, "decomposition": decomposition, "meta": meta, "schema": schema, "doc": doc
+        })
     }
 }

@@ -29,8 +29,8 @@ pub struct Optimize {
     /// The operators of the result
     #[arg(long, value_enum, default_value_t = Target::Aten)]
     target: Target,
-    /// Run both programs on sample and generated inputs and compare; exit code 1, and nothing is written, if they differ or
-    /// nothing could be compared
+    /// Run both programs on sample and generated inputs and compare; exit code 1, and nothing is written, if they
+    /// differ or nothing could be compared
     #[arg(long)]
     validate: bool,
     /// Write the rewrite of every node to this file

@@ -1,8 +1,8 @@
 //! Checks of output paths, before any work is done.
 //!
-//! Invariants: the suffix determines the format, and any other suffix is an error; no output is a file that the command reads,
-//! except for a program that is updated in place; at most one output goes to standard output, and then all messages go to
-//! standard error.
+//! Invariants: the suffix determines the format, and any other suffix is an error; no output is a file that the command
+//! reads, except for a program that is updated in place; at most one output goes to standard output, and then all
+//! messages go to standard error.
 
 use super::report;
 use oxport::{Error, Result};
@@ -45,8 +45,8 @@ impl Read {
     }
 }
 
-/// Checks the path of a program: a `.pt2` or `.json` file, or a stream (as an archive). The program that was read may be
-/// replaced, all of its files or none.
+/// Checks the path of a program: a `.pt2` or `.json` file, or a stream (as an archive). The program that was read may
+/// be replaced, all of its files or none.
 ///
 /// # Errors
 /// Usage: another suffix, or an input file. Otherwise: the path cannot be written.
@@ -61,7 +61,8 @@ pub fn check_program(out: &Path, from: &Path, as_json: bool) -> Result<()> {
     Ok(outputs::check_program(out)?)
 }
 
-/// Checks the path of values: a `.safetensors` file or a stream. `constants` says whether safetensors cannot store all of them.
+/// Checks the path of values: a `.safetensors` file or a stream. `constants` says whether safetensors cannot store all
+/// of them.
 ///
 /// # Errors
 /// As [`check_program`].

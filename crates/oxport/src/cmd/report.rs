@@ -1,7 +1,7 @@
 //! Output to the terminal: errors, progress and tables. All output of the process goes through this module.
 //!
-//! Invariants: text from files cannot contain control sequences ([`oxport_ir::terminal`]); a failed write to standard output is
-//! an error, never a panic.
+//! Invariants: text from files cannot contain control sequences ([`oxport_ir::terminal`]); a failed write to standard
+//! output is an error, never a panic.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use oxport_ir::terminal::{Lines, Plain, is_plain};
@@ -98,8 +98,8 @@ pub fn finish(code: ExitCode) -> ExitCode {
     std::io::stdout().flush().map_or_else(|e| refused(&e).into(), |()| code)
 }
 
-/// The exit code of a failed write to standard output. For a closed pipe (`| head`) it is that of SIGPIPE, which Rust ignores,
-/// and nothing is printed.
+/// The exit code of a failed write to standard output. For a closed pipe (`| head`) it is that of SIGPIPE, which Rust
+/// ignores, and nothing is printed.
 fn refused(e: &std::io::Error) -> u8 {
     if e.kind() == std::io::ErrorKind::BrokenPipe {
         return CLOSED_PIPE;

@@ -8,8 +8,8 @@ use oxport_pt2::scan::{Danger, Finding, scan};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Scans a file and prints the findings, the most dangerous first. The exit code says whether one is dangerous. A file that
-/// oxport rejects is, because PyTorch may still read it.
+/// Scans a file and prints the findings, the most dangerous first. The exit code says whether one is dangerous. A file
+/// that oxport rejects is, because PyTorch may still read it.
 pub fn execute(path: &Path, read: &ReadArgs, limits: &ReadLimits, as_json: bool) -> Result<ExitCode> {
     let mut found = with_spinner("scanning", || scan(path, limits))?;
     if let Err(error) = with_spinner("reading", || read.read_verified(path, limits)) {

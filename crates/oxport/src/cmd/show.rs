@@ -25,7 +25,8 @@ enum Format {
     Readable,
     /// As PyTorch prints a graph, one line per node
     Fx,
-    /// As PyTorch prints an ExportedProgram, with comments for everything else: this text reads back as the same program
+    /// As PyTorch prints an ExportedProgram, with comments for everything else: this text reads back as the same
+    /// program
     Whole,
     /// One row per node: name, operator, result
     Table,

@@ -26,7 +26,8 @@ pub struct Verify {
     /// Where to write the fixed program; by default PROGRAM is overwritten
     #[arg(short, long, value_name = "OUT", requires = "fix")]
     output: Option<PathBuf>,
-    /// Do not read the program: report code in the file that PyTorch would execute. Exit code 3 if something dangerous is found
+    /// Do not read the program: report code in the file that PyTorch would execute. Exit code 3 if something dangerous
+    /// is found
     #[arg(long, conflicts_with = "fix")]
     scan: bool,
     /// The output format

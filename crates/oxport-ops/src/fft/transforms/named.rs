@@ -1,6 +1,7 @@
 //! The named forms: `fft_fft` to `fft_ihfftn`, shifts and frequencies.
 //!
-//! A name says it all: `i` inverse, `r` real input (or output, if inverse), `h` Hermitian, `2` and `n` several dimensions.
+//! A name says it all: `i` inverse, `r` real input (or output, if inverse), `h` Hermitian, `2` and `n` several
+//! dimensions.
 
 use super::transformed;
 use crate::linalg::linear::ints;

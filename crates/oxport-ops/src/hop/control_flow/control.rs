@@ -1,7 +1,7 @@
 //! Branches and loops.
 
 use super::scan::stack;
-use super::{either, graph, graph_meta, operands, value};
+use super::{either, graph, graph_meta, operands};
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Arg, Args, Callable, Error, Fake, MetaCx, Real, Result, Val, Value, ensure};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn truth(v: &Value) -> Result<bool> {
 
 pub(super) fn cond(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let condition = args.values.first().ok_or_else(|| Error::invalid("cond without condition"))?;
-    let branch = if truth(&value(condition)?)? { 1 } else { 2 };
+    let branch = if truth(&condition.to_value()?)? { 1 } else { 2 };
     graph(args, branch)?.call(args.cx, operands(args, 3)?)
 }
 
@@ -49,7 +49,7 @@ pub(super) fn switch(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (Some(index), Some(Arg::List(branches))) = (args.values.first(), args.values.get(1)) else {
         return Err(Error::invalid("switch: expected an index and a list of branches"));
     };
-    let index = match value(index)? {
+    let index = match index.to_value()? {
         Value::Int(n) => n,
         Value::Tensor(t) => t.item()?.to::<i64>(),
         other => return Err(Error::invalid(format!("a {} is no index", other.kind()))),

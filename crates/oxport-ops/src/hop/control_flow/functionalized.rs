@@ -1,7 +1,8 @@
 //! `auto_functionalized`: an operator that writes, as a function of values.
 //!
-//! Law: an operator with a schema that writes is implemented by value. Its kernel leaves its arguments alone and gives its
-//! results, followed by the new values of the arguments it writes, in the order of the schema; its meta gives the results.
+//! Law: an operator with a schema that writes is implemented by value. Its kernel leaves its arguments alone and gives
+//! its results, followed by the new values of the arguments it writes, in the order of the schema; its meta gives the
+//! results.
 
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Arg, Args, Error, Kernel, Op, Real, Result, Val, Value, World};

@@ -1,0 +1,137 @@
+//! The operators of Rust on symbolic numbers, and what Python's `math` and `torch.sym_*` have beside them.
+//!
+//! Laws: constants are computed, symbols give expressions; division is Python's: `/` gives a float, [`SymInt::floor_div`] rounds
+//! down. What cannot be computed (a division by zero) refuses the capture, and gives the first operand.
+
+use crate::number::{Operand, apply};
+use crate::value::Symbolic;
+use crate::{Result, SymBool, SymFloat, SymInt, Tracer};
+use oxport_ir::Val;
+
+/// The result of an operator of numbers, where its kind is known.
+fn of<T: From<Symbolic>>(op: &'static str, operands: &[&dyn Operand]) -> Result<T> {
+    let (val, tracer) = apply(op, operands)?;
+    let (Val::Int(expr) | Val::Float(expr) | Val::Bool(expr)) = val else {
+        return Err(crate::Error::invalid("expected a number"));
+    };
+    Ok(T::from(Symbolic { expr, tracer }))
+}
+
+/// As [`of`]; an error is kept by the tracer, and the result is the first operand, or false.
+fn lenient<T: From<Symbolic>>(op: &'static str, operands: &[&dyn Operand]) -> T {
+    of(op, operands).unwrap_or_else(|error| {
+        let tracer = operands.iter().find_map(|o| o.symbolic().tracer.clone());
+        tracer.iter().for_each(|t: &Tracer| t.refuse(error.clone()));
+        let first = operands.first().map(|o| o.symbolic().clone());
+        T::from(first.unwrap_or_else(|| SymBool::from(false).0))
+    })
+}
+
+macro_rules! kinds {
+    ($($t:ident)*) => {$(
+        impl From<Symbolic> for $t {
+            fn from(s: Symbolic) -> $t {
+                $t(s)
+            }
+        }
+    )*};
+}
+kinds! { SymInt SymFloat SymBool }
+
+macro_rules! binary {
+    ($($trait:ident $method:ident $op:literal $t:ident $other:ty => $out:ident;)*) => {$(
+        impl std::ops::$trait<$other> for &$t {
+            type Output = $out;
+            fn $method(self, other: $other) -> $out {
+                lenient($op, &[self, &$t::from(other)])
+            }
+        }
+        impl std::ops::$trait<$other> for $t {
+            type Output = $out;
+            fn $method(self, other: $other) -> $out {
+                lenient($op, &[&self, &$t::from(other)])
+            }
+        }
+    )*};
+}
+binary! {
+    Add add "_operator::add" SymInt SymInt => SymInt;
+    Add add "_operator::add" SymInt &SymInt => SymInt;
+    Add add "_operator::add" SymInt i64 => SymInt;
+    Sub sub "_operator::sub" SymInt SymInt => SymInt;
+    Sub sub "_operator::sub" SymInt &SymInt => SymInt;
+    Sub sub "_operator::sub" SymInt i64 => SymInt;
+    Mul mul "_operator::mul" SymInt SymInt => SymInt;
+    Mul mul "_operator::mul" SymInt &SymInt => SymInt;
+    Mul mul "_operator::mul" SymInt i64 => SymInt;
+    Div div "_operator::truediv" SymInt SymInt => SymFloat;
+    Div div "_operator::truediv" SymInt &SymInt => SymFloat;
+    Div div "_operator::truediv" SymInt i64 => SymFloat;
+    Rem rem "_operator::mod" SymInt SymInt => SymInt;
+    Rem rem "_operator::mod" SymInt &SymInt => SymInt;
+    Rem rem "_operator::mod" SymInt i64 => SymInt;
+    Add add "_operator::add" SymFloat SymFloat => SymFloat;
+    Add add "_operator::add" SymFloat f64 => SymFloat;
+    Sub sub "_operator::sub" SymFloat SymFloat => SymFloat;
+    Sub sub "_operator::sub" SymFloat f64 => SymFloat;
+    Mul mul "_operator::mul" SymFloat SymFloat => SymFloat;
+    Mul mul "_operator::mul" SymFloat f64 => SymFloat;
+    Div div "_operator::truediv" SymFloat SymFloat => SymFloat;
+    Div div "_operator::truediv" SymFloat f64 => SymFloat;
+}
+
+impl std::ops::Neg for SymInt {
+    type Output = SymInt;
+    fn neg(self) -> SymInt {
+        lenient("_operator::neg", &[&self])
+    }
+}
+
+macro_rules! methods {
+    ($($(#[$doc:meta])* $t:ident $name:ident $op:literal $($other:ident)? => $out:ident;)*) => {$(
+        impl $t {
+            $(#[$doc])*
+            pub fn $name(&self $(, other: impl Into<$other>)?) -> $out {
+                methods!(@call self $op $($other other)?)
+            }
+        }
+    )*};
+    (@call $self:ident $op:literal $t:ident $other:ident) => { lenient($op, &[$self, &$t::from($other.into())]) };
+    (@call $self:ident $op:literal) => { lenient($op, &[$self]) };
+}
+methods! {
+    /// `self // other`, rounded down.
+    SymInt floor_div "_operator::floordiv" SymInt => SymInt;
+    /// `self ** other`
+    SymInt pow "_operator::pow" SymInt => SymInt;
+    /// `torch.sym_max(self, other)`
+    SymInt max "torch::sym_max" SymInt => SymInt;
+    /// `torch.sym_min(self, other)`
+    SymInt min "torch::sym_min" SymInt => SymInt;
+    /// `self == other`, undecided: see [`Tracer::decide`].
+    SymInt eq "_operator::eq" SymInt => SymBool;
+    /// `self != other`, undecided.
+    SymInt ne "_operator::ne" SymInt => SymBool;
+    /// `self < other`, undecided.
+    SymInt lt "_operator::lt" SymInt => SymBool;
+    /// `self <= other`, undecided.
+    SymInt le "_operator::le" SymInt => SymBool;
+    /// `self > other`, undecided.
+    SymInt gt "_operator::gt" SymInt => SymBool;
+    /// `self >= other`, undecided.
+    SymInt ge "_operator::ge" SymInt => SymBool;
+    /// `float(self)`
+    SymInt to_float "torch::sym_float" => SymFloat;
+    /// `math.ceil(self)`
+    SymFloat ceil "math::ceil" => SymInt;
+    /// `math.floor(self)`
+    SymFloat floor "math::floor" => SymInt;
+    /// `int(self)`, towards zero.
+    SymFloat trunc "math::trunc" => SymInt;
+    /// `not self`
+    SymBool not "torch::sym_not" => SymBool;
+    /// `self & other`
+    SymBool and "_operator::and_" SymBool => SymBool;
+    /// `self | other`
+    SymBool or "_operator::or_" SymBool => SymBool;
+}

@@ -1,0 +1,39 @@
+//! Models written in code, traced into exported programs as `torch.export` gives them.
+//!
+//! ```
+//! use oxport_capture::{Tracer, Value};
+//! use oxport_ir::{Fake, Value as Data};
+//! use oxport_tensor::{DType, Tensor};
+//! # fn main() -> oxport_capture::Result<()> {
+//! let t = Tracer::new();
+//! let w = t.parameter("w", Tensor::from_vec(&[3, 2], vec![1.0f32; 6])?)?;
+//! let x = t.input("x", Fake::of(&Tensor::from_vec(&[4, 2], vec![0.0f32; 8])?))?;
+//! let y = t.op("aten.linear", &[x.into(), w.into()], &[])?;
+//! let z = t.op("aten.add", &[y, 1.into()], &[])?;
+//! let program = t.finish(z)?;
+//! assert!(program.graph.find("add").is_some());
+//! # Ok(()) }
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`value`] | what traced code computes with |
+//! | [`tracer`] | the program that grows: inputs, state, calls, outputs |
+//! | `overload` | which overload a call means, and how its arguments are bound |
+//! | `naming` | names of nodes and placeholders, as FX and `torch.export` give them |
+//! | [`number`] | symbolic numbers: arithmetic, guards, the nodes they become |
+//!
+//! Laws: what is traced is what PyTorch would trace of the same calls; nothing here panics, whatever the code does.
+
+mod arithmetic;
+mod call;
+pub mod error;
+mod naming;
+pub mod number;
+mod overload;
+pub mod tracer;
+pub mod value;
+
+pub use error::{Error, Result};
+pub use tracer::Tracer;
+pub use value::{SymBool, SymFloat, SymInt, Tensor, Value};

@@ -1,0 +1,372 @@
+//! Symbolic numbers: their arithmetic, what code decides on them, and the nodes that they become.
+//!
+//! A number is an expression until a call takes it; then it becomes a node, once for each expression, as PyTorch's export
+//! merges them (`insert_deferred_runtime_asserts`). Sizes of inputs are read behind the placeholders.
+//!
+//! Laws: what an operator of Python makes of symbols, its row says (its meta function); a decision on symbols is known, or
+//! is a [`Guard`], or is refused.
+
+use crate::tracer::State;
+use crate::value::Symbolic;
+use crate::{Error, Result, SymBool, SymFloat, SymInt, Tracer};
+use indexmap::IndexMap;
+use oxport_ir::infer::{MetaCx, arg_of, infer_bound};
+use oxport_ir::{Argument, ExportedProgram, Kwargs, NodeId, NodeKind, NodeMeta, RangeConstraint, Val};
+use oxport_sym::{Expr, Func, Range, ShapeEnv, Symbol};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What is known of the numbers of a program.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    nodes: HashMap<Expr, NodeId>,
+    /// How an expression was computed: the operator of Python, and its operands.
+    recipes: HashMap<Expr, (&'static str, Vec<Val>)>,
+    /// Symbols of inputs with the text that names them in guards, in the order in which they were made.
+    sources: IndexMap<Symbol, Arc<str>>,
+    /// The first place where a symbol stands alone as a size of an input.
+    sites: IndexMap<Symbol, (NodeId, i64)>,
+    /// How many sizes of inputs are symbolic.
+    dims: usize,
+    guards: Vec<Guard>,
+}
+
+/// A relation of sizes that the code's path relies on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Guard {
+    /// What holds.
+    pub relation: Expr,
+    /// The line that decided, as in `stack_trace`.
+    pub trace: Option<Arc<str>>,
+}
+
+impl Numbers {
+    pub(crate) fn define(&mut self, e: &Expr, node: NodeId) {
+        if !e.is_const() {
+            self.nodes.entry(e.clone()).or_insert(node);
+        }
+    }
+    pub(crate) fn has(&self, e: &Expr) -> bool {
+        self.nodes.contains_key(e)
+    }
+    pub(crate) fn add_source(&mut self, symbol: &Symbol, source: &str) {
+        self.sources.insert(symbol.clone(), source.into());
+    }
+}
+
+impl State {
+    /// Notes which sizes of an input are symbols.
+    pub(crate) fn note_sizes(&mut self, node: NodeId) {
+        let Some(Val::Tensor(fake)) = self.program.graph.node(node).val().cloned() else { return };
+        for (dim, size) in fake.sizes.iter().enumerate().filter(|(_, size)| !size.is_const()) {
+            self.numbers.dims += 1;
+            if let Some(symbol) = size.as_symbol() {
+                self.numbers.sites.entry(symbol.clone()).or_insert((node, dim as i64));
+            }
+        }
+    }
+
+    /// A number as an argument: a constant, or the node that computes it, which is added where there is none yet.
+    pub(crate) fn number(&mut self, val: &Val, origin: &NodeMeta) -> Result<Argument> {
+        let (Val::Int(e) | Val::Float(e) | Val::Bool(e)) = val else { return Err(Error::invalid("expected a number")) };
+        let e = &replaced(&self.program.env, e);
+        let constant = match val {
+            Val::Int(_) => e.as_int().map(Argument::Int),
+            Val::Float(_) => e.as_float().or_else(|| e.as_int().map(|n| n as f64)).map(Argument::Float),
+            _ => e.as_bool().map(Argument::Bool),
+        };
+        if let Some(constant) = constant {
+            return Ok(constant);
+        }
+        if let Some(node) = self.numbers.nodes.get(e) {
+            return Ok(Argument::Node(*node));
+        }
+        let node = match (e.as_symbol(), self.numbers.recipes.get(e).cloned()) {
+            (Some(symbol), _) => self.read_size(symbol)?,
+            (None, Some((op, operands))) => self.compute(op, &operands, origin)?,
+            (None, None) => match self.lower_expr(e, origin)? {
+                Argument::Node(node) => node,
+                constant => return Ok(constant),
+            },
+        };
+        self.numbers.nodes.insert(e.clone(), node);
+        Ok(Argument::Node(node))
+    }
+
+    /// The node that reads a symbol from the input in which it stands, behind the placeholders.
+    fn read_size(&mut self, symbol: &Symbol) -> Result<NodeId> {
+        let unknown = || Error::invalid(format!("no input has the size {symbol}"));
+        let (at, _, site) = self.numbers.sites.get_full(symbol).ok_or_else(unknown)?;
+        let (input, dim) = *site;
+        let graph = &self.program.graph;
+        // Those of earlier symbols stand before it.
+        let earlier: Vec<NodeId> = self
+            .numbers
+            .sites
+            .keys()
+            .take(at)
+            .filter_map(|s| self.numbers.nodes.get(&Expr::symbol(s)).copied())
+            .collect();
+        let is_lead = |id: &NodeId| graph.node(*id).kind == NodeKind::Placeholder || earlier.contains(id);
+        let follower = graph.ids().find(|id| !is_lead(id));
+        // PyTorch reads each symbolic size of the inputs once before, and drops those reads again.
+        let name = format!("sym_size_int_{}", self.numbers.dims + at);
+        let op = self.registry.op("aten::sym_size.int");
+        let name = self.names.create(&name);
+        let builder = oxport_ir::Builder::new(&mut self.program.graph, &mut self.program.env, &self.registry);
+        let mut builder = match follower {
+            Some(follower) => builder.before(follower).with_origin(&NodeMeta::default()),
+            None => builder,
+        };
+        Ok(builder.named(&name).call_op(&op, vec![input.into(), dim.into()], Kwargs::new())?)
+    }
+
+    fn compute(&mut self, op: &str, operands: &[Val], origin: &NodeMeta) -> Result<NodeId> {
+        let mut args = Vec::with_capacity(operands.len());
+        for operand in operands {
+            args.push(self.number(operand, origin)?);
+        }
+        let op = self.registry.op(op);
+        self.add_call(&op, args, Kwargs::new(), origin)
+    }
+
+    /// An expression of which no code told how it is computed: the size of an intermediate tensor.
+    fn lower_expr(&mut self, e: &Expr, origin: &NodeMeta) -> Result<Argument> {
+        let unsupported = || Error::unsupported(format!("a node for the number {e}"));
+        let (func, args) = e.as_call().ok_or_else(unsupported)?;
+        let op = match func {
+            Func::Add => "_operator::add",
+            Func::Mul => "_operator::mul",
+            Func::Pow => "_operator::pow",
+            Func::FloorDiv | Func::CleanDiv => "_operator::floordiv",
+            Func::Mod | Func::PythonMod => "_operator::mod",
+            Func::Max => "torch::sym_max",
+            Func::Min => "torch::sym_min",
+            Func::Eq => "_operator::eq",
+            Func::Ne => "_operator::ne",
+            Func::Lt => "_operator::lt",
+            Func::Le => "_operator::le",
+            Func::Gt => "_operator::gt",
+            Func::Ge => "_operator::ge",
+            Func::And => "_operator::and_",
+            Func::Or => "_operator::or_",
+            _ => return Err(unsupported()),
+        };
+        let args = args.to_vec();
+        let value =
+            |e: &Expr| if e.as_bool().is_some() || is_relation(e) { Val::Bool(e.clone()) } else { Val::Int(e.clone()) };
+        let mut left = args.first().ok_or_else(unsupported)?.clone();
+        let mut result = self.number(&value(&left), origin)?;
+        for right in &args[1..] {
+            let both = Expr::call(func, vec![left.clone(), right.clone()]);
+            result = match self.numbers.nodes.get(&both) {
+                Some(node) => Argument::Node(*node),
+                None => {
+                    let right = self.number(&value(right), origin)?;
+                    let op = self.registry.op(op);
+                    let node = self.add_call(&op, vec![result, right], Kwargs::new(), origin)?;
+                    self.numbers.define(&both, node);
+                    Argument::Node(node)
+                }
+            };
+            left = both;
+        }
+        Ok(result)
+    }
+
+    /// The value of an int where PyTorch needs it: known, or guarded to be as in the example.
+    pub(crate) fn specialize(&mut self, e: &Expr) -> Result<i64> {
+        let e = replaced(&self.program.env, e);
+        if let Some(n) = e.as_int() {
+            return Ok(n);
+        }
+        let Some(n) = self.program.env.hint_of(&e).and_then(|n| n.as_i64()) else {
+            return Err(data_dependent(&format!("Eq({e}, 0)")));
+        };
+        self.guard(&e.eq_(&Expr::int(n)), true);
+        Ok(n)
+    }
+
+    /// The truth of a relation: known, or guarded to be as in the example.
+    pub(crate) fn decide(&mut self, e: &Expr) -> Result<bool> {
+        let e = replaced(&self.program.env, e);
+        if let Some(known) = self.program.env.known(&e) {
+            return Ok(known);
+        }
+        let hint = self.program.env.hint_of(&e).and_then(|n| n.as_bool());
+        let truth = hint.ok_or_else(|| data_dependent(&e.to_string()))?;
+        self.guard(&e, truth);
+        Ok(truth)
+    }
+
+    /// Takes a relation as true, or as false.
+    pub(crate) fn guard(&mut self, relation: &Expr, truth: bool) {
+        let relation = replaced(&self.program.env, relation);
+        let holds = if truth { relation } else { relation.not() };
+        if holds.as_bool().is_some() || self.program.env.known(&holds) == Some(true) {
+            return;
+        }
+        self.program.env.add_fact(&holds);
+        self.numbers.guards.push(Guard { relation: holds, trace: None });
+    }
+
+    /// Whether every guard is one that the declared sizes allow.
+    pub(crate) fn check_guards(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Writes what was learned of symbols into a finished program: metas in terms of what is left, ranges, and the guards as
+    /// PyTorch spells them.
+    pub(crate) fn settle(&self, program: &mut ExportedProgram) {
+        let env = &self.program.env;
+        let ids: Vec<NodeId> = program.graph.ids().collect();
+        for id in ids {
+            let meta = program.graph.meta_mut(id);
+            meta.val = meta.val.take().map(|val| val.map_exprs(&mut |e| replaced(env, e)));
+        }
+        let mut settled = ShapeEnv::new();
+        for n in 0..env.next_unbacked() {
+            settled.reserve(&Symbol::by_convention(&format!("u{n}")));
+        }
+        let declared = std::mem::take(&mut program.ranges);
+        for (e, range) in declared {
+            let Some(symbol) = e.as_symbol().filter(|s| env.replacement(s).is_none()) else { continue };
+            let known = env.range(symbol);
+            let tightened = self.tightened(symbol, &range, &known);
+            settled.set_range(symbol, Range::from_bounds(tightened.min, tightened.max));
+            if let Some(hint) = env.hint(symbol) {
+                settled.set_hint(symbol, hint.clone());
+            }
+            program.ranges.insert(e, tightened);
+        }
+        for (symbol, range) in env.ranges().filter(|(s, _)| s.is_unbacked() && env.replacement(s).is_none()) {
+            settled.set_range(symbol, range.clone());
+            let constraint = RangeConstraint { min: range.min_int(), max: range.max_int() };
+            program.ranges.insert(Expr::symbol(symbol), constraint);
+        }
+        program.env = settled;
+        let mut texts: Vec<Arc<str>> = self.numbers.guards.iter().map(|g| self.spelled(&g.relation)).collect();
+        texts.dedup();
+        program.guards = texts;
+    }
+
+    /// A declared range with the bounds that guards added; the least of 2, which is taken while tracing, is none.
+    fn tightened(&self, symbol: &Symbol, declared: &RangeConstraint, known: &Range) -> RangeConstraint {
+        let is_guarded = |g: &Guard| g.relation.free_symbols().contains(symbol);
+        let is_any = self.numbers.guards.iter().any(is_guarded);
+        let min = known.min_int().filter(|min| *min > 2 && is_any).or(declared.min);
+        let max = known.max_int().filter(|_| is_any).or(declared.max);
+        RangeConstraint { min, max }
+    }
+
+    /// A guard as PyTorch writes it into `_guards_code`: symbols by their sources.
+    fn spelled(&self, relation: &Expr) -> Arc<str> {
+        let by_source = |s: &Symbol| {
+            let source = self.numbers.sources.get(s)?;
+            Some(Expr::symbol(&Symbol::new(source, s.assumptions().clone())))
+        };
+        let named = relation.subs(&by_source);
+        let text = match named.as_call() {
+            Some((f, [a, b])) if let Some(sign) = sign(f) => format!("{a} {sign} {b}"),
+            _ => named.to_string(),
+        };
+        text.into()
+    }
+}
+
+fn is_relation(e: &Expr) -> bool {
+    e.as_call().is_some_and(|(f, _)| f.is_relation() || matches!(f, Func::And | Func::Or | Func::Not))
+}
+
+fn sign(f: Func) -> Option<&'static str> {
+    Some(match f {
+        Func::Eq => "==",
+        Func::Ne => "!=",
+        Func::Lt => "<",
+        Func::Le => "<=",
+        Func::Gt => ">",
+        Func::Ge => ">=",
+        _ => return None,
+    })
+}
+
+/// An expression in terms of the symbols that are left.
+pub(crate) fn replaced(env: &ShapeEnv, e: &Expr) -> Expr {
+    if e.is_const() { e.clone() } else { e.subs(&|s| env.replacement(s).cloned()) }
+}
+
+fn data_dependent(what: &str) -> Error {
+    Error::invalid(format!(
+        "Could not guard on data-dependent expression {what} (unhinted: {what}).  (Size-like symbols: none)\n\nconsider using \
+         data-dependent friendly APIs such as guard_or_false, guard_or_true and statically_known_true."
+    ))
+}
+
+impl Tracer {
+    /// Applies an operator of Python to numbers: `_operator::floordiv`, `math::ceil`, `torch::sym_max`. Nothing is added to
+    /// the graph until a call takes the result.
+    fn apply(&self, op: &'static str, operands: &[Val]) -> Result<Val> {
+        let mut state = self.state_mut();
+        let registry = state.registry.clone();
+        let args: Vec<_> = operands.iter().map(arg_of).collect();
+        let cx = MetaCx::new(&state.program.env);
+        let val = infer_bound(&registry.op(op), &args, &cx)?;
+        let (Val::Int(e) | Val::Float(e) | Val::Bool(e)) = &val else {
+            return Err(Error::invalid("expected a number"));
+        };
+        if !e.is_const() && e.as_symbol().is_none() {
+            let recipe = || (op, operands.to_vec());
+            state.numbers.recipes.entry(e.clone()).or_insert_with(recipe);
+        }
+        Ok(val)
+    }
+    /// The truth of a condition on sizes, for code that goes one way or the other: where it is not the same for all sizes, that
+    /// of the example, and the program gets a guard.
+    ///
+    /// # Errors
+    /// It depends on data.
+    pub fn decide(&self, condition: &SymBool) -> Result<bool> {
+        self.state_mut().decide(condition.expr())
+    }
+    /// The value of an int for code that needs a number: that of the example, to which the program is specialized.
+    ///
+    /// # Errors
+    /// It depends on data.
+    pub fn specialize(&self, n: &SymInt) -> Result<i64> {
+        self.state_mut().specialize(n.expr())
+    }
+    /// The guards so far.
+    pub fn guards(&self) -> Vec<Guard> {
+        self.state().numbers.guards.clone()
+    }
+}
+
+/// A number of any kind as an operand: with its tracer, where it has one.
+pub(crate) trait Operand {
+    fn val(&self) -> Val;
+    fn symbolic(&self) -> &Symbolic;
+}
+macro_rules! operand {
+    ($($t:ident $variant:ident)*) => {$(
+        impl Operand for $t {
+            fn val(&self) -> Val {
+                Val::$variant(self.0.expr.clone())
+            }
+            fn symbolic(&self) -> &Symbolic {
+                &self.0
+            }
+        }
+    )*};
+}
+operand! { SymInt Int SymFloat Float SymBool Bool }
+
+/// Applies an operator of Python to operands of any kind.
+pub(crate) fn apply(op: &'static str, operands: &[&dyn Operand]) -> Result<(Val, Option<Tracer>)> {
+    let tracer = operands.iter().find_map(|o| o.symbolic().tracer.clone());
+    let vals: Vec<Val> = operands.iter().map(|o| o.val()).collect();
+    let val = match &tracer {
+        Some(tracer) => tracer.apply(op, &vals)?,
+        None => Tracer::new().apply(op, &vals)?,
+    };
+    Ok((val, tracer))
+}

@@ -1,0 +1,407 @@
+//! [`Tracer`]: the program that grows while code runs.
+//!
+//! Laws: placeholders stand in the order of `torch.export`: parameters, buffers, constants, inputs of the user; a node has the
+//! meta that its operator's meta function gave when it was traced; a refused call adds no node.
+
+use crate::naming;
+use crate::number::Numbers;
+use crate::overload::Packets;
+use crate::{Error, Result, SymInt, Tensor, Value};
+use indexmap::IndexMap;
+use oxport_ir::text::Namespace;
+use oxport_ir::{
+    Argument, Constant, Dialect, ExportedProgram, Fake, Graph, InputKind, ModuleCall, ModuleCallSignature, Node,
+    NodeId, NodeKind, NodeMeta, OutputKind, RangeConstraint, Registry, Signature, StateTensor, Val,
+};
+use oxport_pytree::{Kind, Tree, TreeSpec};
+use oxport_sym::{Expr, Range, ShapeEnv, Symbol};
+use oxport_tensor::Tensor as Data;
+use std::cell::{Ref, RefCell, RefMut};
+use std::fmt;
+use std::panic::Location;
+use std::rc::Rc;
+use std::sync::{Arc, LazyLock};
+
+/// Traces calls into a program. A handle: its clones trace into the same one.
+#[derive(Clone)]
+pub struct Tracer(Rc<RefCell<State>>);
+
+/// What a tracer knows.
+pub(crate) struct State {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) packets: Arc<Packets>,
+    pub(crate) program: ExportedProgram,
+    pub(crate) names: Namespace,
+    pub(crate) numbers: Numbers,
+    frames: Vec<ModuleFrame>,
+    trace: Option<Arc<str>>,
+    errors: Vec<Error>,
+    inputs: Vec<Arc<str>>,
+    modules: IndexMap<Arc<str>, ()>,
+    constants: usize,
+}
+
+/// A module whose `forward` runs.
+struct ModuleFrame {
+    path: Arc<str>,
+    class: Arc<str>,
+    line: Option<Arc<str>>,
+}
+
+/// The operators of oxport, and their overloads: made once.
+fn standard() -> (Arc<Registry>, Arc<Packets>) {
+    static STANDARD: LazyLock<(Arc<Registry>, Arc<Packets>)> = LazyLock::new(|| {
+        let registry = Registry::new(oxport_ops::TABLES, oxport_ops::SCHEMAS);
+        let packets = Packets::new(&registry);
+        (Arc::new(registry), Arc::new(packets))
+    });
+    STANDARD.clone()
+}
+
+impl Default for Tracer {
+    fn default() -> Tracer {
+        Tracer::new()
+    }
+}
+
+impl Tracer {
+    /// An empty program over the operators of oxport.
+    pub fn new() -> Tracer {
+        let (registry, packets) = standard();
+        Tracer::over(registry, packets)
+    }
+    /// An empty program over these operators, those of a user's own among them.
+    pub fn with_registry(registry: Arc<Registry>) -> Tracer {
+        let packets = Arc::new(Packets::new(&registry));
+        Tracer::over(registry, packets)
+    }
+    fn over(registry: Arc<Registry>, packets: Arc<Packets>) -> Tracer {
+        let mut program = ExportedProgram::new(Graph::new(), Signature::default(), ShapeEnv::new());
+        program.dialect = Dialect::Training;
+        Tracer(Rc::new(RefCell::new(State {
+            registry,
+            packets,
+            program,
+            names: Namespace::default(),
+            numbers: Numbers::default(),
+            frames: Vec::new(),
+            trace: None,
+            errors: Vec::new(),
+            inputs: Vec::new(),
+            modules: IndexMap::new(),
+            constants: 0,
+        })))
+    }
+    pub(crate) fn state(&self) -> Ref<'_, State> {
+        self.0.borrow()
+    }
+    pub(crate) fn state_mut(&self) -> RefMut<'_, State> {
+        self.0.borrow_mut()
+    }
+    /// True if both trace into one program.
+    pub fn is_same(&self, other: &Tracer) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+    pub(crate) fn fake(&self, node: NodeId) -> Option<Fake> {
+        let state = self.state();
+        state.program.graph.get(node)?.val()?.as_tensor().map(|fake| state.simplified(fake))
+    }
+    pub(crate) fn name_of(&self, node: NodeId) -> Option<Arc<str>> {
+        Some(self.state().program.graph.get(node)?.name.clone())
+    }
+    pub(crate) fn tensor(&self, node: NodeId) -> Tensor {
+        Tensor { tracer: self.clone(), node: Some(node) }
+    }
+    /// A tensor that nothing computes: the result of a refused call.
+    pub(crate) fn void(&self) -> Tensor {
+        Tensor { tracer: self.clone(), node: None }
+    }
+
+    /// A parameter of the program, by its name in the state dict.
+    ///
+    /// # Errors
+    /// There is one of that name.
+    pub fn parameter(&self, name: &str, data: Data) -> Result<Tensor> {
+        let fake = Fake { requires_grad: data.dtype().is_float() || data.dtype().is_complex(), ..Fake::of(&data) };
+        let requires_grad = fake.requires_grad;
+        let tensor = StateTensor { requires_grad, ..StateTensor::new(data, true) };
+        self.state_mut().add_state(name, tensor)?;
+        self.lifted("p_", InputKind::Parameter(name.into()), fake, name)
+    }
+    /// A buffer of the program, by its name; one that is not persistent is not in the state dict.
+    ///
+    /// # Errors
+    /// There is one of that name.
+    pub fn buffer(&self, name: &str, data: Data, persistent: bool) -> Result<Tensor> {
+        let fake = Fake::of(&data);
+        let tensor = StateTensor::new(data, false);
+        match persistent {
+            true => self.state_mut().add_state(name, tensor)?,
+            false => drop(self.state_mut().program.constants.insert(name.into(), Constant::Tensor(tensor))),
+        }
+        self.lifted("b_", InputKind::Buffer { name: name.into(), persistent }, fake, name)
+    }
+    /// A constant that the code makes, `torch.tensor([1., 2.])`: lifted, and copied where it is made, as PyTorch traces it.
+    ///
+    /// # Errors
+    /// None, but a `Result` as every call has.
+    #[track_caller]
+    pub fn constant(&self, data: Data) -> Result<Tensor> {
+        let name = {
+            let mut state = self.state_mut();
+            state.constants += 1;
+            format!("lifted_tensor_{}", state.constants - 1)
+        };
+        let lifted = self.attribute(&name, data)?;
+        let fresh = self.op("aten.lift_fresh_copy", &[lifted.into()], &[])?;
+        let detached = self.op("aten.detach_", &[fresh], &[])?;
+        detached.as_tensor().cloned().ok_or_else(|| Error::invalid("expected a tensor of `detach_`"))
+    }
+    /// A tensor that is an attribute of a module, and neither parameter nor buffer.
+    ///
+    /// # Errors
+    /// There is one of that name.
+    pub fn attribute(&self, name: &str, data: Data) -> Result<Tensor> {
+        let fake = Fake::of(&data);
+        let constant = Constant::Tensor(StateTensor::new(data, false));
+        self.state_mut().program.constants.insert(name.into(), constant);
+        self.lifted("c_", InputKind::TensorConstant(name.into()), fake, name)
+    }
+    fn lifted(&self, prefix: &str, kind: InputKind, fake: Fake, name: &str) -> Result<Tensor> {
+        let node = self.state_mut().placeholder(&naming::lifted(prefix, name), kind, Some(Val::Tensor(fake)))?;
+        Ok(self.tensor(node))
+    }
+    /// A tensor that the user gives.
+    ///
+    /// # Errors
+    /// None, but a `Result` as every call has.
+    pub fn input(&self, name: &str, fake: Fake) -> Result<Tensor> {
+        let node = self.state_mut().user_input(name, Val::Tensor(fake))?;
+        Ok(self.tensor(node))
+    }
+    /// A number, string or `None` that the user gives, and that must be this one at every call.
+    ///
+    /// # Errors
+    /// It is no constant.
+    pub fn constant_input(&self, name: &str, constant: &Value) -> Result<()> {
+        let mut state = self.state_mut();
+        let argument = state.constant(constant)?;
+        state.inputs.push(name.into());
+        state.placeholder(name, InputKind::ConstantInput(argument), None)?;
+        Ok(())
+    }
+    /// A symbolic size of inputs: its source, as `L['x'].size()[0]`, names it as in PyTorch; its value is that of the example.
+    /// While the code is traced it is at least `least`, as PyTorch takes sizes to be neither 0 nor 1.
+    pub fn size(&self, source: &str, hint: i64, least: i64, declared: RangeConstraint) -> SymInt {
+        let mut state = self.state_mut();
+        let symbol = state.new_symbol(source, hint, Range::from_bounds(Some(least), declared.max));
+        let expr = Expr::symbol(&symbol);
+        state.program.ranges.insert(expr.clone(), declared);
+        drop(state);
+        SymInt::new(expr, self)
+    }
+
+    /// Calls an operator: `aten.roll`, whose overload is found as PyTorch's parser finds it, or `aten.roll.default`. Several
+    /// results are a list.
+    ///
+    /// # Errors
+    /// No overload takes the arguments, or the operator refuses them; with PyTorch's message, and the caller's line.
+    #[track_caller]
+    pub fn op(&self, name: &str, args: &[Value], kwargs: &[(&str, Value)]) -> Result<Value> {
+        let trace = self.trace(Location::caller(), name);
+        self.call(name, args, kwargs, &trace).map_err(|e| e.traced(Some(&trace)))
+    }
+    /// As [`Tracer::op`] for code that does not stop at an error: a refused call gives a void tensor, and the error is kept
+    /// for [`Tracer::finish`].
+    #[track_caller]
+    pub fn lenient(&self, name: &str, args: &[Value], kwargs: &[(&str, Value)]) -> Value {
+        if args.iter().chain(kwargs.iter().map(|(_, v)| v)).any(Value::is_void) {
+            return Value::Tensor(self.void());
+        }
+        match self.op(name, args, kwargs) {
+            Ok(value) => value,
+            Err(error) => {
+                self.refuse(error);
+                Value::Tensor(self.void())
+            }
+        }
+    }
+    /// Keeps an error: the capture fails with it.
+    pub fn refuse(&self, error: Error) {
+        self.state_mut().errors.push(error);
+    }
+    /// The errors so far.
+    pub fn errors(&self) -> Vec<Error> {
+        self.state().errors.clone()
+    }
+
+    /// What `stack_trace` says of the nodes from now on, instead of the lines of Rust that call the tracer: for those who trace
+    /// another language. `None` returns to Rust.
+    pub fn set_stack_trace(&self, trace: Option<&str>) {
+        self.state_mut().trace = trace.map(Arc::from);
+    }
+    /// Runs code as the `forward` of the module at this path, of that class: nodes say so in `nn_module_stack`.
+    #[track_caller]
+    pub fn in_module<T>(&self, path: &str, class: &str, code: impl FnOnce() -> T) -> T {
+        let line = (!path.is_empty()).then(|| line(Location::caller(), class));
+        self.state_mut().frames.push(ModuleFrame { path: path.into(), class: class.into(), line });
+        let result = code();
+        self.state_mut().frames.pop();
+        result
+    }
+    /// Says that there is a module at this path, called or not.
+    pub fn add_module(&self, path: &str) {
+        self.state_mut().modules.insert(path.into(), ());
+    }
+    fn trace(&self, caller: &Location<'_>, name: &str) -> Arc<str> {
+        let state = self.state();
+        if let Some(trace) = &state.trace {
+            return trace.clone();
+        }
+        let mut text = String::new();
+        for frame in state.frames.iter().filter_map(|f| f.line.as_deref()) {
+            text += frame;
+            text += "\n  ";
+        }
+        (text + &line(caller, name)).into()
+    }
+
+    /// The program that returns this value: a tree of it is made by lists only, which come out as tuples. See
+    /// [`Tracer::finish_as`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn finish(&self, output: impl Into<Value>) -> Result<ExportedProgram> {
+        fn tree(value: Value) -> Tree<Value> {
+            match value {
+                Value::List(items) => Tree::tuple(items.into_iter().map(tree)),
+                leaf => Tree::Leaf(leaf),
+            }
+        }
+        let names = self.state().inputs.clone();
+        let leaves = names.iter().map(|_| Tree::Leaf(()));
+        let call = Tree::tuple([Tree::tuple(leaves), Tree::node(Kind::Dict(Vec::new()), Vec::new())]);
+        self.finish_as(call, names, tree(output.into()))
+    }
+    /// The program that returns this tree, called by that spec with arguments of those names.
+    ///
+    /// # Errors
+    /// The first error of the capture, if there was one; or a value is of another tracer, or of a type that no program
+    /// returns.
+    pub fn finish_as(&self, in_spec: TreeSpec, names: Vec<Arc<str>>, output: Tree<Value>) -> Result<ExportedProgram> {
+        if let Some(error) = self.errors().first() {
+            return Err(error.clone());
+        }
+        let (leaves, out_spec) = output.into_flat();
+        let mut args = Vec::with_capacity(leaves.len());
+        for leaf in &leaves {
+            args.push(self.state_mut().result(self, leaf)?);
+        }
+        let mut state = self.state_mut();
+        state.check_guards()?;
+        let mut program = state.program.clone();
+        program.graph.append(Node::new("output", NodeKind::Output, args))?;
+        program.signature.outputs = leaves.iter().map(|_| OutputKind::UserOutput.into()).collect();
+        let forward_arg_names = Some(names);
+        let (inputs, outputs) = (Vec::new(), Vec::new());
+        let signature = ModuleCallSignature { inputs, outputs, in_spec, out_spec, forward_arg_names };
+        program.module_calls.push(ModuleCall { fqn: "".into(), signature: Some(signature) });
+        let modules = state.modules.keys().map(|fqn| ModuleCall { fqn: fqn.clone(), signature: None });
+        program.module_calls.extend(modules);
+        state.settle(&mut program);
+        Ok(program)
+    }
+}
+
+/// `File "src/model.rs", line 12, in forward`, and what is called there, as tracebacks of Python have it.
+fn line(at: &Location<'_>, code: &str) -> Arc<str> {
+    format!("File \"{}\", line {}, in forward\n    {code}", at.file(), at.line()).into()
+}
+
+impl State {
+    fn add_state(&mut self, name: &str, tensor: StateTensor) -> Result<()> {
+        if self.program.state.contains_key(name) {
+            return Err(Error::invalid(format!("attribute '{name}' already exists")));
+        }
+        self.program.state.insert(name.into(), tensor);
+        Ok(())
+    }
+    fn user_input(&mut self, name: &str, val: Val) -> Result<NodeId> {
+        self.inputs.push(name.into());
+        let node = self.placeholder(name, InputKind::UserInput, Some(val))?;
+        self.note_sizes(node);
+        Ok(node)
+    }
+    /// A placeholder behind those of its kind.
+    fn placeholder(&mut self, name: &str, kind: InputKind, val: Option<Val>) -> Result<NodeId> {
+        let rank = |kind: &InputKind| match kind {
+            InputKind::Token => 0,
+            InputKind::Parameter(_) => 1,
+            InputKind::Buffer { .. } => 2,
+            InputKind::TensorConstant(_) | InputKind::CustomObj { .. } => 3,
+            InputKind::UserInput | InputKind::ConstantInput(_) => 4,
+        };
+        let own = rank(&kind);
+        let specs = &self.program.signature.inputs;
+        let at = specs.iter().position(|s| rank(&s.kind) > own).unwrap_or(specs.len());
+        let graph = &mut self.program.graph;
+        let follower = graph.ids().nth(at);
+        let mut node = Node::new(self.names.create(name), NodeKind::Placeholder, Vec::new());
+        node.meta.val = val;
+        let id = match follower {
+            Some(f) => graph.insert_before(f, node)?,
+            None => graph.append(node)?,
+        };
+        self.program.signature.inputs.insert(at, kind.into());
+        Ok(id)
+    }
+    /// A constant as an argument.
+    fn constant(&self, value: &Value) -> Result<Argument> {
+        Ok(match value {
+            Value::None => Argument::None,
+            Value::Int(n) if let Some(n) = n.known() => n.into(),
+            Value::Float(x) if let Some(x) = x.known() => x.into(),
+            Value::Bool(b) if let Some(b) = b.known() => b.into(),
+            Value::Str(s) => Argument::Str(s.clone()),
+            other => return Err(Error::invalid(format!("expected a constant, got a {}", other.type_name()))),
+        })
+    }
+    /// A leaf of what the program returns.
+    fn result(&mut self, tracer: &Tracer, value: &Value) -> Result<Argument> {
+        match value {
+            Value::Tensor(t) if !t.tracer.is_same(tracer) => {
+                Err(Error::invalid("a tensor of another capture is returned"))
+            }
+            Value::Tensor(t) => t.node.map(Argument::Node).ok_or_else(|| Error::invalid("a void tensor is returned")),
+            number if let Some(val) = number.as_val() => Ok(self.number(&val, &NodeMeta::default())?),
+            other => self.constant(other),
+        }
+    }
+    /// The origin of a call: where it stands, and in which modules.
+    pub(crate) fn origin(&self, trace: &Arc<str>) -> NodeMeta {
+        let frame = |f: &ModuleFrame| format!("L__self__{},{},{}", f.path, f.path, f.class);
+        let stack: Vec<String> = self.frames.iter().map(frame).collect();
+        let nn_module_stack = (!stack.is_empty()).then(|| stack.join(";").into());
+        NodeMeta { stack_trace: Some(trace.clone()), nn_module_stack, ..NodeMeta::default() }
+    }
+    /// A new symbol, named by its source.
+    fn new_symbol(&mut self, source: &str, hint: i64, range: Range) -> Symbol {
+        let name = |n: u64| format!("s{n}");
+        let is_taken = |n: u64| self.program.env.ranges().any(|(s, _)| s.name() == name(n));
+        let symbol = Symbol::by_convention(&name(naming::symbol_number(source, &is_taken)));
+        self.program.env.set_range(&symbol, range);
+        self.program.env.set_hint(&symbol, hint);
+        self.numbers.add_source(&symbol, source);
+        symbol
+    }
+    /// The sizes of a tensor by what is known of them by now.
+    pub(crate) fn simplified(&self, fake: &Fake) -> Fake {
+        fake.map_exprs(&mut |e| self.program.env.simplify(e))
+    }
+}
+
+impl fmt::Debug for Tracer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tracer({} nodes)", self.state().program.graph.len())
+    }
+}
