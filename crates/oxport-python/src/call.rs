@@ -70,7 +70,14 @@ impl Interp {
             return Ok(Value::Iter(Rc::new(Iter::generator(frame))));
         }
         self.calls += 1;
+        self.places.push(crate::error::Place {
+            source: code.source.clone(),
+            pos: code.pos,
+            function: code.name.clone(),
+            frame: frame.id,
+        });
         let result = self.block(&mut frame, &code.body);
+        self.places.pop();
         self.calls -= 1;
         Ok(match result? {
             Flow::Return(value) => value,

@@ -4,7 +4,7 @@
 
 use crate::interp::Interp;
 use crate::syntax::tree::{Pos, Source};
-use crate::value::{Args, Class, Instance, Name, Namespace, Value};
+use crate::value::{Class, Instance, Name, Namespace, Value};
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;

@@ -42,6 +42,7 @@ impl Interp {
                 let left = self.eval(frame, left)?;
                 let right = self.eval(frame, right)?;
                 frame.pos = expr.pos;
+                self.note_place(frame);
                 self.binary(&left, *op, &right)
             }
             ExprKind::Unary(op, value) => {
@@ -193,8 +194,16 @@ impl Interp {
         let function = self.eval(frame, callee)?;
         let args = self.arguments(frame, arguments)?;
         frame.pos = expr.pos;
+        self.note_place(frame);
         self.tick()?;
         self.call(&function, args)
+    }
+
+    /// Notes where the innermost call is.
+    fn note_place(&mut self, frame: &Frame) {
+        if let Some(place) = self.places.last_mut().filter(|place| place.frame == frame.id) {
+            place.pos = frame.pos;
+        }
     }
 
     fn locals(&mut self, frame: &Frame) -> R<Value> {

@@ -120,6 +120,8 @@ impl Interp {
                 self.run_module(&module, Source { name: format!("<{name}>"), text: source.to_string() })?;
             }
             module
+        } else if self.is_closed(name) {
+            return Ok(None);
         } else {
             let loader = self.loader.clone();
             let Some((source, is_package)) = loader.load(name) else { return Ok(None) };
@@ -145,6 +147,12 @@ impl Interp {
             }
         }
         Ok(Some(module))
+    }
+
+    /// Whether a module is of a package that comes whole with the interpreter or its host: real sources of it are not read.
+    fn is_closed(&self, name: &str) -> bool {
+        let root = name.split('.').next().unwrap_or("");
+        self.bundled.get(root).is_some_and(|package| !package.is_open)
     }
 
     /// Runs a source as the body of a module.

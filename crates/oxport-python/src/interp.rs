@@ -47,6 +47,8 @@ pub struct Bundled {
     pub native: Option<fn(&mut Interp, &Rc<Module>)>,
     /// The source.
     pub source: Option<&'static str>,
+    /// Whether the loader finds further modules of the package.
+    pub is_open: bool,
 }
 
 /// A call of a function, or the body of a module or class, while it runs.
@@ -146,6 +148,10 @@ pub struct Interp {
     pub modules: HashMap<String, Rc<Module>>,
     /// What `print` printed.
     pub output: String,
+    /// What the host keeps with the interpreter.
+    pub host: Option<Rc<dyn std::any::Any>>,
+    /// The calls that run, outermost first, for stack traces.
+    pub places: Vec<crate::error::Place>,
     /// The exceptions being handled, innermost last.
     pub handled: Vec<Value>,
     pub(crate) bundled: HashMap<String, Bundled>,
@@ -167,6 +173,8 @@ impl Interp {
             builtins: Module::new("builtins"),
             modules: HashMap::new(),
             output: String::new(),
+            host: None,
+            places: Vec::new(),
             handled: Vec::new(),
             bundled: HashMap::new(),
             loader,

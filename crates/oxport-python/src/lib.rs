@@ -28,6 +28,8 @@ mod ops;
 mod repr;
 mod stdlib;
 pub mod syntax;
+pub mod torch;
+mod unary;
 pub mod value;
 mod view;
 

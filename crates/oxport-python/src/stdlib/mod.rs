@@ -51,6 +51,6 @@ const MODULES: &[(&str, Native, Option<&str>)] = &[
 /// Adds the modules.
 pub(crate) fn install(interp: &mut Interp) {
     for &(name, native, source) in MODULES {
-        interp.bundle(name, Bundled { native, source });
+        interp.bundle(name, Bundled { native, source, is_open: false });
     }
 }

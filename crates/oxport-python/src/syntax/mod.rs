@@ -3,6 +3,7 @@
 //! The parser is our own: those on crates.io need a newer compiler and a C assembler, or bring an LGPL dependency, and this one resolves
 //! scopes and moves `yield` to statements as it goes. Invariants: any text gives a tree or a [`SyntaxError`]; nesting is bounded.
 
+mod comprehension;
 mod expr;
 mod lexer;
 mod pattern;

@@ -9,6 +9,7 @@ macro_rules! outln {
 
 mod args;
 mod bench;
+mod capture;
 mod convert;
 mod decompose;
 mod diff;
@@ -60,6 +61,8 @@ pub enum Command {
     Show(show::Show),
     /// Compare two programs up to node names
     Diff(diff::Diff),
+    /// Capture a program of Python source, without Python
+    Capture(capture::Capture),
     /// List the known operators
     Ops(ops::Ops),
 }
@@ -77,6 +80,7 @@ pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
         Command::Convert(c) => c.execute(&limits),
         Command::Show(c) => c.execute(&limits),
         Command::Diff(c) => c.execute(&limits),
+        Command::Capture(c) => c.execute(&limits),
         Command::Ops(c) => c.execute(),
     }
 }
