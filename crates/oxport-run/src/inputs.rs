@@ -2,13 +2,11 @@
 //!
 //! PyTorch has two ways. A program with sample inputs is checked by a guards function ([`guards`]); any other by
 //! a forward pre-hook, which this module implements: static sizes and constants must be equal; a symbol has one value
-//! everywhere;
-//! `2*s0` is solved for `s0`; a lower bound counts only above 2, because PyTorch does not guard smaller ones; dtypes,
-//! strides and devices are not checked, nor is an input that was `None` at export. The strict mode is the hook with the
-//! full declared range, the dtypes, and the guards.
+//! everywhere; `2*s0` is solved for `s0`; a lower bound counts only above 2, because PyTorch does not guard smaller
+//! ones; dtypes, strides, devices and an input that was `None` at export are not checked. The strict mode adds the full
+//! declared range, the dtypes, and the guards.
 //!
-//! An error names the input as in the caller's code, the dimension, what was expected and what was passed, why, and
-//! what to change.
+//! An error names the input as in the caller's code, what was expected, what was passed, why, and what to change.
 
 mod flatten;
 mod guard_failure;

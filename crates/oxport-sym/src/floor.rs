@@ -157,8 +157,7 @@ pub(crate) fn exact_div(e: &Expr, by: &Expr) -> Expr {
 }
 
 /// The common factor that PyTorch cancels in a floor division: the common integer factor of all terms times the factors
-/// of
-/// `q` that stand in every term of `p`.
+/// of `q` that stand in every term of `p`.
 pub(crate) fn gcd(p: &Expr, q: &Expr) -> Expr {
     let n = content(p).gcd(&content(q));
     if n.is_zero() {

@@ -1,9 +1,8 @@
 //! PyTorch's answers, replayed: the tables that `fixtures/sym/make_tables.py` made.
 //!
 //! A row must agree. Where it does not, PyTorch must be shown to be wrong by a value: such rows stand with the reason
-//! in
-//! `fixtures/sym/exceptions.tsv`, which `UPDATE_EXPECT=1` rewrites. `OXPORT_SYM_TABLES` names another folder of tables,
-//! whose exceptions are not listed but must have reasons all the same.
+//! in `fixtures/sym/exceptions.tsv`, which `UPDATE_EXPECT=1` rewrites. `OXPORT_SYM_TABLES` names another folder of
+//! tables, whose exceptions are not listed but must have reasons all the same.
 
 mod replay;
 

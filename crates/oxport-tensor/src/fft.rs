@@ -47,8 +47,7 @@ pub fn c2c(x: &Tensor, dims: &[i64], direction: Direction, scale: f64, out: &mut
 }
 
 /// Fills a complex `out` with the forward transform of a real `x` along `dims`, times `scale`. Along the last of
-/// `dims`,
-/// `out` is either as long as `x`, or holds the first `n/2 + 1` numbers (`onesided`).
+/// `dims`, `out` is either as long as `x`, or holds the first `n/2 + 1` numbers (`onesided`).
 pub fn r2c(x: &Tensor, dims: &[i64], scale: f64, out: &mut TensorMut) -> Result<()> {
     let dims = wrap_dims(dims, x.rank())?;
     let Some((&last, rest)) = dims.split_last() else { return crate::copy(x, out) };

@@ -30,8 +30,7 @@ const TASK_BLOCKS: usize = 64;
 const PARALLEL: usize = 32768;
 
 /// Reduces `dims` of `x`: every lane starts from `init`, takes elements by `fold`, lanes and blocks meet by `combine`,
-/// and
-/// `finish` gives the output.
+/// and `finish` gives the output.
 ///
 /// `combine(init, a)` should be `a`, up to rounding. `out` has the sizes of `x` without `dims`, or with 1 in their
 /// place. No dims means that every element is an output; an empty reduction gives `finish(init)`.

@@ -1,8 +1,8 @@
 //! All pairs and choices of elements: `cartesian_prod`, `combinations`.
 
 use crate::support::meta::{MetaArgs, Metas, one};
+use crate::support::promote::common_dtype;
 use crate::support::rowmajor::tensors;
-use crate::view::join::common_dtype;
 use oxport_ir::{Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Layout, Tensor, TensorMut, table};

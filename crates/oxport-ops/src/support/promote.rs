@@ -108,6 +108,15 @@ where
     })
 }
 
+/// The common dtype of some tensors.
+pub(crate) fn common_dtype<'a, W: World>(tensors: &[&'a W::Tensor]) -> Result<DType>
+where
+    W::Tensor: Typed + 'a,
+{
+    let operands: Vec<Operand<'a, W>> = tensors.iter().map(|t| Operand::Tensor(*t)).collect();
+    promote(&operands.iter().collect::<Vec<_>>())
+}
+
 fn join(a: Option<DType>, b: DType) -> Result<Option<DType>> {
     let Some(a) = a else { return Ok(Some(b)) };
     let both = DType::promote(a, b);

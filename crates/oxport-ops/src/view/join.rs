@@ -5,11 +5,9 @@
 use crate::support::meta::{
     MetaArgs, Metas, channels_last_strides, is_channels_last, one, prefers_channels_last, wrap_dim,
 };
-use crate::support::promote::{Typed, promote};
+use crate::support::promote::common_dtype;
 use crate::support::rowmajor::tensors;
-use oxport_ir::{
-    Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Operand, Real, Result, World, ensure,
-};
+use oxport_ir::{Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
@@ -151,15 +149,6 @@ impl Shape {
 
 /// The dimension of a join from the rank of the reshaped tensors, where the operator has no `dim`.
 type Along = Option<fn(usize) -> i64>;
-
-/// The common dtype of some tensors.
-pub(crate) fn common_dtype<'a, W: World>(tensors: &[&'a W::Tensor]) -> Result<DType>
-where
-    W::Tensor: Typed + 'a,
-{
-    let operands: Vec<Operand<'a, W>> = tensors.iter().map(|t| Operand::Tensor(*t)).collect();
-    promote(&operands.iter().collect::<Vec<_>>())
-}
 
 /// The dimension to join along.
 fn dimension<W: World>(args: &Args<'_, W>, shape: Shape, along: Along, rank: usize) -> Result<usize> {

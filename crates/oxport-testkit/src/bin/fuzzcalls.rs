@@ -1,8 +1,7 @@
 //! Fuzzes operators with random arguments: `fuzzcalls --cases fixtures/ops --calls 1000000 --seed 7`.
 //!
 //! Every new finding is printed as one line: kind, location, call, message. `--try CALL` runs one call in this process,
-//! and
-//! `--file F` those of a file.
+//! and `--file F` those of a file.
 
 use clap::Parser;
 use oxport::{Fake, Val};

@@ -9,6 +9,7 @@ macro_rules! outln {
 
 mod args;
 mod bench;
+mod capture;
 mod compare;
 mod convert;
 mod decompose;
@@ -77,6 +78,8 @@ pub enum Command {
     Compare(compare::Compare),
     /// Compare two programs up to node names
     Diff(diff::Diff),
+    /// Capture a program of Python source, without Python
+    Capture(capture::Capture),
     /// List the known operators
     Ops(ops::Ops),
     /// Print a completion script for a shell
@@ -102,6 +105,7 @@ pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
         Command::Show(c) => c.execute(&limits),
         Command::Compare(c) => c.execute(&limits),
         Command::Diff(c) => c.execute(&limits),
+        Command::Capture(c) => c.execute(&limits),
         Command::Ops(c) => c.execute(),
         Command::Completions(c) => c.execute(),
         Command::Man(c) => c.execute(),

@@ -197,7 +197,8 @@ class GraphModule(torch.nn.Module):
 fn pictures_are_resized_as_pillow_does() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
-    let source = "def forward(self, x: \"f32[1, 3, s0, s1]\"):\n    y: \"f32[1, 3, s0, s1]\" = torch.ops.aten.clone.default(x)\n    return (y,)\n";
+    let source = "def forward(self, x: \"f32[1, 3, s0, s1]\"):\n    \
+        y: \"f32[1, 3, s0, s1]\" = torch.ops.aten.clone.default(x)\n    return (y,)\n";
     std::fs::write(at("any.py"), source).expect("law: writable");
     std::fs::write(at("fixed.py"), source.replace("s0", "16").replace("s1", "16")).expect("law: writable");
     std::fs::write(at("gray.py"), source.replace(", 3, s0, s1", ", s0, s1, 1")).expect("law: writable");

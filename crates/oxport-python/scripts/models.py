@@ -1,0 +1,33 @@
+"""Makes the weights, inputs and outputs of tests/models with PyTorch. By hand: python models.py FOLDER."""
+
+import sys
+
+import torch
+from safetensors.torch import save_file
+
+sys.path.insert(0, sys.argv[1])
+import models as m  # noqa: E402
+
+torch.manual_seed(0)
+cases = {
+    "Mlp": (m.Mlp(), [torch.randn(3, 8)]),
+    "Cnn": (m.Cnn(), [torch.randn(2, 3, 16, 16)]),
+    "Cell": (m.Cell(), [torch.randn(3, 2, 4), torch.randn(2, 4), torch.randn(2, 4)]),
+    "Attention": (m.Attention(), [torch.randn(2, 5, 8)]),
+    "Tagger": (m.Tagger(), [torch.randint(0, 11, (2, 5))]),
+    "Encoder": (m.Encoder(), [torch.randn(2, 5, 8)]),
+    "Inplace": (m.Inplace(), [torch.randn(4, 3)]),
+    "function": (m.function, [torch.randn(4, 3), torch.randn(4, 3)]),
+}
+for name, (model, inputs) in cases.items():
+    tensors = {f"in.{i}": x for i, x in enumerate(inputs)}
+    if isinstance(model, torch.nn.Module):
+        model.eval()
+        for buffer in model.buffers():
+            if buffer.is_floating_point():
+                buffer.uniform_(0.5, 1.5)
+        tensors |= {f"w.{k}": v.detach().clone() for k, v in model.state_dict().items()}
+    with torch.no_grad():
+        leaves = torch.utils._pytree.tree_leaves(model(*[x.clone() for x in inputs]))
+    tensors |= {f"out.{i}": y.contiguous() for i, y in enumerate(leaves) if torch.is_tensor(y)}
+    save_file(tensors, f"{sys.argv[1]}/{name}.safetensors")

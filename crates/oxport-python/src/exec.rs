@@ -1,0 +1,371 @@
+//! Statements.
+
+use crate::error::{R, StopKind, Unwind};
+use crate::interp::{Frame, Interp};
+use crate::syntax::tree::{Code, Expr, ExprKind, Handler, Stmt, StmtKind};
+use crate::value::{Args, Function, Name, Value};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// How a statement ends.
+pub enum Flow {
+    /// The next one follows.
+    Next,
+    /// `break`.
+    Break,
+    /// `continue`.
+    Continue,
+    /// `return`.
+    Return(Value),
+}
+
+impl Interp {
+    /// Runs statements.
+    ///
+    /// # Errors
+    /// The first exception, marked with its place.
+    pub fn block(&mut self, frame: &mut Frame, body: &[Stmt]) -> R<Flow> {
+        for stmt in body {
+            frame.pos = stmt.pos;
+            let result = self.tick().and_then(|()| self.statement(frame, stmt));
+            match result {
+                Ok(Flow::Next) => {}
+                Ok(flow) => return Ok(flow),
+                Err(unwind) => return Err(self.located(frame, unwind)),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn statement(&mut self, frame: &mut Frame, stmt: &Stmt) -> R<Flow> {
+        match &stmt.kind {
+            StmtKind::Expr(value) => {
+                self.eval(frame, value)?;
+            }
+            StmtKind::Assign { targets, value } => {
+                let value = self.eval(frame, value)?;
+                for target in targets {
+                    self.assign(frame, target, value.clone())?;
+                }
+            }
+            StmtKind::Return(value) => {
+                return Ok(Flow::Return(match value {
+                    Some(value) => self.eval(frame, value)?,
+                    None => Value::None,
+                }));
+            }
+            StmtKind::If { test, body, orelse } => {
+                let test = self.eval(frame, test)?;
+                let branch = if self.truth(&test)? { body } else { orelse };
+                return self.deeper(|i| i.block(frame, branch));
+            }
+            StmtKind::For { target, iter, body, orelse } => return self.for_loop(frame, target, iter, body, orelse),
+            StmtKind::While { test, body, orelse } => return self.while_loop(frame, test, body, orelse),
+            StmtKind::Try { body, handlers, orelse, finally } => {
+                return self.deeper(|i| i.try_statement(frame, body, handlers, orelse, finally));
+            }
+            StmtKind::With { context, target, body } => {
+                return self.with_statement(frame, context, target.as_ref(), body);
+            }
+            StmtKind::Break => return Ok(Flow::Break),
+            StmtKind::Continue => return Ok(Flow::Continue),
+            StmtKind::Pass => {}
+            StmtKind::Match { subject, cases } => {
+                let subject = self.eval(frame, subject)?;
+                return match self.select_case(frame, &subject, cases)? {
+                    Some(body) => self.deeper(|i| i.block(frame, &body)),
+                    None => Ok(Flow::Next),
+                };
+            }
+            _ => self.definition(frame, stmt)?,
+        }
+        Ok(Flow::Next)
+    }
+
+    /// The statements that are no control flow and less frequent.
+    fn definition(&mut self, frame: &mut Frame, stmt: &Stmt) -> R<()> {
+        match &stmt.kind {
+            StmtKind::AugAssign { target, op, value } => self.augmented(frame, target, *op, value),
+            StmtKind::AnnAssign { target, annotation, value } => {
+                if let Some(value) = value {
+                    let value = self.eval(frame, value)?;
+                    self.assign(frame, target, value)?;
+                }
+                if let ExprKind::Name(name) = &target.kind {
+                    self.annotate(frame, name, annotation)?;
+                }
+                Ok(())
+            }
+            StmtKind::Delete(targets) => targets.iter().try_for_each(|target| self.delete_target(frame, target)),
+            StmtKind::Raise { exc, cause } => self.raise_statement(frame, exc.as_ref(), cause.as_ref()),
+            StmtKind::Assert { test, message } => {
+                let value = self.eval(frame, test)?;
+                if self.truth(&value)? {
+                    return Ok(());
+                }
+                match message {
+                    Some(message) => {
+                        let message = self.eval(frame, message)?;
+                        self.raise_with("AssertionError", vec![message])
+                    }
+                    None => self.raise_with("AssertionError", Vec::new()),
+                }
+            }
+            StmtKind::Import(names) => self.import_statement(frame, names),
+            StmtKind::ImportFrom { module, level, names } => self.import_from(frame, module, *level, names),
+            StmtKind::Function { decorators, code } => {
+                let decorators = self.eval_all(frame, decorators)?;
+                let function = self.make_function(frame, code)?;
+                let value = self.decorate(decorators, function)?;
+                self.store(frame, &code.name, value);
+                Ok(())
+            }
+            StmtKind::Class { decorators, arguments, code } => {
+                let decorators = self.eval_all(frame, decorators)?;
+                let args = self.arguments(frame, arguments)?;
+                let class = self.deeper(|i| i.class_statement(frame, args, code))?;
+                let value = self.decorate(decorators, class)?;
+                self.store(frame, &code.name, value);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn eval_all(&mut self, frame: &mut Frame, exprs: &[Expr]) -> R<Vec<Value>> {
+        exprs.iter().map(|e| self.eval(frame, e)).collect()
+    }
+
+    fn decorate(&mut self, decorators: Vec<Value>, mut value: Value) -> R<Value> {
+        for decorator in decorators.into_iter().rev() {
+            value = self.call(&decorator, Args::of([value]))?;
+        }
+        Ok(value)
+    }
+
+    /// Notes an annotation of a class or module.
+    fn annotate(&mut self, frame: &Frame, name: &Name, annotation: &Name) -> R<()> {
+        let dict = match &frame.scope {
+            None => &frame.globals.dict,
+            Some(scope) if scope.code.kind == crate::syntax::tree::ScopeKind::Class => &scope.vars,
+            Some(_) => return Ok(()),
+        };
+        let key: Name = "__annotations__".into();
+        let known = dict.borrow().get(&key).cloned();
+        let map = match known {
+            Some(Value::Dict(map)) => map,
+            _ => {
+                let map = crate::dict::Shared::default();
+                dict.borrow_mut().insert(key, Value::Dict(map.clone()));
+                map
+            }
+        };
+        self.dict_set(&map, Value::Str(name.clone()), Value::Str(annotation.clone()))
+    }
+
+    /// A function value: defaults are evaluated now.
+    pub fn make_function(&mut self, frame: &mut Frame, code: &Rc<Code>) -> R<Value> {
+        let mut defaults = Vec::with_capacity(code.params.len());
+        for param in &code.params {
+            defaults.push(match &param.default {
+                Some(default) => Some(self.eval(frame, default)?),
+                None => None,
+            });
+        }
+        self.charge(256)?;
+        Ok(Value::Function(Rc::new(Function {
+            code: code.clone(),
+            defaults,
+            closure: frame.closure(),
+            globals: frame.globals.clone(),
+            class_cell: frame.class_cell.clone(),
+            dict: RefCell::default(),
+        })))
+    }
+
+    fn for_loop(&mut self, frame: &mut Frame, target: &Expr, iter: &Expr, body: &[Stmt], orelse: &[Stmt]) -> R<Flow> {
+        let iterable = self.eval(frame, iter)?;
+        let iter = self.iter(&iterable)?;
+        while let Some(value) = self.next(&iter)? {
+            self.tick()?;
+            self.assign(frame, target, value)?;
+            match self.deeper(|i| i.block(frame, body))? {
+                Flow::Break => return Ok(Flow::Next),
+                Flow::Return(value) => return Ok(Flow::Return(value)),
+                Flow::Next | Flow::Continue => {}
+            }
+        }
+        self.deeper(|i| i.block(frame, orelse))
+    }
+
+    fn while_loop(&mut self, frame: &mut Frame, test: &Expr, body: &[Stmt], orelse: &[Stmt]) -> R<Flow> {
+        loop {
+            self.tick()?;
+            frame.pos = test.pos;
+            let value = self.eval(frame, test)?;
+            if !self.truth(&value)? {
+                return self.deeper(|i| i.block(frame, orelse));
+            }
+            match self.deeper(|i| i.block(frame, body))? {
+                Flow::Break => return Ok(Flow::Next),
+                Flow::Return(value) => return Ok(Flow::Return(value)),
+                Flow::Next | Flow::Continue => {}
+            }
+        }
+    }
+
+    fn try_statement(
+        &mut self,
+        frame: &mut Frame,
+        body: &[Stmt],
+        handlers: &[Handler],
+        orelse: &[Stmt],
+        finally: &[Stmt],
+    ) -> R<Flow> {
+        frame.guarded += usize::from(!handlers.is_empty());
+        let mut result = self.block(frame, body);
+        frame.guarded -= usize::from(!handlers.is_empty());
+        match result {
+            Ok(Flow::Next) => result = self.block(frame, orelse),
+            Ok(_) => {}
+            Err(unwind) => {
+                result = match self.select_handler(frame, handlers, &unwind) {
+                    Ok(Some(handler)) => self.handle(frame, handler, unwind),
+                    Ok(None) => Err(unwind),
+                    Err(other) => Err(other),
+                }
+            }
+        }
+        if matches!(&result, Err(Unwind::Stop(_))) || finally.is_empty() {
+            return result;
+        }
+        match self.block(frame, finally)? {
+            Flow::Next => result,
+            flow => Ok(flow),
+        }
+    }
+
+    /// The handler of an exception.
+    pub(crate) fn select_handler<'h>(
+        &mut self,
+        frame: &mut Frame,
+        handlers: &'h [Handler],
+        unwind: &Unwind,
+    ) -> R<Option<&'h Handler>> {
+        let Unwind::Raised(raised) = unwind else { return Ok(None) };
+        for handler in handlers {
+            let Some(types) = &handler.types else { return Ok(Some(handler)) };
+            let types = self.eval(frame, types)?;
+            let class = self.class_of(&raised.value);
+            if self.is_subclass_of(&class, &types)? {
+                return Ok(Some(handler));
+            }
+        }
+        Ok(None)
+    }
+
+    fn handle(&mut self, frame: &mut Frame, handler: &Handler, unwind: Unwind) -> R<Flow> {
+        let Unwind::Raised(raised) = unwind else { return Err(unwind) };
+        self.handled.push(raised.value.clone());
+        if let Some(name) = &handler.name {
+            self.store(frame, name, raised.value.clone());
+        }
+        let result = self.block(frame, &handler.body);
+        self.handled.pop();
+        if let Some(name) = &handler.name {
+            // The name may have been deleted in the handler.
+            let _ = self.delete(frame, name);
+        }
+        result
+    }
+
+    fn with_statement(&mut self, frame: &mut Frame, context: &Expr, target: Option<&Expr>, body: &[Stmt]) -> R<Flow> {
+        let manager = self.eval(frame, context)?;
+        let exit = self.enter(frame, &manager, target)?;
+        let result = self.deeper(|i| i.block(frame, body));
+        self.exit(&exit, result)
+    }
+
+    /// Enters a context, binds its value, and gives its `__exit__`.
+    pub(crate) fn enter(&mut self, frame: &mut Frame, manager: &Value, target: Option<&Expr>) -> R<Value> {
+        let (Some(enter), Some(exit)) = (self.special(manager, "__enter__")?, self.special(manager, "__exit__")?)
+        else {
+            let class = self.type_name(manager);
+            return self.type_error(format!("'{class}' object does not support the context manager protocol"));
+        };
+        let value = self.call(&enter, Args::default())?;
+        if let Some(target) = target {
+            self.assign(frame, target, value)?;
+        }
+        Ok(exit)
+    }
+
+    /// Leaves a context.
+    pub(crate) fn exit(&mut self, exit: &Value, result: R<Flow>) -> R<Flow> {
+        match result {
+            Ok(flow) => {
+                self.call(exit, Args::of([Value::None, Value::None, Value::None]))?;
+                Ok(flow)
+            }
+            Err(Unwind::Raised(raised)) => {
+                let class = Value::Class(self.class_of(&raised.value));
+                let handled = self.call(exit, Args::of([class, raised.value.clone(), Value::None]))?;
+                if self.truth(&handled)? { Ok(Flow::Next) } else { Err(Unwind::Raised(raised)) }
+            }
+            stop => stop,
+        }
+    }
+
+    fn raise_statement(&mut self, frame: &mut Frame, exc: Option<&Expr>, cause: Option<&Expr>) -> R<()> {
+        let Some(exc) = exc else {
+            let Some(value) = self.handled.last().cloned() else {
+                return self.raise("RuntimeError", "No active exception to reraise");
+            };
+            return Err(self.raised(value));
+        };
+        let value = self.eval(frame, exc)?;
+        let value = self.as_exception(value)?;
+        let cause = match cause {
+            Some(cause) => Some(self.eval(frame, cause)?),
+            None => None,
+        };
+        if let Value::Instance(instance) = &value {
+            let mut dict = instance.dict.borrow_mut();
+            if let Some(cause) = cause {
+                dict.insert("__cause__".into(), cause);
+            }
+            if let Some(context) = self.handled.last() {
+                dict.entry("__context__".into()).or_insert_with(|| context.clone());
+            }
+        }
+        Err(self.raised(value))
+    }
+
+    /// An exception on its way.
+    pub(crate) fn raised(&self, value: Value) -> Unwind {
+        Unwind::Raised(Box::new(crate::error::Raised { value, trace: Vec::new() }))
+    }
+
+    /// An exception: a class of exceptions is called.
+    pub(crate) fn as_exception(&mut self, value: Value) -> R<Value> {
+        let base = self.exception_class("BaseException");
+        let value = match &value {
+            Value::Class(class) if class.is_subclass(&base) => self.call(&value, Args::default())?,
+            _ => value,
+        };
+        if !self.class_of(&value).is_subclass(&base) {
+            return self.type_error("exceptions must derive from BaseException");
+        }
+        Ok(value)
+    }
+
+    /// Refuses a request that would leave the interpreter.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn refuse<T>(&self, what: &str) -> R<T> {
+        let message =
+            format!("`{what}` is not available to captured programs: no files, network, processes, clock or eval");
+        self.stop(StopKind::Refused, message)
+    }
+}

@@ -1,0 +1,103 @@
+# Signatures of functions.
+
+
+class _Empty:
+    pass
+
+
+class Parameter:
+    empty = _Empty
+    POSITIONAL_ONLY = 0
+    POSITIONAL_OR_KEYWORD = 1
+    VAR_POSITIONAL = 2
+    KEYWORD_ONLY = 3
+    VAR_KEYWORD = 4
+
+    def __init__(self, name, kind, default=_Empty, annotation=_Empty):
+        self.name, self.kind, self.default, self.annotation = name, kind, default, annotation
+
+
+class Signature:
+    empty = _Empty
+
+    def __init__(self, parameters):
+        self.parameters = {parameter.name: parameter for parameter in parameters}
+
+    def bind(self, *args, **kwargs):
+        raise NotImplementedError("inspect.Signature.bind is not supported")
+
+
+def signature(function):
+    if isinstance(function, type):
+        function = function.__init__
+        skip = 1
+    else:
+        skip = 0
+        while hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        if not isinstance(function, (type(signature), type(Parameter("", 0).__init__))) and hasattr(function, "__call__"):
+            function = function.__call__
+    known = _parameters(function)
+    if known is None:
+        return Signature([])
+    made = []
+    for name, kind, default, annotation in known[skip:]:
+        made.append(Parameter(name, kind, _Empty if default is None else default[0], _Empty if annotation is None else annotation))
+    return Signature(made)
+
+
+def isclass(value):
+    return isinstance(value, type)
+
+
+def isfunction(value):
+    return isinstance(value, type(isclass))
+
+
+def ismethod(value):
+    return hasattr(value, "__self__") and hasattr(value, "__func__")
+
+
+def ismodule(value):
+    return type(value).__name__ == "module"
+
+
+def isgeneratorfunction(value):
+    return False
+
+
+def isabstract(value):
+    return bool(getattr(value, "__abstractmethods__", ()))
+
+
+def getmembers(value, predicate=None):
+    found = [(name, getattr(value, name)) for name in dir(value) if hasattr(value, name)]
+    return [pair for pair in found if predicate is None or predicate(pair[1])]
+
+
+def getmodule(value):
+    return None
+
+
+def getdoc(value):
+    return value.__doc__
+
+
+def getfullargspec(function):
+    class FullArgSpec:
+        pass
+
+    spec = FullArgSpec()
+    known = _parameters(function) or []
+    spec.args = [name for name, kind, _, _ in known if kind < 2]
+    spec.varargs = next((name for name, kind, _, _ in known if kind == 2), None)
+    spec.varkw = next((name for name, kind, _, _ in known if kind == 4), None)
+    return spec
+
+
+def currentframe():
+    return None
+
+
+def stack():
+    return []

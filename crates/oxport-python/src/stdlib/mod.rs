@@ -1,0 +1,56 @@
+//! The parts of the standard library that model code uses: some native, most as Python source of our own.
+
+mod math;
+mod native;
+mod regex;
+
+use crate::interp::{Bundled, Interp};
+use crate::value::Module;
+use std::rc::Rc;
+
+type Native = Option<fn(&mut Interp, &Rc<Module>)>;
+
+/// The modules: name, native part, source.
+const MODULES: &[(&str, Native, Option<&str>)] = &[
+    ("abc", None, Some(include_str!("abc.py"))),
+    ("builtins", Some(native::builtins), None),
+    ("collections", None, Some(include_str!("collections.py"))),
+    ("collections.abc", None, Some(include_str!("collections_abc.py"))),
+    ("contextlib", None, Some(include_str!("contextlib.py"))),
+    ("copy", None, Some(include_str!("copy.py"))),
+    ("dataclasses", None, Some(include_str!("dataclasses.py"))),
+    ("enum", None, Some(include_str!("enum.py"))),
+    ("functools", None, Some(include_str!("functools.py"))),
+    ("inspect", Some(native::inspect), Some(include_str!("inspect.py"))),
+    ("itertools", None, Some(include_str!("itertools.py"))),
+    ("logging", None, Some(include_str!("logging.py"))),
+    ("math", Some(math::install), None),
+    ("numbers", None, Some(include_str!("numbers.py"))),
+    ("operator", None, Some(include_str!("operator.py"))),
+    ("os", Some(native::os), None),
+    ("os.path", Some(native::os_path), None),
+    ("re", Some(regex::install), None),
+    (
+        "string",
+        None,
+        Some(
+            "ascii_lowercase = 'abcdefghijklmnopqrstuvwxyz'\nascii_uppercase = ascii_lowercase.upper()\n\
+        ascii_letters = ascii_lowercase + ascii_uppercase\ndigits = '0123456789'\n\
+        punctuation = '!\"#$%&\\'()*+,-./:;<=>?@[\\\\]^_`{|}~'\nwhitespace = ' \\t\\n\\r\\x0b\\x0c'\n",
+        ),
+    ),
+    ("sys", Some(native::sys), None),
+    ("__future__", None, Some("annotations = division = print_function = absolute_import = None\n")),
+    ("types", Some(native::types), Some(include_str!("types.py"))),
+    ("typing", None, Some(include_str!("typing.py"))),
+    ("typing_extensions", None, Some("from typing import *\nfrom typing import __getattr__\n")),
+    ("warnings", None, Some(include_str!("warnings.py"))),
+    ("weakref", None, Some(include_str!("weakref.py"))),
+];
+
+/// Adds the modules.
+pub(crate) fn install(interp: &mut Interp) {
+    for &(name, native, source) in MODULES {
+        interp.bundle(name, Bundled { native, source, is_open: false });
+    }
+}

@@ -1,0 +1,244 @@
+//! From a source file to an exported program.
+
+use super::convert::Constant;
+use super::inputs::{self, Dim, Input};
+use super::session::{Evaluator, Session};
+use super::tensor::{Kind, tensor_of};
+use crate::error::{Error, R};
+use crate::interp::{Interp, Limits, Loader};
+use crate::syntax::tree::Source;
+use crate::value::{Args, Module, Name, Value};
+use indexmap::IndexMap;
+use oxport_capture::{Tracer, Value as Traced};
+use oxport_ir::ExportedProgram;
+use oxport_pytree::{Key, Kind as TreeKind, Tree};
+use oxport_tensor::Tensor as Data;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What is captured.
+pub struct Options<'a> {
+    /// The file's name, for errors.
+    pub file: String,
+    /// Its text.
+    pub text: String,
+    /// A class with its arguments, `Net(3, bias=False)`, or a function's name.
+    pub entry: String,
+    /// The arguments of the call.
+    pub inputs: Vec<Input>,
+    /// The ranges of named sizes.
+    pub dims: Vec<Dim>,
+    /// The state dict; without it, parameters have the values that the code gives them.
+    pub weights: Option<&'a IndexMap<String, Data>>,
+    /// Whether the module is left in training mode.
+    pub train: bool,
+    /// The bounds.
+    pub limits: Limits,
+}
+
+/// Captures a program: runs the source, makes the module, and traces a call.
+///
+/// The interpreter needs a stack of [`STACK`](crate::STACK) bytes at its recursion limit.
+///
+/// # Errors
+/// An exception of the program with its traceback; a reached limit; weights that do not fit.
+pub fn capture(options: &Options<'_>, loader: Rc<dyn Loader>, evaluator: Evaluator) -> Result<ExportedProgram, Error> {
+    let mut interp = Interp::new(options.limits, loader);
+    super::install(&mut interp, evaluator);
+    run(&mut interp, options).map_err(|unwind| interp.describe(unwind))
+}
+
+fn run(interp: &mut Interp, options: &Options<'_>) -> R<ExportedProgram> {
+    let session = Session::of(interp)?;
+    let name = options.file.rsplit('/').next().unwrap_or("").trim_end_matches(".py");
+    let module = Module::new(name);
+    interp.modules.insert(name.to_string(), module.clone());
+    interp.run_module(&module, Source { name: options.file.clone(), text: options.text.clone() })?;
+    let entry = format!("_captured_entry = {}\n", options.entry);
+    interp.run_module(&module, Source { name: "<entry>".into(), text: entry })?;
+    let mut model = module.dict.borrow().get("_captured_entry").cloned().unwrap_or(Value::None);
+    if let Value::Class(_) = model {
+        model = interp.call(&model, Args::default())?;
+    }
+    let is_module = interp.find_attr(&model, &Name::from("named_modules"))?.is_some();
+    if is_module && !options.train {
+        interp.call_method(&model, "eval", Args::default())?;
+    }
+    let tracer = Tracer::new();
+    if is_module {
+        add_state(interp, &session, &tracer, &model, options)?;
+    }
+    let given = inputs::add(interp, &tracer, &options.inputs, &options.dims)?;
+    let mut args = Vec::new();
+    session.set_tracer(&tracer);
+    for value in given {
+        args.push(session.raise_value(interp, value)?);
+    }
+    let output = interp.call(&model, Args::of(args))?;
+    let output = tree(interp, &session, &output)?;
+    let leaves = options.inputs.iter().map(|_| Tree::Leaf(()));
+    let spec = Tree::tuple([Tree::tuple(leaves), Tree::node(TreeKind::Dict(Vec::new()), Vec::new())]);
+    let names: Vec<Arc<str>> = options.inputs.iter().map(|i| Arc::from(i.name.as_str())).collect();
+    match tracer.finish_as(spec, names, output) {
+        Ok(program) => Ok(program),
+        Err(error) => interp.raise("RuntimeError", error.message()),
+    }
+}
+
+/// A named parameter or buffer.
+struct State {
+    name: String,
+    tensor: Value,
+    /// None is a parameter; a buffer is persistent or not.
+    persistent: Option<bool>,
+}
+
+fn state_of(interp: &mut Interp, tracer: &Tracer, model: &Value) -> R<Vec<State>> {
+    let mut states = Vec::new();
+    let parameters = interp.call_method(model, "named_parameters", Args::default())?;
+    for pair in interp.collect(&parameters)? {
+        let pair = interp.collect(&pair)?;
+        states.push(State { name: interp.text(&pair[0])?.to_string(), tensor: pair[1].clone(), persistent: None });
+    }
+    let modules = interp.call_method(model, "named_modules", Args::default())?;
+    for pair in interp.collect(&modules)? {
+        let pair = interp.collect(&pair)?;
+        let path = interp.text(&pair[0])?;
+        if !path.is_empty() {
+            tracer.add_module(&path);
+        }
+        interp.set_attr(&pair[1], &Name::from("_path"), Value::Str(path.clone()))?;
+        let hidden = interp.get_attr(&pair[1], &Name::from("_non_persistent_buffers_set"))?;
+        let buffers = interp.get_attr(&pair[1], &Name::from("_buffers"))?;
+        for (key, tensor) in interp.mapping_items(&buffers)? {
+            let persistent = !interp.contains(&hidden, &key)?;
+            let key = interp.text(&key)?;
+            let name = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+            if tensor_of(&tensor).is_some() {
+                states.push(State { name, tensor, persistent: Some(persistent) });
+            }
+        }
+    }
+    Ok(states)
+}
+
+fn sizes_of(tensor: &Value) -> Vec<Option<i64>> {
+    tensor_of(tensor).map(|t| t.sizes().iter().map(|n| n.known()).collect()).unwrap_or_default()
+}
+
+/// Adds parameters and buffers to the program, with the given weights or the values that the code computed.
+fn add_state(
+    interp: &mut Interp,
+    session: &Rc<Session>,
+    tracer: &Tracer,
+    model: &Value,
+    options: &Options<'_>,
+) -> R<()> {
+    let states = state_of(interp, tracer, model)?;
+    let mut values: Vec<Option<Data>> = vec![None; states.len()];
+    if let Some(weights) = options.weights {
+        check_weights(interp, model, &states, weights)?;
+        for (value, state) in values.iter_mut().zip(&states) {
+            *value = weights.get(&state.name).cloned();
+        }
+    }
+    // What is not given is computed at once.
+    let mut missing = Vec::new();
+    for (at, state) in states.iter().enumerate().filter(|(at, _)| values[*at].is_none()) {
+        match tensor_of(&state.tensor).map(|t| t.kind.borrow().clone()) {
+            Some(Kind::Data(_)) | None => {}
+            Some(Kind::Traced(t)) => missing.push((at, t)),
+        }
+    }
+    if !missing.is_empty() {
+        let tensors: Vec<_> = missing.iter().map(|(_, t)| t.clone()).collect();
+        for ((at, _), data) in missing.iter().zip(session.evaluate(interp, &tensors)?) {
+            values[*at] = Some(data);
+        }
+    }
+    for (state, value) in states.iter().zip(values) {
+        let Some(tensor) = tensor_of(&state.tensor) else { continue };
+        let data = match value {
+            Some(data) => data,
+            None => tensor.data(interp)?,
+        };
+        // A tensor under several names is one.
+        let is_known = matches!(&*tensor.kind.borrow(), Kind::Traced(t) if t.tracer().is_same(tracer));
+        if is_known {
+            continue;
+        }
+        let added = match state.persistent {
+            None => tracer.parameter(&state.name, data),
+            Some(persistent) => tracer.buffer(&state.name, data, persistent),
+        };
+        match added {
+            Ok(traced) => *tensor.kind.borrow_mut() = Kind::Traced(traced),
+            Err(error) => return interp.raise("RuntimeError", error.message()),
+        }
+    }
+    Ok(())
+}
+
+fn check_weights(interp: &mut Interp, model: &Value, states: &[State], weights: &IndexMap<String, Data>) -> R<()> {
+    let dict = interp.call_method(model, "state_dict", Args::default())?;
+    let mut names = Vec::new();
+    for (name, _) in interp.mapping_items(&dict)? {
+        names.push(interp.text(&name)?.to_string());
+    }
+    let mut problems = Vec::new();
+    // A name that shares its tensor with another one may be absent, as safetensors files leave it out.
+    for state in states.iter().filter(|s| s.persistent != Some(false)) {
+        match weights.get(&state.name) {
+            None => problems.push(format!("missing `{}`", state.name)),
+            Some(data) => {
+                let (got, expected) = (data.sizes(), sizes_of(&state.tensor));
+                let same = got.len() == expected.len() && got.iter().zip(&expected).all(|(a, b)| Some(*a) == *b);
+                if !same {
+                    let sizes: Vec<i64> = expected.into_iter().map(|n| n.unwrap_or(-1)).collect();
+                    problems.push(format!("`{}`: expected sizes {sizes:?}, got {got:?}", state.name));
+                }
+            }
+        }
+    }
+    for name in weights.keys().filter(|name| !names.contains(name)) {
+        problems.push(format!("unexpected `{name}`"));
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let n = problems.len();
+    problems.truncate(20);
+    interp.raise("RuntimeError", format!("{n} weights do not fit the module: {}", problems.join("; ")))
+}
+
+/// An output as a tree.
+fn tree(interp: &mut Interp, session: &Rc<Session>, value: &Value) -> R<Tree<Traced>> {
+    Ok(match value.plain() {
+        Value::Tuple(items) => {
+            let items = items.iter().map(|v| tree(interp, session, v)).collect::<R<Vec<_>>>()?;
+            Tree::tuple(items)
+        }
+        Value::List(list) => {
+            let items = list.borrow().clone();
+            let items = items.iter().map(|v| tree(interp, session, v)).collect::<R<Vec<_>>>()?;
+            Tree::list(items)
+        }
+        Value::Dict(_) => {
+            let is_ordered = &*interp.type_name(value) == "OrderedDict";
+            let (mut keys, mut items) = (Vec::new(), Vec::new());
+            for (key, item) in interp.mapping_items(value)? {
+                keys.push(match key.plain() {
+                    Value::Str(text) => Key::from(&*text),
+                    Value::Int(n) => Key::from(n),
+                    _ => return interp.type_error("the keys of an output dict must be strings or ints"),
+                });
+                items.push(tree(interp, session, &item)?);
+            }
+            Tree::node(if is_ordered { TreeKind::OrderedDict(keys) } else { TreeKind::Dict(keys) }, items)
+        }
+        Value::Host(host) if host.as_any().is::<Constant>() => {
+            return interp.type_error("a program cannot return a dtype or device");
+        }
+        _ => Tree::Leaf(session.lower(interp, value)?),
+    })
+}

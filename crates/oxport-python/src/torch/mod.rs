@@ -1,0 +1,149 @@
+//! `torch` for interpreted programs: tensors are the values of a [`Tracer`](oxport_capture::Tracer), modules are Python source of our own.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `session` | what a capture shares; operator calls |
+//! | `tensor`, `number`, `convert` | tensors, symbolic numbers, dtypes and devices as objects |
+//! | `indexing`, `data` | `x[…]`, `torch.tensor` |
+//! | [`capture`] | from a source file to an exported program |
+//! | `py/` | `torch`, `torch.nn`, `torch.nn.functional`, … |
+//!
+//! Laws: an attribute of `torch`, `torch.nn.functional` or a tensor that is not defined here is the operator `aten::` of that name, if
+//! there is one; overloads are resolved as PyTorch resolves them.
+
+pub mod capture;
+mod convert;
+mod data;
+mod indexing;
+mod inputs;
+mod native;
+mod number;
+mod session;
+mod tensor;
+
+pub use capture::{Options, capture};
+pub use inputs::{Dim, Input};
+pub use session::Evaluator;
+
+use crate::interp::{Bundled, Interp};
+use session::Session;
+
+/// The modules as source.
+const MODULES: &[(&str, &str)] = &[
+    ("torch", include_str!("py/torch.py")),
+    ("torch._tensor_methods", include_str!("py/tensor.py")),
+    ("torch.nn", include_str!("py/nn.py")),
+    ("torch.nn.modules", "from torch.nn import *\n"),
+    (
+        "torch.nn.modules.module",
+        "from torch.nn.module import *\nfrom torch.nn.module import Module, _IncompatibleKeys\n",
+    ),
+    ("torch.nn.module", include_str!("py/module.py")),
+    ("torch.nn.layers", include_str!("py/layers.py")),
+    ("torch.nn.convolution", include_str!("py/convolution.py")),
+    ("torch.nn.pooling", include_str!("py/pooling.py")),
+    ("torch.nn.recurrent", include_str!("py/recurrent.py")),
+    ("torch.nn.attention_layers", include_str!("py/attention.py")),
+    ("torch.nn.modules.utils", include_str!("py/utils.py")),
+    (
+        "torch.nn.modules.batchnorm",
+        "from torch.nn.layers import *\nfrom torch.nn.layers import _BatchNorm, _NormBase\n",
+    ),
+    ("torch.nn.modules.instancenorm", "from torch.nn.layers import *\nfrom torch.nn.layers import _InstanceNorm\n"),
+    ("torch.nn.modules.conv", "from torch.nn.convolution import *\nfrom torch.nn.convolution import _ConvNd\n"),
+    ("torch.nn.modules.linear", "from torch.nn.layers import *\n"),
+    ("torch.nn.modules.normalization", "from torch.nn.layers import *\n"),
+    ("torch.nn.modules.activation", "from torch.nn.layers import *\nfrom torch.nn.attention_layers import *\n"),
+    ("torch.nn.modules.container", "from torch.nn.module import *\n"),
+    ("torch.nn.modules.dropout", "from torch.nn.layers import *\n"),
+    ("torch.nn.functional", include_str!("py/functional.py")),
+    ("torch.nn.init", include_str!("py/init.py")),
+    ("torch.nn.parameter", "from torch._C import Parameter\nBuffer = Parameter\nUninitializedParameter = Parameter\n"),
+    ("torch.nn.utils", include_str!("py/nn_utils.py")),
+    ("torch.nn.utils.parametrizations", "from torch.nn.utils import weight_norm, spectral_norm\n"),
+    ("torch.nn.utils.rnn", "PackedSequence = ()\n"),
+    (
+        "torch.nn.attention",
+        "class SDPBackend:\n    MATH = EFFICIENT_ATTENTION = FLASH_ATTENTION = CUDNN_ATTENTION = 0\n",
+    ),
+    ("torch.types", "Number = (int, float, bool)\nDevice = Size = object\n_int = int\n"),
+    ("torch.linalg", include_str!("py/linalg.py")),
+    ("torch.fft", "from torch import _namespace\n__getattr__ = _namespace('fft_')\n"),
+    ("torch.special", "from torch import _namespace\n__getattr__ = _namespace('special_')\n"),
+    ("torch.jit", include_str!("py/jit.py")),
+    ("torch.fx", include_str!("py/fx.py")),
+    (
+        "torch.hub",
+        "def load_state_dict_from_url(*args, **kwargs):\n    raise RuntimeError('weights are given by --weights, \
+        there is no network')\ndef download_url_to_file(*args, **kwargs):\n    raise RuntimeError('there is no network')\n\
+        HASH_REGEX = None\ndef get_dir():\n    return ''\n",
+    ),
+    ("torch.utils", "from . import checkpoint\n"),
+    (
+        "torch.utils.checkpoint",
+        "def checkpoint(function, *args, use_reentrant=None, **kwargs):\n    return function(*args)\n\
+        def checkpoint_sequential(functions, segments, value, **kwargs):\n    for function in functions:\n        \
+        value = function(value)\n    return value\n",
+    ),
+    ("torch.autograd", "class Function:\n    pass\nclass Variable:\n    pass\n"),
+    (
+        "torch.overrides",
+        "def has_torch_function(*a):\n    return False\nhas_torch_function_unary = has_torch_function_variadic = \
+        has_torch_function\ndef handle_torch_function(*a, **k):\n    raise NotImplementedError('torch functions')\n",
+    ),
+    (
+        "torch.distributed",
+        "def is_available():\n    return False\ndef is_initialized():\n    return False\n\
+        def get_rank(group=None):\n    return 0\ndef get_world_size(group=None):\n    return 1\n",
+    ),
+    (
+        "torch.cuda",
+        "def is_available():\n    return False\ndef device_count():\n    return 0\n\
+        def is_bf16_supported():\n    return False\n",
+    ),
+    (
+        "torch.cuda.amp",
+        "from torch import autocast\ndef custom_fwd(f=None, **k):\n    return f if f else lambda g: g\n\
+        custom_bwd = custom_fwd\n",
+    ),
+    ("torch.amp", "from torch import autocast\n"),
+    ("torch.backends", "from . import cuda, cudnn, mps\n"),
+    ("torch.backends.cuda", "def flash_sdp_enabled():\n    return True\n"),
+    ("torch.backends.cudnn", "enabled = benchmark = deterministic = False\ndef is_available():\n    return False\n"),
+    ("torch.backends.mps", "def is_available():\n    return False\n"),
+    ("torch.library", include_str!("py/library.py")),
+    (
+        "torch.compiler",
+        "def is_compiling():\n    return True\ndef is_exporting():\n    return True\n\
+        def is_dynamo_compiling():\n    return True\n\
+        def disable(f=None, *a, **k):\n    return f if callable(f) else lambda g: g\n\
+        allow_in_graph = assume_constant_result = disable\n",
+    ),
+    (
+        "torch._dynamo",
+        "def is_compiling():\n    return True\ndef allow_in_graph(f):\n    return f\n\
+        def disable(f=None, *a, **k):\n    return f if callable(f) else lambda g: g\n",
+    ),
+    ("torch.onnx", "def is_in_onnx_export():\n    return False\n"),
+    ("torch.distributions", ""),
+    // Packages whose root imports much that models do not need: only their root is replaced.
+    (
+        "torchvision",
+        "__version__ = '0.29.2'\ndef get_image_backend():\n    return 'PIL'\ndef disable_beta_transforms_warning():\n    pass\n",
+    ),
+    (
+        "torchvision.extension",
+        "def _has_ops():\n    return False\ndef _assert_has_ops():\n    raise RuntimeError(\
+        'operators of torchvision are not supported')\n",
+    ),
+];
+
+/// Makes `torch` known to an interpreter.
+pub(crate) fn install(interp: &mut Interp, evaluator: Evaluator) {
+    let session = Session::new(interp, evaluator);
+    interp.host = Some(session);
+    interp.bundle("torch._C", Bundled { native: Some(native::install), source: None, is_open: false });
+    for &(name, source) in MODULES {
+        interp.bundle(name, Bundled { native: None, source: Some(source), is_open: name == "torchvision" });
+    }
+}

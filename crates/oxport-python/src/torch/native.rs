@@ -1,0 +1,159 @@
+//! `torch._C`: what the sources of `torch` ask of the tracer.
+
+use super::convert::Constant;
+use super::session::Session;
+use super::tensor::{Kind, TensorValue, gather_sizes, tensor_of};
+use super::{data, number};
+use crate::error::R;
+use crate::interp::Interp;
+use crate::value::{Args, Module, Name, Value};
+use oxport_ir::{Device, MemoryFormat, MemoryLayout};
+use oxport_tensor::DType;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+pub(super) fn install(interp: &mut Interp, module: &Rc<Module>) {
+    let Ok(session) = Session::of(interp) else { return };
+    for dtype in DType::ALL {
+        module.set(dtype.name(), Constant::DType(*dtype).value());
+    }
+    for (name, format) in [
+        ("contiguous_format", MemoryFormat::Contiguous),
+        ("channels_last", MemoryFormat::ChannelsLast),
+        ("channels_last_3d", MemoryFormat::ChannelsLast3d),
+        ("preserve_format", MemoryFormat::Preserve),
+    ] {
+        module.set(name, Constant::MemoryFormat(format).value());
+    }
+    module.set("strided", Constant::Layout(MemoryLayout::Strided).value());
+    module.set("Tensor", Value::Class(session.tensor.clone()));
+    module.set("Parameter", Value::Class(session.parameter.clone()));
+    for class in session.constants.iter().chain(&session.symbols) {
+        module.set(&class.name, Value::Class(class.clone()));
+    }
+    set_constructors(&session);
+    functions(module, &session);
+}
+
+fn set_constructors(session: &Rc<Session>) {
+    let device = Value::native("device", |i, mut args| {
+        let index = args.take("index").or_else(|| args.pos.get(2).cloned());
+        let kind = args.take("type").map_or_else(|| args.at(i, "device", 1), Ok)?;
+        if let Value::Host(_) = kind {
+            return Ok(kind);
+        }
+        let text = i.text(&kind)?;
+        let (kind, number) = match text.split_once(':') {
+            Some((kind, n)) => (kind, n.parse().ok()),
+            None => (&*text, None),
+        };
+        let index = match index {
+            Some(index) => Some(i.index(&index)?),
+            None => number,
+        };
+        Ok(Constant::Device(Device { kind: kind.into(), index }).value())
+    });
+    session.constants[1].dict.borrow_mut().insert("__new__".into(), device);
+    let shared = session.clone();
+    let parameter = Value::native("Parameter", move |i, args| {
+        let mut rest = args;
+        rest.pos.remove(0);
+        let values = rest.bind(i, "Parameter", &["data", "requires_grad"], 0)?;
+        let requires_grad = match &values[1] {
+            Some(value) => i.truth(value)?,
+            None => true,
+        };
+        let Some(tensor) = values[0].as_ref().and_then(tensor_of) else {
+            return i.type_error("Parameter() takes a tensor");
+        };
+        Ok(Value::Host(Rc::new(TensorValue {
+            session: shared.clone(),
+            kind: RefCell::new(tensor.kind.borrow().clone()),
+            is_parameter: Cell::new(true),
+            requires_grad: Cell::new(requires_grad),
+            dict: RefCell::default(),
+        })))
+    });
+    session.parameter.dict.borrow_mut().insert("__new__".into(), parameter);
+    let shared = session.clone();
+    let tensor = Value::native("Tensor", move |i, args| match args.pos.get(1) {
+        Some(value @ (Value::List(_) | Value::Tuple(_))) => {
+            data::make(i, &shared, value, Some(&Constant::DType(DType::F32).value()))
+        }
+        Some(value) if tensor_of(value).is_some() => Ok(value.clone()),
+        _ => shared.op(i, "empty", &[Value::list(args.pos[1..].to_vec())], &[]),
+    });
+    session.tensor.dict.borrow_mut().insert("__new__".into(), tensor);
+    // Making an instance does not initialize it again.
+    for class in [&session.tensor, &session.parameter, &session.constants[1]] {
+        class.dict.borrow_mut().insert("__init__".into(), Value::native_method("__init__", |_, _| Ok(Value::None)));
+    }
+}
+
+fn functions(module: &Module, session: &Rc<Session>) {
+    let native = |name: &str, body: fn(&mut Interp, &Rc<Session>, Args) -> R<Value>| {
+        let session = session.clone();
+        module.set(name, Value::native(name, move |i, args| body(i, &session, args)));
+    };
+    native("op", |i, s, args| {
+        let name = i.text(&args.at(i, "op", 0)?)?;
+        s.op(i, &name, &args.pos[1..], &args.kw)
+    });
+    native("has_op", |i, s, args| Ok(Value::Bool(s.has_op(&i.text(&args.at(i, "has_op", 0)?)?))));
+    // The function of an operator, which takes sizes one by one too.
+    native("function", |i, s, args| {
+        let name = i.text(&args.at(i, "function", 0)?)?;
+        let (session, op) = (s.clone(), name.clone());
+        Ok(Value::native(&name, move |i, mut args| {
+            // As the bindings of PyTorch: `input` and `other` names, and `out` is not understood.
+            if let Some(input) = args.take("input") {
+                args.pos.insert(0, input);
+            }
+            let skip = usize::from(args.pos.first().is_some_and(|v| tensor_of(v).is_some()));
+            let writes = op.ends_with('_') && !op.ends_with("__");
+            let pos = gather_sizes(&op, skip, args.pos);
+            let kw: Vec<(Name, Value)> = args.kw.into_iter().filter(|(n, v)| !is_ignored(n, v)).collect();
+            let result = session.op(i, &op, &pos, &kw)?;
+            Ok(if writes { pos.into_iter().next().unwrap_or(result) } else { result })
+        }))
+    });
+    native("tensor", |i, s, args| data::make(i, s, &args.at(i, "tensor", 0)?, args.pos.get(1)));
+    native("tolist", |i, _, args| data::to_list(i, &args.at(i, "tolist", 0)?));
+    native("item", |i, _, args| {
+        let this = args.at(i, "item", 0)?;
+        match tensor_of(&this) {
+            Some(tensor) => tensor.item(i, &this),
+            None => i.type_error("item() takes a tensor"),
+        }
+    });
+    native("_log_api_usage_once", |_, _, _| Ok(Value::None));
+    native("is_tensor", |i, _, args| Ok(Value::Bool(tensor_of(&args.at(i, "is_tensor", 0)?).is_some())));
+    native("is_tracing", |_, s, _| Ok(Value::Bool(s.is_tracing())));
+    native("is_symbolic", |i, _, args| {
+        let value = args.at(i, "is_symbolic", 0)?;
+        Ok(Value::Bool(matches!(value, Value::Host(h) if h.as_any().is::<number::SymValue>())))
+    });
+    native("specialize", |i, _, args| i.index(&args.at(i, "specialize", 0)?).map(Value::Int));
+    // Runs a function as the `forward` of a module.
+    native("in_module", |i, s, args| {
+        let (path, class) = (i.text(&args.at(i, "in_module", 0)?)?, i.text(&args.at(i, "in_module", 1)?)?);
+        let function = args.at(i, "in_module", 2)?;
+        let inner = Args { pos: args.pos[3..].to_vec(), kw: args.kw };
+        let tracer = s.tracer();
+        tracer.in_module(&path, &class, || i.call(&function, inner))
+    });
+    // Makes one tensor hold what another one does: `_replace`.
+    native("assign", |i, _, args| {
+        let (to, from) = (args.at(i, "assign", 0)?, args.at(i, "assign", 1)?);
+        if let (Some(to), Some(from)) = (tensor_of(&to), tensor_of(&from)) {
+            let kind: Kind = from.kind.borrow().clone();
+            *to.kind.borrow_mut() = kind;
+        }
+        Ok(Value::None)
+    });
+}
+
+/// Keyword arguments that say nothing here.
+fn is_ignored(name: &str, value: &Value) -> bool {
+    matches!((name, value), ("out" | "names" | "generator", Value::None) | ("requires_grad", _))
+}

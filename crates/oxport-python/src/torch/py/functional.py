@@ -1,0 +1,361 @@
+# Functions of torch.nn.functional whose signature is not the operator's; the others are the operators of their names.
+
+import builtins
+import math
+
+import torch
+import torch._C as _C
+from torch.nn.modules.utils import _ntuple
+
+
+def __getattr__(name):
+    if not name.startswith("__") and _C.has_op(name):
+        return _C.function(name)
+    raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")
+
+
+linear, conv1d, conv2d, conv3d = (_C.function(name) for name in ("linear", "conv1d", "conv2d", "conv3d"))
+conv_transpose1d = _C.function("conv_transpose1d")
+
+
+def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    return _C.op("conv_transpose2d.input", input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    return _C.op("conv_transpose3d.input", input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def _inplace(name):
+    def function(input, *args, inplace=False):
+        if args and isinstance(args[-1], builtins.bool):
+            *args, inplace = args
+        if inplace:
+            _C.op(name + "_", input, *args)
+            return input
+        return _C.op(name, input, *args)
+
+    return function
+
+
+relu, relu6, selu, silu, mish, hardswish, hardsigmoid = (
+    _inplace(name) for name in ("relu", "relu6", "selu", "silu", "mish", "hardswish", "hardsigmoid"))
+elu_op, celu_op, leaky_op, threshold_op, hardtanh_op = (
+    _inplace(name) for name in ("elu", "celu", "leaky_relu", "threshold", "hardtanh"))
+swish = silu
+
+
+def elu(input, alpha=1.0, inplace=False):
+    return elu_op(input, alpha, inplace=inplace)
+
+
+def celu(input, alpha=1.0, inplace=False):
+    return celu_op(input, alpha, inplace=inplace)
+
+
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    return leaky_op(input, negative_slope, inplace=inplace)
+
+
+def threshold(input, threshold, value, inplace=False):
+    return threshold_op(input, threshold, value, inplace=inplace)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    return hardtanh_op(input, min_val, max_val, inplace=inplace)
+
+
+def relu_(input):
+    _C.op("relu_", input)
+    return input
+
+
+def gelu(input, approximate="none"):
+    return _C.op("gelu", input) if approximate == "none" else _C.op("gelu", input, approximate=approximate)
+
+
+def glu(input, dim=-1):
+    return _C.op("glu", input, dim)
+
+
+def logsigmoid(input):
+    return _C.op("log_sigmoid", input)
+
+
+def softplus(input, beta=1.0, threshold=20.0):
+    return _C.op("softplus", input, beta, threshold)
+
+
+def softshrink(input, lambd=0.5):
+    return _C.op("softshrink", input, lambd)
+
+
+def hardshrink(input, lambd=0.5):
+    return _C.op("hardshrink", input, lambd)
+
+
+def tanhshrink(input):
+    return input - input.tanh()
+
+
+def softsign(input):
+    return input / (input.abs() + 1)
+
+
+def sigmoid(input):
+    return input.sigmoid()
+
+
+def tanh(input):
+    return input.tanh()
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
+    return softmax(-input, dim, dtype=dtype)
+
+
+def _softmax_dim(rank):
+    return 0 if rank in (0, 1, 3) else 1
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    dim = _softmax_dim(input.dim()) if dim is None else dim
+    return _C.op("softmax.int", input, dim) if dtype is None else _C.op("softmax.int", input, dim, dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    dim = _softmax_dim(input.dim()) if dim is None else dim
+    return _C.op("log_softmax.int", input, dim) if dtype is None else _C.op("log_softmax.int", input, dim, dtype)
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if inplace:
+        _C.op("dropout_", input, p, training)
+        return input
+    return _C.op("dropout", input, p, training)
+
+
+def feature_dropout(input, p=0.5, training=True, inplace=False):
+    return _C.op("feature_dropout", input, p, training)
+
+
+dropout1d = dropout2d = dropout3d = feature_dropout
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    return _C.op("alpha_dropout", input, p, training)
+
+
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    return _C.op("batch_norm", input, weight, bias, running_mean, running_var, training, momentum, eps, True)
+
+
+def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
+    return _C.op("instance_norm", input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    return _C.op("layer_norm", input, list(normalized_shape), weight, bias, eps)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    return _C.op("rms_norm", input, list(normalized_shape), weight, eps)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    return _C.op("group_norm", input, num_groups, weight, bias, eps)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    div = input.mul(input)
+    if input.dim() == 3:
+        div = div.unsqueeze(1)
+        div = pad(div, (0, 0, size // 2, (size - 1) // 2))
+        div = avg_pool2d(div, (size, 1), stride=1).squeeze(1)
+    else:
+        shape = input.shape
+        div = div.view(shape[0], 1, shape[1], shape[2], -1)
+        div = pad(div, (0, 0, 0, 0, size // 2, (size - 1) // 2))
+        div = avg_pool3d(div, (size, 1, 1), stride=1).squeeze(1)
+        div = div.view(shape)
+    return input / div.mul(alpha).add(k).pow(beta)
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+    return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    if max_norm is not None:
+        raise NotImplementedError("embedding with max_norm is not supported")
+    if padding_idx is not None and padding_idx < 0:
+        padding_idx = weight.shape[0] + padding_idx
+    return _C.op("embedding", weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq, sparse)
+
+
+def one_hot(tensor, num_classes=-1):
+    return _C.op("one_hot", tensor, num_classes)
+
+
+def _max_pool(name):
+    def pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        stride = [] if stride is None else stride
+        if return_indices:
+            op = name + "_with_indices"
+            return _C.op(op, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return _C.op(name, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    return pool
+
+
+max_pool1d, max_pool2d, max_pool3d = (_max_pool(f"max_pool{n}d") for n in (1, 2, 3))
+
+
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    return _C.op("avg_pool1d", input, kernel_size, [] if stride is None else stride, padding, ceil_mode, count_include_pad)
+
+
+def _avg_pool(name):
+    def pool(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        return _C.op(name, input, kernel_size, [] if stride is None else stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    return pool
+
+
+avg_pool2d, avg_pool3d = _avg_pool("avg_pool2d"), _avg_pool("avg_pool3d")
+
+
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    kw, kh = _ntuple(2)(kernel_size)
+    out = avg_pool2d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    return (torch.sign(out) * relu(torch.abs(out))).mul(kw * kh).pow(1.0 / norm_type)
+
+
+def _adaptive(name, rank, has_indices):
+    def pool(input, output_size, return_indices=False):
+        sizes = list(_ntuple(rank)(output_size))
+        given = input.shape[-rank:]
+        sizes = [given[at] if size is None else size for at, size in enumerate(sizes)]
+        result = _C.op(name, input, sizes)
+        return result[0] if has_indices and not return_indices else result
+
+    return pool
+
+
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (_adaptive(f"adaptive_avg_pool{n}d", n, False) for n in (1, 2, 3))
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive(f"adaptive_max_pool{n}d", n, True) for n in (1, 2, 3))
+
+
+def pad(input, pad, mode="constant", value=None):
+    return _C.op("pad", input, list(pad), mode, value)
+
+
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
+    rank = input.dim() - 2
+    if size is not None:
+        sizes, scales = list(_ntuple(rank)(size)), None
+    else:
+        scales = [float(s) for s in _ntuple(rank)(scale_factor)]
+        sizes = None
+        if recompute_scale_factor:
+            sizes = [math.floor(input.shape[at + 2] * scales[at]) for at in range(rank)]
+            scales = None
+    if mode == "area":
+        return [None, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d][rank](input, sizes)
+    if mode in ("nearest", "nearest-exact"):
+        name = "upsample_nearest" if mode == "nearest" else "_upsample_nearest_exact"
+        return _C.op(f"{name}{rank}d.vec", input, sizes, scales)
+    names = {("linear", 1): "upsample_linear1d", ("bilinear", 2): "upsample_bilinear2d", ("bicubic", 2): "upsample_bicubic2d",
+             ("trilinear", 3): "upsample_trilinear3d"}
+    name = names[mode, rank]
+    if antialias:
+        name = "_" + name + "_aa"
+    return _C.op(name + ".vec", input, sizes, builtins.bool(align_corners), scales)
+
+
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    modes = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+    paddings = {"zeros": 0, "border": 1, "reflection": 2}
+    return _C.op("grid_sampler", input, grid, modes[mode], paddings[padding_mode], builtins.bool(align_corners))
+
+
+def affine_grid(theta, size, align_corners=None):
+    return _C.op("affine_grid_generator", theta, list(size), builtins.bool(align_corners))
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    pair = _ntuple(2)
+    return _C.op("im2col", input, pair(kernel_size), pair(dilation), pair(padding), pair(stride))
+
+
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    pair = _ntuple(2)
+    return _C.op("col2im", input, pair(output_size), pair(kernel_size), pair(dilation), pair(padding), pair(stride))
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    kwargs = {}
+    if scale is not None:
+        kwargs["scale"] = scale
+    if enable_gqa:
+        kwargs["enable_gqa"] = True
+    return _C.op("scaled_dot_product_attention", query, key, value, attn_mask, dropout_p, is_causal, **kwargs)
+
+
+def multi_head_attention_forward(*args, **kwargs):
+    raise NotImplementedError("F.multi_head_attention_forward is not supported: call nn.MultiheadAttention")
+
+
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    return _C.op("mse_loss", input, target, _REDUCTIONS[reduction])
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    return _C.op("l1_loss", input, target, _REDUCTIONS[reduction])
+
+
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    return _C.op("smooth_l1_loss", input, target, _REDUCTIONS[reduction], beta)
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    return _C.op("huber_loss", input, target, _REDUCTIONS[reduction], delta)
+
+
+def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
+    return _C.op("cross_entropy_loss", input, target, weight, _REDUCTIONS[reduction], ignore_index, label_smoothing)
+
+
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    return _C.op("nll_loss_nd", input, target, weight, _REDUCTIONS[reduction], ignore_index)
+
+
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    return _C.op("binary_cross_entropy", input, target, weight, _REDUCTIONS[reduction])
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+    return _C.op("binary_cross_entropy_with_logits", input, target, weight, pos_weight, _REDUCTIONS[reduction])
+
+
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    if reduction == "batchmean":
+        return _C.op("kl_div", input, target, 2, log_target=log_target) / input.shape[0]
+    return _C.op("kl_div", input, target, _REDUCTIONS[reduction], log_target=log_target)
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    return _C.op("cosine_similarity", x1, x2, dim, eps)
+
+
+def prelu(input, weight):
+    return _C.op("prelu", input, weight)

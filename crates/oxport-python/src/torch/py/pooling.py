@@ -1,0 +1,84 @@
+# Pooling.
+
+import torch.nn.functional as F
+from torch.nn.module import Module
+
+
+class _MaxPoolNd(Module):
+    _rank = 2
+
+    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, stride if stride is not None else kernel_size
+        self.padding, self.dilation, self.return_indices, self.ceil_mode = padding, dilation, return_indices, ceil_mode
+
+    def forward(self, input):
+        function = getattr(F, f"max_pool{self._rank}d")
+        return function(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
+
+
+class MaxPool1d(_MaxPoolNd):
+    _rank = 1
+
+
+class MaxPool2d(_MaxPoolNd):
+    _rank = 2
+
+
+class MaxPool3d(_MaxPoolNd):
+    _rank = 3
+
+
+class _AvgPoolNd(Module):
+    _rank = 2
+
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, stride if stride is not None else kernel_size
+        self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override = padding, ceil_mode, count_include_pad, divisor_override
+
+    def forward(self, input):
+        function = getattr(F, f"avg_pool{self._rank}d")
+        if self._rank == 1:
+            return function(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+        return function(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override)
+
+
+class AvgPool1d(_AvgPoolNd):
+    _rank = 1
+
+
+class AvgPool2d(_AvgPoolNd):
+    _rank = 2
+
+
+class AvgPool3d(_AvgPoolNd):
+    _rank = 3
+
+
+class LPPool2d(Module):
+    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+        super().__init__()
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
+
+    def forward(self, input):
+        return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+def _adaptive(name, function, has_indices):
+    def __init__(self, output_size, return_indices=False):
+        Module.__init__(self)
+        self.output_size, self.return_indices = output_size, return_indices
+
+    def forward(self, input):
+        if has_indices:
+            return getattr(F, function)(input, self.output_size, self.return_indices)
+        return getattr(F, function)(input, self.output_size)
+
+    return type(name, (Module,), {"__init__": __init__, "forward": forward, "__module__": "torch.nn.modules.pooling"})
+
+
+AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = (
+    _adaptive(f"AdaptiveAvgPool{n}d", f"adaptive_avg_pool{n}d", False) for n in (1, 2, 3))
+AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = (
+    _adaptive(f"AdaptiveMaxPool{n}d", f"adaptive_max_pool{n}d", True) for n in (1, 2, 3))

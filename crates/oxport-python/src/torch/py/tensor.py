@@ -1,0 +1,271 @@
+# Methods of tensors that differ from the operators of their names.
+
+import builtins
+
+import torch
+import torch._C as _C
+from torch._C import Parameter, Tensor
+
+
+class _Pair(tuple):
+    @property
+    def values(self):
+        return tuple.__getitem__(self, 0)
+
+    @property
+    def indices(self):
+        return tuple.__getitem__(self, 1)
+
+
+def _pair(value):
+    return _Pair(value) if isinstance(value, tuple) else value
+
+
+def method(function):
+    setattr(Tensor, function.__name__, function)
+    return function
+
+
+def _reduction(name):
+    def reduce(self, *args, **kwargs):
+        if "axis" in kwargs:
+            kwargs["dim"] = kwargs.pop("axis")
+        return _pair(_C.op(name, self, *args, **kwargs))
+
+    setattr(Tensor, name, reduce)
+
+
+for _name in ("max", "min", "sort", "topk", "median", "kthvalue", "mode", "cummax", "cummin", "nanmedian"):
+    _reduction(_name)
+
+
+@method
+def size(self, dim=None):
+    return self.shape if dim is None else self.shape[dim]
+
+
+@method
+def dim(self):
+    return self.ndim
+
+
+Tensor.ndimension = dim
+
+
+@method
+def numel(self):
+    return self.shape.numel()
+
+
+Tensor.nelement = numel
+
+
+@method
+def item(self):
+    return _C.item(self)
+
+
+@method
+def tolist(self):
+    return _C.tolist(self)
+
+
+@method
+def is_floating_point(self):
+    return self.dtype.is_floating_point
+
+
+@method
+def is_complex(self):
+    return self.dtype.is_complex
+
+
+@method
+def element_size(self):
+    return self.dtype.itemsize
+
+
+@method
+def split(self, split_size, dim=0):
+    if isinstance(split_size, (tuple, list)):
+        return _C.op("split_with_sizes", self, list(split_size), dim)
+    return _C.op("split.Tensor", self, split_size, dim)
+
+
+@method
+def to(self, *args, **kwargs):
+    dtype = kwargs.pop("dtype", None)
+    format = kwargs.pop("memory_format", None)
+    copy = kwargs.pop("copy", False)
+    device = kwargs.pop("device", None)
+    for value in args:
+        if isinstance(value, torch.dtype):
+            dtype = value
+        elif isinstance(value, Tensor):
+            dtype = value.dtype
+        elif isinstance(value, (str, torch.device)):
+            device = value
+    extra = {} if format is None else {"memory_format": format}
+    if dtype is None or dtype == self.dtype:
+        if not extra and not copy:
+            return self
+        return _C.op("to.dtype", self, self.dtype, False, copy, **extra)
+    return _C.op("to.dtype", self, dtype, False, copy, **extra)
+
+
+@method
+def type(self, dtype=None):
+    return "torch.FloatTensor" if dtype is None else self.to(dtype)
+
+
+@method
+def type_as(self, other):
+    return self.to(other.dtype)
+
+
+def _cast(name, dtype):
+    setattr(Tensor, name, lambda self, memory_format=None: self.to(dtype))
+
+
+for _name, _dtype in (
+    ("float", torch.float32), ("double", torch.float64), ("half", torch.float16), ("bfloat16", torch.bfloat16),
+    ("int", torch.int32), ("long", torch.int64), ("short", torch.int16), ("char", torch.int8), ("byte", torch.uint8),
+    ("bool", torch._C.bool), ("cfloat", torch.complex64),
+):
+    _cast(_name, _dtype)
+
+
+def _same(self, *args, **kwargs):
+    return self
+
+
+for _name in ("cpu", "cuda", "requires_grad_", "pin_memory", "retain_grad", "share_memory_", "coalesce", "register_hook"):
+    setattr(Tensor, _name, _same)
+
+
+@method
+def contiguous(self, memory_format=None):
+    return _C.op("contiguous", self) if memory_format is None else _C.op("contiguous", self, memory_format=memory_format)
+
+
+@method
+def is_contiguous(self, memory_format=None):
+    return True
+
+
+@method
+def data_ptr(self):
+    return builtins.id(self)
+
+
+@method
+def stride(self, dim=None):
+    strides, step = [], 1
+    for size in reversed(self.shape):
+        strides.append(step)
+        step = step * size
+    strides = tuple(reversed(strides))
+    return strides if dim is None else strides[dim]
+
+
+@method
+def view(self, *size):
+    if builtins.len(size) == 1:
+        if isinstance(size[0], torch.dtype):
+            return _C.op("view.dtype", self, size[0])
+        if isinstance(size[0], (tuple, list)):
+            size = size[0]
+    return _C.op("view", self, list(size))
+
+
+@method
+def view_as(self, other):
+    return self.view(other.shape)
+
+
+@method
+def reshape(self, *shape):
+    if builtins.len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        shape = shape[0]
+    return _C.op("reshape", self, list(shape))
+
+
+@method
+def expand(self, *size, implicit=False):
+    if builtins.len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    return _C.op("expand", self, list(size))
+
+
+@method
+def permute(self, *dims):
+    if builtins.len(dims) == 1 and isinstance(dims[0], (tuple, list)):
+        dims = dims[0]
+    return _C.op("permute", self, list(dims))
+
+
+@method
+def unflatten(self, dim, sizes):
+    return _C.op("unflatten", self, dim, list(sizes))
+
+
+@method
+def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
+    if p == "fro" or p is None:
+        p = 2
+    if dim is None:
+        return _C.op("norm", self, p)
+    dim = list(dim) if isinstance(dim, (tuple, list)) else [dim]
+    return _C.op("norm", self, p, dim, keepdim)
+
+
+@method
+def masked_fill(self, mask, value):
+    return _C.op("masked_fill", self, mask, value)
+
+
+@method
+def __abs__(self):
+    return _C.op("abs", self)
+
+
+@method
+def __deepcopy__(self, memo):
+    if isinstance(self, Parameter):
+        return Parameter(self.clone(), self.requires_grad)
+    return self.clone()
+
+
+@method
+def __copy__(self):
+    return self
+
+
+@method
+def __contains__(self, value):
+    return (self == value).any()
+
+
+@method
+def backward(self, *args, **kwargs):
+    raise RuntimeError("backward() cannot be captured")
+
+
+@method
+def numpy(self):
+    raise RuntimeError("numpy() of a captured tensor is not supported")
+
+
+@method
+def register_parameter(self, *args):
+    raise RuntimeError("a tensor has no parameters")
+
+
+@method
+def get_device(self):
+    return -1
+
+
+@method
+def storage_offset(self):
+    return 0

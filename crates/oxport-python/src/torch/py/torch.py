@@ -1,0 +1,406 @@
+# The functions of torch. What is not defined here is the operator of the same name.
+
+import builtins
+
+import torch._C as _C
+from torch._C import (  # noqa: F401
+    Tensor, SymBool, SymFloat, SymInt, bfloat16, bool, channels_last, channels_last_3d, complex64, complex128,
+    contiguous_format, device, dtype, float16, float32, float64, float8_e4m3fn, float8_e5m2, int8, int16, int32, int64, layout,
+    memory_format, preserve_format, strided, uint8, uint16, uint32, uint64,
+)
+
+__version__ = "2.15.0"
+half, float, double, short, int, long, cfloat, cdouble = (
+    float16, float32, float64, int16, int32, int64, complex64, complex128)
+inf = 1e400
+nan = inf - inf
+pi = 3.141592653589793
+e = 2.718281828459045
+newaxis = None
+FloatTensor = LongTensor = BoolTensor = IntTensor = ByteTensor = DoubleTensor = HalfTensor = Tensor
+Generator = Stream = object
+
+
+class Size(tuple):
+    def numel(self):
+        total = 1
+        for size in self:
+            total = total * size
+        return total
+
+    def __getitem__(self, index):
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+    def __add__(self, other):
+        return Size(tuple(self) + tuple(other))
+
+    def __repr__(self):
+        return f"torch.Size({list(self)})"
+
+
+class finfo:
+    _limits = {
+        "torch.float32": (32, 1.1920928955078125e-07, 3.4028234663852886e38, 1.1754943508222875e-38),
+        "torch.float64": (64, 2.220446049250313e-16, 1.7976931348623157e308, 2.2250738585072014e-308),
+        "torch.float16": (16, 0.0009765625, 65504.0, 6.103515625e-05),
+        "torch.bfloat16": (16, 0.0078125, 3.3895313892515355e38, 1.1754943508222875e-38),
+    }
+
+    def __init__(self, dtype=None):
+        self.bits, self.eps, self.max, self.tiny = self._limits[repr(float32 if dtype is None else dtype)]
+        self.min = -self.max
+        self.smallest_normal = self.tiny
+
+
+class iinfo:
+    def __init__(self, dtype):
+        signed = {"torch.int8": 8, "torch.int16": 16, "torch.int32": 32, "torch.int64": 64}
+        name = repr(dtype)
+        self.bits = signed.get(name, 8)
+        self.max = 2 ** (self.bits - 1) - 1 if name in signed else 255
+        self.min = -(2 ** (self.bits - 1)) if name in signed else 0
+
+
+class _Mode:
+    def __init__(self, *args, **kwargs):
+        self._args = args
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return None
+
+    def __call__(self, function):
+        return function
+
+
+class no_grad(_Mode):
+    def __new__(cls, function=None):
+        return object.__new__(cls) if function is None else function
+
+
+class inference_mode(_Mode):
+    pass
+
+
+class enable_grad(_Mode):
+    pass
+
+
+class set_grad_enabled(_Mode):
+    pass
+
+
+class autocast(_Mode):
+    pass
+
+
+def is_grad_enabled():
+    return True
+
+
+def is_inference_mode_enabled():
+    return False
+
+
+def is_autocast_enabled(*args):
+    return False
+
+
+def get_autocast_dtype(*args):
+    return float32
+
+
+def get_default_dtype():
+    return float32
+
+
+def get_default_device():
+    return device("cpu")
+
+
+def is_tensor(value):
+    return isinstance(value, Tensor)
+
+
+def is_floating_point(value):
+    return value.dtype.is_floating_point
+
+
+def is_complex(value):
+    return value.dtype.is_complex
+
+
+def is_storage(value):
+    return False
+
+
+def numel(value):
+    return value.numel()
+
+
+def manual_seed(seed):
+    return None
+
+
+def seed():
+    return 0
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    return _C.tensor(data, dtype)
+
+
+def as_tensor(data, dtype=None, device=None):
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    return _C.tensor(data, dtype)
+
+
+asarray = as_tensor
+
+
+def from_numpy(value):
+    return _C.tensor(value, None)
+
+
+def _size(args):
+    return list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
+
+
+def _factory(name, args, size, kwargs):
+    kwargs.pop("requires_grad", None)
+    kwargs.pop("generator", None)
+    kwargs.pop("out", None)
+    kwargs.pop("memory_format", None)
+    kwargs = {key: value for key, value in kwargs.items() if value is not None}
+    return _C.op(name, _size(args) if size is None else list(size), **kwargs)
+
+
+def zeros(*args, size=None, **kwargs):
+    return _factory("zeros", args, size, kwargs)
+
+
+def ones(*args, size=None, **kwargs):
+    return _factory("ones", args, size, kwargs)
+
+
+def empty(*args, size=None, **kwargs):
+    return _factory("empty", args, size, kwargs)
+
+
+def rand(*args, size=None, **kwargs):
+    return _factory("rand", args, size, kwargs)
+
+
+def randn(*args, size=None, **kwargs):
+    return _factory("randn", args, size, kwargs)
+
+
+def full(size, fill_value, **kwargs):
+    kwargs = {key: value for key, value in kwargs.items() if value is not None and key not in ("requires_grad", "out")}
+    size = [size] if not isinstance(size, (tuple, list)) else list(size)
+    return _C.op("full", size, fill_value, **kwargs)
+
+
+def randint(low, high=None, size=None, **kwargs):
+    if size is None:
+        low, high, size = 0, low, high
+    return _C.op("randint", low, high, list(size), **kwargs)
+
+
+def _plain(kwargs):
+    return {key: value for key, value in kwargs.items() if value is not None and key not in ("requires_grad", "out", "generator")}
+
+
+def arange(*args, start=None, end=None, step=None, **kwargs):
+    if end is not None:
+        args = (0 if start is None else start, end) if not args else (*args, end)
+    if step is not None:
+        args = (0, *args, step) if len(args) == 1 else (*args, step)
+    kwargs.pop("device", None) if kwargs.get("device") is None else None
+    return _C.op("arange", *args, **_plain(kwargs))
+
+
+def linspace(start, end, steps, **kwargs):
+    return _C.op("linspace", start, end, steps, **_plain(kwargs))
+
+
+def logspace(start, end, steps, base=10.0, **kwargs):
+    return _C.op("logspace", start, end, steps, base, **_plain(kwargs))
+
+
+def eye(n, m=None, **kwargs):
+    return _C.op("eye", n, **_plain(kwargs)) if m is None else _C.op("eye", n, m, **_plain(kwargs))
+
+
+def complex(real, imag):
+    return _C.op("complex", real, imag)
+
+
+def cat(tensors, dim=0, axis=None, out=None):
+    return _C.op("cat", list(tensors), dim if axis is None else axis)
+
+
+concat = concatenate = cat
+
+
+def stack(tensors, dim=0, out=None):
+    return _C.op("stack", list(tensors), dim)
+
+
+def meshgrid(*tensors, indexing=None):
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tensors[0]
+    return _C.op("meshgrid", list(tensors), **({} if indexing is None else {"indexing": indexing}))
+
+
+def einsum(equation, *operands):
+    if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
+        operands = operands[0]
+    return _C.op("einsum", equation, list(operands))
+
+
+def broadcast_tensors(*tensors):
+    return _C.op("broadcast_tensors", list(tensors))
+
+
+def broadcast_shapes(*shapes):
+    rank = builtins.max(len(shape) for shape in shapes)
+    result = [1] * rank
+    for shape in shapes:
+        for at, size in enumerate(shape):
+            place = rank - len(shape) + at
+            if size != 1:
+                result[place] = size
+    return Size(result)
+
+
+def block_diag(*tensors):
+    return _C.op("block_diag", list(tensors))
+
+
+def tensordot(a, b, dims=2, out=None):
+    if isinstance(dims, (tuple, list)):
+        first, second = dims
+        first = [first] if not isinstance(first, (tuple, list)) else list(first)
+        second = [second] if not isinstance(second, (tuple, list)) else list(second)
+    else:
+        first, second = list(range(-dims, 0)), list(range(dims))
+    return _C.op("tensordot", a, b, first, second)
+
+
+def where(condition, *args, **kwargs):
+    return _C.op("where", condition, *args, **kwargs)
+
+
+def split(tensor, split_size_or_sections, dim=0):
+    return tensor.split(split_size_or_sections, dim)
+
+
+def max(input, *args, **kwargs):
+    return input.max(*args, **kwargs)
+
+
+def min(input, *args, **kwargs):
+    return input.min(*args, **kwargs)
+
+
+def sort(input, *args, **kwargs):
+    return input.sort(*args, **kwargs)
+
+
+def topk(input, *args, **kwargs):
+    return input.topk(*args, **kwargs)
+
+
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    return input.norm(p, dim, keepdim, dtype)
+
+
+def sym_int(value):
+    return builtins.int(value)
+
+
+def sym_float(value):
+    return builtins.float(value)
+
+
+def sym_max(a, b):
+    return a if a >= b else b
+
+
+def sym_min(a, b):
+    return a if a <= b else b
+
+
+def _check(condition, message=None):
+    if not condition:
+        raise RuntimeError(message() if message is not None else "Expected cond to be True, but got False")
+
+
+_check_is_size = lambda *args, **kwargs: None
+_check_value = _check_index = _check_type = _check
+
+
+def _assert(condition, message=""):
+    if not isinstance(condition, Tensor):
+        assert condition, message
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    if not isinstance(pred, Tensor):
+        return true_fn(*operands) if pred else false_fn(*operands)
+    raise NotImplementedError("torch.cond on tensor data is not supported by capture from Python source yet")
+
+
+def compile(function=None, *args, **kwargs):
+    return function if callable(function) else lambda f: f
+
+
+def set_default_dtype(*args):
+    return None
+
+
+set_default_device = set_float32_matmul_precision = use_deterministic_algorithms = set_default_dtype
+
+
+def _namespace(prefix):
+    def get(name):
+        if name.startswith("__") or not _C.has_op(prefix + name):
+            raise AttributeError(f"module 'torch' has no attribute '{name}'")
+        return _C.function(prefix + name)
+
+    return get
+
+
+def __getattr__(name):
+    if not name.startswith("__") and _C.has_op(name):
+        return _C.function(name)
+    raise AttributeError(f"module 'torch' has no attribute '{name}'")
+
+
+class _Ops:
+    def __init__(self, name=""):
+        self._name = name
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Ops(f"{self._name}.{name}" if self._name else name)
+
+    def __call__(self, *args, **kwargs):
+        return _C.op(self._name.removesuffix(".default"), *args, **kwargs)
+
+
+ops = _Ops()
+
+import torch._tensor_methods  # noqa: E402,F401
+from torch.autograd import Function  # noqa: E402,F401
+import torch.nn as nn  # noqa: E402
+import torch.nn.functional  # noqa: E402,F401
+from torch import (  # noqa: E402,F401
+    amp, autograd, backends, compiler, cuda, distributed, fft, fx, hub, jit, library, linalg, onnx, overrides, special, types, utils,
+)

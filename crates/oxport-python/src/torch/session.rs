@@ -1,0 +1,170 @@
+//! What a capture shares: the tracer that is current, the classes of tensors, the evaluation of tensors that the code makes.
+//!
+//! While a module is made, its tensors are traced into a scratch program and computed only when their data are needed (a buffer,
+//! `item()`); while its `forward` runs, calls are traced into the program. A tensor of the first that is used in the second
+//! becomes an attribute of it.
+
+use super::tensor::{Kind, TensorValue};
+use crate::error::R;
+use crate::interp::Interp;
+use crate::value::{Class, Name, Namespace, Value};
+use oxport_capture::{Tracer, Value as Traced};
+use oxport_ir::ExportedProgram;
+use oxport_tensor::Tensor as Data;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// Computes the outputs of a program without inputs.
+pub type Evaluator = Rc<dyn Fn(&ExportedProgram) -> Result<Vec<Data>, String>>;
+
+/// What a capture shares.
+pub struct Session {
+    /// The program being traced.
+    current: RefCell<Tracer>,
+    /// The program of what the code computes before.
+    pub scratch: Tracer,
+    evaluator: Evaluator,
+    /// `torch.Tensor`.
+    pub tensor: Rc<Class>,
+    /// `torch.nn.Parameter`.
+    pub parameter: Rc<Class>,
+    /// `torch.dtype`, `torch.device`, `torch.layout`, `torch.memory_format`.
+    pub constants: [Rc<Class>; 4],
+    /// `torch.SymInt`, `torch.SymFloat`, `torch.SymBool`.
+    pub symbols: [Rc<Class>; 3],
+    names: HashSet<String>,
+    lifted: Cell<usize>,
+}
+
+fn class(name: &str, base: &Rc<Class>) -> Rc<Class> {
+    Rc::new(Class {
+        name: name.into(),
+        module: "torch".into(),
+        bases: vec![base.clone()],
+        ancestors: base.mro().cloned().collect(),
+        dict: RefCell::new(Namespace::default()),
+        metaclass: None,
+    })
+}
+
+impl Session {
+    /// A session of an interpreter.
+    pub fn new(interp: &Interp, evaluator: Evaluator) -> Rc<Session> {
+        let object = &interp.types.object;
+        let tensor = class("Tensor", object);
+        let scratch = Tracer::new();
+        let names =
+            oxport_ops::registry().names().into_iter().map(|n| n.split('.').next().unwrap_or(n).to_string()).collect();
+        Rc::new(Session {
+            current: RefCell::new(scratch.clone()),
+            scratch,
+            evaluator,
+            parameter: class("Parameter", &tensor),
+            tensor,
+            constants: ["dtype", "device", "layout", "memory_format"].map(|name| class(name, object)),
+            symbols: [
+                class("SymInt", &interp.types.int),
+                class("SymFloat", &interp.types.float),
+                class("SymBool", &interp.types.bool),
+            ],
+            names,
+            lifted: Cell::new(0),
+        })
+    }
+
+    /// The session of an interpreter.
+    pub fn of(interp: &Interp) -> R<Rc<Session>> {
+        match interp.host.clone().and_then(|host| host.downcast::<Session>().ok()) {
+            Some(session) => Ok(session),
+            None => interp.raise("RuntimeError", "torch is not available"),
+        }
+    }
+
+    /// Whether there is an operator `aten::name`.
+    pub fn has_op(&self, name: &str) -> bool {
+        self.names.contains(&format!("aten::{name}"))
+    }
+
+    /// The tracer that is current.
+    pub fn tracer(&self) -> Tracer {
+        self.current.borrow().clone()
+    }
+
+    /// Whether the program is traced, and not the scratch program.
+    pub fn is_tracing(&self) -> bool {
+        !self.tracer().is_same(&self.scratch)
+    }
+
+    /// Makes a tracer the current one.
+    pub fn set_tracer(&self, tracer: &Tracer) {
+        *self.current.borrow_mut() = tracer.clone();
+    }
+
+    /// A tensor value.
+    pub fn value(self: &Rc<Session>, kind: Kind) -> Value {
+        Value::Host(Rc::new(TensorValue {
+            session: self.clone(),
+            kind: RefCell::new(kind),
+            is_parameter: Cell::new(false),
+            requires_grad: Cell::new(false),
+            dict: RefCell::default(),
+        }))
+    }
+
+    /// The data of traced scratch tensors.
+    pub fn evaluate(&self, interp: &Interp, tensors: &[oxport_capture::Tensor]) -> R<Vec<Data>> {
+        let outputs: Vec<Traced> = tensors.iter().map(Traced::from).collect();
+        let program = match self.scratch.finish(Traced::List(outputs)) {
+            Ok(program) => program,
+            Err(error) => return interp.raise("RuntimeError", error.message()),
+        };
+        match (self.evaluator)(&program) {
+            Ok(data) => Ok(data),
+            Err(message) => interp.raise("RuntimeError", message),
+        }
+    }
+
+    /// A name for a tensor that becomes an attribute of the program.
+    pub fn fresh_name(&self) -> String {
+        self.lifted.set(self.lifted.get() + 1);
+        format!("_tensor_constant{}", self.lifted.get() - 1)
+    }
+
+    /// Calls an operator of the current program.
+    pub fn op(self: &Rc<Session>, interp: &mut Interp, name: &str, args: &[Value], kw: &[(Name, Value)]) -> R<Value> {
+        let mut lowered = Vec::with_capacity(args.len());
+        for arg in args {
+            lowered.push(self.lower(interp, arg)?);
+        }
+        let mut named = Vec::with_capacity(kw.len());
+        for (key, value) in kw {
+            named.push((&**key, self.lower(interp, value)?));
+        }
+        let tracer = self.tracer();
+        if self.is_tracing() {
+            tracer.set_stack_trace(Some(&stack_trace(interp)));
+        }
+        let full = if name.contains('.') || name.contains("::") { name.to_string() } else { format!("aten.{name}") };
+        match tracer.op(&full, &lowered, &named) {
+            Ok(value) => self.raise_value(interp, value),
+            Err(error) if error.message().contains("expected at most") || error.message().contains("argument") => {
+                interp.type_error(error.message())
+            }
+            Err(error) => interp.raise("RuntimeError", error.message()),
+        }
+    }
+}
+
+/// The calls that run, as tracebacks have them; those of bundled sources are left out.
+fn stack_trace(interp: &Interp) -> String {
+    let mut lines = Vec::new();
+    for place in interp.places.iter().filter(|p| !p.source.name.starts_with('<')) {
+        let text = place.source.line(place.pos.line);
+        lines.push(format!(
+            "  File \"{}\", line {}, in {}\n    {text}",
+            place.source.name, place.pos.line, place.function
+        ));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,147 @@
+//! Models of Python source, captured and run: the outputs are PyTorch's (`scripts/models.py` made them).
+
+use indexmap::IndexMap;
+use oxport::{Opt, PlanOptions, Tensor};
+use oxport_ir::{ExportedProgram, Value};
+use oxport_python::torch::{Dim, Input, Options, capture};
+use oxport_python::{Limits, NoModules, STACK};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// The entry, its inputs, the ranges of sizes.
+const MODELS: &[(&str, &[&str], &[&str])] = &[
+    ("Mlp", &["x: f32[b, 8]"], &["b=1..64"]),
+    ("Cnn", &["x: f32[b, 3, 16, 16]"], &["b=1..8"]),
+    ("Cell", &["x: f32[3, b, 4]", "h: f32[b, 4]", "c: f32[b, 4]"], &["b=1..8"]),
+    ("Attention", &["x: f32[b, n, 8]"], &["b=1..8", "n=2..16"]),
+    ("Tagger", &["words: i64[2, 5]"], &[]),
+    ("Encoder", &["x: f32[2, 5, 8]"], &[]),
+    ("Inplace", &["x: f32[b, 3]"], &["b=2..8"]),
+    ("function", &["x: f32[b, 3]", "y: f32[b, 3]"], &[]),
+];
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/models")
+}
+
+fn execute(program: &ExportedProgram, inputs: Vec<Value>) -> Result<Vec<Value>, String> {
+    let run = || -> oxport::Result<Vec<Value>> {
+        let program = oxport::prepare(program, Opt::None)?;
+        let plan = oxport::plan(&program, &PlanOptions::default())?;
+        Ok(plan.run(inputs)?.user)
+    };
+    run().map_err(|e| e.to_string())
+}
+
+fn evaluate(program: &ExportedProgram) -> Result<Vec<Tensor>, String> {
+    let tensor = |value| match value {
+        Value::Tensor(tensor) => Ok(tensor),
+        _ => Err("expected a tensor".to_string()),
+    };
+    execute(program, Vec::new())?.into_iter().map(tensor).collect()
+}
+
+fn traced(
+    text: String,
+    entry: &str,
+    inputs: &[&str],
+    dims: &[&str],
+    weights: Option<IndexMap<String, Tensor>>,
+) -> Result<ExportedProgram, String> {
+    let options = || -> Result<(Vec<Input>, Vec<Dim>), String> {
+        Ok((
+            inputs.iter().map(|t| Input::parse(t)).collect::<Result<_, _>>()?,
+            dims.iter().map(|t| Dim::parse(t)).collect::<Result<_, _>>()?,
+        ))
+    };
+    let ((inputs, dims), entry) = (options()?, entry.to_string());
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || {
+            let options = Options {
+                file: "models.py".into(),
+                text,
+                entry,
+                inputs,
+                dims,
+                weights: weights.as_ref(),
+                train: false,
+                limits: Limits::DEFAULT,
+            };
+            capture(&options, Rc::new(NoModules), Rc::new(evaluate)).map_err(|e| e.to_string())
+        });
+        thread.expect("law: a thread starts").join().expect("no source makes the interpreter panic")
+    })
+}
+
+fn check(entry: &str, inputs: &[&str], dims: &[&str]) -> Result<(), String> {
+    let text = std::fs::read_to_string(folder().join("models.py")).map_err(|e| e.to_string())?;
+    let path = folder().join(format!("{entry}.safetensors"));
+    let kept = oxport::io::read_values(&path, &oxport::ReadLimits::DEFAULT).map_err(|e| e.to_string())?;
+    let part = |prefix: &str| -> IndexMap<String, Tensor> {
+        let named = kept.iter().filter_map(|(name, value)| match value {
+            Value::Tensor(tensor) => Some((name.strip_prefix(prefix)?.to_string(), tensor.clone())),
+            _ => None,
+        });
+        named.collect()
+    };
+    let weights = (entry != "function").then(|| part("w."));
+    let program = traced(text, entry, inputs, dims, weights)?;
+    let found = oxport::verify(&program);
+    if !found.is_empty() {
+        return Err(format!("{found:?}"));
+    }
+    let given = part("in.");
+    let inputs = (0..given.len()).map(|n| Value::Tensor(given[&n.to_string()].clone())).collect();
+    let outputs = execute(&program, inputs)?;
+    for (name, expected) in part("out.") {
+        let at: usize = name.parse().map_err(|_| "a name of an output")?;
+        let Some(Value::Tensor(got)) = outputs.get(at) else { return Err(format!("output {at} is no tensor")) };
+        if got.sizes() != expected.sizes() || got.dtype() != expected.dtype() {
+            return Err(format!("output {at}: sizes {:?}, expected {:?}", got.sizes(), expected.sizes()));
+        }
+        let (got, expected) = (got.to_vec::<f64>(), expected.to_vec::<f64>());
+        let (got, expected) = (got.map_err(|e| e.to_string())?, expected.map_err(|e| e.to_string())?);
+        let is_close = |(a, b): (&f64, &f64)| a == b || (a - b).abs() <= 1e-6 + 1e-5 * b.abs();
+        if let Some((a, b)) = got.iter().zip(&expected).find(|pair| !is_close(*pair)) {
+            return Err(format!("output {at}: {a}, expected {b}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn captured_models_give_the_outputs_of_pytorch() {
+    let failures: Vec<String> = MODELS
+        .iter()
+        .filter_map(|(entry, inputs, dims)| check(entry, inputs, dims).err().map(|e| format!("{entry}: {e}")))
+        .collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+/// Programs that cannot be captured, and a part of the error.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "def f(x):\n    if x.sum() > 0:\n        return x\n    return -x\n",
+        "the branch depends on the data of tensor `gt`",
+    ),
+    ("def f(x):\n    return x.nothing\n", "'Tensor' object has no attribute 'nothing'"),
+    ("def f(x):\n    import torch\n    return torch.nothing(x)\n", "module 'torch' has no attribute 'nothing'"),
+    ("def f(x):\n    return x.sum().backward()\n", "backward() cannot be captured"),
+    ("def f(x):\n    return x[5]\n", "index 5 is out of bounds for dimension 0 with size 4"),
+    ("def f(x):\n    return x + open('w')\n", "refused: `open`"),
+    ("def f(x):\n    return x.tolist()\n", "the value of a tensor that depends on inputs is not known during capture"),
+    ("def f(x, y):\n    return x\n", "f() missing 1 required positional argument: 'y'"),
+];
+
+#[test]
+fn what_cannot_be_captured_is_refused_with_its_place() {
+    let mut failures = Vec::new();
+    for (text, expected) in REFUSED {
+        match traced(text.to_string(), "f", &["x: f32[4, 3]"], &[], None) {
+            Ok(_) => failures.push(format!("{text}was captured")),
+            Err(error) if error.contains(expected) => {}
+            Err(error) => failures.push(format!("{text}expected {expected}\ngot {error}")),
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
