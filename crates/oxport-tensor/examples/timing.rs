@@ -71,7 +71,7 @@ fn products(bench: &Bench) {
             });
         };
         run("linear(BT)", &p);
-        let packed = Packed::rhs(k, n, Mat::new(&b, 1, k));
+        let packed = [Packed::rhs(k, n, Mat::new(&b, 1, k))];
         p.b = Rhs::Packed(&packed);
         run("linear(packed)", &p);
         run("NN", &Product::new(m, n, k, Mat::new(&a, k, 1), Mat::new(&b, n, 1)));
