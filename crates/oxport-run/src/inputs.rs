@@ -1,10 +1,10 @@
 //! The input checks of a call, compiled: the same as PyTorch's.
 //!
-//! PyTorch has two ways. A program with sample inputs is checked by a guards function ([`guards`]); any other by
-//! a forward pre-hook, which this module implements: static sizes and constants must be equal; a symbol has one value
+//! PyTorch has two ways. A program with sample inputs is checked by a guards function ([`guards`]); any other by a
+//! forward pre-hook, which this module implements: static sizes and constants must be equal; a symbol has one value
 //! everywhere; `2*s0` is solved for `s0`; a lower bound counts only above 2, because PyTorch does not guard smaller
-//! ones; dtypes, strides, devices and an input that was `None` at export are not checked. The strict mode adds the full
-//! declared range, the dtypes, and the guards.
+//! ones; dtypes, strides, devices, and what was `None` at export, are not checked. The strict mode adds these dtypes,
+//! the full declared range, and the guards.
 //!
 //! An error names the input as in the caller's code, what was expected, what was passed, why, and what to change.
 
@@ -14,6 +14,7 @@ pub(crate) mod guards;
 
 use crate::error::{Error, Result};
 pub(crate) use flatten::flatten;
+use flatten::user_path;
 use guard_failure::{ErrorContext, GuardFailure};
 use guards::{Guards, linear, python_number, sources};
 use indexmap::IndexMap;
@@ -337,15 +338,6 @@ fn same_constant(a: &Value, b: &Value) -> bool {
         (Value::Complex(a), Value::Complex(b)) => a == b,
         (Value::None, Value::None) => true,
         _ => false,
-    }
-}
-
-/// The path within `(args, kwargs)` as PyTorch prints it: `[0][1]` is `*args[1]`, `[1]['mask']` is `mask`.
-fn user_path(path: &str) -> String {
-    match (path.strip_prefix("[0]"), path.strip_prefix("[1]['")) {
-        (Some(rest), _) => format!("*args{rest}"),
-        (_, Some(rest)) => rest.replacen("']", "", 1),
-        _ => path.into(),
     }
 }
 

@@ -28,3 +28,12 @@ pub(crate) fn flatten(
     let leaves = leaves.map_err(|e| Error::input(format!("the arguments do not match the program's in_spec: {e}")))?;
     Ok(leaves.into_iter().cloned().collect())
 }
+
+/// The path within `(args, kwargs)` as PyTorch prints it: `[0][1]` is `*args[1]`, `[1]['mask']` is `mask`.
+pub(super) fn user_path(path: &str) -> String {
+    match (path.strip_prefix("[0]"), path.strip_prefix("[1]['")) {
+        (Some(rest), _) => format!("*args{rest}"),
+        (_, Some(rest)) => rest.replacen("']", "", 1),
+        _ => path.into(),
+    }
+}
