@@ -242,10 +242,10 @@ impl State {
 /// those of names that PyTorch's generator tells by (`*_like`, `new_*`).
 fn makes_tensors(op: &Op, schema: &FunctionSchema) -> bool {
     let options = ["dtype", "layout", "device", "pin_memory"];
-    let has = |name: &&str| schema.arg(name).is_some_and(|(_, p)| p.kw_only);
+    let has = |name: &&'static str| schema.arg(name).is_some_and(|(_, p)| p.kw_only);
     let stem = naming::stem_of(op);
     let takes_tensor = schema.args.iter().any(|p| p.ty.is_tensor_like());
-    options.iter().all(|name| has(&name)) && (!takes_tensor || stem.ends_with("_like") || stem.starts_with("new_"))
+    options.iter().all(has) && (!takes_tensor || stem.ends_with("_like") || stem.starts_with("new_"))
 }
 
 /// `cuda:0`

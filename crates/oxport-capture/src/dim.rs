@@ -93,6 +93,6 @@ impl std::ops::Add<i64> for Dim {
 impl std::ops::Sub<i64> for Dim {
     type Output = Dim;
     fn sub(self, less: i64) -> Dim {
-        self + less.saturating_neg()
+        std::ops::Add::add(self, less.saturating_neg())
     }
 }

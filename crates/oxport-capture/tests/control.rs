@@ -78,7 +78,7 @@ fn a_loop_runs_as_often_as_the_data_says() {
 fn branches_of_different_form_are_refused() {
     let refused = Export::new().arg("x", vector([0.0; 2])).run(&oxport_capture::nn::Identity::default(), |_, i| {
         let x = i.tensor("x");
-        let both = i.tracer().cond(&x.sum().gt(0), &[x.clone()], |o| o[0].clone(), |o| vec![o[0].clone()]);
+        let both = i.tracer().cond(&x.sum().gt(0), std::slice::from_ref(&x), |o| o[0].clone(), |o| vec![o[0].clone()]);
         both.map(|_| ()).unwrap_or_else(|error| i.tracer().refuse(error));
         x
     });
