@@ -34,6 +34,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("oxport-rewrite", &["oxport-ir", "oxport-sym", "oxport-tensor"]),
     ("oxport-run", &["oxport-ir", "oxport-sym", "oxport-pytree", "oxport-tensor"]),
     (
+        "oxport-python",
+        &["oxport-capture", "oxport-ir", "oxport-ops", "oxport-pytree", "oxport-sym", "oxport-tensor"],
+    ),
+    (
         "oxport",
         &[
             "oxport-ir",
@@ -41,6 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "oxport-passes",
             "oxport-pt2",
             "oxport-pytree",
+            "oxport-python",
             "oxport-rewrite",
             "oxport-run",
             "oxport-sym",
