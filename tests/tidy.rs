@@ -33,10 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("oxport-passes", &["oxport-ir", "oxport-sym", "oxport-tensor"]),
     ("oxport-rewrite", &["oxport-ir", "oxport-sym", "oxport-tensor"]),
     ("oxport-run", &["oxport-ir", "oxport-sym", "oxport-pytree", "oxport-tensor"]),
-    (
-        "oxport-python",
-        &["oxport-capture", "oxport-ir", "oxport-ops", "oxport-pytree", "oxport-sym", "oxport-tensor"],
-    ),
+    ("oxport-python", &["oxport-capture", "oxport-ir", "oxport-ops", "oxport-pytree", "oxport-sym", "oxport-tensor"]),
     (
         "oxport",
         &[

@@ -41,7 +41,13 @@ fn evaluate(program: &ExportedProgram) -> Result<Vec<Tensor>, String> {
     execute(program, Vec::new())?.into_iter().map(tensor).collect()
 }
 
-fn traced(text: String, entry: &str, inputs: &[&str], dims: &[&str], weights: Option<IndexMap<String, Tensor>>) -> Result<ExportedProgram, String> {
+fn traced(
+    text: String,
+    entry: &str,
+    inputs: &[&str],
+    dims: &[&str],
+    weights: Option<IndexMap<String, Tensor>>,
+) -> Result<ExportedProgram, String> {
     let options = || -> Result<(Vec<Input>, Vec<Dim>), String> {
         Ok((
             inputs.iter().map(|t| Input::parse(t)).collect::<Result<_, _>>()?,
@@ -114,7 +120,10 @@ fn captured_models_give_the_outputs_of_pytorch() {
 
 /// Programs that cannot be captured, and a part of the error.
 const REFUSED: &[(&str, &str)] = &[
-    ("def f(x):\n    if x.sum() > 0:\n        return x\n    return -x\n", "the branch depends on the data of tensor `gt`"),
+    (
+        "def f(x):\n    if x.sum() > 0:\n        return x\n    return -x\n",
+        "the branch depends on the data of tensor `gt`",
+    ),
     ("def f(x):\n    return x.nothing\n", "'Tensor' object has no attribute 'nothing'"),
     ("def f(x):\n    import torch\n    return torch.nothing(x)\n", "module 'torch' has no attribute 'nothing'"),
     ("def f(x):\n    return x.sum().backward()\n", "backward() cannot be captured"),

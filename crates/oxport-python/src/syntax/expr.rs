@@ -1,7 +1,8 @@
 //! Expressions.
 
 use super::tree::{
-    Argument, BinOp, CmpOp, ComprehensionKind, Expr, ExprKind, Param, ParamKind, Pos, ScopeKind, Stmt, StmtKind, UnaryOp,
+    Argument, BinOp, CmpOp, ComprehensionKind, Expr, ExprKind, Param, ParamKind, Pos, ScopeKind, Stmt, StmtKind,
+    UnaryOp,
 };
 use super::{MAX_CHAIN, Parse, Parser, Tok, is_keyword};
 use crate::value::{Name, Value};

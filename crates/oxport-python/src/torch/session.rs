@@ -54,7 +54,8 @@ impl Session {
         let object = &interp.types.object;
         let tensor = class("Tensor", object);
         let scratch = Tracer::new();
-        let names = oxport_ops::registry().names().into_iter().map(|n| n.split('.').next().unwrap_or(n).to_string()).collect();
+        let names =
+            oxport_ops::registry().names().into_iter().map(|n| n.split('.').next().unwrap_or(n).to_string()).collect();
         Rc::new(Session {
             current: RefCell::new(scratch.clone()),
             scratch,

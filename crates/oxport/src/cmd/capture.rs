@@ -63,7 +63,9 @@ impl Loader for Folders {
                 None => match read(place.with_extension("py")) {
                     Some(source) => Some((source, false)),
                     // A folder without `__init__` is a package without code.
-                    None => place.is_dir().then(|| (Source { name: place.display().to_string(), text: String::new() }, true)),
+                    None => place
+                        .is_dir()
+                        .then(|| (Source { name: place.display().to_string(), text: String::new() }, true)),
                 },
             }
         })
@@ -121,7 +123,8 @@ impl Capture {
         let program = with_spinner("capturing", || {
             std::thread::scope(|scope| {
                 let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || {
-                    let captured = oxport_python::torch::capture(&options, Rc::new(Folders(folders)), Rc::new(evaluate));
+                    let captured =
+                        oxport_python::torch::capture(&options, Rc::new(Folders(folders)), Rc::new(evaluate));
                     captured.map_err(|e| Error::data(e.to_string()))
                 });
                 match thread.map(|t| t.join()) {
