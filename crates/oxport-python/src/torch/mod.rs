@@ -131,6 +131,7 @@ const MODULES: &[(&str, &str)] = &[
         "torchvision",
         "__version__ = '0.29.2'\ndef get_image_backend():\n    return 'PIL'\ndef disable_beta_transforms_warning():\n    pass\n",
     ),
+    ("torchvision.ops._register_onnx_ops", "def _register_custom_op():\n    return None\n"),
     (
         "torchvision.extension",
         "def _has_ops():\n    return False\ndef _assert_has_ops():\n    raise RuntimeError(\
