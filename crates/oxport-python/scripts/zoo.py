@@ -68,7 +68,7 @@ def check(oxport, name, source, entry, make, size):
             return "capture", took, run.stderr.strip()[-600:]
         if " 0 diagnostics" not in run.stdout:
             return "verify", took, run.stdout.strip()[:400]
-        command = [oxport, "run", f"{folder}/out.pt2", "--inputs", f"{folder}/x.safetensors", "-o", f"{folder}/y.safetensors"]
+        command = [oxport, "run", f"{folder}/out.pt2", "--inputs", f"{folder}/x.safetensors", "--outputs", f"{folder}/y.safetensors"]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode:
             return "run", took, run.stderr.strip()[-400:]

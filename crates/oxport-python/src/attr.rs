@@ -257,7 +257,9 @@ impl Interp {
                     }
                     "co_argcount" => Some(Value::from_len(f.code.params.len())),
                     "__defaults__" => {
-                        let defaults: Vec<Value> = f.defaults.iter().flatten().cloned().collect();
+                        let keyword = crate::syntax::tree::ParamKind::KeywordOnly;
+                        let params = f.code.params.iter().zip(&f.defaults).filter(|(p, _)| p.kind != keyword);
+                        let defaults: Vec<Value> = params.filter_map(|(_, d)| d.clone()).collect();
                         Some(if defaults.is_empty() { Value::None } else { Value::tuple(defaults) })
                     }
                     "__annotations__" => {

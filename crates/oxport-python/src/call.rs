@@ -144,6 +144,10 @@ impl Interp {
                 .type_error(format!("{name}() takes {takes} positional argument{plural} but {given} {verb} given"));
         }
         if let Some((name, _)) = kw.first() {
+            if code.params.iter().any(|p| p.name == *name && p.kind == ParamKind::PositionalOnly) {
+                let message = "got some positional-only arguments passed as keyword arguments";
+                return self.type_error(format!("{}() {message}: '{name}'", code.qualname));
+            }
             return self.type_error(format!("{}() got an unexpected keyword argument '{name}'", code.qualname));
         }
         if !missing.is_empty() {
@@ -189,7 +193,7 @@ impl Interp {
         if Rc::ptr_eq(class, &self.types.type_) && args.pos.len() == 1 && args.kw.is_empty() {
             return Ok(Value::Class(self.class_of(&args.pos[0])));
         }
-        if let Some(Value::Dict(missing)) = class.lookup("__abstractmethods__") {
+        if let Some(Value::FrozenSet(missing)) = class.lookup("__abstractmethods__") {
             if !missing.borrow().is_empty() {
                 let names: Vec<String> = missing.borrow().iter().map(|(k, _)| text_of(k)).collect();
                 let plural = if names.len() == 1 { "" } else { "s" };

@@ -164,10 +164,16 @@ impl Interp {
 
     /// An exception of a built-in class with a message.
     pub fn exception(&self, class: &str, args: Vec<Value>) -> Value {
+        let is_stop = class == "StopIteration";
         let class = self.exception_class(class);
+        let value = args.first().cloned().unwrap_or(Value::None);
+        let mut dict = Interp::exception_dict(args);
+        if is_stop {
+            dict.insert("value".into(), value);
+        }
         Value::Instance(Rc::new(Instance {
             class: RefCell::new(class),
-            dict: RefCell::new(Interp::exception_dict(args)),
+            dict: RefCell::new(dict),
             payload: RefCell::new(Value::None),
         }))
     }

@@ -69,6 +69,9 @@ impl Host for Absent {
 impl Absent {
     fn missing<T>(&self, interp: &Interp) -> R<T> {
         let root = self.0.split('.').next().unwrap_or("");
+        if interp.bundled.contains_key(root) {
+            return interp.raise("NotImplementedError", format!("`{}` is not supported", self.0));
+        }
         let message = format!("`{}` is used, but no module named '{root}' is in the search path", self.0);
         interp.raise("ModuleNotFoundError", message)
     }
@@ -90,6 +93,24 @@ const REFUSED: [&str; 14] = [
     "asyncio",
     "http",
     "ssl",
+];
+
+/// Packages of compiled code: their sources alone do not work.
+const COMPILED: [&str; 14] = [
+    "numpy",
+    "PIL",
+    "scipy",
+    "cv2",
+    "matplotlib",
+    "pandas",
+    "sklearn",
+    "triton",
+    "tokenizers",
+    "safetensors",
+    "yaml",
+    "huggingface_hub",
+    "torchaudio",
+    "regex",
 ];
 
 impl Interp {
@@ -152,7 +173,7 @@ impl Interp {
     /// Whether a module is of a package that comes whole with the interpreter or its host: real sources of it are not read.
     fn is_closed(&self, name: &str) -> bool {
         let root = name.split('.').next().unwrap_or("");
-        self.bundled.get(root).is_some_and(|package| !package.is_open)
+        COMPILED.contains(&root) || self.bundled.get(root).is_some_and(|package| !package.is_open)
     }
 
     /// Runs a source as the body of a module.
@@ -254,14 +275,15 @@ impl Interp {
             return self.import_all(frame, &module);
         }
         for (name, alias) in names {
-            let mut found = self.find_attr(&module, name)?;
+            let is_absent = matches!(&module, Value::Host(host) if host.as_any().is::<Absent>());
+            let mut found = if is_absent { None } else { self.find_attr(&module, name)? };
             if let (None, Value::Module(package)) = (&found, &module) {
                 let submodule = format!("{}.{name}", package.name);
                 found = self.find_module(&submodule)?.map(Value::Module);
             }
             let value = match found {
                 Some(value) => value,
-                None if frame.guarded == 0 && matches!(&module, Value::Host(_)) => {
+                None if frame.guarded == 0 && (is_absent || self.is_own(&module)) => {
                     self.absent(frame, &format!("{absolute}.{name}"))?
                 }
                 None => {
@@ -276,6 +298,11 @@ impl Interp {
             self.store(frame, alias.as_ref().unwrap_or(name), value);
         }
         Ok(())
+    }
+
+    /// Whether a module comes with the interpreter: a name that it lacks is absent, and raises when it is used.
+    fn is_own(&self, module: &Value) -> bool {
+        matches!(module, Value::Module(module) if self.bundled.contains_key(&*module.name))
     }
 
     fn import_all(&mut self, frame: &mut Frame, module: &Value) -> R<()> {

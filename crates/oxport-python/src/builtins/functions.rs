@@ -70,6 +70,7 @@ const FUNCTIONS: &[(&str, Native)] = &[
         let value = a.at(i, "hash", 0)?;
         match value {
             Value::Int(_) | Value::Bool(_) => Ok(value),
+            Value::Float(f) if f.fract() == 0.0 && f.abs() < 1e15 => Ok(Value::Int(f as i64)),
             value => Ok(Value::Int(i.hash(&value)? as i64)),
         }
     }),

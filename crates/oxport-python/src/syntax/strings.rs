@@ -216,7 +216,7 @@ fn unescape(text: &str, is_bytes: bool) -> String {
             out.push('\\');
             break;
         };
-        let mut hex = |chars: &mut std::iter::Peekable<std::str::Chars<'_>>, n: usize| {
+        let hex = |chars: &mut std::iter::Peekable<std::str::Chars<'_>>, n: usize| {
             let digits: String = (0..n).map_while(|_| chars.next_if(char::is_ascii_hexdigit)).collect();
             u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32).unwrap_or('\u{fffd}')
         };

@@ -124,6 +124,7 @@ pub struct Stmt {
 }
 
 /// The statements. A `yield` is the whole value of `Expr`, `Assign` with one value, or `Return`.
+#[allow(missing_docs)]
 pub enum StmtKind {
     /// An expression.
     Expr(Expr),
@@ -315,6 +316,7 @@ pub enum ComprehensionKind {
 }
 
 /// A part of an f-string.
+#[allow(missing_docs)]
 pub enum FormatPart {
     /// Text as it is.
     Text(Name),

@@ -50,6 +50,8 @@ pub fn capture(options: &Options<'_>, loader: Rc<dyn Loader>, evaluator: Evaluat
 
 fn run(interp: &mut Interp, options: &Options<'_>) -> R<ExportedProgram> {
     let session = Session::of(interp)?;
+    // Tensors have their methods from the start, whether the source imports `torch` or not.
+    interp.find_module("torch")?;
     let name = options.file.rsplit('/').next().unwrap_or("").trim_end_matches(".py");
     let module = Module::new(name);
     interp.modules.insert(name.to_string(), module.clone());

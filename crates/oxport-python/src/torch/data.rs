@@ -81,7 +81,7 @@ pub fn make(interp: &mut Interp, session: &Rc<Session>, value: &Value, dtype: Op
         }
     };
     match made.and_then(|data| data.to_dtype(dtype)) {
-        Ok(data) if session.is_tracing() => match session.tracer().constant(data) {
+        Ok(data) if session.is_tracing() => match session.tracer().attribute(&session.fresh_name(), data) {
             Ok(tensor) => Ok(session.value(Kind::Traced(tensor))),
             Err(error) => interp.raise("RuntimeError", error.message()),
         },

@@ -76,7 +76,7 @@ const MODULES: &[(&str, &str)] = &[
         "torch.hub",
         "def load_state_dict_from_url(*args, **kwargs):\n    raise RuntimeError('weights are given by --weights, \
         there is no network')\ndef download_url_to_file(*args, **kwargs):\n    raise RuntimeError('there is no network')\n\
-        HASH_REGEX = None\ndef get_dir():\n    return ''\n",
+        HASH_REGEX = None\ndef _get_torch_home():\n    return ''\ndef get_dir():\n    return ''\n",
     ),
     ("torch.utils", "from . import checkpoint\n"),
     (
@@ -131,6 +131,7 @@ const MODULES: &[(&str, &str)] = &[
         "torchvision",
         "__version__ = '0.29.2'\ndef get_image_backend():\n    return 'PIL'\ndef disable_beta_transforms_warning():\n    pass\n",
     ),
+    ("torchvision.ops._register_onnx_ops", "def _register_custom_op():\n    return None\n"),
     (
         "torchvision.extension",
         "def _has_ops():\n    return False\ndef _assert_has_ops():\n    raise RuntimeError(\

@@ -145,7 +145,9 @@ impl Session {
         if self.is_tracing() {
             tracer.set_stack_trace(Some(&stack_trace(interp)));
         }
-        let full = if name.contains('.') || name.contains("::") { name.to_string() } else { format!("aten.{name}") };
+        // `to.dtype` is an overload; `aten.add` has its namespace.
+        let stem = name.split('.').next().unwrap_or(name);
+        let full = if self.has_op(stem) { format!("aten.{name}") } else { name.to_string() };
         match tracer.op(&full, &lowered, &named) {
             Ok(value) => self.raise_value(interp, value),
             Err(error) if error.message().contains("expected at most") || error.message().contains("argument") => {
