@@ -69,20 +69,20 @@ pub fn exp_sum<T: Compute>(row: &[T], shift: T, out: &mut [T]) -> T {
 pub fn exp_in_place<T: Compute>(row: &mut [T], shift: T) -> T {
     // The end of a row is a whole vector, too, which overlaps the one before it: one by one the last few numbers would
     // take as long as some hundreds.
-    let last = row.last_chunk::<LANES>().filter(|_| !row.len().is_multiple_of(LANES));
-    let last = last.map(|last| {
-        last.map(
-            #[inline(always)]
-            |x| (x - shift).fast_exp(),
-        )
-    });
-    let (chunks, rest) = row.as_chunks_mut::<LANES>();
-    for chunk in chunks {
+    let mut done = [shift; LANES];
+    let overlaps = !row.len().is_multiple_of(LANES) && row.len() > LANES;
+    if let (true, Some(last)) = (overlaps, row.last_chunk::<LANES>()) {
+        for (y, &x) in done.iter_mut().zip(last) {
+            *y = (x - shift).fast_exp();
+        }
+    }
+    let whole = row.len() - row.len() % LANES;
+    for chunk in row.as_chunks_mut::<LANES>().0 {
         chunk.iter_mut().for_each(|x| *x = (*x - shift).fast_exp());
     }
-    match last {
-        Some(done) => row.last_chunk_mut().into_iter().for_each(|last| *last = done),
-        None => rest.iter_mut().for_each(|x| *x = (*x - shift).fast_exp()),
+    match row.last_chunk_mut::<LANES>() {
+        Some(last) if overlaps => *last = done,
+        _ => row.iter_mut().skip(whole).for_each(|x| *x = (*x - shift).fast_exp()),
     }
     sum(row, |x| x)
 }

@@ -376,7 +376,9 @@ fn avg_pixels<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, divisor: Optio
                     sums.iter_mut().zip(x).for_each(|(sum, &x)| *sum = sum.plus(x));
                 }
             });
-            *out = sums.map(average);
+            for (y, sum) in out.iter_mut().zip(sums) {
+                *y = average(sum);
+            }
         }
         rest.fill(T::default());
         for_taps(axes, window, |tap| {
