@@ -1,7 +1,8 @@
 //! Generators: functions that stop at `yield` and go on later.
 //!
-//! A statement without a `yield` runs as in any function; one with a `yield` is a task on a stack of its own, which says where it is.
-//! Invariants: a `yield` is the whole value of a statement (the parser sees to that); a finished generator has no tasks.
+//! A statement without a `yield` runs as in any function; one with a `yield` is a task on a stack of its own, which
+//! says where it is. Invariants: a `yield` is the whole value of a statement (the parser sees to that); a finished
+//! generator has no tasks.
 
 use crate::error::{R, Unwind};
 use crate::exec::Flow;

@@ -1,7 +1,7 @@
 //! What the interpreter asks of objects that are not Python's: tensors, symbolic ints, dtypes.
 //!
-//! The core of the interpreter does not know tensors; it asks by this trait. Every method has a default, which is what an object without
-//! the ability answers: `None` stands for "I cannot", so that Python's own rules and errors apply.
+//! The core of the interpreter does not know tensors; it asks by this trait. Every method has a default, which is what
+//! an object without the ability answers: `None` stands for "I cannot", so that Python's own rules and errors apply.
 
 use crate::error::R;
 use crate::interp::Interp;

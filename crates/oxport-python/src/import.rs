@@ -1,8 +1,8 @@
 //! Imports: bundled modules, then the loader's sources.
 //!
-//! Invariants: a module's body runs once; what is refused (`os.system`, `subprocess`) is a module whose use stops the program. A module that
-//! is not found raises `ModuleNotFoundError` within `try`; elsewhere it is an absent module, which raises when it is used, so that
-//! a model is not lost for an import that it does not need.
+//! Invariants: a module's body runs once; what is refused (`os.system`, `subprocess`) is a module whose use stops the
+//! program. A module that is not found raises `ModuleNotFoundError` within `try`; elsewhere it is an absent module,
+//! which raises when it is used, so that a model is not lost for an import that it does not need.
 
 use crate::error::R;
 use crate::host::Host;
@@ -170,7 +170,8 @@ impl Interp {
         Ok(Some(module))
     }
 
-    /// Whether a module is of a package that comes whole with the interpreter or its host: real sources of it are not read.
+    /// Whether a module is of a package that comes whole with the interpreter or its host: real sources of it are not
+    /// read.
     fn is_closed(&self, name: &str) -> bool {
         let root = name.split('.').next().unwrap_or("");
         COMPILED.contains(&root) || self.bundled.get(root).is_some_and(|package| !package.is_open)

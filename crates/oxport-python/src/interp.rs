@@ -1,7 +1,8 @@
 //! The state of an interpreter: limits, built-in types, modules.
 //!
-//! Invariants: the program has no file, network, process or clock, except by the [`Loader`]; each statement, call and iteration is a step;
-//! what is allocated is counted, and never counted back, so that the memory limit bounds what lives.
+//! Invariants: the program has no file, network, process or clock, except by the [`Loader`]; each statement, call and
+//! iteration is a step; what is allocated is counted, and never counted back, so that the memory limit bounds what
+//! lives.
 
 use crate::error::{R, StopKind, Unwind};
 use crate::syntax::tree::{Code, Pos, Source};
@@ -40,7 +41,8 @@ impl Loader for NoModules {
     }
 }
 
-/// A module that comes with the interpreter or its host: natively, as source, or both (the source then runs in the native module).
+/// A module that comes with the interpreter or its host: natively, as source, or both (the source then runs in the
+/// native module).
 #[derive(Clone, Copy)]
 pub struct Bundled {
     /// Adds native attributes.

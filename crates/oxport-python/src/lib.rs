@@ -1,10 +1,11 @@
 //! An interpreter of Python source, pure and bounded, for capturing model code without Python.
 //!
-//! [`Interp`] runs a module's source with real Python semantics. The program has no file, network, process or clock: it sees the sources
-//! that a [`Loader`] finds, and nothing else. Steps, recursion and memory are bounded by [`Limits`]. Objects that are not Python's
-//! come from a [`host::Host`]; the interpreter itself does not know tensors.
+//! [`Interp`] runs a module's source with real Python semantics. The program has no file, network, process or clock: it
+//! sees the sources that a [`Loader`] finds, and nothing else. Steps, recursion and memory are bounded by [`Limits`].
+//! Objects that are not Python's come from a [`host::Host`]; the interpreter itself does not know tensors.
 //!
-//! Invariants: no source makes the interpreter panic; errors are exceptions of the program with a traceback, or a reached limit.
+//! Invariants: no source makes the interpreter panic; errors are exceptions of the program with a traceback, or a
+//! reached limit.
 
 mod attr;
 mod builtins;

@@ -1,7 +1,7 @@
 //! Names: which scope a name belongs to, reading and writing it.
 //!
-//! Invariants: a name bound in a function is the function's, before it has a value too; a class's body is not a scope for what is
-//! defined within.
+//! Invariants: a name bound in a function is the function's, before it has a value too; a class's body is not a scope
+//! for what is defined within.
 
 use crate::error::R;
 use crate::interp::{Frame, Interp};
@@ -46,7 +46,8 @@ impl Interp {
                 }
                 if scope.code.bound.contains(name) {
                     let message = format!(
-                        "cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+                        "cannot access free variable '{name}' where it is not associated with a value in \
+                     enclosing scope"
                     );
                     return self.raise("NameError", message);
                 }

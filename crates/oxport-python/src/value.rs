@@ -1,7 +1,7 @@
 //! The values of an interpreted program.
 //!
-//! Invariants: an int that fits `i64` is `Int`, never `Big`; strings are shared with names; an instance of a class that derives from
-//! a built-in one has the built-in value as its payload.
+//! Invariants: an int that fits `i64` is `Int`, never `Big`; strings are shared with names; an instance of a class that
+//! derives from a built-in one has the built-in value as its payload.
 
 use crate::dict::DictMap;
 use crate::error::R;

@@ -1,7 +1,8 @@
 //! From Python source to a syntax tree: lexer, parser, strings.
 //!
-//! The parser is our own: those on crates.io need a newer compiler and a C assembler, or bring an LGPL dependency, and this one resolves
-//! scopes and moves `yield` to statements as it goes. Invariants: any text gives a tree or a [`SyntaxError`]; nesting is bounded.
+//! The parser is our own: those on crates.io need a newer compiler and a C assembler, or bring an LGPL dependency, and
+//! this one resolves scopes and moves `yield` to statements as it goes. Invariants: any text gives a tree or a
+//! [`SyntaxError`]; nesting is bounded.
 
 mod comprehension;
 mod expr;
@@ -112,12 +113,6 @@ impl<'a> Parser<'a> {
 
     fn pos(&self) -> Pos {
         self.tokens[self.at.min(self.tokens.len() - 1)].pos
-    }
-
-    fn advance(&mut self) -> Tok {
-        let tok = self.tok().clone();
-        self.at += 1;
-        tok
     }
 
     fn error<T>(&self, message: impl Into<String>) -> Parse<T> {

@@ -1,7 +1,7 @@
 //! The syntax tree of a module, with what the interpreter needs to know of scopes.
 //!
-//! Invariants: annotations are kept as text, they are not evaluated; a `yield` stands only where [`Stmt`] says, deeper ones were
-//! moved to statements of their own by the parser; the height of a tree is bounded by the parser's limits.
+//! Invariants: annotations are kept as text, they are not evaluated; a `yield` stands only where [`Stmt`] says, deeper
+//! ones were moved to statements of their own by the parser; the height of a tree is bounded by the parser's limits.
 
 use crate::value::{Name, Value};
 use std::collections::HashSet;

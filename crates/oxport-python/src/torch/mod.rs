@@ -1,4 +1,5 @@
-//! `torch` for interpreted programs: tensors are the values of a [`Tracer`](oxport_capture::Tracer), modules are Python source of our own.
+//! `torch` for interpreted programs: tensors are the values of a [`Tracer`](oxport_capture::Tracer), modules are Python
+//! source of our own.
 //!
 //! | module | holds |
 //! |---|---|
@@ -8,8 +9,8 @@
 //! | [`capture`] | from a source file to an exported program |
 //! | `py/` | `torch`, `torch.nn`, `torch.nn.functional`, … |
 //!
-//! Laws: an attribute of `torch`, `torch.nn.functional` or a tensor that is not defined here is the operator `aten::` of that name, if
-//! there is one; overloads are resolved as PyTorch resolves them.
+//! Laws: an attribute of `torch`, `torch.nn.functional` or a tensor that is not defined here is the operator `aten::`
+//! of that name, if there is one; overloads are resolved as PyTorch resolves them.
 
 pub mod capture;
 mod convert;
@@ -75,7 +76,8 @@ const MODULES: &[(&str, &str)] = &[
     (
         "torch.hub",
         "def load_state_dict_from_url(*args, **kwargs):\n    raise RuntimeError('weights are given by --weights, \
-        there is no network')\ndef download_url_to_file(*args, **kwargs):\n    raise RuntimeError('there is no network')\n\
+        there is no network')\n\
+        def download_url_to_file(*args, **kwargs):\n    raise RuntimeError('there is no network')\n\
         HASH_REGEX = None\ndef _get_torch_home():\n    return ''\ndef get_dir():\n    return ''\n",
     ),
     ("torch.utils", "from . import checkpoint\n"),
@@ -129,7 +131,8 @@ const MODULES: &[(&str, &str)] = &[
     // Packages whose root imports much that models do not need: only their root is replaced.
     (
         "torchvision",
-        "__version__ = '0.29.2'\ndef get_image_backend():\n    return 'PIL'\ndef disable_beta_transforms_warning():\n    pass\n",
+        "__version__ = '0.29.2'\ndef get_image_backend():\n    return 'PIL'\n\
+        def disable_beta_transforms_warning():\n    pass\n",
     ),
     ("torchvision.ops._register_onnx_ops", "def _register_custom_op():\n    return None\n"),
     (

@@ -1,8 +1,9 @@
-//! What a capture shares: the tracer that is current, the classes of tensors, the evaluation of tensors that the code makes.
+//! What a capture shares: the tracer that is current, the classes of tensors, the evaluation of tensors that the code
+//! makes.
 //!
-//! While a module is made, its tensors are traced into a scratch program and computed only when their data are needed (a buffer,
-//! `item()`); while its `forward` runs, calls are traced into the program. A tensor of the first that is used in the second
-//! becomes an attribute of it.
+//! While a module is made, its tensors are traced into a scratch program and computed only when their data are needed
+//! (a buffer, `item()`); while its `forward` runs, calls are traced into the program. A tensor of the first that is
+//! used in the second becomes an attribute of it.
 
 use super::tensor::{Kind, TensorValue};
 use crate::error::R;

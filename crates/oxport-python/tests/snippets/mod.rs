@@ -131,7 +131,8 @@ fn hostile_programs_are_stopped() {
 
 #[test]
 fn errors_point_into_the_source() {
-    let text = "def inner(x):\n    y = x + 1\n    return y.missing\n\n\ndef outer():\n    return [inner(v) for v in (1, 2)]\n\n\nouter()\n";
+    let text = "def inner(x):\n    y = x + 1\n    return y.missing\n\n\n\
+        def outer():\n    return [inner(v) for v in (1, 2)]\n\n\nouter()\n";
     let expected = "Traceback (most recent call last):
   File \"model.py\", line 10, column 1, in <module>
     outer()
