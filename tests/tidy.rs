@@ -84,12 +84,16 @@ fn arrows_point_down() {
 
 /// Modules of one crate that import one another, with the reason; all others form no circle.
 const RINGS: &[&str] = &[
+    // A traced number belongs to a tracer, which asks for constraints on numbers and traces the branches of a call.
+    "oxport-capture: constraint control number tracer",
+    // One interpreter, whose methods are in a file per topic: what a value is, how it is called, compared, iterated.
+    "oxport-python: builtins dict error exec generator host import interp iter ops repr stdlib syntax value",
     // An expression is interned together with what is assumed of it, which is computed from expressions.
     "oxport-sym: assume expr intern",
-    // Constructors of expressions simplify, and simplifications construct.
-    "oxport-sym: build eval expand floor logic order piecewise",
     // The range of a sum is bounded by a small system of inequalities, which are ranges of sums.
     "oxport-sym: bounds range system",
+    // Constructors of expressions simplify, and simplifications construct.
+    "oxport-sym: build eval expand floor logic order piecewise",
     // What is known of symbols simplifies expressions, and what is learnt is simplified first.
     "oxport-sym: env simplify",
 ];

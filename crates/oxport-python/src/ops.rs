@@ -76,6 +76,9 @@ impl Interp {
     pub(crate) fn unsupported<T>(&self, sign: &str, left: &Value, right: &Value) -> R<T> {
         let sign = if sign == "**" { "** or pow()" } else { sign };
         let (a, b) = (self.type_name(left), self.type_name(right));
+        if sign == "+" && matches!(left, Value::Str(_) | Value::List(_) | Value::Tuple(_)) {
+            return self.type_error(format!("can only concatenate {a} (not \"{b}\") to {a}"));
+        }
         self.type_error(format!("unsupported operand type(s) for {sign}: '{a}' and '{b}'"))
     }
 
@@ -112,8 +115,14 @@ impl Interp {
         }
         let (a, b) = (left.plain(), right.plain());
         if matches!((&a, &b), (Value::Instance(_), _) | (_, Value::Instance(_))) {
-            // The host may know what to do with an instance, as a parameter of a subclass.
-            return self.host_binary(&a, op, &b);
+            // The host may know what to do with an instance, as a parameter of a subclass; a sequence is repeated by
+            // what has `__index__`.
+            return match (self.host_binary(&a, op, &b)?, op) {
+                (Some(value), _) => Ok(Some(value)),
+                (None, BinOp::Mul) if self.is_index(&b)? => self.repeat(&a, &b),
+                (None, BinOp::Mul) if self.is_index(&a)? => self.repeat(&b, &a),
+                (None, _) => Ok(None),
+            };
         }
         match numbers(&a, &b) {
             Some(numbers) => self.arithmetic(numbers, op),
@@ -217,10 +226,17 @@ impl Interp {
         Ok(result)
     }
 
+    fn is_index(&mut self, value: &Value) -> R<bool> {
+        Ok(matches!(value, Value::Instance(_)) && self.special(value, "__index__")?.is_some())
+    }
+
     fn repeat(&mut self, sequence: &Value, count: &Value) -> R<Option<Value>> {
         if matches!(count, Value::Float(_) | Value::Str(_) | Value::List(_) | Value::Tuple(_) | Value::None) {
             let class = self.type_name(count);
             return self.type_error(format!("can't multiply sequence by non-int of type '{class}'"));
+        }
+        if !matches!(sequence, Value::Str(_) | Value::Bytes(_) | Value::List(_) | Value::Tuple(_)) {
+            return Ok(None);
         }
         let count = usize::try_from(self.index(count)?).unwrap_or(0);
         let size = match sequence {

@@ -162,11 +162,11 @@ impl Parser<'_> {
         Ok(params)
     }
 
-    /// The text of an annotation. It is parsed, not evaluated.
+    /// The text of an annotation, which is parsed, not evaluated; one that is a string is that string.
     pub(super) fn annotation(&mut self) -> Parse<Name> {
         let at = self.at;
-        self.star_expr()?;
-        Ok(self.text_since(at))
+        let kind = self.star_expr()?.kind;
+        Ok(if let ExprKind::Constant(Value::Str(text)) = kind { text } else { self.text_since(at) })
     }
 
     pub(super) fn or_test(&mut self) -> Parse<Expr> {

@@ -55,8 +55,11 @@ impl Session {
         let object = &interp.types.object;
         let tensor = class("Tensor", object);
         let scratch = Tracer::new();
-        let names =
-            oxport_ops::registry().names().into_iter().map(|n| n.split('.').next().unwrap_or(n).to_string()).collect();
+        let base = |name: &str| {
+            let (space, name) = name.split_once("::")?;
+            (space == "aten").then(|| name.split('.').next().unwrap_or(name).to_string())
+        };
+        let names = oxport_ops::registry().names().into_iter().filter_map(base).collect();
         Rc::new(Session {
             current: RefCell::new(scratch.clone()),
             scratch,
@@ -84,7 +87,7 @@ impl Session {
 
     /// Whether there is an operator `aten::name`.
     pub fn has_op(&self, name: &str) -> bool {
-        self.names.contains(&format!("aten::{name}"))
+        self.names.contains(name)
     }
 
     /// The tracer that is current.
