@@ -249,7 +249,7 @@ fn prepare(toolchain: &Toolchain, program: &ExportedProgram) -> Result<ExportedP
     }
     let failed = |e: crate::Error| CannotRun { reason: e.to_string(), operators: e.missing().to_vec() };
     let prepared = toolchain.prepare(program, Opt::None).map_err(failed)?;
-    toolchain.plan(&prepared, &PlanOptions { threads: 1, ..PlanOptions::default() }).map_err(failed)?;
+    toolchain.plan(&prepared, &PlanOptions { threads: 1, prepare: false, ..PlanOptions::default() }).map_err(failed)?;
     Ok(prepared)
 }
 

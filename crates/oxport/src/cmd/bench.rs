@@ -4,7 +4,7 @@ use super::RunArgs;
 use super::output::check_trace;
 use super::report::{json, with_spinner};
 use oxport::profile::{Profiler, Row};
-use oxport::{ReadLimits, Result};
+use oxport::{PlanOptions, ReadLimits, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -49,7 +49,8 @@ impl Bench {
         let start = Instant::now();
         let toolchain = self.running.verify.toolchain();
         let prepared = with_spinner("preparing", || toolchain.prepare(&program, self.running.opt.into()))?;
-        let plan = toolchain.plan(&prepared, &self.running.options(limits))?;
+        let options = PlanOptions { prepare: true, ..self.running.options(limits) };
+        let plan = toolchain.plan(&prepared, &options)?;
         let plan_ms = ms(start);
         let inputs = self.running.inputs.values(&program, limits)?.values;
         let start = Instant::now();
