@@ -60,6 +60,7 @@ fn traced(
             let options = Options {
                 file: "models.py".into(),
                 text,
+                module: None,
                 entry,
                 inputs,
                 dims,

@@ -22,6 +22,9 @@ pub struct Options<'a> {
     pub file: String,
     /// Its text.
     pub text: String,
+    /// The dotted name of a file that lies in a package: it is then imported by that name, so that its relative imports
+    /// are found, and the text is not used.
+    pub module: Option<String>,
     /// A class with its arguments, `Net(3, bias=False)`, or a function's name.
     pub entry: String,
     /// The arguments of the call.
@@ -52,10 +55,7 @@ fn run(interp: &mut Interp, options: &Options<'_>) -> R<ExportedProgram> {
     let session = Session::of(interp)?;
     // Tensors have their methods from the start, whether the source imports `torch` or not.
     interp.find_module("torch")?;
-    let name = options.file.rsplit('/').next().unwrap_or("").trim_end_matches(".py");
-    let module = Module::new(name);
-    interp.modules.insert(name.to_string(), module.clone());
-    interp.run_module(&module, Source { name: options.file.clone(), text: options.text.clone() })?;
+    let module = source_module(interp, options)?;
     let entry = format!("_captured_entry = {}\n", options.entry);
     interp.run_module(&module, Source { name: "<entry>".into(), text: entry })?;
     let mut model = module.dict.borrow().get("_captured_entry").cloned().unwrap_or(Value::None);
@@ -85,6 +85,21 @@ fn run(interp: &mut Interp, options: &Options<'_>) -> R<ExportedProgram> {
         Ok(program) => Ok(program),
         Err(error) => interp.raise("RuntimeError", error.message()),
     }
+}
+
+/// The module of the source, after its body has run.
+fn source_module(interp: &mut Interp, options: &Options<'_>) -> R<Rc<Module>> {
+    if let Some(name) = &options.module {
+        return match interp.find_module(name)? {
+            Some(module) => Ok(module),
+            None => interp.raise("ModuleNotFoundError", format!("no module named '{name}' is in the search path")),
+        };
+    }
+    let name = options.file.rsplit('/').next().unwrap_or("").trim_end_matches(".py");
+    let module = Module::new(name);
+    interp.modules.insert(name.to_string(), module.clone());
+    interp.run_module(&module, Source { name: options.file.clone(), text: options.text.clone() })?;
+    Ok(module)
 }
 
 /// A named parameter or buffer.

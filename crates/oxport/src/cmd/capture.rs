@@ -16,7 +16,7 @@ use std::rc::Rc;
 /// bounded.
 #[derive(clap::Args)]
 pub struct Capture {
-    /// The source file
+    /// The source file; one that lies in a package is imported as a part of it
     file: PathBuf,
     /// The module's class with its arguments, as `Net(3, bias=False)`, or a function
     #[arg(long, value_name = "NAME[(ARGS)]")]
@@ -73,6 +73,19 @@ impl Loader for Folders {
     }
 }
 
+/// The dotted name of a file in a package, and the folder that the package lies in.
+fn in_package(file: &Path) -> Option<(String, PathBuf)> {
+    let mut folder = file.parent()?;
+    let mut names = vec![file.file_stem()?.to_str()?];
+    while folder.join("__init__.py").is_file() {
+        names.push(folder.file_name()?.to_str()?);
+        folder = folder.parent()?;
+    }
+    let is_in_package = names.len() > 1;
+    names.reverse();
+    is_in_package.then(|| (names.join(".").trim_end_matches(".__init__").to_string(), folder.to_path_buf()))
+}
+
 /// Computes a program without inputs.
 fn evaluate(program: &ExportedProgram) -> std::result::Result<Vec<oxport::Tensor>, String> {
     let run = || -> Result<Vec<Value>> {
@@ -107,12 +120,17 @@ impl Capture {
             ),
             None => None,
         };
-        let mut folders = vec![self.file.parent().unwrap_or(Path::new("")).to_path_buf()];
+        let (module, root) = match in_package(&self.file) {
+            Some((module, root)) => (Some(module), root),
+            None => (None, self.file.parent().unwrap_or(Path::new("")).to_path_buf()),
+        };
+        let mut folders = vec![root];
         folders.extend(self.path.iter().cloned());
         let limits = Limits { steps: self.max_steps, memory: self.max_memory, ..Limits::DEFAULT };
         let options = Options {
             file: self.file.display().to_string(),
             text,
+            module,
             entry: self.entry.clone(),
             inputs,
             dims,
