@@ -7,6 +7,7 @@ use crate::value::{Args, Module, Name, Value};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{FromPrimitive, Signed, ToPrimitive};
+use oxport_tensor::math::special;
 use std::rc::Rc;
 
 /// Functions of one float, which must be in the domain.
@@ -32,6 +33,9 @@ const UNARY: &[(&str, fn(f64) -> f64)] = &[
     ("asinh", f64::asinh),
     ("acosh", f64::acosh),
     ("atanh", f64::atanh),
+    ("erf", special::erf),
+    ("erfc", special::erfc),
+    ("lgamma", special::lgamma),
 ];
 
 pub(super) fn install(_: &mut Interp, module: &Rc<Module>) {

@@ -107,9 +107,27 @@ fn apply(interp: &mut Interp, regex: &Rc<Regex>, name: &str, args: Args) -> R<Va
             };
             interp.new_list(regex.captures_iter(&text).map(of).collect())
         }
-        "split" => interp.new_list(regex.split(&text).map(Value::str).collect()),
+        "split" => split(interp, regex, &text, &args),
         _ => substitute(interp, regex, &text, &args),
     }
+}
+
+/// The parts between the matches, with what the groups of each match caught: nothing for a group that took no part.
+fn split(interp: &mut Interp, regex: &Regex, text: &str, args: &Args) -> R<Value> {
+    let most = match args.pos.get(1).or_else(|| args.kw.iter().find(|(k, _)| &**k == "maxsplit").map(|(_, v)| v)) {
+        Some(most) => usize::try_from(interp.index(most)?).unwrap_or(0),
+        None => 0,
+    };
+    let (mut parts, mut end) = (Vec::new(), 0);
+    for (n, captures) in regex.captures_iter(text).enumerate() {
+        let Some(whole) = captures.get(0).filter(|_| most == 0 || n < most) else { break };
+        parts.push(Value::str(&text[end..whole.start()]));
+        end = whole.end();
+        let groups = (1..captures.len()).map(|i| captures.get(i).map_or(Value::None, |g| Value::str(g.as_str())));
+        parts.extend(groups);
+    }
+    parts.push(Value::str(&text[end..]));
+    interp.new_list(parts)
 }
 
 fn substitute(interp: &mut Interp, regex: &Rc<Regex>, text: &str, args: &Args) -> R<Value> {

@@ -134,6 +134,7 @@ const MODULES: &[(&str, &str)] = &[
         "__version__ = '0.29.2'\ndef get_image_backend():\n    return 'PIL'\n\
         def disable_beta_transforms_warning():\n    pass\n",
     ),
+    ("timm.data", "from .constants import *\n"),
     ("torchvision.ops._register_onnx_ops", "def _register_custom_op():\n    return None\n"),
     (
         "torchvision.extension",

@@ -68,3 +68,6 @@ for k in range(3):
 else: print("loop else")
 print(0.1 + 0.7, 1e23, 4.35, 2.0 ** 70, 1.1 * 3, 123456789012345680.0, 0.00001234, 1e-7, 12345678.9, 1 / 7 * 1e20)
 print("a\tb".expandtabs() if False else "", "abc".isidentifier(), "x=1;y=2".split(";"), "  a b ".split(" "), "line1\nline2\n".splitlines(), "%r" % ("q",), "{:>10}|{:<4}|{:^6}".format("r", "l", "c"))
+import re, math
+print(re.split(r"(\d.*)", "r2"), re.split(r"[,;]", "a,b;c"), re.split(r"(-)|(\+)", "1-2+3"), re.split(",", "a,b,c", 1), re.split("x", "abc"))
+print(round(math.erf(0.5), 12), round(math.lgamma(4.5), 12))
