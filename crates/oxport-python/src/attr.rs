@@ -392,10 +392,10 @@ impl Interp {
             if let Some(del @ Value::Function(_)) = class.lookup("__delattr__") {
                 return self.call(&del, Args::of([object.clone(), Value::Str(name.clone())])).map(drop);
             }
-            if let Some(Value::Property(property)) = class.lookup(name) {
-                if !matches!(property.delete, Value::None) {
-                    return self.call(&property.delete, Args::of([object.clone()])).map(drop);
-                }
+            if let Some(Value::Property(property)) = class.lookup(name)
+                && !matches!(property.delete, Value::None)
+            {
+                return self.call(&property.delete, Args::of([object.clone()])).map(drop);
             }
         }
         self.del_attr_plain(object, name)

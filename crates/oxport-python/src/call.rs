@@ -177,13 +177,12 @@ impl Interp {
 
     /// Makes an instance: `__new__`, then `__init__`.
     fn call_class(&mut self, class: &Rc<Class>, args: Args) -> R<Value> {
-        if let Some(metaclass) = &class.metaclass {
-            if let Some(call) = metaclass.lookup("__call__") {
-                if !matches!(&call, Value::Builtin(_)) {
-                    let call = self.bind_attr(&call, &Value::Class(class.clone()), metaclass)?;
-                    return self.call(&call, args);
-                }
-            }
+        if let Some(metaclass) = &class.metaclass
+            && let Some(call) = metaclass.lookup("__call__")
+            && !matches!(&call, Value::Builtin(_))
+        {
+            let call = self.bind_attr(&call, &Value::Class(class.clone()), metaclass)?;
+            return self.call(&call, args);
         }
         self.instantiate(class, args)
     }
@@ -193,14 +192,14 @@ impl Interp {
         if Rc::ptr_eq(class, &self.types.type_) && args.pos.len() == 1 && args.kw.is_empty() {
             return Ok(Value::Class(self.class_of(&args.pos[0])));
         }
-        if let Some(Value::FrozenSet(missing)) = class.lookup("__abstractmethods__") {
-            if !missing.borrow().is_empty() {
-                let names: Vec<String> = missing.borrow().iter().map(|(k, _)| text_of(k)).collect();
-                let plural = if names.len() == 1 { "" } else { "s" };
-                let (name, names) = (&class.name, names.join(", "));
-                let message = format!("Can't instantiate abstract class {name} with abstract method{plural} {names}");
-                return self.type_error(message);
-            }
+        if let Some(Value::FrozenSet(missing)) = class.lookup("__abstractmethods__")
+            && !missing.borrow().is_empty()
+        {
+            let names: Vec<String> = missing.borrow().iter().map(|(k, _)| text_of(k)).collect();
+            let plural = if names.len() == 1 { "" } else { "s" };
+            let (name, names) = (&class.name, names.join(", "));
+            let message = format!("Can't instantiate abstract class {name} with abstract method{plural} {names}");
+            return self.type_error(message);
         }
         let new = match class.lookup("__new__") {
             Some(Value::StaticMethod(function)) => (*function).clone(),
@@ -216,10 +215,10 @@ impl Interp {
         let Some(init) = self.class_of(&instance).lookup("__init__") else { return Ok(instance) };
         let mut init_args = args;
         // Native initializers of immutable values have nothing to do.
-        if let (Value::Builtin(builtin), false) = (&init, matches!(new, Value::Builtin(_))) {
-            if &*builtin.name == "object.__init__" {
-                return Ok(instance);
-            }
+        if let (Value::Builtin(builtin), false) = (&init, matches!(new, Value::Builtin(_)))
+            && &*builtin.name == "object.__init__"
+        {
+            return Ok(instance);
         }
         init_args.pos.insert(0, instance.clone());
         let result = self.call(&init, init_args)?;

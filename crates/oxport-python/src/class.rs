@@ -133,10 +133,10 @@ impl Interp {
         });
         let value = Value::Class(class.clone());
         for (name, attr) in values {
-            if let Value::Instance(_) = &attr {
-                if let Some(set_name) = self.special(&attr, "__set_name__")? {
-                    self.call(&set_name, Args::of([value.clone(), Value::Str(name)]))?;
-                }
+            if let Value::Instance(_) = &attr
+                && let Some(set_name) = self.special(&attr, "__set_name__")?
+            {
+                self.call(&set_name, Args::of([value.clone(), Value::Str(name)]))?;
             }
         }
         let inherited = class.ancestors.iter().find_map(|c| c.dict.borrow().get("__init_subclass__").cloned());

@@ -86,12 +86,12 @@ impl Interp {
                         if !matches!(value, Value::NotImplemented) {
                             return Ok(value);
                         }
-                    } else if op == CmpOp::Ne {
-                        if let Some(method) = self.user_special(this, "__eq__")? {
-                            let value = self.call(&method, Args::of([other.clone()]))?;
-                            if !matches!(value, Value::NotImplemented) {
-                                return Ok(Value::Bool(!self.truth(&value)?));
-                            }
+                    } else if op == CmpOp::Ne
+                        && let Some(method) = self.user_special(this, "__eq__")?
+                    {
+                        let value = self.call(&method, Args::of([other.clone()]))?;
+                        if !matches!(value, Value::NotImplemented) {
+                            return Ok(Value::Bool(!self.truth(&value)?));
                         }
                     }
                 }

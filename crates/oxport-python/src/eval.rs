@@ -225,14 +225,14 @@ impl Interp {
         // The function's scope, which a comprehension may be in.
         let mut scope = frame.scope.clone();
         while let Some(s) = &scope {
-            if let Some(first) = s.code.params.first() {
-                if s.code.kind == crate::syntax::tree::ScopeKind::Function {
-                    let this = s.vars.borrow().get(&first.name).cloned();
-                    if let (Some(class), Some(this)) = (class, this) {
-                        return Ok(Value::Super(Rc::new((class, this))));
-                    }
-                    break;
+            if let Some(first) = s.code.params.first()
+                && s.code.kind == crate::syntax::tree::ScopeKind::Function
+            {
+                let this = s.vars.borrow().get(&first.name).cloned();
+                if let (Some(class), Some(this)) = (class, this) {
+                    return Ok(Value::Super(Rc::new((class, this))));
                 }
+                break;
             }
             scope = s.parent.clone();
         }

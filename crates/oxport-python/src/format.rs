@@ -142,11 +142,11 @@ impl Interp {
     /// # Errors
     /// A `ValueError` for a wrong specification; what `__format__` raises.
     pub fn format(&mut self, value: &Value, spec: &str) -> R<String> {
-        if let Value::Instance(_) = value {
-            if let Some(method) = self.special(value, "__format__")? {
-                let text = self.call(&method, Args::of([Value::str(spec)]))?;
-                return Ok(self.text(&text)?.to_string());
-            }
+        if let Value::Instance(_) = value
+            && let Some(method) = self.special(value, "__format__")?
+        {
+            let text = self.call(&method, Args::of([Value::str(spec)]))?;
+            return Ok(self.text(&text)?.to_string());
         }
         if spec.is_empty() {
             return Ok(self.str(value)?.to_string());

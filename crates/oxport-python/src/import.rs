@@ -162,10 +162,10 @@ impl Interp {
             // A module may put another object in its place.
             self.modules.get(name).cloned().unwrap_or(module)
         };
-        if let Some((package, last)) = name.rsplit_once('.') {
-            if let Some(package) = self.modules.get(package) {
-                package.set(last, Value::Module(module.clone()));
-            }
+        if let Some((package, last)) = name.rsplit_once('.')
+            && let Some(package) = self.modules.get(package)
+        {
+            package.set(last, Value::Module(module.clone()));
         }
         Ok(Some(module))
     }

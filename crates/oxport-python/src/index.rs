@@ -275,10 +275,10 @@ impl Interp {
     /// # Errors
     /// As in Python.
     pub fn del_item(&mut self, object: &Value, index: &Value) -> R<()> {
-        if let Value::Instance(_) = object {
-            if let Some(method) = self.special(object, "__delitem__")? {
-                return self.call(&method, Args::of([index.clone()])).map(drop);
-            }
+        if let Value::Instance(_) = object
+            && let Some(method) = self.special(object, "__delitem__")?
+        {
+            return self.call(&method, Args::of([index.clone()])).map(drop);
         }
         if let Value::Host(_) = object {
             let pop = self.find_attr(object, &Name::from("pop"))?;

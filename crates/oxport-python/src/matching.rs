@@ -42,10 +42,10 @@ impl Interp {
             }
             Pattern::Singleton(expected) => Ok(value.is(expected)),
             Pattern::As(inner, name) => {
-                if let Some(inner) = inner {
-                    if !self.matches(frame, value, inner, bound)? {
-                        return Ok(false);
-                    }
+                if let Some(inner) = inner
+                    && !self.matches(frame, value, inner, bound)?
+                {
+                    return Ok(false);
                 }
                 if let Some(name) = name {
                     bound.push((name.clone(), value.clone()));

@@ -340,10 +340,11 @@ impl Interp {
     }
 
     fn int_division(&mut self, a: &BigInt, b: &BigInt) -> R<Value> {
-        if let (Some(x), Some(y)) = (a.to_i64(), b.to_i64()) {
-            if x.unsigned_abs() < 1 << 53 && y.unsigned_abs() < 1 << 53 {
-                return Ok(Value::Float(x as f64 / y as f64));
-            }
+        if let (Some(x), Some(y)) = (a.to_i64(), b.to_i64())
+            && x.unsigned_abs() < 1 << 53
+            && y.unsigned_abs() < 1 << 53
+        {
+            return Ok(Value::Float(x as f64 / y as f64));
         }
         // Correctly rounded: a quotient of 64 bits or more, with a sticky bit, is exact enough to round once.
         let shift = 66 - (a.bits() as i64 - b.bits() as i64);

@@ -371,7 +371,7 @@ impl Value {
 
 impl Class {
     /// The class, then its ancestors, in resolution order.
-    pub fn mro<'a>(self: &'a Rc<Class>) -> impl Iterator<Item = &'a Rc<Class>> {
+    pub fn mro(self: &Rc<Class>) -> impl Iterator<Item = &Rc<Class>> {
         std::iter::once(self).chain(self.ancestors.iter())
     }
 

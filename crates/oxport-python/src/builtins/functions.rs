@@ -324,10 +324,10 @@ fn round(interp: &mut Interp, args: Args) -> R<Value> {
         None | Some(Value::None) => None,
         Some(digits) => Some(interp.index(digits)?),
     };
-    if let Value::Instance(_) | Value::Host(_) = &value {
-        if let Some(method) = interp.find_attr(&value, &Name::from("__round__"))? {
-            return interp.call(&method, Args::of(values[1].clone().into_iter().collect::<Vec<_>>()));
-        }
+    if let Value::Instance(_) | Value::Host(_) = &value
+        && let Some(method) = interp.find_attr(&value, &Name::from("__round__"))?
+    {
+        return interp.call(&method, Args::of(values[1].clone().into_iter().collect::<Vec<_>>()));
     }
     let value = match value {
         Value::Host(_) => Value::Float(interp.real(&value)?),

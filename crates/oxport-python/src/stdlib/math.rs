@@ -141,10 +141,10 @@ fn rounding(module: &Module) {
                 if let Some(value) = symbolic(i, &value, &format!("__sym_{name}__"))? {
                     return Ok(value);
                 }
-                if let Value::Instance(_) = &value {
-                    if let Some(method) = i.find_attr(&value, &Name::from(format!("__{name}__")))? {
-                        return i.call(&method, Args::default());
-                    }
+                if let Value::Instance(_) = &value
+                    && let Some(method) = i.find_attr(&value, &Name::from(format!("__{name}__")))?
+                {
+                    return i.call(&method, Args::default());
                 }
                 match value.plain() {
                     n @ (Value::Int(_) | Value::Big(_)) => Ok(n),

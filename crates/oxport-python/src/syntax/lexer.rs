@@ -351,12 +351,12 @@ impl Lexer<'_> {
                     if c == '\n' {
                         self.next_line();
                     }
-                    if c == '\\' {
-                        if let Some(escaped) = self.peek() {
-                            self.at += escaped.len_utf8();
-                            if escaped == '\n' {
-                                self.next_line();
-                            }
+                    if c == '\\'
+                        && let Some(escaped) = self.peek()
+                    {
+                        self.at += escaped.len_utf8();
+                        if escaped == '\n' {
+                            self.next_line();
                         }
                     }
                 }

@@ -124,7 +124,7 @@ fn stack(
 pub fn to_list(interp: &mut Interp, value: &Value) -> R<Value> {
     let Some(tensor) = tensor_of(value) else { return interp.type_error("expected a tensor") };
     let data = tensor.data(interp)?;
-    let n = usize::try_from(data.numel()).unwrap_or(usize::MAX);
+    let n = data.numel();
     interp.charge(n.saturating_mul(16))?;
     let elements: Vec<Value> = match data.dtype().category() {
         oxport_tensor::Category::Float => match data.to_vec::<f64>() {

@@ -104,11 +104,10 @@ fn basic(interp: &mut Interp, session: &Rc<Session>, this: &Value, index: &Value
                     };
                     if let (Value::Int(n), Some(size)) =
                         (&number, tensor_of(&view).and_then(|t| t.sizes().get(dim as usize).and_then(|s| s.known())))
+                        && (*n >= size || *n < -size)
                     {
-                        if *n >= size || *n < -size {
-                            let message = format!("index {n} is out of bounds for dimension {dim} with size {size}");
-                            return interp.raise("IndexError", message);
-                        }
+                        let message = format!("index {n} is out of bounds for dimension {dim} with size {size}");
+                        return interp.raise("IndexError", message);
                     }
                     view = session.op(interp, "select", &[view, Value::Int(dim), number], &[])?;
                 }

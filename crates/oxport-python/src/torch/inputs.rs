@@ -103,10 +103,10 @@ impl Dim {
             text => text.parse::<i64>().map(Some).map_err(|_| wrong()),
         };
         let dim = Dim { name: name.trim().to_string(), min: bound(min)?, max: bound(max)?, hint };
-        if let (Some(min), Some(max)) = (dim.min, dim.max) {
-            if min > max || min < 0 {
-                return Err(format!("dim {text:?}: expected a range of sizes, got {min}..{max}"));
-            }
+        if let (Some(min), Some(max)) = (dim.min, dim.max)
+            && (min > max || min < 0)
+        {
+            return Err(format!("dim {text:?}: expected a range of sizes, got {min}..{max}"));
         }
         Ok(dim)
     }

@@ -6,7 +6,7 @@
 //! | `session` | what a capture shares; operator calls |
 //! | `tensor`, `number`, `convert` | tensors, symbolic numbers, dtypes and devices as objects |
 //! | `indexing`, `data` | `x[…]`, `torch.tensor` |
-//! | [`capture`] | from a source file to an exported program |
+//! | [`capture()`] | from a source file to an exported program |
 //! | `py/` | `torch`, `torch.nn`, `torch.nn.functional`, … |
 //!
 //! Laws: an attribute of `torch`, `torch.nn.functional` or a tensor that is not defined here is the operator `aten::`

@@ -160,10 +160,10 @@ impl Host for SymValue {
     fn binary(&self, interp: &mut Interp, _: &Value, op: BinOp, other: &Value, swapped: bool) -> R<Option<Value>> {
         let Some(other) = Number::of(other) else { return Ok(None) };
         let (a, b) = if swapped { (&other, &self.0) } else { (&self.0, &other) };
-        if let (BinOp::Div | BinOp::FloorDiv | BinOp::Mod, Number::Int(n)) = (op, b) {
-            if n.known() == Some(0) {
-                return interp.raise("ZeroDivisionError", "division by zero");
-            }
+        if let (BinOp::Div | BinOp::FloorDiv | BinOp::Mod, Number::Int(n)) = (op, b)
+            && n.known() == Some(0)
+        {
+            return interp.raise("ZeroDivisionError", "division by zero");
         }
         if let Some(number) = binary(a, op, b) {
             return Ok(Some(number.value()));
