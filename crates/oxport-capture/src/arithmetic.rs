@@ -1,7 +1,8 @@
 //! The operators of Rust on symbolic numbers, and what Python's `math` and `torch.sym_*` have beside them.
 //!
 //! Laws: constants are computed, symbols give expressions; division is Python's: `/` gives a float,
-//! [`SymInt::floor_div`] rounds down. What cannot be computed (a division by zero) refuses the capture, and gives the first operand.
+//! [`SymInt::floor_div`] rounds down. What cannot be computed (a division by zero) refuses the capture, and gives the
+//! first operand.
 
 use crate::number::{Operand, apply};
 use crate::value::Symbolic;

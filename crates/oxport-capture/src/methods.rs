@@ -1,9 +1,8 @@
 //! The methods of [`Tensor`], named as in PyTorch.
 //!
 //! A line of the table is a method: its name, and the names of what it takes in the order of the schema. Anything
-//! that an operator
-//! takes is taken: tensors, numbers, symbolic sizes, lists. What a method does not offer (keywords, rarer overloads),
-//! [`Tensor::call`] does.
+//! that an operator takes is taken: tensors, numbers, symbolic sizes, lists. What a method does not offer (keywords,
+//! rarer overloads), [`Tensor::call`] does.
 //!
 //! Laws: a method traces the operator of its name and nothing else; a refused call gives a void tensor, and the
 //! tracer keeps the
