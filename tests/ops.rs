@@ -294,3 +294,27 @@ fn decompositions_refuse_what_kernels_refuse() {
         Ok(())
     });
 }
+
+/// Two layers that hand on what they are given show which elements PyTorch drops between them after `manual_seed(7)`.
+#[test]
+fn recurrent_layers_drop_as_pytorch_does() {
+    let text = r#"def forward(self, x: "f32[4, 1, 3]", h: "f32[2, 1, 3]", w: "f32[3, 3]", z: "f32[3, 3]"):
+    y = torch.ops.aten.rnn_relu.input(x, h, [w, z, w, z], False, 2, 0.5, True, False, False)
+    a: "f32[4, 1, 3]" = y[0]
+    return (a,)
+"#;
+    let program = oxport_ir::parse::parse(text, oxport::registry()).expect("law: the text is a program");
+    let tensor = |sizes: &[i64], data: Vec<f32>| Value::Tensor(Tensor::from_vec(sizes, data).expect("they fit"));
+    let unit = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+    let inputs = vec![
+        tensor(&[4, 1, 3], vec![1.0; 12]),
+        tensor(&[2, 1, 3], vec![0.0; 6]),
+        tensor(&[3, 3], unit),
+        tensor(&[3, 3], vec![0.0; 9]),
+    ];
+    let options = PlanOptions { seed: 7, ..PlanOptions::default() };
+    let outputs = oxport::plan(&program, &options).expect("a plan").run(inputs).expect("it runs");
+    let Value::Tensor(y) = &outputs.user[0] else { panic!("a tensor") };
+    let torch = [2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0, 2.0f32];
+    assert_eq!(y.to_vec::<f32>().expect("float32"), torch);
+}

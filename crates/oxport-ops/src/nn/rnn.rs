@@ -16,7 +16,9 @@ use crate::support::meta::{MetaArgs, Metas};
 use crate::support::product::packed_once;
 use cell::{Cell, Kind, Layer, Weight, Weights, run_layer, step};
 use oxport_ir::opdef::default_cost;
-use oxport_ir::{Arg, Args, Cost, Error, Fake, FromArg, Meta, OpDef, Prepared, Real, Result, Val, World, ensure};
+use oxport_ir::{
+    Arg, Args, Cost, Error, Fake, FromArg, Meta, OpDef, Prepared, Real, Result, RunCx, Val, World, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::gemm::PackedMatrix;
 use oxport_tensor::{Tensor, TensorMut, filled};
@@ -190,7 +192,8 @@ struct Spec<'a, T> {
     layers: usize,
     directions: usize,
     batch_first: bool,
-    dropout: bool,
+    /// The probability that an element between two layers is dropped.
+    dropout: f64,
 }
 
 impl<T> Spec<'_, T> {
@@ -223,8 +226,9 @@ where
         layers: layers.max(0) as usize,
         directions: if two { 2 } else { 1 },
         batch_first: batch_sizes.is_none() && args.named("batch_first")?,
-        dropout: train && dropout > 0.0 && layers > 1,
+        dropout: if train && layers > 1 { dropout } else { 0.0 },
     };
+    ensure!((0.0..=1.0).contains(&s.dropout), "dropout probability has to be between 0 and 1, but got {dropout}");
     let least = if s.biases { 4 } else { 2 };
     let count = s.per_direction();
     let fits = count.checked_mul(s.layers).and_then(|n| n.checked_mul(s.directions)) == Some(s.params.len())
@@ -277,16 +281,19 @@ fn layers_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn run(args: &Args<'_, Real>, outs: &mut [TensorMut], kind: Kind) -> Result<()> {
     let s = spec(args)?;
-    if s.dropout {
-        return Err(Error::unsupported("recurrent layers with dropout between them"));
-    }
     if kind != Kind::Lstm && outs.iter().all(|out| out.numel() == 0) {
         return Ok(());
     }
-    computed!(s.x.dtype(), |T| run_as::<T>(&s, kind, args.prepared(), outs))
+    computed!(s.x.dtype(), |T| run_as::<T>(&s, kind, args.prepared(), args.cx, outs))
 }
 
-fn run_as<T: Cell>(s: &Spec<'_, Tensor>, kind: Kind, panels: Option<&Panels>, outs: &mut [TensorMut]) -> Result<()> {
+fn run_as<T: Cell>(
+    s: &Spec<'_, Tensor>,
+    kind: Kind,
+    panels: Option<&Panels>,
+    cx: &RunCx,
+    outs: &mut [TensorMut],
+) -> Result<()> {
     let x = if s.batch_first { s.x.view(|l| l.transpose(0, 1))? } else { s.x.clone() };
     let batches: Vec<usize> = match s.batch_sizes {
         Some(sizes) => {
@@ -332,6 +339,9 @@ fn run_as<T: Cell>(s: &Spec<'_, Tensor>, kind: Kind, panels: Option<&Panels>, ou
             run_layer(&call, &input, &mut state, half, width * s.directions)?;
             last.iter_mut().zip(state).for_each(|(all, one)| all.extend(one));
         }
+        if layer + 1 < s.layers {
+            drop_some(&mut output, s.dropout, cx);
+        }
         (input, features) = (output, width * s.directions);
     }
     if s.batch_first {
@@ -346,6 +356,19 @@ fn run_as<T: Cell>(s: &Spec<'_, Tensor>, kind: Kind, panels: Option<&Panels>, ou
         fill(out, |out: &mut [T]| out.copy_from_slice(state))?;
     }
     Ok(())
+}
+
+/// As `at::dropout` in training: a draw an element in the order of memory, none where nothing or everything is dropped.
+fn drop_some<T: Cell>(elements: &mut [T], p: f64, cx: &RunCx) {
+    if p == 0.0 {
+        return;
+    }
+    let mut generator = cx.generator();
+    let scale = T::one() / T::of(1.0 - p);
+    for x in elements {
+        let is_kept = p < 1.0 && generator.bernoulli(1.0 - p);
+        *x *= if is_kept { scale } else { T::zero() };
+    }
 }
 
 /// Refuses weights that do not fit; `cells` is the size of the inner state.

@@ -184,26 +184,25 @@ fn joined(args: &MetaArgs<'_>, shape: Shape, along: Along) -> Metas {
         )));
     }
     let dim = dimension(args, shape, along, first.dim())?;
-    let mut sizes: Option<Vec<Expr>> = None;
-    for part in &full {
-        let part = shape.of(&part.sizes, dim);
-        let Some(sum) = &mut sizes else {
-            sizes = Some(part);
-            continue;
-        };
-        ensure!(sum.len() == part.len(), "{} of {} and {} dimensions", args.name(), sum.len(), part.len());
-        for (d, (have, more)) in sum.iter_mut().zip(&part).enumerate() {
+    let reshaped = |t: &Fake| shape.of(&t.sizes, dim);
+    let mut sizes = reshaped(first);
+    // Added up at once: a sum is rebuilt by each addition.
+    let mut lengths = Vec::with_capacity(full.len());
+    for part in full.iter().map(|t| reshaped(t)) {
+        ensure!(sizes.len() == part.len(), "{} of {} and {} dimensions", args.name(), sizes.len(), part.len());
+        for (d, (have, more)) in sizes.iter_mut().zip(part).enumerate() {
             if d == dim {
-                *have = &*have + more;
+                lengths.push(more);
                 continue;
             }
-            ensure!(cx.may_be_same(have, more), "{}: sizes {have} and {more} differ at dimension {d}", args.name());
+            ensure!(cx.may_be_same(have, &more), "{}: sizes {have} and {more} differ at dimension {d}", args.name());
             if more.as_int().is_some() {
-                *have = more.clone();
+                *have = more;
             }
         }
     }
-    let mut out = Fake { device: first.device.clone(), ..Fake::new(dtype, sizes.unwrap_or_default()) };
+    sizes[dim] = Expr::sum(&lengths);
+    let mut out = Fake { device: first.device.clone(), ..Fake::new(dtype, sizes) };
     if shape == Shape::Same
         && parts.iter().all(|t| is_channels_last(cx, t))
         && parts.iter().any(|t| prefers_channels_last(cx, t))
