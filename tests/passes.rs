@@ -171,6 +171,20 @@ fn folding_keeps_within_its_bounds() {
         }),
         0
     );
+    // Sixteen results of 4 KiB fill what all of them may add to the program.
+    assert_eq!(
+        folded(4, |b, c| {
+            let mut sum = b.calls().call_kw("aten::zeros", (Argument::List(vec![]),), &[])?;
+            for i in 0..20 {
+                let wide = b.call("aten::repeat", (c, vec![1i64, 256]))?;
+                let moved = b.call("aten::add.Scalar", (wide, i))?;
+                let made = b.call("aten::exp", (moved,))?;
+                sum = b.call("aten::add.Tensor", (sum, made))?;
+            }
+            b.call("aten::sum", (sum,))
+        }),
+        16
+    );
     // What fails is left to the run, and alone: the sine is folded, the row that is not there is not taken.
     assert_eq!(
         folded(64, |b, c| {
