@@ -2,6 +2,7 @@
 //!
 //! Laws: a vector operand loses its dimension in the result; batch dimensions broadcast; results are contiguous.
 
+use crate::linalg::matmul::check_multiplied;
 use crate::support::checks::{agree, fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
 use crate::support::product::{Plus, check_product_dtype, part, prepared_right, product, product_cost, right};
@@ -79,7 +80,10 @@ fn linear_meta(args: &MetaArgs<'_>) -> Metas {
     let dtype = same_dtype(args, &[x, w])?;
     check_product_dtype(dtype)?;
     let (last, inner) = (&x.sizes[x.dim() - 1], &w.sizes[w.dim() - 1]);
-    agree(args.cx, last, inner, "linear: features of input and weight")?;
+    match &w.sizes[..] {
+        [out, features] => check_multiplied(args.cx, x, [features, out])?,
+        _ => agree(args.cx, last, inner, "linear: features of input and weight")?,
+    }
     let sizes = x.sizes[..x.dim() - 1].iter().chain(&w.sizes[..w.dim() - 1]).cloned();
     let out = fresh(x, dtype, sizes);
     if let Some(bias) = bias {
@@ -172,7 +176,10 @@ fn matmul_of(args: &MetaArgs<'_>, a: &Fake, b: &Fake) -> Result<Fake> {
     let dtype = same_dtype(args, &[a, b])?;
     check_product_dtype(dtype)?;
     let k = &b.sizes[b.dim().saturating_sub(2)];
-    agree(args.cx, &a.sizes[a.dim() - 1], k, "inner sizes of a product")?;
+    match &b.sizes[..] {
+        [.., columns] if b.dim() > 1 => check_multiplied(args.cx, a, [k, columns])?,
+        _ => agree(args.cx, &a.sizes[a.dim() - 1], k, "inner sizes of a product")?,
+    }
     let lead = |x: &Fake| x.sizes[..x.dim().saturating_sub(2)].to_vec();
     let mut sizes = broadcast(args.cx, &[&lead(a), &lead(b)])?;
     if a.dim() > 1 {

@@ -8,7 +8,7 @@ use crate::support::composite::composite;
 use crate::support::meta::{MetaArgs, Metas, broadcast, one};
 use crate::support::product::{Plus, check_product_dtype, inner, part, prepared_right, product, product_cost, right};
 use oxport_ir::opdef::MetaFn;
-use oxport_ir::{Args, Cost, Error, Fake, Meta, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Cost, Error, Fake, Meta, MetaCx, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::gemm::Right;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
@@ -120,6 +120,20 @@ fn addbmm_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
     Cost { flops: one.flops * batch as f64, ..one }
 }
 
+/// Refuses the product of `a`, of at least one dimension, as rows by a matrix of these sizes, in the words of `mm`.
+///
+/// # Errors
+/// The inner sizes differ.
+pub(crate) fn check_multiplied(cx: &MetaCx<'_>, a: &Fake, [rows, columns]: [&Expr; 2]) -> Result<()> {
+    let (inner, lead) = a.sizes.split_last().expect("law: at least one dimension");
+    ensure!(
+        cx.may_be_same(inner, rows),
+        "mat1 and mat2 shapes cannot be multiplied ({}x{inner} and {rows}x{columns})",
+        Expr::product(lead)
+    );
+    Ok(())
+}
+
 /// The sizes of `a @ b`, both of the same rank, batches equal.
 fn product_meta(args: &MetaArgs<'_>, a: &Fake, b: &Fake, ndim: usize) -> Result<Fake> {
     of_dim(args, a, ndim..=ndim, "the left operand")?;
@@ -127,9 +141,18 @@ fn product_meta(args: &MetaArgs<'_>, a: &Fake, b: &Fake, ndim: usize) -> Result<
     let dtype = same_dtype(args, &[a, b])?;
     check_product_dtype(dtype)?;
     if ndim == 3 {
-        agree(args.cx, &a.sizes[0], &b.sizes[0], "batch sizes of a product")?;
+        let agrees = |i: usize, j: usize| args.cx.may_be_same(&a.sizes[i], &b.sizes[j]);
+        ensure!(
+            agrees(0, 0) && agrees(2, 1),
+            "Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: [{}, {}].",
+            a.sizes[0],
+            a.sizes[2],
+            b.sizes[0],
+            b.sizes[1]
+        );
+    } else {
+        check_multiplied(args.cx, a, [&b.sizes[0], &b.sizes[1]])?;
     }
-    agree(args.cx, &a.sizes[ndim - 1], &b.sizes[ndim - 2], "inner sizes of a product")?;
     let sizes = a.sizes[..ndim - 1].iter().chain([&b.sizes[ndim - 1]]).cloned();
     Ok(fresh(a, dtype, sizes))
 }
@@ -193,7 +216,8 @@ fn column_meta(args: &MetaArgs<'_>, mat: &Fake, vec: &Fake) -> Result<Fake> {
     of_dim(args, vec, 1..=1, "the vector")?;
     let dtype = same_dtype(args, &[mat, vec])?;
     check_product_dtype(dtype)?;
-    agree(args.cx, &mat.sizes[1], &vec.sizes[0], "inner sizes of a product")?;
+    let (rows, columns, n) = (&mat.sizes[0], &mat.sizes[1], &vec.sizes[0]);
+    ensure!(args.cx.may_be_same(columns, n), "size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({n})");
     Ok(fresh(mat, dtype, [mat.sizes[0].clone()]))
 }
 

@@ -4,7 +4,7 @@
 //! where the input or the weight is (two and three dimensions), else contiguous.
 
 use crate::support::checks::{agree, fresh, per_dim, same_dtype};
-use crate::support::meta::{MetaArgs, Metas, channels_last_strides, one, prefers_channels_last};
+use crate::support::meta::{MetaArgs, Metas, channels_last_strides, listed, one, prefers_channels_last};
 use crate::support::product::{check_product_dtype, part};
 use oxport_ir::opdef::default_cost;
 use oxport_ir::{
@@ -211,13 +211,17 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
     ensure!(at_least(&s.stride, 1) && at_least(&s.dilation, 1), "{name}: strides and dilations must be positive");
     ensure!(at_least(std::slice::from_ref(&s.groups), 1), "{name}: groups must be positive");
     let (first, second) = (&s.weight.sizes[0], &s.weight.sizes[1]);
-    let out_channels = if s.transposed {
-        agree(cx, channels, first, "channels of input and weight")?;
-        second * &s.groups
-    } else {
-        agree(cx, channels, &(second * &s.groups), "channels of input and weight times groups")?;
-        first.clone()
-    };
+    let (out_channels, expected) =
+        if s.transposed { (second * &s.groups, first.clone()) } else { (first.clone(), second * &s.groups) };
+    ensure!(
+        cx.may_be_same(channels, &expected),
+        "Given {}={}, weight of size {}, expected input{} to have {expected} channels, but got {channels} channels \
+        instead",
+        if s.transposed { "transposed" } else { "groups" },
+        if s.transposed { "1".to_string() } else { s.groups.to_string() },
+        listed(&s.weight.sizes),
+        listed(&s.x.sizes)
+    );
     if let (Some(c), Some(g)) = (first.as_int(), s.groups.as_int()) {
         ensure!(
             c >= g,

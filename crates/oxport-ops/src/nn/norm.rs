@@ -6,7 +6,7 @@
 use crate::support::checks::{agree, fresh, fresh_in_format};
 use crate::support::class::C64;
 use crate::support::dense::{Compute, Dense, computed, fill};
-use crate::support::meta::{MetaArgs, Metas, one};
+use crate::support::meta::{MetaArgs, Metas, listed, one};
 use crate::support::rows::{for_rows, for_rows_and, for_rows_vectorized, moments, sum};
 use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
@@ -120,17 +120,26 @@ fn normalized(
         shape.len()
     );
     let lead = x.dim() - shape.len();
-    for (a, b) in x.sizes[lead..].iter().zip(shape) {
-        agree(args.cx, a, b, "normalized_shape")?;
-    }
+    let matches =
+        |sizes: &[Expr]| sizes.len() == shape.len() && sizes.iter().zip(shape).all(|(a, b)| args.cx.may_be_same(a, b));
+    ensure!(
+        matches(&x.sizes[lead..]),
+        "Given normalized_shape={0}, expected input with shape [*, {1}, but got input of size{2}",
+        listed(shape),
+        &listed(shape)[1..],
+        listed(&x.sizes)
+    );
     for p in parameters.iter().flatten() {
         if dtypes == Dtypes::Kernel {
             parameter_dtype(args, x, p)?;
         }
-        ensure!(p.dim() == shape.len(), "{}: weight and bias must have the normalized shape, got {p}", args.name());
-        for (a, b) in p.sizes.iter().zip(shape) {
-            agree(args.cx, a, b, "normalized_shape of weight or bias")?;
-        }
+        ensure!(
+            matches(&p.sizes),
+            "Expected weight and bias to be of same shape as normalized_shape, but got one of shape {} and \
+            normalized_shape = {}",
+            listed(&p.sizes),
+            listed(shape)
+        );
     }
     Ok(lead)
 }

@@ -373,14 +373,19 @@ fn drop_some<T: Cell>(elements: &mut [T], p: f64, cx: &RunCx) {
 
 /// Refuses weights that do not fit; `cells` is the size of the inner state.
 fn check_weights<T: Cell>(layer: &Layer<'_, T>, cells: usize) -> Result<()> {
-    let (w, gates) = (&layer.weights, layer.kind.gates() * cells);
-    let bias = |b: Option<&[T]>| b.is_none_or(|b| b.len() == gates);
+    let w = &layer.weights;
+    // A call without rows may state any size.
+    let gates = |n: usize| layer.kind.gates().checked_mul(cells)?.checked_mul(n);
+    let bias = |b: Option<&[T]>| b.is_none_or(|b| gates(1) == Some(b.len()));
     let fits = (layer.width > 0 && cells > 0)
-        && gates.checked_mul(layer.features) == Some(w.input.rows.len())
-        && gates.checked_mul(layer.width) == Some(w.hidden.rows.len())
+        && gates(layer.features) == Some(w.input.rows.len())
+        && gates(layer.width) == Some(w.hidden.rows.len())
         && bias(w.input_bias)
         && bias(w.hidden_bias)
-        && w.projection.as_ref().map_or(cells == layer.width, |p| p.rows.len() == layer.width * cells);
+        && match &w.projection {
+            Some(p) => layer.width.checked_mul(cells) == Some(p.rows.len()),
+            None => cells == layer.width,
+        };
     ensure!(fits, "recurrent weights do not fit {} features and {} states", layer.features, layer.width);
     Ok(())
 }
