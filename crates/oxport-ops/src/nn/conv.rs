@@ -354,7 +354,8 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
                 let (Some(kernel), Argument::Int(step)) = (kernel, &dilation[d]) else {
                     return Err(Error::unsupported("padding by name of a symbolic kernel"));
                 };
-                let total = if form == "same" { step * (kernel - 1) } else { 0 };
+                let total = if form == "same" { step.checked_mul(kernel - 1) } else { Some(0) };
+                let total = total.ok_or_else(|| Error::invalid(format!("a dilation of {step} is too large")))?;
                 (before[d], after[d]) = (total / 2, total % 2);
             }
             if after.iter().any(|&a| a != 0) {

@@ -73,9 +73,9 @@ fn borders(args: &Args<'_, Real>, lines: Lines) -> Result<Vec<Vec<i64>>> {
         if offsets.is_some() {
             return row.to_vec();
         }
-        let mut end = 0;
-        let ends = row.iter().map(|n| {
-            end += n;
+        let mut end = 0i64;
+        let ends = row.iter().map(|&n| {
+            end = end.saturating_add(n);
             end
         });
         std::iter::once(0).chain(ends).collect()
