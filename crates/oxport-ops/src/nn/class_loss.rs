@@ -224,7 +224,7 @@ fn cross_entropy(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, target, weight, _, ignore, smoothing): (&Tensor, &Tensor, Option<&Tensor>, i64, i64, f64) =
         args.unpack()?;
     let (sizes, reduction) = (three(x), reduction(args)?);
-    let [_, c, p] = sizes;
+    let [n, c, p] = sizes;
     let soft = target.dtype().is_float();
     computed!(x.dtype(), |T| {
         let (x, weight) = (Dense::<T>::of(x)?, Dense::<T>::maybe(weight)?);
@@ -238,7 +238,8 @@ fn cross_entropy(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             let target = Dense::<T>::of(target)?;
             let share = |k: usize| if smoothing > 0.0 { target[k] * (T::of(1.0) - smooth) + even } else { target[k] };
             let loss = |i: usize| -(0..c).map(|class| logs[at(i, class)] * share(at(i, class)) * w(class)).sum::<T>();
-            let losses: Vec<T> = (0..places).map(loss).collect();
+            // Without classes there are losses all the same, and their mean is 0/0, as in PyTorch.
+            let losses: Vec<T> = (0..n * p).map(loss).collect();
             return reduced(&losses, T::of(places as f64), reduction, &mut outs[0]);
         }
         let target = classes(target, c, ignore)?;
