@@ -24,7 +24,6 @@ pub mod math;
 pub mod memory;
 mod number;
 pub mod parallel;
-pub mod pool;
 pub mod reduce;
 pub mod rng;
 pub mod rows;
