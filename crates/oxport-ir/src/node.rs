@@ -123,8 +123,8 @@ impl Node {
         let parameters = self.intrinsic().map_or(self.args.len(), |intrinsic| intrinsic.parameters().len());
         self.args.get(parameters..).unwrap_or_default()
     }
-    /// The argument of a parameter of the schema, or of an intrinsic, however it is given: by position, by name, or left
-    /// to its default.
+    /// The argument of a parameter of the schema, or of an intrinsic, however it is given: by position, by name, or
+    /// left to its default.
     pub fn argument(&self, name: &str) -> Option<&Argument> {
         let op = self.op()?;
         let Some(schema) = op.schema() else {

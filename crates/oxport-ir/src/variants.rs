@@ -22,8 +22,8 @@ pub fn functional_variant(registry: &Registry, op: &Op) -> Result<Op> {
     if is_functional(&named) && takes_the_same(&named) {
         return Ok(named);
     }
-    // Overloads may be named otherwise (`bernoulli.p`), the operator, too (`normal_functional`); and the variant of that
-    // name may take its arguments otherwise.
+    // Overloads may be named otherwise (`bernoulli.p`), the operator, too (`normal_functional`); and the variant of
+    // that name may take its arguments otherwise.
     let other = format!("{base}_functional");
     let mut all = overloads(registry, &base).chain(overloads(registry, &other));
     let alike = all.find(|variant| is_functional(variant) && takes_the_same(variant));
