@@ -108,7 +108,8 @@ impl Call<'_> {
         match compare.result(c, node, recorded, &inferred) {
             None => {
                 // What an offset or a merge of branches depends on does not show in the inferred value.
-                if !self.op.is_higher_order() && self.op.def().is_none_or(|d| !d.reads_storage) {
+                let is_offset = matches!(recorded, Val::Int(_)) && self.op.def().is_some_and(|d| d.reads_storage);
+                if !self.op.is_higher_order() && !is_offset {
                     bindings.note(c.path, self.id, recorded, compare.bound_symbols());
                 }
                 layout::of_call(c, node, self.op, &bound, (recorded, &inferred), self.is_mapped);
