@@ -58,6 +58,8 @@ pub struct OpDef {
     pub asserts: Option<AssertFn>,
     /// Whether its tensors may be on several devices.
     pub across_devices: bool,
+    /// Whether it is a Python function on numbers that PyTorch loads in programs (`torch._export.verifier`).
+    pub on_numbers: bool,
     /// Whether PyTorch's kernels choose the strides of its results by more than its arguments.
     pub free_strides: bool,
     /// Calls that must work, as text: `f32[2, 3], 1, alpha=2`; with `!` in front, calls that must be refused.
@@ -254,6 +256,7 @@ impl OpDef {
             indexes: None,
             asserts: None,
             across_devices: false,
+            on_numbers: false,
             free_strides: false,
             samples: &[],
         }
@@ -342,6 +345,10 @@ impl OpDef {
     /// Says that its tensors may be on several devices.
     pub const fn across_devices(self) -> OpDef {
         OpDef { across_devices: true, ..self }
+    }
+    /// Says that it is a Python function on numbers that PyTorch loads in programs.
+    pub const fn on_numbers(self) -> OpDef {
+        OpDef { on_numbers: true, ..self }
     }
     /// Says that PyTorch's kernels choose the strides of its results by more than its arguments.
     pub const fn free_strides(self) -> OpDef {

@@ -34,7 +34,7 @@ families! {
         rowmajor, rows
     ] {
     }
-    pointwise "Elementwise operators." [bessel, orthogonal, special] {
+    pointwise "Elementwise operators." [bessel, orthogonal, scalar_math] {
         activation, arithmetic, backward, cast, clamp, compare, complex, power, specials, ternary, unary
     }
     reduce "Reductions, scans, orders and counts." [over] {

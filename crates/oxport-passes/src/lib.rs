@@ -22,7 +22,6 @@ mod bound;
 mod clean;
 mod decompose;
 mod fold;
-mod functional_variants;
 mod functionalize;
 mod inline;
 mod inline_hops;

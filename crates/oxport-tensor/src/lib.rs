@@ -24,7 +24,6 @@ pub mod math;
 pub mod memory;
 mod number;
 pub mod parallel;
-pub mod pool;
 mod recycle;
 pub mod reduce;
 pub mod rng;

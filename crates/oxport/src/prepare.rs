@@ -126,7 +126,7 @@ impl Toolchain {
     /// As [`functionalize`](Toolchain::functionalize), or a decomposition fails.
     pub fn decompose(&self, program: &ExportedProgram) -> Result<ExportedProgram> {
         let program = self.functionalize(program)?;
-        let composite = |op: &Op| op.namespace() == "aten" && (!op.has_tag("core") || is_kernel_free(op));
+        let composite = |op: &Op| op.is_aten() && (!op.has_tag("core") || is_kernel_free(op));
         let before = Sharing::of(&program);
         let mut program = decompose_where(&program, &self.registry, &composite)?;
         eliminate_dead(&mut program);

@@ -3,7 +3,7 @@
 //! Laws: integers and bools give floats where PyTorch promotes them; roundings leave integers as they are; NaN and −0
 //! come out as from PyTorch's CPU kernels.
 
-use crate::pointwise::special;
+use crate::pointwise::scalar_math;
 use crate::support::class::Rule::*;
 use crate::support::class::computed;
 use crate::support::class::{C32, C64, RealArgs, alias, bits, float_or_copy, input, map1, over, real1, require, unary};
@@ -193,6 +193,6 @@ fn sinc(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     match o[0].dtype().opmath() {
         DType::C64 => over(a, o, |x: C32| c32(x, complex)),
         DType::C128 => over(a, o, complex),
-        _ => wide1(a, o, special::sinc),
+        _ => wide1(a, o, scalar_math::sinc),
     }
 }
