@@ -27,9 +27,10 @@ fn diagnostics_are_listed() {
 fn limits_are_listed() {
     use oxport::ReadLimits;
     let mut page = String::from(
-        "# Limits\n\n<!-- Made from the table in crates/oxport-pt2/src/limits.rs by tests/documented.rs; UPDATE_EXPECT=1 \
-        writes it anew. -->\n\nEvery command takes `--limit NAME=N`, repeatedly; K, M, G and T are powers of 1024. An error \
-        names the limit that was exceeded.\nThe defaults admit every real program; lower them for files of strangers: see \
+        "# Limits\n\n<!-- Made from the table in crates/oxport-pt2/src/limits.rs by tests/documented.rs; \
+        UPDATE_EXPECT=1 writes it anew. -->\n\n\
+        Every command takes `--limit NAME=N`, repeatedly; K, M, G and T are powers of 1024. An error names the limit \
+        that was exceeded.\nThe defaults admit every real program; lower them for files of strangers: see \
         [security](security.md).\n\n| limit | default | of |\n|---|---|---|\n",
     );
     for (name, what) in ReadLimits::TABLE {
@@ -51,9 +52,10 @@ fn pages() -> Vec<PathBuf> {
     [list("docs"), list("docs/decisions"), vec![root().join("README.md")]].concat()
 }
 
-/// The links of a page to other pages: the path, and the heading behind `#`.
+/// The links of a page to other pages, outside of code: the path, and the heading behind `#`.
 fn links(text: &str) -> Vec<(&str, &str)> {
-    let targets = text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
+    let prose = text.split("```").step_by(2).flat_map(|part| part.split('`').step_by(2));
+    let targets = prose.flat_map(|part| part.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
     let own = targets.filter(|target| !target.is_empty() && !target.contains("://"));
     own.map(|target| target.split_once('#').unwrap_or((target, ""))).collect()
 }

@@ -83,8 +83,8 @@ fn arrows_point_down() {
     });
 }
 
-/// `cargo package --workspace` takes every crate: it says what it is, under which license, and of which version the crates
-/// are that it needs. (Those of tests alone are left out of a package.)
+/// `cargo package --workspace` takes every crate: it says what it is, under which license, and of which version the
+/// crates are that it needs. (Those of tests alone are left out of a package.)
 #[test]
 fn every_crate_can_be_packaged() {
     all(packages(), |package| {

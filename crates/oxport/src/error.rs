@@ -175,7 +175,8 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {
-    /// What is behind the sentence of this error: an operating system error, or the failure for which a reason is given.
+    /// What is behind the sentence of this error: an operating system error, or the failure for which a reason is
+    /// given.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
             Kind::File(e) => e.source(),

@@ -11,8 +11,8 @@ use oxport_rewrite::{Limits, Report, optimize, rule::Soundness};
 use oxport_run::{Plan, PlanOptions};
 use std::time::{Duration, Instant};
 
-/// The optimization level. Without the feature `rewrite` there are no rules: equal nodes are merged, constants folded and
-/// dead nodes dropped.
+/// The optimization level. Without the feature `rewrite` there are no rules: equal nodes are merged, constants folded
+/// and dead nodes dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Opt {
     /// No optimization.

@@ -1,5 +1,5 @@
-//! Differences between two programs, up to the names of nodes and symbols: a patch of the graph, and changes of signature, ranges and
-//! tensors.
+//! Differences between two programs, up to the names of nodes and symbols: a patch of the graph, and changes of
+//! signature, ranges and tensors.
 //!
 //! Nodes are aligned by what they compute and by def-use, so that a node that is missing gives a patch of a few lines,
 //! whatever the others are called; symbols, by the sizes of the inputs. Tensors are compared by content, also under other names.
