@@ -55,7 +55,7 @@ fn pages() -> Vec<PathBuf> {
 /// The links of a page to other pages, outside of code: the path, and the heading behind `#`.
 fn links(text: &str) -> Vec<(&str, &str)> {
     let prose = text.split("```").step_by(2).flat_map(|part| part.split('`').step_by(2));
-    let targets = prose.flat_map(|part| part.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
+    let targets = prose.flat_map(|part| part.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next()));
     let own = targets.filter(|target| !target.is_empty() && !target.contains("://"));
     own.map(|target| target.split_once('#').unwrap_or((target, ""))).collect()
 }

@@ -1,7 +1,7 @@
 //! Tensors as text: `Display` is PyTorch's `print(tensor)`, and [`nested`] the lists in it.
 //!
-//! Invariants: with PyTorch's default options (4 digits, 80 columns, more than 1000 elements by their edges) the text is
-//! PyTorch's, character by character (`torch/_tensor_str.py`).
+//! Invariants: with PyTorch's default options (4 digits, 80 columns, more than 1000 elements by their edges) the text
+//! is PyTorch's, character by character (`torch/_tensor_str.py`).
 
 use crate::{DType, Tensor, Wide};
 use std::fmt;
