@@ -40,6 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "oxport",
         &[
+            "oxport-capture",
             "oxport-ir",
             "oxport-ops",
             "oxport-passes",
@@ -79,6 +80,23 @@ fn arrows_point_down() {
             }
         }
         Ok(())
+    });
+}
+
+/// `cargo package --workspace` takes every crate: it says what it is, under which license, and of which version the
+/// crates are that it needs. (Those of tests alone are left out of a package.)
+#[test]
+fn every_crate_can_be_packaged() {
+    all(packages(), |package| {
+        let is_said = |key: &str| package[key].as_str().is_some_and(|text| !text.is_empty());
+        if !is_said("description") || !is_said("license") {
+            return Err(format!("{} lacks a description or a license", package["name"]));
+        }
+        let own = package["dependencies"].as_array().into_iter().flatten().filter(|d| d["path"].is_string());
+        match own.filter(|d| d["kind"] != "dev").find(|d| d["req"] == "*") {
+            Some(other) => Err(format!("{} needs a version of {}", package["name"], other["name"])),
+            None => Ok(()),
+        }
     });
 }
 

@@ -9,6 +9,7 @@
 
 mod arena;
 pub mod conv;
+mod convert;
 mod dispatch;
 mod dtype;
 mod element;
@@ -22,6 +23,8 @@ pub mod layout;
 pub mod loops;
 pub mod math;
 pub mod memory;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod number;
 pub mod parallel;
 mod recycle;
@@ -37,6 +40,7 @@ mod storage;
 mod strided;
 mod tensor;
 mod tensor_mut;
+mod text;
 
 pub use arena::Arena;
 pub use dtype::{Category, DType, native};
@@ -57,3 +61,4 @@ pub use scalar::Scalar;
 pub use storage::Storage;
 pub use tensor::Tensor;
 pub use tensor_mut::TensorMut;
+pub use text::nested;

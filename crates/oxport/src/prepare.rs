@@ -6,12 +6,13 @@ use oxport_passes::{
     Budget, Sharing, bind_calls, decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants,
     functionalize, inline_wraps, separate_outputs, unwrap_calls, unwrap_subclasses, unwrap_vmaps, written_composites,
 };
-use oxport_rewrite::rule::Soundness;
-use oxport_rewrite::{Limits, Report, optimize};
+#[cfg(feature = "rewrite")]
+use oxport_rewrite::{Limits, Report, optimize, rule::Soundness};
 use oxport_run::{Plan, PlanOptions};
 use std::time::{Duration, Instant};
 
-/// The optimization level.
+/// The optimization level. Without the feature `rewrite` there are no rules: equal nodes are merged, constants folded
+/// and dead nodes dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Opt {
     /// No optimization.
@@ -37,8 +38,20 @@ impl Toolchain {
         eliminate_dead(&mut program);
         separate_outputs(&mut program, &self.registry, Some(&before))?;
         if opt != Opt::None {
-            program = self.optimize_valid(&program, opt, &Limits::default())?.0;
+            program = self.improve(program, opt)?;
         }
+        Ok(program)
+    }
+
+    #[cfg(feature = "rewrite")]
+    fn improve(&self, program: ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
+        Ok(self.optimize_valid(&program, opt, &Limits::default())?.0)
+    }
+
+    #[cfg(not(feature = "rewrite"))]
+    fn improve(&self, mut program: ExportedProgram, _: Opt) -> Result<ExportedProgram> {
+        let before = Sharing::of(&program);
+        self.simplify(&mut program, &before, FOLD_TIME)?;
         Ok(program)
     }
 
@@ -46,11 +59,13 @@ impl Toolchain {
     ///
     /// # Errors
     /// The program is not valid, or the optimized program cannot be built.
+    #[cfg(feature = "rewrite")]
     pub fn optimize(&self, program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
         self.require_valid(program)?;
         self.optimize_valid(program, opt, limits)
     }
 
+    #[cfg(feature = "rewrite")]
     fn optimize_valid(
         &self,
         program: &ExportedProgram,
@@ -61,13 +76,17 @@ impl Toolchain {
         let before = Sharing::of(program);
         let start = Instant::now();
         let (mut program, mut report) = optimize(program, &self.registry, &Limits { soundness, ..*limits })?;
-        eliminate_common(&mut program);
-        let left = limits.time.saturating_sub(start.elapsed());
-        self.fold(&mut program, Instant::now() + left.min(FOLD_TIME))?;
-        eliminate_dead(&mut program);
-        separate_outputs(&mut program, &self.registry, Some(&before))?;
+        self.simplify(&mut program, &before, limits.time.saturating_sub(start.elapsed()).min(FOLD_TIME))?;
         report.nodes_after = program.graph.len();
         Ok((program, report))
+    }
+
+    /// CSE, constant folding for at most this time, DCE. The outputs lie apart as `before`.
+    fn simplify(&self, program: &mut ExportedProgram, before: &Sharing, time: Duration) -> Result<()> {
+        eliminate_common(program);
+        self.fold(program, Instant::now() + time)?;
+        eliminate_dead(program);
+        Ok(separate_outputs(program, &self.registry, Some(before))?)
     }
 
     /// Folds constants until `deadline`. A computation that does not end by then, or panics, is not folded; its thread

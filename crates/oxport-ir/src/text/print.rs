@@ -3,7 +3,7 @@
 use super::loaded::as_loaded;
 use super::names::PythonNames;
 use super::values::Values;
-pub use super::values::{argument, python_float, python_str};
+pub use super::values::{argument, python_complex, python_float, python_str};
 use super::{sections, whole};
 use crate::{Argument, ExportedProgram, Graph, Node, NodeId, NodeKind, Op, Val};
 use std::collections::HashMap;

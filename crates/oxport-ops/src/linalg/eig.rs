@@ -6,7 +6,8 @@
 use crate::linalg::matrices::{
     Field, Mat, columnwise, each, field, keep, lead, matrices, nothing, square, store, store_flat, with,
 };
-use crate::linalg::svd::{diverged, finite};
+use crate::linalg::spectral;
+use crate::linalg::svd::finite;
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas};
 use num_complex::Complex;
@@ -66,8 +67,7 @@ pub fn eigh<T: Field>(a: &Mat<T>) -> Result<(Vec<f64>, Mat<T>)> {
     if a.rows == 0 {
         return Ok((Vec::new(), a.clone()));
     }
-    let found = a.view().self_adjoint_eigen(faer::Side::Lower).map_err(|_| diverged("linalg.eigh"))?;
-    Ok((found.S().column_vector().iter().map(|s| s.re()).collect(), Mat::of(found.U())))
+    spectral::eigh(a)
 }
 
 /// Rising eigenvalues of a Hermitian matrix.
@@ -79,7 +79,7 @@ pub fn eigvalsh<T: Field>(a: &Mat<T>) -> Result<Vec<f64>> {
     if a.rows == 0 {
         return Ok(Vec::new());
     }
-    a.view().self_adjoint_eigenvalues(faer::Side::Lower).map_err(|_| diverged("linalg.eigh"))
+    spectral::eigvalsh(a)
 }
 
 /// Eigenvalues and eigenvectors.
@@ -88,9 +88,7 @@ pub fn eig<T: Field>(a: &Mat<T>) -> Result<(Vec<Complex<f64>>, Mat<Complex<f64>>
     if a.rows == 0 {
         return Ok((Vec::new(), Mat::zeros(0, 0)));
     }
-    let found = a.view().eigen().map_err(|_| diverged("linalg.eig"))?;
-    let values: Vec<Complex<f64>> = found.S().column_vector().iter().copied().collect();
-    let mut vectors = Mat::of(found.U());
+    let (values, mut vectors) = spectral::eig(a)?;
     for (j, value) in values.iter().enumerate() {
         normalise(vectors.column_mut(j), T::COMPLEX || value.im != 0.0);
     }
@@ -113,7 +111,7 @@ fn eigvals<T: Field>(a: &Mat<T>) -> Result<Vec<Complex<f64>>> {
     if a.rows == 0 {
         return Ok(Vec::new());
     }
-    a.view().eigenvalues().map_err(|_| diverged("linalg.eig"))
+    spectral::eigvals(a)
 }
 
 fn upper<W: World>(args: &Args<'_, W>) -> Result<bool> {

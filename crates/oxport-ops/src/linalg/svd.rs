@@ -6,6 +6,7 @@
 use crate::linalg::matrices::{
     Field, Mat, columnwise, each, field, keep, lead, matrices, matrix, nothing, smaller, store, store_flat, with,
 };
+use crate::linalg::spectral;
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas, one};
 use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, World, ensure};
@@ -56,9 +57,7 @@ pub fn svd<T: Field>(a: &Mat<T>, full: bool) -> Result<(Mat<T>, Vec<f64>, Mat<T>
         let side = |n| if full { n } else { 0 };
         return Ok((Mat::identity(a.rows, side(a.rows)), Vec::new(), Mat::identity(side(a.cols), a.cols)));
     }
-    let found = if full { a.view().svd() } else { a.view().thin_svd() }.map_err(|_| diverged("linalg.svd"))?;
-    let values = found.S().column_vector().iter().map(|s| s.re()).collect();
-    Ok((Mat::of(found.U()), values, Mat::of(found.V()).adjoint()))
+    spectral::svd(a, full)
 }
 
 /// Singular values.
@@ -70,7 +69,7 @@ pub fn singular_values<T: Field>(a: &Mat<T>) -> Result<Vec<f64>> {
     if a.data.is_empty() {
         return Ok(Vec::new());
     }
-    a.view().singular_values().map_err(|_| diverged("linalg.svd"))
+    spectral::svdvals(a)
 }
 
 /// Refuses elements that are not finite.
@@ -83,11 +82,6 @@ pub fn finite<T: Field>(a: &Mat<T>, api: &str) -> Result<()> {
     }
     let why = "The algorithm failed to converge because the input matrix contained non-finite values.";
     Err(Error::assertion(format!("{api}: {why}")))
-}
-
-/// What is said if an iteration does not end.
-pub fn diverged(api: &str) -> Error {
-    Error::assertion(format!("{api}: The algorithm failed to converge because the input matrix is ill-conditioned."))
 }
 
 /// What is asked for: all vectors, any vectors.
