@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`schema`] | `FunctionSchema`: ATen's operator signatures, parsed |
 //! | [`opdef`] | [`OpDef`]: everything that is known of an operator |
+//! | [`work`] | [`Cost`]: what a call costs |
 //! | [`op`] | [`Op`], [`Registry`]: how it is found |
 //! | [`args`] | argument lists bound to a schema, read in one of three worlds: meta, build, real |
 //! | [`fake`] | meta values |
@@ -44,6 +45,7 @@ pub mod text;
 mod translate;
 pub mod value;
 pub mod verify;
+pub mod work;
 
 pub use args::{Arg, Args, Build, Complex, Meta, Numeral, Real, Sym, World};
 pub use builder::{Builder, ProgramBuilder};
@@ -56,8 +58,8 @@ pub use infer::MetaCx;
 pub use node::{Argument, Kwargs, Node, NodeId, NodeKind, NodeMeta};
 pub use op::{Op, Registry};
 pub use opdef::{
-    Aliasing, Assertion, Autocast, Cost, Decomp, Effect, Exact, IndexedDim, Indexes, Kernel, Mutated, Mutation, Noise,
-    OpDef, WriteBack,
+    Aliasing, Assertion, Autocast, Decomp, Effect, Exact, IndexedDim, Indexes, Kernel, Mutated, Mutation, Noise, OpDef,
+    WriteBack,
 };
 pub use prepared::{Makings, Prepared};
 pub use program::{
@@ -68,3 +70,4 @@ pub use signature::{InputKind, InputSpec, OutputKind, OutputSpec, Signature};
 pub use text::{parse, print};
 pub use value::{Callable, RunCx, Value};
 pub use verify::verify;
+pub use work::{Class, Cost, Work};

@@ -62,6 +62,7 @@ pub use oxport_ir::{
     Builder, Diagnostic, ExportedProgram, Fake, Graph, Op, OpDef, ProgramBuilder, Registry, Severity, Val, Value, print,
 };
 pub use oxport_pt2::{Limits as ReadLimits, ReadOptions, WriteOptions};
+pub use oxport_rewrite::cost::{Model, Target};
 pub use oxport_rewrite::{Limits, Report};
 pub use oxport_run::{Module, Outputs, Plan, PlanOptions};
 pub use oxport_sym::Expr;

@@ -3,9 +3,11 @@
 use crate::{Result, Toolchain};
 use oxport_ir::{Dialect, Effect, ExportedProgram, Kernel, Op};
 use oxport_passes::{
-    Budget, Sharing, bind_calls, decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants,
-    functionalize, inline_wraps, separate_outputs, unwrap_calls, unwrap_subclasses, unwrap_vmaps, written_composites,
+    Budget, Sharing, bind_calls, decompose, decompose_where, drop_unread, eliminate_common, eliminate_dead,
+    fold_constants, functionalize, inline_wraps, separate_outputs, stored_bytes, unwrap_calls, unwrap_subclasses,
+    unwrap_vmaps, written_composites,
 };
+use oxport_rewrite::cost::Model;
 use oxport_rewrite::rule::Soundness;
 use oxport_rewrite::{Limits, Report, optimize};
 use oxport_run::{Plan, PlanOptions};
@@ -37,18 +39,35 @@ impl Toolchain {
         eliminate_dead(&mut program);
         separate_outputs(&mut program, &self.registry, Some(&before))?;
         if opt != Opt::None {
-            program = self.optimize_valid(&program, opt, &Limits::default())?.0;
+            // A plan's weights are constants: nobody is given the program.
+            let model = Model { frozen: true, ..Model::default() };
+            program = self.optimize_valid(&program, opt, &Limits { model, ..Limits::default() })?.0;
         }
         Ok(program)
     }
 
     /// Optimizes a functional program: equality saturation, CSE, constant folding, DCE.
     ///
+    /// If the limits' model says that weights are constants, those that nothing reads any more are dropped; where the
+    /// program would then need more memory than [`Limits::grow`] allows, weights stay as they are.
+    ///
     /// # Errors
     /// The program is not valid, or the optimized program cannot be built.
     pub fn optimize(&self, program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
         self.require_valid(program)?;
-        self.optimize_valid(program, opt, limits)
+        // What is folded here is run elsewhere, too: to the bit means in PyTorch as well.
+        let model = Model { exact_folds: opt == Opt::Exact, ..limits.model };
+        let (mut result, mut report) = self.optimize_valid(program, opt, &Limits { model, ..*limits })?;
+        if model.frozen {
+            report.dropped = drop_unread(&mut result);
+            let largest = stored_bytes(program) as f64 * (1.0 + limits.grow) + GROWTH;
+            if stored_bytes(&result) as f64 > largest {
+                let model = Model { frozen: false, ..model };
+                (result, report) = self.optimize_valid(program, opt, &Limits { model, ..*limits })?;
+                report.is_too_large = true;
+            }
+        }
+        Ok((result, report))
     }
 
     fn optimize_valid(
@@ -62,8 +81,8 @@ impl Toolchain {
         let start = Instant::now();
         let (mut program, mut report) = optimize(program, &self.registry, &Limits { soundness, ..*limits })?;
         eliminate_common(&mut program);
-        let left = limits.time.saturating_sub(start.elapsed());
-        self.fold(&mut program, Instant::now() + left.min(FOLD_TIME))?;
+        let left = limits.time.map_or(FOLD_TIME, |time| time.saturating_sub(start.elapsed()).min(FOLD_TIME));
+        self.fold(&mut program, &limits.model, Instant::now() + left)?;
         eliminate_dead(&mut program);
         separate_outputs(&mut program, &self.registry, Some(&before))?;
         report.nodes_after = program.graph.len();
@@ -72,7 +91,7 @@ impl Toolchain {
 
     /// Folds constants until `deadline`. A computation that does not end by then, or panics, is not folded; its thread
     /// runs on to its end, because kernels cannot be interrupted.
-    fn fold(&self, program: &mut ExportedProgram, deadline: Instant) -> Result<()> {
+    fn fold(&self, program: &mut ExportedProgram, model: &Model, deadline: Instant) -> Result<()> {
         let run = |part: &ExportedProgram| {
             let left = deadline.checked_duration_since(Instant::now())?;
             let (registry, part) = (self.registry.clone(), part.clone());
@@ -89,7 +108,8 @@ impl Toolchain {
             thread.spawn(move || drop(done.send(work()))).ok()?;
             result.recv_timeout(left).ok().flatten()
         };
-        let budget = Budget { bytes: FOLD_BYTES, work: FOLD_WORK, deadline };
+        let (frozen, exact) = (model.frozen, model.exact_folds);
+        let budget = Budget { bytes: FOLD_BYTES, work: FOLD_WORK, deadline, frozen, exact };
         Ok(fold_constants(program, &budget, &run).map(drop)?)
     }
 
@@ -135,6 +155,8 @@ impl Toolchain {
     }
 }
 
+/// What a program may grow by beside [`Limits::grow`], in bytes.
+const GROWTH: f64 = 65536.0;
 /// Constant folding: the maximum size of a result in bytes,
 const FOLD_BYTES: usize = 64 << 20;
 /// the maximum cost of all results (operations and bytes moved, about a second),
