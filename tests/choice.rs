@@ -9,7 +9,7 @@ fn drawn(seed: u64) -> Space {
     let draws = samples::draw(oxport::DType::I64, 400, Some((0.0, 1e6)), seed.wrapping_mul(0x2545_F491_4F6C_DD1D) + 1);
     let mut numbers = draws.into_iter().cycle();
     let mut next = |n: usize| numbers.next().expect("law: endless") as usize % n;
-    let count = 2 + next(8);
+    let count = 2 + next(6);
     let classes = (0..count).map(|class| {
         let term = |next: &mut dyn FnMut(usize) -> usize| {
             // Mostly over earlier classes, at times over any.
@@ -48,7 +48,7 @@ fn first(space: &Space) -> Option<Pick> {
 #[test]
 fn small_spaces_are_chosen_from_exactly() {
     let (mut possible, mut improved) = (0, 0);
-    for seed in 0..4000 {
+    for seed in 0..2500 {
         let space = drawn(seed);
         let given = first(&space);
         let chosen = space.choose(given.as_ref(), &Effort::default());
@@ -58,14 +58,14 @@ fn small_spaces_are_chosen_from_exactly() {
         improved += usize::from(given.is_some_and(|g| space.price(&g) > price));
         assert_eq!(chosen, space.choose(first(&space).as_ref(), &Effort::default()), "seed {seed}: not the same twice");
     }
-    assert!(possible > 3000 && improved > 1000, "{possible} spaces have a choice, {improved} a better one");
+    assert!(possible > 2000 && improved > 500, "{possible} spaces have a choice, {improved} a better one");
 }
 
 /// Without branch and bound: what moves find is acyclic, no dearer than what was given, and mostly the best.
 #[test]
 fn moves_alone_are_nearly_exact() {
     let mut missed = 0;
-    for seed in 4000..8000 {
+    for seed in 2500..5000 {
         let space = drawn(seed);
         let given = first(&space);
         let pick = space.choose(given.as_ref(), &Effort { exact: 0, ..Effort::default() });
@@ -74,7 +74,7 @@ fn moves_alone_are_nearly_exact() {
         assert!(price <= given.and_then(|g| space.price(&g)).or(price), "seed {seed}: dearer than given");
         missed += usize::from(price > best);
     }
-    assert!(missed < 120, "{missed} of 4000 spaces were chosen from badly");
+    assert!(missed < 75, "{missed} of 2500 spaces were chosen from badly");
 }
 
 /// What no single class would take: a merged product, half as dear as its parts together.

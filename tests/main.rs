@@ -5,6 +5,7 @@ mod choice;
 mod corpus;
 mod documented;
 mod fixtures;
+mod freeze;
 mod garbage;
 mod growth;
 mod ir;

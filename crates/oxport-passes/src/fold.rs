@@ -21,7 +21,7 @@ use oxport_ir::{
     OutputKind, Result, StateTensor, Value,
 };
 use oxport_sym::ShapeEnv;
-use oxport_tensor::Tensor;
+use oxport_tensor::{Layout, Tensor};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -59,8 +59,9 @@ pub fn fold_constants(program: &mut ExportedProgram, budget: &Budget, evaluate: 
     compute(program, &constant, &frontier, budget, evaluate, &mut results)?;
     let mut lifting = Lifting::new(program);
     for (id, tensor) in &results {
+        let Some(tensor) = as_recorded(program, *id, tensor) else { continue };
         let stem = crate::names::made_of(&sources(program, *id));
-        lifting.lift(program, *id, stem.as_deref().unwrap_or("_folded"), tensor.clone())?;
+        lifting.lift(program, *id, stem.as_deref().unwrap_or("_folded"), tensor)?;
     }
     crate::eliminate_dead(program);
     Ok(results.len())
@@ -234,6 +235,17 @@ fn cut_out(
     part.signature.outputs = frontier.iter().map(|_| OutputKind::UserOutput.into()).collect();
     crate::eliminate_dead(&mut part);
     Ok(part)
+}
+
+/// A result with the strides that its node's meta says, where they differ in dimensions of one element only; `None`
+/// where it lies otherwise.
+fn as_recorded(program: &ExportedProgram, id: NodeId, tensor: &Tensor) -> Option<Tensor> {
+    let recorded = program.graph.node(id).val().and_then(|v| v.as_tensor()?.concrete_layout());
+    let Some(recorded) = recorded else { return Some(tensor.clone()) };
+    let mut strides = tensor.strides().iter().zip(&recorded.strides).zip(tensor.sizes());
+    let is_same = *tensor.sizes() == recorded.sizes[..] && strides.all(|((a, b), size)| a == b || *size <= 1);
+    let offset = tensor.layout().offset;
+    is_same.then(|| tensor.with_layout(Layout { offset, ..recorded }).ok()).flatten()
 }
 
 /// The names of the parameters, buffers and constants that a constant node is made of, in the order of the inputs.

@@ -47,17 +47,17 @@ const fn rate(launch: f64, flops: f64, bytes: f64) -> Rate {
 
 /// The coefficients, for our engine and for eager PyTorch. `docs/rewriter.md` says what they were measured on.
 const RATES: [(Class, Rate, Rate); Class::ALL.len()] = [
-    (Class::Call, rate(150.0, 1.0, 1.0), rate(1500.0, 1.0, 1.0)),
-    (Class::Move, rate(600.0, 1.0, 4.0), rate(3500.0, 1.0, 5.0)),
-    (Class::Pointwise, rate(800.0, 1.0, 5.0), rate(3500.0, 1.0, 6.0)),
-    (Class::Reduction, rate(1000.0, 1.0, 4.0), rate(5000.0, 1.5, 5.0)),
-    (Class::Search, rate(2000.0, 0.5, 2.0), rate(6000.0, 0.5, 2.0)),
-    (Class::Transform, rate(3000.0, 1.0, 2.0), rate(8000.0, 2.0, 3.0)),
+    (Class::Call, rate(150.0, 1.0, 1.0), rate(1000.0, 1.0, 1.0)),
+    (Class::Move, rate(500.0, 1.0, 10.0), rate(1100.0, 1.0, 10.0)),
+    (Class::Pointwise, rate(800.0, 10.0, 40.0), rate(2300.0, 10.0, 30.0)),
+    (Class::Reduction, rate(500.0, 4.0, 30.0), rate(1100.0, 2.5, 17.0)),
+    (Class::Search, rate(2000.0, 7.5, 2.0), rate(3000.0, 3.0, 1.0)),
+    (Class::Transform, rate(2000.0, 30.0, 10.0), rate(2000.0, 70.0, 20.0)),
     (Class::Solve, rate(3000.0, 1.0, 2.0), rate(8000.0, 2.0, 3.0)),
-    (Class::Product, rate(1500.0, 40.0, 8.0), rate(5000.0, 50.0, 8.0)),
-    (Class::Convolution, rate(3000.0, 30.0, 6.0), rate(8000.0, 40.0, 6.0)),
-    (Class::Attention, rate(3000.0, 25.0, 4.0), rate(8000.0, 30.0, 5.0)),
-    (Class::Recurrence, rate(5000.0, 15.0, 4.0), rate(15000.0, 15.0, 4.0)),
+    (Class::Product, rate(1100.0, 87.0, 59.0), rate(1900.0, 107.0, 80.0)),
+    (Class::Convolution, rate(3900.0, 40.0, 40.0), rate(6200.0, 89.0, 40.0)),
+    (Class::Attention, rate(2000.0, 122.0, 30.0), rate(4000.0, 88.0, 30.0)),
+    (Class::Recurrence, rate(5000.0, 20.0, 30.0), rate(15000.0, 20.0, 30.0)),
 ];
 
 /// What a call costs that nothing is known of, in nanoseconds.

@@ -170,7 +170,7 @@ fn search<'r>(
             let merged = merge::merge(&mut egraph);
             let is_new = !merged.is_empty();
             for (name, count) in merged {
-                *report.rules.entry(name.to_string()).or_insert(0) += count;
+                *report.rules.entry(name).or_insert(0) += count;
             }
             if is_new {
                 egraph = phase(egraph, Soundness::Rounding, report);

@@ -52,6 +52,13 @@ const FORMS: &[Form] = &[
     conv("aten::convolution", 8),
 ];
 
+impl Form {
+    /// The name of its rule.
+    fn rule(&self) -> String {
+        format!("merge-{}", self.op.trim_start_matches("aten::"))
+    }
+}
+
 /// The most terms that become one.
 const WIDEST: usize = 8;
 
@@ -61,15 +68,15 @@ struct Part {
     kids: Vec<Id>,
 }
 
-/// Adds the merged term of every group; gives how many outputs each form's rule united.
-pub(crate) fn merge(graph: &mut Graph<'_>) -> BTreeMap<&'static str, usize> {
+/// Adds the merged term of every group; gives how many outputs each rule united.
+pub(crate) fn merge(graph: &mut Graph<'_>) -> BTreeMap<String, usize> {
     let mut applied = BTreeMap::new();
     for form in FORMS {
         for parts in groups(graph, form) {
             let united = parts.chunks(WIDEST).filter(|c| c.len() > 1).map(|c| unite(graph, form, c).unwrap_or(0));
             let united: usize = united.sum();
             if united > 0 {
-                *applied.entry(form.op).or_insert(0) += united;
+                *applied.entry(form.rule()).or_insert(0) += united;
             }
         }
     }
@@ -158,7 +165,7 @@ fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
     let sizes = add_typed(graph, Term::List(sizes.into()))?;
     let outputs = int(graph, form.outputs);
     let split = add_typed(graph, call("aten::split_with_sizes", [merged, sizes, outputs]))?;
-    let rule = Symbol::from(format!("merge-{}", form.op.trim_start_matches("aten::")));
+    let rule = Symbol::from(form.rule());
     let mut united = 0;
     for (i, part) in (0i64..).zip(parts) {
         let i = int(graph, i);

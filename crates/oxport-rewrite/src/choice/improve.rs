@@ -7,7 +7,7 @@
 //! Law: a move that does not make the choice cheaper, or makes it cyclic, is taken back.
 
 use super::prune::users;
-use super::{Pick, Space};
+use super::{Node, Pick, Space, greedy};
 
 /// A choice with counts of who needs what.
 struct State<'a> {
@@ -40,6 +40,7 @@ pub(super) fn improve(space: &Space, options: &[Vec<usize>], pick: &Pick, steps:
     let users = users(space);
     for _ in 0..16 {
         let before = state.total;
+        state.suppose();
         for class in (0..count).rev() {
             if state.steps == 0 {
                 break;
@@ -59,6 +60,22 @@ pub(super) fn improve(space: &Space, options: &[Vec<usize>], pick: &Pick, steps:
 }
 
 impl State<'_> {
+    /// Gives the classes that are not needed the terms that would be best if they were: what is needed already is free.
+    fn suppose(&mut self) {
+        let is_used = |class: &usize| self.uses[*class] > 0;
+        let mut rest = self.space.clone();
+        let mut options = self.options.to_vec();
+        for class in (0..self.uses.len()).filter(is_used) {
+            rest.classes[class] = vec![Node::new(0, Vec::new())];
+            options[class] = vec![0];
+        }
+        let best = greedy::shared(&rest, &options);
+        for (class, best) in best.into_iter().enumerate() {
+            if let Some(best) = best.filter(|_| self.uses[class] == 0) {
+                self.pick[class] = best;
+            }
+        }
+    }
     fn kids(&self, class: usize) -> &[usize] {
         let space: &Space = self.space;
         self.pick.get(class).filter(|&&i| i != NONE).map_or(&[], |&i| &space.classes[class][i].kids)

@@ -111,11 +111,13 @@ impl Space {
         // Among equals the first: the given one.
         let best = (0..starts.len()).min_by_key(|&i| starts[i].0)?;
         let fallback = starts.last()?.1.clone();
-        let (mut price, mut pick) = starts.swap_remove(best);
+        let mut pick = starts.swap_remove(best).1;
         // What the choice leaves out still needs terms: moves may take them in.
         for (mine, other) in pick.iter_mut().zip(&fallback) {
             *mine = mine.or(*other);
         }
+        prune::replace(self, &options, &mut pick);
+        let mut price = self.price(&pick)?;
         let start = pick.clone();
         let mut keep = |better: Pick| match self.price(&better) {
             Some(cheaper) if cheaper < price => {

@@ -3,7 +3,7 @@
 //! Laws: a term goes only if another one of its class costs no more and needs nothing else, so a best choice remains,
 //! and no cycle comes by it; terms that need a class without a term, or their own class, go.
 
-use super::Space;
+use super::{Pick, Space};
 
 /// The terms of each class that may be chosen, by their indices, in order; none for classes that no root may need.
 pub(super) fn options(space: &Space) -> Vec<Vec<usize>> {
@@ -48,6 +48,16 @@ pub(super) fn users(space: &Space) -> Vec<Vec<usize>> {
         }
     }
     users
+}
+
+/// Puts what beats it in the place of a term that may not be chosen.
+pub(super) fn replace(space: &Space, options: &[Vec<usize>], pick: &mut Pick) {
+    for ((nodes, options), pick) in space.classes.iter().zip(options).zip(pick) {
+        let Some(old) = pick.filter(|i| !options.contains(i)).map(|i| &nodes[i]) else { continue };
+        let beats =
+            |i: &usize| nodes[*i].cost <= old.cost && nodes[*i].kids.iter().all(|k| old.kids.binary_search(k).is_ok());
+        *pick = options.iter().copied().find(beats).or(*pick);
+    }
 }
 
 fn undominated(space: &Space, class: usize, ends: &[bool]) -> Vec<usize> {
