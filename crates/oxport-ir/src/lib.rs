@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`schema`] | `FunctionSchema`: ATen's operator signatures, parsed |
 //! | [`opdef`] | [`OpDef`]: everything that is known of an operator |
+//! | [`work`] | [`Cost`]: what a call costs |
 //! | [`op`] | [`Op`], [`Registry`]: how it is found |
 //! | [`intrinsic`] | higher-order operators and Python functions that are handled one by one |
 //! | [`variants`] | from an operator that writes to the one that computes what it writes |
@@ -48,6 +49,7 @@ mod translate;
 pub mod value;
 pub mod variants;
 pub mod verify;
+pub mod work;
 
 pub use args::{Arg, Args, Build, Complex, Meta, Numeral, Real, Sym, World};
 pub use builder::{Builder, ProgramBuilder};
@@ -61,8 +63,8 @@ pub use intrinsic::Intrinsic;
 pub use node::{Argument, Kwargs, Node, NodeId, NodeKind, NodeMeta};
 pub use op::{Op, Registry};
 pub use opdef::{
-    Aliasing, Assertion, Autocast, Cost, Decomp, Effect, Exact, IndexedDim, Indexes, Kernel, Mutated, Mutation, Noise,
-    OpDef, WriteBack,
+    Aliasing, Assertion, Autocast, Decomp, Effect, Exact, IndexedDim, Indexes, Kernel, Mutated, Mutation, Noise, OpDef,
+    WriteBack,
 };
 pub use prepared::{Makings, Prepared};
 pub use program::{
@@ -73,3 +75,4 @@ pub use signature::{InputKind, InputSpec, OutputKind, OutputSpec, Signature};
 pub use text::{parse, print};
 pub use value::{Callable, RunCx, Value};
 pub use verify::verify;
+pub use work::{Class, Cost, Work};

@@ -1,6 +1,6 @@
 //! What a program is: its inputs and outputs, its tensors, what a call costs, and what cannot run.
 //!
-//! Costs are those of the operators' rows ([`oxport_ir::OpDef::cost`]), at the sizes of the capture, of the program
+//! Costs are those of the operators' rows ([`oxport_ir::OpDef::cost_of`]), at the sizes of the capture, of the program
 //! that would run without optimization: functionalized, and operators without a kernel decomposed. A multiplication and
 //! an addition are two operations. The body of a loop counts once.
 

@@ -79,6 +79,8 @@ pub use oxport_ir::{
 pub use oxport_pt2::{Limits as ReadLimits, ReadOptions, WriteOptions};
 pub use oxport_pytree::{Tree, TreeSpec};
 #[cfg(feature = "rewrite")]
+pub use oxport_rewrite::cost::{Model, Target};
+#[cfg(feature = "rewrite")]
 pub use oxport_rewrite::{Limits, Report};
 pub use oxport_run::{InputChecks, Module, Outputs, Plan, PlanOptions, Profile};
 pub use oxport_sym::{Expr, ShapeEnv, Symbol};

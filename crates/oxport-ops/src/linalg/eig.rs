@@ -11,7 +11,7 @@ use crate::linalg::svd::finite;
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas};
 use num_complex::Complex;
-use oxport_ir::{Args, Fake, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, World, ensure};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
@@ -22,6 +22,7 @@ pub static OPS: &[OpDef] = &[
         hermitian_meta,
     )
     .fill(hermitian)
+    .work(Class::Solve)
     .doc("Eigenvalues and eigenvectors of a Hermitian matrix, or the values alone.")
     .samples(&["f32[3, 3]", "c64[2, 3, 3], \"U\", False", "!f32[2, 3]", "!f32[2, 2], \"X\""]),
     OpDef::new(
@@ -29,22 +30,27 @@ pub static OPS: &[OpDef] = &[
         hermitian_meta,
     )
     .fill(hermitian)
+    .work(Class::Solve)
     .doc("Eigenvalues and eigenvectors of a Hermitian matrix.")
     .samples(&["f32[3, 3]", "c64[2, 3, 3], \"U\""]),
     OpDef::new("aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", hermitian_meta)
         .fill(hermitian)
+        .work(Class::Solve)
         .doc("Eigenvalues of a Hermitian matrix.")
         .samples(&["f32[3, 3]", "c64[2, 3, 3], \"U\""]),
     OpDef::new("aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", general_meta)
         .fill(general)
+        .work(Class::Solve)
         .doc("Complex eigenvalues and eigenvectors.")
         .samples(&["f32[3, 3]", "c64[2, 3, 3]", "!f32[2, 3]", "!i64[2, 2]"]),
     OpDef::new("aten::linalg_eigvals(Tensor self) -> Tensor", general_meta)
         .fill(general)
+        .work(Class::Solve)
         .doc("Complex eigenvalues.")
         .samples(&["f32[3, 3]", "c64[2, 3, 3]"]),
     OpDef::new("aten::_linalg_eigvals(Tensor self) -> Tensor", general_meta)
         .fill(general)
+        .work(Class::Solve)
         .doc("Complex eigenvalues.")
         .samples(&["f32[3, 3]"]),
 ];

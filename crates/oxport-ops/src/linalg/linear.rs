@@ -6,7 +6,7 @@ use crate::linalg::matmul::check_multiplied;
 use crate::support::checks::{agree, fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
 use crate::support::product::{Plus, check_product_dtype, part, prepared_right, product, product_cost, right};
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Prepared, Real, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, NodeId, OpDef, Prepared, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Layout, Scalar, Tensor, TensorMut};
 
@@ -15,7 +15,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta)
         .doc("`input @ weightᵀ + bias`: rows of `weight` are output features.")
         .fill(linear)
-        .cost(product_cost::<0>)
+        .cost(Class::Product, product_cost::<0>)
         .prepare(prepare_linear)
         .decomp(linear_decomp)
         .samples(&[
@@ -52,7 +52,7 @@ const fn matmul_like(schema: &'static str) -> OpDef {
     OpDef::new(schema, matmul_meta)
         .doc("The matrix product over the last two dimensions, vectors and batches broadcast.")
         .fill(matmul)
-        .cost(product_cost::<0>)
+        .cost(Class::Product, product_cost::<0>)
         .prepare(|args| prepared_right(args, args.at(1)?))
         .decomp(matmul_decomp)
         .samples(&[

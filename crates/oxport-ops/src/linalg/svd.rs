@@ -9,7 +9,7 @@ use crate::linalg::matrices::{
 use crate::linalg::spectral;
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result, World, ensure};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
@@ -20,6 +20,7 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .fill(kernel)
+    .work(Class::Solve)
     .doc("Left vectors, singular values and adjoint right vectors, or the values alone.")
     .samples(&["f32[3, 2]", "c64[2, 2, 3], True", "f32[2, 3], False, False", "!i64[2, 2]", "!f32[3]"]),
     OpDef::new(
@@ -28,10 +29,12 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .fill(kernel)
+    .work(Class::Solve)
     .doc("Left vectors, singular values and adjoint right vectors.")
     .samples(&["f32[3, 2]", "c64[2, 2, 3], False", "!f32[2, 2], driver=\"gesvd\""]),
     OpDef::new("prims::svd(Tensor A, *, bool full_matrices) -> (Tensor U, Tensor S, Tensor Vh)", meta)
         .fill(kernel)
+        .work(Class::Solve)
         .doc("Left vectors, singular values and adjoint right vectors.")
         .samples(&["f32[3, 2], full_matrices=False"]),
     OpDef::new(
@@ -39,10 +42,12 @@ pub static OPS: &[OpDef] = &[
         old_meta,
     )
     .fill(old_kernel)
+    .work(Class::Solve)
     .doc("Left vectors, singular values and right vectors; without vectors, zeros for them.")
     .samples(&["f32[3, 2]", "c64[2, 2, 3], False", "f32[3, 2], True, False"]),
     OpDef::new("aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", values_meta)
         .fill(values_kernel)
+        .work(Class::Solve)
         .doc("Singular values.")
         .samples(&["f32[3, 2]", "c64[2, 2, 3]"]),
 ];

@@ -8,7 +8,7 @@ use crate::nn::softmax::log_softmax_of;
 use crate::support::checks::{agree, floating, fresh};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Args, Error, Fake, IndexedDim, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Class, Error, Fake, IndexedDim, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut, filled};
 
@@ -40,6 +40,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("The negative log likelihood of the log softmax; targets are classes or probabilities.")
     .fill(cross_entropy)
+    .work(Class::Reduction)
     .indexes("target", "self", IndexedDim::Fixed(1))
     .samples(&[
         "f32[3, 4], i64[3]<4",
@@ -58,6 +59,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("How far other classes come within a margin of the right one.")
     .fill(multi_margin)
+    .work(Class::Reduction)
     .samples(&[
         "f32[3, 4], i64[3]<4",
         "f32[3, 4], i64[3]<4, 2, 0.5, f32[4], 0",
@@ -80,10 +82,14 @@ const fn nll(schema: &'static str) -> OpDef {
     OpDef::new(schema, nll_meta)
         .doc("The negated element of the right class, weighted and reduced.")
         .fill(nll_kernel)
+        .work(Class::Reduction)
         .indexes("target", "self", IndexedDim::Fixed(1))
 }
 const fn margins(schema: &'static str) -> OpDef {
-    OpDef::new(schema, multilabel_meta).doc("How far wrong labels come within 1 of right ones.").fill(multilabel)
+    OpDef::new(schema, multilabel_meta)
+        .doc("How far wrong labels come within 1 of right ones.")
+        .fill(multilabel)
+        .work(Class::Reduction)
 }
 
 /// Checks input, classes and weights; gives the sizes of an unreduced loss.

@@ -6,10 +6,10 @@
 use crate::support::checks::{agree, fresh, per_dim, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, channels_last_strides, listed, one, prefers_channels_last};
 use crate::support::product::{check_product_dtype, part};
-use oxport_ir::opdef::default_cost;
+use oxport_ir::work::pass;
 use oxport_ir::{
-    Args, Argument, Build, Builder, Cost, Error, Fake, FromArg, Meta, MetaCx, NodeId, OpDef, Prepared, Real, Result,
-    Val, World, ensure,
+    Args, Argument, Build, Builder, Class, Cost, Error, Fake, FromArg, Meta, MetaCx, NodeId, OpDef, Prepared, Real,
+    Result, Val, World, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::conv::{ConvOptions, PackedKernel, convolution};
@@ -122,7 +122,7 @@ const fn direct(schema: &'static str) -> OpDef {
     OpDef::new(schema, conv_meta)
         .doc("The convolution of images with kernels, or its transpose.")
         .fill(conv)
-        .cost(conv_cost)
+        .cost(Class::Convolution, conv_cost)
         .prepare(prepare_conv)
 }
 
@@ -192,7 +192,7 @@ where
 
 /// A multiplication and an addition for every element of the result (of the input, where transposed) and of one kernel.
 fn conv_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
-    let cost = default_cost(args, outs);
+    let cost = pass(args, outs);
     let count = |t: &Fake| args.cx.hint(&t.numel()).unwrap_or(1) as f64;
     let Ok(s) = spec::<_, Expr>(args, Fake::dim, Expr::from(0i64)) else { return cost };
     let kernels = s.weight.sizes.first().and_then(|n| args.cx.hint(n)).unwrap_or(1).max(1) as f64;

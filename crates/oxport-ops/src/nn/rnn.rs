@@ -15,9 +15,9 @@ use crate::support::dense::{Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
 use crate::support::product::packed_once;
 use cell::{Cell, Kind, Layer, Weight, Weights, run_layer, step};
-use oxport_ir::opdef::default_cost;
+use oxport_ir::work::pass;
 use oxport_ir::{
-    Arg, Args, Cost, Error, Fake, FromArg, Meta, OpDef, Prepared, Real, Result, RunCx, Val, World, ensure,
+    Arg, Args, Class, Cost, Error, Fake, FromArg, Meta, OpDef, Prepared, Real, Result, RunCx, Val, World, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::gemm::PackedMatrix;
@@ -125,6 +125,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("One direction of one LSTM layer; the fourth result is a workspace.")
     .fill(fused)
+    .cost(Class::Recurrence, cell_cost)
     .prepare(|args| Panels::of(args, &[args.at(1)?, args.at(2)?]))
     .samples(&[
         "f32[3, 1, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 3], False, [], 2, 3, \
@@ -140,7 +141,7 @@ const fn layers(schema: &'static str, kernel: Fill) -> OpDef {
     OpDef::new(schema, layers_meta)
         .doc("Recurrent layers over a sequence; gives the sequence and the last states.")
         .fill(kernel)
-        .cost(layers_cost)
+        .cost(Class::Recurrence, layers_cost)
         .prepare(|args| Panels::of(args, &args.named::<Vec<_>>("params")?))
         .random_if(&["dropout", "train"])
 }
@@ -148,6 +149,7 @@ const fn one_cell(schema: &'static str, kernel: Fill) -> OpDef {
     OpDef::new(schema, cell_meta)
         .doc("One step of a recurrent layer.")
         .fill(kernel)
+        .cost(Class::Recurrence, cell_cost)
         .prepare(|args| Panels::of(args, &[args.at(2)?, args.at(3)?]))
 }
 
@@ -173,12 +175,25 @@ fn weight<'a, T: Cell>(rows: &'a [T], panels: Option<&'a Panels>, i: usize) -> R
 
 /// Every step multiplies its state or input by each matrix of weights.
 fn layers_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
-    let cost = default_cost(args, outs);
+    let cost = pass(args, outs);
     let count = |t: &Fake| args.cx.hint(&t.numel()).unwrap_or(1) as f64;
     let (Ok(x), Ok(weights)) = (args.at::<&Fake>(0), args.named::<Vec<&Fake>>("params")) else { return cost };
     let features = x.sizes.last().and_then(|n| args.cx.hint(n)).unwrap_or(1).max(1) as f64;
     let products: f64 = weights.into_iter().filter(|w| w.dim() == 2).map(count).sum();
     Cost { flops: cost.flops + 2.0 * products * count(x) / features, ..cost }
+}
+
+/// Every weight, a matrix among the arguments that share its rows, is multiplied with each row of what goes in.
+fn cell_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
+    let cost = pass(args, outs);
+    let hint = |e: &oxport_sym::Expr| args.cx.hint(e).unwrap_or(1).max(1) as f64;
+    let Ok(x) = args.at::<&Fake>(0) else { return cost };
+    let rows = hint(&x.numel()) / x.sizes.last().map_or(1.0, hint);
+    let weights = args.values[1..].iter().filter_map(|a| match a {
+        oxport_ir::Arg::Tensor(w) if w.dim() == 2 => Some(hint(&w.numel())),
+        _ => None,
+    });
+    Cost { flops: cost.flops + 2.0 * rows * weights.sum::<f64>(), ..cost }
 }
 
 /// What the layered forms have in common.

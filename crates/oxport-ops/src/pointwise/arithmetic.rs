@@ -10,7 +10,7 @@ use crate::support::class::{
     C32, C64, RealArgs, alias, binary, bits, input, map2, over2, promoted, real2, require, with_scalar,
 };
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Error, OpDef, Result, ensure};
+use oxport_ir::{Class, Error, OpDef, Result, ensure};
 use oxport_tensor::{DType, Int, Number as Sum, Real as Ordered, Scalar, Tensor, TensorMut, math};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -37,6 +37,7 @@ const DIV_MODE: OpDef =
     OpDef::new("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", div_mode_meta)
         .doc("`self / other`: true, or rounded `\"floor\"` or `\"trunc\"`, which keep integers.")
         .fill(div_mode)
+        .work(Class::Pointwise)
         .samples(&[
             "f32[2, 3], f32[3], rounding_mode=\"floor\"",
             "i64[4], i64[4]<1..9>, rounding_mode=\"trunc\"",

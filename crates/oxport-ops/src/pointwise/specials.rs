@@ -8,7 +8,7 @@ use crate::pointwise::scalar_math;
 use crate::support::class::Rule::*;
 use crate::support::class::{RealArgs, Rule, binary, input, map1, real1, real2, unary};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise};
-use oxport_ir::{Error, OpDef, Operand, Result, ensure};
+use oxport_ir::{Class, Error, OpDef, Operand, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut, math};
 use std::f64::consts::PI;
 
@@ -299,18 +299,22 @@ pub static OPS: &[OpDef] = &[
     .samples(&["2.0, f32[3]<1..4>"]),
     OpDef::new("aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta)
         .fill(polygamma)
+        .work(Class::Pointwise)
         .doc("The `n`-th derivative of `digamma`.")
         .samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
     OpDef::new("aten::special_polygamma(int n, Tensor self) -> Tensor", polygamma_meta)
         .fill(polygamma)
+        .work(Class::Pointwise)
         .doc("The `n`-th derivative of `digamma`.")
         .samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
     OpDef::new("aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta)
         .fill(mvlgamma)
+        .work(Class::Pointwise)
         .doc("The logarithm of the multivariate gamma function of dimension `p`.")
         .samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
     OpDef::new("aten::special_multigammaln(Tensor self, int p) -> Tensor", mvlgamma_meta)
         .fill(mvlgamma)
+        .work(Class::Pointwise)
         .doc("The logarithm of the multivariate gamma function of dimension `p`.")
         .samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
 ];

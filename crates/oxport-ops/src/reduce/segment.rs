@@ -4,7 +4,7 @@ use crate::support::checks::of_sizes;
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::support::rowmajor::{Lines, dense, fill_dense};
 use oxport_ir::fake::Dims;
-use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Float, Scalar, Tensor, TensorMut, dispatch};
 
@@ -16,6 +16,7 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .fill(fill)
+    .work(Class::Reduction)
     .doc("The sum, mean, greatest, least element or product of every segment of a dimension.")
     .samples(&[
         "f32[4, 2], \"sum\", lengths=i64[0], unsafe=True",
@@ -28,6 +29,7 @@ pub static OPS: &[OpDef] = &[
         backward_meta,
     )
     .fill(backward)
+    .work(Class::Reduction)
     .doc("The derivative of `segment_reduce` by its data.")
     .samples(&[
         "f32[1], f32[1], f32[2], \"sum\", lengths=i64[1]<2..3>",

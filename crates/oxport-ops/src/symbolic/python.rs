@@ -7,7 +7,7 @@
 
 use crate::support::meta::{MetaArgs, Metas};
 use crate::symbolic::python_number::{self as py, Kind};
-use oxport_ir::{Arg, Effect, Error, Exact, Meta, Number, OpDef, Real, Result, Sym, Val};
+use oxport_ir::{Arg, Class, Effect, Error, Exact, Meta, Number, OpDef, Real, Result, Sym, Val};
 use oxport_sym::{Expr, Func};
 use oxport_tensor::Scalar;
 
@@ -17,7 +17,7 @@ macro_rules! binary {
         OpDef::new($schema, |args| meta2(args, $kind, $sym, $run)).eval(|args| {
             let (a, b): (Scalar, Scalar) = args.unpack()?;
             Ok(vec![$run(a, b)?.into()])
-        }).exact(Exact::Bits).on_numbers().samples(&[$($sample),+])
+        }).work(Class::Call).exact(Exact::Bits).on_numbers().samples(&[$($sample),+])
     };
 }
 
@@ -27,7 +27,7 @@ macro_rules! unary {
         OpDef::new($schema, |args| meta1(args, $kind, $sym, $run)).eval(|args| {
             let (a,): (Scalar,) = args.unpack()?;
             Ok(vec![$run(a)?.into()])
-        }).exact(Exact::Bits).on_numbers().samples(&[$($sample),+])
+        }).work(Class::Call).exact(Exact::Bits).on_numbers().samples(&[$($sample),+])
     };
 }
 
@@ -151,6 +151,7 @@ pub static OPS: &[OpDef] = &[
             let (b, t, f): (Scalar, Scalar, Scalar) = args.unpack()?;
             Ok(vec![if b.is_zero() { f } else { t }.into()])
         })
+        .work(Class::Call)
         .exact(Exact::Bits)
         .on_numbers()
         .samples(&["True, 2, 3"]),
@@ -161,6 +162,7 @@ pub static OPS: &[OpDef] = &[
             let sum = all.into_iter().try_fold(Scalar::Int(0), py::add)?;
             Ok(vec![sum.into()])
         })
+        .work(Class::Call)
         .exact(Exact::Bits)
         .on_numbers()
         .samples(&["[2, 3, 4]"]),
@@ -170,6 +172,7 @@ pub static OPS: &[OpDef] = &[
             let (x, digits): (Scalar, Option<i64>) = args.unpack()?;
             Ok(vec![py::round(x, digits)?.into()])
         })
+        .work(Class::Call)
         .exact(Exact::Bits)
         .samples(&["2.5", "2.675, 2"]),
     OpDef::new("_operator::getitem(Any a, Any b) -> Any", getitem_meta)
@@ -179,6 +182,7 @@ pub static OPS: &[OpDef] = &[
             let Arg::List(items) = list else { return Err(Error::invalid("getitem of what is no list")) };
             Ok(vec![items[wrap(at, items.len())?].to_value()?])
         })
+        .work(Class::Call)
         .exact(Exact::Bits)
         .on_numbers()
         .effect(Effect::Pure),

@@ -7,14 +7,16 @@ use crate::support::meta::{
 };
 use crate::support::promote::common_dtype;
 use crate::support::rowmajor::tensors;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, World, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Class, Error, Exact, Fake, NodeId, OpDef, Real, Result, World, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// A join of a list of tensors along a dimension, after each got its dimensions by a [`Shape`].
 macro_rules! join {
     ($schema:literal, $shape:expr, $dim:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
-        OpDef::new($schema, |args| joined(args, $shape, $dim)).fill(|args, outs| fill(args, outs, $shape, $dim))
+        OpDef::new($schema, |args| joined(args, $shape, $dim)).fill(|args, outs| fill(args, outs, $shape, $dim)).work(Class::Move)
             .exact(Exact::Bits).doc($doc).samples(&[$($sample),*])
     };
 }
@@ -102,6 +104,7 @@ pub static OPS: &[OpDef] = &[
     ),
     OpDef::new("aten::block_diag(Tensor[] tensors) -> Tensor", block_diag_meta)
         .fill(block_diag)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("Matrices along the diagonal of a matrix of zeros; vectors are rows.")
         .samples(&["[f32[2, 1], f32[3], f32[]]"]),

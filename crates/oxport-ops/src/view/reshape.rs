@@ -6,7 +6,7 @@ use crate::support::composite::{composed, composite};
 use crate::support::meta::{MetaArgs, Metas, listed, one, wrap_dim};
 use crate::view::by_meta::{by_meta, copied, viewed};
 use oxport_ir::fake::{Dims, contiguous_strides};
-use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, MetaCx, NodeId, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Exact, Fake, MetaCx, NodeId, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
@@ -115,6 +115,7 @@ pub static OPS: &[OpDef] = &[
     .write_back_fn(to_sizes_before),
     OpDef::new("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", |a| copied(to_size(a)?))
         .fill(view_copy)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("Other sizes over the same elements, copied.")
         .samples(&["f32[2, 6], [3, -1]"]),
