@@ -8,14 +8,16 @@
 //! |---|---|
 //! | [`term`] | the language: one term type for every operator |
 //! | [`typing`] | the class analysis: the operators' own meta functions |
-//! | [`rule`], [`condition`], [`rules`] | rules as data |
+//! | [`rule`], [`forms`], [`condition`], [`rules`] | rules as data |
 //!
 //! Laws: rules are bitwise unless the user allows rounding; only pure nodes are rewritten; names, stack traces, metas
 //! and signature stay where a value stays; the same program gives the same result, whatever the machine.
 
+mod compute;
 pub mod condition;
 mod emit;
 mod extract;
+pub mod forms;
 mod ingest;
 pub mod rule;
 pub mod rules;
@@ -90,7 +92,7 @@ pub fn optimize(program: &ExportedProgram, registry: &Registry, limits: &Limits)
     let mut ingested = ingest::ingest(program, registry);
     let own: HashSet<Term> = ingested.term_of.values().cloned().collect();
     let cost_before = own_cost(&ingested);
-    let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::of(limits.soundness).map(|r| r.compile()).collect();
+    let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::of(limits.soundness).map(|r| r.compile(registry)).collect();
     let egraph = std::mem::replace(&mut ingested.egraph, egg::EGraph::new(Typing::new(registry, program.env.clone())));
     let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone()))
         .with_egraph(egraph)
@@ -138,7 +140,7 @@ pub fn apply(program: &ExportedProgram, registry: &Registry, rule: &rule::Rule) 
     let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone()))
         .with_egraph(egraph)
         .with_iter_limit(1)
-        .run(&[rule.compile()]);
+        .run(&[rule.compile(registry)]);
     if runner.iterations.iter().all(|i| i.applied.values().all(|n| *n == 0)) {
         return Ok(None);
     }
