@@ -28,10 +28,28 @@ pub struct Form {
 }
 
 /// The forms of a rule.
-///
-/// # Errors
-/// A pattern is no term.
-pub fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
+#[derive(Clone, Debug)]
+pub struct Forms(pub Vec<Form>);
+
+impl Forms {
+    /// The forms of a rule.
+    ///
+    /// # Errors
+    /// A pattern is no term.
+    pub fn of(rule: &Rule, registry: &Registry) -> Result<Forms, String> {
+        forms(rule, registry).map(Forms)
+    }
+    /// The right side of the form with this very left side.
+    pub(crate) fn right_of(&self, left: &PatternAst<Term>) -> Option<&Pattern<Term>> {
+        self.0.iter().find(|form| std::ptr::eq(&form.left.ast, left)).map(|form| &form.right)
+    }
+    /// The variables of the right side as it is written.
+    pub(crate) fn right_vars(&self) -> Vec<Var> {
+        self.0.first().map(|form| form.right.vars()).unwrap_or_default()
+    }
+}
+
+fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
     let read = |text: &str| text.parse::<Pattern<Term>>().map_err(|e| format!("`{text}`: {e:?}"));
     let (left, right) = (read(rule.left)?, read(rule.right)?);
     let mut forms = Vec::new();
@@ -130,28 +148,9 @@ fn with_operands_swapped(ast: &PatternAst<Term>, at: usize) -> Option<PatternAst
 }
 
 /// The forms of a rule, as egg searches them.
-pub(crate) struct Forms(Vec<Form>);
+pub(crate) struct Search(pub Arc<Forms>);
 
-impl Forms {
-    pub fn new(forms: Vec<Form>) -> Forms {
-        Forms(forms)
-    }
-    /// The right side of the form with this very left side.
-    pub fn right_of(&self, left: &PatternAst<Term>) -> Option<&Pattern<Term>> {
-        self.0.iter().find(|form| std::ptr::eq(&form.left.ast, left)).map(|form| &form.right)
-    }
-    /// The variables of the right side as it is written.
-    pub fn right_vars(&self) -> Vec<Var> {
-        self.0.first().map(|form| form.right.vars()).unwrap_or_default()
-    }
-    pub fn searcher(forms: Arc<Forms>) -> SearchForms {
-        SearchForms(forms)
-    }
-}
-
-pub(crate) struct SearchForms(Arc<Forms>);
-
-impl<'r> Searcher<Term, crate::typing::Typing<'r>> for SearchForms {
+impl<'r> Searcher<Term, crate::typing::Typing<'r>> for Search {
     fn search_eclass_with_limit(&self, graph: &Graph<'r>, class: Id, limit: usize) -> Option<SearchMatches<'_, Term>> {
         self.0.0.iter().find_map(|form| form.left.search_eclass_with_limit(graph, class, limit))
     }

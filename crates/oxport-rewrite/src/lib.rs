@@ -134,13 +134,17 @@ pub fn optimize(program: &ExportedProgram, registry: &Registry, limits: &Limits)
 ///
 /// # Errors
 /// As [`optimize`].
-pub fn apply(program: &ExportedProgram, registry: &Registry, rule: &rule::Rule) -> Result<Option<ExportedProgram>> {
+pub fn apply<'r>(
+    program: &ExportedProgram,
+    registry: &'r Registry,
+    rule: &Rewrite<Term, Typing<'r>>,
+) -> Result<Option<ExportedProgram>> {
     let mut ingested = ingest::ingest(program, registry);
     let egraph = std::mem::replace(&mut ingested.egraph, egg::EGraph::new(Typing::new(registry, program.env.clone())));
     let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone()))
         .with_egraph(egraph)
         .with_iter_limit(1)
-        .run(&[rule.compile(registry)]);
+        .run([rule]);
     if runner.iterations.iter().all(|i| i.applied.values().all(|n| *n == 0)) {
         return Ok(None);
     }

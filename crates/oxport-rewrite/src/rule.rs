@@ -10,7 +10,7 @@
 
 use crate::compute::compute;
 use crate::condition::Condition;
-use crate::forms::{Forms, forms};
+use crate::forms::{Forms, Search};
 use crate::term::Term;
 use crate::typing::{Graph, Typing, same_type, type_of};
 use egg::{Applier, ENodeOrVar, Id, Pattern, PatternAst, Rewrite, SearchMatches, Subst, Symbol, Var};
@@ -66,10 +66,16 @@ impl Rule {
     /// # Panics
     /// A pattern is no term: the table's test would have failed.
     pub fn compile<'r>(&self, registry: &Registry) -> Rewrite<Term, Typing<'r>> {
-        let law = "law: rule patterns parse, the table's test says so";
-        let forms = Arc::new(Forms::new(forms(self, registry).expect(law)));
+        let forms = Forms::of(self, registry).expect("law: rule patterns parse, the table's test says so");
+        self.rewrite(Arc::new(forms))
+    }
+    /// The rule for egg, of its forms.
+    ///
+    /// # Panics
+    /// The right side has a variable that the left side has not.
+    pub fn rewrite<'r>(&self, forms: Arc<Forms>) -> Rewrite<Term, Typing<'r>> {
         let applier = Typed { forms: forms.clone(), when: self.when };
-        Rewrite::new(self.name, Forms::searcher(forms), applier).expect(law)
+        Rewrite::new(self.name, Search(forms), applier).expect("law: right sides have the variables of left sides")
     }
 }
 

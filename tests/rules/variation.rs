@@ -1,0 +1,174 @@
+//! How the example of a rule is varied: dtypes, sizes, layouts, constants.
+
+use oxport::DType;
+use oxport_rewrite::rule::{Rule, Soundness};
+use oxport_testkit::samples;
+
+pub const DTYPES: [DType; 15] = [
+    DType::F32,
+    DType::F64,
+    DType::F16,
+    DType::BF16,
+    DType::F8E4M3FN,
+    DType::F8E5M2,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::Bool,
+    DType::C64,
+    DType::C128,
+];
+
+/// How the tensors of an instance are laid out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Layed {
+    Contiguous,
+    /// The dimensions in reverse, dense.
+    Reversed,
+    /// Every second element.
+    Gapped,
+    /// All elements in one place.
+    Expanded,
+    /// Recorded as [`Layed::Expanded`], and called with contiguous tensors.
+    Otherwise,
+}
+
+/// What is done to the sizes of an example.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sizes {
+    Given,
+    /// One size put in the place of another, wherever it stands.
+    Put(i64, i64),
+    All(i64),
+    Scalars,
+    /// The first size a symbol of a range from 0 on; called with the given size, with 1 and with 0.
+    Symbolic,
+}
+
+/// One way in which an example is varied.
+#[derive(Clone, Debug)]
+pub struct Variation {
+    pub dtype: Option<DType>,
+    pub sizes: Sizes,
+    pub layout: Layed,
+    /// Another constant for a variable; `*` stands for all numbers, the first of them positive, the others negative.
+    pub constant: Option<(String, &'static str)>,
+    /// The dtype of all tensors but the first.
+    pub rest: Option<DType>,
+}
+
+/// A typed variable of an example.
+pub enum Variable<'a> {
+    Tensor {
+        dtype: DType,
+        sizes: Vec<i64>,
+        range: &'a str,
+    },
+    Constant(&'a str),
+    /// A list of other variables: `{x, y}`.
+    List(Vec<&'a str>),
+}
+
+pub fn variables(rule: &Rule) -> Result<Vec<(&'static str, Variable<'static>)>, String> {
+    let read = |given: &'static str| {
+        let (name, text) = given.split_once(": ").ok_or(format!("`{given}` is no typed variable"))?;
+        if let Some(names) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
+            return Ok((name, Variable::List(samples::split(names))));
+        }
+        let tensor = text.split_once('[').and_then(|(short, rest)| {
+            let (sizes, range) = rest.split_once(']')?;
+            let sizes = samples::split(sizes).into_iter().map(|s| s.parse().ok()).collect::<Option<_>>()?;
+            Some(Variable::Tensor { dtype: DType::from_short(short)?, sizes, range })
+        });
+        Ok((name, tensor.unwrap_or(Variable::Constant(text))))
+    };
+    samples::split(rule.given).into_iter().map(read).collect()
+}
+
+/// The example as it is given.
+pub const PLAIN: Variation =
+    Variation { dtype: None, sizes: Sizes::Given, layout: Layed::Contiguous, constant: None, rest: None };
+
+/// The ways in which forms of a rule beside the first are tried: what differs between forms is operators and the order
+/// of operands, and conditions do not speak of these.
+pub fn few() -> Vec<Variation> {
+    let mut few = vec![PLAIN];
+    for dtype in [DType::F32, DType::F16, DType::I64, DType::U8, DType::Bool, DType::C64].map(Some) {
+        few.push(Variation { dtype, ..PLAIN });
+        few.push(Variation { dtype, sizes: Sizes::All(2), layout: Layed::Expanded, ..PLAIN });
+    }
+    let dtype = Some(DType::F32);
+    for sizes in [Sizes::All(1), Sizes::Scalars, Sizes::Symbolic] {
+        few.push(Variation { dtype, sizes, ..PLAIN });
+    }
+    few.extend([Layed::Reversed, Layed::Gapped, Layed::Otherwise].map(|layout| Variation { dtype, layout, ..PLAIN }));
+    few
+}
+
+/// All ways in which a rule's example is varied.
+pub fn variations(rule: &Rule) -> Result<Vec<Variation>, String> {
+    let variables = variables(rule)?;
+    let plain = PLAIN;
+    let mut all = vec![plain.clone()];
+    let mut present: Vec<i64> = variables
+        .iter()
+        .flat_map(|(_, v)| if let Variable::Tensor { sizes, .. } = v { sizes.clone() } else { Vec::new() })
+        .collect();
+    present.sort_unstable();
+    present.dedup();
+    let mut sizes = vec![Sizes::All(0), Sizes::All(1), Sizes::All(2), Sizes::Scalars, Sizes::Symbolic];
+    for size in present {
+        sizes.extend([0, 1].map(|to| Sizes::Put(size, to)));
+    }
+    if rule.soundness == Soundness::Rounding {
+        // What is empty has no values to round.
+        sizes.retain(|s| !matches!(s, Sizes::All(0) | Sizes::Put(_, 0)));
+    }
+    for (dtype, rest) in
+        [(DType::F32, DType::F16), (DType::F16, DType::F32), (DType::I64, DType::F32), (DType::F32, DType::I64)]
+    {
+        all.push(Variation { dtype: Some(dtype), rest: Some(rest), ..plain.clone() });
+    }
+    let layouts = [Layed::Reversed, Layed::Gapped, Layed::Expanded, Layed::Otherwise];
+    for dtype in DTYPES.map(Some) {
+        all.push(Variation { dtype, ..plain.clone() });
+        all.extend(sizes.iter().map(|&sizes| Variation { dtype, sizes, ..plain.clone() }));
+        for sizes in [Sizes::Given, Sizes::All(2)] {
+            all.extend(layouts.map(|layout| Variation { dtype, layout, sizes, ..plain.clone() }));
+        }
+    }
+    for (name, variable) in &variables {
+        let Variable::Constant(text) = variable else { continue };
+        // Of a fusion, the numbers that its conditions speak of: a convolution of stride or groups 0 is no call.
+        if rule.soundness == Soundness::Rounding && !format!("{:?}", rule.when).contains(&format!("{name:?}")) {
+            continue;
+        }
+        let others: &[&str] = match text.as_bytes()[0] {
+            b'[' => &["[1, 0]", "[0, 1]", "[-1, -2]", "[2, 2]", "[-1]", "[1]"],
+            b'0'..=b'9' | b'-' => &[
+                "0", "1", "-1", "2", "0.0", "-0.0", "3.0", "0.3", "3e38", "1e30", "-1e30", "1e-39", "inf", "nan",
+                "True",
+            ],
+            _ => &["None", "True", "False", "0.5", "float64", "int32", "channels_last"],
+        };
+        for other in others {
+            for dtype in [DType::F32, DType::F16, DType::I64, DType::C64] {
+                for (sizes, layout) in [
+                    (Sizes::Given, Layed::Contiguous),
+                    (Sizes::All(2), Layed::Expanded),
+                    (Sizes::All(2), Layed::Otherwise),
+                ] {
+                    let constant = Some((name.to_string(), *other));
+                    all.push(Variation { dtype: Some(dtype), sizes, layout, constant, rest: None });
+                }
+            }
+        }
+    }
+    // Numbers that cancel.
+    let cancel = |dtype| Variation { dtype: Some(dtype), constant: Some(("*".into(), "1e30")), ..plain.clone() };
+    all.extend([DType::F32, DType::F64].map(cancel));
+    Ok(all)
+}
