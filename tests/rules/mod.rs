@@ -15,9 +15,10 @@ use oxport_rewrite::forms::{Form, Forms};
 use oxport_rewrite::rule::{Rule, Soundness};
 use oxport_rewrite::rules;
 use oxport_rewrite::term::Term;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use variation::{Variation, few, variations};
+use variation::{Variation, few, orders, variations};
 
 fn named(name: &str) -> &'static Rule {
     rules::all().chain(rules::commuting()).find(|r| r.name == name).expect("law: the name came from the table")
@@ -44,10 +45,22 @@ fn outcome(rule: &Rule, form: &Form, tried: &Tried, variation: &Variation) -> Re
 fn check(rule: &Rule) -> Result<usize, String> {
     let forms = forms(rule)?;
     let tried = tried(rule, &forms);
+    let is_family = rule.left.contains(['~', '|']);
     let mut fired = 0;
     for (at, form) in forms.0.iter().enumerate() {
-        let all = if at == 0 { variations(rule)? } else { few() };
+        // What differs between forms is operators, or the order of operands, which types do not depend on.
+        let all = match (at, is_family) {
+            (0, _) => variations(rule)?,
+            (_, true) => few(),
+            (_, false) => orders(),
+        };
+        // Dtypes for which the rule fires neither on the example's sizes nor on others are not looked at further.
+        let mut idle: HashMap<Option<DType>, usize> = HashMap::new();
         for (i, variation) in all.iter().enumerate() {
+            let is_plain = variation.constant.is_none() && variation.rest.is_none();
+            if is_plain && idle.get(&variation.dtype).is_some_and(|n| *n >= 4) {
+                continue;
+            }
             let outcome = match outcome(rule, form, &tried, variation) {
                 Err(e) if i == 0 && at == 0 => return Err(e),
                 Err(_) => Outcome::Nothing,
@@ -55,11 +68,15 @@ fn check(rule: &Rule) -> Result<usize, String> {
             };
             match outcome {
                 Outcome::Differs(how) => return Err(format!("{variation:?} of {:?}: {how}", operators(form))),
-                Outcome::Nothing if i == 0 && at == 0 && forms.0.len() < 9 => {
+                Outcome::Nothing if i == 0 && at == 0 && !is_family => {
                     return Err("it does not fire on its example".to_string());
                 }
+                Outcome::Nothing if is_plain => *idle.entry(variation.dtype).or_insert(0) += 1,
                 Outcome::Nothing => {}
-                Outcome::Agrees => fired += 1,
+                Outcome::Agrees => {
+                    idle.insert(variation.dtype, usize::MAX / 2);
+                    fired += 1;
+                }
             }
         }
     }
@@ -99,7 +116,10 @@ fn every_rule_is_sound() {
     let chosen = |r: &&Rule| only.as_ref().is_none_or(|o| r.name.contains(o.as_str()));
     let names: Vec<&str> = rules::all().chain(rules::commuting()).filter(chosen).map(|r| r.name).collect();
     every(&names, |name| {
-        fired.fetch_add(check(named(name))?, Ordering::Relaxed);
+        let start = std::time::Instant::now();
+        let result = check(named(name));
+        println!("{name}: {result:?} in {:.1?}", start.elapsed());
+        fired.fetch_add(result?, Ordering::Relaxed);
         Ok(())
     });
     let fired = fired.into_inner();

@@ -92,20 +92,24 @@ pub fn variables(rule: &Rule) -> Result<Vec<(&'static str, Variable<'static>)>, 
 pub const PLAIN: Variation =
     Variation { dtype: None, sizes: Sizes::Given, layout: Layed::Contiguous, constant: None, rest: None };
 
-/// The ways in which forms of a rule beside the first are tried: what differs between forms is operators and the order
-/// of operands, and conditions do not speak of these.
+/// The ways in which further operators of a family are tried.
 pub fn few() -> Vec<Variation> {
-    let mut few = vec![PLAIN];
-    for dtype in [DType::F32, DType::F16, DType::I64, DType::U8, DType::Bool, DType::C64].map(Some) {
+    let mut few = orders();
+    for dtype in [DType::I64, DType::U8, DType::Bool, DType::C64].map(Some) {
         few.push(Variation { dtype, ..PLAIN });
-        few.push(Variation { dtype, sizes: Sizes::All(2), layout: Layed::Expanded, ..PLAIN });
     }
     let dtype = Some(DType::F32);
-    for sizes in [Sizes::All(1), Sizes::Scalars, Sizes::Symbolic] {
-        few.push(Variation { dtype, sizes, ..PLAIN });
-    }
-    few.extend([Layed::Reversed, Layed::Gapped, Layed::Otherwise].map(|layout| Variation { dtype, layout, ..PLAIN }));
+    few.push(Variation { dtype, sizes: Sizes::All(2), layout: Layed::Expanded, ..PLAIN });
+    few.push(Variation { dtype, sizes: Sizes::Symbolic, ..PLAIN });
+    few.extend([Layed::Reversed, Layed::Gapped].map(|layout| Variation { dtype, layout, ..PLAIN }));
     few
+}
+
+/// The ways in which other orders of operands are tried.
+pub fn orders() -> Vec<Variation> {
+    let dtype = |dtype| Variation { dtype: Some(dtype), ..PLAIN };
+    let ones = Variation { sizes: Sizes::All(1), ..PLAIN };
+    vec![PLAIN, dtype(DType::F16), ones, Variation { layout: Layed::Otherwise, ..PLAIN }]
 }
 
 /// All ways in which a rule's example is varied.
