@@ -4,6 +4,7 @@ use super::variation::{Layed, Sizes, Variable, Variation, variables};
 use oxport::{DType, ExportedProgram, Expr, Fake, Tensor, registry};
 use oxport_ir::schema::Type;
 use oxport_ir::{Argument, Kwargs, NodeId};
+use oxport_rewrite::condition::Condition;
 use oxport_rewrite::forms::Form;
 use oxport_rewrite::rule::{Rule, Soundness};
 use oxport_rewrite::term::Term;
@@ -49,7 +50,14 @@ impl Input {
         let stored = match soundness {
             Soundness::Bitwise => samples::extremes(self.dtype, span as usize + 1, seed),
             Soundness::Rounding => {
-                let drawn = samples::draw(self.dtype, span as usize + 1, range(self.range), seed);
+                let mut drawn = samples::draw(self.dtype, span as usize + 1, range(self.range), seed);
+                if self.range == "<mask>" {
+                    // Rows of which all is masked, and others.
+                    drawn
+                        .iter_mut()
+                        .enumerate()
+                        .for_each(|(i, x)| *x = if *x < 0.0 || i < 16 { f64::NEG_INFINITY } else { 0.0 });
+                }
                 let drawn = Tensor::from_vec(&[span + 1], drawn).and_then(|t| t.to_dtype(self.dtype));
                 drawn.expect("law: as many values as elements")
             }
@@ -104,7 +112,10 @@ pub fn instance(rule: &Rule, form: &Form, variation: &Variation) -> Result<Insta
                 let input = Input { dtype, layout: layout(&sizes, recorded), range, open };
                 let id = b.input(name, input.fake(size.as_ref())).map_err(|e| e.to_string())?;
                 tensors.push(Input { layout: layout(&sizes, called), ..input });
-                id.into()
+                match rule.when.contains(&Condition::Finite(name)) {
+                    true => finite(&mut b, id)?,
+                    false => id.into(),
+                }
             }
             Variable::List(names) => {
                 lists.push((name, names));
@@ -194,4 +205,12 @@ fn range(text: &str) -> Option<(f64, f64)> {
     }
     let (low, high) = text.strip_prefix('<')?.strip_suffix('>')?.split_once("..")?;
     Some((low.parse().ok()?, high.parse().ok()?))
+}
+
+/// A mask of whose elements the e-graph knows that they are finite: a low number where the tensor is infinite.
+fn finite(b: &mut oxport::ProgramBuilder<'_>, mask: NodeId) -> Result<Argument, String> {
+    let low = b.calls().expr("masked_fill.Scalar(zeros_like(mask), isinf(mask), -10000.0)", &|name| {
+        (name == "mask").then(|| mask.into())
+    });
+    low.map_err(|e| e.to_string())
 }

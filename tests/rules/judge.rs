@@ -6,6 +6,7 @@ use oxport::{DType, ExportedProgram, Opt, Plan, PlanOptions, Tensor, Value, regi
 use oxport_rewrite::rule::Soundness;
 use oxport_rewrite::term::Term;
 use oxport_rewrite::typing::Typing;
+use oxport_tensor::Complex;
 use std::sync::LazyLock;
 
 /// A rule as it is tried.
@@ -66,7 +67,7 @@ pub fn judge(tried: &Tried, instance: &Instance, exact: Option<&Instance>) -> Re
                 Err(e) => return Ok(Outcome::Differs(format!("seed {seed}: the right side fails: {e}"))),
             };
             let difference = match (tried.soundness, before.as_tensor(), after.as_tensor()) {
-                (Soundness::Rounding, Some(b), Some(a)) if b.dtype().is_float() => {
+                (Soundness::Rounding, Some(b), Some(a)) if b.dtype().is_float() || b.dtype().is_complex() => {
                     let wide: Vec<Tensor> = inputs.iter().map(in_float64).collect();
                     let exact = exact.as_ref().and_then(|plan| run(plan, &wide).ok());
                     rounds_alike(b, a, exact.as_ref().and_then(Value::as_tensor), &inputs)
@@ -85,8 +86,14 @@ fn in_float64(t: &Tensor) -> Tensor {
     if t.dtype().is_float() { t.to_dtype(DType::F64).expect("law: floats are floats") } else { t.clone() }
 }
 
+/// The numbers of a tensor, of complex ones both parts.
 fn numbers(t: &Tensor) -> Vec<f64> {
-    t.to_dtype(DType::F64).and_then(|t| t.to_vec()).expect("law: floats are floats")
+    let law = "law: floats and complex numbers have these forms";
+    if t.dtype().is_complex() {
+        let values: Vec<Complex<f64>> = t.to_dtype(DType::C128).and_then(|t| t.to_vec()).expect(law);
+        return values.iter().flat_map(|c| [c.re, c.im]).collect();
+    }
+    t.to_dtype(DType::F64).and_then(|t| t.to_vec()).expect(law)
 }
 
 /// What is wrong with the result after a rule that rounds: no finite value may have become infinite or NaN, nor the
@@ -97,18 +104,22 @@ fn rounds_alike(before: &Tensor, after: &Tensor, exact: Option<&Tensor>, inputs:
         return Some(format!("{}{:?} became {}{:?}", before.dtype(), before.sizes(), after.dtype(), after.sizes()));
     }
     let unit = match before.dtype() {
-        DType::F64 => f64::EPSILON,
+        DType::F64 | DType::C128 => f64::EPSILON,
         DType::F16 => f64::powi(2.0, -10),
         DType::BF16 => f64::powi(2.0, -7),
         _ => f64::from(f32::EPSILON),
     };
     let (b, a) = (numbers(before), numbers(after));
-    let exact = exact.filter(|e| e.sizes() == before.sizes()).map(numbers).unwrap_or_else(|| b.clone());
+    let is_real = before.dtype().is_float();
+    let exact = exact
+        .filter(|e| is_real && e.dtype().is_float() && e.sizes() == before.sizes())
+        .map(numbers)
+        .unwrap_or_else(|| b.clone());
     let changed = b.iter().zip(&a).find(|(b, a)| b.is_finite() != a.is_finite() || b.is_nan() != a.is_nan());
     if let Some((b, a)) = changed {
         return Some(format!("{b} became {a}"));
     }
-    let read = inputs.iter().filter(|t| t.dtype().is_float()).flat_map(numbers);
+    let read = inputs.iter().filter(|t| t.dtype().is_float() || t.dtype().is_complex()).flat_map(numbers);
     let largest = read.chain(b.iter().copied()).filter(|x| x.is_finite()).fold(0.0, |m: f64, x| m.max(x.abs()));
     let error = |of: &[f64]| {
         let finite = of.iter().zip(&exact).filter(|(x, e)| x.is_finite() && e.is_finite());

@@ -62,7 +62,7 @@ fn check(rule: &Rule) -> Result<usize, String> {
                 continue;
             }
             let outcome = match outcome(rule, form, &tried, variation) {
-                Err(e) if i == 0 && at == 0 => return Err(e),
+                Err(e) if i == 0 && at == 0 && !is_family => return Err(e),
                 Err(_) => Outcome::Nothing,
                 Ok(outcome) => outcome,
             };

@@ -18,6 +18,8 @@ use oxport_tensor::DType;
 pub enum Condition {
     /// The variable is a tensor of floats.
     Float(&'static str),
+    /// The variable is a tensor of floats in which kernels compute.
+    Full(&'static str),
     /// The variable is a tensor of half-precision floats.
     Half(&'static str),
     /// The variable is a tensor of integers (no bools).
@@ -30,8 +32,6 @@ pub enum Condition {
     Holds(&'static str, &'static str),
     /// The variable is a list of all dimensions in their order.
     Identity(&'static str),
-    /// The second variable is an order of the tensor's dimensions that moves only those of size 1.
-    MovesOnes(&'static str, &'static str),
     /// The variable is an order of dimensions that exchanges the last two.
     SwapsLast(&'static str),
     /// The second variable is the last dimension of the tensor, or a list of it.
@@ -40,8 +40,6 @@ pub enum Condition {
     Tail(&'static str, &'static str, usize),
     /// The two variables are tensors of the same rank, which agree in all dimensions but the last two.
     Batch(&'static str, &'static str),
-    /// The first variable is a tensor of the sizes of the second without its last dimensions, so many, of any sizes.
-    Rows(&'static str, &'static str),
     /// The tensor is laid out in row-major order without gaps.
     Contiguous(&'static str),
     /// The variable is a constant whose reciprocal is exact: a power of two, far from the ends of the range.
@@ -116,6 +114,7 @@ impl Condition {
         let is_real = |d: DType| d.is_float() || d.is_integer();
         Some(match *self {
             Condition::Float(v) => m.dtype(v)?.is_float(),
+            Condition::Full(v) => matches!(m.dtype(v)?, DType::F32 | DType::F64),
             Condition::Half(v) => matches!(m.dtype(v)?, DType::F16 | DType::BF16),
             Condition::Integer(v) => m.dtype(v)?.is_integer(),
             Condition::Real(v) => is_real(m.dtype(v)?),
@@ -127,11 +126,6 @@ impl Condition {
             Condition::Identity(v) => {
                 let order = order(m.kind(v)?)?;
                 order.iter().enumerate().all(|(i, &d)| d == i)
-            }
-            Condition::MovesOnes(x, a) => {
-                let (t, order) = (m.tensor(x)?, order(m.kind(a)?)?);
-                let moved: Vec<usize> = order.into_iter().filter(|&d| !m.is_one(&t.sizes[d])).collect();
-                moved.is_sorted()
             }
             Condition::SwapsLast(a) => {
                 let order = order(m.kind(a)?)?;
@@ -154,10 +148,6 @@ impl Condition {
                 let (x, y) = (&m.tensor(x)?.sizes, &m.tensor(y)?.sizes);
                 x.len() == y.len() && x.len() >= 2 && m.equal(&x[..x.len() - 2], &y[..y.len() - 2])
             }
-            Condition::Rows(x, y) => {
-                let (x, y) = (&m.tensor(x)?.sizes, &m.tensor(y)?.sizes);
-                !x.is_empty() && x.len() == y.len() && m.equal(&x[..x.len() - 1], &y[..y.len() - 1])
-            }
             Condition::Contiguous(x) => {
                 let t = m.tensor(x)?;
                 m.equal(&t.strides, &contiguous_strides(&t.sizes))
@@ -169,7 +159,7 @@ impl Condition {
             Condition::Number(v) => m.number(v).is_some(),
             Condition::Modest(v) => (1e-6..1e6).contains(&m.number(v)?.abs()),
             Condition::NoDetour(a, b) => m.number(a)?.abs() <= 1.0 || m.number(b)?.abs() >= 1.0,
-            Condition::Is(v, x) => m.number(v)? == x,
+            Condition::Is(v, x) => m.number(v)?.to_bits() == x.to_bits(),
             Condition::Near(v, x) => (m.number(v)? - x).abs() <= 1e-7 * x.abs(),
             Condition::Zeros(v) => m.kind(v)?.ints()?.iter().all(|n| *n == 0),
             Condition::SameDType(a, b) => m.dtype(a)? == m.dtype(b)?,

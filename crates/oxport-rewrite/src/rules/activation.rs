@@ -6,7 +6,7 @@ use crate::rule::{Rule, rule};
 pub(super) static RULES: &[Rule] = &[
     rule("sigmoid", "(reciprocal (add.Tensor (exp (neg ?x)) ?c 1))", "(sigmoid ?x)")
         .given("x: f32[4], c: 1")
-        .when(&[Is("c", 1.0)])
+        .when(&[Float("x"), Is("c", 1.0)])
         .rounding(),
     rule("silu", "(mul.Tensor ?x (sigmoid ?x))", "(silu ?x)").given("x: f32[4]").when(&[Float("x")]).rounding(),
     rule("silu-div", "(div.Tensor ?x (add.Tensor (exp (neg ?x)) ?c 1))", "(silu ?x)")

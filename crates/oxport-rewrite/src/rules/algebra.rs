@@ -4,7 +4,7 @@
 //! for NaN, `|x|` may be negative for the least integer, `|−x|` is not `|x|` for unsigned ones, and a product with the
 //! complex 1 makes NaN of infinities.
 
-use crate::condition::Condition::{Float, Is, Modest, NoDetour, PowerOfTwo, Real, SameDType, Signed};
+use crate::condition::Condition::{Float, Full, Is, Modest, NoDetour, PowerOfTwo, Real, SameDType, Signed};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -18,7 +18,7 @@ pub(super) static RULES: &[Rule] = &[
         .when(&[Real("x"), Is("c", 2.0)]),
     rule("pow-3", "(pow.Tensor_Scalar ?x ?c)", "(mul.Tensor (mul.Tensor ?x ?x) ?x)")
         .given("x: f32[4], c: 3")
-        .when(&[Float("x"), Is("c", 3.0)]),
+        .when(&[Full("x"), Is("c", 3.0)]),
     rule("pow-half", "(pow.Tensor_Scalar ?x ?c)", "(sqrt ?x)")
         .given("x: f32[4], c: 0.5")
         .when(&[Float("x"), Is("c", 0.5)]),

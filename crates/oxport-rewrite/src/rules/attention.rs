@@ -20,7 +20,9 @@ pub(super) static RULES: &[Rule] = &[
         "(matmul (softmax.int (add.Tensor (matmul ?q (permute ?k ?p)) ?m 1) ?d None) ?v)",
         "(contiguous (scaled_dot_product_attention ?q ?k ?v ?m 0.0 False 1.0 False) contiguous_format)",
     )
-    .given("q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: f32[2, 1, 5, 7], p: [0, 1, 3, 2], d: -1")
+    .given(
+        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: f32[2, 1, 5, 7]<mask>, p: [0, 1, 3, 2], d: -1",
+    )
     .when(&[
         SwapsLast("p"),
         Last("d", "q"),

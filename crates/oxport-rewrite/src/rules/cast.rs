@@ -22,8 +22,6 @@ pub(super) static RULES: &[Rule] = &[
     rule("cast-reshape", "(to.dtype (reshape ?x ?a) ?d ?n ?c ?m)", "(reshape (to.dtype ?x ?d ?n ?c ?m) ?a)")
         .given("x: f16[2, 3, 4], a: [6, 4], d: float32, n: False, c: False, m: None")
         .when(&[Contiguous("x")]),
-    rule("cast-expand", "(to.dtype (expand ?x ?a ?i) ?d ?n ?c ?m)", "(expand (to.dtype ?x ?d ?n ?c ?m) ?a ?i)")
-        .given("x: f16[3], a: [1, 3], i: False, d: float32, n: False, c: False, m: None"),
     rule(
         "cast-slice",
         "(slice.Tensor (to.dtype ?x ?d ?n ?c ?m) ?i ?s ?e ?k)",
