@@ -106,6 +106,8 @@ pub fn instance(rule: &Rule, form: &Form, variation: &Variation) -> Result<Insta
                     Sizes::All(to) => vec![to; sizes.len()],
                     Sizes::Scalars => Vec::new(),
                 };
+                let shape = variation.shape.filter(|(at, _)| *at == tensors.len());
+                let sizes = shape.map_or(sizes.clone(), |(_, shape)| shape.of(sizes));
                 let open = if size.is_some() { sizes.iter().position(|s| Some(*s) == first) } else { None };
                 let recorded = if variation.layout == Layed::Otherwise { Layed::Expanded } else { variation.layout };
                 let called = if variation.layout == Layed::Otherwise { Layed::Contiguous } else { variation.layout };
@@ -124,8 +126,10 @@ pub fn instance(rule: &Rule, form: &Form, variation: &Variation) -> Result<Insta
             Variable::Constant(text) => {
                 let is_number = text.parse::<f64>().is_ok();
                 let other = variation.constant.as_ref().and_then(|(which, other)| match which.as_str() {
-                    "*" if is_number => Some(if std::mem::replace(&mut again, true) { "-1e30" } else { other }),
-                    which => Some(*other).filter(|_| which == name),
+                    "*" if is_number => {
+                        Some(if std::mem::replace(&mut again, true) { "-1e30" } else { other.as_str() })
+                    }
+                    which => Some(other.as_str()).filter(|_| which == name),
                 });
                 let text = match (DType::from_name(text), variation.dtype, other) {
                     (.., Some(other)) => other,

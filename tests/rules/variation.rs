@@ -55,9 +55,37 @@ pub struct Variation {
     pub sizes: Sizes,
     pub layout: Layed,
     /// Another constant for a variable; `*` stands for all numbers, the first of them positive, the others negative.
-    pub constant: Option<(String, &'static str)>,
+    pub constant: Option<(String, String)>,
     /// The dtype of all tensors but the first.
     pub rest: Option<DType>,
+    /// Another shape for one of the tensors, by its number.
+    pub shape: Option<(usize, Shape)>,
+}
+
+/// What is done to the shape of one tensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    Reversed,
+    WithoutFirst,
+    WithoutLast,
+    /// One dimension more, in front.
+    Within(i64),
+    /// One dimension of size 1.
+    One(usize),
+}
+
+impl Shape {
+    /// The changed sizes.
+    pub fn of(self, mut sizes: Vec<i64>) -> Vec<i64> {
+        match self {
+            Shape::Reversed => sizes.reverse(),
+            Shape::WithoutFirst => drop(sizes.drain(..sizes.len().min(1))),
+            Shape::WithoutLast => drop(sizes.pop()),
+            Shape::Within(size) => sizes.insert(0, size),
+            Shape::One(d) => sizes.iter_mut().skip(d).take(1).for_each(|s| *s = 1),
+        }
+        sizes
+    }
 }
 
 /// A typed variable of an example.
@@ -90,7 +118,7 @@ pub fn variables(rule: &Rule) -> Result<Vec<(&'static str, Variable<'static>)>, 
 
 /// The example as it is given.
 pub const PLAIN: Variation =
-    Variation { dtype: None, sizes: Sizes::Given, layout: Layed::Contiguous, constant: None, rest: None };
+    Variation { dtype: None, sizes: Sizes::Given, layout: Layed::Contiguous, constant: None, rest: None, shape: None };
 
 /// The ways in which further operators of a family are tried.
 pub fn few() -> Vec<Variation> {
@@ -124,7 +152,7 @@ pub fn variations(rule: &Rule) -> Result<Vec<Variation>, String> {
     present.sort_unstable();
     present.dedup();
     let mut sizes = vec![Sizes::All(0), Sizes::All(1), Sizes::All(2), Sizes::Scalars, Sizes::Symbolic];
-    for size in present {
+    for &size in &present {
         sizes.extend([0, 1].map(|to| Sizes::Put(size, to)));
     }
     if rule.soundness == Soundness::Rounding {
@@ -144,35 +172,71 @@ pub fn variations(rule: &Rule) -> Result<Vec<Variation>, String> {
             all.extend(layouts.map(|layout| Variation { dtype, layout, sizes, ..plain.clone() }));
         }
     }
+    all.extend(shapes(&variables, &present));
+    let is_rounding = rule.soundness == Soundness::Rounding;
     for (name, variable) in &variables {
         let Variable::Constant(text) = variable else { continue };
-        // Of a fusion, the numbers that its conditions speak of: a convolution of stride or groups 0 is no call.
-        if rule.soundness == Soundness::Rounding && !format!("{:?}", rule.when).contains(&format!("{name:?}")) {
-            continue;
-        }
-        let others: &[&str] = match text.as_bytes()[0] {
-            b'[' => &["[1, 0]", "[0, 1]", "[-1, -2]", "[2, 2]", "[-1]", "[1]"],
-            b'0'..=b'9' | b'-' => &[
-                "0", "1", "-1", "2", "0.0", "-0.0", "3.0", "0.3", "3e38", "1e30", "-1e30", "1e-39", "inf", "nan",
-                "True",
-            ],
-            _ => &["None", "True", "False", "0.5", "float64", "int32", "channels_last"],
-        };
-        for other in others {
-            for dtype in [DType::F32, DType::F16, DType::I64, DType::C64] {
-                for (sizes, layout) in [
-                    (Sizes::Given, Layed::Contiguous),
-                    (Sizes::All(2), Layed::Expanded),
-                    (Sizes::All(2), Layed::Otherwise),
-                ] {
-                    let constant = Some((name.to_string(), *other));
-                    all.push(Variation { dtype: Some(dtype), sizes, layout, constant, rest: None });
+        let plain = (Sizes::Given, Layed::Contiguous);
+        let dtypes: &[DType] =
+            if is_rounding { &[DType::F32, DType::F16] } else { &[DType::F32, DType::F16, DType::I64, DType::C64] };
+        let ways = [plain, (Sizes::All(2), Layed::Expanded), (Sizes::All(2), Layed::Otherwise)];
+        for other in others(text) {
+            for &dtype in dtypes {
+                for &(sizes, layout) in if is_rounding { &ways[..1] } else { &ways[..] } {
+                    let constant = Some((name.to_string(), other.clone()));
+                    all.push(Variation { dtype: Some(dtype), sizes, layout, constant, ..PLAIN });
                 }
             }
         }
     }
     // Numbers that cancel.
-    let cancel = |dtype| Variation { dtype: Some(dtype), constant: Some(("*".into(), "1e30")), ..plain.clone() };
+    let cancel = |dtype| Variation { dtype: Some(dtype), constant: Some(("*".into(), "1e30".into())), ..plain.clone() };
     all.extend([DType::F32, DType::F64].map(cancel));
     Ok(all)
+}
+
+/// The example with one of its tensors of another shape, and with one size in the place of another.
+fn shapes(variables: &[(&'static str, Variable<'static>)], present: &[i64]) -> Vec<Variation> {
+    let ranks = variables.iter().filter_map(|(_, v)| match v {
+        Variable::Tensor { sizes, .. } => Some(sizes.len()),
+        _ => None,
+    });
+    let mut changes = vec![None];
+    for (tensor, rank) in ranks.enumerate() {
+        let shapes = [Shape::Reversed, Shape::WithoutFirst, Shape::WithoutLast, Shape::Within(1), Shape::Within(2)];
+        changes.extend(shapes.into_iter().chain((0..rank).map(Shape::One)).map(|shape| Some((tensor, shape))));
+    }
+    let mut sizes = vec![Sizes::Given, Sizes::All(2), Sizes::All(3)];
+    let pairs = present.iter().flat_map(|&from| present.iter().map(move |&to| (from, to)));
+    sizes.extend(pairs.filter(|(from, to)| from != to).map(|(from, to)| Sizes::Put(from, to)));
+    let varied = |sizes| changes.iter().map(move |&shape| Variation { dtype: Some(DType::F32), sizes, shape, ..PLAIN });
+    sizes.into_iter().flat_map(varied).collect()
+}
+
+/// Other constants in the place of one.
+fn others(text: &str) -> Vec<String> {
+    let Some(list) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) else {
+        let others: &[&str] = match text.as_bytes()[0] {
+            b'0'..=b'9' | b'-' => &[
+                "0", "1", "-1", "2", "3", "0.0", "-0.0", "3.0", "0.3", "3e38", "1e30", "-1e30", "1e-39", "inf", "nan",
+                "True",
+            ],
+            _ => &["None", "True", "False", "0.5", "float64", "int32", "channels_last"],
+        };
+        return others.iter().map(|o| o.to_string()).collect();
+    };
+    let numbers: Vec<i64> = samples::split(list).iter().filter_map(|n| n.parse().ok()).collect();
+    let mut others: Vec<Vec<i64>> =
+        [&[1, 0][..], &[0, 1], &[-1, -2], &[2, 2], &[-1], &[0], &[1], &[1, -1]].map(Vec::from).into();
+    others.push(numbers.iter().rev().copied().collect());
+    for at in 1..numbers.len() {
+        let mut swapped = numbers.clone();
+        swapped.swap(at - 1, at);
+        others.push(swapped);
+        let mut moved = numbers.clone();
+        moved[at - 1] += 1;
+        moved[at] -= 1;
+        others.push(moved);
+    }
+    others.iter().map(|l| format!("{l:?}")).collect()
 }

@@ -104,6 +104,7 @@ fn is_pointwise(op: &Op, tensors: usize) -> bool {
         ty => is_tensor(ty),
     };
     op.def().is_some()
+        && !rules::STRIDED.contains(&op.short_name())
         && op.effect() == Effect::Pure
         && !op.is_mutable()
         && !schema.is_vararg

@@ -8,13 +8,13 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f32[4], c: 1")
         .when(&[Float("x"), Is("c", 1.0)])
         .rounding(),
-    rule("silu", "(mul.Tensor ?x (sigmoid ?x))", "(silu ?x)").given("x: f32[4]").when(&[Float("x")]).rounding(),
+    rule("silu", "(mul.Tensor ?x (sigmoid ?x))", "(silu ?x)").given("x: f32[4]").rounding(),
     rule("silu-div", "(div.Tensor ?x (add.Tensor (exp (neg ?x)) ?c 1))", "(silu ?x)")
         .given("x: f32[4], c: 1")
-        .when(&[Float("x"), Is("c", 1.0)])
+        .when(&[Is("c", 1.0)])
         .rounding(),
-    rule("relu-clamp", "(clamp ?x ?c None)", "(relu ?x)").given("x: f32[4], c: 0").when(&[Float("x"), Is("c", 0.0)]),
-    rule("relu-clamp-min", "(clamp_min ?x ?c)", "(relu ?x)").given("x: f32[4], c: 0").when(&[Float("x"), Is("c", 0.0)]),
+    rule("relu-clamp", "(clamp ?x ?c None)", "(relu ?x)").given("x: f32[4], c: 0").when(&[Is("c", 0.0)]),
+    rule("relu-clamp-min", "(clamp_min ?x ?c)", "(relu ?x)").given("x: f32[4], c: 0").when(&[Is("c", 0.0)]),
     rule("hardswish", "(div.Tensor (mul.Tensor ?x (clamp (add.Tensor ?x ?a 1) ?z ?c)) ?d)", "(hardswish ?x)")
         .given("x: f32[4], a: 3, z: 0, c: 6, d: 6")
         .when(&[Is("a", 3.0), Is("z", 0.0), Is("c", 6.0), Is("d", 6.0)])

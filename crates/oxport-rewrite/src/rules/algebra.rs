@@ -21,13 +21,13 @@ pub(super) static RULES: &[Rule] = &[
         .when(&[Full("x"), Is("c", 3.0)]),
     rule("pow-half", "(pow.Tensor_Scalar ?x ?c)", "(sqrt ?x)")
         .given("x: f32[4], c: 0.5")
-        .when(&[Float("x"), Is("c", 0.5)]),
+        .when(&[Full("x"), Is("c", 0.5)]),
     rule("pow-minus-half", "(pow.Tensor_Scalar ?x ?c)", "(rsqrt ?x)")
         .given("x: f32[4], c: -0.5")
-        .when(&[Float("x"), Is("c", -0.5)]),
+        .when(&[Full("x"), Is("c", -0.5)]),
     rule("pow-minus-1", "(pow.Tensor_Scalar ?x ?c)", "(reciprocal ?x)")
         .given("x: f32[4], c: -1")
-        .when(&[Float("x"), Is("c", -1.0)]),
+        .when(&[Full("x"), Is("c", -1.0)]),
     rule("div-2^k", "(div.Tensor ?x ?c)", "(mul.Tensor ?x (@reciprocal ?c))")
         .given("x: f32[4], c: 8.0")
         .when(&[Float("x"), PowerOfTwo("c")]),

@@ -21,3 +21,6 @@ pub(crate) static FINITE: &[(&str, &[usize])] = &[
     ("ones", &[]),
     ("ones_like", &[]),
 ];
+
+/// Pointwise operators whose bits in PyTorch depend on strides: oneDNN computes what is dense.
+pub(crate) static STRIDED: &[&str] = &["gelu"];

@@ -13,7 +13,7 @@ mod pointwise;
 mod product;
 mod view;
 
-pub(crate) use facts::FINITE;
+pub(crate) use facts::{FINITE, STRIDED};
 
 use crate::rule::{Rule, Soundness};
 use crate::term::{Constant, Term};
