@@ -34,7 +34,7 @@ const PLANTED: &[Rule] = &[
         .given("x: f32[4], y: f32[4]")
         .when(&[Float("x")]),
     rule("overflow of a square", "(sqrt (mul.Tensor ?x ?x))", "(abs ?x)").given("x: f32[4]").when(&[Float("x")]),
-    rule("overflow of integers", "(abs (mul.Tensor ?x ?x))", "(mul.Tensor ?x ?x)").given("x: i32[4]"),
+    rule("overflow of integers", "(gt.Tensor (add.Tensor ?x ?y 1) ?x)", "(gt.Scalar ?y 0)").given("x: i8[4], y: i8[4]"),
     rule("the least integer", "(relu (abs ?x))", "(abs ?x)").given("x: i32[4]"),
     rule("unsigned integers", "(abs (neg ?x))", "(abs ?x)").given("x: f32[4]"),
     rule("wrapping differences", "(gt.Scalar (sub.Tensor ?x ?y 1) 0)", "(gt.Tensor ?x ?y)").given("x: i8[4], y: i8[4]"),
@@ -55,7 +55,7 @@ const PLANTED: &[Rule] = &[
     rule("half precision in between", "(pow.Tensor_Scalar ?x 3)", "(mul.Tensor (mul.Tensor ?x ?x) ?x)")
         .given("x: f16[4]"),
     rule("the order of orders", "(permute (permute ?x ?a) ?b)", "(permute ?x (@compose ?b ?a))")
-        .given("x: f32[3, 3, 3], a: [2, 0, 1], b: [1, 0, 2]"),
+        .given("x: f32[2, 3, 4], a: [0, 1, 2], b: [0, 1, 2]"),
     rule(
         "the start of a slice",
         "(slice.Tensor (slice.Tensor ?x ?d ?s ?e 1) ?d ?t ?u 1)",
@@ -78,7 +78,7 @@ const PLANTED: &[Rule] = &[
     .given("y: f32[2], x: f32[2, 3]"),
     rule("a mask that is dropped", "(masked_fill.Scalar ?x ?m ?v)", "?x").given("x: f32[4], m: b8[4], v: 2.0"),
     rule("a transposed weight", "(linear ?x ?w None)", "(mm ?x ?w)").given("x: f32[3, 3], w: f32[3, 3]").rounding(),
-    rule("a bias that is added twice", "(linear ?x ?w ?b)", "(add.Tensor (linear ?x ?w ?b) ?b 1)")
+    rule("a bias that is added twice", "(linear ?x ?w ?b)", "(linear ?x ?w (add.Tensor ?b ?b 1))")
         .given("x: f32[2, 3], w: f32[4, 3], b: f32[4]")
         .rounding(),
     rule("the place of epsilon", "(rsqrt (add.Tensor ?x ?e 1))", "(add.Tensor (rsqrt ?x) ?e 1)")

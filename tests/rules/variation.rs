@@ -60,6 +60,8 @@ pub struct Variation {
     pub rest: Option<DType>,
     /// Another shape for one of the tensors, by its number.
     pub shape: Option<(usize, Shape)>,
+    /// Other typed variables.
+    pub given: Option<&'static str>,
 }
 
 /// What is done to the shape of one tensor.
@@ -100,7 +102,7 @@ pub enum Variable<'a> {
     List(Vec<&'a str>),
 }
 
-pub fn variables(rule: &Rule) -> Result<Vec<(&'static str, Variable<'static>)>, String> {
+pub fn variables(given: &'static str) -> Result<Vec<(&'static str, Variable<'static>)>, String> {
     let read = |given: &'static str| {
         let (name, text) = given.split_once(": ").ok_or(format!("`{given}` is no typed variable"))?;
         if let Some(names) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
@@ -113,12 +115,19 @@ pub fn variables(rule: &Rule) -> Result<Vec<(&'static str, Variable<'static>)>, 
         });
         Ok((name, tensor.unwrap_or(Variable::Constant(text))))
     };
-    samples::split(rule.given).into_iter().map(read).collect()
+    samples::split(given).into_iter().map(read).collect()
 }
 
 /// The example as it is given.
-pub const PLAIN: Variation =
-    Variation { dtype: None, sizes: Sizes::Given, layout: Layed::Contiguous, constant: None, rest: None, shape: None };
+pub const PLAIN: Variation = Variation {
+    dtype: None,
+    sizes: Sizes::Given,
+    layout: Layed::Contiguous,
+    constant: None,
+    rest: None,
+    shape: None,
+    given: None,
+};
 
 /// The ways in which further operators of a family are tried.
 pub fn few() -> Vec<Variation> {
@@ -142,9 +151,10 @@ pub fn orders() -> Vec<Variation> {
 
 /// All ways in which a rule's example is varied.
 pub fn variations(rule: &Rule) -> Result<Vec<Variation>, String> {
-    let variables = variables(rule)?;
+    let variables = variables(rule.given)?;
     let plain = PLAIN;
     let mut all = vec![plain.clone()];
+    all.extend(rule.against.iter().map(|given| Variation { given: Some(given), ..plain.clone() }));
     let mut present: Vec<i64> = variables
         .iter()
         .flat_map(|(_, v)| if let Variable::Tensor { sizes, .. } = v { sizes.clone() } else { Vec::new() })
@@ -179,10 +189,11 @@ pub fn variations(rule: &Rule) -> Result<Vec<Variation>, String> {
         let plain = (Sizes::Given, Layed::Contiguous);
         let dtypes: &[DType] =
             if is_rounding { &[DType::F32, DType::F16] } else { &[DType::F32, DType::F16, DType::I64, DType::C64] };
-        let ways = [plain, (Sizes::All(2), Layed::Expanded), (Sizes::All(2), Layed::Otherwise)];
+        let square = (Sizes::All(2), Layed::Contiguous);
+        let ways = [plain, square, (Sizes::All(2), Layed::Expanded), (Sizes::All(2), Layed::Otherwise)];
         for other in others(text) {
             for &dtype in dtypes {
-                for &(sizes, layout) in if is_rounding { &ways[..1] } else { &ways[..] } {
+                for &(sizes, layout) in if is_rounding { &ways[..2] } else { &ways[..] } {
                     let constant = Some((name.to_string(), other.clone()));
                     all.push(Variation { dtype: Some(dtype), sizes, layout, constant, ..PLAIN });
                 }

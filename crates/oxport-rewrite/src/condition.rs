@@ -36,10 +36,8 @@ pub enum Condition {
     SwapsLast(&'static str),
     /// The second variable is the last dimension of the tensor, or a list of it.
     Last(&'static str, &'static str),
-    /// The two variables are tensors whose last sizes, so many, agree; the first has at least as many dimensions.
-    Tail(&'static str, &'static str, usize),
-    /// The two variables are tensors of the same rank, which agree in all dimensions but the last two.
-    Batch(&'static str, &'static str),
+    /// The list has the last sizes of the tensor, so many, behind one more.
+    Flattens(&'static str, &'static str, usize),
     /// The tensor is laid out in row-major order without gaps.
     Contiguous(&'static str),
     /// The variable is a constant whose reciprocal is exact: a power of two, far from the ends of the range.
@@ -140,13 +138,9 @@ impl Condition {
                 };
                 wrap(dim, n)? + 1 == n
             }
-            Condition::Tail(x, y, count) => {
-                let (x, y) = (&m.tensor(x)?.sizes, &m.tensor(y)?.sizes);
-                x.len() >= y.len() && m.equal(last(x, count)?, last(y, count)?)
-            }
-            Condition::Batch(x, y) => {
-                let (x, y) = (&m.tensor(x)?.sizes, &m.tensor(y)?.sizes);
-                x.len() == y.len() && x.len() >= 2 && m.equal(&x[..x.len() - 2], &y[..y.len() - 2])
+            Condition::Flattens(x, s, count) => {
+                let (x, s) = (&m.tensor(x)?.sizes, listed(m.kind(s)?)?);
+                s.len() == count + 1 && m.equal(last(x, count)?, last(&s, count)?)
             }
             Condition::Contiguous(x) => {
                 let t = m.tensor(x)?;

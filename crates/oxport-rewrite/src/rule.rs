@@ -28,6 +28,8 @@ pub struct Rule {
     pub right: &'static str,
     /// Typed variables on which it must fire: `x: f32[2, 3], d: 1`.
     pub given: &'static str,
+    /// Other typed variables, for which a condition keeps the rule from firing, and nothing else does.
+    pub against: &'static [&'static str],
     /// When it holds.
     pub when: &'static [Condition],
     /// How equal both sides are.
@@ -45,13 +47,17 @@ pub enum Soundness {
 
 /// A bitwise rule without conditions.
 pub const fn rule(name: &'static str, left: &'static str, right: &'static str) -> Rule {
-    Rule { name, left, right, given: "", when: &[], soundness: Soundness::Bitwise }
+    Rule { name, left, right, given: "", against: &[], when: &[], soundness: Soundness::Bitwise }
 }
 
 impl Rule {
     /// Sets the example.
     pub const fn given(self, given: &'static str) -> Rule {
         Rule { given, ..self }
+    }
+    /// Adds typed variables for which a condition keeps it from firing.
+    pub const fn against(self, against: &'static [&'static str]) -> Rule {
+        Rule { against, ..self }
     }
     /// Sets the conditions.
     pub const fn when(self, when: &'static [Condition]) -> Rule {

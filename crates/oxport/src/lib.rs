@@ -39,6 +39,7 @@
 //! ```
 
 pub mod compare;
+pub mod coverage;
 pub mod difference;
 pub mod display;
 mod error;

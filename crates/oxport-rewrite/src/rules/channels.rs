@@ -43,7 +43,8 @@ pub(super) static RULES: &[Rule] = &[
         "(convolution ?x (mul.Tensor ?w (reshape ?f (@along ?w 0))) None ?s ?p ?d False ?o ?g)",
     )
     .given("x: f32[1, 3, 5], w: f32[4, 3, 3], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4, 1]")
-    .when(&[SameRank("x", "w"), PerChannel("f", "w", 0)])
+    .against(&["x: f32[1, 3, 4], w: f32[4, 3, 3], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4]"])
+    .when(&[PerChannel("f", "w", 0)])
     .rounding(),
     rule(
         "conv-scale-bias",
@@ -52,7 +53,8 @@ pub(super) static RULES: &[Rule] = &[
         False ?o ?g)",
     )
     .given("x: f32[1, 3, 5], w: f32[4, 3, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4, 1]")
-    .when(&[SameRank("x", "w"), PerChannel("f", "w", 0)])
+    .against(&["x: f32[1, 3, 4], w: f32[4, 3, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4]"])
+    .when(&[PerChannel("f", "w", 0)])
     .rounding(),
     rule(
         "conv-shift",
@@ -60,7 +62,8 @@ pub(super) static RULES: &[Rule] = &[
         "(convolution ?x ?w (reshape ?f (list -1)) ?s ?p ?d False ?o ?g)",
     )
     .given("x: f32[1, 3, 5], w: f32[4, 3, 3], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4, 1]")
-    .when(&[SameRank("x", "w"), PerChannel("f", "w", 0)])
+    .against(&["x: f32[1, 3, 4], w: f32[4, 3, 3], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4]"])
+    .when(&[PerChannel("f", "w", 0)])
     .rounding(),
     rule(
         "conv-shift-bias",
@@ -68,7 +71,8 @@ pub(super) static RULES: &[Rule] = &[
         "(convolution ?x ?w (add.Tensor ?b (reshape ?f (list -1)) 1) ?s ?p ?d False ?o ?g)",
     )
     .given("x: f32[1, 3, 5], w: f32[4, 3, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4, 1]")
-    .when(&[SameRank("x", "w"), PerChannel("f", "w", 0)])
+    .against(&["x: f32[1, 3, 4], w: f32[4, 3, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4]"])
+    .when(&[PerChannel("f", "w", 0)])
     .rounding(),
     rule(
         "conv-transposed-scale",
@@ -76,7 +80,8 @@ pub(super) static RULES: &[Rule] = &[
         "(convolution ?x (mul.Tensor ?w (reshape ?f (@along ?w 1))) None ?s ?p ?d True ?o 1)",
     )
     .given("x: f32[1, 3, 5], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]")
-    .when(&[SameRank("x", "w"), PerChannel("f", "w", 1)])
+    .against(&["x: f32[1, 3, 4], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4]"])
+    .when(&[PerChannel("f", "w", 1)])
     .rounding(),
     rule(
         "conv-transposed-scale-bias",
@@ -85,7 +90,8 @@ pub(super) static RULES: &[Rule] = &[
         True ?o 1)",
     )
     .given("x: f32[1, 3, 5], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]")
-    .when(&[SameRank("x", "w"), PerChannel("f", "w", 1)])
+    .against(&["x: f32[1, 3, 4], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4]"])
+    .when(&[PerChannel("f", "w", 1)])
     .rounding(),
     rule(
         "conv-transposed-shift",
@@ -93,7 +99,8 @@ pub(super) static RULES: &[Rule] = &[
         "(convolution ?x ?w (reshape ?f (list -1)) ?s ?p ?d True ?o 1)",
     )
     .given("x: f32[1, 3, 5], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]")
-    .when(&[SameRank("x", "w"), PerChannel("f", "w", 1)])
+    .against(&["x: f32[1, 3, 4], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4]"])
+    .when(&[PerChannel("f", "w", 1)])
     .rounding(),
     rule(
         "conv-transposed-shift-bias",
@@ -101,6 +108,7 @@ pub(super) static RULES: &[Rule] = &[
         "(convolution ?x ?w (add.Tensor ?b (reshape ?f (list -1)) 1) ?s ?p ?d True ?o 1)",
     )
     .given("x: f32[1, 3, 5], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]")
-    .when(&[SameRank("x", "w"), PerChannel("f", "w", 1)])
+    .against(&["x: f32[1, 3, 4], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4]"])
+    .when(&[PerChannel("f", "w", 1)])
     .rounding(),
 ];

@@ -23,9 +23,11 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f32[2, 3], y: f32[2, 3], a: [1, 0]"),
     rule("number-permute", "(~binary (permute ?x ?a) ?c)", "(permute (~binary ?x ?c) ?a)")
         .given("x: f32[2, 3], a: [1, 0], c: 3.0")
+        .against(&["x: f32[3, 3], a: [1, 0], c: f32[3]"])
         .when(&[Number("c")]),
     rule("number-reshape", "(~binary (reshape ?x ?a) ?c)", "(reshape (~binary ?x ?c) ?a)")
         .given("x: f32[2, 3], a: [6], c: 3.0")
+        .against(&["x: f32[2, 2, 2], a: [2, 2, 2], c: f32[2, 2, 2]"])
         .when(&[Number("c"), Contiguous("x")]),
     rule("expanded-left", "(~binary (expand ?x ?a ?i) ?y)", "(~binary ?x ?y)")
         .given("x: f32[1, 3], y: f32[4, 3], a: [4, 3], i: False"),
