@@ -1,61 +1,251 @@
 //! Conditions of rules: data, so that they print. That both sides have the same type is no condition: it always must
 //! hold.
+//!
+//! Law: conditions about sizes hold for all values that the symbols may have; a hint decides nothing.
 
-use crate::term::Constant;
-use crate::typing::Graph;
-use egg::Subst;
+use crate::compute::{order, wrap};
+use crate::rules::FINITE;
+use crate::term::{Constant, Term};
+use crate::typing::{Graph, Kind};
+use egg::{Id, Subst};
+use oxport_ir::Fake;
+use oxport_ir::fake::contiguous_strides;
+use oxport_sym::Expr;
 use oxport_tensor::DType;
 
 /// When a rule holds. Variables are named without their question mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Condition {
     /// The variable is a tensor of floats.
     Float(&'static str),
+    /// The variable is a tensor of floats in which kernels compute.
+    Full(&'static str),
+    /// The variable is a tensor of half-precision floats.
+    Half(&'static str),
     /// The variable is a tensor of integers (no bools).
     Integer(&'static str),
     /// The variable is a tensor of floats or integers, not of bools or complex numbers.
     Real(&'static str),
     /// The variable is a tensor of floats or signed integers.
     Signed(&'static str),
+    /// The dtype holds every value of the tensor.
+    Holds(&'static str, &'static str),
     /// The variable is a list of all dimensions in their order.
     Identity(&'static str),
+    /// The variable is an order of dimensions that exchanges the last two.
+    SwapsLast(&'static str),
+    /// The second variable is the last dimension of the tensor, or a list of it.
+    Last(&'static str, &'static str),
+    /// The list has the last sizes of the tensor, so many, behind one more.
+    Flattens(&'static str, &'static str, usize),
+    /// The tensor is laid out in row-major order without gaps.
+    Contiguous(&'static str),
     /// The variable is a constant whose reciprocal is exact: a power of two, far from the ends of the range.
     PowerOfTwo(&'static str),
     /// The variable is a constant number.
     Number(&'static str),
-    /// The variable is a finite constant float of the whole's dtype, so that a product of such stays in range.
-    ModestFloat(&'static str),
+    /// The variable is a finite constant number, not 0, of a size at which products stay in range.
+    Modest(&'static str),
+    /// One of two constants cannot take out of the range what the other would bring back: the first is at most 1, or
+    /// the second at least.
+    NoDetour(&'static str, &'static str),
+    /// The variable is this constant number, an integer or a float.
+    Is(&'static str, f64),
+    /// The variable is this number, to seven digits.
+    Near(&'static str, f64),
+    /// The variable is a list of zeros.
+    Zeros(&'static str),
     /// The two variables are tensors of the same dtype.
     SameDType(&'static str, &'static str),
     /// The variable is a tensor of that many dimensions.
     Rank(&'static str, usize),
+    /// The two variables are tensors of as many dimensions.
+    SameRank(&'static str, &'static str),
+    /// The first variable has one number for each channel of what the weight yields (its size in that dimension), in the
+    /// place where channels of batched results are.
+    PerChannel(&'static str, &'static str, usize),
+    /// No element of the tensor is infinite or NaN.
+    Finite(&'static str),
+    /// `e` expands the third dimension of `[b, h, 1, s, d]`, of which `k` is `[b, h, s, d]`, and `t` joins it to the
+    /// second: heads are repeated one by one.
+    Repeats(&'static str, &'static str, &'static str),
+}
+
+/// A match that is looked at.
+struct Match<'a, 'r> {
+    graph: &'a Graph<'r>,
+    subst: &'a Subst,
+}
+
+impl<'a> Match<'a, '_> {
+    fn id(&self, name: &str) -> Option<Id> {
+        self.subst.get(format!("?{name}").parse().ok()?).copied()
+    }
+    fn kind(&self, name: &str) -> Option<&'a Kind> {
+        self.id(name).map(|id| &self.graph[id].data.kind)
+    }
+    fn tensor(&self, name: &str) -> Option<&'a Fake> {
+        self.kind(name)?.tensor()
+    }
+    fn dtype(&self, name: &str) -> Option<DType> {
+        self.tensor(name).map(|t| t.dtype)
+    }
+    fn number(&self, name: &str) -> Option<f64> {
+        self.kind(name)?.constant().and_then(Constant::number)
+    }
+    fn equal(&self, a: &[Expr], b: &[Expr]) -> bool {
+        let env = &self.graph.analysis.env;
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| env.equal(a, b))
+    }
+    fn is_one(&self, size: &Expr) -> bool {
+        self.graph.analysis.env.is(size, 1) == Some(true)
+    }
 }
 
 impl Condition {
     /// True if it holds for a match.
     pub fn holds(&self, graph: &Graph<'_>, subst: &Subst) -> bool {
-        let class = |name: &str| {
-            let var = format!("?{name}").parse().ok()?;
-            subst.get(var).map(|id| &graph[*id].data.kind)
-        };
-        let dtype = |name: &str| class(name).and_then(|k| k.tensor()).map(|t| t.dtype);
-        let number = |name: &str| class(name).and_then(|k| k.constant()).and_then(Constant::number);
-        match self {
-            Condition::Float(v) => dtype(v).is_some_and(DType::is_float),
-            Condition::Integer(v) => dtype(v).is_some_and(DType::is_integer),
-            Condition::Real(v) => dtype(v).is_some_and(|d| d.is_float() || d.is_integer()),
-            Condition::Signed(v) => dtype(v).is_some_and(|d| d.is_float() || d.is_integer() && d.is_signed()),
-            Condition::Identity(v) => class(v)
-                .and_then(|k| k.ints())
-                .is_some_and(|l| l.iter().enumerate().all(|(i, &d)| d == i as i64 || d + l.len() as i64 == i as i64)),
-            Condition::PowerOfTwo(v) => number(v).is_some_and(|x| {
-                let exponent = x.abs().log2();
-                exponent.fract() == 0.0 && exponent.abs() <= 10.0
-            }),
-            Condition::Number(v) => number(v).is_some(),
-            Condition::ModestFloat(v) => number(v).is_some_and(|x| x != 0.0 && (1e-6..1e6).contains(&x.abs())),
-            Condition::SameDType(a, b) => dtype(a).is_some() && dtype(a) == dtype(b),
-            Condition::Rank(v, n) => class(v).and_then(|k| k.tensor()).is_some_and(|t| t.dim() == *n),
-        }
+        self.decide(&Match { graph, subst }).unwrap_or(false)
     }
+
+    fn decide(&self, m: &Match<'_, '_>) -> Option<bool> {
+        let is_real = |d: DType| d.is_float() || d.is_integer();
+        Some(match *self {
+            Condition::Float(v) => m.dtype(v)?.is_float(),
+            Condition::Full(v) => matches!(m.dtype(v)?, DType::F32 | DType::F64),
+            Condition::Half(v) => matches!(m.dtype(v)?, DType::F16 | DType::BF16),
+            Condition::Integer(v) => m.dtype(v)?.is_integer(),
+            Condition::Real(v) => is_real(m.dtype(v)?),
+            Condition::Signed(v) => m.dtype(v).is_some_and(|d| is_real(d) && (d.is_float() || d.is_signed())),
+            Condition::Holds(x, d) => {
+                let Constant::DType(code) = m.kind(d)?.constant()? else { return None };
+                holds_all(m.dtype(x)?, DType::from_code(*code)?)
+            }
+            Condition::Identity(v) => {
+                let order = order(m.kind(v)?)?;
+                order.iter().enumerate().all(|(i, &d)| d == i)
+            }
+            Condition::SwapsLast(a) => {
+                let order = order(m.kind(a)?)?;
+                let n = order.len();
+                n >= 2 && order.iter().enumerate().all(|(i, &d)| d == if i + 2 < n { i } else { 2 * n - 3 - i })
+            }
+            Condition::Last(d, x) => {
+                let n = m.tensor(x)?.dim();
+                let dim = match m.kind(d)? {
+                    Kind::Const(Constant::Int(dim)) => *dim,
+                    list => *list.ints()?.first().filter(|_| list.ints().is_some_and(|l| l.len() == 1))?,
+                };
+                wrap(dim, n)? + 1 == n
+            }
+            Condition::Flattens(x, s, count) => {
+                let (x, s) = (&m.tensor(x)?.sizes, listed(m.kind(s)?)?);
+                s.len() == count + 1 && m.equal(last(x, count)?, last(&s, count)?)
+            }
+            Condition::Contiguous(x) => {
+                let t = m.tensor(x)?;
+                m.equal(&t.strides, &contiguous_strides(&t.sizes))
+            }
+            Condition::PowerOfTwo(v) => {
+                let exponent = m.number(v)?.abs().log2();
+                exponent.fract() == 0.0 && exponent.abs() <= 10.0
+            }
+            Condition::Number(v) => m.number(v).is_some(),
+            Condition::Modest(v) => (1e-6..1e6).contains(&m.number(v)?.abs()),
+            Condition::NoDetour(a, b) => m.number(a)?.abs() <= 1.0 || m.number(b)?.abs() >= 1.0,
+            Condition::Is(v, x) => m.number(v)?.to_bits() == x.to_bits(),
+            Condition::Near(v, x) => (m.number(v)? - x).abs() <= 1e-7 * x.abs(),
+            Condition::Zeros(v) => m.kind(v)?.ints()?.iter().all(|n| *n == 0),
+            Condition::SameDType(a, b) => m.dtype(a)? == m.dtype(b)?,
+            Condition::Rank(v, n) => m.tensor(v)?.dim() == n,
+            Condition::SameRank(a, b) => m.tensor(a)?.dim() == m.tensor(b)?.dim(),
+            Condition::PerChannel(s, w, dim) => {
+                let (s, w) = (m.tensor(s)?, m.tensor(w)?);
+                let channels = w.sizes.get(dim)?;
+                let own = match s.dim() {
+                    n if n + 1 == w.dim() => 0,
+                    n if n == w.dim() => 1,
+                    _ => return None,
+                };
+                let is_one = |(i, size): (usize, &Expr)| i == own || m.is_one(size);
+                m.equal(std::slice::from_ref(s.sizes.get(own)?), std::slice::from_ref(channels))
+                    && s.sizes.iter().enumerate().all(is_one)
+            }
+            Condition::Finite(v) => is_finite(m.graph, m.id(v)?, 8),
+            Condition::Repeats(k, e, t) => {
+                let k = &m.tensor(k)?.sizes;
+                let (e, t) = (listed(m.kind(e)?)?, listed(m.kind(t)?)?);
+                let is = |size: &Expr, of: usize| size.as_int() == Some(-1) || m.graph.analysis.env.equal(size, &k[of]);
+                k.len() == 4
+                    && e.len() == 5
+                    && t.len() == 4
+                    && [(0, 0), (1, 1), (3, 2), (4, 3)].iter().all(|&(i, of)| is(&e[i], of))
+                    && [0, 2, 3].iter().all(|&i| is(&t[i], i))
+            }
+        })
+    }
+}
+
+fn last(sizes: &[Expr], count: usize) -> Option<&[Expr]> {
+    sizes.get(sizes.len().checked_sub(count)?..)
+}
+
+/// The integers of a list, symbolic ones too.
+fn listed(kind: &Kind) -> Option<Vec<Expr>> {
+    let Kind::List(items) = kind else { return None };
+    let int = |k: &Kind| match k {
+        Kind::Const(Constant::Int(n)) => Some(Expr::int(*n)),
+        Kind::Value(v) => v.as_int().cloned(),
+        _ => None,
+    };
+    items.iter().map(int).collect()
+}
+
+/// True if a dtype holds every value of another, to the bit.
+fn holds_all(from: DType, to: DType) -> bool {
+    // Of floats: bits of the significand, and the exponents of the least and largest numbers.
+    let float = |d: DType| match d {
+        DType::F16 => Some((11, -24, 15)),
+        DType::BF16 => Some((8, -133, 127)),
+        DType::F32 => Some((24, -149, 127)),
+        DType::F64 => Some((53, -1074, 1023)),
+        _ => None,
+    };
+    let bits = |d: DType| 8 * d.size() as i32 - i32::from(d.is_signed());
+    match (float(from), float(to)) {
+        _ if from == to => true,
+        (Some(a), Some(b)) => a.0 <= b.0 && a.1 >= b.1 && a.2 <= b.2,
+        (None, Some(b)) if from.is_integer() => bits(from) <= b.0 && bits(from) <= b.2,
+        (None, None) if from.is_integer() && to.is_integer() => {
+            bits(from) <= bits(to) && (to.is_signed() || !from.is_signed())
+        }
+        (None, _) if from.is_bool() => to.is_integer() || float(to).is_some(),
+        _ => false,
+    }
+}
+
+/// True if no element can be infinite or NaN, as far as the terms of a class show within some steps.
+fn is_finite(graph: &Graph<'_>, class: Id, steps: usize) -> bool {
+    let data = &graph[class].data;
+    let Some(left) = steps.checked_sub(1) else { return false };
+    let number = match &data.kind {
+        Kind::Const(c) => return c.number().is_some_and(f64::is_finite),
+        kind => kind.tensor(),
+    };
+    if number.is_some_and(|t| t.dtype.is_bool() || t.dtype.is_integer()) {
+        return true;
+    }
+    let dtype = |id: &Id| graph[*id].data.kind.tensor().map(|t| t.dtype);
+    let finite = |id: &Id| is_finite(graph, *id, left);
+    graph[class].nodes.iter().any(|term| {
+        let Term::Op(name, kids) = term else { return false };
+        let short = name.as_str().strip_prefix("aten::").unwrap_or_default();
+        if let Some((_, of)) = FINITE.iter().find(|(op, _)| *op == short) {
+            return of.iter().all(|&i| finite(&kids[i]));
+        }
+        let Some(from) = kids.first().and_then(dtype) else { return false };
+        let is_kept = number.is_some_and(|to| holds_all(from, to.dtype));
+        let op = graph.analysis.registry.op(name.as_str());
+        is_kept && op.schema().is_some_and(|s| s.is_view()) && finite(&kids[0])
+    })
 }

@@ -13,9 +13,11 @@ use crate::ingest::Ingested;
 use crate::term::{Constant, Term};
 use crate::typing::Kind;
 use egg::Id;
+use oxport_ir::infer::assertion;
 use oxport_ir::storage::{Sharing, sharing};
 use oxport_ir::{
-    Argument, Builder, Error, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Result,
+    Argument, Assertion, Builder, Effect, Error, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, NodeMeta, Op,
+    Registry, Result,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -55,7 +57,7 @@ pub(crate) fn emit(
         match &node.kind {
             NodeKind::Output => e.output(node)?,
             // Only what is needed is emitted, but effects and inputs always are.
-            _ if !ingested.term_of.contains_key(&id) && !is_droppable(node) => {
+            _ if !ingested.term_of.contains_key(&id) && !is_droppable(program, node) => {
                 e.keep(id)?;
             }
             _ => {
@@ -76,7 +78,7 @@ pub(crate) fn emit(
 pub(crate) fn observed(program: &ExportedProgram, ingested: &Ingested<'_>) -> Vec<Id> {
     let mut read = Vec::new();
     for (id, node) in program.graph.nodes() {
-        if node.kind == NodeKind::Output || !ingested.term_of.contains_key(&id) && !is_droppable(node) {
+        if node.kind == NodeKind::Output || !ingested.term_of.contains_key(&id) && !is_droppable(program, node) {
             read.extend(ingested.reads(program, id.index() as u32));
         }
     }
@@ -102,11 +104,14 @@ fn needed(program: &ExportedProgram, ingested: &Ingested<'_>, choice: &Choice) -
     needed
 }
 
-/// Leaves that may go when nobody reads them.
-fn is_droppable(node: &Node) -> bool {
+/// Leaves that may go when nobody reads them, and assertions that the metas prove. What the symbols' ranges say does not
+/// prove any: it may be known from that very assertion.
+fn is_droppable(program: &ExportedProgram, node: &Node) -> bool {
+    let is_proven =
+        || matches!(assertion(&program.graph, node, &program.env), Assertion::Holds(c) if c.as_bool() == Some(true));
     match &node.kind {
         NodeKind::GetAttr(_) => true,
-        NodeKind::CallFunction(op) => op.is_getitem(),
+        NodeKind::CallFunction(op) => op.is_getitem() || op.effect() == Effect::Assert && is_proven(),
         _ => false,
     }
 }

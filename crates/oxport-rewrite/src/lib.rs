@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`term`] | the language: one term type for every operator |
 //! | [`typing`] | the class analysis: the operators' own meta functions |
-//! | [`rule`], [`condition`], [`rules`] | rules as data |
+//! | [`rule`], [`forms`], [`condition`], [`rules`] | rules as data |
 //! | [`merge`] | rules over several terms at once: products over a shared input |
 //! | [`cost`] | what a term costs |
 //! | [`choice`] | which terms are taken |
@@ -18,10 +18,12 @@
 //! program gives the same result, whatever the machine, unless a time limit is asked for.
 
 pub mod choice;
+mod compute;
 pub mod condition;
 pub mod cost;
 mod emit;
 mod extract;
+pub mod forms;
 mod ingest;
 pub mod merge;
 pub mod rule;
@@ -147,7 +149,7 @@ fn search<'r>(
     start: Instant,
 ) -> Graph<'r> {
     let phase = |egraph: Graph<'r>, soundness: Soundness, report: &mut Report| {
-        let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::of(soundness).map(|r| r.compile()).collect();
+        let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::of(soundness).map(|r| r.compile(registry)).collect();
         let time = limits.time.map_or(FOREVER, |time| time.saturating_sub(start.elapsed()));
         let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), limits.model))
             .with_egraph(egraph)
@@ -189,7 +191,11 @@ const FOREVER: Duration = Duration::from_secs(1 << 32);
 ///
 /// # Errors
 /// As [`optimize`].
-pub fn apply(program: &ExportedProgram, registry: &Registry, rule: &rule::Rule) -> Result<Option<ExportedProgram>> {
+pub fn apply<'r>(
+    program: &ExportedProgram,
+    registry: &'r Registry,
+    rule: &Rewrite<Term, Typing<'r>>,
+) -> Result<Option<ExportedProgram>> {
     // As rules are tried: what is constant may be anything.
     let model = Model { frozen: true, ..Model::default() };
     let mut ingested = ingest::ingest(program, registry, &model);
@@ -198,7 +204,7 @@ pub fn apply(program: &ExportedProgram, registry: &Registry, rule: &rule::Rule) 
     let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), model))
         .with_egraph(egraph)
         .with_iter_limit(1)
-        .run(&[rule.compile()]);
+        .run([rule]);
     if runner.iterations.iter().all(|i| i.applied.values().all(|n| *n == 0)) {
         return Ok(None);
     }

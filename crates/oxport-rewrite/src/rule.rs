@@ -1,16 +1,21 @@
 //! Rules: one line each, data.
 //!
 //! A rule has a name, two patterns, an example of typed variables, conditions, and a soundness class: *bitwise* unless
-//! it says `.rounding()`. In the right pattern, `(@f ?a …)` is a constant computed from constants, see `compute`.
+//! it says `.rounding()`. The left pattern stands for all its forms (operand orders, operators of a family), see
+//! [`forms`](crate::forms); in the right pattern, `(@f ?a …)` is computed from what was matched, see `compute`.
 //!
 //! Laws: a rule fires only where all its conditions hold and both sides have the same type, for all sizes in range; the
 //! rule table's test checks, for every rule, that it fires on its example and that both sides compute the same values
 //! on what is derived from it: to the bit for bitwise rules, extreme values included.
 
+use crate::compute::compute;
 use crate::condition::Condition;
-use crate::term::{Constant, Term};
-use crate::typing::{Graph, Kind, same_type, type_of};
-use egg::{Applier, ENodeOrVar, Id, Pattern, PatternAst, Rewrite, Subst, Symbol, Var};
+use crate::forms::{Forms, Search};
+use crate::term::Term;
+use crate::typing::{Graph, Typing, same_type, type_of};
+use egg::{Applier, ENodeOrVar, Id, Pattern, PatternAst, Rewrite, SearchMatches, Subst, Symbol, Var};
+use oxport_ir::Registry;
+use std::sync::Arc;
 
 /// A rewrite rule.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +28,8 @@ pub struct Rule {
     pub right: &'static str,
     /// Typed variables on which it must fire: `x: f32[2, 3], d: 1`.
     pub given: &'static str,
+    /// Other typed variables, for which a condition keeps the rule from firing, and nothing else does.
+    pub against: &'static [&'static str],
     /// When it holds.
     pub when: &'static [Condition],
     /// How equal both sides are.
@@ -40,13 +47,17 @@ pub enum Soundness {
 
 /// A bitwise rule without conditions.
 pub const fn rule(name: &'static str, left: &'static str, right: &'static str) -> Rule {
-    Rule { name, left, right, given: "", when: &[], soundness: Soundness::Bitwise }
+    Rule { name, left, right, given: "", against: &[], when: &[], soundness: Soundness::Bitwise }
 }
 
 impl Rule {
     /// Sets the example.
     pub const fn given(self, given: &'static str) -> Rule {
         Rule { given, ..self }
+    }
+    /// Adds typed variables for which a condition keeps it from firing.
+    pub const fn against(self, against: &'static [&'static str]) -> Rule {
+        Rule { against, ..self }
     }
     /// Sets the conditions.
     pub const fn when(self, when: &'static [Condition]) -> Rule {
@@ -60,48 +71,60 @@ impl Rule {
     ///
     /// # Panics
     /// A pattern is no term: the table's test would have failed.
-    pub fn compile<'r>(&self) -> Rewrite<Term, Typing<'r>> {
-        let law = "law: rule patterns parse, the table's test says so";
-        let left: Pattern<Term> = self.left.parse().expect(law);
-        let right: Pattern<Term> = self.right.parse().expect(law);
-        Rewrite::new(self.name, left, Typed { right, when: self.when }).expect(law)
+    pub fn compile<'r>(&self, registry: &Registry) -> Rewrite<Term, Typing<'r>> {
+        let forms = Forms::of(self, registry).expect("law: rule patterns parse, the table's test says so");
+        self.rewrite(Arc::new(forms))
+    }
+    /// The rule for egg, of its forms.
+    ///
+    /// # Panics
+    /// The right side has a variable that the left side has not.
+    pub fn rewrite<'r>(&self, forms: Arc<Forms>) -> Rewrite<Term, Typing<'r>> {
+        let applier = Typed { forms: forms.clone(), when: self.when };
+        Rewrite::new(self.name, Search(forms), applier).expect("law: right sides have the variables of left sides")
     }
 }
-
-use crate::typing::Typing;
 
 /// Adds the right side where it is well-typed and the conditions hold.
 struct Typed {
-    right: Pattern<Term>,
+    forms: Arc<Forms>,
     when: &'static [Condition],
 }
 
-impl<'r> Applier<Term, Typing<'r>> for Typed {
-    fn apply_one(
-        &self,
-        graph: &mut Graph<'r>,
-        class: Id,
-        subst: &Subst,
-        _: Option<&PatternAst<Term>>,
-        rule: Symbol,
-    ) -> Vec<Id> {
+impl Typed {
+    fn apply(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, right: &Pattern<Term>, rule: Symbol) -> bool {
         if !self.when.iter().all(|c| c.holds(graph, subst)) {
-            return vec![];
+            return false;
         }
-        let Some(new) = instantiate(graph, &self.right, subst) else { return vec![] };
+        let Some(new) = instantiate(graph, right, subst, class) else { return false };
         let (left, right) = (&graph[class].data, &graph[new].data);
         if !left.is_certain || !right.is_certain || !same_type(&graph.analysis.env, &left.kind, &right.kind) {
-            return vec![];
+            return false;
         }
-        if graph.union_trusted(class, new, rule) { vec![new] } else { vec![] }
-    }
-    fn vars(&self) -> Vec<Var> {
-        self.right.vars()
+        graph.union_trusted(class, new, rule)
     }
 }
 
-/// Adds a pattern's term; `None` if a part of it is ill-typed.
-fn instantiate(graph: &mut Graph<'_>, pattern: &Pattern<Term>, subst: &Subst) -> Option<Id> {
+impl<'r> Applier<Term, Typing<'r>> for Typed {
+    fn apply_matches(&self, graph: &mut Graph<'r>, matches: &[SearchMatches<'_, Term>], rule: Symbol) -> Vec<Id> {
+        let mut united = Vec::new();
+        for found in matches {
+            let Some(right) = found.ast.as_deref().and_then(|left| self.forms.right_of(left)) else { continue };
+            let applied = found.substs.iter().filter(|subst| self.apply(graph, found.eclass, subst, right, rule));
+            united.extend(applied.map(|_| found.eclass));
+        }
+        united
+    }
+    fn apply_one(&self, _: &mut Graph<'r>, _: Id, _: &Subst, _: Option<&PatternAst<Term>>, _: Symbol) -> Vec<Id> {
+        unreachable!("law: matches are applied together, since a form's right side is found by its left side")
+    }
+    fn vars(&self) -> Vec<Var> {
+        self.forms.right_vars()
+    }
+}
+
+/// Adds a pattern's term; `None` if a part of it is ill-typed. `whole` is the class that it is to be equal to.
+fn instantiate(graph: &mut Graph<'_>, pattern: &Pattern<Term>, subst: &Subst, whole: Id) -> Option<Id> {
     let mut ids: Vec<Id> = Vec::new();
     for node in pattern.ast.as_ref() {
         let id = match node {
@@ -110,21 +133,9 @@ fn instantiate(graph: &mut Graph<'_>, pattern: &Pattern<Term>, subst: &Subst) ->
                 let term = egg::Language::map_children(term.clone(), |k| ids[usize::from(k)]);
                 match &term {
                     Term::Op(name, kids) if name.as_str().starts_with('@') => {
-                        let args: Vec<Kind> = kids.iter().map(|k| graph[*k].data.kind.clone()).collect();
-                        compute(graph, name.as_str(), &args)?
+                        compute(graph, name.as_str(), kids, whole)?
                     }
-                    _ => {
-                        let data = type_of(graph, &term)?;
-                        match graph.lookup(term.clone()) {
-                            Some(id) => id,
-                            None => {
-                                graph.analysis.recorded = Some(data);
-                                let id = graph.add(term);
-                                graph.analysis.recorded = None;
-                                id
-                            }
-                        }
-                    }
+                    _ => add(graph, term)?,
                 }
             }
         };
@@ -133,31 +144,14 @@ fn instantiate(graph: &mut Graph<'_>, pattern: &Pattern<Term>, subst: &Subst) ->
     ids.pop()
 }
 
-/// The constants that right sides compute from constants.
-///
-/// | function | is |
-/// |---|---|
-/// | `@compose(a, b)` | the order of dimensions that permuting by `a`, then by `b` gives |
-/// | `@mul(a, b)`, `@add(a, b)` | product and sum of numbers |
-/// | `@reciprocal(a)` | 1 / a |
-fn compute(graph: &mut Graph<'_>, name: &str, args: &[Kind]) -> Option<Id> {
-    let numbers: Vec<f64> = args.iter().filter_map(|k| k.constant()?.number()).collect();
-    let float = |x: f64| Term::Const(Constant::Float(x.to_bits()));
-    let term = match (name, &numbers[..]) {
-        ("@compose", _) => {
-            let [first, second] = args else { return None };
-            let (first, second) = (first.ints()?, second.ints()?);
-            let n = first.len() as i64;
-            let wrap = |d: i64| if d < 0 { d + n } else { d };
-            let dims = second.iter().map(|&d| first.get(wrap(d) as usize).map(|&e| wrap(e)));
-            let dims: Vec<i64> = dims.collect::<Option<_>>()?;
-            let ids = dims.into_iter().map(|d| graph.add(Term::Const(Constant::Int(d)))).collect();
-            Term::List(ids)
-        }
-        ("@mul", [a, b]) => float(a * b),
-        ("@add", [a, b]) => float(a + b),
-        ("@reciprocal", [a]) => float(1.0 / a),
-        _ => return None,
-    };
-    Some(graph.add(term))
+/// Adds a term, if it is well-typed.
+pub(crate) fn add(graph: &mut Graph<'_>, term: Term) -> Option<Id> {
+    if let Some(id) = graph.lookup(term.clone()) {
+        return Some(id);
+    }
+    let data = type_of(graph, &term)?;
+    graph.analysis.recorded = Some(data);
+    let id = graph.add(term);
+    graph.analysis.recorded = None;
+    Some(id)
 }

@@ -2,7 +2,7 @@
 //!
 //! Every argument of the schema is a child, in schema order, defaults filled in; constants and what is not rewritten
 //! are leaves; lists have a term of their own, so `cat`'s operands are `(list ?a ?b)`. In patterns the namespace
-//! `aten::` is left out, numbers and `None`, `True`, `False` are constants.
+//! `aten::` is left out; numbers, `None`, `True`, `False`, `'text'`, names of dtypes and memory formats are constants.
 
 use egg::{Id, Language, Symbol};
 use oxport_ir::{Argument, Device, MemoryFormat, MemoryLayout};
@@ -170,6 +170,13 @@ impl egg::FromOp for Term {
                 "None" => Some(Constant::None),
                 "True" => Some(Constant::Bool(true)),
                 "False" => Some(Constant::Bool(false)),
+                quoted if quoted.len() > 1 && quoted.starts_with('\'') && quoted.ends_with('\'') => {
+                    Some(Constant::Str(quoted[1..quoted.len() - 1].into()))
+                }
+                name if DType::from_name(name).is_some() => DType::from_name(name).map(|d| Constant::DType(d.code())),
+                name if MemoryFormat::ALL.iter().any(|m| m.name() == name) => {
+                    MemoryFormat::ALL.into_iter().find(|m| m.name() == name).map(Constant::MemoryFormat)
+                }
                 _ => op
                     .parse()
                     .map(Constant::Int)

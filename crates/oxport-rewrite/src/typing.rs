@@ -9,7 +9,8 @@ use crate::term::{Constant, Term};
 use egg::{Analysis, DidMerge, EGraph, Id};
 use oxport_ir::infer::{arg_of, infer_bound};
 use oxport_ir::{Arg, Args, Cost, Exact, Fake, Meta, MetaCx, OpDef, Registry, Val};
-use oxport_sym::ShapeEnv;
+use oxport_sym::{Expr, ShapeEnv};
+use std::collections::HashMap;
 
 /// The e-graph of this crate.
 pub type Graph<'r> = EGraph<Term, Typing<'r>>;
@@ -26,6 +27,8 @@ pub struct Typing<'r> {
     called: ShapeEnv,
     /// The recorded value of the term that is added next: the program's own metas are trusted.
     pub(crate) recorded: Option<Data>,
+    /// For each symbolic size the first class that yields it.
+    pub(crate) sizes: HashMap<Expr, Id>,
 }
 
 /// What is known of a class.
@@ -85,7 +88,7 @@ impl<'r> Typing<'r> {
     /// An analysis over these operators and symbols.
     pub fn new(registry: &'r Registry, env: ShapeEnv, model: Model) -> Typing<'r> {
         let called = as_called(&env);
-        Typing { registry, env, model, called, recorded: None }
+        Typing { registry, env, model, called, recorded: None, sizes: HashMap::new() }
     }
 }
 
@@ -215,10 +218,8 @@ pub(crate) fn cost_of(graph: &Graph<'_>, term: &Term, result: &Kind) -> Option<C
 
 /// True if two classes may be merged: same dtype, sizes, strides and device; other values must be alike.
 pub(crate) fn same_type(env: &ShapeEnv, a: &Kind, b: &Kind) -> bool {
-    let equal = |a: &oxport_sym::Expr, b: &oxport_sym::Expr| a == b || env.equal(a, b);
-    let all = |a: &[oxport_sym::Expr], b: &[oxport_sym::Expr]| {
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
-    };
+    let equal = |a: &Expr, b: &Expr| a == b || env.equal(a, b);
+    let all = |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b));
     match (a, b) {
         (Kind::Value(Val::Tensor(a)), Kind::Value(Val::Tensor(b))) => {
             a.dtype == b.dtype && a.device == b.device && all(&a.sizes, &b.sizes) && all(&a.strides, &b.strides)
@@ -236,11 +237,16 @@ pub(crate) fn same_type(env: &ShapeEnv, a: &Kind, b: &Kind) -> bool {
 impl<'r> Analysis<Term> for Typing<'r> {
     type Data = Data;
 
-    fn make(graph: &mut Graph<'r>, term: &Term, _id: Id) -> Data {
-        if let Some(data) = graph.analysis.recorded.take() {
-            return data;
+    fn make(graph: &mut Graph<'r>, term: &Term, id: Id) -> Data {
+        let data = graph.analysis.recorded.take().or_else(|| type_of(graph, term)).unwrap_or(Data {
+            kind: Kind::Unknown,
+            is_static: false,
+            is_certain: false,
+        });
+        if let Kind::Value(Val::Int(size)) = &data.kind {
+            graph.analysis.sizes.entry(size.clone()).or_insert(id);
         }
-        type_of(graph, term).unwrap_or(Data { kind: Kind::Unknown, is_static: false, is_certain: false })
+        data
     }
 
     fn merge(&mut self, a: &mut Data, b: Data) -> DidMerge {

@@ -53,6 +53,7 @@
 //! A program that only runs models takes `oxport` with `default-features = false`.
 
 pub mod compare;
+pub mod coverage;
 pub mod difference;
 pub mod display;
 mod error;

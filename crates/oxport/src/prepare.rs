@@ -3,9 +3,8 @@
 use crate::{Result, Toolchain};
 use oxport_ir::{Dialect, Effect, ExportedProgram, Kernel, Op};
 use oxport_passes::{
-    Budget, Sharing, bind_calls, decompose, decompose_where, eliminate_common, eliminate_dead,
-    fold_constants, functionalize, inline_wraps, separate_outputs, unwrap_calls, unwrap_subclasses,
-    unwrap_vmaps, written_composites,
+    Budget, Sharing, bind_calls, decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants,
+    functionalize, inline_wraps, separate_outputs, unwrap_calls, unwrap_subclasses, unwrap_vmaps, written_composites,
 };
 #[cfg(feature = "rewrite")]
 use oxport_passes::{drop_unread, stored_bytes};
@@ -174,6 +173,7 @@ impl Toolchain {
     }
 }
 
+#[cfg(feature = "rewrite")]
 /// What a program may grow by beside [`Limits::grow`], in bytes.
 const GROWTH: f64 = 65536.0;
 /// Constant folding: the maximum size of a result in bytes,

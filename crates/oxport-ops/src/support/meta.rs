@@ -56,9 +56,10 @@ pub fn wrap_dims(dims: &[i64], ndim: usize) -> Result<Vec<usize>> {
 /// Two sizes differ and neither is 1.
 pub fn broadcast(cx: &MetaCx<'_>, shapes: &[&[Expr]]) -> Result<Dims> {
     let ndim = shapes.iter().map(|s| s.len()).max().unwrap_or(0);
-    // A size that all have is the result's, be it 1 or not.
+    // A size that all have, or all that do not broadcast, is the result's, be it 1 or not.
     let common = |d: usize| {
-        let mut sizes = shapes.iter().filter_map(|s| s.get((d + s.len()).checked_sub(ndim)?));
+        let sizes = shapes.iter().filter_map(|s| s.get((d + s.len()).checked_sub(ndim)?));
+        let mut sizes = sizes.filter(|size| size.as_int() != Some(1));
         let first = sizes.next()?;
         sizes.all(|size| size == first).then(|| first.clone())
     };

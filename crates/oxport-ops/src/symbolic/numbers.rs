@@ -271,11 +271,18 @@ fn holds(a: &MetaArgs<'_>) -> Result<Assertion> {
     })
 }
 
-/// Refuses a dtype that is known to be another one.
+/// Refuses a dtype that is known to be another one; holds where all that is asked for is known.
 fn holds_metadata(a: &MetaArgs<'_>) -> Result<Assertion> {
     let (x, dtype): (&Fake, Option<DType>) = (a.at(0)?, a.named("dtype")?);
-    let wrong = dtype.filter(|dtype| *dtype != x.dtype);
-    wrong.map_or(Ok(Assertion::Nothing), |want| Err(mismatch(want, x.dtype)))
+    if let Some(want) = dtype.filter(|dtype| *dtype != x.dtype) {
+        return Err(mismatch(want, x.dtype));
+    }
+    let (sizes, strides): (Option<Vec<Expr>>, Option<Vec<Expr>>) = (a.named("size")?, a.named("stride")?);
+    let device: Option<&Device> = a.named("device")?;
+    let is_known = sizes.is_none_or(|s| s[..] == x.sizes[..])
+        && strides.is_none_or(|s| s[..] == x.strides[..])
+        && device.is_none_or(|d| *d == x.device);
+    Ok(if is_known { Assertion::Holds(Expr::boolean(true)) } else { Assertion::Nothing })
 }
 
 fn mismatch(want: DType, got: DType) -> Error {

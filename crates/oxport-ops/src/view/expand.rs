@@ -159,7 +159,8 @@ pub(crate) fn expanded(cx: &MetaCx<'_>, x: &Fake, sizes: &[Expr]) -> Result<Fake
             continue;
         }
         let have = &x.sizes[i - lead];
-        if keep || cx.same(have, want) {
+        // A size of 1 becomes what is wanted, be that 1 too or not.
+        if keep || have == want || have.as_int() != Some(1) && cx.same(have, want) {
             out.push(have.clone());
             strides.push(x.strides[i - lead].clone());
         } else if cx.is(have, 1) {

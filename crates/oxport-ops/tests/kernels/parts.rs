@@ -251,7 +251,7 @@ mod resample_taps {
 }
 
 mod special {
-    use oxport_ops::pointwise::{bessel, special};
+    use oxport_ops::pointwise::{bessel, scalar_math as special};
 
     fn near(x: f64, got: f64, want: f64) {
         assert!((got - want).abs() <= 4e-15 * want.abs(), "at {x:e}: {got:?}, not {want:?}");

@@ -1,10 +1,10 @@
-//! Rules of arithmetic that hold to the bit.
+//! Rules of arithmetic: those that hold to the bit, then those of constants that round.
 //!
 //! What is *not* here is as telling: `x + 0` is not `x` for `x = −0`, `x − x` is not 0 for infinities, `x · 0` is not 0
 //! for NaN, `|x|` may be negative for the least integer, `|−x|` is not `|x|` for unsigned ones, and a product with the
 //! complex 1 makes NaN of infinities.
 
-use crate::condition::Condition::{Float, Integer, PowerOfTwo, Real, Signed};
+use crate::condition::Condition::{Float, Full, Is, NoDetour, PowerOfTwo, Real, SameDType, Signed};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -13,17 +13,24 @@ pub(super) static RULES: &[Rule] = &[
     rule("abs-abs", "(abs (abs ?x))", "(abs ?x)").given("x: f32[4]"),
     rule("abs-neg", "(abs (neg ?x))", "(abs ?x)").given("x: f32[4]").when(&[Signed("x")]),
     rule("relu-abs", "(relu (abs ?x))", "(abs ?x)").given("x: f32[4]").when(&[Float("x")]),
-    rule("mul-1", "(mul.Tensor ?x 1)", "?x").given("x: f32[4]").when(&[Real("x")]),
-    rule("mul-1.0", "(mul.Tensor ?x 1.0)", "?x").given("x: f32[4]").when(&[Real("x")]),
-    rule("div-1", "(div.Tensor ?x 1)", "?x").given("x: f32[4]").when(&[Real("x")]),
-    rule("div-1.0", "(div.Tensor ?x 1.0)", "?x").given("x: f32[4]").when(&[Real("x")]),
-    rule("sub-0", "(sub.Tensor ?x 0 1)", "?x").given("x: f32[4]").when(&[Real("x")]),
-    rule("add-0-int", "(add.Tensor ?x 0 1)", "?x").given("x: i64[4]").when(&[Integer("x")]),
-    rule("pow-1", "(pow.Tensor_Scalar ?x 1)", "?x").given("x: f32[4]").when(&[Real("x")]),
-    rule("pow-2", "(pow.Tensor_Scalar ?x 2)", "(mul.Tensor ?x ?x)").given("x: f32[4]").when(&[Real("x")]),
+    rule("pow-2", "(pow.Tensor_Scalar ?x ?c)", "(mul.Tensor ?x ?x)")
+        .given("x: f32[4], c: 2")
+        .when(&[Real("x"), Is("c", 2.0)]),
+    rule("pow-3", "(pow.Tensor_Scalar ?x ?c)", "(mul.Tensor (mul.Tensor ?x ?x) ?x)")
+        .given("x: f32[4], c: 3")
+        .when(&[Full("x"), Is("c", 3.0)]),
+    rule("pow-half", "(pow.Tensor_Scalar ?x ?c)", "(sqrt ?x)")
+        .given("x: f32[4], c: 0.5")
+        .when(&[Full("x"), Is("c", 0.5)]),
+    rule("pow-minus-half", "(pow.Tensor_Scalar ?x ?c)", "(rsqrt ?x)")
+        .given("x: f32[4], c: -0.5")
+        .when(&[Full("x"), Is("c", -0.5)]),
+    rule("pow-minus-1", "(pow.Tensor_Scalar ?x ?c)", "(reciprocal ?x)")
+        .given("x: f32[4], c: -1")
+        .when(&[Is("c", -1.0)]),
     rule("div-2^k", "(div.Tensor ?x ?c)", "(mul.Tensor ?x (@reciprocal ?c))")
         .given("x: f32[4], c: 8.0")
-        .when(&[Float("x"), PowerOfTwo("c")]),
+        .when(&[PowerOfTwo("c")]),
     rule("max-same", "(maximum ?x ?x)", "?x").given("x: f32[4]"),
     rule("min-same", "(minimum ?x ?x)", "?x").given("x: f32[4]"),
     rule("where-same", "(where.self ?c ?x ?x)", "?x").given("c: b8[4], x: f32[4]"),
@@ -34,4 +41,15 @@ pub(super) static RULES: &[Rule] = &[
     rule("floor-floor", "(floor (floor ?x))", "(floor ?x)").given("x: f32[4]"),
     rule("ceil-ceil", "(ceil (ceil ?x))", "(ceil ?x)").given("x: f32[4]"),
     rule("sign-sign", "(sign (sign ?x))", "(sign ?x)").given("x: f32[4]"),
+    rule("div-sqrt", "(div.Tensor ?x (sqrt ?y))", "(mul.Tensor ?x (rsqrt ?y))")
+        .given("x: f32[4], y: f32[4]>0")
+        .when(&[SameDType("x", "y")])
+        .rounding(),
+    rule("1-sqrt", "(reciprocal (sqrt ?y))", "(rsqrt ?y)").given("y: f32[4]>0").rounding(),
+    rule("div-const", "(div.Tensor ?x ?c)", "(mul.Tensor ?x (@reciprocal ?c))").given("x: f32[4], c: 3.0").rounding(),
+    // Sums of constants are not merged: (x + 384) - 384 rounds on purpose.
+    rule("mul-mul-const", "(mul.Tensor (mul.Tensor ?x ?a) ?b)", "(mul.Tensor ?x (@mul ?a ?b))")
+        .given("x: f32[4], a: 0.3, b: 0.7")
+        .when(&[Float("x"), NoDetour("a", "b")])
+        .rounding(),
 ];

@@ -1,17 +1,57 @@
 //! The rules, by subject. `docs/add-a-rule.md` shows how one is added: a line.
 
+mod activation;
 mod algebra;
-mod fuse;
+mod attention;
+mod cast;
+mod channels;
+mod facts;
+mod noop;
+mod norm;
+mod piece;
+mod pointwise;
+mod product;
 mod view;
 
+pub(crate) use facts::{FINITE, STRIDED};
+
 use crate::rule::{Rule, Soundness};
+use crate::term::{Constant, Term};
+use egg::ENodeOrVar;
 
 /// All rules.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    view::RULES.iter().chain(algebra::RULES).chain(fuse::RULES)
+    let tables: [&[Rule]; 11] = [
+        noop::RULES,
+        view::RULES,
+        piece::RULES,
+        cast::RULES,
+        algebra::RULES,
+        pointwise::RULES,
+        activation::RULES,
+        norm::RULES,
+        product::RULES,
+        attention::RULES,
+        channels::RULES,
+    ];
+    tables.into_iter().flatten()
 }
 
 /// The rules of a soundness class: bitwise ones, or all.
 pub fn of(soundness: Soundness) -> impl Iterator<Item = &'static Rule> {
     all().filter(move |r| soundness == Soundness::Rounding || r.soundness == Soundness::Bitwise)
+}
+
+/// The rules that say which operators commute. They are tested as the others are; no search applies them, since the left
+/// sides of the others stand for either order.
+pub fn commuting() -> impl Iterator<Item = &'static Rule> {
+    facts::COMMUTING.iter()
+}
+
+/// True if the first two operands of an operator commute, where the others are these.
+pub(crate) fn commutes(name: &str, further: &[&ENodeOrVar<Term>]) -> bool {
+    let is_one = |node: &ENodeOrVar<Term>| matches!(node, ENodeOrVar::ENode(Term::Const(Constant::Int(1))));
+    let name = name.strip_prefix("aten::").unwrap_or(name);
+    further.iter().all(|node| is_one(node))
+        && facts::COMMUTING.iter().any(|r| r.left[1..].split(' ').next() == Some(name))
 }

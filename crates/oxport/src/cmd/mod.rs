@@ -22,6 +22,7 @@ mod ops;
 mod optimize;
 mod output;
 pub mod report;
+mod rules;
 mod run;
 mod scan;
 mod show;
@@ -85,6 +86,8 @@ pub enum Command {
     Capture(capture::Capture),
     /// List the known operators
     Ops(ops::Ops),
+    /// List the rewrite rules, or count what they find in programs
+    Rules(rules::Rules),
     /// Print a completion script for a shell
     Completions(manual::Completions),
     /// Print the manual page, or write those of all commands
@@ -111,6 +114,7 @@ pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
         Command::Diff(c) => c.execute(&limits),
         Command::Capture(c) => c.execute(&limits),
         Command::Ops(c) => c.execute(),
+        Command::Rules(c) => c.execute(&limits),
         Command::Completions(c) => c.execute(),
         Command::Man(c) => c.execute(),
     };

@@ -1,0 +1,243 @@
+//! What right sides compute from what was matched.
+//!
+//! | function | is |
+//! |---|---|
+//! | `@mul(a, b)` | the product of two numbers, where the dtype of the whole holds it as a normal number |
+//! | `@reciprocal(a)` | 1 / a, likewise |
+//! | `@product(n, i, k)` | `n · (i + k)`, of integers |
+//! | `@before(l, i, k)` | the sum of the first `i + k` elements of a list |
+//! | `@compose(a, b)` | the order of dimensions that permuting by `a`, then by `b` gives |
+//! | `@swap(x, a, b)` | the order of the dimensions of `x` with two of them exchanged |
+//! | `@reverse(x)` | the order of the dimensions of `x` from the last to the first |
+//! | `@sizes(x)` | the sizes of the whole, as the arguments of a reshape; symbolic ones may be those of `x` |
+//! | `@last(x)` | the last size of `x` in a list, if it is a number |
+//! | `@along(x, d)` | the sizes of a vector along dimension `d` of `x`, as the arguments of a reshape: `[1, -1, 1]` |
+//! | `@after(x)` | the sizes that put a vector along the second dimension of `x`: `[-1, 1, 1]` |
+//! | `@item(l, i)` | the element of a list at an index |
+//! | `@stacked(l, c, d, i)` | likewise of what is stacked along `c`, if `d` is the same dimension |
+//! | `@part(l, c, d, s, e)` | the slice along `d` from `s` to `e` of what is concatenated along `c`, without concatenating |
+//! | `@position(a, d)` | the dimension that the order `a` puts at `d` |
+//! | `@start(s, t)`, `@end(s, e, u)` | where a slice from `t` to `u` of one from `s` to `e` begins and ends |
+//!
+//! Law: a function gives `None` where it has no value that is right whatever the symbols are.
+
+use crate::rule::add;
+use crate::term::{Constant, Term};
+use crate::typing::{Graph, Kind};
+use egg::Id;
+use oxport_ir::Fake;
+use oxport_sym::Expr;
+use oxport_tensor::DType;
+
+/// The class of what a function gives; `whole` is the class that the right side is to be equal to.
+pub(crate) fn compute(graph: &mut Graph<'_>, name: &str, kids: &[Id], whole: Id) -> Option<Id> {
+    let kind = |i: usize| kids.get(i).map(|k| &graph[*k].data.kind);
+    let number = |i: usize| kind(i)?.constant()?.number();
+    let int = |i: usize| as_int(kind(i)?);
+    let rank = |i: usize| kind(i)?.tensor().map(Fake::dim);
+    match name {
+        "@mul" => {
+            let product = number(0)? * number(1)?;
+            float(graph, product, whole)
+        }
+        "@reciprocal" => {
+            let reciprocal = 1.0 / number(0)?;
+            float(graph, reciprocal, whole)
+        }
+        "@start" => {
+            let start = bound(kind(0)?, 0)?.checked_add(bound(kind(1)?, 0)?)?;
+            Some(graph.add(Term::Const(Constant::Int(start))))
+        }
+        "@end" => {
+            let inner = bound(kind(0)?, 0)?.saturating_add(bound(kind(2)?, i64::MAX)?);
+            let end = inner.min(bound(kind(1)?, i64::MAX)?);
+            Some(graph.add(Term::Const(Constant::Int(end))))
+        }
+        "@product" => {
+            let product = int(0)?.checked_mul(int(1)?.checked_add(int(2)?)?)?;
+            Some(graph.add(Term::Const(Constant::Int(product))))
+        }
+        "@before" => {
+            let (sizes, i) = (kind(0)?.ints()?, usize::try_from(int(1)?.checked_add(int(2)?)?).ok()?);
+            let sum = sizes.get(..i)?.iter().try_fold(0i64, |sum, n| sum.checked_add(*n))?;
+            Some(graph.add(Term::Const(Constant::Int(sum))))
+        }
+        "@part" => part(graph, kids, whole),
+        "@stacked" => {
+            let rank = graph[whole].data.kind.tensor()?.dim() + 1;
+            let is_along = wrap(int(1)?, rank)? == wrap(int(2)?, rank)?;
+            let items = items(graph, kids[0]).filter(|_| is_along)?;
+            items.get(wrap(int(3)?, items.len())?).copied()
+        }
+        "@compose" => {
+            let (first, second) = (order(kind(0)?)?, order(kind(1)?)?);
+            let dims = second.iter().map(|&d| first.get(d).copied()).collect::<Option<Vec<usize>>>()?;
+            Some(ints(graph, dims.into_iter().map(|d| d as i64)))
+        }
+        "@swap" => {
+            let n = rank(0)?;
+            let mut dims: Vec<usize> = (0..n).collect();
+            dims.swap(wrap(int(1)?, n)?, wrap(int(2)?, n)?);
+            Some(ints(graph, dims.into_iter().map(|d| d as i64)))
+        }
+        "@reverse" => {
+            let n = rank(0)? as i64;
+            Some(ints(graph, (0..n).rev()))
+        }
+        "@position" => {
+            let order = order(kind(0)?)?;
+            let dim = *order.get(wrap(int(1)?, order.len())?)?;
+            Some(graph.add(Term::Const(Constant::Int(dim as i64))))
+        }
+        "@sizes" => sizes(graph, kids[0], whole),
+        "@last" => {
+            let last = kind(0)?.tensor()?.sizes.last()?.as_int()?;
+            Some(ints(graph, std::iter::once(last)))
+        }
+        "@along" => {
+            let n = rank(0)?;
+            let dim = wrap(int(1)?, n)?;
+            Some(ints(graph, (0..n).map(|d| if d == dim { -1 } else { 1 })))
+        }
+        "@after" => {
+            let n = rank(0)?;
+            Some(ints(graph, std::iter::once(-1).chain((2..n).map(|_| 1))))
+        }
+        "@item" => {
+            let items = items(graph, kids[0])?;
+            items.get(wrap(int(1)?, items.len())?).copied()
+        }
+        _ => None,
+    }
+}
+
+fn as_int(kind: &Kind) -> Option<i64> {
+    match kind.constant()? {
+        Constant::Int(n) => Some(*n),
+        _ => None,
+    }
+}
+
+/// A bound of a slice that is counted from the front; `None` as an argument is the one given.
+fn bound(kind: &Kind, none: i64) -> Option<i64> {
+    match kind.constant()? {
+        Constant::None => Some(none),
+        Constant::Int(n) => Some(*n).filter(|n| *n >= 0),
+        _ => None,
+    }
+}
+
+/// The elements of a list.
+fn items(graph: &Graph<'_>, list: Id) -> Option<Vec<Id>> {
+    graph[list].nodes.iter().find_map(|term| match term {
+        Term::List(items) => Some(items.to_vec()),
+        _ => None,
+    })
+}
+
+/// What a slice of a concatenation takes of its parts: `l` along `c`, sliced along `d` from `s` to `e`.
+fn part(graph: &mut Graph<'_>, kids: &[Id], whole: Id) -> Option<Id> {
+    let [list, along, dim, start, end] = kids else { return None };
+    let kind = |id: &Id| &graph[*id].data.kind;
+    let rank = graph[whole].data.kind.tensor()?.dim();
+    let axis = wrap(as_int(kind(dim))?, rank)?;
+    if wrap(as_int(kind(along))?, rank)? != axis {
+        return None;
+    }
+    let (start, end) = (bound(kind(start), 0)?, bound(kind(end), i64::MAX)?);
+    let (mut at, mut parts) = (0i64, Vec::new());
+    for item in items(graph, *list)? {
+        if at >= end {
+            break;
+        }
+        // What is concatenated may be an empty vector, of another rank.
+        let size = kind(&item).tensor().filter(|t| t.dim() == rank)?.sizes[axis].as_int()?;
+        let (from, to) = ((start - at).max(0), (end - at).min(size));
+        if from < to {
+            parts.push((item, (from, to), (from, to) == (0, size)));
+        }
+        at += size;
+    }
+    if parts.len() == items(graph, *list)?.len() {
+        return None;
+    }
+    let mut ids = Vec::with_capacity(parts.len());
+    for (item, (from, to), is_whole) in parts {
+        let mut int = |n: i64| graph.add(Term::Const(Constant::Int(n)));
+        let bounds = [int(axis as i64), int(from), int(to), int(1)];
+        let [axis, from, to, step] = bounds;
+        let slice = Term::Op("aten::slice.Tensor".into(), Box::new([item, axis, from, to, step]));
+        ids.push(if is_whole { item } else { add(graph, slice)? });
+    }
+    match ids[..] {
+        [] => None,
+        [one] => Some(one),
+        _ => {
+            let list = graph.add(Term::List(ids.into()));
+            let axis = graph.add(Term::Const(Constant::Int(axis as i64)));
+            add(graph, Term::Op("aten::cat".into(), Box::new([list, axis])))
+        }
+    }
+}
+
+/// A dimension counted from the front.
+pub(crate) fn wrap(dim: i64, n: usize) -> Option<usize> {
+    let dim = if dim < 0 { dim + n as i64 } else { dim };
+    usize::try_from(dim).ok().filter(|d| *d < n)
+}
+
+/// An order of dimensions counted from the front.
+pub(crate) fn order(kind: &Kind) -> Option<Vec<usize>> {
+    let dims = kind.ints()?;
+    dims.iter().map(|&d| wrap(d, dims.len())).collect()
+}
+
+fn ints(graph: &mut Graph<'_>, numbers: impl Iterator<Item = i64>) -> Id {
+    let ids = numbers.map(|n| graph.add(Term::Const(Constant::Int(n)))).collect();
+    graph.add(Term::List(ids))
+}
+
+/// The least positive normal number and the largest finite one of a dtype of floats.
+pub(crate) fn normal_range(dtype: DType) -> Option<(f64, f64)> {
+    Some(match dtype {
+        DType::F16 => (f64::powi(2.0, -14), 65504.0),
+        DType::BF16 => (f64::from(f32::MIN_POSITIVE), f64::from_bits(0x47ef_e000_0000_0000)),
+        DType::F32 => (f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)),
+        DType::F64 => (f64::MIN_POSITIVE, f64::MAX),
+        _ => return None,
+    })
+}
+
+/// A float, where the dtype of the whole holds it as a normal number.
+fn float(graph: &mut Graph<'_>, x: f64, whole: Id) -> Option<Id> {
+    let (least, largest) = normal_range(graph[whole].data.kind.tensor()?.dtype)?;
+    let holds = (least..=largest).contains(&x.abs());
+    holds.then(|| graph.add(Term::Const(Constant::Float(x.to_bits()))))
+}
+
+/// The sizes of the whole as arguments: numbers, symbolic sizes that the program has, sizes of `x`, and at most one −1,
+/// where no other size can be 0.
+fn sizes(graph: &mut Graph<'_>, x: Id, whole: Id) -> Option<Id> {
+    let sizes: Vec<Expr> = graph[whole].data.kind.tensor()?.sizes.to_vec();
+    let symbolic = sizes.iter().filter(|e| e.as_int().is_none()).count();
+    let is_free = symbolic == 1 && sizes.iter().all(|e| e.as_int() != Some(0));
+    let mut ids = Vec::with_capacity(sizes.len());
+    for size in &sizes {
+        ids.push(match size.as_int() {
+            Some(n) => graph.add(Term::Const(Constant::Int(n))),
+            None if is_free => graph.add(Term::Const(Constant::Int(-1))),
+            None => symbolic_size(graph, x, size)?,
+        });
+    }
+    Some(graph.add(Term::List(ids.into())))
+}
+
+/// A class that yields a size: one of the program's, or a size of `x`.
+fn symbolic_size(graph: &mut Graph<'_>, x: Id, size: &Expr) -> Option<Id> {
+    if let Some(id) = graph.analysis.sizes.get(size) {
+        return Some(*id);
+    }
+    let dim = graph[x].data.kind.tensor()?.sizes.iter().position(|e| e == size)?;
+    let dim = graph.add(Term::Const(Constant::Int(dim as i64)));
+    add(graph, Term::Op("aten::sym_size.int".into(), Box::new([x, dim])))
+}

@@ -1,0 +1,174 @@
+//! The forms of a rule: the patterns that its left side stands for, each with its right side.
+//!
+//! * Operands of operators that commute stand in either order; which ones do say rules of their own
+//!   ([`rules::commuting`](crate::rules::commuting)).
+//! * `(~unary ?x)` is any pure pointwise operator of one tensor, `(~exact ?x)` one of them that is exact to the bit,
+//!   `(~binary ?x ?y)` one of two tensors; what other arguments it has are the same on both sides. `(exp|sin ?x)` is one
+//!   of the operators named, the same on both sides.
+//!
+//! Law: all forms of a rule have the variables of the rule as it is written, so a substitution says all that the right
+//! side needs; forms are listed in a fixed order.
+
+use crate::rule::Rule;
+use crate::rules;
+use crate::term::Term;
+use crate::typing::Graph;
+use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, SearchMatches, Searcher, Symbol, Var};
+use oxport_ir::schema::Type;
+use oxport_ir::{Effect, Exact, Op, Registry};
+use std::sync::Arc;
+
+/// A pattern, and what it is equal to.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// What is found.
+    pub left: Pattern<Term>,
+    /// What it is equal to.
+    pub right: Pattern<Term>,
+}
+
+/// The forms of a rule.
+#[derive(Clone, Debug)]
+pub struct Forms(pub Vec<Form>);
+
+impl Forms {
+    /// The forms of a rule.
+    ///
+    /// # Errors
+    /// A pattern is no term.
+    pub fn of(rule: &Rule, registry: &Registry) -> Result<Forms, String> {
+        forms(rule, registry).map(Forms)
+    }
+    /// The right side of the form with this very left side.
+    pub(crate) fn right_of(&self, left: &PatternAst<Term>) -> Option<&Pattern<Term>> {
+        self.0.iter().find(|form| std::ptr::eq(&form.left.ast, left)).map(|form| &form.right)
+    }
+    /// The variables of the right side as it is written.
+    pub(crate) fn right_vars(&self) -> Vec<Var> {
+        self.0.first().map(|form| form.right.vars()).unwrap_or_default()
+    }
+}
+
+fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
+    let read = |text: &str| text.parse::<Pattern<Term>>().map_err(|e| format!("`{text}`: {e:?}"));
+    let (left, right) = (read(rule.left)?, read(rule.right)?);
+    let mut forms = Vec::new();
+    for (member, more) in members(&left.ast, registry) {
+        let of = |side: &Pattern<Term>| with_operator(&side.ast, member, more);
+        let (left, right) = (of(&left), of(&right));
+        let mut orders = vec![left];
+        for at in 0..orders[0].as_ref().len() {
+            let swapped: Vec<_> = orders.iter().filter_map(|ast| with_operands_swapped(ast, at)).collect();
+            orders.extend(swapped.into_iter().filter(|ast| !orders.contains(ast)).collect::<Vec<_>>());
+        }
+        forms
+            .extend(orders.into_iter().map(|ast| Form { left: Pattern::new(ast), right: Pattern::new(right.clone()) }));
+    }
+    Ok(forms)
+}
+
+/// The operators that the pattern's family operator stands for, each with the number of its further arguments; one of
+/// nothing, where the pattern has no such operator.
+fn members(ast: &PatternAst<Term>, registry: &Registry) -> Vec<(Symbol, usize)> {
+    let family = ast.as_ref().iter().find_map(|node| match node {
+        ENodeOrVar::ENode(Term::Op(name, kids)) if is_family(*name) => Some((name.as_str(), kids.len())),
+        _ => None,
+    });
+    match family {
+        None => vec![(Symbol::from(""), 0)],
+        Some((family @ ("aten::~unary" | "aten::~exact" | "aten::~binary"), tensors)) => {
+            let mut ops: Vec<Op> = registry.names().into_iter().map(|name| registry.op(name)).collect();
+            let is_exact = |op: &Op| op.def().is_some_and(|def| def.exact == Exact::Bits);
+            ops.retain(|op| is_pointwise(op, tensors) && (family != "aten::~exact" || is_exact(op)));
+            ops.sort_by(|a, b| a.name().cmp(b.name()));
+            let further = |op: &Op| op.schema().map_or(0, |s| s.args.len() - tensors);
+            ops.iter().map(|op| (Symbol::from(op.name()), further(op))).collect()
+        }
+        Some((names, _)) => {
+            let names = names.trim_start_matches("aten::").split('|');
+            names.map(|name| (Symbol::from(format!("aten::{name}")), 0)).collect()
+        }
+    }
+}
+
+fn is_family(name: Symbol) -> bool {
+    name.as_str().contains(['~', '|'])
+}
+
+/// True for a pure pointwise operator whose first arguments are that many tensors, and the others none.
+fn is_pointwise(op: &Op, tensors: usize) -> bool {
+    let (Some(schema), true) = (op.schema(), op.namespace() == "aten" && op.has_tag("pointwise")) else { return false };
+    let is_tensor = |ty: &Type| matches!(ty, Type::Tensor);
+    let holds_tensor = |ty: &Type| match ty.strip_optional() {
+        Type::List(item, _) => matches!(item.strip_optional(), Type::Tensor),
+        ty => is_tensor(ty),
+    };
+    op.def().is_some()
+        && !rules::STRIDED.contains(&op.short_name())
+        && op.effect() == Effect::Pure
+        && !op.is_mutable()
+        && !schema.is_vararg
+        && schema.returns.len() == 1
+        && schema.args.len() >= tensors
+        && schema.args[..tensors].iter().all(|a| is_tensor(&a.ty))
+        && schema.args[tensors..].iter().all(|a| !holds_tensor(&a.ty))
+}
+
+/// The pattern with an operator in the place of the family's, and variables for its further arguments.
+fn with_operator(ast: &PatternAst<Term>, member: Symbol, more: usize) -> PatternAst<Term> {
+    let mut new = PatternAst::default();
+    let mut ids: Vec<Id> = Vec::new();
+    for node in ast.as_ref() {
+        let node = node.clone().map_children(|k| ids[usize::from(k)]);
+        let node = match node {
+            ENodeOrVar::ENode(Term::Op(name, kids)) if is_family(name) => {
+                let further = |i: usize| format!("?~{i}").parse::<Var>().expect("law: it is a variable's name");
+                let further: Vec<Id> = (0..more).map(|i| new.add(ENodeOrVar::Var(further(i)))).collect();
+                ENodeOrVar::ENode(Term::Op(member, kids.iter().copied().chain(further).collect()))
+            }
+            node => node,
+        };
+        ids.push(new.add(node));
+    }
+    new
+}
+
+/// The pattern with the operands of the node at a place swapped, where they commute and differ.
+fn with_operands_swapped(ast: &PatternAst<Term>, at: usize) -> Option<PatternAst<Term>> {
+    let ENodeOrVar::ENode(Term::Op(name, kids)) = &ast.as_ref()[at] else { return None };
+    let is_number = |id: &Id| matches!(&ast[*id], ENodeOrVar::ENode(Term::Const(_)));
+    let [a, b, rest @ ..] = &**kids else { return None };
+    let further: Vec<&ENodeOrVar<Term>> = rest.iter().map(|id| &ast[*id]).collect();
+    if is_number(a) || is_number(b) || !rules::commutes(name.as_str(), &further) {
+        return None;
+    }
+    let swapped = [*b, *a].into_iter().chain(rest.iter().copied()).collect();
+    let mut nodes: Vec<ENodeOrVar<Term>> = ast.as_ref().to_vec();
+    nodes[at] = ENodeOrVar::ENode(Term::Op(*name, swapped));
+    Some(nodes.into())
+}
+
+/// The forms of a rule, as egg searches them.
+pub(crate) struct Search(pub Arc<Forms>);
+
+impl<'r> Searcher<Term, crate::typing::Typing<'r>> for Search {
+    fn search_eclass_with_limit(&self, graph: &Graph<'r>, class: Id, limit: usize) -> Option<SearchMatches<'_, Term>> {
+        self.0.0.iter().find_map(|form| form.left.search_eclass_with_limit(graph, class, limit))
+    }
+    fn search_with_limit(&self, graph: &Graph<'r>, limit: usize) -> Vec<SearchMatches<'_, Term>> {
+        let mut found = Vec::new();
+        let mut left = limit;
+        for form in &self.0.0 {
+            if left == 0 {
+                break;
+            }
+            let matches = form.left.search_with_limit(graph, left);
+            left = left.saturating_sub(matches.iter().map(|m| m.substs.len()).sum());
+            found.extend(matches);
+        }
+        found
+    }
+    fn vars(&self) -> Vec<Var> {
+        self.0.0.first().map(|form| form.left.vars()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,79 @@
+//! Activations recognised from their parts.
+
+use crate::condition::Condition::{Float, Is, Near};
+use crate::rule::{Rule, rule};
+
+pub(super) static RULES: &[Rule] = &[
+    rule("sigmoid", "(reciprocal (add.Tensor (exp (neg ?x)) ?c 1))", "(sigmoid ?x)")
+        .given("x: f32[4], c: 1")
+        .when(&[Float("x"), Is("c", 1.0)])
+        .rounding(),
+    rule("silu", "(mul.Tensor ?x (sigmoid ?x))", "(silu ?x)").given("x: f32[4]").rounding(),
+    rule("silu-div", "(div.Tensor ?x (add.Tensor (exp (neg ?x)) ?c 1))", "(silu ?x)")
+        .given("x: f32[4], c: 1")
+        .when(&[Is("c", 1.0)])
+        .rounding(),
+    rule("relu-clamp", "(clamp ?x ?c None)", "(relu ?x)").given("x: f32[4], c: 0").when(&[Is("c", 0.0)]),
+    rule("relu-clamp-min", "(clamp_min ?x ?c)", "(relu ?x)").given("x: f32[4], c: 0").when(&[Is("c", 0.0)]),
+    rule("hardswish", "(div.Tensor (mul.Tensor ?x (clamp (add.Tensor ?x ?a 1) ?z ?c)) ?d)", "(hardswish ?x)")
+        .given("x: f32[4], a: 3, z: 0, c: 6, d: 6")
+        .when(&[Is("a", 3.0), Is("z", 0.0), Is("c", 6.0), Is("d", 6.0)])
+        .rounding(),
+    rule(
+        "hardswish-hardtanh",
+        "(div.Tensor (mul.Tensor ?x (hardtanh (add.Tensor ?x ?a 1) ?z ?c)) ?d)",
+        "(hardswish ?x)",
+    )
+    .given("x: f32[4], a: 3, z: 0, c: 6, d: 6")
+    .when(&[Is("a", 3.0), Is("z", 0.0), Is("c", 6.0), Is("d", 6.0)])
+    .rounding(),
+    rule("gelu-erf", "(mul.Tensor (mul.Tensor ?x ?h) (add.Tensor (erf (mul.Tensor ?x ?r)) ?c 1))", "(gelu ?x 'none')")
+        .given("x: f32[4], h: 0.5, r: 0.7071067811865476, c: 1")
+        .when(&[Is("h", 0.5), Near("r", 0.7071067811865476), Is("c", 1.0)])
+        .rounding(),
+    rule(
+        "gelu-erf-div",
+        "(mul.Tensor (mul.Tensor ?x ?h) (add.Tensor (erf (div.Tensor ?x ?r)) ?c 1))",
+        "(gelu ?x 'none')",
+    )
+    .given("x: f32[4], h: 0.5, r: 1.4142135623730951, c: 1")
+    .when(&[Is("h", 0.5), Near("r", 1.4142135623730951), Is("c", 1.0)])
+    .rounding(),
+    // x · (1 + erf(x / √2)) · 0.5, as it is written by hand
+    rule(
+        "gelu-erf-last",
+        "(mul.Tensor (mul.Tensor ?x (add.Tensor (erf (div.Tensor ?x ?r)) ?c 1)) ?h)",
+        "(gelu ?x 'none')",
+    )
+    .given("x: f32[4], h: 0.5, r: 1.4142135623730951, c: 1")
+    .when(&[Is("h", 0.5), Near("r", 1.4142135623730951), Is("c", 1.0)])
+    .rounding(),
+    rule(
+        "gelu-tanh",
+        "(mul.Tensor (mul.Tensor ?x ?h) (add.Tensor (tanh (mul.Tensor (add.Tensor ?x (mul.Tensor (pow.Tensor_Scalar ?x \
+        ?p) ?k) 1) ?b)) ?c 1))",
+        "(gelu ?x 'tanh')",
+    )
+    .given("x: f32[4], h: 0.5, p: 3.0, k: 0.044715, b: 0.7978845608028654, c: 1")
+    .when(&[Is("h", 0.5), Is("p", 3.0), Near("k", 0.044715), Near("b", 0.7978845608028654), Is("c", 1.0)])
+    .rounding(),
+    rule(
+        "gelu-tanh-cube",
+        "(mul.Tensor (mul.Tensor ?x ?h) (add.Tensor (tanh (mul.Tensor (add.Tensor ?x (mul.Tensor (mul.Tensor \
+        (mul.Tensor ?x ?x) ?x) ?k) 1) ?b)) ?c 1))",
+        "(gelu ?x 'tanh')",
+    )
+    .given("x: f32[4], h: 0.5, k: 0.044715, b: 0.7978845608028654, c: 1")
+    .when(&[Is("h", 0.5), Near("k", 0.044715), Near("b", 0.7978845608028654), Is("c", 1.0)])
+    .rounding(),
+    // 0.5 · x · (1 + tanh(x · b · (1 + k · x · x))): FastGELU of transformers
+    rule(
+        "gelu-tanh-fast",
+        "(mul.Tensor (mul.Tensor ?x ?h) (add.Tensor (tanh (mul.Tensor (mul.Tensor ?x ?b) (add.Tensor (mul.Tensor \
+        (mul.Tensor ?x ?k) ?x) ?d 1))) ?c 1))",
+        "(gelu ?x 'tanh')",
+    )
+    .given("x: f32[4], h: 0.5, k: 0.044715, b: 0.7978845608028654, c: 1, d: 1")
+    .when(&[Is("h", 0.5), Near("k", 0.044715), Near("b", 0.7978845608028654), Is("c", 1.0), Is("d", 1.0)])
+    .rounding(),
+];

@@ -1,0 +1,68 @@
+//! Normalizations and softmax recognised from their parts; a weight and a bias join what was recognised.
+
+use crate::condition::Condition::{Is, Last, SameDType};
+use crate::rule::{Rule, rule};
+
+pub(super) static RULES: &[Rule] = &[
+    rule(
+        "rms-norm",
+        "(mul.Tensor ?x (rsqrt (add.Tensor (mean.dim (pow.Tensor_Scalar ?x ?p) ?d True None) ?e 1)))",
+        "(rms_norm ?x (@last ?x) None ?e)",
+    )
+    .given("x: f32[4, 8], p: 2, d: [-1], e: 1e-06")
+    .when(&[Is("p", 2.0), Last("d", "x")])
+    .rounding(),
+    rule(
+        "rms-norm-square",
+        "(mul.Tensor ?x (rsqrt (add.Tensor (mean.dim (mul.Tensor ?x ?x) ?d True None) ?e 1)))",
+        "(rms_norm ?x (@last ?x) None ?e)",
+    )
+    .given("x: f32[4, 8], d: [-1], e: 1e-06")
+    .when(&[Last("d", "x")])
+    .rounding(),
+    rule("rms-norm-weight", "(mul.Tensor (rms_norm ?x ?s None ?e) ?w)", "(rms_norm ?x ?s ?w ?e)")
+        .given("x: f32[4, 8], s: [8], e: 1e-06, w: f32[8]")
+        .rounding(),
+    rule(
+        "layer-norm",
+        "(div.Tensor (sub.Tensor ?x (mean.dim ?x ?d True None) 1) (sqrt (add.Tensor (mean.dim (pow.Tensor_Scalar \
+        (sub.Tensor ?x (mean.dim ?x ?d True None) 1) ?p) ?d True None) ?e 1)))",
+        "(layer_norm ?x (@last ?x) None None ?e True)",
+    )
+    .given("x: f32[4, 8], p: 2, d: [-1], e: 1e-05")
+    .when(&[Is("p", 2.0), Last("d", "x")])
+    .rounding(),
+    rule(
+        "layer-norm-var",
+        "(div.Tensor (sub.Tensor ?x (mean.dim ?x ?d True None) 1) (sqrt (add.Tensor (var.correction ?x ?d ?c True) ?e \
+        1)))",
+        "(layer_norm ?x (@last ?x) None None ?e True)",
+    )
+    .given("x: f32[4, 8], d: [-1], c: 0, e: 1e-05")
+    .when(&[Is("c", 0.0), Last("d", "x")])
+    .rounding(),
+    rule("layer-norm-weight", "(mul.Tensor (layer_norm ?x ?s None None ?e ?u) ?w)", "(layer_norm ?x ?s ?w None ?e ?u)")
+        .given("x: f32[4, 8], s: [8], e: 1e-05, u: True, w: f32[8]")
+        .when(&[SameDType("x", "w")])
+        .rounding(),
+    rule("layer-norm-bias", "(add.Tensor (layer_norm ?x ?s ?w None ?e ?u) ?b 1)", "(layer_norm ?x ?s ?w ?b ?e ?u)")
+        .given("x: f32[4, 8], s: [8], e: 1e-05, u: True, w: f32[8], b: f32[8]")
+        .when(&[SameDType("x", "b")])
+        .rounding(),
+    rule(
+        "native-layer-norm",
+        "(_operator::getitem (native_layer_norm ?x ?s ?w ?b ?e) 0)",
+        "(layer_norm ?x ?s ?w ?b ?e True)",
+    )
+    .given("x: f32[4, 8], s: [8], w: f32[8], b: f32[8], e: 1e-05"),
+    rule("softmax-core", "(_softmax ?x ?d False)", "(softmax.int ?x ?d None)").given("x: f32[4, 3], d: -1"),
+    rule(
+        "softmax",
+        "(div.Tensor (exp (sub.Tensor ?x (amax ?x ?d True) 1)) (sum.dim_IntList (exp (sub.Tensor ?x (amax ?x ?d True) \
+        1)) ?d True None))",
+        "(softmax.int ?x (@item ?d 0) None)",
+    )
+    .given("x: f32[4, 3], d: [-1]")
+    .when(&[Last("d", "x")])
+    .rounding(),
+];

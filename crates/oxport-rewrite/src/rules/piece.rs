@@ -1,0 +1,34 @@
+//! Pieces of tensors: slices of slices, of concatenations and stacks, and elements of splits as the slices that they are.
+
+use crate::rule::{Rule, rule};
+
+pub(super) static RULES: &[Rule] = &[
+    rule(
+        "slice-slice",
+        "(slice.Tensor (slice.Tensor ?x ?d ?s ?e 1) ?d ?t ?u 1)",
+        "(slice.Tensor ?x ?d (@start ?s ?t) (@end ?s ?e ?u) 1)",
+    )
+    .given("x: f32[6, 3], d: 0, s: 1, e: 5, t: 1, u: 3"),
+    rule("select-slice", "(select.int (slice.Tensor ?x ?d ?s ?e 1) ?d ?i)", "(select.int ?x ?d (@start ?s ?i))")
+        .given("x: f32[6, 3], d: 0, s: 1, e: 5, i: 2"),
+    rule("narrow", "(narrow ?x ?d ?s ?n)", "(slice.Tensor ?x ?d ?s (@start ?s ?n) 1)")
+        .given("x: f32[6, 3], d: 0, s: 1, n: 4"),
+    rule("slice-cat", "(slice.Tensor (cat ?l ?c) ?d ?s ?e 1)", "(@part ?l ?c ?d ?s ?e)")
+        .given("l: {x, y}, x: f32[2, 3], y: f32[4, 3], c: 0, d: 0, s: 1, e: 2"),
+    rule("select-stack", "(select.int (stack ?l ?c) ?d ?i)", "(@stacked ?l ?c ?d ?i)")
+        .given("l: {x, y}, x: f32[2, 3], y: f32[2, 3], c: 0, d: 0, i: 1"),
+    rule(
+        "split",
+        "(_operator::getitem (split.Tensor ?x ?n ?d) ?i)",
+        "(slice.Tensor ?x ?d (@product ?n ?i 0) (@product ?n ?i 1) 1)",
+    )
+    .given("x: f32[5, 3], n: 2, d: 0, i: 1"),
+    rule(
+        "split-sizes",
+        "(_operator::getitem (split_with_sizes|split.sizes ?x ?n ?d) ?i)",
+        "(slice.Tensor ?x ?d (@before ?n ?i 0) (@before ?n ?i 1) 1)",
+    )
+    .given("x: f32[5, 3], n: [2, 3], d: 0, i: 1"),
+    rule("unbind", "(_operator::getitem (unbind.int ?x ?d) ?i)", "(select.int ?x ?d ?i)")
+        .given("x: f32[5, 3], d: 0, i: 1"),
+];

@@ -1,0 +1,58 @@
+//! Products: flattened ones as they were meant, `linear` and its bias, scales.
+
+use crate::condition::Condition::{Flattens, Modest, Rank, SameDType, SwapsLast};
+use crate::rule::{Rule, rule};
+
+pub(super) static RULES: &[Rule] = &[
+    rule("addmm-linear", "(addmm ?b ?x (permute ?w ?p) 1 1)", "(linear ?x ?w ?b)")
+        .given("b: f32[4], x: f32[2, 3], w: f32[4, 3], p: [1, 0]")
+        .when(&[SwapsLast("p"), Rank("b", 1)]),
+    rule("mm-linear", "(mm ?x (permute ?w ?p))", "(linear ?x ?w None)")
+        .given("x: f32[2, 3], w: f32[4, 3], p: [1, 0]")
+        .when(&[SwapsLast("p")]),
+    // As Core ATen writes the linear layer of more dimensions.
+    rule("linear-rows", "(reshape (linear (reshape ?x ?s) ?w ?b) ?r)", "(linear ?x ?w ?b)")
+        .given("x: f32[2, 5, 3], s: [10, 3], w: f32[4, 3], b: f32[4], r: [2, 5, 4]"),
+    rule("bmm-matmul", "(reshape (bmm (reshape ?x ?s) (reshape ?y ?t)) ?r)", "(matmul ?x ?y)")
+        .given("x: f32[2, 5, 3, 4], s: [10, 3, 4], y: f32[2, 5, 4, 6], t: [10, 4, 6], r: [2, 5, 3, 6]")
+        .against(&["x: f32[1, 2, 2], s: [4, 1, 1], y: f32[1, 2, 2], t: [4, 1, 1], r: [1, 2, 2]"])
+        .when(&[Flattens("x", "s", 2)]),
+    rule("bmm", "(bmm ?x ?y)", "(matmul ?x ?y)").given("x: f32[2, 3, 4], y: f32[2, 4, 5]"),
+    rule("mm-add", "(add.Tensor (mm ?a ?b) ?c 1)", "(addmm ?c ?a ?b 1 1)")
+        .given("a: f32[2, 3], b: f32[3, 4], c: f32[4]")
+        .rounding(),
+    rule("linear-add", "(add.Tensor (linear ?x ?w None) ?b 1)", "(linear ?x ?w ?b)")
+        .given("x: f32[2, 3], w: f32[4, 3], b: f32[4]")
+        .when(&[Rank("b", 1)])
+        .rounding(),
+    rule("linear-add-bias", "(add.Tensor (linear ?x ?w ?b) ?c 1)", "(linear ?x ?w (add.Tensor ?b ?c 1))")
+        .given("x: f32[2, 3], w: f32[4, 3], b: f32[4], c: f32[4]")
+        .when(&[Rank("c", 1), SameDType("b", "c")])
+        .rounding(),
+    rule("linear-scale", "(mul.Tensor (linear ?x ?w None) ?s)", "(linear ?x (mul.Tensor ?w (unsqueeze ?s 1)) None)")
+        .given("x: f32[2, 3], w: f32[4, 3], s: f32[4]")
+        .rounding(),
+    rule(
+        "linear-scale-bias",
+        "(mul.Tensor (linear ?x ?w ?b) ?s)",
+        "(linear ?x (mul.Tensor ?w (unsqueeze ?s 1)) (mul.Tensor ?b ?s))",
+    )
+    .given("x: f32[2, 3], w: f32[4, 3], b: f32[4], s: f32[4]")
+    .rounding(),
+    rule("linear-number", "(mul.Tensor (linear ?x ?w None) ?c)", "(linear ?x (mul.Tensor ?w ?c) None)")
+        .given("x: f32[2, 3], w: f32[4, 3], c: 0.3")
+        .when(&[Modest("c")])
+        .rounding(),
+    rule(
+        "linear-number-bias",
+        "(mul.Tensor (linear ?x ?w ?b) ?c)",
+        "(linear ?x (mul.Tensor ?w ?c) (mul.Tensor ?b ?c))",
+    )
+    .given("x: f32[2, 3], w: f32[4, 3], b: f32[4], c: 0.3")
+    .when(&[Modest("c")])
+    .rounding(),
+    rule("scale-matmul", "(mul.Tensor (matmul ?x ?y) ?c)", "(matmul (mul.Tensor ?x ?c) ?y)")
+        .given("x: f32[2, 3, 4], y: f32[2, 4, 5], c: 0.3")
+        .when(&[Modest("c")])
+        .rounding(),
+];

@@ -1,0 +1,207 @@
+//! `oxport rules`: the table of rewrite rules, and what they do to programs.
+
+use super::report::{json, note, with_spinner};
+use clap::{Subcommand, ValueEnum};
+use oxport::coverage::{Sites, families, sites};
+use oxport::{Limits, Opt, ReadLimits, Result, Toolchain};
+use oxport_rewrite::rule::{Rule, Soundness};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Lists rewrite rules, or counts what they find.
+#[derive(clap::Args)]
+pub struct Rules {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List the rules: name, class, patterns, conditions
+    List(List),
+    /// Count, by family, the sites of programs that rules are for, and how many are rewritten
+    Coverage(Coverage),
+}
+
+#[derive(clap::Args)]
+struct List {
+    /// Only those whose name contains this
+    pattern: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct Coverage {
+    /// The programs
+    #[arg(required = true)]
+    programs: Vec<PathBuf>,
+    #[command(flatten)]
+    read: super::args::ReadArgs,
+    #[command(flatten)]
+    verify: super::args::VerifyArgs,
+    /// The rules to use
+    #[arg(long, value_enum, default_value_t = Classes::Fast)]
+    rules: Classes,
+    /// Decompose to Core ATen first
+    #[arg(long)]
+    core: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Classes {
+    /// Rules with bitwise equal results
+    Exact,
+    /// Rules that may round differently, too
+    Fast,
+}
+
+impl Rules {
+    /// Runs the command; see the module.
+    pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        match &self.action {
+            Action::List(list) => list.execute(),
+            Action::Coverage(coverage) => coverage.execute(limits),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn class(rule: &Rule) -> &'static str {
+    match rule.soundness {
+        Soundness::Bitwise => "exact",
+        Soundness::Rounding => "rounding",
+    }
+}
+
+impl List {
+    fn execute(&self) {
+        let matches = |r: &&Rule| self.pattern.as_ref().is_none_or(|p| r.name.contains(p.as_str()));
+        let rules: Vec<&Rule> = oxport_rewrite::rules::all().filter(matches).collect();
+        if let (Some(pattern), true) = (&self.pattern, rules.is_empty()) {
+            note(format_args!("no rule has `{pattern}` in its name"));
+        }
+        if self.json {
+            json(&rules.iter().map(|r| record(r)).collect());
+            return;
+        }
+        for rule in &rules {
+            outln!("{} ({})", rule.name, class(rule));
+            outln!("    {}", rule.left);
+            outln!("  = {}", rule.right);
+            if !rule.when.is_empty() {
+                outln!("    if {}", conditions(rule).join(", "));
+            }
+        }
+        let exact = rules.iter().filter(|r| r.soundness == Soundness::Bitwise).count();
+        outln!("{} rules: {exact} exact, {} rounding", rules.len(), rules.len() - exact);
+    }
+}
+
+fn conditions(rule: &Rule) -> Vec<String> {
+    rule.when.iter().map(|c| format!("{c:?}").replace('"', "")).collect()
+}
+
+fn record(rule: &Rule) -> Value {
+    json!({
+        "name": rule.name,
+        "class": class(rule),
+        "left": rule.left,
+        "right": rule.right,
+        "conditions": conditions(rule),
+        "example": rule.given,
+    })
+}
+
+/// What was found in some programs.
+#[derive(Default)]
+struct Found {
+    programs: usize,
+    fired: usize,
+    nodes: (usize, usize),
+    rules: BTreeMap<String, usize>,
+    before: Sites,
+    after: Sites,
+    with: Sites,
+}
+
+impl Coverage {
+    fn execute(&self, limits: &ReadLimits) {
+        let mut found = Found::default();
+        for path in &self.programs {
+            if let Err(e) = with_spinner("counting", || self.count(path, limits, &mut found)) {
+                note(format_args!("{} is left out: {e}", path.display()));
+            }
+        }
+        match self.json {
+            true => found.json(),
+            false => found.print(),
+        }
+    }
+
+    fn count(&self, path: &Path, limits: &ReadLimits, found: &mut Found) -> Result<()> {
+        let toolchain: Toolchain = self.verify.toolchain();
+        let program = self.read.read(path, limits)?;
+        let program = if self.core { toolchain.decompose(&program)? } else { toolchain.functionalize(&program)? };
+        let opt = match self.rules {
+            Classes::Exact => Opt::Exact,
+            Classes::Fast => Opt::Fast,
+        };
+        let (result, report) = toolchain.optimize(&program, opt, &Limits::default())?;
+        found.programs += 1;
+        found.fired += usize::from(!report.rules.is_empty());
+        found.nodes.0 += program.graph.len();
+        found.nodes.1 += result.graph.len();
+        report.rules.into_iter().for_each(|(rule, n)| *found.rules.entry(rule).or_default() += n);
+        for (family, n) in sites(&program) {
+            *found.before.entry(family).or_default() += n;
+            *found.with.entry(family).or_default() += usize::from(n > 0);
+        }
+        sites(&result).into_iter().for_each(|(family, n)| *found.after.entry(family).or_default() += n);
+        Ok(())
+    }
+}
+
+impl Found {
+    fn families(&self) -> impl Iterator<Item = (&'static str, usize, usize, usize)> {
+        let of = |sites: &Sites, family| sites.get(family).copied().unwrap_or(0);
+        families().map(move |f| (f, of(&self.with, f), of(&self.before, f), of(&self.after, f)))
+    }
+    fn print(&self) {
+        outln!("programs   {}, rules fire on {}", self.programs, self.fired);
+        outln!("nodes      {} -> {}", self.nodes.0, self.nodes.1);
+        outln!("{:46} {:>8} {:>8} {:>8} {:>10}", "family", "programs", "sites", "left", "rewritten");
+        for (family, programs, before, after) in self.families() {
+            let rewritten = 100.0 * before.saturating_sub(after) as f64 / before.max(1) as f64;
+            outln!("{family:46} {programs:>8} {before:>8} {after:>8} {rewritten:>8.0} %");
+        }
+        outln!("rules");
+        let mut rules: Vec<_> = self.rules.iter().collect();
+        rules.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), *name));
+        rules.iter().for_each(|(name, n)| outln!("    {name:28} {n}"));
+        let idle: Vec<&str> =
+            oxport_rewrite::rules::all().map(|r| r.name).filter(|n| !self.rules.contains_key(*n)).collect();
+        if !idle.is_empty() {
+            outln!("fire nowhere: {}", idle.join(", "));
+        }
+    }
+    fn json(&self) {
+        let families = self.families().map(|(family, programs, before, after)| {
+            json!({ "family": family, "programs": programs, "sites": before, "left": after })
+        });
+        json(&json!({
+            "programs": self.programs,
+            "fired": self.fired,
+            "nodes_before": self.nodes.0,
+            "nodes_after": self.nodes.1,
+            "families": families.collect::<Vec<_>>(),
+            "rules": self.rules,
+        }));
+    }
+}

@@ -1,0 +1,253 @@
+//! How the example of a rule is varied: dtypes, sizes, layouts, constants.
+
+use oxport::DType;
+use oxport_rewrite::rule::{Rule, Soundness};
+use oxport_testkit::samples;
+
+pub const DTYPES: [DType; 15] = [
+    DType::F32,
+    DType::F64,
+    DType::F16,
+    DType::BF16,
+    DType::F8E4M3FN,
+    DType::F8E5M2,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::Bool,
+    DType::C64,
+    DType::C128,
+];
+
+/// How the tensors of an instance are laid out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Layed {
+    Contiguous,
+    /// The dimensions in reverse, dense.
+    Reversed,
+    /// Every second element.
+    Gapped,
+    /// All elements in one place.
+    Expanded,
+    /// Recorded as [`Layed::Expanded`], and called with contiguous tensors.
+    Otherwise,
+}
+
+/// What is done to the sizes of an example.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sizes {
+    Given,
+    /// One size put in the place of another, wherever it stands.
+    Put(i64, i64),
+    All(i64),
+    Scalars,
+    /// The first size a symbol of a range from 0 on; called with the given size, with 1 and with 0.
+    Symbolic,
+}
+
+/// One way in which an example is varied.
+#[derive(Clone, Debug)]
+pub struct Variation {
+    pub dtype: Option<DType>,
+    pub sizes: Sizes,
+    pub layout: Layed,
+    /// Another constant for a variable; `*` stands for all numbers, the first of them positive, the others negative.
+    pub constant: Option<(String, String)>,
+    /// The dtype of all tensors but the first.
+    pub rest: Option<DType>,
+    /// Another shape for one of the tensors, by its number.
+    pub shape: Option<(usize, Shape)>,
+    /// Other typed variables.
+    pub given: Option<&'static str>,
+}
+
+/// What is done to the shape of one tensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    Reversed,
+    WithoutFirst,
+    WithoutLast,
+    /// One dimension more, in front.
+    Within(i64),
+    /// One dimension of size 1.
+    One(usize),
+}
+
+impl Shape {
+    /// The changed sizes.
+    pub fn of(self, mut sizes: Vec<i64>) -> Vec<i64> {
+        match self {
+            Shape::Reversed => sizes.reverse(),
+            Shape::WithoutFirst => drop(sizes.drain(..sizes.len().min(1))),
+            Shape::WithoutLast => drop(sizes.pop()),
+            Shape::Within(size) => sizes.insert(0, size),
+            Shape::One(d) => sizes.iter_mut().skip(d).take(1).for_each(|s| *s = 1),
+        }
+        sizes
+    }
+}
+
+/// A typed variable of an example.
+pub enum Variable<'a> {
+    Tensor {
+        dtype: DType,
+        sizes: Vec<i64>,
+        range: &'a str,
+    },
+    Constant(&'a str),
+    /// A list of other variables: `{x, y}`.
+    List(Vec<&'a str>),
+}
+
+pub fn variables(given: &'static str) -> Result<Vec<(&'static str, Variable<'static>)>, String> {
+    let read = |given: &'static str| {
+        let (name, text) = given.split_once(": ").ok_or(format!("`{given}` is no typed variable"))?;
+        if let Some(names) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
+            return Ok((name, Variable::List(samples::split(names))));
+        }
+        let tensor = text.split_once('[').and_then(|(short, rest)| {
+            let (sizes, range) = rest.split_once(']')?;
+            let sizes = samples::split(sizes).into_iter().map(|s| s.parse().ok()).collect::<Option<_>>()?;
+            Some(Variable::Tensor { dtype: DType::from_short(short)?, sizes, range })
+        });
+        Ok((name, tensor.unwrap_or(Variable::Constant(text))))
+    };
+    samples::split(given).into_iter().map(read).collect()
+}
+
+/// The example as it is given.
+pub const PLAIN: Variation = Variation {
+    dtype: None,
+    sizes: Sizes::Given,
+    layout: Layed::Contiguous,
+    constant: None,
+    rest: None,
+    shape: None,
+    given: None,
+};
+
+/// The ways in which further operators of a family are tried.
+pub fn few() -> Vec<Variation> {
+    let mut few = orders();
+    for dtype in [DType::I64, DType::U8, DType::Bool, DType::C64].map(Some) {
+        few.push(Variation { dtype, ..PLAIN });
+    }
+    let dtype = Some(DType::F32);
+    few.push(Variation { dtype, sizes: Sizes::All(2), layout: Layed::Expanded, ..PLAIN });
+    few.push(Variation { dtype, sizes: Sizes::Symbolic, ..PLAIN });
+    few.extend([Layed::Reversed, Layed::Gapped].map(|layout| Variation { dtype, layout, ..PLAIN }));
+    few
+}
+
+/// The ways in which other orders of operands are tried.
+pub fn orders() -> Vec<Variation> {
+    let dtype = |dtype| Variation { dtype: Some(dtype), ..PLAIN };
+    let ones = Variation { sizes: Sizes::All(1), ..PLAIN };
+    vec![PLAIN, dtype(DType::F16), ones, Variation { layout: Layed::Otherwise, ..PLAIN }]
+}
+
+/// All ways in which a rule's example is varied.
+pub fn variations(rule: &Rule) -> Result<Vec<Variation>, String> {
+    let variables = variables(rule.given)?;
+    let plain = PLAIN;
+    let mut all = vec![plain.clone()];
+    all.extend(rule.against.iter().map(|given| Variation { given: Some(given), ..plain.clone() }));
+    let mut present: Vec<i64> = variables
+        .iter()
+        .flat_map(|(_, v)| if let Variable::Tensor { sizes, .. } = v { sizes.clone() } else { Vec::new() })
+        .collect();
+    present.sort_unstable();
+    present.dedup();
+    let mut sizes = vec![Sizes::All(0), Sizes::All(1), Sizes::All(2), Sizes::Scalars, Sizes::Symbolic];
+    for &size in &present {
+        sizes.extend([0, 1].map(|to| Sizes::Put(size, to)));
+    }
+    if rule.soundness == Soundness::Rounding {
+        // What is empty has no values to round.
+        sizes.retain(|s| !matches!(s, Sizes::All(0) | Sizes::Put(_, 0)));
+    }
+    for (dtype, rest) in
+        [(DType::F32, DType::F16), (DType::F16, DType::F32), (DType::I64, DType::F32), (DType::F32, DType::I64)]
+    {
+        all.push(Variation { dtype: Some(dtype), rest: Some(rest), ..plain.clone() });
+    }
+    let layouts = [Layed::Reversed, Layed::Gapped, Layed::Expanded, Layed::Otherwise];
+    for dtype in DTYPES.map(Some) {
+        all.push(Variation { dtype, ..plain.clone() });
+        all.extend(sizes.iter().map(|&sizes| Variation { dtype, sizes, ..plain.clone() }));
+        for sizes in [Sizes::Given, Sizes::All(2)] {
+            all.extend(layouts.map(|layout| Variation { dtype, layout, sizes, ..plain.clone() }));
+        }
+    }
+    all.extend(shapes(&variables, &present));
+    let is_rounding = rule.soundness == Soundness::Rounding;
+    for (name, variable) in &variables {
+        let Variable::Constant(text) = variable else { continue };
+        let plain = (Sizes::Given, Layed::Contiguous);
+        let dtypes: &[DType] =
+            if is_rounding { &[DType::F32, DType::F16] } else { &[DType::F32, DType::F16, DType::I64, DType::C64] };
+        let square = (Sizes::All(2), Layed::Contiguous);
+        let ways = [plain, square, (Sizes::All(2), Layed::Expanded), (Sizes::All(2), Layed::Otherwise)];
+        for other in others(text) {
+            for &dtype in dtypes {
+                for &(sizes, layout) in if is_rounding { &ways[..2] } else { &ways[..] } {
+                    let constant = Some((name.to_string(), other.clone()));
+                    all.push(Variation { dtype: Some(dtype), sizes, layout, constant, ..PLAIN });
+                }
+            }
+        }
+    }
+    // Numbers that cancel.
+    let cancel = |dtype| Variation { dtype: Some(dtype), constant: Some(("*".into(), "1e30".into())), ..plain.clone() };
+    all.extend([DType::F32, DType::F64].map(cancel));
+    Ok(all)
+}
+
+/// The example with one of its tensors of another shape, and with one size in the place of another.
+fn shapes(variables: &[(&'static str, Variable<'static>)], present: &[i64]) -> Vec<Variation> {
+    let ranks = variables.iter().filter_map(|(_, v)| match v {
+        Variable::Tensor { sizes, .. } => Some(sizes.len()),
+        _ => None,
+    });
+    let mut changes = vec![None];
+    for (tensor, rank) in ranks.enumerate() {
+        let shapes = [Shape::Reversed, Shape::WithoutFirst, Shape::WithoutLast, Shape::Within(1), Shape::Within(2)];
+        changes.extend(shapes.into_iter().chain((0..rank).map(Shape::One)).map(|shape| Some((tensor, shape))));
+    }
+    let mut sizes = vec![Sizes::Given, Sizes::All(2), Sizes::All(3)];
+    let pairs = present.iter().flat_map(|&from| present.iter().map(move |&to| (from, to)));
+    sizes.extend(pairs.filter(|(from, to)| from != to).map(|(from, to)| Sizes::Put(from, to)));
+    let varied = |sizes| changes.iter().map(move |&shape| Variation { dtype: Some(DType::F32), sizes, shape, ..PLAIN });
+    sizes.into_iter().flat_map(varied).collect()
+}
+
+/// Other constants in the place of one.
+fn others(text: &str) -> Vec<String> {
+    let Some(list) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) else {
+        let others: &[&str] = match text.as_bytes()[0] {
+            b'0'..=b'9' | b'-' => &[
+                "0", "1", "-1", "2", "3", "0.0", "-0.0", "3.0", "0.3", "3e38", "1e30", "-1e30", "1e-39", "inf", "nan",
+                "True",
+            ],
+            _ => &["None", "True", "False", "0.5", "float64", "int32", "channels_last"],
+        };
+        return others.iter().map(|o| o.to_string()).collect();
+    };
+    let numbers: Vec<i64> = samples::split(list).iter().filter_map(|n| n.parse().ok()).collect();
+    let mut others: Vec<Vec<i64>> =
+        [&[1, 0][..], &[0, 1], &[-1, -2], &[2, 2], &[-1], &[0], &[1], &[1, -1]].map(Vec::from).into();
+    others.push(numbers.iter().rev().copied().collect());
+    for at in 1..numbers.len() {
+        let mut swapped = numbers.clone();
+        swapped.swap(at - 1, at);
+        others.push(swapped);
+        let mut moved = numbers.clone();
+        moved[at - 1] += 1;
+        moved[at] -= 1;
+        others.push(moved);
+    }
+    others.iter().map(|l| format!("{l:?}")).collect()
+}
