@@ -154,7 +154,13 @@ macro_rules! float {
     ($a:ident, $o:ident, |$x:ident, $T:ident| { $($given:stmt;)* } $body:expr) => {
         computed!(float $o[0].dtype(), |$T| {
             $($given)*
-            over($a, $o, move |$x: $T| -> $T { $body })
+            // Inlined however long it is: a function that is called has no vectors.
+            over(
+                $a,
+                $o,
+                #[inline(always)]
+                move |$x: $T| -> $T { $body },
+            )
         })
     };
 }

@@ -24,7 +24,13 @@ macro_rules! derivative {
         |$a, o| computed!(float o[0].dtype(), |$T| {
             let (g, x) = (input($a, 0, o[0].dtype())?, input($a, $i, o[0].dtype())?);
             $($given)*
-            map2(&g, &x, &mut o[0], move |$g: $T, $x: $T| -> $T { $body })
+            map2(
+                &g,
+                &x,
+                &mut o[0],
+                #[inline(always)]
+                move |$g: $T, $x: $T| -> $T { $body },
+            )
         })
     };
 }

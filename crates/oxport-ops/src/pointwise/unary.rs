@@ -6,7 +6,9 @@
 use crate::pointwise::scalar_math;
 use crate::support::class::Rule::*;
 use crate::support::class::computed;
-use crate::support::class::{C32, C64, RealArgs, alias, bits, float_or_copy, input, map1, over, real1, require, unary};
+use crate::support::class::{
+    C32, C64, RealArgs, alias, bits, float_or_copy, input, map1, over, over_runs, real1, require, unary,
+};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
 use crate::support::promote::Promotion;
 use oxport_ir::{Class, Fake, OpDef, Result, ensure};
@@ -16,6 +18,13 @@ use oxport_tensor::{DType, Number as Sum, Real as Ordered, TensorMut, math};
 macro_rules! analytic {
     ($f:ident) => {
         |a, o| computed!(analytic o[0].dtype(), |T| over::<T>(a, o, math::$f::<T>))
+    };
+}
+
+/// As `analytic`, of a function that has a short form for runs of near arguments.
+macro_rules! periodic {
+    ($F:ident) => {
+        |a, o| computed!(analytic o[0].dtype(), |T| over_runs::<T>(a, o, math::op::$F))
     };
 }
 
@@ -67,8 +76,8 @@ pub static OPS: &[OpDef] = &[
     unary("aten::sqrt(Tensor self) -> Tensor", ToAnalytic, analytic!(sqrt)).doc("Square root."),
     unary("aten::rsqrt(Tensor self) -> Tensor", ToAnalytic, analytic!(rsqrt)).doc("`1 / √x`."),
     unary("aten::reciprocal(Tensor self) -> Tensor", ToAnalytic, analytic!(recip)).doc("`1 / x`."),
-    unary("aten::sin(Tensor self) -> Tensor", ToAnalytic, analytic!(sin)).doc("Sine."),
-    unary("aten::cos(Tensor self) -> Tensor", ToAnalytic, analytic!(cos)).doc("Cosine."),
+    unary("aten::sin(Tensor self) -> Tensor", ToAnalytic, periodic!(Sin)).doc("Sine."),
+    unary("aten::cos(Tensor self) -> Tensor", ToAnalytic, periodic!(Cos)).doc("Cosine."),
     unary("aten::tan(Tensor self) -> Tensor", ToAnalytic, analytic!(tan)).doc("Tangent."),
     unary("aten::sinh(Tensor self) -> Tensor", ToAnalytic, analytic!(sinh)).doc("Hyperbolic sine."),
     unary("aten::cosh(Tensor self) -> Tensor", ToAnalytic, analytic!(cosh)).doc("Hyperbolic cosine."),

@@ -14,7 +14,7 @@ use crate::support::meta::{MetaArgs, Metas, one, pointwise};
 use crate::support::promote::{Promotion, promote};
 use oxport_ir::opdef::MetaFn;
 use oxport_ir::{Args, Class, Error, Exact, Meta, OpDef, Operand, Real, Result};
-use oxport_tensor::{DType, Element, Tensor, TensorMut};
+use oxport_tensor::{DType, Element, Tensor, TensorMut, Unary};
 
 /// A kernel that fills its outputs.
 pub type Fill = fn(&RealArgs<'_>, &mut [TensorMut]) -> Result<()>;
@@ -218,6 +218,14 @@ pub fn map3<A: Element, B: Element, C: Element, O: Element>(
 /// As [`map1`].
 pub fn over<T: Element>(args: &RealArgs<'_>, outs: &mut [TensorMut], f: impl Fn(T) -> T + Sync) -> Result<()> {
     map1(&input(args, 0, outs[0].dtype())?, &mut outs[0], f)
+}
+
+/// As [`over`], by a function that may take a run of elements at once.
+///
+/// # Errors
+/// As [`map1`].
+pub fn over_runs<T: Element>(args: &RealArgs<'_>, outs: &mut [TensorMut], f: impl Unary<T, T>) -> Result<()> {
+    Ok(oxport_tensor::map(&input(args, 0, outs[0].dtype())?, &mut outs[0], f)?)
 }
 
 /// A function of operands 0 and 1 in the output's computed type, `T`.
