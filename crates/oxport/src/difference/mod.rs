@@ -2,8 +2,8 @@
 //! signature, ranges and tensors.
 //!
 //! Nodes are aligned by what they compute and by def-use, so that a node that is missing gives a patch of a few lines,
-//! whatever the others are called; symbols, by the sizes of the inputs. Tensors are compared by content, also under other
-//! names.
+//! whatever the others are called; symbols, by the sizes of the inputs. Tensors are compared by content, also under
+//! other names.
 
 mod align;
 mod patch;
