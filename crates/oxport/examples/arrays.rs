@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayD};
 use oxport::{Opt, Tensor};
 use std::path::Path;
 
-pub fn main() -> oxport::Result<()> {
+pub(crate) fn main() -> oxport::Result<()> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/mlp/program.pt2");
     let program = oxport::read(file)?;
     let plan = oxport::plan(&oxport::prepare(&program, Opt::Exact)?, &Default::default())?;

@@ -2,7 +2,7 @@
 
 use oxport::{DType, Fake, Opt, ProgramBuilder, Tensor};
 
-pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut b = ProgramBuilder::new(oxport::registry());
     let batch = b.size("s0", 1, Some(64));
     let x = b.input("x", Fake::new(DType::F32, [batch, 2.into()]))?;

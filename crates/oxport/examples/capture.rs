@@ -18,7 +18,7 @@ impl Forward<&Tensor> for Mlp {
     }
 }
 
-pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     manual_seed(0);
     let model = Mlp { fc1: Linear::new(4, 8), act: ReLU::default(), fc2: Linear::new(8, 3) };
     model.eval();

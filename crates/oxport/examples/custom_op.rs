@@ -32,7 +32,7 @@ fn add_into(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     Ok(vec![Value::Tensor(Tensor::from_vec(out.sizes(), sum)?)])
 }
 
-pub fn main() -> oxport::Result<()> {
+pub(crate) fn main() -> oxport::Result<()> {
     let toolchain = Toolchain::new(&[MYLIB]);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/custom");
     for name in ["pure", "written", "functional"] {

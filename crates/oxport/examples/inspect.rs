@@ -4,7 +4,7 @@ use oxport::Toolchain;
 use oxport::info::info;
 use std::path::Path;
 
-pub fn main() -> oxport::Result<()> {
+pub(crate) fn main() -> oxport::Result<()> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/mlp/program.pt2");
     let program = oxport::read(file)?;
     let found = info(Toolchain::standard(), &program, &Default::default());

@@ -5,7 +5,7 @@ use oxport::{Limits, Opt, ReadLimits, Toolchain};
 use std::path::Path;
 use std::time::Duration;
 
-pub fn main() -> oxport::Result<()> {
+pub(crate) fn main() -> oxport::Result<()> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/vit_small/program.pt2");
     let before = oxport::functionalize(&oxport::read(file)?)?;
     let (after, report) = oxport::optimize(&before, Opt::Exact, &Limits::default())?;

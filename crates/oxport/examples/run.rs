@@ -5,7 +5,7 @@ use oxport::io::{inputs_from, named_outputs, read_values};
 use oxport::{Opt, PlanOptions};
 use std::path::Path;
 
-pub fn main() -> oxport::Result<()> {
+pub(crate) fn main() -> oxport::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/llama_block");
     let program = oxport::read(folder.join("program.pt2"))?;
     let plan = oxport::plan(&oxport::prepare(&program, Opt::Exact)?, &PlanOptions::default())?;

@@ -5,7 +5,7 @@ use oxport::{Module, Opt};
 use std::path::Path;
 use std::sync::Arc;
 
-pub fn main() -> oxport::Result<()> {
+pub(crate) fn main() -> oxport::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/kv_cache");
     let program = oxport::read(folder.join("program.pt2"))?;
     let plan = Arc::new(oxport::plan(&oxport::prepare(&program, Opt::Exact)?, &Default::default())?);

@@ -4,7 +4,7 @@ use oxport::io::{inputs_from, read_values};
 use oxport::{Opt, PlanOptions};
 use std::path::Path;
 
-pub fn main() -> oxport::Result<()> {
+pub(crate) fn main() -> oxport::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/mlp");
     let program = oxport::read(folder.join("program.pt2"))?;
     // One thread per call: the calls are what runs side by side.

@@ -9,7 +9,7 @@ def forward(self, x: "f32[2, 3]"):
     return (sum_1,)
 "#;
 
-pub fn main() -> oxport::Result<()> {
+pub(crate) fn main() -> oxport::Result<()> {
     let program = ir::parse::parse(TEXT, oxport::registry()).expect("the text can be parsed");
     let found = oxport::verify(&program);
     for diagnostic in &found {

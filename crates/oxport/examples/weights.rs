@@ -5,7 +5,7 @@ use oxport::io::Values;
 use oxport::weights::exchange;
 use std::path::Path;
 
-pub fn main() -> oxport::Result<()> {
+pub(crate) fn main() -> oxport::Result<()> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/mlp/program.pt2");
     let mut program = oxport::read(file)?;
     let (name, old) = program.tensors().next().map(|(n, t)| (n.to_string(), t.tensor.clone())).expect("it has weights");
