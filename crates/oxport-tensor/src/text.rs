@@ -243,16 +243,16 @@ mod tests {
             ),
             (
                 Tensor::from([Complex::new(1.0f32, -2.0), Complex::new(0.5, 3.25)]),
-                concat!("tensor([1.0000-2.0000j, 0.5000+3.2500j])",),
+                "tensor([1.0000-2.0000j, 0.5000+3.2500j])",
             ),
             (Tensor::from(Complex::new(1.0f64, 2.0)), "tensor(1.+2.j, dtype=torch.complex128)"),
             (
                 Tensor::from([1.5f32, 2.0]).to_dtype(DType::BF16).unwrap(),
-                concat!("tensor([1.5000, 2.0000], dtype=torch.bfloat16)",),
+                "tensor([1.5000, 2.0000], dtype=torch.bfloat16)",
             ),
             (
                 Tensor::from([1.5f32, 448.0]).to_dtype(DType::F8E4M3FN).unwrap(),
-                concat!("tensor([  1.5000, 448.0000], dtype=torch.float8_e4m3fn)",),
+                "tensor([  1.5000, 448.0000], dtype=torch.float8_e4m3fn)",
             ),
             (Tensor::from(Vec::<f32>::new()), "tensor([])"),
             (Tensor::zeros(DType::I64, &[2, 0]).unwrap(), "tensor([], size=(2, 0), dtype=torch.int64)"),

@@ -31,12 +31,17 @@ use std::error::Error;
 
 type Example = (&'static str, fn() -> Result<(), Box<dyn Error>>);
 
+/// Runs an example, whatever its error is.
+fn run_main<E: Into<Box<dyn Error>>>(main: fn() -> Result<(), E>) -> Result<(), Box<dyn Error>> {
+    main().map_err(Into::into)
+}
+
 #[test]
 fn every_example_runs() {
     /// Pairs of a name and its `main`.
     macro_rules! all {
         ($($(#[$feature:meta])* $name:ident),*) => {
-            [$($(#[$feature])* (stringify!($name), (|| Ok($name::main()?)) as fn() -> _)),*]
+            [$($(#[$feature])* (stringify!($name), (|| run_main($name::main)) as fn() -> _)),*]
         };
     }
     let examples: Vec<Example> = Vec::from(all![
