@@ -109,8 +109,8 @@ impl Toolchain {
         Ok(separate_outputs(program, &self.registry, Some(before))?)
     }
 
-    /// Folds constants. A computation that does not end by the deadline, or panics, is not folded; its thread runs on to
-    /// its end, because kernels cannot be interrupted.
+    /// Folds constants. A computation that does not end by the deadline, or panics, is not folded; its thread runs on
+    /// to its end, because kernels cannot be interrupted.
     fn fold(&self, program: &mut ExportedProgram, budget: &Budget) -> Result<()> {
         let run = |part: &ExportedProgram| {
             let left = budget.deadline.checked_duration_since(Instant::now())?;
