@@ -6,14 +6,13 @@
 //!
 //! | target | stands for |
 //! |---|---|
-//! | [`Target::Cpu`] | `oxport run`: every call is a step of the plan; calls are not fused, so a pointwise operator is a pass |
+//! | [`Target::Cpu`] | `oxport run`: calls are not fused, so each pointwise one is a pass |
 //! | [`Target::Aten`] | eager PyTorch: the dispatcher is paid for every call, views included |
 //!
 //! Laws: prices are integers (picoseconds), so sums do not depend on an order; an operator without a kernel costs what
 //! it is made of; what is computed before the first call is free, but for the bytes that are stored.
 
-use crate::emit::written;
-use crate::term::Term;
+use crate::term::{Term, written};
 use crate::typing::{Graph, Kind, cost_of};
 use egg::Id;
 use oxport_ir::infer::bind_build;

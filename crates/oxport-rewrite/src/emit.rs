@@ -9,16 +9,12 @@
 //! that were.
 
 use crate::extract::Choice;
-use crate::ingest::Ingested;
-use crate::term::{Constant, Term};
+use crate::ingest::{Ingested, is_droppable, observed};
+use crate::term::{Term, written};
 use crate::typing::Kind;
 use egg::Id;
-use oxport_ir::infer::assertion;
 use oxport_ir::storage::{Sharing, sharing};
-use oxport_ir::{
-    Argument, Assertion, Builder, Effect, Error, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, NodeMeta, Op,
-    Registry, Result,
-};
+use oxport_ir::{Argument, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, NodeMeta, Registry, Result};
 use std::collections::{HashMap, HashSet};
 
 pub(crate) fn emit(
@@ -74,17 +70,6 @@ pub(crate) fn emit(
     Ok(result)
 }
 
-/// The classes that outputs and effects read.
-pub(crate) fn observed(program: &ExportedProgram, ingested: &Ingested<'_>) -> Vec<Id> {
-    let mut read = Vec::new();
-    for (id, node) in program.graph.nodes() {
-        if node.kind == NodeKind::Output || !ingested.term_of.contains_key(&id) && !is_droppable(program, node) {
-            read.extend(ingested.reads(program, id.index() as u32));
-        }
-    }
-    read
-}
-
 /// The classes that outputs and effects need, by the chosen terms.
 fn needed(program: &ExportedProgram, ingested: &Ingested<'_>, choice: &Choice) -> HashSet<Id> {
     let egraph = &ingested.egraph;
@@ -102,18 +87,6 @@ fn needed(program: &ExportedProgram, ingested: &Ingested<'_>, choice: &Choice) -
         open.extend(term.into_iter().flat_map(egg::Language::children).map(|k| egraph.find(*k)));
     }
     needed
-}
-
-/// Leaves that may go when nobody reads them, and assertions that the metas prove. What the symbols' ranges say does not
-/// prove any: it may be known from that very assertion.
-fn is_droppable(program: &ExportedProgram, node: &Node) -> bool {
-    let is_proven =
-        || matches!(assertion(&program.graph, node, &program.env), Assertion::Holds(c) if c.as_bool() == Some(true));
-    match &node.kind {
-        NodeKind::GetAttr(_) => true,
-        NodeKind::CallFunction(op) => op.is_getitem() || op.effect() == Effect::Assert && is_proven(),
-        _ => false,
-    }
 }
 
 struct Emitter<'a, 'r> {
@@ -253,27 +226,4 @@ impl Emitter<'_, '_> {
         }
         Ok(new)
     }
-}
-
-/// Arguments as the tracer writes them: keyword-only ones by name, defaults left out at the end.
-pub(crate) fn written(op: &Op, arguments: Vec<Argument>) -> (Vec<Argument>, Kwargs) {
-    let (mut args, mut kwargs) = (Vec::new(), Kwargs::new());
-    let Some(schema) = op.schema() else { return (arguments, kwargs) };
-    // By bits: −0 is not the default 0.
-    let is_default = |default: Option<&Argument>, a: &Argument| {
-        default.is_some_and(|d| d == a && Constant::of(d) == Constant::of(a))
-    };
-    for (param, argument) in schema.args.iter().zip(arguments) {
-        if !param.kw_only {
-            args.push(argument);
-        } else if !is_default(param.default.as_ref(), &argument) {
-            kwargs.insert((*param.name).into(), argument);
-        }
-    }
-    while let Some(last) = args.last()
-        && is_default(schema.args[args.len() - 1].default.as_ref(), last)
-    {
-        args.pop();
-    }
-    (args, kwargs)
 }

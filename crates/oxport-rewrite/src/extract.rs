@@ -5,8 +5,7 @@
 
 use crate::choice::{Effort, Node, Pick, Space};
 use crate::cost::Model;
-use crate::emit::observed;
-use crate::ingest::Ingested;
+use crate::ingest::{Ingested, observed};
 use crate::term::Term;
 use crate::typing::Graph;
 use egg::{Id, Language};

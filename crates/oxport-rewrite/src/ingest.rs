@@ -11,10 +11,10 @@ use crate::cost::Model;
 use crate::term::{Constant, Term};
 use crate::typing::{Data, Graph, Kind, Typing, same_type, type_of};
 use egg::Id;
-use oxport_ir::infer::bind_with;
+use oxport_ir::infer::{assertion, bind_with};
 use oxport_ir::storage::seen_storages;
 use oxport_ir::{
-    Arg, Argument, Build, Effect, ExportedProgram, InputKind, Node, NodeId, NodeKind, Op, Registry, Sym, Val,
+    Arg, Argument, Assertion, Build, Effect, ExportedProgram, InputKind, Node, NodeId, NodeKind, Op, Registry, Sym, Val,
 };
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ impl Ingested<'_> {
 
 pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, model: &Model) -> Ingested<'r> {
     let graph = &program.graph;
-    let egraph = Graph::new(Typing::new(registry, program.env.clone(), *model));
+    let egraph = Graph::new(Typing::new(registry, program.env.clone(), model.exact_folds));
     let mut into = Ingested {
         egraph,
         class_of: HashMap::new(),
@@ -163,4 +163,27 @@ fn binds_symbols(node: &Node) -> bool {
         val.for_each_expr(&mut |e| unbacked |= e.free_symbols().iter().any(|s| s.is_unbacked()));
     }
     unbacked
+}
+
+/// The classes that outputs and effects read.
+pub(crate) fn observed(program: &ExportedProgram, ingested: &Ingested<'_>) -> Vec<Id> {
+    let mut read = Vec::new();
+    for (id, node) in program.graph.nodes() {
+        if node.kind == NodeKind::Output || !ingested.term_of.contains_key(&id) && !is_droppable(program, node) {
+            read.extend(ingested.reads(program, id.index() as u32));
+        }
+    }
+    read
+}
+
+/// Leaves that may go when nobody reads them, and assertions that the metas prove. What the symbols' ranges say does not
+/// prove any: it may be known from that very assertion.
+pub(crate) fn is_droppable(program: &ExportedProgram, node: &Node) -> bool {
+    let is_proven =
+        || matches!(assertion(&program.graph, node, &program.env), Assertion::Holds(c) if c.as_bool() == Some(true));
+    match &node.kind {
+        NodeKind::GetAttr(_) => true,
+        NodeKind::CallFunction(op) => op.is_getitem() || op.effect() == Effect::Assert && is_proven(),
+        _ => false,
+    }
 }

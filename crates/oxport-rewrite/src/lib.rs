@@ -9,7 +9,7 @@
 //! | [`term`] | the language: one term type for every operator |
 //! | [`typing`] | the class analysis: the operators' own meta functions |
 //! | [`rule`], [`forms`], [`condition`], [`rules`] | rules as data |
-//! | [`merge`] | rules over several terms at once: products over a shared input |
+//! | [`rules::merge`] | rules over several terms at once: products over a shared input |
 //! | [`cost`] | what a term costs |
 //! | [`choice`] | which terms are taken |
 //!
@@ -25,7 +25,6 @@ mod emit;
 mod extract;
 pub mod forms;
 mod ingest;
-pub mod merge;
 pub mod rule;
 pub mod rules;
 pub mod term;
@@ -116,7 +115,7 @@ pub fn optimize(program: &ExportedProgram, registry: &Registry, limits: &Limits)
     let mut ingested = ingest::ingest(program, registry, &limits.model);
     let before = extract(program, &ingested, &limits.model, Prefer::Own);
     let mut report = Report { nodes_before: program.graph.len(), ..Report::default() };
-    let fresh = Graph::new(Typing::new(registry, program.env.clone(), limits.model));
+    let fresh = Graph::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds));
     let egraph = std::mem::replace(&mut ingested.egraph, fresh);
     ingested.egraph = search(egraph, registry, program, limits, &mut report, start);
     report.search_ms = ms(start);
@@ -151,13 +150,14 @@ fn search<'r>(
     let phase = |egraph: Graph<'r>, soundness: Soundness, report: &mut Report| {
         let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::of(soundness).map(|r| r.compile(registry)).collect();
         let time = limits.time.map_or(FOREVER, |time| time.saturating_sub(start.elapsed()));
-        let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), limits.model))
-            .with_egraph(egraph)
-            .with_iter_limit(limits.iterations)
-            .with_node_limit(limits.nodes)
-            .with_time_limit(time)
-            .with_scheduler(BackoffScheduler::default().with_initial_match_limit(50_000))
-            .run(&rules);
+        let runner =
+            Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds))
+                .with_egraph(egraph)
+                .with_iter_limit(limits.iterations)
+                .with_node_limit(limits.nodes)
+                .with_time_limit(time)
+                .with_scheduler(BackoffScheduler::default().with_initial_match_limit(50_000))
+                .run(&rules);
         report.saturated = matches!(runner.stop_reason, Some(StopReason::Saturated));
         report.iterations += runner.iterations.len();
         for (rule, count) in runner.iterations.iter().flat_map(|i| &i.applied) {
@@ -169,7 +169,7 @@ fn search<'r>(
     if limits.soundness == Soundness::Rounding {
         egraph = phase(egraph, Soundness::Rounding, report);
         if limits.model.frozen && egraph.total_number_of_nodes() < limits.nodes {
-            let merged = merge::merge(&mut egraph);
+            let merged = rules::merge::merge(&mut egraph);
             let is_new = !merged.is_empty();
             for (name, count) in merged {
                 *report.rules.entry(name).or_insert(0) += count;
@@ -199,9 +199,11 @@ pub fn apply<'r>(
     // As rules are tried: what is constant may be anything.
     let model = Model { frozen: true, ..Model::default() };
     let mut ingested = ingest::ingest(program, registry, &model);
-    let egraph =
-        std::mem::replace(&mut ingested.egraph, egg::EGraph::new(Typing::new(registry, program.env.clone(), model)));
-    let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), model))
+    let egraph = std::mem::replace(
+        &mut ingested.egraph,
+        egg::EGraph::new(Typing::new(registry, program.env.clone(), model.exact_folds)),
+    );
+    let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), model.exact_folds))
         .with_egraph(egraph)
         .with_iter_limit(1)
         .run([rule]);

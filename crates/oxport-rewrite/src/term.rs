@@ -5,7 +5,7 @@
 //! `aten::` is left out; numbers, `None`, `True`, `False`, `'text'`, names of dtypes and memory formats are constants.
 
 use egg::{Id, Language, Symbol};
-use oxport_ir::{Argument, Device, MemoryFormat, MemoryLayout};
+use oxport_ir::{Argument, Device, Kwargs, MemoryFormat, MemoryLayout, Op};
 use oxport_tensor::DType;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -189,4 +189,27 @@ impl egg::FromOp for Term {
         let name = if is_computed { op.to_string() } else { format!("aten::{op}") };
         Ok(Term::Op(name.into(), kids.into()))
     }
+}
+
+/// Arguments as the tracer writes them: keyword-only ones by name, defaults left out at the end.
+pub(crate) fn written(op: &Op, arguments: Vec<Argument>) -> (Vec<Argument>, Kwargs) {
+    let (mut args, mut kwargs) = (Vec::new(), Kwargs::new());
+    let Some(schema) = op.schema() else { return (arguments, kwargs) };
+    // By bits: −0 is not the default 0.
+    let is_default = |default: Option<&Argument>, a: &Argument| {
+        default.is_some_and(|d| d == a && Constant::of(d) == Constant::of(a))
+    };
+    for (param, argument) in schema.args.iter().zip(arguments) {
+        if !param.kw_only {
+            args.push(argument);
+        } else if !is_default(param.default.as_ref(), &argument) {
+            kwargs.insert((*param.name).into(), argument);
+        }
+    }
+    while let Some(last) = args.last()
+        && is_default(schema.args[args.len() - 1].default.as_ref(), last)
+    {
+        args.pop();
+    }
+    (args, kwargs)
 }

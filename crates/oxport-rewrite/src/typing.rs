@@ -4,7 +4,6 @@
 //! rule cannot hide, and what reads strides reads the same; they are merged only if that holds for all sizes in range,
 //! and not just for those of the capture; analysis never adds a guard.
 
-use crate::cost::Model;
 use crate::term::{Constant, Term};
 use egg::{Analysis, DidMerge, EGraph, Id};
 use oxport_ir::infer::{arg_of, infer_bound};
@@ -21,8 +20,8 @@ pub struct Typing<'r> {
     pub registry: &'r Registry,
     /// The symbols.
     pub env: ShapeEnv,
-    /// What is computed before the first call.
-    pub(crate) model: Model,
+    /// Whether only operators are computed before the first call whose results are the same bits everywhere.
+    exact_folds: bool,
     /// The symbols as calls are checked against them: see [`as_called`].
     called: ShapeEnv,
     /// The recorded value of the term that is added next: the program's own metas are trusted.
@@ -86,9 +85,9 @@ impl Kind {
 
 impl<'r> Typing<'r> {
     /// An analysis over these operators and symbols.
-    pub fn new(registry: &'r Registry, env: ShapeEnv, model: Model) -> Typing<'r> {
+    pub fn new(registry: &'r Registry, env: ShapeEnv, exact_folds: bool) -> Typing<'r> {
         let called = as_called(&env);
-        Typing { registry, env, model, called, recorded: None, sizes: HashMap::new() }
+        Typing { registry, env, exact_folds, called, recorded: None, sizes: HashMap::new() }
     }
 }
 
@@ -118,7 +117,7 @@ pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
             let is_certain = kids.iter().all(|k| data(k).is_certain);
             let typing = &graph.analysis;
             let op = typing.registry.op(name.as_str());
-            let is_folded = |d: &OpDef| !typing.model.exact_folds || d.exact == Exact::Bits;
+            let is_folded = |d: &OpDef| !typing.exact_folds || d.exact == Exact::Bits;
             let is_static = is_static && (op.is_getitem() || op.def().is_some_and(is_folded));
             if op.is_getitem() {
                 let (Kind::Value(Val::List(l)), Some(Constant::Int(i))) =

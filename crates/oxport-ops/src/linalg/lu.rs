@@ -23,7 +23,8 @@ macro_rules! factor {
 /// A determinant.
 macro_rules! det {
     ($schema:literal, $parts:expr, $doc:literal, [$($sample:literal),*]) => {
-        OpDef::new($schema, |a| det_meta(a, $parts)).fill(|a, o| det(a, o, $parts)).work(Class::Solve).doc($doc).samples(&[$($sample),*])
+        OpDef::new($schema, |a| det_meta(a, $parts)).fill(|a, o| det(a, o, $parts))
+            .work(Class::Solve).doc($doc).samples(&[$($sample),*])
     };
 }
 

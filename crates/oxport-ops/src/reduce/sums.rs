@@ -13,7 +13,8 @@ use oxport_tensor::{Analytic, DType, Number, Real as Ordered, Tensor, TensorMut,
 /// A reduction: the result's dtype rule, and the kernel over a widened input.
 macro_rules! reduction {
     ($schema:literal, $rule:expr, $kernel:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
-        OpDef::new($schema, |args| reduced(args, &[$rule])).fill($kernel).work(Class::Reduction).doc($doc).samples(&[$($sample),*])
+        OpDef::new($schema, |args| reduced(args, &[$rule])).fill($kernel)
+            .work(Class::Reduction).doc($doc).samples(&[$($sample),*])
     };
 }
 

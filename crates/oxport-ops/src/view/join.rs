@@ -16,7 +16,8 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 /// A join of a list of tensors along a dimension, after each got its dimensions by a [`Shape`].
 macro_rules! join {
     ($schema:literal, $shape:expr, $dim:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
-        OpDef::new($schema, |args| joined(args, $shape, $dim)).fill(|args, outs| fill(args, outs, $shape, $dim)).work(Class::Move)
+        OpDef::new($schema, |args| joined(args, $shape, $dim)).fill(|args, outs| fill(args, outs, $shape, $dim))
+            .work(Class::Move)
             .exact(Exact::Bits).doc($doc).samples(&[$($sample),*])
     };
 }

@@ -177,7 +177,7 @@ impl State<'_> {
         }
     }
 
-    /// A term that takes in more than it saves at once is no better, unless something is let go: a bound without a walk.
+    /// A term that takes in more than it saves at once is no better: a bound without a walk.
     fn is_promising(&self, class: usize, i: usize) -> bool {
         let node = &self.space.classes[class][i];
         let taken: u64 = node.kids.iter().filter(|&&k| self.uses[k] == 0).map(|&k| self.cost(k)).sum();

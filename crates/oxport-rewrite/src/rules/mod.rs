@@ -6,6 +6,7 @@ mod attention;
 mod cast;
 mod channels;
 mod facts;
+pub mod merge;
 mod noop;
 mod norm;
 mod piece;

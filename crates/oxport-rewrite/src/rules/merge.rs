@@ -86,7 +86,7 @@ pub(crate) fn merge(graph: &mut Graph<'_>) -> BTreeMap<String, usize> {
 
 /// The terms of a form that differ in weight and bias only, and these constant: one of each class.
 fn groups(graph: &Graph<'_>, form: &Form) -> Vec<Vec<Part>> {
-    let mut groups: IndexMap<Vec<Id>, Vec<Part>> = IndexMap::new();
+    let mut groups: IndexMap<(Vec<Id>, Vec<i64>), Vec<Part>> = IndexMap::new();
     let mut classes: Vec<Id> = graph.classes().map(|c| c.id).collect();
     classes.sort_unstable();
     for class in classes {
@@ -102,6 +102,11 @@ fn groups(graph: &Graph<'_>, form: &Form) -> Vec<Vec<Part>> {
             if let Some(bias) = form.bias.filter(|b| graph[kids[*b]].data.kind.tensor().is_some()) {
                 key[bias] = key[form.input];
             }
+            // And all sizes of the weight but the outputs.
+            let weight = graph[kids[form.weight.0]].data.kind.tensor().and_then(|t| t.concrete_sizes());
+            let mut sizes = weight.unwrap_or_default().to_vec();
+            sizes[form.weight.1 as usize] = 0;
+            let key = (key, sizes);
             if seen.insert(key.clone()) {
                 groups.entry(key).or_default().push(Part { class, kids: kids.to_vec() });
             }
@@ -127,6 +132,7 @@ fn is_mergeable(graph: &Graph<'_>, form: &Form, class: Id, kids: &[Id]) -> bool 
     !graph[class].data.is_static
         && !data(form.input).is_static
         && is_constant(form.weight.0, rank)
+        && data(form.weight.0).kind.tensor().is_some_and(|t| t.dim() > form.weight.1 as usize)
         && is_whole(form.weight.0)
         && form.bias.is_none_or(is_bias)
         && form.groups.is_none_or(one)
