@@ -1,4 +1,5 @@
-//! Pages that are made from tables: the committed page is what the table says. `UPDATE_EXPECT=1` writes them anew.
+//! Pages that are made from tables: the committed page is what the table says; `UPDATE_EXPECT=1` writes them anew. The
+//! pages are a book whose links lead somewhere. (Snippets are run by `crates/oxport/tests/commands/pages.rs`.)
 
 use crate::root;
 use expect_test::expect_file;
@@ -6,6 +7,7 @@ use oxport::registry;
 use oxport_ir::verify::{RULES, page};
 use oxport_ir::{Decomp, Kernel, OpDef};
 use std::fmt::Write;
+use std::path::PathBuf;
 
 #[test]
 fn codes_are_words_and_stand_once() {
@@ -22,6 +24,77 @@ fn diagnostics_are_listed() {
 }
 
 #[test]
+fn limits_are_listed() {
+    use oxport::ReadLimits;
+    let mut page = String::from(
+        "# Limits\n\n<!-- Made from the table in crates/oxport-pt2/src/limits.rs by tests/documented.rs; \
+        UPDATE_EXPECT=1 writes it anew. -->\n\n\
+        Every command takes `--limit NAME=N`, repeatedly; K, M, G and T are powers of 1024. An error names the limit \
+        that was exceeded.\nThe defaults admit every real program; lower them for files of strangers: see \
+        [security](security.md).\n\n| limit | default | of |\n|---|---|---|\n",
+    );
+    for (name, what) in ReadLimits::TABLE {
+        let value = ReadLimits::DEFAULT.get(name).expect("law: the table lists the limits");
+        let shift =
+            [(40, "T"), (30, "G"), (20, "M"), (10, "K")].into_iter().find(|(n, _)| value.is_multiple_of(1 << n));
+        let text = shift.map_or(value.to_string(), |(n, unit)| format!("{}{unit}", value >> n));
+        let _ = writeln!(page, "| `{name}` | {text} | {} |", what.trim());
+    }
+    expect_file![root().join("docs/limits.md")].assert_eq(&page);
+}
+
+/// The pages below `docs`, and the README.
+fn pages() -> Vec<PathBuf> {
+    let list = |folder: &str| {
+        let files = std::fs::read_dir(root().join(folder)).expect("law: the docs are checked in").flatten();
+        files.map(|f| f.path()).filter(|p| p.extension().is_some_and(|e| e == "md")).collect::<Vec<_>>()
+    };
+    [list("docs"), list("docs/decisions"), vec![root().join("README.md")]].concat()
+}
+
+/// The links of a page to other pages, outside of code: the path, and the heading behind `#`.
+fn links(text: &str) -> Vec<(&str, &str)> {
+    let prose = text.split("```").step_by(2).flat_map(|part| part.split('`').step_by(2));
+    let targets = prose.flat_map(|part| part.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next()));
+    let own = targets.filter(|target| !target.is_empty() && !target.contains("://"));
+    own.map(|target| target.split_once('#').unwrap_or((target, ""))).collect()
+}
+
+/// A heading as mdBook and GitHub name it in links.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    text.chars()
+        .filter_map(|c| if c == ' ' { Some('-') } else { (c.is_alphanumeric() || "-_".contains(c)).then_some(c) })
+        .collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    crate::all(pages(), |page| {
+        let text = std::fs::read_to_string(page).map_err(|e| e.to_string())?;
+        let folder = page.parent().ok_or("a page lies in a folder")?;
+        for (path, heading) in links(&text) {
+            let target = if path.is_empty() { page.clone() } else { folder.join(path) };
+            let there = std::fs::read_to_string(&target).map_err(|e| format!("{path}: {e}"))?;
+            let mut headings = there.lines().filter(|line| line.starts_with('#')).map(anchor);
+            if !heading.is_empty() && !headings.any(|found| found == heading) {
+                return Err(format!("{path} has no heading #{heading}"));
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn the_book_has_every_page() {
+    let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).expect("law: the book has a summary");
+    let listed: Vec<PathBuf> = links(&summary).iter().map(|(path, _)| root().join("docs").join(path)).collect();
+    let is_chapter = |page: &&PathBuf| !page.ends_with("SUMMARY.md") && !page.ends_with("README.md");
+    let missing: Vec<_> = pages().into_iter().filter(|page| is_chapter(&page) && !listed.contains(page)).collect();
+    assert!(missing.is_empty(), "docs/SUMMARY.md does not list {missing:?}");
+}
+
+#[test]
 fn operators_are_listed() {
     expect_file![root().join("docs/operators.md")].assert_eq(&operators());
 }
@@ -29,9 +102,7 @@ fn operators_are_listed() {
 /// Every file that a page names is there.
 #[test]
 fn files_that_pages_name_exist() {
-    let pages = std::fs::read_dir(root().join("docs")).expect("the docs").flatten().map(|e| e.path());
-    let pages = pages.filter(|p| p.extension().is_some_and(|e| e == "md")).chain([root().join("README.md")]);
-    crate::all(pages, |page| {
+    crate::all(pages(), |page| {
         let text = std::fs::read_to_string(page).map_err(|e| e.to_string())?;
         let named = text.split('`').skip(1).step_by(2);
         let starts = ["crates/", "tests/", "docs/", "fixtures/", "schemas/"];

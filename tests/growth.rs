@@ -65,6 +65,12 @@ const DIMENSIONS: &[Dimension] = &[
         let list: Vec<&str> = vec!["x"; n];
         one(&format!("    c: \"f32[{}]\" = torch.ops.aten.cat.default([{}])\n", 4 * n, list.join(", ")), "c")
     }),
+    ("sizes that one list adds up", 200, |n| {
+        let inputs: Vec<String> = (0..n).map(|i| format!("x{i}: \"f32[s{i}]\"")).collect();
+        let each = |stem: &str| (0..n).map(|i| format!("{stem}{i}")).collect::<Vec<_>>();
+        let (list, sum) = (each("x").join(", "), each("s").join(" + "));
+        program(&inputs, &format!("    c: \"f32[{sum}]\" = torch.ops.aten.cat.default([{list}])\n"), "c")
+    }),
     ("users of one value", 500, |n| {
         one(&lines(n, |i| format!("    r{i}: \"f32[4]\" = torch.ops.aten.relu.default(x)\n")), "r0")
     }),

@@ -1,9 +1,11 @@
 //! One binary for all workspace tests.
 
 mod added_ops;
+mod choice;
 mod corpus;
 mod documented;
 mod fixtures;
+mod freeze;
 mod garbage;
 mod growth;
 mod ir;

@@ -3,8 +3,8 @@
 use crate::all;
 use oxport::compare::{Tolerance, compare};
 use oxport::{Fake, Opt, PlanOptions, Tensor, Value, registry};
-use oxport_ir::infer::{MetaCx, infer_call};
-use oxport_ir::{Argument, Decomp, Exact, Kernel, OpDef, Val};
+use oxport_ir::infer::{MetaCx, cost_of, infer_call};
+use oxport_ir::{Argument, Class, Cost, Decomp, Exact, Kernel, OpDef, Val, Work};
 use oxport_sym::{Assumptions, Expr, Range, ShapeEnv, Symbol};
 use oxport_testkit::samples::{Sample, parse};
 
@@ -34,6 +34,60 @@ fn entries_are_unique_and_documented() {
             (Kernel::None, Decomp::None) => Err("it has neither kernel nor decomposition".to_string()),
             _ => Ok(()),
         }
+    });
+}
+
+/// A kernel's work is stated; what has none costs what it is made of.
+#[test]
+fn entries_with_a_kernel_state_their_work() {
+    all(tables().map(OpDef::name), |name| {
+        let def = named(name);
+        let is_counted = match def.work {
+            Work::Unstated => matches!(def.kernel, Kernel::None),
+            // What is usual for the class does not know of the inner sizes.
+            Work::Usual(Class::Product | Class::Convolution | Class::Attention | Class::Recurrence) => {
+                name.ends_with("_backward")
+            }
+            Work::Usual(Class::Call) => !matches!(def.kernel, Kernel::Fill(_)),
+            Work::Usual(_) => true,
+            Work::Counted(..) => true,
+        };
+        if is_counted { Ok(()) } else { Err("its work is not stated, or not that of its class".to_string()) }
+    });
+}
+
+/// What some calls cost, counted by hand.
+#[test]
+fn calls_cost_what_they_do() {
+    let rows: &[(&str, &str, Class, f64, f64)] = &[
+        ("aten::mm", "f32[2, 3], f32[3, 5]", Class::Product, 60.0, 4.0 * (6.0 + 15.0 + 10.0)),
+        ("aten::linear", "f32[4, 2, 3], f32[5, 3], f32[5]", Class::Product, 240.0, 4.0 * (24.0 + 15.0 + 5.0 + 40.0)),
+        ("aten::conv2d", "f32[1, 2, 4, 4], f32[3, 2, 3, 3]", Class::Convolution, 432.0, 4.0 * (32.0 + 54.0 + 12.0)),
+        ("aten::add.Tensor", "f32[8], f32[8]", Class::Pointwise, 8.0, 96.0),
+        ("aten::sum", "f32[4, 4]", Class::Reduction, 16.0, 68.0),
+        ("aten::cat", "[f32[2, 3], f32[4, 3]]", Class::Move, 0.0, 144.0),
+        ("aten::view", "f32[2, 3], [6]", Class::Call, 0.0, 0.0),
+        ("aten::view", "f32[2, 3]{1, 2}, [6]", Class::Move, 0.0, 48.0),
+        ("aten::reshape", "f32[2, 3]{1, 2}, [6]", Class::Move, 0.0, 48.0),
+        ("aten::contiguous", "f32[2, 3]", Class::Call, 0.0, 0.0),
+        ("aten::to.dtype", "f32[2, 3], float32", Class::Call, 0.0, 0.0),
+        ("aten::permute", "f32[2, 3], [1, 0]", Class::Call, 0.0, 0.0),
+        ("aten::embedding", "f32[100, 4], i64[3]<0..9>", Class::Move, 0.0, 96.0),
+    ];
+    all(rows.iter().map(|row| format!("{}({})", row.0, row.1)).zip(rows).collect::<Vec<_>>(), |(_, row)| {
+        let (name, sample, class, flops, bytes) = **row;
+        let sample = parse(sample)?;
+        let mut b = oxport::ProgramBuilder::new(registry());
+        let inputs: Result<Vec<_>, _> =
+            sample.tensors.iter().enumerate().map(|(i, t)| b.input(&format!("x{i}"), Fake::of(t))).collect();
+        let inputs = inputs.map_err(|e| e.to_string())?;
+        let args = sample.args.iter().map(|a| a.argument(&|i| Argument::Node(inputs[i]))).collect();
+        let call = b.calls().call_op(&registry().op(name), args, Default::default()).map_err(|e| e.to_string())?;
+        let program = b.finish(&[call]).map_err(|e| e.to_string())?;
+        let node = program.graph.nodes().find(|(_, n)| n.calls(name)).ok_or("no call")?.1;
+        let cost = cost_of(&program.graph, node, &program.env).ok_or("no cost")?;
+        let expected = Cost { class, flops, bytes };
+        if cost == expected { Ok(()) } else { Err(format!("{cost:?}, expected {expected:?}")) }
     });
 }
 
@@ -293,4 +347,28 @@ fn decompositions_refuse_what_kernels_refuse() {
         }
         Ok(())
     });
+}
+
+/// Two layers that hand on what they are given show which elements PyTorch drops between them after `manual_seed(7)`.
+#[test]
+fn recurrent_layers_drop_as_pytorch_does() {
+    let text = r#"def forward(self, x: "f32[4, 1, 3]", h: "f32[2, 1, 3]", w: "f32[3, 3]", z: "f32[3, 3]"):
+    y = torch.ops.aten.rnn_relu.input(x, h, [w, z, w, z], False, 2, 0.5, True, False, False)
+    a: "f32[4, 1, 3]" = y[0]
+    return (a,)
+"#;
+    let program = oxport_ir::parse::parse(text, oxport::registry()).expect("law: the text is a program");
+    let tensor = |sizes: &[i64], data: Vec<f32>| Value::Tensor(Tensor::from_vec(sizes, data).expect("they fit"));
+    let unit = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+    let inputs = vec![
+        tensor(&[4, 1, 3], vec![1.0; 12]),
+        tensor(&[2, 1, 3], vec![0.0; 6]),
+        tensor(&[3, 3], unit),
+        tensor(&[3, 3], vec![0.0; 9]),
+    ];
+    let options = PlanOptions { seed: 7, ..PlanOptions::default() };
+    let outputs = oxport::plan(&program, &options).expect("a plan").run(inputs).expect("it runs");
+    let Value::Tensor(y) = &outputs.user[0] else { panic!("a tensor") };
+    let torch = [2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0, 2.0f32];
+    assert_eq!(y.to_vec::<f32>().expect("float32"), torch);
 }

@@ -40,6 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "oxport",
         &[
+            "oxport-capture",
             "oxport-ir",
             "oxport-ops",
             "oxport-passes",
@@ -79,6 +80,23 @@ fn arrows_point_down() {
             }
         }
         Ok(())
+    });
+}
+
+/// `cargo package --workspace` takes every crate: it says what it is, under which license, and of which version the
+/// crates are that it needs. (Those of tests alone are left out of a package.)
+#[test]
+fn every_crate_can_be_packaged() {
+    all(packages(), |package| {
+        let is_said = |key: &str| package[key].as_str().is_some_and(|text| !text.is_empty());
+        if !is_said("description") || !is_said("license") {
+            return Err(format!("{} lacks a description or a license", package["name"]));
+        }
+        let own = package["dependencies"].as_array().into_iter().flatten().filter(|d| d["path"].is_string());
+        match own.filter(|d| d["kind"] != "dev").find(|d| d["req"] == "*") {
+            Some(other) => Err(format!("{} needs a version of {}", package["name"], other["name"])),
+            None => Ok(()),
+        }
     });
 }
 
@@ -229,36 +247,147 @@ fn nothing_is_left_undone_or_tied_to_a_machine() {
     });
 }
 
-/// Outside of the operators' tables, the rules and tests, operators are called by name, and never asked for their name.
-/// Within the tables a body can show the name of its operator (`args.name()`), and cannot ask for it.
+/// Where a decision by the name of an operator may stand outside of the operators' tables, with the reason.
+const KNOW_NAMES: &[(&str, &str)] = &[
+    ("oxport-ir/src/intrinsic.rs", "the table of higher-order operators and Python functions"),
+    ("oxport-ir/src/node.rs", "`Node::calls`, for tests and tools"),
+    ("oxport-ir/src/variants.rs", "PyTorch's convention that `add_` writes what `add` computes"),
+    ("oxport-ir/src/text/", "how Python writes a function: `a + b`, `math.trunc`"),
+    ("oxport-ir/src/verify/document.rs", "whether a name is one that a file can have"),
+    ("oxport-capture/src/arithmetic.rs", "the functions of Python that traced numbers call"),
+    ("oxport-capture/src/call.rs", "PyTorch's generator of Python functions tells factories by `*_like` and `new_*`"),
+    ("oxport-capture/src/number.rs", "the functions of Python that an expression is made of"),
+];
+
+/// Where the arguments of a call may be read by position, with the reason.
+const KNOW_POSITIONS: &[(&str, &str)] = &[
+    ("oxport-ir/src/node.rs", "the view by names: `argument`, `first_input`, `operands`, `default_value`"),
+    ("oxport-ir/src/text/", "operands of infix and prefix operators are printed in order"),
+    ("oxport-passes/src/aliasing.rs", "`Step`, a call without its first argument"),
+    ("oxport-pt2/src/write/graph.rs", "arguments are written in the order of the schema"),
+];
+
+/// The code of the crates that are neither tables of operators, nor rules, nor tests: without comments, unit tests and
+/// white space.
+fn product_code(path: &Path) -> Option<(String, String)> {
+    let crates =
+        ["capture", "ir", "passes", "pt2", "python", "rewrite", "run"].map(|name| format!("oxport-{name}/src/"));
+    let name = path.strip_prefix(root().join("crates")).ok()?.to_str()?.to_string();
+    let is_product = name.starts_with("oxport/src/") || crates.iter().any(|start| name.starts_with(start));
+    let is_table = name.starts_with("oxport-rewrite/src/rules")
+        || ["tests.rs", "test_ops.rs"].iter().any(|end| name.ends_with(end));
+    if !is_product || is_table {
+        return None;
+    }
+    let text = std::fs::read_to_string(path).ok()?;
+    let product = text.split("#[cfg(test)]").next().unwrap_or("");
+    let lines = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+    Some((name, lines.flat_map(str::split_whitespace).collect()))
+}
+
+/// Every file of [`product_code`] without the pattern, but for those that may have it, all of which do.
+fn only_these(allowed: &[(&str, &str)], pattern: &dyn Fn(&str) -> Option<String>) {
+    let code: Vec<_> = sources().iter().filter_map(|path| product_code(path)).collect();
+    assert!(code.len() > 200, "{} files", code.len());
+    let found: Vec<_> = code.iter().filter_map(|(name, code)| Some((name, pattern(code)?))).collect();
+    let place_of = |name: &str| allowed.iter().find(|(place, _)| name.starts_with(place)).map(|(place, _)| *place);
+    all(&found, |(name, found)| place_of(name).map(drop).ok_or_else(|| found.clone()));
+    let needed: BTreeSet<&str> = found.iter().filter_map(|(name, _)| place_of(name)).collect();
+    let listed: BTreeSet<&str> = allowed.iter().map(|(place, _)| *place).collect();
+    assert_eq!(listed, needed, "a place is listed that needs not be");
+}
+
+/// A comparison of an operator's name, or a name with its namespace that is not called.
+fn decision_by_name(code: &str) -> Option<String> {
+    let around = |at: usize, end: usize| {
+        let chars = |range: std::ops::Range<usize>| String::from_utf8_lossy(&code.as_bytes()[range]).into_owned();
+        chars(at.saturating_sub(30)..(end + 30).min(code.len()))
+    };
+    for ask in [".name()", ".short_name()", ".namespace()", ".packet()", ".stem()", ".target()"] {
+        for (at, _) in code.match_indices(ask) {
+            let is_word = |c: char| c.is_alphanumeric() || "_.()?".contains(c);
+            let start = code[..at].rfind(|c| !is_word(c)).map_or(0, |i| i + 1);
+            let (before, receiver, after) = (&code[..start], &code[start..at], &code[at + ask.len()..]);
+            // A stem is what a new node is named after.
+            let is_bound = !matches!(ask, ".stem()" | ".packet()");
+            let is_operator = ["op", "op()?", "op()", "wrapper", "function"].iter().any(|end| receiver.ends_with(end));
+            let taken_apart = ["==", "!=", ".starts_", ".ends_", ".contains", ".strip_", ".split", ".trim", ".eq("];
+            let is_compared = taken_apart.iter().any(|next| after.starts_with(next))
+                || ["==", "==&", "!=", "!=&", "contains(&", "contains(&&"].iter().any(|last| before.ends_with(last))
+                || receiver.starts_with("match") && after.starts_with('{')
+                || before.ends_with("matches!") && after.starts_with(',')
+                || is_bound && before.ends_with('=') && after.starts_with(';');
+            if is_operator && is_compared {
+                return Some(format!("it asks an operator for its name: {}", around(start, at)));
+            }
+        }
+    }
+    if code.contains(".calls(\"") {
+        return Some("it asks a node for the name of its operator".to_string());
+    }
+    for (at, _) in code.match_indices("::") {
+        let start = code[..at].rfind(|c: char| !c.is_alphanumeric() && !"_.".contains(c)).map_or(0, |i| i + 1);
+        let is_text = code[..start].ends_with('"') && start < at && &code[start..at] != "c10";
+        let begins_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        let is_name = code[start..].starts_with(begins_name) && code[at + 2..].starts_with(begins_name);
+        let statement = code[..start].rfind(';').map_or(0, |i| i + 1).max(start.saturating_sub(80));
+        let calls =
+            ["call(", "call_kw(", "call_item(", ".op("].iter().any(|call| code[statement..start].contains(call));
+        if is_text && is_name && !calls {
+            return Some(format!("an operator is known by its name: {}", around(start, at)));
+        }
+    }
+    None
+}
+
+/// An argument of a call that is read by its position.
+fn positional_argument(code: &str) -> Option<String> {
+    let reads = [".args.get(", ".args[", ".args.first()", ".args.last()", ".args.iter().skip("];
+    let holders = ["schema", "schema()?", "frame"];
+    let found = reads.iter().flat_map(|read| code.match_indices(read)).find(|(at, _)| {
+        let start = code[..*at].rfind(|c: char| !c.is_alphanumeric() && !"_.()?".contains(c)).map_or(0, |i| i + 1);
+        let receiver = &code[start..*at];
+        receiver != "s" && !holders.iter().any(|holder| receiver.ends_with(holder))
+    });
+    found.map(|(at, read)| {
+        format!("it reads an argument by position: {}", &code[at.saturating_sub(20)..at + read.len()])
+    })
+}
+
+/// Outside of the operators' tables, the rules and tests, operators are called by name, and never asked for their name;
+/// their arguments are read by name.
 #[test]
 fn what_is_known_of_an_operator_stands_in_its_row() {
-    let is_table = |path: &str| {
-        let ends = ["tests.rs", "test_ops.rs", "/op.rs", "/template.rs", "/term.rs"];
-        !path.starts_with("crates/")
-            || [
-                "crates/oxport-ops/",
-                "crates/oxport-testkit/",
-                "crates/oxport-rewrite/src/rules",
-                "/tests/",
-                "/examples/",
-            ]
-            .iter()
-            .any(|part| path.contains(part))
-            || ends.iter().any(|end| path.ends_with(end))
-    };
-    let calls = ["call(", "call_kw(", "call_item(", "registry.op(", "registry().op("];
-    let files = sources().into_iter().map(|path| path.strip_prefix(root()).expect("law: below the root").to_path_buf());
-    all(files.filter(|path| !is_table(&path.to_string_lossy())), |path| {
-        let text = std::fs::read_to_string(root().join(path)).map_err(|e| e.to_string())?;
-        let product = text.split("#[cfg(test)]").next().unwrap_or("");
-        let names = |line: &&str| ["\"aten::", "\"prims::", "\"torchvision::"].iter().any(|start| line.contains(start));
-        let lines = product.lines().filter(|line| !line.trim_start().starts_with("//"));
-        match lines.filter(names).find(|line| !calls.iter().any(|call| line.contains(call))) {
-            Some(line) => Err(format!("an operator is known by its name: {}", line.trim())),
-            None => Ok(()),
-        }
-    });
+    only_these(KNOW_NAMES, &decision_by_name);
+    only_these(KNOW_POSITIONS, &positional_argument);
+}
+
+#[test]
+fn decisions_by_name_are_found() {
+    let decisions = [
+        "ifop.name()==\"aten::add\"{",
+        "matchop.name(){\"a\"=>1}",
+        "matches!(op.short_name(),\"a\"|\"b\")",
+        "NAMES.contains(&op.name())",
+        "node.op()?.name().starts_with(\"x\")",
+        "letname=op.short_name();",
+        "node.calls(\"aten::add\")",
+        "letx=\"aten::add\";",
+        "[\"torch._C::f\"]",
+        "iflet\"prims::mul\"=name{",
+    ];
+    all(decisions, |code| decision_by_name(code).map(drop).ok_or("it is not found".to_string()));
+    let calls =
+        ["b.call(\"aten::add.Tensor\",(x,y))?", "registry.op(ifa{\"aten::mul_\"})", "format!(\"{}\",op.name())"];
+    all(calls, |code| decision_by_name(code).map_or(Ok(()), Err));
+    let reads = ["node.args.get(1)", "node.args[0]", "call.args.first()", "graph.node(id).args.first()"];
+    all(reads, |code| positional_argument(code).map(drop).ok_or("it is not found".to_string()));
+    assert_eq!(positional_argument("schema.args.get(1);op.schema()?.args.first();frame.args[i]"), None);
+}
+
+/// Within the tables a body can show the name of its operator (`args.name()`), and cannot ask for it.
+#[test]
+fn no_body_asks_which_operator_it_serves() {
     let asks = ["name()", "short_name()", "namespace()", "target()"].map(|ask| format!("op.{ask}"));
     let tables = sources().into_iter().filter(|path| path.starts_with(root().join("crates/oxport-ops/src")));
     all(tables, |path| {

@@ -42,6 +42,9 @@ const DIVIDE: &str =
 
 const UNKNOWN: &str = "    r = torch.ops.mine.unknown.default(x)\n    return (r,)\n";
 const CAT: &str = "    c: \"f32[4, 3]\" = torch.ops.aten.cat.default([x, y])\n    return (c,)\n";
+const TAKE: &str = "    n: \"i64[6, 2]\" = torch.ops.aten.nonzero_static.default(x, size = 6)\n    \
+    i: \"i64[6]\" = torch.ops.aten.select.int(n, 1, 0)\n    \
+    t: \"f32[2, 6]\" = torch.ops.aten.index.Tensor(x, [y, i])\n    return (t,)\n";
 const NOTHING: &str = "    r = torch.ops.aten._assert_async.default(x)\n    s: \"f32[2, 3]\" = \
     torch.ops.aten.relu.default(r)\n    return (s,)\n";
 
@@ -84,6 +87,15 @@ const CASES: &[Case] = &[
             "error[arguments] at node c argument tensors: aten::cat: argument `tensors`: expected Tensor[], \
             got a list of str, Tensor\n    note: aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
         ],
+    ),
+    // An input that is `None` is `None` in a list of tensors, too.
+    (
+        TAKE,
+        |p| {
+            *val(p, "y") = Val::None;
+            p.signature.inputs[1] = oxport_ir::InputKind::ConstantInput(oxport_ir::Argument::None).into();
+        },
+        &[],
     ),
     (RELU, |p| rename(p, "r", "größe"), &[]),
     (RELU, |p| rename(p, "r", "gr-ße"), &["error[name] at node gr-ße: `gr-ße` is no Python identifier, or a keyword"]),

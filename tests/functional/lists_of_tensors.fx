@@ -17,12 +17,12 @@ ExportedProgram:
             mul: "f32[2]" = torch.ops.aten.mul.Scalar(clone, 2.0)
             copy_: "f32[2]" = torch.ops.aten.copy.default(clone, mul)
             mul_1: "f32[3]" = torch.ops.aten.mul.Scalar(clone_1, 0.5)
-            copy_1: "f32[3]" = torch.ops.aten.copy.default(clone_1, mul_1)
+            copy__1: "f32[3]" = torch.ops.aten.copy.default(clone_1, mul_1)
             addcmul: "f32[2]" = torch.ops.aten.addcmul.default(copy_, a, copy_, value = 3)
-            copy_2: "f32[2]" = torch.ops.aten.copy.default(copy_, addcmul)
-            addcmul_1: "f32[3]" = torch.ops.aten.addcmul.default(copy_1, b, b, value = 3)
-            copy_3: "f32[3]" = torch.ops.aten.copy.default(copy_1, addcmul_1)
-            _foreach_neg = torch.ops.aten._foreach_neg.default([copy_2, copy_3])
+            copy__2: "f32[2]" = torch.ops.aten.copy.default(copy_, addcmul)
+            addcmul_1: "f32[3]" = torch.ops.aten.addcmul.default(copy__1, b, b, value = 3)
+            copy__3: "f32[3]" = torch.ops.aten.copy.default(copy__1, addcmul_1)
+            _foreach_neg = torch.ops.aten._foreach_neg.default([copy__2, copy__3])
             getitem: "f32[2]" = _foreach_neg[0]
             getitem_1: "f32[3]" = _foreach_neg[1]
             return (getitem, getitem_1)

@@ -4,7 +4,6 @@
 //! of full
 //! length, defaults left out from the end, options of new tensors as the functions of Python fill them in.
 
-use crate::naming;
 use crate::overload;
 use crate::{Error, Result, SymBool, SymFloat, SymInt, Tracer, Value};
 use oxport_ir::schema::{FunctionSchema, Type};
@@ -137,7 +136,7 @@ impl State {
         kwargs: Kwargs,
         origin: &NodeMeta,
     ) -> Result<NodeId> {
-        self.add_named_call(naming::stem_of(op), op, args, kwargs, origin)
+        self.add_named_call(op.stem(), op, args, kwargs, origin)
     }
 
     /// As [`State::add_call`], with a name that begins so.
@@ -175,7 +174,7 @@ impl State {
     /// Adds a call of an operator that has no meta function since its result is its argument, `detach_`.
     pub(crate) fn add_identity(&mut self, op: &str, of: NodeId, origin: &NodeMeta) -> Result<NodeId> {
         let op = self.registry.op(op);
-        let name = self.names.create(naming::stem_of(&op));
+        let name = self.names.create(op.stem());
         let val = self.program.graph.node(of).val().cloned();
         let builder = Builder::new(&mut self.program.graph, &mut self.program.env, &self.registry);
         Ok(builder.with_origin(origin).named(&name).add(&op, vec![of.into()], Kwargs::new(), val)?)
@@ -243,9 +242,8 @@ impl State {
 fn makes_tensors(op: &Op, schema: &FunctionSchema) -> bool {
     let options = ["dtype", "layout", "device", "pin_memory"];
     let has = |name: &&'static str| schema.arg(name).is_some_and(|(_, p)| p.kw_only);
-    let stem = naming::stem_of(op);
     let takes_tensor = schema.args.iter().any(|p| p.ty.is_tensor_like());
-    options.iter().all(has) && (!takes_tensor || stem.ends_with("_like") || stem.starts_with("new_"))
+    options.iter().all(has) && (!takes_tensor || op.stem().ends_with("_like") || op.stem().starts_with("new_"))
 }
 
 /// `cuda:0`

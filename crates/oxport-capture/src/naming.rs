@@ -1,14 +1,4 @@
-//! The stems of names as PyTorch has them: of nodes by FX, of placeholders and symbols by `torch.export`.
-
-use oxport_ir::Op;
-
-/// The stem of a call's name: the operator's, without overload; `and` for `__and__`.
-pub(crate) fn stem_of(op: &Op) -> &str {
-    let short = op.short_name();
-    let short = short.split('.').next().unwrap_or(short);
-    let inner = short.strip_prefix("__").and_then(|s| s.strip_suffix("__"));
-    inner.filter(|s| !s.is_empty()).unwrap_or(short)
-}
+//! The stems of names as PyTorch has them: of placeholders and symbols by `torch.export`.
 
 /// The placeholder of a lifted tensor: `layer.0.weight` → `p_layer_0_weight`; `self_attn.bias` → `p_attn_bias`, as
 /// PyTorch takes

@@ -101,7 +101,7 @@ fn signature(op: &Op) -> String {
     let text = schema.to_string();
     let (_, rest) = text.split_once('(').unwrap_or(("", &text));
     let arguments = rest.rsplit_once(") ->").map_or(rest, |(arguments, _)| arguments);
-    format!("{}({})", packet(op), arguments.replacen(" self", " input", 1))
+    format!("{}({})", op.packet(), arguments.replacen(" self", " input", 1))
 }
 
 /// The signature by which PyTorch's generator sorts: with the types of C++.
@@ -133,10 +133,6 @@ fn binding(op: &Op) -> String {
         text.push(format!("{} {}{}", cpp(&param.ty), param.name, if param.default.is_some() { "=" } else { "" }));
     }
     text.join(", ")
-}
-
-fn packet(op: &Op) -> &str {
-    op.short_name().split('.').next().unwrap_or(op.short_name())
 }
 
 /// The first overload that takes these arguments, with what it binds them to.
@@ -175,7 +171,7 @@ pub(crate) fn resolve(ops: &[Op], args: &[Value], kwargs: &[(&str, Value)]) -> R
 fn no_match(ops: &[&Op], args: &[Value], kwargs: &[(&str, Value)]) -> String {
     let mut got: Vec<String> = args.iter().map(described).collect();
     got.extend(kwargs.iter().map(|(name, v)| format!("{name}={}", described(v))));
-    let name = ops.first().map_or("", |op| packet(op));
+    let name = ops.first().map_or("", |op| op.packet());
     let mut message = format!(
         "{name}() received an invalid combination of arguments - got ({}), but expected one of:",
         got.join(", ")
@@ -205,7 +201,7 @@ fn bind(
     args: &[Value],
     kwargs: &[(&str, Value)],
 ) -> Result<Vec<Option<Value>>, String> {
-    let name = packet(op);
+    let name = op.packet();
     let mut bound: Vec<Option<Value>> = vec![None; schema.args.len()];
     let positional = schema.positional();
     if args.len() > positional {

@@ -3,6 +3,7 @@
 //! Law: every node that a builder adds has a meta value that its operator's meta function gave.
 
 use crate::infer::{MetaCx, infer_call};
+use crate::node::getitem_arguments;
 use crate::{
     Argument, Constant, Error, ExportedProgram, Fake, Graph, InputKind, Kwargs, ModuleCall, ModuleCallSignature, Node,
     NodeId, NodeKind, NodeMeta, Op, OutputKind, Registry, Result, Signature, StateTensor, Val, template,
@@ -153,14 +154,13 @@ impl<'a> Builder<'a> {
         self.getitem(node, i)
     }
     fn element(&self, args: &[Argument]) -> Result<Val> {
-        let (Some(Argument::Node(of)), Some(Argument::Int(i))) = (args.first(), args.get(1)) else {
-            return Err(Error::invalid("getitem: expected a node and an index"));
-        };
-        match self.val(*of)? {
-            Val::List(l) => usize::try_from(*i).ok().and_then(|i| l.get(i)).cloned(),
+        let expected = || Error::invalid("getitem: expected a node and an index");
+        let (of, i) = getitem_arguments(args).ok_or_else(expected)?;
+        match self.val(of)? {
+            Val::List(l) => usize::try_from(i).ok().and_then(|i| l.get(i)).cloned(),
             _ => None,
         }
-        .ok_or_else(|| Error::invalid(format!("`{}` has no element {i}", self.graph.node(*of).name)))
+        .ok_or_else(|| Error::invalid(format!("`{}` has no element {i}", self.graph.node(of).name)))
     }
     /// Size `dim` of a tensor (negative counts from the end): a constant where it is known, else a `sym_size` call.
     ///
@@ -186,9 +186,7 @@ impl<'a> Builder<'a> {
 
 /// The stem of a node's name, as FX makes it: the operator's name without overload.
 fn stem_of(op: &Op) -> String {
-    let short = op.short_name();
-    let short = short.split('.').next().unwrap_or(short);
-    let stem = short.trim_start_matches("__").trim_end_matches("__");
+    let stem = op.stem();
     // `__and__`: FX numbers what would be a keyword.
     if crate::verify::is_identifier(stem) { stem.to_string() } else { format!("{stem}_1") }
 }

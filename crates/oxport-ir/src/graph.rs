@@ -287,13 +287,13 @@ impl Graph {
         if let NodeKind::GetAttr(name) = &self.get(id)?.kind { self.subgraphs.get(name) } else { None }
     }
 
-    /// A name that starts with `stem` and is not taken: `stem`, `stem_1`, ….
+    /// A name that starts with `stem` and is not taken, numbered as FX does: `add`, `add_1`, `add_2`; `add_`, `add__1`.
     pub fn unique_name(&self, stem: &str) -> Arc<str> {
         if self.find(stem).is_none() {
             return stem.into();
         }
-        let base = stem.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix('_').unwrap_or(stem);
-        let base = if base.is_empty() { stem } else { base };
+        let plain = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+        let base = plain.strip_suffix('_').filter(|base| plain != stem && !base.is_empty()).unwrap_or(stem);
         let first = self.names.free.get(base).copied().unwrap_or(1);
         let name = (first..).map(|i| format!("{base}_{i}")).find(|n| self.find(n).is_none());
         name.expect("law: there are more numbers than names").into()

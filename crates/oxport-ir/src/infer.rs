@@ -233,7 +233,7 @@ pub fn cost_of(graph: &Graph, node: &Node, env: &ShapeEnv) -> Option<Cost> {
         Some(Val::List(l)) => l.clone(),
         one => one.cloned().into_iter().collect(),
     };
-    Some((op.def()?.cost)(&Args::new(&values, op, &MetaCx::new(env)), &outs))
+    Some(op.def()?.cost_of(&Args::new(&values, op, &MetaCx::new(env)), &outs))
 }
 
 /// The meta value of a call.

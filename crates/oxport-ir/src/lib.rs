@@ -8,7 +8,10 @@
 //! |---|---|
 //! | [`schema`] | `FunctionSchema`: ATen's operator signatures, parsed |
 //! | [`opdef`] | [`OpDef`]: everything that is known of an operator |
+//! | [`work`] | [`Cost`]: what a call costs |
 //! | [`op`] | [`Op`], [`Registry`]: how it is found |
+//! | [`intrinsic`] | higher-order operators and Python functions that are handled one by one |
+//! | [`variants`] | from an operator that writes to the one that computes what it writes |
 //! | [`args`] | argument lists bound to a schema, read in one of three worlds: meta, build, real |
 //! | [`fake`] | meta values |
 //! | [`infer`] | from a call to its meta value |
@@ -29,6 +32,7 @@ pub mod fake;
 pub mod from_arg;
 pub mod graph;
 pub mod infer;
+pub mod intrinsic;
 pub mod node;
 pub mod op;
 pub mod opdef;
@@ -43,7 +47,9 @@ pub mod terminal;
 pub mod text;
 mod translate;
 pub mod value;
+pub mod variants;
 pub mod verify;
+pub mod work;
 
 pub use args::{Arg, Args, Build, Complex, Meta, Numeral, Real, Sym, World};
 pub use builder::{Builder, ProgramBuilder};
@@ -53,11 +59,12 @@ pub use fake::{Device, Fake, MemoryFormat, MemoryLayout, Val};
 pub use from_arg::{FromArg, Number, Operand};
 pub use graph::{Graph, Users};
 pub use infer::MetaCx;
+pub use intrinsic::Intrinsic;
 pub use node::{Argument, Kwargs, Node, NodeId, NodeKind, NodeMeta};
 pub use op::{Op, Registry};
 pub use opdef::{
-    Aliasing, Assertion, Autocast, Cost, Decomp, Effect, Exact, IndexedDim, Indexes, Kernel, Mutated, Mutation, Noise,
-    OpDef, WriteBack,
+    Aliasing, Assertion, Autocast, Decomp, Effect, Exact, IndexedDim, Indexes, Kernel, Mutated, Mutation, Noise, OpDef,
+    WriteBack,
 };
 pub use prepared::{Makings, Prepared};
 pub use program::{
@@ -68,3 +75,4 @@ pub use signature::{InputKind, InputSpec, OutputKind, OutputSpec, Signature};
 pub use text::{parse, print};
 pub use value::{Callable, RunCx, Value};
 pub use verify::verify;
+pub use work::{Class, Cost, Work};

@@ -1,6 +1,6 @@
 //! Nodes and their arguments.
 
-use crate::{Device, Effect, MemoryFormat, MemoryLayout, Op, Val};
+use crate::{Device, Effect, Intrinsic, MemoryFormat, MemoryLayout, Op, Val};
 use indexmap::IndexMap;
 use num_complex::Complex64;
 use oxport_tensor::DType;
@@ -91,14 +91,18 @@ impl Node {
     pub fn op(&self) -> Option<&Op> {
         if let NodeKind::CallFunction(op) = &self.kind { Some(op) } else { None }
     }
-    /// True if this node calls the operator of that name, `aten::add.Tensor`.
+    /// The intrinsic that this node calls, if it calls one.
+    pub fn intrinsic(&self) -> Option<Intrinsic> {
+        self.op()?.intrinsic()
+    }
+    /// True if this node calls the operator of that name, `aten::add.Tensor`: for tests and tools.
     pub fn calls(&self, name: &str) -> bool {
         self.op().is_some_and(|op| op.name() == name)
     }
     /// Of a call of `getitem`: the list, and which of its elements.
     pub fn getitem(&self) -> Option<(NodeId, i64)> {
         self.op().filter(|op| op.is_getitem())?;
-        Some((self.args.first()?.as_node()?, self.args.get(1)?.as_int()?))
+        getitem_arguments(&self.args)
     }
     /// The node that is the first argument, by position or by the schema's name: the tensor that a view is of, or that
     /// an operator of its own kind writes to.
@@ -110,9 +114,24 @@ impl Node {
     pub fn default_value(&self) -> Option<&Argument> {
         self.args.first().filter(|_| self.kind == NodeKind::Placeholder)
     }
-    /// The argument of a schema's name, however it is given: by position, by name, or left to its default.
+    /// The positional arguments behind the first.
+    pub fn after_first(&self) -> &[Argument] {
+        self.args.get(1..).unwrap_or_default()
+    }
+    /// Of a call of an intrinsic: the arguments behind its parameters.
+    pub fn operands(&self) -> &[Argument] {
+        let parameters = self.intrinsic().map_or(self.args.len(), |intrinsic| intrinsic.parameters().len());
+        self.args.get(parameters..).unwrap_or_default()
+    }
+    /// The argument of a parameter of the schema, or of an intrinsic, however it is given: by position, by name, or
+    /// left to its default.
     pub fn argument(&self, name: &str) -> Option<&Argument> {
-        let (i, param) = self.op()?.schema()?.arg(name)?;
+        let op = self.op()?;
+        let Some(schema) = op.schema() else {
+            let by_position = op.intrinsic()?.position(name).and_then(|i| self.args.get(i));
+            return by_position.or_else(|| self.kwargs.get(name));
+        };
+        let (i, param) = schema.arg(name)?;
         let by_position = if param.kw_only { None } else { self.args.get(i) };
         by_position.or_else(|| self.kwargs.get(name)).or(param.default.as_ref())
     }
@@ -148,6 +167,14 @@ impl Node {
             }
         }
         all
+    }
+}
+
+/// The list and the index in the arguments of `getitem`.
+pub(crate) fn getitem_arguments(args: &[Argument]) -> Option<(NodeId, i64)> {
+    match args {
+        [Argument::Node(of), Argument::Int(index)] => Some((*of, *index)),
+        _ => None,
     }
 }
 

@@ -8,6 +8,7 @@
 //! (schema, tags, kinds of kernels, autocast class) is read from the pinned schemas, whether oxport implements it or
 //! not.
 
+use crate::intrinsic::Intrinsic;
 use crate::opdef::{Aliasing, Autocast, Effect, Mutation, OpDef};
 use crate::schema::FunctionSchema;
 use crate::{Argument, Error, Node, Result};
@@ -23,6 +24,7 @@ struct OpEntry {
     name: Box<str>,
     schema: Option<FunctionSchema>,
     def: Option<&'static OpDef>,
+    intrinsic: Option<Intrinsic>,
     tags: &'static str,
     kinds: &'static str,
 }
@@ -35,6 +37,16 @@ impl Op {
     /// The name without its namespace: `add.Tensor`.
     pub fn short_name(&self) -> &str {
         self.0.name.split_once("::").map_or(&*self.0.name, |(_, n)| n)
+    }
+    /// The name without namespace and overload, which PyTorch calls a packet of overloads: `add`.
+    pub fn packet(&self) -> &str {
+        self.short_name().split('.').next().unwrap_or_default()
+    }
+    /// What calls are named after: the packet, `and` for `__and__`.
+    pub fn stem(&self) -> &str {
+        let packet = self.packet();
+        let inner = packet.strip_prefix("__").and_then(|s| s.strip_suffix("__"));
+        inner.filter(|s| !s.is_empty()).unwrap_or(packet)
     }
     /// The namespace: `aten`, `higher_order`, `_operator`.
     pub fn namespace(&self) -> &str {
@@ -51,6 +63,10 @@ impl Op {
     /// The table entry, if oxport implements it.
     pub fn def(&self) -> Option<&'static OpDef> {
         self.0.def
+    }
+    /// Which intrinsic it is, if it is one.
+    pub fn intrinsic(&self) -> Option<Intrinsic> {
+        self.0.intrinsic
     }
     /// True if PyTorch tags the operator so (`core`, `pointwise`, `nondeterministic_seeded`), or registers it as that
     /// kind (`composite_implicit`).
@@ -94,15 +110,28 @@ impl Op {
     }
     /// True if it picks an element of a multiple result.
     pub fn is_getitem(&self) -> bool {
-        self.name() == "_operator::getitem"
+        self.0.intrinsic == Some(Intrinsic::Getitem)
     }
     /// True if it writes to its arguments. An unknown operator may.
     pub fn is_mutable(&self) -> bool {
         self.schema().map_or(!self.is_python() && !self.is_higher_order(), FunctionSchema::is_mutable)
     }
-    /// True for Python functions on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
+    /// True for Python functions: `_operator.add`, `math.trunc`, `torch.sym_max`.
     pub fn is_python(&self) -> bool {
         is_python_namespace(self.namespace())
+    }
+    /// True for Python functions on numbers that PyTorch loads in programs: its row says so.
+    pub fn is_on_numbers(&self) -> bool {
+        self.def().is_some_and(|d| d.on_numbers)
+    }
+    /// True for PyTorch's own operators, which functionalization has variants of.
+    pub fn is_aten(&self) -> bool {
+        self.namespace() == "aten"
+    }
+    /// True if it is of a library that PyTorch registers as a whole, so that there are no operators but those that are
+    /// pinned.
+    pub fn is_of_pytorch(&self) -> bool {
+        matches!(self.namespace(), "aten" | "prims" | "prim")
     }
     /// What a call does beside returning values, whatever its arguments. An unknown operator may do anything.
     pub fn effect(&self) -> Effect {
@@ -110,7 +139,7 @@ impl Op {
             Some(def) => def.effect,
             None if self.has_tag("nondeterministic_seeded") => Effect::Random,
             None if self.is_python() => Effect::Pure,
-            None if self.namespace() == "aten" && !self.is_mutable() => Effect::Pure,
+            None if self.is_aten() && !self.is_mutable() => Effect::Pure,
             None => Effect::Effectful,
         }
     }
@@ -250,7 +279,9 @@ impl Registry {
         let pinned = self.pinned.get(name.as_str()).copied().unwrap_or_default();
         let text = Some(def.map_or(pinned.schema, |d| d.schema)).filter(|t| t.contains('('));
         let schema = text.and_then(|t| FunctionSchema::parse(t).ok());
-        let op = Op(Arc::new(OpEntry { name: name.into(), schema, def, tags: pinned.tags, kinds: pinned.kinds }));
+        let intrinsic = Intrinsic::of(&name);
+        let (tags, kinds) = (pinned.tags, pinned.kinds);
+        let op = Op(Arc::new(OpEntry { name: name.into(), schema, def, intrinsic, tags, kinds }));
         found.insert(name_or_target.into(), op.clone());
         op
     }

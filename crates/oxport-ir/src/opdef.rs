@@ -11,6 +11,7 @@
 //! pass must know of an operator is a field here, and no pass knows operators by name.
 
 use crate::args::{Args, Build, Meta, Real};
+use crate::work::{Class, CostFn, Work};
 use crate::{Argument, Builder, Fake, NodeId, Prepared, Result, Val, Value};
 use oxport_sym::{Expr, Range};
 use oxport_tensor::{Tensor, TensorMut};
@@ -30,8 +31,8 @@ pub struct OpDef {
     pub prepare: Option<PrepareFn>,
     /// What it is made of.
     pub decomp: Decomp,
-    /// Work and traffic, from argument and result metas.
-    pub cost: CostFn,
+    /// Work and traffic: see [`crate::work`].
+    pub work: Work,
     /// How closely two implementations must agree.
     pub exact: Exact,
     /// What a call does beside returning values.
@@ -58,6 +59,8 @@ pub struct OpDef {
     pub asserts: Option<AssertFn>,
     /// Whether its tensors may be on several devices.
     pub across_devices: bool,
+    /// Whether it is a Python function on numbers that PyTorch loads in programs (`torch._export.verifier`).
+    pub on_numbers: bool,
     /// Whether PyTorch's kernels choose the strides of its results by more than its arguments.
     pub free_strides: bool,
     /// Calls that must work, as text: `f32[2, 3], 1, alpha=2`; with `!` in front, calls that must be refused.
@@ -68,8 +71,6 @@ pub struct OpDef {
 pub type MetaFn = fn(&Args<'_, Meta>) -> Result<Vec<Val>>;
 /// See [`OpDef::prepare`]. The arguments that are not constant are [`Arg::None`](crate::Arg::None).
 pub type PrepareFn = fn(&Args<'_, Real>) -> Result<Option<Prepared>>;
-/// See [`OpDef::cost`].
-pub type CostFn = fn(&Args<'_, Meta>, &[Val]) -> Cost;
 
 /// See [`OpDef::asserts`].
 pub type AssertFn = fn(&Args<'_, Meta>) -> Result<Assertion>;
@@ -222,15 +223,6 @@ pub enum Autocast {
     Widest,
 }
 
-/// Work and traffic of a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cost {
-    /// Arithmetic operations.
-    pub flops: f64,
-    /// Bytes read and written.
-    pub bytes: f64,
-}
-
 impl OpDef {
     /// An operator that is computed by nothing yet, exact up to rounding, and pure.
     pub const fn new(schema: &'static str, meta: MetaFn) -> OpDef {
@@ -241,7 +233,7 @@ impl OpDef {
             kernel: Kernel::None,
             prepare: None,
             decomp: Decomp::None,
-            cost: default_cost,
+            work: Work::Unstated,
             exact: Exact::Rounding,
             effect: Effect::Pure,
             draws_if: &[],
@@ -254,6 +246,7 @@ impl OpDef {
             indexes: None,
             asserts: None,
             across_devices: false,
+            on_numbers: false,
             free_strides: false,
             samples: &[],
         }
@@ -264,7 +257,7 @@ impl OpDef {
     }
     /// Computes by views.
     pub const fn view(self, f: fn(&Args<'_, Real>) -> Result<Option<Vec<Tensor>>>) -> OpDef {
-        OpDef { kernel: Kernel::View(f), exact: Exact::Bits, cost: |_, _| Cost { flops: 0.0, bytes: 0.0 }, ..self }
+        OpDef { kernel: Kernel::View(f), exact: Exact::Bits, work: Work::Usual(Class::Call), ..self }
     }
     /// Computes by filling outputs.
     pub const fn fill(self, f: fn(&Args<'_, Real>, &mut [TensorMut]) -> Result<()>) -> OpDef {
@@ -287,9 +280,13 @@ impl OpDef {
     pub const fn decomp(self, f: fn(&mut Builder<'_>, &Args<'_, Build>) -> Result<Vec<Argument>>) -> OpDef {
         OpDef { decomp: Decomp::Fn(f), ..self }
     }
-    /// Sets the cost.
-    pub const fn cost(self, cost: CostFn) -> OpDef {
-        OpDef { cost, ..self }
+    /// Says that its work is what is usual for kernels of the class.
+    pub const fn work(self, class: Class) -> OpDef {
+        OpDef { work: Work::Usual(class), ..self }
+    }
+    /// Says that its work is what the function counts.
+    pub const fn cost(self, class: Class, count: CostFn) -> OpDef {
+        OpDef { work: Work::Counted(class, count), ..self }
     }
     /// Sets the exactness.
     pub const fn exact(self, exact: Exact) -> OpDef {
@@ -343,6 +340,10 @@ impl OpDef {
     pub const fn across_devices(self) -> OpDef {
         OpDef { across_devices: true, ..self }
     }
+    /// Says that it is a Python function on numbers that PyTorch loads in programs.
+    pub const fn on_numbers(self) -> OpDef {
+        OpDef { on_numbers: true, ..self }
+    }
     /// Says that PyTorch's kernels choose the strides of its results by more than its arguments.
     pub const fn free_strides(self) -> OpDef {
         OpDef { free_strides: true, ..self }
@@ -355,23 +356,4 @@ impl OpDef {
     pub fn name(&self) -> &'static str {
         self.schema.split('(').next().unwrap_or(self.schema)
     }
-}
-
-/// Reads every input and writes every output once, one operation per output element.
-pub fn default_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
-    let count = |v: &crate::Fake| args.cx.hint(&v.numel()).unwrap_or(4096) as f64;
-    let mut cost = Cost::default();
-    for out in outs.iter().flat_map(Val::tensors) {
-        cost.flops += count(out);
-        cost.bytes += count(out) * out.dtype.size() as f64;
-    }
-    fn tensors<'a>(a: &'a crate::Arg<Meta>, f: &mut dyn FnMut(&'a crate::Fake)) {
-        match a {
-            crate::Arg::Tensor(t) => f(t),
-            crate::Arg::List(l) => l.iter().for_each(|a| tensors(a, f)),
-            _ => {}
-        }
-    }
-    args.values.iter().for_each(|a| tensors(a, &mut |t| cost.bytes += count(t) * t.dtype.size() as f64));
-    cost
 }

@@ -2,7 +2,7 @@
 //!
 //! Law: an `ExportedProgram` is a value. Passes take one and give one; cloning shares every tensor.
 
-use crate::{Argument, Device, Error, Graph, InputKind, MemoryLayout, Node, Result, Signature};
+use crate::{Argument, Device, Error, Graph, InputKind, Intrinsic, MemoryLayout, Node, Result, Signature};
 use indexmap::IndexMap;
 use oxport_pytree::{Kind, Tree, TreeSpec};
 use oxport_sym::{Expr, ShapeEnv};
@@ -68,17 +68,14 @@ pub struct Subclass {
 }
 
 impl Subclass {
-    /// Takes a tensor out: `access_subclass_inner_tensor(wrapper, 'qdata')`. PyTorch writes it in Python, without a
-    /// schema.
-    pub const ACCESS: &str = "export::access_subclass_inner_tensor";
-
-    /// The attribute and the tensor that a call on the wrapper asks for.
+    /// The attribute and the tensor that a call on the wrapper asks for: `access_subclass_inner_tensor(wrapper,
+    /// 'qdata')`.
     ///
     /// # Errors
     /// The call is no access, or there is no such tensor.
     pub fn accessed<'n>(&self, call: &'n Node) -> Result<(&'n str, &Tensor)> {
-        match &call.args[..] {
-            [Argument::Node(_), Argument::Str(attribute)] if call.calls(Subclass::ACCESS) => {
+        match (call.intrinsic(), call.argument("attr")) {
+            (Some(Intrinsic::AccessSubclassInnerTensor), Some(Argument::Str(attribute))) => {
                 let missing = || Error::invalid(format!("{} holds no tensor `{attribute}`", self.class));
                 Ok((attribute, self.inner.get(attribute).ok_or_else(missing)?))
             }

@@ -34,7 +34,7 @@ families! {
         rowmajor, rows
     ] {
     }
-    pointwise "Elementwise operators." [bessel, orthogonal, special] {
+    pointwise "Elementwise operators." [bessel, orthogonal, scalar_math] {
         activation, arithmetic, backward, cast, clamp, compare, complex, power, specials, ternary, unary
     }
     reduce "Reductions, scans, orders and counts." [over] {
@@ -50,7 +50,7 @@ families! {
     create "Tensors from nothing." [] {
         constants, distributions, random, ranges, windows
     }
-    linalg "Products and factorisations of matrices, distances of vectors." [matrices] {
+    linalg "Products and factorisations of matrices, distances of vectors." [matrices, spectral] {
         check, cholesky, contract, cross, distance, distance_backward, eig, einsum, function, grouped, kron, ldl,
         linear, lu, matmul, norm, qr, rank, solve, svd, triangular, vander, vector_norm
     }
@@ -83,8 +83,9 @@ families! {
     }
 }
 
-/// The pinned schemas: every overload that PyTorch 2.15 registers, with its tags.
-pub static SCHEMAS: &str = include_str!("../../../schemas/aten_schemas.txt");
+/// The pinned schemas: every overload that PyTorch 2.15 registers, with its tags. (The file is a link, which `cargo
+/// package` replaces by what it points to.)
+pub static SCHEMAS: &str = include_str!("../aten_schemas.txt");
 
 /// All operators of this crate over the pinned schemas.
 pub fn registry() -> &'static Registry {

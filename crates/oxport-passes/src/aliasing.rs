@@ -22,7 +22,7 @@ pub(crate) struct Step {
 
 impl Step {
     pub fn of(node: &Node, op: &Op) -> Step {
-        let args = node.args.get(1..).unwrap_or_default().to_vec();
+        let args = node.after_first().to_vec();
         Step { op: op.clone(), args, kwargs: node.kwargs.clone(), element: None }
     }
     /// The step to an element of what a call gives: a slice, or a selection, where the sizes are known.
@@ -43,10 +43,22 @@ impl Step {
             None => Step { element: Some(i), ..self.clone() },
         }
     }
+    /// The same call with another value of a parameter behind the first.
+    pub fn with(mut self, parameter: &str, value: Argument) -> Option<Step> {
+        let (position, _) = self.op.schema()?.arg(parameter)?;
+        let at = position.checked_sub(1)?;
+        self.kwargs.shift_remove(parameter);
+        self.args.resize(self.args.len().max(at + 1), Argument::None);
+        self.args[at] = value;
+        Some(self)
+    }
+    /// The positional arguments of the call on another tensor.
+    pub fn arguments(&self, base: NodeId) -> Vec<Argument> {
+        std::iter::once(base.into()).chain(self.args.iter().cloned()).collect()
+    }
     /// The call on another tensor.
     pub fn replay(&self, b: &mut Builder<'_>, base: NodeId) -> Result<NodeId> {
-        let args = std::iter::once(base.into()).chain(self.args.iter().cloned()).collect();
-        let call = b.call_op(&self.op, args, self.kwargs.clone())?;
+        let call = b.call_op(&self.op, self.arguments(base), self.kwargs.clone())?;
         self.element.map_or(Ok(call), |i| b.getitem(call, i))
     }
     /// The new value of `base` after `value` was written to its alias.
@@ -56,8 +68,7 @@ impl Step {
     pub fn write_back(&self, b: &mut Builder<'_>, base: NodeId, value: NodeId) -> Result<NodeId> {
         let refuse = || Error::unsupported(format!("a write through {} cannot be made functional", self.op.name()));
         let write_back = self.op.def().map_or(WriteBack::None, |def| def.write_back);
-        let args: Vec<Argument> = std::iter::once(base.into()).chain(self.args.iter().cloned()).collect();
-        let values = bind_build(b.graph, &self.op, &args, &self.kwargs)?;
+        let values = bind_build(b.graph, &self.op, &self.arguments(base), &self.kwargs)?;
         let args = Args::new(&values, &self.op, &());
         match write_back {
             WriteBack::None => Err(refuse()),

@@ -17,11 +17,11 @@
 use oxport_ir::infer::cost_of;
 use oxport_ir::storage::seen_values;
 use oxport_ir::{
-    Argument, Constant, Decomp, Effect, ExportedProgram, Graph, InputKind, Kernel, Node, NodeId, NodeKind, OutputKind,
-    Result, StateTensor, Value,
+    Argument, Constant, Decomp, Effect, Exact, ExportedProgram, Graph, InputKind, Kernel, Node, NodeId, NodeKind,
+    OutputKind, Result, StateTensor, Value,
 };
 use oxport_sym::ShapeEnv;
-use oxport_tensor::Tensor;
+use oxport_tensor::{Layout, Tensor};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,6 +35,10 @@ pub struct Budget {
     pub work: f64,
     /// When it ends, finished or not.
     pub deadline: Instant,
+    /// Whether parameters and buffers that no call writes are constants; lifted constants always are.
+    pub frozen: bool,
+    /// Whether only operators are computed whose results are the same bits everywhere, in PyTorch too.
+    pub exact: bool,
 }
 
 /// Runs a program without user inputs and gives its outputs; `None` if that fails, for whatever reason.
@@ -43,19 +47,21 @@ pub type Evaluate<'a> = &'a dyn Fn(&ExportedProgram) -> Option<Vec<Value>>;
 /// What results may add to the program beside what they are made of, each and all together.
 const SLACK: (usize, usize) = (4 << 10, 64 << 10);
 
-/// Replaces pure nodes whose inputs are all constants by lifted tensor constants (`_folded_0`, …), within a budget.
-/// Gives the number of constants made.
+/// Replaces pure nodes whose inputs are all constants by lifted tensor constants, within a budget. They are named by
+/// what they are made of (`qkv_weight`), or `_folded_0`, …. Gives the number of constants made.
 ///
 /// # Errors
 /// A law of the graph is broken.
 pub fn fold_constants(program: &mut ExportedProgram, budget: &Budget, evaluate: Evaluate<'_>) -> Result<usize> {
-    let constant = constant_nodes(program, budget.bytes);
+    let constant = constant_nodes(program, budget);
     let frontier = frontier(program, &constant, budget);
     let mut results = Vec::with_capacity(frontier.len());
     compute(program, &constant, &frontier, budget, evaluate, &mut results)?;
     let mut lifting = Lifting::new(program);
     for (id, tensor) in &results {
-        lifting.lift(program, *id, "_folded", tensor.clone())?;
+        let Some(tensor) = as_recorded(program, *id, tensor) else { continue };
+        let stem = crate::names::made_of(&sources(program, *id));
+        lifting.lift(program, *id, stem.as_deref().unwrap_or("_folded"), tensor)?;
     }
     crate::eliminate_dead(program);
     Ok(results.len())
@@ -88,7 +94,7 @@ fn compute(
 
 /// Placeholders that are filled by constants, and pure calls of nothing else; each with the bytes of the constants that
 /// it is made of.
-fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashMap<NodeId, usize> {
+fn constant_nodes(program: &ExportedProgram, budget: &Budget) -> HashMap<NodeId, usize> {
     let mutated: HashSet<&Arc<str>> = program
         .signature
         .outputs
@@ -108,7 +114,8 @@ fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashMap<NodeId
     let mut constant = HashMap::new();
     for ((id, _), spec) in &inputs {
         let Some((state, _)) = state(&spec.kind) else { continue };
-        if !written.contains(&state.tensor.storage().id()) {
+        let is_constant = budget.frozen || matches!(spec.kind, InputKind::TensorConstant(_));
+        if is_constant && !written.contains(&state.tensor.storage().id()) {
             constant.insert(*id, state.tensor.numel().saturating_mul(state.tensor.dtype().size()));
         }
     }
@@ -121,10 +128,11 @@ fn constant_nodes(program: &ExportedProgram, max_bytes: usize) -> HashMap<NodeId
         let is_bounded = op.def().is_some_and(|d| !matches!((d.kernel, d.decomp), (Kernel::None, Decomp::Fn(_))));
         // What is as large as the data say has no size to bound.
         let is_bounded = is_bounded && !op.has_tag("dynamic_output_shape") && !op.has_tag("data_dependent_output");
+        let is_exact = !budget.exact || op.is_getitem() || op.def().is_some_and(|d| d.exact == Exact::Bits);
         let is_plain = node.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() && is_bounded;
         let inputs = node.inputs();
         // Factories are left to the run: they cost less than what they would add to the program.
-        if !is_plain || seen.contains(&id) || inputs.is_empty() || size_of(node) > max_bytes {
+        if !is_plain || !is_exact || seen.contains(&id) || inputs.is_empty() || size_of(node) > budget.bytes {
             continue;
         }
         let sources: Option<Vec<usize>> = inputs.iter().map(|i| constant.get(i).copied()).collect();
@@ -229,6 +237,72 @@ fn cut_out(
     Ok(part)
 }
 
+/// A result with the strides that its node's meta says, where they differ in dimensions of one element only; `None`
+/// where it lies otherwise.
+fn as_recorded(program: &ExportedProgram, id: NodeId, tensor: &Tensor) -> Option<Tensor> {
+    let recorded = program.graph.node(id).val().and_then(|v| v.as_tensor()?.concrete_layout());
+    let Some(recorded) = recorded else { return Some(tensor.clone()) };
+    let mut strides = tensor.strides().iter().zip(&recorded.strides).zip(tensor.sizes());
+    let is_same = *tensor.sizes() == recorded.sizes[..] && strides.all(|((a, b), size)| a == b || *size <= 1);
+    let offset = tensor.layout().offset;
+    is_same.then(|| tensor.with_layout(Layout { offset, ..recorded }).ok()).flatten()
+}
+
+/// The names of the parameters, buffers and constants that a constant node is made of, in the order of the inputs.
+fn sources(program: &ExportedProgram, id: NodeId) -> Vec<Arc<str>> {
+    let graph = &program.graph;
+    let (mut open, mut seen) = (vec![id], HashSet::new());
+    while let Some(id) = open.pop() {
+        if seen.insert(id) {
+            open.extend(graph.node(id).inputs());
+        }
+    }
+    let inputs = graph.placeholders().zip(&program.signature.inputs);
+    inputs.filter(|((id, _), _)| seen.contains(id)).filter_map(|(_, spec)| spec.kind.lifted().cloned()).collect()
+}
+
+/// Takes parameters and buffers that nothing reads or writes out of the program; gives their names.
+pub fn drop_unread(program: &mut ExportedProgram) -> Vec<String> {
+    let written: HashSet<Arc<str>> = program
+        .signature
+        .outputs
+        .iter()
+        .filter_map(|s| match &s.kind {
+            OutputKind::BufferMutation(n) | OutputKind::ParameterMutation(n) => Some(n.clone()),
+            _ => None,
+        })
+        .collect();
+    let ids: Vec<NodeId> = program.graph.placeholders().map(|(id, _)| id).collect();
+    let is_unread = |id: &NodeId, kind: &InputKind| {
+        let name = kind.lifted().filter(|_| program.lifted(kind).is_some())?;
+        (program.graph.users(*id).is_empty() && !written.contains(name)).then(|| name.clone())
+    };
+    let unread: Vec<Option<Arc<str>>> =
+        ids.iter().zip(&program.signature.inputs).map(|(id, spec)| is_unread(id, &spec.kind)).collect();
+    for (id, _) in ids.iter().zip(&unread).filter(|(_, name)| name.is_some()) {
+        // Nothing uses it.
+        if program.graph.erase(*id).is_err() {
+            return Vec::new();
+        }
+    }
+    let mut is_kept = unread.iter().map(Option::is_none);
+    program.signature.inputs.retain(|_| is_kept.next().unwrap_or(true));
+    let kept: HashSet<Arc<str>> = program.signature.inputs.iter().filter_map(|s| s.kind.lifted().cloned()).collect();
+    let dropped: Vec<Arc<str>> = unread.into_iter().flatten().filter(|name| !kept.contains(name)).collect();
+    for name in &dropped {
+        program.state.shift_remove(name);
+        program.constants.shift_remove(name);
+    }
+    dropped.iter().map(ToString::to_string).collect()
+}
+
+/// The bytes of all storages that the program owns, each once.
+pub fn stored_bytes(program: &ExportedProgram) -> usize {
+    let mut seen = HashSet::new();
+    let tensors = program.tensors().filter(|(_, t)| seen.insert(t.tensor.storage().id()));
+    tensors.map(|(_, t)| t.tensor.storage().len_bytes()).fold(0, usize::saturating_add)
+}
+
 /// The bytes of a node's result, as far as its meta tells; sizes of 0 count as 1, since tables along the others are
 /// made.
 fn size_of(node: &Node) -> usize {
@@ -259,10 +333,15 @@ impl Lifting {
     /// A tensor as a lifted constant `STEM_0`, …, that is used instead of a node.
     pub fn lift(&mut self, program: &mut ExportedProgram, id: NodeId, stem: &str, tensor: Tensor) -> Result<()> {
         let is_taken = |n: &str| program.constants.contains_key(n) || program.state.contains_key(n);
-        let found = (self.next..).map(|i| (i, format!("{stem}_{i}"))).find(|(_, n)| !is_taken(n));
-        let (i, name) = found.expect("law: there are more numbers than constants");
-        self.next = i;
-        let name: Arc<str> = name.into();
+        // A stem that says what it is needs no number, if it is the only one.
+        let name: Arc<str> = if stem.starts_with('_') || is_taken(stem) {
+            let found = (self.next..).map(|i| (i, format!("{stem}_{i}"))).find(|(_, n)| !is_taken(n));
+            let (i, name) = found.expect("law: there are more numbers than constants");
+            self.next = if stem.starts_with('_') { i } else { self.next };
+            name.into()
+        } else {
+            stem.into()
+        };
         let plain = name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
         let mut node = Node::new(program.graph.unique_name(&format!("c_{plain}")), NodeKind::Placeholder, Vec::new());
         node.meta.val = program.graph.node(id).val().cloned();

@@ -13,13 +13,13 @@
 //! and a write `add_` becomes the node `add_` that calls `add`; a program grows by a factor at most, or is refused.
 
 use crate::aliasing::{Parts, Step, is_alias, is_dense, parts};
-use crate::functional_variants::{functional_variant, out_variant, same_view};
 use crate::outputs::{mutation_outputs, separate_outputs};
 use crate::propagate_strides::{have_other_strides, restride_users};
 use crate::shared_weights::{apart, tied_state};
 use crate::storage::{Chain, Storage};
 use indexmap::IndexMap;
 use oxport_ir::infer::bind_build;
+use oxport_ir::variants::{functional_variant, out_variant, same_view};
 use oxport_ir::{
     Args, Argument, Builder, Dialect, Error, ExportedProgram, Graph, Kwargs, Mutation, NodeId, NodeKind, Op, Registry,
     Result, Val,
@@ -157,7 +157,7 @@ impl Functional<'_> {
     /// given all. True if the call is one of a view; its result is known then.
     fn reads_written(&mut self, id: NodeId) -> Result<bool> {
         let node = self.graph.node(id);
-        let (op, args) = (node.op().cloned().expect("law: a call"), node.args.clone());
+        let op = node.op().cloned().expect("law: a call");
         let Some(value) = node.first_input().and_then(|x| self.values.get(&x)).cloned() else {
             return Ok(false);
         };
@@ -172,31 +172,28 @@ impl Functional<'_> {
             return if version == 0 || is_whole(value.node) { Ok(false) } else { refuse() };
         };
         let offset = |id: NodeId| self.graph.node(id).val()?.as_tensor()?.offset.as_int();
-        let at = op.schema().and_then(|s| s.arg("storage_offset")).map(|(at, _)| at);
-        let place = at.zip(offset(alias).zip(offset(origin))).and_then(|(at, (alias, origin))| {
-            let offset = match args.get(at) {
+        let from_origin = offset(alias).zip(offset(origin)).and_then(|(alias, origin)| {
+            let offset = match node.argument("storage_offset") {
                 None | Some(Argument::None) => alias,
                 Some(given) => given.as_int()?,
             };
-            Some((at, offset - origin))
+            Some(offset - origin)
         });
-        let Some((at, offset)) = place.filter(|_| is_whole(origin)) else {
+        let step = from_origin
+            .filter(|_| is_whole(origin))
+            .and_then(|offset| Step::of(node, &op).with("storage_offset", offset.into()));
+        let Some(step) = step else {
             return if version == 0 { Ok(false) } else { refuse() };
         };
-        let mut args = args;
-        args.resize(args.len().max(at + 1), Argument::None);
-        args[at] = offset.into();
         let is_view = op.schema().is_some_and(|s| s.is_view());
         if version > 0 {
             let whole = self.focus(value.storage, &Chain::default(), Some(id))?;
             if have_other_strides(self.graph.node(origin).val(), self.graph.node(whole).val()) {
                 return refuse();
             }
-            args[0] = whole.into();
-            self.graph.set_call(id, op.clone(), args.clone(), Kwargs::new());
+            self.graph.set_call(id, op.clone(), step.arguments(whole), step.kwargs.clone());
         }
         if is_view {
-            let step = Step { op, args: args[1..].to_vec(), kwargs: Kwargs::new(), element: None };
             let chain = Chain::default().then(id, step);
             self.values.insert(id, Value { storage: value.storage, chain, node: id, version });
         }
@@ -309,7 +306,7 @@ impl Functional<'_> {
         let schema = op.schema().expect("law: a mutable operator has a schema");
         let written: Vec<usize> = (0..schema.args.len()).filter(|&i| schema.args[i].is_written()).collect();
         let node = self.graph.node(id);
-        if op.namespace() != "aten" {
+        if !op.is_aten() {
             return self.write_by_value(id, op);
         }
         let [0] = written[..] else { return self.write_out(id, op, &written) };

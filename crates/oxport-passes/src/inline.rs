@@ -6,7 +6,7 @@ use crate::autocast::{Casts, cast_arguments};
 use crate::decompose::expand;
 use crate::propagate_strides::restride_users;
 use oxport_ir::{
-    Argument, Autocast, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, Op, Registry, Result,
+    Argument, Autocast, Builder, Error, ExportedProgram, Graph, Intrinsic, Node, NodeId, NodeKind, Op, Registry, Result,
 };
 use oxport_sym::ShapeEnv;
 use oxport_tensor::DType;
@@ -29,26 +29,26 @@ fn inline(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
     for id in ids {
         // Inlining a block erases the nodes that picked its results.
         let Some((node, op)) = graph.get(id).and_then(|n| Some((n, n.op()?))) else { continue };
-        let (graph_at, casts) = match op.name() {
-            "higher_order::wrap_with_set_grad_enabled" => (1, None),
-            "higher_order::wrap_with_autocast" => (4, casts(node)),
-            "torch._C::_set_grad_enabled" => {
+        let casts = match op.intrinsic() {
+            Some(Intrinsic::WrapWithSetGradEnabled) => None,
+            Some(Intrinsic::WrapWithAutocast) => casts(node),
+            Some(Intrinsic::SetGradEnabled) => {
                 graph.erase(id)?;
                 continue;
             }
             _ => continue,
         };
         let name = node.name.clone();
-        block(graph, env, registry, id, (graph_at, casts), &mut relaid).map_err(|e| e.at(name))?;
+        block(graph, env, registry, id, casts, &mut relaid).map_err(|e| e.at(name))?;
     }
     restride_users(graph, env, registry, relaid);
     Ok(())
 }
 
-/// `(device_type, dtype | None, enabled, cache_enabled | None, graph, *operands)`
+/// The casts of an autocast block, if it is enabled.
 fn casts(node: &Node) -> Option<Casts> {
-    let enabled = node.args.get(2) == Some(&Argument::Bool(true));
-    let dtype = match node.args.get(1) {
+    let enabled = node.argument("enabled") == Some(&Argument::Bool(true));
+    let dtype = match node.argument("dtype") {
         Some(Argument::DType(d)) => *d,
         _ => DType::BF16,
     };
@@ -76,18 +76,18 @@ fn block(
     env: &mut ShapeEnv,
     registry: &Registry,
     id: NodeId,
-    (graph_at, casts): (usize, Option<Casts>),
+    casts: Option<Casts>,
     relaid: &mut HashSet<NodeId>,
 ) -> Result<()> {
     let wrong = || Error::invalid("a mode block without a graph");
     let node = graph.node(id);
     let op = node.op().cloned().ok_or_else(wrong)?;
-    let sub = node.args.get(graph_at).and_then(Argument::as_node).and_then(|g| graph.subgraph_of(g)).cloned();
+    let sub = node.argument("wrapped_func").and_then(Argument::as_node).and_then(|g| graph.subgraph_of(g)).cloned();
     let mut sub = sub.ok_or_else(wrong)?;
     if casts.is_some() {
         expose_casts(&mut sub, env, registry);
     }
-    let operands = node.args[graph_at + 1..].to_vec();
+    let operands = node.operands().to_vec();
     let inputs: Vec<NodeId> = sub.placeholders().map(|(id, _)| id).collect();
     if inputs.len() != operands.len() {
         return Err(Error::invalid(format!("{} operands for {} placeholders", operands.len(), inputs.len())));

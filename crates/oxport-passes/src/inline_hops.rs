@@ -15,7 +15,8 @@ use crate::bound::positional;
 use crate::decompose::replace;
 use crate::propagate_strides::restride_users;
 use oxport_ir::{
-    Argument, Builder, Error, ExportedProgram, FunctionSchema, Graph, Kwargs, Node, NodeId, Op, Registry, Result, Val,
+    Argument, Builder, Error, ExportedProgram, FunctionSchema, Graph, Intrinsic, Kwargs, Node, NodeId, Op, Registry,
+    Result, Val,
 };
 use oxport_sym::ShapeEnv;
 use std::collections::HashSet;
@@ -34,10 +35,10 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
     let mut relaid = HashSet::new();
     for id in ids {
         let Some((node, wrapper)) = graph.get(id).and_then(|n| Some((n.clone(), n.op()?.clone()))) else { continue };
-        let with = match wrapper.name() {
-            "higher_order::auto_functionalized" => copies,
-            "higher_order::auto_functionalized_v2" => bases,
-            "higher_order::with_effects" => effects,
+        let with = match wrapper.intrinsic() {
+            Some(Intrinsic::AutoFunctionalized) => copies,
+            Some(Intrinsic::AutoFunctionalizedV2) => bases,
+            Some(Intrinsic::WithEffects) => effects,
             _ => continue,
         };
         let mut b = Builder::new(graph, env, registry).before(id).with_origin(&node.meta.derived(None));
@@ -133,8 +134,8 @@ fn view(b: &mut Builder<'_>, kwargs: &Kwargs, name: &str, bases: &[Argument]) ->
 /// `with_effects(token, op, *arguments)`: the token, then the results (or `None`). Order is the graph's own, so the
 /// token passes through.
 fn effects(b: &mut Builder<'_>, node: &Node) -> Result<Vec<Argument>> {
-    let token = node.args.first().cloned().ok_or_else(|| Error::invalid("with_effects without a token"))?;
-    let Some(Argument::Op(op)) = node.args.get(1) else {
+    let token = node.argument("token").cloned().ok_or_else(|| Error::invalid("with_effects without a token"))?;
+    let Some(Argument::Op(op)) = node.argument("op") else {
         return Err(Error::invalid("with_effects without an operator"));
     };
     let val = match &node.meta.val {
@@ -143,7 +144,7 @@ fn effects(b: &mut Builder<'_>, node: &Node) -> Result<Vec<Argument>> {
         _ => None,
     };
     let results = op.schema().map_or(1, |s| s.returns.len());
-    let (args, kwargs) = (node.args[2..].to_vec(), node.kwargs.clone());
+    let (args, kwargs) = (node.operands().to_vec(), node.kwargs.clone());
     let bound = op.schema().and_then(|schema| positional(schema, &args, &kwargs));
     let (args, kwargs) = bound.unwrap_or((args, kwargs));
     let call = b.add(op, args, kwargs, val)?;
@@ -153,7 +154,7 @@ fn effects(b: &mut Builder<'_>, node: &Node) -> Result<Vec<Argument>> {
 
 /// The wrapped operator and its schema.
 fn inner(node: &Node) -> Result<(&Op, &FunctionSchema)> {
-    let Some(Argument::Op(op)) = node.args.first() else {
+    let Some(Argument::Op(op)) = node.argument("_mutable_op") else {
         return Err(Error::invalid("a wrapper without an operator"));
     };
     let schema = op.schema().ok_or_else(|| Error::unsupported(format!("operator {} is not known", op.name())))?;

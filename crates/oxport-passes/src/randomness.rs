@@ -8,8 +8,10 @@
 //!
 //! Law: a draw stays where it stands among the others, so that the generator gives it the same numbers.
 
-use crate::functional_variants::functional_variant;
-use oxport_ir::{Argument, Builder, Effect, Error, Graph, Kwargs, Node, NodeId, Noise, Op, Registry, Result};
+use oxport_ir::variants::functional_variant;
+use oxport_ir::{
+    Argument, Builder, Effect, Error, Graph, Intrinsic, Kwargs, Node, NodeId, Noise, Op, Registry, Result,
+};
 use oxport_sym::ShapeEnv;
 use std::collections::HashSet;
 
@@ -24,7 +26,7 @@ pub(crate) enum Randomness {
 impl Randomness {
     /// Of a call `_vmap_increment_nesting(batch_size, randomness)`.
     pub fn of(begin: &Node) -> Result<Randomness> {
-        match begin.args.get(1) {
+        match begin.argument("randomness") {
             Some(Argument::Str(s)) if &**s == "error" => Ok(Randomness::Error),
             Some(Argument::Str(s)) if &**s == "different" => Ok(Randomness::Different),
             Some(Argument::Str(s)) if &**s == "same" => Ok(Randomness::Same),
@@ -64,7 +66,7 @@ pub(crate) fn settle(
         // A draw of several results takes those who picked them with it.
         let Some(node) = graph.get(id) else { continue };
         let is_sliced = node.inputs().iter().any(|n| sliced.contains(n));
-        if node.calls("torch._functorch.predispatch::_add_batch_dim") || is_sliced {
+        if node.intrinsic() == Some(Intrinsic::AddBatchDim) || is_sliced {
             sliced.insert(id);
         }
         if is_sliced && calls_a_draw(graph, registry, node) {
@@ -95,7 +97,7 @@ fn once(
 ) -> Result<()> {
     let node = graph.node(id).clone();
     let noise = op.def().map_or(Noise::Weighted, |def| def.noise);
-    let others = node.args.iter().skip(1).chain(node.kwargs.values());
+    let others = node.after_first().iter().chain(node.kwargs.values());
     let mut is_free = noise != Noise::Weighted;
     others.for_each(|a| a.for_each_node(&mut |n| is_free &= !sliced.contains(&n)));
     let (true, Some(x)) = (is_free, node.first_input()) else {
@@ -116,7 +118,7 @@ fn once(
         Noise::Factor => b.call_kw("aten::ones", (sizes,), &dtype)?,
         _ => b.call_kw("aten::empty_strided", (sizes, strides), &dtype)?,
     };
-    let args = std::iter::once(like.into()).chain(node.args.iter().skip(1).cloned()).collect();
+    let args = std::iter::once(like.into()).chain(node.after_first().iter().cloned()).collect();
     let drawn = b.call_op(op, args, node.kwargs.clone())?;
     let is_written = node.op().is_some_and(Op::is_mutable);
     if noise == Noise::Shaped {

@@ -18,7 +18,7 @@ use crate::propagate_strides::{differ, restride_users};
 use crate::randomness::{Randomness, draw, settle};
 use indexmap::IndexSet;
 use oxport_ir::{
-    Argument, Builder, Error, ExportedProgram, Graph, Kwargs, Node, NodeId, NodeKind, Registry, Result, Val,
+    Argument, Builder, Error, ExportedProgram, Graph, Intrinsic, Kwargs, Node, NodeId, NodeKind, Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
 use std::collections::{HashMap, HashSet};
@@ -35,10 +35,10 @@ pub fn unwrap_vmaps(program: &ExportedProgram, registry: &Registry) -> Result<Ex
 fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
     let mut open = Vec::new();
     for id in graph.ids().collect::<Vec<_>>() {
-        match graph.get(id).and_then(predispatch) {
-            Some("lazy_load_decompositions") => drop(graph.erase(id)?),
-            Some("_vmap_increment_nesting") => open.push(id),
-            Some("_vmap_decrement_nesting") => {
+        match graph.get(id).and_then(Node::intrinsic) {
+            Some(Intrinsic::LazyLoadDecompositions) => drop(graph.erase(id)?),
+            Some(Intrinsic::VmapIncrementNesting) => open.push(id),
+            Some(Intrinsic::VmapDecrementNesting) => {
                 let name = graph.node(id).name.clone();
                 let begin = open.pop().ok_or_else(|| Error::invalid("a vmap level that was not opened").at(name))?;
                 let name = graph.node(begin).name.clone();
@@ -52,11 +52,6 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
         }
     }
     Ok(())
-}
-
-/// The name of a function of `torch._functorch.predispatch`.
-fn predispatch(node: &Node) -> Option<&str> {
-    node.op()?.name().strip_prefix("torch._functorch.predispatch::")
 }
 
 /// What stands between the calls that open and close a level.
@@ -82,17 +77,19 @@ impl Region {
         for id in inside {
             let node = graph.node(id);
             let draws = || differs && draw(registry, node).is_some();
-            match predispatch(node) {
-                Some("_add_batch_dim") => r.inputs.push(id),
-                Some("_remove_batch_dim") => r.outputs.push(id),
-                Some(other) => return Err(Error::unsupported(format!("`{other}` within a vmap"))),
-                None if node.inputs().iter().any(|&n| r.is_sliced(n)) || draws() => {
+            match node.intrinsic() {
+                Some(Intrinsic::AddBatchDim) => r.inputs.push(id),
+                Some(Intrinsic::RemoveBatchDim) => r.outputs.push(id),
+                Some(Intrinsic::ForwardMode | Intrinsic::LazyLoadDecompositions | Intrinsic::VmapIncrementNesting) => {
+                    return Err(Error::unsupported(format!("`{}` within a vmap", node.name)));
+                }
+                _ if node.inputs().iter().any(|&n| r.is_sliced(n)) || draws() => {
                     r.body.insert(id);
                 }
-                None if node.inputs().iter().any(|n| r.outputs.contains(n) || r.late.contains(n)) => {
+                _ if node.inputs().iter().any(|n| r.outputs.contains(n) || r.late.contains(n)) => {
                     r.late.insert(id);
                 }
-                None => {}
+                _ => {}
             }
         }
         Ok(r)
@@ -116,13 +113,16 @@ impl Region {
         }
         let origin = graph.node(self.begin).meta.derived(None);
         let mut mapped = None;
-        if !results.is_empty() && graph.node(self.begin).args.first() != Some(&Argument::Int(0)) {
+        if !results.is_empty() && graph.node(self.begin).argument("batch_size") != Some(&Argument::Int(0)) {
             let get = NodeKind::GetAttr(name.clone());
             let f = graph.insert_before(self.end, Node::new(name.clone(), get, Vec::new()))?;
             let places: Vec<NodeId> = sub.placeholders().map(|(id, _)| id).collect();
             let mut slices = Vec::with_capacity(self.inputs.len());
             for &input in &self.inputs {
-                let [Argument::Node(x), Argument::Int(dim), ..] = graph.node(input).args[..] else {
+                let input = graph.node(input);
+                let (Some(&Argument::Node(x)), Some(&Argument::Int(dim))) =
+                    (input.argument("self"), input.argument("batch_dim"))
+                else {
                     return Err(Error::invalid("`_add_batch_dim`: expected a tensor and a dim"));
                 };
                 let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&origin);
@@ -143,7 +143,8 @@ impl Region {
         let mut changed = HashSet::new();
         for &output in &self.outputs {
             let node = graph.node(output).clone();
-            let [Argument::Node(y), _, size, Argument::Int(dim)] = &node.args[..] else {
+            let [y, size, dim] = ["self", "batch_size", "out_dim"].map(|name| node.argument(name));
+            let (Some(Argument::Node(y)), Some(size), Some(Argument::Int(dim))) = (y, size, dim) else {
                 return Err(Error::invalid("`_remove_batch_dim`: expected a tensor, a level, a size and a dim"));
             };
             let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&node.meta);
@@ -205,7 +206,7 @@ impl Region {
             node.kwargs = node.kwargs.map_nodes(&mut swap);
             inner.insert(id, sub.append(node)?);
         }
-        let given = self.outputs.iter().filter_map(|&o| graph.node(o).args.first()?.as_node());
+        let given = self.outputs.iter().filter_map(|&o| graph.node(o).argument("self")?.as_node());
         let results: IndexSet<NodeId> = given.filter(|&n| self.is_sliced(n)).collect();
         let outputs = results.iter().map(|n| inner[n].into()).collect();
         sub.append(Node::new("output", NodeKind::Output, outputs))?;

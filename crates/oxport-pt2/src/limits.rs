@@ -24,6 +24,14 @@ macro_rules! limits {
             pub const TABLE: &'static [(&'static str, &'static str)] =
                 &[$((stringify!($field), concat!($($doc,)*)),)*];
 
+            /// The value of a limit.
+            pub fn get(&self, name: &str) -> Option<u64> {
+                match name {
+                    $(stringify!($field) => Some(self.$field),)*
+                    _ => None,
+                }
+            }
+
             fn field(&mut self, name: &str) -> Option<&mut u64> {
                 match name {
                     $(stringify!($field) => Some(&mut self.$field),)*

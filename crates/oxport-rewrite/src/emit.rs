@@ -41,7 +41,6 @@ pub(crate) fn emit(
     result.graph.is_single_return = program.graph.is_single_return;
     let mut e = Emitter {
         old: &program.graph,
-        by_index: program.graph.ids().map(|id| (id.index() as u32, id)).collect(),
         registry,
         ingested,
         choice,
@@ -75,20 +74,22 @@ pub(crate) fn emit(
     Ok(result)
 }
 
+/// The classes that outputs and effects read.
+pub(crate) fn observed(program: &ExportedProgram, ingested: &Ingested<'_>) -> Vec<Id> {
+    let mut read = Vec::new();
+    for (id, node) in program.graph.nodes() {
+        if node.kind == NodeKind::Output || !ingested.term_of.contains_key(&id) && !is_droppable(program, node) {
+            read.extend(ingested.reads(program, id.index() as u32));
+        }
+    }
+    read
+}
+
 /// The classes that outputs and effects need, by the chosen terms.
 fn needed(program: &ExportedProgram, ingested: &Ingested<'_>, choice: &Choice) -> HashSet<Id> {
     let egraph = &ingested.egraph;
     let mut needed = HashSet::new();
-    let mut open: Vec<Id> = Vec::new();
-    let inputs_of = |node: &Node, open: &mut Vec<Id>| {
-        node.for_each_input(&mut |n| open.extend(ingested.class_of.get(&n).map(|c| egraph.find(*c))));
-    };
-    for (id, node) in program.graph.nodes() {
-        if node.kind == NodeKind::Output || !ingested.term_of.contains_key(&id) && !is_droppable(program, node) {
-            inputs_of(node, &mut open);
-        }
-    }
-    let by_index: HashMap<u32, NodeId> = program.graph.ids().map(|id| (id.index() as u32, id)).collect();
+    let mut open: Vec<Id> = observed(program, ingested).into_iter().map(|c| egraph.find(c)).collect();
     while let Some(class) = open.pop() {
         if !needed.insert(class) {
             continue;
@@ -96,7 +97,7 @@ fn needed(program: &ExportedProgram, ingested: &Ingested<'_>, choice: &Choice) -
         let term = choice.term(egraph, class);
         // The old node may have to be kept as it was.
         if let Some(Term::Leaf(index) | Term::Own(index, _)) = term {
-            by_index.get(index).iter().for_each(|id| inputs_of(program.graph.node(**id), &mut open));
+            open.extend(ingested.reads(program, *index).map(|c| egraph.find(c)));
         }
         open.extend(term.into_iter().flat_map(egg::Language::children).map(|k| egraph.find(*k)));
     }
@@ -117,7 +118,6 @@ fn is_droppable(program: &ExportedProgram, node: &Node) -> bool {
 
 struct Emitter<'a, 'r> {
     old: &'a Graph,
-    by_index: HashMap<u32, NodeId>,
     registry: &'a Registry,
     ingested: &'a Ingested<'r>,
     choice: &'a Choice,
@@ -196,8 +196,8 @@ impl Emitter<'_, '_> {
         let value = match &term {
             Term::Const(c) => c.argument(),
             Term::List(kids) => Argument::List(kids.iter().map(|k| self.class(*k, origin)).collect::<Result<_>>()?),
-            Term::Leaf(index) => self.keep(self.by_index[index])?.into(),
-            Term::Own(index, [value]) => self.own(self.by_index[index], *value, origin)?.into(),
+            Term::Leaf(index) => self.keep(self.ingested.node_at[index])?.into(),
+            Term::Own(index, [value]) => self.own(self.ingested.node_at[index], *value, origin)?.into(),
             Term::Op(name, kids) => self.call(name.as_str(), kids, class, first, origin)?.into(),
         };
         self.done.insert(class, value.clone());
@@ -256,7 +256,7 @@ impl Emitter<'_, '_> {
 }
 
 /// Arguments as the tracer writes them: keyword-only ones by name, defaults left out at the end.
-fn written(op: &Op, arguments: Vec<Argument>) -> (Vec<Argument>, Kwargs) {
+pub(crate) fn written(op: &Op, arguments: Vec<Argument>) -> (Vec<Argument>, Kwargs) {
     let (mut args, mut kwargs) = (Vec::new(), Kwargs::new());
     let Some(schema) = op.schema() else { return (arguments, kwargs) };
     // By bits: −0 is not the default 0.

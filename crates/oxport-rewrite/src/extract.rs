@@ -1,126 +1,105 @@
-//! Choosing the cheapest term of every class, shared terms counted once.
+//! From the e-graph to a space of choices, and back.
 //!
-//! Greedy over the DAG: a class is taken with the term whose *set* of needed classes costs least; sets are bit rows, so
-//! a class that two children need costs once. Classes are improved until nothing changes. Ties go to the term that the
-//! program had, then to the smaller one: the choice is a function of the e-graph alone.
+//! Law: what a leaf's node reads is needed by the leaf, so that no choice makes a node depend on itself by way of one
+//! that is not rewritten.
 
+use crate::choice::{Effort, Node, Pick, Space};
+use crate::cost::Model;
+use crate::emit::observed;
+use crate::ingest::Ingested;
 use crate::term::Term;
-use crate::typing::{Graph, cost_of};
+use crate::typing::Graph;
 use egg::{Id, Language};
+use oxport_ir::ExportedProgram;
 use std::collections::{HashMap, HashSet};
 
 /// The chosen term of every class that has one.
 pub(crate) struct Choice {
-    best: Vec<Option<Best>>,
-    index: HashMap<Id, usize>,
-}
-
-struct Best {
-    term: Term,
-    cost: f64,
-    total: f64,
-    needs: Vec<u64>,
+    terms: HashMap<Id, Term>,
+    /// What all of it costs, in picoseconds.
+    pub price: u64,
 }
 
 impl Choice {
     /// The term of a class.
     pub fn term(&self, egraph: &Graph<'_>, class: Id) -> Option<&Term> {
-        self.best[*self.index.get(&egraph.find(class))?].as_ref().map(|b| &b.term)
+        self.terms.get(&egraph.find(class))
     }
 }
 
-/// The cost of one term by itself, in nanoseconds or so; work that is done once before the first run counts almost
-/// nothing.
-pub(crate) fn local_cost(egraph: &Graph<'_>, term: &Term, class: Id) -> f64 {
-    let data = &egraph[class].data;
-    match term {
-        Term::Op(..) if data.is_static => 0.001,
-        Term::Op(..) => match cost_of(egraph, term, &data.kind) {
-            Some(c) if c.flops == 0.0 && c.bytes == 0.0 => 50.0,
-            Some(c) => 500.0 + 0.1 * c.bytes + 0.02 * c.flops,
-            None => 1e6,
-        },
-        _ => 0.0,
-    }
+/// What is preferred where there is a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prefer {
+    /// What costs least; the program's own terms where that is equal.
+    Cheap,
+    /// What the program did not have, at any cost.
+    New,
+    /// The program's own terms.
+    Own,
 }
 
-/// Chooses; `original` are the program's own terms.
-pub(crate) fn extract(egraph: &Graph<'_>, original: &HashSet<Term>) -> Choice {
-    choose(egraph, original, &|term, class| local_cost(egraph, term, class))
-}
-
-/// Chooses what the program did not have, wherever there is something.
-pub(crate) fn extract_preferring_new(egraph: &Graph<'_>, original: &HashSet<Term>) -> Choice {
-    choose(egraph, original, &|term, class| {
-        let penalty = if original.contains(term) { 1e12 } else { 0.0 };
-        local_cost(egraph, term, class) + penalty
-    })
-}
-
-fn choose(egraph: &Graph<'_>, original: &HashSet<Term>, price: &dyn Fn(&Term, Id) -> f64) -> Choice {
+/// Chooses for all outputs and effects of the program.
+pub(crate) fn extract(
+    program: &ExportedProgram,
+    ingested: &Ingested<'_>,
+    model: &Model,
+    prefer: Prefer,
+) -> Option<Choice> {
+    let egraph = &ingested.egraph;
+    let own = own_terms(program, ingested);
     let mut classes: Vec<Id> = egraph.classes().map(|c| c.id).collect();
     classes.sort_unstable();
     let index: HashMap<Id, usize> = classes.iter().enumerate().map(|(i, &id)| (id, i)).collect();
-    let words = classes.len().div_ceil(64);
-    let mut choice = Choice { best: classes.iter().map(|_| None).collect(), index };
-    // Terms in a fixed order: the program's first, then by their own order.
-    let terms: Vec<Vec<(Term, f64)>> = classes
-        .iter()
-        .map(|&id| {
-            let mut terms: Vec<Term> = egraph[id].nodes.clone();
-            terms.sort_by_key(|t| (!original.contains(t), t.clone()));
-            terms
-                .into_iter()
-                .map(|t| {
-                    let cost = price(&t, id);
-                    (t, cost)
-                })
-                .collect()
-        })
-        .collect();
-    for _round in 0..classes.len() + 2 {
-        let mut changed = false;
-        for at in 0..classes.len() {
-            for (term, cost) in &terms[at] {
-                let Some((total, needs)) = choice.price(egraph, term, *cost, at, words) else { continue };
-                let better = match &choice.best[at] {
-                    None => true,
-                    Some(best) => total < best.total * (1.0 - 1e-9) - 1e-9,
-                };
-                if better {
-                    choice.best[at] = Some(Best { term: term.clone(), cost: *cost, total, needs });
-                    changed = true;
-                }
+    let at = |id: Id| index[&egraph.find(id)];
+    let mut terms: Vec<Vec<Term>> = Vec::with_capacity(classes.len());
+    let mut space = Space { classes: Vec::with_capacity(classes.len()), roots: Vec::new() };
+    let mut given: Pick = Vec::with_capacity(classes.len());
+    for &id in &classes {
+        let mut nodes: Vec<(Option<u32>, &Term)> = egraph[id].nodes.iter().map(|t| (own.get(t).copied(), t)).collect();
+        // The program's own in its order, then the others by name.
+        nodes.sort_by(|(a, t), (b, u)| (a.is_none(), a).cmp(&(b.is_none(), b)).then_with(|| t.cmp(u)));
+        if prefer == Prefer::Own && nodes[0].0.is_some() {
+            nodes.truncate(1);
+        }
+        given.push((nodes[0].0.is_some() || matches!(nodes[0].1, Term::Const(_) | Term::List(_))).then_some(0));
+        let price = |own: Option<u32>, term: &Term| match prefer {
+            Prefer::New if own.is_some() && matches!(term, Term::Op(..)) => 1 << 50,
+            _ => model.price(egraph, term, id),
+        };
+        let node = |&(own, term): &(Option<u32>, &Term)| {
+            let mut kids: Vec<usize> = term.children().iter().map(|k| at(*k)).collect();
+            if let Term::Leaf(node) = term {
+                kids.extend(ingested.reads(program, *node).map(at));
             }
-        }
-        if !changed {
-            break;
-        }
+            Node::new(price(own, term), kids)
+        };
+        space.classes.push(nodes.iter().map(node).collect());
+        terms.push(nodes.into_iter().map(|(_, t)| t.clone()).collect());
     }
-    choice
+    let mut roots = HashSet::new();
+    space.roots = observed(program, ingested).into_iter().map(at).filter(|&c| roots.insert(c)).collect();
+    let pick = match prefer {
+        Prefer::Own => given,
+        _ => space.choose(Some(&given), &Effort::default())?,
+    };
+    let price = space.price(&pick)?;
+    let chosen = classes.iter().zip(&mut terms).zip(&pick);
+    let terms = chosen.filter_map(|((&id, terms), &i)| Some((id, terms.swap_remove(i?)))).collect();
+    Some(Choice { terms, price })
 }
 
-impl Choice {
-    /// What a term costs with all that it needs; `None` if a child has no term yet, or the term needs its own class.
-    fn price(&self, egraph: &Graph<'_>, term: &Term, cost: f64, at: usize, words: usize) -> Option<(f64, Vec<u64>)> {
-        let mut needs = vec![0u64; words];
-        for kid in term.children() {
-            let best = self.best[*self.index.get(&egraph.find(*kid))?].as_ref()?;
-            needs.iter_mut().zip(&best.needs).for_each(|(a, b)| *a |= b);
+/// The terms that the program has, with the first node of each; lists and constants as often as they are used.
+fn own_terms(program: &ExportedProgram, ingested: &Ingested<'_>) -> HashMap<Term, u32> {
+    let egraph = &ingested.egraph;
+    let canonical = |t: &Term| t.clone().map_children(|k| egraph.find(k));
+    let mut own = HashMap::new();
+    for id in program.graph.ids() {
+        let index = id.index() as u32;
+        own.entry(Term::Leaf(index)).or_insert(index);
+        if let Some(term) = ingested.term_of.get(&id) {
+            own.entry(canonical(term)).or_insert(index);
+            own.entry(canonical(&Term::Own(index, [ingested.term_class_of[&id]]))).or_insert(index);
         }
-        if needs[at / 64] >> (at % 64) & 1 == 1 {
-            return None;
-        }
-        let mut total = cost;
-        for (w, &word) in needs.iter().enumerate() {
-            let mut bits = word;
-            while bits != 0 {
-                let i = w * 64 + bits.trailing_zeros() as usize;
-                total += self.best[i].as_ref().map_or(0.0, |b| b.cost);
-                bits &= bits - 1;
-            }
-        }
-        needs[at / 64] |= 1 << (at % 64);
-        Some((total, needs))
     }
+    own
 }

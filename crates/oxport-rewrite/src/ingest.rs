@@ -7,12 +7,15 @@
 //! Law: a value in a storage that somebody sees is a class of its own, around the class of its term. Rules rewrite the
 //! term; they cannot make two storages one, nor one that was made here an input's.
 
+use crate::cost::Model;
 use crate::term::{Constant, Term};
 use crate::typing::{Data, Graph, Kind, Typing, same_type, type_of};
 use egg::Id;
 use oxport_ir::infer::bind_with;
 use oxport_ir::storage::seen_storages;
-use oxport_ir::{Arg, Argument, Build, Effect, ExportedProgram, Node, NodeId, NodeKind, Op, Registry, Sym, Val};
+use oxport_ir::{
+    Arg, Argument, Build, Effect, ExportedProgram, InputKind, Node, NodeId, NodeKind, Op, Registry, Sym, Val,
+};
 use std::collections::HashMap;
 
 /// The e-graph of a program, and which class each node is in.
@@ -24,17 +27,33 @@ pub(crate) struct Ingested<'r> {
     pub term_class_of: HashMap<NodeId, Id>,
     /// The term of each rewritten node, as it was added.
     pub term_of: HashMap<NodeId, Term>,
+    /// The nodes by their indices, which leaves name.
+    pub node_at: HashMap<u32, NodeId>,
 }
 
-pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry) -> Ingested<'r> {
+impl Ingested<'_> {
+    /// The classes that the node of an index reads.
+    pub fn reads<'a>(&'a self, program: &'a ExportedProgram, index: u32) -> impl Iterator<Item = Id> + 'a {
+        let inputs = self.node_at.get(&index).map(|id| program.graph.node(*id).inputs()).unwrap_or_default();
+        inputs.into_iter().filter_map(|n| self.class_of.get(&n).copied())
+    }
+}
+
+pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, model: &Model) -> Ingested<'r> {
     let graph = &program.graph;
-    let egraph = Graph::new(Typing::new(registry, program.env.clone()));
-    let mut into =
-        Ingested { egraph, class_of: HashMap::new(), term_class_of: HashMap::new(), term_of: HashMap::new() };
+    let egraph = Graph::new(Typing::new(registry, program.env.clone(), *model));
+    let mut into = Ingested {
+        egraph,
+        class_of: HashMap::new(),
+        term_class_of: HashMap::new(),
+        term_of: HashMap::new(),
+        node_at: graph.ids().map(|id| (id.index() as u32, id)).collect(),
+    };
     let seen = seen_storages(graph);
     let statics: Vec<NodeId> = graph
         .placeholders()
         .zip(&program.signature.inputs)
+        .filter(|(_, s)| model.frozen || matches!(s.kind, InputKind::TensorConstant(_)))
         .filter(|(_, s)| program.lifted(&s.kind).is_some() && !is_mutated(program, &s.kind))
         .map(|((id, _), _)| id)
         .collect();
@@ -75,7 +94,7 @@ fn add(egraph: &mut Graph<'_>, term: Term, data: Data) -> Id {
     })
 }
 
-fn is_mutated(program: &ExportedProgram, kind: &oxport_ir::InputKind) -> bool {
+fn is_mutated(program: &ExportedProgram, kind: &InputKind) -> bool {
     use oxport_ir::OutputKind::{BufferMutation, ParameterMutation};
     let mutates = |o: &oxport_ir::OutputSpec| match &o.kind {
         BufferMutation(n) | ParameterMutation(n) => kind.lifted() == Some(n),

@@ -9,45 +9,65 @@
 //! | [`term`] | the language: one term type for every operator |
 //! | [`typing`] | the class analysis: the operators' own meta functions |
 //! | [`rule`], [`forms`], [`condition`], [`rules`] | rules as data |
+//! | [`merge`] | rules over several terms at once: products over a shared input |
+//! | [`cost`] | what a term costs |
+//! | [`choice`] | which terms are taken |
 //!
 //! Laws: rules are bitwise unless the user allows rounding; only pure nodes are rewritten; names, stack traces, metas
-//! and signature stay where a value stays; the same program gives the same result, whatever the machine.
+//! and signature stay where a value stays; the result is never dearer than what was given, by the model; the same
+//! program gives the same result, whatever the machine, unless a time limit is asked for.
 
+pub mod choice;
 mod compute;
 pub mod condition;
+pub mod cost;
 mod emit;
 mod extract;
 pub mod forms;
 mod ingest;
+pub mod merge;
 pub mod rule;
 pub mod rules;
 pub mod term;
 pub mod typing;
 
-use egg::{BackoffScheduler, Language, Rewrite, Runner, StopReason};
+use cost::Model;
+use egg::{BackoffScheduler, Rewrite, Runner, StopReason};
+use extract::{Prefer, extract};
 use oxport_ir::{ExportedProgram, Registry, Result};
 use rule::Soundness;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use term::Term;
-use typing::Typing;
+use typing::{Graph, Typing};
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Which rules may be used.
     pub soundness: Soundness,
-    /// Rounds of matching.
+    /// What is cheap.
+    pub model: Model,
+    /// Rounds of matching, in each phase.
     pub iterations: usize,
     /// The most e-graph nodes.
     pub nodes: usize,
-    /// The longest time of the search. A search that ends by time depends on the machine; the others do not.
-    pub time: Duration,
+    /// How much larger the tensors of the program may become, as a part of what they are.
+    pub grow: f64,
+    /// The longest time of the search, if one is asked for: the result then depends on the machine.
+    pub time: Option<Duration>,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { soundness: Soundness::Bitwise, iterations: 12, nodes: 200_000, time: Duration::from_secs(30) }
+        Limits {
+            soundness: Soundness::Bitwise,
+            model: Model::default(),
+            iterations: 12,
+            nodes: 200_000,
+            grow: 0.05,
+            time: None,
+        }
     }
 }
 
@@ -58,10 +78,14 @@ pub struct Report {
     pub nodes_before: usize,
     /// Nodes of the graph after.
     pub nodes_after: usize,
-    /// Estimated cost before.
+    /// The time of a call before, by the cost model, in nanoseconds.
     pub cost_before: f64,
-    /// Estimated cost after.
+    /// The time of a call after, by the cost model, in nanoseconds.
     pub cost_after: f64,
+    /// Parameters and buffers that are no more in the program.
+    pub dropped: Vec<String>,
+    /// True if weights were to be frozen, and were not, because the program would have grown too much.
+    pub is_too_large: bool,
     /// True if no rule had anything left to add.
     pub saturated: bool,
     /// Rounds of matching.
@@ -89,46 +113,79 @@ pub struct Report {
 pub fn optimize(program: &ExportedProgram, registry: &Registry, limits: &Limits) -> Result<(ExportedProgram, Report)> {
     let start = Instant::now();
     let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
-    let mut ingested = ingest::ingest(program, registry);
-    let own: HashSet<Term> = ingested.term_of.values().cloned().collect();
-    let cost_before = own_cost(&ingested);
-    let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::of(limits.soundness).map(|r| r.compile(registry)).collect();
-    let egraph = std::mem::replace(&mut ingested.egraph, egg::EGraph::new(Typing::new(registry, program.env.clone())));
-    let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone()))
-        .with_egraph(egraph)
-        .with_iter_limit(limits.iterations)
-        .with_node_limit(limits.nodes)
-        .with_time_limit(limits.time)
-        .with_scheduler(BackoffScheduler::default().with_initial_match_limit(50_000))
-        .run(&rules);
-    let search_ms = ms(start);
-    let mut report = Report {
-        nodes_before: program.graph.len(),
-        cost_before,
-        saturated: matches!(runner.stop_reason, Some(StopReason::Saturated)),
-        iterations: runner.iterations.len(),
-        egraph_nodes: runner.egraph.total_number_of_nodes(),
-        egraph_classes: runner.egraph.number_of_classes(),
-        search_ms,
-        ..Report::default()
-    };
-    for iteration in &runner.iterations {
-        for (rule, count) in &iteration.applied {
-            *report.rules.entry(rule.to_string()).or_insert(0) += count;
-        }
-    }
-    ingested.egraph = runner.egraph;
+    let mut ingested = ingest::ingest(program, registry, &limits.model);
+    let before = extract(program, &ingested, &limits.model, Prefer::Own);
+    let mut report = Report { nodes_before: program.graph.len(), ..Report::default() };
+    let fresh = Graph::new(Typing::new(registry, program.env.clone(), limits.model));
+    let egraph = std::mem::replace(&mut ingested.egraph, fresh);
+    ingested.egraph = search(egraph, registry, program, limits, &mut report, start);
+    report.search_ms = ms(start);
     let extraction = Instant::now();
-    let canonical: HashSet<Term> = own.iter().map(|t| t.clone().map_children(|k| ingested.egraph.find(k))).collect();
-    let choice = extract::extract(&ingested.egraph, &canonical);
+    let choice = extract(program, &ingested, &limits.model, Prefer::Cheap);
     report.extract_ms = ms(extraction);
-    let result = emit::emit(program, registry, &ingested, &choice)?;
+    let price = |program: &ExportedProgram| {
+        let own = extract(program, &ingest::ingest(program, registry, &limits.model), &limits.model, Prefer::Own);
+        own.map_or(f64::INFINITY, |own| own.price as f64 / 1e3)
+    };
+    report.cost_before = before.map_or(f64::INFINITY, |own| own.price as f64 / 1e3);
+    let result = choice.map(|choice| emit::emit(program, registry, &ingested, &choice)).transpose()?;
+    let result = result.map(|result| (price(&result), result)).filter(|(price, _)| *price <= report.cost_before);
+    // What is dearer than it was is not taken.
+    let (cost, result) = result.unwrap_or_else(|| (report.cost_before, program.clone()));
+    report.cost_after = cost;
     report.nodes_after = result.graph.len();
-    report.cost_after = own_cost(&ingest::ingest(&result, registry));
     report.changed = changes(program, &result);
     report.total_ms = ms(start);
     Ok((result, report))
 }
+
+/// The phases of the search: what holds to the bit; what rounds; products merged, once, and what comes of that.
+fn search<'r>(
+    mut egraph: Graph<'r>,
+    registry: &'r Registry,
+    program: &ExportedProgram,
+    limits: &Limits,
+    report: &mut Report,
+    start: Instant,
+) -> Graph<'r> {
+    let phase = |egraph: Graph<'r>, soundness: Soundness, report: &mut Report| {
+        let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::of(soundness).map(|r| r.compile(registry)).collect();
+        let time = limits.time.map_or(FOREVER, |time| time.saturating_sub(start.elapsed()));
+        let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), limits.model))
+            .with_egraph(egraph)
+            .with_iter_limit(limits.iterations)
+            .with_node_limit(limits.nodes)
+            .with_time_limit(time)
+            .with_scheduler(BackoffScheduler::default().with_initial_match_limit(50_000))
+            .run(&rules);
+        report.saturated = matches!(runner.stop_reason, Some(StopReason::Saturated));
+        report.iterations += runner.iterations.len();
+        for (rule, count) in runner.iterations.iter().flat_map(|i| &i.applied) {
+            *report.rules.entry(rule.to_string()).or_insert(0) += count;
+        }
+        runner.egraph
+    };
+    egraph = phase(egraph, Soundness::Bitwise, report);
+    if limits.soundness == Soundness::Rounding {
+        egraph = phase(egraph, Soundness::Rounding, report);
+        if limits.model.frozen && egraph.total_number_of_nodes() < limits.nodes {
+            let merged = merge::merge(&mut egraph);
+            let is_new = !merged.is_empty();
+            for (name, count) in merged {
+                *report.rules.entry(name).or_insert(0) += count;
+            }
+            if is_new {
+                egraph = phase(egraph, Soundness::Rounding, report);
+            }
+        }
+    }
+    report.egraph_nodes = egraph.total_number_of_nodes();
+    report.egraph_classes = egraph.number_of_classes();
+    egraph
+}
+
+/// No limit of time.
+const FOREVER: Duration = Duration::from_secs(1 << 32);
 
 /// The program after one rule was applied wherever it fires, preferring what the rule made; `None` if it fires nowhere.
 ///
@@ -139,9 +196,12 @@ pub fn apply<'r>(
     registry: &'r Registry,
     rule: &Rewrite<Term, Typing<'r>>,
 ) -> Result<Option<ExportedProgram>> {
-    let mut ingested = ingest::ingest(program, registry);
-    let egraph = std::mem::replace(&mut ingested.egraph, egg::EGraph::new(Typing::new(registry, program.env.clone())));
-    let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone()))
+    // As rules are tried: what is constant may be anything.
+    let model = Model { frozen: true, ..Model::default() };
+    let mut ingested = ingest::ingest(program, registry, &model);
+    let egraph =
+        std::mem::replace(&mut ingested.egraph, egg::EGraph::new(Typing::new(registry, program.env.clone(), model)));
+    let runner = Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), model))
         .with_egraph(egraph)
         .with_iter_limit(1)
         .run([rule]);
@@ -149,21 +209,10 @@ pub fn apply<'r>(
         return Ok(None);
     }
     ingested.egraph = runner.egraph;
-    let own: HashSet<Term> =
-        ingested.term_of.values().map(|t| t.clone().map_children(|k| ingested.egraph.find(k))).collect();
-    let choice = extract::extract_preferring_new(&ingested.egraph, &own);
-    emit::emit(program, registry, &ingested, &choice).map(Some)
-}
-
-/// The cost of the program's own terms.
-fn own_cost(ingested: &ingest::Ingested<'_>) -> f64 {
-    let mut seen = HashSet::new();
-    let terms = ingested.term_of.iter().filter(|(id, _)| seen.insert(ingested.class_of[id]));
-    let mut costs: Vec<f64> =
-        terms.map(|(id, t)| extract::local_cost(&ingested.egraph, t, ingested.class_of[id])).collect();
-    // Summed in a fixed order: the same program has the same cost.
-    costs.sort_by(f64::total_cmp);
-    costs.iter().sum()
+    match extract(program, &ingested, &model, Prefer::New) {
+        Some(choice) => emit::emit(program, registry, &ingested, &choice).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// What became of every node of the program.

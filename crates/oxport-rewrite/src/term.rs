@@ -7,10 +7,11 @@
 use egg::{Id, Language, Symbol};
 use oxport_ir::{Argument, Device, MemoryFormat, MemoryLayout};
 use oxport_tensor::DType;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// A term.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A term. Terms are ordered by what they say: a symbol's own order is that in which names came up in the process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Term {
     /// A call, by the operator's name.
     Op(Symbol, Box<[Id]>),
@@ -91,6 +92,33 @@ impl Constant {
             Constant::Float(x) => Some(f64::from_bits(*x)),
             _ => None,
         }
+    }
+}
+
+impl Ord for Term {
+    fn cmp(&self, other: &Term) -> Ordering {
+        let rank = |t: &Term| match t {
+            Term::Op(..) => 0,
+            Term::List(_) => 1,
+            Term::Const(_) => 2,
+            Term::Leaf(_) => 3,
+            Term::Own(..) => 4,
+        };
+        match (self, other) {
+            (Term::Op(a, x), Term::Op(b, y)) if a == b => x.cmp(y),
+            (Term::Op(a, _), Term::Op(b, _)) => a.as_str().cmp(b.as_str()),
+            (Term::List(x), Term::List(y)) => x.cmp(y),
+            (Term::Const(a), Term::Const(b)) => a.cmp(b),
+            (Term::Leaf(a), Term::Leaf(b)) => a.cmp(b),
+            (Term::Own(a, x), Term::Own(b, y)) => (a, x).cmp(&(b, y)),
+            (a, b) => rank(a).cmp(&rank(b)),
+        }
+    }
+}
+
+impl PartialOrd for Term {
+    fn partial_cmp(&self, other: &Term) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

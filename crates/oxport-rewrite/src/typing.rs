@@ -4,10 +4,11 @@
 //! rule cannot hide, and what reads strides reads the same; they are merged only if that holds for all sizes in range,
 //! and not just for those of the capture; analysis never adds a guard.
 
+use crate::cost::Model;
 use crate::term::{Constant, Term};
 use egg::{Analysis, DidMerge, EGraph, Id};
 use oxport_ir::infer::{arg_of, infer_bound};
-use oxport_ir::{Arg, Args, Cost, Fake, Meta, MetaCx, Registry, Val};
+use oxport_ir::{Arg, Args, Cost, Exact, Fake, Meta, MetaCx, OpDef, Registry, Val};
 use oxport_sym::{Expr, ShapeEnv};
 use std::collections::HashMap;
 
@@ -20,6 +21,8 @@ pub struct Typing<'r> {
     pub registry: &'r Registry,
     /// The symbols.
     pub env: ShapeEnv,
+    /// What is computed before the first call.
+    pub(crate) model: Model,
     /// The symbols as calls are checked against them: see [`as_called`].
     called: ShapeEnv,
     /// The recorded value of the term that is added next: the program's own metas are trusted.
@@ -33,7 +36,7 @@ pub struct Typing<'r> {
 pub struct Data {
     /// What it yields.
     pub kind: Kind,
-    /// True if it depends on parameters and constants only: computed once, before the first run.
+    /// True if it depends on constants only, and is computed before the first call.
     pub is_static: bool,
     /// True if its sizes are what they are whichever way the questions that ranges leave open are answered.
     /// `x.squeeze(0)` of a size from 0 on is not: for 1 it has a dimension less.
@@ -83,9 +86,9 @@ impl Kind {
 
 impl<'r> Typing<'r> {
     /// An analysis over these operators and symbols.
-    pub fn new(registry: &'r Registry, env: ShapeEnv) -> Typing<'r> {
+    pub fn new(registry: &'r Registry, env: ShapeEnv, model: Model) -> Typing<'r> {
         let called = as_called(&env);
-        Typing { registry, env, called, recorded: None, sizes: HashMap::new() }
+        Typing { registry, env, model, called, recorded: None, sizes: HashMap::new() }
     }
 }
 
@@ -115,6 +118,8 @@ pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
             let is_certain = kids.iter().all(|k| data(k).is_certain);
             let typing = &graph.analysis;
             let op = typing.registry.op(name.as_str());
+            let is_folded = |d: &OpDef| !typing.model.exact_folds || d.exact == Exact::Bits;
+            let is_static = is_static && (op.is_getitem() || op.def().is_some_and(is_folded));
             if op.is_getitem() {
                 let (Kind::Value(Val::List(l)), Some(Constant::Int(i))) =
                     (&data(&kids[0]).kind, data(&kids[1]).kind.constant())
@@ -144,6 +149,17 @@ pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
             Data { kind: Kind::Value(val), is_static, is_certain }
         }
     })
+}
+
+/// Adds a term over existing classes; `None` if it is ill-typed.
+pub(crate) fn add_typed(graph: &mut Graph<'_>, term: Term) -> Option<Id> {
+    let data = type_of(graph, &term)?;
+    Some(graph.lookup(term.clone()).unwrap_or_else(|| {
+        graph.analysis.recorded = Some(data);
+        let id = graph.add(term);
+        graph.analysis.recorded = None;
+        id
+    }))
 }
 
 /// True if no size, stride or number of the value is symbolic: then there are no open questions about it.
@@ -197,7 +213,7 @@ pub(crate) fn cost_of(graph: &Graph<'_>, term: &Term, result: &Kind) -> Option<C
         Val::List(l) => l.clone(),
         one => vec![one.clone()],
     };
-    Some((op.def()?.cost)(&Args::new(&args, &op, &cx), &outs))
+    Some(op.def()?.cost_of(&Args::new(&args, &op, &cx), &outs))
 }
 
 /// True if two classes may be merged: same dtype, sizes, strides and device; other values must be alike.

@@ -64,7 +64,11 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        if let Kind::Run(e) = &*self.0 { e.source() } else { None }
+    }
+}
 
 impl From<IrError> for Error {
     fn from(e: IrError) -> Error {

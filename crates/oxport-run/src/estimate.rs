@@ -5,7 +5,7 @@
 use crate::lower::live_nodes;
 use crate::memory::{Lifetime, assign_offsets};
 use crate::step::ESCAPES;
-use oxport_ir::{Argument, ExportedProgram, Graph, Kernel, MetaCx, Node, NodeId, Op, Registry, Val};
+use oxport_ir::{ExportedProgram, Graph, Kernel, MetaCx, Node, NodeId, Op, Registry, Val};
 use oxport_tensor::Layout;
 use std::collections::HashMap;
 
@@ -93,12 +93,10 @@ impl Estimate<'_> {
 
     /// The buffers of one element of a multiple result.
     fn picked(&self, node: &Node) -> Vec<Vec<usize>> {
-        let (Some(Argument::Node(of)), Some(Argument::Int(index))) = (node.args.first(), node.args.get(1)) else {
-            return Vec::new();
-        };
-        let held = self.held.get(of).map_or(&[][..], Vec::as_slice);
-        let is_plain = matches!(self.graph.node(*of).val(), Some(Val::List(l)) if l.len() == held.len());
-        match usize::try_from(*index).ok().and_then(|i| held.get(i)) {
+        let Some((of, index)) = node.getitem() else { return Vec::new() };
+        let held = self.held.get(&of).map_or(&[][..], Vec::as_slice);
+        let is_plain = matches!(self.graph.node(of).val(), Some(Val::List(l)) if l.len() == held.len());
+        match usize::try_from(index).ok().and_then(|i| held.get(i)) {
             Some(one) if is_plain => vec![one.clone()],
             _ => vec![held.iter().flatten().copied().collect()],
         }

@@ -9,6 +9,7 @@
 
 mod arena;
 pub mod conv;
+mod convert;
 mod dispatch;
 mod dtype;
 mod element;
@@ -22,9 +23,11 @@ pub mod layout;
 pub mod loops;
 pub mod math;
 pub mod memory;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod number;
 pub mod parallel;
-pub mod pool;
+mod recycle;
 pub mod reduce;
 pub mod rng;
 pub mod rows;
@@ -37,6 +40,7 @@ mod storage;
 mod strided;
 mod tensor;
 mod tensor_mut;
+mod text;
 
 pub use arena::Arena;
 pub use dtype::{Category, DType, native};
@@ -50,9 +54,11 @@ pub use math::Analytic;
 pub use memory::{Pool, filled, table};
 pub use num_complex::Complex;
 pub use number::{Bits, Float, Int, Number, Real};
+pub use recycle::recycling;
 pub use reduce::{fold_slice, reduce, reduce_indexed, reduce_with};
 pub use rows::{Lines, along, for_rows, scan};
 pub use scalar::Scalar;
 pub use storage::Storage;
 pub use tensor::Tensor;
 pub use tensor_mut::TensorMut;
+pub use text::nested;

@@ -142,6 +142,16 @@ impl<'a> Rows<'a> {
 pub trait Unary<T, U>: Sync {
     /// The value.
     fn call(&self, x: T) -> U;
+    /// The values of a row: of each element [`call`](Unary::call), whatever its neighbours are.
+    #[inline(always)]
+    fn row(&self, x: &[T], out: &mut [U])
+    where
+        T: Copy,
+    {
+        for (out, &x) in out.iter_mut().zip(x) {
+            *out = self.call(x);
+        }
+    }
 }
 impl<T, U, F: Fn(T) -> U + Sync> Unary<T, U> for F {
     #[inline(always)]
@@ -266,9 +276,7 @@ impl<T: Element, U: Element, F: Unary<T, U>> Kernel for Map<'_, T, U, F> {
     const WIDE: bool = wide(&[T::DTYPE, U::DTYPE]);
     #[inline(always)]
     fn run(self) {
-        for (out, &x) in self.out.iter_mut().zip(self.x) {
-            *out = self.f.call(x);
-        }
+        self.f.row(self.x, self.out);
     }
 }
 

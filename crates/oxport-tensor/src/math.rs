@@ -1,7 +1,7 @@
 //! Elementary functions as generic functions, to be named in [`dispatch!`](crate::dispatch) bodies: `exp::<T>`.
 //!
-//! Those of `f32` in `single` are branch-free, so that a loop over a row becomes vector code; all are within 2 units in
-//! the last place. float16 and bfloat16 go through `f32`; `f64` and complex use the platform's.
+//! Those of `f32` in `single` are branch-free, so that a loop over a row becomes vector code (sine and cosine in
+//! `periodic` have two forms, see [`op::Sin`]); all are within 2 units in the last place. float16 and bfloat16 go through `f32`; `f64` and complex use the platform's.
 //! Invariant: no fused multiply-add, so every instruction set gives the same bits.
 
 use half::{bf16, f16};
@@ -48,6 +48,22 @@ pub trait Analytic: Number {
     fn cos(self) -> Self;
     /// Tangent.
     fn tan(self) -> Self;
+    /// True for the arguments of which [`sin`](Analytic::sin) and [`cos`](Analytic::cos) are computed by the shorter
+    /// [`sin_near`](Analytic::sin_near) and [`cos_near`](Analytic::cos_near).
+    #[inline(always)]
+    fn is_near(self) -> bool {
+        false
+    }
+    /// The sine of an argument that [is near](Analytic::is_near).
+    #[inline(always)]
+    fn sin_near(self) -> Self {
+        self.sin()
+    }
+    /// The cosine of an argument that [is near](Analytic::is_near).
+    #[inline(always)]
+    fn cos_near(self) -> Self {
+        self.cos()
+    }
     /// Inverse sine.
     fn asin(self) -> Self;
     /// Inverse cosine.
@@ -221,12 +237,14 @@ const SQRT_2_OVER_PI: f64 = 0.797_884_560_802_865_4;
 
 /// The methods of [`Analytic`] by name, each a function of the given expression.
 macro_rules! analytic {
-    ($T:ty; |$x:ident, $y:ident| div $div:expr, pow $pow:expr; |$r:ident| $real:expr; $($name:ident $body:expr;)*) => {
+    ($T:ty; |$x:ident, $y:ident| div $div:expr, pow $pow:expr; |$r:ident| $real:expr; $($name:ident $body:expr;)*
+        $({ $($more:tt)* })?) => {
     impl Analytic for $T {
         #[inline(always)] fn div(self, rhs: Self) -> Self { let ($x, $y) = (self, rhs); $div }
         #[inline(always)] fn pow(self, rhs: Self) -> Self { let ($x, $y) = (self, rhs); $pow }
         #[inline(always)] fn from_real($r: f64) -> Self { $real }
         $(#[inline(always)] fn $name(self) -> Self { let $x = self; $body })*
+        $($($more)*)?
     }
 }
 }
@@ -239,7 +257,11 @@ analytic! { f32; |x, y| div x / y, pow single::pow(x, y); |r| r as f32;
     asin f32::asin(x); acos f32::acos(x); atan single::atan(x);
     sinh f32::sinh(x); cosh f32::cosh(x); tanh single::tanh(x);
     asinh f32::asinh(x); acosh f32::acosh(x); atanh f32::atanh(x);
-    sigmoid 1.0 / (1.0 + single::exp(-x));
+    sigmoid 1.0 / (1.0 + single::exp(-x)); sin_near periodic::sin_near(x); cos_near periodic::cos_near(x);
+    {
+        #[inline(always)]
+        fn is_near(self) -> bool { periodic::is_near(self) }
+    }
 }
 analytic! { f64; |x, y| div x / y, pow f64::powf(x, y); |r| r;
     recip 1.0 / x; sqrt f64::sqrt(x); rsqrt 1.0 / f64::sqrt(x);

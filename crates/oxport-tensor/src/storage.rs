@@ -6,10 +6,11 @@
 
 use std::alloc;
 use std::fs::File;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::{Arena, Error, Result};
+use crate::{Arena, Error, Result, recycle};
 
 /// The alignment of owned storages and of arena regions, in bytes: a cache line, an AVX-512 vector.
 pub const ALIGN: usize = 64;
@@ -177,6 +178,12 @@ impl Block {
     pub(crate) fn zeroed(len: usize) -> Result<Block> {
         let out_of_memory = || Error::memory(format!("cannot allocate {len} bytes"));
         let padded = len.checked_add(ALIGN).ok_or_else(out_of_memory)?;
+        if let Some(block) = recycle::take(padded) {
+            // SAFETY: the block has `padded` bytes or more, of which fewer than `ALIGN` lie before `start`, and nobody
+            // else holds it.
+            unsafe { block.start.as_ptr().write_bytes(0, len) };
+            return Ok(block);
+        }
         let layout = alloc::Layout::from_size_align(padded, 16).map_err(|_| out_of_memory())?;
         // SAFETY: the layout has a non-zero size.
         let base = NonNull::new(unsafe { alloc::alloc_zeroed(layout) }).ok_or_else(out_of_memory)?;
@@ -185,12 +192,31 @@ impl Block {
         let start = unsafe { base.add(skip) };
         Ok(Block { start, base, layout })
     }
+
+    /// The bytes that it has of the system.
+    pub(crate) fn size(&self) -> usize {
+        self.layout.size()
+    }
+
+    /// Gives the memory back to the system.
+    ///
+    /// # Safety
+    /// Nobody uses or frees this block afterwards.
+    pub(crate) unsafe fn free(&self) {
+        // SAFETY: `base` was allocated with this layout, and by the caller's promise is freed once.
+        unsafe { alloc::dealloc(self.base.as_ptr(), self.layout) }
+    }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: `base` was allocated with this layout and is freed once.
-        unsafe { alloc::dealloc(self.base.as_ptr(), self.layout) }
+        // SAFETY: `self` is not used after its drop, but for `free` below where the copy was not kept; so there is one
+        // owner.
+        let copy = ManuallyDrop::new(unsafe { std::ptr::read(self) });
+        if !recycle::keep(copy) {
+            // SAFETY: the copy was not kept, and this is the end of the original.
+            unsafe { self.free() }
+        }
     }
 }
 

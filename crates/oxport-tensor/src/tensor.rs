@@ -6,6 +6,37 @@
 use crate::layout::infer_sizes;
 use crate::{DType, Element, Error, Layout, Result, Scalar, Storage, TensorMut, cast, table};
 
+/// The getters of what has a layout and a dtype.
+macro_rules! getters {
+    () => {
+        /// Length of each dimension.
+        pub fn sizes(&self) -> &[i64] {
+            &self.layout.sizes
+        }
+        /// Distance between neighbors along each dimension, in elements.
+        pub fn strides(&self) -> &[i64] {
+            &self.layout.strides
+        }
+        /// Sizes, strides and offset.
+        pub fn layout(&self) -> &Layout {
+            &self.layout
+        }
+        /// The element type.
+        pub fn dtype(&self) -> DType {
+            self.dtype
+        }
+        /// Number of dimensions.
+        pub fn rank(&self) -> usize {
+            self.layout.rank()
+        }
+        /// Number of elements.
+        pub fn numel(&self) -> usize {
+            self.layout.numel()
+        }
+    };
+}
+pub(crate) use getters;
+
 /// A dtype, a layout and shared bytes. Cloning is cheap and shares the bytes.
 #[derive(Clone)]
 pub struct Tensor {
@@ -61,30 +92,7 @@ impl Tensor {
         Ok(TensorMut::empty(dtype, Layout::contiguous(sizes)?)?.freeze())
     }
 
-    /// Length of each dimension.
-    pub fn sizes(&self) -> &[i64] {
-        &self.layout.sizes
-    }
-    /// Distance between neighbors along each dimension, in elements.
-    pub fn strides(&self) -> &[i64] {
-        &self.layout.strides
-    }
-    /// Sizes, strides and offset.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
-    }
-    /// The element type.
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-    /// Number of dimensions.
-    pub fn rank(&self) -> usize {
-        self.layout.rank()
-    }
-    /// Number of elements.
-    pub fn numel(&self) -> usize {
-        self.layout.numel()
-    }
+    getters!();
     /// The bytes that this tensor is a view of.
     pub fn storage(&self) -> &Storage {
         &self.storage

@@ -3,7 +3,7 @@
 //! Invariants: as for [`Tensor`], and the storage is not shared, and no two elements overlap. So many threads may
 //! write disjoint sets of indices at once, which is what the loops do.
 
-use crate::tensor::check_fit;
+use crate::tensor::{check_fit, getters};
 use crate::{DType, Element, Error, Layout, Result, Storage, Tensor};
 
 /// An output being filled.
@@ -48,30 +48,7 @@ impl TensorMut {
         Tensor::from_parts(self.storage, self.dtype, self.layout)
     }
 
-    /// Length of each dimension.
-    pub fn sizes(&self) -> &[i64] {
-        &self.layout.sizes
-    }
-    /// Distance between neighbors along each dimension, in elements.
-    pub fn strides(&self) -> &[i64] {
-        &self.layout.strides
-    }
-    /// Sizes, strides and offset.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
-    }
-    /// The element type.
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-    /// Number of dimensions.
-    pub fn rank(&self) -> usize {
-        self.layout.rank()
-    }
-    /// Number of elements.
-    pub fn numel(&self) -> usize {
-        self.layout.numel()
-    }
+    getters!();
 
     /// The elements in row-major order, if they lie so in memory and `T` is this dtype's native type.
     pub fn as_mut_slice<T: Element>(&mut self) -> Option<&mut [T]> {

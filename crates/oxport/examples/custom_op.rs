@@ -1,7 +1,7 @@
 //! Runs exported programs with custom operators:
 //!
 //! ```sh
-//! cargo run --release --example custom_op
+//! cargo run --release -p oxport --example custom_op
 //! ```
 //!
 //! `mylib::scaled_tanh` is a decomposition in one line; `mylib::add_into`, which writes its first argument, is a
@@ -32,7 +32,7 @@ fn add_into(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     Ok(vec![Value::Tensor(Tensor::from_vec(out.sizes(), sum)?)])
 }
 
-fn main() -> oxport::Result<()> {
+pub fn main() -> oxport::Result<()> {
     let toolchain = Toolchain::new(&[MYLIB]);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/custom");
     for name in ["pure", "written", "functional"] {

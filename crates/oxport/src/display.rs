@@ -2,7 +2,6 @@
 
 use crate::{DType, Result, Tensor, Value};
 use oxport_tensor::Complex;
-use std::fmt::Write;
 
 /// What the elements of a tensor are like. NaN and ±∞ do not count for `min`, `max` and `mean`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,55 +76,14 @@ pub fn elements(t: &Tensor, most: usize) -> Result<Vec<String>> {
     })
 }
 
-/// A tensor with more elements is shown by its edges, as in PyTorch.
-const WHOLE: usize = 1000;
-/// How many elements of a dimension each edge has.
-const EDGE: usize = 3;
-
-/// All elements as nested lists, one row a line; of a tensor of more than 1000 elements the edges.
+/// All elements in full precision as nested lists, one row a line; of a tensor of more than 1000 elements the edges.
+/// (`Display` of a [`Tensor`] is PyTorch's `print`, of four digits.)
 ///
 /// # Errors
 /// The elements cannot be read.
 pub fn nested(t: &Tensor) -> Result<String> {
     let texts = elements(t, usize::MAX)?;
-    let sizes: Vec<usize> = t.sizes().iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect();
-    let mut out = String::new();
-    if let [only] = &texts[..]
-        && sizes.is_empty()
-    {
-        return Ok(only.clone());
-    }
-    nest(&texts, &sizes, texts.len() > WHOLE, 0, &mut out);
-    Ok(out)
-}
-
-fn nest(texts: &[String], sizes: &[usize], is_cut: bool, depth: usize, out: &mut String) {
-    let Some((&count, rest)) = sizes.split_first() else {
-        out.push_str(texts.first().map_or("", String::as_str));
-        return;
-    };
-    let step = rest.iter().product::<usize>();
-    out.push('[');
-    for i in 0..count {
-        let is_hidden = is_cut && count > 2 * EDGE && (EDGE..count - EDGE).contains(&i);
-        if is_hidden && i > EDGE {
-            continue;
-        }
-        if i > 0 {
-            out.push(',');
-            match rest.is_empty() {
-                true => out.push(' '),
-                false => {
-                    let _ = write!(out, "\n{:width$}", "", width = depth + 1);
-                }
-            }
-        }
-        match is_hidden {
-            true => out.push('…'),
-            false => nest(texts.get(i * step..(i + 1) * step).unwrap_or_default(), rest, is_cut, depth + 1, out),
-        }
-    }
-    out.push(']');
+    Ok(oxport_tensor::nested(t.sizes(), 0, usize::MAX, &|i| texts.get(i).cloned().unwrap_or_default()))
 }
 
 /// The largest elements of the last dimension, for each row: the row's index, and pairs of position and element. At

@@ -174,7 +174,21 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    /// What is behind the sentence of this error: an operating system error, or the failure for which a reason is
+    /// given.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            Kind::File(e) => e.source(),
+            Kind::Call(e) => e.source(),
+            Kind::Run(e) => e.source(),
+            Kind::Io(_, cause) => Some(cause),
+            Kind::Because(_, e) => Some(e),
+            Kind::Of(_, e) => e.source(),
+            Kind::NotValid(_) | Kind::Rewrite(_) | Kind::Data(_) | Kind::Usage(_) => None,
+        }
+    }
+}
 
 impl From<oxport_pt2::Error> for Error {
     fn from(e: oxport_pt2::Error) -> Error {

@@ -1,13 +1,13 @@
 //! What a program is: its inputs and outputs, its tensors, what a call costs, and what cannot run.
 //!
-//! Costs are those of the operators' rows ([`oxport_ir::OpDef::cost`]), at the sizes of the capture, of the program
+//! Costs are those of the operators' rows ([`oxport_ir::OpDef::cost_of`]), at the sizes of the capture, of the program
 //! that would run without optimization: functionalized, and operators without a kernel decomposed. A multiplication and
 //! an addition are two operations. The body of a loop counts once.
 
 use crate::names::{InputNames, output_paths};
 use crate::{ExportedProgram, Opt, PlanOptions, Severity, Toolchain};
 use oxport_ir::infer::{cost_of, val_of_argument};
-use oxport_ir::{Cost, Graph, InputKind, NodeKind, OutputKind, StateTensor, Val};
+use oxport_ir::{Cost, Graph, InputKind, NodeKind, Op, OutputKind, StateTensor, Val};
 use oxport_run::{Memory, estimate_memory};
 use oxport_sym::{Expr, ShapeEnv, Symbol};
 use std::collections::{BTreeMap, HashMap};
@@ -256,10 +256,11 @@ fn prepare(toolchain: &Toolchain, program: &ExportedProgram) -> Result<ExportedP
 fn run_info(toolchain: &Toolchain, prepared: &ExportedProgram) -> RunInfo {
     let (mut cost, mut uncosted) = (Cost::default(), Vec::new());
     add_costs(&prepared.graph, &prepared.env, &mut cost, &mut uncosted);
+    let uncosted = uncosted.iter().map(|op| op.name().to_string()).collect();
     RunInfo { cost, uncosted, memory: estimate_memory(prepared, toolchain.registry()) }
 }
 
-fn add_costs(graph: &Graph, env: &ShapeEnv, sum: &mut Cost, uncosted: &mut Vec<String>) {
+fn add_costs(graph: &Graph, env: &ShapeEnv, sum: &mut Cost, uncosted: &mut Vec<Op>) {
     for (_, node) in graph.nodes() {
         let Some(op) = node.op() else { continue };
         match cost_of(graph, node, env) {
@@ -269,8 +270,8 @@ fn add_costs(graph: &Graph, env: &ShapeEnv, sum: &mut Cost, uncosted: &mut Vec<S
                 sum.flops += cost.flops;
                 sum.bytes += cost.bytes;
             }
-            None if uncosted.iter().any(|name| name == op.name()) => {}
-            None => uncosted.push(op.name().to_string()),
+            None if uncosted.contains(op) => {}
+            None => uncosted.push(op.clone()),
         }
     }
     graph.subgraphs.values().for_each(|sub| add_costs(sub, env, sum, uncosted));

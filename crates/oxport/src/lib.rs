@@ -17,26 +17,40 @@
 //! A program is built in Rust, verified, run and written:
 //!
 //! ```
-//! use oxport::{Fake, ProgramBuilder, Tensor, Value, DType};
+//! use oxport::{DType, Fake, ProgramBuilder, Tensor};
 //! # fn main() -> Result<(), oxport::Error> {
 //! let mut b = ProgramBuilder::new(oxport::registry());
 //! let batch = b.size("s0", 1, Some(64));
 //! let x = b.input("x", Fake::new(DType::F32, [batch, 2.into()]))?;
-//! let w = b.parameter("w", Tensor::from_vec(&[2, 2], vec![1.0f32, 2.0, 3.0, 4.0])?)?;
+//! let w = b.parameter("w", Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]))?;
 //! let y = b.call("aten::linear", (x, w))?;
 //! let z = b.call("aten::relu", (y,))?;
 //! let program = b.finish(&[z])?;
 //! assert!(oxport::verify(&program).is_empty());
 //!
 //! let plan = oxport::plan(&oxport::prepare(&program, oxport::Opt::None)?, &Default::default())?;
-//! let input = Tensor::from_vec(&[1, 2], vec![1.0f32, -1.0])?;
-//! let outputs = plan.run(vec![Value::Tensor(input)])?;
-//! assert_eq!(outputs.user[0].as_tensor().unwrap().to_vec::<f32>()?, [0.0, 0.0]);
+//! let outputs = plan.run(vec![Tensor::from([[1.0f32, -1.0]]).into()])?;
+//! assert_eq!(outputs.user[0], Tensor::from([[0.0f32, 0.0]]).into());
+//! println!("{}", outputs.user[0]);                                  // tensor([[0., 0.]])
 //!
 //! let folder = tempfile::tempdir().unwrap();
 //! oxport::write(&program, folder.path().join("small.pt2"))?;
 //! # Ok(()) }
 //! ```
+//!
+//! The folder `examples` has ten more programs.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `cli` (default) | the command line, with all below but `ndarray` |
+//! | `rewrite` | equality saturation: `optimize`, and the rules of [`Opt`] |
+//! | `linalg` | eigenvalues and singular values (`linalg.eigh`, `linalg.svd`, …) |
+//! | `images` | PNG and JPEG pictures as inputs |
+//! | `capture` | models written in Rust: `oxport::capture` |
+//! | `python` | models written as PyTorch source: `oxport::python` |
+//! | `ndarray` | conversions from and to `ndarray::Array` |
+//!
+//! A program that only runs models takes `oxport` with `default-features = false`.
 
 pub mod compare;
 pub mod coverage;
@@ -60,15 +74,32 @@ pub mod weights;
 
 pub use error::{Error, Result};
 pub use oxport_ir::{
-    Builder, Diagnostic, ExportedProgram, Fake, Graph, Op, OpDef, ProgramBuilder, Registry, Severity, Val, Value, print,
+    Argument, Builder, Diagnostic, Dialect, ExportedProgram, Fake, Graph, Loc, Node, NodeId, Op, OpDef, ProgramBuilder,
+    Registry, Severity, Signature, StateTensor, Val, Value, print,
 };
 pub use oxport_pt2::{Limits as ReadLimits, ReadOptions, WriteOptions};
+pub use oxport_pytree::{Tree, TreeSpec};
+#[cfg(feature = "rewrite")]
+pub use oxport_rewrite::cost::{Model, Target};
+#[cfg(feature = "rewrite")]
 pub use oxport_rewrite::{Limits, Report};
-pub use oxport_run::{Module, Outputs, Plan, PlanOptions};
-pub use oxport_sym::Expr;
-pub use oxport_tensor::{DType, Scalar, Tensor};
+pub use oxport_run::{InputChecks, Module, Outputs, Plan, PlanOptions, Profile};
+pub use oxport_sym::{Expr, ShapeEnv, Symbol};
+pub use oxport_tensor::{DType, Layout, Scalar, Storage, Tensor};
 pub use prepare::Opt;
 pub use toolchain::{Toolchain, registry};
+
+// The crates of the pipeline, whole: every type of a public signature has a path here.
+#[cfg(feature = "capture")]
+pub use oxport_capture as capture;
+#[cfg(feature = "python")]
+pub use oxport_python as python;
+#[cfg(feature = "rewrite")]
+pub use oxport_rewrite as rewrite;
+pub use {
+    indexmap, oxport_ir as ir, oxport_ops as ops, oxport_passes as passes, oxport_pt2 as pt2, oxport_pytree as pytree,
+    oxport_run as run, oxport_sym as sym, oxport_tensor as tensor, serde_json,
+};
 
 /// Types for defining custom operators; see `examples/custom_op.rs`.
 pub mod custom {
@@ -130,6 +161,7 @@ pub fn prepare(program: &ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
 ///
 /// # Errors
 /// See there.
+#[cfg(feature = "rewrite")]
 pub fn optimize(program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
     Toolchain::standard().optimize(program, opt, limits)
 }
@@ -156,4 +188,13 @@ pub fn decompose(program: &ExportedProgram) -> Result<ExportedProgram> {
 /// See there.
 pub fn plan(program: &ExportedProgram, options: &PlanOptions) -> Result<Plan> {
     Toolchain::standard().plan(program, options)
+}
+
+/// The snippets of the book, as tests.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../../docs/embedding.md")]
+    struct Embedding;
+    #[doc = include_str!("../../../docs/cookbook.md")]
+    struct Cookbook;
 }

@@ -6,12 +6,15 @@ use oxport_passes::{
     Budget, Sharing, bind_calls, decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants,
     functionalize, inline_wraps, separate_outputs, unwrap_calls, unwrap_subclasses, unwrap_vmaps, written_composites,
 };
-use oxport_rewrite::rule::Soundness;
-use oxport_rewrite::{Limits, Report, optimize};
+#[cfg(feature = "rewrite")]
+use oxport_passes::{drop_unread, stored_bytes};
+#[cfg(feature = "rewrite")]
+use oxport_rewrite::{Limits, Report, cost::Model, optimize, rule::Soundness};
 use oxport_run::{Plan, PlanOptions};
 use std::time::{Duration, Instant};
 
-/// The optimization level.
+/// The optimization level. Without the feature `rewrite` there are no rules: equal nodes are merged, constants folded
+/// and dead nodes dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Opt {
     /// No optimization.
@@ -37,20 +40,51 @@ impl Toolchain {
         eliminate_dead(&mut program);
         separate_outputs(&mut program, &self.registry, Some(&before))?;
         if opt != Opt::None {
-            program = self.optimize_valid(&program, opt, &Limits::default())?.0;
+            program = self.improve(program, opt)?;
         }
+        Ok(program)
+    }
+
+    #[cfg(feature = "rewrite")]
+    fn improve(&self, program: ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
+        // A plan's weights are constants: nobody is given the program.
+        let model = Model { frozen: true, ..Model::default() };
+        Ok(self.optimize_valid(&program, opt, &Limits { model, ..Limits::default() })?.0)
+    }
+
+    #[cfg(not(feature = "rewrite"))]
+    fn improve(&self, mut program: ExportedProgram, _: Opt) -> Result<ExportedProgram> {
+        let before = Sharing::of(&program);
+        self.simplify(&mut program, &before, &budget(true, false, FOLD_TIME))?;
         Ok(program)
     }
 
     /// Optimizes a functional program: equality saturation, CSE, constant folding, DCE.
     ///
+    /// If the limits' model says that weights are constants, those that nothing reads any more are dropped; where the
+    /// program would then need more memory than [`Limits::grow`] allows, weights stay as they are.
+    ///
     /// # Errors
     /// The program is not valid, or the optimized program cannot be built.
+    #[cfg(feature = "rewrite")]
     pub fn optimize(&self, program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
         self.require_valid(program)?;
-        self.optimize_valid(program, opt, limits)
+        // What is folded here is run elsewhere, too: to the bit means in PyTorch as well.
+        let model = Model { exact_folds: opt == Opt::Exact, ..limits.model };
+        let (mut result, mut report) = self.optimize_valid(program, opt, &Limits { model, ..*limits })?;
+        if model.frozen {
+            report.dropped = drop_unread(&mut result);
+            let largest = stored_bytes(program) as f64 * (1.0 + limits.grow) + GROWTH;
+            if stored_bytes(&result) as f64 > largest {
+                let model = Model { frozen: false, ..model };
+                (result, report) = self.optimize_valid(program, opt, &Limits { model, ..*limits })?;
+                report.is_too_large = true;
+            }
+        }
+        Ok((result, report))
     }
 
+    #[cfg(feature = "rewrite")]
     fn optimize_valid(
         &self,
         program: &ExportedProgram,
@@ -61,20 +95,25 @@ impl Toolchain {
         let before = Sharing::of(program);
         let start = Instant::now();
         let (mut program, mut report) = optimize(program, &self.registry, &Limits { soundness, ..*limits })?;
-        eliminate_common(&mut program);
-        let left = limits.time.saturating_sub(start.elapsed());
-        self.fold(&mut program, Instant::now() + left.min(FOLD_TIME))?;
-        eliminate_dead(&mut program);
-        separate_outputs(&mut program, &self.registry, Some(&before))?;
+        let left = limits.time.map_or(FOLD_TIME, |time| time.saturating_sub(start.elapsed()).min(FOLD_TIME));
+        self.simplify(&mut program, &before, &budget(limits.model.frozen, limits.model.exact_folds, left))?;
         report.nodes_after = program.graph.len();
         Ok((program, report))
     }
 
-    /// Folds constants until `deadline`. A computation that does not end by then, or panics, is not folded; its thread
-    /// runs on to its end, because kernels cannot be interrupted.
-    fn fold(&self, program: &mut ExportedProgram, deadline: Instant) -> Result<()> {
+    /// CSE, constant folding, DCE. The outputs lie apart as `before`.
+    fn simplify(&self, program: &mut ExportedProgram, before: &Sharing, budget: &Budget) -> Result<()> {
+        eliminate_common(program);
+        self.fold(program, budget)?;
+        eliminate_dead(program);
+        Ok(separate_outputs(program, &self.registry, Some(before))?)
+    }
+
+    /// Folds constants. A computation that does not end by the deadline, or panics, is not folded; its thread runs on to
+    /// its end, because kernels cannot be interrupted.
+    fn fold(&self, program: &mut ExportedProgram, budget: &Budget) -> Result<()> {
         let run = |part: &ExportedProgram| {
-            let left = deadline.checked_duration_since(Instant::now())?;
+            let left = budget.deadline.checked_duration_since(Instant::now())?;
             let (registry, part) = (self.registry.clone(), part.clone());
             let (done, result) = std::sync::mpsc::channel();
             let work = move || -> Option<_> {
@@ -89,8 +128,7 @@ impl Toolchain {
             thread.spawn(move || drop(done.send(work()))).ok()?;
             result.recv_timeout(left).ok().flatten()
         };
-        let budget = Budget { bytes: FOLD_BYTES, work: FOLD_WORK, deadline };
-        Ok(fold_constants(program, &budget, &run).map(drop)?)
+        Ok(fold_constants(program, budget, &run).map(drop)?)
     }
 
     /// `run_decompositions({})`: no writes, mutations as outputs, mode blocks inlined. The command line's `decompose
@@ -126,7 +164,7 @@ impl Toolchain {
     /// As [`functionalize`](Toolchain::functionalize), or a decomposition fails.
     pub fn decompose(&self, program: &ExportedProgram) -> Result<ExportedProgram> {
         let program = self.functionalize(program)?;
-        let composite = |op: &Op| op.namespace() == "aten" && (!op.has_tag("core") || is_kernel_free(op));
+        let composite = |op: &Op| op.is_aten() && (!op.has_tag("core") || is_kernel_free(op));
         let before = Sharing::of(&program);
         let mut program = decompose_where(&program, &self.registry, &composite)?;
         eliminate_dead(&mut program);
@@ -135,12 +173,19 @@ impl Toolchain {
     }
 }
 
+/// What a program may grow by beside [`Limits::grow`], in bytes.
+const GROWTH: f64 = 65536.0;
 /// Constant folding: the maximum size of a result in bytes,
 const FOLD_BYTES: usize = 64 << 20;
 /// the maximum cost of all results (operations and bytes moved, about a second),
 const FOLD_WORK: f64 = 4e9;
 /// and the time limit.
 const FOLD_TIME: Duration = Duration::from_secs(4);
+
+/// What folding may take from now on.
+fn budget(frozen: bool, exact: bool, time: Duration) -> Budget {
+    Budget { bytes: FOLD_BYTES, work: FOLD_WORK, deadline: Instant::now() + time, frozen, exact }
+}
 
 fn is_kernel_free(op: &Op) -> bool {
     op.def().is_some_and(|d| matches!(d.kernel, Kernel::None))

@@ -134,10 +134,10 @@ fn user_inputs(program: &ExportedProgram) -> impl Iterator<Item = (NodeId, &Node
 fn items(program: &ExportedProgram) -> HashMap<NodeId, Symbol> {
     let taken = |(_, node): (NodeId, &Node)| {
         let is_item = node.op().is_some_and(Op::reads_number);
-        let (Some(Val::Int(e)), Some(Argument::Node(from)), true) = (node.val(), node.args.first(), is_item) else {
+        let (Some(Val::Int(e)), Some(from), true) = (node.val(), node.first_input(), is_item) else {
             return None;
         };
-        Some((*from, e.as_symbol()?.clone()))
+        Some((from, e.as_symbol()?.clone()))
     };
     let inputs: HashSet<NodeId> = user_inputs(program).map(|(id, ..)| id).collect();
     program.graph.nodes().filter_map(taken).filter(|(from, _)| inputs.contains(from)).collect()
@@ -153,8 +153,8 @@ fn bounds(program: &ExportedProgram) -> HashMap<NodeId, Vec<Expr>> {
         let node = graph.node(id);
         let Some(op) = node.op() else { return inputs.contains(&id).then_some(id) };
         let is_view = op.def().is_some_and(|def| matches!(def.kernel, Kernel::View(_))) || op.is_alias_at_times();
-        match node.args.first() {
-            Some(Argument::Node(from)) if is_view => id = *from,
+        match node.first_input() {
+            Some(from) if is_view => id = from,
             _ => return None,
         }
     };

@@ -6,6 +6,8 @@
 mod debugging;
 #[path = "commands/diff.rs"]
 mod diff;
+#[path = "commands/examples.rs"]
+mod examples;
 #[path = "commands/info.rs"]
 mod info;
 #[path = "commands/inputs.rs"]
@@ -13,6 +15,8 @@ mod inputs;
 
 #[path = "commands/messages.rs"]
 mod messages;
+#[path = "commands/pages.rs"]
+mod pages;
 
 use oxport::random_inputs::{InputGenerator, generate_inputs};
 use oxport::validate::validate;

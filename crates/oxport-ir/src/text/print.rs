@@ -3,7 +3,7 @@
 use super::loaded::as_loaded;
 use super::names::PythonNames;
 use super::values::Values;
-pub use super::values::{argument, python_float, python_str};
+pub use super::values::{argument, python_complex, python_float, python_str};
 use super::{sections, whole};
 use crate::{Argument, ExportedProgram, Graph, Node, NodeId, NodeKind, Op, Val};
 use std::collections::HashMap;
@@ -109,7 +109,7 @@ fn forward(original: &Graph, path: &str, style: Style, notes: Notes<'_>) -> Stri
             NodeKind::Placeholder => String::new(),
             NodeKind::CallFunction(op) => format!("{own}{} = {}", annotation(node), call(&values, &function, op, node)),
             NodeKind::GetAttr(target) => format!("{own}{} = self.{target}", annotation(node)),
-            NodeKind::Output if graph.is_single_return => match node.args.first() {
+            NodeKind::Output if graph.is_single_return => match graph.outputs().first() {
                 Some(a) => format!("return {}", values.argument(a)),
                 None => "return None".to_string(),
             },
@@ -301,7 +301,7 @@ pub fn fx(graph: &Graph) -> String {
                 write!(out, "\n    {left} = call_function[target={target}](args = {args}, kwargs = {{{kwargs}}})")
             }
             NodeKind::Output if graph.is_single_return => {
-                let value = node.args.first().map_or("None".to_string(), |a| bare.argument(a));
+                let value = graph.outputs().first().map_or("None".to_string(), |a| bare.argument(a));
                 write!(out, "\n    return {value}")
             }
             NodeKind::Output => write!(out, "\n    return {}", bare.tuple(&node.args)),

@@ -85,12 +85,8 @@ pub fn python_float(x: f64) -> String {
     format!("{x:?}")
 }
 
-/// A complex number: as `repr` prints it, `(1+2j)`; in source, where that would not read back, as a call.
-fn complex(c: Complex, plain: bool) -> String {
-    let is_safe = |x: f64| x != 0.0 && x.is_finite();
-    if !plain && !(is_safe(c.re) && is_safe(c.im)) {
-        return format!("complex({}, {})", python_float(c.re), python_float(c.im));
-    }
+/// A complex number as Python's `repr` prints it: `(1+2j)`.
+pub fn python_complex(c: Complex) -> String {
     let part = |x: f64| {
         let text = python_float(x);
         text.strip_suffix(".0").map_or(text.clone(), str::to_string)
@@ -100,6 +96,15 @@ fn complex(c: Complex, plain: bool) -> String {
     }
     let sign = if c.im.is_sign_negative() && !c.im.is_nan() { "" } else { "+" };
     format!("({}{sign}{}j)", part(c.re), part(c.im))
+}
+
+/// A complex number: as `repr` prints it; in source, where that would not read back, as a call.
+fn complex(c: Complex, plain: bool) -> String {
+    let is_safe = |x: f64| x != 0.0 && x.is_finite();
+    if !plain && !(is_safe(c.re) && is_safe(c.im)) {
+        return format!("complex({}, {})", python_float(c.re), python_float(c.im));
+    }
+    python_complex(c)
 }
 
 /// A string as Python's `repr` prints it.

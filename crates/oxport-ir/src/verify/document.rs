@@ -10,7 +10,6 @@
 
 use super::Check;
 use super::metadata::{self, Judged};
-use crate::program::Subclass;
 use crate::schema::Type;
 use crate::{Argument, Device, Fake, Node, NodeId, NodeKind, NodeMeta, Op, Val};
 
@@ -83,9 +82,9 @@ fn placeholder(node: &Node) -> Problem {
 }
 
 fn getitem(c: &Check<'_>, node: &Node) -> Problem {
-    match &node.args[..] {
-        [Argument::Node(of), Argument::Int(_)] if node.kwargs.is_empty() => {
-            let (of, is_call) = (c.graph.node(*of), c.graph.node(*of).op().is_some());
+    match node.getitem() {
+        Some((of, _)) if node.kwargs.is_empty() => {
+            let (of, is_call) = (c.graph.node(of), c.graph.node(of).op().is_some());
             (!is_call && of.val().is_none()).then(|| format!("`{}` is no tuple or list", of.name))
         }
         _ => Some("getitem: expected a node and an index, and nothing else".to_string()),
@@ -138,7 +137,7 @@ fn call(c: &Check<'_>, node: &Node, op: &Op) -> Problem {
         && op.def().is_none()
         && !op.is_higher_order()
         && !op.is_python()
-        && op.name() != Subclass::ACCESS
+        && op.intrinsic().is_none()
     {
         let parts = || op.target().split('.').map(str::to_string).collect::<Vec<_>>();
         let is_word = |part: &String| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
@@ -167,8 +166,8 @@ fn results(node: &Node, op: &Op) -> Problem {
         },
         (Some(returns), _) if returns.len() > 1 => wrong(&format!("the operator gives {} values", returns.len())),
         // PyTorch names the results of its functions on numbers as numbers.
-        (None, Val::Int(_) | Val::Float(_) | Val::Bool(_)) if is_on_numbers(op) => None,
-        (None, _) if is_on_numbers(op) => wrong("the function gives a number"),
+        (None, Val::Int(_) | Val::Float(_) | Val::Bool(_)) if op.is_on_numbers() => None,
+        (None, _) if op.is_on_numbers() => wrong("the function gives a number"),
         (None, Val::Int(_) | Val::Float(_) | Val::Bool(_)) if op.is_higher_order() => {
             wrong("a higher-order operator gives a tensor or a tuple")
         }
@@ -203,13 +202,8 @@ fn element(item: &Val) -> Problem {
     }
 }
 
-/// Python's functions on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
-pub(super) fn is_on_numbers(op: &Op) -> bool {
-    matches!(op.namespace(), "_operator" | "math") || op.namespace() == "torch" && op.short_name().contains("sym_")
-}
-
 fn arguments(c: &Check<'_>, node: &Node, op: &Op) -> Problem {
-    if is_on_numbers(op) && !node.kwargs.is_empty() {
+    if op.is_on_numbers() && !node.kwargs.is_empty() {
         return Some("a function on numbers takes its arguments by position".into());
     }
     let place = |i: usize| match op.schema().filter(|_| !op.is_higher_order()).and_then(|s| s.args.get(i)) {
@@ -356,7 +350,7 @@ fn outputs(c: &Check<'_>, node: &Node) -> Problem {
         Argument::None | Argument::Int(_) | Argument::Float(_) | Argument::Bool(_) | Argument::Str(_) => None,
         _ => wrong(i, "neither a value nor a plain constant"),
     });
-    let bare = match &node.args[..] {
+    let bare = match c.graph.outputs() {
         [only] if c.graph.is_single_return && !is_top && only.as_node().is_none() => {
             Some("a subgraph returns a bare constant".to_string())
         }

@@ -7,6 +7,7 @@ use super::compare::{Compare, FRESH};
 use super::symbols::Bindings;
 use super::{Check, arguments, layout, python, subgraphs};
 use crate::infer::{arg_of, arg_of_node, bind_with, infer_bound};
+use crate::variants::functional_variant;
 use crate::{Arg, Error, Meta, MetaCx, Node, NodeId, NodeKind, Op, Result, Val};
 use oxport_tensor::DType;
 use std::collections::HashMap;
@@ -107,7 +108,8 @@ impl Call<'_> {
         match compare.result(c, node, recorded, &inferred) {
             None => {
                 // What an offset or a merge of branches depends on does not show in the inferred value.
-                if !self.op.is_higher_order() && !self.op.short_name().starts_with("sym_") {
+                let is_offset = matches!(recorded, Val::Int(_)) && self.op.def().is_some_and(|d| d.reads_storage);
+                if !self.op.is_higher_order() && !is_offset {
                     bindings.note(c.path, self.id, recorded, compare.bound_symbols());
                 }
                 layout::of_call(c, node, self.op, &bound, (recorded, &inferred), self.is_mapped);
@@ -129,18 +131,14 @@ impl Call<'_> {
         if let Some((param, _)) = written.find(|(_, a)| !matches!(a, Arg::Tensor(_) | Arg::List(_) | Arg::None)) {
             return Err(Error::invalid(format!("{} writes to `{}`, which is no tensor", self.op.name(), param.name)));
         }
-        if self.op.def().is_none() && self.op.is_mutable() {
-            let name = self.op.name();
-            let functional = match name.split_once('.') {
-                Some((base, overload)) => base.strip_suffix('_').map(|base| format!("{base}.{overload}")),
-                None => name.strip_suffix('_').map(str::to_string),
-            };
-            if let Some(functional) = functional.map(|name| c.registry.op(&name)).filter(|op| op.def().is_some())
-                && let Err(e) = infer_bound(&functional, bound, cx)
-                && !e.is_unsupported()
-            {
-                return Err(e);
-            }
+        if self.op.def().is_none()
+            && self.op.is_mutable()
+            && let Ok(functional) = functional_variant(c.registry, self.op)
+            && functional.def().is_some()
+            && let Err(e) = infer_bound(&functional, bound, cx)
+            && !e.is_unsupported()
+        {
+            return Err(e);
         }
         infer_bound(self.op, bound, cx)
     }

@@ -42,7 +42,7 @@ pub use rules::{RULES, Rule, page};
 pub(crate) use structure::is_identifier;
 
 use crate::diagnostic::{Diagnostic, Loc, Severity};
-use crate::{ExportedProgram, Graph, InputSpec, Node, NodeKind, Registry};
+use crate::{ExportedProgram, Graph, InputSpec, Intrinsic, Node, NodeKind, Registry};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -134,7 +134,7 @@ fn autocast_blocks(graph: &Graph) -> HashSet<Arc<str>> {
     if graph.subgraphs.is_empty() {
         return found;
     }
-    for (_, node) in graph.nodes().filter(|(_, n)| n.calls("higher_order::wrap_with_autocast")) {
+    for (_, node) in graph.nodes().filter(|(_, n)| n.intrinsic() == Some(Intrinsic::WrapWithAutocast)) {
         node.for_each_input(&mut |input| {
             if let NodeKind::GetAttr(name) = &graph.node(input).kind {
                 found.insert(name.clone());

@@ -4,7 +4,7 @@
 use super::Check;
 use super::compare::Compare;
 use super::state::same_device;
-use crate::{Argument, Fake, Node, NodeId, Op, Subclass, Val};
+use crate::{Argument, Fake, Intrinsic, Node, NodeId, Op, Val};
 use oxport_sym::Expr;
 use std::collections::HashMap;
 
@@ -29,7 +29,10 @@ pub(super) fn check(c: &mut Check<'_>, node: &Node, id: NodeId, right: &mut Hash
                     c.node_error("meta", &node.name, difference);
                     right.insert(id, Val::Tensor(yields));
                 }
-                (None, Val::Tensor(own)) if node.calls(Subclass::ACCESS) && own.strides != yields.strides => {
+                (None, Val::Tensor(own))
+                    if node.intrinsic() == Some(Intrinsic::AccessSubclassInnerTensor)
+                        && own.strides != yields.strides =>
+                {
                     let message = format!("the recorded strides of {own} are not those of the wrapped tensor");
                     c.node_error("stride", &node.name, message);
                 }
@@ -43,21 +46,20 @@ pub(super) fn check(c: &mut Check<'_>, node: &Node, id: NodeId, right: &mut Hash
 
 /// By how much calls after this one are deeper within functions that `torch.vmap` maps.
 pub(super) fn nesting(op: &Op) -> i32 {
-    match op.name() {
-        "torch._functorch.predispatch::_vmap_increment_nesting" => 1,
-        "torch._functorch.predispatch::_vmap_decrement_nesting" => -1,
+    match op.intrinsic() {
+        Some(Intrinsic::VmapIncrementNesting) => 1,
+        Some(Intrinsic::VmapDecrementNesting) => -1,
         _ => 0,
     }
 }
 
 /// What the call yields, or why it cannot; `None` if it is none of these functions.
 fn yields<'v>(c: &Check<'_>, node: &Node, val: &dyn Fn(NodeId) -> Option<&'v Val>) -> Option<Result<Fake, String>> {
-    let name = node.op()?.name();
-    let tensor = |a: Option<&Argument>| match a {
+    let tensor = |name: &str| match node.argument(name) {
         Some(Argument::Node(id)) => val(*id).and_then(Val::as_tensor).cloned(),
         _ => None,
     };
-    let int = |a: Option<&Argument>| match a {
+    let int = |name: &str| match node.argument(name) {
         Some(Argument::Int(n)) => Some(Expr::int(*n)),
         Some(Argument::Node(id)) => match val(*id) {
             Some(Val::Int(e)) => Some(e.clone()),
@@ -65,26 +67,23 @@ fn yields<'v>(c: &Check<'_>, node: &Node, val: &dyn Fn(NodeId) -> Option<&'v Val
         },
         _ => None,
     };
-    let [first, second, third, fourth] = [0, 1, 2, 3].map(|i| node.args.get(i));
-    Some(match name {
-        Subclass::ACCESS => wrapped(c, node),
-        "torch._functorch.predispatch::_add_batch_dim" => match (tensor(first), int(second), int(third)) {
+    Some(match node.intrinsic()? {
+        Intrinsic::AccessSubclassInnerTensor => wrapped(c, node),
+        Intrinsic::AddBatchDim => match (tensor("self"), int("batch_dim"), int("level")) {
             (Some(x), Some(dim), Some(_)) => sliced(x, &dim),
             _ => Err("`_add_batch_dim`: expected a tensor, a dim and a level".into()),
         },
-        "torch._functorch.predispatch::_remove_batch_dim" => {
-            match (tensor(first), int(second), int(third), int(fourth)) {
-                (Some(x), Some(_), Some(size), Some(dim)) => stacked(x, size, &dim),
-                _ => Err("`_remove_batch_dim`: expected a tensor, a level, a size and a dim".into()),
-            }
-        }
+        Intrinsic::RemoveBatchDim => match (tensor("self"), int("level"), int("batch_size"), int("out_dim")) {
+            (Some(x), Some(_), Some(size), Some(dim)) => stacked(x, size, &dim),
+            _ => Err("`_remove_batch_dim`: expected a tensor, a level, a size and a dim".into()),
+        },
         _ => return None,
     })
 }
 
 /// The tensor under an attribute of a stored wrapper.
 fn wrapped(c: &Check<'_>, call: &Node) -> Result<Fake, String> {
-    let wrapper = call.args.first().and_then(Argument::as_node).filter(|_| c.path.is_empty());
+    let wrapper = call.argument("src_subclass_tensor").and_then(Argument::as_node).filter(|_| c.path.is_empty());
     let mut inputs = c.program.graph.placeholders().zip(&c.program.signature.inputs);
     let stored = inputs.find(|((input, _), _)| Some(*input) == wrapper);
     let (state, subclass) = stored

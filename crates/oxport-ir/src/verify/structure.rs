@@ -1,8 +1,8 @@
 //! Structure: order, names, kinds of nodes, targets, dialect.
 
-use super::{Check, document};
+use super::Check;
 use crate::diagnostic::{Diagnostic, Loc};
-use crate::{Argument, Dialect, Node, NodeKind, Op, Subclass, Val};
+use crate::{Argument, Dialect, Node, NodeKind, Op, Val};
 use std::collections::HashSet;
 
 pub(super) fn check(c: &mut Check<'_>) {
@@ -118,7 +118,8 @@ pub(super) fn metas(c: &mut Check<'_>, from: usize) {
 
 /// A higher-order operator that there is, or a Python function on numbers.
 pub(super) fn is_function(c: &Check<'_>, op: &Op) -> bool {
-    document::is_on_numbers(op) && is_allowed_function(op)
+    op.is_on_numbers()
+        || op.is_getitem()
         || op.is_higher_order() && (op.def().is_some() || c.registry.is_pinned(op.name()))
 }
 
@@ -127,7 +128,7 @@ pub(super) fn is_refused(c: &Check<'_>, op: &Op) -> bool {
     match op.is_python() {
         true => !is_allowed_function(op),
         false if op.is_higher_order() => !is_function(c, op),
-        false => op.schema().is_none() && matches!(op.namespace(), "aten" | "prims" | "prim"),
+        false => op.schema().is_none() && op.is_of_pytorch(),
     }
 }
 
@@ -141,8 +142,8 @@ fn call(c: &mut Check<'_>, node: &Node, op: &Op) {
         if op.schema().is_none() && op.def().is_none() && !c.registry.is_pinned(op.name()) {
             c.node_error("target", &node.name, format!("there is no higher-order operator `{}`", op.target()));
         }
-    } else if op.schema().is_none() && op.name() != Subclass::ACCESS {
-        if matches!(op.namespace(), "aten" | "prims" | "prim") {
+    } else if op.schema().is_none() && op.intrinsic().is_none() {
+        if op.is_of_pytorch() {
             c.node_error("target", &node.name, format!("there is no operator `{}`", op.target()));
         } else {
             let message = format!("operator `{}` is not known", op.target());
@@ -155,22 +156,7 @@ fn call(c: &mut Check<'_>, node: &Node, op: &Op) {
 
 /// The Python functions that PyTorch loads: its loader knows them, and `torch._export.verifier` allows them.
 fn is_allowed_function(op: &Op) -> bool {
-    const OPERATOR: &[&str] = &[
-        "getitem", "add", "mul", "sub", "truediv", "floordiv", "mod", "pow", "neg", "abs", "and_", "or_", "not_",
-        "lshift", "rshift", "ge", "le", "gt", "lt", "eq", "ne",
-    ];
-    const TORCH: &[&str] =
-        &["sym_int", "sym_float", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "_sym_sqrt", "sym_sum"];
-    match op.namespace() {
-        "_operator" => OPERATOR.contains(&op.short_name()),
-        "math" => matches!(op.short_name(), "ceil" | "floor" | "trunc"),
-        "torch" => TORCH.contains(&op.short_name()),
-        "torch._functorch.predispatch" => true,
-        "torch._C" | "torch._C._nn" => op.short_name() == "_set_grad_enabled",
-        "torch.amp.autocast_mode" => matches!(op.short_name(), "_enter_autocast" | "_exit_autocast"),
-        "torch.fx.experimental.symbolic_shapes" => op.short_name() == "cast_symbool_to_symint_guardless",
-        _ => false,
-    }
+    op.is_on_numbers() || op.intrinsic().is_some()
 }
 
 /// A Python identifier that is no keyword, nor the `self` of the methods that PyTorch makes.

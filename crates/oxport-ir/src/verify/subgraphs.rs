@@ -1,25 +1,25 @@
 //! Higher-order operators and their subgraphs: operands and placeholders agree in number, dtype and shape; what a
 //! subgraph returns is what its operator expects (a truth value, the carried values, the same as the other branch).
 //!
-//! One row of [`LAYOUTS`] says where an operator has its subgraphs and operands, and what each subgraph must give.
+//! [`layouts`] says where an operator has its subgraphs and operands, and what each subgraph must give.
 
 use super::Check;
 use super::compare::{Compare, kind};
 use crate::infer::{bind_meta, val_of_argument};
-use crate::{Argument, Graph, Node, NodeKind, Op, Val};
+use crate::{Argument, Graph, Intrinsic, Node, NodeKind, Op, Val};
 use oxport_tensor::DType;
 
 /// Where operands stand, and how a subgraph sees them.
 #[derive(Clone, Copy)]
 enum Source {
-    /// The list at this position, as it is.
-    List(usize),
-    /// Everything from this position after the subgraph on.
-    Rest(usize),
-    /// The list at this position, each without its first dimension.
-    Slices(usize),
+    /// A list, as it is.
+    List(&'static str),
+    /// Everything behind the parameters.
+    Rest,
+    /// A list of tensors, each without its first dimension.
+    Slices(&'static str),
     /// As [`Source::Slices`], but only the dtypes count: the subgraph combines blocks of any shape.
-    Blocks(usize),
+    Blocks(&'static str),
 }
 
 /// What a subgraph must give.
@@ -30,57 +30,67 @@ enum Returns {
     /// One truth value, bare.
     Bool,
     /// Values like the operands in that list, and nothing else.
-    Like(usize),
+    Like(&'static str),
     /// Values like the operands in that list, then anything.
-    LikeThen(usize),
+    LikeThen(&'static str),
     /// As many values as that list has, of their dtypes.
-    AsMany(usize),
+    AsMany(&'static str),
     /// Values like those of the first subgraph, sizes aside.
     LikeFirst,
 }
 
-/// A subgraph: its position, its operands, its results.
-type Layout = (usize, &'static [Source], Returns);
+/// A subgraph: its parameter, its operands, its results.
+type Layout = (&'static str, &'static [Source], Returns);
 
-const LAYOUTS: &[(&str, &[Layout])] = {
+/// The subgraphs of an intrinsic.
+fn layouts(intrinsic: Intrinsic) -> &'static [Layout] {
     use Returns::{Anything, AsMany, Bool, Like, LikeFirst, LikeThen};
     use Source::{Blocks, List, Rest, Slices};
-    &[
-        ("cond", &[(1, &[List(3)], Anything), (2, &[List(3)], LikeFirst)]),
-        ("while_loop", &[(0, &[List(2), List(3)], Bool), (1, &[List(2), List(3)], Like(2))]),
-        ("while_loop_stack_output", &[(0, &[List(2), List(3)], Bool), (1, &[List(2), List(3)], Like(2))]),
-        ("map_impl", &[(0, &[Slices(1), List(2)], Anything)]),
-        ("scan", &[(0, &[List(1), Slices(2), List(3)], LikeThen(1))]),
-        ("associative_scan", &[(0, &[Blocks(1), Blocks(1), List(2)], AsMany(1))]),
-        ("wrap_with_set_grad_enabled", &[(1, &[Rest(1)], Anything)]),
-        ("wrap_with_autocast", &[(4, &[Rest(1)], Anything)]),
-        ("invoke_subgraph", &[(0, &[Rest(2)], Anything)]),
-        ("run_const_graph", &[(0, &[List(1)], Anything)]),
-        ("strict_mode", &[(0, &[List(1)], Anything)]),
-        ("hints_wrapper", &[(0, &[List(1)], Anything)]),
-        ("wrap", &[(0, &[Rest(1)], Anything)]),
-        ("wrap_activation_checkpoint", &[(0, &[Rest(1)], Anything)]),
-        ("tag_activation_checkpoint", &[(0, &[Rest(1)], Anything)]),
-    ]
-};
+    const CARRIED: &[Source] = &[List("carried_inputs"), List("additional_inputs")];
+    match intrinsic {
+        Intrinsic::Cond => &[("true_fn", &[List("operands")], Anything), ("false_fn", &[List("operands")], LikeFirst)],
+        Intrinsic::WhileLoop | Intrinsic::WhileLoopStackOutput => {
+            &[("cond_fn", CARRIED, Bool), ("body_fn", CARRIED, Like("carried_inputs"))]
+        }
+        Intrinsic::MapImpl => &[("f", &[Slices("xs"), List("pos_args")], Anything)],
+        Intrinsic::Scan => {
+            &[("combine_fn", &[List("init"), Slices("xs"), List("additional_inputs")], LikeThen("init"))]
+        }
+        Intrinsic::AssociativeScan => {
+            &[("combine_fn", &[Blocks("xs"), Blocks("xs"), List("additional_inputs")], AsMany("xs"))]
+        }
+        Intrinsic::WrapWithSetGradEnabled | Intrinsic::WrapWithAutocast => &[("wrapped_func", &[Rest], Anything)],
+        Intrinsic::InvokeSubgraph => &[("subgraph", &[Rest], Anything)],
+        Intrinsic::RunConstGraph => &[("graph", &[List("args")], Anything)],
+        Intrinsic::StrictMode => &[("callable", &[List("operands")], Anything)],
+        Intrinsic::HintsWrapper => &[("body_fn", &[List("args")], Anything)],
+        Intrinsic::Wrap => &[("func", &[Rest], Anything)],
+        Intrinsic::ActivationCheckpoint => &[("function", &[Rest], Anything)],
+        _ => &[],
+    }
+}
 
 /// Checks a call of a higher-order operator; false if it is so wrong that its meta cannot be inferred.
 pub(super) fn check(c: &mut Check<'_>, node: &Node, op: &Op) -> bool {
     let before = c.found.len();
-    let name = op.short_name();
-    if let Some((_, layouts)) = LAYOUTS.iter().find(|(n, _)| *n == name) {
-        for layout in *layouts {
-            subgraph(c, node, name, layout, layouts[0].0);
-        }
+    let Some(intrinsic) = op.intrinsic() else { return true };
+    let layouts = layouts(intrinsic);
+    for layout in layouts {
+        subgraph(c, node, op, layout, layouts[0].0);
     }
-    match name {
-        "cond" => predicate(c, node),
-        "switch" => switch(c, node),
-        "with_effects" => with_effects(c, node),
-        "auto_functionalized" | "auto_functionalized_v2" => functionalized(c, node),
+    match intrinsic {
+        Intrinsic::Cond => predicate(c, node),
+        Intrinsic::Switch => switch(c, node),
+        Intrinsic::WithEffects => with_effects(c, node),
+        Intrinsic::AutoFunctionalized | Intrinsic::AutoFunctionalizedV2 => functionalized(c, node),
         _ => {}
     }
     c.found.len() == before
+}
+
+/// The place of a parameter in the call.
+fn place(node: &Node, parameter: &str) -> String {
+    node.intrinsic().and_then(|i| i.position(parameter)).map_or(parameter.to_string(), |i| i.to_string())
 }
 
 fn report(c: &mut Check<'_>, node: &Node, at: impl Into<String>, message: impl Into<String>) {
@@ -88,15 +98,15 @@ fn report(c: &mut Check<'_>, node: &Node, at: impl Into<String>, message: impl I
     c.error("subgraph", at, message);
 }
 
-fn subgraph(c: &mut Check<'_>, node: &Node, name: &str, &(at, from, returns): &Layout, first: usize) {
-    let graph = c.graph;
-    let Some(sub) = graph_at(graph, node, at) else {
-        return report(c, node, at.to_string(), format!("argument {at} of {name} is not a subgraph"));
+fn subgraph(c: &mut Check<'_>, node: &Node, op: &Op, &(parameter, from, returns): &Layout, first: &str) {
+    let (graph, name, at) = (c.graph, op.short_name(), &*place(node, parameter));
+    let Some(sub) = graph_at(graph, node, parameter) else {
+        return report(c, node, at, format!("argument {at} of {name} is not a subgraph"));
     };
-    let Some(operands) = operands(graph, node, at, from) else {
-        return report(c, node, at.to_string(), format!("{name}: expected lists of operands after its subgraphs"));
+    let Some(operands) = operands(graph, node, from) else {
+        return report(c, node, at, format!("{name}: expected lists of operands after its subgraphs"));
     };
-    let title = title(node, graph, at);
+    let title = title(node, graph, parameter);
     takes(c, node, &title, sub, &operands, name);
     form(c, node, &title, sub, at, returns);
     match returns {
@@ -114,13 +124,13 @@ fn subgraph(c: &mut Check<'_>, node: &Node, name: &str, &(at, from, returns): &L
 }
 
 /// The subgraph that an argument names.
-fn graph_at<'g>(graph: &'g Graph, node: &Node, at: usize) -> Option<&'g Graph> {
-    graph.subgraph_of(node.args.get(at)?.as_node()?)
+fn graph_at<'g>(graph: &'g Graph, node: &Node, parameter: &str) -> Option<&'g Graph> {
+    graph.subgraph_of(node.argument(parameter)?.as_node()?)
 }
 
-/// The name of the subgraph at a position.
-fn title(node: &Node, graph: &Graph, at: usize) -> String {
-    let id = node.args.get(at).and_then(Argument::as_node);
+/// The name of the subgraph that an argument names.
+fn title(node: &Node, graph: &Graph, parameter: &str) -> String {
+    let id = node.argument(parameter).and_then(Argument::as_node);
     match id.map(|id| &graph.node(id).kind) {
         Some(NodeKind::GetAttr(name)) => format!("`{name}`"),
         _ => "the subgraph".to_string(),
@@ -134,14 +144,14 @@ struct Operand {
     shape_counts: bool,
 }
 
-fn operands(graph: &Graph, node: &Node, at: usize, from: &[Source]) -> Option<Vec<Operand>> {
+fn operands(graph: &Graph, node: &Node, from: &[Source]) -> Option<Vec<Operand>> {
     let mut all = Vec::new();
     for from in from {
-        let (list, first, place): (&[Argument], usize, Option<usize>) = match *from {
-            Source::Rest(after) => (node.args.get(at + after..)?, at + after, None),
-            Source::List(i) | Source::Slices(i) | Source::Blocks(i) => match node.args.get(i) {
-                Some(Argument::List(l)) => (l, 0, Some(i)),
-                None => (&[], 0, Some(i)),
+        let (list, list_at): (&[Argument], _) = match *from {
+            Source::Rest => (node.operands(), None),
+            Source::List(list) | Source::Slices(list) | Source::Blocks(list) => match node.argument(list) {
+                Some(Argument::List(l)) => (l, Some(place(node, list))),
+                None => (&[], None),
                 Some(_) => return None,
             },
         };
@@ -155,7 +165,10 @@ fn operands(graph: &Graph, node: &Node, at: usize, from: &[Source]) -> Option<Ve
                 Source::Blocks(_) => (val, false),
                 _ => (val, true),
             };
-            let place = place.map_or((first + k).to_string(), |i| format!("{i}[{k}]"));
+            let place = match &list_at {
+                Some(at) => format!("{at}[{k}]"),
+                None => (node.args.len() - list.len() + k).to_string(),
+            };
             all.push(Operand { place, val, shape_counts });
         }
     }
@@ -212,11 +225,11 @@ fn mismatch(c: &Check<'_>, want: &Val, have: &Val, shape_counts: bool) -> Option
 }
 
 /// A condition returns its value bare, every other subgraph a tuple, unless the operator's own result is bare.
-fn form(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize, returns: Returns) {
+fn form(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: &str, returns: Returns) {
     let count = sub.outputs().len();
     if sub.is_single_return && count != 1 {
         let message = format!("{title} is said to return one bare value, but returns {count}");
-        return report(c, node, at.to_string(), message);
+        return report(c, node, at, message);
     }
     let bare = match (returns, node.val()) {
         (Returns::Bool, _) => true,
@@ -226,7 +239,7 @@ fn form(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize, ret
     if sub.is_single_return != bare {
         let form = |bare| if bare { "one bare value" } else { "a tuple" };
         let message = format!("{title} returns {}, but {} is wanted", form(sub.is_single_return), form(bare));
-        report(c, node, at.to_string(), message);
+        report(c, node, at, message);
     }
 }
 
@@ -236,11 +249,11 @@ fn results(sub: &Graph) -> Vec<Option<Val>> {
 }
 
 /// One truth value, bare.
-fn truth(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize) {
+fn truth(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: &str) {
     let results = results(sub);
     let [Some(result)] = results.as_slice() else {
         let message = format!("the condition {title} gives {} values, not one", results.len());
-        return report(c, node, at.to_string(), message);
+        return report(c, node, at, message);
     };
     let fits = match result {
         Val::Tensor(t) => t.dtype == DType::Bool && t.dim() == 0,
@@ -249,19 +262,19 @@ fn truth(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize) {
     };
     if !fits {
         let message = format!("the condition {title} gives {}, not one bool", super::compare::article(result));
-        report(c, node, at.to_string(), message);
+        report(c, node, at, message);
     }
 }
 
 /// Values like the operands in a list.
 #[allow(clippy::too_many_arguments, reason = "a row of the table, spelled out")]
-fn like(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize, list: usize, more: bool, shapes: bool) {
+fn like(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: &str, list: &str, more: bool, shapes: bool) {
     let graph = c.graph;
-    let Some(Argument::List(carried)) = node.args.get(list) else { return };
+    let Some(Argument::List(carried)) = node.argument(list) else { return };
     let results = results(sub);
     if results.len() < carried.len() || !more && results.len() > carried.len() {
         let message = format!("{title} gives {} values for {} that are carried", results.len(), carried.len());
-        return report(c, node, at.to_string(), message);
+        return report(c, node, at, message);
     }
     let seen: Vec<Option<&Val>> = sub.placeholders().map(|(_, p)| p.val()).collect();
     for (i, (result, operand)) in results.iter().zip(carried).enumerate() {
@@ -270,17 +283,17 @@ fn like(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, at: usize, lis
         let seen = seen.get(i).copied().flatten();
         let fits = [Some(&operand), seen].into_iter().flatten().any(|v| mismatch(c, v, result, shapes).is_none());
         if !fits && let Some(difference) = mismatch(c, &operand, result, shapes) {
-            report(c, node, at.to_string(), format!("value {i} that {title} carries on was {difference}"));
+            report(c, node, at, format!("value {i} that {title} carries on was {difference}"));
         }
     }
 }
 
 /// Branches give the same number of values, of the same kinds, dtypes and ranks.
-fn like_first(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, other: &Graph, at: usize) {
+fn like_first(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, other: &Graph, at: &str) {
     let (ours, theirs) = (results(sub), results(other));
     if ours.len() != theirs.len() {
         let message = format!("{title} gives {} values, the other branch {}", ours.len(), theirs.len());
-        return report(c, node, at.to_string(), message);
+        return report(c, node, at, message);
     }
     for (i, (a, b)) in ours.iter().zip(&theirs).enumerate() {
         let (Some(a), Some(b)) = (a, b) else { continue };
@@ -291,14 +304,14 @@ fn like_first(c: &mut Check<'_>, node: &Node, title: &str, sub: &Graph, other: &
         if differs {
             let text = super::compare::article;
             let message = format!("value {i} of {title} is {}, the other branch gives {}", text(a), text(b));
-            report(c, node, at.to_string(), message);
+            report(c, node, at, message);
         }
     }
 }
 
 /// The predicate of `cond` is one bool.
 fn predicate(c: &mut Check<'_>, node: &Node) {
-    let Some(val) = node.args.first().and_then(|a| val_of_argument(c.graph, a)) else { return };
+    let Some(val) = node.argument("pred").and_then(|a| val_of_argument(c.graph, a)) else { return };
     let one = |e: &oxport_sym::Expr| e.as_int().is_none_or(|n| n == 1);
     let fits = match &val {
         Val::Tensor(t) => t.dtype == DType::Bool && t.sizes.iter().all(one),
@@ -312,7 +325,9 @@ fn predicate(c: &mut Check<'_>, node: &Node) {
 
 fn switch(c: &mut Check<'_>, node: &Node) {
     let graph = c.graph;
-    let (Some(Argument::List(branches)), Some(Argument::List(given))) = (node.args.get(1), node.args.get(2)) else {
+    let (Some(Argument::List(branches)), Some(Argument::List(given))) =
+        (node.argument("branches"), node.argument("operands"))
+    else {
         return report(c, node, "1", "switch: expected an index, a list of branches and a list of operands");
     };
     let subs: Vec<_> = branches.iter().map(|b| b.as_node().and_then(|id| graph.subgraph_of(id))).collect();
@@ -332,24 +347,24 @@ fn switch(c: &mut Check<'_>, node: &Node) {
         });
         takes(c, node, &title, sub, &values.collect::<Vec<_>>(), "switch");
         if let Some(Some(first)) = subs.first().filter(|_| i > 0) {
-            like_first(c, node, &title, sub, first, 1);
+            like_first(c, node, &title, sub, first, "1");
         }
     }
 }
 
 /// `with_effects(token, op, …)`: the rest are the operator's arguments.
 fn with_effects(c: &mut Check<'_>, node: &Node) {
-    let Some(Argument::Op(op)) = node.args.get(1) else {
+    let Some(Argument::Op(op)) = node.argument("op") else {
         return report(c, node, "1", "with_effects: expected a token and an operator");
     };
-    if let Err(e) = bind_meta(c.graph, op, &node.args[2..], &node.kwargs) {
+    if let Err(e) = bind_meta(c.graph, op, node.operands(), &node.kwargs) {
         report(c, node, "1", e.message());
     }
 }
 
 /// `auto_functionalized(op, name=…)`: the names are the operator's.
 fn functionalized(c: &mut Check<'_>, node: &Node) {
-    let Some(Argument::Op(op)) = node.args.first() else {
+    let Some(Argument::Op(op)) = node.argument("_mutable_op") else {
         return report(c, node, "0", "auto_functionalized: expected an operator");
     };
     let Some(schema) = op.schema() else { return };

@@ -7,7 +7,9 @@ use crate::support::class::RealArgs;
 use crate::support::dense;
 use crate::support::meta::{MetaArgs, Metas, dense_strides, format_strides, one, strides_in_format, wrap_dims};
 use oxport_ir::fake::Dims;
-use oxport_ir::{Args, Device, Error, Exact, Fake, MemoryFormat, Meta, Number, OpDef, Result, Value, World, ensure};
+use oxport_ir::{
+    Args, Class, Device, Error, Exact, Fake, MemoryFormat, Meta, Number, OpDef, Result, Value, World, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch};
 use std::ops::Range;
@@ -19,7 +21,7 @@ macro_rules! factory {
             .fill(|a, o| {
                 let value: fn(&RealArgs<'_>) -> Result<Scalar> = $value;
                 fill(&mut o[0], value(a)?)
-            })
+            }).work(Class::Pointwise)
             .exact(Exact::Bits)
             .doc($doc)
             .samples(&[$($sample),*])
@@ -136,6 +138,7 @@ pub static OPS: &[OpDef] = &[
         },
     )
     .eval(|a| empty_strided(a, 1, a.at::<&Tensor>(0)?.dtype()))
+    .work(Class::Pointwise)
     .doc("Any values with given strides; here zeros.")
     .samples(&["i64[1], [2, 3], [1, 2]"])
     .exact(Exact::Random),
@@ -145,6 +148,7 @@ pub static OPS: &[OpDef] = &[
         |a| strided(a, 0, DType::F32, &Device::cpu()),
     )
     .eval(|a| empty_strided(a, 0, DType::F32))
+    .work(Class::Pointwise)
     .doc("Any values with given strides; here zeros.")
     .samples(&["[2, 3], [1, 2]"])
     .exact(Exact::Random),
@@ -196,6 +200,7 @@ pub static OPS: &[OpDef] = &[
         },
     )
     .fill(eye)
+    .work(Class::Pointwise)
     .exact(Exact::Bits)
     .doc("The identity matrix.")
     .samples(&["3", "2, dtype=int64"]),
@@ -208,6 +213,7 @@ pub static OPS: &[OpDef] = &[
         },
     )
     .fill(eye)
+    .work(Class::Pointwise)
     .exact(Exact::Bits)
     .doc("Ones on the diagonal of n × m zeros.")
     .samples(&["2, 3"]),
@@ -217,6 +223,7 @@ pub static OPS: &[OpDef] = &[
         |a| indices_meta(a, Triangle::Lower),
     )
     .fill(|a, o| indices(a, o, Triangle::Lower))
+    .work(Class::Pointwise)
     .exact(Exact::Bits)
     .doc("The places of a lower triangle, row by row.")
     .samples(&[
@@ -234,6 +241,7 @@ pub static OPS: &[OpDef] = &[
         |a| indices_meta(a, Triangle::Upper),
     )
     .fill(|a, o| indices(a, o, Triangle::Upper))
+    .work(Class::Pointwise)
     .exact(Exact::Bits)
     .doc("The places of an upper triangle, row by row.")
     .samples(&[

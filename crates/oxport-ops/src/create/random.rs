@@ -7,7 +7,7 @@ use crate::create::constants::{like, made, option};
 use crate::support::class::RealArgs;
 use crate::support::composite::composed;
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Args, Argument, Build, Builder, Effect, Exact, NodeId, Noise, OpDef, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Effect, Exact, NodeId, Noise, OpDef, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::rng::Generator;
 use oxport_tensor::{DType, Element, Layout, Tensor, TensorMut, cast, dispatch, memory};
@@ -182,7 +182,7 @@ pub(crate) const fn drawn(
     meta: oxport_ir::opdef::MetaFn,
     kernel: crate::support::class::Fill,
 ) -> OpDef {
-    OpDef::new(schema, meta).fill(kernel).effect(Effect::Random).exact(Exact::Random)
+    OpDef::new(schema, meta).fill(kernel).work(Class::Pointwise).effect(Effect::Random).exact(Exact::Random)
 }
 
 pub(super) fn sized(a: &MetaArgs<'_>) -> Metas {

@@ -6,7 +6,7 @@
 use crate::create::constants::{fill_by, made, option};
 use crate::support::class::{C64, RealArgs};
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Error, Exact, Meta, Number, OpDef, Operand, Real, Result, Sym, ensure};
+use oxport_ir::{Class, Error, Exact, Meta, Number, OpDef, Operand, Real, Result, Sym, ensure};
 use oxport_sym::{Expr, Func};
 use oxport_tensor::{DType, Scalar, TensorMut, cast, dispatch};
 
@@ -18,6 +18,7 @@ pub static OPS: &[OpDef] = &[
         |a| range_meta(a, false),
     )
     .fill(arange)
+    .work(Class::Pointwise)
     .exact(Exact::Bits)
     .doc("0, 1, … below `end`.")
     .samples(&["5", "2.5", "4, dtype=float32"]),
@@ -27,6 +28,7 @@ pub static OPS: &[OpDef] = &[
         |a| range_meta(a, false),
     )
     .fill(arange)
+    .work(Class::Pointwise)
     .exact(Exact::Bits)
     .doc("`start`, `start + 1`, … below `end`.")
     .samples(&["2, 7", "!7, 2"]),
@@ -36,6 +38,7 @@ pub static OPS: &[OpDef] = &[
         |a| range_meta(a, false),
     )
     .fill(arange)
+    .work(Class::Pointwise)
     .exact(Exact::Bits)
     .doc("`start`, `start + step`, … before `end`.")
     .samples(&["2, 9, 3", "9, 2, -3", "0.0, 1.0, 0.25", "!0, 5, 0"]),
@@ -45,6 +48,7 @@ pub static OPS: &[OpDef] = &[
         |a| range_meta(a, true),
     )
     .fill(arange)
+    .work(Class::Pointwise)
     .doc("`start`, `start + 1`, … to `end`, both included.")
     .samples(&["2, 7"]),
     OpDef::new(
@@ -53,6 +57,7 @@ pub static OPS: &[OpDef] = &[
         |a| range_meta(a, true),
     )
     .fill(arange)
+    .work(Class::Pointwise)
     .doc("`start`, `start + step`, … to `end`, both included.")
     .samples(&["2, 8, 3"]),
     spaced(
@@ -111,6 +116,7 @@ pub static OPS: &[OpDef] = &[
 const fn spaced(schema: &'static str, kernel: crate::support::class::Fill) -> OpDef {
     OpDef::new(schema, space_meta)
         .fill(kernel)
+        .work(Class::Pointwise)
         .doc("`steps` numbers from `start` to `end`, both included, evenly (or as powers of a base).")
 }
 

@@ -6,7 +6,7 @@ use crate::create::constants::{fill_by, made, option};
 use crate::pointwise::bessel::i0;
 use crate::support::class::{Fill, RealArgs};
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{OpDef, Result, ensure};
+use oxport_ir::{Class, OpDef, Result, ensure};
 use oxport_tensor::{DType, TensorMut, cast, dispatch};
 use std::f64::consts::PI;
 
@@ -95,7 +95,10 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn window(schema: &'static str, kernel: Fill) -> OpDef {
-    OpDef::new(schema, window_meta).fill(kernel).doc("The window function of the name; periodic unless told otherwise.")
+    OpDef::new(schema, window_meta)
+        .fill(kernel)
+        .work(Class::Pointwise)
+        .doc("The window function of the name; periodic unless told otherwise.")
 }
 
 fn window_meta(a: &MetaArgs<'_>) -> Metas {

@@ -11,7 +11,7 @@ use crate::support::checks::{agree, floating, fresh, of_dim, of_sizes, same_dtyp
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rows::for_out_rows;
-use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Layout, Tensor, TensorMut, matmul};
 
@@ -23,6 +23,7 @@ pub static OPS: &[OpDef] = &[OpDef::new(
     meta,
 )
 .fill(convolve)
+.work(Class::Reduction)
 .doc("A convolution whose taps are moved by offsets.")
 .samples(&[
     "f32[2, 4, 5, 6], f32[6, 2, 3, 2], f32[2, 24, 3, 5], f32[2, 12, 3, 5], f32[6], 1, 1, 0, 0, 1, 1, \

@@ -12,7 +12,7 @@ use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
 use crate::support::rows::for_out_rows;
 use num_traits::{One, ToPrimitive, Zero};
-use oxport_ir::{Args, Error, Exact, Fake, OpDef, Real, Result, Value, ensure};
+use oxport_ir::{Args, Class, Error, Exact, Fake, OpDef, Real, Result, Value, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut, filled};
 use std::ops::Range;
@@ -21,6 +21,7 @@ use std::ops::Range;
 pub static OPS: &[OpDef] = &[
     OpDef::new("torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", nms_meta)
         .eval(nms)
+        .work(Class::Reduction)
         .exact(Exact::Bits)
         .doc(
             "Which boxes to keep, best score first: those that no kept box overlaps by more than the \
@@ -33,6 +34,7 @@ pub static OPS: &[OpDef] = &[
         |a| pool_meta(a, Channels::Shared),
     )
     .fill(|a, o| align(a, o, Channels::Shared))
+    .work(Class::Reduction)
     .doc("Averages of samples, interpolated, over the bins of regions.")
     .samples(&[
         "f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3, 2, True",
@@ -45,6 +47,7 @@ pub static OPS: &[OpDef] = &[
         |a| pool_meta(a, Channels::Shared),
     )
     .fill(pool)
+    .work(Class::Reduction)
     .doc("The greatest pixels in the bins of regions, and where they are.")
     .samples(&["f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3"]),
     OpDef::new(
@@ -53,6 +56,7 @@ pub static OPS: &[OpDef] = &[
         |a| pool_meta(a, Channels::PerBin),
     )
     .fill(|a, o| align(a, o, Channels::PerBin))
+    .work(Class::Reduction)
     .doc("As `roi_align`, with a channel of its own for every bin.")
     .samples(&["f32[2, 12, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3, 2", "!f32[2, 3, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 2, 2"]),
     OpDef::new(
@@ -61,10 +65,12 @@ pub static OPS: &[OpDef] = &[
         |a| pool_meta(a, Channels::PerBin),
     )
     .fill(average)
+    .work(Class::Reduction)
     .doc("Averages of the pixels in the bins of regions, with a channel of its own for every bin.")
     .samples(&["f32[2, 12, 7, 6], f32[3, 5]<0..1>, 5.0, 2, 3"]),
     OpDef::new("torchvision::_cuda_version() -> int", |_| Err(Error::unsupported("PyTorch records no value of it")))
         .eval(|_| Ok(vec![Value::Int(-1)]))
+        .work(Class::Reduction)
         .exact(Exact::Bits)
         .doc("−1: there is no CUDA."),
 ];

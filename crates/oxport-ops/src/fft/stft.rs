@@ -7,7 +7,7 @@
 use crate::support::checks::{fresh, of_dim};
 use crate::support::dense::{Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, NodeId, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::fft::{Direction, c2c, c2r};
 use oxport_tensor::{Complex, DType, Layout, Tensor, TensorMut, filled};
@@ -32,7 +32,8 @@ pub static OPS: &[OpDef] = &[
         istft_meta,
     )
     .doc("The signal whose short-time spectra these are, by overlapping and adding.")
-    .fill(istft),
+    .fill(istft)
+    .work(Class::Transform),
 ];
 
 const fn forward(schema: &'static str) -> OpDef {

@@ -8,7 +8,7 @@ mod named;
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas, dense_strides, one, wrap_dims};
 use named::Kind;
-use oxport_ir::{Args, Error, Fake, MetaCx, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Error, Fake, MetaCx, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::fft::{Direction, c2c, c2r, r2c};
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy};
@@ -18,14 +18,17 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", c2c_meta)
         .doc("The transform of complex numbers, or its inverse.")
         .fill(c2c_kernel)
+        .work(Class::Transform)
         .samples(&["c64[3, 4], [1], 0, True", "c128[3, 4], [0, 1], 2, False"]),
     OpDef::new("aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", r2c_meta)
         .doc("The transform of real numbers; the redundant half may be left out.")
         .fill(r2c_kernel)
+        .work(Class::Transform)
         .samples(&["f32[3, 4], [1], 0, True", "f64[3, 4], [0, 1], 1, False"]),
     OpDef::new("aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", c2r_meta)
         .doc("The inverse of a transform whose result is real.")
         .fill(c2r_kernel)
+        .work(Class::Transform)
         .samples(&["c64[3, 4], [1], 2, 6"]),
     named::fft("aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", Kind::Forward),
     named::fft("aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", Kind::Inverse),

@@ -11,7 +11,8 @@ mod scan;
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::args::SubgraphMeta;
 use oxport_ir::{
-    Arg, Args, Argument, Build, Builder, Callable, Effect, Error, Fake, MetaCx, Op, OpDef, Real, Result, Val, Value,
+    Arg, Args, Argument, Build, Builder, Callable, Class, Effect, Error, Fake, MetaCx, Op, OpDef, Real, Result, Val,
+    Value,
 };
 use oxport_tensor::DType;
 use std::sync::Arc;
@@ -32,13 +33,13 @@ pub static OPS: &[OpDef] = &[
         .doc("Running combinations over the first dimension, neighbours first."),
     wrapper("higher_order::wrap_with_set_grad_enabled"),
     wrapper("higher_order::wrap_with_autocast"),
-    wrapper("higher_order::invoke_subgraph").eval(|a| wrapped(a, Operands::AfterIdentifier)),
-    wrapper("higher_order::run_const_graph").eval(|a| wrapped(a, Operands::Listed)),
-    wrapper("higher_order::hints_wrapper").eval(|a| wrapped(a, Operands::Listed)),
+    wrapper("higher_order::invoke_subgraph").eval(|a| wrapped(a, Operands::AfterIdentifier)).work(Class::Call),
+    wrapper("higher_order::run_const_graph").eval(|a| wrapped(a, Operands::Listed)).work(Class::Call),
+    wrapper("higher_order::hints_wrapper").eval(|a| wrapped(a, Operands::Listed)).work(Class::Call),
     wrapper("higher_order::tag_activation_checkpoint"),
     wrapper("higher_order::wrap_activation_checkpoint"),
     wrapper("higher_order::wrap"),
-    wrapper("higher_order::strict_mode").eval(|a| wrapped(a, Operands::Listed)),
+    wrapper("higher_order::strict_mode").eval(|a| wrapped(a, Operands::Listed)).work(Class::Call),
     wrapper("higher_order::local_map_hop"),
     wrapper("higher_order::invoke_quant"),
     wrapper("higher_order::inline_asm_elementwise_wrapper"),
@@ -52,7 +53,7 @@ pub static OPS: &[OpDef] = &[
 type Eval = fn(&Args<'_, Real>) -> Result<Vec<Value>>;
 
 const fn hop(name: &'static str, meta: oxport_ir::opdef::MetaFn, kernel: Eval) -> OpDef {
-    OpDef::new(name, meta).eval(kernel).effect(Effect::Effectful)
+    OpDef::new(name, meta).eval(kernel).work(Class::Call).effect(Effect::Effectful)
 }
 const fn wrapper(name: &'static str) -> OpDef {
     hop(name, wrapped_meta, |a| wrapped(a, Operands::Spread)).doc("Runs a subgraph.")

@@ -5,7 +5,9 @@
 
 use crate::support::meta::{MetaArgs, Metas, broadcast, dense_strides, dimension_order, one, preserved_strides};
 use oxport_ir::fake::{Dims, contiguous_strides};
-use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, IndexedDim, NodeId, OpDef, Real, Result, Value, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Class, Exact, Fake, IndexedDim, NodeId, OpDef, Real, Result, Value, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Number, Tensor, TensorMut, dispatch, index};
 
@@ -13,6 +15,7 @@ use oxport_tensor::{DType, Layout, Number, Tensor, TensorMut, dispatch, index};
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta)
         .eval(read)
+        .work(Class::Move)
         .indexes("indices", "self", IndexedDim::Each)
         .exact(Exact::Bits)
         .doc("Elements at index tensors; missing ones take a whole dimension, masks their true places.")
@@ -31,6 +34,7 @@ pub static OPS: &[OpDef] = &[
         .across_devices(),
     OpDef::new("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta)
         .eval(read)
+        .work(Class::Move)
         .indexes("indices", "self", IndexedDim::Each)
         .exact(Exact::Bits)
         .doc("As `index.Tensor`, of indices known to be in range.")
@@ -41,6 +45,7 @@ pub static OPS: &[OpDef] = &[
         put_meta,
     )
     .fill(put)
+    .work(Class::Move)
     .indexes("indices", "self", IndexedDim::Each)
     .exact(Exact::Bits)
     .doc("A copy with elements at index tensors replaced, or added to in order.")
@@ -58,6 +63,7 @@ pub static OPS: &[OpDef] = &[
         put_meta,
     )
     .fill(put)
+    .work(Class::Move)
     .indexes("indices", "self", IndexedDim::Each)
     .exact(Exact::Bits)
     .doc("As `index_put`, of indices known to be in range.")

@@ -3,7 +3,7 @@
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::promote::common_dtype;
 use crate::support::rowmajor::tensors;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Exact, Fake, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Layout, Tensor, TensorMut, table};
 
@@ -16,6 +16,7 @@ pub static OPS: &[OpDef] = &[
         .samples(&["[f32[2], f32[3]]", "[f32[2]]", "![f32[2, 2]]"]),
     OpDef::new("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", choices_meta)
         .fill(choices)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("All choices of `r` elements of a vector in order, one per row.")
         .samples(&[

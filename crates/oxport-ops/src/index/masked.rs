@@ -6,79 +6,93 @@
 use crate::support::class::{RealArgs, bits, computed, input, map2, map3, uniform};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, pointwise_as};
 use crate::support::promote::promote;
-use oxport_ir::{Args, Exact, Fake, Meta, OpDef, Operand, Real, Result, Val, Value, ensure};
+use oxport_ir::{Args, Class, Exact, Fake, Meta, OpDef, Operand, Real, Result, Val, Value, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Category, DType, Scalar, Tensor, TensorMut, index};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
     bits(
-        OpDef::new("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta).fill(choose),
+        OpDef::new("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta)
+            .fill(choose)
+            .work(Class::Pointwise),
     )
     .doc("`self` where the condition holds, else `other`.")
     .samples(&["b8[2, 3], f32[3], f32[2, 1]", "b8[4], i64[4], f32[]", "!f32[2], f32[2], f32[2]"]),
     bits(
         OpDef::new("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_meta)
-            .fill(choose),
+            .fill(choose)
+            .work(Class::Pointwise),
     )
     .doc("`self` where the condition holds, else `other`.")
     .samples(&["b8[2, 3], 1.5, f32[3]"]),
     bits(
         OpDef::new("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_meta)
-            .fill(choose),
+            .fill(choose)
+            .work(Class::Pointwise),
     )
     .doc("`self` where the condition holds, else `other`.")
     .samples(&["b8[2, 3], f32[3], 1.5"]),
     bits(
         OpDef::new("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where_meta)
-            .fill(choose),
+            .fill(choose)
+            .work(Class::Pointwise),
     )
     .doc("`self` where the condition holds, else `other`.")
     .samples(&["b8[2, 3], 1, 2.5"]),
     bits(
         OpDef::new("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", masked_fill_meta)
-            .fill(masked_fill),
+            .fill(masked_fill)
+            .work(Class::Pointwise),
     )
     .doc("`value` where the mask holds, in the dtype of `self`.")
     .samples(&["f32[2, 3], b8[3], 1.5", "i64[2], b8[3, 1], 2", "!f32[2], i64[2], 1"]),
     bits(
         OpDef::new("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", masked_fill_meta)
-            .fill(masked_fill),
+            .fill(masked_fill)
+            .work(Class::Pointwise),
     )
     .doc("The one element of `value` where the mask holds.")
     .samples(&["f32[2, 3], b8[3], f32[]"]),
     OpDef::new("aten::nonzero(Tensor self) -> Tensor", nonzero_meta)
         .eval(nonzero)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("The coordinates of elements that are not zero, one row each.")
         .samples(&["f32[2, 3]", "b8[2, 3]", "f32[]", "i64[0, 3]"]),
     OpDef::new("aten::argwhere(Tensor self) -> Tensor", nonzero_meta)
         .eval(nonzero)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("As `nonzero`.")
         .samples(&["b8[2, 3]"]),
     OpDef::new("aten::nonzero_numpy(Tensor self) -> Tensor[]", columns_meta)
         .eval(columns)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("The coordinates of elements that are not zero, one vector per dimension.")
         .samples(&["b8[2, 3]", "b8[]"]),
     OpDef::new("aten::where(Tensor condition) -> Tensor[]", columns_meta)
         .eval(columns)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("As `nonzero_numpy`.")
         .samples(&["b8[2, 3]"]),
     OpDef::new("aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", static_meta)
         .fill(static_fill)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("So many rows of `nonzero`, cut off or filled up.")
         .samples(&["b8[2, 3], size=4", "b8[2, 3], size=0, fill_value=7"]),
     OpDef::new("aten::masked_select(Tensor self, Tensor mask) -> Tensor", select_meta)
         .eval(select)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("The elements where a mask is true, as a vector.")
         .samples(&["f32[2, 3], b8[2, 3]", "f32[3], b8[2, 1]", "!f32[3], i64[3]"]),
     OpDef::new("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", scatter_meta)
         .fill(scatter)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("A copy whose elements where the mask is true are taken from a source, in order.")
         .samples(&["f32[2, 3], b8[2, 3], f32[6]", "f32[3], b8[2, 1], f32[6]", "!f32[3], b8[3], f64[3]"]),

@@ -6,7 +6,7 @@
 use crate::index::select::check_sizes;
 use crate::support::meta::{MetaArgs, Metas, one, preserved_strides, wrap_dim};
 use crate::support::rowmajor::check_index_dtype;
-use oxport_ir::{Args, Error, Exact, Fake, IndexedDim, OpDef, Operand, Real, Result, ensure};
+use oxport_ir::{Args, Class, Error, Exact, Fake, IndexedDim, OpDef, Operand, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{
     DType, Element, Layout, Number, Real as Ordered, Scalar, Tensor, TensorMut, cast, dispatch, index,
@@ -16,6 +16,7 @@ use oxport_tensor::{
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_meta)
         .fill(|a, o| scatter(a, o, "set", true))
+        .work(Class::Move)
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("A copy with elements along a dimension replaced.")
@@ -26,6 +27,7 @@ pub static OPS: &[OpDef] = &[
         ]),
     OpDef::new("aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", scatter_meta)
         .fill(|a, o| scatter(a, o, "set", true))
+        .work(Class::Move)
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("A copy with elements along a dimension replaced by a number.")
@@ -35,6 +37,7 @@ pub static OPS: &[OpDef] = &[
         scatter_meta(a)
     })
     .fill(|a, o| scatter(a, o, a.named("reduce")?, true))
+    .work(Class::Move)
     .indexes("index", "self", IndexedDim::Named("dim"))
     .doc("A copy with elements along a dimension added to or multiplied.")
     .samples(&[
@@ -51,11 +54,13 @@ pub static OPS: &[OpDef] = &[
         },
     )
     .fill(|a, o| scatter(a, o, a.named("reduce")?, true))
+    .work(Class::Move)
     .indexes("index", "self", IndexedDim::Named("dim"))
     .doc("A copy with a number added to, or multiplied into, elements along a dimension.")
     .samples(&["f32[3, 4], 1, i64[2, 2]<4>, 2.0, reduce=\"multiply\""]),
     OpDef::new("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_meta)
         .fill(|a, o| scatter(a, o, "add", true))
+        .work(Class::Move)
         .indexes("index", "self", IndexedDim::Named("dim"))
         .doc("A copy with elements along a dimension added to.")
         .samples(&["f32[3, 4], 1, i64[2, 5]<4>, f32[2, 5]", "f32[3], 0, i64[0], f32[0]"]),
@@ -68,6 +73,7 @@ pub static OPS: &[OpDef] = &[
         },
     )
     .fill(|a, o| scatter(a, o, a.named("reduce")?, a.named("include_self")?))
+    .work(Class::Move)
     .indexes("index", "self", IndexedDim::Named("dim"))
     .doc("A copy with elements along a dimension reduced with others: sum, prod, mean, amax, amin.")
     .samples(&[
@@ -82,6 +88,7 @@ pub static OPS: &[OpDef] = &[
         rows_meta,
     )
     .fill(index_add)
+    .work(Class::Move)
     .indexes("index", "self", IndexedDim::Named("dim"))
     .doc("A copy with `alpha · source` added to some indices of a dimension.")
     .samples(&[
@@ -91,6 +98,7 @@ pub static OPS: &[OpDef] = &[
     ]),
     OpDef::new("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", rows_meta)
         .fill(|a, o| rows(a, o, "set", true))
+        .work(Class::Move)
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("A copy with some indices of a dimension replaced.")
@@ -104,6 +112,7 @@ pub static OPS: &[OpDef] = &[
         },
     )
     .fill(|a, o| rows(a, o, a.named("reduce")?, a.named("include_self")?))
+    .work(Class::Move)
     .indexes("index", "self", IndexedDim::Named("dim"))
     .doc("A copy with some indices of a dimension reduced with others: prod, mean, amax, amin.")
     .samples(&[
@@ -112,18 +121,21 @@ pub static OPS: &[OpDef] = &[
     ]),
     OpDef::new("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", fill_meta)
         .fill(index_fill)
+        .work(Class::Move)
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("A copy with some indices of a dimension filled with a number.")
         .samples(&["f32[4, 3], 0, i64[2]<-4..4>, 1.5", "!i64[4], 0, i64[1]<4>, 1j"]),
     OpDef::new("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", fill_meta)
         .fill(index_fill)
+        .work(Class::Move)
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("A copy with some indices of a dimension filled with a 0-d tensor.")
         .samples(&["f32[4, 3], 0, i64[2]<4>, f32[]", "!f32[4], 0, i64[1]<4>, f32[1]"]),
     OpDef::new("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", put_meta)
         .fill(put)
+        .work(Class::Move)
         .doc("A copy with elements of the flattened tensor replaced or added to.")
         .samples(&["f32[3, 4], i64[2, 2]<-12..12>, f32[2, 2]", "f32[3], i64[4]<3>, f32[4], True"]),
 ];

@@ -5,7 +5,7 @@
 
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
 use crate::support::rowmajor::check_index_dtype;
-use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, IndexedDim, NodeId, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Exact, Fake, IndexedDim, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut, index};
 
@@ -13,6 +13,7 @@ use oxport_tensor::{DType, Tensor, TensorMut, index};
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", select_meta)
         .fill(select)
+        .work(Class::Move)
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("Some indices of a dimension, in any order.")
@@ -26,6 +27,7 @@ pub static OPS: &[OpDef] = &[
         ]),
     OpDef::new("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta)
         .fill(gather)
+        .work(Class::Move)
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("One element along a dimension for every element of the index.")
@@ -38,6 +40,7 @@ pub static OPS: &[OpDef] = &[
         ]),
     OpDef::new("aten::take(Tensor self, Tensor index) -> Tensor", take_meta)
         .fill(take)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("Elements of the flattened tensor.")
         .samples(&["f32[3, 4], i64[2, 2]<-12..12>", "!f32[3], i64[1]<3..4>"]),

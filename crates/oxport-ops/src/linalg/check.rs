@@ -3,7 +3,7 @@
 //! Law: 0 is success; a positive number says where it failed, counted from 1.
 
 use crate::support::meta::MetaArgs;
-use oxport_ir::{Args, Effect, Error, OpDef, Real, Result};
+use oxport_ir::{Args, Class, Effect, Error, OpDef, Real, Result};
 use oxport_tensor::Tensor;
 
 /// The table.
@@ -12,6 +12,7 @@ pub static OPS: &[OpDef] = &[OpDef::new(
     |_: &MetaArgs<'_>| Ok(Vec::new()),
 )
 .eval(run)
+.work(Class::Call)
 .effect(Effect::Assert)
 .doc("Fails if a factorisation has reported a failure.")
 .samples(&[

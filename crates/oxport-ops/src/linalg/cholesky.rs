@@ -10,13 +10,14 @@ use crate::linalg::matrices::{
 use crate::linalg::triangular::{fits, substitute};
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Args, Fake, OpDef, Real, Result};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", meta)
         .fill(cholesky)
+        .work(Class::Solve)
         .doc("The triangle that gives a positive definite matrix times its adjoint.")
         .samples(&["f32[1, 1]<1..2>", "c64[2, 0, 0]", "!f32[2, 3]"]),
     OpDef::new(
@@ -25,22 +26,26 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .fill(cholesky)
+    .work(Class::Solve)
     .doc("The triangle that gives a matrix times its adjoint, and where it is not positive definite.")
     .samples(&["f32[1, 1]<1..2>", "f64[2, 0, 0], upper=True"]),
     OpDef::new("aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", |a| {
         solve_meta(a, a.at(0)?, a.at(1)?)
     })
     .fill(|a, o| solve(o, a.at(0)?, a.at(1)?, a.at(2)?))
+    .work(Class::Solve)
     .doc("The solution of a system from its Cholesky factor.")
     .samples(&["f32[3, 2], f32[3, 3]", "c64[3, 2], c64[2, 3, 3], True", "!f32[3], f32[3, 3]"]),
     OpDef::new("aten::_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor", |a| {
         solve_meta(a, a.at(0)?, a.at(1)?)
     })
     .fill(|a, o| solve(o, a.at(0)?, a.at(1)?, a.at(2)?))
+    .work(Class::Solve)
     .doc("The solution of a system from its Cholesky factor.")
     .samples(&["f32[3, 2], f32[3, 3], False"]),
     OpDef::new("aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", inverse_meta)
         .fill(inverse)
+        .work(Class::Solve)
         .doc("The inverse of a matrix from its Cholesky factor.")
         .samples(&["f32[3, 3]", "c64[2, 3, 3], True", "!f32[3]"]),
 ];

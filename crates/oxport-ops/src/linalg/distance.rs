@@ -5,7 +5,7 @@ use crate::support::checks::{agree, floating, fresh, same_dtype};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
 use crate::support::rows::for_out_rows;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
@@ -35,12 +35,14 @@ const fn cdist_form(schema: &'static str) -> OpDef {
     OpDef::new(schema, cdist_meta)
         .doc("The p-norm distance of every row of one matrix to every row of another.")
         .fill(cdist)
+        .work(Class::Solve)
         .samples(&["f32[2, 3], f32[4, 3]"])
 }
 const fn pdist_form(schema: &'static str) -> OpDef {
     OpDef::new(schema, pdist_meta)
         .doc("The p-norm distances of all pairs of rows.")
         .fill(pdist)
+        .work(Class::Solve)
         .samples(&["f32[4, 3]", "f32[1, 3], 1.0"])
 }
 

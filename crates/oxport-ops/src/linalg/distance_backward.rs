@@ -3,7 +3,7 @@
 use crate::support::checks::{agree, floating, fresh, of_dim, of_numel};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Scalar, Tensor, TensorMut};
 
@@ -15,10 +15,12 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("The gradient of the distances of all rows of two matrices, for the first.")
     .fill(cdist)
+    .work(Class::Solve)
     .samples(&["f32[2, 4], f32[2, 3], f32[4, 3], 2.0, f32[2, 4]"]),
     OpDef::new("aten::_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist) -> Tensor", meta)
         .doc("The gradient of the distances of all pairs of rows.")
         .fill(pdist)
+        .work(Class::Solve)
         .samples(&[
             "f32[3], f32[3, 4], 2.0, f32[3]",
             "f32[0], f32[0, 4], 2.0, f32[0]",

@@ -6,11 +6,12 @@
 use crate::linalg::matrices::{
     Field, Mat, columnwise, each, field, keep, lead, matrices, nothing, square, store, store_flat, with,
 };
-use crate::linalg::svd::{diverged, finite};
+use crate::linalg::spectral;
+use crate::linalg::svd::finite;
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas};
 use num_complex::Complex;
-use oxport_ir::{Args, Fake, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, World, ensure};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
@@ -21,6 +22,7 @@ pub static OPS: &[OpDef] = &[
         hermitian_meta,
     )
     .fill(hermitian)
+    .work(Class::Solve)
     .doc("Eigenvalues and eigenvectors of a Hermitian matrix, or the values alone.")
     .samples(&["f32[3, 3]", "c64[2, 3, 3], \"U\", False", "!f32[2, 3]", "!f32[2, 2], \"X\""]),
     OpDef::new(
@@ -28,22 +30,27 @@ pub static OPS: &[OpDef] = &[
         hermitian_meta,
     )
     .fill(hermitian)
+    .work(Class::Solve)
     .doc("Eigenvalues and eigenvectors of a Hermitian matrix.")
     .samples(&["f32[3, 3]", "c64[2, 3, 3], \"U\""]),
     OpDef::new("aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", hermitian_meta)
         .fill(hermitian)
+        .work(Class::Solve)
         .doc("Eigenvalues of a Hermitian matrix.")
         .samples(&["f32[3, 3]", "c64[2, 3, 3], \"U\""]),
     OpDef::new("aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", general_meta)
         .fill(general)
+        .work(Class::Solve)
         .doc("Complex eigenvalues and eigenvectors.")
         .samples(&["f32[3, 3]", "c64[2, 3, 3]", "!f32[2, 3]", "!i64[2, 2]"]),
     OpDef::new("aten::linalg_eigvals(Tensor self) -> Tensor", general_meta)
         .fill(general)
+        .work(Class::Solve)
         .doc("Complex eigenvalues.")
         .samples(&["f32[3, 3]", "c64[2, 3, 3]"]),
     OpDef::new("aten::_linalg_eigvals(Tensor self) -> Tensor", general_meta)
         .fill(general)
+        .work(Class::Solve)
         .doc("Complex eigenvalues.")
         .samples(&["f32[3, 3]"]),
 ];
@@ -66,8 +73,7 @@ pub fn eigh<T: Field>(a: &Mat<T>) -> Result<(Vec<f64>, Mat<T>)> {
     if a.rows == 0 {
         return Ok((Vec::new(), a.clone()));
     }
-    let found = a.view().self_adjoint_eigen(faer::Side::Lower).map_err(|_| diverged("linalg.eigh"))?;
-    Ok((found.S().column_vector().iter().map(|s| s.re()).collect(), Mat::of(found.U())))
+    spectral::eigh(a)
 }
 
 /// Rising eigenvalues of a Hermitian matrix.
@@ -79,7 +85,7 @@ pub fn eigvalsh<T: Field>(a: &Mat<T>) -> Result<Vec<f64>> {
     if a.rows == 0 {
         return Ok(Vec::new());
     }
-    a.view().self_adjoint_eigenvalues(faer::Side::Lower).map_err(|_| diverged("linalg.eigh"))
+    spectral::eigvalsh(a)
 }
 
 /// Eigenvalues and eigenvectors.
@@ -88,9 +94,7 @@ pub fn eig<T: Field>(a: &Mat<T>) -> Result<(Vec<Complex<f64>>, Mat<Complex<f64>>
     if a.rows == 0 {
         return Ok((Vec::new(), Mat::zeros(0, 0)));
     }
-    let found = a.view().eigen().map_err(|_| diverged("linalg.eig"))?;
-    let values: Vec<Complex<f64>> = found.S().column_vector().iter().copied().collect();
-    let mut vectors = Mat::of(found.U());
+    let (values, mut vectors) = spectral::eig(a)?;
     for (j, value) in values.iter().enumerate() {
         normalise(vectors.column_mut(j), T::COMPLEX || value.im != 0.0);
     }
@@ -113,7 +117,7 @@ fn eigvals<T: Field>(a: &Mat<T>) -> Result<Vec<Complex<f64>>> {
     if a.rows == 0 {
         return Ok(Vec::new());
     }
-    a.view().eigenvalues().map_err(|_| diverged("linalg.eig"))
+    spectral::eigvals(a)
 }
 
 fn upper<W: World>(args: &Args<'_, W>) -> Result<bool> {

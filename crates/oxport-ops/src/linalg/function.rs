@@ -8,7 +8,7 @@ use crate::linalg::matrices::{Field, Mat, batch_of, columnwise, each, field, lea
 use crate::linalg::svd::svd;
 use crate::support::checks::{floating, fresh};
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Real, Result, Val, ensure};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
@@ -29,18 +29,22 @@ pub static OPS: &[OpDef] = &[
         .samples(&["f32[3, 3], 3"]),
     OpDef::new("aten::linalg_matrix_exp(Tensor self) -> Tensor", exp_meta)
         .fill(exp)
+        .work(Class::Solve)
         .doc("The exponential.")
         .samples(&["f32[3, 3]", "c64[2, 3, 3]", "f16[2, 2]", "f32[0, 2, 2]", "!f32[2, 3]", "!i64[2, 2]"]),
     OpDef::new("aten::matrix_exp(Tensor self) -> Tensor", exp_meta)
         .fill(exp)
+        .work(Class::Solve)
         .doc("The exponential.")
         .samples(&["f32[3, 3]"]),
     OpDef::new("aten::linalg_matrix_sqrth(Tensor self) -> Tensor", root_meta)
         .fill(root)
+        .work(Class::Solve)
         .doc("The square root of a Hermitian matrix that is not negative.")
         .samples(&["f32[3, 3]", "c64[2, 3, 3]", "!f32[2, 3]"]),
     OpDef::new("aten::linalg_polar(Tensor A) -> (Tensor U, Tensor H)", polar_meta)
         .fill(polar)
+        .work(Class::Solve)
         .doc(
             "Orthonormal columns and a Hermitian matrix without negative eigenvalues whose product is the \
             matrix.",

@@ -7,8 +7,8 @@
 
 use crate::support::checks::{agree, fresh, of_dim, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, one};
-use crate::support::product::{Plus, check_product_dtype, part, product};
-use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
+use crate::support::product::{Plus, check_product_dtype, part, product, product_cost};
+use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::gemm::Right;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
@@ -17,6 +17,7 @@ use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 pub static OPS: &[OpDef] = &[
     OpDef::new("transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_meta)
         .fill(grouped)
+        .cost(Class::Product, product_cost::<0>)
         .doc("Each group of rows times a matrix of its own; `offs` says where groups end.")
         .samples(&[
             "f32[5, 3], f32[2, 3, 4], i64[2]<2..3>",
@@ -30,6 +31,7 @@ pub static OPS: &[OpDef] = &[
         grouped_mm_meta,
     )
     .fill(grouped)
+    .cost(Class::Product, product_cost::<0>)
     .doc(
         "A product for each group; `offs` says where groups end in what a matrix instead of a batch has \
         of them: rows, columns, or the inner dimension of both.",

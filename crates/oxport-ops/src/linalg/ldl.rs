@@ -11,7 +11,7 @@ use crate::linalg::matrices::{
 use crate::linalg::triangular::fits;
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The table.
@@ -21,6 +21,7 @@ pub static OPS: &[OpDef] = &[
         factor_meta,
     )
     .fill(factor_kernel)
+    .work(Class::Solve)
     .doc("The triangle and the blocks of a symmetric matrix, and its row exchanges.")
     .samples(&["f32[3, 3]", "c64[2, 3, 3], hermitian=True", "!f32[2, 3]"]),
     OpDef::new(
@@ -29,6 +30,7 @@ pub static OPS: &[OpDef] = &[
         factor_meta,
     )
     .fill(factor_kernel)
+    .work(Class::Solve)
     .doc("The triangle and the blocks of a symmetric matrix, its row exchanges, and where a block is zero.")
     .samples(&["f32[3, 3]", "c64[2, 3, 3]"]),
     OpDef::new(
@@ -36,6 +38,7 @@ pub static OPS: &[OpDef] = &[
         solve_meta,
     )
     .fill(solve)
+    .work(Class::Solve)
     .doc("The solution of a symmetric system from its factorisation.")
     .samples(&["f32[3, 3], i32[3]<3..4>, f32[3, 2]", "!f32[3, 3], i64[3], f32[3, 2]"]),
 ];

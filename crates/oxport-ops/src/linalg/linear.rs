@@ -2,10 +2,11 @@
 //!
 //! Laws: a vector operand loses its dimension in the result; batch dimensions broadcast; results are contiguous.
 
+use crate::linalg::matmul::check_multiplied;
 use crate::support::checks::{agree, fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
 use crate::support::product::{Plus, check_product_dtype, part, prepared_right, product, product_cost, right};
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Prepared, Real, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, NodeId, OpDef, Prepared, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Layout, Scalar, Tensor, TensorMut};
 
@@ -14,7 +15,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta)
         .doc("`input @ weightᵀ + bias`: rows of `weight` are output features.")
         .fill(linear)
-        .cost(product_cost::<0>)
+        .cost(Class::Product, product_cost::<0>)
         .prepare(prepare_linear)
         .decomp(linear_decomp)
         .samples(&[
@@ -51,7 +52,7 @@ const fn matmul_like(schema: &'static str) -> OpDef {
     OpDef::new(schema, matmul_meta)
         .doc("The matrix product over the last two dimensions, vectors and batches broadcast.")
         .fill(matmul)
-        .cost(product_cost::<0>)
+        .cost(Class::Product, product_cost::<0>)
         .prepare(|args| prepared_right(args, args.at(1)?))
         .decomp(matmul_decomp)
         .samples(&[
@@ -79,7 +80,10 @@ fn linear_meta(args: &MetaArgs<'_>) -> Metas {
     let dtype = same_dtype(args, &[x, w])?;
     check_product_dtype(dtype)?;
     let (last, inner) = (&x.sizes[x.dim() - 1], &w.sizes[w.dim() - 1]);
-    agree(args.cx, last, inner, "linear: features of input and weight")?;
+    match &w.sizes[..] {
+        [out, features] => check_multiplied(args.cx, x, [features, out])?,
+        _ => agree(args.cx, last, inner, "linear: features of input and weight")?,
+    }
     let sizes = x.sizes[..x.dim() - 1].iter().chain(&w.sizes[..w.dim() - 1]).cloned();
     let out = fresh(x, dtype, sizes);
     if let Some(bias) = bias {
@@ -172,7 +176,10 @@ fn matmul_of(args: &MetaArgs<'_>, a: &Fake, b: &Fake) -> Result<Fake> {
     let dtype = same_dtype(args, &[a, b])?;
     check_product_dtype(dtype)?;
     let k = &b.sizes[b.dim().saturating_sub(2)];
-    agree(args.cx, &a.sizes[a.dim() - 1], k, "inner sizes of a product")?;
+    match &b.sizes[..] {
+        [.., columns] if b.dim() > 1 => check_multiplied(args.cx, a, [k, columns])?,
+        _ => agree(args.cx, &a.sizes[a.dim() - 1], k, "inner sizes of a product")?,
+    }
     let lead = |x: &Fake| x.sizes[..x.dim().saturating_sub(2)].to_vec();
     let mut sizes = broadcast(args.cx, &[&lead(a), &lead(b)])?;
     if a.dim() > 1 {

@@ -11,19 +11,19 @@ use crate::linalg::matrices::{
 use crate::linalg::triangular::{fits, substitute};
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// A factorisation.
 macro_rules! factor {
     ($schema:literal, $kernel:expr, $doc:literal, [$($sample:literal),*]) => {
-        OpDef::new($schema, factor_meta).fill($kernel).doc($doc).samples(&[$($sample),*])
+        OpDef::new($schema, factor_meta).fill($kernel).work(Class::Solve).doc($doc).samples(&[$($sample),*])
     };
 }
 /// A determinant.
 macro_rules! det {
     ($schema:literal, $parts:expr, $doc:literal, [$($sample:literal),*]) => {
-        OpDef::new($schema, |a| det_meta(a, $parts)).fill(|a, o| det(a, o, $parts)).doc($doc).samples(&[$($sample),*])
+        OpDef::new($schema, |a| det_meta(a, $parts)).fill(|a, o| det(a, o, $parts)).work(Class::Solve).doc($doc).samples(&[$($sample),*])
     };
 }
 
@@ -55,6 +55,7 @@ pub static OPS: &[OpDef] = &[
         unpacked_meta(a, true, true)
     })
     .fill(lu)
+    .work(Class::Solve)
     .doc("A permutation, a unit lower and an upper triangle whose product is the matrix.")
     .samples(&["f32[4, 3]", "c64[2, 3, 4]"]),
     OpDef::new(
@@ -63,6 +64,7 @@ pub static OPS: &[OpDef] = &[
         lu_unpack_meta,
     )
     .fill(lu_unpack)
+    .work(Class::Solve)
     .doc("A factorisation as a permutation and two triangles.")
     .samples(&["f32[3, 3], i32[3]<3..4>", "f32[2, 3, 4], i32[2, 3]<3..4>, True, False"]),
     OpDef::new(
@@ -71,6 +73,7 @@ pub static OPS: &[OpDef] = &[
         |a| lu_solve_meta(a, a.at(0)?, a.at(1)?, a.at(2)?, a.at(3)?),
     )
     .fill(|a, o| lu_solve(o, a.at(0)?, a.at(1)?, a.at(2)?, a.at(3)?, a.at(4)?))
+    .work(Class::Solve)
     .doc("The solution of a system from its factorisation.")
     .samples(&[
         "f32[3, 3], i32[3]<3..4>, f32[3, 2]",
@@ -80,6 +83,7 @@ pub static OPS: &[OpDef] = &[
         lu_solve_meta(a, a.at(1)?, a.at(2)?, a.at(0)?, true)
     })
     .fill(|a, o| lu_solve(o, a.at(1)?, a.at(2)?, a.at(0)?, true, false))
+    .work(Class::Solve)
     .doc("The solution of a system from its factorisation.")
     .samples(&["f32[3, 2], f32[3, 3], i32[3]<3..4>"]),
     det!(
@@ -115,6 +119,7 @@ pub static OPS: &[OpDef] = &[
     ),
     OpDef::new("aten::logdet(Tensor self) -> Tensor", |a| det_meta(a, 1))
         .fill(logdet)
+        .work(Class::Solve)
         .doc("The logarithm of the determinant; NaN of a negative one.")
         .samples(&["f32[3, 3]", "c64[2, 3, 3]"]),
 ];

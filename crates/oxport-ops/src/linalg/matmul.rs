@@ -8,7 +8,7 @@ use crate::support::composite::composite;
 use crate::support::meta::{MetaArgs, Metas, broadcast, one};
 use crate::support::product::{Plus, check_product_dtype, inner, part, prepared_right, product, product_cost, right};
 use oxport_ir::opdef::MetaFn;
-use oxport_ir::{Args, Cost, Error, Fake, Meta, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Class, Cost, Error, Fake, Meta, MetaCx, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::gemm::Right;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
@@ -51,12 +51,12 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("`beta·self + alpha·Σ batch1 @ batch2`, summed over the batch.")
     .fill(addbmm)
-    .cost(addbmm_cost)
+    .cost(Class::Product, addbmm_cost)
     .samples(&["f32[2, 4], f32[5, 2, 3], f32[5, 3, 4], beta=0.5, alpha=2"]),
     OpDef::new("aten::mv(Tensor self, Tensor vec) -> Tensor", mv_meta)
         .doc("A matrix times a vector.")
         .fill(mv)
-        .cost(product_cost::<0>)
+        .cost(Class::Product, product_cost::<0>)
         .expr("sum.dim_IntList(mul.Tensor(self, vec), [1])")
         .samples(&["f32[2, 3], f32[3]", "f64[3, 2]{1, 3}, f64[2]"]),
     OpDef::new(
@@ -65,7 +65,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("`beta·self + alpha·(mat @ vec)`.")
     .fill(mv)
-    .cost(product_cost::<1>)
+    .cost(Class::Product, product_cost::<1>)
     .samples(&["f32[2], f32[2, 3], f32[3], beta=2, alpha=3", "f32[], f32[2, 3], f32[3]"]),
     dot_like("aten::dot(Tensor self, Tensor tensor) -> Tensor")
         .doc("The sum of the products of two vectors.")
@@ -74,6 +74,7 @@ pub static OPS: &[OpDef] = &[
     dot_like("aten::vdot(Tensor self, Tensor other) -> Tensor")
         .doc("The sum of the products of two vectors, the first conjugated.")
         .fill(vdot)
+        .cost(Class::Product, product_cost::<0>)
         .samples(&["f32[3], f32[3]", "c64[3], c64[3]"]),
     outer("aten::outer(Tensor self, Tensor vec2) -> Tensor"),
     outer("aten::ger(Tensor self, Tensor vec2) -> Tensor"),
@@ -83,11 +84,12 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("`beta·self + alpha·(vec1 ⊗ vec2)`.")
     .fill(addr)
+    .work(Class::Pointwise)
     .samples(&["f32[2, 3], f32[2], f32[3], beta=2, alpha=0.5", "i64[3], i64[2], i64[3]"]),
     OpDef::new("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm_meta)
         .doc("The product of two int8 matrices in int32.")
         .fill(int_mm)
-        .cost(product_cost::<0>)
+        .cost(Class::Product, product_cost::<0>)
         .samples(&["i8[17, 8], i8[8, 8]", "u8[2, 3], i8[3, 4]", "!i8[2, 3], u8[3, 4]"]),
     composite(
         "aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
@@ -98,13 +100,19 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn plain(schema: &'static str, meta: MetaFn) -> OpDef {
-    OpDef::new(schema, meta).fill(mm).cost(product_cost::<0>).prepare(|args| prepared_right(args, args.at(1)?))
+    OpDef::new(schema, meta)
+        .fill(mm)
+        .cost(Class::Product, product_cost::<0>)
+        .prepare(|args| prepared_right(args, args.at(1)?))
 }
 const fn added(schema: &'static str, meta: MetaFn) -> OpDef {
-    OpDef::new(schema, meta).fill(addmm).cost(product_cost::<1>).prepare(|args| prepared_right(args, args.at(2)?))
+    OpDef::new(schema, meta)
+        .fill(addmm)
+        .cost(Class::Product, product_cost::<1>)
+        .prepare(|args| prepared_right(args, args.at(2)?))
 }
 const fn dot_like(schema: &'static str) -> OpDef {
-    OpDef::new(schema, dot_meta).fill(dot).cost(product_cost::<0>)
+    OpDef::new(schema, dot_meta).fill(dot).cost(Class::Product, product_cost::<0>)
 }
 const fn outer(schema: &'static str) -> OpDef {
     OpDef::new(schema, outer_meta)
@@ -120,6 +128,20 @@ fn addbmm_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
     Cost { flops: one.flops * batch as f64, ..one }
 }
 
+/// Refuses the product of `a`, of at least one dimension, as rows by a matrix of these sizes, in the words of `mm`.
+///
+/// # Errors
+/// The inner sizes differ.
+pub(crate) fn check_multiplied(cx: &MetaCx<'_>, a: &Fake, [rows, columns]: [&Expr; 2]) -> Result<()> {
+    let (inner, lead) = a.sizes.split_last().expect("law: at least one dimension");
+    ensure!(
+        cx.may_be_same(inner, rows),
+        "mat1 and mat2 shapes cannot be multiplied ({}x{inner} and {rows}x{columns})",
+        Expr::product(lead)
+    );
+    Ok(())
+}
+
 /// The sizes of `a @ b`, both of the same rank, batches equal.
 fn product_meta(args: &MetaArgs<'_>, a: &Fake, b: &Fake, ndim: usize) -> Result<Fake> {
     of_dim(args, a, ndim..=ndim, "the left operand")?;
@@ -127,9 +149,18 @@ fn product_meta(args: &MetaArgs<'_>, a: &Fake, b: &Fake, ndim: usize) -> Result<
     let dtype = same_dtype(args, &[a, b])?;
     check_product_dtype(dtype)?;
     if ndim == 3 {
-        agree(args.cx, &a.sizes[0], &b.sizes[0], "batch sizes of a product")?;
+        let agrees = |i: usize, j: usize| args.cx.may_be_same(&a.sizes[i], &b.sizes[j]);
+        ensure!(
+            agrees(0, 0) && agrees(2, 1),
+            "Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: [{}, {}].",
+            a.sizes[0],
+            a.sizes[2],
+            b.sizes[0],
+            b.sizes[1]
+        );
+    } else {
+        check_multiplied(args.cx, a, [&b.sizes[0], &b.sizes[1]])?;
     }
-    agree(args.cx, &a.sizes[ndim - 1], &b.sizes[ndim - 2], "inner sizes of a product")?;
     let sizes = a.sizes[..ndim - 1].iter().chain([&b.sizes[ndim - 1]]).cloned();
     Ok(fresh(a, dtype, sizes))
 }
@@ -193,7 +224,8 @@ fn column_meta(args: &MetaArgs<'_>, mat: &Fake, vec: &Fake) -> Result<Fake> {
     of_dim(args, vec, 1..=1, "the vector")?;
     let dtype = same_dtype(args, &[mat, vec])?;
     check_product_dtype(dtype)?;
-    agree(args.cx, &mat.sizes[1], &vec.sizes[0], "inner sizes of a product")?;
+    let (rows, columns, n) = (&mat.sizes[0], &mat.sizes[1], &vec.sizes[0]);
+    ensure!(args.cx.may_be_same(columns, n), "size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({n})");
     Ok(fresh(mat, dtype, [mat.sizes[0].clone()]))
 }
 

@@ -4,6 +4,7 @@
 //! independent, so results do not depend on the number of threads; results of factorisations lie column by column, as
 //! LAPACK leaves them.
 
+use crate::linalg::spectral::Spectral;
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas, broadcast};
 use num_complex::Complex;
@@ -16,7 +17,7 @@ use oxport_tensor::{DType, Element, Tensor, TensorMut, copy, table};
 use std::ops::{Index, IndexMut, Neg};
 
 /// A number that matrices are made of: `f64` or `Complex<f64>`.
-pub trait Field: Element + NumAssign + Neg<Output = Self> + faer::traits::ComplexField<Real = f64> {
+pub trait Field: Element + NumAssign + Neg<Output = Self> + Spectral {
     /// Whether conjugation changes anything.
     const COMPLEX: bool;
     /// A real number.
@@ -172,14 +173,6 @@ impl<T: Field> Mat<T> {
         if a != b {
             (0..self.cols).for_each(|j| self.data.swap(j * self.rows + a, j * self.rows + b));
         }
-    }
-    /// As faer sees it.
-    pub fn view(&self) -> faer::MatRef<'_, T> {
-        faer::MatRef::from_column_major_slice(&self.data, self.rows, self.cols)
-    }
-    /// From what faer made.
-    pub fn of(x: faer::MatRef<'_, T>) -> Mat<T> {
-        Mat::by(x.nrows(), x.ncols(), |i, j| x[(i, j)])
     }
     /// Is every element finite?
     pub fn is_finite(&self) -> bool {

@@ -9,13 +9,14 @@ use crate::linalg::matrices::{
 };
 use crate::support::checks::{fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, World, ensure};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", qr_meta)
         .fill(qr)
+        .work(Class::Solve)
         .doc("Orthonormal columns and an upper triangle whose product is the matrix.")
         .samples(&[
             "f32[3, 2]",
@@ -26,14 +27,17 @@ pub static OPS: &[OpDef] = &[
         ]),
     OpDef::new("aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", geqrf_meta)
         .fill(geqrf)
+        .work(Class::Solve)
         .doc("R, the reflections that lead to it below its diagonal, and their factors.")
         .samples(&["f32[3, 2]", "c64[2, 2, 3]"]),
     OpDef::new("aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", product_meta)
         .fill(product)
+        .work(Class::Solve)
         .doc("The first columns of a product of reflections.")
         .samples(&["f32[3, 2], f32[2]", "c64[2, 4, 3], c64[2, 2]", "!f32[2, 3], f32[2]"]),
     OpDef::new("aten::orgqr(Tensor self, Tensor input2) -> Tensor", product_meta)
         .fill(product)
+        .work(Class::Solve)
         .doc("The first columns of a product of reflections.")
         .samples(&["f32[3, 2], f32[2]"]),
     OpDef::new(
@@ -42,6 +46,7 @@ pub static OPS: &[OpDef] = &[
         apply_meta,
     )
     .fill(apply)
+    .work(Class::Solve)
     .doc("A matrix times a product of reflections or its adjoint, from the left or the right.")
     .samples(&[
         "f32[3, 2], f32[2], f32[3, 4]",

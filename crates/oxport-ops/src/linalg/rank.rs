@@ -11,7 +11,7 @@ use crate::linalg::svd::{singular_values, svd};
 use crate::support::checks::{fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one};
 use num_traits::Zero;
-use oxport_ir::{Arg, Args, Fake, OpDef, Real, Result, Val, Value, World, ensure};
+use oxport_ir::{Arg, Args, Class, Fake, OpDef, Real, Result, Val, Value, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Tensor, TensorMut};
 
@@ -19,7 +19,7 @@ use oxport_tensor::{DType, Layout, Tensor, TensorMut};
 macro_rules! rank {
     ($schema:literal, [$($sample:literal),*]) => {
         OpDef::new($schema, |a| meta(a, false))
-            .fill(rank)
+            .fill(rank).work(Class::Solve)
             .doc("The number of singular values above a tolerance.")
             .samples(&[$($sample),*])
     };
@@ -28,7 +28,7 @@ macro_rules! rank {
 macro_rules! pinv {
     ($schema:literal, [$($sample:literal),*]) => {
         OpDef::new($schema, |a| meta(a, true))
-            .fill(pinv)
+            .fill(pinv).work(Class::Solve)
             .doc("The pseudo-inverse, singular values up to a tolerance taken for 0.")
             .samples(&[$($sample),*])
     };
@@ -76,6 +76,7 @@ pub static OPS: &[OpDef] = &[
         lstsq_meta,
     )
     .eval(lstsq)
+    .work(Class::Solve)
     .doc(
         "The shortest of the nearest solutions, what they leave over, the rank and the singular values, \
         as far as the driver gives them.",

@@ -10,20 +10,20 @@ use crate::linalg::matrices::{
 };
 use crate::support::checks::{fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, Val, World, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, Val, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// A solution.
 macro_rules! solve {
     ($schema:literal, $doc:literal, [$($sample:literal),*]) => {
-        OpDef::new($schema, solve_meta).fill(solve).doc($doc).samples(&[$($sample),*])
+        OpDef::new($schema, solve_meta).fill(solve).work(Class::Solve).doc($doc).samples(&[$($sample),*])
     };
 }
 /// An inverse.
 macro_rules! inverse {
     ($schema:literal, $doc:literal, [$($sample:literal),*]) => {
-        OpDef::new($schema, inverse_meta).fill(inverse).doc($doc).samples(&[$($sample),*])
+        OpDef::new($schema, inverse_meta).fill(inverse).work(Class::Solve).doc($doc).samples(&[$($sample),*])
     };
 }
 
@@ -67,10 +67,12 @@ pub static OPS: &[OpDef] = &[
     ),
     OpDef::new("aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", tensorinv_meta)
         .fill(tensorinv)
+        .work(Class::Solve)
         .doc("The inverse of a tensor as a map from its last dimensions to its first.")
         .samples(&["f32[2, 3, 6]", "f32[6, 3, 2], 1", "!f32[2, 3, 5]", "!f32[2, 2], 0"]),
     OpDef::new("aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", tensorsolve_meta)
         .fill(tensorsolve)
+        .work(Class::Solve)
         .doc("The solution of a system whose matrix and vectors have several dimensions a side.")
         .samples(&["f32[2, 3, 6], f32[2, 3]", "f32[3, 4, 4, 3], f32[3, 4], [0, 2]", "!f32[2, 3, 5], f32[2, 3]"]),
 ];

@@ -6,9 +6,10 @@
 use crate::linalg::matrices::{
     Field, Mat, columnwise, each, field, keep, lead, matrices, matrix, nothing, smaller, store, store_flat, with,
 };
+use crate::linalg::spectral;
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result, World, ensure};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
@@ -19,6 +20,7 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .fill(kernel)
+    .work(Class::Solve)
     .doc("Left vectors, singular values and adjoint right vectors, or the values alone.")
     .samples(&["f32[3, 2]", "c64[2, 2, 3], True", "f32[2, 3], False, False", "!i64[2, 2]", "!f32[3]"]),
     OpDef::new(
@@ -27,10 +29,12 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .fill(kernel)
+    .work(Class::Solve)
     .doc("Left vectors, singular values and adjoint right vectors.")
     .samples(&["f32[3, 2]", "c64[2, 2, 3], False", "!f32[2, 2], driver=\"gesvd\""]),
     OpDef::new("prims::svd(Tensor A, *, bool full_matrices) -> (Tensor U, Tensor S, Tensor Vh)", meta)
         .fill(kernel)
+        .work(Class::Solve)
         .doc("Left vectors, singular values and adjoint right vectors.")
         .samples(&["f32[3, 2], full_matrices=False"]),
     OpDef::new(
@@ -38,10 +42,12 @@ pub static OPS: &[OpDef] = &[
         old_meta,
     )
     .fill(old_kernel)
+    .work(Class::Solve)
     .doc("Left vectors, singular values and right vectors; without vectors, zeros for them.")
     .samples(&["f32[3, 2]", "c64[2, 2, 3], False", "f32[3, 2], True, False"]),
     OpDef::new("aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", values_meta)
         .fill(values_kernel)
+        .work(Class::Solve)
         .doc("Singular values.")
         .samples(&["f32[3, 2]", "c64[2, 2, 3]"]),
 ];
@@ -56,9 +62,7 @@ pub fn svd<T: Field>(a: &Mat<T>, full: bool) -> Result<(Mat<T>, Vec<f64>, Mat<T>
         let side = |n| if full { n } else { 0 };
         return Ok((Mat::identity(a.rows, side(a.rows)), Vec::new(), Mat::identity(side(a.cols), a.cols)));
     }
-    let found = if full { a.view().svd() } else { a.view().thin_svd() }.map_err(|_| diverged("linalg.svd"))?;
-    let values = found.S().column_vector().iter().map(|s| s.re()).collect();
-    Ok((Mat::of(found.U()), values, Mat::of(found.V()).adjoint()))
+    spectral::svd(a, full)
 }
 
 /// Singular values.
@@ -70,7 +74,7 @@ pub fn singular_values<T: Field>(a: &Mat<T>) -> Result<Vec<f64>> {
     if a.data.is_empty() {
         return Ok(Vec::new());
     }
-    a.view().singular_values().map_err(|_| diverged("linalg.svd"))
+    spectral::svdvals(a)
 }
 
 /// Refuses elements that are not finite.
@@ -83,11 +87,6 @@ pub fn finite<T: Field>(a: &Mat<T>, api: &str) -> Result<()> {
     }
     let why = "The algorithm failed to converge because the input matrix contained non-finite values.";
     Err(Error::assertion(format!("{api}: {why}")))
-}
-
-/// What is said if an iteration does not end.
-pub fn diverged(api: &str) -> Error {
-    Error::assertion(format!("{api}: The algorithm failed to converge because the input matrix is ill-conditioned."))
 }
 
 /// What is asked for: all vectors, any vectors.

@@ -7,7 +7,7 @@ use crate::linalg::matrices::{
 };
 use crate::support::checks::same_dtype;
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
@@ -18,6 +18,7 @@ pub static OPS: &[OpDef] = &[
         |a| meta(a, a.at(0)?, a.at(1)?, a.at(3)?),
     )
     .fill(solve_triangular)
+    .work(Class::Solve)
     .doc("The solution of a triangular system, from the left or from the right.")
     .samples(&[
         "f32[3, 3], f32[3, 2], upper=True, unitriangular=True",
@@ -31,6 +32,7 @@ pub static OPS: &[OpDef] = &[
         |a| meta(a, a.at(1)?, a.at(0)?, true),
     )
     .fill(triangular_solve)
+    .work(Class::Solve)
     .doc("The solution of a triangular system, and the system as it was read.")
     .samples(&[
         "f32[3, 2], f32[3, 3], True, True, True",

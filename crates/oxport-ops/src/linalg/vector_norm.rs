@@ -6,7 +6,9 @@ use crate::reduce::over::{Rule, over, reduced, widest};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise, wrap_dim};
 use crate::support::promote::Promotion;
 use crate::support::rowmajor::as_dtype;
-use oxport_ir::{Arg, Args, Argument, Build, Builder, Fake, Meta, NodeId, OpDef, Operand, Real, Result, World, ensure};
+use oxport_ir::{
+    Arg, Args, Argument, Build, Builder, Class, Fake, Meta, NodeId, OpDef, Operand, Real, Result, World, ensure,
+};
 use oxport_tensor::{
     Analytic, Complex, DType, Float, Layout, Real as Ordered, Scalar, Tensor, TensorMut, dispatch, map, reduce,
 };
@@ -14,7 +16,7 @@ use oxport_tensor::{
 /// A norm.
 macro_rules! norm {
     ($schema:literal, $doc:literal, [$($sample:literal),* $(,)?]) => {
-        OpDef::new($schema, norm_meta).fill(norm).doc($doc).samples(&[$($sample),*])
+        OpDef::new($schema, norm_meta).fill(norm).work(Class::Reduction).doc($doc).samples(&[$($sample),*])
     };
 }
 
@@ -58,6 +60,7 @@ pub static OPS: &[OpDef] = &[
     ),
     OpDef::new("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", norm_meta)
         .fill(norm)
+        .work(Class::Reduction)
         .doc("Norms over at most two dimensions.")
         .samples(&["f32[2, 3], [0, 1]"]),
     OpDef::new("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", dist_meta)

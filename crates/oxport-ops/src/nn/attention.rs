@@ -14,9 +14,10 @@ use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, preserved_strides};
 use blocks::{Attention, attend};
 use oxport_ir::fake::Dims;
-use oxport_ir::opdef::default_cost;
+use oxport_ir::work::pass;
 use oxport_ir::{
-    Args, Argument, Build, Builder, Cost, Error, Fake, Meta, MetaCx, NodeId, OpDef, Real, Result, RunCx, Val, ensure,
+    Args, Argument, Build, Builder, Class, Cost, Error, Fake, Meta, MetaCx, NodeId, OpDef, Real, Result, RunCx, Val,
+    ensure,
 };
 use oxport_tensor::{DType, Tensor, TensorMut};
 
@@ -30,7 +31,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("`softmax(scale · query @ keyᵀ + mask) @ value`.")
     .fill(sdpa)
-    .cost(attention_cost)
+    .cost(Class::Attention, attention_cost)
     .random_if(&["dropout_p"])
     .decomp(sdpa_decomp)
     .samples(&[
@@ -52,7 +53,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("Attention of four-dimensional tensors with the logarithms of the softmax's sums.")
     .fill(flash)
-    .cost(attention_cost)
+    .cost(Class::Attention, attention_cost)
     .random_if(&["dropout_p"])
     .samples(&[
         "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]",
@@ -63,7 +64,7 @@ pub static OPS: &[OpDef] = &[
 
 /// Two products for every query and key: of the features, and of the values.
 fn attention_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
-    let cost = default_cost(args, outs);
+    let cost = pass(args, outs);
     let (Ok(q), Ok(k)) = (args.at::<&Fake>(0), args.at::<&Fake>(1)) else { return cost };
     let hint = |e: &oxport_sym::Expr| args.cx.hint(e).unwrap_or(1) as f64;
     let keys = k.dim().checked_sub(2).map_or(1.0, |i| hint(&k.sizes[i]));

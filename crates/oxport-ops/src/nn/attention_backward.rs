@@ -9,7 +9,7 @@ use crate::nn::attention::additive;
 use crate::support::checks::{floating, fresh, of_dim, of_numel, of_sizes};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Args, Error, Fake, OpDef, Real, Result};
+use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result};
 use oxport_tensor::{Tensor, TensorMut, filled};
 
 /// The operators of this family.
@@ -22,6 +22,7 @@ pub static OPS: &[OpDef] = &[OpDef::new(
 )
 .doc("The gradients of attention for query, key and value.")
 .fill(backward)
+.work(Class::Attention)
 .samples(&[
     "f32[1, 2, 3, 4], f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4], f32[1, 2, 3, 4], f32[1, 2, \
     3], 0.0, False",

@@ -18,7 +18,9 @@ use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::product::part;
 use crate::support::rows::{for_rows, moments, sum};
 use oxport_ir::opdef::MetaFn;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Class, Error, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::parallel::for_chunks;
 use oxport_tensor::{DType, Layout, Tensor, TensorMut};
@@ -123,6 +125,7 @@ const fn mode(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
     OpDef::new(schema, meta)
         .doc("Normalises every channel over batch and space, by its moments or by the running ones.")
         .fill(kernel)
+        .work(Class::Reduction)
 }
 
 /// What the forms have in common.

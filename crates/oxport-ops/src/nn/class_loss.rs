@@ -8,7 +8,7 @@ use crate::nn::softmax::log_softmax_of;
 use crate::support::checks::{agree, floating, fresh};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Args, Error, Fake, IndexedDim, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Class, Error, Fake, IndexedDim, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut, filled};
 
@@ -40,6 +40,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("The negative log likelihood of the log softmax; targets are classes or probabilities.")
     .fill(cross_entropy)
+    .work(Class::Reduction)
     .indexes("target", "self", IndexedDim::Fixed(1))
     .samples(&[
         "f32[3, 4], i64[3]<4",
@@ -58,6 +59,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("How far other classes come within a margin of the right one.")
     .fill(multi_margin)
+    .work(Class::Reduction)
     .samples(&[
         "f32[3, 4], i64[3]<4",
         "f32[3, 4], i64[3]<4, 2, 0.5, f32[4], 0",
@@ -80,10 +82,14 @@ const fn nll(schema: &'static str) -> OpDef {
     OpDef::new(schema, nll_meta)
         .doc("The negated element of the right class, weighted and reduced.")
         .fill(nll_kernel)
+        .work(Class::Reduction)
         .indexes("target", "self", IndexedDim::Fixed(1))
 }
 const fn margins(schema: &'static str) -> OpDef {
-    OpDef::new(schema, multilabel_meta).doc("How far wrong labels come within 1 of right ones.").fill(multilabel)
+    OpDef::new(schema, multilabel_meta)
+        .doc("How far wrong labels come within 1 of right ones.")
+        .fill(multilabel)
+        .work(Class::Reduction)
 }
 
 /// Checks input, classes and weights; gives the sizes of an unreduced loss.
@@ -224,7 +230,7 @@ fn cross_entropy(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, target, weight, _, ignore, smoothing): (&Tensor, &Tensor, Option<&Tensor>, i64, i64, f64) =
         args.unpack()?;
     let (sizes, reduction) = (three(x), reduction(args)?);
-    let [_, c, p] = sizes;
+    let [n, c, p] = sizes;
     let soft = target.dtype().is_float();
     computed!(x.dtype(), |T| {
         let (x, weight) = (Dense::<T>::of(x)?, Dense::<T>::maybe(weight)?);
@@ -238,7 +244,8 @@ fn cross_entropy(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             let target = Dense::<T>::of(target)?;
             let share = |k: usize| if smoothing > 0.0 { target[k] * (T::of(1.0) - smooth) + even } else { target[k] };
             let loss = |i: usize| -(0..c).map(|class| logs[at(i, class)] * share(at(i, class)) * w(class)).sum::<T>();
-            let losses: Vec<T> = (0..places).map(loss).collect();
+            // Without classes there are losses all the same, and their mean is 0/0, as in PyTorch.
+            let losses: Vec<T> = (0..n * p).map(loss).collect();
             return reduced(&losses, T::of(places as f64), reduction, &mut outs[0]);
         }
         let target = classes(target, c, ignore)?;

@@ -4,12 +4,12 @@
 //! where the input or the weight is (two and three dimensions), else contiguous.
 
 use crate::support::checks::{agree, fresh, per_dim, same_dtype};
-use crate::support::meta::{MetaArgs, Metas, channels_last_strides, one, prefers_channels_last};
+use crate::support::meta::{MetaArgs, Metas, channels_last_strides, listed, one, prefers_channels_last};
 use crate::support::product::{check_product_dtype, part};
-use oxport_ir::opdef::default_cost;
+use oxport_ir::work::pass;
 use oxport_ir::{
-    Args, Argument, Build, Builder, Cost, Error, Fake, FromArg, Meta, MetaCx, NodeId, OpDef, Prepared, Real, Result,
-    Val, World, ensure,
+    Args, Argument, Build, Builder, Class, Cost, Error, Fake, FromArg, Meta, MetaCx, NodeId, OpDef, Prepared, Real,
+    Result, Val, World, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::conv::{ConvOptions, PackedKernel, convolution};
@@ -122,7 +122,7 @@ const fn direct(schema: &'static str) -> OpDef {
     OpDef::new(schema, conv_meta)
         .doc("The convolution of images with kernels, or its transpose.")
         .fill(conv)
-        .cost(conv_cost)
+        .cost(Class::Convolution, conv_cost)
         .prepare(prepare_conv)
 }
 
@@ -192,7 +192,7 @@ where
 
 /// A multiplication and an addition for every element of the result (of the input, where transposed) and of one kernel.
 fn conv_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
-    let cost = default_cost(args, outs);
+    let cost = pass(args, outs);
     let count = |t: &Fake| args.cx.hint(&t.numel()).unwrap_or(1) as f64;
     let Ok(s) = spec::<_, Expr>(args, Fake::dim, Expr::from(0i64)) else { return cost };
     let kernels = s.weight.sizes.first().and_then(|n| args.cx.hint(n)).unwrap_or(1).max(1) as f64;
@@ -211,13 +211,17 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
     ensure!(at_least(&s.stride, 1) && at_least(&s.dilation, 1), "{name}: strides and dilations must be positive");
     ensure!(at_least(std::slice::from_ref(&s.groups), 1), "{name}: groups must be positive");
     let (first, second) = (&s.weight.sizes[0], &s.weight.sizes[1]);
-    let out_channels = if s.transposed {
-        agree(cx, channels, first, "channels of input and weight")?;
-        second * &s.groups
-    } else {
-        agree(cx, channels, &(second * &s.groups), "channels of input and weight times groups")?;
-        first.clone()
-    };
+    let (out_channels, expected) =
+        if s.transposed { (second * &s.groups, first.clone()) } else { (first.clone(), second * &s.groups) };
+    ensure!(
+        cx.may_be_same(channels, &expected),
+        "Given {}={}, weight of size {}, expected input{} to have {expected} channels, but got {channels} channels \
+        instead",
+        if s.transposed { "transposed" } else { "groups" },
+        if s.transposed { "1".to_string() } else { s.groups.to_string() },
+        listed(&s.weight.sizes),
+        listed(&s.x.sizes)
+    );
     if let (Some(c), Some(g)) = (first.as_int(), s.groups.as_int()) {
         ensure!(
             c >= g,
@@ -350,7 +354,8 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
                 let (Some(kernel), Argument::Int(step)) = (kernel, &dilation[d]) else {
                     return Err(Error::unsupported("padding by name of a symbolic kernel"));
                 };
-                let total = if form == "same" { step * (kernel - 1) } else { 0 };
+                let total = if form == "same" { step.checked_mul(kernel - 1) } else { Some(0) };
+                let total = total.ok_or_else(|| Error::invalid(format!("a dilation of {step} is too large")))?;
                 (before[d], after[d]) = (total / 2, total % 2);
             }
             if after.iter().any(|&a| a != 0) {

@@ -8,7 +8,7 @@
 
 use crate::support::checks::{agree, fresh, fresh_in_format, of_sizes, per_dim, same_dtype};
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::conv::{ConvOptions, convolution};
 use oxport_tensor::{Layout, Tensor, TensorMut, copy, dispatch};
@@ -22,6 +22,7 @@ pub static OPS: &[OpDef] = &[OpDef::new(
 )
 .doc("The gradients of a convolution for input, weight and bias.")
 .fill(backward)
+.work(Class::Convolution)
 .samples(&[
     "f32[1, 4, 3, 3], f32[1, 2, 5, 5], f32[4, 2, 3, 3], [4], [1, 1], [0, 0], [1, 1], False, [0, 0], \
     1, [True, True, True]",

@@ -8,7 +8,7 @@ use crate::nn::loss::reduction;
 use crate::support::checks::{floating, fresh};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Arg, Args, Fake, OpDef, Real, Result, Value, ensure};
+use oxport_ir::{Arg, Args, Class, Fake, OpDef, Real, Result, Value, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, filled};
 
@@ -24,7 +24,8 @@ pub static OPS: &[OpDef] = &[
         states_meta,
     )
     .doc("The negative log likelihood of sequences, and the states it came from.")
-    .eval(measured_states),
+    .eval(measured_states)
+    .work(Class::Reduction),
     loss(
         "aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] \
         target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
@@ -45,9 +46,13 @@ const fn states(schema: &'static str) -> OpDef {
     OpDef::new(schema, states_meta)
         .doc("The negative log likelihood of sequences, and the states it came from.")
         .fill(states_kernel)
+        .work(Class::Reduction)
 }
 const fn loss(schema: &'static str) -> OpDef {
-    OpDef::new(schema, loss_meta).doc("The negative log likelihood of sequences, reduced.").fill(loss_kernel)
+    OpDef::new(schema, loss_meta)
+        .doc("The negative log likelihood of sequences, reduced.")
+        .fill(loss_kernel)
+        .work(Class::Reduction)
 }
 
 /// Checks probabilities; gives the number of sequences, if there is such a dimension.

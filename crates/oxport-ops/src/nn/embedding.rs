@@ -6,7 +6,9 @@ use crate::support::checks::{floating, fresh, of_dim, of_sizes};
 use crate::support::dense::{Dense, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rows::for_out_rows;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, IndexedDim, NodeId, OpDef, Real, Result, Value, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Class, Error, Fake, IndexedDim, NodeId, OpDef, Real, Result, Value, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Element, Layout, Tensor, TensorMut, dispatch, filled};
 
@@ -19,6 +21,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("Rows of `weight` by number.")
     .fill(embedding)
+    .work(Class::Move)
     .indexes("indices", "weight", IndexedDim::Fixed(0))
     .exact(oxport_ir::Exact::Bits)
     .samples(&[
@@ -35,6 +38,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("The table with the mentioned rows scaled down to a greatest norm.")
     .fill(renorm)
+    .work(Class::Move)
     .samples(&["f32[5, 3], i64[2]<5, 1.0, 2.0"]),
     OpDef::new(
         "aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt \
@@ -43,6 +47,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("Sums the rows of a gradient into the rows of the table that they came from.")
     .fill(dense_backward)
+    .work(Class::Move)
     .samples(&[
         "f32[2, 4, 3], i64[2, 4]<5, 5, -1, False",
         "f32[4, 3], i64[4]<5, 5, -1, True",
@@ -52,6 +57,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", one_hot_meta)
         .doc("A last dimension that is 1 at the class and 0 elsewhere; without a number of classes, as many as occur.")
         .eval(one_hot)
+        .work(Class::Move)
         .decomp(one_hot_decomp)
         .samples(&["i64[2, 3]<4, 4", "i64[3]<4, -1", "!i64[3]<4, 2", "!f32[3], 4"]),
 ];

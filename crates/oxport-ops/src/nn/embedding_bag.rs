@@ -11,7 +11,7 @@ use crate::support::meta::{MetaArgs, Metas};
 use crate::support::rows::for_rows_and;
 use oxport_ir::opdef::MetaFn;
 use oxport_ir::schema::Type;
-use oxport_ir::{Args, Fake, FromArg, IndexedDim, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Class, Fake, FromArg, IndexedDim, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, TensorMut, filled};
 
@@ -44,11 +44,11 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn form(schema: &'static str, meta: MetaFn) -> OpDef {
-    OpDef::new(schema, meta).doc("The sum (mode 0), mean (1) or maximum (2) of each bag of rows.").fill(bag).indexes(
-        "indices",
-        "weight",
-        IndexedDim::Fixed(0),
-    )
+    OpDef::new(schema, meta)
+        .doc("The sum (mode 0), mean (1) or maximum (2) of each bag of rows.")
+        .fill(bag)
+        .work(Class::Reduction)
+        .indexes("indices", "weight", IndexedDim::Fixed(0))
 }
 
 /// What the third and the fourth result of a sum have an element for.

@@ -5,7 +5,7 @@
 use crate::support::checks::{agree, floating, fresh, of_dim};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Tensor, TensorMut, filled};
 
@@ -18,6 +18,7 @@ pub static OPS: &[OpDef] = &[
         table_meta,
     )
     .fill(table)
+    .work(Class::Reduction)
     .doc("The derivative of `embedding_bag` by the table."),
     OpDef::new(
         "aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor \
@@ -26,6 +27,7 @@ pub static OPS: &[OpDef] = &[
         table_meta,
     )
     .fill(table)
+    .work(Class::Reduction)
     .doc("The derivative of `embedding_bag` by the table."),
     OpDef::new(
         "aten::_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, \
@@ -33,6 +35,7 @@ pub static OPS: &[OpDef] = &[
         samples_meta,
     )
     .fill(samples)
+    .work(Class::Reduction)
     .doc("The derivative of `embedding_bag` by the weights of its samples."),
 ];
 

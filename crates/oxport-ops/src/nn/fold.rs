@@ -7,7 +7,7 @@ use crate::support::complex_parts::by_parts;
 use crate::support::dense::{Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rows::for_out_rows;
-use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Exact, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Element, Tensor, TensorMut, dispatch};
 
@@ -20,6 +20,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("The blocks under a sliding window as columns.")
     .fill(im2col)
+    .work(Class::Move)
     .exact(Exact::Bits)
     .samples(&["f32[2, 3, 5, 5], [2, 2], [1, 1], [0, 0], [1, 1]", "f32[3, 5, 6], [3, 2], [2, 1], [1, 1], [2, 1]"]),
     OpDef::new(
@@ -29,6 +30,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("The sum of columns, each put back where its block was.")
     .fill(|a, o| by_parts(a, o, col2im))
+    .work(Class::Move)
     .samples(&["f32[2, 12, 16], [5, 5], [2, 2], [1, 1], [0, 0], [1, 1]"]),
 ];
 

@@ -11,7 +11,7 @@ use crate::support::rows::sum;
 use oxport_ir::fake::Dims;
 use oxport_ir::opdef::MetaFn;
 use oxport_ir::schema::Type;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, FromArg, NodeId, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, FromArg, NodeId, OpDef, Real, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
@@ -105,7 +105,7 @@ const fn composed(schema: &'static str, meta: MetaFn, decomp: Expand) -> OpDef {
 }
 /// A loss that is computed in one pass.
 const fn direct(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
-    OpDef::new(schema, meta).doc("A loss, element by element, reduced.").fill(kernel)
+    OpDef::new(schema, meta).doc("A loss, element by element, reduced.").fill(kernel).work(Class::Reduction)
 }
 
 type Expand = fn(&mut Builder<'_>, &Args<'_, Build>) -> Result<Vec<Argument>>;

@@ -9,7 +9,7 @@ use crate::support::checks::{floating, fresh, of_numel, of_sizes};
 use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Scalar, Tensor, TensorMut};
 
@@ -73,13 +73,16 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn pointwise(schema: &'static str, kernel: Fill) -> OpDef {
-    OpDef::new(schema, loss_meta).doc("The gradient of a loss.").fill(kernel)
+    OpDef::new(schema, loss_meta).doc("The gradient of a loss.").fill(kernel).work(Class::Reduction)
 }
 const fn classes(schema: &'static str) -> OpDef {
-    OpDef::new(schema, class_meta).doc("The gradient of the negative log likelihood.").fill(class_kernel)
+    OpDef::new(schema, class_meta)
+        .doc("The gradient of the negative log likelihood.")
+        .fill(class_kernel)
+        .work(Class::Reduction)
 }
 const fn margin(schema: &'static str) -> OpDef {
-    OpDef::new(schema, margin_meta).doc("The gradient of a margin loss.").fill(margin_kernel)
+    OpDef::new(schema, margin_meta).doc("The gradient of a margin loss.").fill(margin_kernel).work(Class::Reduction)
 }
 
 /// Checks the gradient of a loss; true if the loss was reduced, so that it is one number.

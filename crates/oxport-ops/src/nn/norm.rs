@@ -6,9 +6,9 @@
 use crate::support::checks::{agree, fresh, fresh_in_format};
 use crate::support::class::C64;
 use crate::support::dense::{Compute, Dense, computed, fill};
-use crate::support::meta::{MetaArgs, Metas, one};
+use crate::support::meta::{MetaArgs, Metas, listed, one};
 use crate::support::rows::{for_rows, for_rows_and, for_rows_vectorized, moments, sum};
-use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
@@ -22,6 +22,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("`(x − mean) / √(var + eps) · weight + bias` over the trailing dimensions.")
     .fill(layer_norm)
+    .work(Class::Reduction)
     .expr("native_layer_norm(input, normalized_shape, weight, bias, eps)[0]")
     .samples(&[
         "f32[2, 3], [3], f32[3], f32[3]",
@@ -38,6 +39,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("Layer norm with its mean and reciprocal standard deviation.")
     .fill(layer_norm)
+    .work(Class::Reduction)
     .samples(&["f32[2, 3], [3], f32[3], f32[3], 1e-5", "f64[2, 3, 4], [3, 4], None, None, 1e-5"]),
     OpDef::new(
         "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) \
@@ -46,6 +48,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("`x / √(mean(x²) + eps) · weight` over the trailing dimensions.")
     .fill(rms_norm)
+    .work(Class::Reduction)
     .decomp(rms_norm_decomp)
     .samples(&["f32[2, 3], [3], f32[3]", "f16[2, 3, 4], [3, 4], eps=0.001"]),
     OpDef::new(
@@ -55,6 +58,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("RMS norm with its reciprocal root mean square.")
     .fill(rms_norm)
+    .work(Class::Reduction)
     .samples(&["f32[2, 3], [3], f32[3], 1e-5"]),
     OpDef::new(
         "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float \
@@ -63,6 +67,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("Normalises groups of channels of each sample; weight and bias are per channel.")
     .fill(group_norm)
+    .work(Class::Reduction)
     .decomp(group_norm_decomp)
     .samples(&[
         "f32[2, 4, 3, 3], 2, f32[4], f32[4]",
@@ -79,6 +84,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("Group norm with the mean and reciprocal standard deviation of each group.")
     .fill(group_norm)
+    .work(Class::Reduction)
     .samples(&[
         "f32[2, 4, 3, 3], f32[4], f32[4], 2, 4, 9, 2, 1e-5",
         "!f32[2, 4, 0], f32[4], f32[4], 2, 4, 0, 2, 1e-5",
@@ -120,17 +126,26 @@ fn normalized(
         shape.len()
     );
     let lead = x.dim() - shape.len();
-    for (a, b) in x.sizes[lead..].iter().zip(shape) {
-        agree(args.cx, a, b, "normalized_shape")?;
-    }
+    let matches =
+        |sizes: &[Expr]| sizes.len() == shape.len() && sizes.iter().zip(shape).all(|(a, b)| args.cx.may_be_same(a, b));
+    ensure!(
+        matches(&x.sizes[lead..]),
+        "Given normalized_shape={0}, expected input with shape [*, {1}, but got input of size{2}",
+        listed(shape),
+        &listed(shape)[1..],
+        listed(&x.sizes)
+    );
     for p in parameters.iter().flatten() {
         if dtypes == Dtypes::Kernel {
             parameter_dtype(args, x, p)?;
         }
-        ensure!(p.dim() == shape.len(), "{}: weight and bias must have the normalized shape, got {p}", args.name());
-        for (a, b) in p.sizes.iter().zip(shape) {
-            agree(args.cx, a, b, "normalized_shape of weight or bias")?;
-        }
+        ensure!(
+            matches(&p.sizes),
+            "Expected weight and bias to be of same shape as normalized_shape, but got one of shape {} and \
+            normalized_shape = {}",
+            listed(&p.sizes),
+            listed(shape)
+        );
     }
     Ok(lead)
 }

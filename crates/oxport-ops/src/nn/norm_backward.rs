@@ -10,7 +10,7 @@ use crate::support::checks::{agree, floating, fresh, fresh_in_format, of_numel, 
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
 use crate::support::rows::{for_rows, sum};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Tensor, TensorMut};
 
@@ -24,6 +24,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("The gradients of layer norm for input, weight and bias.")
     .fill(layer)
+    .work(Class::Reduction)
     .samples(&[
         "f32[2, 3], f32[2, 3], [3], f32[2, 1], f32[2, 1], f32[3], f32[3], [True, True, True]",
         "!f32[2, 3], f32[2, 3], [3], f32[1, 1], f32[2, 1], f32[3], f32[3], [True, True, True]",
@@ -39,6 +40,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("The gradients of group norm for input, weight and bias.")
     .fill(group)
+    .work(Class::Reduction)
     .samples(&[
         "f32[2, 4, 3], f32[2, 4, 3], f32[2, 2], f32[2, 2], f32[4], 2, 4, 3, 2, [True, True, True]",
         "!f32[2, 4, 3], f32[2, 4, 3], f32[2, 2], f32[2, 2], f32[4], 2, 4, -2, 2, [True, True, True]",
@@ -53,7 +55,8 @@ pub static OPS: &[OpDef] = &[
         batch_meta,
     )
     .doc("The gradients of batch norm for input, weight and bias.")
-    .fill(batch),
+    .fill(batch)
+    .work(Class::Reduction),
     OpDef::new(
         "aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, \
         Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] \
@@ -61,7 +64,8 @@ pub static OPS: &[OpDef] = &[
         batch_meta,
     )
     .doc("The gradients of batch norm for input, weight and bias.")
-    .fill(batch),
+    .fill(batch)
+    .work(Class::Reduction),
 ];
 
 /// The results that the mask keeps.

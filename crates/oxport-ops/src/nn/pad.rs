@@ -8,7 +8,7 @@ use crate::support::class::Fill;
 use crate::support::gather::{NOWHERE, gather};
 use crate::support::meta::{MetaArgs, Metas, one, preserved_strides};
 use oxport_ir::opdef::MetaFn;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Scalar, Tensor, TensorMut, table};
 
@@ -17,6 +17,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_meta)
         .doc("Pads the last dimensions.")
         .fill(pad)
+        .work(Class::Move)
         .decomp(pad_decomp)
         .exact(oxport_ir::Exact::Bits)
         .samples(&[
@@ -31,6 +32,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", constant_meta)
         .doc("Pads with a number.")
         .fill(constant)
+        .work(Class::Move)
         .exact(oxport_ir::Exact::Bits)
         .samples(&[
             "f32[2, 3], [1, 2], 0.5",
@@ -48,6 +50,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", circular_meta)
         .doc("Pads with what comes from the other side.")
         .fill(|a, o| edge(a, o, Edge::Circular))
+        .work(Class::Move)
         .exact(oxport_ir::Exact::Bits)
         .samples(&["f32[2, 3, 4], [3, 2]"]),
 ];
@@ -61,7 +64,11 @@ const fn replication<const N: usize>(schema: &'static str) -> OpDef {
     near_edge(schema, |a| edge_meta(a, N, Edge::Replicate), |a, o| edge(a, o, Edge::Replicate))
 }
 const fn near_edge(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
-    OpDef::new(schema, meta).doc("Pads with elements near the edge.").fill(kernel).exact(oxport_ir::Exact::Bits)
+    OpDef::new(schema, meta)
+        .doc("Pads with elements near the edge.")
+        .fill(kernel)
+        .work(Class::Move)
+        .exact(oxport_ir::Exact::Bits)
 }
 
 /// What stands outside of the input.

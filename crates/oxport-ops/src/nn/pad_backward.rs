@@ -9,7 +9,7 @@ use crate::support::dense::{Compute, computed};
 use crate::support::gather::NOWHERE;
 use crate::support::linear_backward::{Axis, spread};
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Scalar, Tensor, TensorMut};
 
@@ -35,11 +35,13 @@ const fn reflected<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| padded_meta(a, N, Edge::Reflect))
         .doc("The gradient of a padding.")
         .fill(|a, o| by_parts(a, o, |a, o| padded_kernel(a, o, Edge::Reflect)))
+        .work(Class::Move)
 }
 const fn replicated<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| padded_meta(a, N, Edge::Replicate))
         .doc("The gradient of a padding.")
         .fill(|a, o| by_parts(a, o, |a, o| padded_kernel(a, o, Edge::Replicate)))
+        .work(Class::Move)
 }
 
 fn padded_meta(args: &MetaArgs<'_>, n: usize, edge: Edge) -> Metas {

@@ -9,7 +9,7 @@ pub mod windows;
 use crate::support::checks::{fresh, fresh_in_format, in_c_int, per_dim};
 use crate::support::meta::{MetaArgs, Metas};
 use kernel::{average, maximum, scatter};
-use oxport_ir::{Args, Argument, Build, Builder, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 use windows::{Axis, adaptive, fractional, sliding};
@@ -116,29 +116,37 @@ const fn max<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| pool_meta(a, N, Kind::Max))
         .doc("The greatest element of each window (and where it was).")
         .fill(|a, o| max_pool(a, o, N))
+        .work(Class::Reduction)
 }
 const fn avg<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| pool_meta(a, N, Kind::Average))
         .doc("The average of each window.")
         .fill(|a, o| avg_pool(a, o, N))
+        .work(Class::Reduction)
 }
 const fn adaptive_avg<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| adaptive_meta(a, N, Kind::Average))
         .doc("The averages of so many windows.")
         .fill(|a, o| adaptive_avg_pool(a, o, N))
+        .work(Class::Reduction)
 }
 const fn adaptive_max<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| adaptive_meta(a, N, Kind::Max))
         .doc("The maxima of so many windows, and where they were.")
         .fill(|a, o| adaptive_max_pool(a, o, N))
+        .work(Class::Reduction)
 }
 const fn fractional_form<const N: usize>(schema: &'static str) -> OpDef {
-    OpDef::new(schema, |a| fractional_meta(a, N)).doc("The maxima of windows at random places.").fill(fractional_pool)
+    OpDef::new(schema, |a| fractional_meta(a, N))
+        .doc("The maxima of windows at random places.")
+        .fill(fractional_pool)
+        .work(Class::Reduction)
 }
 const fn unpool_form<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| unpool_meta(a, N))
         .doc("Zeros, with elements where a pool found them.")
         .fill(|a, o| unpool(a, o, N))
+        .work(Class::Reduction)
 }
 
 /// What a pool takes of each window.

@@ -5,7 +5,7 @@ use crate::support::checks::{floating, fresh, fresh_in_format, of_sizes};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::linear_backward::{Axis, spread};
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
@@ -52,12 +52,13 @@ const fn by_indices<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| pool_meta(a, N))
         .doc("The gradient of a maximum pool: to where the maxima were.")
         .fill(|a, o| to_indices(a, o, N))
+        .work(Class::Reduction)
 }
 const fn by_sliding_windows<const N: usize>(schema: &'static str) -> OpDef {
-    averages::<N>(schema).fill(|a, o| to_windows(a, o, N, sliding_windows))
+    averages::<N>(schema).fill(|a, o| to_windows(a, o, N, sliding_windows)).work(Class::Reduction)
 }
 const fn by_adaptive_windows<const N: usize>(schema: &'static str) -> OpDef {
-    averages::<N>(schema).fill(|a, o| to_windows(a, o, N, adaptive_windows))
+    averages::<N>(schema).fill(|a, o| to_windows(a, o, N, adaptive_windows)).work(Class::Reduction)
 }
 const fn averages<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| pool_meta(a, N)).doc("The gradient of an average pool: evenly over the windows.")

@@ -15,8 +15,10 @@ use crate::support::dense::{Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
 use crate::support::product::packed_once;
 use cell::{Cell, Kind, Layer, Weight, Weights, run_layer, step};
-use oxport_ir::opdef::default_cost;
-use oxport_ir::{Arg, Args, Cost, Error, Fake, FromArg, Meta, OpDef, Prepared, Real, Result, Val, World, ensure};
+use oxport_ir::work::pass;
+use oxport_ir::{
+    Arg, Args, Class, Cost, Error, Fake, FromArg, Meta, OpDef, Prepared, Real, Result, RunCx, Val, World, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::gemm::PackedMatrix;
 use oxport_tensor::{Tensor, TensorMut, filled};
@@ -123,6 +125,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("One direction of one LSTM layer; the fourth result is a workspace.")
     .fill(fused)
+    .cost(Class::Recurrence, cell_cost)
     .prepare(|args| Panels::of(args, &[args.at(1)?, args.at(2)?]))
     .samples(&[
         "f32[3, 1, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 3], False, [], 2, 3, \
@@ -138,7 +141,7 @@ const fn layers(schema: &'static str, kernel: Fill) -> OpDef {
     OpDef::new(schema, layers_meta)
         .doc("Recurrent layers over a sequence; gives the sequence and the last states.")
         .fill(kernel)
-        .cost(layers_cost)
+        .cost(Class::Recurrence, layers_cost)
         .prepare(|args| Panels::of(args, &args.named::<Vec<_>>("params")?))
         .random_if(&["dropout", "train"])
 }
@@ -146,6 +149,7 @@ const fn one_cell(schema: &'static str, kernel: Fill) -> OpDef {
     OpDef::new(schema, cell_meta)
         .doc("One step of a recurrent layer.")
         .fill(kernel)
+        .cost(Class::Recurrence, cell_cost)
         .prepare(|args| Panels::of(args, &[args.at(2)?, args.at(3)?]))
 }
 
@@ -171,12 +175,25 @@ fn weight<'a, T: Cell>(rows: &'a [T], panels: Option<&'a Panels>, i: usize) -> R
 
 /// Every step multiplies its state or input by each matrix of weights.
 fn layers_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
-    let cost = default_cost(args, outs);
+    let cost = pass(args, outs);
     let count = |t: &Fake| args.cx.hint(&t.numel()).unwrap_or(1) as f64;
     let (Ok(x), Ok(weights)) = (args.at::<&Fake>(0), args.named::<Vec<&Fake>>("params")) else { return cost };
     let features = x.sizes.last().and_then(|n| args.cx.hint(n)).unwrap_or(1).max(1) as f64;
     let products: f64 = weights.into_iter().filter(|w| w.dim() == 2).map(count).sum();
     Cost { flops: cost.flops + 2.0 * products * count(x) / features, ..cost }
+}
+
+/// Every weight, a matrix among the arguments that share its rows, is multiplied with each row of what goes in.
+fn cell_cost(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
+    let cost = pass(args, outs);
+    let hint = |e: &oxport_sym::Expr| args.cx.hint(e).unwrap_or(1).max(1) as f64;
+    let Ok(x) = args.at::<&Fake>(0) else { return cost };
+    let rows = hint(&x.numel()) / x.sizes.last().map_or(1.0, hint);
+    let weights = args.values[1..].iter().filter_map(|a| match a {
+        oxport_ir::Arg::Tensor(w) if w.dim() == 2 => Some(hint(&w.numel())),
+        _ => None,
+    });
+    Cost { flops: cost.flops + 2.0 * rows * weights.sum::<f64>(), ..cost }
 }
 
 /// What the layered forms have in common.
@@ -190,7 +207,8 @@ struct Spec<'a, T> {
     layers: usize,
     directions: usize,
     batch_first: bool,
-    dropout: bool,
+    /// The probability that an element between two layers is dropped.
+    dropout: f64,
 }
 
 impl<T> Spec<'_, T> {
@@ -223,8 +241,9 @@ where
         layers: layers.max(0) as usize,
         directions: if two { 2 } else { 1 },
         batch_first: batch_sizes.is_none() && args.named("batch_first")?,
-        dropout: train && dropout > 0.0 && layers > 1,
+        dropout: if train && layers > 1 { dropout } else { 0.0 },
     };
+    ensure!((0.0..=1.0).contains(&s.dropout), "dropout probability has to be between 0 and 1, but got {dropout}");
     let least = if s.biases { 4 } else { 2 };
     let count = s.per_direction();
     let fits = count.checked_mul(s.layers).and_then(|n| n.checked_mul(s.directions)) == Some(s.params.len())
@@ -277,16 +296,19 @@ fn layers_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn run(args: &Args<'_, Real>, outs: &mut [TensorMut], kind: Kind) -> Result<()> {
     let s = spec(args)?;
-    if s.dropout {
-        return Err(Error::unsupported("recurrent layers with dropout between them"));
-    }
     if kind != Kind::Lstm && outs.iter().all(|out| out.numel() == 0) {
         return Ok(());
     }
-    computed!(s.x.dtype(), |T| run_as::<T>(&s, kind, args.prepared(), outs))
+    computed!(s.x.dtype(), |T| run_as::<T>(&s, kind, args.prepared(), args.cx, outs))
 }
 
-fn run_as<T: Cell>(s: &Spec<'_, Tensor>, kind: Kind, panels: Option<&Panels>, outs: &mut [TensorMut]) -> Result<()> {
+fn run_as<T: Cell>(
+    s: &Spec<'_, Tensor>,
+    kind: Kind,
+    panels: Option<&Panels>,
+    cx: &RunCx,
+    outs: &mut [TensorMut],
+) -> Result<()> {
     let x = if s.batch_first { s.x.view(|l| l.transpose(0, 1))? } else { s.x.clone() };
     let batches: Vec<usize> = match s.batch_sizes {
         Some(sizes) => {
@@ -332,6 +354,9 @@ fn run_as<T: Cell>(s: &Spec<'_, Tensor>, kind: Kind, panels: Option<&Panels>, ou
             run_layer(&call, &input, &mut state, half, width * s.directions)?;
             last.iter_mut().zip(state).for_each(|(all, one)| all.extend(one));
         }
+        if layer + 1 < s.layers {
+            drop_some(&mut output, s.dropout, cx);
+        }
         (input, features) = (output, width * s.directions);
     }
     if s.batch_first {
@@ -348,16 +373,34 @@ fn run_as<T: Cell>(s: &Spec<'_, Tensor>, kind: Kind, panels: Option<&Panels>, ou
     Ok(())
 }
 
+/// As `at::dropout` in training: a draw an element in the order of memory, none where nothing or everything is dropped.
+fn drop_some<T: Cell>(elements: &mut [T], p: f64, cx: &RunCx) {
+    if p == 0.0 {
+        return;
+    }
+    let mut generator = cx.generator();
+    let scale = T::one() / T::of(1.0 - p);
+    for x in elements {
+        let is_kept = p < 1.0 && generator.bernoulli(1.0 - p);
+        *x *= if is_kept { scale } else { T::zero() };
+    }
+}
+
 /// Refuses weights that do not fit; `cells` is the size of the inner state.
 fn check_weights<T: Cell>(layer: &Layer<'_, T>, cells: usize) -> Result<()> {
-    let (w, gates) = (&layer.weights, layer.kind.gates() * cells);
-    let bias = |b: Option<&[T]>| b.is_none_or(|b| b.len() == gates);
+    let w = &layer.weights;
+    // A call without rows may state any size.
+    let gates = |n: usize| layer.kind.gates().checked_mul(cells)?.checked_mul(n);
+    let bias = |b: Option<&[T]>| b.is_none_or(|b| gates(1) == Some(b.len()));
     let fits = (layer.width > 0 && cells > 0)
-        && gates.checked_mul(layer.features) == Some(w.input.rows.len())
-        && gates.checked_mul(layer.width) == Some(w.hidden.rows.len())
+        && gates(layer.features) == Some(w.input.rows.len())
+        && gates(layer.width) == Some(w.hidden.rows.len())
         && bias(w.input_bias)
         && bias(w.hidden_bias)
-        && w.projection.as_ref().map_or(cells == layer.width, |p| p.rows.len() == layer.width * cells);
+        && match &w.projection {
+            Some(p) => layer.width.checked_mul(cells) == Some(p.rows.len()),
+            None => cells == layer.width,
+        };
     ensure!(fits, "recurrent weights do not fit {} features and {} states", layer.features, layer.width);
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::support::class::Fill;
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::product::part;
 use oxport_ir::opdef::MetaFn;
-use oxport_ir::{Args, Error, Exact, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Error, Exact, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Tensor, TensorMut, copy};
 
@@ -33,7 +33,7 @@ const fn of_channels(schema: &'static str) -> OpDef {
     shuffle(schema, |a| shuffle_meta(a, Shuffle::OfChannels), |a, o| shuffle_kernel(a, o, Shuffle::OfChannels))
 }
 const fn shuffle(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
-    OpDef::new(schema, meta).doc("Rearranges channels and pixels.").fill(kernel).exact(Exact::Bits)
+    OpDef::new(schema, meta).doc("Rearranges channels and pixels.").fill(kernel).work(Class::Move).exact(Exact::Bits)
 }
 
 /// What goes where.

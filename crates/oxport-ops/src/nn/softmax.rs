@@ -8,7 +8,7 @@ use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::support::rows::{exp_sum, for_out_rows, for_rows, for_rows_vectorized, greater, max, sum};
-use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Real, Result};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Real, Result};
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
@@ -30,21 +30,26 @@ pub static OPS: &[OpDef] = &[
 type Expand = fn(&mut Builder<'_>, &Args<'_, Build>) -> Result<Vec<Argument>>;
 
 const fn core(schema: &'static str, kernel: Fill) -> OpDef {
-    OpDef::new(schema, core_meta).doc("The softmax along a dimension, or its logarithm.").fill(kernel).samples(&[
-        "f32[2, 3], 1, False",
-        "f32[2, 3], -2, False",
-        "f64[2, 3, 4], 1, False",
-        "bf16[2, 3], -1, False",
-        "f32[], 0, False",
-        "f32[2, 0], 1, False",
-        "!f32[2], 1, False",
-        "!i64[2], 0, False",
-    ])
+    OpDef::new(schema, core_meta)
+        .doc("The softmax along a dimension, or its logarithm.")
+        .fill(kernel)
+        .work(Class::Reduction)
+        .samples(&[
+            "f32[2, 3], 1, False",
+            "f32[2, 3], -2, False",
+            "f64[2, 3, 4], 1, False",
+            "bf16[2, 3], -1, False",
+            "f32[], 0, False",
+            "f32[2, 0], 1, False",
+            "!f32[2], 1, False",
+            "!i64[2], 0, False",
+        ])
 }
 const fn named(schema: &'static str, kernel: Fill, decomp: Expand) -> OpDef {
     OpDef::new(schema, named_meta)
         .doc("The softmax along a dimension, or its logarithm, after conversion to a dtype.")
         .fill(kernel)
+        .work(Class::Reduction)
         .decomp(decomp)
         .samples(&["f32[2, 3], 1", "f16[2, 3], 0", "f32[2, 3]{1, 2}, -1", "i64[3], 0, dtype=float32", "!i64[3], 0"])
 }

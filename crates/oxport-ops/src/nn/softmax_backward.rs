@@ -5,7 +5,7 @@ use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::support::rows::for_rows;
-use oxport_ir::{Args, Fake, OpDef, Real, Result};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
@@ -24,7 +24,10 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn softmax_form(schema: &'static str, kernel: Fill) -> OpDef {
-    OpDef::new(schema, softmax_meta).doc("The gradient of a softmax or its logarithm, from its output.").fill(kernel)
+    OpDef::new(schema, softmax_meta)
+        .doc("The gradient of a softmax or its logarithm, from its output.")
+        .fill(kernel)
+        .work(Class::Reduction)
 }
 
 fn softmax_meta(args: &MetaArgs<'_>) -> Metas {

@@ -5,7 +5,7 @@ use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, wrap_dim};
 use crate::support::product::part;
 use crate::support::rows::sum;
-use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
@@ -21,6 +21,7 @@ const fn form(schema: &'static str) -> OpDef {
     OpDef::new(schema, weight_norm_meta)
         .doc("Scales vectors to given lengths (and gives their old ones).")
         .fill(weight_norm)
+        .work(Class::Reduction)
 }
 
 fn weight_norm_meta(args: &MetaArgs<'_>) -> Metas {

@@ -7,7 +7,7 @@ use crate::support::class::Rule::*;
 use crate::support::class::computed;
 use crate::support::class::{C32, C64, RealArgs, bits, input, map1, map2, over, real1, require, unary};
 use crate::support::meta::{MetaArgs, Metas, format_strides, one, pointwise_as, wrap_dim};
-use oxport_ir::{Args, Argument, Build, Builder, Fake, NodeId, OpDef, Result, Val, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Result, Val, ensure};
 use oxport_tensor::{DType, Number as Sum, Scalar, Tensor, TensorMut, math};
 
 const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
@@ -52,6 +52,7 @@ pub static OPS: &[OpDef] = &[
         .doc("The logarithm of the logistic function."),
     OpDef::new("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", log_sigmoid_meta)
         .fill(log_sigmoid_forward)
+        .work(Class::Pointwise)
         .doc("`log_sigmoid`, and `exp(−|x|)` for its derivative.")
         .samples(&["f32[2, 3]"]),
     unary("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", Float, softplus)
@@ -60,12 +61,18 @@ pub static OPS: &[OpDef] = &[
         .doc("0 where the magnitude is at most `lambd`."),
     unary("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", Float, softshrink)
         .doc("Nearer to 0 by `lambd`."),
-    bits(OpDef::new("aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta).fill(prelu))
-        .doc("`weight · x` where negative; one weight, or one for each channel (dimension 1).")
-        .samples(&["f32[2, 3, 4], f32[3]", "f32[2, 3], f32[1]", "!f32[2, 3], f32[2]"]),
-    bits(OpDef::new("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", Float.meta::<2>()).fill(prelu_kernel))
-        .doc("`weight · x` where negative, broadcast.")
-        .samples(&["f32[2, 3], f32[1, 3]"]),
+    bits(
+        OpDef::new("aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta).fill(prelu).work(Class::Pointwise),
+    )
+    .doc("`weight · x` where negative; one weight, or one for each channel (dimension 1).")
+    .samples(&["f32[2, 3, 4], f32[3]", "f32[2, 3], f32[1]", "!f32[2, 3], f32[2]"]),
+    bits(
+        OpDef::new("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", Float.meta::<2>())
+            .fill(prelu_kernel)
+            .work(Class::Pointwise),
+    )
+    .doc("`weight · x` where negative, broadcast.")
+    .samples(&["f32[2, 3], f32[1, 3]"]),
     OpDef::new("aten::glu(Tensor self, int dim=-1) -> Tensor", glu_meta)
         .decomp(glu)
         .doc("The first half along a dimension times the sigmoid of the second.")

@@ -3,14 +3,14 @@
 //! Laws: operands promote as in PyTorch, numbers count for their category only; integers wrap and refuse to be divided
 //! by 0; overloads of one operator share one kernel, which reads tensors and numbers alike.
 
-use crate::pointwise::special;
+use crate::pointwise::scalar_math;
 use crate::support::class::Rule::*;
 use crate::support::class::computed;
 use crate::support::class::{
     C32, C64, RealArgs, alias, binary, bits, input, map2, over2, promoted, real2, require, with_scalar,
 };
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Error, OpDef, Result, ensure};
+use oxport_ir::{Class, Error, OpDef, Result, ensure};
 use oxport_tensor::{DType, Int, Number as Sum, Real as Ordered, Scalar, Tensor, TensorMut, math};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -37,6 +37,7 @@ const DIV_MODE: OpDef =
     OpDef::new("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", div_mode_meta)
         .doc("`self / other`: true, or rounded `\"floor\"` or `\"trunc\"`, which keep integers.")
         .fill(div_mode)
+        .work(Class::Pointwise)
         .samples(&[
             "f32[2, 3], f32[3], rounding_mode=\"floor\"",
             "i64[4], i64[4]<1..9>, rounding_mode=\"trunc\"",
@@ -58,37 +59,11 @@ const MINIMUM: OpDef = bits(binary(
 ))
 .doc("The lesser; NaN if either is.");
 const XLOGY: OpDef = binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| {
-    real2(
-        a,
-        o,
-        |x, y| xlog(x, y, y.ln()),
-        |x, y| {
-            if y.is_nan() {
-                y
-            } else if x == 0.0 {
-                0.0
-            } else {
-                x * y.ln()
-            }
-        },
-    )
+    real2(a, o, |x, y| xlog(x, y, y.ln()), |x, y| xlog(x, y, y.ln()))
 })
 .doc("`self · ln(other)`, 0 where `self` is.");
 const XLOG1PY: OpDef = binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| {
-    real2(
-        a,
-        o,
-        |x, y| xlog(x, y, y.ln_1p()),
-        |x, y| {
-            if y.is_nan() {
-                y
-            } else if x == 0.0 {
-                0.0
-            } else {
-                x * y.ln_1p()
-            }
-        },
-    )
+    real2(a, o, |x, y| xlog(x, y, y.ln_1p()), |x, y| xlog(x, y, y.ln_1p()))
 })
 .doc("`self · ln(1 + other)`, 0 where `self` is.");
 const REMAINDER: OpDef = bits(binary("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", Number, remainder))
@@ -182,7 +157,7 @@ pub static OPS: &[OpDef] = &[
     binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", FloatOrComplex, logaddexp)
         .doc("`ln(eˢᵉˡᶠ + eᵒᵗʰᵉʳ)`."),
     binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", Float, |a, o| {
-        real2(a, o, |x, y| special::logaddexp2(x.into(), y.into()) as f32, special::logaddexp2)
+        real2(a, o, |x, y| scalar_math::logaddexp2(x.into(), y.into()) as f32, scalar_math::logaddexp2)
     })
     .doc("`log₂(2ˢᵉˡᶠ + 2ᵒᵗʰᵉʳ)`."),
     bits(binary("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| {
@@ -348,11 +323,12 @@ fn lcm(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     }))
 }
 
-fn xlog(x: f32, y: f32, log: f32) -> f32 {
+/// `x` times a logarithm of `y`.
+fn xlog<T: num_traits::Float>(x: T, y: T, log: T) -> T {
     if y.is_nan() {
         y
-    } else if x == 0.0 {
-        0.0
+    } else if x.is_zero() {
+        T::zero()
     } else {
         x * log
     }
@@ -372,7 +348,7 @@ fn logaddexp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
             C32::new(z.re as f32, z.im as f32)
         }),
         DType::C128 => over2(a, o, complex),
-        _ => real2(a, o, |x, y| special::logaddexp(x.into(), y.into()) as f32, special::logaddexp),
+        _ => real2(a, o, |x, y| scalar_math::logaddexp(x.into(), y.into()) as f32, scalar_math::logaddexp),
     }
 }
 

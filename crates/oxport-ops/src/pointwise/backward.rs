@@ -7,7 +7,9 @@ use crate::support::class::computed;
 use crate::support::class::{C32, C64, Fill, RealArgs, Rule, input, map2, map3};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise, pointwise_as};
 use crate::support::promote::promote;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Class, Error, Exact, Fake, NodeId, OpDef, Operand, Result, Val, ensure,
+};
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut, math};
 
 /// The kernel of a derivative: the parameters, then its value from the gradient and another float of the same type.
@@ -122,12 +124,14 @@ pub static OPS: &[OpDef] = &[
         |a| over(a, &[0, 5], Float),
     )
     .fill(elu)
+    .work(Class::Pointwise)
     .doc("The derivative of `elu`, from its input or result.")
     .samples(&["f32[2, 3], 1.0, 1.0, 1.0, False, f32[2, 3]"]),
     OpDef::new("aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", |a| {
         over(a, &[0, 1], Number)
     })
     .fill(threshold)
+    .work(Class::Pointwise)
     .doc("The gradient where the input is above the threshold.")
     .exact(Exact::Bits)
     .samples(&["f32[2, 3], f32[2, 3], 0.0"]),
@@ -135,6 +139,7 @@ pub static OPS: &[OpDef] = &[
         over(a, &[0, 1], Float)
     })
     .fill(log_sigmoid)
+    .work(Class::Pointwise)
     .doc("The derivative of `log_sigmoid`.")
     .samples(&["f32[2, 3], f32[2, 3], f32[2, 3]"]),
     OpDef::new(
@@ -149,6 +154,7 @@ pub static OPS: &[OpDef] = &[
         |a| Ok(vec![over(a, &[0, 1, 2], Float)?.remove(0), over(a, &[0, 1, 2], Float)?.remove(0)]),
     )
     .fill(prelu)
+    .work(Class::Pointwise)
     .doc("The derivatives of `prelu` by input and by weight, broadcast.")
     .samples(&["f32[2, 3], f32[2, 3], f32[1, 3]"]),
     OpDef::new("aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", glu_meta)
@@ -172,6 +178,7 @@ pub static OPS: &[OpDef] = &[
         rrelu_meta,
     )
     .fill(rrelu_with_noise)
+    .work(Class::Pointwise)
     .random_if(&["training"])
     .exact(Exact::Random)
     .doc("A leaky rectifier of random slopes, and the slopes.")
@@ -182,12 +189,13 @@ pub static OPS: &[OpDef] = &[
         |a| over(a, &[0, 1], Float),
     )
     .fill(rrelu_backward)
+    .work(Class::Pointwise)
     .doc("The derivative of `rrelu`.")
     .samples(&["f32[2, 3], f32[2, 3], f32[2, 3], 0.1, 0.3, False, False"]),
 ];
 
 const fn grad(schema: &'static str, rule: Rule, kernel: Fill) -> OpDef {
-    OpDef::new(schema, rule.meta::<2>()).fill(kernel).samples(&["f32[2, 3], f32[2, 3]"])
+    OpDef::new(schema, rule.meta::<2>()).fill(kernel).work(Class::Pointwise).samples(&["f32[2, 3], f32[2, 3]"])
 }
 
 /// The meta of a pointwise function of some arguments.

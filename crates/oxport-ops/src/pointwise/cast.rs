@@ -10,8 +10,8 @@ use crate::support::meta::{
 };
 use oxport_ir::fake::contiguous_strides;
 use oxport_ir::{
-    Arg, Args, Argument, Build, Builder, Device, Exact, Fake, FromArg, MemoryFormat, NodeId, OpDef, Result, Val, World,
-    ensure,
+    Arg, Args, Argument, Build, Builder, Class, Device, Exact, Fake, FromArg, MemoryFormat, NodeId, OpDef, Result, Val,
+    World, ensure,
 };
 use oxport_tensor::{DType, Tensor, TensorMut};
 
@@ -24,7 +24,8 @@ pub static OPS: &[OpDef] = &[
             -> Tensor",
             to_copy_meta,
         )
-        .fill(copy0),
+        .fill(copy0)
+        .work(Class::Move),
     )
     .doc("A copy in another dtype or memory format.")
     .samples(&[
@@ -74,11 +75,17 @@ pub static OPS: &[OpDef] = &[
         .samples(&["f32[2, 3]{1, 2}", "f32[2, 3]"])
         .alias_if(|a, _| Ok(in_format(a.cx, a.at(0)?, a.at(1)?)))
         .write_back("value"),
-    bits(OpDef::new("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta).fill(copy0))
-        .doc("A copy.")
-        .samples(&["f32[2, 3]{1, 2}", "f32[2, 3]{1, 2}, memory_format=contiguous_format"]),
     bits(
-        OpDef::new("prims::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta).fill(copy0),
+        OpDef::new("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta)
+            .fill(copy0)
+            .work(Class::Move),
+    )
+    .doc("A copy.")
+    .samples(&["f32[2, 3]{1, 2}", "f32[2, 3]{1, 2}, memory_format=contiguous_format"]),
+    bits(
+        OpDef::new("prims::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta)
+            .fill(copy0)
+            .work(Class::Move),
     )
     .doc("A copy.")
     .samples(&["f32[2, 3]{1, 2}"]),
@@ -86,39 +93,47 @@ pub static OPS: &[OpDef] = &[
         OpDef::new("aten::lift_fresh_copy(Tensor self) -> Tensor", |a| {
             copied(a, a.at(0)?, a.at::<&Fake>(0)?.dtype, Some(MemoryFormat::Contiguous), None)
         })
-        .fill(copy0),
+        .fill(copy0)
+        .work(Class::Move),
     )
     .doc("A copy of a constant.")
     .samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::alias_copy(Tensor self) -> Tensor", clone_meta).fill(copy0))
+    bits(OpDef::new("aten::alias_copy(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move))
         .doc("A copy.")
         .samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::detach_copy(Tensor self) -> Tensor", clone_meta).fill(copy0))
+    bits(OpDef::new("aten::detach_copy(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move))
         .doc("A copy, without gradient.")
         .samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::lift(Tensor self) -> Tensor", clone_meta).fill(copy0))
+    bits(OpDef::new("aten::lift(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move))
         .doc("The same tensor.")
         .samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta).fill(copy1))
-        .doc("`src` in the sizes and dtype of `self`.")
-        .samples(&["f32[2, 3], i64[3]", "!f32[2], f32[3]"])
-        .across_devices(),
+    bits(
+        OpDef::new("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta)
+            .fill(copy1)
+            .work(Class::Move),
+    )
+    .doc("`src` in the sizes and dtype of `self`.")
+    .samples(&["f32[2, 3], i64[3]", "!f32[2], f32[3]"])
+    .across_devices(),
     bits(
         OpDef::new("aten::chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", |a| {
             copied(a, a.at(0)?, DType::C32, a.at(1)?, None)
         })
-        .fill(copy0),
+        .fill(copy0)
+        .work(Class::Move),
     )
     .doc("A copy as complex32.")
     .samples(&["f32[2, 3]"]),
     bits(
         OpDef::new("prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", |a| to_dtype(a, a.at(1)?))
-            .fill(copy0),
+            .fill(copy0)
+            .work(Class::Move),
     )
     .doc("A copy in another dtype.")
     .samples(&["f32[2, 3], float16"]),
     OpDef::new("aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp_meta)
         .fill(frexp)
+        .work(Class::Pointwise)
         .exact(Exact::Bits)
         .doc("Mantissa in ±[½, 1) and exponent of 2.")
         .samples(&["f32[2, 3]", "!i64[2]"]),

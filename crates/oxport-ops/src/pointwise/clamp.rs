@@ -9,27 +9,37 @@ use crate::support::class::{
 };
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
 use crate::support::promote::promote;
-use oxport_ir::{Fake, Meta, OpDef, Operand, Result, ensure};
+use oxport_ir::{Class, Fake, Meta, OpDef, Operand, Result, ensure};
 use oxport_tensor::{DType, Real as Ordered, Scalar, Tensor, TensorMut};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
-    bits(OpDef::new("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta).fill(clamp))
-        .doc("Not below `min`, then not above `max`.")
-        .samples(&["f32[2, 3], -0.5, 0.5", "i64[4], 0", "i64[4], max=2.5", "!f32[2]"]),
+    bits(
+        OpDef::new("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta)
+            .fill(clamp)
+            .work(Class::Pointwise),
+    )
+    .doc("Not below `min`, then not above `max`.")
+    .samples(&["f32[2, 3], -0.5, 0.5", "i64[4], 0", "i64[4], max=2.5", "!f32[2]"]),
     bits(
         OpDef::new("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp_meta)
-            .fill(clamp),
+            .fill(clamp)
+            .work(Class::Pointwise),
     )
     .doc("Not below `min`, then not above `max`.")
     .samples(&["f32[2, 3], f32[3], f32[2, 1]", "f32[2], max=f32[2]"]),
-    bits(OpDef::new("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta).fill(clamp))
-        .doc("Not below `min`, then not above `max`.")
-        .expr("clamp(self, min, max)")
-        .samples(&["f32[2, 3], -0.5, 0.5"]),
+    bits(
+        OpDef::new("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta)
+            .fill(clamp)
+            .work(Class::Pointwise),
+    )
+    .doc("Not below `min`, then not above `max`.")
+    .expr("clamp(self, min, max)")
+    .samples(&["f32[2, 3], -0.5, 0.5"]),
     bits(
         OpDef::new("aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp_meta)
-            .fill(clamp),
+            .fill(clamp)
+            .work(Class::Pointwise),
     )
     .doc("Not below `min`, then not above `max`.")
     .expr("clamp.Tensor(self, min, max)")
@@ -46,7 +56,8 @@ pub static OPS: &[OpDef] = &[
     .doc("NaN becomes `nan` (0), infinities `posinf` and `neginf` (the greatest and least number)."),
     bits(
         OpDef::new("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", Number.meta::<1>())
-            .fill(threshold),
+            .fill(threshold)
+            .work(Class::Pointwise),
     )
     .doc("`value` where the element is not above the threshold.")
     .samples(&["f32[2, 3], 0.1, 20.0", "i64[4], 1, 5"]),

@@ -7,7 +7,7 @@ use crate::support::class::Rule::*;
 use crate::support::class::computed;
 use crate::support::class::{C64, Fill, RealArgs, binary, bits, input, map2, over2, promoted, with_scalar};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
-use oxport_ir::{Fake, OpDef, Result, Val, Value, ensure};
+use oxport_ir::{Class, Fake, OpDef, Result, Val, Value, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Bits, DType, Int, Tensor, TensorMut, math};
 
@@ -144,7 +144,8 @@ pub static OPS: &[OpDef] = &[
             bool equal_nan=False) -> Tensor",
             isclose_meta,
         )
-        .fill(isclose),
+        .fill(isclose)
+        .work(Class::Pointwise),
     )
     .doc("`|self − other| ≤ atol + rtol · |other|`, or equal.")
     .samples(&["f32[2, 3], f32[3]", "f32[2], f32[2], equal_nan=True", "!f32[2], i64[2]"]),
@@ -154,12 +155,13 @@ pub static OPS: &[OpDef] = &[
             bool equal_nan=False) -> bool",
             truth_meta,
         )
-        .eval(allclose),
+        .eval(allclose)
+        .work(Class::Reduction),
     )
     .doc("True if every element is close, as `isclose` has it."),
-    bits(OpDef::new("aten::equal(Tensor self, Tensor other) -> bool", truth_meta).eval(equal))
+    bits(OpDef::new("aten::equal(Tensor self, Tensor other) -> bool", truth_meta).eval(equal).work(Class::Reduction))
         .doc("True if sizes and all elements are equal."),
-    bits(OpDef::new("aten::is_nonzero(Tensor self) -> bool", truth_meta).eval(is_nonzero))
+    bits(OpDef::new("aten::is_nonzero(Tensor self) -> bool", truth_meta).eval(is_nonzero).work(Class::Reduction))
         .doc("True if the one element is not 0."),
 ];
 

@@ -5,7 +5,7 @@
 use crate::support::class::Rule::*;
 use crate::support::class::{C32, C64, RealArgs, bits, input, map1, map2, require, unary};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
-use oxport_ir::{Arg, Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Result, Val, ensure};
+use oxport_ir::{Arg, Args, Argument, Build, Builder, Class, Error, Exact, Fake, NodeId, OpDef, Result, Val, ensure};
 use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, math};
 
@@ -58,13 +58,15 @@ pub static OPS: &[OpDef] = &[
     bits(unary("prims::conj_physical(Tensor self) -> Tensor", Any, conj)).doc("The complex conjugate."),
     OpDef::new("aten::angle(Tensor self) -> Tensor", angle_meta)
         .fill(angle)
+        .work(Class::Pointwise)
         .doc("The argument of a complex number; of a real one 0 or π.")
         .samples(&["c64[2, 3]", "f32[4]", "i64[4]"]),
-    bits(OpDef::new("aten::complex(Tensor real, Tensor imag) -> Tensor", pair).fill(complex))
+    bits(OpDef::new("aten::complex(Tensor real, Tensor imag) -> Tensor", pair).fill(complex).work(Class::Pointwise))
         .doc("From real and imaginary part.")
         .samples(&["f32[2, 3], f32[3]", "!f32[2], f64[2]"]),
     OpDef::new("aten::polar(Tensor abs, Tensor angle) -> Tensor", pair)
         .fill(polar)
+        .work(Class::Pointwise)
         .doc("From magnitude and angle.")
         .samples(&["f32[2, 3], f32[3]"]),
 ];

@@ -8,7 +8,7 @@ use crate::support::class::computed;
 use crate::support::class::{C32, C64, RealArgs, binary, bits, input, map1, over2, unary, with_scalar};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise};
 use crate::support::promote::{Promotion, promote};
-use oxport_ir::{OpDef, Operand, Result, ensure};
+use oxport_ir::{Class, OpDef, Operand, Result, ensure};
 use oxport_tensor::{Analytic, Bits, DType, Int, Number as Sum, Scalar, Tensor, TensorMut, math};
 
 /// The table.
@@ -25,14 +25,17 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power_meta)
         .doc("The power in double precision.")
         .fill(power)
+        .work(Class::Pointwise)
         .samples(&["f32[3]<1..4>, f32[3]"]),
     OpDef::new("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", float_power_meta)
         .doc("The power in double precision.")
         .fill(power)
+        .work(Class::Pointwise)
         .samples(&["i64[3], 2"]),
     OpDef::new("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", float_power_meta)
         .doc("The power in double precision.")
         .fill(power)
+        .work(Class::Pointwise)
         .samples(&["2, f32[3]"]),
     bits(unary("aten::isnan(Tensor self) -> Tensor", Test, |a, o| {
         test(a, o, f32::is_nan, f64::is_nan, |x| x.re.is_nan() || x.im.is_nan(), false)

@@ -4,11 +4,11 @@
 
 use crate::pointwise::bessel;
 use crate::pointwise::orthogonal;
-use crate::pointwise::special;
+use crate::pointwise::scalar_math;
 use crate::support::class::Rule::*;
 use crate::support::class::{RealArgs, Rule, binary, input, map1, real1, real2, unary};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise};
-use oxport_ir::{Error, OpDef, Operand, Result, ensure};
+use oxport_ir::{Class, Error, OpDef, Operand, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut, math};
 use std::f64::consts::PI;
 
@@ -46,15 +46,16 @@ pub static OPS: &[OpDef] = &[
         .doc("`sin(x) / x`."),
     unary("aten::special_airy_ai(Tensor x) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::airy_ai))
         .doc("The Airy function Ai."),
-    unary("aten::special_erfcx(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::erfcx))
+    unary("aten::special_erfcx(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, scalar_math::erfcx))
         .doc("`exp(x²) · erfc(x)`."),
-    unary("aten::special_ndtr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::ndtr))
+    unary("aten::special_ndtr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, scalar_math::ndtr))
         .doc("The standard normal distribution function."),
-    unary("aten::special_ndtri(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::ndtri))
+    unary("aten::special_ndtri(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, scalar_math::ndtri))
         .doc("The inverse of `ndtr`."),
-    unary("aten::special_log_ndtr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::log_ndtr))
+    unary("aten::special_log_ndtr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, scalar_math::log_ndtr))
         .doc("The logarithm of `ndtr`."),
-    unary("aten::special_entr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, special::entr)).doc("`−x ln x`."),
+    unary("aten::special_entr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, scalar_math::entr))
+        .doc("`−x ln x`."),
     unary("aten::special_i0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0))
         .doc("`i0`.")
         .expr("i0(self)"),
@@ -265,47 +266,55 @@ pub static OPS: &[OpDef] = &[
     })
     .doc("The polynomial of the name, of degree `n`.")
     .samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::igamma(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igamma))
+    binary("aten::igamma(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, scalar_math::igamma))
         .doc("The regularised lower incomplete gamma function.")
         .samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
-    binary("aten::igammac(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igammac))
+    binary("aten::igammac(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, scalar_math::igammac))
         .doc("The regularised upper incomplete gamma function.")
         .samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
-    binary("aten::special_gammainc(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igamma))
-        .doc("`igamma`.")
-        .expr("igamma(self, other)")
-        .samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
-    binary("aten::special_gammaincc(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, special::igammac))
-        .doc("`igammac`.")
-        .expr("igammac(self, other)")
-        .samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
-    binary("aten::special_zeta(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| wide2(a, o, special::zeta))
+    binary("aten::special_gammainc(Tensor self, Tensor other) -> Tensor", Float, |a, o| {
+        wide2(a, o, scalar_math::igamma)
+    })
+    .doc("`igamma`.")
+    .expr("igamma(self, other)")
+    .samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
+    binary("aten::special_gammaincc(Tensor self, Tensor other) -> Tensor", Float, |a, o| {
+        wide2(a, o, scalar_math::igammac)
+    })
+    .doc("`igammac`.")
+    .expr("igammac(self, other)")
+    .samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
+    binary("aten::special_zeta(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| wide2(a, o, scalar_math::zeta))
         .doc("The Hurwitz zeta function.")
         .samples(&["f32[2, 3]<2..4>, f32[3]<1..4>"]),
     binary("aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", ToFloat, |a, o| {
-        wide2(a, o, special::zeta)
+        wide2(a, o, scalar_math::zeta)
     })
     .doc("The Hurwitz zeta function.")
     .samples(&["f32[3]<2..4>, 2.0"]),
     binary("aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", ToFloat, |a, o| {
-        wide2(a, o, special::zeta)
+        wide2(a, o, scalar_math::zeta)
     })
     .doc("The Hurwitz zeta function.")
     .samples(&["2.0, f32[3]<1..4>"]),
     OpDef::new("aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta)
         .fill(polygamma)
+        .work(Class::Pointwise)
         .doc("The `n`-th derivative of `digamma`.")
         .samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
     OpDef::new("aten::special_polygamma(int n, Tensor self) -> Tensor", polygamma_meta)
         .fill(polygamma)
+        .work(Class::Pointwise)
         .doc("The `n`-th derivative of `digamma`.")
         .samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
     OpDef::new("aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta)
         .fill(mvlgamma)
+        .work(Class::Pointwise)
         .doc("The logarithm of the multivariate gamma function of dimension `p`.")
         .samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
     OpDef::new("aten::special_multigammaln(Tensor self, int p) -> Tensor", mvlgamma_meta)
         .fill(mvlgamma)
+        .work(Class::Pointwise)
         .doc("The logarithm of the multivariate gamma function of dimension `p`.")
         .samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
 ];
@@ -368,13 +377,13 @@ fn polygamma(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         return map1(x, &mut o[0], |x: f32| {
             let s = f64::from((std::f32::consts::PI * x).sin());
             if x < 0.5 {
-                (PI * PI / (s * s) - special::polygamma(1, 1.0 - f64::from(x))) as f32
+                (PI * PI / (s * s) - scalar_math::polygamma(1, 1.0 - f64::from(x))) as f32
             } else {
-                special::polygamma(1, x.into()) as f32
+                scalar_math::polygamma(1, x.into()) as f32
             }
         });
     }
-    map1(x, &mut o[0], move |x: f64| special::polygamma(n, x))
+    map1(x, &mut o[0], move |x: f64| scalar_math::polygamma(n, x))
 }
 
 /// The most terms of one call. PyTorch makes a table of `p` numbers for every element.

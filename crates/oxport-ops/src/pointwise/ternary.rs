@@ -4,7 +4,7 @@ use crate::support::class::Rule::*;
 use crate::support::class::computed;
 use crate::support::class::{C32, C64, RealArgs, input, map3, require, ternary};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
-use oxport_ir::{Fake, OpDef, Result, ensure};
+use oxport_ir::{Class, Fake, OpDef, Result, ensure};
 use oxport_tensor::{Analytic, Category, DType, Element, Number as Sum, Scalar, Tensor, TensorMut};
 
 /// The table.
@@ -19,10 +19,12 @@ pub static OPS: &[OpDef] = &[
     .doc("`self + value · tensor1 / tensor2`."),
     OpDef::new("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", lerp_meta::<3>)
         .fill(lerp)
+        .work(Class::Pointwise)
         .doc("`self + weight · (end − self)`; the dtypes must be equal.")
         .samples(&["f32[2, 3], f32[3], f32[2, 1]", "!f32[2], f64[2], f32[2]"]),
     OpDef::new("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", lerp_meta::<2>)
         .fill(lerp)
+        .work(Class::Pointwise)
         .doc("`self + weight · (end − self)`; the dtypes must be equal.")
         .samples(&["f32[2, 3], f32[3], 0.3"]),
 ];

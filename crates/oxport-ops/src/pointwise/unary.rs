@@ -3,13 +3,13 @@
 //! Laws: integers and bools give floats where PyTorch promotes them; roundings leave integers as they are; NaN and −0
 //! come out as from PyTorch's CPU kernels.
 
-use crate::pointwise::special;
+use crate::pointwise::scalar_math;
 use crate::support::class::Rule::*;
 use crate::support::class::computed;
 use crate::support::class::{C32, C64, RealArgs, alias, bits, float_or_copy, input, map1, over, real1, require, unary};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
 use crate::support::promote::Promotion;
-use oxport_ir::{Fake, OpDef, Result, ensure};
+use oxport_ir::{Class, Fake, OpDef, Result, ensure};
 use oxport_tensor::{DType, Number as Sum, Real as Ordered, TensorMut, math};
 
 /// A function of floats and complex numbers by its name in [`oxport_tensor::math`].
@@ -106,6 +106,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::square(Tensor self) -> Tensor", square_meta)
         .samples(&["f32[2, 3]", "b8[4]"])
         .fill(|a, o| computed!(arith o[0].dtype(), |T| over(a, o, |x: T| Sum::mul(x, x))))
+        .work(Class::Pointwise)
         .doc("`x²`."),
 ];
 
@@ -193,6 +194,6 @@ fn sinc(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     match o[0].dtype().opmath() {
         DType::C64 => over(a, o, |x: C32| c32(x, complex)),
         DType::C128 => over(a, o, complex),
-        _ => wide1(a, o, special::sinc),
+        _ => wide1(a, o, scalar_math::sinc),
     }
 }

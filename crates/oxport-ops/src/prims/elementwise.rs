@@ -5,7 +5,7 @@
 use crate::create::constants::made;
 use crate::support::class::Rule::{self, *};
 use crate::support::meta::{MetaArgs, Metas, one as single};
-use oxport_ir::{Args, Argument, Build, Builder, Fake, OpDef, Result};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, OpDef, Result};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, TensorMut, cast, dispatch};
 
@@ -109,6 +109,7 @@ pub static OPS: &[OpDef] = &[
         iota_meta,
     )
     .fill(iota)
+    .work(Class::Pointwise)
     .doc("`start + i · step`."),
 ];
 

@@ -10,7 +10,7 @@
 
 use crate::support::class::{RealArgs, map1, map3};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as, preserved_strides, wrap_dim};
-use oxport_ir::{Exact, Fake, OpDef, Operand, Real, Result, Val, ensure};
+use oxport_ir::{Class, Exact, Fake, OpDef, Operand, Real, Result, Val, ensure};
 use oxport_tensor::{DType, Layout, Tensor, TensorMut};
 
 /// The table.
@@ -87,6 +87,7 @@ pub static OPS: &[OpDef] = &[
         choose_meta,
     )
     .fill(|a, o| choose(a, o, false))
+    .work(Class::Reduction)
     .doc("Scale and zero point that cover the values.")
     .samples(&["f32[2, 3], 0, 255, 0.00001, uint8"]),
     OpDef::new(
@@ -95,6 +96,7 @@ pub static OPS: &[OpDef] = &[
         choose_meta,
     )
     .fill(|a, o| choose(a, o, true))
+    .work(Class::Reduction)
     .doc("A scale that covers the values symmetrically, and its zero point.")
     .samples(&["f32[2, 3], -127, 127, 0.00001, int8"]),
     simulation(
@@ -145,12 +147,16 @@ enum By {
 const fn quantizer(schema: &'static str, kernel: crate::support::class::Fill) -> OpDef {
     OpDef::new(schema, |a| mapped(a, a.named("dtype")?))
         .fill(kernel)
+        .work(Class::Pointwise)
         .exact(Exact::Bits)
         .doc("Floats to integers by scale and zero point.")
 }
 
 const fn dequantizer(schema: &'static str, kernel: crate::support::class::Fill) -> OpDef {
-    OpDef::new(schema, dequantized).fill(kernel).doc("Integers to floats by scale and zero point.")
+    OpDef::new(schema, dequantized)
+        .fill(kernel)
+        .work(Class::Pointwise)
+        .doc("Integers to floats by scale and zero point.")
 }
 
 const fn simulation(
@@ -158,7 +164,10 @@ const fn simulation(
     meta: oxport_ir::opdef::MetaFn,
     kernel: crate::support::class::Fill,
 ) -> OpDef {
-    OpDef::new(schema, meta).fill(kernel).doc("Floats quantised and back; the mask tells which were in range.")
+    OpDef::new(schema, meta)
+        .fill(kernel)
+        .work(Class::Pointwise)
+        .doc("Floats quantised and back; the mask tells which were in range.")
 }
 
 fn mapped(a: &MetaArgs<'_>, dtype: DType) -> Metas {

@@ -75,7 +75,7 @@ fn cov(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
         let mean = b.call("div.Tensor", (sum, n.clone()))?;
         let x = centred(b, x, mean)?;
         let norm: Argument = match n {
-            Argument::Int(n) => (n - correction).max(0).into(),
+            Argument::Int(n) => n.saturating_sub(correction).max(0).into(),
             n => b.call("_operator::sub", (n, correction))?.into(),
         };
         return scaled_product(b, x, x, norm);

@@ -5,7 +5,7 @@
 use crate::reduce::over::widest;
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rowmajor::{dense, fill_dense};
-use oxport_ir::{Args, Exact, Fake, OpDef, Operand, Real, Result, Val, Value, ensure};
+use oxport_ir::{Args, Class, Exact, Fake, OpDef, Operand, Real, Result, Val, Value, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Element, Float, Layout, Scalar, Tensor, TensorMut, dispatch, filled};
 use std::ops::Add;
@@ -18,6 +18,7 @@ pub static OPS: &[OpDef] = &[
         histogram_meta,
     )
     .fill(histogram)
+    .work(Class::Search)
     .doc("How many elements are in each of some equal bins, and the bins' edges.")
     .samples(&[
         "f32[10], 4",
@@ -31,15 +32,18 @@ pub static OPS: &[OpDef] = &[
         histogram_meta,
     )
     .fill(histogram)
+    .work(Class::Search)
     .doc("How many elements are between edges, and the edges.")
     .samples(&["f32[10], f32[4]", "!f32[3], f64[4]", "!f32[3], f32[2, 2]"]),
     OpDef::new("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc_meta)
         .fill(histc)
+        .work(Class::Search)
         .exact(Exact::Bits)
         .doc("How many elements are in each of some equal ranges.")
         .samples(&["f32[10], 4", "f32[10], 5, -1, 1", "!f32[3], 0", "!i64[3]"]),
     OpDef::new("aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", bincount_meta)
         .eval(bincount)
+        .work(Class::Search)
         .doc("How often each number from 0 on occurs, or the sum of its weights.")
         .samples(&["i64[6]<4>", "i64[3]<4>, f32[3], 6", "!f32[3]", "!i64[2, 2]<3>"]),
 ];

@@ -6,7 +6,7 @@
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas};
 use crate::support::rowmajor::{dense, fill_dense};
-use oxport_ir::{Arg, Args, Error, Fake, Numeral, OpDef, Real, Result, Val, World, ensure};
+use oxport_ir::{Arg, Args, Class, Error, Fake, Numeral, OpDef, Real, Result, Val, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Float, Tensor, TensorMut, dispatch, memory};
 
@@ -18,6 +18,7 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .fill(histogram)
+    .work(Class::Search)
     .doc("How many points are in each box of a grid, and the grid's edges.")
     .samples(&["f32[10, 2], [3, 2]", "f32[2, 5, 1], [3], [-1.0, 1.0], f32[2, 5], True", "!f32[10, 2], [3]"]),
     OpDef::new(
@@ -26,6 +27,7 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .fill(histogram)
+    .work(Class::Search)
     .doc("How many points are in each box of a grid, and the grid's edges.")
     .samples(&["f32[10, 2], 3", "!f32[10, 2], 0"]),
     OpDef::new(
@@ -34,6 +36,7 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .fill(histogram)
+    .work(Class::Search)
     .doc("How many points are in each box between edges, and the edges."),
     OpDef::new(
         "aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? \
@@ -41,6 +44,7 @@ pub static OPS: &[OpDef] = &[
         |a| Ok(meta(a)?.split_off(1)),
     )
     .fill(|a, o| run(a, None, o))
+    .work(Class::Search)
     .doc("The edges of a grid of equal boxes.")
     .samples(&["f32[10, 2], [3, 2]"]),
     OpDef::new(
@@ -49,6 +53,7 @@ pub static OPS: &[OpDef] = &[
         |a| Ok(vec![meta(a)?.swap_remove(0)]),
     )
     .fill(histogram)
+    .work(Class::Search)
     .doc("How many points are in each box of a grid.")
     .samples(&["f32[10, 2], [3, 2]"]),
     OpDef::new(
@@ -57,6 +62,7 @@ pub static OPS: &[OpDef] = &[
         |a| Ok(vec![meta(a)?.swap_remove(0)]),
     )
     .fill(histogram)
+    .work(Class::Search)
     .doc("How many points are in each box between edges."),
 ];
 

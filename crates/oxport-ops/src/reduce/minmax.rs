@@ -6,14 +6,14 @@
 use crate::reduce::over::{Over, Rule, left, over, reduced, refuse_empty, wide, widest};
 use crate::support::meta::{MetaArgs, Metas};
 use crate::support::rowmajor::as_dtype;
-use oxport_ir::{Args, Exact, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Exact, OpDef, Real, Result, ensure};
 use oxport_tensor::{DType, Layout, Real as Ordered, Tensor, TensorMut, reduce};
 
 /// An extreme without indices.
 macro_rules! extreme {
     ($schema:literal, $meta:expr, $kernel:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
         OpDef::new($schema, $meta)
-            .fill($kernel)
+            .fill($kernel).work(Class::Reduction)
             .exact(Exact::Bits)
             .doc($doc)
             .samples(&[$($sample),*])

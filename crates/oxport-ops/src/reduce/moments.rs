@@ -6,14 +6,14 @@
 use crate::reduce::over::{Rule, over, reduced, widest};
 use crate::support::complex_parts::parts;
 use crate::support::rowmajor::as_dtype;
-use oxport_ir::{Args, OpDef, Real, Result};
+use oxport_ir::{Args, Class, OpDef, Real, Result};
 use oxport_tensor::{Analytic, Float, Layout, Scalar, Tensor, TensorMut, dispatch, reduce, update, zip};
 
 /// A variance, a standard deviation, or one of them and the mean.
 macro_rules! spread {
     ($schema:literal, $rules:expr, $root:literal, $doc:literal, [$($sample:literal),* $(,)?]) => {
         OpDef::new($schema, |args| reduced(args, $rules))
-            .fill(|a, o| spread(a, o, $root))
+            .fill(|a, o| spread(a, o, $root)).work(Class::Reduction)
             .doc($doc)
             .samples(&[$($sample),*])
     };

@@ -7,7 +7,7 @@
 use crate::reduce::over::{Rule, over, reduced, wide, widest};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::support::rowmajor::{Lines, dense, fill_dense};
-use oxport_ir::{Args, Exact, Fake, OpDef, Operand, Real, Result, ensure};
+use oxport_ir::{Args, Class, Exact, Fake, OpDef, Operand, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut, cast, dispatch, memory, select};
 
@@ -15,11 +15,13 @@ use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut, ca
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::median(Tensor self) -> Tensor", whole_meta)
         .fill(|a, o| whole(a, o, false))
+        .work(Class::Search)
         .exact(Exact::Bits)
         .doc("The median of all elements; of none, NaN.")
         .samples(&["f32[5]", "i64[2, 2]", "f32[0]"]),
     OpDef::new("aten::nanmedian(Tensor self) -> Tensor", whole_meta)
         .fill(|a, o| whole(a, o, true))
+        .work(Class::Search)
         .exact(Exact::Bits)
         .doc("The median of all elements that are numbers.")
         .samples(&["f32[5]"]),
@@ -28,6 +30,7 @@ pub static OPS: &[OpDef] = &[
         along_meta,
     )
     .fill(|a, o| along(a, o, Pick::Median))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("Medians along a dimension, and where they are.")
     .samples(&["f32[2, 5], 1", "i64[4], 0, True", "!f32[0], 0"]),
@@ -36,6 +39,7 @@ pub static OPS: &[OpDef] = &[
         along_meta,
     )
     .fill(|a, o| along(a, o, Pick::NanMedian))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("Medians along a dimension of elements that are numbers, and where they are.")
     .samples(&["f32[2, 5], 1"]),
@@ -44,6 +48,7 @@ pub static OPS: &[OpDef] = &[
         along_meta,
     )
     .fill(|a, o| along(a, o, Pick::Mode))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("The most frequent elements along a dimension, and where they are last.")
     .samples(&["f32[2, 5]", "i64[6]<3>", "b8[3, 4], 0"]),
@@ -53,6 +58,7 @@ pub static OPS: &[OpDef] = &[
         quantile_meta,
     )
     .fill(|a, o| quantile(a, o, false))
+    .work(Class::Search)
     .doc("Quantiles along a dimension, or of all elements.")
     .samples(&["f32[2, 5], f32[3]<1>, 1", "f32[2, 5], f32[]<1>", "!f32[3], f64[1]<1>"]),
     OpDef::new(
@@ -61,6 +67,7 @@ pub static OPS: &[OpDef] = &[
         quantile_meta,
     )
     .fill(|a, o| quantile(a, o, false))
+    .work(Class::Search)
     .doc("A quantile along a dimension, or of all elements.")
     .samples(&["f32[2, 5], 0.3, 1, True", "f32[5], 0.5, interpolation=\"nearest\"", "!f32[5], 1.5"]),
     OpDef::new(
@@ -69,6 +76,7 @@ pub static OPS: &[OpDef] = &[
         quantile_meta,
     )
     .fill(|a, o| quantile(a, o, true))
+    .work(Class::Search)
     .doc("Quantiles of the elements that are numbers.")
     .samples(&["f32[2, 5], f32[3]<1>, 1"]),
     OpDef::new(
@@ -77,6 +85,7 @@ pub static OPS: &[OpDef] = &[
         quantile_meta,
     )
     .fill(|a, o| quantile(a, o, true))
+    .work(Class::Search)
     .doc("A quantile of the elements that are numbers.")
     .samples(&["f32[2, 5], 0.3, 1"]),
 ];

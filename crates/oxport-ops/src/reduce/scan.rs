@@ -9,7 +9,7 @@ use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::support::promote::promote;
 use crate::support::rowmajor::{Lines, dense, fill_dense};
 use oxport_ir::{
-    Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Operand, Real, Result, Val, ensure,
+    Args, Argument, Build, Builder, Class, Error, Exact, Fake, NodeId, OpDef, Operand, Real, Result, Val, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::{Analytic, DType, Element, Number, Real as Ordered, Tensor, TensorMut, cast, dispatch};
@@ -18,6 +18,7 @@ use oxport_tensor::{Analytic, DType, Element, Number, Real as Ordered, Tensor, T
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", total_meta)
         .fill(|a, o| running(a, &mut o[0], true))
+        .work(Class::Reduction)
         .doc("Sums up to each element.")
         .samples(&[
             "f32[2, 3], 1",
@@ -30,20 +31,24 @@ pub static OPS: &[OpDef] = &[
         ]),
     OpDef::new("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", total_meta)
         .fill(|a, o| running(a, &mut o[0], false))
+        .work(Class::Reduction)
         .doc("Products up to each element.")
         .samples(&["f32[2, 3], 1", "i32[4], 0"]),
     OpDef::new("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", extreme_meta)
         .fill(|a, o| extremes(a, o, true))
+        .work(Class::Reduction)
         .exact(Exact::Bits)
         .doc("The greatest element up to each, and where it is; of equals the last.")
         .samples(&["f32[2, 3], 1", "i64[4], 0", "f32[], 0"]),
     OpDef::new("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", extreme_meta)
         .fill(|a, o| extremes(a, o, false))
+        .work(Class::Reduction)
         .exact(Exact::Bits)
         .doc("The least element up to each, and where it is; of equals the last.")
         .samples(&["f32[2, 3], 1"]),
     OpDef::new("aten::logcumsumexp(Tensor self, int dim) -> Tensor", log_meta)
         .fill(log_running)
+        .work(Class::Reduction)
         .doc("Logarithms of sums of exponentials up to each element.")
         .samples(&["f32[2, 3], 1", "!i64[3], 0"]),
     OpDef::new(

@@ -5,7 +5,7 @@
 use crate::reduce::over::{wide, widest};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rowmajor::{dense, fill_dense};
-use oxport_ir::{Args, Exact, Fake, Meta, OpDef, Operand, Real, Result, World, ensure};
+use oxport_ir::{Args, Class, Exact, Fake, Meta, OpDef, Operand, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Real as Ordered, Tensor, TensorMut};
 
@@ -17,6 +17,7 @@ pub static OPS: &[OpDef] = &[
         |a| search_meta(a, 0, 1),
     )
     .fill(|a, o| search(a, o, 0, 1))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("The first place in a sorted last dimension where each element could be inserted.")
     .samples(&[
@@ -32,6 +33,7 @@ pub static OPS: &[OpDef] = &[
         |a| search_meta(a, 0, 1),
     )
     .fill(|a, o| search(a, o, 0, 1))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("The first place in a sorted vector where a number could be inserted.")
     .samples(&["f32[5], 0.5"]),
@@ -41,6 +43,7 @@ pub static OPS: &[OpDef] = &[
         |a| search_meta(a, 1, 0),
     )
     .fill(|a, o| search(a, o, 1, 0))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("Between which boundaries each element lies.")
     .samples(&["f32[2, 3], f32[4]", "i64[3], i64[4], right=True", "!f32[3], f32[2, 2]"]),
@@ -50,6 +53,7 @@ pub static OPS: &[OpDef] = &[
         |a| search_meta(a, 1, 0),
     )
     .fill(|a, o| search(a, o, 1, 0))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("Between which boundaries a number lies.")
     .samples(&["0.5, f32[4]"]),
@@ -59,6 +63,7 @@ pub static OPS: &[OpDef] = &[
         isin_meta,
     )
     .fill(isin)
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("Whether each element is one of others.")
     .samples(&["i64[2, 3]<4>, i64[2]<4>", "f32[3], i64[2], invert=True"]),
@@ -68,6 +73,7 @@ pub static OPS: &[OpDef] = &[
         isin_meta,
     )
     .fill(isin)
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("Whether each element is a number.")
     .samples(&["i64[3]<3>, 1"]),
@@ -77,6 +83,7 @@ pub static OPS: &[OpDef] = &[
         isin_meta,
     )
     .fill(isin)
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("Whether a number is one of some elements.")
     .samples(&["1, i64[3]<3>"]),

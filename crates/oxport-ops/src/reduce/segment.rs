@@ -4,7 +4,7 @@ use crate::support::checks::of_sizes;
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::support::rowmajor::{Lines, dense, fill_dense};
 use oxport_ir::fake::Dims;
-use oxport_ir::{Args, Error, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Float, Scalar, Tensor, TensorMut, dispatch};
 
@@ -16,6 +16,7 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .fill(fill)
+    .work(Class::Reduction)
     .doc("The sum, mean, greatest, least element or product of every segment of a dimension.")
     .samples(&[
         "f32[4, 2], \"sum\", lengths=i64[0], unsafe=True",
@@ -28,6 +29,7 @@ pub static OPS: &[OpDef] = &[
         backward_meta,
     )
     .fill(backward)
+    .work(Class::Reduction)
     .doc("The derivative of `segment_reduce` by its data.")
     .samples(&[
         "f32[1], f32[1], f32[2], \"sum\", lengths=i64[1]<2..3>",
@@ -73,9 +75,9 @@ fn borders(args: &Args<'_, Real>, lines: Lines) -> Result<Vec<Vec<i64>>> {
         if offsets.is_some() {
             return row.to_vec();
         }
-        let mut end = 0;
-        let ends = row.iter().map(|n| {
-            end += n;
+        let mut end = 0i64;
+        let ends = row.iter().map(|&n| {
+            end = end.saturating_add(n);
             end
         });
         std::iter::once(0).chain(ends).collect()

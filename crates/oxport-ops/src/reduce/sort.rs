@@ -4,7 +4,7 @@
 //! equals 0.
 
 use crate::support::meta::{MetaArgs, Metas, preserved_strides, wrap_dim};
-use oxport_ir::{Args, Error, Exact, Fake, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Class, Error, Exact, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, sort};
 
@@ -14,6 +14,7 @@ pub static OPS: &[OpDef] = &[
         sort_meta(a, Both::Yes)
     })
     .fill(|a, o| sort(a, o, Both::Yes))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("The elements along a dimension in order, and where they were.")
     .samples(&["f32[2, 5]", "i64[4, 3], 0, True", "f32[]", "b8[4]", "f32[2, 3]{1, 2}", "!c64[2]"]),
@@ -23,6 +24,7 @@ pub static OPS: &[OpDef] = &[
         |a| sort_meta(a, Both::Yes),
     )
     .fill(|a, o| sort(a, o, Both::Yes))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("As `sort`; equal elements keep their order if `stable`.")
     .samples(&["f32[2, 5], stable=True, dim=0"]),
@@ -30,6 +32,7 @@ pub static OPS: &[OpDef] = &[
         sort_meta(a, Both::Indices)
     })
     .fill(|a, o| sort(a, o, Both::Indices))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("Where the elements along a dimension are, in their order.")
     .samples(&["f32[2, 5]"]),
@@ -37,11 +40,13 @@ pub static OPS: &[OpDef] = &[
         sort_meta(a, Both::Indices)
     })
     .fill(|a, o| sort(a, o, Both::Indices))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("As `argsort`; equal elements keep their order if `stable`.")
     .samples(&["f32[2, 5], stable=True"]),
     OpDef::new("aten::msort(Tensor self) -> Tensor", |a| sort_meta(a, Both::Values))
         .fill(|a, o| sort(a, o, Both::Values))
+        .work(Class::Search)
         .exact(Exact::Bits)
         .doc("The elements along the first dimension in order.")
         .samples(&["f32[4, 2]"]),
@@ -51,6 +56,7 @@ pub static OPS: &[OpDef] = &[
         topk_meta,
     )
     .fill(topk)
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc(
         "The `k` greatest (or least) elements along a dimension, in order if `sorted`, and where they \
@@ -63,6 +69,7 @@ pub static OPS: &[OpDef] = &[
         kth_meta,
     )
     .fill(kth)
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("The `k`-th least element along a dimension, from 1, and where it is.")
     .samples(&["f32[2, 5], 2", "f32[5], 5, 0, True", "!f32[3], 0", "!f32[3], 4"]),

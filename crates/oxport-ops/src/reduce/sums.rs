@@ -6,14 +6,14 @@
 use crate::reduce::over::{Over, Rule, over, over_listed, reduced, reduced_over, wide, widest};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rowmajor::as_dtype;
-use oxport_ir::{Args, Error, Fake, MetaCx, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Error, Fake, MetaCx, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Analytic, DType, Number, Real as Ordered, Tensor, TensorMut, dispatch, reduce::reduce};
 
 /// A reduction: the result's dtype rule, and the kernel over a widened input.
 macro_rules! reduction {
     ($schema:literal, $rule:expr, $kernel:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
-        OpDef::new($schema, |args| reduced(args, &[$rule])).fill($kernel).doc($doc).samples(&[$($sample),*])
+        OpDef::new($schema, |args| reduced(args, &[$rule])).fill($kernel).work(Class::Reduction).doc($doc).samples(&[$($sample),*])
     };
 }
 
@@ -86,6 +86,7 @@ pub static OPS: &[OpDef] = &[
         |a| reduced(a, &[Rule::Mean]),
     )
     .fill(nanmean)
+    .work(Class::Reduction)
     .doc("Means that leave out NaN.")
     .samples(&["f32[2, 3], [1]"]),
     reduction!(
@@ -104,6 +105,7 @@ pub static OPS: &[OpDef] = &[
     ),
     OpDef::new("aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", truth_meta)
         .fill(|a, o| all(a, o, over_listed))
+        .work(Class::Reduction)
         .doc("Whether all elements along some dimensions are true.")
         .samples(&["b8[2, 3, 4], [0, 2]", "b8[2, 3], []"]),
     reduction!(
@@ -122,6 +124,7 @@ pub static OPS: &[OpDef] = &[
     ),
     OpDef::new("aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", truth_meta)
         .fill(|a, o| any(a, o, over_listed))
+        .work(Class::Reduction)
         .doc("Whether any element along some dimensions is true.")
         .samples(&["b8[2, 3, 4], [0, 2]"]),
     reduction!(
@@ -175,6 +178,7 @@ pub static OPS: &[OpDef] = &[
     ),
     OpDef::new("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size)
         .fill(sum_to)
+        .work(Class::Reduction)
         .doc("Sums over the dimensions along which a size was broadcast.")
         .samples(&["f32[2, 3], [1, 3]", "f32[2, 3], [3]", "f32[2, 3], [2, 3]", "!f32[2, 3], [2]"])
         .alias_if(|a, out| Ok(a.at::<&Fake>(0)?.sizes == out.sizes))

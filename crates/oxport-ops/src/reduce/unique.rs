@@ -7,7 +7,7 @@ use crate::reduce::over::{wide, widest};
 use crate::support::meta::{MetaArgs, Metas, wrap_dim};
 use crate::support::rowmajor::{Lines, dense};
 use oxport_ir::schema::Type;
-use oxport_ir::{Args, Exact, Fake, OpDef, Real, Result, Val, Value, World, ensure};
+use oxport_ir::{Args, Class, Exact, Fake, OpDef, Real, Result, Val, Value, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Real as Ordered, Tensor, TensorMut, memory};
 use std::cmp::Ordering;
@@ -20,11 +20,13 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .eval(|a| unique(a, true))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("The different elements in order, for each element which one it is, and how often each occurs.")
     .samples(&["i64[6]<3>", "f32[2, 2], True, True, True", "b8[4], False, False, True"]),
     OpDef::new("aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", meta)
         .eval(|a| unique(a, true))
+        .work(Class::Search)
         .exact(Exact::Bits)
         .doc("The different elements in order, and for each element which one it is.")
         .samples(&["i64[6]<3>, True, True"]),
@@ -34,6 +36,7 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .eval(|a| unique(a, false))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("Runs of equal elements, or of equal slices along a dimension, made one.")
     .samples(&["i64[6]<2>, True, True", "i64[4, 2]<2>, True, True, 0"]),
@@ -43,6 +46,7 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .eval(|a| unique(a, true))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("The different slices along a dimension in order.")
     .samples(&["i64[4, 2]<2>, 0, True, True, True", "i64[2, 3]<2>, 1"]),
@@ -52,6 +56,7 @@ pub static OPS: &[OpDef] = &[
         meta,
     )
     .eval(|a| unique(a, false))
+    .work(Class::Search)
     .exact(Exact::Bits)
     .doc("Runs of equal slices along a dimension made one.")
     .samples(&["i64[4, 2]<2>, 0, True, True"]),

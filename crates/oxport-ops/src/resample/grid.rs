@@ -9,7 +9,7 @@ use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rows::for_out_rows;
 use oxport_ir::opdef::MetaFn;
-use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Tensor, TensorMut};
 use std::ops::RangeInclusive;
@@ -41,11 +41,12 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affine_meta)
         .doc("The places that an affine map takes the pixels of an image to.")
         .fill(affine)
+        .work(Class::Reduction)
         .samples(&["f32[2, 2, 3], [2, 3, 4, 5], False", "f32[1, 3, 4], [1, 1, 2, 3, 4], True"]),
 ];
 
 const fn sampler(schema: &'static str, meta: MetaFn) -> OpDef {
-    OpDef::new(schema, meta).doc("The image at given places.").fill(sample)
+    OpDef::new(schema, meta).doc("The image at given places.").fill(sample).work(Class::Reduction)
 }
 
 fn sampler_meta(args: &MetaArgs<'_>, ranks: RangeInclusive<usize>) -> Metas {

@@ -4,7 +4,7 @@ use crate::resample::grid::Places;
 use crate::support::checks::{agree, floating, fresh, of_sizes, same_dtype};
 use crate::support::dense::{Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Tensor, TensorMut};
 
@@ -29,7 +29,10 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn form(schema: &'static str) -> OpDef {
-    OpDef::new(schema, meta).doc("The gradients of sampling for the image and the places.").fill(backward)
+    OpDef::new(schema, meta)
+        .doc("The gradients of sampling for the image and the places.")
+        .fill(backward)
+        .work(Class::Reduction)
 }
 
 fn meta(args: &MetaArgs<'_>) -> Metas {

@@ -12,7 +12,7 @@ use crate::support::checks::{fresh_in_format, of_dim};
 use crate::support::class::Fill;
 use crate::support::gather::gather;
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Args, Exact, Fake, FromArg, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Class, Exact, Fake, FromArg, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut, table};
 use taps::nearest;
@@ -142,13 +142,17 @@ const fn near<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| resample_meta(a, N, true))
         .doc("Takes the nearest element.")
         .fill(|a, o| resample(a, o, Mode::Nearest))
+        .work(Class::Reduction)
         .exact(Exact::Bits)
 }
 const fn near_exact<const N: usize>(schema: &'static str) -> OpDef {
-    near::<N>(schema).fill(|a, o| resample(a, o, Mode::NearestExact))
+    near::<N>(schema).fill(|a, o| resample(a, o, Mode::NearestExact)).work(Class::Reduction)
 }
 const fn smooth<const N: usize>(schema: &'static str, kernel: Fill) -> OpDef {
-    OpDef::new(schema, |a| resample_meta(a, N, N == 2)).doc("Interpolates between neighbours.").fill(kernel)
+    OpDef::new(schema, |a| resample_meta(a, N, N == 2))
+        .doc("Interpolates between neighbours.")
+        .fill(kernel)
+        .work(Class::Reduction)
 }
 
 /// What an element of the result is made of.

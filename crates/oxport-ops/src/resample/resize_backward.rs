@@ -8,7 +8,7 @@ use crate::support::class::Fill;
 use crate::support::dense::computed;
 use crate::support::linear_backward::{Axis, spread};
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Args, Fake, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Scalar, Tensor, TensorMut};
 
@@ -91,7 +91,7 @@ pub static OPS: &[OpDef] = &[
 // Each row says how many spatial dimensions, `N`, its input has.
 
 const fn resampled<const N: usize>(schema: &'static str, kernel: Fill) -> OpDef {
-    OpDef::new(schema, |a| resampled_meta(a, N)).doc("The gradient of resampling.").fill(kernel)
+    OpDef::new(schema, |a| resampled_meta(a, N)).doc("The gradient of resampling.").fill(kernel).work(Class::Reduction)
 }
 
 fn resampled_meta(args: &MetaArgs<'_>, n: usize) -> Metas {

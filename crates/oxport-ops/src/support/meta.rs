@@ -16,14 +16,23 @@ pub fn one(fake: Fake) -> Metas {
     Ok(vec![Val::Tensor(fake)])
 }
 
+/// Sizes as messages show them: `[2, s0, 3]`.
+pub fn listed(sizes: &[Expr]) -> String {
+    format!("[{}]", sizes.iter().map(Expr::to_string).collect::<Vec<_>>().join(", "))
+}
+
 /// A dimension counted from the end made one from the start; a 0-d tensor has dimension 0.
 ///
 /// # Errors
 /// Out of range.
 pub fn wrap_dim(dim: i64, ndim: usize) -> Result<usize> {
     let n = ndim.max(1) as i64;
-    let message = || format!("dimension {dim} is out of range: expected {} to {}", -n, n - 1);
-    ensure!((-n..n).contains(&dim), "{}", message());
+    ensure!(
+        (-n..n).contains(&dim),
+        "Dimension out of range (expected to be in range of [{}, {}], but got {dim})",
+        -n,
+        n - 1
+    );
     Ok(if dim < 0 { dim + n } else { dim } as usize)
 }
 
@@ -35,7 +44,7 @@ pub fn wrap_dims(dims: &[i64], ndim: usize) -> Result<Vec<usize>> {
     let mut wrapped = Vec::with_capacity(dims.len());
     for &d in dims {
         let w = wrap_dim(d, ndim)?;
-        ensure!(!wrapped.contains(&w), "dimension {d} is given twice");
+        ensure!(!wrapped.contains(&w), "dim {w} appears multiple times in the list of dims");
         wrapped.push(w);
     }
     Ok(wrapped)
@@ -68,9 +77,8 @@ pub fn broadcast(cx: &MetaCx<'_>, shapes: &[&[Expr]]) -> Result<Dims> {
             }
             ensure!(
                 cx.may_be_same(have, size),
-                "sizes {have} and {size} differ at dimension {} (counted from the end: {}) and do not broadcast",
-                lead + i,
-                shape.len() - i
+                "The size of tensor a ({have}) must match the size of tensor b ({size}) at non-singleton dimension {}",
+                lead + i
             );
             // Both stand for the same number: keep the simpler one.
             if size.as_int().is_some() {

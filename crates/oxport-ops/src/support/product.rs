@@ -3,7 +3,7 @@
 //! Laws: operands are read where they lie, whatever their strides; a bias costs no pass of its own; a right operand
 //! that is constant is packed once a plan ([`prepared_right`]), with the same results.
 
-use oxport_ir::opdef::default_cost;
+use oxport_ir::work::pass;
 use oxport_ir::{Arg, Args, Cost, Error, Meta, Prepared, Real, Result, Val};
 use oxport_sym::Expr;
 use oxport_tensor::gemm::{Affine, PackedMatrix, Right, affine};
@@ -62,7 +62,7 @@ pub fn product_cost<const LEFT: usize>(args: &Args<'_, Meta>, outs: &[Val]) -> C
         Some(Arg::Tensor(left)) => left.sizes.last().map_or(1.0, hint),
         _ => 1.0,
     };
-    let cost = default_cost(args, outs);
+    let cost = pass(args, outs);
     Cost { flops: 2.0 * inner * cost.flops, ..cost }
 }
 

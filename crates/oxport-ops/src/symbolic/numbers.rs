@@ -8,7 +8,7 @@ use crate::support::meta::{MetaArgs, Metas, is_channels_last, is_contiguous, one
 use crate::symbolic::python::val;
 use crate::symbolic::python_number::Kind;
 use oxport_ir::{
-    Arg, Assertion, Device, Effect, Error, Exact, Fake, MemoryFormat, OpDef, Result, Sym, Val, Value, ensure,
+    Arg, Assertion, Class, Device, Effect, Error, Exact, Fake, MemoryFormat, OpDef, Result, Sym, Val, Value, ensure,
 };
 use oxport_sym::{Expr, Func, Range};
 use oxport_tensor::{Category, DType, Scalar, Tensor};
@@ -22,6 +22,7 @@ macro_rules! check {
                 let run: fn(&RealArgs<'_>) -> Result<()> = $run;
                 run(a).map(|()| Vec::new())
             })
+            .work(Class::Call)
             .effect(Effect::Assert)
     };
 }
@@ -35,6 +36,7 @@ macro_rules! dep {
                 run(a)?;
                 Ok(vec![Value::Tensor(a.named::<&Tensor>("dep_token")?.clone())])
             })
+            .work(Class::Call)
             .effect(Effect::Assert)
             .doc("The assertion of the name, ordered by a token.")
     };
@@ -175,7 +177,7 @@ pub static OPS: &[OpDef] = &[
 type Eval = fn(&RealArgs<'_>) -> Result<Vec<Value>>;
 
 const fn number(schema: &'static str, meta: fn(&MetaArgs<'_>) -> Metas, run: Eval) -> OpDef {
-    OpDef::new(schema, meta).eval(run).exact(Exact::Bits).samples(&["f32[2, 3]", "f32[3, 2]{1, 3}"])
+    OpDef::new(schema, meta).eval(run).work(Class::Call).exact(Exact::Bits).samples(&["f32[2, 3]", "f32[3, 2]{1, 3}"])
 }
 
 fn dim(a: &MetaArgs<'_>, of: fn(&Fake) -> &[Expr]) -> Metas {

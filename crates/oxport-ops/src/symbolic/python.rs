@@ -7,7 +7,7 @@
 
 use crate::support::meta::{MetaArgs, Metas};
 use crate::symbolic::python_number::{self as py, Kind};
-use oxport_ir::{Arg, Effect, Error, Exact, Meta, Number, OpDef, Real, Result, Sym, Val};
+use oxport_ir::{Arg, Class, Effect, Error, Exact, Meta, Number, OpDef, Real, Result, Sym, Val};
 use oxport_sym::{Expr, Func};
 use oxport_tensor::Scalar;
 
@@ -17,7 +17,7 @@ macro_rules! binary {
         OpDef::new($schema, |args| meta2(args, $kind, $sym, $run)).eval(|args| {
             let (a, b): (Scalar, Scalar) = args.unpack()?;
             Ok(vec![$run(a, b)?.into()])
-        }).exact(Exact::Bits).samples(&[$($sample),+])
+        }).work(Class::Call).exact(Exact::Bits).on_numbers().samples(&[$($sample),+])
     };
 }
 
@@ -27,7 +27,7 @@ macro_rules! unary {
         OpDef::new($schema, |args| meta1(args, $kind, $sym, $run)).eval(|args| {
             let (a,): (Scalar,) = args.unpack()?;
             Ok(vec![$run(a)?.into()])
-        }).exact(Exact::Bits).samples(&[$($sample),+])
+        }).work(Class::Call).exact(Exact::Bits).on_numbers().samples(&[$($sample),+])
     };
 }
 
@@ -74,15 +74,17 @@ pub static OPS: &[OpDef] = &[
         .doc("`a & b`."),
     binary!("_operator::or_(Scalar a, Scalar b) -> Scalar", Kind::bitwise, bit_or, py::or, "True, False", "6, 3")
         .doc("`a | b`."),
-    binary!(
-        "_operator::xor(Scalar a, Scalar b) -> Scalar",
-        Kind::bitwise,
-        |_, a, b| call2(Func::BitXor, a, b),
-        py::xor,
-        "True, False",
-        "6, 3"
-    )
-    .doc("`a ^ b`."),
+    unloaded(
+        binary!(
+            "_operator::xor(Scalar a, Scalar b) -> Scalar",
+            Kind::bitwise,
+            |_, a, b| call2(Func::BitXor, a, b),
+            py::xor,
+            "True, False",
+            "6, 3"
+        )
+        .doc("`a ^ b`."),
+    ),
     binary!(
         "_operator::lshift(Scalar a, Scalar b) -> Scalar",
         Kind::bitwise,
@@ -113,9 +115,9 @@ pub static OPS: &[OpDef] = &[
     binary!("_operator::ge(Scalar a, Scalar b) -> Scalar", |_, _| Kind::Bool, |_, a, b| a.ge(b), py::ge, "2, 3")
         .doc("`a >= b`."),
     unary!("_operator::neg(Scalar a) -> Scalar", Kind::number, |_, a| a.neg(), py::neg, "2", "-0.5").doc("`-a`."),
-    unary!("_operator::pos(Scalar a) -> Scalar", Kind::number, |_, a| a.clone(), py::pos, "2").doc("`+a`."),
+    unloaded(unary!("_operator::pos(Scalar a) -> Scalar", Kind::number, |_, a| a.clone(), py::pos, "2")).doc("`+a`."),
     unary!("_operator::abs(Scalar a) -> Scalar", Kind::number, |_, a| a.abs(), py::abs, "-2").doc("`abs(a)`."),
-    unary!("builtins::abs(Scalar a) -> Scalar", Kind::number, |_, a| a.abs(), py::abs, "-2").doc("`abs(a)`."),
+    unloaded(unary!("builtins::abs(Scalar a) -> Scalar", Kind::number, |_, a| a.abs(), py::abs, "-2")).doc("`abs(a)`."),
     unary!("_operator::not_(Scalar a) -> Scalar", |_| Kind::Bool, not, py::not, "True", "0").doc("`not a`."),
     unary!("torch::sym_not(Scalar a) -> Scalar", |_| Kind::Bool, not, py::not, "True").doc("`not a`."),
     unary!("math::ceil(Scalar x) -> Scalar", |_| Kind::Int, |k, a| to_int(Func::CeilToInt, k, a), py::ceil, "2.5")
@@ -135,15 +137,10 @@ pub static OPS: &[OpDef] = &[
     .doc("`int(a)`."),
     unary!("torch::sym_float(Scalar a) -> Scalar", |_| Kind::Float, |_, a| a.clone(), py::float, "2")
         .doc("`float(a)`."),
-    unary!(
-        "torch::_sym_sqrt(Scalar a) -> Scalar",
-        |_| Kind::Float,
-        |_, a| Expr::call(Func::Sqrt, vec![a.clone()]),
-        py::sqrt,
-        "2",
-        "!-1.0"
-    )
-    .doc("`math.sqrt(a)`."),
+    unary!("torch::_sym_sqrt(Scalar a) -> Scalar", |_| Kind::Float, square_root, py::sqrt, "2", "!-1.0")
+        .doc("`math.sqrt(a)`."),
+    unary!("torch::sym_sqrt(Scalar a) -> Scalar", |_| Kind::Float, square_root, py::sqrt, "2", "!-1.0")
+        .doc("`math.sqrt(a)`."),
     binary!("torch::sym_max(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a.max(b), py::max, "3, 2.5", "2, 3")
         .doc("The greater; a float if either is."),
     binary!("torch::sym_min(Scalar a, Scalar b) -> Scalar", Kind::wider, |_, a, b| a.min(b), py::min, "3, 2.5", "2, 3")
@@ -154,7 +151,9 @@ pub static OPS: &[OpDef] = &[
             let (b, t, f): (Scalar, Scalar, Scalar) = args.unpack()?;
             Ok(vec![if b.is_zero() { f } else { t }.into()])
         })
+        .work(Class::Call)
         .exact(Exact::Bits)
+        .on_numbers()
         .samples(&["True, 2, 3"]),
     OpDef::new("torch::sym_sum(Scalar[] args) -> Scalar", sum_meta)
         .doc("The sum of integers.")
@@ -163,7 +162,9 @@ pub static OPS: &[OpDef] = &[
             let sum = all.into_iter().try_fold(Scalar::Int(0), py::add)?;
             Ok(vec![sum.into()])
         })
+        .work(Class::Call)
         .exact(Exact::Bits)
+        .on_numbers()
         .samples(&["[2, 3, 4]"]),
     OpDef::new("builtins::round(Scalar number, int? ndigits=None) -> Scalar", round_meta)
         .doc("`round(number, ndigits)`, half to even; an int without `ndigits`.")
@@ -171,6 +172,7 @@ pub static OPS: &[OpDef] = &[
             let (x, digits): (Scalar, Option<i64>) = args.unpack()?;
             Ok(vec![py::round(x, digits)?.into()])
         })
+        .work(Class::Call)
         .exact(Exact::Bits)
         .samples(&["2.5", "2.675, 2"]),
     OpDef::new("_operator::getitem(Any a, Any b) -> Any", getitem_meta)
@@ -180,9 +182,20 @@ pub static OPS: &[OpDef] = &[
             let Arg::List(items) = list else { return Err(Error::invalid("getitem of what is no list")) };
             Ok(vec![items[wrap(at, items.len())?].to_value()?])
         })
+        .work(Class::Call)
         .exact(Exact::Bits)
+        .on_numbers()
         .effect(Effect::Pure),
 ];
+
+fn square_root(_: Kind, a: &Expr) -> Expr {
+    Expr::call(Func::Sqrt, vec![a.clone()])
+}
+
+/// A function that no program of PyTorch's holds: its loader does not take it.
+const fn unloaded(def: OpDef) -> OpDef {
+    OpDef { on_numbers: false, ..def }
+}
 
 /// A number as expression and kind.
 fn operand(n: &Number<Meta>) -> Result<(Expr, Kind)> {

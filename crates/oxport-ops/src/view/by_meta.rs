@@ -24,7 +24,7 @@ macro_rules! view {
 macro_rules! copy {
     ($schema:literal, $meta:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
         OpDef::new($schema, |args| $crate::view::by_meta::copied($meta(args)?))
-            .fill(|args, outs| $crate::view::by_meta::fill_by_meta(args, outs, $meta))
+            .fill(|args, outs| $crate::view::by_meta::fill_by_meta(args, outs, $meta)).work(oxport_ir::Class::Move)
             .exact(Exact::Bits)
             .doc($doc)
             .samples(&[$($sample),*])

@@ -1,6 +1,6 @@
 //! Dimensions of size 1 that come, go, or are repeated; tensors broadcast to each other; and other names of a tensor.
 
-use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim, wrap_dims};
+use crate::support::meta::{MetaArgs, Metas, broadcast, listed, one, wrap_dim, wrap_dims};
 use crate::view::by_meta::{alias, copy, pick, view, viewed};
 use crate::view::reshape::to_sizes_before;
 use oxport_ir::fake::Dims;
@@ -136,13 +136,24 @@ fn expand_as(args: &MetaArgs<'_>) -> Metas {
 
 /// The view of `x` broadcast to some sizes; −1 keeps a size.
 pub(crate) fn expanded(cx: &MetaCx<'_>, x: &Fake, sizes: &[Expr]) -> Result<Fake> {
-    ensure!(sizes.len() >= x.dim(), "expand of {} dimensions to {}", x.dim(), sizes.len());
+    ensure!(
+        sizes.len() >= x.dim(),
+        "expand({}, size={}): the number of sizes provided ({}) must be greater or equal to the number of dimensions \
+        in the tensor ({})",
+        listed(&x.sizes),
+        listed(sizes),
+        sizes.len(),
+        x.dim()
+    );
     let lead = sizes.len() - x.dim();
     let (mut out, mut strides) = (Dims::new(), Dims::new());
     for (i, want) in sizes.iter().enumerate() {
         let keep = want.as_int() == Some(-1);
         if i < lead {
-            ensure!(!keep, "expand: −1 stands for no existing size in leading dimension {i}");
+            ensure!(
+                !keep,
+                "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
+            );
             out.push(want.clone());
             strides.push(Expr::from(0i64));
             continue;
@@ -157,7 +168,13 @@ pub(crate) fn expanded(cx: &MetaCx<'_>, x: &Fake, sizes: &[Expr]) -> Result<Fake
             out.push(want.clone());
             strides.push(Expr::from(0i64));
         } else {
-            ensure!(cx.may_be_same(have, want), "expand of size {have} at dimension {i} to {want}");
+            ensure!(
+                cx.may_be_same(have, want),
+                "The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton \
+                dimension {i}.  Target sizes: {}.  Tensor sizes: {}",
+                listed(sizes),
+                listed(&x.sizes)
+            );
             out.push(want.clone());
             strides.push(x.strides[i - lead].clone());
         }

@@ -3,18 +3,20 @@
 //! Law: dtypes promote over all tensors; the parts are copied, each into its range of the output.
 
 use crate::support::meta::{
-    MetaArgs, Metas, channels_last_strides, is_channels_last, one, prefers_channels_last, wrap_dim,
+    MetaArgs, Metas, channels_last_strides, is_channels_last, listed, one, prefers_channels_last, wrap_dim,
 };
 use crate::support::promote::common_dtype;
 use crate::support::rowmajor::tensors;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, World, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Class, Error, Exact, Fake, NodeId, OpDef, Real, Result, World, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// A join of a list of tensors along a dimension, after each got its dimensions by a [`Shape`].
 macro_rules! join {
     ($schema:literal, $shape:expr, $dim:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
-        OpDef::new($schema, |args| joined(args, $shape, $dim)).fill(|args, outs| fill(args, outs, $shape, $dim))
+        OpDef::new($schema, |args| joined(args, $shape, $dim)).fill(|args, outs| fill(args, outs, $shape, $dim)).work(Class::Move)
             .exact(Exact::Bits).doc($doc).samples(&[$($sample),*])
     };
 }
@@ -102,6 +104,7 @@ pub static OPS: &[OpDef] = &[
     ),
     OpDef::new("aten::block_diag(Tensor[] tensors) -> Tensor", block_diag_meta)
         .fill(block_diag)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("Matrices along the diagonal of a matrix of zeros; vectors are rows.")
         .samples(&["[f32[2, 1], f32[3], f32[]]"]),
@@ -165,7 +168,7 @@ fn dimension<W: World>(args: &Args<'_, W>, shape: Shape, along: Along, rank: usi
 
 fn joined(args: &MetaArgs<'_>, shape: Shape, along: Along) -> Metas {
     let (parts, cx) = (tensors(args, 0)?, args.cx);
-    ensure!(!parts.is_empty(), "{} of no tensors", args.name());
+    ensure!(!parts.is_empty(), "{}: expected a non-empty list of Tensors", args.name());
     let dtype = common_dtype::<oxport_ir::Meta>(&parts)?;
     // An empty vector joins with anything: PyTorch keeps this for old programs.
     let empty = |t: &Fake| shape == Shape::Same && t.dim() == 1 && cx.is(&t.sizes[0], 0);
@@ -174,36 +177,46 @@ fn joined(args: &MetaArgs<'_>, shape: Shape, along: Along) -> Metas {
         dimension(args, shape, along, 1)?;
         return one(Fake { device: parts[0].device.clone(), ..Fake::new(dtype, [Expr::from(0i64)]) });
     };
-    ensure!(shape != Shape::Same || first.dim() > 0, "{} of tensors without dimensions", args.name());
-    if matches!(shape, Shape::Same | Shape::Stacked)
-        && let Some((i, other)) = full.iter().enumerate().find(|(_, t)| t.dim() != first.dim())
-    {
-        let name = args.name();
-        return Err(Error::invalid(format!(
-            "{name}: expected equal sizes, got {first} at entry 0 and {other} at entry {i}"
-        )));
+    ensure!(shape != Shape::Same || first.dim() > 0, "zero-dimensional tensor (at position 0) cannot be concatenated");
+    let is_like_first = |t: &Fake| match shape {
+        Shape::Same => t.dim() == first.dim(),
+        Shape::Stacked => t.dim() == first.dim() && t.sizes.iter().zip(&first.sizes).all(|(a, b)| cx.may_be_same(a, b)),
+        _ => true,
+    };
+    if let Some((i, other)) = full.iter().enumerate().find(|(_, t)| !is_like_first(t)) {
+        return Err(Error::invalid(match shape {
+            Shape::Stacked => format!(
+                "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {i}",
+                listed(&first.sizes),
+                listed(&other.sizes)
+            ),
+            _ => format!("Tensors must have same number of dimensions: got {} and {}", first.dim(), other.dim()),
+        }));
     }
     let dim = dimension(args, shape, along, first.dim())?;
-    let mut sizes: Option<Vec<Expr>> = None;
-    for part in &full {
-        let part = shape.of(&part.sizes, dim);
-        let Some(sum) = &mut sizes else {
-            sizes = Some(part);
-            continue;
-        };
-        ensure!(sum.len() == part.len(), "{} of {} and {} dimensions", args.name(), sum.len(), part.len());
-        for (d, (have, more)) in sum.iter_mut().zip(&part).enumerate() {
+    let reshaped = |t: &Fake| shape.of(&t.sizes, dim);
+    let mut sizes = reshaped(first);
+    // Added up at once: a sum is rebuilt by each addition.
+    let mut lengths = Vec::with_capacity(full.len());
+    for (number, part) in full.iter().map(|t| reshaped(t)).enumerate() {
+        ensure!(sizes.len() == part.len(), "{} of {} and {} dimensions", args.name(), sizes.len(), part.len());
+        for (d, (have, more)) in sizes.iter_mut().zip(part).enumerate() {
             if d == dim {
-                *have = &*have + more;
+                lengths.push(more);
                 continue;
             }
-            ensure!(cx.may_be_same(have, more), "{}: sizes {have} and {more} differ at dimension {d}", args.name());
+            ensure!(
+                cx.may_be_same(have, &more),
+                "Sizes of tensors must match except in dimension {dim}. Expected size {have} but got size {more} for \
+                tensor number {number} in the list."
+            );
             if more.as_int().is_some() {
-                *have = more.clone();
+                *have = more;
             }
         }
     }
-    let mut out = Fake { device: first.device.clone(), ..Fake::new(dtype, sizes.unwrap_or_default()) };
+    sizes[dim] = Expr::sum(&lengths);
+    let mut out = Fake { device: first.device.clone(), ..Fake::new(dtype, sizes) };
     if shape == Shape::Same
         && parts.iter().all(|t| is_channels_last(cx, t))
         && parts.iter().any(|t| prefers_channels_last(cx, t))

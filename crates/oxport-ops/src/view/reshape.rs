@@ -3,10 +3,10 @@
 //! Law: the result is a view where the strides allow one, as PyTorch's `view` computes it, else a contiguous copy.
 
 use crate::support::composite::{composed, composite};
-use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
+use crate::support::meta::{MetaArgs, Metas, listed, one, wrap_dim};
 use crate::view::by_meta::{by_meta, copied, viewed};
 use oxport_ir::fake::{Dims, contiguous_strides};
-use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, MetaCx, NodeId, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Exact, Fake, MetaCx, NodeId, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
@@ -115,6 +115,7 @@ pub static OPS: &[OpDef] = &[
     .write_back_fn(to_sizes_before),
     OpDef::new("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", |a| copied(to_size(a)?))
         .fill(view_copy)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("Other sizes over the same elements, copied.")
         .samples(&["f32[2, 6], [3, -1]"]),
@@ -195,18 +196,25 @@ pub fn reshape_strides(cx: &MetaCx<'_>, x: &Fake, sizes: &[Expr]) -> Option<Dims
 /// The meta of a reshape; one −1 among the sizes is inferred.
 pub(crate) fn reshaped(cx: &MetaCx<'_>, x: &Fake, sizes: &[Expr]) -> Result<Fake> {
     let unknown: Vec<usize> = (0..sizes.len()).filter(|&d| sizes[d].as_int() == Some(-1)).collect();
-    ensure!(unknown.len() <= 1, "only one size can be inferred");
+    ensure!(unknown.len() <= 1, "only one dimension can be inferred");
     ensure!(sizes.iter().all(|s| s.as_int().is_none_or(|n| n >= -1)), "a negative size");
     let (mut out, numel) = (Dims::from(sizes), x.numel());
-    let show = || sizes.iter().map(Expr::to_string).collect::<Vec<_>>().join(", ");
+    let refusal = || format!("shape '{}' is invalid for input of size {numel}", listed(sizes));
     if let [d] = unknown[..] {
         out[d] = Expr::from(1i64);
         let known = out.iter().fold(Expr::from(1i64), |n, s| n * s);
-        ensure!(!cx.is(&known, 0), "the shape [{}] leaves the inferred size open", show());
+        // PyTorch says so if there are elements to place; of none it asks which size is meant.
+        ensure!(
+            !cx.is(&known, 0) || !cx.is(&numel, 0),
+            "cannot reshape tensor of 0 elements into shape {} because the \
+            unspecified dimension size -1 can be any value and is ambiguous",
+            listed(sizes)
+        );
+        ensure!(!cx.is(&known, 0), "{}", refusal());
         out[d] = numel.floor_div(&known);
     }
     let product = out.iter().fold(Expr::from(1i64), |n, s| n * s);
-    ensure!(cx.may_be_same(&product, &numel), "the shape [{}] does not hold the {numel} elements of {x}", show());
+    ensure!(cx.may_be_same(&product, &numel), "{}", refusal());
     let strides = reshape_strides(cx, x, &out).unwrap_or_else(|| contiguous_strides(&out));
     Ok(viewed(x, out, strides))
 }

@@ -7,7 +7,7 @@
 use crate::support::meta::{MetaArgs, Metas, one, overlaps, preserved_strides};
 use crate::view::by_meta::{ask_meta_of, concrete, fake_args};
 use crate::view::slice::{as_strided, diagonal, select, slice};
-use oxport_ir::{Arg, Args, Error, Exact, Fake, Meta, OpDef, Real, Result, Val, Value, ensure};
+use oxport_ir::{Arg, Args, Class, Error, Exact, Fake, Meta, OpDef, Real, Result, Val, Value, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Layout, Tensor, TensorMut};
 
@@ -17,6 +17,7 @@ pub static OPS: &[OpDef] = &[
         into_meta(a, select, Source::Equal)
     })
     .fill(|a, o| into(a, o, select))
+    .work(Class::Move)
     .exact(Exact::Bits)
     .doc("A copy with one index of a dimension replaced.")
     .samples(&["f32[2, 3], f32[2], 1, -1", "f32[2, 3]{10, 2}, f32[2], 1, 0", "!f32[2, 3], f32[3], 1, 0"]),
@@ -26,6 +27,7 @@ pub static OPS: &[OpDef] = &[
         |a| into_meta(a, slice, Source::Broadcast),
     )
     .fill(|a, o| into(a, o, slice))
+    .work(Class::Move)
     .exact(Exact::Bits)
     .doc("A copy with a range of a dimension replaced.")
     .samples(&[
@@ -39,6 +41,7 @@ pub static OPS: &[OpDef] = &[
         |a| into_meta(a, diagonal, Source::Equal),
     )
     .fill(|a, o| into(a, o, diagonal))
+    .work(Class::Move)
     .exact(Exact::Bits)
     .doc("A copy with a diagonal replaced.")
     .samples(&["f32[3, 4], f32[3]", "f32[3, 3], f32[2], 1"]),
@@ -48,6 +51,7 @@ pub static OPS: &[OpDef] = &[
         strided_meta,
     )
     .eval(into_strided)
+    .work(Class::Move)
     .exact(Exact::Bits)
     .doc("A copy with the elements of a strided view of it replaced.")
     .samples(&["f32[8], f32[2, 3], [2, 3], [3, 1], 1", "f32[3, 2]{1, 3}, f32[2], [2], [3]"])

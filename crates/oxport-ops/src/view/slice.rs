@@ -2,7 +2,9 @@
 
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::view::by_meta::{copied, copy, pick, view, viewed};
-use oxport_ir::{Args, Argument, Build, Builder, Error, Exact, Fake, MetaCx, NodeId, OpDef, Real, Result, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Class, Error, Exact, Fake, MetaCx, NodeId, OpDef, Real, Result, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{Tensor, TensorMut};
 
@@ -108,6 +110,7 @@ pub static OPS: &[OpDef] = &[
         |args| copied(as_strided(args)?),
     )
     .fill(as_strided_fill)
+    .work(Class::Move)
     .exact(Exact::Bits)
     .doc("Any sizes, strides and offset over the input's storage, copied.")
     .samples(&["f32[8], [2, 3], [3, 1], 1"])

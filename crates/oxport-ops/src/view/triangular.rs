@@ -6,7 +6,9 @@ use crate::support::composite::composed;
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::support::rowmajor::{dense, fill_dense};
 use crate::view::slice::diagonal;
-use oxport_ir::{Arg, Args, Argument, Build, Builder, Error, Exact, Fake, NodeId, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{
+    Arg, Args, Argument, Build, Builder, Class, Error, Exact, Fake, NodeId, OpDef, Real, Result, Val, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Element, Scalar, Tensor, TensorMut, dispatch};
 
@@ -19,26 +21,31 @@ pub static OPS: &[OpDef] = &[
         ),
     OpDef::new("aten::diag(Tensor self, int diagonal=0) -> Tensor", diag_meta)
         .fill(diag)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("The matrix with a vector on its diagonal, or the diagonal of a matrix.")
         .samples(&["f32[3]", "f32[3], -1", "f32[2, 3], 1", "!f32[]"]),
     OpDef::new("aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat_meta)
         .fill(diagflat)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("The matrix with the flattened tensor on its diagonal.")
         .samples(&["f32[2, 2]", "f32[2], 1"]),
     OpDef::new("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", embed_meta)
         .fill(embed)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("The last dimension spread along the diagonal of two new ones.")
         .samples(&["f32[2, 3]", "f32[2, 3], 1, 0, 2", "!f32[2], 0, 0, 0"]),
     OpDef::new("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta)
         .fill(|a, o| triangle(a, o, true))
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("Matrices with zeros above a diagonal.")
         .samples(&["f32[3, 4]", "f32[2, 3, 3], -1", "b8[3, 3]", "!f32[3]"]),
     OpDef::new("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta)
         .fill(|a, o| triangle(a, o, false))
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("Matrices with zeros below a diagonal.")
         .samples(&["f32[3, 4]", "f32[2, 3, 3], 1", "!f32[3]"]),

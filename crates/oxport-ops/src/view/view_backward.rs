@@ -4,7 +4,7 @@ use crate::support::checks::fresh;
 use crate::support::composite::{composed, composite};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::view::slice::sliced;
-use oxport_ir::{Args, Argument, Build, Builder, Exact, Fake, NodeId, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Exact, Fake, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Scalar, Tensor, TensorMut, index};
 
@@ -42,6 +42,7 @@ pub static OPS: &[OpDef] = &[
     .samples(&["f32[3, 3], [7], 0, 3, 2", "f32[2, 4, 2], [2, 5], 1, 2, 1"]),
     OpDef::new("aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", masked_meta)
         .fill(masked)
+        .work(Class::Move)
         .exact(Exact::Bits)
         .doc("The derivative of `masked_scatter` by its source: what the mask selects, then zeros.")
         .samples(&["f32[2, 3], b8[2, 3], [6]", "!f32[3], b8[3], [6, -2]", "!f32[3], b8[3], [6, -9223372036854775808]"]),
@@ -51,6 +52,7 @@ pub static OPS: &[OpDef] = &[
         .samples(&["f32[5, 3], 0, i64[]<2>, 3", "!f32[5], 0, i64[]<4..5>, 3"]),
     OpDef::new("aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", resize_meta)
         .fill(resize)
+        .work(Class::Move)
         .exact(Exact::Random)
         .doc("Other sizes over a copy of the elements; what is new is any number, here 0.")
         .samples(&["f32[2, 3], [4, 2]", "f32[2, 3], [2]"]),
@@ -59,6 +61,7 @@ pub static OPS: &[OpDef] = &[
         resize_as_meta,
     )
     .fill(resize)
+    .work(Class::Move)
     .exact(Exact::Random)
     .doc("`resize` to the sizes of another tensor.")
     .samples(&["f32[2, 3], f32[4]"]),

@@ -222,7 +222,8 @@ impl GraphWriter<'_, '_> {
                 let kept = node.meta.extra.iter().find(|(key, _)| &**key == NodeMeta::INPUT_NAMES);
                 let names: Vec<&str> = match kept {
                     Some((_, names)) => names.split(',').collect(),
-                    None => python_names(op, node.args.len()),
+                    // Those of Python's functions on numbers; those of functions on tensors are not written.
+                    None => op.schema().map_or(Vec::new(), |s| s.args.iter().map(|param| &*param.name).collect()),
                 };
                 for (i, arg) in node.args.iter().enumerate() {
                     push(names.get(i).copied().unwrap_or(""), self.argument(arg, None), POSITIONAL)?;
@@ -321,18 +322,5 @@ impl GraphWriter<'_, '_> {
             self.out.outputs.push(output);
         }
         Ok(())
-    }
-}
-
-/// The parameter names of Python's functions on numbers; those of functions on tensors are not written.
-fn python_names(op: &Op, count: usize) -> Vec<&'static str> {
-    match op.name() {
-        "math::trunc" | "math::floor" | "math::ceil" => vec!["x"],
-        "torch::sym_ite" => vec!["b", "t", "f"],
-        "builtins::round" => vec!["number", "ndigits"],
-        _ if matches!(op.namespace(), "_operator" | "torch" | "builtins") => {
-            ["a", "b"].into_iter().take(count).collect()
-        }
-        _ => Vec::new(),
     }
 }

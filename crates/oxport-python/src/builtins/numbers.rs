@@ -70,8 +70,8 @@ pub(super) fn install(interp: &mut Interp) {
             }),
         ],
     );
-    for (class, dunders) in [(&types.int, INT_OPERATORS), (&types.float, FLOAT_OPERATORS)] {
-        for &(name, op, swapped) in dunders {
+    for (class, methods) in [(&types.int, ARITHMETIC), (&types.int, BITWISE), (&types.float, ARITHMETIC)] {
+        for &(name, op, swapped) in methods {
             let body = move |i: &mut Interp, a: Args| {
                 let (x, y) = (a.at(i, name, 0)?.plain(), a.at(i, name, 1)?.plain());
                 let is_number =
@@ -86,7 +86,10 @@ pub(super) fn install(interp: &mut Interp) {
     }
 }
 
-const FLOAT_OPERATORS: &[(&str, BinOp, bool)] = &[
+/// Methods by name: the operator, and whether the operands are swapped.
+type Methods = &'static [(&'static str, BinOp, bool)];
+
+const ARITHMETIC: Methods = &[
     ("__add__", BinOp::Add, false),
     ("__radd__", BinOp::Add, true),
     ("__sub__", BinOp::Sub, false),
@@ -99,17 +102,7 @@ const FLOAT_OPERATORS: &[(&str, BinOp, bool)] = &[
     ("__pow__", BinOp::Pow, false),
 ];
 
-const INT_OPERATORS: &[(&str, BinOp, bool)] = &[
-    ("__add__", BinOp::Add, false),
-    ("__radd__", BinOp::Add, true),
-    ("__sub__", BinOp::Sub, false),
-    ("__rsub__", BinOp::Sub, true),
-    ("__mul__", BinOp::Mul, false),
-    ("__rmul__", BinOp::Mul, true),
-    ("__truediv__", BinOp::Div, false),
-    ("__floordiv__", BinOp::FloorDiv, false),
-    ("__mod__", BinOp::Mod, false),
-    ("__pow__", BinOp::Pow, false),
+const BITWISE: Methods = &[
     ("__and__", BinOp::And, false),
     ("__or__", BinOp::Or, false),
     ("__xor__", BinOp::Xor, false),

@@ -34,6 +34,22 @@ pub trait Compute: Plain + PartialEq {
     fn kernels() -> &'static Kernels<Self>;
 }
 
+/// What real numbers have: a single part.
+macro_rules! one_part {
+    ($kernels:expr) => {
+        type Part = Self;
+        fn parts(self) -> [Self; 2] {
+            [self, Self::ZERO]
+        }
+        fn of_parts(parts: [Self; 2]) -> Self {
+            parts[0]
+        }
+        fn kernels() -> &'static Kernels<Self> {
+            $kernels()
+        }
+    };
+}
+
 macro_rules! float {
     ($($t:ty, $kernels:ident, $block:literal;)*) => {$(
         impl Compute for $t {
@@ -56,16 +72,7 @@ macro_rules! float {
             fn plus(self, b: Self) -> Self {
                 self + b
             }
-            type Part = Self;
-            fn parts(self) -> [Self; 2] {
-                [self, Self::ZERO]
-            }
-            fn of_parts(parts: [Self; 2]) -> Self {
-                parts[0]
-            }
-            fn kernels() -> &'static Kernels<Self> {
-                $kernels()
-            }
+            one_part!($kernels);
         }
     )*};
 }
@@ -89,16 +96,7 @@ macro_rules! integer {
             fn plus(self, b: Self) -> Self {
                 self.wrapping_add(b)
             }
-            type Part = Self;
-            fn parts(self) -> [Self; 2] {
-                [self, Self::ZERO]
-            }
-            fn of_parts(parts: [Self; 2]) -> Self {
-                parts[0]
-            }
-            fn kernels() -> &'static Kernels<Self> {
-                $kernels()
-            }
+            one_part!($kernels);
         }
     )*};
 }

@@ -25,8 +25,6 @@ unary! { Analytic, Analytic;
     Log2 log2
     Log10 log10
     Log1p log1p
-    Sin sin
-    Cos cos
     Tan tan
     Asin asin
     Acos acos
@@ -44,6 +42,43 @@ unary! { Activation, RealFunctions;
     Gelu gelu
     GeluTanh gelu_tanh
     Silu silu
+}
+
+macro_rules! periodic { ($($Name:ident $name:ident $near:ident)*) => { $(
+    #[doc = concat!("[`", stringify!($name), "`](super::", stringify!($name), ")")]
+    /// : a run of near arguments takes the short form at once, others choose one by one; the value of each is the same.
+    #[derive(Clone, Copy, Debug)]
+    pub struct $Name;
+    impl<T: Analytic> Unary<T, T> for $Name {
+        #[inline(always)]
+        fn call(&self, x: T) -> T { Analytic::$name(x) }
+        #[inline(always)]
+        fn row(&self, x: &[T], out: &mut [T]) {
+            for (x, out) in x.chunks(RUN).zip(out.chunks_mut(RUN)) {
+                let mut are_near = true;
+                for &x in x {
+                    are_near &= x.is_near();
+                }
+                if are_near {
+                    for (out, &x) in out.iter_mut().zip(x) {
+                        *out = x.$near();
+                    }
+                } else {
+                    for (out, &x) in out.iter_mut().zip(x) {
+                        *out = x.$name();
+                    }
+                }
+            }
+        }
+    }
+)* } }
+
+/// Elements that take the short form of a periodic function together.
+const RUN: usize = 64;
+
+periodic! {
+    Sin sin sin_near
+    Cos cos cos_near
 }
 
 /// [`pow`](super::pow)

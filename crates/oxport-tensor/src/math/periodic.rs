@@ -1,6 +1,9 @@
-//! Sine, cosine and tangent for `f32`, branch-free and accurate for arguments of any size.
+//! Sine, cosine and tangent for `f32`, accurate for arguments of any size.
 //!
-//! An argument is a 24-bit integer times a power of two. `2/π` times that power, modulo 4, is a window of the binary
+//! Near arguments, below 2^15, are less than 2^15 quarter turns: π/2 is taken in two parts, such that the product of
+//! that number with the first is exact, and so is what it leaves of the argument.
+//!
+//! A far argument is a 24-bit integer times a power of two. `2/π` times that power, modulo 4, is a window of the binary
 //! digits of 2/π; it is taken in two parts such that the product of the integer with the first is exact. So the quarter
 //! turn and what is left of it come out of two multiplications in `f64`, however large the argument is.
 
@@ -9,6 +12,9 @@ use super::single::polynomial;
 /// The binary digits of 2/π.
 const TWO_OVER_PI: [u64; 4] =
     [0xa2f9_836e_4e44_1529, 0xfc27_57d1_f534_ddc0, 0xdb62_9599_3c43_9041, 0xfe51_63ab_debb_c561];
+
+/// Added to a double below 2^31, this rounds it to an integer, which stands in the low bits.
+const ROUND: f64 = 6_755_399_441_055_744.0;
 
 /// `2^n` for normal doubles.
 #[inline(always)]
@@ -26,7 +32,6 @@ fn double(n: u64) -> f64 {
 /// The quarter turns in |x|, modulo 4, and the rest as an angle within ±π/4.
 #[inline(always)]
 fn reduce(x: f32) -> (u32, f64) {
-    const ROUND: f64 = 6_755_399_441_055_744.0;
     let bits = u64::from(x.to_bits() & 0x7fff_ffff);
     let biased = bits >> 23;
     // Subnormals have no hidden bit, and the weight of the least normal exponent.
@@ -62,9 +67,47 @@ fn sin_cos_reduced(r: f64) -> (f64, f64) {
     (r + r * z * s, 1.0 - 0.5 * z + z * z * c)
 }
 
+/// True for arguments whose quarter turns are counted by one product.
+#[inline(always)]
+pub fn is_near(x: f32) -> bool {
+    x.abs() < 32_768.0
+}
+
+/// The quarter turns in |x| of a near argument, and the rest as an angle within ±π/4.
+#[inline(always)]
+fn reduce_near(x: f32) -> (u32, f64) {
+    const HIGH: f64 = f64::from_bits(std::f64::consts::FRAC_PI_2.to_bits() & !0xffff);
+    const LOW: f64 = (std::f64::consts::FRAC_PI_2 - HIGH) + 6.123_233_995_736_766e-17;
+    let x = f64::from(x.abs());
+    let shifted = x * std::f64::consts::FRAC_2_PI + ROUND;
+    let turns = shifted - ROUND;
+    (shifted.to_bits() as u32, x - turns * HIGH - turns * LOW)
+}
+
+/// The sine of a near argument.
+#[inline(always)]
+pub fn sin_near(x: f32) -> f32 {
+    let (turns, r) = reduce_near(x);
+    let (s, c) = sin_cos_reduced(r);
+    let magnitude = (if turns & 1 == 0 { s } else { c }) as f32;
+    f32::from_bits(magnitude.to_bits() ^ ((turns << 30 ^ x.to_bits()) & 0x8000_0000))
+}
+
+/// The cosine of a near argument.
+#[inline(always)]
+pub fn cos_near(x: f32) -> f32 {
+    let (turns, r) = reduce_near(x);
+    let (s, c) = sin_cos_reduced(r);
+    let magnitude = (if turns & 1 == 0 { c } else { s }) as f32;
+    f32::from_bits(magnitude.to_bits() ^ (turns.wrapping_add(1) << 30 & 0x8000_0000))
+}
+
 /// Sine.
 #[inline(always)]
 pub fn sin(x: f32) -> f32 {
+    if is_near(x) {
+        return sin_near(x);
+    }
     let (turns, r) = reduce(x);
     let (s, c) = sin_cos_reduced(r);
     let magnitude = (if turns & 1 == 0 { s } else { c }) as f32;
@@ -76,6 +119,9 @@ pub fn sin(x: f32) -> f32 {
 /// Cosine.
 #[inline(always)]
 pub fn cos(x: f32) -> f32 {
+    if is_near(x) {
+        return cos_near(x);
+    }
     let (turns, r) = reduce(x);
     let (s, c) = sin_cos_reduced(r);
     let magnitude = (if turns & 1 == 0 { c } else { s }) as f32;

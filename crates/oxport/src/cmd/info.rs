@@ -64,7 +64,7 @@ impl InfoArgs {
         }
         outln!("    in memory   {}", size(found.storage_bytes as f64, "B"));
         match &found.run {
-            Ok(run) => print_run(run),
+            Ok(run) => print_run(run, found.subgraphs),
             Err(CannotRun { reason, operators }) => {
                 outln!("cannot run  {}", reason.lines().next().unwrap_or_default());
                 operators.iter().for_each(|op| outln!("    {op}"));
@@ -75,9 +75,10 @@ impl InfoArgs {
     }
 }
 
-fn print_run(run: &RunInfo) {
+fn print_run(run: &RunInfo, subgraphs: usize) {
     let moved = size(run.cost.bytes, "B");
-    outln!("a call      {}, {moved} read and written", size(run.cost.flops, "FLOP"));
+    let once = if subgraphs > 0 { "; bodies of loops and branches counted once" } else { "" };
+    outln!("a call      {}, {moved} read and written{once}", size(run.cost.flops, "FLOP"));
     if !run.uncosted.is_empty() {
         outln!("    not counted: {}", run.uncosted.join(", "));
     }

@@ -51,6 +51,9 @@ pub struct Cli {
     /// Also print what takes how long
     #[arg(short, long, global = true)]
     pub verbose: bool,
+    /// When text has colors
+    #[arg(long, value_enum, value_name = "WHEN", global = true, default_value_t = report::Color::Auto)]
+    pub color: report::Color,
     /// The command.
     #[command(subcommand)]
     pub command: Command,
@@ -94,6 +97,7 @@ pub enum Command {
 /// Runs a command.
 pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
     report::set_loudness(cli.quiet, cli.verbose);
+    report::set_color(cli.color);
     let mut limits = ReadLimits::DEFAULT;
     cli.limit.iter().try_for_each(|text| limits.set(text)).map_err(Error::usage)?;
     let program = cli.command.program().map(Path::to_path_buf);

@@ -6,7 +6,7 @@ use super::report::{json, with_spinner};
 use clap::ValueEnum;
 use oxport::compare::Tolerance;
 use oxport::validate::{Validation, validate_within};
-use oxport::{Error, Limits, Opt, ReadLimits, Report, Result};
+use oxport::{Error, Limits, Model, Opt, ReadLimits, Report, Result};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,9 +27,16 @@ pub struct Optimize {
     /// The rules to use
     #[arg(long, value_enum, default_value_t = Rules::Exact)]
     rules: Rules,
-    /// The operators of the result
+    /// The operators of the result, and what runs it: times are modelled for that
     #[arg(long, value_enum, default_value_t = Target::Aten)]
     target: Target,
+    /// Treat weights as constants: what depends on them only is computed, products of one input are merged (`--rules
+    /// fast`), and weights that nothing reads any more are dropped
+    #[arg(long)]
+    freeze: bool,
+    /// With --freeze: how much larger the tensors of the program may become, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    grow: f64,
     /// Run both programs on sample and generated inputs and compare; exit code 1, and nothing is written, if they
     /// differ or nothing could be compared
     #[arg(long)]
@@ -39,9 +46,9 @@ pub struct Optimize {
     /// Write the rewrite of every node to this file
     #[arg(long, value_name = "F")]
     explain: Option<PathBuf>,
-    /// The time limit of the search, in seconds
-    #[arg(long, value_name = "S", default_value_t = 30.0)]
-    time_limit: f64,
+    /// A time limit of the search, in seconds; the result then depends on the machine
+    #[arg(long, value_name = "S")]
+    time_limit: Option<f64>,
     /// The maximum number of e-graph nodes
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     node_limit: usize,
@@ -60,10 +67,19 @@ enum Rules {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Target {
-    /// ATen operators, which PyTorch loads
+    /// ATen operators, which PyTorch loads and runs
     Aten,
-    /// Operators with oxport kernels
+    /// Operators with oxport kernels, which oxport runs
     Cpu,
+}
+
+impl From<Target> for oxport::Target {
+    fn from(target: Target) -> oxport::Target {
+        match target {
+            Target::Aten => oxport::Target::Aten,
+            Target::Cpu => oxport::Target::Cpu,
+        }
+    }
 }
 
 impl Optimize {
@@ -77,9 +93,14 @@ impl Optimize {
             check_text(path, &Read::program(&self.program).and_program(&self.out), self.json)?;
         }
         let program = with_spinner("reading", || self.read.read_verified(&self.program, limits))?;
-        let seconds = Duration::try_from_secs_f64(self.time_limit);
+        let seconds = self.time_limit.map(Duration::try_from_secs_f64).transpose();
         let time = seconds.map_err(|_| Error::usage("--time-limit: expected a number of seconds"))?;
-        let search = Limits { time, nodes: self.node_limit, ..Limits::default() };
+        if !(0.0..=1e6).contains(&self.grow) {
+            return Err(Error::usage("--grow: expected a percentage from 0 on"));
+        }
+        let model = Model { target: self.target.into(), frozen: self.freeze, ..Model::default() };
+        let grow = self.grow / 100.0;
+        let search = Limits { model, time, grow, nodes: self.node_limit, ..Limits::default() };
         let opt = match self.rules {
             Rules::Exact => Opt::Exact,
             Rules::Fast => Opt::Fast,
@@ -115,6 +136,8 @@ impl Optimize {
                 "nodes_after": report.nodes_after,
                 "cost_before": report.cost_before,
                 "cost_after": report.cost_after,
+                "dropped": report.dropped,
+                "too_large_to_freeze": report.is_too_large,
                 "saturated": report.saturated,
                 "iterations": report.iterations,
                 "egraph_nodes": report.egraph_nodes,
@@ -138,7 +161,13 @@ impl Optimize {
 
 fn print(report: &Report) {
     outln!("nodes      {} -> {}", report.nodes_before, report.nodes_after);
-    outln!("cost       {:.0} -> {:.0}", report.cost_before, report.cost_after);
+    outln!("cost       {:.1} -> {:.1} µs", report.cost_before / 1e3, report.cost_after / 1e3);
+    if report.is_too_large {
+        outln!("weights    not frozen: the program would have grown by more than --grow allows");
+    }
+    if !report.dropped.is_empty() {
+        outln!("dropped    {}", report.dropped.join(", "));
+    }
     let how = if report.saturated { "saturated" } else { "stopped at a limit" };
     outln!("e-graph    {} nodes, {} classes, {how}", report.egraph_nodes, report.egraph_classes);
     outln!("iterations {}", report.iterations);

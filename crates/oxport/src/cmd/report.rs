@@ -104,10 +104,32 @@ fn painted(text: &str, has_colors: bool) -> String {
     text.split('\n').map(paint).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a terminal gets colors: not if `NO_COLOR` is set, or it has none.
+/// When text has colors: `--color`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+static COLOR: AtomicU8 = AtomicU8::new(Color::Auto as u8);
+
+/// Sets when text has colors.
+pub fn set_color(color: Color) {
+    COLOR.store(color as u8, Ordering::Relaxed);
+}
+
+/// Whether a stream gets colors. By default a terminal does, unless `NO_COLOR` is set or it has none.
 fn has_colors(is_terminal: bool) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    is_terminal && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    match COLOR.load(Ordering::Relaxed) {
+        color if color == Color::Always as u8 => true,
+        color if color == Color::Never as u8 => false,
+        _ => is_terminal && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
+    }
 }
 
 /// Prints a line on standard error that says what was done.

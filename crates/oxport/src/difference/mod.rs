@@ -1,11 +1,12 @@
-//! Differences between two programs, up to node names: a patch of the graph, and changes of signature, ranges and
-//! tensors.
+//! Differences between two programs, up to the names of nodes and symbols: a patch of the graph, and changes of
+//! signature, ranges and tensors.
 //!
 //! Nodes are aligned by what they compute and by def-use, so that a node that is missing gives a patch of a few lines,
-//! whatever the others are called. Tensors are compared by content, also under other names.
+//! whatever the others are called; symbols, by the sizes of the inputs. Tensors are compared by content, also under other names.
 
 mod align;
 mod patch;
+mod symbols;
 
 use crate::compare::{Tolerance, compare_tensors};
 use crate::listing::Listing;
@@ -16,6 +17,7 @@ use patch::patch;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
+use symbols::rename_symbols;
 
 /// The differences of two programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,6 +76,7 @@ impl Difference {
         let mut b = b.clone();
         let mut graphs = Vec::new();
         let inputs = inputs(a, &b, &renamed);
+        rename_symbols(a, &mut b, &inputs);
         let named = rename_inputs(&a.graph, &mut b.graph, &inputs);
         align_graphs(&a.graph, &mut b.graph, "", &inputs, &mut graphs);
         let style = Style { origins: false, ..Style::GRAPH };
@@ -98,7 +101,10 @@ impl Difference {
 /// not looked into.
 pub fn same_nodes(a: &ExportedProgram, b: &ExportedProgram) -> HashMap<String, String> {
     let (_, renamed) = tensors(a, b);
-    let pairs = align(&a.graph, &b.graph, &inputs(a, b, &renamed));
+    let mut b = b.clone();
+    let inputs = inputs(a, &b, &renamed);
+    rename_symbols(a, &mut b, &inputs);
+    let pairs = align(&a.graph, &b.graph, &inputs);
     let name = |graph: &Graph, id: NodeId| graph.node(id).name.to_string();
     pairs.iter().map(|(y, x)| (name(&b.graph, *y), name(&a.graph, *x))).collect()
 }

@@ -109,6 +109,17 @@ fn decode(bytes: &[u8]) -> Result<Picture, String> {
     }
 }
 
+#[cfg(not(feature = "images"))]
+use without_images as decode_png;
+#[cfg(not(feature = "images"))]
+use without_images as decode_jpeg;
+
+#[cfg(not(feature = "images"))]
+fn without_images(_: &[u8]) -> Result<Picture, String> {
+    Err("PNG and JPEG need the feature `images`, without which oxport was built".to_string())
+}
+
+#[cfg(feature = "images")]
 fn decode_png(bytes: &[u8]) -> Result<Picture, String> {
     let limits = png::Limits { bytes: MAX_PIXELS * 4 };
     let mut decoder = png::Decoder::new_with_limits(std::io::Cursor::new(bytes), limits);
@@ -122,6 +133,7 @@ fn decode_png(bytes: &[u8]) -> Result<Picture, String> {
     Ok(Picture { height, width, channels: info.color_type.samples(), pixels })
 }
 
+#[cfg(feature = "images")]
 fn decode_jpeg(bytes: &[u8]) -> Result<Picture, String> {
     use zune_jpeg::zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
     let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);

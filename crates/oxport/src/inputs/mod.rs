@@ -213,7 +213,7 @@ impl Gathered<'_> {
             self.program.signature.inputs.iter().map(|s| &s.kind).filter(|kind| kind.is_user()).collect();
         let default = |i: usize| match (kinds.get(i), self.names.get(i)) {
             (Some(InputKind::ConstantInput(c)), _) => Some(constant(c)),
-            (_, Some(name)) => self.program.graph.node(name.id).args.first().map(constant),
+            (_, Some(name)) => self.program.graph.node(name.id).default_value().map(constant),
             _ => None,
         };
         let is_open = |i: usize| self.given[i].is_none() && default(i).is_none();

@@ -69,6 +69,30 @@ fn names_and_order_are_no_difference_but_constants_and_operands_are() {
     assert_eq!(input, "- input x\n+ input y\n");
 }
 
+/// Two exports of one model call a size `s31` and `s77`.
+#[test]
+fn names_of_symbols_are_no_difference_but_ranges_are() {
+    let program = |rows: &str, columns: &str, least: u32| {
+        let program = "
+def forward(self, x: \"f32[ROWS, COLUMNS]\", y: \"f32[COLUMNS]\"):
+    add: \"f32[ROWS, COLUMNS]\" = torch.ops.aten.add.Tensor(x, y)
+    flatten: \"f32[ROWS*COLUMNS]\" = torch.ops.aten.flatten.using_ints(add)
+    return (flatten,)
+
+Range constraints: {ROWS: VR[LEAST, 64], COLUMNS: VR[2, 8]}
+";
+        program.replace("ROWS", rows).replace("COLUMNS", columns).replace("LEAST", &least.to_string())
+    };
+    assert_eq!(diff(&program("s0", "s1", 1), &program("s77", "s31", 1)), "");
+    // Even if the names are exchanged.
+    assert_eq!(diff(&program("s0", "s1", 1), &program("s1", "s0", 1)), "");
+    let ranges = diff(&program("s0", "s1", 1), &program("s77", "s31", 2));
+    assert_eq!(ranges, "- range s0: VR[1, 64\n+ range s0: VR[2, 64\n");
+    // One symbol for both sizes is a difference.
+    let square = diff(&program("s0", "s1", 2), &program("s5", "s5", 2));
+    assert!(square.contains("+ add: \"f32[s0, s0]\"") && square.contains("- range s1: VR[2, 8]\n"), "{square}");
+}
+
 #[test]
 fn subgraphs_are_aligned_too() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");

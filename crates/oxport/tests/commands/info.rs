@@ -142,3 +142,12 @@ fn peak_memory_is_the_arena_of_a_run() {
     assert!(others.is_empty(), "{others:#?}");
     assert!(equal >= 39, "{equal} equal");
 }
+
+#[test]
+fn bodies_of_loops_count_once_and_info_says_so() {
+    for (name, has_bodies) in [("while_loop", true), ("mlp", false)] {
+        let printed = text(&oxport(&["info", &fixture(name)]));
+        let line = printed.lines().find(|line| line.starts_with("a call")).expect("the cost of a call");
+        assert_eq!(line.ends_with("; bodies of loops and branches counted once"), has_bodies, "{line}");
+    }
+}

@@ -257,5 +257,8 @@ fn outputs_are_shown() {
     assert_eq!(printed(&["--top", "2"]), format!("{line}    [0]  1: NaN  0: 0\n    [1]  0: 0.6931  1: 0\n"));
     let large = Tensor::from_vec(&[2, 600], (0..1200).map(|n| n as f32).collect()).expect("law: so many elements");
     let shown = oxport::display::nested(&large).expect("it can be read");
-    assert_eq!(shown, "[[0.0, 1.0, 2.0, …, 597.0, 598.0, 599.0],\n [600.0, 601.0, 602.0, …, 1197.0, 1198.0, 1199.0]]");
+    assert_eq!(
+        shown,
+        "[[0.0, 1.0, 2.0,  ..., 597.0, 598.0, 599.0],\n [600.0, 601.0, 602.0,  ..., 1197.0, 1198.0, 1199.0]]"
+    );
 }

@@ -148,3 +148,19 @@ fn completions_and_pages_are_of_every_command() {
     }
     assert!(text(&oxport(&["man"])).contains(".TH oxport 1"));
 }
+
+#[test]
+fn colors_are_those_of_a_terminal_or_of_the_option() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
+    std::fs::write(at("a.py"), "def forward(self, x: \"f32[2]\"):\n    return (x,)\n").expect("law: writable");
+    let absent = at("absent.pt2");
+    // Output that is no terminal has none.
+    assert!(said(&oxport(&["run", &absent])).starts_with("error: cannot open"));
+    assert!(said(&oxport(&["run", &absent, "--color", "always"])).starts_with("\x1b[1;31merror\x1b[0m: cannot open"));
+    assert!(said(&oxport(&["run", &absent, "--color", "never"])).starts_with("error: "));
+    assert!(text(&oxport(&["verify", &at("a.py"), "--color", "always"])).starts_with("\x1b[32mvalid\x1b[0m"));
+    let patch = text(&oxport(&["diff", &at("a.py"), &fixture("mlp"), "--color=always"]));
+    assert!(patch.contains("\n\x1b[31m- \x1b[0m") && patch.contains("\n\x1b[32m+ \x1b[0m"), "{patch}");
+    assert_eq!(oxport(&["diff", &at("a.py"), &at("a.py"), "--color", "sometimes"]).status.code(), Some(2));
+}

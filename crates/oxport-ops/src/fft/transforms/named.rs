@@ -10,7 +10,7 @@ use crate::support::dense::fill;
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim, wrap_dims};
 use oxport_ir::fake::contiguous_strides;
 use oxport_ir::opdef::MetaFn;
-use oxport_ir::{Args, Argument, Build, Builder, Error, Fake, NodeId, OpDef, Real, Result, World, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, NodeId, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, TensorMut};
 
@@ -48,6 +48,7 @@ const fn spectrum(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
     OpDef::new(schema, meta)
         .doc("The frequencies of a transform of `n` samples `d` apart.")
         .fill(kernel)
+        .work(Class::Transform)
         .samples(&["5, 0.5", "4"])
 }
 

@@ -6,13 +6,12 @@ import torch
 import torch._C as _C
 import torch.nn.functional as F
 from torch.nn import init
-from torch.nn.module import Module
+from torch.nn.module import Module, _of_each_rank
 from torch._C import Parameter
 from torch.nn.modules.utils import _ntuple
 
 
 class _ConvNd(Module):
-    _rank = 2
     _transposed = False
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros",
@@ -61,16 +60,7 @@ class _ConvNd(Module):
         return self._conv_forward(input, self.weight, self.bias)
 
 
-class Conv1d(_ConvNd):
-    _rank = 1
-
-
-class Conv2d(_ConvNd):
-    _rank = 2
-
-
-class Conv3d(_ConvNd):
-    _rank = 3
+Conv1d, Conv2d, Conv3d = _of_each_rank(_ConvNd, "Conv")
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -92,16 +82,7 @@ class _ConvTransposeNd(_ConvNd):
         return getattr(F, name)(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
 
 
-class ConvTranspose1d(_ConvTransposeNd):
-    _rank = 1
-
-
-class ConvTranspose2d(_ConvTransposeNd):
-    _rank = 2
-
-
-class ConvTranspose3d(_ConvTransposeNd):
-    _rank = 3
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = _of_each_rank(_ConvTransposeNd, "ConvTranspose")
 
 
 class Unfold(Module):

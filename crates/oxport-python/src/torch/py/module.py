@@ -431,3 +431,8 @@ class ParameterDict(Module):
 
     def __len__(self):
         return len(self._parameters)
+
+
+def _of_each_rank(base, stem):
+    """The modules over one, two and three dimensions: `Conv1d`, `Conv2d`, `Conv3d`."""
+    return tuple(type(f"{stem}{n}d", (base,), {"_rank": n, "__module__": base.__module__}) for n in (1, 2, 3))

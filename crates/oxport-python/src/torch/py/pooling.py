@@ -1,12 +1,10 @@
 # Pooling.
 
 import torch.nn.functional as F
-from torch.nn.module import Module
+from torch.nn.module import Module, _of_each_rank
 
 
 class _MaxPoolNd(Module):
-    _rank = 2
-
     def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
         super().__init__()
         self.kernel_size, self.stride = kernel_size, stride if stride is not None else kernel_size
@@ -17,21 +15,10 @@ class _MaxPoolNd(Module):
         return function(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
 
 
-class MaxPool1d(_MaxPoolNd):
-    _rank = 1
-
-
-class MaxPool2d(_MaxPoolNd):
-    _rank = 2
-
-
-class MaxPool3d(_MaxPoolNd):
-    _rank = 3
+MaxPool1d, MaxPool2d, MaxPool3d = _of_each_rank(_MaxPoolNd, "MaxPool")
 
 
 class _AvgPoolNd(Module):
-    _rank = 2
-
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         super().__init__()
         self.kernel_size, self.stride = kernel_size, stride if stride is not None else kernel_size
@@ -44,16 +31,7 @@ class _AvgPoolNd(Module):
         return function(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override)
 
 
-class AvgPool1d(_AvgPoolNd):
-    _rank = 1
-
-
-class AvgPool2d(_AvgPoolNd):
-    _rank = 2
-
-
-class AvgPool3d(_AvgPoolNd):
-    _rank = 3
+AvgPool1d, AvgPool2d, AvgPool3d = _of_each_rank(_AvgPoolNd, "AvgPool")
 
 
 class LPPool2d(Module):

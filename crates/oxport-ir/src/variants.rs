@@ -1,20 +1,18 @@
-//! The functional forms of operators that write.
+//! The functional variants of operators that write, found by PyTorch's conventions for names, and by the schemas.
 
-use oxport_ir::schema::{FunctionSchema, Param};
-use oxport_ir::{Error, Op, Registry, Result, WriteBack};
+use crate::schema::{FunctionSchema, Param};
+use crate::{Error, Op, Registry, Result, WriteBack};
 
 /// The operator that computes what this one writes: `add_.Tensor` → `add.Tensor`, `pow_.Scalar` → `pow.Tensor_Scalar`.
-pub(crate) fn functional_variant(registry: &Registry, op: &Op) -> Result<Op> {
+///
+/// # Errors
+/// Unsupported, if there is none.
+pub fn functional_variant(registry: &Registry, op: &Op) -> Result<Op> {
     let short = op.short_name();
     let (base, overload) = short.split_once('.').map_or((short, ""), |(b, o)| (b, o));
     let base = match base {
-        "normal_" => "normal_functional".to_string(),
         b if b.starts_with("__i") && b.ends_with("__") => format!("__{}", &b[3..]),
         b => b.trim_end_matches('_').to_string(),
-    };
-    let overload = match (base.as_str(), overload) {
-        ("bernoulli", "float") => "p",
-        (_, o) => o,
     };
     let base = format!("{}::{base}", op.namespace());
     let dot = if overload.is_empty() { "" } else { "." };
@@ -24,20 +22,26 @@ pub(crate) fn functional_variant(registry: &Registry, op: &Op) -> Result<Op> {
     if is_functional(&named) && takes_the_same(&named) {
         return Ok(named);
     }
-    // Overloads may be named otherwise; and the variant of that name may take its arguments otherwise (`bernoulli.p`).
-    let alike = overloads(registry, &base).find(|variant| is_functional(variant) && takes_the_same(variant));
+    // Overloads may be named otherwise (`bernoulli.p`), the operator, too (`normal_functional`); and the variant of
+    // that name may take its arguments otherwise.
+    let other = format!("{base}_functional");
+    let mut all = overloads(registry, &base).chain(overloads(registry, &other));
+    let alike = all.find(|variant| is_functional(variant) && takes_the_same(variant));
     alike.or(Some(named).filter(is_functional)).ok_or_else(|| none(op))
 }
 
 /// The view that an operator makes of its argument in place without a change of its value: `detach_` → `detach`.
-pub(crate) fn same_view(registry: &Registry, op: &Op) -> Option<Op> {
+pub fn same_view(registry: &Registry, op: &Op) -> Option<Op> {
     let view = functional_variant(registry, op).ok().filter(|_| op.has_tag("inplace_view"))?;
     matches!(view.def()?.write_back, WriteBack::Expr("value")).then_some(view)
 }
 
 /// The operator that is this one without its `out=` arguments: `add.out` → `add.Tensor`.
-pub(crate) fn out_variant(registry: &Registry, op: &Op) -> Result<Op> {
-    let base = op.name().split('.').next().unwrap_or("");
+///
+/// # Errors
+/// Unsupported, if there is none.
+pub fn out_variant(registry: &Registry, op: &Op) -> Result<Op> {
+    let base = &*format!("{}::{}", op.namespace(), op.packet());
     let wanted = signature(op, |p| !p.is_written());
     let fits = |s: &FunctionSchema| !s.is_mutable();
     overloads(registry, base)

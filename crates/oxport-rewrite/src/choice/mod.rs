@@ -1,0 +1,141 @@
+//! Choosing one term for each value, for all outputs at once, what is shared counted once.
+//!
+//! | step | module |
+//! |---|---|
+//! | terms that another one of the class always beats go | [`prune`] |
+//! | every class takes the term whose set of needed classes costs least | [`greedy`] |
+//! | moves that price the whole choice: one class, or all classes that could share another one, together | [`improve`] |
+//! | windows of classes exactly, by branch and bound | [`exact`] |
+//!
+//! Laws: a choice is acyclic; it is never dearer than the one that was given; it depends on the space alone: costs are
+//! integers, ties go to the given choice, then to the earlier class and the earlier term; limits are counts of steps,
+//! not times.
+
+mod exact;
+mod greedy;
+mod improve;
+mod prune;
+mod set;
+
+/// A term that a class may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// What it costs by itself, in picoseconds.
+    pub cost: u64,
+    /// The classes that it needs: distinct, in ascending order.
+    pub kids: Vec<usize>,
+}
+
+impl Node {
+    /// A term of this cost over these classes, in any order.
+    pub fn new(cost: u64, mut kids: Vec<usize>) -> Node {
+        kids.sort_unstable();
+        kids.dedup();
+        Node { cost, kids }
+    }
+}
+
+/// What there is to choose from.
+#[derive(Clone, Debug, Default)]
+pub struct Space {
+    /// The terms of each class, preferred ones first.
+    pub classes: Vec<Vec<Node>>,
+    /// The classes that are needed.
+    pub roots: Vec<usize>,
+}
+
+/// The term of each class, by its index among the class's terms; `None` where there is none that ends.
+pub type Pick = Vec<Option<usize>>;
+
+/// How far a choice may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Steps of improvement: terms looked at, classes priced.
+    pub moves: u64,
+    /// Steps of branch and bound for each window.
+    pub exact: u64,
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { moves: 40_000_000, exact: 20_000 }
+    }
+}
+
+impl Space {
+    /// What a choice costs; `None` if it is cyclic, or a class that it needs has no term.
+    pub fn price(&self, pick: &Pick) -> Option<u64> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Mark {
+            New,
+            Open,
+            Done,
+        }
+        let mut marks = vec![Mark::New; self.classes.len()];
+        let mut total = 0u64;
+        let mut stack: Vec<(usize, usize)> = Vec::new();
+        for &root in &self.roots {
+            if marks[root] == Mark::New {
+                stack.push((root, 0));
+            }
+            while let Some((class, at)) = stack.pop() {
+                let node = &self.classes[class][pick[class]?];
+                if at == 0 {
+                    marks[class] = Mark::Open;
+                    total = total.saturating_add(node.cost);
+                }
+                match node.kids.get(at) {
+                    None => marks[class] = Mark::Done,
+                    Some(&kid) => {
+                        stack.push((class, at + 1));
+                        match marks[kid] {
+                            Mark::New => stack.push((kid, 0)),
+                            Mark::Open => return None,
+                            Mark::Done => {}
+                        }
+                    }
+                }
+            }
+        }
+        Some(total)
+    }
+
+    /// The best choice found; `given` if none is cheaper. `None` if there is no choice at all.
+    pub fn choose(&self, given: Option<&Pick>, effort: &Effort) -> Option<Pick> {
+        let options = prune::options(self);
+        let given = given.and_then(|p| Some((self.price(p)?, p.clone())));
+        let mut starts: Vec<(u64, Pick)> = given.into_iter().collect();
+        for start in [greedy::shared(self, &options), greedy::trees(self, &options)] {
+            starts.extend(self.price(&start).map(|price| (price, start)));
+        }
+        // Among equals the first: the given one.
+        let best = (0..starts.len()).min_by_key(|&i| starts[i].0)?;
+        let fallback = starts.last()?.1.clone();
+        let mut pick = starts.swap_remove(best).1;
+        // What the choice leaves out still needs terms: moves may take them in.
+        for (mine, other) in pick.iter_mut().zip(&fallback) {
+            *mine = mine.or(*other);
+        }
+        prune::replace(self, &options, &mut pick);
+        let mut price = self.price(&pick)?;
+        let start = pick.clone();
+        let mut keep = |better: Pick| match self.price(&better) {
+            Some(cheaper) if cheaper < price => {
+                (price, pick) = (cheaper, better);
+                true
+            }
+            _ => false,
+        };
+        let mut current = improve::improve(self, &options, &start, effort.moves);
+        keep(current.clone());
+        for _ in 0..4 {
+            let exact = exact::windows(self, &options, &current, effort.exact);
+            if !keep(exact.clone()) {
+                break;
+            }
+            current = improve::improve(self, &options, &exact, effort.moves);
+            keep(current.clone());
+        }
+        Some(pick)
+    }
+}

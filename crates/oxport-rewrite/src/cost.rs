@@ -1,0 +1,172 @@
+//! What a term costs: the counts of the operators' rows, made times by a table of coefficients.
+//!
+//! ```text
+//! time = launch + max(flops · ns per flop, bytes · ns per byte)
+//! ```
+//!
+//! | target | stands for |
+//! |---|---|
+//! | [`Target::Cpu`] | `oxport run`: every call is a step of the plan; calls are not fused, so a pointwise operator is a pass |
+//! | [`Target::Aten`] | eager PyTorch: the dispatcher is paid for every call, views included |
+//!
+//! Laws: prices are integers (picoseconds), so sums do not depend on an order; an operator without a kernel costs what
+//! it is made of; what is computed before the first call is free, but for the bytes that are stored.
+
+use crate::emit::written;
+use crate::term::Term;
+use crate::typing::{Graph, Kind, cost_of};
+use egg::Id;
+use oxport_ir::infer::bind_build;
+use oxport_ir::{Args, Argument, Builder, Class, Cost, Decomp, Fake, Kernel, MetaCx, Node, NodeKind, Op, Val, infer};
+use oxport_sym::ShapeEnv;
+
+/// What runs the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// Our engine.
+    #[default]
+    Cpu,
+    /// Eager PyTorch on the CPU.
+    Aten,
+}
+
+/// The coefficients of a class: nanoseconds for a call, operations and bytes in a nanosecond.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// Nanoseconds of the call itself.
+    pub launch: f64,
+    /// Operations per nanosecond.
+    pub flops: f64,
+    /// Bytes per nanosecond.
+    pub bytes: f64,
+}
+
+const fn rate(launch: f64, flops: f64, bytes: f64) -> Rate {
+    Rate { launch, flops, bytes }
+}
+
+/// The coefficients, for our engine and for eager PyTorch. `docs/rewriter.md` says what they were measured on.
+const RATES: [(Class, Rate, Rate); Class::ALL.len()] = [
+    (Class::Call, rate(150.0, 1.0, 1.0), rate(1000.0, 1.0, 1.0)),
+    (Class::Move, rate(500.0, 1.0, 10.0), rate(1100.0, 1.0, 10.0)),
+    (Class::Pointwise, rate(800.0, 10.0, 40.0), rate(2300.0, 10.0, 30.0)),
+    (Class::Reduction, rate(500.0, 4.0, 30.0), rate(1100.0, 2.5, 17.0)),
+    (Class::Search, rate(2000.0, 7.5, 2.0), rate(3000.0, 3.0, 1.0)),
+    (Class::Transform, rate(2000.0, 30.0, 10.0), rate(2000.0, 70.0, 20.0)),
+    (Class::Solve, rate(3000.0, 1.0, 2.0), rate(8000.0, 2.0, 3.0)),
+    (Class::Product, rate(1100.0, 87.0, 59.0), rate(1900.0, 107.0, 80.0)),
+    (Class::Convolution, rate(3900.0, 40.0, 40.0), rate(6200.0, 89.0, 40.0)),
+    (Class::Attention, rate(2000.0, 122.0, 30.0), rate(4000.0, 88.0, 30.0)),
+    (Class::Recurrence, rate(5000.0, 20.0, 30.0), rate(15000.0, 20.0, 30.0)),
+];
+
+/// What a call costs that nothing is known of, in nanoseconds.
+const UNKNOWN: f64 = 1e6;
+/// What a byte costs that is stored with the program, in nanoseconds.
+const STORED: f64 = 1e-4;
+/// How many calls an operator is taken apart into, at most.
+const PARTS: usize = 2000;
+
+/// A cost model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Model {
+    /// What runs the program.
+    pub target: Target,
+    /// Whether weights are constants; lifted constants always are.
+    pub frozen: bool,
+    /// Whether only operators are computed before the first call whose results are the same bits everywhere.
+    pub exact_folds: bool,
+}
+
+impl Model {
+    /// The coefficients of a class.
+    pub fn rate(&self, class: Class) -> Rate {
+        let row = RATES.iter().find(|(c, ..)| *c == class);
+        let (_, cpu, aten) = row.expect("law: every class has coefficients");
+        if self.target == Target::Cpu { *cpu } else { *aten }
+    }
+
+    /// The time of a call, in nanoseconds.
+    pub fn time(&self, cost: &Cost) -> f64 {
+        let rate = self.rate(cost.class);
+        rate.launch + (cost.flops / rate.flops).max(cost.bytes / rate.bytes)
+    }
+
+    /// The price of a term of a class, in picoseconds.
+    pub(crate) fn price(&self, graph: &Graph<'_>, term: &Term, class: Id) -> u64 {
+        let Term::Op(name, kids) = term else { return 0 };
+        let data = &graph[class].data;
+        let op = graph.analysis.registry.op(name.as_str());
+        let nanoseconds = if data.is_static {
+            STORED * tensors(&data.kind).map(|t| bytes(t, &graph.analysis.env)).sum::<f64>()
+        } else if op.is_getitem() {
+            // A step of the plan has all its results at hand.
+            0.0
+        } else if op.def().is_some_and(|d| matches!(d.kernel, Kernel::None)) {
+            self.of_parts(graph, &op, kids).unwrap_or(UNKNOWN)
+        } else {
+            cost_of(graph, term, &data.kind).map_or(UNKNOWN, |cost| self.time(&cost))
+        };
+        (nanoseconds * 1e3).min(1e17) as u64
+    }
+
+    /// What an operator without a kernel costs: what it is made of.
+    fn of_parts(&self, graph: &Graph<'_>, op: &Op, kids: &[Id]) -> Option<f64> {
+        let (mut parts, mut env) = (oxport_ir::Graph::new(), graph.analysis.env.clone());
+        let arguments: Option<Vec<Argument>> =
+            kids.iter().map(|k| argument(&mut parts, &graph[*k].data.kind)).collect();
+        let (args, kwargs) = written(op, arguments?);
+        let mut call = Node::new("call", NodeKind::CallFunction(op.clone()), args);
+        call.kwargs = kwargs;
+        let (mut sum, mut open) = (0.0, vec![parts.append(call).ok()?]);
+        while let Some(id) = open.pop() {
+            let node = parts.node(id).clone();
+            let Some(op) = node.op() else { continue };
+            match op.def() {
+                Some(def) if matches!(def.kernel, Kernel::None) => {
+                    let last = parts.ids().last();
+                    let values = bind_build(&parts, op, &node.args, &node.kwargs).ok()?;
+                    let args = Args::new(&values, op, &());
+                    let mut b = Builder::new(&mut parts, &mut env, graph.analysis.registry).bounded();
+                    match def.decomp {
+                        Decomp::None => return None,
+                        Decomp::Fn(f) => f(&mut b, &args).map(drop).ok()?,
+                        Decomp::Expr(text) => b.expr(text, &|name| args.argument(name)).map(drop).ok()?,
+                    }
+                    open.extend(parts.ids().skip_while(|i| Some(*i) != last).skip(1));
+                }
+                _ if op.is_getitem() || op.is_python() => {}
+                _ => sum += infer::cost_of(&parts, &node, &env).map_or(UNKNOWN, |cost| self.time(&cost)),
+            }
+            if parts.len() > PARTS {
+                return None;
+            }
+        }
+        Some(sum)
+    }
+}
+
+/// An argument of a scratch graph: what is computed is a placeholder there.
+fn argument(parts: &mut oxport_ir::Graph, kind: &Kind) -> Option<Argument> {
+    Some(match kind {
+        Kind::Const(c) => c.argument(),
+        Kind::List(l) => Argument::List(l.iter().map(|k| argument(parts, k)).collect::<Option<_>>()?),
+        Kind::Value(val) => {
+            let mut node = Node::new(parts.unique_name("x"), NodeKind::Placeholder, Vec::new());
+            node.meta.val = Some(val.clone());
+            parts.append(node).ok()?.into()
+        }
+        Kind::Unknown => return None,
+    })
+}
+
+/// The tensors that a class yields.
+fn tensors(kind: &Kind) -> impl Iterator<Item = &Fake> {
+    let val = if let Kind::Value(val) = kind { Some(val) } else { None };
+    val.map(Val::tensors).unwrap_or_default().into_iter()
+}
+
+/// The bytes of a tensor, with symbols equal to their hints.
+pub(crate) fn bytes(t: &Fake, env: &ShapeEnv) -> f64 {
+    MetaCx::new(env).hint(&t.numel()).unwrap_or(4096) as f64 * t.dtype.size() as f64
+}

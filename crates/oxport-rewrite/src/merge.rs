@@ -1,0 +1,210 @@
+//! Products and convolutions over a shared input, made one: query, key and value projections, gate and up projections.
+//!
+//! ```text
+//! linear(x, a, b), linear(x, c, d)  →  split_with_sizes(linear(x, cat([a, c]), cat([b, d])), [m, n], −1)
+//! ```
+//!
+//! A rule over several terms has no single left side, so it is a searcher of its own: it groups the terms of a form by
+//! what they share, adds one merged term for each group, and unites every output with its part under one name.
+//!
+//! Laws: only weights and biases that are constant are concatenated, so a merged term depends on the shared input and
+//! on constants, and never on its own outputs; merging rounds (the bits of a product may depend on its shape); what is
+//! merged is not merged again; a part has the type of what it stands for, strides included.
+
+use crate::term::{Constant, Term};
+use crate::typing::{Graph, add_typed, same_type};
+use egg::{Id, Symbol};
+use indexmap::IndexMap;
+use oxport_ir::MemoryFormat;
+use std::collections::{BTreeMap, HashSet};
+
+/// A form of product: where its operands stand.
+struct Form {
+    op: &'static str,
+    /// The shared input.
+    input: usize,
+    /// The weight, and its dimension of outputs.
+    weight: (usize, i64),
+    /// The bias, along the outputs.
+    bias: Option<usize>,
+    /// The dimension of outputs in the result.
+    outputs: i64,
+    /// The number of groups, which must be 1.
+    groups: Option<usize>,
+}
+
+const fn form(op: &'static str, weight: (usize, i64), bias: Option<usize>, outputs: i64) -> Form {
+    Form { op, input: 0, weight, bias, outputs, groups: None }
+}
+
+const fn conv(op: &'static str, groups: usize) -> Form {
+    Form { groups: Some(groups), ..form(op, (1, 0), Some(2), 1) }
+}
+
+const FORMS: &[Form] = &[
+    form("aten::linear", (1, 0), Some(2), -1),
+    form("aten::mm", (1, 1), None, 1),
+    form("aten::matmul", (1, 1), None, -1),
+    Form { input: 1, ..form("aten::addmm", (2, 1), Some(0), 1) },
+    conv("aten::conv1d", 6),
+    conv("aten::conv2d", 6),
+    conv("aten::conv3d", 6),
+    conv("aten::convolution", 8),
+];
+
+impl Form {
+    /// The name of its rule.
+    fn rule(&self) -> String {
+        format!("merge-{}", self.op.trim_start_matches("aten::"))
+    }
+}
+
+/// The most terms that become one.
+const WIDEST: usize = 8;
+
+/// A term that may be merged, and its class.
+struct Part {
+    class: Id,
+    kids: Vec<Id>,
+}
+
+/// Adds the merged term of every group; gives how many outputs each rule united.
+pub(crate) fn merge(graph: &mut Graph<'_>) -> BTreeMap<String, usize> {
+    let mut applied = BTreeMap::new();
+    for form in FORMS {
+        for parts in groups(graph, form) {
+            let united = parts.chunks(WIDEST).filter(|c| c.len() > 1).map(|c| unite(graph, form, c).unwrap_or(0));
+            let united: usize = united.sum();
+            if united > 0 {
+                *applied.entry(form.rule()).or_insert(0) += united;
+            }
+        }
+    }
+    graph.rebuild();
+    applied
+}
+
+/// The terms of a form that differ in weight and bias only, and these constant: one of each class.
+fn groups(graph: &Graph<'_>, form: &Form) -> Vec<Vec<Part>> {
+    let mut groups: IndexMap<Vec<Id>, Vec<Part>> = IndexMap::new();
+    let mut classes: Vec<Id> = graph.classes().map(|c| c.id).collect();
+    classes.sort_unstable();
+    for class in classes {
+        let mut seen = HashSet::new();
+        for node in &graph[class].nodes {
+            let Term::Op(name, kids) = node else { continue };
+            if name.as_str() != form.op || !is_mergeable(graph, form, class, kids) {
+                continue;
+            }
+            // What must be the same: all other arguments, and whether there is a bias.
+            let mut key: Vec<Id> = kids.iter().map(|k| graph.find(*k)).collect();
+            key[form.weight.0] = key[form.input];
+            if let Some(bias) = form.bias.filter(|b| graph[kids[*b]].data.kind.tensor().is_some()) {
+                key[bias] = key[form.input];
+            }
+            if seen.insert(key.clone()) {
+                groups.entry(key).or_default().push(Part { class, kids: kids.to_vec() });
+            }
+        }
+    }
+    groups.into_values().filter(|parts| parts.len() > 1).collect()
+}
+
+fn is_mergeable(graph: &Graph<'_>, form: &Form, class: Id, kids: &[Id]) -> bool {
+    let data = |i: usize| &graph[kids[i]].data;
+    let is_constant = |i: usize, rank: Option<usize>| {
+        let fake = data(i).kind.tensor();
+        data(i).is_static && fake.is_some_and(|t| t.concrete_sizes().is_some() && rank.is_none_or(|r| t.dim() == r))
+    };
+    // A weight that was merged is a concatenation.
+    let is_whole = |i: usize| {
+        let nodes = &graph[kids[i]].nodes;
+        !nodes.iter().any(|n| matches!(n, Term::Op(name, _) if name.as_str() == "aten::cat"))
+    };
+    let rank = form.groups.is_none().then_some(2);
+    let one = |i: usize| matches!(data(i).kind.constant(), Some(Constant::Int(1)));
+    let is_bias = |i: usize| is_constant(i, Some(1)) || matches!(data(i).kind.constant(), Some(Constant::None));
+    !graph[class].data.is_static
+        && !data(form.input).is_static
+        && is_constant(form.weight.0, rank)
+        && is_whole(form.weight.0)
+        && form.bias.is_none_or(is_bias)
+        && form.groups.is_none_or(one)
+        && graph[class].data.is_certain
+}
+
+/// Adds one merged term; gives how many outputs are parts of it now.
+fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
+    let int = |graph: &mut Graph<'_>, n: i64| graph.add(Term::Const(Constant::Int(n)));
+    let (at, dim) = form.weight;
+    let widths: Option<Vec<i64>> = parts
+        .iter()
+        .map(|p| graph[p.kids[at]].data.kind.tensor()?.concrete_sizes()?.get(dim as usize).copied())
+        .collect();
+    let widths = widths?;
+    let join = |graph: &mut Graph<'_>, argument: usize, dim: i64| {
+        let list = add_typed(graph, Term::List(parts.iter().map(|p| p.kids[argument]).collect()))?;
+        let dim = int(graph, dim);
+        add_typed(graph, call("aten::cat", [list, dim]))
+    };
+    let mut kids = parts[0].kids.clone();
+    kids[at] = join(graph, at, dim)?;
+    if let Some(bias) = form.bias.filter(|b| graph[parts[0].kids[*b]].data.kind.tensor().is_some()) {
+        // A bias of one number for all outputs has no parts.
+        let is_full = |(p, n): (&Part, &i64)| {
+            let sizes = graph[p.kids[bias]].data.kind.tensor().and_then(|t| t.concrete_sizes());
+            sizes.is_some_and(|s| s[..] == [*n])
+        };
+        if !parts.iter().zip(&widths).all(is_full) {
+            return None;
+        }
+        kids[bias] = join(graph, bias, 0)?;
+    }
+    let merged = add_typed(graph, Term::Op(form.op.into(), kids.into()))?;
+    let sizes: Vec<Id> = widths.iter().map(|&n| int(graph, n)).collect();
+    let sizes = add_typed(graph, Term::List(sizes.into()))?;
+    let outputs = int(graph, form.outputs);
+    let split = add_typed(graph, call("aten::split_with_sizes", [merged, sizes, outputs]))?;
+    let rule = Symbol::from(form.rule());
+    let mut united = 0;
+    for (i, part) in (0i64..).zip(parts) {
+        let i = int(graph, i);
+        let piece = add_typed(graph, call("_operator::getitem", [split, i]))?;
+        if let Some(new) = as_laid(graph, piece, part.class) {
+            united += usize::from(graph.union_trusted(part.class, new, rule));
+        }
+    }
+    Some(united)
+}
+
+/// A piece with the strides of what it stands for: itself, a view of it, or a copy.
+fn as_laid(graph: &mut Graph<'_>, piece: Id, class: Id) -> Option<Id> {
+    let fits = |graph: &Graph<'_>, id: Id| {
+        let (a, b) = (&graph[id].data, &graph[class].data);
+        a.is_certain && same_type(&graph.analysis.env, &a.kind, &b.kind)
+    };
+    if fits(graph, piece) {
+        return Some(piece);
+    }
+    if let Some(sizes) = graph[class].data.kind.tensor().and_then(|t| t.concrete_sizes()) {
+        let sizes = sizes.iter().map(|&n| graph.add(Term::Const(Constant::Int(n)))).collect();
+        let sizes = add_typed(graph, Term::List(sizes))?;
+        let view = add_typed(graph, call("aten::view", [piece, sizes])).filter(|&v| fits(graph, v));
+        if view.is_some() && is_viewable(graph, piece, class) {
+            return view;
+        }
+    }
+    let format = graph.add(Term::Const(Constant::MemoryFormat(MemoryFormat::Contiguous)));
+    add_typed(graph, call("aten::clone", [piece, format])).filter(|&copy| fits(graph, copy))
+}
+
+/// Whether PyTorch views a piece in the strides wanted: where dimensions of size 1 alone make the difference.
+fn is_viewable(graph: &Graph<'_>, piece: Id, class: Id) -> bool {
+    let layout = |id: Id| graph[id].data.kind.tensor().and_then(|t| t.concrete_layout());
+    let (Some(from), Some(to)) = (layout(piece), layout(class)) else { return false };
+    from.reshape(&to.sizes).is_some_and(|view| view.strides == to.strides)
+}
+
+fn call<const N: usize>(op: &str, kids: [Id; N]) -> Term {
+    Term::Op(op.into(), Box::new(kids))
+}
