@@ -54,8 +54,6 @@ const PLANTED: &[Rule] = &[
     .given("x: f32[4], y: f32[4], z: f32[4]"),
     rule("half precision in between", "(pow.Tensor_Scalar ?x 3)", "(mul.Tensor (mul.Tensor ?x ?x) ?x)")
         .given("x: f16[4]"),
-    rule("the order of orders", "(permute (permute ?x ?a) ?b)", "(permute ?x (@compose ?b ?a))")
-        .given("x: f32[2, 3, 4], a: [0, 1, 2], b: [0, 1, 2]"),
     rule(
         "the start of a slice",
         "(slice.Tensor (slice.Tensor ?x ?d ?s ?e 1) ?d ?t ?u 1)",

@@ -50,6 +50,7 @@ pub(super) static RULES: &[Rule] = &[
     // Sums of constants are not merged: (x + 384) - 384 rounds on purpose.
     rule("mul-mul-const", "(mul.Tensor (mul.Tensor ?x ?a) ?b)", "(mul.Tensor ?x (@mul ?a ?b))")
         .given("x: f32[4], a: 0.3, b: 0.7")
+        .against(&["x: i64[4], a: 3, b: 2.0"])
         .when(&[Float("x"), NoDetour("a", "b")])
         .rounding(),
 ];

@@ -12,7 +12,14 @@ pub(super) static COMMUTING: &[Rule] = &[
 /// that keep every value need no line.
 pub(crate) static FINITE: &[(&str, &[usize])] = &[
     ("where.self", &[1, 2]),
+    ("where.ScalarOther", &[1, 2]),
+    ("where.ScalarSelf", &[1, 2]),
+    ("where.Scalar", &[1, 2]),
     ("masked_fill.Scalar", &[0, 2]),
+    ("masked_fill.Tensor", &[0, 2]),
+    ("new_zeros", &[]),
+    ("new_ones", &[]),
+    ("new_full", &[2]),
     ("full", &[1]),
     ("full_like", &[1]),
     ("scalar_tensor", &[0]),

@@ -1,6 +1,6 @@
 //! Normalizations and softmax recognised from their parts; a weight and a bias join what was recognised.
 
-use crate::condition::Condition::{Is, Last, SameDType};
+use crate::condition::Condition::{Flattens, Is, Last, SameDType};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -55,6 +55,10 @@ pub(super) static RULES: &[Rule] = &[
         "(layer_norm ?x ?s ?w ?b ?e True)",
     )
     .given("x: f32[4, 8], s: [8], w: f32[8], b: f32[8], e: 1e-05"),
+    rule("softmax-rows", "(reshape (softmax.int (reshape ?x ?s) -1 None) ?r)", "(softmax.int ?x -1 None)")
+        .given("x: f32[2, 3, 4, 5], s: [6, 4, 5], r: [2, 3, 4, 5]")
+        .against(&["x: f32[2, 2, 4, 2], s: [4, 2, 4], r: [2, 2, 4, 2]"])
+        .when(&[Flattens("x", "s", 2)]),
     rule("softmax-core", "(_softmax ?x ?d False)", "(softmax.int ?x ?d None)").given("x: f32[4, 3], d: -1"),
     rule(
         "softmax",

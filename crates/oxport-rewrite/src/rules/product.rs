@@ -23,7 +23,7 @@ pub(super) static RULES: &[Rule] = &[
         .rounding(),
     rule("linear-add", "(add.Tensor (linear ?x ?w None) ?b 1)", "(linear ?x ?w ?b)")
         .given("x: f32[2, 3], w: f32[4, 3], b: f32[4]")
-        .when(&[Rank("b", 1)])
+        .when(&[Rank("b", 1), Rank("w", 2)])
         .rounding(),
     rule("linear-add-bias", "(add.Tensor (linear ?x ?w ?b) ?c 1)", "(linear ?x ?w (add.Tensor ?b ?c 1))")
         .given("x: f32[2, 3], w: f32[4, 3], b: f32[4], c: f32[4]")
