@@ -1,4 +1,5 @@
 //! The tests of this crate, in one binary.
 
+mod branches;
 mod capture;
 mod snippets;
