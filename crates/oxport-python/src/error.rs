@@ -95,6 +95,18 @@ pub struct Error {
     pub trace: Vec<(String, Pos, String, String)>,
 }
 
+impl Error {
+    /// Whether no line of the source is to blame, but the entry or the inputs that were asked for: a name that is not
+    /// there, arguments that are missing.
+    pub fn is_usage(&self) -> bool {
+        let is_of_call = matches!(&*self.kind, "NameError" | "AttributeError" | "TypeError" | "SyntaxError");
+        is_of_call && self.trace.iter().all(|(file, ..)| file == ENTRY)
+    }
+}
+
+/// The name of the source that evaluates the entry, in traces.
+pub(crate) const ENTRY: &str = "<entry>";
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.trace.is_empty() {

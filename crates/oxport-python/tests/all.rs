@@ -2,4 +2,5 @@
 
 mod branches;
 mod capture;
+mod refused;
 mod snippets;

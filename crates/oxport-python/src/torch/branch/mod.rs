@@ -11,6 +11,7 @@
 //!   [`Exits`], and what follows runs where none of them is set.
 //! * A `raise` on one side is an assertion that the other one is taken.
 
+mod carrier;
 mod join;
 mod range;
 mod repeat;

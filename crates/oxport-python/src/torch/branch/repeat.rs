@@ -35,6 +35,8 @@ pub(super) struct Loop<'a> {
     pub(super) may_leave: bool,
     /// What the loop itself keeps: its flags, its index.
     pub(super) registers: Rc<Slot<Namespace>>,
+    /// Whether the loop ends by its test too, and not only by being left.
+    pub(super) ends: bool,
 }
 
 const GO: &str = "whether the loop goes on";
@@ -80,6 +82,7 @@ impl Interp {
             body: &mut |i, f| i.block(f, body),
             may_leave: may_leave(body),
             registers: Rc::default(),
+            ends: !matches!(go, Value::Bool(true)),
         };
         self.run_loop(frame, go, repeated)
     }
@@ -110,6 +113,7 @@ impl Interp {
             },
             may_leave: may_leave(body),
             registers: registers.clone(),
+            ends: true,
         };
         self.run_loop(frame, go, repeated)
     }
@@ -226,8 +230,8 @@ impl Interp {
             });
             let (go, test, _) = test?;
             session.note_trace(self);
-            let repeated = branch.and_then(|branch| tracer.repeat(&first, (test, &go), (branch, &next)));
-            let results = match repeated {
+            let last = branch.and_then(|branch| tracer.repeat(&first, (test, &go), (branch, &next)));
+            let results = match last {
                 Ok(results) => results,
                 Err(error) => return self.raise("RuntimeError", error.message()),
             };
@@ -240,7 +244,14 @@ impl Interp {
             changes.iter().zip(contents).for_each(|(change, content)| change.write(content));
             let kept = registers.borrow().clone();
             let flag = |name: &str| kept.get(name).cloned().unwrap_or(Value::Bool(false));
-            let flags = [flag(FLAGS[0]), flag(FLAGS[1]), Value::Bool(false)];
+            let (returned, mut broke) = (flag(FLAGS[0]), flag(FLAGS[1]));
+            let mut flags = [returned.clone(), broke.clone(), Value::Bool(false)];
+            if !repeated.ends {
+                // It was left in one of the ways that there are.
+                let can_break = !matches!(broke, Value::Bool(false));
+                broke = if can_break { self.not(&returned)? } else { broke };
+                flags = [if can_break { returned } else { Value::Bool(true) }, broke, Value::Bool(false)];
+            }
             return Ok(Exits { flags, value: kept.get(VALUE).cloned() });
         }
         self.raise("RuntimeError", "what the rounds of a loop on data change does not come to a fixed point")
@@ -271,10 +282,12 @@ impl Interp {
 
     fn test_of(&mut self, frame: &mut Frame, repeated: &mut Loop<'_>) -> R<Value> {
         let value = (repeated.test)(self, frame)?;
-        Ok(match self.decision(&value)? {
+        let test = match self.decision(&value)? {
             Decision::Known(known) => Value::Bool(known),
             Decision::Open(open) => open,
-        })
+        };
+        repeated.ends |= !matches!(test, Value::Bool(true));
+        Ok(test)
     }
 
     /// Within a branch: what is carried becomes values of the round.
