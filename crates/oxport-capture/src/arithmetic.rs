@@ -123,6 +123,18 @@ methods! {
     SymInt ge "_operator::ge" SymInt => SymBool;
     /// `float(self)`
     SymInt to_float "torch::sym_float" => SymFloat;
+    /// `self == other`, undecided.
+    SymFloat eq "_operator::eq" SymFloat => SymBool;
+    /// `self != other`, undecided.
+    SymFloat ne "_operator::ne" SymFloat => SymBool;
+    /// `self < other`, undecided.
+    SymFloat lt "_operator::lt" SymFloat => SymBool;
+    /// `self <= other`, undecided.
+    SymFloat le "_operator::le" SymFloat => SymBool;
+    /// `self > other`, undecided.
+    SymFloat gt "_operator::gt" SymFloat => SymBool;
+    /// `self >= other`, undecided.
+    SymFloat ge "_operator::ge" SymFloat => SymBool;
     /// `math.ceil(self)`
     SymFloat ceil "math::ceil" => SymInt;
     /// `math.floor(self)`

@@ -26,6 +26,7 @@
 //! Laws: what is traced is what PyTorch would trace of the same calls; nothing here panics, whatever the code does.
 
 mod arithmetic;
+pub mod branch;
 mod call;
 mod constraint;
 pub mod control;
@@ -44,6 +45,7 @@ pub mod pytree;
 pub mod tracer;
 pub mod value;
 
+pub use branch::Branch;
 pub use dim::Dim;
 pub use error::{Error, Result};
 pub use export::{Export, Inputs};

@@ -55,9 +55,9 @@ impl Numbers {
     pub(crate) fn replace_nodes(&mut self, nodes: HashMap<Expr, NodeId>) -> HashMap<Expr, NodeId> {
         std::mem::replace(&mut self.nodes, nodes)
     }
-    /// The nodes of numbers that were read from data.
+    /// The nodes of numbers that depend on data.
     pub(crate) fn unbacked(&self) -> HashMap<Expr, NodeId> {
-        let is_unbacked = |e: &&Expr| e.as_symbol().is_some_and(Symbol::is_unbacked);
+        let is_unbacked = |e: &Expr| e.free_symbols().iter().any(Symbol::is_unbacked);
         self.nodes.iter().filter(|(e, _)| is_unbacked(e)).map(|(e, n)| (e.clone(), *n)).collect()
     }
     pub(crate) fn guards(&self) -> &[Guard] {
@@ -367,6 +367,16 @@ fn data_dependent(what: &str) -> Error {
     ))
 }
 
+impl SymInt {
+    /// Whether it depends on data, and not only on the sizes of inputs.
+    pub fn is_data_dependent(&self) -> bool {
+        let Some(tracer) = &self.0.tracer else { return false };
+        let state = tracer.state();
+        let n = replaced(&state.program.env, self.expr());
+        n.as_int().is_none() && state.program.env.hint_of(&n).is_none()
+    }
+}
+
 impl Tracer {
     /// Applies an operator of Python to numbers: `_operator::floordiv`, `math::ceil`, `torch::sym_max`. Nothing is
     /// added to
@@ -394,6 +404,13 @@ impl Tracer {
     /// It depends on data.
     pub fn decide(&self, condition: &SymBool) -> Result<bool> {
         self.state_mut().decide(condition.expr())
+    }
+    /// The truth of a condition if no data are needed for it: see [`Tracer::decide`]. None if it depends on data.
+    pub fn decide_now(&self, condition: &SymBool) -> Option<bool> {
+        let mut state = self.state_mut();
+        let relation = replaced(&state.program.env, condition.expr());
+        let known = state.program.env.known(&relation);
+        known.or_else(|| state.program.env.hint_of(&relation).and_then(|_| state.decide(&relation).ok()))
     }
     /// The value of an int for code that needs a number: that of the example, to which the program is specialized.
     ///

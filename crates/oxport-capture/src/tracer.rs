@@ -4,8 +4,8 @@
 //! node has the
 //! meta that its operator's meta function gave when it was traced; a refused call adds no node.
 
+use crate::branch::Outer;
 use crate::constraint::Declared;
-use crate::control::Outer;
 use crate::naming;
 use crate::number::Numbers;
 use crate::overload::Packets;
@@ -40,8 +40,10 @@ pub(crate) struct State {
     pub(crate) declared: Vec<Declared>,
     /// The graphs around the closures that are being traced, the outermost first.
     pub(crate) outer: Vec<Outer>,
+    /// The tensors of branches that were left.
+    pub(crate) left: HashMap<NodeId, Fake>,
     /// By tensor, the call that last wrote it.
-    written: HashMap<NodeId, NodeId>,
+    pub(crate) written: HashMap<NodeId, NodeId>,
     frames: Vec<ModuleFrame>,
     trace: Option<Arc<str>>,
     errors: Vec<Error>,
@@ -95,6 +97,7 @@ impl Tracer {
             numbers: Numbers::default(),
             declared: Vec::new(),
             outer: Vec::new(),
+            left: HashMap::new(),
             written: HashMap::new(),
             frames: Vec::new(),
             trace: None,
@@ -116,7 +119,11 @@ impl Tracer {
     }
     pub(crate) fn fake(&self, node: NodeId) -> Option<Fake> {
         let state = self.state();
-        state.node(node)?.val()?.as_tensor().map(|fake| state.simplified(fake))
+        let fake = match state.node(node) {
+            Some(node) => node.val()?.as_tensor()?,
+            None => state.left.get(&node)?,
+        };
+        Some(state.simplified(fake))
     }
     pub(crate) fn name_of(&self, node: NodeId) -> Option<Arc<str>> {
         Some(self.state().node(node)?.name.clone())
@@ -389,10 +396,14 @@ impl State {
         let own = rank(&kind);
         let specs = &self.program.signature.inputs;
         let at = specs.iter().position(|s| rank(&s.kind) > own).unwrap_or(specs.len());
-        let graph = &mut self.program.graph;
+        // The inputs of the program stand in the outermost graph.
+        let (graph, names) = match self.outer.first_mut() {
+            Some(outermost) => outermost.graph_and_names(),
+            None => (&mut self.program.graph, &mut self.names),
+        };
         let follower = graph.ids().nth(at);
         // A placeholder may be called as a builtin of Python; no other node is called like it.
-        let free = self.names.create(name);
+        let free = names.create(name);
         let name = if graph.find(name).is_none() { name.into() } else { Arc::from(free) };
         let mut node = Node::new(name, NodeKind::Placeholder, Vec::new());
         node.meta.val = val;

@@ -4,9 +4,9 @@ use crate::error::R;
 use crate::exec::Flow;
 use crate::interp::Interp;
 use crate::iter::Iter;
+use crate::journal::Slot;
 use crate::syntax::tree::ParamKind;
 use crate::value::{Args, Class, Function, Instance, Name, Namespace, Scope, Value};
-use std::cell::RefCell;
 use std::rc::Rc;
 
 impl Interp {
@@ -63,7 +63,7 @@ impl Interp {
         }
         let vars = self.bind(function, args)?;
         let code = function.code.clone();
-        let scope = Scope { vars: RefCell::new(vars), parent: function.closure.clone(), code: code.clone() };
+        let scope = Scope { vars: Slot::new(vars), parent: function.closure.clone(), code: code.clone() };
         let mut frame = self.frame(code.clone(), Some(Rc::new(scope)), function.globals.clone());
         frame.class_cell.clone_from(&function.class_cell);
         if code.is_generator {
@@ -79,10 +79,11 @@ impl Interp {
         let result = self.block(&mut frame, &code.body);
         self.places.pop();
         self.calls -= 1;
-        Ok(match result? {
-            Flow::Return(value) => value,
-            _ => Value::None,
-        })
+        match result? {
+            Flow::Return(value) => Ok(value),
+            Flow::Open(exits) => self.returned_or_none(&code.name, *exits),
+            _ => Ok(Value::None),
+        }
     }
 
     /// The variables of a call: parameters and their arguments.
@@ -240,9 +241,9 @@ impl Interp {
             false => Namespace::default(),
         };
         Ok(Value::Instance(Rc::new(Instance {
-            class: RefCell::new(class.clone()),
-            dict: RefCell::new(dict),
-            payload: RefCell::new(payload),
+            class: Slot::new(class.clone()),
+            dict: Slot::new(dict),
+            payload: Slot::new(payload),
         })))
     }
 }

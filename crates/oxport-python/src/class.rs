@@ -2,6 +2,7 @@
 
 use crate::error::R;
 use crate::interp::Interp;
+use crate::journal::Slot;
 use crate::syntax::tree::Code;
 use crate::value::{Args, Class, Name, Namespace, Scope, Value};
 use std::cell::RefCell;
@@ -34,7 +35,7 @@ impl Interp {
             }
         }
         let cell = Rc::new(RefCell::new(None));
-        let scope = Rc::new(Scope { vars: RefCell::default(), parent: frame.closure(), code: code.clone() });
+        let scope = Rc::new(Scope { vars: Slot::default(), parent: frame.closure(), code: code.clone() });
         {
             let mut vars = scope.vars.borrow_mut();
             vars.insert("__module__".into(), Value::Str(frame.globals.name.clone()));
@@ -128,7 +129,7 @@ impl Interp {
             module,
             bases: classes,
             ancestors,
-            dict: RefCell::new(namespace),
+            dict: Slot::new(namespace),
             metaclass,
         });
         let value = Value::Class(class.clone());

@@ -102,7 +102,7 @@ impl DictMap {
 }
 
 /// The shared cell of a dict or set.
-pub type Shared = std::rc::Rc<std::cell::RefCell<DictMap>>;
+pub type Shared = std::rc::Rc<crate::journal::Slot<DictMap>>;
 
 impl Interp {
     fn find_slot(&mut self, map: &Shared, hash: u64, key: &Value) -> R<Option<usize>> {

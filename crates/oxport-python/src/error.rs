@@ -3,9 +3,9 @@
 //! Invariants: a [`Raised`] passes through `try`; a [`Stop`] does not, so that a program cannot outlive its limits.
 
 use crate::interp::Interp;
+use crate::journal::Slot;
 use crate::syntax::tree::{Pos, Source};
 use crate::value::{Class, Instance, Name, Namespace, Value};
-use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
@@ -26,6 +26,8 @@ pub struct Raised {
     pub value: Value,
     /// The calls that it left, innermost first.
     pub trace: Vec<Place>,
+    /// Whether a `raise` or `assert` of the program raised it, rather than the interpreter.
+    pub is_explicit: bool,
 }
 
 /// The end of a program that reached a limit or asked for what is refused.
@@ -61,6 +63,14 @@ pub struct Place {
 }
 
 impl Unwind {
+    /// The same, raised by a statement of the program.
+    pub fn explicit(mut self) -> Unwind {
+        if let Unwind::Raised(raised) = &mut self {
+            raised.is_explicit = true;
+        }
+        self
+    }
+
     /// Adds the place at which a call was left, once for each call.
     pub fn at(mut self, place: impl FnOnce() -> Place, frame: u64) -> Unwind {
         let trace = match &mut self {
@@ -84,6 +94,18 @@ pub struct Error {
     /// The places, outermost first: file, line, column, function, the line's text.
     pub trace: Vec<(String, Pos, String, String)>,
 }
+
+impl Error {
+    /// Whether no line of the source is to blame, but the entry or the inputs that were asked for: a name that is not
+    /// there, arguments that are missing.
+    pub fn is_usage(&self) -> bool {
+        let is_of_call = matches!(&*self.kind, "NameError" | "AttributeError" | "TypeError" | "SyntaxError");
+        is_of_call && self.trace.iter().all(|(file, ..)| file == ENTRY)
+    }
+}
+
+/// The name of the source that evaluates the entry, in traces.
+pub(crate) const ENTRY: &str = "<entry>";
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -172,9 +194,9 @@ impl Interp {
             dict.insert("value".into(), value);
         }
         Value::Instance(Rc::new(Instance {
-            class: RefCell::new(class),
-            dict: RefCell::new(dict),
-            payload: RefCell::new(Value::None),
+            class: Slot::new(class),
+            dict: Slot::new(dict),
+            payload: Slot::new(Value::None),
         }))
     }
 
@@ -199,7 +221,11 @@ impl Interp {
     /// # Errors
     /// Always.
     pub fn raise_with<T>(&self, class: &str, args: Vec<Value>) -> R<T> {
-        Err(Unwind::Raised(Box::new(Raised { value: self.exception(class, args), trace: Vec::new() })))
+        Err(Unwind::Raised(Box::new(Raised {
+            value: self.exception(class, args),
+            trace: Vec::new(),
+            is_explicit: false,
+        })))
     }
 
     /// Raises a `TypeError`.

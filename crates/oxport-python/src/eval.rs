@@ -5,6 +5,7 @@ use crate::interp::{Frame, Interp};
 use crate::syntax::tree::{
     Argument, BinOp, Clause, Comprehension, ComprehensionKind, Expr, ExprKind, FormatPart, UnaryOp,
 };
+use crate::torch::branch::Decision;
 use crate::value::{Args, Name, Scope, Value};
 use std::rc::Rc;
 
@@ -18,10 +19,24 @@ impl Interp {
             ExprKind::Constant(value) => Ok(value.clone()),
             ExprKind::Name(name) => {
                 frame.pos = expr.pos;
-                self.load(frame, name)
+                let value = self.load(frame, name)?;
+                self.usable(value)
             }
-            _ => self.deeper(|i| i.eval_operation(frame, expr)),
+            _ => {
+                let value = self.deeper(|i| i.eval_operation(frame, expr))?;
+                self.usable(value)
+            }
         }
+    }
+
+    /// A value, unless it is one on which branches did not agree.
+    fn usable(&self, value: Value) -> R<Value> {
+        if let Value::Host(host) = &value
+            && let Some(reason) = host.refusal()
+        {
+            return self.raise("RuntimeError", reason);
+        }
+        Ok(value)
     }
 
     fn eval_operation(&mut self, frame: &mut Frame, expr: &Expr) -> R<Value> {
@@ -48,35 +63,20 @@ impl Interp {
             ExprKind::Unary(op, value) => {
                 let value = self.eval(frame, value)?;
                 frame.pos = expr.pos;
-                if *op == UnaryOp::Not { Ok(Value::Bool(!self.truth(&value)?)) } else { self.unary(*op, &value) }
+                if *op != UnaryOp::Not {
+                    return self.unary(*op, &value);
+                }
+                match self.decision(&value)? {
+                    Decision::Known(is) => Ok(Value::Bool(!is)),
+                    Decision::Open(test) => self.not(&test),
+                }
             }
             ExprKind::Compare(first, rest) => {
-                let mut left = self.eval(frame, first)?;
-                for (at, (op, right)) in rest.iter().enumerate() {
-                    let right = self.eval(frame, right)?;
-                    frame.pos = expr.pos;
-                    let result = self.compare(&left, *op, &right)?;
-                    if at + 1 == rest.len() || !self.truth(&result)? {
-                        return Ok(result);
-                    }
-                    left = right;
-                }
-                Ok(left)
+                let left = self.eval(frame, first)?;
+                self.comparisons(frame, expr.pos, left, rest)
             }
-            ExprKind::Bool(is_and, items) => {
-                let mut value = Value::None;
-                for (at, item) in items.iter().enumerate() {
-                    value = self.eval(frame, item)?;
-                    if at + 1 < items.len() && self.truth(&value)? != *is_and {
-                        break;
-                    }
-                }
-                Ok(value)
-            }
-            ExprKind::If(body, test, orelse) => {
-                let test = self.eval(frame, test)?;
-                if self.truth(&test)? { self.eval(frame, body) } else { self.eval(frame, orelse) }
-            }
+            ExprKind::Bool(is_and, items) => self.connected(frame, *is_and, items),
+            ExprKind::If(body, test, orelse) => self.conditional(frame, test, body, orelse),
             _ => self.eval_display(frame, expr),
         }
     }

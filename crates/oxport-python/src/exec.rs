@@ -3,11 +3,12 @@
 use crate::error::{R, StopKind, Unwind};
 use crate::interp::{Frame, Interp};
 use crate::syntax::tree::{Code, Expr, ExprKind, Handler, Stmt, StmtKind};
+use crate::torch::branch::{Decision, Exits};
 use crate::value::{Args, Function, Name, Value};
-use std::cell::RefCell;
 use std::rc::Rc;
 
 /// How a statement ends.
+#[derive(Clone)]
 pub enum Flow {
     /// The next one follows.
     Next,
@@ -17,6 +18,16 @@ pub enum Flow {
     Continue,
     /// `return`.
     Return(Value),
+    /// One of these, which is not known before the program runs.
+    Open(Box<Exits>),
+}
+
+/// How a statement of a block ends.
+pub(crate) enum Step {
+    /// So; what follows it in the block is still to come, unless it is left.
+    Flow(Flow),
+    /// So, and what follows has run too, in the branches of the statement.
+    Whole(Flow),
 }
 
 impl Interp {
@@ -25,19 +36,41 @@ impl Interp {
     /// # Errors
     /// The first exception, marked with its place.
     pub fn block(&mut self, frame: &mut Frame, body: &[Stmt]) -> R<Flow> {
-        for stmt in body {
+        for (at, stmt) in body.iter().enumerate() {
             frame.pos = stmt.pos;
-            let result = self.tick().and_then(|()| self.statement(frame, stmt));
+            let rest = &body[at + 1..];
+            let result = self.tick().and_then(|()| match self.statement(frame, stmt, rest)? {
+                Step::Flow(Flow::Open(exits)) => {
+                    let flow = self.unless_left(frame, *exits, &mut |i, f| i.block(f, rest))?;
+                    Ok(Step::Whole(flow))
+                }
+                step => Ok(step),
+            });
             match result {
-                Ok(Flow::Next) => {}
-                Ok(flow) => return Ok(flow),
+                Ok(Step::Flow(Flow::Next)) => {}
+                Ok(Step::Flow(flow) | Step::Whole(flow)) => return Ok(flow),
                 Err(unwind) => return Err(self.located(frame, unwind)),
             }
         }
         Ok(Flow::Next)
     }
 
-    fn statement(&mut self, frame: &mut Frame, stmt: &Stmt) -> R<Flow> {
+    /// Runs a statement; `rest` follows it.
+    fn statement(&mut self, frame: &mut Frame, stmt: &Stmt, rest: &[Stmt]) -> R<Step> {
+        if let StmtKind::If { test, body, orelse } = &stmt.kind {
+            let test = self.eval(frame, test)?;
+            return match self.decision(&test)? {
+                Decision::Known(is) => {
+                    let branch = if is { body } else { orelse };
+                    self.deeper(|i| i.block(frame, branch)).map(Step::Flow)
+                }
+                Decision::Open(test) => self.deeper(|i| i.fork_statement(frame, &test, body, orelse, rest)),
+            };
+        }
+        self.plain_statement(frame, stmt).map(Step::Flow)
+    }
+
+    fn plain_statement(&mut self, frame: &mut Frame, stmt: &Stmt) -> R<Flow> {
         match &stmt.kind {
             StmtKind::Expr(value) => {
                 self.eval(frame, value)?;
@@ -53,11 +86,6 @@ impl Interp {
                     Some(value) => self.eval(frame, value)?,
                     None => Value::None,
                 }));
-            }
-            StmtKind::If { test, body, orelse } => {
-                let test = self.eval(frame, test)?;
-                let branch = if self.truth(&test)? { body } else { orelse };
-                return self.deeper(|i| i.block(frame, branch));
             }
             StmtKind::For { target, iter, body, orelse } => return self.for_loop(frame, target, iter, body, orelse),
             StmtKind::While { test, body, orelse } => return self.while_loop(frame, test, body, orelse),
@@ -100,15 +128,27 @@ impl Interp {
             StmtKind::Raise { exc, cause } => self.raise_statement(frame, exc.as_ref(), cause.as_ref()),
             StmtKind::Assert { test, message } => {
                 let value = self.eval(frame, test)?;
-                if self.truth(&value)? {
-                    return Ok(());
+                match self.decision(&value)? {
+                    Decision::Known(true) => return Ok(()),
+                    Decision::Known(false) => {}
+                    Decision::Open(test) => {
+                        let message = match message {
+                            Some(message) => {
+                                let message = self.eval(frame, message)?;
+                                self.str(&message)?.to_string()
+                            }
+                            None => "assertion error".to_string(),
+                        };
+                        return self.assert_open(&test, true, &message);
+                    }
                 }
+                let explicit = |unwind: Unwind| unwind.explicit();
                 match message {
                     Some(message) => {
                         let message = self.eval(frame, message)?;
-                        self.raise_with("AssertionError", vec![message])
+                        self.raise_with("AssertionError", vec![message]).map_err(explicit)
                     }
-                    None => self.raise_with("AssertionError", Vec::new()),
+                    None => self.raise_with("AssertionError", Vec::new()).map_err(explicit),
                 }
             }
             StmtKind::Import(names) => self.import_statement(frame, names),
@@ -179,39 +219,8 @@ impl Interp {
             closure: frame.closure(),
             globals: frame.globals.clone(),
             class_cell: frame.class_cell.clone(),
-            dict: RefCell::default(),
+            dict: crate::journal::Slot::default(),
         })))
-    }
-
-    fn for_loop(&mut self, frame: &mut Frame, target: &Expr, iter: &Expr, body: &[Stmt], orelse: &[Stmt]) -> R<Flow> {
-        let iterable = self.eval(frame, iter)?;
-        let iter = self.iter(&iterable)?;
-        while let Some(value) = self.next(&iter)? {
-            self.tick()?;
-            self.assign(frame, target, value)?;
-            match self.deeper(|i| i.block(frame, body))? {
-                Flow::Break => return Ok(Flow::Next),
-                Flow::Return(value) => return Ok(Flow::Return(value)),
-                Flow::Next | Flow::Continue => {}
-            }
-        }
-        self.deeper(|i| i.block(frame, orelse))
-    }
-
-    fn while_loop(&mut self, frame: &mut Frame, test: &Expr, body: &[Stmt], orelse: &[Stmt]) -> R<Flow> {
-        loop {
-            self.tick()?;
-            frame.pos = test.pos;
-            let value = self.eval(frame, test)?;
-            if !self.truth(&value)? {
-                return self.deeper(|i| i.block(frame, orelse));
-            }
-            match self.deeper(|i| i.block(frame, body))? {
-                Flow::Break => return Ok(Flow::Next),
-                Flow::Return(value) => return Ok(Flow::Return(value)),
-                Flow::Next | Flow::Continue => {}
-            }
-        }
     }
 
     fn try_statement(
@@ -223,10 +232,15 @@ impl Interp {
         finally: &[Stmt],
     ) -> R<Flow> {
         frame.guarded += usize::from(!handlers.is_empty());
+        self.guarded += usize::from(!handlers.is_empty());
         let mut result = self.block(frame, body);
         frame.guarded -= usize::from(!handlers.is_empty());
+        self.guarded -= usize::from(!handlers.is_empty());
         match result {
             Ok(Flow::Next) => result = self.block(frame, orelse),
+            Ok(Flow::Open(exits)) if !orelse.is_empty() => {
+                result = self.unless_left(frame, *exits, &mut |i, f| i.block(f, orelse));
+            }
             Ok(_) => {}
             Err(unwind) => {
                 result = match self.select_handler(frame, handlers, &unwind) {
@@ -241,6 +255,9 @@ impl Interp {
         }
         match self.block(frame, finally)? {
             Flow::Next => result,
+            Flow::Open(_) => {
+                self.raise("RuntimeError", "a `finally` block that data decides to leave is not supported")
+            }
             flow => Ok(flow),
         }
     }
@@ -343,7 +360,7 @@ impl Interp {
 
     /// An exception on its way.
     pub(crate) fn raised(&self, value: Value) -> Unwind {
-        Unwind::Raised(Box::new(crate::error::Raised { value, trace: Vec::new() }))
+        Unwind::Raised(Box::new(crate::error::Raised { value, trace: Vec::new(), is_explicit: true }))
     }
 
     /// An exception: a class of exceptions is called.

@@ -189,6 +189,9 @@ impl Interp {
 
     /// Goes on with a task after what was within ended so.
     fn task(&mut self, generator: &mut Generator, task: Task, state: R<Flow>) -> R<Arrival> {
+        if let Ok(Flow::Open(_)) = &state {
+            return self.raise("RuntimeError", "a block of a generator that data decide to leave is not supported");
+        }
         let done = |flow: Flow| Ok(Arrival::Flow(flow));
         match task {
             Task::Block(block, at) => match state? {
@@ -204,7 +207,7 @@ impl Interp {
                 };
                 match state? {
                     Flow::Break => return done(Flow::Next),
-                    flow @ Flow::Return(_) => return done(flow),
+                    flow @ (Flow::Return(_) | Flow::Open(_)) => return done(flow),
                     Flow::Next | Flow::Continue => {}
                 }
                 match self.next(&iter)? {
@@ -222,7 +225,7 @@ impl Interp {
                 let StmtKind::While { test, body, orelse } = &parts(&block, at).kind else { return done(Flow::Next) };
                 match state? {
                     Flow::Break => return done(Flow::Next),
-                    flow @ Flow::Return(_) => return done(flow),
+                    flow @ (Flow::Return(_) | Flow::Open(_)) => return done(flow),
                     Flow::Next | Flow::Continue => {}
                 }
                 let value = self.eval(&mut generator.frame, test)?;

@@ -79,6 +79,21 @@ pub trait Host: Any {
         Ok(true)
     }
 
+    /// As a condition: the bool of the program that it is, if it is not known before the program runs.
+    fn undecided(&self, interp: &mut Interp, this: &Value) -> R<Option<Value>> {
+        Ok(None)
+    }
+
+    /// Why the value cannot be used, if that is so.
+    fn refusal(&self) -> Option<&str> {
+        None
+    }
+
+    /// As what is iterated: the number of elements, if it is not known before the program runs.
+    fn unknown_len(&self, interp: &mut Interp, this: &Value) -> R<Option<Value>> {
+        Ok(None)
+    }
+
     /// An int where one is needed, as an index: a symbolic size is specialized.
     fn index(&self, interp: &mut Interp, this: &Value) -> R<Option<i64>> {
         Ok(None)

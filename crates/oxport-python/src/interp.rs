@@ -6,7 +6,7 @@
 
 use crate::error::{R, StopKind, Unwind};
 use crate::syntax::tree::{Code, Pos, Source};
-use crate::value::{Class, ClassCell, Module, Name, Namespace, Scope, Value};
+use crate::value::{Class, ClassCell, Module, Name, Scope, Value};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -133,7 +133,7 @@ impl Types {
     fn class(name: &str, bases: &[&Rc<Class>]) -> Rc<Class> {
         let bases: Vec<Rc<Class>> = bases.iter().map(|&b| b.clone()).collect();
         let ancestors = bases.iter().flat_map(|b| b.mro().cloned()).collect();
-        let dict = Namespace::default().into();
+        let dict = crate::journal::Slot::default();
         Rc::new(Class { name: name.into(), module: "builtins".into(), bases, ancestors, dict, metaclass: None })
     }
 }
@@ -156,6 +156,8 @@ pub struct Interp {
     pub places: Vec<crate::error::Place>,
     /// The exceptions being handled, innermost last.
     pub handled: Vec<Value>,
+    /// The `try` statements with handlers around what runs, in all calls.
+    pub(crate) guarded: usize,
     pub(crate) bundled: HashMap<String, Bundled>,
     pub(crate) loader: Rc<dyn Loader>,
     pub(crate) frames: u64,
@@ -178,6 +180,7 @@ impl Interp {
             host: None,
             places: Vec::new(),
             handled: Vec::new(),
+            guarded: 0,
             bundled: HashMap::new(),
             loader,
             frames: 0,

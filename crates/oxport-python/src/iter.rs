@@ -3,6 +3,7 @@
 use crate::error::R;
 use crate::generator::Generator;
 use crate::interp::{Frame, Interp};
+use crate::journal::{self, Slot};
 use crate::value::{Args, Name, Range, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,12 +11,14 @@ use std::rc::Rc;
 /// An iterator.
 pub struct Iter {
     state: RefCell<State>,
+    /// Its age, see [`crate::journal`].
+    born: u64,
 }
 
 /// What an iterator still gives.
 enum State {
     /// A list, which may change meanwhile.
-    List(Rc<RefCell<Vec<Value>>>, usize),
+    List(Rc<Slot<Vec<Value>>>, usize),
     /// Values, in order.
     Values(std::vec::IntoIter<Value>),
     /// A range.
@@ -55,12 +58,12 @@ pub enum What {
 
 impl Iter {
     fn of(state: State) -> Value {
-        Value::Iter(Rc::new(Iter { state: RefCell::new(state) }))
+        Value::Iter(Rc::new(Iter { state: RefCell::new(state), born: journal::age() }))
     }
 
     /// A generator that has not begun.
     pub fn generator(frame: Frame) -> Iter {
-        Iter { state: RefCell::new(State::Generator(Some(Box::new(Generator::new(frame))))) }
+        Iter { state: RefCell::new(State::Generator(Some(Box::new(Generator::new(frame))))), born: journal::age() }
     }
 
     /// Values in order.
@@ -205,6 +208,13 @@ impl Interp {
                 }
             };
         };
+        if journal::is_older(cell.born) {
+            return self.raise(
+                "RuntimeError",
+                "an iterator from outside of a branch on data is advanced within it, which cannot be joined with the \
+                 other branch; make a list of its elements before",
+            );
+        }
         // The state is taken out, as what is called may ask the same iterator.
         let Ok(mut state) = cell.state.try_borrow_mut() else { return self.value_error("iterator already executing") };
         if let State::Generator(_) = &*state {

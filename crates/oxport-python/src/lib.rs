@@ -23,6 +23,8 @@ mod import;
 mod index;
 mod interp;
 mod iter;
+mod journal;
+mod loops;
 mod matching;
 mod names;
 mod ops;

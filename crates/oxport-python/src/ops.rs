@@ -175,7 +175,7 @@ impl Interp {
                 self.new_str(text)?
             }
             (BinOp::Or, V::Dict(a), V::Dict(_)) => {
-                let map = Rc::new(std::cell::RefCell::new(a.borrow().clone()));
+                let map = Rc::new(crate::journal::Slot::new(a.borrow().clone()));
                 self.charge(64 * map.borrow().len())?;
                 self.update_dict(&map, right)?;
                 V::Dict(map)

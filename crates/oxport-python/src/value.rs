@@ -8,6 +8,7 @@ use crate::error::R;
 use crate::host::Host;
 use crate::interp::Interp;
 use crate::iter::Iter;
+use crate::journal::Slot;
 use crate::syntax::tree::Code;
 use indexmap::IndexMap;
 use num_bigint::BigInt;
@@ -70,13 +71,13 @@ pub enum Value {
     /// A tuple.
     Tuple(Rc<[Value]>),
     /// A list.
-    List(Rc<RefCell<Vec<Value>>>),
+    List(Rc<Slot<Vec<Value>>>),
     /// A dict.
-    Dict(Rc<RefCell<DictMap>>),
+    Dict(Rc<Slot<DictMap>>),
     /// A set.
-    Set(Rc<RefCell<DictMap>>),
+    Set(Rc<Slot<DictMap>>),
     /// A frozenset.
-    FrozenSet(Rc<RefCell<DictMap>>),
+    FrozenSet(Rc<Slot<DictMap>>),
     /// A slice.
     Slice(Rc<[Value; 3]>),
     /// A range.
@@ -144,7 +145,7 @@ impl Range {
 /// The variables of a call, class body or comprehension, and the scope around it.
 pub struct Scope {
     /// The variables.
-    pub vars: RefCell<Namespace>,
+    pub vars: Slot<Namespace>,
     /// The function's scope around this one; a class's is passed over.
     pub parent: Option<Rc<Scope>>,
     /// The code, which knows the names that are bound.
@@ -167,7 +168,7 @@ pub struct Function {
     /// The class in whose body it was defined.
     pub class_cell: Option<ClassCell>,
     /// Attributes: `__name__`, `__doc__` and the program's own.
-    pub dict: RefCell<Namespace>,
+    pub dict: Slot<Namespace>,
 }
 
 /// What a native function is called with.
@@ -224,7 +225,7 @@ pub struct Class {
     /// The method resolution order after the class itself.
     pub ancestors: Vec<Rc<Class>>,
     /// The attributes.
-    pub dict: RefCell<Namespace>,
+    pub dict: Slot<Namespace>,
     /// The metaclass, if it is not `type`.
     pub metaclass: Option<Rc<Class>>,
 }
@@ -232,11 +233,11 @@ pub struct Class {
 /// An instance of a class of the program.
 pub struct Instance {
     /// The class.
-    pub class: RefCell<Rc<Class>>,
+    pub class: Slot<Rc<Class>>,
     /// The attributes.
-    pub dict: RefCell<Namespace>,
+    pub dict: Slot<Namespace>,
     /// The built-in value, if the class derives from a built-in one.
-    pub payload: RefCell<Value>,
+    pub payload: Slot<Value>,
 }
 
 /// A module.
@@ -244,7 +245,7 @@ pub struct Module {
     /// The dotted name.
     pub name: Name,
     /// The attributes.
-    pub dict: RefCell<Namespace>,
+    pub dict: Slot<Namespace>,
     /// Attributes that are made when they are first asked for.
     pub fallback: RefCell<Option<NativeFn>>,
     /// Whether its body is still running.
@@ -275,17 +276,17 @@ impl Value {
 
     /// A list.
     pub fn list(items: Vec<Value>) -> Value {
-        Value::List(Rc::new(RefCell::new(items)))
+        Value::List(Rc::new(Slot::new(items)))
     }
 
     /// A dict.
     pub fn dict(map: DictMap) -> Value {
-        Value::Dict(Rc::new(RefCell::new(map)))
+        Value::Dict(Rc::new(Slot::new(map)))
     }
 
     /// A set.
     pub fn set(map: DictMap) -> Value {
-        Value::Set(Rc::new(RefCell::new(map)))
+        Value::Set(Rc::new(Slot::new(map)))
     }
 
     /// An int.
@@ -391,7 +392,7 @@ impl Module {
     pub fn new(name: &str) -> Rc<Module> {
         let module = Module {
             name: name.into(),
-            dict: RefCell::default(),
+            dict: Slot::default(),
             fallback: RefCell::new(None),
             is_loading: Cell::new(false),
         };

@@ -3,9 +3,9 @@
 use crate::error::R;
 use crate::host::Host;
 use crate::interp::Interp;
+use crate::journal::Slot;
 use crate::value::{Args, Class, Name, Namespace, Value};
 use std::any::Any;
-use std::cell::RefCell;
 use std::rc::Rc;
 
 /// The attributes of an object as a mapping.
@@ -17,7 +17,7 @@ impl NamespaceView {
         Value::Host(Rc::new(NamespaceView(of)))
     }
 
-    fn with<T>(&self, f: impl FnOnce(&RefCell<Namespace>) -> T) -> Option<T> {
+    fn with<T>(&self, f: impl FnOnce(&Slot<Namespace>) -> T) -> Option<T> {
         match &self.0 {
             Value::Instance(v) => Some(f(&v.dict)),
             Value::Class(v) => Some(f(&v.dict)),

@@ -92,7 +92,7 @@ pub(super) fn install(interp: &mut Interp) {
             &[
                 ("copy", |i, a| {
                     let map = this(i, &a)?.borrow().clone();
-                    Ok(like(&a, std::rc::Rc::new(std::cell::RefCell::new(map))))
+                    Ok(like(&a, std::rc::Rc::new(crate::journal::Slot::new(map))))
                 }),
                 ("union", |i, a| combine(i, a, BinOp::Or)),
                 ("intersection", |i, a| combine(i, a, BinOp::And)),
@@ -205,7 +205,7 @@ fn combine(interp: &mut Interp, args: Args, op: BinOp) -> R<Value> {
     let mut set = this(interp, &args)?;
     if args.pos.len() == 1 {
         let copy = set.borrow().clone();
-        set = std::rc::Rc::new(std::cell::RefCell::new(copy));
+        set = std::rc::Rc::new(crate::journal::Slot::new(copy));
     }
     for items in &args.pos[1..] {
         let items = interp.collect(items)?;

@@ -11,7 +11,7 @@ mod text;
 
 use crate::error::{EXCEPTIONS, R};
 use crate::interp::Interp;
-use crate::value::{Args, Class, Namespace, Value};
+use crate::value::{Args, Class, Value};
 use std::rc::Rc;
 
 /// A native function of a table.
@@ -51,7 +51,7 @@ pub fn install(interp: &mut Interp) {
             _ => vec![interp.types.object.clone()],
         };
         let ancestors = bases.iter().flat_map(|b| b.mro().cloned()).collect();
-        let dict = Namespace::default().into();
+        let dict = crate::journal::Slot::default();
         let class = Class { name: (*name).into(), module: "builtins".into(), bases, ancestors, dict, metaclass: None };
         builtins.set(name, Value::Class(Rc::new(class)));
     }

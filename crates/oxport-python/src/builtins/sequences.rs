@@ -3,8 +3,8 @@
 use super::add_methods;
 use crate::error::R;
 use crate::interp::Interp;
+use crate::journal::Slot;
 use crate::value::{Args, Range, Value};
-use std::cell::RefCell;
 use std::rc::Rc;
 
 pub(super) fn install(interp: &mut Interp) {
@@ -122,7 +122,7 @@ pub(super) fn install(interp: &mut Interp) {
     }
 }
 
-fn this(interp: &Interp, args: &Args) -> R<Rc<RefCell<Vec<Value>>>> {
+fn this(interp: &Interp, args: &Args) -> R<Rc<Slot<Vec<Value>>>> {
     match args.pos.first().map(Value::plain) {
         Some(Value::List(list)) => Ok(list),
         _ => interp.type_error("descriptor requires a 'list' object"),
@@ -206,8 +206,21 @@ fn range_new(interp: &mut Interp, args: Args) -> R<Value> {
             let class = interp.type_name(part);
             return interp.type_error(format!("'{class}' object cannot be interpreted as an integer"));
         }
-        parts.push(interp.index(part)?);
+        parts.push(part.clone());
     }
+    let (zero, one) = (Value::Int(0), Value::Int(1));
+    let bounds = match parts.as_slice() {
+        [stop] => Some([&zero, stop, &one]),
+        [start, stop] => Some([start, stop, &one]),
+        [start, stop, step] => Some([start, stop, step]),
+        _ => None,
+    };
+    if let Some([start, stop, step]) = bounds
+        && let Some(open) = crate::torch::branch::open_range(interp, start, stop, step)?
+    {
+        return Ok(open);
+    }
+    let parts = parts.iter().map(|part| interp.index(part)).collect::<R<Vec<i64>>>()?;
     let (start, stop, step) = match parts.as_slice() {
         [stop] => (0, *stop, 1),
         [start, stop] => (*start, *stop, 1),

@@ -4,7 +4,7 @@ use super::convert::Constant;
 use super::inputs::{self, Dim, Input};
 use super::session::{Evaluator, Session};
 use super::tensor::{Kind, tensor_of};
-use crate::error::{Error, R};
+use crate::error::{ENTRY, Error, R};
 use crate::interp::{Interp, Limits, Loader};
 use crate::syntax::tree::Source;
 use crate::value::{Args, Module, Name, Value};
@@ -57,7 +57,7 @@ fn run(interp: &mut Interp, options: &Options<'_>) -> R<ExportedProgram> {
     interp.find_module("torch")?;
     let module = source_module(interp, options)?;
     let entry = format!("_captured_entry = {}\n", options.entry);
-    interp.run_module(&module, Source { name: "<entry>".into(), text: entry })?;
+    interp.run_module(&module, Source { name: ENTRY.into(), text: entry })?;
     let mut model = module.dict.borrow().get("_captured_entry").cloned().unwrap_or(Value::None);
     if let Value::Class(_) = model {
         model = interp.call(&model, Args::default())?;

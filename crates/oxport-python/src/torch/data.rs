@@ -1,7 +1,7 @@
 //! Tensors of data: `torch.tensor`, `tolist`.
 
 use super::convert::Constant;
-use super::number::SymValue;
+use super::number::{Number, SymValue};
 use super::session::Session;
 use super::tensor::{Kind, scalar_value, tensor_of};
 use crate::error::R;
@@ -97,12 +97,28 @@ fn stack(
     items: Vec<Value>,
     dtype: Option<DType>,
 ) -> R<Value> {
+    // Numbers have the dtype that torch.tensor infers of them.
+    let is_float = |v: &Value| match v {
+        Value::Float(_) => true,
+        Value::Host(host) => matches!(host.as_any().downcast_ref(), Some(SymValue(Number::Float(_)))),
+        _ => false,
+    };
+    let is_bool = |v: &Value| match v {
+        Value::Bool(_) => true,
+        Value::Host(host) => matches!(host.as_any().downcast_ref(), Some(SymValue(Number::Bool(_)))),
+        _ => false,
+    };
+    let inferred = match (items.iter().any(is_float), items.iter().all(is_bool)) {
+        (true, _) => DType::F32,
+        (_, true) => DType::Bool,
+        _ => DType::I64,
+    };
     let mut tensors = Vec::new();
     for item in items {
         tensors.push(match tensor_of(&item) {
             Some(_) => item,
             None => {
-                let kw: Vec<_> = dtype.map(|d| ("dtype".into(), Constant::DType(d).value())).into_iter().collect();
+                let kw = [("dtype".into(), Constant::DType(dtype.unwrap_or(inferred)).value())];
                 session.op(interp, "scalar_tensor", &[item], &kw)?
             }
         });

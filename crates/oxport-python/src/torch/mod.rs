@@ -12,6 +12,7 @@
 //! Laws: an attribute of `torch`, `torch.nn.functional` or a tensor that is not defined here is the operator `aten::`
 //! of that name, if there is one; overloads are resolved as PyTorch resolves them.
 
+pub mod branch;
 pub mod capture;
 mod convert;
 mod data;
@@ -20,7 +21,7 @@ mod inputs;
 mod native;
 mod number;
 mod session;
-mod tensor;
+pub(crate) mod tensor;
 
 pub use capture::{Options, capture};
 pub use inputs::{Dim, Input};

@@ -6,10 +6,11 @@ use super::tensor::{Kind, TensorValue, gather_sizes, tensor_of};
 use super::{data, number};
 use crate::error::R;
 use crate::interp::Interp;
+use crate::journal::Slot;
 use crate::value::{Args, Module, Name, Value};
 use oxport_ir::{Device, MemoryFormat, MemoryLayout};
 use oxport_tensor::DType;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 pub(super) fn install(interp: &mut Interp, module: &Rc<Module>) {
@@ -68,10 +69,10 @@ fn set_constructors(session: &Rc<Session>) {
         };
         Ok(Value::Host(Rc::new(TensorValue {
             session: shared.clone(),
-            kind: RefCell::new(tensor.kind.borrow().clone()),
+            kind: Slot::new(tensor.kind.borrow().clone()),
             is_parameter: Cell::new(true),
             requires_grad: Cell::new(requires_grad),
-            dict: RefCell::default(),
+            dict: Slot::default(),
         })))
     });
     session.parameter.dict.borrow_mut().insert("__new__".into(), parameter);

@@ -89,16 +89,33 @@ fn binary(a: &Number, op: BinOp, b: &Number) -> Option<Number> {
     }))
 }
 
-fn compare(a: &SymInt, op: CmpOp, b: &SymInt) -> Option<SymBool> {
-    Some(match op {
-        CmpOp::Eq => a.eq(b),
-        CmpOp::Ne => a.ne(b),
-        CmpOp::Lt => a.lt(b),
-        CmpOp::Le => a.le(b),
-        CmpOp::Gt => a.gt(b),
-        CmpOp::Ge => a.ge(b),
-        _ => return None,
-    })
+macro_rules! comparisons {
+    ($name:ident $t:ty) => {
+        fn $name(a: &$t, op: CmpOp, b: &$t) -> Option<SymBool> {
+            Some(match op {
+                CmpOp::Eq => a.eq(b),
+                CmpOp::Ne => a.ne(b),
+                CmpOp::Lt => a.lt(b),
+                CmpOp::Le => a.le(b),
+                CmpOp::Gt => a.gt(b),
+                CmpOp::Ge => a.ge(b),
+                _ => return None,
+            })
+        }
+    };
+}
+comparisons! { compare SymInt }
+comparisons! { compare_floats SymFloat }
+
+/// Whether a value is a number that depends on data.
+pub fn is_open(value: &Value) -> bool {
+    match value {
+        Value::Host(host) => match host.as_any().downcast_ref::<SymValue>() {
+            Some(SymValue(Number::Int(n))) => n.is_data_dependent(),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 impl Host for SymValue {
@@ -187,8 +204,21 @@ impl Host for SymValue {
         if let (Number::Int(a), Number::Int(b)) = (&self.0, &other) {
             return Ok(compare(a, op, b).map(|b| Number::Bool(b).value()));
         }
+        if let (Some(a), Some(b)) = (self.0.float(), other.float()) {
+            return Ok(compare_floats(&a, op, &b).map(|b| Number::Bool(b).value()));
+        }
         let (a, b) = (self.known(interp, &self.0)?, self.known(interp, &other)?);
         interp.compare(&a, op, &b).map(Some)
+    }
+
+    fn undecided(&self, interp: &mut Interp, _: &Value) -> R<Option<Value>> {
+        let condition = match &self.0 {
+            Number::Bool(b) => b.clone(),
+            Number::Int(n) => n.ne(0i64),
+            Number::Float(x) => x.ne(0.0),
+        };
+        let is_known = Session::of(interp)?.tracer().decide_now(&condition).is_some();
+        Ok(if is_known { None } else { Some(Number::Bool(condition).value()) })
     }
 
     fn truth(&self, interp: &mut Interp, _: &Value) -> R<bool> {

@@ -8,6 +8,7 @@
 use super::tensor::{Kind, TensorValue};
 use crate::error::R;
 use crate::interp::Interp;
+use crate::journal::Slot;
 use crate::value::{Class, Name, Namespace, Value};
 use oxport_capture::{Tracer, Value as Traced};
 use oxport_ir::ExportedProgram;
@@ -44,7 +45,7 @@ fn class(name: &str, base: &Rc<Class>) -> Rc<Class> {
         module: "torch".into(),
         bases: vec![base.clone()],
         ancestors: base.mro().cloned().collect(),
-        dict: RefCell::new(Namespace::default()),
+        dict: Slot::new(Namespace::default()),
         metaclass: None,
     })
 }
@@ -109,10 +110,10 @@ impl Session {
     pub fn value(self: &Rc<Session>, kind: Kind) -> Value {
         Value::Host(Rc::new(TensorValue {
             session: self.clone(),
-            kind: RefCell::new(kind),
+            kind: Slot::new(kind),
             is_parameter: Cell::new(false),
             requires_grad: Cell::new(false),
-            dict: RefCell::default(),
+            dict: Slot::default(),
         }))
     }
 
@@ -135,6 +136,22 @@ impl Session {
         format!("_tensor_constant{}", self.lifted.get() - 1)
     }
 
+    /// A bool, known or of the program, as a tensor of no dimensions.
+    pub fn bool_tensor(self: &Rc<Session>, interp: &mut Interp, value: &Value) -> R<Value> {
+        if super::tensor::tensor_of(value).is_some() {
+            return Ok(value.clone());
+        }
+        let dtype = super::convert::Constant::DType(oxport_tensor::DType::Bool).value();
+        self.op(interp, "full", &[Value::list(Vec::new()), value.clone()], &[("dtype".into(), dtype)])
+    }
+
+    /// Tells the tracer where the program is, for the nodes that follow.
+    pub fn note_trace(&self, interp: &Interp) {
+        if self.is_tracing() {
+            self.tracer().set_stack_trace(Some(&stack_trace(interp)));
+        }
+    }
+
     /// Calls an operator of the current program.
     pub fn op(self: &Rc<Session>, interp: &mut Interp, name: &str, args: &[Value], kw: &[(Name, Value)]) -> R<Value> {
         let mut lowered = Vec::with_capacity(args.len());
@@ -146,9 +163,7 @@ impl Session {
             named.push((&**key, self.lower(interp, value)?));
         }
         let tracer = self.tracer();
-        if self.is_tracing() {
-            tracer.set_stack_trace(Some(&stack_trace(interp)));
-        }
+        self.note_trace(interp);
         // `to.dtype` is an overload; `aten.add` has its namespace.
         let stem = name.split('.').next().unwrap_or(name);
         let full = if self.has_op(stem) { format!("aten.{name}") } else { name.to_string() };

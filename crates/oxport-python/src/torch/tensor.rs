@@ -5,11 +5,12 @@ use super::session::Session;
 use crate::error::R;
 use crate::host::Host;
 use crate::interp::Interp;
+use crate::journal::Slot;
 use crate::syntax::tree::{BinOp, CmpOp, UnaryOp};
 use crate::value::{Class, Name, Namespace, Value};
 use oxport_tensor::Tensor as Data;
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// What a tensor is made of.
@@ -26,13 +27,13 @@ pub struct TensorValue {
     /// The capture.
     pub session: Rc<Session>,
     /// What it is made of.
-    pub kind: RefCell<Kind>,
+    pub kind: Slot<Kind>,
     /// Whether it is an `nn.Parameter`.
     pub is_parameter: Cell<bool>,
     /// `requires_grad`.
     pub requires_grad: Cell<bool>,
     /// Attributes that the program sets.
-    pub dict: RefCell<Namespace>,
+    pub dict: Slot<Namespace>,
 }
 
 impl TensorValue {
@@ -49,7 +50,7 @@ impl TensorValue {
         };
         match tracer.attribute(&self.session.fresh_name(), data) {
             Ok(tensor) => {
-                *self.kind.borrow_mut() = Kind::Traced(tensor.clone());
+                self.kind.cache(Kind::Traced(tensor.clone()));
                 Ok(tensor)
             }
             Err(error) => interp.raise("RuntimeError", error.message()),
@@ -68,7 +69,7 @@ impl TensorValue {
             return interp.raise("RuntimeError", message);
         }
         let data = self.session.evaluate(interp, &[traced])?.swap_remove(0);
-        *self.kind.borrow_mut() = Kind::Data(data.clone());
+        self.kind.cache(Kind::Data(data.clone()));
         Ok(data)
     }
 
@@ -79,7 +80,8 @@ impl TensorValue {
         }
     }
 
-    fn fake(&self) -> oxport_ir::Fake {
+    /// Dtype, sizes and strides.
+    pub fn fake(&self) -> oxport_ir::Fake {
         match &*self.kind.borrow() {
             Kind::Traced(t) => t.fake().unwrap_or_else(|| oxport_ir::Fake::new(t.dtype(), [])),
             Kind::Data(data) => oxport_ir::Fake::of(data),
@@ -333,10 +335,34 @@ impl Host for TensorValue {
             Kind::Data(_) => String::new(),
         };
         let message = format!(
-            "the branch depends on the data of tensor `{name}`, which are not known during capture; \
-             use torch.where for values, or torch.cond for branches"
+            "the data of tensor `{name}` decide here, which are not known during capture: only the statements `if`, \
+             `while`, `for` and `assert`, and the expressions `and`, `or`, `not` and `if … else` can be kept in the \
+             program; use one of them, or torch.where"
         );
         interp.raise("RuntimeError", message)
+    }
+
+    fn undecided(&self, interp: &mut Interp, this: &Value) -> R<Option<Value>> {
+        if self.is_known() {
+            return Ok(None);
+        }
+        let fake = self.fake();
+        if fake.sizes.iter().any(|n| n.as_int().is_some_and(|n| n != 1)) {
+            return interp.raise("RuntimeError", "Boolean value of Tensor with more than one value is ambiguous");
+        }
+        let mut test = this.clone();
+        if fake.dtype != oxport_tensor::DType::Bool {
+            test = self.session.op(interp, "ne", &[test, Value::Int(0)], &[])?;
+        }
+        if !fake.sizes.is_empty() {
+            test = self.session.op(interp, "reshape", &[test, Value::list(Vec::new())], &[])?;
+        }
+        Ok(Some(test))
+    }
+
+    fn unknown_len(&self, _: &mut Interp, _: &Value) -> R<Option<Value>> {
+        let first = self.sizes().into_iter().next().filter(|n| n.is_data_dependent());
+        Ok(first.map(|n| super::number::Number::Int(n).value()))
     }
 
     fn index(&self, interp: &mut Interp, _: &Value) -> R<Option<i64>> {

@@ -144,7 +144,9 @@ impl Capture {
                 let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || {
                     let captured =
                         oxport_python::torch::capture(&options, Rc::new(Folders(folders)), Rc::new(evaluate));
-                    captured.map_err(|e| Error::data(e.to_string()))
+                    captured.map_err(|e| {
+                        if e.is_usage() { Error::usage(e.to_string()) } else { Error::data(e.to_string()) }
+                    })
                 });
                 match thread.map(|t| t.join()) {
                     Ok(Ok(result)) => result,

@@ -346,14 +346,18 @@ _check_value = _check_index = _check_type = _check
 
 
 def _assert(condition, message=""):
-    if not isinstance(condition, Tensor):
-        assert condition, message
+    assert condition, message
 
 
 def cond(pred, true_fn, false_fn, operands=()):
-    if not isinstance(pred, Tensor):
-        return true_fn(*operands) if pred else false_fn(*operands)
-    raise NotImplementedError("torch.cond on tensor data is not supported by capture from Python source yet")
+    return true_fn(*operands) if pred else false_fn(*operands)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs, additional_inputs=()):
+    carried = tuple(carried_inputs)
+    while cond_fn(*carried, *additional_inputs):
+        carried = tuple(body_fn(*carried, *additional_inputs))
+    return carried
 
 
 def compile(function=None, *args, **kwargs):
