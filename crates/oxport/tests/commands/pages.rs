@@ -138,7 +138,7 @@ fn check(page: &str, text: &mut String) -> Result<usize, String> {
         let said = block.remark.as_ref().map(|(key, value)| (key.as_str(), value.as_str()));
         let shown = printed.take().filter(|_| block.follows_block);
         match (block.language.as_str(), said) {
-            (_, Some(("not run", reason))) if reason.is_empty() => return Err(format!("{place}: not run, but why?")),
+            (_, Some(("not run", ""))) => return Err(format!("{place}: not run, but why?")),
             (_, Some(("not run", _))) => {}
             (_, Some(("file", name))) => {
                 let content = block.lines.join("\n") + "\n";
