@@ -74,6 +74,7 @@ impl Toolchain {
         let (mut result, mut report) = self.optimize_valid(program, opt, &Limits { model, ..*limits })?;
         if model.frozen {
             report.dropped = drop_unread(&mut result);
+            report.nodes_after = result.graph.len();
             let largest = stored_bytes(program) as f64 * (1.0 + limits.grow) + GROWTH;
             if stored_bytes(&result) as f64 > largest {
                 let model = Model { frozen: false, ..model };
