@@ -254,6 +254,8 @@ const KNOW_NAMES: &[(&str, &str)] = &[
     ("oxport-ir/src/variants.rs", "PyTorch's convention that `add_` writes what `add` computes"),
     ("oxport-ir/src/text/", "how Python writes a function: `a + b`, `math.trunc`"),
     ("oxport-ir/src/verify/document.rs", "whether a name is one that a file can have"),
+    ("oxport-rewrite/src/facts.rs", "what rules take for granted of operators, and what they compute with"),
+    ("oxport/src/coverage.rs", "sites of families, found by code that shares nothing with the rules"),
     ("oxport-capture/src/arithmetic.rs", "the functions of Python that traced numbers call"),
     ("oxport-capture/src/call.rs", "PyTorch's generator of Python functions tells factories by `*_like` and `new_*`"),
     ("oxport-capture/src/number.rs", "the functions of Python that an expression is made of"),
@@ -263,6 +265,7 @@ const KNOW_NAMES: &[(&str, &str)] = &[
 const KNOW_POSITIONS: &[(&str, &str)] = &[
     ("oxport-ir/src/node.rs", "the view by names: `argument`, `first_input`, `operands`, `default_value`"),
     ("oxport-ir/src/text/", "operands of infix and prefix operators are printed in order"),
+    ("oxport/src/coverage.rs", "operands of the families' operators"),
     ("oxport-passes/src/aliasing.rs", "`Step`, a call without its first argument"),
     ("oxport-pt2/src/write/graph.rs", "arguments are written in the order of the schema"),
 ];

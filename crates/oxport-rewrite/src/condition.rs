@@ -4,7 +4,7 @@
 //! Law: conditions about sizes hold for all values that the symbols may have; a hint decides nothing.
 
 use crate::compute::{order, wrap};
-use crate::rules::FINITE;
+use crate::facts::finite_of;
 use crate::term::{Constant, Term};
 use crate::typing::{Graph, Kind};
 use egg::{Id, Subst};
@@ -61,8 +61,8 @@ pub enum Condition {
     Rank(&'static str, usize),
     /// The two variables are tensors of as many dimensions.
     SameRank(&'static str, &'static str),
-    /// The first variable has one number for each channel of what the weight yields (its size in that dimension), in the
-    /// place where channels of batched results are.
+    /// The first variable has one number for each channel of what the weight yields (its size in that dimension), in
+    /// the place where channels of batched results are.
     PerChannel(&'static str, &'static str, usize),
     /// No element of the tensor is infinite or NaN.
     Finite(&'static str),
@@ -239,8 +239,7 @@ fn is_finite(graph: &Graph<'_>, class: Id, steps: usize) -> bool {
     let finite = |id: &Id| is_finite(graph, *id, left);
     graph[class].nodes.iter().any(|term| {
         let Term::Op(name, kids) = term else { return false };
-        let short = name.as_str().strip_prefix("aten::").unwrap_or_default();
-        if let Some((_, of)) = FINITE.iter().find(|(op, _)| *op == short) {
+        if let Some(of) = finite_of(name.as_str()) {
             return of.iter().all(|&i| finite(&kids[i]));
         }
         let Some(from) = kids.first().and_then(dtype) else { return false };

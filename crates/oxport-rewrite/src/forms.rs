@@ -3,19 +3,19 @@
 //! * Operands of operators that commute stand in either order; which ones do say rules of their own
 //!   ([`rules::commuting`](crate::rules::commuting)).
 //! * `(~unary ?x)` is any pure pointwise operator of one tensor, `(~exact ?x)` one of them that is exact to the bit,
-//!   `(~binary ?x ?y)` one of two tensors; what other arguments it has are the same on both sides. `(exp|sin ?x)` is one
-//!   of the operators named, the same on both sides.
+//!   `(~binary ?x ?y)` one of two tensors; what other arguments it has are the same on both sides. `(exp|sin ?x)` is
+//!   one of the operators named, the same on both sides.
 //!
 //! Law: all forms of a rule have the variables of the rule as it is written, so a substitution says all that the right
 //! side needs; forms are listed in a fixed order.
 
+use crate::facts::is_pointwise;
 use crate::rule::Rule;
 use crate::rules;
 use crate::term::Term;
 use crate::typing::Graph;
 use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, SearchMatches, Searcher, Symbol, Var};
-use oxport_ir::schema::Type;
-use oxport_ir::{Effect, Exact, Op, Registry};
+use oxport_ir::{Exact, Op, Registry};
 use std::sync::Arc;
 
 /// A pattern, and what it is equal to.
@@ -76,16 +76,16 @@ fn members(ast: &PatternAst<Term>, registry: &Registry) -> Vec<(Symbol, usize)> 
     });
     match family {
         None => vec![(Symbol::from(""), 0)],
-        Some((family @ ("aten::~unary" | "aten::~exact" | "aten::~binary"), tensors)) => {
+        Some((family, tensors)) if family.contains('~') => {
             let mut ops: Vec<Op> = registry.names().into_iter().map(|name| registry.op(name)).collect();
             let is_exact = |op: &Op| op.def().is_some_and(|def| def.exact == Exact::Bits);
-            ops.retain(|op| is_pointwise(op, tensors) && (family != "aten::~exact" || is_exact(op)));
+            ops.retain(|op| is_pointwise(op, tensors) && (!family.ends_with("~exact") || is_exact(op)));
             ops.sort_by(|a, b| a.name().cmp(b.name()));
             let further = |op: &Op| op.schema().map_or(0, |s| s.args.len() - tensors);
             ops.iter().map(|op| (Symbol::from(op.name()), further(op))).collect()
         }
         Some((names, _)) => {
-            let names = names.trim_start_matches("aten::").split('|');
+            let names = names.rsplit("::").next().unwrap_or_default().split('|');
             names.map(|name| (Symbol::from(format!("aten::{name}")), 0)).collect()
         }
     }
@@ -93,25 +93,6 @@ fn members(ast: &PatternAst<Term>, registry: &Registry) -> Vec<(Symbol, usize)> 
 
 fn is_family(name: Symbol) -> bool {
     name.as_str().contains(['~', '|'])
-}
-
-/// True for a pure pointwise operator whose first arguments are that many tensors, and the others none.
-fn is_pointwise(op: &Op, tensors: usize) -> bool {
-    let (Some(schema), true) = (op.schema(), op.namespace() == "aten" && op.has_tag("pointwise")) else { return false };
-    let is_tensor = |ty: &Type| matches!(ty, Type::Tensor);
-    let holds_tensor = |ty: &Type| match ty.strip_optional() {
-        Type::List(item, _) => matches!(item.strip_optional(), Type::Tensor),
-        ty => is_tensor(ty),
-    };
-    op.def().is_some()
-        && !rules::STRIDED.contains(&op.short_name())
-        && op.effect() == Effect::Pure
-        && !op.is_mutable()
-        && !schema.is_vararg
-        && schema.returns.len() == 1
-        && schema.args.len() >= tensors
-        && schema.args[..tensors].iter().all(|a| is_tensor(&a.ty))
-        && schema.args[tensors..].iter().all(|a| !holds_tensor(&a.ty))
 }
 
 /// The pattern with an operator in the place of the family's, and variables for its further arguments.

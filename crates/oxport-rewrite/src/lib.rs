@@ -17,12 +17,14 @@
 //! and signature stay where a value stays; the result is never dearer than what was given, by the model; the same
 //! program gives the same result, whatever the machine, unless a time limit is asked for.
 
+mod applier;
 pub mod choice;
 mod compute;
 pub mod condition;
 pub mod cost;
 mod emit;
 mod extract;
+mod facts;
 pub mod forms;
 mod ingest;
 pub mod rule;

@@ -161,6 +161,18 @@ pub(crate) fn add_typed(graph: &mut Graph<'_>, term: Term) -> Option<Id> {
     }))
 }
 
+/// Adds a term, if it is well-typed.
+pub(crate) fn add(graph: &mut Graph<'_>, term: Term) -> Option<Id> {
+    if let Some(id) = graph.lookup(term.clone()) {
+        return Some(id);
+    }
+    let data = type_of(graph, &term)?;
+    graph.analysis.recorded = Some(data);
+    let id = graph.add(term);
+    graph.analysis.recorded = None;
+    Some(id)
+}
+
 /// True if no size, stride or number of the value is symbolic: then there are no open questions about it.
 fn is_constant(val: &Val) -> bool {
     let mut constant = true;

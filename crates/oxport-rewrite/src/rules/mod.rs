@@ -5,7 +5,7 @@ mod algebra;
 mod attention;
 mod cast;
 mod channels;
-mod facts;
+mod commuting;
 pub mod merge;
 mod noop;
 mod norm;
@@ -13,8 +13,6 @@ mod piece;
 mod pointwise;
 mod product;
 mod view;
-
-pub(crate) use facts::{FINITE, STRIDED};
 
 use crate::rule::{Rule, Soundness};
 use crate::term::{Constant, Term};
@@ -43,10 +41,10 @@ pub fn of(soundness: Soundness) -> impl Iterator<Item = &'static Rule> {
     all().filter(move |r| soundness == Soundness::Rounding || r.soundness == Soundness::Bitwise)
 }
 
-/// The rules that say which operators commute. They are tested as the others are; no search applies them, since the left
-/// sides of the others stand for either order.
+/// The rules that say which operators commute. They are tested as the others are; no search applies them, since the
+/// left sides of the others stand for either order.
 pub fn commuting() -> impl Iterator<Item = &'static Rule> {
-    facts::COMMUTING.iter()
+    commuting::COMMUTING.iter()
 }
 
 /// True if the first two operands of an operator commute, where the others are these.
@@ -54,5 +52,5 @@ pub(crate) fn commutes(name: &str, further: &[&ENodeOrVar<Term>]) -> bool {
     let is_one = |node: &ENodeOrVar<Term>| matches!(node, ENodeOrVar::ENode(Term::Const(Constant::Int(1))));
     let name = name.strip_prefix("aten::").unwrap_or(name);
     further.iter().all(|node| is_one(node))
-        && facts::COMMUTING.iter().any(|r| r.left[1..].split(' ').next() == Some(name))
+        && commuting::COMMUTING.iter().any(|r| r.left[1..].split(' ').next() == Some(name))
 }

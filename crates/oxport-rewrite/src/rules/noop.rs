@@ -1,6 +1,6 @@
-//! Calls that give their argument back. That the result is of the argument's dtype, sizes, strides and device is checked
-//! for every rule; what is left to say is that the elements are the same. Who sees the storage of a copy is given one
-//! (`ingest.rs`).
+//! Calls that give their argument back. That the result is of the argument's dtype, sizes, strides and device is
+//! checked for every rule; what is left to say is that the elements are the same. Who sees the storage of a copy is
+//! given one (`ingest.rs`).
 
 use crate::condition::Condition::{Identity, Integer, Is, Real, Zeros};
 use crate::rule::{Rule, rule};

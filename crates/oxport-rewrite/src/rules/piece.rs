@@ -1,4 +1,5 @@
-//! Pieces of tensors: slices of slices, of concatenations and stacks, and elements of splits as the slices that they are.
+//! Pieces of tensors: slices of slices, of concatenations and stacks, and elements of splits as the slices that they
+//! are.
 
 use crate::rule::{Rule, rule};
 

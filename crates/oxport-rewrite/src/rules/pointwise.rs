@@ -1,8 +1,9 @@
 //! Views moved through pointwise operators, so that they meet others of their kind, and small tensors are computed
 //! instead of large ones.
 //!
-//! PyTorch's vectorized kernels and its scalar loops differ in bits for operators that are not exact; which of them runs
-//! depends on strides. Rules for all operators keep what is traversed as it is traversed: dense, in the same order.
+//! PyTorch's vectorized kernels and its scalar loops differ in bits for operators that are not exact; which of them
+//! runs depends on strides. Rules for all operators keep what is traversed as it is traversed: dense, in the same
+//! order.
 
 use crate::condition::Condition::{Contiguous, Number};
 use crate::rule::{Rule, rule};

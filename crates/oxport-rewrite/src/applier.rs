@@ -1,0 +1,92 @@
+//! Rules as egg applies them.
+//!
+//! Law: the right side is added only where the conditions hold and both sides have the same type, for all sizes in
+//! range.
+
+use crate::compute::compute;
+use crate::condition::Condition;
+use crate::forms::{Forms, Search};
+use crate::rule::Rule;
+use crate::term::Term;
+use crate::typing::{Graph, Typing, add, same_type};
+use egg::{Applier, ENodeOrVar, Id, Pattern, PatternAst, Rewrite, SearchMatches, Subst, Symbol, Var};
+use oxport_ir::Registry;
+use std::sync::Arc;
+
+impl Rule {
+    /// The rule for egg.
+    ///
+    /// # Panics
+    /// A pattern is no term: the table's test would have failed.
+    pub fn compile<'r>(&self, registry: &Registry) -> Rewrite<Term, Typing<'r>> {
+        let forms = Forms::of(self, registry).expect("law: rule patterns parse, the table's test says so");
+        self.rewrite(Arc::new(forms))
+    }
+    /// The rule for egg, of its forms.
+    ///
+    /// # Panics
+    /// The right side has a variable that the left side has not.
+    pub fn rewrite<'r>(&self, forms: Arc<Forms>) -> Rewrite<Term, Typing<'r>> {
+        let applier = Typed { forms: forms.clone(), when: self.when };
+        Rewrite::new(self.name, Search(forms), applier).expect("law: right sides have the variables of left sides")
+    }
+}
+
+/// Adds the right side where it is well-typed and the conditions hold.
+struct Typed {
+    forms: Arc<Forms>,
+    when: &'static [Condition],
+}
+
+impl Typed {
+    fn apply(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, right: &Pattern<Term>, rule: Symbol) -> bool {
+        if !self.when.iter().all(|c| c.holds(graph, subst)) {
+            return false;
+        }
+        let Some(new) = instantiate(graph, right, subst, class) else { return false };
+        let (left, right) = (&graph[class].data, &graph[new].data);
+        if !left.is_certain || !right.is_certain || !same_type(&graph.analysis.env, &left.kind, &right.kind) {
+            return false;
+        }
+        graph.union_trusted(class, new, rule)
+    }
+}
+
+impl<'r> Applier<Term, Typing<'r>> for Typed {
+    fn apply_matches(&self, graph: &mut Graph<'r>, matches: &[SearchMatches<'_, Term>], rule: Symbol) -> Vec<Id> {
+        let mut united = Vec::new();
+        for found in matches {
+            let Some(right) = found.ast.as_deref().and_then(|left| self.forms.right_of(left)) else { continue };
+            let applied = found.substs.iter().filter(|subst| self.apply(graph, found.eclass, subst, right, rule));
+            united.extend(applied.map(|_| found.eclass));
+        }
+        united
+    }
+    fn apply_one(&self, _: &mut Graph<'r>, _: Id, _: &Subst, _: Option<&PatternAst<Term>>, _: Symbol) -> Vec<Id> {
+        unreachable!("law: matches are applied together, since a form's right side is found by its left side")
+    }
+    fn vars(&self) -> Vec<Var> {
+        self.forms.right_vars()
+    }
+}
+
+/// Adds a pattern's term; `None` if a part of it is ill-typed. `whole` is the class that it is to be equal to.
+fn instantiate(graph: &mut Graph<'_>, pattern: &Pattern<Term>, subst: &Subst, whole: Id) -> Option<Id> {
+    let mut ids: Vec<Id> = Vec::new();
+    for node in pattern.ast.as_ref() {
+        let id = match node {
+            ENodeOrVar::Var(v) => *subst.get(*v)?,
+            ENodeOrVar::ENode(term) => {
+                let term = egg::Language::map_children(term.clone(), |k| ids[usize::from(k)]);
+                match &term {
+                    Term::Op(name, kids) if name.as_str().starts_with('@') => {
+                        compute(graph, name.as_str(), kids, whole)?
+                    }
+                    _ => add(graph, term)?,
+                }
+            }
+        };
+        ids.push(id);
+    }
+    ids.pop()
+}
