@@ -41,7 +41,7 @@ pub enum Decision {
     Open(Value),
 }
 
-/// How a block ends, if that is not known: at most one flag is set when the program runs; if none is, what follows runs.
+/// How a block ends, where data decide: at most one flag is set when the program runs. If none is, what follows runs.
 #[derive(Clone)]
 pub struct Exits {
     /// `return`, `break`, `continue`: each a bool, or one of the program.

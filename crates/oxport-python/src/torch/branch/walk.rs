@@ -3,9 +3,8 @@
 //! The states are walked side by side, twice in the same order: first to collect the pairs of leaves that differ, which
 //! the program must carry or choose between; then, with the results of the program, to build the joined state.
 //!
-//! Laws: leaves of a pair have one kind, and tensors one dtype and the same sizes; an int, float or bool is carried as a
-//! tensor of no dimensions; containers have the same form, and nobody but the state that is joined knows them, so that
-//! their joint copy can stand for both.
+//! Laws: leaves of a pair have one kind, and tensors one dtype and the same sizes; containers have the same form, and
+//! nobody but the states that are joined knows them, so that their joint copy can stand for both.
 
 use super::carrier::{Carrier, carrier, common};
 use super::unknown::Unknown;
