@@ -46,7 +46,9 @@ impl Interp {
     /// Exceptions other than `AttributeError`.
     pub fn find_attr(&mut self, value: &Value, name: &Name) -> R<Option<Value>> {
         let result = self.get_attr(value, name);
-        self.unless(result, "AttributeError")
+        let found = self.unless(result, "AttributeError")?;
+        // Whether there is an attribute that only one side of a branch set is not known.
+        found.map(|value| self.usable(value)).transpose()
     }
 
     /// A method that the language calls: looked up in the class, not the instance.

@@ -30,7 +30,7 @@ impl Interp {
     }
 
     /// A value, unless it is one on which branches did not agree.
-    fn usable(&self, value: Value) -> R<Value> {
+    pub(crate) fn usable(&self, value: Value) -> R<Value> {
         if let Value::Host(host) = &value
             && let Some(reason) = host.refusal()
         {

@@ -233,6 +233,7 @@ impl Interp {
     ) -> R<Flow> {
         frame.guarded += usize::from(!handlers.is_empty());
         self.guarded += usize::from(!handlers.is_empty());
+        frame.finals += usize::from(!finally.is_empty());
         let mut result = self.block(frame, body);
         frame.guarded -= usize::from(!handlers.is_empty());
         self.guarded -= usize::from(!handlers.is_empty());
@@ -250,6 +251,7 @@ impl Interp {
                 }
             }
         }
+        frame.finals -= usize::from(!finally.is_empty());
         if matches!(&result, Err(Unwind::Stop(_))) || finally.is_empty() {
             return result;
         }

@@ -69,6 +69,8 @@ pub struct Frame {
     pub id: u64,
     /// The `try` statements with handlers around what runs.
     pub guarded: usize,
+    /// The `finally` blocks that are still to run, and may read the variables after a `return`.
+    pub finals: usize,
 }
 
 /// Nested evaluations: bounds the native stack.
@@ -316,7 +318,7 @@ impl Interp {
     pub fn frame(&mut self, code: Rc<Code>, scope: Option<Rc<Scope>>, globals: Rc<Module>) -> Frame {
         self.frames += 1;
         let pos = code.pos;
-        Frame { code, scope, globals, class_cell: None, pos, id: self.frames, guarded: 0 }
+        Frame { code, scope, globals, class_cell: None, pos, id: self.frames, guarded: 0, finals: 0 }
     }
 
     /// Marks an error with the place where the frame is.

@@ -66,3 +66,16 @@ fn control_flow_on_data_gives_what_pytorch_computes() {
         entries.iter().filter_map(|(entry, runs)| check(entry, runs).err().map(|e| format!("{entry}: {e}"))).collect();
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), entries.len(), failures.join("\n\n"));
 }
+
+#[test]
+fn the_snippets_of_the_manual_are_captured() {
+    let manual = include_str!("../../../docs/capture-python.md");
+    let snippets: Vec<&str> =
+        manual.split("```python\n").skip(1).map(|rest| rest.split("```").next().unwrap_or(rest)).collect();
+    assert!(!snippets.is_empty());
+    for snippet in snippets {
+        let program = traced(snippet.to_string(), "f", &["x: f32[4]"], &[], None).unwrap_or_else(|e| panic!("{e}"));
+        let found = oxport::verify(&program);
+        assert!(found.is_empty(), "{found:?}");
+    }
+}

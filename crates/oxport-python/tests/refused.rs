@@ -4,7 +4,7 @@ use crate::capture::traced_within;
 use oxport_python::Limits;
 
 /// The bounds of these programs: small, so that the hostile ones are stopped at once.
-const LIMITS: Limits = Limits { steps: 100_000, memory: 64 << 20, recursion: 200 };
+const LIMITS: Limits = Limits { steps: 100_000, memory: 64 << 20, recursion: 40 };
 
 #[test]
 fn what_cannot_be_captured_is_refused_with_the_whole_error() {

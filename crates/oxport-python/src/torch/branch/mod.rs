@@ -41,7 +41,7 @@ pub enum Decision {
     Open(Value),
 }
 
-/// How a block ends, if that is not known: at most one flag is set when the program runs; if none is, what follows runs.
+/// How a block ends, where data decide: at most one flag is set when the program runs. If none is, what follows runs.
 #[derive(Clone)]
 pub struct Exits {
     /// `return`, `break`, `continue`: each a bool, or one of the program.
@@ -106,6 +106,11 @@ impl From<Flow> for Ended {
         let is_gone = matches!(flow, Flow::Return(_));
         Ended { flow, is_gone }
     }
+}
+
+/// The variables that nobody reads after a `return`.
+fn own_scope(frame: &Frame) -> Option<Rc<Scope>> {
+    frame.scope.clone().filter(|_| frame.finals == 0)
 }
 
 /// A side of a fork that was run.
@@ -237,7 +242,7 @@ impl Interp {
         rest: &[Stmt],
     ) -> R<Step> {
         let is_whole = always_leaves(body) != always_leaves(orelse) && !rest.is_empty();
-        let scope = frame.scope.clone();
+        let scope = own_scope(frame);
         let flow = self.fork(scope.as_ref(), test, &mut |i, is| {
             let block = if is { body } else { orelse };
             match i.block(frame, block)? {
@@ -267,7 +272,7 @@ impl Interp {
             Value::Bool(false) => return then(self, frame),
             _ => {}
         }
-        let scope = frame.scope.clone();
+        let scope = own_scope(frame);
         let possible: Vec<usize> = (0..3).filter(|at| exits.is_possible(*at)).collect();
         let Exits { mut flags, value } = exits;
         // Where the block was left in the one way that there is, its flag is set.

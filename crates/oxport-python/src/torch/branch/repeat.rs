@@ -127,7 +127,7 @@ impl Interp {
             Value::Bool(true) => Ok(after.flow()),
             Value::Bool(false) => self.block(frame, orelse),
             left => {
-                let scope = frame.scope.clone();
+                let scope = super::own_scope(frame);
                 self.fork(scope.as_ref(), &left, &mut |i, is| match is {
                     true => Ok(Ended { flow: after.clone().flow(), is_gone: false }),
                     false => i.block(frame, orelse).map(Ended::from),
@@ -338,7 +338,7 @@ impl Interp {
 }
 
 fn walk_of<'a>(session: &'a Rc<Session>, forced: &HashSet<String>, changes: &[Change]) -> Walk<'a> {
-    let mut walk = Walk::new(session, None, ["before the loop", "after a round of it"]);
+    let mut walk = Walk::new(session, None, ["before the loop", "after a round of the loop"]);
     walk.forced.clone_from(forced);
     walk.mention_changes(changes, 2);
     walk

@@ -3,9 +3,8 @@
 //! The states are walked side by side, twice in the same order: first to collect the pairs of leaves that differ, which
 //! the program must carry or choose between; then, with the results of the program, to build the joined state.
 //!
-//! Laws: leaves of a pair have one kind, and tensors one dtype and the same sizes; an int, float or bool is carried as a
-//! tensor of no dimensions; containers have the same form, and nobody but the state that is joined knows them, so that
-//! their joint copy can stand for both.
+//! Laws: leaves of a pair have one kind, and tensors one dtype and the same sizes; containers have the same form, and
+//! nobody but the states that are joined knows them, so that their joint copy can stand for both.
 
 use super::carrier::{Carrier, carrier, common};
 use super::unknown::Unknown;
@@ -330,14 +329,9 @@ impl<'a> Walk<'a> {
         unread: [bool; 2],
     ) -> R<Content> {
         let path = Path { key: cell.cell.address().to_string(), words: "an element".to_string() };
-        let differ = |i: &mut Interp, what: &str, when: [&str; 2]| {
-            i.raise(
-                "RuntimeError",
-                format!(
-                    "{what} {}, and otherwise {}, which data decide: change it alike on both sides",
-                    when[0], when[1]
-                ),
-            )
+        let [one, other] = self.when;
+        let differ = |i: &mut Interp, what: String| {
+            i.raise("RuntimeError", format!("{what}, as data decide: change it alike on both sides"))
         };
         Ok(match (a, b) {
             (Content::Names(a), Content::Names(b)) => {
@@ -356,8 +350,7 @@ impl<'a> Walk<'a> {
             }
             (Content::Items(a), Content::Items(b)) => {
                 let (a, b) = (a.len(), b.len());
-                let what = format!("a list has {a} elements {}", self.when[0]);
-                return differ(interp, &what, ["", &format!("{b} {}", self.when[1])]);
+                return differ(interp, format!("a list has {a} elements {one}, and {b} {other}"));
             }
             (Content::Map(a), Content::Map(b)) => match self.maps(interp, a, b, &path)? {
                 Some(items) => {
@@ -365,7 +358,7 @@ impl<'a> Walk<'a> {
                     let map = map.borrow().clone();
                     Content::Map(map)
                 }
-                None => return differ(interp, "a dict or set has some keys", [self.when[0], "others"]),
+                None => return differ(interp, format!("a dict or set has some keys {one}, and others {other}")),
             },
             (Content::Payload(a), Content::Payload(b)) => {
                 Content::Payload(self.pair(interp, [Some(a), Some(b)], &path)?)
@@ -373,13 +366,14 @@ impl<'a> Walk<'a> {
             (Content::Tensor(a), Content::Tensor(b)) => {
                 let (a, b) = (self.session.value(a.clone()), self.session.value(b.clone()));
                 let joint = self.pair(interp, [Some(&a), Some(&b)], &path)?;
+                let joint = interp.usable(joint)?;
                 match tensor_of(&joint) {
                     Some(tensor) => Content::Tensor(tensor.kind.borrow().clone()),
                     None => cell.before.clone(),
                 }
             }
             (Content::Class(a), Content::Class(b)) if Rc::ptr_eq(a, b) => Content::Class(a.clone()),
-            _ => return differ(interp, "the class of an object changes", [self.when[0], "it does not"]),
+            _ => return differ(interp, format!("an object has one class {one}, and another {other}")),
         })
     }
 }
