@@ -12,7 +12,7 @@
 //! Laws: an attribute of `torch`, `torch.nn.functional` or a tensor that is not defined here is the operator `aten::`
 //! of that name, if there is one; overloads are resolved as PyTorch resolves them.
 
-pub mod branch;
+pub(crate) mod branch;
 pub mod capture;
 mod convert;
 mod data;
