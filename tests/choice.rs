@@ -14,7 +14,7 @@ fn drawn(seed: u64) -> Space {
         let term = |next: &mut dyn FnMut(usize) -> usize| {
             // Mostly over earlier classes, at times over any.
             let from = if next(4) == 0 { count } else { class };
-            let kids = (0..next(4)).filter_map(|_| (from > 0).then(|| next(from))).collect();
+            let kids = (0..next(4)).filter(|_| from > 0).map(|_| next(from)).collect();
             Node::new([0, 1, 1, 2, 3, 5, 10, 40][next(8)], kids)
         };
         (0..1 + next(3)).map(|_| term(&mut next)).collect()

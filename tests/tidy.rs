@@ -103,9 +103,11 @@ fn every_crate_can_be_packaged() {
 /// Modules of one crate that import one another, with the reason; all others form no circle.
 const RINGS: &[&str] = &[
     // A traced number belongs to a tracer, which asks for constraints on numbers and traces the branches of a call.
-    "oxport-capture: constraint control number tracer",
-    // One interpreter, whose methods are in a file per topic: what a value is, how it is called, compared, iterated.
-    "oxport-python: builtins dict error exec generator host import interp iter ops repr stdlib syntax value",
+    "oxport-capture: branch constraint number tracer",
+    // One interpreter, whose methods are in a file per topic: what a value is, how it is called, compared, iterated. A
+    // branch on traced data is interpreted both ways, so that statements and traced tensors know each other.
+    "oxport-python: builtins dict error exec generator host import interp iter journal ops repr stdlib syntax torch \
+     value",
     // An expression is interned together with what is assumed of it, which is computed from expressions.
     "oxport-sym: assume expr intern",
     // The range of a sum is bounded by a small system of inequalities, which are ranges of sums.

@@ -176,8 +176,8 @@ pub(crate) fn observed(program: &ExportedProgram, ingested: &Ingested<'_>) -> Ve
     read
 }
 
-/// Leaves that may go when nobody reads them, and assertions that the metas prove. What the symbols' ranges say does not
-/// prove any: it may be known from that very assertion.
+/// Leaves that may go when nobody reads them, and assertions that the metas prove. What the symbols' ranges say does
+/// not prove any: it may be known from that very assertion.
 pub(crate) fn is_droppable(program: &ExportedProgram, node: &Node) -> bool {
     let is_proven =
         || matches!(assertion(&program.graph, node, &program.env), Assertion::Holds(c) if c.as_bool() == Some(true));

@@ -1,7 +1,8 @@
 //! Elementary functions as generic functions, to be named in [`dispatch!`](crate::dispatch) bodies: `exp::<T>`.
 //!
 //! Those of `f32` in `single` are branch-free, so that a loop over a row becomes vector code (sine and cosine in
-//! `periodic` have two forms, see [`op::Sin`]); all are within 2 units in the last place. float16 and bfloat16 go through `f32`; `f64` and complex use the platform's.
+//! `periodic` have two forms, see [`op::Sin`]); all are within 2 units in the last place. float16 and bfloat16 go
+//! through `f32`; `f64` and complex use the platform's.
 //! Invariant: no fused multiply-add, so every instruction set gives the same bits.
 
 use half::{bf16, f16};

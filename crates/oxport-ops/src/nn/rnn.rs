@@ -13,16 +13,11 @@ use crate::support::checks::{floating, fresh, of_dim, of_numel, same_dtype};
 use crate::support::class::Fill;
 use crate::support::dense::{Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
-use crate::support::product::packed_once;
-use cell::{Cell, Kind, Layer, Weight, Weights, run_layer, step};
+use cell::{Cell, Kind, Layer, Panels, Weights, run_layer, step, weight};
 use oxport_ir::work::pass;
-use oxport_ir::{
-    Arg, Args, Class, Cost, Error, Fake, FromArg, Meta, OpDef, Prepared, Real, Result, RunCx, Val, World, ensure,
-};
+use oxport_ir::{Arg, Args, Class, Cost, Error, Fake, FromArg, Meta, OpDef, Real, Result, RunCx, Val, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::gemm::PackedMatrix;
 use oxport_tensor::{Tensor, TensorMut, filled};
-use std::sync::Arc;
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -151,26 +146,6 @@ const fn one_cell(schema: &'static str, kernel: Fill) -> OpDef {
         .fill(kernel)
         .cost(Class::Recurrence, cell_cost)
         .prepare(|args| Panels::of(args, &[args.at(2)?, args.at(3)?]))
-}
-
-/// What is prepared: the panels of weights, by their place among the parameters.
-struct Panels(Vec<Option<Arc<PackedMatrix>>>);
-
-impl Panels {
-    fn of(args: &Args<'_, Real>, weights: &[Option<&Tensor>]) -> Result<Option<Prepared>> {
-        let pack = |w: &Option<&Tensor>| {
-            let turned = w.filter(|w| w.rank() == 2).map(|w| w.view(|l| l.transpose(0, 1))).transpose()?;
-            packed_once(args, turned.as_ref())
-        };
-        let all: Vec<_> = weights.iter().map(pack).collect::<Result<_>>()?;
-        Ok(all.iter().any(Option::is_some).then(|| Prepared::new(Arc::new(Panels(all)))))
-    }
-}
-
-/// A weight with its panels, parameter `i` of what was prepared.
-fn weight<'a, T: Cell>(rows: &'a [T], panels: Option<&'a Panels>, i: usize) -> Result<Weight<'a, T>> {
-    let panels = panels.and_then(|p| p.0.get(i)?.as_deref());
-    Ok(Weight { rows, panels: panels.map(|p| p.panels::<T>()).transpose()? })
 }
 
 /// Every step multiplies its state or input by each matrix of weights.

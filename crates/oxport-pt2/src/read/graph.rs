@@ -302,7 +302,9 @@ impl<'a> GraphReader<'a, '_> {
                     kwargs.insert(input.name.as_str().into(), argument);
                 }
             }
-            let named = !op.is_python() && names.iter().any(|name| !name.is_empty());
+            // The writer knows the names of Python's functions from their rows, if there are any.
+            let is_known = op.is_python() && op.schema().is_some();
+            let named = !is_known && names.iter().any(|name| !name.is_empty());
             return ((args, kwargs), named.then(|| names.join(",").into()));
         };
         let schema = schema.clone();

@@ -2,6 +2,7 @@
 
 use crate::condition::Condition::{Float, Is, Near};
 use crate::rule::{Rule, rule};
+use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
 pub(super) static RULES: &[Rule] = &[
     rule("sigmoid", "(reciprocal (add.Tensor (exp (neg ?x)) ?c 1))", "(sigmoid ?x)")
@@ -29,7 +30,7 @@ pub(super) static RULES: &[Rule] = &[
     .rounding(),
     rule("gelu-erf", "(mul.Tensor (mul.Tensor ?x ?h) (add.Tensor (erf (mul.Tensor ?x ?r)) ?c 1))", "(gelu ?x 'none')")
         .given("x: f32[4], h: 0.5, r: 0.7071067811865476, c: 1")
-        .when(&[Is("h", 0.5), Near("r", 0.7071067811865476), Is("c", 1.0)])
+        .when(&[Is("h", 0.5), Near("r", FRAC_1_SQRT_2), Is("c", 1.0)])
         .rounding(),
     rule(
         "gelu-erf-div",
@@ -37,7 +38,7 @@ pub(super) static RULES: &[Rule] = &[
         "(gelu ?x 'none')",
     )
     .given("x: f32[4], h: 0.5, r: 1.4142135623730951, c: 1")
-    .when(&[Is("h", 0.5), Near("r", 1.4142135623730951), Is("c", 1.0)])
+    .when(&[Is("h", 0.5), Near("r", SQRT_2), Is("c", 1.0)])
     .rounding(),
     // x · (1 + erf(x / √2)) · 0.5, as it is written by hand
     rule(
@@ -46,7 +47,7 @@ pub(super) static RULES: &[Rule] = &[
         "(gelu ?x 'none')",
     )
     .given("x: f32[4], h: 0.5, r: 1.4142135623730951, c: 1")
-    .when(&[Is("h", 0.5), Near("r", 1.4142135623730951), Is("c", 1.0)])
+    .when(&[Is("h", 0.5), Near("r", SQRT_2), Is("c", 1.0)])
     .rounding(),
     rule(
         "gelu-tanh",

@@ -147,7 +147,7 @@ fn validation_takes_a_tolerance_and_prints_the_largest_error() {
     let out = folder.path().join("out.pt2");
     let out = out.to_str().expect("law: paths are UTF-8");
     let program = fixture("cnn_bn_eval");
-    let optimize = ["optimize", &program, "-o", out, "--rules", "fast", "--validate"];
+    let optimize = ["optimize", &program, "-o", out, "--rules", "fast", "--freeze", "--validate"];
     let run = |more: &[&str]| oxport(&[&optimize[..], more].concat());
     assert!(text(&run(&[])).contains("largest error "), "{}", text(&run(&[])));
     let found = document(&run(&["--rtol", "0.1", "--atol", "0.1", "--json"]));

@@ -57,8 +57,8 @@ fn costs_are_at_the_captured_or_the_given_sizes() {
     let at = |n: &str| document(&[&fixture("derived_dim"), "--shape", n]);
     let (small, large) = (at("s33=4"), at("s33=40"));
     assert_eq!(small["symbols"][0], json!({"name": "s33", "min": 0, "max": 100, "captured": 4}));
-    assert_eq!((&small["bytes_moved"], &small["output_bytes"]), (&json!(144.0), &json!(32)));
-    assert_eq!((&large["bytes_moved"], &large["output_bytes"]), (&json!(1440.0), &json!(320)));
+    assert_eq!((&small["bytes_moved"], &small["output_bytes"]), (&json!(160.0), &json!(32)));
+    assert_eq!((&large["bytes_moved"], &large["output_bytes"]), (&json!(1600.0), &json!(320)));
     for (shape, message) in [
         ("s33=101", "--shape s33=101: expected s33 from 0 to 100"),
         ("s9=1", "there is no symbol `s9`; the inputs have s33"),

@@ -1,10 +1,12 @@
 //! One direction of one recurrent layer: products and gates.
 
 use crate::support::dense::Compute;
-use oxport_ir::Result;
-use oxport_tensor::filled;
-use oxport_tensor::gemm::{self, Epilogue, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};
+use crate::support::product::packed_once;
+use oxport_ir::{Args, Prepared, Real, Result};
+use oxport_tensor::gemm::{self, Epilogue, Mat, MatMut, Multiply, Packed, PackedMatrix, Product, Rhs, Start, gemm};
 use oxport_tensor::simd::vectorize;
+use oxport_tensor::{Tensor, filled};
+use std::sync::Arc;
 
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +35,26 @@ impl Kind {
 pub(super) struct Weight<'a, T> {
     pub(super) rows: &'a [T],
     pub(super) panels: Option<&'a [Packed<T>]>,
+}
+
+/// What is prepared: the panels of weights, by their place among the parameters.
+pub(super) struct Panels(Vec<Option<Arc<PackedMatrix>>>);
+
+impl Panels {
+    pub(super) fn of(args: &Args<'_, Real>, weights: &[Option<&Tensor>]) -> Result<Option<Prepared>> {
+        let pack = |w: &Option<&Tensor>| {
+            let turned = w.filter(|w| w.rank() == 2).map(|w| w.view(|l| l.transpose(0, 1))).transpose()?;
+            packed_once(args, turned.as_ref())
+        };
+        let all: Vec<_> = weights.iter().map(pack).collect::<Result<_>>()?;
+        Ok(all.iter().any(Option::is_some).then(|| Prepared::new(Arc::new(Panels(all)))))
+    }
+}
+
+/// A weight with its panels, parameter `i` of what was prepared.
+pub(super) fn weight<'a, T: Cell>(rows: &'a [T], panels: Option<&'a Panels>, i: usize) -> Result<Weight<'a, T>> {
+    let panels = panels.and_then(|p| p.0.get(i)?.as_deref());
+    Ok(Weight { rows, panels: panels.map(|p| p.panels::<T>()).transpose()? })
 }
 
 /// The weights of one direction, gates stacked.
