@@ -1,7 +1,7 @@
 //! The forms of a rule: the patterns that its left side stands for, each with its right side.
 //!
 //! * Operands of operators that commute stand in either order; which ones do say rules of their own
-//!   ([`rules::commuting`](crate::rules::commuting)).
+//!   (`rules::commuting`).
 //! * `(~unary ?x)` is any pure pointwise operator of one tensor, `(~exact ?x)` one of them that is exact to the bit,
 //!   `(~binary ?x ?y)` one of two tensors; what other arguments it has are the same on both sides. `(exp|sin ?x)` is
 //!   one of the operators named, the same on both sides.

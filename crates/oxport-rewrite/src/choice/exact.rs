@@ -132,7 +132,8 @@ impl<'a> Search<'a> {
         }
         self.steps -= 1;
         let Some(class) = open.pop() else {
-            // `best` may be of a choice whose price the walk over the whole space tells.
+            // Only a walk over the whole space tells whether the choice is acyclic: as much work as so many steps.
+            self.steps = self.steps.saturating_sub(self.space.classes.len() as u64 / 16);
             if self.space.price(&self.pick).is_some_and(|price| price < self.best) {
                 (self.best, self.found) = (self.cost, self.pick.clone());
             }

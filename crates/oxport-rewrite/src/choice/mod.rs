@@ -2,10 +2,10 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | terms that another one of the class always beats go | [`prune`] |
-//! | every class takes the term whose set of needed classes costs least | [`greedy`] |
-//! | moves that price the whole choice: of one class, or of all that could share another one | [`improve`] |
-//! | windows of classes exactly, by branch and bound | [`exact`] |
+//! | terms that another one of the class always beats go | `prune` |
+//! | every class takes the term whose set of needed classes costs least | `greedy` |
+//! | moves that price the whole choice: of one class, or of all that could share another one | `improve` |
+//! | windows of classes exactly, by branch and bound | `exact` |
 //!
 //! Laws: a choice is acyclic; it is never dearer than the one that was given; it depends on the space alone: costs are
 //! integers, ties go to the given choice, then to the earlier class and the earlier term; limits are counts of steps,
