@@ -36,12 +36,20 @@ impl Toolchain {
     pub fn prepare(&self, program: &ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
         let program = self.functionalize(program)?;
         let before = Sharing::of(&program);
-        let mut program = decompose(&program, &self.registry)?;
-        eliminate_dead(&mut program);
-        separate_outputs(&mut program, &self.registry, Some(&before))?;
+        let mut program = self.with_kernels(&program, &before)?;
         if opt != Opt::None {
             program = self.improve(program, opt)?;
+            // A rule may have brought in an operator without a kernel (`to.dtype`).
+            program = self.with_kernels(&program, &before)?;
         }
+        Ok(program)
+    }
+
+    /// The program without operators that have a decomposition and no kernel.
+    fn with_kernels(&self, program: &ExportedProgram, before: &Sharing) -> Result<ExportedProgram> {
+        let mut program = decompose(program, &self.registry)?;
+        eliminate_dead(&mut program);
+        separate_outputs(&mut program, &self.registry, Some(before))?;
         Ok(program)
     }
 
