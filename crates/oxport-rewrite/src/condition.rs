@@ -48,7 +48,7 @@ pub enum Condition {
     Modest(&'static str),
     /// One of two constants cannot take out of the range what the other would bring back: the first is at most 1, or
     /// the second at least.
-    NoDetour(&'static str, &'static str),
+    NoOverflowBetween(&'static str, &'static str),
     /// The variable is this constant number, an integer or a float.
     Is(&'static str, f64),
     /// The variable is this number, to seven digits.
@@ -152,7 +152,7 @@ impl Condition {
             }
             Condition::Number(v) => m.number(v).is_some(),
             Condition::Modest(v) => (1e-6..1e6).contains(&m.number(v)?.abs()),
-            Condition::NoDetour(a, b) => m.number(a)?.abs() <= 1.0 || m.number(b)?.abs() >= 1.0,
+            Condition::NoOverflowBetween(a, b) => m.number(a)?.abs() <= 1.0 || m.number(b)?.abs() >= 1.0,
             Condition::Is(v, x) => m.number(v)?.to_bits() == x.to_bits(),
             Condition::Near(v, x) => (m.number(v)? - x).abs() <= 1e-7 * x.abs(),
             Condition::Zeros(v) => m.kind(v)?.ints()?.iter().all(|n| *n == 0),

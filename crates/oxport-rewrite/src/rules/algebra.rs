@@ -4,7 +4,7 @@
 //! for NaN, `|x|` may be negative for the least integer, `|−x|` is not `|x|` for unsigned ones, and a product with the
 //! complex 1 makes NaN of infinities.
 
-use crate::condition::Condition::{Float, Full, Is, NoDetour, PowerOfTwo, Real, SameDType, Signed};
+use crate::condition::Condition::{Float, Full, Is, NoOverflowBetween, PowerOfTwo, Real, SameDType, Signed};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -51,6 +51,6 @@ pub(super) static RULES: &[Rule] = &[
     rule("mul-mul-const", "(mul.Tensor (mul.Tensor ?x ?a) ?b)", "(mul.Tensor ?x (@mul ?a ?b))")
         .given("x: f32[4], a: 0.3, b: 0.7")
         .against(&["x: i64[4], a: 3, b: 2.0"])
-        .when(&[Float("x"), NoDetour("a", "b")])
+        .when(&[Float("x"), NoOverflowBetween("a", "b")])
         .rounding(),
 ];

@@ -1,5 +1,5 @@
 //! Casts: all forms as `to.dtype`, chains shortened where the dtype in between holds every value, half-precision
-//! detours through `float32` left out.
+//! round trips through `float32` left out.
 
 use crate::condition::Condition::{Half, Holds};
 use crate::rule::{Rule, rule};
