@@ -12,6 +12,7 @@ use crate::intrinsic::Intrinsic;
 use crate::opdef::{Aliasing, Autocast, Effect, Mutation, OpDef};
 use crate::schema::FunctionSchema;
 use crate::{Argument, Error, Node, Result};
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -238,6 +239,7 @@ pub struct Registry {
     defs: HashMap<&'static str, &'static OpDef>,
     pinned: HashMap<&'static str, Pinned>,
     found: Mutex<HashMap<Box<str>, Op>>,
+    derived: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 /// A line of the pinned schemas: the schema, PyTorch's tags, and how it is dispatched.
@@ -252,7 +254,12 @@ impl Registry {
     /// A registry of these tables, over pinned schemas: lines of `schema \t tags \t …`, as in
     /// `schemas/aten_schemas.txt`.
     pub fn new(tables: &[&'static [OpDef]], pinned: &'static str) -> Registry {
-        let mut registry = Registry { defs: HashMap::new(), pinned: HashMap::new(), found: Mutex::new(HashMap::new()) };
+        let mut registry = Registry {
+            defs: HashMap::new(),
+            pinned: HashMap::new(),
+            found: Mutex::default(),
+            derived: Mutex::default(),
+        };
         for line in pinned.lines() {
             let mut columns = line.split('\t');
             let [schema, tags, kinds] = std::array::from_fn(|_| columns.next().unwrap_or(""));
@@ -267,6 +274,25 @@ impl Registry {
     pub fn add(&mut self, table: &'static [OpDef]) {
         self.defs.extend(table.iter().map(|def| (def.name(), def)));
         self.found.lock().expect("law: no panic while the lock is held").clear();
+        self.derived.lock().expect("law: no panic while the lock is held").clear();
+    }
+    /// What a pass computes of these tables once: made at the first call for its type.
+    pub fn derived<T: Any + Send + Sync>(&self, make: impl FnOnce(&Registry) -> T) -> Arc<T> {
+        let lock = || self.derived.lock().expect("law: no panic while the lock is held");
+        let found = lock().get(&TypeId::of::<T>()).cloned();
+        // Made without the lock: what is made may itself ask for something derived.
+        let found = found.unwrap_or_else(|| {
+            let made = Arc::new(make(self));
+            lock().entry(TypeId::of::<T>()).or_insert(made).clone()
+        });
+        found.downcast().expect("law: the key is the type")
+    }
+    /// The operators with a row to which PyTorch gives this tag, by name.
+    pub fn tagged(&self, tag: &str) -> Vec<Op> {
+        let has_tag = |name: &&&str| self.pinned.get(**name).is_some_and(|p| p.tags.contains(tag));
+        let mut names: Vec<&str> = self.defs.keys().filter(has_tag).copied().collect();
+        names.sort_unstable();
+        names.into_iter().map(|name| self.op(name)).filter(|op| op.has_tag(tag)).collect()
     }
     /// The operator of a name or a target. One that nobody knows is still an [`Op`], without schema.
     pub fn op(&self, name_or_target: &str) -> Op {

@@ -11,7 +11,8 @@ use crate::term::Term;
 use crate::typing::{Graph, Typing, add, same_type};
 use egg::{Applier, ENodeOrVar, Id, Pattern, PatternAst, Rewrite, SearchMatches, Subst, Symbol, Var};
 use oxport_ir::Registry;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 impl Rule {
     /// The rule for egg.
@@ -19,8 +20,15 @@ impl Rule {
     /// # Panics
     /// A pattern is no term: the table's test would have failed.
     pub fn compile<'r>(&self, registry: &Registry) -> Rewrite<Term, Typing<'r>> {
-        let forms = Forms::of(self, registry).expect("law: rule patterns parse, the table's test says so");
-        self.rewrite(Arc::new(forms))
+        let made = registry.derived(|_| Made::default());
+        let key = (self.left, self.right);
+        let found = made.0.lock().expect("law: no panic while the lock is held").get(&key).cloned();
+        let forms = found.unwrap_or_else(|| {
+            let forms = Forms::of(self, registry).expect("law: rule patterns parse, the table's test says so");
+            let mut made = made.0.lock().expect("law: no panic while the lock is held");
+            made.entry(key).or_insert(Arc::new(forms)).clone()
+        });
+        self.rewrite(forms)
     }
     /// The rule for egg, of its forms.
     ///
@@ -31,6 +39,10 @@ impl Rule {
         Rewrite::new(self.name, Search(forms), applier).expect("law: right sides have the variables of left sides")
     }
 }
+
+/// The forms of the rules that were compiled for a registry, by both sides of the rule.
+#[derive(Default)]
+struct Made(Mutex<HashMap<(&'static str, &'static str), Arc<Forms>>>);
 
 /// Adds the right side where it is well-typed and the conditions hold.
 struct Typed {

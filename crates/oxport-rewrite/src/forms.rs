@@ -77,12 +77,11 @@ fn members(ast: &PatternAst<Term>, registry: &Registry) -> Vec<(Symbol, usize)> 
     match family {
         None => vec![(Symbol::from(""), 0)],
         Some((family, tensors)) if family.contains('~') => {
-            let mut ops: Vec<Op> = registry.names().into_iter().map(|name| registry.op(name)).collect();
+            let pointwise = registry.derived(|registry| Pointwise(registry.tagged("pointwise")));
             let is_exact = |op: &Op| op.def().is_some_and(|def| def.exact == Exact::Bits);
-            ops.retain(|op| is_pointwise(op, tensors) && (!family.ends_with("~exact") || is_exact(op)));
-            ops.sort_by(|a, b| a.name().cmp(b.name()));
+            let belongs = |op: &&Op| is_pointwise(op, tensors) && (!family.ends_with("~exact") || is_exact(op));
             let further = |op: &Op| op.schema().map_or(0, |s| s.args.len() - tensors);
-            ops.iter().map(|op| (Symbol::from(op.name()), further(op))).collect()
+            pointwise.0.iter().filter(belongs).map(|op| (Symbol::from(op.name()), further(op))).collect()
         }
         Some((names, _)) => {
             let names = names.rsplit("::").next().unwrap_or_default().split('|');
@@ -90,6 +89,9 @@ fn members(ast: &PatternAst<Term>, registry: &Registry) -> Vec<(Symbol, usize)> 
         }
     }
 }
+
+/// The operators that PyTorch calls pointwise, by name.
+struct Pointwise(Vec<Op>);
 
 fn is_family(name: Symbol) -> bool {
     name.as_str().contains(['~', '|'])
