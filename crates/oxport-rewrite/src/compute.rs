@@ -45,6 +45,11 @@ pub(crate) fn compute(graph: &mut Graph<'_>, name: &str, kids: &[Id], whole: Id)
             float(graph, reciprocal, whole)
         }
         "@start" => {
+            // What is empty is a slice of itself from any start on: there would be no end.
+            let is_empty = |t: &Fake| t.sizes.iter().any(|size| size.as_int() == Some(0));
+            if graph[whole].data.kind.tensor().is_some_and(is_empty) {
+                return None;
+            }
             let start = bound(kind(0)?, 0)?.checked_add(bound(kind(1)?, 0)?)?;
             Some(graph.add(Term::Const(Constant::Int(start))))
         }
