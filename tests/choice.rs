@@ -105,7 +105,9 @@ fn parts_of_a_merged_product_are_taken_together() {
 /// `EGRAPHS=FOLDER cargo test --release -p oxport-tests egraphs -- --nocapture`.
 #[test]
 fn egraphs_of_others_are_chosen_from() {
-    let node = |class: &str, cost: f64, children: &[&str]| serde_json::json!({"op": "f", "eclass": class, "cost": cost, "children": children});
+    fn node(class: &str, cost: f64, children: &[&str]) -> serde_json::Value {
+        serde_json::json!({"op": "f", "eclass": class, "cost": cost, "children": children})
+    }
     let small = serde_json::json!({
         "nodes": {
             "a0": node("a", 2.0, &["b0"]), "a1": node("a", 0.5, &["c0", "b1"]), "b0": node("b", 1.0, &["c0"]),
