@@ -120,6 +120,31 @@ fn what_does_not_verify_is_refused() {
     assert!(standard.unverified().prepare(&stale, Opt::Exact).is_ok());
 }
 
+/// Attention over a mask of numbers may give zeros where a softmax of nothing but −∞ gives NaN: a number that the dtype
+/// does not hold is −∞.
+#[test]
+fn a_mask_is_finite_in_its_own_dtype_only() {
+    let fused = |hidden: &str| {
+        let program = fx(&format!(
+            r#"def forward(self, q: "f32[1, 2, 3, 4]", c: "b8[3, 3]", z: "f32[3, 3]"):
+    t: "f32[1, 2, 4, 3]" = torch.ops.aten.transpose.int(q, -2, -1)
+    s: "f32[1, 2, 3, 3]" = torch.ops.aten.matmul.default(q, t)
+    o: "f32[3, 3]" = torch.ops.aten.zeros_like.default(z)
+    m: "f32[3, 3]" = torch.ops.aten.where.ScalarOther(c, o, {hidden})
+    a: "f32[1, 2, 3, 3]" = torch.ops.aten.add.Tensor(s, m)
+    p: "f32[1, 2, 3, 3]" = torch.ops.aten.softmax.int(a, -1)
+    y: "f32[1, 2, 3, 4]" = torch.ops.aten.matmul.default(p, q)
+    return (y,)
+"#
+        ));
+        let (improved, _) = oxport::optimize(&program, Opt::Fast, &Default::default()).expect("a program to improve");
+        let is_attention = |op: &oxport_ir::Op| op.name() == "aten::scaled_dot_product_attention";
+        improved.graph.nodes().any(|(_, node)| node.op().is_some_and(is_attention))
+    };
+    assert!(fused("-1e+38"));
+    assert!(!fused("-1e+39"));
+}
+
 /// A program over a constant of `rows` rows, improved: how many constants it has then.
 fn folded(rows: i64, build: impl Fn(&mut ProgramBuilder<'_>, NodeId) -> oxport_ir::Result<NodeId>) -> usize {
     let mut b = ProgramBuilder::new(registry());

@@ -256,7 +256,7 @@ const KNOW_NAMES: &[(&str, &str)] = &[
     ("oxport-ir/src/variants.rs", "PyTorch's convention that `add_` writes what `add` computes"),
     ("oxport-ir/src/text/", "how Python writes a function: `a + b`, `math.trunc`"),
     ("oxport-ir/src/verify/document.rs", "whether a name is one that a file can have"),
-    ("oxport-rewrite/src/facts.rs", "what rules take for granted of operators, and what they compute with"),
+    ("oxport-rewrite/src/compute.rs", "the operators that computed right sides are made of"),
     ("oxport/src/coverage.rs", "sites of families, found by code that shares nothing with the rules"),
     ("oxport-capture/src/arithmetic.rs", "the functions of Python that traced numbers call"),
     ("oxport-capture/src/call.rs", "PyTorch's generator of Python functions tells factories by `*_like` and `new_*`"),

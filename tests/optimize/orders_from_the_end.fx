@@ -14,8 +14,8 @@ ExportedProgram:
             relu: "f32[2, 3]" = torch.ops.aten.relu.default(x)
             exp: "f32[2, 3]" = torch.ops.aten.exp.default(relu)
             permute_2: "f32[3, 4, 2]" = torch.ops.aten.permute.default(y, [1, 2, 0])
-            exp_3: "f32[3, 4, 2]" = torch.ops.aten.exp.default(permute_2)
-            return (exp, exp_3)
+            exp_1: "f32[3, 4, 2]" = torch.ops.aten.exp.default(permute_2)
+            return (exp, exp_1)
 
 Graph signature:
     # inputs
@@ -24,6 +24,6 @@ Graph signature:
 
     # outputs
     exp: USER_OUTPUT
-    exp_3: USER_OUTPUT
+    exp_1: USER_OUTPUT
 
 Range constraints: {}

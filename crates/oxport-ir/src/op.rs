@@ -9,7 +9,7 @@
 //! not.
 
 use crate::intrinsic::Intrinsic;
-use crate::opdef::{Aliasing, Autocast, Effect, Mutation, OpDef};
+use crate::opdef::{Aliasing, Autocast, Effect, Kernel, Mutation, OpDef};
 use crate::schema::FunctionSchema;
 use crate::{Argument, Error, Node, Result};
 use std::any::{Any, TypeId};
@@ -78,6 +78,12 @@ impl Op {
     /// schema says.
     pub fn is_composite(&self) -> bool {
         self.0.kinds.split_whitespace().any(|kind| kind == "composite_implicit")
+    }
+    /// True if PyTorch and oxport both make it of other operators, so that its result may be an argument or a view of
+    /// one, whatever its schema says (`einsum` of one tensor). What has a kernel here makes memory of its own, unless
+    /// [`OpDef::aliasing`] says when not.
+    pub fn is_made_of_others(&self) -> bool {
+        self.is_composite() && self.def().is_none_or(|d| matches!(d.kernel, Kernel::None | Kernel::View(_)))
     }
     /// In which dtype it computes within a CPU autocast region.
     pub fn autocast(&self) -> Autocast {

@@ -42,6 +42,10 @@ pub struct OpDef {
     pub draws_if: &'static [&'static str],
     /// Of a random operator: what its first argument has to do with what is drawn.
     pub noise: Noise,
+    /// The arguments, by name, that make all elements of the result finite if they are, as numbers of its dtype.
+    pub finite_of: Option<&'static [&'static str]>,
+    /// Whether PyTorch computes other bits for operands of other strides: oneDNN takes what is dense.
+    pub bits_by_strides: bool,
     /// Whether it reads the storage of its first argument past the elements of the tensor: `as_strided`, storage
     /// offsets.
     pub reads_storage: bool,
@@ -238,6 +242,8 @@ impl OpDef {
             effect: Effect::Pure,
             draws_if: &[],
             noise: Noise::Weighted,
+            finite_of: None,
+            bits_by_strides: false,
             reads_storage: false,
             aliasing: Aliasing::BySchema,
             write_back: WriteBack::None,
@@ -303,6 +309,14 @@ impl OpDef {
     /// Says what the first argument of a random operator has to do with what is drawn.
     pub const fn noise(self, noise: Noise) -> OpDef {
         OpDef { noise, ..self }
+    }
+    /// Names the arguments that make the result finite if they are.
+    pub const fn finite_of(self, arguments: &'static [&'static str]) -> OpDef {
+        OpDef { finite_of: Some(arguments), ..self }
+    }
+    /// Says that PyTorch's bits depend on strides.
+    pub const fn bits_by_strides(self) -> OpDef {
+        OpDef { bits_by_strides: true, ..self }
     }
     /// Says that it reads its first argument's storage past the elements of the tensor.
     pub const fn reads_storage(self) -> OpDef {

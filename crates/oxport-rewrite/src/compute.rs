@@ -21,7 +21,6 @@
 //!
 //! Law: a function gives `None` where it has no value that is right whatever the symbols are.
 
-use crate::facts::{CAT, SIZE, SLICE};
 use crate::term::{Constant, Term};
 use crate::typing::{Graph, Kind, add};
 use egg::Id;
@@ -171,7 +170,7 @@ fn part(graph: &mut Graph<'_>, kids: &[Id], whole: Id) -> Option<Id> {
         let mut int = |n: i64| graph.add(Term::Const(Constant::Int(n)));
         let bounds = [int(axis as i64), int(from), int(to), int(1)];
         let [axis, from, to, step] = bounds;
-        let slice = Term::Op(SLICE.into(), Box::new([item, axis, from, to, step]));
+        let slice = Term::Op("aten::slice.Tensor".into(), Box::new([item, axis, from, to, step]));
         ids.push(if is_whole { item } else { add(graph, slice)? });
     }
     match ids[..] {
@@ -180,7 +179,7 @@ fn part(graph: &mut Graph<'_>, kids: &[Id], whole: Id) -> Option<Id> {
         _ => {
             let list = graph.add(Term::List(ids.into()));
             let axis = graph.add(Term::Const(Constant::Int(axis as i64)));
-            add(graph, Term::Op(CAT.into(), Box::new([list, axis])))
+            add(graph, Term::Op("aten::cat".into(), Box::new([list, axis])))
         }
     }
 }
@@ -244,5 +243,5 @@ fn symbolic_size(graph: &mut Graph<'_>, x: Id, size: &Expr) -> Option<Id> {
     }
     let dim = graph[x].data.kind.tensor()?.sizes.iter().position(|e| e == size)?;
     let dim = graph.add(Term::Const(Constant::Int(dim as i64)));
-    add(graph, Term::Op(SIZE.into(), Box::new([x, dim])))
+    add(graph, Term::Op("aten::sym_size.int".into(), Box::new([x, dim])))
 }

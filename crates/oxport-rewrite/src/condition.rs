@@ -3,8 +3,7 @@
 //!
 //! Law: conditions about sizes hold for all values that the symbols may have; a hint decides nothing.
 
-use crate::compute::{order, wrap};
-use crate::facts::finite_of;
+use crate::compute::{normal_range, order, wrap};
 use crate::term::{Constant, Term};
 use crate::typing::{Graph, Kind};
 use egg::{Id, Subst};
@@ -44,6 +43,8 @@ pub enum Condition {
     PowerOfTwo(&'static str),
     /// The variable is a constant number.
     Number(&'static str),
+    /// The variable is a constant number that is not below 0: what is added to a variance brings it no nearer to 0.
+    NotNegative(&'static str),
     /// The variable is a finite constant number, not 0, of a size at which products stay in range.
     Modest(&'static str),
     /// One of two constants cannot take out of the range what the other would bring back: the first is at most 1, or
@@ -151,6 +152,7 @@ impl Condition {
                 exponent.fract() == 0.0 && exponent.abs() <= 10.0
             }
             Condition::Number(v) => m.number(v).is_some(),
+            Condition::NotNegative(v) => m.number(v)? >= 0.0,
             Condition::Modest(v) => (1e-6..1e6).contains(&m.number(v)?.abs()),
             Condition::NoOverflowBetween(a, b) => m.number(a)?.abs() <= 1.0 || m.number(b)?.abs() >= 1.0,
             Condition::Is(v, x) => m.number(v)?.to_bits() == x.to_bits(),
@@ -237,14 +239,21 @@ fn is_finite(graph: &Graph<'_>, class: Id, steps: usize) -> bool {
     }
     let dtype = |id: &Id| graph[*id].data.kind.tensor().map(|t| t.dtype);
     let finite = |id: &Id| is_finite(graph, *id, left);
+    // A number or an element may be finite, and not in the dtype of the result.
+    let stays_finite = |id: &Id| {
+        let Some(to) = number.map(|t| t.dtype) else { return false };
+        match &graph[*id].data.kind {
+            Kind::Const(c) => normal_range(to).zip(c.number()).is_some_and(|((_, largest), x)| x.abs() <= largest),
+            _ => dtype(id).is_some_and(|from| holds_all(from, to)) && finite(id),
+        }
+    };
     graph[class].nodes.iter().any(|term| {
         let Term::Op(name, kids) = term else { return false };
-        if let Some(of) = finite_of(name.as_str()) {
-            return of.iter().all(|&i| finite(&kids[i]));
-        }
-        let Some(from) = kids.first().and_then(dtype) else { return false };
-        let is_kept = number.is_some_and(|to| holds_all(from, to.dtype));
         let op = graph.analysis.registry.op(name.as_str());
-        is_kept && op.schema().is_some_and(|s| s.is_view()) && finite(&kids[0])
+        let Some(schema) = op.schema() else { return false };
+        if let Some(of) = op.def().and_then(|def| def.finite_of) {
+            return of.iter().all(|name| schema.arg(name).is_some_and(|(i, _)| stays_finite(&kids[i])));
+        }
+        schema.is_view() && kids.first().is_some_and(stays_finite)
     })
 }

@@ -180,18 +180,33 @@ impl Emitter<'_, '_> {
     /// The value of a class in a storage that nobody else sees.
     fn own(&mut self, old: NodeId, value: Id, origin: &NodeMeta) -> Result<NodeId> {
         let value = self.class(value, origin)?.as_node();
-        let is_free = |n: &NodeId| {
-            let node = self.new.node(*n);
-            !self.owned.contains(n)
-                && node.op().is_some()
-                && (self.kept.get(&old) == Some(n) || sharing(node) == Sharing::Own)
-        };
-        let own = match value.filter(is_free) {
-            Some(free) => free,
-            None => self.keep(old)?,
-        };
+        if let Some((value, maker)) = value.and_then(|value| Some((value, self.maker(value, old)?)))
+            && self.owned.insert(maker)
+        {
+            return Ok(value);
+        }
+        // The name is that of the node which the user sees.
+        let name = self.old.node(old).name.clone();
+        if let Some(taken) = self.new.find(&name).filter(|_| !self.kept.contains_key(&old)) {
+            let other = self.new.unique_name(&name);
+            self.new.rename(taken, &other)?;
+        }
+        let own = self.keep(old)?;
         self.owned.insert(own);
         Ok(own)
+    }
+
+    /// The call that made the storage of a new node's value: its own, or what it was called with, if it hands that on
+    /// whole (`contiguous`). `None` if the storage may be an input's.
+    fn maker(&self, mut id: NodeId, old: NodeId) -> Option<NodeId> {
+        loop {
+            let node = self.new.node(id);
+            let op = node.op()?;
+            if self.kept.get(&old) == Some(&id) || sharing(node) == Sharing::Own {
+                return Some(id);
+            }
+            id = node.first_input().filter(|_| op.is_alias_at_times())?;
+        }
     }
 
     fn call(&mut self, name: &str, kids: &[Id], class: Id, first: Option<NodeId>, origin: &NodeMeta) -> Result<NodeId> {

@@ -9,13 +9,13 @@
 //! Law: all forms of a rule have the variables of the rule as it is written, so a substitution says all that the right
 //! side needs; forms are listed in a fixed order.
 
-use crate::facts::is_pointwise;
 use crate::rule::Rule;
 use crate::rules;
 use crate::term::Term;
 use crate::typing::Graph;
 use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, SearchMatches, Searcher, Symbol, Var};
-use oxport_ir::{Exact, Op, Registry};
+use oxport_ir::schema::Type;
+use oxport_ir::{Effect, Exact, Op, Registry};
 use std::sync::Arc;
 
 /// A pattern, and what it is equal to.
@@ -92,6 +92,24 @@ fn members(ast: &PatternAst<Term>, registry: &Registry) -> Vec<(Symbol, usize)> 
 
 /// The operators that PyTorch calls pointwise, by name.
 struct Pointwise(Vec<Op>);
+
+/// True for a pure pointwise operator whose first arguments are that many tensors, and the others none.
+fn is_pointwise(op: &Op, tensors: usize) -> bool {
+    let Some(schema) = op.schema() else { return false };
+    let is_tensor = |ty: &Type| matches!(ty, Type::Tensor);
+    let holds_tensor = |ty: &Type| match ty.strip_optional() {
+        Type::List(item, _) => matches!(item.strip_optional(), Type::Tensor),
+        ty => is_tensor(ty),
+    };
+    op.def().is_some_and(|def| !def.bits_by_strides)
+        && op.effect() == Effect::Pure
+        && !op.is_mutable()
+        && !schema.is_vararg
+        && schema.returns.len() == 1
+        && schema.args.len() >= tensors
+        && schema.args[..tensors].iter().all(|a| is_tensor(&a.ty))
+        && schema.args[tensors..].iter().all(|a| !holds_tensor(&a.ty))
+}
 
 fn is_family(name: Symbol) -> bool {
     name.as_str().contains(['~', '|'])

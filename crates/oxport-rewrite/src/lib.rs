@@ -24,7 +24,6 @@ pub mod condition;
 pub mod cost;
 mod emit;
 mod extract;
-mod facts;
 pub mod forms;
 mod ingest;
 pub mod rule;

@@ -37,7 +37,8 @@ pub static OPS: &[OpDef] = &[
         |a| a.at(1),
         "Sizes filled with a number, whose kind gives the dtype.",
         ["[2, 3], 1.5", "[2], 3", "[], True", "[2], 1, dtype=float16"]
-    ),
+    )
+    .finite_of(&["fill_value"]),
     factory!(
         "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, \
         bool? pin_memory=None) -> Tensor",
@@ -45,7 +46,8 @@ pub static OPS: &[OpDef] = &[
         zero,
         "Zeros.",
         ["[2, 3]", "[4], dtype=int64", "!-1"]
-    ),
+    )
+    .finite_of(&[]),
     factory!(
         "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, \
         bool? pin_memory=None) -> Tensor",
@@ -53,7 +55,8 @@ pub static OPS: &[OpDef] = &[
         unit,
         "Ones.",
         ["[2, 3]", "[4], dtype=int64"]
-    ),
+    )
+    .finite_of(&[]),
     factory!(
         "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, \
         Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
@@ -70,7 +73,8 @@ pub static OPS: &[OpDef] = &[
         |a| a.at(1),
         "Like another tensor, filled with a number.",
         ["f32[2, 3]{1, 2}, 1.5"]
-    ),
+    )
+    .finite_of(&["fill_value"]),
     factory!(
         "aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? \
         device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
@@ -78,7 +82,8 @@ pub static OPS: &[OpDef] = &[
         zero,
         "Zeros like another tensor.",
         ["f32[2, 3]{1, 2}", "f32[2], dtype=int64"]
-    ),
+    )
+    .finite_of(&[]),
     factory!(
         "aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? \
         device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
@@ -86,7 +91,8 @@ pub static OPS: &[OpDef] = &[
         unit,
         "Ones like another tensor.",
         ["f32[2, 3]{1, 2}"]
-    ),
+    )
+    .finite_of(&[]),
     factory!(
         "aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? \
         device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
@@ -103,7 +109,8 @@ pub static OPS: &[OpDef] = &[
         |a| a.at(2),
         "Sizes filled with a number, in the dtype of another tensor.",
         ["i64[1], [2, 3], 2"]
-    ),
+    )
+    .finite_of(&["fill_value"]),
     factory!(
         "aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, \
         Device? device=None, bool? pin_memory=None) -> Tensor",
@@ -111,7 +118,8 @@ pub static OPS: &[OpDef] = &[
         zero,
         "Zeros in the dtype of another tensor.",
         ["i64[1], [2, 3]"]
-    ),
+    )
+    .finite_of(&[]),
     factory!(
         "aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, \
         Device? device=None, bool? pin_memory=None) -> Tensor",
@@ -119,7 +127,8 @@ pub static OPS: &[OpDef] = &[
         unit,
         "Ones in the dtype of another tensor.",
         ["i64[1], [2, 3]"]
-    ),
+    )
+    .finite_of(&[]),
     factory!(
         "aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, \
         Device? device=None, bool? pin_memory=None) -> Tensor",
@@ -168,7 +177,8 @@ pub static OPS: &[OpDef] = &[
         |a| a.at(0),
         "A number as a 0-d tensor.",
         ["2.5", "3, dtype=int64"]
-    ),
+    )
+    .finite_of(&["s"]),
     factory!(
         "aten::fill.Scalar(Tensor self, Scalar value) -> Tensor",
         like,

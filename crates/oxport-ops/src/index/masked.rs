@@ -15,42 +15,48 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta)
             .fill(choose)
-            .work(Class::Pointwise),
+            .work(Class::Pointwise)
+            .finite_of(&["self", "other"]),
     )
     .doc("`self` where the condition holds, else `other`.")
     .samples(&["b8[2, 3], f32[3], f32[2, 1]", "b8[4], i64[4], f32[]", "!f32[2], f32[2], f32[2]"]),
     bits(
         OpDef::new("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_meta)
             .fill(choose)
-            .work(Class::Pointwise),
+            .work(Class::Pointwise)
+            .finite_of(&["self", "other"]),
     )
     .doc("`self` where the condition holds, else `other`.")
     .samples(&["b8[2, 3], 1.5, f32[3]"]),
     bits(
         OpDef::new("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_meta)
             .fill(choose)
-            .work(Class::Pointwise),
+            .work(Class::Pointwise)
+            .finite_of(&["self", "other"]),
     )
     .doc("`self` where the condition holds, else `other`.")
     .samples(&["b8[2, 3], f32[3], 1.5"]),
     bits(
         OpDef::new("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where_meta)
             .fill(choose)
-            .work(Class::Pointwise),
+            .work(Class::Pointwise)
+            .finite_of(&["self", "other"]),
     )
     .doc("`self` where the condition holds, else `other`.")
     .samples(&["b8[2, 3], 1, 2.5"]),
     bits(
         OpDef::new("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", masked_fill_meta)
             .fill(masked_fill)
-            .work(Class::Pointwise),
+            .work(Class::Pointwise)
+            .finite_of(&["self", "value"]),
     )
     .doc("`value` where the mask holds, in the dtype of `self`.")
     .samples(&["f32[2, 3], b8[3], 1.5", "i64[2], b8[3, 1], 2", "!f32[2], i64[2], 1"]),
     bits(
         OpDef::new("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", masked_fill_meta)
             .fill(masked_fill)
-            .work(Class::Pointwise),
+            .work(Class::Pointwise)
+            .finite_of(&["self", "value"]),
     )
     .doc("The one element of `value` where the mask holds.")
     .samples(&["f32[2, 3], b8[3], f32[]"]),

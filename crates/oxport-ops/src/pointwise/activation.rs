@@ -24,6 +24,7 @@ pub static OPS: &[OpDef] = &[
     }))
     .doc("Clamped to `min_val` … `max_val`."),
     OpDef { meta: gelu_meta, ..unary("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", Float, gelu) }
+        .bits_by_strides()
         .doc("`x · Φ(x)`, with the error function or, by `approximate=\"tanh\"`, nearly.")
         .samples(&["f32[2, 3]", "f32[3], approximate=\"tanh\"", "bf16[5]", "!i64[4]"]),
     unary("aten::silu(Tensor self) -> Tensor", FloatOrComplex, silu)

@@ -1,6 +1,6 @@
 //! Normalizations and softmax recognised from their parts; a weight and a bias join what was recognised.
 
-use crate::condition::Condition::{Flattens, Is, Last, SameDType};
+use crate::condition::Condition::{Flattens, Is, Last, NotNegative, SameDType};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -39,7 +39,8 @@ pub(super) static RULES: &[Rule] = &[
         "(layer_norm ?x (@last ?x) None None ?e True)",
     )
     .given("x: f32[4, 8], d: [-1], c: 0, e: 1e-05")
-    .when(&[Is("c", 0.0), Last("d", "x")])
+    .against(&["x: f32[2000, 8]<1..3>, d: [-1], c: 0, e: -0.33"])
+    .when(&[Is("c", 0.0), Last("d", "x"), NotNegative("e")])
     .rounding(),
     rule("layer-norm-weight", "(mul.Tensor (layer_norm ?x ?s None None ?e ?u) ?w)", "(layer_norm ?x ?s ?w None ?e ?u)")
         .given("x: f32[4, 8], s: [8], e: 1e-05, u: True, w: f32[8]")
