@@ -444,25 +444,12 @@ impl Graph {
         }
         self.count_uses(id, false);
         self.names.remove(&self.slots, id);
-        let slot = self.slot_mut(id);
-        let node = slot.node.take().expect(LIVE);
-        let (prev, next) = (slot.prev, slot.next);
-        match prev {
-            Some(p) => self.slots[p.index()].next = next,
-            None => self.first = next,
-        }
-        match next {
-            Some(n) => self.slots[n.index()].prev = prev,
-            None => self.last = prev,
-        }
+        self.unlink(id);
         self.len -= 1;
-        Ok(node)
+        Ok(self.slot_mut(id).node.take().expect(LIVE))
     }
-    /// Moves a node to stand before another.
-    pub fn move_before(&mut self, id: NodeId, at: NodeId) {
-        if id == at || self.next(id) == Some(at) {
-            return;
-        }
+    /// Makes the nodes before and after it neighbours.
+    fn unlink(&mut self, id: NodeId) {
         let (prev, next) = (self.prev(id), self.next(id));
         match prev {
             Some(p) => self.slots[p.index()].next = next,
@@ -472,6 +459,13 @@ impl Graph {
             Some(n) => self.slots[n.index()].prev = prev,
             None => self.last = prev,
         }
+    }
+    /// Moves a node to stand before another.
+    pub fn move_before(&mut self, id: NodeId, at: NodeId) {
+        if id == at || self.next(id) == Some(at) {
+            return;
+        }
+        self.unlink(id);
         let before = self.prev(at);
         let order = self.order_between(before, Some(at));
         let slot = &mut self.slots[id.index()];

@@ -151,17 +151,6 @@ pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
 }
 
 /// Adds a term over existing classes; `None` if it is ill-typed.
-pub(crate) fn add_typed(graph: &mut Graph<'_>, term: Term) -> Option<Id> {
-    let data = type_of(graph, &term)?;
-    Some(graph.lookup(term.clone()).unwrap_or_else(|| {
-        graph.analysis.recorded = Some(data);
-        let id = graph.add(term);
-        graph.analysis.recorded = None;
-        id
-    }))
-}
-
-/// Adds a term, if it is well-typed.
 pub(crate) fn add(graph: &mut Graph<'_>, term: Term) -> Option<Id> {
     if let Some(id) = graph.lookup(term.clone()) {
         return Some(id);

@@ -12,7 +12,7 @@
 //! merged is not merged again; a part has the type of what it stands for, strides included.
 
 use crate::term::{Constant, Term};
-use crate::typing::{Graph, add_typed, same_type};
+use crate::typing::{Graph, add, same_type};
 use egg::{Id, Symbol};
 use indexmap::IndexMap;
 use oxport_ir::MemoryFormat;
@@ -149,9 +149,9 @@ fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
         .collect();
     let widths = widths?;
     let join = |graph: &mut Graph<'_>, argument: usize, dim: i64| {
-        let list = add_typed(graph, Term::List(parts.iter().map(|p| p.kids[argument]).collect()))?;
+        let list = add(graph, Term::List(parts.iter().map(|p| p.kids[argument]).collect()))?;
         let dim = int(graph, dim);
-        add_typed(graph, call("aten::cat", [list, dim]))
+        add(graph, call("aten::cat", [list, dim]))
     };
     let mut kids = parts[0].kids.clone();
     kids[at] = join(graph, at, dim)?;
@@ -166,16 +166,16 @@ fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
         }
         kids[bias] = join(graph, bias, 0)?;
     }
-    let merged = add_typed(graph, Term::Op(form.op.into(), kids.into()))?;
+    let merged = add(graph, Term::Op(form.op.into(), kids.into()))?;
     let sizes: Vec<Id> = widths.iter().map(|&n| int(graph, n)).collect();
-    let sizes = add_typed(graph, Term::List(sizes.into()))?;
+    let sizes = add(graph, Term::List(sizes.into()))?;
     let outputs = int(graph, form.outputs);
-    let split = add_typed(graph, call("aten::split_with_sizes", [merged, sizes, outputs]))?;
+    let split = add(graph, call("aten::split_with_sizes", [merged, sizes, outputs]))?;
     let rule = Symbol::from(form.rule());
     let mut united = 0;
     for (i, part) in (0i64..).zip(parts) {
         let i = int(graph, i);
-        let piece = add_typed(graph, call("_operator::getitem", [split, i]))?;
+        let piece = add(graph, call("_operator::getitem", [split, i]))?;
         if let Some(new) = as_laid(graph, piece, part.class) {
             united += usize::from(graph.union_trusted(part.class, new, rule));
         }
@@ -194,14 +194,14 @@ fn as_laid(graph: &mut Graph<'_>, piece: Id, class: Id) -> Option<Id> {
     }
     if let Some(sizes) = graph[class].data.kind.tensor().and_then(|t| t.concrete_sizes()) {
         let sizes = sizes.iter().map(|&n| graph.add(Term::Const(Constant::Int(n)))).collect();
-        let sizes = add_typed(graph, Term::List(sizes))?;
-        let view = add_typed(graph, call("aten::view", [piece, sizes])).filter(|&v| fits(graph, v));
+        let sizes = add(graph, Term::List(sizes))?;
+        let view = add(graph, call("aten::view", [piece, sizes])).filter(|&v| fits(graph, v));
         if view.is_some() && is_viewable(graph, piece, class) {
             return view;
         }
     }
     let format = graph.add(Term::Const(Constant::MemoryFormat(MemoryFormat::Contiguous)));
-    add_typed(graph, call("aten::clone", [piece, format])).filter(|&copy| fits(graph, copy))
+    add(graph, call("aten::clone", [piece, format])).filter(|&copy| fits(graph, copy))
 }
 
 /// Whether PyTorch views a piece in the strides wanted: where dimensions of size 1 alone make the difference.

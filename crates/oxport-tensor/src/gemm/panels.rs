@@ -64,7 +64,8 @@ mod tests {
         for len in [0, 1, 1000, MAPPED_BYTES / 4 + 3] {
             let mut panels = Panels::filled(0f32, len);
             assert!(panels.get().as_ptr().addr().is_multiple_of(64) && panels.get().len() >= len);
-            assert!(panels.get()[..len].iter().all(|&x| x == 0.0));
+            let step = if cfg!(miri) { 4_099 } else { 1 };
+            assert!(panels.get()[..len].iter().step_by(step).all(|&x| x == 0.0));
             if let Some(last) = panels.get_mut()[..len].last_mut() {
                 *last = 7.0;
                 assert_eq!(panels.get()[len - 1], 7.0);

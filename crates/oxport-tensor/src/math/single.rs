@@ -266,25 +266,27 @@ mod tests {
         (0..=u32::MAX).step_by(step).map(f32::from_bits)
     }
 
+    /// Each function, and the one of `f64` that it is compared to.
+    const TABLE: &[(&str, fn(f32) -> f32, fn(f64) -> f64)] = &[
+        ("exp", exp, f64::exp),
+        ("exp2", exp2, f64::exp2),
+        ("expm1", expm1, f64::exp_m1),
+        ("ln", ln, f64::ln),
+        ("log2", log2, f64::log2),
+        ("log10", log10, f64::log10),
+        ("log1p", log1p, f64::ln_1p),
+        ("tanh", tanh, f64::tanh),
+        ("atan", atan, f64::atan),
+        ("sin", periodic::sin, f64::sin),
+        ("cos", periodic::cos, f64::cos),
+        ("tan", periodic::tan, f64::tan),
+        ("erf", erf, crate::math::special::erf),
+    ];
+
     #[test]
     fn within_two_units_of_the_last_place() {
-        let table: &[(&str, fn(f32) -> f32, fn(f64) -> f64)] = &[
-            ("exp", exp, f64::exp),
-            ("exp2", exp2, f64::exp2),
-            ("expm1", expm1, f64::exp_m1),
-            ("ln", ln, f64::ln),
-            ("log2", log2, f64::log2),
-            ("log10", log10, f64::log10),
-            ("log1p", log1p, f64::ln_1p),
-            ("tanh", tanh, f64::tanh),
-            ("atan", atan, f64::atan),
-            ("sin", periodic::sin, f64::sin),
-            ("cos", periodic::cos, f64::cos),
-            ("tan", periodic::tan, f64::tan),
-            ("erf", erf, crate::math::special::erf),
-        ];
         let step = if cfg!(miri) { 10_000_019 } else { 4_099 };
-        for (name, ours, reference) in table {
+        for (name, ours, reference) in TABLE {
             let worst = floats(step).map(|x| (ulps(ours(x), reference(f64::from(x))), x)).max_by_key(|w| w.0).unwrap();
             assert!(worst.0 <= 2, "{name}({:e}) is {:e}, {} ulp", worst.1, ours(worst.1), worst.0);
         }
@@ -293,19 +295,7 @@ mod tests {
     #[test]
     fn special_values() {
         let specials = [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-45, -1e-45, f32::MAX];
-        let table: &[(&str, fn(f32) -> f32, fn(f64) -> f64)] = &[
-            ("exp", exp, f64::exp),
-            ("expm1", expm1, f64::exp_m1),
-            ("ln", ln, f64::ln),
-            ("log2", log2, f64::log2),
-            ("log10", log10, f64::log10),
-            ("log1p", log1p, f64::ln_1p),
-            ("tanh", tanh, f64::tanh),
-            ("atan", atan, f64::atan),
-            ("sin", periodic::sin, f64::sin),
-            ("cos", periodic::cos, f64::cos),
-        ];
-        for (name, ours, reference) in table {
+        for (name, ours, reference) in TABLE {
             for x in specials {
                 assert!(ulps(ours(x), reference(x.into())) <= 2, "{name}({x:e}) is {:e}", ours(x));
             }
