@@ -12,7 +12,7 @@ use judge::{Outcome, Tried, judge};
 use oxport::{DType, registry};
 use oxport_ir::Argument;
 use oxport_rewrite::forms::{Form, Forms};
-use oxport_rewrite::rule::{Rule, Soundness};
+use oxport_rewrite::rule::{Rule, Soundness, rule};
 use oxport_rewrite::rules;
 use oxport_rewrite::term::Term;
 use std::collections::HashMap;
@@ -176,6 +176,33 @@ fn every_condition_is_needed() {
             Err(_) => Ok(()),
         }
     });
+}
+
+#[test]
+fn every_rule_is_well_formed() {
+    for rule in rules::all().chain(rules::commuting()) {
+        assert_eq!(rule.check(registry()), Ok(()), "{}", rule.name);
+    }
+}
+
+/// Rules that a user may write, and what is said of them.
+#[test]
+fn ill_formed_rules_are_refused() {
+    for (left, right, expected) in [
+        ("(add.Tensor ?x ?y 1", "?x", "`(add.Tensor ?x ?y 1`: "),
+        ("(add ?x ?y)", "?x", "there is no operator aten::add"),
+        ("(neg ?x)", "(abs ?y)", "`(abs ?y)`: the left side has no ?y"),
+        ("(add.Tensor ?x ?y)", "?x", "aten::add.Tensor: expected 3 arguments, got 2"),
+        ("(neg ?x)", "(mylib::twice ?x)", "there is no operator mylib::twice"),
+        ("(neg ?x)", "(@half ?x)", "there is no function @half"),
+        ("(neg ?x)", "(@swap ?x)", "@swap: expected 3 arguments, got 1"),
+        ("(@sizes ?x)", "?x", "there is no operator @sizes"),
+        ("(~~nothing|nobody ?x)", "?x", "there is no operator"),
+    ] {
+        let refused = rule("mine", left.to_string().leak(), right.to_string().leak()).check(registry());
+        let said = refused.expect_err(left);
+        assert!(said.starts_with(expected), "`{left}` = `{right}`:\n    got {said}\n    expected {expected}");
+    }
 }
 
 #[test]

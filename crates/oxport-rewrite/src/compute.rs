@@ -28,6 +28,36 @@ use oxport_ir::Fake;
 use oxport_sym::Expr;
 use oxport_tensor::DType;
 
+/// The functions, and how many arguments they have.
+const FUNCTIONS: [(&str, usize); 17] = [
+    ("@mul", 2),
+    ("@reciprocal", 1),
+    ("@product", 3),
+    ("@before", 3),
+    ("@compose", 2),
+    ("@swap", 3),
+    ("@reverse", 1),
+    ("@sizes", 1),
+    ("@last", 1),
+    ("@along", 2),
+    ("@after", 1),
+    ("@item", 2),
+    ("@stacked", 4),
+    ("@part", 5),
+    ("@position", 2),
+    ("@start", 2),
+    ("@end", 3),
+];
+
+/// An error unless there is a function of as many arguments.
+pub(crate) fn callable(name: &str, args: usize) -> Result<(), String> {
+    match FUNCTIONS.iter().find(|f| f.0 == name) {
+        Some((_, expected)) if *expected == args => Ok(()),
+        Some((_, expected)) => Err(format!("{name}: expected {expected} arguments, got {args}")),
+        None => Err(format!("there is no function {name}")),
+    }
+}
+
 /// The class of what a function gives; `whole` is the class that the right side is to be equal to.
 pub(crate) fn compute(graph: &mut Graph<'_>, name: &str, kids: &[Id], whole: Id) -> Option<Id> {
     let kind = |i: usize| kids.get(i).map(|k| &graph[*k].data.kind);

@@ -35,7 +35,7 @@ use cost::Model;
 use egg::{BackoffScheduler, Rewrite, Runner, StopReason};
 use extract::{Prefer, extract};
 use oxport_ir::{ExportedProgram, Registry, Result};
-use rule::Soundness;
+use rule::{Rule, Soundness};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use term::Term;
@@ -106,11 +106,16 @@ pub struct Report {
     pub changed: Vec<(String, String, String)>,
 }
 
-/// Improves a functional program.
+/// Improves a functional program by [`rules::all`] and further rules, which pass [`Rule::check`].
 ///
 /// # Errors
 /// The chosen program cannot be built: a law is broken, and the program given is still good.
-pub fn optimize(program: &ExportedProgram, registry: &Registry, limits: &Limits) -> Result<(ExportedProgram, Report)> {
+pub fn optimize(
+    program: &ExportedProgram,
+    registry: &Registry,
+    further: &[Rule],
+    limits: &Limits,
+) -> Result<(ExportedProgram, Report)> {
     let start = Instant::now();
     let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
     let mut ingested = ingest::ingest(program, registry, &limits.model);
@@ -118,7 +123,7 @@ pub fn optimize(program: &ExportedProgram, registry: &Registry, limits: &Limits)
     let mut report = Report { nodes_before: program.graph.len(), ..Report::default() };
     let fresh = Graph::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds));
     let egraph = std::mem::replace(&mut ingested.egraph, fresh);
-    ingested.egraph = search(egraph, registry, program, limits, &mut report, start);
+    ingested.egraph = search(egraph, registry, program, further, limits, &mut report, start);
     report.search_ms = ms(start);
     let extraction = Instant::now();
     let choice = extract(program, &ingested, &limits.model, Prefer::Cheap);
@@ -144,12 +149,18 @@ fn search<'r>(
     mut egraph: Graph<'r>,
     registry: &'r Registry,
     program: &ExportedProgram,
+    further: &[Rule],
     limits: &Limits,
     report: &mut Report,
     start: Instant,
 ) -> Graph<'r> {
     let phase = |egraph: Graph<'r>, soundness: Soundness, report: &mut Report| {
-        let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::of(soundness).map(|r| r.compile(registry)).collect();
+        let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::all()
+            .copied()
+            .chain(further.iter().copied())
+            .filter(|r| r.allowed(soundness))
+            .map(|r| r.compile(registry))
+            .collect();
         let time = limits.time.map_or(FOREVER, |time| time.saturating_sub(start.elapsed()));
         let runner =
             Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds))

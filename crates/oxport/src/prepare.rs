@@ -103,7 +103,8 @@ impl Toolchain {
         let soundness = if opt == Opt::Fast { Soundness::Rounding } else { Soundness::Bitwise };
         let before = Sharing::of(program);
         let start = Instant::now();
-        let (mut program, mut report) = optimize(program, &self.registry, &Limits { soundness, ..*limits })?;
+        let limits = &Limits { soundness, ..*limits };
+        let (mut program, mut report) = optimize(program, &self.registry, &self.rules, limits)?;
         let left = limits.time.map_or(FOLD_TIME, |time| time.saturating_sub(start.elapsed()).min(FOLD_TIME));
         self.simplify(&mut program, &before, &budget(limits.model.frozen, limits.model.exact_folds, left))?;
         report.nodes_after = program.graph.len();

@@ -1,6 +1,8 @@
 //! [`Toolchain`]: an operator registry with all operations on programs.
 
 use crate::{Diagnostic, Error, ExportedProgram, OpDef, Plan, PlanOptions, ReadOptions, Registry, Result, Severity};
+#[cfg(feature = "rewrite")]
+use oxport_rewrite::rule::Rule;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -23,6 +25,9 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Debug)]
 pub struct Toolchain {
     pub(crate) registry: Arc<Registry>,
+    /// Rules beside the standard ones.
+    #[cfg(feature = "rewrite")]
+    pub(crate) rules: Arc<[Rule]>,
     verifies: bool,
 }
 
@@ -30,7 +35,12 @@ impl Toolchain {
     /// The standard operators and these; of two with the same name the last counts.
     pub fn new(tables: &[&'static [OpDef]]) -> Toolchain {
         let all: Vec<&'static [OpDef]> = oxport_ops::TABLES.iter().chain(tables).copied().collect();
-        Toolchain { registry: Arc::new(Registry::new(&all, oxport_ops::SCHEMAS)), verifies: true }
+        Toolchain {
+            registry: Arc::new(Registry::new(&all, oxport_ops::SCHEMAS)),
+            #[cfg(feature = "rewrite")]
+            rules: Arc::new([]),
+            verifies: true,
+        }
     }
     /// The standard operators.
     pub fn standard() -> &'static Toolchain {
@@ -40,6 +50,30 @@ impl Toolchain {
     /// The same, without verifying programs first.
     pub fn unverified(&self) -> Toolchain {
         Toolchain { verifies: false, ..self.clone() }
+    }
+    /// The same with these rules beside the standard ones. `docs/add-a-rule.md` says how a rule is written; whether its
+    /// sides are equal, to the bit where it is not [`rounding`](Rule::rounding), is for its author to see to. A rule
+    /// whose sides differ in dtype, sizes, strides or device never fires.
+    ///
+    /// ```
+    /// use oxport::rewrite::rule::rule;
+    /// use oxport::{OpDef, Toolchain};
+    /// # use oxport::custom::{Args, Meta, Result};
+    /// # fn meta(a: &Args<'_, Meta>) -> Result<Vec<oxport::Val>> { unreachable!() }
+    /// static OPS: &[OpDef] = &[OpDef::new("mylib::twice(Tensor x) -> Tensor", meta).expr("mul.Scalar(x, 2)")];
+    /// let twice = rule("twice", "(add.Tensor ?x ?x 1)", "(mylib::twice ?x)");
+    /// let toolchain = Toolchain::new(&[OPS]).with_rules(&[twice])?;
+    /// # Ok::<(), oxport::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A pattern is no term of known operators: see [`Rule::check`].
+    #[cfg(feature = "rewrite")]
+    pub fn with_rules(&self, rules: &[Rule]) -> Result<Toolchain> {
+        for rule in rules {
+            rule.check(&self.registry).map_err(|e| oxport_ir::Error::invalid(format!("rule {}: {e}", rule.name)))?;
+        }
+        Ok(Toolchain { rules: rules.into(), ..self.clone() })
     }
     /// An error if the program is not valid. Diagnostics about the file format only (`document`) do not count.
     pub(crate) fn require_valid(&self, program: &ExportedProgram) -> Result<()> {

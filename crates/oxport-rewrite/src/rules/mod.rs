@@ -14,7 +14,7 @@ mod pointwise;
 mod product;
 mod view;
 
-use crate::rule::{Rule, Soundness};
+use crate::rule::Rule;
 use crate::term::{Constant, Term};
 use egg::ENodeOrVar;
 
@@ -34,11 +34,6 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         channels::RULES,
     ];
     tables.into_iter().flatten()
-}
-
-/// The rules of a soundness class: bitwise ones, or all.
-pub fn of(soundness: Soundness) -> impl Iterator<Item = &'static Rule> {
-    all().filter(move |r| soundness == Soundness::Rounding || r.soundness == Soundness::Bitwise)
 }
 
 /// The rules that say which operators commute. They are tested as the others are; no search applies them, since the
