@@ -79,11 +79,12 @@ impl Op {
     pub fn is_composite(&self) -> bool {
         self.0.kinds.split_whitespace().any(|kind| kind == "composite_implicit")
     }
-    /// True if PyTorch and oxport both make it of other operators, so that its result may be an argument or a view of
-    /// one, whatever its schema says (`einsum` of one tensor). What has a kernel here makes memory of its own, unless
-    /// [`OpDef::aliasing`] says when not.
-    pub fn is_made_of_others(&self) -> bool {
-        self.is_composite() && self.def().is_none_or(|d| matches!(d.kernel, Kernel::None | Kernel::View(_)))
+    /// True if its result may be an argument or a view of one, whatever its schema says: PyTorch makes it of other
+    /// operators (`einsum` of one tensor), or does not vouch for the schema, and nothing here says better. What has a
+    /// kernel here makes memory of its own, unless [`OpDef::aliasing`] says when not.
+    pub fn is_alias_unknown(&self) -> bool {
+        let is_vouched = self.has_tag("pt2_compliant_tag") && !self.is_composite();
+        !is_vouched && self.def().is_none_or(|d| matches!(d.kernel, Kernel::None | Kernel::View(_)))
     }
     /// In which dtype it computes within a CPU autocast region.
     pub fn autocast(&self) -> Autocast {

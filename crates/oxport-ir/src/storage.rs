@@ -27,8 +27,7 @@ pub fn sharing(node: &Node) -> Sharing {
     }
     let is_view =
         op.schema().is_some_and(|s| s.is_view()) || op.def().is_some_and(|d| matches!(d.kernel, Kernel::View(_)));
-    let hands_on =
-        op.schema().is_none() || op.is_made_of_others() || op.is_alias_at_times() || !op.has_tag("pt2_compliant_tag");
+    let hands_on = op.schema().is_none() || op.is_alias_unknown() || op.is_alias_at_times();
     match (op.is_getitem(), hands_on, is_view) {
         (true, ..) => Sharing::View,
         (_, true, _) => Sharing::Unclear,

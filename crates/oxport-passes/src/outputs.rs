@@ -88,7 +88,7 @@ fn may_alias(node: &Node) -> bool {
     if op.is_getitem() || op.is_higher_order() || op.is_alias_at_times() {
         return true;
     }
-    op.is_made_of_others() || op.schema().is_none_or(|s| s.returns.iter().any(|r| r.alias.is_some()))
+    op.is_alias_unknown() || op.schema().is_none_or(|s| s.returns.iter().any(|r| r.alias.is_some()))
 }
 
 /// The operators made of others that may hand out memory which the program writes to, where their schema does not say
