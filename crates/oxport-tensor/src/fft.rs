@@ -6,15 +6,15 @@
 //! Invariants: lines do not know of each other, so threads do not change bits; nothing is normalized but by the factor
 //! given.
 
+mod plans;
+
 use crate::layout::wrap_dims;
 use crate::parallel::for_chunks;
 use crate::scratch::{Plain, Scratch};
 use crate::strided::counts;
 use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut};
 use num_complex::Complex;
-use rustfft::{Fft, FftDirection, FftPlanner};
-use std::cell::RefCell;
-use std::sync::Arc;
+use plans::Planned;
 
 /// The sign of the exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,29 +105,10 @@ pub fn c2r(x: &Tensor, dims: &[i64], scale: f64, out: &mut TensorMut) -> Result<
     })
 }
 
-/// The real types of transforms, with a store of plans per thread.
-trait Real: rustfft::FftNum + Element + Plain + num_traits::Float
-where
-    Complex<Self>: Element + Plain,
-{
-    fn plan(n: usize, direction: Direction) -> Arc<dyn Fft<Self>>;
-}
-
-macro_rules! real { ($($t:ty)*) => {$(
-    impl Real for $t {
-        fn plan(n: usize, direction: Direction) -> Arc<dyn Fft<Self>> {
-            thread_local! {
-                static PLANS: RefCell<FftPlanner<$t>> = RefCell::new(FftPlanner::new());
-            }
-            let direction = match direction {
-                Direction::Forward => FftDirection::Forward,
-                Direction::Inverse => FftDirection::Inverse,
-            };
-            PLANS.with_borrow_mut(|plans| plans.plan_fft(n, direction))
-        }
-    }
-)*}}
-real! { f32 f64 }
+/// The real types of transforms.
+trait Real: Planned + Element + Plain + num_traits::Float {}
+impl Real for f32 {}
+impl Real for f64 {}
 
 /// How a contiguous tensor is cut into lines along a dimension.
 struct Lines {
@@ -160,12 +141,12 @@ where
     }
     for &dim in dims {
         let (n, inner) = (sizes[dim], sizes[dim + 1..].iter().product::<usize>());
-        let plan = T::plan(n, direction);
+        let plan = T::plan(n, direction)?;
         if inner == 1 {
             let run = TASK.div_ceil(n) * n;
             for_chunks(data, run, 1, |_, lines| {
-                let mut scratch = Scratch::take::<Complex<T>>(plan.get_inplace_scratch_len());
-                plan.process_with_scratch(lines, scratch.slice(plan.get_inplace_scratch_len()));
+                let mut scratch = Scratch::take::<Complex<T>>(plan.scratch());
+                plan.run(lines, scratch.slice(plan.scratch()));
             });
             continue;
         }
@@ -173,7 +154,7 @@ where
             // A few lines at a time, so that reads and writes use whole cache lines.
             let wide = inner.min(8);
             let mut line = Scratch::take::<Complex<T>>(n * wide);
-            let mut scratch = Scratch::take::<Complex<T>>(plan.get_inplace_scratch_len());
+            let mut scratch = Scratch::take::<Complex<T>>(plan.scratch());
             for i in (0..inner).step_by(wide) {
                 let count = (inner - i).min(wide);
                 let lines = line.slice::<Complex<T>>(n * count);
@@ -182,7 +163,7 @@ where
                         lines[l * n + j] = v;
                     }
                 }
-                plan.process_with_scratch(lines, scratch.slice(plan.get_inplace_scratch_len()));
+                plan.run(lines, scratch.slice(plan.scratch()));
                 for j in 0..n {
                     for (l, v) in block[j * inner + i..][..count].iter_mut().enumerate() {
                         *v = lines[l * n + j];
@@ -213,7 +194,7 @@ where
     let (n, inner) = (from.n, from.inner);
     // Even lengths are transformed as half as many complex numbers; the twiddle factors take them apart again.
     let half = if n % 2 == 0 { n / 2 } else { 0 };
-    let plan = T::plan(if half > 0 { half } else { n }, Direction::Forward);
+    let plan = T::plan(if half > 0 { half } else { n }, Direction::Forward)?;
     let turn = |k: usize| {
         let angle = -2.0 * std::f64::consts::PI * k as f64 / n as f64;
         Complex::new(crate::cast::<f64, T>(angle.cos()), crate::cast::<f64, T>(angle.sin()))
@@ -222,7 +203,7 @@ where
     let two = T::one() + T::one();
     let block = |b: usize, y: &mut [Complex<T>]| {
         let x = &x[b * n * inner..][..n * inner];
-        let count = plan.get_inplace_scratch_len();
+        let count = plan.scratch();
         let mut line = Scratch::take::<Complex<T>>(n);
         let mut scratch = Scratch::take::<Complex<T>>(count);
         for i in 0..inner {
@@ -233,7 +214,7 @@ where
             } else {
                 line.iter_mut().enumerate().for_each(|(j, v)| *v = Complex::new(at(j), T::zero()));
             }
-            plan.process_with_scratch(line, scratch.slice(count));
+            plan.run(line, scratch.slice(count));
             for k in 0..to.n.min(n / 2 + 1) {
                 y[k * inner + i] = if half > 0 {
                     let (a, b) = (line[k % half], line[(half - k) % half].conj());
@@ -264,10 +245,10 @@ where
         return Ok(());
     }
     let (n, inner) = (to.n, to.inner);
-    let plan = T::plan(n, Direction::Inverse);
+    let plan = T::plan(n, Direction::Inverse)?;
     let block = |b: usize, y: &mut [T]| {
         let x = &x[b * from.n * inner..][..from.n * inner];
-        let count = plan.get_inplace_scratch_len();
+        let count = plan.scratch();
         let mut line = Scratch::take::<Complex<T>>(n);
         let mut scratch = Scratch::take::<Complex<T>>(count);
         for i in 0..inner {
@@ -280,7 +261,7 @@ where
                     line[n - k] = v.conj();
                 }
             }
-            plan.process_with_scratch(line, scratch.slice(count));
+            plan.run(line, scratch.slice(count));
             line.iter().enumerate().for_each(|(j, v)| y[j * inner + i] = v.re);
         }
     };

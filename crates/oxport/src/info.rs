@@ -2,12 +2,15 @@
 //!
 //! Costs are those of the operators' rows ([`oxport_ir::OpDef::cost_of`]), at the sizes of the capture, of the program
 //! that would run without optimization: functionalized, and operators without a kernel decomposed. A multiplication and
-//! an addition are two operations. The body of a loop counts once.
+//! an addition are two operations. Of `cond` both branches count; `map` and `scan` count once for each slice, the body of a
+//! `while_loop` counts once.
 
 use crate::names::{InputNames, output_paths};
 use crate::{ExportedProgram, Opt, PlanOptions, Severity, Toolchain};
 use oxport_ir::infer::{cost_of, val_of_argument};
-use oxport_ir::{Cost, Graph, InputKind, NodeKind, Op, OutputKind, StateTensor, Val};
+use oxport_ir::{
+    Argument, Cost, Graph, InputKind, Intrinsic, MetaCx, Node, NodeKind, Op, OutputKind, StateTensor, Val,
+};
 use oxport_run::{Memory, estimate_memory};
 use oxport_sym::{Expr, ShapeEnv, Symbol};
 use std::collections::{BTreeMap, HashMap};
@@ -255,24 +258,40 @@ fn prepare(toolchain: &Toolchain, program: &ExportedProgram) -> Result<ExportedP
 
 fn run_info(toolchain: &Toolchain, prepared: &ExportedProgram) -> RunInfo {
     let (mut cost, mut uncosted) = (Cost::default(), Vec::new());
-    add_costs(&prepared.graph, &prepared.env, &mut cost, &mut uncosted);
+    add_costs(&prepared.graph, &prepared.env, 1.0, &mut cost, &mut uncosted);
     let uncosted = uncosted.iter().map(|op| op.name().to_string()).collect();
     RunInfo { cost, uncosted, memory: estimate_memory(prepared, toolchain.registry()) }
 }
 
-fn add_costs(graph: &Graph, env: &ShapeEnv, sum: &mut Cost, uncosted: &mut Vec<Op>) {
+fn add_costs(graph: &Graph, env: &ShapeEnv, times: f64, sum: &mut Cost, uncosted: &mut Vec<Op>) {
     for (_, node) in graph.nodes() {
         let Some(op) = node.op() else { continue };
+        if op.is_higher_order() {
+            // What it does, its subgraphs do.
+            let times = times * trips(graph, node, env);
+            let subgraphs = node.inputs().into_iter().filter_map(|id| graph.subgraph_of(id));
+            subgraphs.for_each(|sub| add_costs(sub, env, times, sum, uncosted));
+            continue;
+        }
         match cost_of(graph, node, env) {
-            // What a higher-order operator does, its subgraphs do.
-            Some(_) if op.is_higher_order() => {}
             Some(cost) => {
-                sum.flops += cost.flops;
-                sum.bytes += cost.bytes;
+                sum.flops += times * cost.flops;
+                sum.bytes += times * cost.bytes;
             }
             None if uncosted.contains(op) => {}
             None => uncosted.push(op.clone()),
         }
     }
-    graph.subgraphs.values().for_each(|sub| add_costs(sub, env, sum, uncosted));
+}
+
+/// How often a call runs its subgraph: `map` and `scan` once for each slice, at the sizes of the capture. How often a
+/// `while_loop` does, data decides.
+fn trips(graph: &Graph, node: &Node, env: &ShapeEnv) -> f64 {
+    let is_by_slices = matches!(node.intrinsic(), Some(Intrinsic::MapImpl | Intrinsic::Scan));
+    let slices = || {
+        let Argument::List(xs) = node.argument("xs")? else { return None };
+        let Val::Tensor(x) = graph.node(xs.first()?.as_node()?).val()? else { return None };
+        MetaCx::new(env).hint(x.sizes.first()?)
+    };
+    if is_by_slices { slices().map_or(1.0, |n| n as f64) } else { 1.0 }
 }

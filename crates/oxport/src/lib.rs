@@ -44,6 +44,7 @@
 //! |---|---|
 //! | `cli` (default) | the command line, with all below but `ndarray` |
 //! | `rewrite` | equality saturation: `optimize`, and the rules of [`Opt`] |
+//! | `fft` | Fourier transforms (`torch.fft`, `stft`) |
 //! | `linalg` | eigenvalues and singular values (`linalg.eigh`, `linalg.svd`, …) |
 //! | `images` | PNG and JPEG pictures as inputs |
 //! | `capture` | models written in Rust: `oxport::capture` |

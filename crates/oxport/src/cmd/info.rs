@@ -77,7 +77,7 @@ impl InfoArgs {
 
 fn print_run(run: &RunInfo, subgraphs: usize) {
     let moved = size(run.cost.bytes, "B");
-    let once = if subgraphs > 0 { "; bodies of loops and branches counted once" } else { "" };
+    let once = if subgraphs > 0 { "; the body of each `while_loop` and all branches counted once" } else { "" };
     outln!("a call      {}, {moved} read and written{once}", size(run.cost.flops, "FLOP"));
     if !run.uncosted.is_empty() {
         outln!("    not counted: {}", run.uncosted.join(", "));

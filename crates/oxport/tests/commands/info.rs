@@ -148,6 +148,18 @@ fn bodies_of_loops_count_once_and_info_says_so() {
     for (name, has_bodies) in [("while_loop", true), ("mlp", false)] {
         let printed = text(&oxport(&["info", &fixture(name)]));
         let line = printed.lines().find(|line| line.starts_with("a call")).expect("the cost of a call");
-        assert_eq!(line.ends_with("; bodies of loops and branches counted once"), has_bodies, "{line}");
+        assert_eq!(
+            line.ends_with("; the body of each `while_loop` and all branches counted once"),
+            has_bodies,
+            "{line}"
+        );
+    }
+}
+
+/// Four slices of a sine of 6 numbers and a product of 2×3 by 3×2; six steps over 3 numbers.
+#[test]
+fn bodies_of_map_and_scan_count_for_each_slice() {
+    for (name, flops) in [("map", 4.0 * 30.0), ("scan", 6.0 * 9.0)] {
+        assert_eq!(document(&[&fixture(name)])["flops"], json!(flops), "{name}");
     }
 }
