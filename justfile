@@ -1,4 +1,4 @@
-# The verbs of the house. `just ci` is what CI runs.
+# Commands for development. `just ci` is what CI runs.
 
 # What must hold before a change lands
 ci:
@@ -32,7 +32,7 @@ bench PROGRAM *ARGS:
 fuzz SECONDS="60":
     OXPORT_FUZZ_SECONDS={{SECONDS}} cargo test --release -p oxport-pt2 --test fuzzing -- --nocapture
 
-# The unsafe room's own tests under Miri, or some of them (nightly, with the components miri and rust-src); see docs/security.md
+# The unit tests of `oxport-tensor`, which has all unsafe code, under Miri, or some of them (nightly, with the components miri and rust-src); see docs/security.md
 miri *FILTERS:
     CARGO_TARGET_DIR=target/miri MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows -Zmiri-deterministic-floats" \
         cargo +nightly miri test -p oxport-tensor --lib -- --test-threads=1 {{FILTERS}}
