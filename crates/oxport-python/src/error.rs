@@ -102,6 +102,14 @@ impl Error {
         let is_of_call = matches!(&*self.kind, "NameError" | "AttributeError" | "TypeError" | "SyntaxError");
         is_of_call && self.trace.iter().all(|(file, ..)| file == ENTRY)
     }
+    /// Whether the source may well be right, and asks for what is not supported, modules that are not known included.
+    pub fn is_unsupported(&self) -> bool {
+        matches!(&*self.kind, "NotImplementedError" | "ImportError" | "ModuleNotFoundError")
+    }
+    /// Whether the source is not run, or not any further: it is no Python, or asks for what is refused.
+    pub fn is_rejected(&self) -> bool {
+        matches!(&*self.kind, "SyntaxError" | "IndentationError" | "refused")
+    }
 }
 
 /// The name of the source that evaluates the entry, in traces.

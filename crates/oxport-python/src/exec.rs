@@ -258,7 +258,7 @@ impl Interp {
         match self.block(frame, finally)? {
             Flow::Next => result,
             Flow::Open(_) => {
-                self.raise("RuntimeError", "a `finally` block that data decides to leave is not supported")
+                self.raise("NotImplementedError", "a data-dependent exit from a `finally` block is not supported")
             }
             flow => Ok(flow),
         }

@@ -190,7 +190,8 @@ impl Interp {
     /// Goes on with a task after what was within ended so.
     fn task(&mut self, generator: &mut Generator, task: Task, state: R<Flow>) -> R<Arrival> {
         if let Ok(Flow::Open(_)) = &state {
-            return self.raise("RuntimeError", "a block of a generator that data decide to leave is not supported");
+            return self
+                .raise("NotImplementedError", "a data-dependent exit from a block of a generator is not supported");
         }
         let done = |flow: Flow| Ok(Arrival::Flow(flow));
         match task {

@@ -1,6 +1,7 @@
 //! `for` and `while`.
 //!
-//! A loop whose number of rounds is known is run; one that data decide is kept (see [`crate::torch::branch`]).
+//! A loop whose number of rounds is known is run; one whose rounds are data-dependent is kept (see
+//! [`crate::torch::branch`]).
 
 use crate::error::R;
 use crate::exec::Flow;
@@ -26,7 +27,7 @@ impl Interp {
             return self.loop_else(frame, exits, orelse);
         }
         let iter = self.iter(&iterable)?;
-        // How rounds before ended, where data decide that.
+        // How rounds before ended, where that is data-dependent.
         let mut left: Option<Exits> = None;
         while let Some(value) = self.next(&iter)? {
             self.tick()?;

@@ -1,4 +1,4 @@
-//! Functions whose control flow data decide, captured and run on several inputs each: the outputs are PyTorch's, run
+//! Functions of data-dependent control flow, captured and run on several inputs each: the outputs are PyTorch's, run
 //! eagerly (`models/branches_outputs.py` wrote them).
 
 use crate::capture::{execute, traced};

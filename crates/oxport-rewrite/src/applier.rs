@@ -3,7 +3,7 @@
 //! Law: the right side is added only where the conditions hold and both sides have the same type, for all sizes in
 //! range.
 
-use crate::compute::compute;
+use crate::compute::{self, compute};
 use crate::condition::Condition;
 use crate::forms::{Forms, Search};
 use crate::rule::Rule;
@@ -15,6 +15,34 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 impl Rule {
+    /// What is wrong with the patterns, for these operators.
+    ///
+    /// # Errors
+    /// A pattern is no term, names an operator or a function that is not known, or has another number of arguments than
+    /// the operator's schema; the right side has a variable that the left side has not; the left side computes.
+    pub fn check(&self, registry: &Registry) -> Result<(), String> {
+        let forms = Forms::of(self, registry)?.0;
+        if forms.is_empty() {
+            return Err(format!("`{}`: no operator is of this family", self.left));
+        }
+        for form in &forms {
+            for side in [&form.left, &form.right] {
+                for node in side.ast.as_ref() {
+                    let ENodeOrVar::ENode(Term::Op(name, kids)) = node else { continue };
+                    let is_computed = name.as_str().starts_with('@');
+                    match is_computed && std::ptr::eq(side, &form.right) {
+                        true => compute::callable(name.as_str(), kids.len())?,
+                        false => callable(name.as_str(), kids.len(), registry)?,
+                    }
+                }
+            }
+            let bound = form.left.vars();
+            if let Some(var) = form.right.vars().into_iter().find(|v| !bound.contains(v)) {
+                return Err(format!("`{}`: the left side has no {var}", self.right));
+            }
+        }
+        Ok(())
+    }
     /// The rule for egg.
     ///
     /// # Panics
@@ -101,4 +129,15 @@ fn instantiate(graph: &mut Graph<'_>, pattern: &Pattern<Term>, subst: &Subst, wh
         ids.push(id);
     }
     ids.pop()
+}
+
+/// An error unless the operator is called with as many arguments.
+fn callable(name: &str, args: usize, registry: &Registry) -> Result<(), String> {
+    let op = registry.op(name);
+    let expected = match op.schema() {
+        Some(schema) => schema.args.len(),
+        None if op.is_getitem() => 2,
+        None => return Err(format!("there is no operator {name}")),
+    };
+    if args == expected { Ok(()) } else { Err(format!("{name}: expected {expected} arguments, got {args}")) }
 }

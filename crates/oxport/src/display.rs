@@ -76,7 +76,7 @@ pub fn elements(t: &Tensor, most: usize) -> Result<Vec<String>> {
     })
 }
 
-/// All elements in full precision as nested lists, one row a line; of a tensor of more than 1000 elements the edges.
+/// All elements in full precision as nested lists, one row a line; tensors of more than 1000 elements are summarized.
 /// (`Display` of a [`Tensor`] is PyTorch's `print`, of four digits.)
 ///
 /// # Errors

@@ -16,6 +16,8 @@ enum Kind {
     File(oxport_pt2::Error),
     Call(oxport_ir::Error),
     Run(oxport_run::Error),
+    #[cfg(feature = "python")]
+    Source(oxport_python::Error),
     NotValid(Vec<Diagnostic>),
     Rewrite(String),
     Io(String, std::io::Error),
@@ -115,6 +117,8 @@ impl Error {
             Kind::File(e) => e.is_unsupported(),
             Kind::Call(e) => e.is_unsupported(),
             Kind::Run(e) => e.is_unsupported(),
+            #[cfg(feature = "python")]
+            Kind::Source(e) => e.is_unsupported(),
             _ => false,
         }
     }
@@ -147,12 +151,18 @@ impl Error {
         match self.cause() {
             Kind::Because(_, e) | Kind::Of(_, e) => e.exit_code(),
             Kind::Usage(_) => 2,
+            #[cfg(feature = "python")]
+            Kind::Source(e) if e.is_usage() => 2,
+            #[cfg(feature = "python")]
+            Kind::Source(e) if e.is_rejected() => 3,
             _ if self.is_unsupported() => 4,
             _ if self.is_closed_pipe() => 141,
             Kind::File(e) if e.is_io() => 6,
             Kind::Io(..) | Kind::Data(_) => 6,
             Kind::File(_) | Kind::Call(_) | Kind::NotValid(_) => 3,
             Kind::Run(_) | Kind::Rewrite(_) => 5,
+            #[cfg(feature = "python")]
+            Kind::Source(_) => 5,
         }
     }
 }
@@ -163,6 +173,8 @@ impl fmt::Display for Error {
             Kind::File(e) => e.fmt(f),
             Kind::Call(e) => e.fmt(f),
             Kind::Run(e) => e.fmt(f),
+            #[cfg(feature = "python")]
+            Kind::Source(e) => e.fmt(f),
             Kind::NotValid(found) => {
                 write!(f, "the program is not valid: {}", found.first().map_or(String::new(), ToString::to_string))
             }
@@ -185,6 +197,8 @@ impl std::error::Error for Error {
             Kind::Io(_, cause) => Some(cause),
             Kind::Because(_, e) => Some(e),
             Kind::Of(_, e) => e.source(),
+            #[cfg(feature = "python")]
+            Kind::Source(_) => None,
             Kind::NotValid(_) | Kind::Rewrite(_) | Kind::Data(_) | Kind::Usage(_) => None,
         }
     }
@@ -203,6 +217,12 @@ impl From<oxport_ir::Error> for Error {
 impl From<oxport_run::Error> for Error {
     fn from(e: oxport_run::Error) -> Error {
         Error(Box::new(Kind::Run(e)))
+    }
+}
+#[cfg(feature = "python")]
+impl From<oxport_python::Error> for Error {
+    fn from(e: oxport_python::Error) -> Error {
+        Error(Box::new(Kind::Source(e)))
     }
 }
 impl From<oxport_tensor::Error> for Error {

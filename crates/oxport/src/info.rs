@@ -2,8 +2,8 @@
 //!
 //! Costs are those of the operators' rows ([`oxport_ir::OpDef::cost_of`]), at the sizes of the capture, of the program
 //! that would run without optimization: functionalized, and operators without a kernel decomposed. A multiplication and
-//! an addition are two operations. Of `cond` both branches count; `map` and `scan` count once for each slice, the body of a
-//! `while_loop` counts once.
+//! an addition are two operations. Of `cond` both branches count; `map` and `scan` count once for each
+//! slice, the body of a `while_loop` counts once.
 
 use crate::names::{InputNames, output_paths};
 use crate::{ExportedProgram, Opt, PlanOptions, Severity, Toolchain};
@@ -284,8 +284,8 @@ fn add_costs(graph: &Graph, env: &ShapeEnv, times: f64, sum: &mut Cost, uncosted
     }
 }
 
-/// How often a call runs its subgraph: `map` and `scan` once for each slice, at the sizes of the capture. How often a
-/// `while_loop` does, data decides.
+/// How often a call runs its subgraph: `map` and `scan` once for each slice, at the sizes of the capture. How often the
+/// body of a `while_loop` runs depends on data.
 fn trips(graph: &Graph, node: &Node, env: &ShapeEnv) -> f64 {
     let is_by_slices = matches!(node.intrinsic(), Some(Intrinsic::MapImpl | Intrinsic::Scan));
     let slices = || {

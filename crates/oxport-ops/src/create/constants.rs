@@ -340,7 +340,12 @@ fn strided(a: &MetaArgs<'_>, first: usize, dtype: DType, device: &Device) -> Met
 fn empty_strided(a: &RealArgs<'_>, first: usize, default: DType) -> Result<Vec<Value>> {
     let (sizes, strides): (Vec<i64>, Vec<i64>) = (a.at(first)?, a.at(first + 1)?);
     let layout = Layout::new(&sizes, &strides, 0)?;
-    let extent = layout.extent()?.map_or(0, |(_, last)| last as i64 + 1);
+    let overflows =
+        || Error::invalid(format!("Storage size calculation overflowed with sizes={sizes:?} and strides={strides:?}"));
+    let extent = match layout.extent()? {
+        Some((_, last)) => i64::try_from(last).ok().and_then(|n| n.checked_add(1)).ok_or_else(overflows)?,
+        None => 0,
+    };
     let memory = Tensor::zeros(option(a, "dtype")?.unwrap_or(default), &[extent])?;
     Ok(vec![memory.with_layout(layout)?.into()])
 }

@@ -334,13 +334,15 @@ fn chain(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
             1.0
         });
     }
+    // The first of those that cost least is taken; of three matrices PyTorch takes `(A B) C`.
+    let splits = |i: usize, j: usize| if n == 3 { (i..j).rev().collect::<Vec<_>>() } else { (i..j).collect() };
     // cost[i][j]: the least number of multiply-adds of matrices i..=j, and where to split them.
     let mut cost = vec![vec![(0.0f64, 0usize); n]; n];
     for length in 1..n {
         for i in 0..n - length {
             let j = i + length;
             let at = |k: usize| cost[i][k].0 + cost[k + 1][j].0 + sizes[i] * sizes[k + 1] * sizes[j + 1];
-            let best = (i..j).min_by(|&x, &y| at(x).total_cmp(&at(y))).expect("law: i < j");
+            let best = splits(i, j).into_iter().min_by(|&x, &y| at(x).total_cmp(&at(y))).expect("law: i < j");
             cost[i][j] = (at(best), best);
         }
     }

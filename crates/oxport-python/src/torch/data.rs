@@ -66,7 +66,7 @@ pub fn make(interp: &mut Interp, session: &Rc<Session>, value: &Value, dtype: Op
     };
     let dtype = wanted.unwrap_or(inferred);
     let made = match inferred {
-        DType::C64 => return interp.raise("RuntimeError", "torch.tensor of complex numbers is not supported"),
+        DType::C64 => return interp.raise("NotImplementedError", "torch.tensor of complex numbers is not supported"),
         DType::F32 => {
             let elements = items.iter().map(|v| interp.real(v)).collect::<R<Vec<f64>>>()?;
             Data::from_vec(&sizes, elements)

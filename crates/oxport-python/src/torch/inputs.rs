@@ -114,6 +114,13 @@ impl Dim {
 
 /// Adds the inputs to a program, and gives their values.
 pub(crate) fn add(interp: &Interp, tracer: &Tracer, inputs: &[Input], dims: &[Dim]) -> R<Vec<Traced>> {
+    let is_named = |dim: &Dim| {
+        let sizes = inputs.iter().filter_map(|i| if let Kind::Tensor(_, sizes) = &i.kind { Some(sizes) } else { None });
+        sizes.flatten().any(|size| matches!(size, Size::Named(name) if *name == dim.name))
+    };
+    if let Some(dim) = dims.iter().find(|dim| !is_named(dim)) {
+        return interp.raise("TypeError", format!("no input has a size `{}`", dim.name));
+    }
     let mut known: HashMap<&str, SymInt> = HashMap::new();
     let mut values = Vec::new();
     for input in inputs {

@@ -225,7 +225,9 @@ impl Host for SymValue {
         let condition = match &self.0 {
             Number::Bool(b) => b.clone(),
             Number::Int(n) => n.ne(0i64),
-            Number::Float(_) => return interp.raise("RuntimeError", "the truth of a symbolic float is not supported"),
+            Number::Float(_) => {
+                return interp.raise("NotImplementedError", "the truth of a symbolic float is not supported");
+            }
         };
         let session = Session::of(interp)?;
         match session.tracer().decide(&condition) {

@@ -335,7 +335,7 @@ impl Host for TensorValue {
             Kind::Data(_) => String::new(),
         };
         let message = format!(
-            "the data of tensor `{name}` decide here, which are not known during capture: only the statements `if`, \
+            "the value of tensor `{name}` is needed here, which is not known during capture: only the statements `if`, \
              `while`, `for` and `assert`, and the expressions `and`, `or`, `not` and `if … else` can be kept in the \
              program; use one of them, or torch.where"
         );

@@ -1,4 +1,4 @@
-# Functions whose control flow data decide: each is captured once, and run on several inputs.
+# Functions of data-dependent control flow: each is captured once, and run on several inputs.
 # `branches.tsv` holds what PyTorch gives for them; scripts/branches.py of this folder writes it.
 import torch
 from torch import nn

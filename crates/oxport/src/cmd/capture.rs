@@ -43,7 +43,7 @@ pub struct Capture {
     #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.memory)]
     max_memory: usize,
     /// Where to write the program
-    #[arg(short, value_name = "OUT")]
+    #[arg(short, long = "output", value_name = "OUT")]
     out: PathBuf,
 }
 
@@ -144,9 +144,7 @@ impl Capture {
                 let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || {
                     let captured =
                         oxport_python::torch::capture(&options, Rc::new(Folders(folders)), Rc::new(evaluate));
-                    captured.map_err(|e| {
-                        if e.is_usage() { Error::usage(e.to_string()) } else { Error::data(e.to_string()) }
-                    })
+                    captured.map_err(Error::from)
                 });
                 match thread.map(|t| t.join()) {
                     Ok(Ok(result)) => result,
@@ -157,7 +155,7 @@ impl Capture {
         })?;
         let found = oxport::verify(&program);
         oxport::write(&program, &self.out)?;
-        outln!("{} nodes, {} diagnostics", program.graph.len(), found.len());
+        outln!("{} nodes, {} diagnostic{}", program.graph.len(), found.len(), if found.len() == 1 { "" } else { "s" });
         for diagnostic in &found {
             outln!("{diagnostic}");
         }

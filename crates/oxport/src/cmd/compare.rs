@@ -30,7 +30,7 @@ pub struct Compare {
     /// The optimization level of both programs; without optimization most nodes can be compared
     #[arg(long, value_enum, default_value_t = Level::None)]
     opt: Level,
-    /// The number of threads; all cores by default
+    /// The number of threads; 0 stands for all cores
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
     #[command(flatten)]

@@ -48,7 +48,7 @@ pub struct Cli {
     /// Print errors and results only
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Also print what takes how long
+    /// Also print timings
     #[arg(short, long, global = true)]
     pub verbose: bool,
     /// When text has colors
@@ -169,7 +169,7 @@ pub struct RunArgs {
     /// The optimization level
     #[arg(long, value_enum, default_value_t = Level::Exact)]
     pub opt: Level,
-    /// The number of threads; all cores by default
+    /// The number of threads; 0 stands for all cores
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
 }

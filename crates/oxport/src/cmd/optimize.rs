@@ -27,7 +27,7 @@ pub struct Optimize {
     /// The rules to use
     #[arg(long, value_enum, default_value_t = Rules::Exact)]
     rules: Rules,
-    /// The operators of the result, and what runs it: times are modelled for that
+    /// The operators of the result, and the engine whose cost model is used
     #[arg(long, value_enum, default_value_t = Target::Aten)]
     target: Target,
     /// Treat weights as constants: what depends on them only is computed, products of one input are merged (`--rules

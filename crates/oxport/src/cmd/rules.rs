@@ -136,7 +136,7 @@ impl Coverage {
         let mut found = Found::default();
         for path in &self.programs {
             if let Err(e) = with_spinner("counting", || self.count(path, limits, &mut found)) {
-                note(format_args!("{} is left out: {e}", path.display()));
+                note(format_args!("{} skipped: {e}", path.display()));
             }
         }
         match self.json {

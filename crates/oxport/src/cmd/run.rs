@@ -37,7 +37,7 @@ pub struct Run {
     /// Print a profile by operator and node
     #[arg(long, conflicts_with = "json")]
     profile: bool,
-    /// Print JSON: `{inputs, outputs, compared}`
+    /// Print JSON: `{inputs, unused, outputs, compared}`
     #[arg(long)]
     json: bool,
 }

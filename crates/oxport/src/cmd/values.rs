@@ -8,7 +8,7 @@ use serde_json::json;
 /// How outputs are shown.
 #[derive(clap::Args)]
 pub struct ShowArgs {
-    /// Print all elements; of more than 1000 the edges
+    /// Print all elements; tensors of more than 1000 are summarized, as PyTorch does
     #[arg(long)]
     print: bool,
     /// Print the K largest elements of the last dimension, with their positions

@@ -80,7 +80,7 @@ impl Verify {
                 true => annotate(&program, &shown, Style { origins: true, ..Style::GRAPH }),
                 false => excerpts(&self.program, &program, &shown),
             });
-            outln!("{} diagnostics", found.len());
+            outln!("{} diagnostic{}", found.len(), if found.len() == 1 { "" } else { "s" });
         }
         let invalid = found.iter().any(|d| d.severity == Severity::Error);
         Ok(if invalid { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })

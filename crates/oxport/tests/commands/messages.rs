@@ -164,3 +164,29 @@ fn colors_are_those_of_a_terminal_or_of_the_option() {
     assert!(patch.contains("\n\x1b[31m- \x1b[0m") && patch.contains("\n\x1b[32m+ \x1b[0m"), "{patch}");
     assert_eq!(oxport(&["diff", &at("a.py"), &at("a.py"), "--color", "sometimes"]).status.code(), Some(2));
 }
+
+/// The exit codes of `capture`: wrong usage, rejected source, what is not supported, what fails.
+#[test]
+fn capture_says_what_kind_of_error_it_was() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
+    let source = at("model.py");
+    let (entry, sizes, out) = (["--entry", "f"], ["--input", "x: f32[b, 3]"], at("out.pt2"));
+    for (code, text, more, message) in [
+        (0, "def f(x): return x + 1", &[][..], ""),
+        (2, "def g(x): return x + 1", &[], "NameError"),
+        (2, "def f(x): return x + 1", &["--dim", "c=1..4"], "TypeError: no input has a size `c`"),
+        (3, "def f(x) return x + 1", &[], "SyntaxError"),
+        (3, "def f(x): return open('file')", &[], "refused"),
+        (4, "import nowhere\ndef f(x): return nowhere.g(x)", &[], "nowhere"),
+        (4, "import torch\ndef f(x): return torch.tensor([1j]) + x", &[], "NotImplementedError"),
+        (5, "def f(x): raise ValueError('no')", &[], "ValueError: no"),
+        (5, "def f(x):\n    while True: pass", &[], "limit"),
+    ] {
+        std::fs::write(&source, text).expect("law: writable");
+        let arguments = [&["capture", &source, "--max-steps", "10000"][..], &entry, &sizes, more, &["--output", &out]];
+        let output = oxport(&arguments.concat());
+        assert_eq!(output.status.code(), Some(code), "{text}: {}", said(&output));
+        assert!(said(&output).contains(message), "{text}: expected {message}, got {}", said(&output));
+    }
+}

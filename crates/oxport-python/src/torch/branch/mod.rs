@@ -41,7 +41,8 @@ pub enum Decision {
     Open(Value),
 }
 
-/// How a block ends, where data decide: at most one flag is set when the program runs. If none is, what follows runs.
+/// How a block ends, where that is data-dependent: at most one flag is set when the program runs. If none is, what
+/// follows runs.
 #[derive(Clone)]
 pub struct Exits {
     /// `return`, `break`, `continue`: each a bool, or one of the program.
@@ -294,7 +295,7 @@ impl Interp {
             None | Some(Value::None) => Ok(Value::None),
             Some(_) => self.raise(
                 "RuntimeError",
-                format!("`{function}` returns a value or None, as data decide; return a value on every way"),
+                format!("`{function}` returns a value or None, depending on data; return a value on every path"),
             ),
         }
     }
@@ -324,7 +325,7 @@ impl Interp {
             },
         };
         if self.guarded > 0 {
-            let message = "data decide whether an exception is raised that a `try` around may handle; \
+            let message = "a data-dependent `raise` in a `try` that may handle it; \
                            compute a flag, and branch on that";
             return self.raise("RuntimeError", message);
         }

@@ -1,4 +1,4 @@
-//! Loops on data: `while`, and `for` over a number of elements that data decide, become `while_loop`s.
+//! Loops on data: `while`, and `for` over a data-dependent number of elements, become `while_loop`s.
 //!
 //! The body is run for itself until the set of what it changes is stable: in the first round from the values that it
 //! finds; in each further one, what the last round changed is a value of the round, of which only the dtype and sizes
@@ -87,7 +87,7 @@ impl Interp {
         self.run_loop(frame, go, repeated)
     }
 
-    /// A `for` loop over elements whose number data decide.
+    /// A `for` loop over a data-dependent number of elements.
     pub(crate) fn repeat_for(
         &mut self,
         frame: &mut Frame,
@@ -136,7 +136,7 @@ impl Interp {
         }
     }
 
-    /// Whether the body of a loop leaves it as data decide; it is run, and what it does is taken back.
+    /// Whether the body of a loop leaves it, depending on data; it is run, and what it does is taken back.
     pub(crate) fn leaves_on_data(&mut self, frame: &mut Frame, body: &[Stmt]) -> R<bool> {
         let Ok(session) = Session::of(self) else { return Ok(false) };
         if !session.is_tracing() || !may_leave(body) {

@@ -151,7 +151,10 @@ impl<'a> Walk<'a> {
             [Some(_), Some(_)] => "make both tensors of the same dtype and sizes, as by torch.full",
             _ => "compute with it on each side, so that only tensors and numbers differ",
         };
-        Ok(Unknown::value(format!("{what} is {}, and {}, as data decide: {advice}", words[0], words[1])))
+        Ok(Unknown::value(format!(
+            "{what} is {}, and {}, in data-dependent control flow: {advice}",
+            words[0], words[1]
+        )))
     }
 
     /// The joint value of two sides, of which one may be none that is read.
@@ -309,8 +312,8 @@ impl<'a> Walk<'a> {
                 Some((at, Missing::Refused)) => {
                     let when = self.when[1 - at];
                     Unknown::value(format!(
-                        "`{key}` has a value only {when}, which data decide: give it one before, of the same dtype and \
-                         sizes"
+                        "`{key}` has a value only {when}, which is data-dependent: give it one before, of the same \
+                         dtype and sizes"
                     ))
                 }
             };
@@ -331,7 +334,7 @@ impl<'a> Walk<'a> {
         let path = Path { key: cell.cell.address().to_string(), words: "an element".to_string() };
         let [one, other] = self.when;
         let differ = |i: &mut Interp, what: String| {
-            i.raise("RuntimeError", format!("{what}, as data decide: change it alike on both sides"))
+            i.raise("RuntimeError", format!("{what}, in data-dependent control flow: change it alike on both sides"))
         };
         Ok(match (a, b) {
             (Content::Names(a), Content::Names(b)) => {
