@@ -251,9 +251,7 @@ impl State {
         let env = &self.program.env;
         settle_graph(&mut program.graph, env);
         let mut settled = ShapeEnv::new();
-        for n in 0..env.next_unbacked() {
-            settled.reserve(&Symbol::by_convention(&format!("u{n}")));
-        }
+        settled.reserve_before(env.next_unbacked());
         let declared = std::mem::take(&mut program.ranges);
         for (e, range) in declared {
             if e.free_symbols().iter().any(|s| env.replacement(s).is_some()) {

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::unbacked::Unbacked;
+
 /// A named unknown. Cheap to clone; two symbols are equal when name and assumptions are.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Symbol(Arc<(Box<str>, Assumptions)>);
@@ -44,8 +46,12 @@ impl Symbol {
 
     /// True for names that PyTorch gives to data-dependent values: `u0`, `zuf1`.
     pub fn is_unbacked(&self) -> bool {
-        let rest = self.name().strip_prefix("zuf").or_else(|| self.name().strip_prefix('u'));
-        rest.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        Unbacked::of_name(self.name()).is_some()
+    }
+
+    /// The kind and the number of a data-dependent symbol; no number, if it does not fit.
+    pub fn unbacked(&self) -> Option<(Unbacked, Option<u64>)> {
+        Unbacked::of_name(self.name()).map(|(kind, digits)| (kind, digits.parse().ok()))
     }
 }
 
