@@ -221,6 +221,16 @@ impl State {
         Ok(n)
     }
 
+    /// The value of a float where a number is needed: known, or that of the example, to whose sizes it is guarded.
+    pub(crate) fn specialize_float(&mut self, e: &Expr) -> Result<f64> {
+        let e = replaced(&self.program.env, e);
+        let value = self.program.env.hint_of(&e).ok_or_else(|| data_dependent(&e.to_string()))?;
+        for symbol in e.free_symbols() {
+            self.specialize(&Expr::symbol(&symbol))?;
+        }
+        Ok(value.to_f64())
+    }
+
     /// The truth of a relation: known, or guarded to be as in the example.
     pub(crate) fn decide(&mut self, e: &Expr) -> Result<bool> {
         let e = replaced(&self.program.env, e);
@@ -416,6 +426,13 @@ impl Tracer {
     /// It depends on data.
     pub fn specialize(&self, n: &SymInt) -> Result<i64> {
         self.state_mut().specialize(n.expr())
+    }
+    /// The value of a float for code that needs a number: see [`Tracer::specialize`].
+    ///
+    /// # Errors
+    /// It depends on data.
+    pub fn specialize_float(&self, x: &SymFloat) -> Result<f64> {
+        self.state_mut().specialize_float(x.expr())
     }
     /// `torch._check`: what holds of sizes from here on. Where it depends on data, the program asserts it; else it is
     /// a guard.
