@@ -140,6 +140,8 @@ methods! {
     SymFloat min "torch::sym_min" SymFloat => SymFloat;
     /// `abs(self)`
     SymFloat abs "_operator::abs" => SymFloat;
+    /// `torch.sym_sqrt(self)`
+    SymFloat sqrt "torch::_sym_sqrt" => SymFloat;
     /// `self == other`, undecided.
     SymFloat eq "_operator::eq" SymFloat => SymBool;
     /// `self != other`, undecided.

@@ -375,15 +375,20 @@ fn data_dependent(what: &str) -> Error {
     ))
 }
 
-impl SymInt {
-    /// Whether it depends on data, and not only on the sizes of inputs.
-    pub fn is_data_dependent(&self) -> bool {
-        let Some(tracer) = &self.0.tracer else { return false };
-        let state = tracer.state();
-        let n = replaced(&state.program.env, self.expr());
-        n.as_int().is_none() && state.program.env.hint_of(&n).is_none()
-    }
+macro_rules! numbers {
+    ($($t:ident)*) => {$(
+        impl $t {
+            /// Whether it depends on data, and not only on the sizes of inputs.
+            pub fn is_data_dependent(&self) -> bool {
+                let Some(tracer) = &self.0.tracer else { return false };
+                let state = tracer.state();
+                let n = replaced(&state.program.env, self.expr());
+                !n.is_const() && state.program.env.hint_of(&n).is_none()
+            }
+        }
+    )*};
 }
+numbers! { SymInt SymFloat }
 
 impl Tracer {
     /// Applies an operator of Python to numbers: `_operator::floordiv`, `math::ceil`, `torch::sym_max`. Nothing is

@@ -1,7 +1,7 @@
 //! What follows the code of a program: the signature and the ranges, printed and read.
 
 use crate::{ExportedProgram, Graph, InputKind, OutputKind, RangeConstraint, Signature};
-use oxport_sym::{Expr, Symbol, Unbacked};
+use oxport_sym::Expr;
 use std::sync::Arc;
 
 /// The signature as PyTorch prints it.
@@ -40,14 +40,11 @@ pub(super) fn signature(program: &ExportedProgram) -> String {
     format!("Graph signature:\n# inputs\n{inputs}\n\n# outputs\n{outputs}\n").replace('\n', "\n    ")
 }
 
-/// The ranges as PyTorch prints them: `{s0: VR[2, int_oo], zuf0: VR[-oo, oo]}`.
+/// The ranges as PyTorch prints them: `{s0: VR[2, int_oo]}`.
 pub(super) fn ranges(program: &ExportedProgram) -> String {
     let bound = |b: Option<i64>, open: &str| b.map_or(open.to_string(), |n| n.to_string());
-    let is_float = |e: &Expr| e.as_symbol().and_then(Symbol::unbacked).is_some_and(|(kind, _)| kind == Unbacked::Float);
-    let range = |(e, r): (&Expr, &RangeConstraint)| {
-        let (least, most) = if is_float(e) { ("-oo", "oo") } else { ("-int_oo", "int_oo") };
-        format!("{e}: VR[{}, {}]", bound(r.min, least), bound(r.max, most))
-    };
+    let range =
+        |(e, r): (&Expr, &RangeConstraint)| format!("{e}: VR[{}, {}]", bound(r.min, "-int_oo"), bound(r.max, "int_oo"));
     format!("{{{}}}", program.ranges.iter().map(range).collect::<Vec<_>>().join(", "))
 }
 

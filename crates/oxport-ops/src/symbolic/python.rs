@@ -340,11 +340,7 @@ fn quotient(k: Kind, a: &Expr, b: &Expr) -> Expr {
 }
 /// Of floats as PyTorch computes it: `sym_float(math.floor(a / b))`.
 fn floor_quotient(k: Kind, a: &Expr, b: &Expr) -> Expr {
-    if k == Kind::Float {
-        Expr::call(Func::FloorToInt, vec![quotient(k, a, b)]).to_float()
-    } else {
-        a.floor_div(b)
-    }
+    if k == Kind::Float { Expr::call(Func::FloorToInt, vec![quotient(k, a, b)]).to_float() } else { a.floor_div(b) }
 }
 fn pow(k: Kind, a: &Expr, b: &Expr) -> Expr {
     if k == Kind::Float { call2(Func::FloatPow, a, b) } else { a.pow(b) }

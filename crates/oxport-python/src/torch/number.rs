@@ -156,7 +156,11 @@ impl Host for SymValue {
             })
         };
         Ok(Some(match name {
-            "__sym_sqrt__" => return Ok(None),
+            // PyTorch specializes the root of a size.
+            "__sym_sqrt__" => match &this {
+                Number::Float(x) if x.is_data_dependent() => function(|n| Some(Number::Float(n.float()?.sqrt()))),
+                _ => return Ok(None),
+            },
             "__sym_floor__" => function(|n| match n {
                 Number::Float(x) => Some(Number::Int(x.floor())),
                 n => Some(n.clone()),
