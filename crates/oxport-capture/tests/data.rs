@@ -68,7 +68,7 @@ fn floats_and_truths_that_are_read_have_symbols_as_pytorch_names_them() {
         let (Value::Float(s), flag) = (x.item(), x.gt(0).item()) else { panic!("law: floats are read as floats") };
         i.tracer().check(&s.gt(0.5), Some("too small")).unwrap();
         let scaled = (s.clone() / 2.0 - 1.0).pow(2.0);
-        (&x * scaled, x.masked_fill(&x.gt(1), flag), &x + (&x * 2).item())
+        (&x * scaled, x.masked_fill(x.gt(1), flag), &x + (&x * 2).item())
     });
     assert_eq!(
         code(&made),

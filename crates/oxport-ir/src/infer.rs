@@ -85,11 +85,11 @@ impl<'a> MetaCx<'a> {
     }
     /// A fresh unbacked integer, for integers that are read from data.
     pub fn fresh_int(&self) -> Expr {
-        self.fresh(Unbacked::Int, Unbacked::Int.range())
+        self.fresh(Unbacked::Int, Range::integers())
     }
     /// A fresh unbacked float, for floats that are read from data.
     pub fn fresh_float(&self) -> Expr {
-        self.fresh(Unbacked::Float, Unbacked::Float.range())
+        self.fresh(Unbacked::Float, Range::floats())
     }
     /// A condition for truth values that are read from data: that a fresh unbacked integer of 0 and 1 is 1.
     pub fn fresh_bool(&self) -> Expr {

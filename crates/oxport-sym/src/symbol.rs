@@ -8,8 +8,6 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::unbacked::Unbacked;
-
 /// A named unknown. Cheap to clone; two symbols are equal when name and assumptions are.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Symbol(Arc<(Box<str>, Assumptions)>);
@@ -42,16 +40,6 @@ impl Symbol {
     /// What is assumed of every value of this symbol.
     pub fn assumptions(&self) -> &Assumptions {
         &self.0.1
-    }
-
-    /// True for names that PyTorch gives to data-dependent values: `u0`, `zuf1`.
-    pub fn is_unbacked(&self) -> bool {
-        Unbacked::of_name(self.name()).is_some()
-    }
-
-    /// The kind and the number of a data-dependent symbol; no number, if it does not fit.
-    pub fn unbacked(&self) -> Option<(Unbacked, Option<u64>)> {
-        Unbacked::of_name(self.name()).map(|(kind, digits)| (kind, digits.parse().ok()))
     }
 }
 

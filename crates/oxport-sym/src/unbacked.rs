@@ -2,7 +2,6 @@
 //!
 //! Law: as in PyTorch, each kind is numbered by itself, so that `u0` and `zuf0` are the first of a program.
 
-use crate::range::Range;
 use crate::symbol::{Assumptions, Symbol};
 
 /// What kind of number a data-dependent symbol stands for. A truth value is a condition on an integer, as in PyTorch
@@ -33,21 +32,25 @@ impl Unbacked {
         Symbol::new(&format!("{}{number}", self.prefix()), assumptions)
     }
 
-    /// Every number of the kind.
-    pub fn range(self) -> Range {
-        match self {
-            Unbacked::Int => Range::integers(),
-            Unbacked::Float => Range::floats(),
-        }
-    }
-
     /// The kind that a name tells, with the digits behind the prefix; `None` for all other names.
-    pub(crate) fn of_name(name: &str) -> Option<(Unbacked, &str)> {
+    fn of_name(name: &str) -> Option<(Unbacked, &str)> {
         [Unbacked::Int, Unbacked::Float].into_iter().find_map(|kind| {
             let digits = name.strip_prefix(kind.prefix())?;
             let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
             is_number.then_some((kind, digits))
         })
+    }
+}
+
+impl Symbol {
+    /// True for names that PyTorch gives to data-dependent values: `u0`, `zuf1`.
+    pub fn is_unbacked(&self) -> bool {
+        Unbacked::of_name(self.name()).is_some()
+    }
+
+    /// The kind and the number of a data-dependent symbol; no number, if it does not fit.
+    pub fn unbacked(&self) -> Option<(Unbacked, Option<u64>)> {
+        Unbacked::of_name(self.name()).map(|(kind, digits)| (kind, digits.parse().ok()))
     }
 }
 
