@@ -81,12 +81,17 @@ binary! {
     Div div "_operator::truediv" SymFloat f64 => SymFloat;
 }
 
-impl std::ops::Neg for SymInt {
-    type Output = SymInt;
-    fn neg(self) -> SymInt {
-        lenient("_operator::neg", &[&self])
-    }
+macro_rules! negations {
+    ($($t:ident)*) => {$(
+        impl std::ops::Neg for $t {
+            type Output = $t;
+            fn neg(self) -> $t {
+                lenient("_operator::neg", &[&self])
+            }
+        }
+    )*};
 }
+negations! { SymInt SymFloat }
 
 macro_rules! methods {
     ($($(#[$doc:meta])* $t:ident $name:ident $op:literal $($other:ident)? => $out:ident;)*) => {$(
@@ -123,6 +128,20 @@ methods! {
     SymInt ge "_operator::ge" SymInt => SymBool;
     /// `float(self)`
     SymInt to_float "torch::sym_float" => SymFloat;
+    /// `abs(self)`
+    SymInt abs "_operator::abs" => SymInt;
+    /// `self // other`, rounded down.
+    SymFloat floor_div "_operator::floordiv" SymFloat => SymFloat;
+    /// `self ** other`
+    SymFloat pow "_operator::pow" SymFloat => SymFloat;
+    /// `torch.sym_max(self, other)`
+    SymFloat max "torch::sym_max" SymFloat => SymFloat;
+    /// `torch.sym_min(self, other)`
+    SymFloat min "torch::sym_min" SymFloat => SymFloat;
+    /// `abs(self)`
+    SymFloat abs "_operator::abs" => SymFloat;
+    /// `torch.sym_sqrt(self)`
+    SymFloat sqrt "torch::_sym_sqrt" => SymFloat;
     /// `self == other`, undecided.
     SymFloat eq "_operator::eq" SymFloat => SymBool;
     /// `self != other`, undecided.

@@ -201,9 +201,7 @@ impl State {
                 self.program.env.set_range(symbol, range.clone());
             }
         }
-        for n in self.program.env.next_unbacked()..inner.next_unbacked() {
-            self.program.env.reserve(&oxport_sym::Symbol::by_convention(&format!("u{n}")));
-        }
+        self.program.env.reserve_before(inner.next_unbacked());
         let guards: Vec<Expr> = self.numbers.guards()[outer.guards..].iter().map(|g| g.relation.clone()).collect();
         guards.iter().for_each(|relation| self.program.env.add_fact(relation));
         for (id, node) in self.program.graph.nodes() {

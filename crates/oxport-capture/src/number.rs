@@ -221,6 +221,16 @@ impl State {
         Ok(n)
     }
 
+    /// The value of a float where a number is needed: known, or that of the example, to whose sizes it is guarded.
+    pub(crate) fn specialize_float(&mut self, e: &Expr) -> Result<f64> {
+        let e = replaced(&self.program.env, e);
+        let value = self.program.env.hint_of(&e).ok_or_else(|| data_dependent(&e.to_string()))?;
+        for symbol in e.free_symbols() {
+            self.specialize(&Expr::symbol(&symbol))?;
+        }
+        Ok(value.to_f64())
+    }
+
     /// The truth of a relation: known, or guarded to be as in the example.
     pub(crate) fn decide(&mut self, e: &Expr) -> Result<bool> {
         let e = replaced(&self.program.env, e);
@@ -251,9 +261,7 @@ impl State {
         let env = &self.program.env;
         settle_graph(&mut program.graph, env);
         let mut settled = ShapeEnv::new();
-        for n in 0..env.next_unbacked() {
-            settled.reserve(&Symbol::by_convention(&format!("u{n}")));
-        }
+        settled.reserve_before(env.next_unbacked());
         let declared = std::mem::take(&mut program.ranges);
         for (e, range) in declared {
             if e.free_symbols().iter().any(|s| env.replacement(s).is_some()) {
@@ -367,15 +375,20 @@ fn data_dependent(what: &str) -> Error {
     ))
 }
 
-impl SymInt {
-    /// Whether it depends on data, and not only on the sizes of inputs.
-    pub fn is_data_dependent(&self) -> bool {
-        let Some(tracer) = &self.0.tracer else { return false };
-        let state = tracer.state();
-        let n = replaced(&state.program.env, self.expr());
-        n.as_int().is_none() && state.program.env.hint_of(&n).is_none()
-    }
+macro_rules! numbers {
+    ($($t:ident)*) => {$(
+        impl $t {
+            /// Whether it depends on data, and not only on the sizes of inputs.
+            pub fn is_data_dependent(&self) -> bool {
+                let Some(tracer) = &self.0.tracer else { return false };
+                let state = tracer.state();
+                let n = replaced(&state.program.env, self.expr());
+                !n.is_const() && state.program.env.hint_of(&n).is_none()
+            }
+        }
+    )*};
 }
+numbers! { SymInt SymFloat }
 
 impl Tracer {
     /// Applies an operator of Python to numbers: `_operator::floordiv`, `math::ceil`, `torch::sym_max`. Nothing is
@@ -418,6 +431,13 @@ impl Tracer {
     /// It depends on data.
     pub fn specialize(&self, n: &SymInt) -> Result<i64> {
         self.state_mut().specialize(n.expr())
+    }
+    /// The value of a float for code that needs a number: see [`Tracer::specialize`].
+    ///
+    /// # Errors
+    /// It depends on data.
+    pub fn specialize_float(&self, x: &SymFloat) -> Result<f64> {
+        self.state_mut().specialize_float(x.expr())
     }
     /// `torch._check`: what holds of sizes from here on. Where it depends on data, the program asserts it; else it is
     /// a guard.

@@ -63,6 +63,42 @@ fn a_number_that_is_read_makes_a_size_once_it_is_checked() {
 }
 
 #[test]
+fn floats_and_truths_that_are_read_have_symbols_as_pytorch_names_them() {
+    let made = program(Data::zeros(DType::F32, &[]).unwrap(), Dim::Static, |i, x| {
+        let (Value::Float(s), flag) = (x.item(), x.gt(0).item()) else { panic!("law: floats are read as floats") };
+        i.tracer().check(&s.gt(0.5), Some("too small")).unwrap();
+        let scaled = (s.clone() / 2.0 - 1.0).pow(2.0);
+        (&x * scaled, x.masked_fill(x.gt(1), flag), &x + (&x * 2).item())
+    });
+    assert_eq!(
+        code(&made),
+        "item: \"Sym(zuf0)\" = torch.ops.aten.item.default(x)\n\
+         gt: \"b8[]\" = torch.ops.aten.gt.Scalar(x, 0)\n\
+         item_1: \"Sym(Eq(u0, 1))\" = torch.ops.aten.item.default(gt)\n\
+         gt_1: \"Sym(zuf0 > 0.5)\" = item > 0.5\n\
+         _assert_scalar_default = torch.ops.aten._assert_scalar.default(gt_1, 'too small')\n\
+         truediv: \"Sym(FloatTrueDiv(zuf0, 2.0))\" = item / 2.0\n\
+         sub: \"Sym((FloatTrueDiv(zuf0, 2.0)) - 1.0)\" = truediv - 1.0\n\
+         pow_1: \"Sym(FloatPow((FloatTrueDiv(zuf0, 2.0)) - 1.0, 2.0))\" = sub ** 2.0\n\
+         mul: \"f32[]\" = torch.ops.aten.mul.Tensor(x, pow_1)\n\
+         gt_2: \"b8[]\" = torch.ops.aten.gt.Scalar(x, 1)\n\
+         masked_fill: \"f32[]\" = torch.ops.aten.masked_fill.Scalar(x, gt_2, item_1)\n\
+         mul_1: \"f32[]\" = torch.ops.aten.mul.Tensor(x, 2)\n\
+         item_2: \"Sym(zuf1)\" = torch.ops.aten.item.default(mul_1)\n\
+         add: \"f32[]\" = torch.ops.aten.add.Tensor(x, item_2)\n\
+         return (mul, masked_fill, add)"
+    );
+    let ranges: Vec<String> = made.ranges.iter().map(|(e, r)| format!("{e}: {:?} {:?}", r.min, r.max)).collect();
+    assert_eq!(ranges, ["u0: Some(0) Some(1)", "zuf0: None None", "zuf1: None None"]);
+    let plan = oxport::plan(&oxport::prepare(&made, oxport::Opt::None).unwrap(), &Default::default()).unwrap();
+    let run = |x: f32| plan.run(vec![oxport::Value::Tensor(Data::from_vec(&[], vec![x]).unwrap())]);
+    let outputs: Vec<f32> =
+        run(5.0).unwrap().user.iter().map(|o| o.as_tensor().unwrap().to_vec::<f32>().unwrap()[0]).collect();
+    assert_eq!(outputs, [11.25, 1.0, 15.0]);
+    assert!(run(0.5).unwrap_err().to_string().contains("too small"));
+}
+
+#[test]
 fn indices_are_views_and_writes_go_through_them() {
     let written = program(floats(), Dim::Static, |_, x| {
         let y = &x * 1.0;

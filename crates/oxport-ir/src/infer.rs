@@ -10,9 +10,9 @@
 use crate::args::{Arg, Args, Meta, Sym, bind};
 use crate::schema::Type;
 use crate::{Argument, Assertion, Build, Cost, Error, Fake, Graph, Kwargs, Node, NodeKind, Op, Result, Val};
-use oxport_sym::{Assumptions, Expr, Range, ShapeEnv, Symbol};
+use oxport_sym::{Expr, NextUnbacked, Range, ShapeEnv, Symbol, Unbacked};
 use oxport_tensor::Layout;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// What meta functions may ask.
@@ -21,24 +21,24 @@ pub struct MetaCx<'a> {
     env: &'a ShapeEnv,
     unbacked: RefCell<Vec<(Symbol, Range)>>,
     guessed: RefCell<Vec<(Expr, bool)>>,
-    first_fresh: u64,
+    next: Cell<NextUnbacked>,
     is_contrary: bool,
 }
 
 impl<'a> MetaCx<'a> {
     /// A context over a shape environment.
     pub fn new(env: &'a ShapeEnv) -> MetaCx<'a> {
-        MetaCx::with_fresh(env, 0)
+        MetaCx::with_fresh(env, NextUnbacked::default())
     }
     /// A context that takes the other way wherever ranges and equalities leave a choice open: a size of range `[0, ∞)`
     /// is 1 for it if it was not at the capture. What must hold for a call to be valid holds here too.
     pub fn contrary(env: &'a ShapeEnv) -> MetaCx<'a> {
         MetaCx { is_contrary: true, ..MetaCx::new(env) }
     }
-    /// A context whose fresh symbols are numbered from `first` on.
-    pub fn with_fresh(env: &'a ShapeEnv, first: u64) -> MetaCx<'a> {
+    /// A context whose fresh symbols are these.
+    pub fn with_fresh(env: &'a ShapeEnv, next: NextUnbacked) -> MetaCx<'a> {
         let (unbacked, guessed) = Default::default();
-        MetaCx { env, unbacked, guessed, first_fresh: first, is_contrary: false }
+        MetaCx { env, unbacked, guessed, next: Cell::new(next), is_contrary: false }
     }
     /// The shape environment.
     pub fn env(&self) -> &ShapeEnv {
@@ -81,11 +81,19 @@ impl<'a> MetaCx<'a> {
     }
     /// A fresh unbacked size, for results whose size depends on data.
     pub fn fresh_size(&self) -> Expr {
-        self.fresh(Range::at_least(0))
+        self.fresh(Unbacked::Int, Range::at_least(0))
     }
-    /// A fresh unbacked integer, for numbers that are read from data.
-    pub fn fresh_number(&self) -> Expr {
-        self.fresh(Range::from_bounds(None, None))
+    /// A fresh unbacked integer, for integers that are read from data.
+    pub fn fresh_int(&self) -> Expr {
+        self.fresh(Unbacked::Int, Range::integers())
+    }
+    /// A fresh unbacked float, for floats that are read from data.
+    pub fn fresh_float(&self) -> Expr {
+        self.fresh(Unbacked::Float, Range::floats())
+    }
+    /// A condition for truth values that are read from data: that a fresh unbacked integer of 0 and 1 is 1.
+    pub fn fresh_bool(&self) -> Expr {
+        self.fresh(Unbacked::Int, Range::from_bounds(Some(0), Some(1))).eq_(&Expr::from(1i64))
     }
     /// Sizes and strides as they were when the program was captured, at offset 0; `None` where a hint is missing.
     pub fn captured_layout(&self, t: &Fake) -> Option<Layout> {
@@ -104,13 +112,14 @@ impl<'a> MetaCx<'a> {
     pub fn guessed(&self) -> Vec<(Expr, bool)> {
         self.guessed.borrow().clone()
     }
-    fn fresh(&self, range: Range) -> Expr {
-        let mut bound = self.unbacked.borrow_mut();
-        let symbol = Symbol::new(&format!("u{}", self.first_fresh + bound.len() as u64), Assumptions::integer());
-        bound.push((symbol.clone(), range));
+    fn fresh(&self, kind: Unbacked, range: Range) -> Expr {
+        let mut next = self.next.get();
+        let symbol = next.take(kind);
+        self.next.set(next);
+        self.unbacked.borrow_mut().push((symbol.clone(), range));
         Expr::symbol(&symbol)
     }
-    /// The symbols that [`MetaCx::fresh_size`] and [`MetaCx::fresh_number`] gave out, with their ranges.
+    /// The fresh symbols that were given out, with their ranges.
     pub fn into_unbacked(self) -> Vec<(Symbol, Range)> {
         self.unbacked.into_inner()
     }

@@ -18,7 +18,8 @@ use crate::number::Number;
 use crate::range::Range;
 use crate::simplify::{Form, Simplifier, reduce, shifted, weighs_more, weight};
 use crate::solve::{isolate, linear};
-use crate::symbol::{Assumptions, Symbol};
+use crate::symbol::Symbol;
+use crate::unbacked::NextUnbacked;
 
 /// The facts about symbols. Cloning is cheap and gives an independent copy.
 ///
@@ -38,7 +39,7 @@ pub struct ShapeEnv {
     facts: Arc<HashSet<Expr>>,
     /// Cached answers.
     memo: Memo,
-    unbacked: u64,
+    unbacked: NextUnbacked,
 }
 
 /// The maximum number of facts for reasoning: equalities that replace a symbol, other equalities, and inequalities,
@@ -79,23 +80,19 @@ impl ShapeEnv {
         self.hints.get(symbol)
     }
 
-    /// Reserves a symbol's name, so that [`ShapeEnv::fresh_unbacked`] does not return it.
+    /// Reserves a symbol's name: no fresh symbol has it.
     pub fn reserve(&mut self, symbol: &Symbol) {
-        if let Some(n) = symbol.name().strip_prefix('u').and_then(|n| n.parse::<u64>().ok()) {
-            self.unbacked = self.unbacked.max(n.saturating_add(1));
-        }
+        self.unbacked.skip(symbol);
     }
 
-    /// The number that the next fresh symbol will have.
-    pub fn next_unbacked(&self) -> u64 {
+    /// Reserves the names of all data-dependent symbols before these.
+    pub fn reserve_before(&mut self, next: NextUnbacked) {
+        self.unbacked = self.unbacked.max(next);
+    }
+
+    /// The fresh symbols that come next.
+    pub fn next_unbacked(&self) -> NextUnbacked {
         self.unbacked
-    }
-
-    /// A new unbacked symbol: `u0`, `u1`, …
-    pub fn fresh_unbacked(&mut self) -> Symbol {
-        let symbol = Symbol::new(&format!("u{}", self.unbacked), Assumptions::integer());
-        self.unbacked += 1;
-        symbol
     }
 
     /// The range of an expression.

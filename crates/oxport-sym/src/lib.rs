@@ -38,6 +38,7 @@ mod simplify;
 mod solve;
 mod symbol;
 mod system;
+mod unbacked;
 
 pub use env::ShapeEnv;
 pub use eval::EvalError;
@@ -47,3 +48,4 @@ pub use number::{Number, Sign};
 pub use parse::ParseError;
 pub use range::Range;
 pub use symbol::{Assumption, Assumptions, Symbol};
+pub use unbacked::{NextUnbacked, Unbacked};

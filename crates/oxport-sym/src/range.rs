@@ -40,6 +40,12 @@ impl Range {
         Range { min: min.map_or(Number::NEG_INT_OO, Number::from), max: max.map_or(Number::INT_OO, Number::from) }
     }
 
+    /// From bounds as `range_constraints` gives them to a symbol; where there is none, every number of its kind.
+    pub fn declared(symbol: &Symbol, min: Option<i64>, max: Option<i64>) -> Range {
+        let kind = if symbol.assumptions().is_integer() { Range::integers() } else { Range::floats() };
+        Range { min: min.map_or(kind.min, Number::from), max: max.map_or(kind.max, Number::from) }
+    }
+
     /// Every integer from `min` on.
     pub fn at_least(min: i64) -> Range {
         Range::from_bounds(Some(min), None)

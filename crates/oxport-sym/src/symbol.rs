@@ -41,12 +41,6 @@ impl Symbol {
     pub fn assumptions(&self) -> &Assumptions {
         &self.0.1
     }
-
-    /// True for names that PyTorch gives to data-dependent values: `u0`, `zuf1`.
-    pub fn is_unbacked(&self) -> bool {
-        let rest = self.name().strip_prefix("zuf").or_else(|| self.name().strip_prefix('u'));
-        rest.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-    }
 }
 
 impl fmt::Display for Symbol {

@@ -155,7 +155,7 @@ impl Parser<'_> {
                 Ok(ranges) => {
                     for (expr, range) in ranges {
                         if let Some(symbol) = expr.as_symbol() {
-                            self.env.set_range(symbol, Range::from_bounds(range.min, range.max));
+                            self.env.set_range(symbol, Range::declared(symbol, range.min, range.max));
                         }
                         self.ranges.insert(expr, range);
                     }

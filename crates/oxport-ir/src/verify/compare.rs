@@ -7,12 +7,12 @@
 
 use super::Check;
 use crate::{Node, Val};
-use oxport_sym::{Expr, Number, ShapeEnv, Symbol};
+use oxport_sym::{Expr, NextUnbacked, Number, ShapeEnv, Symbol, Unbacked};
 use oxport_tensor::DType;
 use std::collections::HashMap;
 
-/// Symbols from this number on are fresh in a comparison.
-pub(super) const FRESH: u64 = 1 << 40;
+/// These symbols are fresh in a comparison.
+pub(super) const FRESH: NextUnbacked = NextUnbacked::starting_at(1 << 40);
 
 /// A comparison of recorded with inferred values.
 pub(super) struct Compare<'e> {
@@ -136,7 +136,9 @@ impl<'e> Compare<'e> {
                 let max = range.max_int().unwrap_or(i64::MAX).min(min.saturating_add(997)).max(min);
                 let hash = s.name().bytes().fold(round + 1, |h, b| h.wrapping_mul(0x100_0000_01b3) ^ u64::from(b));
                 let drawn = (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as i64;
-                Some(Number::from(min + drawn % (max - min).max(1)))
+                let drawn = min + drawn % (max - min).max(1);
+                let is_float = s.unbacked().is_some_and(|(kind, _)| kind == Unbacked::Float);
+                Some(if is_float { Number::Float(drawn as f64 + 0.375) } else { Number::from(drawn) })
             };
             let is_empty = |size: &Expr| size.eval(&value).is_ok_and(|n| n.as_i64() == Some(0));
             let differ =
@@ -159,7 +161,7 @@ fn same(a: Option<Number>, b: Option<Number>) -> Option<bool> {
 
 /// True for symbols that inference made up.
 pub(super) fn is_fresh(s: &Symbol) -> bool {
-    s.name().strip_prefix('u').and_then(|n| n.parse::<u64>().ok()).is_some_and(|n| n >= FRESH)
+    FRESH.is_ahead(s)
 }
 
 /// What a value is, as a word.

@@ -134,15 +134,17 @@ impl Walk<'_> {
     }
 }
 
-/// Whether reading the number gives its symbol: `u0`, or `2*u0`, as PyTorch writes a number that it knows to be even.
+/// Whether reading the number gives its symbol: `u0`, `zuf0`, or `2*u0`, as PyTorch writes a number that it knows to be
+/// even.
 fn is_bare(e: &Expr) -> bool {
-    let factor = |args: &[Expr]| args.iter().all(|a| a.as_symbol().is_some() || a.as_int().is_some());
-    // A number read as a float, or as a truth, is a symbol that a function hides.
-    let read = |args: &[Expr]| args.iter().all(|a| a.as_symbol().is_some() || a.is_const());
+    let is_integer = |a: &Expr| a.as_symbol().is_some_and(|s| s.assumptions().is_integer());
+    let factor = |args: &[Expr]| args.iter().all(|a| is_integer(a) || a.as_int().is_some());
+    // A truth value, which PyTorch reads as whether an integer is 1.
+    let truth = |args: &[Expr]| args.iter().all(|a| is_integer(a) || a.as_int() == Some(1));
     e.as_symbol().is_some()
         || match e.as_call() {
             Some((oxport_sym::Func::Mul, args)) => factor(args),
-            Some((oxport_sym::Func::ToFloat | oxport_sym::Func::Eq, args)) => read(args),
+            Some((oxport_sym::Func::Eq, args)) => truth(args),
             _ => false,
         }
 }

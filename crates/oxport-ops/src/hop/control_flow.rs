@@ -122,12 +122,12 @@ fn wrapped(args: &Args<'_, Real>, passed: Operands) -> Result<Vec<Value>> {
 /// What is known of a value that is one of two.
 pub(super) fn either(cx: &MetaCx<'_>, a: &Val, b: &Val) -> Val {
     let (Val::Tensor(x), Val::Tensor(y)) = (a, b) else {
-        return if a == b {
-            a.clone()
-        } else if let Val::Int(_) = a {
-            Val::Int(cx.fresh_size())
-        } else {
-            a.clone()
+        return match a {
+            _ if a == b => a.clone(),
+            Val::Int(_) => Val::Int(cx.fresh_size()),
+            Val::Float(_) => Val::Float(cx.fresh_float()),
+            Val::Bool(_) => Val::Bool(cx.fresh_bool()),
+            _ => a.clone(),
         };
     };
     if x.dim() != y.dim() || x.sizes.iter().zip(&y.sizes).all(|(a, b)| cx.same(a, b)) {

@@ -8,7 +8,6 @@ use crate::support::class::computed;
 use crate::support::class::{C64, Fill, RealArgs, binary, bits, input, map2, over2, promoted, with_scalar};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
 use oxport_ir::{Class, Fake, OpDef, Result, Val, Value, ensure};
-use oxport_sym::Expr;
 use oxport_tensor::{Bits, DType, Int, Tensor, TensorMut, math};
 
 /// The table.
@@ -242,7 +241,7 @@ fn isclose(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 /// A truth value that only the data tells: an expression of a fresh symbol.
 fn truth_meta(a: &MetaArgs<'_>) -> Metas {
-    Ok(vec![Val::Bool(a.cx.fresh_number().eq_(&Expr::from(1i64)))])
+    Ok(vec![Val::Bool(a.cx.fresh_bool())])
 }
 
 fn allclose(a: &RealArgs<'_>) -> Result<Vec<Value>> {

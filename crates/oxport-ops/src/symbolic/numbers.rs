@@ -5,12 +5,10 @@
 
 use crate::support::class::RealArgs;
 use crate::support::meta::{MetaArgs, Metas, is_channels_last, is_contiguous, one, wrap_dim};
-use crate::symbolic::python::val;
-use crate::symbolic::python_number::Kind;
 use oxport_ir::{
     Arg, Assertion, Class, Device, Effect, Error, Exact, Fake, MemoryFormat, OpDef, Result, Sym, Val, Value, ensure,
 };
-use oxport_sym::{Expr, Func, Range};
+use oxport_sym::{Expr, Range};
 use oxport_tensor::{Category, DType, Scalar, Tensor};
 use std::io::Write;
 
@@ -241,11 +239,10 @@ fn item(a: &MetaArgs<'_>) -> Metas {
         "a Tensor with {} elements cannot be converted to Scalar",
         t.numel()
     );
-    let fresh = a.cx.fresh_number();
     Ok(vec![match t.dtype.category() {
-        Category::Bool => val(fresh.eq_(&1i64.into()), Kind::Bool),
-        Category::Int => val(fresh, Kind::Int),
-        Category::Float => val(Expr::call(Func::ToFloat, vec![fresh]), Kind::Float),
+        Category::Bool => Val::Bool(a.cx.fresh_bool()),
+        Category::Int => Val::Int(a.cx.fresh_int()),
+        Category::Float => Val::Float(a.cx.fresh_float()),
         // Metas know no complex numbers.
         Category::Complex => Val::None,
     }])

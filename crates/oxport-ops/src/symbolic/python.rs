@@ -42,7 +42,7 @@ pub static OPS: &[OpDef] = &[
     binary!(
         "_operator::truediv(Scalar a, Scalar b) -> Scalar",
         |_, _| Kind::Float,
-        |_, a, b| a.true_div(b),
+        quotient,
         py::truediv,
         "7, 2",
         "!1, 0"
@@ -51,7 +51,7 @@ pub static OPS: &[OpDef] = &[
     binary!(
         "_operator::floordiv(Scalar a, Scalar b) -> Scalar",
         Kind::wider,
-        |_, a, b| a.floor_div(b),
+        floor_quotient,
         py::floordiv,
         "-7, 2",
         "-7.5, 2",
@@ -334,6 +334,13 @@ fn wrap(at: i64, len: usize) -> Result<usize> {
 
 fn call2(f: Func, a: &Expr, b: &Expr) -> Expr {
     Expr::call(f, vec![a.clone(), b.clone()])
+}
+fn quotient(k: Kind, a: &Expr, b: &Expr) -> Expr {
+    if k == Kind::Float { call2(Func::FloatTrueDiv, a, b) } else { a.true_div(b) }
+}
+/// Of floats as PyTorch computes it: `sym_float(math.floor(a / b))`.
+fn floor_quotient(k: Kind, a: &Expr, b: &Expr) -> Expr {
+    if k == Kind::Float { Expr::call(Func::FloorToInt, vec![quotient(k, a, b)]).to_float() } else { a.floor_div(b) }
 }
 fn pow(k: Kind, a: &Expr, b: &Expr) -> Expr {
     if k == Kind::Float { call2(Func::FloatPow, a, b) } else { a.pow(b) }

@@ -114,7 +114,7 @@ fn narrow_meta(a: &MetaArgs<'_>) -> Metas {
     ensure!(start.dim() == 0 && start.dtype.is_integer(), "narrow: start must be a 0-d integer tensor, got {start}");
     let d = wrap_dim(dim, x.dim())?;
     ensure!(a.cx.decide(&length.le(&x.sizes[d]), true), "narrow: {length} of dimension {dim} of size {}", x.sizes[d]);
-    one(sliced(x, d, &a.cx.fresh_number(), length, &Expr::from(1i64)))
+    one(sliced(x, d, &a.cx.fresh_int(), length, &Expr::from(1i64)))
 }
 
 fn narrow(a: &Args<'_, Real>) -> Result<Option<Vec<Tensor>>> {

@@ -5,7 +5,7 @@
 
 use oxport_ir::infer::infer_node;
 use oxport_ir::{ExportedProgram, MetaCx, NodeId, Val};
-use oxport_sym::Symbol;
+use oxport_sym::{NextUnbacked, Symbol};
 
 /// Schema versions before this one have metas to fix.
 pub(super) const FIXED_SINCE: (u32, u32) = (8, 20);
@@ -42,8 +42,8 @@ pub(super) fn fix_metas(program: &mut ExportedProgram) {
     }
 }
 
-/// The number of the first unbacked symbol that inference creates.
-const FIRST_UNBACKED: u64 = 1 << 40;
+/// The unbacked symbols that inference creates.
+const FIRST_UNBACKED: NextUnbacked = NextUnbacked::starting_at(1 << 40);
 
 fn fix(old: &Val, new: &Val, fresh: &[Symbol]) -> Val {
     let (Val::Tensor(a), Val::Tensor(b)) = (old, new) else { return old.clone() };

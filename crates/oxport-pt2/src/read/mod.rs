@@ -272,7 +272,7 @@ fn read_ranges(
             continue;
         }
         if let Some(symbol) = expr.as_symbol() {
-            env.set_range(symbol, Range::from_bounds(min, max));
+            env.set_range(symbol, Range::declared(symbol, min, max));
         }
         if expr.to_string() != *text {
             texts.push((expr.to_string(), text.clone()));

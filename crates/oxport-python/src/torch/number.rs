@@ -85,8 +85,19 @@ fn binary(a: &Number, op: BinOp, b: &Number) -> Option<Number> {
         BinOp::Sub => a - b,
         BinOp::Mul => a * b,
         BinOp::Div => a / b,
+        BinOp::FloorDiv => a.floor_div(b),
+        BinOp::Pow => a.pow(b),
         _ => return None,
     }))
+}
+
+/// The greater or the lesser; a float if either is.
+fn extreme(a: &Number, b: &Number, is_max: bool) -> Option<Number> {
+    if let (Number::Int(a), Number::Int(b)) = (a, b) {
+        return Some(Number::Int(if is_max { a.max(b) } else { a.min(b) }));
+    }
+    let (a, b) = (a.float()?, b.float()?);
+    Some(Number::Float(if is_max { a.max(b) } else { a.min(b) }))
 }
 
 macro_rules! comparisons {
@@ -145,7 +156,11 @@ impl Host for SymValue {
             })
         };
         Ok(Some(match name {
-            "__sym_sqrt__" => return Ok(None),
+            // PyTorch specializes the root of a size.
+            "__sym_sqrt__" => match &this {
+                Number::Float(x) if x.is_data_dependent() => function(|n| Some(Number::Float(n.float()?.sqrt()))),
+                _ => return Ok(None),
+            },
             "__sym_floor__" => function(|n| match n {
                 Number::Float(x) => Some(Number::Int(x.floor())),
                 n => Some(n.clone()),
@@ -158,15 +173,18 @@ impl Host for SymValue {
                 Number::Float(x) => Some(Number::Int(x.trunc())),
                 n => Some(n.clone()),
             }),
+            "__abs__" => function(|n| match n {
+                Number::Int(n) => Some(Number::Int(n.abs())),
+                Number::Float(x) => Some(Number::Float(x.abs())),
+                Number::Bool(_) => None,
+            }),
             "__sym_max__" | "__sym_min__" => {
                 let is_max = name == "__sym_max__";
                 Value::native(name, move |i, args| {
                     let other = args.at(i, "max", 0)?;
-                    match (&this, Number::of(&other)) {
-                        (Number::Int(a), Some(Number::Int(b))) => {
-                            Ok(Number::Int(if is_max { a.max(&b) } else { a.min(&b) }).value())
-                        }
-                        _ => i.type_error("max() of symbolic numbers takes ints"),
+                    match Number::of(&other).and_then(|other| extreme(&this, &other, is_max)) {
+                        Some(number) => Ok(number.value()),
+                        None => i.type_error("max() of symbolic numbers takes ints and floats"),
                     }
                 })
             }
@@ -193,7 +211,7 @@ impl Host for SymValue {
     fn unary(&self, _: &mut Interp, _: &Value, op: UnaryOp) -> R<Option<Value>> {
         Ok(match (op, &self.0) {
             (UnaryOp::Neg, Number::Int(n)) => Some(Number::Int(-n.clone()).value()),
-            (UnaryOp::Neg, Number::Float(x)) => Some(Number::Float(x.clone() * -1.0).value()),
+            (UnaryOp::Neg, Number::Float(x)) => Some(Number::Float(-x.clone()).value()),
             (UnaryOp::Pos, n) => Some(n.clone().value()),
             _ => None,
         })
@@ -272,10 +290,7 @@ impl SymValue {
         let result = match number {
             Number::Int(n) => tracer.specialize(n).map(Value::Int),
             Number::Bool(b) => tracer.decide(b).map(Value::Bool),
-            Number::Float(x) => match x.known() {
-                Some(x) => Ok(Value::Float(x)),
-                None => tracer.specialize(&x.trunc()).map(|n| Value::Float(n as f64)),
-            },
+            Number::Float(x) => tracer.specialize_float(x).map(Value::Float),
         };
         match result {
             Ok(value) => Ok(value),

@@ -1,5 +1,7 @@
 # Functions of data-dependent control flow: each is captured once, and run on several inputs.
 # `branches.tsv` holds what PyTorch gives for them; scripts/branches.py of this folder writes it.
+import math
+
 import torch
 from torch import nn
 
@@ -153,6 +155,32 @@ def item_float(x):
     if s > 0.5:
         return x + s
     return x
+
+
+def item_float_arithmetic(x):
+    s, t = x.sum().item(), x[0].item()
+    ratio = s / (abs(t) + 1) - 2
+    return x * ratio**2 + max(s, t, 0.5) - (s // 2) * x.shape[0], x - -s, x * (math.sqrt(t * t) + math.floor(s))
+
+
+def item_float_scalars(x):
+    low, high = x.min().item(), x.max().item()
+    assert low <= high
+    y = torch.clamp(x, min=low / 2, max=high) + torch.full((4,), high - low)
+    return torch.where(x > 0, x, low), y.masked_fill(x > 0.5, float(x[1]))
+
+
+def item_float_steers_a_loop(x):
+    s = x.abs().sum().item()
+    while s < 10.0:
+        x = x * 2
+        s = s * 2 + 0.5
+    return x + s
+
+
+def item_bool(x):
+    flag = (x.sum() > 0).item()
+    return x * flag, torch.full((2,), flag), torch.full((1,), not flag)
 
 
 def ints_that_differ(x):
