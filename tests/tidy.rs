@@ -4,23 +4,27 @@ use crate::{all, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-fn sources() -> Vec<PathBuf> {
-    fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
+/// The files of an extension in these folders of the checkout.
+fn files(folders: &[&str], extension: &str) -> Vec<PathBuf> {
+    fn walk(dir: &Path, extension: &str, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let path = entry.path();
             let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
             if path.is_dir() && name != "target" {
-                walk(&path, found);
-            } else if path.extension().is_some_and(|e| e == "rs") {
+                walk(&path, extension, found);
+            } else if path.extension().is_some_and(|e| e == extension) {
                 found.push(path);
             }
         }
     }
     let mut found = Vec::new();
-    walk(&root().join("crates"), &mut found);
-    walk(&root().join("tests"), &mut found);
+    folders.iter().for_each(|folder| walk(&root().join(folder), extension, &mut found));
     found.sort();
     found
+}
+
+fn sources() -> Vec<PathBuf> {
+    files(&["crates", "tests"], "rs")
 }
 
 /// What each room may know: arrows point down only.
@@ -244,6 +248,19 @@ fn nothing_is_left_undone_or_tied_to_a_machine() {
         let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
         match words.iter().find(|w| text.contains(**w)) {
             Some(word) => Err(format!("it holds `{word}`")),
+            None => Ok(()),
+        }
+    });
+}
+
+/// Stack traces of exported programs name the files of whoever exported them.
+#[test]
+fn fixtures_name_no_absolute_path() {
+    all(files(&["fixtures"], "pt2"), |path| {
+        let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
+        let trace = br#"File \"/"#;
+        match bytes.windows(trace.len()).position(|window| window == trace) {
+            Some(at) => Err(format!("byte {at} begins `{}`", String::from_utf8_lossy(&bytes[at..][..60]))),
             None => Ok(()),
         }
     });

@@ -190,7 +190,7 @@ fn every_rule_is_well_formed() {
 fn ill_formed_rules_are_refused() {
     for (left, right, expected) in [
         ("(add.Tensor ?x ?y 1", "?x", "`(add.Tensor ?x ?y 1`: "),
-        ("(add ?x ?y)", "?x", "there is no operator aten::add"),
+        ("(ad.Tensor ?x ?y 1)", "?x", "there is no operator aten::ad.Tensor"),
         ("(neg ?x)", "(abs ?y)", "`(abs ?y)`: the left side has no ?y"),
         ("(add.Tensor ?x ?y)", "?x", "aten::add.Tensor: expected 3 arguments, got 2"),
         ("(neg ?x)", "(mylib::twice ?x)", "there is no operator mylib::twice"),
