@@ -53,7 +53,7 @@ fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
     let read = |text: &str| text.parse::<Pattern<Term>>().map_err(|e| format!("`{text}`: {e:?}"));
     let (left, right) = (read(rule.left)?, read(rule.right)?);
     let mut forms = Vec::new();
-    for (member, more) in members(&left.ast, registry) {
+    for (member, more) in members(&left.ast, registry)? {
         let of = |side: &Pattern<Term>| with_operator(&side.ast, member, more);
         let (left, right) = (of(&left), of(&right));
         let mut orders = vec![left];
@@ -69,25 +69,26 @@ fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
 
 /// The operators that the pattern's family operator stands for, each with the number of its further arguments; one of
 /// nothing, where the pattern has no such operator.
-fn members(ast: &PatternAst<Term>, registry: &Registry) -> Vec<(Symbol, usize)> {
+fn members(ast: &PatternAst<Term>, registry: &Registry) -> Result<Vec<(Symbol, usize)>, String> {
     let family = ast.as_ref().iter().find_map(|node| match node {
         ENodeOrVar::ENode(Term::Op(name, kids)) if is_family(*name) => Some((name.as_str(), kids.len())),
         _ => None,
     });
-    match family {
-        None => vec![(Symbol::from(""), 0)],
-        Some((family, tensors)) if family.contains('~') => {
-            let pointwise = registry.derived(|registry| Pointwise(registry.tagged("pointwise")));
-            let is_exact = |op: &Op| op.def().is_some_and(|def| def.exact == Exact::Bits);
-            let belongs = |op: &&Op| is_pointwise(op, tensors) && (!family.ends_with("~exact") || is_exact(op));
-            let further = |op: &Op| op.schema().map_or(0, |s| s.args.len() - tensors);
-            pointwise.0.iter().filter(belongs).map(|op| (Symbol::from(op.name()), further(op))).collect()
-        }
-        Some((names, _)) => {
-            let names = names.rsplit("::").next().unwrap_or_default().split('|');
-            names.map(|name| (Symbol::from(format!("aten::{name}")), 0)).collect()
-        }
+    let Some((family, tensors)) = family else { return Ok(vec![(Symbol::from(""), 0)]) };
+    let names = family.rsplit("::").next().unwrap_or_default();
+    if !family.contains('~') {
+        return Ok(names.split('|').map(|name| (Symbol::from(format!("aten::{name}")), 0)).collect());
     }
+    let is_all = match (names, tensors) {
+        ("~unary", 1) | ("~binary", 2) => true,
+        ("~exact", 1) => false,
+        _ => return Err(format!("there is no family {names} of {tensors} tensors")),
+    };
+    let pointwise = registry.derived(|registry| Pointwise(registry.tagged("pointwise")));
+    let is_exact = |op: &Op| op.def().is_some_and(|def| def.exact == Exact::Bits);
+    let belongs = |op: &&Op| is_pointwise(op, tensors) && (is_all || is_exact(op));
+    let further = |op: &Op| op.schema().map_or(0, |s| s.args.len() - tensors);
+    Ok(pointwise.0.iter().filter(belongs).map(|op| (Symbol::from(op.name()), further(op))).collect())
 }
 
 /// The operators that PyTorch calls pointwise, by name.
