@@ -79,7 +79,18 @@ pub(crate) fn extract(
     space.roots = observed(program, ingested).into_iter().map(at).filter(|&c| roots.insert(c)).collect();
     let pick = match prefer {
         Prefer::Own => given,
-        _ => space.choose(Some(&given), &Effort::default())?,
+        _ => {
+            let pick = space.choose(Some(&given), &Effort::default())?;
+            // A value that must lie in a storage of its own may have to be computed as the program did, from classes
+            // that the choice does not need: these keep what the search found for them, or the program's terms.
+            let needed = space.needed(&pick);
+            let found: Pick = pick.iter().zip(&given).map(|(mine, own)| mine.or(*own)).collect();
+            let own = pick.iter().zip(given).zip(needed);
+            let own = own.map(|((mine, own), is_needed)| if is_needed { *mine } else { own.or(*mine) }).collect();
+            let written: Vec<usize> =
+                ingested.term_class_of.values().chain(ingested.class_of.values()).map(|&id| at(id)).collect();
+            if space.price_of(&written, &found).is_some() { found } else { own }
+        }
     };
     let price = space.price(&pick)?;
     let chosen = classes.iter().zip(&mut terms).zip(&pick);

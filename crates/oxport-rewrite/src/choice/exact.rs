@@ -25,7 +25,7 @@ pub(super) fn windows(space: &Space, options: &[Vec<usize>], pick: &Pick, steps:
             return best;
         }
     }
-    let used = needed(space, &best);
+    let used = space.needed(&best);
     let used: Vec<usize> = open.into_iter().filter(|&c| used[c]).collect();
     for start in (0..used.len()).step_by(WINDOW / 4) {
         let mut window: Vec<usize> = used[start..used.len().min(start + WINDOW / 2)].to_vec();
@@ -46,18 +46,6 @@ pub(super) fn windows(space: &Space, options: &[Vec<usize>], pick: &Pick, steps:
         }
     }
     best
-}
-
-/// The classes that a choice needs.
-fn needed(space: &Space, pick: &Pick) -> Vec<bool> {
-    let mut needed = vec![false; space.classes.len()];
-    let mut open = space.roots.clone();
-    while let Some(class) = open.pop() {
-        if let Some(i) = pick[class].filter(|_| !std::mem::replace(&mut needed[class], true)) {
-            open.extend(&space.classes[class][i].kids);
-        }
-    }
-    needed
 }
 
 struct Search<'a> {

@@ -65,6 +65,11 @@ impl Default for Effort {
 impl Space {
     /// What a choice costs; `None` if it is cyclic, or a class that it needs has no term.
     pub fn price(&self, pick: &Pick) -> Option<u64> {
+        self.price_of(&self.roots, pick)
+    }
+
+    /// What these classes cost by a choice, likewise.
+    pub fn price_of(&self, roots: &[usize], pick: &Pick) -> Option<u64> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
             New,
@@ -74,7 +79,7 @@ impl Space {
         let mut marks = vec![Mark::New; self.classes.len()];
         let mut total = 0u64;
         let mut stack: Vec<(usize, usize)> = Vec::new();
-        for &root in &self.roots {
+        for &root in roots {
             if marks[root] == Mark::New {
                 stack.push((root, 0));
             }
@@ -98,6 +103,18 @@ impl Space {
             }
         }
         Some(total)
+    }
+
+    /// Which classes a choice needs.
+    pub fn needed(&self, pick: &Pick) -> Vec<bool> {
+        let mut needed = vec![false; self.classes.len()];
+        let mut open = self.roots.clone();
+        while let Some(class) = open.pop() {
+            if let Some(i) = pick[class].filter(|_| !std::mem::replace(&mut needed[class], true)) {
+                open.extend(&self.classes[class][i].kids);
+            }
+        }
+        needed
     }
 
     /// The best choice found; `given` if none is cheaper. `None` if there is no choice at all.
