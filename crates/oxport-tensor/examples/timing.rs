@@ -2,7 +2,7 @@
 //! [FILTER]`. The lines carry the names that a script over another framework would print, so that tables can be put
 //! side by side.
 
-use oxport_tensor::conv::{Convolution, Geometry, convolve, pack_weight};
+use oxport_tensor::conv::{Convolution, Form, Geometry, PackedWeight, convolve};
 use oxport_tensor::gemm::{Batch, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};
 use std::time::{Duration, Instant};
 
@@ -145,7 +145,7 @@ fn one_convolution(bench: &Bench, name: &str, [c, h, o, k, s, p, g]: [usize; 7],
     let [_, oh, ow] = geometry.output().expect("law: a valid case");
     let (x, w, bias) = (noise(c * h * h), noise(geometry.weight().iter().product()), noise(o));
     let mut y = vec![0.0; o * oh * ow];
-    let packed = pack_weight(&geometry, &w);
+    let packed = PackedWeight::new(Form::Planes, &geometry, &w);
     for (kind, packed) in [("plain", None), ("packed", packed.as_ref())] {
         let conv = Convolution {
             geometry,

@@ -1,4 +1,4 @@
-//! The columns of a convolution, packed panel by panel: row `(c, tap)`, column `pixel`.
+//! The columns of a convolution, packed panel by panel: row `(tap, c)`, column `pixel`.
 
 use super::padded::Padded;
 use super::{Compute, Geometry, Multiply};
@@ -17,8 +17,8 @@ pub(super) struct Columns<'a, T: Multiply> {
 impl<'a, T: Multiply> Columns<'a, T> {
     pub(super) fn new(geometry: &'a Geometry, padded: &'a Padded<'a, T>, sizes: [usize; 3]) -> Self {
         let taps = padded.frame.taps(geometry);
-        let channels = 0..geometry.in_group();
-        let offsets = channels.flat_map(|c| taps.iter().map(move |t| c * padded.strides[1] + t)).collect();
+        let channels = geometry.in_group();
+        let offsets = taps.iter().flat_map(|t| (0..channels).map(move |c| c * padded.strides[1] + t)).collect();
         Columns { padded, geometry, offsets, sizes }
     }
 }

@@ -1,26 +1,31 @@
 //! Convolutions of one, two and three dimensions, forward and transposed, on strided slices.
 //!
 //! ```text
-//!   weight [O, C·K]  ×  columns [C·K, pixels]  =  output [O, pixels]        one product per image and group
+//!   weight [O, K·C]  ×  columns [K·C, pixels]  =  output [O, pixels]        one product per image and group
 //! ```
 //!
-//! Roads, chosen by shape alone: a 1×1 kernel is a matrix product of the input itself; a kernel per channel is summed
-//! directly (`depthwise`); else the columns of a tile of pixels are packed from a padded copy of the input while the
-//! product runs (`columns`). A transposed convolution is a product whose columns are added into the output.
+//! Algorithms, chosen by shape and strides: where the channels of the output are neighbors, the windows of the input are
+//! read where they lie (`pixels`); a kernel per channel is summed directly (`depthwise`); a 1×1 kernel is a matrix
+//! product of the input itself; else the columns of a tile of pixels are packed from a padded copy of the input while
+//! the product runs (`columns`). A transposed convolution is a product whose columns are added into the output.
 //!
 //! Invariants: as of [`crate::gemm`]: same bits for any number of threads, half types are summed in `f32` and rounded
-//! once, integers wrap. Lower dimensions are three with sizes of 1 in front.
+//! once, integers wrap. An output is its bias and then its taps in order, channel by channel in each, in the slices of
+//! a product: the same bits for any strides. Lower dimensions are three with sizes of 1 in front.
 
 mod columns;
 mod depthwise;
 mod padded;
+mod pixels;
 mod tensor;
 mod transposed;
+mod weight;
 
 use crate::gemm::{
-    Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, extent, gemm, is_disjoint,
+    Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Product, Rhs, Start, extent, gemm, is_disjoint,
 };
 pub use tensor::{ConvOptions, PackedKernel, convolution};
+pub use weight::{Form, PackedWeight};
 
 use columns::Columns;
 use padded::Padded;
@@ -128,19 +133,13 @@ pub struct Convolution<'a, T: Multiply> {
     pub x_strides: [usize; 5],
     /// The weight, contiguous, of sizes [`Geometry::weight`].
     pub weight: &'a [T],
-    /// The weight as packed by [`pack_weight`]; the output is the same.
-    pub packed: Option<&'a Packed<T::Acc>>,
+    /// The weight, packed; the output is the same.
+    pub packed: Option<&'a PackedWeight<T::Acc>>,
     /// A number per output channel.
     pub bias: Option<&'a [T]>,
     /// Called with `(offset in y, finished elements)` exactly once for every output, in contiguous runs, from any
     /// thread.
     pub after: Option<&'a (dyn Fn(usize, &mut [T]) + Sync)>,
-}
-
-/// Packs a weight for [`Convolution::packed`], where that helps: forward, one group, not a transposed product.
-pub fn pack_weight<T: Multiply>(g: &Geometry, weight: &[T]) -> Option<Packed<T::Acc>> {
-    let k = g.in_channels * g.taps();
-    (g.groups == 1 && !g.transposed).then(|| Packed::lhs(g.out_channels, k, Mat::new(weight, k, 1)))
 }
 
 /// Runs a convolution into `y`, with strides `[N, C, D, H, W]`; the spatial strides must be those of a contiguous
@@ -168,6 +167,8 @@ pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: 
     let out = Output { data: y, sizes: out, strides: [y_strides[0], y_strides[1], pixel] };
     if g.transposed {
         transposed::run(conv, out);
+    } else if out.strides[1] == 1 && pixels::fits::<T>(g) {
+        pixels::run(conv, out);
     } else if g.in_group() == 1 && out.strides[2] == 1 {
         depthwise::planes(conv, out);
     } else if g.in_group() == 1 && out.strides[1] == 1 {
@@ -227,23 +228,25 @@ fn product<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             (Rhs::Columns(&columns), 0, 0)
         }
     };
-    // Several images share one packed weight.
-    let own = (conv.packed.is_none() && g.batch > 1).then(|| pack_weight(g, conv.weight)).flatten();
     // A product that is written channels-last is turned around, which a packed left operand is not; it stays plain.
-    let packed = conv.packed.or(own.as_ref()).filter(|_| sp == 1 || x_pixel.is_none());
+    let may_pack = g.taps() > 1 || sp == 1 && (g.batch > 1 || conv.packed.is_some());
+    let own = (may_pack && conv.packed.is_none_or(|p| p.form != Form::Planes))
+        .then(|| PackedWeight::new(Form::Planes, g, conv.weight));
+    let own = own.flatten();
+    let packed = own.as_ref().or(conv.packed).filter(|_| may_pack);
     let og = g.out_group();
     gemm(
         &Product {
             m: og,
             n: pixels,
             k,
-            a: packed.map_or(Lhs::Strided(Mat::new(conv.weight, k, 1)), Lhs::Packed),
+            a: packed.map_or(Lhs::Strided(Mat::new(conv.weight, k, 1)), |p| Lhs::Packed(&p.groups)),
             b,
             alpha: T::Acc::ONE,
             epilogue: Epilogue { start: conv.bias.map_or(Start::Zero, Start::PerRow), after: conv.after },
             batch: Batch {
                 sizes: &[g.batch, g.groups],
-                a: &[0, og * k],
+                a: &[0, if packed.is_some() { 1 } else { og * k }],
                 b: &[xn, xg],
                 c: &[sn, og * sc],
                 start: &[0, og],

@@ -1,7 +1,7 @@
 //! Convolutions of tensors: checks shapes, converts layouts, dispatches dtypes.
 
-use super::{Convolution, Geometry, convolve, pixel_stride};
-use crate::gemm::{After, Multiply, Packed};
+use super::{Convolution, Form, Geometry, PackedWeight, convolve, pixel_stride};
+use crate::gemm::{After, Multiply};
 use crate::strided::{Counts, counts};
 use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, copy, dispatch, memory};
 use std::any::Any;
@@ -109,26 +109,50 @@ impl PackedKernel {
     ///
     /// # Errors
     /// The panels are larger than a buffer may be.
-    pub fn of_constant(weight: &Tensor, groups: i64, transposed: bool) -> Result<Option<PackedKernel>> {
+    pub fn of_constant(
+        weight: &Tensor,
+        form: Form,
+        groups: i64,
+        transposed: bool,
+    ) -> Result<Option<PackedKernel>> {
         let is_large = weight.rank() > 2 && weight.numel() as i64 / weight.sizes()[0].max(1) >= LEAST_PLACES;
         if !is_large || !matches!(weight.dtype(), DType::F32 | DType::F64) {
             return Ok(None);
         }
         memory::admit(weight.numel().saturating_mul(weight.dtype().size()))?;
-        PackedKernel::new(weight, &ConvOptions { groups, transposed, ..Default::default() })
+        PackedKernel::new(weight, form, &ConvOptions { groups, transposed, ..Default::default() })
     }
 
-    /// Packs a weight `[O, C, kernel…]`; `None` where no algorithm uses a packed one (groups, transposed convolutions).
-    pub fn new(weight: &Tensor, options: &ConvOptions<'_>) -> Result<Option<PackedKernel>> {
+    /// Packs a weight `[O, C/groups, kernel…]`; `None` where no algorithm uses a packed one (transposed convolutions, a
+    /// kernel per channel).
+    pub fn new(weight: &Tensor, form: Form, options: &ConvOptions<'_>) -> Result<Option<PackedKernel>> {
         let sizes = counts(weight.sizes())?;
-        if options.groups != 1 || options.transposed || !(3..=5).contains(&sizes.len()) {
+        if options.transposed || !(3..=5).contains(&sizes.len()) {
             return Ok(None);
         }
-        let (o, k) = (sizes[0], sizes[1..].iter().product());
+        let Ok(groups) = usize::try_from(options.groups) else { return Ok(None) };
+        let mut kernel = [1; 3];
+        kernel[5 - sizes.len()..].copy_from_slice(&sizes[2..]);
+        let geometry = Geometry {
+            batch: 1,
+            groups,
+            in_channels: sizes[1].saturating_mul(groups),
+            out_channels: sizes[0],
+            input: kernel,
+            kernel,
+            stride: [1; 3],
+            padding: [0; 3],
+            dilation: [1; 3],
+            transposed: false,
+            output_padding: [0; 3],
+        };
+        if geometry.output().is_none() {
+            return Ok(None);
+        }
         let weight = weight.contiguous()?;
         dispatch!(arith weight.dtype(), |T| {
-            let packed = Packed::lhs(o, k, crate::gemm::Mat::new(weight.span::<T>()?, k, 1));
-            Ok(Some(PackedKernel { dtype: weight.dtype(), sizes, packed: Box::new(packed) }))
+            let packed = PackedWeight::new(form, &geometry, weight.span::<T>()?);
+            Ok(packed.map(|packed| PackedKernel { dtype: weight.dtype(), sizes, packed: Box::new(packed) }))
         })
     }
 }
@@ -203,7 +227,7 @@ fn typed<T: Element + Multiply>(
         Some(p) if p.dtype != T::DTYPE || p.sizes != counts(weight.sizes())? => {
             return Err(Error::invalid(format!("a packed {} {:?} in a convolution of {}", p.dtype, p.sizes, T::DTYPE)));
         }
-        Some(p) => p.packed.downcast_ref::<Packed<T::Acc>>(),
+        Some(p) => p.packed.downcast_ref::<PackedWeight<T::Acc>>(),
         None => None,
     };
     let strides = five(out.layout())?;
@@ -234,7 +258,7 @@ mod tests {
         let sizes = options.output_sizes(x.sizes(), w.sizes())?;
         let layout = if last { Layout::channels_last(&sizes)? } else { Layout::contiguous(&sizes)? };
         let mut out = TensorMut::empty(DType::F32, layout)?;
-        let packed = PackedKernel::new(w, options)?;
+        let packed = PackedKernel::new(w, if last { Form::Pixels } else { Form::Planes }, options)?;
         convolution(x, w, b, options, packed.as_ref(), None, &mut out)?;
         out.freeze().to_vec()
     }

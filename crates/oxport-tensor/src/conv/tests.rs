@@ -138,7 +138,8 @@ fn every_algorithm_equals_the_definition() {
             for &threads in THREADS {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("law: a pool starts");
                 let mut y = vec![0.0; expected.len()];
-                let packed = pack_weight(&g, &w).filter(|_| threads == 3);
+                let form = if last_out { Form::Pixels } else { Form::Planes };
+                let packed = PackedWeight::new(form, &g, &w).filter(|_| threads == 3);
                 let conv = Convolution {
                     geometry: g,
                     x: &x,

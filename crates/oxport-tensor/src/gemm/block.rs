@@ -1,6 +1,7 @@
 //! Blocks: how a product is cut into tasks, and what one task does.
 
 use super::pack::{Cols, Rows, Side, Source, pack_panel, slices};
+use super::runs::{Block, Left, TileOf};
 use super::view::{Batch, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
 use super::{Compute, Multiply};
 use super::{narrow, planes};
@@ -39,7 +40,8 @@ pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
         let strided = |x: &Mat<'_, T>, at: usize| (at, x.rows, x.cols);
         let lhs = match &p.a {
             Lhs::Strided(x) => Operand::Strided(x.data, strided(x, a)),
-            Lhs::Packed(x) => Operand::Packed(x.data()),
+            Lhs::Packed(x) => Operand::Packed(x[a].data()),
+            Lhs::Runs(x) => Operand::Runs(*x, i),
         };
         let rhs = match &p.b {
             Rhs::Strided(x) => Operand::Strided(x.data, strided(x, b)),
@@ -96,6 +98,7 @@ pub(super) enum Operand<'a, T: Multiply> {
     Strided(&'a [T], (usize, usize, usize)),
     Packed(&'a [T::Acc]),
     Columns(&'a dyn super::PackColumns<T::Acc>, usize),
+    Runs(&'a dyn super::Runs<T::Acc>, usize),
 }
 
 impl<T> CView<T> {
@@ -159,8 +162,9 @@ impl<T: Multiply> One<'_, T> {
         let kernels = T::Acc::kernels();
         let (rows, cols) = (Rows::new(range.len(), kernels), Cols::new(self.n, kernels));
         let mut scratch;
-        let a: &[T::Acc] = match self.a {
-            Operand::Packed(x) => x,
+        let a = match self.a {
+            Operand::Packed(x) => Left::Packed(x),
+            Operand::Runs(x, i) => Left::Runs(x, i),
             Operand::Columns(..) => unreachable!("law: columns are a right operand"),
             Operand::Strided(x, (at, rs, cs)) => {
                 scratch = Scratch::take::<T::Acc>(range.len() * self.k);
@@ -184,7 +188,7 @@ impl<T: Multiply> One<'_, T> {
                 } else {
                     jobs.into_iter().for_each(pack);
                 }
-                out
+                Left::Packed(out)
             }
         };
         let grid = Grid::new(rows.panels, cols.panels, threads);
@@ -200,7 +204,15 @@ impl<T: Multiply> One<'_, T> {
     }
 
     /// Row panels `rp` times column panels `cp`.
-    fn task(&self, range: &Range<usize>, rows: Rows, cols: Cols, a: &[T::Acc], rp: Range<usize>, cp: Range<usize>) {
+    fn task(
+        &self,
+        range: &Range<usize>,
+        rows: Rows,
+        cols: Cols,
+        a: Left<'_, T::Acc>,
+        rp: Range<usize>,
+        cp: Range<usize>,
+    ) {
         let kernels = T::Acc::kernels();
         let r0 = rows.start(rp.start);
         let c_rows = range.start + r0..range.start + rows.start(rp.end);
@@ -212,9 +224,11 @@ impl<T: Multiply> One<'_, T> {
         let kept = if blocks.len() == 1 { T::Acc::K_BLOCK.min(self.k) } else { self.k };
         let mut scratch = Scratch::take::<T::Acc>(wide * kept);
         let start = c.begin();
+        let mut left = Block::new(a, self.k);
         for (b, block) in blocks.iter().enumerate() {
             let mut accumulate = start;
-            for (k0, kc) in slices::<T::Acc>(self.k) {
+            left.enter(range.start, rows, block.clone());
+            for (s, (k0, kc)) in slices::<T::Acc>(self.k).enumerate() {
                 let packed: &[T::Acc] = match &self.b {
                     Operand::Packed(b) => &b[cols.offset(k0, kc, cp.start)..],
                     _ => {
@@ -233,14 +247,11 @@ impl<T: Multiply> One<'_, T> {
                     let b = &packed[at..][..kc * step];
                     at += kc * step;
                     for i in block.clone() {
-                        let len = rows.len(i);
-                        let a = &a[rows.offset(k0, kc, i)..][..kc * len];
-                        let kernel = kernels.micro[len - 1][cols.registers(j) - 1];
+                        let (registers, width) = (cols.registers(j), cols.len(j));
                         let (p, stride) = c.tile(rows.start(i) - r0, cols.start(j) - cols.start(cp.start));
-                        // SAFETY: `a` and `b` hold kc steps (sliced above); the tile lies in this task's part of C.
-                        unsafe {
-                            kernel(kc, a.as_ptr(), b.as_ptr(), step, p, stride, cols.len(j), self.alpha, accumulate)
-                        }
+                        let tile = TileOf { rows, i, slice: (s, k0, kc), registers, b, step };
+                        // SAFETY: `b` holds kc steps (sliced above); the tile lies in this task's part of C.
+                        unsafe { left.multiply(kernels, tile, p, stride, width, self.alpha, accumulate) }
                     }
                 }
                 accumulate = true;
@@ -255,6 +266,7 @@ impl<T: Multiply> One<'_, T> {
         let (first, kc) = (cols.start(cp.start), slice.len());
         match &self.b {
             Operand::Packed(_) => {}
+            Operand::Runs(..) => unreachable!("law: runs are a left operand"),
             Operand::Columns(x, i) => {
                 for j in cp {
                     let from = cols.start(j);
@@ -428,7 +440,11 @@ fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
     };
     match &p.a {
         Lhs::Strided(x) => inside(with([(p.m, x.rows), (p.k, x.cols)], a), x.data.len()),
-        Lhs::Packed(x) => packed(x, Side::Left, p.m),
+        Lhs::Packed(all) => {
+            all.iter().for_each(|x| packed(x, Side::Left, p.m));
+            inside(with([(1, 0); 2], a), all.len());
+        }
+        Lhs::Runs(x) => assert_eq!(x.count() * x.len(), p.k, "law: a row of runs has k numbers"),
     }
     match &p.b {
         Rhs::Strided(x) => inside(with([(p.k, x.rows), (p.n, x.cols)], b), x.data.len()),

@@ -12,10 +12,15 @@
 use super::Compute;
 use super::lane::{Lane, Plain};
 use super::narrow_bodies::{axpy_body, dot_body, stream_body};
+use super::runs::{Segment, runs_body};
 use crate::simd::{Level, level};
 
 /// The tile product: `(k, a, b, b_step, c, c_stride, cols, alpha, accumulate)`; `c = alpha·ab` or `c += alpha·ab`.
 pub(super) type Micro<T> = unsafe fn(usize, *const T, *const T, usize, *mut T, usize, usize, T, bool);
+/// `(k, segments, places, b, b_step, c, c_stride, cols, alpha, accumulate)`: as [`Micro`], with rows of A that are read
+/// where they lie: run `r` of row `i` of the `MR` rows begins at `places[r*MR + i]`.
+pub(super) type RunsMicro<T> =
+    unsafe fn(usize, &[Segment], *const *const T, *const T, usize, *mut T, usize, usize, T, bool);
 /// `(k, a, a_stride, b, b_stride, cols, c, c_stride)`: `R` rows of A times at most a register of columns of B, both
 /// contiguous along k, into `R×cols`.
 pub(super) type Dot<T> = unsafe fn(usize, *const T, usize, *const T, usize, usize, *mut T, usize);
@@ -52,6 +57,8 @@ pub struct Kernels<T: 'static> {
     pub(super) rows: usize,
     /// `micro[rows-1][registers-1]`.
     pub(super) micro: &'static [[Micro<T>; 2]],
+    /// `runs[rows-1][registers-1]`.
+    pub(super) runs: &'static [[RunsMicro<T>; 2]],
     /// `dot[rows-1]`.
     pub(super) dot: [Dot<T>; 4],
     pub(super) stream: Stream<T>,
@@ -105,6 +112,22 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
             a = a.add(MR);
             b = b.add(b_step);
         }
+        store_tile(&acc, c, c_stride, cols, alpha, accumulate);
+    }
+}
+
+/// Writes the registers of a tile: `c = alpha·acc` or `c += alpha·acc`.
+#[inline(always)]
+pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(
+    acc: &[[L; NV]; MR],
+    c: *mut L::T,
+    c_stride: usize,
+    cols: usize,
+    alpha: L::T,
+    accumulate: bool,
+) {
+    // SAFETY: the caller gives a MR×cols tile in `c`.
+    unsafe {
         let alpha = L::splat(alpha);
         for (i, row) in acc.iter().enumerate() {
             for (v, &r) in row.iter().enumerate() {
@@ -259,10 +282,12 @@ macro_rules! entry {
 
             impl<L: Lane> Table<L> {
                 const MICRO: &'static [[Micro<L::T>; 2]] = &[$([micro::<L, $mr, 1>, micro::<L, $mr, 2>]),+];
+                const RUNS: &'static [[RunsMicro<L::T>; 2]] = &[$([runs::<L, $mr, 1>, runs::<L, $mr, 2>]),+];
                 pub(super) const KERNELS: Kernels<L::T> = Kernels {
                     lanes: L::N,
                     rows: Self::MICRO.len(),
                     micro: Self::MICRO,
+                    runs: Self::RUNS,
                     dot: [dot::<L, 1>, dot::<L, 2>, dot::<L, 3>, dot::<L, 4>],
                     stream: stream::<L>,
                     axpy: [axpy::<L, 1>, axpy::<L, 8>],
@@ -283,6 +308,16 @@ macro_rules! entry {
             ) {
                 // SAFETY: the contract is passed on.
                 unsafe { micro_body::<L, MR, NV>(k, a, b, step, c, stride, cols, alpha, accumulate) }
+            }
+            /// # Safety
+            /// As [`runs_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn runs<L: Lane, const MR: usize, const NV: usize>(
+                k: usize, segments: &[Segment], places: *const *const L::T, b: *const L::T, step: usize, c: *mut L::T,
+                stride: usize, cols: usize, alpha: L::T, accumulate: bool,
+            ) {
+                // SAFETY: the contract is passed on.
+                unsafe { runs_body::<L, MR, NV>(k, segments, places, b, step, c, stride, cols, alpha, accumulate) }
             }
             /// # Safety
             /// As [`dot_body`]; the CPU has the features.

@@ -26,13 +26,16 @@ mod narrow_bodies;
 mod pack;
 mod panels;
 mod planes;
+mod runs;
 mod tensor;
 mod view;
 
 pub use block::gemm;
 pub use element::{Compute, Multiply};
 pub(crate) use kernel::Tile;
+pub(crate) use pack::interleave;
 pub use pack::{PackColumns, Packed};
+pub use runs::{Runs, ZEROS};
 pub(crate) use tensor::as_singles;
 pub use tensor::{Affine, After, PackedMatrix, Right, affine, matmul};
 pub use view::{Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Start};

@@ -76,7 +76,7 @@ pub(super) fn run<T: Multiply>(one: &One<'_, T>, threads: usize) -> bool {
                         _ => sums::<T>(rows, slice, b, rs, cols.len(), out, pitch),
                     }
                 }
-                Operand::Columns(..) => unreachable!("law: made columns are for tiles"),
+                Operand::Columns(..) | Operand::Runs(..) => unreachable!("law: these are for tiles"),
             }
             add(&mut tile, m, one.alpha, out, pitch, accumulate);
             accumulate = true;

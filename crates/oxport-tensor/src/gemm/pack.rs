@@ -109,6 +109,14 @@ pub(super) fn slices<T: Compute>(k: usize) -> impl Iterator<Item = (usize, usize
     (0..k).step_by(length.max(1)).map(move |k0| (k0, (k - k0).min(length)))
 }
 
+/// The transpose of a `rows×cols` matrix, contiguous, in the computing type: `out[j*rows + i] = x[i, j]`.
+///
+/// # Panics
+/// If a matrix does not lie in its slice.
+pub(crate) fn interleave<S: Multiply>(x: Mat<'_, S>, rows: usize, cols: usize, out: &mut [S::Acc]) {
+    pack_panel(S::Acc::kernels(), Source { data: x.data, major: x.rows, k: x.cols }, rows, cols, out, rows);
+}
+
 /// How rows are shared out to panels.
 #[derive(Clone, Copy)]
 pub(super) struct Rows {

@@ -162,7 +162,7 @@ fn packed_operands_and_the_hook() {
     let mut plain = vec![0.0; m * n];
     let mut p = Product::new(m, n, k, Mat::new(&a, k, 1), Mat::new(&b, n, 1));
     gemm(&p, MatMut { data: &mut plain, rows: n, cols: 1 });
-    let (pa, pb) = (Packed::lhs(m, k, Mat::new(&a, k, 1)), Packed::rhs(k, n, Mat::new(&b, n, 1)));
+    let (pa, pb) = ([Packed::lhs(m, k, Mat::new(&a, k, 1))], Packed::rhs(k, n, Mat::new(&b, n, 1)));
     p.a = Lhs::Packed(&pa);
     p.b = Rhs::Packed(std::slice::from_ref(&pb));
     let relu = |_: usize, run: &mut [f32]| run.iter_mut().for_each(|y| *y = y.max(0.0) + 1.0);

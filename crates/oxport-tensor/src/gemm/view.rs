@@ -1,6 +1,6 @@
 //! Operands of a product: strided matrices over slices, packed operands, and the epilogue of finished elements.
 
-use super::{Compute, Multiply, PackColumns, Packed};
+use super::{Compute, Multiply, PackColumns, Packed, Runs};
 
 /// A strided matrix in a slice: element `(i, j)` is `data[i*rows + j*cols]`.
 pub struct Mat<'a, T> {
@@ -44,8 +44,10 @@ pub struct MatMut<'a, T> {
 pub enum Lhs<'a, T: Multiply> {
     /// Read in place.
     Strided(Mat<'a, T>),
-    /// Packed before by [`Packed::lhs`]; one matrix for the whole batch.
-    Packed(&'a Packed<T::Acc>),
+    /// Packed before by [`Packed::lhs`]; the strides of the batch count matrices.
+    Packed(&'a [Packed<T::Acc>]),
+    /// Read in place, row by row in runs (the windows of a convolution).
+    Runs(&'a dyn Runs<T::Acc>),
 }
 
 /// The right operand, `k×n`.
@@ -91,7 +93,7 @@ impl<T: Multiply> Default for Epilogue<'_, T> {
 pub struct Batch<'a> {
     /// Sizes.
     pub sizes: &'a [usize],
-    /// Strides of A; 0 repeats it. Ignored for a packed A.
+    /// Strides of A; 0 repeats it. Those of packed operands count matrices; [`Runs`] get the batch number.
     pub a: &'a [usize],
     /// Strides of B; 0 repeats it. Those of packed operands count matrices; [`PackColumns`] gets the batch number.
     pub b: &'a [usize],

@@ -1,0 +1,97 @@
+//! Convolutions with constant weights, GFLOP/s: over planes (contiguous) and over pixels (channels-last).
+//!
+//! ```sh
+//! OXPORT_ISA=avx2 cargo bench -p oxport-tensor --bench convolutions
+//! ```
+//!
+//! The least time of many runs on one thread.
+
+use oxport_tensor::conv::{Convolution, Form, Geometry, PackedWeight, convolve};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// `(input channels, plane, output channels, kernel, stride, groups)`: those of ResNet-50, then others.
+const SHAPES: &[[usize; 6]] = &[
+    [3, 224, 64, 7, 2, 1],
+    [64, 56, 64, 1, 1, 1],
+    [64, 56, 64, 3, 1, 1],
+    [64, 56, 256, 1, 1, 1],
+    [256, 56, 64, 1, 1, 1],
+    [128, 56, 128, 3, 2, 1],
+    [128, 28, 128, 3, 1, 1],
+    [128, 28, 512, 1, 1, 1],
+    [256, 56, 512, 1, 2, 1],
+    [256, 14, 256, 3, 1, 1],
+    [256, 14, 1024, 1, 1, 1],
+    [1024, 14, 256, 1, 1, 1],
+    [512, 7, 512, 3, 1, 1],
+    [512, 7, 2048, 1, 1, 1],
+    [2048, 7, 512, 1, 1, 1],
+    [3, 224, 32, 3, 2, 1],
+    [16, 112, 64, 1, 1, 1],
+    [128, 28, 128, 3, 1, 32],
+    [256, 14, 256, 3, 1, 8],
+    [64, 112, 64, 3, 2, 64],
+    [240, 14, 240, 3, 1, 240],
+    [672, 14, 672, 5, 1, 672],
+    [96, 56, 96, 7, 1, 96],
+];
+
+fn least(mut f: impl FnMut()) -> Duration {
+    let (begin, mut best) = (Instant::now(), Duration::MAX);
+    let mut runs = 0;
+    while runs < 5 || (begin.elapsed() < Duration::from_millis(250) && runs < 20_000) {
+        let start = Instant::now();
+        f();
+        best = best.min(start.elapsed());
+        runs += 1;
+    }
+    best
+}
+
+fn main() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+    pool.install(|| {
+        println!("{:>30} {:>20} {:>20}", "", "planes", "pixels");
+        for &[c, h, o, k, s, groups] in SHAPES {
+            let geometry = Geometry {
+                batch: 1,
+                groups,
+                in_channels: c,
+                out_channels: o,
+                input: [1, h, h],
+                kernel: [1, k, k],
+                stride: [1, s, s],
+                padding: [0, k / 2, k / 2],
+                dilation: [1; 3],
+                transposed: false,
+                output_padding: [0; 3],
+            };
+            let [_, oh, ow] = geometry.output().expect("a valid case");
+            let noise = |n: usize| (0..n).map(|i| (i * 7919 % 1009) as f32 / 331.0 - 1.5).collect::<Vec<f32>>();
+            let (x, weight, bias) = (noise(c * h * h), noise(geometry.weight().iter().product()), noise(o));
+            let mut y = vec![0.0; o * oh * ow];
+            let mut line = format!("{:>30}", format!("{c}x{h}x{h} {k}x{k}/{s} {o} groups {groups}"));
+            for form in [Form::Planes, Form::Pixels] {
+                let strides = |c: usize, h: usize, w: usize| match form {
+                    Form::Planes => [c * h * w, h * w, h * w, w, 1],
+                    Form::Pixels => [c * h * w, 1, h * w * c, w * c, c],
+                };
+                let packed = PackedWeight::new(form, &geometry, &weight);
+                let conv = Convolution {
+                    geometry,
+                    x: &x,
+                    x_strides: strides(c, h, h),
+                    weight: &weight,
+                    packed: packed.as_ref(),
+                    bias: Some(&bias),
+                    after: None,
+                };
+                let time = least(|| convolve(&conv, black_box(&mut y), strides(o, oh, ow)));
+                let flops = (2 * oh * ow * o * (c / groups) * k * k) as f64;
+                line += &format!(" {:>10.1} us {:>6.1}", time.as_nanos() as f64 / 1e3, flops / time.as_nanos() as f64);
+            }
+            println!("{line}");
+        }
+    });
+}

@@ -1,0 +1,202 @@
+//! Convolutions whose channels are neighbors in memory: windows of pixels times the weight.
+//!
+//! ```text
+//!   pixels [N·pixels, C·K]  ×  weight [C·K, O]  =  output [N·pixels, O]          one product per group
+//!     └ a run of channels per tap, read where it lies, or zeros
+//! ```
+//!
+//! Where a pixel has few channels, a run is a row of the kernel, in a copy with zeros around it. An input of other
+//! strides or another type is copied into channels-last order first.
+
+use super::weight::{Form, PackedWeight};
+use super::{Compute, Convolution, Geometry, Multiply, Output, pixel_stride};
+use crate::gemm::{Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Runs, Start, ZEROS, gemm, interleave};
+use crate::parallel::for_chunks;
+use crate::scratch::Scratch;
+use std::ops::Range;
+
+/// Fewer channels in a group do not fill registers of columns; planes are better.
+const LEAST_CHANNELS: usize = 8;
+/// With fewer channels a run is a row of the kernel.
+const FEW_CHANNELS: usize = 16;
+/// So few rows are read together with their weight at the speed of memory.
+const FEW_ROWS: usize = 4;
+/// Numbers that a task copies at least.
+const PARALLEL_COPY: usize = 1 << 14;
+
+/// Whether the algorithm is for such a convolution, of outputs whose channels are neighbors.
+pub(super) fn fits<T: Multiply>(g: &Geometry) -> bool {
+    // Large products of complex numbers are products of their parts, which have another order of summation.
+    let is_wide = g.groups == 1 || g.out_group() >= LEAST_CHANNELS;
+    !g.transposed && (g.in_group() > 1 || g.groups == 1) && is_wide && !T::Acc::IS_COMPLEX
+}
+
+/// Runs a convolution into an output whose channels are neighbors.
+pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
+    let g = &conv.geometry;
+    let own;
+    let weight = match conv.packed {
+        Some(packed) if packed.form == Form::Pixels => packed,
+        _ => {
+            own = PackedWeight::new(Form::Pixels, g, conv.weight).expect("law: a forward weight can be packed");
+            &own
+        }
+    };
+    let (pixels, og, ig) = (out.pixels(), g.out_group(), g.in_group());
+    let [sn, _, sp] = out.strides;
+    let is_pointwise = g.taps() == 1 && g.stride == [1; 3] && g.padding == [0; 3];
+    // Images that follow each other are rows of one product.
+    let follow = |image: usize, pixel: usize| g.batch == 1 || pixels == 1 || image == pixels * pixel;
+    let whole = follow(sn, sp);
+    let (images, rows) = if whole { (1, g.batch * pixels) } else { (g.batch, pixels) };
+    let x_pixel = pixel_stride(g.input, conv.x_strides).filter(|&p| !whole || follow(conv.x_strides[0], p));
+    let windows;
+    let [xn, xc, ..] = conv.x_strides;
+    let (a, a_strides) = match x_pixel {
+        Some(pixel) if is_pointwise && rows <= FEW_ROWS => {
+            let pixel = if pixels == 1 { xn } else { pixel };
+            (Lhs::Strided(Mat::new(conv.x, pixel, xc)), [xn, ig * xc])
+        }
+        _ => {
+            windows = Windows::new(conv, out.sizes);
+            (Lhs::Runs(&windows), [0, 0])
+        }
+    };
+    gemm(
+        &Product {
+            m: rows,
+            n: og,
+            k: ig * g.taps(),
+            a,
+            b: Rhs::Packed(&weight.groups),
+            alpha: T::Acc::ONE,
+            epilogue: Epilogue { start: conv.bias.map_or(Start::Zero, Start::PerColumn), after: conv.after },
+            batch: Batch { sizes: &[images, g.groups], a: &a_strides, b: &[0, 1], c: &[sn, og], start: &[0, og] },
+        },
+        MatMut { data: out.data, rows: if pixels == 1 { sn } else { sp }, cols: 1 },
+    );
+}
+
+/// The windows of an input with neighboring channels.
+struct Windows<'a, T: Multiply> {
+    data: Data<'a, T::Acc>,
+    geometry: &'a Geometry,
+    /// Sizes of the output.
+    sizes: [usize; 3],
+    /// Strides of images, and of depth, height and width.
+    strides: [usize; 4],
+    /// Sizes of what lies in the data, and zeros in front of it.
+    input: [usize; 3],
+    padding: [usize; 3],
+    /// Sizes of the kernel in runs.
+    kernel: [usize; 3],
+    /// Numbers in a run.
+    len: usize,
+    /// Where each run begins behind the first one of a window.
+    offsets: Vec<usize>,
+}
+
+enum Data<'a, A> {
+    Input(&'a [A]),
+    Copy(Scratch, usize),
+}
+
+impl<'a, T: Multiply> Windows<'a, T> {
+    fn new(conv: &'a Convolution<'_, T>, sizes: [usize; 3]) -> Self {
+        let (g, [sn, sc, sd, sh, sw]) = (&conv.geometry, conv.x_strides);
+        let by_rows = g.groups == 1 && g.in_channels < FEW_CHANNELS && g.kernel[2] > 1 && g.dilation[2] == 1;
+        let [kd, kh, kw] = g.kernel;
+        let mut windows = Windows {
+            data: Data::Input(&[]),
+            geometry: g,
+            sizes,
+            strides: [sn, sd, sh, sw],
+            input: g.input,
+            padding: g.padding,
+            kernel: if by_rows { [kd, kh, 1] } else { g.kernel },
+            len: if by_rows { kw * g.in_channels } else { g.in_group() },
+            offsets: Vec::new(),
+        };
+        match T::as_acc(conv.x) {
+            Some(x) if sc == 1 && !by_rows => windows.data = Data::Input(x),
+            _ => windows.copy(conv, by_rows),
+        }
+        let [_, d, h, w] = windows.strides;
+        let [_, kh, kw] = windows.kernel;
+        let offset = |r: usize| {
+            r / (kh * kw) * g.dilation[0] * d + r / kw % kh * g.dilation[1] * h + r % kw * g.dilation[2] * w
+        };
+        windows.offsets = (0..windows.kernel.iter().product()).map(offset).collect();
+        windows
+    }
+
+    /// Copies the input into channels-last order, with the zeros around it where a run is a row of the kernel.
+    fn copy(&mut self, conv: &Convolution<'_, T>, padded: bool) {
+        let g = &conv.geometry;
+        let pad = if padded { g.padding } else { [0; 3] };
+        let [d, h, w] = [0, 1, 2].map(|i| g.input[i] + 2 * pad[i]);
+        let (c, [sn, sc, sd, sh, sw]) = (g.in_channels, conv.x_strides);
+        let row = w * c;
+        let count = g.batch * d * h * row;
+        let mut scratch = Scratch::take::<T::Acc>(count);
+        for_chunks(scratch.slice::<T::Acc>(count), row, PARALLEL_COPY.div_ceil(row.max(1)), |i, out| {
+            let (n, id, ih) = (i / (d * h), (i / h % d).wrapping_sub(pad[0]), (i % h).wrapping_sub(pad[1]));
+            if id >= g.input[0] || ih >= g.input[1] || g.input[2] == 0 {
+                return out.fill(T::Acc::ZERO);
+            }
+            let (before, rest) = out.split_at_mut(pad[2] * c);
+            let (inside, behind) = rest.split_at_mut(g.input[2] * c);
+            before.fill(T::Acc::ZERO);
+            behind.fill(T::Acc::ZERO);
+            interleave(Mat::new(&conv.x[n * sn + id * sd + ih * sh..], sc, sw), c, g.input[2], inside);
+        });
+        self.data = Data::Copy(scratch, count);
+        self.strides = [d * h * row, h * row, row, c];
+        self.input = [d, h, w];
+        self.padding = [0, 1, 2].map(|i| g.padding[i] - pad[i]);
+    }
+}
+
+impl<T: Multiply> Runs<T::Acc> for Windows<'_, T> {
+    fn data(&self) -> &[T::Acc] {
+        match &self.data {
+            Data::Input(x) => x,
+            Data::Copy(scratch, count) => scratch.get(*count),
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.offsets.len()
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn places(&self, batch: usize, rows: Range<usize>, out: &mut [usize]) {
+        let g = self.geometry;
+        let [sn, sd, sh, sw] = self.strides;
+        let ([d, h, w], [kd, kh, kw]) = (self.sizes, self.kernel);
+        let pixels = d * h * w;
+        let first = batch % g.groups * g.in_group() + batch / g.groups * sn;
+        let reach = [0, 1, 2].map(|i| (self.kernel[i] - 1) * g.dilation[i]);
+        for (row, out) in rows.zip(out.chunks_exact_mut(self.offsets.len())) {
+            let (n, p) = (row / pixels, row % pixels);
+            let at = [p / (h * w) * g.stride[0], p / w % h * g.stride[1], p % w * g.stride[2]];
+            let image = first + n * sn;
+            let inside = |i: usize| at[i] >= self.padding[i] && at[i] - self.padding[i] + reach[i] < self.input[i];
+            if inside(0) && inside(1) && inside(2) {
+                let [z, y, x] = [0, 1, 2].map(|i| at[i] - self.padding[i]);
+                let from = image + z * sd + y * sh + x * sw;
+                out.iter_mut().zip(&self.offsets).for_each(|(out, offset)| *out = from + offset);
+                continue;
+            }
+            for (r, out) in out.iter_mut().enumerate() {
+                let tap = [r / (kh * kw) % kd, r / kw % kh, r % kw];
+                let [z, y, x] = [0, 1, 2].map(|i| (at[i] + tap[i] * g.dilation[i]).wrapping_sub(self.padding[i]));
+                let is_inside = z < self.input[0] && y < self.input[1] && x < self.input[2];
+                *out = if is_inside { image + z * sd + y * sh + x * sw } else { ZEROS };
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Left operands that are read where they lie: a row is some *runs* of numbers that are neighbors in memory.
+//!
+//! ```text
+//!   row i of A   =   run 0 │ run 1 │ …          a matrix: one run; a convolution over pixels: one per tap
+//!                     ↑ places[i][0], or zeros
+//! ```
+//!
+//! Law: a product of runs is the product of the matrix that they make up, to the bit.
+
+use super::Compute;
+use super::kernel::{Kernels, store_tile};
+use super::lane::Lane;
+use super::pack::{Rows, slices};
+use std::ops::Range;
+
+/// The place of a run of zeros.
+pub const ZEROS: usize = usize::MAX;
+
+/// The rows of a left operand, in runs.
+pub trait Runs<T>: Sync {
+    /// Where the runs lie.
+    fn data(&self) -> &[T];
+    /// Runs in a row.
+    fn count(&self) -> usize;
+    /// Numbers in a run.
+    fn len(&self) -> usize;
+    /// Writes where the runs of some rows of matrix `batch` begin in the data, or [`ZEROS`]: `out[i*count + r]`.
+    fn places(&self, batch: usize, rows: Range<usize>, out: &mut [usize]);
+}
+
+/// A part of a run: numbers `from .. from + len` of run `run`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub(super) run: usize,
+    pub(super) from: usize,
+    pub(super) len: usize,
+}
+
+/// The left operand of the tiles.
+#[derive(Clone, Copy)]
+pub(super) enum Left<'a, T> {
+    /// Panels.
+    Packed(&'a [T]),
+    /// Runs, of this matrix of the batch.
+    Runs(&'a dyn Runs<T>, usize),
+}
+
+/// A block of rows of the left operand, as the tiles read it.
+pub(super) enum Block<'a, T> {
+    Packed(&'a [T]),
+    Runs(Windows<'a, T>),
+}
+
+/// Which tile: row panel `i`, slice `(number, k0, kc)`, and the panel of B.
+pub(super) struct TileOf<'a, T> {
+    pub(super) rows: Rows,
+    pub(super) i: usize,
+    pub(super) slice: (usize, usize, usize),
+    pub(super) registers: usize,
+    pub(super) b: &'a [T],
+    pub(super) step: usize,
+}
+
+impl<'a, T: Compute> Block<'a, T> {
+    /// # Panics
+    /// If a row of runs has not `k` numbers.
+    pub(super) fn new(left: Left<'a, T>, k: usize) -> Self {
+        match left {
+            Left::Packed(a) => Block::Packed(a),
+            Left::Runs(runs, batch) => Block::Runs(Windows::new(runs, batch, k)),
+        }
+    }
+
+    /// Goes to these row panels of rows that begin at row `first` of the matrix.
+    pub(super) fn enter(&mut self, first: usize, rows: Rows, panels: Range<usize>) {
+        if let Block::Runs(windows) = self {
+            windows.find(first, rows, panels);
+        }
+    }
+
+    /// A tile of this block: see [`Micro`](super::kernel::Micro).
+    ///
+    /// # Safety
+    /// `b` holds the steps of the slice, and `c` is the tile.
+    pub(super) unsafe fn multiply(
+        &self,
+        kernels: &Kernels<T>,
+        tile: TileOf<'_, T>,
+        c: *mut T,
+        stride: usize,
+        cols: usize,
+        alpha: T,
+        accumulate: bool,
+    ) {
+        let TileOf { rows, i, slice: (s, k0, kc), registers, b, step } = tile;
+        let len = rows.len(i);
+        assert!(b.len() >= kc * step, "law: a panel has the steps of its slice");
+        match self {
+            Block::Packed(a) => {
+                let a = &a[rows.offset(k0, kc, i)..][..kc * len];
+                let kernel = kernels.micro[len - 1][registers - 1];
+                // SAFETY: `a` and `b` hold kc steps (sliced and checked above); the tile is the caller's.
+                unsafe { kernel(kc, a.as_ptr(), b.as_ptr(), step, c, stride, cols, alpha, accumulate) }
+            }
+            Block::Runs(windows) => {
+                let (segments, places) = (&windows.slices[s], windows.tile(rows.start(i), len));
+                let kernel = kernels.runs[len - 1][registers - 1];
+                // SAFETY: behind every place lies a whole run (checked by `find`), in which the segments are; they have
+                // kc numbers in sum; the rest as above.
+                unsafe {
+                    kernel(kc, segments, places.as_ptr(), b.as_ptr(), step, c, stride, cols, alpha, accumulate)
+                }
+            }
+        }
+    }
+}
+
+/// Where the runs of a block of rows begin, as the kernels read them.
+pub(super) struct Windows<'a, T> {
+    runs: &'a dyn Runs<T>,
+    batch: usize,
+    // Asked for once, whatever the trait's implementation says later.
+    data: &'a [T],
+    count: usize,
+    len: usize,
+    /// The segments that each slice of k consists of.
+    slices: Vec<Vec<Segment>>,
+    /// The first row of the block.
+    start: usize,
+    /// By tile, run and row.
+    pointers: Vec<*const T>,
+    offsets: Vec<usize>,
+    zeros: Vec<T>,
+}
+
+impl<'a, T: Compute> Windows<'a, T> {
+    fn new(runs: &'a dyn Runs<T>, batch: usize, k: usize) -> Self {
+        let (data, count, len) = (runs.data(), runs.count(), runs.len());
+        assert_eq!(count * len, k, "law: a row of runs has k numbers");
+        let slices = slices::<T>(k).map(|slice| segments(slice, len)).collect();
+        let (pointers, offsets, zeros) = (Vec::new(), Vec::new(), vec![T::ZERO; len]);
+        Windows { runs, batch, data, count, len, slices, start: 0, pointers, offsets, zeros }
+    }
+
+    /// Looks up the places of some row panels.
+    ///
+    /// # Panics
+    /// If a run does not lie in the data.
+    fn find(&mut self, first: usize, rows: Rows, panels: Range<usize>) {
+        let (count, last) = (self.count, self.data.len().checked_sub(self.len));
+        let all = rows.start(panels.start)..rows.start(panels.end);
+        self.start = all.start;
+        self.offsets.clear();
+        self.offsets.resize(all.len() * count, ZEROS);
+        self.runs.places(self.batch, first + all.start..first + all.end, &mut self.offsets);
+        self.pointers.clear();
+        self.pointers.resize(self.offsets.len(), self.zeros.as_ptr());
+        let mut at = 0;
+        for i in panels {
+            let members = rows.len(i);
+            let (from, to) = (&self.offsets[at..at + members * count], &mut self.pointers[at..at + members * count]);
+            for (m, row) in from.chunks_exact(count.max(1)).enumerate() {
+                for (r, &offset) in row.iter().enumerate().filter(|&(_, &offset)| offset != ZEROS) {
+                    assert!(last.is_some_and(|last| offset <= last), "law: a run is within its operand");
+                    to[r * members + m] = self.data.as_ptr().wrapping_add(offset);
+                }
+            }
+            at += members * count;
+        }
+    }
+
+    /// The places of a tile of so many rows, from row `row` of the product.
+    fn tile(&self, row: usize, members: usize) -> &[*const T] {
+        &self.pointers[(row - self.start) * self.count..][..members * self.count]
+    }
+}
+
+/// The segments of a slice of k.
+fn segments((k0, kc): (usize, usize), len: usize) -> Vec<Segment> {
+    let mut parts = Vec::new();
+    let mut at = k0;
+    while at < k0 + kc {
+        let (run, from) = (at / len, at % len);
+        let part = Segment { run, from, len: (len - from).min(k0 + kc - at) };
+        at += part.len;
+        parts.push(part);
+    }
+    parts
+}
+
+/// A tile of C: see [`RunsMicro`](super::kernel::RunsMicro).
+#[inline(always)]
+pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
+    k: usize,
+    segments: &[Segment],
+    places: *const *const L::T,
+    b: *const L::T,
+    b_step: usize,
+    c: *mut L::T,
+    c_stride: usize,
+    cols: usize,
+    alpha: L::T,
+    accumulate: bool,
+) {
+    // SAFETY: the caller gives segments of k numbers in sum, MR places for every run, each with the numbers of its
+    // segments behind it, k steps of NV registers in `b`, and a MR×cols tile in `c`.
+    unsafe {
+        let mut acc = [[L::zero(); NV]; MR];
+        for i in 0..MR {
+            L::prefetch(c.wrapping_add(i * c_stride));
+            L::prefetch(c.wrapping_add(i * c_stride + cols - 1));
+        }
+        // One loop, not one in another: else the compiler keeps the registers of the tile twice, most of them in memory.
+        let (mut b, mut p, mut end) = (b, 0, 0);
+        let mut segments = segments.iter();
+        let mut rows = [std::ptr::null::<L::T>(); MR];
+        for _ in 0..k {
+            if p == end
+                && let Some(segment) = segments.next()
+            {
+                for (i, row) in rows.iter_mut().enumerate() {
+                    *row = (*places.add(segment.run * MR + i)).add(segment.from);
+                }
+                (p, end) = (0, segment.len);
+            }
+            let mut bv = [L::zero(); NV];
+            for (v, r) in bv.iter_mut().enumerate() {
+                *r = L::load(b.add(v * L::N));
+            }
+            for (i, row) in acc.iter_mut().enumerate() {
+                let s = L::splat(*rows[i].add(p));
+                for v in 0..NV {
+                    row[v] = s.mul_add(bv[v], row[v]);
+                }
+            }
+            p += 1;
+            b = b.add(b_step);
+        }
+        store_tile(&acc, c, c_stride, cols, alpha, accumulate);
+    }
+}
