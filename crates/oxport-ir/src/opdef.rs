@@ -44,6 +44,8 @@ pub struct OpDef {
     pub noise: Noise,
     /// The arguments, by name, that make all elements of the result finite if they are, as numbers of its dtype.
     pub finite_of: Option<&'static [&'static str]>,
+    /// What the strides of its operands are to its kernel.
+    pub operand_strides: OperandStrides,
     /// Whether PyTorch computes other bits for operands of other strides: oneDNN takes what is dense.
     pub bits_by_strides: bool,
     /// Whether it reads the storage of its first argument past the elements of the tensor: `as_strided`, storage
@@ -73,8 +75,9 @@ pub struct OpDef {
 
 /// See [`OpDef::meta`].
 pub type MetaFn = fn(&Args<'_, Meta>) -> Result<Vec<Val>>;
-/// See [`OpDef::prepare`]. The arguments that are not constant are [`Arg::None`](crate::Arg::None).
-pub type PrepareFn = fn(&Args<'_, Real>) -> Result<Option<Prepared>>;
+/// See [`OpDef::prepare`]: of the arguments, those that are not constant [`Arg::None`](crate::Arg::None), and of what the
+/// plan records of the result, whose strides may say which algorithm will run.
+pub type PrepareFn = fn(&Args<'_, Real>, Option<&Val>) -> Result<Option<Prepared>>;
 
 /// See [`OpDef::asserts`].
 pub type AssertFn = fn(&Args<'_, Meta>) -> Result<Assertion>;
@@ -102,6 +105,18 @@ pub enum Decomp {
     Expr(&'static str),
     /// What the function builds; one argument per return.
     Fn(fn(&mut Builder<'_>, &Args<'_, Build>) -> Result<Vec<Argument>>),
+}
+
+/// What the strides of its operands are to an operator's kernel.
+#[derive(Clone, Copy)]
+pub enum OperandStrides {
+    /// It may see them: a plan gives it those that the program records.
+    Recorded,
+    /// They only say where elements are: the elements of the results do not depend on them, to the bit.
+    Any,
+    /// As [`OperandStrides::Any`]; calls of which this holds are faster if the channels of the first argument are
+    /// neighbors in memory.
+    ChannelsLast(fn(&Args<'_, Meta>) -> Result<bool>),
 }
 
 /// How closely two implementations must agree.
@@ -243,6 +258,7 @@ impl OpDef {
             draws_if: &[],
             noise: Noise::Weighted,
             finite_of: None,
+            operand_strides: OperandStrides::Recorded,
             bits_by_strides: false,
             reads_storage: false,
             aliasing: Aliasing::BySchema,
@@ -313,6 +329,14 @@ impl OpDef {
     /// Names the arguments that make the result finite if they are.
     pub const fn finite_of(self, arguments: &'static [&'static str]) -> OpDef {
         OpDef { finite_of: Some(arguments), ..self }
+    }
+    /// Says that its elements do not depend on the strides of its operands.
+    pub const fn any_strides(self) -> OpDef {
+        OpDef { operand_strides: OperandStrides::Any, ..self }
+    }
+    /// As [`OpDef::any_strides`], and says which calls are faster over channels that are neighbors.
+    pub const fn channels_last_if(self, f: fn(&Args<'_, Meta>) -> Result<bool>) -> OpDef {
+        OpDef { operand_strides: OperandStrides::ChannelsLast(f), ..self }
     }
     /// Says that PyTorch's bits depend on strides.
     pub const fn bits_by_strides(self) -> OpDef {

@@ -7,6 +7,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `layout` | channels that are neighbors in memory, for convolutions |
 //! | `lower`, `operand_binding` | from a graph to steps: DCE, calls bound once, values in numbered slots |
 //! | `step`, `executor` | the steps, and the loop over them |
 //! | `plan_cache`, `output_alloc`, `memory` | layouts and lifetimes by shape signature, offsets in the arena |
@@ -24,6 +25,7 @@ mod estimate;
 mod executor;
 mod frame;
 mod inputs;
+mod layout;
 mod locate;
 mod lower;
 mod memory;

@@ -2,16 +2,16 @@
 //!
 //! Invariant: lowering succeeds for the whole graph, or the error lists every missing operator.
 
-use crate::call::admit;
+use crate::call::{admit, fill};
 use crate::error::{Error, Result};
 use crate::executor::{Body, Subgraph};
-use crate::operand_binding::{Ref, Slots, TensorRef, template};
-use crate::output_alloc::pack_tensors;
+use crate::operand_binding::{Ref, Slots, TensorRef, for_each_tensor, template};
+use crate::output_alloc::{infer, pack_tensors};
 use crate::step::{Action, ESCAPES, Input, Output, Step};
 use oxport_ir::infer::bind_with;
 use oxport_ir::{
-    Arg, Args, Argument, Callable, Effect, Error as IrError, Graph, Kernel, Node, NodeId, NodeKind, Op, Registry,
-    RunCx, Sym, Val, Value,
+    Arg, Args, Argument, Callable, Class, Effect, Error as IrError, Graph, Kernel, Node, NodeId, NodeKind, Op, Registry,
+    RunCx, Sym, Val, Value, Work,
 };
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(crate) fn lower(graph: &Graph, registry: &Registry, known: &dyn Fn(usize) ->
 }
 
 /// The operator as this registry defines it.
-fn resolve(op: &Op, registry: &Registry) -> Op {
+pub(crate) fn resolve(op: &Op, registry: &Registry) -> Op {
     if op.def().is_some() { op.clone() } else { registry.op(op.name()) }
 }
 
@@ -131,8 +131,8 @@ impl<'a> Lowering<'a> {
                 NodeKind::CallFunction(op) if is_live => {
                     let bound = self.call(node, op).map_err(|e| e.at(format!("%{}", node.name)))?;
                     let (mut step, template) = bound;
-                    if let Some(view) = constant_view(&step, &template) {
-                        self.sources[id.index()] = Source::Known(view);
+                    if let Some(value) = constant_move(&step, &template) {
+                        self.sources[id.index()] = Source::Known(value);
                         continue;
                     }
                     step.decides_sizes = decides_sizes;
@@ -191,6 +191,7 @@ impl<'a> Lowering<'a> {
         let op = resolve(op, self.registry);
         let step = |op: Op, action, patches: Vec<_>| Step {
             name: node.name.clone(),
+            result: op.def().and_then(|def| def.prepare).and_then(|_| node.val().cloned()),
             op,
             action,
             prepared: None,
@@ -252,18 +253,32 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// The result of a step that views constants, so that it is a constant, too. One that fails is left to the run, which
-/// says where it is.
-fn constant_view(step: &Step, template: &[Arg<oxport_ir::Real>]) -> Option<Value> {
-    let Action::View(f) = step.action else { return None };
+/// The result of a step that views or moves constants, so that it is a constant, too. One that fails is left to the run,
+/// which says where it is; one that repeats elements, too, since it may be much larger.
+fn constant_move(step: &Step, template: &[Arg<oxport_ir::Real>]) -> Option<Value> {
     let is_known = step.patches.is_empty() && template.iter().any(|a| matches!(a, Arg::Tensor(_)));
-    let cx = RunCx::default();
-    let args = Args::new(template, &step.op, &cx);
-    if !is_known || admit(&args).is_err() {
+    if !is_known {
         return None;
     }
-    let view = pack_tensors(&step.op, f(&args).ok()??);
-    matches!(view, Value::Tensor(_)).then_some(view)
+    let cx = RunCx::default();
+    let args = Args::new(template, &step.op, &cx);
+    let value = match step.action {
+        Action::View(f) => pack_tensors(&step.op, admit(&args).and_then(|()| f(&args)).ok()??),
+        Action::Fill(f) if moves(&step.op) => {
+            let mut elements = 0;
+            template.iter().for_each(|arg| for_each_tensor(arg, &mut |t| elements += t.numel()));
+            let (plans, _) = infer(&step.op, template).ok()?;
+            let made: usize = plans.iter().map(|plan| plan.bytes / plan.dtype.size().max(1)).sum();
+            (made <= elements).then(|| fill(f, &args).ok())??.2
+        }
+        _ => return None,
+    };
+    matches!(value, Value::Tensor(_)).then_some(value)
+}
+
+/// Whether an operator only copies elements to other places.
+fn moves(op: &Op) -> bool {
+    op.def().is_some_and(|def| matches!(def.work, Work::Usual(Class::Move)) && def.effect == Effect::Pure)
 }
 
 /// A constant of the graph as a value.

@@ -14,6 +14,7 @@ use crate::executor::Body;
 use crate::inputs::{Checks, InputChecks};
 use crate::lower::lower;
 use crate::outputs::{MutableState, Outputs, Target, assign_outputs, targets};
+use crate::layout::channels_last;
 use crate::prepare::prepare;
 use crate::profile::{Profile, Watch};
 use indexmap::IndexSet;
@@ -38,13 +39,17 @@ pub struct PlanOptions {
     /// Whether operators make what they need of their constant arguments once, when the plan is made: constant weights
     /// are packed. The results are the same without it; a plan that is called once may be cheaper without.
     pub prepare: bool,
+    /// Whether images lie channel by channel within each pixel between convolutions that are faster so. The results are
+    /// the same without it, strides included.
+    pub layout: bool,
 }
 
 impl Default for PlanOptions {
-    /// All threads, PyTorch's checks, seed 0, buffers of at most 2 GiB, everything prepared.
+    /// All threads, PyTorch's checks, seed 0, buffers of at most 2 GiB, everything prepared, layouts chosen.
     fn default() -> PlanOptions {
         let checks = InputChecks::default();
-        PlanOptions { threads: 0, checks, seed: 0, max_buffer_bytes: DEFAULT_MAX_BUFFER_BYTES, prepare: true }
+        let max_buffer_bytes = DEFAULT_MAX_BUFFER_BYTES;
+        PlanOptions { threads: 0, checks, seed: 0, max_buffer_bytes, prepare: true, layout: true }
     }
 }
 
@@ -134,7 +139,8 @@ impl Plan {
             known.push(value);
         }
         let outputs = targets(program, &state, &users)?;
-        let mut body = lower(&program.graph, registry, &|i| known[i].clone())?;
+        let relaid = options.layout.then(|| channels_last(&program.graph, &program.env, registry)).flatten();
+        let mut body = lower(relaid.as_ref().unwrap_or(&program.graph), registry, &|i| known[i].clone())?;
         let pool = Pool::new(options.threads, options.max_buffer_bytes)?;
         if options.prepare {
             pool.install(|| prepare(&mut body));

@@ -24,7 +24,7 @@ pub(crate) fn prepare(body: &mut Body) {
     for (step, template) in steps {
         let Some(prepare) = step.op.def().and_then(|def| def.prepare) else { continue };
         let args = Args::new(template, &step.op, &cx);
-        step.prepared = prepare(&args).ok().flatten();
+        step.prepared = prepare(&args, step.result.as_ref()).ok().flatten();
         // At once, so that weights are never resident twice, save the one that is being prepared.
         for tensor in cx.makings().tensors(known) {
             tensor.storage().forget(0, usize::MAX);
@@ -37,7 +37,7 @@ pub(crate) fn prepare(body: &mut Body) {
 mod tests {
     use crate::plan::{Plan, PlanOptions};
     use crate::test_ops::{OPS, TAGS, f32s, fill, like_first, run_three_times};
-    use oxport_ir::{Args, OpDef, Prepared, Real, Registry, Result, StateTensor, parse};
+    use oxport_ir::{Args, OpDef, Prepared, Real, Registry, Result, StateTensor, Val, parse};
     use oxport_tensor::Tensor;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -62,7 +62,7 @@ mod tests {
         Ok(w.to_vec::<f64>()?.iter().sum())
     }
 
-    fn prepare_total(args: &Args<'_, Real>) -> Result<Option<Prepared>> {
+    fn prepare_total(args: &Args<'_, Real>, _: Option<&Val>) -> Result<Option<Prepared>> {
         let Some(w) = args.at::<Option<&Tensor>>(1)? else { return Ok(None) };
         let made = args.cx.makings().once(w, |w| {
             MADE.fetch_add(1, Relaxed);

@@ -1,7 +1,7 @@
 //! The steps of a lowered graph: what is called with which operands, and where the result goes.
 
 use crate::operand_binding::{Patch, Ref, fetch};
-use oxport_ir::{Args, Op, Prepared, Real, Result, Value};
+use oxport_ir::{Args, Op, Prepared, Real, Result, Val, Value};
 use oxport_tensor::{Tensor, TensorMut};
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub(crate) struct Step {
     pub name: Arc<str>,
     pub op: Op,
     pub action: Action,
+    /// What is recorded of the result, for an operator that prepares its constants.
+    pub result: Option<Val>,
     /// What the operator has made of the constants in the template.
     pub prepared: Option<Prepared>,
     /// The operands that each call puts into the template, and takes out afterwards.

@@ -148,6 +148,7 @@ pub static OPS: &[OpDef] = &[
     )
     .eval(|a| empty_strided(a, 1, a.at::<&Tensor>(0)?.dtype()))
     .work(Class::Pointwise)
+    .any_strides()
     .doc("Any values with given strides; here zeros.")
     .samples(&["i64[1], [2, 3], [1, 2]"])
     .exact(Exact::Random),
@@ -158,6 +159,7 @@ pub static OPS: &[OpDef] = &[
     )
     .eval(|a| empty_strided(a, 0, DType::F32))
     .work(Class::Pointwise)
+    .any_strides()
     .doc("Any values with given strides; here zeros.")
     .samples(&["[2, 3], [1, 2]"])
     .exact(Exact::Random),
@@ -211,6 +213,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(eye)
     .work(Class::Pointwise)
+    .any_strides()
     .exact(Exact::Bits)
     .doc("The identity matrix.")
     .samples(&["3", "2, dtype=int64"]),
@@ -224,6 +227,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(eye)
     .work(Class::Pointwise)
+    .any_strides()
     .exact(Exact::Bits)
     .doc("Ones on the diagonal of n × m zeros.")
     .samples(&["2, 3"]),
@@ -234,6 +238,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(|a, o| indices(a, o, Triangle::Lower))
     .work(Class::Pointwise)
+    .any_strides()
     .exact(Exact::Bits)
     .doc("The places of a lower triangle, row by row.")
     .samples(&[
@@ -252,6 +257,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(|a, o| indices(a, o, Triangle::Upper))
     .work(Class::Pointwise)
+    .any_strides()
     .exact(Exact::Bits)
     .doc("The places of an upper triangle, row by row.")
     .samples(&[

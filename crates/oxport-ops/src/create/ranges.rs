@@ -19,6 +19,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(arange)
     .work(Class::Pointwise)
+    .any_strides()
     .exact(Exact::Bits)
     .doc("0, 1, … below `end`.")
     .samples(&["5", "2.5", "4, dtype=float32"]),
@@ -29,6 +30,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(arange)
     .work(Class::Pointwise)
+    .any_strides()
     .exact(Exact::Bits)
     .doc("`start`, `start + 1`, … below `end`.")
     .samples(&["2, 7", "!7, 2"]),
@@ -39,6 +41,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(arange)
     .work(Class::Pointwise)
+    .any_strides()
     .exact(Exact::Bits)
     .doc("`start`, `start + step`, … before `end`.")
     .samples(&["2, 9, 3", "9, 2, -3", "0.0, 1.0, 0.25", "!0, 5, 0"]),
@@ -49,6 +52,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(arange)
     .work(Class::Pointwise)
+    .any_strides()
     .doc("`start`, `start + 1`, … to `end`, both included.")
     .samples(&["2, 7"]),
     OpDef::new(
@@ -58,6 +62,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(arange)
     .work(Class::Pointwise)
+    .any_strides()
     .doc("`start`, `start + step`, … to `end`, both included.")
     .samples(&["2, 8, 3"]),
     spaced(
@@ -117,6 +122,7 @@ const fn spaced(schema: &'static str, kernel: crate::support::class::Fill) -> Op
     OpDef::new(schema, space_meta)
         .fill(kernel)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("`steps` numbers from `start` to `end`, both included, evenly (or as powers of a base).")
 }
 

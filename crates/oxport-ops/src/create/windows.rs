@@ -98,6 +98,7 @@ const fn window(schema: &'static str, kernel: Fill) -> OpDef {
     OpDef::new(schema, window_meta)
         .fill(kernel)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("The window function of the name; periodic unless told otherwise.")
 }
 

@@ -17,6 +17,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", choices_meta)
         .fill(choices)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("All choices of `r` elements of a vector in order, one per row.")
         .samples(&[

@@ -16,6 +16,7 @@ pub static OPS: &[OpDef] = &[
         OpDef::new("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta)
             .fill(choose)
             .work(Class::Pointwise)
+            .any_strides()
             .finite_of(&["self", "other"]),
     )
     .doc("`self` where the condition holds, else `other`.")
@@ -24,6 +25,7 @@ pub static OPS: &[OpDef] = &[
         OpDef::new("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_meta)
             .fill(choose)
             .work(Class::Pointwise)
+            .any_strides()
             .finite_of(&["self", "other"]),
     )
     .doc("`self` where the condition holds, else `other`.")
@@ -32,6 +34,7 @@ pub static OPS: &[OpDef] = &[
         OpDef::new("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_meta)
             .fill(choose)
             .work(Class::Pointwise)
+            .any_strides()
             .finite_of(&["self", "other"]),
     )
     .doc("`self` where the condition holds, else `other`.")
@@ -40,6 +43,7 @@ pub static OPS: &[OpDef] = &[
         OpDef::new("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where_meta)
             .fill(choose)
             .work(Class::Pointwise)
+            .any_strides()
             .finite_of(&["self", "other"]),
     )
     .doc("`self` where the condition holds, else `other`.")
@@ -48,6 +52,7 @@ pub static OPS: &[OpDef] = &[
         OpDef::new("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", masked_fill_meta)
             .fill(masked_fill)
             .work(Class::Pointwise)
+            .any_strides()
             .finite_of(&["self", "value"]),
     )
     .doc("`value` where the mask holds, in the dtype of `self`.")
@@ -56,6 +61,7 @@ pub static OPS: &[OpDef] = &[
         OpDef::new("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", masked_fill_meta)
             .fill(masked_fill)
             .work(Class::Pointwise)
+            .any_strides()
             .finite_of(&["self", "value"]),
     )
     .doc("The one element of `value` where the mask holds.")
@@ -63,42 +69,49 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::nonzero(Tensor self) -> Tensor", nonzero_meta)
         .eval(nonzero)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("The coordinates of elements that are not zero, one row each.")
         .samples(&["f32[2, 3]", "b8[2, 3]", "f32[]", "i64[0, 3]"]),
     OpDef::new("aten::argwhere(Tensor self) -> Tensor", nonzero_meta)
         .eval(nonzero)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("As `nonzero`.")
         .samples(&["b8[2, 3]"]),
     OpDef::new("aten::nonzero_numpy(Tensor self) -> Tensor[]", columns_meta)
         .eval(columns)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("The coordinates of elements that are not zero, one vector per dimension.")
         .samples(&["b8[2, 3]", "b8[]"]),
     OpDef::new("aten::where(Tensor condition) -> Tensor[]", columns_meta)
         .eval(columns)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("As `nonzero_numpy`.")
         .samples(&["b8[2, 3]"]),
     OpDef::new("aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", static_meta)
         .fill(static_fill)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("So many rows of `nonzero`, cut off or filled up.")
         .samples(&["b8[2, 3], size=4", "b8[2, 3], size=0, fill_value=7"]),
     OpDef::new("aten::masked_select(Tensor self, Tensor mask) -> Tensor", select_meta)
         .eval(select)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("The elements where a mask is true, as a vector.")
         .samples(&["f32[2, 3], b8[2, 3]", "f32[3], b8[2, 1]", "!f32[3], i64[3]"]),
     OpDef::new("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", scatter_meta)
         .fill(scatter)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("A copy whose elements where the mask is true are taken from a source, in order.")
         .samples(&["f32[2, 3], b8[2, 3], f32[6]", "f32[3], b8[2, 1], f32[6]", "!f32[3], b8[3], f64[3]"]),

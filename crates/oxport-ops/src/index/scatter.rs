@@ -17,6 +17,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_meta)
         .fill(|a, o| scatter(a, o, "set", true))
         .work(Class::Move)
+        .any_strides()
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("A copy with elements along a dimension replaced.")
@@ -28,6 +29,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", scatter_meta)
         .fill(|a, o| scatter(a, o, "set", true))
         .work(Class::Move)
+        .any_strides()
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("A copy with elements along a dimension replaced by a number.")
@@ -38,6 +40,7 @@ pub static OPS: &[OpDef] = &[
     })
     .fill(|a, o| scatter(a, o, a.named("reduce")?, true))
     .work(Class::Move)
+    .any_strides()
     .indexes("index", "self", IndexedDim::Named("dim"))
     .doc("A copy with elements along a dimension added to or multiplied.")
     .samples(&[
@@ -55,12 +58,14 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(|a, o| scatter(a, o, a.named("reduce")?, true))
     .work(Class::Move)
+    .any_strides()
     .indexes("index", "self", IndexedDim::Named("dim"))
     .doc("A copy with a number added to, or multiplied into, elements along a dimension.")
     .samples(&["f32[3, 4], 1, i64[2, 2]<4>, 2.0, reduce=\"multiply\""]),
     OpDef::new("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_meta)
         .fill(|a, o| scatter(a, o, "add", true))
         .work(Class::Move)
+        .any_strides()
         .indexes("index", "self", IndexedDim::Named("dim"))
         .doc("A copy with elements along a dimension added to.")
         .samples(&["f32[3, 4], 1, i64[2, 5]<4>, f32[2, 5]", "f32[3], 0, i64[0], f32[0]"]),
@@ -74,6 +79,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(|a, o| scatter(a, o, a.named("reduce")?, a.named("include_self")?))
     .work(Class::Move)
+    .any_strides()
     .indexes("index", "self", IndexedDim::Named("dim"))
     .doc("A copy with elements along a dimension reduced with others: sum, prod, mean, amax, amin.")
     .samples(&[
@@ -89,6 +95,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(index_add)
     .work(Class::Move)
+    .any_strides()
     .indexes("index", "self", IndexedDim::Named("dim"))
     .doc("A copy with `alpha · source` added to some indices of a dimension.")
     .samples(&[
@@ -99,6 +106,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", rows_meta)
         .fill(|a, o| rows(a, o, "set", true))
         .work(Class::Move)
+        .any_strides()
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("A copy with some indices of a dimension replaced.")
@@ -113,6 +121,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(|a, o| rows(a, o, a.named("reduce")?, a.named("include_self")?))
     .work(Class::Move)
+    .any_strides()
     .indexes("index", "self", IndexedDim::Named("dim"))
     .doc("A copy with some indices of a dimension reduced with others: prod, mean, amax, amin.")
     .samples(&[
@@ -122,6 +131,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", fill_meta)
         .fill(index_fill)
         .work(Class::Move)
+        .any_strides()
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("A copy with some indices of a dimension filled with a number.")
@@ -129,6 +139,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", fill_meta)
         .fill(index_fill)
         .work(Class::Move)
+        .any_strides()
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("A copy with some indices of a dimension filled with a 0-d tensor.")
@@ -136,6 +147,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", put_meta)
         .fill(put)
         .work(Class::Move)
+        .any_strides()
         .doc("A copy with elements of the flattened tensor replaced or added to.")
         .samples(&["f32[3, 4], i64[2, 2]<-12..12>, f32[2, 2]", "f32[3], i64[4]<3>, f32[4], True"]),
 ];

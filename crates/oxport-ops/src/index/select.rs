@@ -14,6 +14,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", select_meta)
         .fill(select)
         .work(Class::Move)
+        .any_strides()
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("Some indices of a dimension, in any order.")
@@ -28,6 +29,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta)
         .fill(gather)
         .work(Class::Move)
+        .any_strides()
         .indexes("index", "self", IndexedDim::Named("dim"))
         .exact(Exact::Bits)
         .doc("One element along a dimension for every element of the index.")
@@ -41,6 +43,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::take(Tensor self, Tensor index) -> Tensor", take_meta)
         .fill(take)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("Elements of the flattened tensor.")
         .samples(&["f32[3, 4], i64[2, 2]<-12..12>", "!f32[3], i64[1]<3..4>"]),

@@ -6,7 +6,9 @@ use crate::linalg::matmul::check_multiplied;
 use crate::support::checks::{agree, fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
 use crate::support::product::{Plus, check_product_dtype, part, prepared_right, product, product_cost, right};
-use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, NodeId, OpDef, Prepared, Real, Result, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Class, Error, Fake, NodeId, OpDef, Prepared, Real, Result, Val, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{Layout, Scalar, Tensor, TensorMut};
 
@@ -15,6 +17,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta)
         .doc("`input @ weightᵀ + bias`: rows of `weight` are output features.")
         .fill(linear)
+        .any_strides()
         .cost(Class::Product, product_cost::<0>)
         .prepare(prepare_linear)
         .decomp(linear_decomp)
@@ -52,8 +55,9 @@ const fn matmul_like(schema: &'static str) -> OpDef {
     OpDef::new(schema, matmul_meta)
         .doc("The matrix product over the last two dimensions, vectors and batches broadcast.")
         .fill(matmul)
+        .any_strides()
         .cost(Class::Product, product_cost::<0>)
-        .prepare(|args| prepared_right(args, args.at(1)?))
+        .prepare(|args, _| prepared_right(args, args.at(1)?))
         .decomp(matmul_decomp)
         .samples(&[
             "f32[3], f32[3]",
@@ -104,7 +108,7 @@ fn linear(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     part(&mut outs[0], layout, |out| product(&x, w, out, Scalar::Int(1), plus))
 }
 
-fn prepare_linear(args: &Args<'_, Real>) -> Result<Option<Prepared>> {
+fn prepare_linear(args: &Args<'_, Real>, _: Option<&Val>) -> Result<Option<Prepared>> {
     let w = args.at::<Option<&Tensor>>(1)?.filter(|w| w.rank() == 2);
     prepared_right(args, w.map(|w| w.view(|l| l.transpose(0, 1))).transpose()?.as_ref())
 }

@@ -85,6 +85,7 @@ pub static OPS: &[OpDef] = &[
     .doc("`beta·self + alpha·(vec1 ⊗ vec2)`.")
     .fill(addr)
     .work(Class::Pointwise)
+    .any_strides()
     .samples(&["f32[2, 3], f32[2], f32[3], beta=2, alpha=0.5", "i64[3], i64[2], i64[3]"]),
     OpDef::new("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm_meta)
         .doc("The product of two int8 matrices in int32.")
@@ -102,14 +103,16 @@ pub static OPS: &[OpDef] = &[
 const fn plain(schema: &'static str, meta: MetaFn) -> OpDef {
     OpDef::new(schema, meta)
         .fill(mm)
+        .any_strides()
         .cost(Class::Product, product_cost::<0>)
-        .prepare(|args| prepared_right(args, args.at(1)?))
+        .prepare(|args, _| prepared_right(args, args.at(1)?))
 }
 const fn added(schema: &'static str, meta: MetaFn) -> OpDef {
     OpDef::new(schema, meta)
         .fill(addmm)
+        .any_strides()
         .cost(Class::Product, product_cost::<1>)
-        .prepare(|args| prepared_right(args, args.at(2)?))
+        .prepare(|args, _| prepared_right(args, args.at(2)?))
 }
 const fn dot_like(schema: &'static str) -> OpDef {
     OpDef::new(schema, dot_meta).fill(dot).cost(Class::Product, product_cost::<0>)

@@ -13,11 +13,13 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", |a| vander_meta(a, true))
         .fill(vander)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("The powers of every element, rising from 0.")
         .samples(&["f32[2, 3]", "i32[3], N=2", "c64[2], N=4", "f32[], N=2", "!f32[3], N=1", "!f16[3]"]),
     OpDef::new("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", |a| vander_meta(a, false))
         .fill(vander)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("The powers of every element of a vector, falling to 0 or rising from it.")
         .samples(&["f32[3]", "i32[3], 2, True", "b8[3], 0", "bf16[3], 4", "!f32[2, 3]"]),
 ];

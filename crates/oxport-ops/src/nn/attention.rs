@@ -31,6 +31,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("`softmax(scale · query @ keyᵀ + mask) @ value`.")
     .fill(sdpa)
+    .any_strides()
     .cost(Class::Attention, attention_cost)
     .random_if(&["dropout_p"])
     .decomp(sdpa_decomp)

@@ -126,6 +126,7 @@ const fn mode(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
         .doc("Normalises every channel over batch and space, by its moments or by the running ones.")
         .fill(kernel)
         .work(Class::Reduction)
+        .any_strides()
 }
 
 /// What the forms have in common.

@@ -12,8 +12,8 @@ use oxport_ir::{
     Result, Val, World, ensure,
 };
 use oxport_sym::Expr;
-use oxport_tensor::conv::{ConvOptions, PackedKernel, convolution};
-use oxport_tensor::{Layout, Tensor, TensorMut, copy};
+use oxport_tensor::conv::{ConvOptions, Form, PackedKernel, convolution};
+use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -113,6 +113,9 @@ pub static OPS: &[OpDef] = &[
     ),
 ];
 
+/// Channels of a result, of one group, that half fill a register.
+const LEAST_CHANNELS: i64 = 8;
+
 /// A form that is `aten::convolution` with other arguments.
 const fn form(schema: &'static str) -> OpDef {
     direct(schema).decomp(conv_decomp)
@@ -124,6 +127,7 @@ const fn direct(schema: &'static str) -> OpDef {
         .fill(conv)
         .cost(Class::Convolution, conv_cost)
         .prepare(prepare_conv)
+        .channels_last_if(is_faster_channels_last)
 }
 
 /// Zeros around the input: given, or by name.
@@ -272,6 +276,21 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
     one(if last { Fake { strides: channels_last_strides(&out.sizes), ..out } } else { out })
 }
 
+/// Whether the kernel is faster over channels that are neighbors: there are enough of them to fill registers.
+fn is_faster_channels_last(args: &MetaArgs<'_>) -> Result<bool> {
+    let s = spec::<_, Expr>(args, Fake::dim, Expr::from(0i64))?;
+    let (n, cx) = (s.weight.dim() - 2, args.cx);
+    let (Some(out), Some(each), Some(groups)) =
+        (cx.hint(&s.weight.sizes[0]), cx.hint(&s.weight.sizes[1]), s.groups.as_int().filter(|&g| g > 0))
+    else {
+        return Ok(false);
+    };
+    let is_plane = s.x.sizes[2..].iter().all(|size| cx.hint(size).is_some_and(|size| size > 1));
+    let is_wide = if groups == 1 || each > 1 { out / groups >= LEAST_CHANNELS } else { groups >= LEAST_CHANNELS };
+    let is_image = s.x.dim() == n + 2 && n > 1 && is_plane;
+    Ok(is_image && is_wide && !s.transposed && matches!(s.x.dtype, DType::F32 | DType::F64))
+}
+
 /// Refuses an input whose last `n` dimensions, the pixels, have a size of 0, as PyTorch does when it chooses an
 /// algorithm: only batch and channels may be none.
 pub(crate) fn has_pixels(cx: &MetaCx<'_>, x: &Fake, n: usize) -> Result<()> {
@@ -314,11 +333,13 @@ fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, args.prepared(), None, out)?))
 }
 
-/// The weight's panels.
-fn prepare_conv(args: &Args<'_, Real>) -> Result<Option<Prepared>> {
+/// The weight's panels, for the strides that the result will have.
+fn prepare_conv(args: &Args<'_, Real>, result: Option<&Val>) -> Result<Option<Prepared>> {
     let Some(weight) = args.at::<Option<&Tensor>>(1)? else { return Ok(None) };
     let (groups, transposed) = (args.named("groups")?, is_transposed(args)?);
-    let made = args.cx.makings().once(weight, |w| Ok(PackedKernel::of_constant(w, groups, transposed)?))?;
+    let channels = result.and_then(Val::as_tensor).and_then(|out| out.strides.get(1)?.as_int());
+    let form = if channels == Some(1) { Form::Pixels } else { Form::Planes };
+    let made = args.cx.makings().once(weight, |w| Ok(PackedKernel::of_constant(w, form, groups, transposed)?))?;
     Ok(made.map(Prepared::new))
 }
 

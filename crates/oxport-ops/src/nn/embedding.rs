@@ -22,6 +22,7 @@ pub static OPS: &[OpDef] = &[
     .doc("Rows of `weight` by number.")
     .fill(embedding)
     .work(Class::Move)
+    .any_strides()
     .indexes("indices", "weight", IndexedDim::Fixed(0))
     .exact(oxport_ir::Exact::Bits)
     .samples(&[
@@ -39,6 +40,7 @@ pub static OPS: &[OpDef] = &[
     .doc("The table with the mentioned rows scaled down to a greatest norm.")
     .fill(renorm)
     .work(Class::Move)
+    .any_strides()
     .samples(&["f32[5, 3], i64[2]<5, 1.0, 2.0"]),
     OpDef::new(
         "aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt \
@@ -48,6 +50,7 @@ pub static OPS: &[OpDef] = &[
     .doc("Sums the rows of a gradient into the rows of the table that they came from.")
     .fill(dense_backward)
     .work(Class::Move)
+    .any_strides()
     .samples(&[
         "f32[2, 4, 3], i64[2, 4]<5, 5, -1, False",
         "f32[4, 3], i64[4]<5, 5, -1, True",
@@ -58,6 +61,7 @@ pub static OPS: &[OpDef] = &[
         .doc("A last dimension that is 1 at the class and 0 elsewhere; without a number of classes, as many as occur.")
         .eval(one_hot)
         .work(Class::Move)
+        .any_strides()
         .decomp(one_hot_decomp)
         .samples(&["i64[2, 3]<4, 4", "i64[3]<4, -1", "!i64[3]<4, 2", "!f32[3], 4"]),
 ];

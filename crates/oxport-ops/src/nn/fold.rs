@@ -21,6 +21,7 @@ pub static OPS: &[OpDef] = &[
     .doc("The blocks under a sliding window as columns.")
     .fill(im2col)
     .work(Class::Move)
+    .any_strides()
     .exact(Exact::Bits)
     .samples(&["f32[2, 3, 5, 5], [2, 2], [1, 1], [0, 0], [1, 1]", "f32[3, 5, 6], [3, 2], [2, 1], [1, 1], [2, 1]"]),
     OpDef::new(
@@ -31,6 +32,7 @@ pub static OPS: &[OpDef] = &[
     .doc("The sum of columns, each put back where its block was.")
     .fill(|a, o| by_parts(a, o, col2im))
     .work(Class::Move)
+    .any_strides()
     .samples(&["f32[2, 12, 16], [5, 5], [2, 2], [1, 1], [0, 0], [1, 1]"]),
 ];
 

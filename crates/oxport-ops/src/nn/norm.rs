@@ -23,6 +23,7 @@ pub static OPS: &[OpDef] = &[
     .doc("`(x − mean) / √(var + eps) · weight + bias` over the trailing dimensions.")
     .fill(layer_norm)
     .work(Class::Reduction)
+    .any_strides()
     .expr("native_layer_norm(input, normalized_shape, weight, bias, eps)[0]")
     .samples(&[
         "f32[2, 3], [3], f32[3], f32[3]",
@@ -40,6 +41,7 @@ pub static OPS: &[OpDef] = &[
     .doc("Layer norm with its mean and reciprocal standard deviation.")
     .fill(layer_norm)
     .work(Class::Reduction)
+    .any_strides()
     .samples(&["f32[2, 3], [3], f32[3], f32[3], 1e-5", "f64[2, 3, 4], [3, 4], None, None, 1e-5"]),
     OpDef::new(
         "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) \
@@ -49,6 +51,7 @@ pub static OPS: &[OpDef] = &[
     .doc("`x / √(mean(x²) + eps) · weight` over the trailing dimensions.")
     .fill(rms_norm)
     .work(Class::Reduction)
+    .any_strides()
     .decomp(rms_norm_decomp)
     .samples(&["f32[2, 3], [3], f32[3]", "f16[2, 3, 4], [3, 4], eps=0.001"]),
     OpDef::new(
@@ -59,6 +62,7 @@ pub static OPS: &[OpDef] = &[
     .doc("RMS norm with its reciprocal root mean square.")
     .fill(rms_norm)
     .work(Class::Reduction)
+    .any_strides()
     .samples(&["f32[2, 3], [3], f32[3], 1e-5"]),
     OpDef::new(
         "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float \
@@ -68,6 +72,7 @@ pub static OPS: &[OpDef] = &[
     .doc("Normalises groups of channels of each sample; weight and bias are per channel.")
     .fill(group_norm)
     .work(Class::Reduction)
+    .any_strides()
     .decomp(group_norm_decomp)
     .samples(&[
         "f32[2, 4, 3, 3], 2, f32[4], f32[4]",
@@ -85,6 +90,7 @@ pub static OPS: &[OpDef] = &[
     .doc("Group norm with the mean and reciprocal standard deviation of each group.")
     .fill(group_norm)
     .work(Class::Reduction)
+    .any_strides()
     .samples(&[
         "f32[2, 4, 3, 3], f32[4], f32[4], 2, 4, 9, 2, 1e-5",
         "!f32[2, 4, 0], f32[4], f32[4], 2, 4, 0, 2, 1e-5",

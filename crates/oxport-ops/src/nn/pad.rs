@@ -18,6 +18,7 @@ pub static OPS: &[OpDef] = &[
         .doc("Pads the last dimensions.")
         .fill(pad)
         .work(Class::Move)
+        .any_strides()
         .decomp(pad_decomp)
         .exact(oxport_ir::Exact::Bits)
         .samples(&[
@@ -33,6 +34,7 @@ pub static OPS: &[OpDef] = &[
         .doc("Pads with a number.")
         .fill(constant)
         .work(Class::Move)
+        .any_strides()
         .exact(oxport_ir::Exact::Bits)
         .samples(&[
             "f32[2, 3], [1, 2], 0.5",
@@ -51,6 +53,7 @@ pub static OPS: &[OpDef] = &[
         .doc("Pads with what comes from the other side.")
         .fill(|a, o| edge(a, o, Edge::Circular))
         .work(Class::Move)
+        .any_strides()
         .exact(oxport_ir::Exact::Bits)
         .samples(&["f32[2, 3, 4], [3, 2]"]),
 ];
@@ -68,6 +71,7 @@ const fn near_edge(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
         .doc("Pads with elements near the edge.")
         .fill(kernel)
         .work(Class::Move)
+        .any_strides()
         .exact(oxport_ir::Exact::Bits)
 }
 

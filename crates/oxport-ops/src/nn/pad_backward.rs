@@ -36,12 +36,14 @@ const fn reflected<const N: usize>(schema: &'static str) -> OpDef {
         .doc("The gradient of a padding.")
         .fill(|a, o| by_parts(a, o, |a, o| padded_kernel(a, o, Edge::Reflect)))
         .work(Class::Move)
+        .any_strides()
 }
 const fn replicated<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| padded_meta(a, N, Edge::Replicate))
         .doc("The gradient of a padding.")
         .fill(|a, o| by_parts(a, o, |a, o| padded_kernel(a, o, Edge::Replicate)))
         .work(Class::Move)
+        .any_strides()
 }
 
 fn padded_meta(args: &MetaArgs<'_>, n: usize, edge: Edge) -> Metas {

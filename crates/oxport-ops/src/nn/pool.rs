@@ -117,24 +117,28 @@ const fn max<const N: usize>(schema: &'static str) -> OpDef {
         .doc("The greatest element of each window (and where it was).")
         .fill(|a, o| max_pool(a, o, N))
         .work(Class::Reduction)
+        .any_strides()
 }
 const fn avg<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| pool_meta(a, N, Kind::Average))
         .doc("The average of each window.")
         .fill(|a, o| avg_pool(a, o, N))
         .work(Class::Reduction)
+        .any_strides()
 }
 const fn adaptive_avg<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| adaptive_meta(a, N, Kind::Average))
         .doc("The averages of so many windows.")
         .fill(|a, o| adaptive_avg_pool(a, o, N))
         .work(Class::Reduction)
+        .any_strides()
 }
 const fn adaptive_max<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| adaptive_meta(a, N, Kind::Max))
         .doc("The maxima of so many windows, and where they were.")
         .fill(|a, o| adaptive_max_pool(a, o, N))
         .work(Class::Reduction)
+        .any_strides()
 }
 const fn fractional_form<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| fractional_meta(a, N))
@@ -147,6 +151,7 @@ const fn unpool_form<const N: usize>(schema: &'static str) -> OpDef {
         .doc("Zeros, with elements where a pool found them.")
         .fill(|a, o| unpool(a, o, N))
         .work(Class::Reduction)
+        .any_strides()
 }
 
 /// What a pool takes of each window.

@@ -121,7 +121,7 @@ pub static OPS: &[OpDef] = &[
     .doc("One direction of one LSTM layer; the fourth result is a workspace.")
     .fill(fused)
     .cost(Class::Recurrence, cell_cost)
-    .prepare(|args| Panels::of(args, &[args.at(1)?, args.at(2)?]))
+    .prepare(|args, _| Panels::of(args, &[args.at(1)?, args.at(2)?]))
     .samples(&[
         "f32[3, 1, 2], f32[12, 2], f32[12, 3], f32[12], f32[12], f32[1, 3], f32[1, 3], False, [], 2, 3, \
         1, True, False, False, False",
@@ -137,7 +137,7 @@ const fn layers(schema: &'static str, kernel: Fill) -> OpDef {
         .doc("Recurrent layers over a sequence; gives the sequence and the last states.")
         .fill(kernel)
         .cost(Class::Recurrence, layers_cost)
-        .prepare(|args| Panels::of(args, &args.named::<Vec<_>>("params")?))
+        .prepare(|args, _| Panels::of(args, &args.named::<Vec<_>>("params")?))
         .random_if(&["dropout", "train"])
 }
 const fn one_cell(schema: &'static str, kernel: Fill) -> OpDef {
@@ -145,7 +145,7 @@ const fn one_cell(schema: &'static str, kernel: Fill) -> OpDef {
         .doc("One step of a recurrent layer.")
         .fill(kernel)
         .cost(Class::Recurrence, cell_cost)
-        .prepare(|args| Panels::of(args, &[args.at(2)?, args.at(3)?]))
+        .prepare(|args, _| Panels::of(args, &[args.at(2)?, args.at(3)?]))
 }
 
 /// Every step multiplies its state or input by each matrix of weights.

@@ -34,6 +34,7 @@ const fn core(schema: &'static str, kernel: Fill) -> OpDef {
         .doc("The softmax along a dimension, or its logarithm.")
         .fill(kernel)
         .work(Class::Reduction)
+        .any_strides()
         .samples(&[
             "f32[2, 3], 1, False",
             "f32[2, 3], -2, False",
@@ -50,6 +51,7 @@ const fn named(schema: &'static str, kernel: Fill, decomp: Expand) -> OpDef {
         .doc("The softmax along a dimension, or its logarithm, after conversion to a dtype.")
         .fill(kernel)
         .work(Class::Reduction)
+        .any_strides()
         .decomp(decomp)
         .samples(&["f32[2, 3], 1", "f16[2, 3], 0", "f32[2, 3]{1, 2}, -1", "i64[3], 0, dtype=float32", "!i64[3], 0"])
 }

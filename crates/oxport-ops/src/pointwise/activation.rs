@@ -54,6 +54,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", log_sigmoid_meta)
         .fill(log_sigmoid_forward)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("`log_sigmoid`, and `exp(−|x|)` for its derivative.")
         .samples(&["f32[2, 3]"]),
     unary("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", Float, softplus)
@@ -63,14 +64,15 @@ pub static OPS: &[OpDef] = &[
     unary("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", Float, softshrink)
         .doc("Nearer to 0 by `lambd`."),
     bits(
-        OpDef::new("aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta).fill(prelu).work(Class::Pointwise),
+        OpDef::new("aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta).fill(prelu).work(Class::Pointwise).any_strides(),
     )
     .doc("`weight · x` where negative; one weight, or one for each channel (dimension 1).")
     .samples(&["f32[2, 3, 4], f32[3]", "f32[2, 3], f32[1]", "!f32[2, 3], f32[2]"]),
     bits(
         OpDef::new("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", Float.meta::<2>())
             .fill(prelu_kernel)
-            .work(Class::Pointwise),
+            .work(Class::Pointwise)
+            .any_strides(),
     )
     .doc("`weight · x` where negative, broadcast.")
     .samples(&["f32[2, 3], f32[1, 3]"]),

@@ -38,6 +38,7 @@ const DIV_MODE: OpDef =
         .doc("`self / other`: true, or rounded `\"floor\"` or `\"trunc\"`, which keep integers.")
         .fill(div_mode)
         .work(Class::Pointwise)
+        .any_strides()
         .samples(&[
             "f32[2, 3], f32[3], rounding_mode=\"floor\"",
             "i64[4], i64[4]<1..9>, rounding_mode=\"trunc\"",

@@ -131,6 +131,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(elu)
     .work(Class::Pointwise)
+    .any_strides()
     .doc("The derivative of `elu`, from its input or result.")
     .samples(&["f32[2, 3], 1.0, 1.0, 1.0, False, f32[2, 3]"]),
     OpDef::new("aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", |a| {
@@ -138,6 +139,7 @@ pub static OPS: &[OpDef] = &[
     })
     .fill(threshold)
     .work(Class::Pointwise)
+    .any_strides()
     .doc("The gradient where the input is above the threshold.")
     .exact(Exact::Bits)
     .samples(&["f32[2, 3], f32[2, 3], 0.0"]),
@@ -146,6 +148,7 @@ pub static OPS: &[OpDef] = &[
     })
     .fill(log_sigmoid)
     .work(Class::Pointwise)
+    .any_strides()
     .doc("The derivative of `log_sigmoid`.")
     .samples(&["f32[2, 3], f32[2, 3], f32[2, 3]"]),
     OpDef::new(
@@ -161,6 +164,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(prelu)
     .work(Class::Pointwise)
+    .any_strides()
     .doc("The derivatives of `prelu` by input and by weight, broadcast.")
     .samples(&["f32[2, 3], f32[2, 3], f32[1, 3]"]),
     OpDef::new("aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", glu_meta)
@@ -185,6 +189,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(rrelu_with_noise)
     .work(Class::Pointwise)
+    .any_strides()
     .random_if(&["training"])
     .exact(Exact::Random)
     .doc("A leaky rectifier of random slopes, and the slopes.")
@@ -196,12 +201,13 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(rrelu_backward)
     .work(Class::Pointwise)
+    .any_strides()
     .doc("The derivative of `rrelu`.")
     .samples(&["f32[2, 3], f32[2, 3], f32[2, 3], 0.1, 0.3, False, False"]),
 ];
 
 const fn grad(schema: &'static str, rule: Rule, kernel: Fill) -> OpDef {
-    OpDef::new(schema, rule.meta::<2>()).fill(kernel).work(Class::Pointwise).samples(&["f32[2, 3], f32[2, 3]"])
+    OpDef::new(schema, rule.meta::<2>()).fill(kernel).work(Class::Pointwise).any_strides().samples(&["f32[2, 3], f32[2, 3]"])
 }
 
 /// The meta of a pointwise function of some arguments.

@@ -25,7 +25,8 @@ pub static OPS: &[OpDef] = &[
             to_copy_meta,
         )
         .fill(copy0)
-        .work(Class::Move),
+        .work(Class::Move)
+        .any_strides(),
     )
     .doc("A copy in another dtype or memory format.")
     .samples(&[
@@ -78,14 +79,16 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta)
             .fill(copy0)
-            .work(Class::Move),
+            .work(Class::Move)
+            .any_strides(),
     )
     .doc("A copy.")
     .samples(&["f32[2, 3]{1, 2}", "f32[2, 3]{1, 2}, memory_format=contiguous_format"]),
     bits(
         OpDef::new("prims::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta)
             .fill(copy0)
-            .work(Class::Move),
+            .work(Class::Move)
+            .any_strides(),
     )
     .doc("A copy.")
     .samples(&["f32[2, 3]{1, 2}"]),
@@ -94,23 +97,25 @@ pub static OPS: &[OpDef] = &[
             copied(a, a.at(0)?, a.at::<&Fake>(0)?.dtype, Some(MemoryFormat::Contiguous), None)
         })
         .fill(copy0)
-        .work(Class::Move),
+        .work(Class::Move)
+        .any_strides(),
     )
     .doc("A copy of a constant.")
     .samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::alias_copy(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move))
+    bits(OpDef::new("aten::alias_copy(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move).any_strides())
         .doc("A copy.")
         .samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::detach_copy(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move))
+    bits(OpDef::new("aten::detach_copy(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move).any_strides())
         .doc("A copy, without gradient.")
         .samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::lift(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move))
+    bits(OpDef::new("aten::lift(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move).any_strides())
         .doc("The same tensor.")
         .samples(&["f32[2, 3]"]),
     bits(
         OpDef::new("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta)
             .fill(copy1)
-            .work(Class::Move),
+            .work(Class::Move)
+            .any_strides(),
     )
     .doc("`src` in the sizes and dtype of `self`.")
     .samples(&["f32[2, 3], i64[3]", "!f32[2], f32[3]"])
@@ -120,20 +125,23 @@ pub static OPS: &[OpDef] = &[
             copied(a, a.at(0)?, DType::C32, a.at(1)?, None)
         })
         .fill(copy0)
-        .work(Class::Move),
+        .work(Class::Move)
+        .any_strides(),
     )
     .doc("A copy as complex32.")
     .samples(&["f32[2, 3]"]),
     bits(
         OpDef::new("prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", |a| to_dtype(a, a.at(1)?))
             .fill(copy0)
-            .work(Class::Move),
+            .work(Class::Move)
+            .any_strides(),
     )
     .doc("A copy in another dtype.")
     .samples(&["f32[2, 3], float16"]),
     OpDef::new("aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp_meta)
         .fill(frexp)
         .work(Class::Pointwise)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("Mantissa in ±[½, 1) and exponent of 2.")
         .samples(&["f32[2, 3]", "!i64[2]"]),

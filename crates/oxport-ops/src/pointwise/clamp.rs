@@ -17,21 +17,24 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta)
             .fill(clamp)
-            .work(Class::Pointwise),
+            .work(Class::Pointwise)
+            .any_strides(),
     )
     .doc("Not below `min`, then not above `max`.")
     .samples(&["f32[2, 3], -0.5, 0.5", "i64[4], 0", "i64[4], max=2.5", "!f32[2]"]),
     bits(
         OpDef::new("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp_meta)
             .fill(clamp)
-            .work(Class::Pointwise),
+            .work(Class::Pointwise)
+            .any_strides(),
     )
     .doc("Not below `min`, then not above `max`.")
     .samples(&["f32[2, 3], f32[3], f32[2, 1]", "f32[2], max=f32[2]"]),
     bits(
         OpDef::new("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta)
             .fill(clamp)
-            .work(Class::Pointwise),
+            .work(Class::Pointwise)
+            .any_strides(),
     )
     .doc("Not below `min`, then not above `max`.")
     .expr("clamp(self, min, max)")
@@ -39,7 +42,8 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp_meta)
             .fill(clamp)
-            .work(Class::Pointwise),
+            .work(Class::Pointwise)
+            .any_strides(),
     )
     .doc("Not below `min`, then not above `max`.")
     .expr("clamp.Tensor(self, min, max)")
@@ -57,7 +61,8 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", Number.meta::<1>())
             .fill(threshold)
-            .work(Class::Pointwise),
+            .work(Class::Pointwise)
+            .any_strides(),
     )
     .doc("`value` where the element is not above the threshold.")
     .samples(&["f32[2, 3], 0.1, 20.0", "i64[4], 1, 5"]),

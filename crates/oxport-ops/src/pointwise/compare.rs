@@ -144,7 +144,8 @@ pub static OPS: &[OpDef] = &[
             isclose_meta,
         )
         .fill(isclose)
-        .work(Class::Pointwise),
+        .work(Class::Pointwise)
+        .any_strides(),
     )
     .doc("`|self − other| ≤ atol + rtol · |other|`, or equal.")
     .samples(&["f32[2, 3], f32[3]", "f32[2], f32[2], equal_nan=True", "!f32[2], i64[2]"]),

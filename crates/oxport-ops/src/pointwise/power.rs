@@ -26,16 +26,19 @@ pub static OPS: &[OpDef] = &[
         .doc("The power in double precision.")
         .fill(power)
         .work(Class::Pointwise)
+        .any_strides()
         .samples(&["f32[3]<1..4>, f32[3]"]),
     OpDef::new("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", float_power_meta)
         .doc("The power in double precision.")
         .fill(power)
         .work(Class::Pointwise)
+        .any_strides()
         .samples(&["i64[3], 2"]),
     OpDef::new("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", float_power_meta)
         .doc("The power in double precision.")
         .fill(power)
         .work(Class::Pointwise)
+        .any_strides()
         .samples(&["2, f32[3]"]),
     bits(unary("aten::isnan(Tensor self) -> Tensor", Test, |a, o| {
         test(a, o, f32::is_nan, f64::is_nan, |x| x.re.is_nan() || x.im.is_nan(), false)

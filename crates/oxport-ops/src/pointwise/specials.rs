@@ -300,21 +300,25 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta)
         .fill(polygamma)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("The `n`-th derivative of `digamma`.")
         .samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
     OpDef::new("aten::special_polygamma(int n, Tensor self) -> Tensor", polygamma_meta)
         .fill(polygamma)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("The `n`-th derivative of `digamma`.")
         .samples(&["2, f32[3]<1..4>", "9223372036854775807, f32[3]<1..4>", "!-1, f32[3]"]),
     OpDef::new("aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta)
         .fill(mvlgamma)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("The logarithm of the multivariate gamma function of dimension `p`.")
         .samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
     OpDef::new("aten::special_multigammaln(Tensor self, int p) -> Tensor", mvlgamma_meta)
         .fill(mvlgamma)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("The logarithm of the multivariate gamma function of dimension `p`.")
         .samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
 ];

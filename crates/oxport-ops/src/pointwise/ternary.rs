@@ -20,11 +20,13 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", lerp_meta::<3>)
         .fill(lerp)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("`self + weight · (end − self)`; the dtypes must be equal.")
         .samples(&["f32[2, 3], f32[3], f32[2, 1]", "!f32[2], f64[2], f32[2]"]),
     OpDef::new("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", lerp_meta::<2>)
         .fill(lerp)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("`self + weight · (end − self)`; the dtypes must be equal.")
         .samples(&["f32[2, 3], f32[3], 0.3"]),
 ];

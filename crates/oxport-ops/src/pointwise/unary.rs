@@ -116,6 +116,7 @@ pub static OPS: &[OpDef] = &[
         .samples(&["f32[2, 3]", "b8[4]"])
         .fill(|a, o| computed!(arith o[0].dtype(), |T| over(a, o, |x: T| Sum::mul(x, x))))
         .work(Class::Pointwise)
+        .any_strides()
         .doc("`x²`."),
 ];
 

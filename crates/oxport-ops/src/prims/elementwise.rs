@@ -110,6 +110,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(iota)
     .work(Class::Pointwise)
+    .any_strides()
     .doc("`start + i · step`."),
 ];
 

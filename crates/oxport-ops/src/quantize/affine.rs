@@ -148,6 +148,7 @@ const fn quantizer(schema: &'static str, kernel: crate::support::class::Fill) ->
     OpDef::new(schema, |a| mapped(a, a.named("dtype")?))
         .fill(kernel)
         .work(Class::Pointwise)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("Floats to integers by scale and zero point.")
 }
@@ -156,6 +157,7 @@ const fn dequantizer(schema: &'static str, kernel: crate::support::class::Fill) 
     OpDef::new(schema, dequantized)
         .fill(kernel)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("Integers to floats by scale and zero point.")
 }
 
@@ -167,6 +169,7 @@ const fn simulation(
     OpDef::new(schema, meta)
         .fill(kernel)
         .work(Class::Pointwise)
+        .any_strides()
         .doc("Floats quantised and back; the mask tells which were in range.")
 }
 

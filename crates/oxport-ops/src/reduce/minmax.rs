@@ -14,6 +14,7 @@ macro_rules! extreme {
     ($schema:literal, $meta:expr, $kernel:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
         OpDef::new($schema, $meta)
             .fill($kernel).work(Class::Reduction)
+            .any_strides()
             .exact(Exact::Bits)
             .doc($doc)
             .samples(&[$($sample),*])

@@ -14,6 +14,7 @@ macro_rules! spread {
     ($schema:literal, $rules:expr, $root:literal, $doc:literal, [$($sample:literal),* $(,)?]) => {
         OpDef::new($schema, |args| reduced(args, $rules))
             .fill(|a, o| spread(a, o, $root)).work(Class::Reduction)
+            .any_strides()
             .doc($doc)
             .samples(&[$($sample),*])
     };

@@ -14,7 +14,9 @@ use oxport_tensor::{Analytic, DType, Number, Real as Ordered, Tensor, TensorMut,
 macro_rules! reduction {
     ($schema:literal, $rule:expr, $kernel:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
         OpDef::new($schema, |args| reduced(args, &[$rule])).fill($kernel)
-            .work(Class::Reduction).doc($doc).samples(&[$($sample),*])
+            .work(Class::Reduction)
+            .any_strides()
+            .doc($doc).samples(&[$($sample),*])
     };
 }
 

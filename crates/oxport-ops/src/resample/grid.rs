@@ -46,7 +46,7 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn sampler(schema: &'static str, meta: MetaFn) -> OpDef {
-    OpDef::new(schema, meta).doc("The image at given places.").fill(sample).work(Class::Reduction)
+    OpDef::new(schema, meta).doc("The image at given places.").fill(sample).work(Class::Reduction).any_strides()
 }
 
 fn sampler_meta(args: &MetaArgs<'_>, ranks: RangeInclusive<usize>) -> Metas {

@@ -143,6 +143,7 @@ const fn near<const N: usize>(schema: &'static str) -> OpDef {
         .doc("Takes the nearest element.")
         .fill(|a, o| resample(a, o, Mode::Nearest))
         .work(Class::Reduction)
+        .any_strides()
         .exact(Exact::Bits)
 }
 const fn near_exact<const N: usize>(schema: &'static str) -> OpDef {
@@ -153,6 +154,7 @@ const fn smooth<const N: usize>(schema: &'static str, kernel: Fill) -> OpDef {
         .doc("Interpolates between neighbours.")
         .fill(kernel)
         .work(Class::Reduction)
+        .any_strides()
 }
 
 /// What an element of the result is made of.

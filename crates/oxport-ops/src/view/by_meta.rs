@@ -16,6 +16,7 @@ macro_rules! view {
     ($schema:literal, $meta:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
         OpDef::new($schema, $meta)
             .view(|args| $crate::view::by_meta::by_meta(args, $meta))
+            .any_strides()
             .doc($doc)
             .samples(&[$($sample),*])
     };
@@ -25,6 +26,7 @@ macro_rules! copy {
     ($schema:literal, $meta:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
         OpDef::new($schema, |args| $crate::view::by_meta::copied($meta(args)?))
             .fill(|args, outs| $crate::view::by_meta::fill_by_meta(args, outs, $meta)).work(oxport_ir::Class::Move)
+            .any_strides()
             .exact(Exact::Bits)
             .doc($doc)
             .samples(&[$($sample),*])

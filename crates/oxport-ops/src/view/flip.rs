@@ -10,24 +10,28 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::flip(Tensor self, int[] dims) -> Tensor", flip_meta)
         .fill(flip)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("Some dimensions reversed.")
         .samples(&["f32[2, 3], [0, -1]", "f32[2, 3], []", "!f32[2, 3], [0, 0]"]),
     OpDef::new("aten::fliplr(Tensor self) -> Tensor", |a| flip_fixed(a, 1))
         .fill(|a, o| flip_to(a.at(0)?, &[1], &mut o[0]))
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("Dimension 1 reversed.")
         .samples(&["f32[2, 3]", "!f32[2]"]),
     OpDef::new("aten::flipud(Tensor self) -> Tensor", |a| flip_fixed(a, 0))
         .fill(|a, o| flip_to(a.at(0)?, &[0], &mut o[0]))
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("Dimension 0 reversed.")
         .samples(&["f32[2, 3]", "!f32[]"]),
     OpDef::new("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", roll_meta)
         .fill(roll)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("Dimensions shifted around; without dimensions, the flattened tensor.")
         .samples(&[
@@ -40,6 +44,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90_meta)
         .fill(rot90)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("Quarter turns from the first dimension towards the second.")
         .samples(&["f32[2, 3]", "f32[2, 3], 2", "f32[2, 3], -1, [1, 0]", "!f32[3]"]),

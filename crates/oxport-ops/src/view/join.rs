@@ -18,6 +18,7 @@ macro_rules! join {
     ($schema:literal, $shape:expr, $dim:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
         OpDef::new($schema, |args| joined(args, $shape, $dim)).fill(|args, outs| fill(args, outs, $shape, $dim))
             .work(Class::Move)
+            .any_strides()
             .exact(Exact::Bits).doc($doc).samples(&[$($sample),*])
     };
 }
@@ -106,6 +107,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::block_diag(Tensor[] tensors) -> Tensor", block_diag_meta)
         .fill(block_diag)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("Matrices along the diagonal of a matrix of zeros; vectors are rows.")
         .samples(&["[f32[2, 1], f32[3], f32[]]"]),

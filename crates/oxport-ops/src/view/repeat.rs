@@ -11,12 +11,14 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeat_meta)
         .fill(repeat)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("The whole tensor so many times along each dimension.")
         .samples(&["f32[2, 3], [2, 1]", "f32[3], [2, 2, 1]", "f32[2], [0]", "f32[], []", "!f32[2, 3], [2]"]),
     OpDef::new("aten::tile(Tensor self, SymInt[] dims) -> Tensor", tile_meta)
         .fill(repeat)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("As `repeat`; missing leading counts are 1.")
         .samples(&["f32[2, 3], [2]", "f32[3], [2, 2]"]),
@@ -27,6 +29,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(interleave)
     .work(Class::Move)
+    .any_strides()
     .exact(Exact::Bits)
     .doc(
         "Every index of a dimension so many times, one after the other; without a dimension, of the \
@@ -40,12 +43,14 @@ pub static OPS: &[OpDef] = &[
     )
     .eval(interleave_by)
     .work(Class::Move)
+    .any_strides()
     .exact(Exact::Bits)
     .doc("Every index of a dimension as often as a tensor says.")
     .samples(&["f32[2, 3], i64[3]<0..3>, 1", "f32[2, 3], i64[1]<1..3>"]),
     OpDef::new("aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", counted_meta)
         .eval(counted)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("Index `i` `repeats[i]` times.")
         .samples(&["i64[4]<0..3>"]),

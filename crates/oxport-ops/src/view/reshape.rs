@@ -13,7 +13,11 @@ use oxport_tensor::{DType, Tensor, TensorMut};
 /// A reshape to what the meta says.
 macro_rules! reshape {
     ($schema:literal, $meta:expr, $doc:literal, [$($sample:literal),* $(,)?]) => {
-        OpDef::new($schema, $meta).view(|args| reshape_view(args, $meta)).doc($doc).samples(&[$($sample),*])
+        OpDef::new($schema, $meta)
+            .view(|args| reshape_view(args, $meta))
+            .any_strides()
+            .doc($doc)
+            .samples(&[$($sample),*])
     };
 }
 
@@ -116,6 +120,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", |a| copied(to_size(a)?))
         .fill(view_copy)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("Other sizes over the same elements, copied.")
         .samples(&["f32[2, 6], [3, -1]"]),

@@ -18,6 +18,7 @@ pub static OPS: &[OpDef] = &[
     })
     .fill(|a, o| into(a, o, select))
     .work(Class::Move)
+    .any_strides()
     .exact(Exact::Bits)
     .doc("A copy with one index of a dimension replaced.")
     .samples(&["f32[2, 3], f32[2], 1, -1", "f32[2, 3]{10, 2}, f32[2], 1, 0", "!f32[2, 3], f32[3], 1, 0"]),
@@ -28,6 +29,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(|a, o| into(a, o, slice))
     .work(Class::Move)
+    .any_strides()
     .exact(Exact::Bits)
     .doc("A copy with a range of a dimension replaced.")
     .samples(&[
@@ -42,6 +44,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(|a, o| into(a, o, diagonal))
     .work(Class::Move)
+    .any_strides()
     .exact(Exact::Bits)
     .doc("A copy with a diagonal replaced.")
     .samples(&["f32[3, 4], f32[3]", "f32[3, 3], f32[2], 1"]),
@@ -52,6 +55,7 @@ pub static OPS: &[OpDef] = &[
     )
     .eval(into_strided)
     .work(Class::Move)
+    .any_strides()
     .exact(Exact::Bits)
     .doc("A copy with the elements of a strided view of it replaced.")
     .samples(&["f32[8], f32[2, 3], [2, 3], [3, 1], 1", "f32[3, 2]{1, 3}, f32[2], [2], [3]"])

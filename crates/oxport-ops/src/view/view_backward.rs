@@ -43,6 +43,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", masked_meta)
         .fill(masked)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Bits)
         .doc("The derivative of `masked_scatter` by its source: what the mask selects, then zeros.")
         .samples(&["f32[2, 3], b8[2, 3], [6]", "!f32[3], b8[3], [6, -2]", "!f32[3], b8[3], [6, -9223372036854775808]"]),
@@ -53,6 +54,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", resize_meta)
         .fill(resize)
         .work(Class::Move)
+        .any_strides()
         .exact(Exact::Random)
         .doc("Other sizes over a copy of the elements; what is new is any number, here 0.")
         .samples(&["f32[2, 3], [4, 2]", "f32[2, 3], [2]"]),
@@ -62,6 +64,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(resize)
     .work(Class::Move)
+    .any_strides()
     .exact(Exact::Random)
     .doc("`resize` to the sizes of another tensor.")
     .samples(&["f32[2, 3], f32[4]"]),

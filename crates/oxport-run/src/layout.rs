@@ -1,0 +1,186 @@
+//! Layouts of a plan: images whose channels are neighbors in memory, between convolutions that are faster so.
+//!
+//! ```text
+//! x ─ conv ─ relu ─ conv ─ view ─ linear        the program
+//!   └ clone(weight, channels_last)              … of the first convolution; metas carry the strides on
+//! ```
+//!
+//! It works on a copy of the graph, which the plan lowers: programs and files stay as they are.
+//!
+//! Laws: all elements are the same bits; what leaves the graph, and what an operator sees that may look at strides
+//! ([`OperandStrides::Recorded`]), has the strides that the program records. Where they cannot be restored, the graph
+//! stays as it is.
+
+use crate::lower::resolve;
+use oxport_ir::infer::{bind_meta, infer_call};
+use oxport_ir::{
+    Args, Argument, Builder, Effect, Fake, Graph, Kwargs, MemoryFormat, MetaCx, NodeId, NodeKind, Op, OperandStrides,
+    Registry, Val,
+};
+use oxport_sym::{Expr, ShapeEnv};
+use std::collections::HashMap;
+
+/// The graph with channels-last images where that is faster; `None` if it is as it is.
+pub(crate) fn channels_last(graph: &Graph, env: &ShapeEnv, registry: &Registry) -> Option<Graph> {
+    let mut nodes = graph.nodes();
+    if !nodes.any(|(id, node)| node.op().is_some_and(|op| prefers(graph, env, id, &resolve(op, registry)))) {
+        return None;
+    }
+    let (graph, env) = (&mut graph.clone(), &mut env.clone());
+    let mut pass = Pass { graph, env, registry, recorded: HashMap::new(), restored: HashMap::new() };
+    let ids: Vec<NodeId> = pass.graph.ids().collect();
+    ids.into_iter().try_for_each(|id| pass.node(id))?;
+    Some(std::mem::take(pass.graph))
+}
+
+struct Pass<'a> {
+    graph: &'a mut Graph,
+    env: &'a mut ShapeEnv,
+    registry: &'a Registry,
+    /// What the program records of nodes that have other strides now.
+    recorded: HashMap<NodeId, Val>,
+    /// Nodes with the recorded strides, and with those of another format.
+    restored: HashMap<(NodeId, bool), NodeId>,
+}
+
+impl Pass<'_> {
+    /// `None` if the strides that the program records cannot be restored.
+    fn node(&mut self, id: NodeId) -> Option<()> {
+        let node = self.graph.node(id);
+        let op = match &node.kind {
+            NodeKind::CallFunction(op) => resolve(op, self.registry),
+            NodeKind::Output => return self.restore_inputs(id),
+            _ => return Some(()),
+        };
+        let mut is_changed = false;
+        node.for_each_input(&mut |n| is_changed |= self.recorded.contains_key(&n));
+        let takes_any = op.is_getitem()
+            || op.effect_of(node) == Effect::Pure
+                && op.def().is_some_and(|def| !matches!(def.operand_strides, OperandStrides::Recorded));
+        if is_changed && !takes_any {
+            return self.restore_inputs(id);
+        }
+        if prefers(self.graph, self.env, id, &op) {
+            self.turn_operand(id)?;
+            is_changed = true;
+        }
+        if is_changed {
+            self.infer(id, &op)?;
+        }
+        Some(())
+    }
+
+    /// Gives a convolution whose result is no channels-last image one such operand, the smaller one.
+    fn turn_operand(&mut self, id: NodeId) -> Option<()> {
+        let node = self.graph.node(id);
+        let mut operands = node.args.iter().filter_map(Argument::as_node);
+        let (x, weight) = (operands.next()?, operands.next()?);
+        let fake = |id: NodeId| self.graph.node(id).val()?.as_tensor();
+        let count = |t: &Fake| MetaCx::new(self.env).hint(&t.numel());
+        let (x_fake, weight_fake) = (fake(x)?, fake(weight)?);
+        let is_1x1 = weight_fake.sizes[2..].iter().all(|size| size.as_int() == Some(1));
+        let is_constant = matches!(self.graph.node(weight).kind, NodeKind::Placeholder);
+        let turn = if is_constant && !is_1x1 && count(weight_fake)? < count(x_fake)? { weight } else { x };
+        let format = if x_fake.dim() == 5 { MemoryFormat::ChannelsLast3d } else { MemoryFormat::ChannelsLast };
+        let turned = match self.restored.get(&(turn, true)) {
+            Some(&turned) => turned,
+            None => {
+                let mut b = Builder::new(self.graph, self.env, self.registry).before(id);
+                let kwargs = [("memory_format", Argument::MemoryFormat(format))];
+                let turned = b.call_kw("clone", (turn,), &kwargs).ok()?;
+                self.restored.insert((turn, true), turned);
+                turned
+            }
+        };
+        self.replace_inputs(id, &|n| if n == turn { turned } else { n });
+        Some(())
+    }
+
+    /// Infers the strides of a call's result anew.
+    fn infer(&mut self, id: NodeId, op: &Op) -> Option<()> {
+        let node = self.graph.node(id);
+        let recorded = node.val()?.clone();
+        let val = if op.is_getitem() {
+            let (of, index) = node.getitem()?;
+            let Val::List(list) = self.graph.node(of).val()? else { return None };
+            list.get(usize::try_from(index).ok()?)?.clone()
+        } else {
+            infer_call(self.graph, op, &node.args, &node.kwargs, &MetaCx::new(self.env)).ok()?
+        };
+        let mut relaid = recorded.clone();
+        relaid.take_layout(&val);
+        if relaid != recorded {
+            self.graph.meta_mut(id).val = Some(relaid);
+            self.recorded.insert(id, recorded);
+        }
+        Some(())
+    }
+
+    /// Gives a node operands with the recorded strides.
+    fn restore_inputs(&mut self, id: NodeId) -> Option<()> {
+        let mut inputs = Vec::new();
+        self.graph.node(id).for_each_input(&mut |n| inputs.push(n));
+        let mut instead = HashMap::new();
+        for input in inputs {
+            if self.recorded.contains_key(&input) {
+                instead.insert(input, self.restore(input, id)?);
+            }
+        }
+        if !instead.is_empty() {
+            self.replace_inputs(id, &|n| *instead.get(&n).unwrap_or(&n));
+        }
+        Some(())
+    }
+
+    fn restore(&mut self, id: NodeId, before: NodeId) -> Option<NodeId> {
+        if let Some(&restored) = self.restored.get(&(id, false)) {
+            return Some(restored);
+        }
+        let recorded = self.recorded.get(&id)?.as_tensor()?;
+        let cx = MetaCx::new(self.env);
+        // From the outermost dimension to the innermost.
+        let strides = recorded.strides.iter().map(|s| cx.hint(s)).collect::<Option<Vec<_>>>()?;
+        let mut order: Vec<usize> = (0..strides.len()).collect();
+        order.sort_by_key(|&d| (std::cmp::Reverse(strides[d]), cx.hint(&recorded.sizes[d]) == Some(1), d));
+        let mut inverse = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(i, &d)| inverse[d] = i as i64);
+        let order: Vec<i64> = order.into_iter().map(|d| d as i64).collect();
+        let is_turned = order.iter().enumerate().any(|(i, &d)| d != i as i64);
+        let wanted = recorded.clone();
+        let mut b = Builder::new(self.graph, self.env, self.registry).before(before);
+        let mut restored = id;
+        if is_turned {
+            restored = b.call("permute", (restored, order)).ok()?;
+        }
+        let kwargs = [("memory_format", Argument::MemoryFormat(MemoryFormat::Contiguous))];
+        restored = b.call_kw("clone", (restored,), &kwargs).ok()?;
+        if is_turned {
+            restored = b.call("permute", (restored, inverse)).ok()?;
+        }
+        let strides = b.fake(restored).ok()?.strides.clone();
+        let mut steps = strides.iter().zip(&wanted.strides).zip(&wanted.sizes);
+        if steps.any(|((is, should), size)| is != should && size.as_int() != Some(1)) {
+            return None;
+        }
+        self.restored.insert((id, false), restored);
+        Some(restored)
+    }
+
+    fn replace_inputs(&mut self, id: NodeId, with: &dyn Fn(NodeId) -> NodeId) {
+        let node = self.graph.node(id);
+        let mut map = |n| Argument::Node(with(n));
+        let args = node.args.iter().map(|a| a.map_nodes(&mut map)).collect();
+        let kwargs: Kwargs = node.kwargs.map_nodes(&mut map);
+        self.graph.set_args(id, args, kwargs);
+    }
+}
+
+/// Whether a call is faster over channels-last images, and has none.
+fn prefers(graph: &Graph, env: &ShapeEnv, id: NodeId, op: &Op) -> bool {
+    let Some(OperandStrides::ChannelsLast(is_faster)) = op.def().map(|def| def.operand_strides) else { return false };
+    let (node, cx) = (graph.node(id), MetaCx::new(env));
+    let Ok(args) = bind_meta(graph, op, &node.args, &node.kwargs) else { return false };
+    let Ok(Val::Tensor(result)) = infer_call(graph, op, &node.args, &node.kwargs, &cx) else { return false };
+    let is_turned = result.strides.get(1).is_some_and(|s: &Expr| s.as_int() == Some(1));
+    !is_turned && is_faster(&Args::new(&args, op, &cx)).unwrap_or(false)
+}
