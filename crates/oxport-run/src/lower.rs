@@ -10,8 +10,8 @@ use crate::output_alloc::{infer, pack_tensors};
 use crate::step::{Action, ESCAPES, Input, Output, Step};
 use oxport_ir::infer::bind_with;
 use oxport_ir::{
-    Arg, Args, Argument, Callable, Class, Effect, Error as IrError, Graph, Kernel, Node, NodeId, NodeKind, Op, Registry,
-    RunCx, Sym, Val, Value, Work,
+    Arg, Args, Argument, Callable, Class, Effect, Error as IrError, Graph, Kernel, Node, NodeId, NodeKind, Op,
+    Registry, RunCx, Sym, Val, Value, Work,
 };
 use std::sync::Arc;
 

@@ -12,9 +12,9 @@
 use crate::error::{Error, Result};
 use crate::executor::Body;
 use crate::inputs::{Checks, InputChecks};
+use crate::layout::channels_last;
 use crate::lower::lower;
 use crate::outputs::{MutableState, Outputs, Target, assign_outputs, targets};
-use crate::layout::channels_last;
 use crate::prepare::prepare;
 use crate::profile::{Profile, Watch};
 use indexmap::IndexSet;

@@ -123,9 +123,8 @@ impl<'a, T: Multiply> Windows<'a, T> {
         }
         let [_, d, h, w] = windows.strides;
         let [_, kh, kw] = windows.kernel;
-        let offset = |r: usize| {
-            r / (kh * kw) * g.dilation[0] * d + r / kw % kh * g.dilation[1] * h + r % kw * g.dilation[2] * w
-        };
+        let offset =
+            |r: usize| r / (kh * kw) * g.dilation[0] * d + r / kw % kh * g.dilation[1] * h + r % kw * g.dilation[2] * w;
         windows.offsets = (0..windows.kernel.iter().product()).map(offset).collect();
         windows
     }

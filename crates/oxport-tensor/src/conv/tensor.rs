@@ -109,12 +109,7 @@ impl PackedKernel {
     ///
     /// # Errors
     /// The panels are larger than a buffer may be.
-    pub fn of_constant(
-        weight: &Tensor,
-        form: Form,
-        groups: i64,
-        transposed: bool,
-    ) -> Result<Option<PackedKernel>> {
+    pub fn of_constant(weight: &Tensor, form: Form, groups: i64, transposed: bool) -> Result<Option<PackedKernel>> {
         let is_large = weight.rank() > 2 && weight.numel() as i64 / weight.sizes()[0].max(1) >= LEAST_PLACES;
         if !is_large || !matches!(weight.dtype(), DType::F32 | DType::F64) {
             return Ok(None);

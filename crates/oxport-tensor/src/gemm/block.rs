@@ -1,5 +1,6 @@
 //! Blocks: how a product is cut into tasks, and what one task does.
 
+use super::kernel::TileOut;
 use super::pack::{Cols, Rows, Side, Source, pack_panel, slices};
 use super::runs::{Block, Left, TileOf};
 use super::view::{Batch, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
@@ -217,13 +218,14 @@ impl<T: Multiply> One<'_, T> {
         let r0 = rows.start(rp.start);
         let c_rows = range.start + r0..range.start + rows.start(rp.end);
         let c_cols = cols.start(cp.start)..cols.start(cp.end);
-        let mut c = Tile::new(self, c_rows, c_cols);
+        let mut c = Tile::new(self, c_rows, c_cols.clone());
         let wide: usize = cp.clone().map(|j| cols.step(j)).sum();
         let blocks: Vec<_> = cut(rp, BLOCK_PANELS).collect();
         // One block of rows uses a slice of columns once; several come back to it, and all slices are kept.
         let kept = if blocks.len() == 1 { T::Acc::K_BLOCK.min(self.k) } else { self.k };
         let mut scratch = Scratch::take::<T::Acc>(wide * kept);
-        let start = c.begin();
+        let row = c.start_row();
+        let start = row.is_none() && c.begin();
         let mut left = Block::new(a, self.k);
         for (b, block) in blocks.iter().enumerate() {
             let mut accumulate = start;
@@ -250,8 +252,14 @@ impl<T: Multiply> One<'_, T> {
                         let (registers, width) = (cols.registers(j), cols.len(j));
                         let (p, stride) = c.tile(rows.start(i) - r0, cols.start(j) - cols.start(cp.start));
                         let tile = TileOf { rows, i, slice: (s, k0, kc), registers, b, step };
-                        // SAFETY: `b` holds kc steps (sliced above); the tile lies in this task's part of C.
-                        unsafe { left.multiply(kernels, tile, p, stride, width, self.alpha, accumulate) }
+                        let (add, add_stride) = match &row {
+                            _ if accumulate => (p.cast_const(), stride),
+                            Some(row) => (row.get::<T::Acc>(c_cols.len())[cols.start(j) - c_cols.start..].as_ptr(), 0),
+                            None => (std::ptr::null(), 0),
+                        };
+                        let out = TileOut { c: p, stride, cols: width, alpha: self.alpha, add, add_stride };
+                        // SAFETY: the tile lies in this task's part of C, and its columns in the row.
+                        unsafe { left.multiply(kernels, tile, out) }
                     }
                 }
                 accumulate = true;
@@ -356,6 +364,14 @@ impl<'a, T: Multiply> Tile<'a, T> {
         let (p, _) = self.tile(i, 0);
         // SAFETY: a row of the part is contiguous, inside C or the buffer, and this task's own.
         unsafe { std::slice::from_raw_parts_mut(p, width) }
+    }
+
+    /// The start values, if they are the same for all rows.
+    fn start_row(&self) -> Option<Scratch> {
+        let Start::PerColumn(x) = self.one.start else { return None };
+        let mut scratch = (self.one.k > 0).then(|| Scratch::take::<T::Acc>(self.cols.len()))?;
+        T::widen(&x[self.cols.clone()], scratch.slice::<T::Acc>(self.cols.len()));
+        Some(scratch)
     }
 
     /// Writes the start values; false where the first slice of k may overwrite.

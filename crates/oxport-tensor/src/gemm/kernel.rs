@@ -15,12 +15,11 @@ use super::narrow_bodies::{axpy_body, dot_body, stream_body};
 use super::runs::{Segment, runs_body};
 use crate::simd::{Level, level};
 
-/// The tile product: `(k, a, b, b_step, c, c_stride, cols, alpha, accumulate)`; `c = alpha·ab` or `c += alpha·ab`.
-pub(super) type Micro<T> = unsafe fn(usize, *const T, *const T, usize, *mut T, usize, usize, T, bool);
-/// `(k, segments, places, b, b_step, c, c_stride, cols, alpha, accumulate)`: as [`Micro`], with rows of A that are read
+/// The tile product: `(k, a, b, b_step, out)`.
+pub(super) type Micro<T> = unsafe fn(usize, *const T, *const T, usize, TileOut<T>);
+/// `(k, segments, places, b, b_step, out)`: as [`Micro`], with rows of A that are read
 /// where they lie: run `r` of row `i` of the `MR` rows begins at `places[r*MR + i]`.
-pub(super) type RunsMicro<T> =
-    unsafe fn(usize, &[Segment], *const *const T, *const T, usize, *mut T, usize, usize, T, bool);
+pub(super) type RunsMicro<T> = unsafe fn(usize, &[Segment], *const *const T, *const T, usize, TileOut<T>);
 /// `(k, a, a_stride, b, b_stride, cols, c, c_stride)`: `R` rows of A times at most a register of columns of B, both
 /// contiguous along k, into `R×cols`.
 pub(super) type Dot<T> = unsafe fn(usize, *const T, usize, *const T, usize, usize, *mut T, usize);
@@ -47,6 +46,20 @@ pub(crate) struct Tile {
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) len: usize,
+}
+
+/// Where a tile of a product goes: `c = add + alpha·ab`.
+#[derive(Clone, Copy)]
+pub(super) struct TileOut<T> {
+    /// The tile, and its stride of rows.
+    pub(super) c: *mut T,
+    pub(super) stride: usize,
+    /// Columns.
+    pub(super) cols: usize,
+    pub(super) alpha: T,
+    /// What the product is added to: the tile itself, a row for all rows (of stride 0), or nothing (null).
+    pub(super) add: *const T,
+    pub(super) add_stride: usize,
 }
 
 /// The kernels of one number type on one instruction set.
@@ -84,19 +97,12 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
     a: *const L::T,
     b: *const L::T,
     b_step: usize,
-    c: *mut L::T,
-    c_stride: usize,
-    cols: usize,
-    alpha: L::T,
-    accumulate: bool,
+    out: TileOut<L::T>,
 ) {
-    // SAFETY: the caller gives k·MR numbers in `a`, k steps of NV registers in `b`, and a MR×cols tile in `c`.
+    // SAFETY: the caller gives k·MR numbers in `a`, k steps of NV registers in `b`, and a MR×cols tile.
     unsafe {
         let mut acc = [[L::zero(); NV]; MR];
-        for i in 0..MR {
-            L::prefetch(c.wrapping_add(i * c_stride));
-            L::prefetch(c.wrapping_add(i * c_stride + cols - 1));
-        }
+        prefetch_tile::<L, MR>(&out);
         let (mut a, mut b) = (a, b);
         for _ in 0..k {
             let mut bv = [L::zero(); NV];
@@ -112,21 +118,28 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
             a = a.add(MR);
             b = b.add(b_step);
         }
-        store_tile(&acc, c, c_stride, cols, alpha, accumulate);
+        store_tile(&acc, out);
     }
 }
 
-/// Writes the registers of a tile: `c = alpha·acc` or `c += alpha·acc`.
+/// Asks for the cache lines of a tile.
 #[inline(always)]
-pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(
-    acc: &[[L; NV]; MR],
-    c: *mut L::T,
-    c_stride: usize,
-    cols: usize,
-    alpha: L::T,
-    accumulate: bool,
-) {
-    // SAFETY: the caller gives a MR×cols tile in `c`.
+pub(super) unsafe fn prefetch_tile<L: Lane, const MR: usize>(out: &TileOut<L::T>) {
+    for i in 0..MR {
+        let row = out.c.wrapping_add(i * out.stride);
+        // SAFETY: a prefetch may be of any address; the CPU feature is the caller's promise.
+        unsafe {
+            L::prefetch(row);
+            L::prefetch(row.wrapping_add(out.cols - 1));
+        }
+    }
+}
+
+/// Writes the registers of a tile.
+#[inline(always)]
+pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]; MR], out: TileOut<L::T>) {
+    let TileOut { c, stride, cols, alpha, add, add_stride } = out;
+    // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` where there is one.
     unsafe {
         let alpha = L::splat(alpha);
         for (i, row) in acc.iter().enumerate() {
@@ -135,13 +148,14 @@ pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(
                 if at >= cols {
                     break;
                 }
-                let p = c.add(i * c_stride + at);
+                let p = c.add(i * stride + at);
+                let from = add.wrapping_add(i * add_stride + at);
                 let r = alpha.mul(r);
                 if cols - at >= L::N {
-                    if accumulate { L::load(p).add(r) } else { r }.store(p);
+                    if add.is_null() { r } else { L::load(from).add(r) }.store(p);
                 } else {
                     let n = cols - at;
-                    if accumulate { L::load_part(p, n).add(r) } else { r }.store_part(p, n);
+                    if add.is_null() { r } else { L::load_part(from, n).add(r) }.store_part(p, n);
                 }
             }
         }
@@ -303,21 +317,20 @@ macro_rules! entry {
             /// As [`micro_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
             unsafe fn micro<L: Lane, const MR: usize, const NV: usize>(
-                k: usize, a: *const L::T, b: *const L::T, step: usize, c: *mut L::T, stride: usize, cols: usize,
-                alpha: L::T, accumulate: bool,
+                k: usize, a: *const L::T, b: *const L::T, step: usize, out: TileOut<L::T>,
             ) {
                 // SAFETY: the contract is passed on.
-                unsafe { micro_body::<L, MR, NV>(k, a, b, step, c, stride, cols, alpha, accumulate) }
+                unsafe { micro_body::<L, MR, NV>(k, a, b, step, out) }
             }
             /// # Safety
             /// As [`runs_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
             unsafe fn runs<L: Lane, const MR: usize, const NV: usize>(
-                k: usize, segments: &[Segment], places: *const *const L::T, b: *const L::T, step: usize, c: *mut L::T,
-                stride: usize, cols: usize, alpha: L::T, accumulate: bool,
+                k: usize, segments: &[Segment], places: *const *const L::T, b: *const L::T, step: usize,
+                out: TileOut<L::T>,
             ) {
                 // SAFETY: the contract is passed on.
-                unsafe { runs_body::<L, MR, NV>(k, segments, places, b, step, c, stride, cols, alpha, accumulate) }
+                unsafe { runs_body::<L, MR, NV>(k, segments, places, b, step, out) }
             }
             /// # Safety
             /// As [`dot_body`]; the CPU has the features.

@@ -6,6 +6,7 @@
 //! Invariant: an element is the same chain of multiply-adds, in the same slices of k, as in a tile.
 
 use super::block::{One, Operand, Tile};
+use super::kernel::TileOut;
 use super::pack::{Cols, slices};
 use super::{Compute, Multiply};
 use crate::parallel::for_tasks;
@@ -127,8 +128,10 @@ fn stream<A: Compute>(rows: Rows<'_, A>, slice: (usize, usize), b: &[A], all: Co
             let (step, width) = (all.step(j), all.len(j));
             let kernel = kernels.micro[0][all.registers(j) - 1];
             assert!(to.len() >= width, "law: sums of a panel have room");
+            let (c, add) = (to.as_mut_ptr(), std::ptr::null());
+            let out = TileOut { c, stride: width, cols: width, alpha: A::ONE, add, add_stride: 0 };
             // SAFETY: `first` holds kc steps of the panel, `a` kc numbers; the tile is one row of `width` numbers.
-            unsafe { kernel(kc, a.as_ptr(), first.as_ptr(), step, to.as_mut_ptr(), width, width, A::ONE, false) }
+            unsafe { kernel(kc, a.as_ptr(), first.as_ptr(), step, out) }
             j += 1;
         }
     }

@@ -8,7 +8,7 @@
 //! Law: a product of runs is the product of the matrix that they make up, to the bit.
 
 use super::Compute;
-use super::kernel::{Kernels, store_tile};
+use super::kernel::{Kernels, TileOut, prefetch_tile, store_tile};
 use super::lane::Lane;
 use super::pack::{Rows, slices};
 use std::ops::Range;
@@ -81,17 +81,8 @@ impl<'a, T: Compute> Block<'a, T> {
     /// A tile of this block: see [`Micro`](super::kernel::Micro).
     ///
     /// # Safety
-    /// `b` holds the steps of the slice, and `c` is the tile.
-    pub(super) unsafe fn multiply(
-        &self,
-        kernels: &Kernels<T>,
-        tile: TileOf<'_, T>,
-        c: *mut T,
-        stride: usize,
-        cols: usize,
-        alpha: T,
-        accumulate: bool,
-    ) {
+    /// The tile lies where it says, and what is added to.
+    pub(super) unsafe fn multiply(&self, kernels: &Kernels<T>, tile: TileOf<'_, T>, out: TileOut<T>) {
         let TileOf { rows, i, slice: (s, k0, kc), registers, b, step } = tile;
         let len = rows.len(i);
         assert!(b.len() >= kc * step, "law: a panel has the steps of its slice");
@@ -100,16 +91,14 @@ impl<'a, T: Compute> Block<'a, T> {
                 let a = &a[rows.offset(k0, kc, i)..][..kc * len];
                 let kernel = kernels.micro[len - 1][registers - 1];
                 // SAFETY: `a` and `b` hold kc steps (sliced and checked above); the tile is the caller's.
-                unsafe { kernel(kc, a.as_ptr(), b.as_ptr(), step, c, stride, cols, alpha, accumulate) }
+                unsafe { kernel(kc, a.as_ptr(), b.as_ptr(), step, out) }
             }
             Block::Runs(windows) => {
                 let (segments, places) = (&windows.slices[s], windows.tile(rows.start(i), len));
                 let kernel = kernels.runs[len - 1][registers - 1];
                 // SAFETY: behind every place lies a whole run (checked by `find`), in which the segments are; they have
                 // kc numbers in sum; the rest as above.
-                unsafe {
-                    kernel(kc, segments, places.as_ptr(), b.as_ptr(), step, c, stride, cols, alpha, accumulate)
-                }
+                unsafe { kernel(kc, segments, places.as_ptr(), b.as_ptr(), step, out) }
             }
         }
     }
@@ -196,20 +185,13 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
     places: *const *const L::T,
     b: *const L::T,
     b_step: usize,
-    c: *mut L::T,
-    c_stride: usize,
-    cols: usize,
-    alpha: L::T,
-    accumulate: bool,
+    out: TileOut<L::T>,
 ) {
     // SAFETY: the caller gives segments of k numbers in sum, MR places for every run, each with the numbers of its
-    // segments behind it, k steps of NV registers in `b`, and a MR×cols tile in `c`.
+    // segments behind it, k steps of NV registers in `b`, and a MR×cols tile.
     unsafe {
         let mut acc = [[L::zero(); NV]; MR];
-        for i in 0..MR {
-            L::prefetch(c.wrapping_add(i * c_stride));
-            L::prefetch(c.wrapping_add(i * c_stride + cols - 1));
-        }
+        prefetch_tile::<L, MR>(&out);
         // One loop, not one in another: else the compiler keeps the registers of the tile twice, most of them in memory.
         let (mut b, mut p, mut end) = (b, 0, 0);
         let mut segments = segments.iter();
@@ -236,6 +218,6 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
             p += 1;
             b = b.add(b_step);
         }
-        store_tile(&acc, c, c_stride, cols, alpha, accumulate);
+        store_tile(&acc, out);
     }
 }
