@@ -69,8 +69,14 @@ fn main() {
             };
             let [_, oh, ow] = geometry.output().expect("a valid case");
             let noise = |n: usize| (0..n).map(|i| (i * 7919 % 1009) as f32 / 331.0 - 1.5).collect::<Vec<f32>>();
-            let (x, weight, bias) = (noise(c * h * h), noise(geometry.weight().iter().product()), noise(o));
-            let mut y = vec![0.0; o * oh * ow];
+            // Tensors of a plan begin at cache lines.
+            let aligned = |n: usize| {
+                let data = noise(n + 16);
+                let at = data.as_ptr().align_offset(64);
+                (data, at)
+            };
+            let ((x, x_at), (mut y, y_at)) = (aligned(c * h * h), aligned(o * oh * ow));
+            let (weight, bias) = (noise(geometry.weight().iter().product()), noise(o));
             let mut line = format!("{:>30}", format!("{c}x{h}x{h} {k}x{k}/{s} {o} groups {groups}"));
             for form in [Form::Planes, Form::Pixels] {
                 let strides = |c: usize, h: usize, w: usize| match form {
@@ -80,14 +86,14 @@ fn main() {
                 let packed = PackedWeight::new(form, &geometry, &weight);
                 let conv = Convolution {
                     geometry,
-                    x: &x,
+                    x: &x[x_at..],
                     x_strides: strides(c, h, h),
                     weight: &weight,
                     packed: packed.as_ref(),
                     bias: Some(&bias),
                     after: None,
                 };
-                let time = least(|| convolve(&conv, black_box(&mut y), strides(o, oh, ow)));
+                let time = least(|| convolve(&conv, black_box(&mut y[y_at..]), strides(o, oh, ow)));
                 let flops = (2 * oh * ow * o * (c / groups) * k * k) as f64;
                 line += &format!(" {:>10.1} us {:>6.1}", time.as_nanos() as f64 / 1e3, flops / time.as_nanos() as f64);
             }

@@ -4,7 +4,7 @@
 //! Invariant: either way an output is its bias and then its taps in order, those in the padding too: the same bits.
 
 use super::padded::Frame;
-use super::{Compute, Convolution, Multiply, Output};
+use super::{Compute, Convolution, Multiply, Output, channels};
 use crate::gemm::Tile;
 use crate::scratch::Scratch;
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ pub(super) fn planes<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
     let furthest = tiles.iter().map(|t| t.from).max().unwrap_or(0) + taps.iter().max().copied().unwrap_or(0);
     assert!(furthest + kernels.lanes <= size, "law: taps are within the padded input");
     let [sn, sc, sd, sh, sw] = conv.x_strides;
-    let shared = Shared { data: out.data.as_mut_ptr() };
+    let shared = Shared::new(out.data);
     let plane = |i: usize| {
         let (n, o) = (i / g.out_channels, i % g.out_channels);
         let mut scratch = Scratch::take::<T::Acc>(size + taps.len() + pixels);
@@ -47,7 +47,10 @@ pub(super) fn planes<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
 const BAND: usize = 1 << 15;
 
 /// Runs a convolution with one input channel per group, into an output whose channels are neighbors.
-pub(super) fn pixels<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
+pub(super) fn pixels<T: Multiply>(conv: &Convolution<'_, T>, mut out: Output<'_, T>) {
+    if channels::run(conv, &mut out) {
+        return;
+    }
     let (g, kernels) = (&conv.geometry, T::Acc::kernels());
     let (lanes, taps) = (kernels.lanes, g.taps());
     let ([depth, height, width], [kd, kh, kw], [_, step, _]) = (out.sizes, g.kernel, g.stride);
@@ -63,16 +66,23 @@ pub(super) fn pixels<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
     let size = kd * rows * row * lanes;
     let furthest = tiles.last().map_or(0, |t| t.from) + offsets.last().copied().unwrap_or(0);
     assert!(furthest + lanes <= size, "law: taps are within the padded input");
-    let shared = Shared { data: out.data.as_mut_ptr() };
+    let shared = Shared::new(out.data);
+    let own;
+    let factors = match conv.packed.and_then(|packed| packed.registers.as_deref()) {
+        Some(factors) => factors,
+        None => {
+            own = channels::by_registers(g, conv.weight);
+            &own[..]
+        }
+    };
     let (blocks, bands) = (g.out_channels.div_ceil(lanes), height.div_ceil(band));
     let task = |i: usize| {
         let (c, i) = (i % blocks * lanes, i / blocks);
         let (h, d, n) = (i % bands * band, i / bands % depth, i / bands / depth);
         let (members, count) = ((g.out_channels - c).min(lanes), (height - h).min(band) * width);
-        let total = size + (taps + 1 + count) * lanes;
+        let total = size + (1 + count) * lanes;
         let mut scratch = Scratch::take::<T::Acc>(total);
         let (x, rest) = scratch.slice::<T::Acc>(total).split_at_mut(size);
-        let (weight, rest) = rest.split_at_mut(taps * lanes);
         let (start, stage) = rest.split_at_mut(lanes);
         for (z, x) in x.chunks_exact_mut(rows * row * lanes).enumerate() {
             let d = (d * g.stride[0] + z * g.dilation[0]).wrapping_sub(g.padding[0]);
@@ -80,11 +90,9 @@ pub(super) fn pixels<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
                 fill(conv, [n, c, d, (h * step + r).wrapping_sub(g.padding[1])], lanes, x);
             }
         }
-        weight.fill(T::Acc::ZERO);
+        let weight = &factors[c * taps..][..lanes * taps];
         start.fill(T::Acc::ZERO);
         for j in 0..members {
-            let column = weight[j..].iter_mut().step_by(lanes);
-            column.zip(&conv.weight[(c + j) * taps..]).for_each(|(to, w)| *to = w.widen_one());
             start[j] = conv.bias.map_or(T::Acc::ZERO, |b| b[c + j].widen_one());
         }
         // SAFETY: a register can be read at every offset of every tile (checked), and the tiles fill the stage.
@@ -132,7 +140,7 @@ fn fill<T: Multiply>(conv: &Convolution<'_, T>, [n, c, d, h]: [usize; 4], lanes:
 }
 
 /// Runs tasks of so many products each, on all threads if they are worth it.
-fn spread(tasks: usize, products: usize, task: impl Fn(usize) + Sync + Send) {
+pub(super) fn spread(tasks: usize, products: usize, task: impl Fn(usize) + Sync + Send) {
     if tasks * products > 1 << 16 && rayon::current_num_threads() > 1 {
         (0..tasks).into_par_iter().with_min_len((1usize << 14).div_ceil(products)).for_each(task);
     } else {
@@ -141,16 +149,19 @@ fn spread(tasks: usize, products: usize, task: impl Fn(usize) + Sync + Send) {
 }
 
 /// The output as tasks share it; each writes the pixels of its own channels.
-struct Shared<T> {
+pub(super) struct Shared<T> {
     data: *mut T,
 }
 // SAFETY: outputs do not overlap (checked by `convolve`).
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
+    pub(super) fn new(data: &mut [T]) -> Self {
+        Shared { data: data.as_mut_ptr() }
+    }
     /// # Safety
     /// `at` lies in the output.
-    unsafe fn at(&self, at: usize) -> *mut T {
+    pub(super) unsafe fn at(&self, at: usize) -> *mut T {
         // SAFETY: promised by the caller.
         unsafe { self.data.add(at) }
     }

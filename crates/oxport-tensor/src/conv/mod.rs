@@ -13,6 +13,7 @@
 //! once, integers wrap. An output is its bias and then its taps in order, channel by channel in each, in the slices of
 //! a product: the same bits for any strides. Lower dimensions are three with sizes of 1 in front.
 
+mod channels;
 mod columns;
 mod depthwise;
 mod padded;
@@ -230,10 +231,9 @@ fn product<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     };
     // A product that is written channels-last is turned around, which a packed left operand is not; it stays plain.
     let may_pack = g.taps() > 1 || sp == 1 && (g.batch > 1 || conv.packed.is_some());
-    let own = (may_pack && conv.packed.is_none_or(|p| p.form != Form::Planes))
-        .then(|| PackedWeight::new(Form::Planes, g, conv.weight));
-    let own = own.flatten();
-    let packed = own.as_ref().or(conv.packed).filter(|_| may_pack);
+    let given = conv.packed.filter(|packed| packed.form == Form::Planes);
+    let own = (may_pack && given.is_none()).then(|| PackedWeight::new(Form::Planes, g, conv.weight)).flatten();
+    let packed = given.or(own.as_ref()).filter(|_| may_pack);
     let og = g.out_group();
     gemm(
         &Product {

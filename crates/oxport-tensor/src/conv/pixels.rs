@@ -92,7 +92,8 @@ struct Windows<'a, T: Multiply> {
     kernel: [usize; 3],
     /// Numbers in a run.
     len: usize,
-    /// Where each run begins behind the first one of a window.
+    /// Where each run begins in a window, and how many numbers behind the first one.
+    taps: Vec<[usize; 3]>,
     offsets: Vec<usize>,
 }
 
@@ -115,17 +116,20 @@ impl<'a, T: Multiply> Windows<'a, T> {
             padding: g.padding,
             kernel: if by_rows { [kd, kh, 1] } else { g.kernel },
             len: if by_rows { kw * g.in_channels } else { g.in_group() },
+            taps: Vec::new(),
             offsets: Vec::new(),
         };
         match T::as_acc(conv.x) {
             Some(x) if sc == 1 && !by_rows => windows.data = Data::Input(x),
             _ => windows.copy(conv, by_rows),
         }
-        let [_, d, h, w] = windows.strides;
-        let [_, kh, kw] = windows.kernel;
-        let offset =
-            |r: usize| r / (kh * kw) * g.dilation[0] * d + r / kw % kh * g.dilation[1] * h + r % kw * g.dilation[2] * w;
-        windows.offsets = (0..windows.kernel.iter().product()).map(offset).collect();
+        let ([_, d, h, w], [_, kh, kw]) = (windows.strides, windows.kernel);
+        let tap = |r: usize| {
+            let tap = [r / (kh * kw), r / kw % kh, r % kw];
+            [0, 1, 2].map(|i| tap[i] * g.dilation[i])
+        };
+        windows.taps = (0..windows.kernel.iter().product()).map(tap).collect();
+        windows.offsets = windows.taps.iter().map(|[z, y, x]| z * d + y * h + x * w).collect();
         windows
     }
 
@@ -173,26 +177,40 @@ impl<T: Multiply> Runs<T::Acc> for Windows<'_, T> {
     }
 
     fn places(&self, batch: usize, rows: Range<usize>, out: &mut [usize]) {
-        let g = self.geometry;
-        let [sn, sd, sh, sw] = self.strides;
-        let ([d, h, w], [kd, kh, kw]) = (self.sizes, self.kernel);
-        let pixels = d * h * w;
-        let first = batch % g.groups * g.in_group() + batch / g.groups * sn;
+        let (g, [d, h, w]) = (self.geometry, self.sizes);
+        let first = batch % g.groups * g.in_group() + batch / g.groups * self.strides[0];
+        let (mut row, mut rest) = (rows.start, out);
+        // Line by line of the output: divisions for each line only.
+        while row < rows.end {
+            let (n, p) = (row / (d * h * w), row % (d * h * w));
+            let columns = p % w..w.min(p % w + (rows.end - row));
+            row += columns.len();
+            let (line, later) = rest.split_at_mut(columns.len() * self.offsets.len());
+            self.line(first + n * self.strides[0], [p / (h * w), p / w % h], columns, line);
+            rest = later;
+        }
+    }
+}
+
+impl<T: Multiply> Windows<'_, T> {
+    /// The places of some pixels of line `(d, h)` of the output, of the image that begins at `image`.
+    fn line(&self, image: usize, [d, h]: [usize; 2], columns: Range<usize>, out: &mut [usize]) {
+        let (g, [_, sd, sh, sw]) = (self.geometry, self.strides);
+        let [pd, ph, pw] = self.padding;
+        let (z, y) = (d * g.stride[0], h * g.stride[1]);
         let reach = [0, 1, 2].map(|i| (self.kernel[i] - 1) * g.dilation[i]);
-        for (row, out) in rows.zip(out.chunks_exact_mut(self.offsets.len())) {
-            let (n, p) = (row / pixels, row % pixels);
-            let at = [p / (h * w) * g.stride[0], p / w % h * g.stride[1], p % w * g.stride[2]];
-            let image = first + n * sn;
-            let inside = |i: usize| at[i] >= self.padding[i] && at[i] - self.padding[i] + reach[i] < self.input[i];
-            if inside(0) && inside(1) && inside(2) {
-                let [z, y, x] = [0, 1, 2].map(|i| at[i] - self.padding[i]);
-                let from = image + z * sd + y * sh + x * sw;
+        let is_inside = |i: usize, at: usize| at >= self.padding[i] && at - self.padding[i] + reach[i] < self.input[i];
+        let is_line_inside = is_inside(0, z) && is_inside(1, y);
+        for (w, out) in columns.zip(out.chunks_exact_mut(self.offsets.len())) {
+            let x = w * g.stride[2];
+            if is_line_inside && is_inside(2, x) {
+                let from = image + (z - pd) * sd + (y - ph) * sh + (x - pw) * sw;
                 out.iter_mut().zip(&self.offsets).for_each(|(out, offset)| *out = from + offset);
                 continue;
             }
-            for (r, out) in out.iter_mut().enumerate() {
-                let tap = [r / (kh * kw) % kd, r / kw % kh, r % kw];
-                let [z, y, x] = [0, 1, 2].map(|i| (at[i] + tap[i] * g.dilation[i]).wrapping_sub(self.padding[i]));
+            for (out, tap) in out.iter_mut().zip(&self.taps) {
+                let (z, y, x) = (z + tap[0], y + tap[1], x + tap[2]);
+                let [z, y, x] = [z.wrapping_sub(pd), y.wrapping_sub(ph), x.wrapping_sub(pw)];
                 let is_inside = z < self.input[0] && y < self.input[1] && x < self.input[2];
                 *out = if is_inside { image + z * sd + y * sh + x * sw } else { ZEROS };
             }

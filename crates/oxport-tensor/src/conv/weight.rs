@@ -2,7 +2,7 @@
 //!
 //! Law: a row of the weight is `(tap, channel)` in every form, so that all of them sum in one order.
 
-use super::{Geometry, Multiply};
+use super::{Geometry, Multiply, channels};
 use crate::gemm::{Compute, Mat, Packed, interleave};
 use crate::scratch::Scratch;
 
@@ -10,6 +10,8 @@ use crate::scratch::Scratch;
 pub struct PackedWeight<A> {
     pub(super) form: Form,
     pub(super) groups: Vec<Packed<A>>,
+    /// Instead, of a kernel per channel for pixels: see `channels`.
+    pub(super) registers: Option<Vec<A>>,
 }
 
 /// For which algorithm a weight is packed.
@@ -24,8 +26,13 @@ pub enum Form {
 impl<A: Compute> PackedWeight<A> {
     /// Packs a contiguous weight of sizes [`Geometry::weight`]; `None` where no algorithm uses a packed one.
     pub fn new<T: Multiply<Acc = A>>(form: Form, g: &Geometry, weight: &[T]) -> Option<PackedWeight<A>> {
-        if g.transposed || g.in_group() == 1 && g.groups > 1 {
+        if g.transposed || g.in_group() == 0 {
             return None;
+        }
+        if g.in_group() == 1 && g.groups > 1 {
+            let fits = form == Form::Pixels && g.out_group() == 1;
+            let registers = fits.then(|| channels::by_registers(g, weight));
+            return registers.is_some().then_some(PackedWeight { form, groups: Vec::new(), registers });
         }
         let (taps, channels, n) = (g.taps(), g.in_group(), g.out_group());
         let k = taps * channels;
@@ -48,6 +55,6 @@ impl<A: Compute> PackedWeight<A> {
             }
         };
         let groups = (0..g.groups).map(|group| pack(group, &mut scratch)).collect();
-        Some(PackedWeight { form, groups })
+        Some(PackedWeight { form, groups, registers: None })
     }
 }

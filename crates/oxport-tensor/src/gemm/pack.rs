@@ -114,7 +114,22 @@ pub(super) fn slices<T: Compute>(k: usize) -> impl Iterator<Item = (usize, usize
 /// # Panics
 /// If a matrix does not lie in its slice.
 pub(crate) fn interleave<S: Multiply>(x: Mat<'_, S>, rows: usize, cols: usize, out: &mut [S::Acc]) {
-    pack_panel(S::Acc::kernels(), Source { data: x.data, major: x.rows, k: x.cols }, rows, cols, out, rows);
+    match rows {
+        2 if x.cols == 1 => interleave_few::<S, 2>(x, cols, out),
+        3 if x.cols == 1 => interleave_few::<S, 3>(x, cols, out),
+        4 if x.cols == 1 => interleave_few::<S, 4>(x, cols, out),
+        _ => pack_panel(S::Acc::kernels(), Source { data: x.data, major: x.rows, k: x.cols }, rows, cols, out, rows),
+    }
+}
+
+/// As [`interleave`], of `N` contiguous rows.
+fn interleave_few<S: Multiply, const N: usize>(x: Mat<'_, S>, cols: usize, out: &mut [S::Acc]) {
+    let rows: [&[S]; N] = std::array::from_fn(|i| &x.data[i * x.rows..][..cols]);
+    for (j, out) in out.as_chunks_mut::<N>().0.iter_mut().enumerate().take(cols) {
+        for i in 0..N {
+            out[i] = rows[i][j].widen_one();
+        }
+    }
 }
 
 /// How rows are shared out to panels.

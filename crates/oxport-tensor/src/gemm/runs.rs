@@ -221,3 +221,73 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
         store_tile(&acc, out);
     }
 }
+
+/// See [`Channels`](super::kernel::Channels).
+#[inline(always)]
+pub(super) unsafe fn channels_body<L: Lane>(
+    places: &[Vec<*const L::T>],
+    channel: usize,
+    members: usize,
+    factors: *const L::T,
+    start: *const L::T,
+    y: *mut L::T,
+    y_stride: usize,
+) {
+    let pixels = places.first().map_or(0, Vec::len);
+    assert!(places.iter().all(|row| row.len() == pixels), "law: every tap of every pixel has a place");
+    // SAFETY: the caller gives `members` numbers at `channel` of every place, a register of factors per tap and one to
+    // start from, and room for `members` numbers of every pixel in `y`.
+    unsafe {
+        let mut p = 0;
+        while p + 8 <= pixels {
+            channels_group::<L, 8>(places, p, channel, members, factors, start, y, y_stride);
+            p += 8;
+        }
+        while p + 2 <= pixels {
+            channels_group::<L, 2>(places, p, channel, members, factors, start, y, y_stride);
+            p += 2;
+        }
+        if p < pixels {
+            channels_group::<L, 1>(places, p, channel, members, factors, start, y, y_stride);
+        }
+    }
+}
+
+/// `G` pixels from pixel `p` on.
+#[inline(always)]
+unsafe fn channels_group<L: Lane, const G: usize>(
+    places: &[Vec<*const L::T>],
+    p: usize,
+    channel: usize,
+    members: usize,
+    factors: *const L::T,
+    start: *const L::T,
+    y: *mut L::T,
+    y_stride: usize,
+) {
+    // SAFETY: as for `channels_body`, which has looked at the lengths.
+    unsafe {
+        let mut acc = [L::load(start); G];
+        if members == L::N {
+            for (t, row) in places.iter().enumerate() {
+                let f = L::load(factors.add(t * L::N));
+                for (g, a) in acc.iter_mut().enumerate() {
+                    *a = f.mul_add(L::load((*row.get_unchecked(p + g)).add(channel)), *a);
+                }
+            }
+            for (g, a) in acc.into_iter().enumerate() {
+                a.store(y.add((p + g) * y_stride));
+            }
+        } else {
+            for (t, row) in places.iter().enumerate() {
+                let f = L::load(factors.add(t * L::N));
+                for (g, a) in acc.iter_mut().enumerate() {
+                    *a = f.mul_add(L::load_part((*row.get_unchecked(p + g)).add(channel), members), *a);
+                }
+            }
+            for (g, a) in acc.into_iter().enumerate() {
+                a.store_part(y.add((p + g) * y_stride), members);
+            }
+        }
+    }
+}
