@@ -68,6 +68,18 @@ fn equal(a: &oxport::io::Values, b: &oxport::io::Values) -> Result<(), String> {
     Ok(())
 }
 
+/// Strides of dimensions of more than one element.
+fn equal_strides(a: &oxport::io::Values, b: &oxport::io::Values) -> Result<(), String> {
+    for (name, want) in a {
+        let (Value::Tensor(want), Some(Value::Tensor(got))) = (want, b.get(name)) else { continue };
+        let mut steps = want.strides().iter().zip(got.strides()).zip(want.sizes());
+        if want.numel() > 0 && steps.any(|((a, b), &size)| size > 1 && a != b) {
+            return Err(format!("{name}: expected strides {:?}, got {:?}", want.strides(), got.strides()));
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn bitwise_rules_change_no_bit_and_keep_programs_valid() {
     all(programs(), |dir| {
@@ -91,7 +103,7 @@ fn bitwise_rules_change_no_bit_and_keep_programs_valid() {
 }
 
 #[test]
-fn threads_and_preparing_change_no_bit() {
+fn threads_preparing_and_layouts_change_no_bit() {
     all(programs(), |dir| {
         let program = read(dir)?;
         let file = value_files(dir).into_iter().next().ok_or("no values")?;
@@ -99,12 +111,16 @@ fn threads_and_preparing_change_no_bit() {
             .and_then(|v| inputs_from(&program, &v))
             .map_err(|e| e.to_string())?;
         let prepared = oxport::prepare(&program, Opt::Exact).map_err(|e| e.to_string())?;
-        let with =
-            |threads, prepare| outputs(&prepared, &inputs, &PlanOptions { threads, prepare, ..PlanOptions::default() });
-        let plain = with(1, false)?;
-        [(1, true), (3, true), (3, false)].into_iter().try_for_each(|(threads, prepare)| {
-            let other = with(threads, prepare)?;
-            equal(&plain, &other).map_err(|e| format!("{threads} threads, prepared: {prepare}: {e}"))
+        let with = |threads, prepare, layout| {
+            outputs(&prepared, &inputs, &PlanOptions { threads, prepare, layout, ..PlanOptions::default() })
+        };
+        let plain = with(1, false, false)?;
+        let kinds = [(1, true, false), (1, false, true), (1, true, true), (3, true, true), (3, false, false)];
+        kinds.into_iter().try_for_each(|(threads, prepare, layout)| {
+            let other = with(threads, prepare, layout)?;
+            equal(&plain, &other)
+                .and_then(|()| equal_strides(&plain, &other))
+                .map_err(|e| format!("{threads} threads, prepared: {prepare}, layouts: {layout}: {e}"))
         })
     });
 }

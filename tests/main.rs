@@ -27,8 +27,9 @@ fn root() -> PathBuf {
 }
 
 /// The folders of the exported programs, in order.
+/// The kept programs, or those of the folder that `PROGRAMS` names.
 fn programs() -> Vec<PathBuf> {
-    let dir = root().join("fixtures/programs");
+    let dir = std::env::var_os("PROGRAMS").map_or(root().join("fixtures/programs"), PathBuf::from);
     let mut dirs: Vec<PathBuf> = std::fs::read_dir(dir)
         .expect("law: the fixtures are checked in")
         .flatten()

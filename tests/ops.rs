@@ -4,7 +4,7 @@ use crate::all;
 use oxport::compare::{Tolerance, compare};
 use oxport::{Fake, Opt, PlanOptions, Tensor, Value, registry};
 use oxport_ir::infer::{MetaCx, cost_of, infer_call};
-use oxport_ir::{Argument, Class, Cost, Decomp, Exact, Kernel, OpDef, Val, Work};
+use oxport_ir::{Argument, Class, Cost, Decomp, Exact, Kernel, OpDef, OperandStrides, Val, Work};
 use oxport_sym::{Assumptions, Expr, Range, ShapeEnv, Symbol};
 use oxport_testkit::samples::{Sample, parse};
 
@@ -199,6 +199,93 @@ fn samples_run_and_error_samples_are_refused() {
             (Ok(_), true) => Err("it must be refused".to_string()),
             (Err((_, e)), false) => Err(e),
         }
+    });
+}
+
+/// Calls on images that are larger than what a kernel takes in one step.
+const IMAGES: &[(&str, &str)] = &[
+    ("aten::convolution", "f32[2, 19, 9, 11], f32[24, 19, 3, 3], f32[24], [2, 1], [1, 2], [1, 1], False, [0, 0], 1"),
+    ("aten::convolution", "f32[1, 24, 9, 11], f32[48, 3, 3, 3], None, [1, 1], [1, 1], [1, 2], False, [0, 0], 8"),
+    ("aten::convolution", "f32[1, 21, 9, 30], f32[21, 1, 3, 3], f32[21], [2, 2], [1, 1], [1, 1], False, [0, 0], 21"),
+    ("aten::convolution", "f64[1, 3, 19, 17], f64[40, 3, 5, 5], f64[40], [2, 2], [2, 2], [1, 1], False, [0, 0], 1"),
+    ("aten::convolution", "f32[1, 6, 7, 9], f32[6, 5, 3, 3], f32[5], [2, 2], [1, 1], [1, 1], True, [1, 1], 1"),
+    (
+        "aten::convolution",
+        "f32[1, 5, 4, 6, 7], f32[9, 5, 3, 3, 3], f32[9], [1, 1, 1], [1, 1, 1], [1, 1, 1], False, [0, 0, 0], 1",
+    ),
+    ("aten::conv2d", "bf16[1, 19, 9, 11], bf16[24, 19, 3, 3], bf16[24]"),
+    ("aten::conv2d", "c64[1, 19, 9, 11], c64[24, 19, 3, 3]"),
+    ("aten::sum.dim_IntList", "f32[2, 20, 19, 11], [2, 3]"),
+    ("aten::sum.dim_IntList", "f32[2, 300, 9, 11], [1]"),
+    ("aten::sum", "f32[2, 20, 19, 11]"),
+    ("aten::mean.dim", "f32[2, 20, 19, 11], [2, 3], True"),
+    ("aten::mean.dim", "bf16[2, 20, 19, 11], [-1]"),
+    ("aten::var.correction", "f32[2, 20, 19, 11], [1, 3]"),
+    ("aten::amax", "f32[2, 20, 19, 11], [2, 3]"),
+    ("aten::max.dim", "f32[2, 20, 19, 11], 1"),
+    ("aten::avg_pool2d", "f32[2, 20, 19, 11], [3, 3], [2, 1], [1, 1]"),
+    ("aten::max_pool2d", "f32[2, 20, 19, 11], [3, 3], [2, 1], [1, 1]"),
+    ("aten::max_pool2d_with_indices", "f32[2, 20, 19, 11], [3, 3], [2, 1], [1, 1]"),
+    ("aten::adaptive_avg_pool2d", "f32[2, 300, 19, 11], [1, 1]"),
+    ("aten::adaptive_avg_pool2d", "bf16[2, 20, 19, 11], [1, 1]"),
+    ("aten::adaptive_avg_pool2d", "f32[2, 20, 19, 11], [4, 3]"),
+    ("aten::adaptive_max_pool2d", "f32[2, 20, 19, 11], [4, 3]"),
+    ("aten::_native_batch_norm_legit.no_stats", "f32[3, 20, 19, 11], f32[20], f32[20], True, 0.1, 1e-5"),
+    ("aten::group_norm", "f32[2, 20, 19, 11], 4, f32[20], f32[20]"),
+    ("aten::layer_norm", "f32[2, 20, 19, 70], [70], f32[70], f32[70]"),
+    ("aten::softmax.int", "f32[2, 20, 19, 11], 1"),
+    ("aten::_log_softmax", "f32[2, 20, 19, 70], 3, False"),
+    ("aten::upsample_bilinear2d", "f32[2, 20, 9, 11], [17, 23], False"),
+    ("aten::upsample_nearest2d", "f32[2, 20, 9, 11], [18, 22]"),
+    ("aten::upsample_bicubic2d", "f32[2, 20, 9, 11], [17, 23], True"),
+    ("aten::grid_sampler_2d", "f32[2, 20, 9, 11], f32[2, 5, 6, 2], 0, 0, False"),
+    ("aten::linear", "f32[2, 20, 19, 70], f32[33, 70], f32[33]"),
+    ("aten::matmul", "f32[2, 20, 19, 70], f32[2, 20, 70, 33]"),
+    ("aten::addmm", "f32[33], f32[20, 400], f32[400, 33]"),
+    ("aten::scaled_dot_product_attention", "f32[2, 3, 19, 20], f32[2, 3, 40, 20], f32[2, 3, 40, 20]"),
+    ("aten::pixel_shuffle", "f32[2, 20, 9, 11], 2"),
+    ("aten::cat", "[f32[2, 20, 9, 11], f32[2, 3, 9, 11]], 1"),
+    ("aten::constant_pad_nd", "f32[2, 20, 9, 11], [1, 2, 0, 3], 0.5"),
+    ("aten::gelu", "f32[2, 20, 19, 11]"),
+    ("aten::silu", "f32[2, 20, 19, 11]"),
+    ("aten::add.Tensor", "f32[2, 20, 19, 11], f32[20, 1, 1]"),
+];
+
+/// Of operators that say so, and of the convolutions that a plan turns: images in any order of memory.
+#[test]
+fn elements_do_not_depend_on_strides() {
+    let says = |name: &str| !matches!(named(name).operand_strides, OperandStrides::Recorded);
+    let kernels = |name: &str| !matches!(named(name).kernel, Kernel::None) && named(name).exact != Exact::Random;
+    let cases = samples().into_iter().filter(|(n, s)| says(n) && kernels(n) && !s.starts_with('!'));
+    let (mut cases, images): (Vec<_>, Vec<_>) = (cases.collect(), IMAGES.to_vec());
+    assert!(images.iter().all(|(name, _)| says(name)), "the images are of operators that take any strides");
+    let reads = tables().find(|def| def.reads_storage && says(def.name()));
+    assert!(reads.is_none(), "what reads a storage sees strides: {:?}", reads.map(OpDef::name));
+    cases.extend(images);
+    all(cases, |(name, text)| {
+        let (def, sample) = (named(name), parse(text)?);
+        let plain = execute(def, &sample, false).map_err(|e| e.1)?;
+        // In reverse order, and the second dimension innermost.
+        let orders: [&dyn Fn(i64) -> Vec<i64>; 2] =
+            [&|n| (0..n).rev().collect(), &|n| std::iter::once(0).chain(2..n).chain([1]).take(n as usize).collect()];
+        for order in orders {
+            let mut sample = sample.clone();
+            for t in sample.tensors.iter_mut().filter(|t| t.rank() > 1) {
+                let order = order(t.rank() as i64);
+                let mut back = vec![0; order.len()];
+                order.iter().enumerate().for_each(|(i, &d)| back[d as usize] = i as i64);
+                let turned = t.view(|l| l.permute(&order)).and_then(|t| t.contiguous());
+                *t = turned.and_then(|t| t.view(|l| l.permute(&back))).map_err(|e| e.to_string())?;
+            }
+            let turned = execute(def, &sample, false).map_err(|e| e.1)?;
+            for (a, b) in plain.iter().zip(&turned) {
+                let c = compare(b, a, Tolerance::Exact);
+                if !c.agree {
+                    return Err(format!("with strides {:?}: {}", sample.tensors[0].strides(), c.detail));
+                }
+            }
+        }
+        Ok(())
     });
 }
 

@@ -75,7 +75,7 @@ pub struct OpDef {
 
 /// See [`OpDef::meta`].
 pub type MetaFn = fn(&Args<'_, Meta>) -> Result<Vec<Val>>;
-/// See [`OpDef::prepare`]: of the arguments, those that are not constant [`Arg::None`](crate::Arg::None), and of what the
+/// See [`OpDef::prepare`]. The arguments that are not constant are [`Arg::None`](crate::Arg::None); the value is what the
 /// plan records of the result, whose strides may say which algorithm will run.
 pub type PrepareFn = fn(&Args<'_, Real>, Option<&Val>) -> Result<Option<Prepared>>;
 
@@ -344,7 +344,7 @@ impl OpDef {
     }
     /// Says that it reads its first argument's storage past the elements of the tensor.
     pub const fn reads_storage(self) -> OpDef {
-        OpDef { reads_storage: true, ..self }
+        OpDef { reads_storage: true, operand_strides: OperandStrides::Recorded, ..self }
     }
     /// Says when the result lies in the first argument's storage, where the schema does not.
     pub const fn alias_if(self, f: fn(&Args<'_, Meta>, &Fake) -> Result<bool>) -> OpDef {

@@ -253,8 +253,8 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// The result of a step that views or moves constants, so that it is a constant, too. One that fails is left to the run,
-/// which says where it is; one that repeats elements, too, since it may be much larger.
+/// The result of a step that views or moves constants, so that it is a constant, too. One that fails is left to the
+/// run, which says where it is; one that repeats elements, too, since it may be much larger.
 fn constant_move(step: &Step, template: &[Arg<oxport_ir::Real>]) -> Option<Value> {
     let is_known = step.patches.is_empty() && template.iter().any(|a| matches!(a, Arg::Tensor(_)));
     if !is_known {

@@ -229,9 +229,9 @@ impl Tensor {
         }
     }
 
-    /// The element at index 0. Meant for loops, which trust the laws above.
+    /// The element at index 0. Meant for loops, which trust the laws above. (Without elements, the offset may be any.)
     pub(crate) fn start<T>(&self) -> *const T {
-        self.storage.start().wrapping_add(self.layout.offset * self.dtype.size()).cast()
+        self.storage.start().wrapping_add(self.layout.offset.wrapping_mul(self.dtype.size())).cast()
     }
 
     /// Random access by offsets relative to the first element.

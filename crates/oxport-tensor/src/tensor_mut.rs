@@ -102,9 +102,9 @@ impl TensorMut {
         result
     }
 
-    /// The element at index 0. Meant for loops, which trust the laws above.
+    /// The element at index 0. Meant for loops, which trust the laws above. (Without elements, the offset may be any.)
     pub(crate) fn start<T>(&mut self) -> *mut T {
-        self.storage.start().wrapping_add(self.layout.offset * self.dtype.size()).cast()
+        self.storage.start().wrapping_add(self.layout.offset.wrapping_mul(self.dtype.size())).cast()
     }
 }
 

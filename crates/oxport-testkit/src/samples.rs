@@ -10,7 +10,7 @@ use oxport_ir::{Argument, MemoryFormat};
 use oxport_tensor::Layout;
 
 /// A parsed sample.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Sample {
     /// True if the call must fail.
     pub is_error: bool,

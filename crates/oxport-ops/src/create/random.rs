@@ -182,7 +182,12 @@ pub(crate) const fn drawn(
     meta: oxport_ir::opdef::MetaFn,
     kernel: crate::support::class::Fill,
 ) -> OpDef {
-    OpDef::new(schema, meta).fill(kernel).work(Class::Pointwise).any_strides().effect(Effect::Random).exact(Exact::Random)
+    OpDef::new(schema, meta)
+        .fill(kernel)
+        .work(Class::Pointwise)
+        .any_strides()
+        .effect(Effect::Random)
+        .exact(Exact::Random)
 }
 
 pub(super) fn sized(a: &MetaArgs<'_>) -> Metas {

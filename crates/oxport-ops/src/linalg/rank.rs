@@ -13,7 +13,7 @@ use crate::support::meta::{MetaArgs, Metas, broadcast, one};
 use num_traits::Zero;
 use oxport_ir::{Arg, Args, Class, Fake, OpDef, Real, Result, Val, Value, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Layout, Tensor, TensorMut};
+use oxport_tensor::{DType, Layout, Tensor, TensorMut, filled};
 
 /// A rank.
 macro_rules! rank {
@@ -307,5 +307,7 @@ fn nearest<T: Field>(a: &Mat<T>, b: &Mat<T>, rtol: f64) -> Result<Nearest<T>> {
         pairs.map(|(&b, &x)| if b == x { 0.0 } else { (b - x).modulus().powi(2) }).sum()
     };
     let rank = scales.iter().filter(|s| !s.is_zero()).count();
-    Ok(Nearest { solution, left: (0..b.cols).map(apart).collect(), rank, values })
+    let mut left = filled(0.0, b.cols)?;
+    left.iter_mut().enumerate().for_each(|(j, left)| *left = apart(j));
+    Ok(Nearest { solution, left, rank, values })
 }

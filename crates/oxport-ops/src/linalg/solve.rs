@@ -74,7 +74,12 @@ pub static OPS: &[OpDef] = &[
         .fill(tensorsolve)
         .work(Class::Solve)
         .doc("The solution of a system whose matrix and vectors have several dimensions a side.")
-        .samples(&["f32[2, 3, 6], f32[2, 3]", "f32[3, 4, 4, 3], f32[3, 4], [0, 2]", "!f32[2, 3, 5], f32[2, 3]"]),
+        .samples(&[
+            "f32[2, 3, 6], f32[2, 3]",
+            "f32[3, 4, 4, 3], f32[3, 4], [0, 2]",
+            "f32[], f32[], [-1]",
+            "!f32[2, 3, 5], f32[2, 3]",
+        ]),
 ];
 
 /// Is the right-hand side a vector, or a batch of them?
@@ -205,10 +210,10 @@ fn tensorinv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     })
 }
 
-/// The order of the system's dimensions: some moved to the end.
+/// The order of the system's dimensions: some moved to the end. A scalar's only one, 0, is none.
 fn order(rank: usize, dims: Option<Vec<i64>>) -> Result<Vec<usize>> {
     let last = crate::support::meta::wrap_dims(&dims.unwrap_or_default(), rank)?;
-    Ok((0..rank).filter(|d| !last.contains(d)).chain(last.iter().copied()).collect())
+    Ok((0..rank).filter(|d| !last.contains(d)).chain(last.iter().copied().filter(|&d| d < rank)).collect())
 }
 
 fn tensorsolve_meta(args: &MetaArgs<'_>) -> Metas {

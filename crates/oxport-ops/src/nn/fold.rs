@@ -136,7 +136,8 @@ fn col2im(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     computed!(x.dtype(), |T| {
         let x = Dense::<T>::of(x)?;
         fill(out, |out: &mut [T]| {
-            for_out_rows(out, height * width, taps * rows * columns, |plane, out| {
+            let work = taps.saturating_mul(rows).saturating_mul(columns);
+            for_out_rows(out, height * width, work, |plane, out| {
                 out.fill(0.0);
                 for tap in 0..taps {
                     let (kh, kw) = (tap / b.kernel[1] as usize, tap % b.kernel[1] as usize);

@@ -33,7 +33,12 @@ const fn of_channels(schema: &'static str) -> OpDef {
     shuffle(schema, |a| shuffle_meta(a, Shuffle::OfChannels), |a, o| shuffle_kernel(a, o, Shuffle::OfChannels))
 }
 const fn shuffle(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
-    OpDef::new(schema, meta).doc("Rearranges channels and pixels.").fill(kernel).work(Class::Move).any_strides().exact(Exact::Bits)
+    OpDef::new(schema, meta)
+        .doc("Rearranges channels and pixels.")
+        .fill(kernel)
+        .work(Class::Move)
+        .any_strides()
+        .exact(Exact::Bits)
 }
 
 /// What goes where.

@@ -64,7 +64,10 @@ pub static OPS: &[OpDef] = &[
     unary("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", Float, softshrink)
         .doc("Nearer to 0 by `lambd`."),
     bits(
-        OpDef::new("aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta).fill(prelu).work(Class::Pointwise).any_strides(),
+        OpDef::new("aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta)
+            .fill(prelu)
+            .work(Class::Pointwise)
+            .any_strides(),
     )
     .doc("`weight · x` where negative; one weight, or one for each channel (dimension 1).")
     .samples(&["f32[2, 3, 4], f32[3]", "f32[2, 3], f32[1]", "!f32[2, 3], f32[2]"]),

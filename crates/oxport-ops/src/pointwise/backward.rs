@@ -207,7 +207,11 @@ pub static OPS: &[OpDef] = &[
 ];
 
 const fn grad(schema: &'static str, rule: Rule, kernel: Fill) -> OpDef {
-    OpDef::new(schema, rule.meta::<2>()).fill(kernel).work(Class::Pointwise).any_strides().samples(&["f32[2, 3], f32[2, 3]"])
+    OpDef::new(schema, rule.meta::<2>())
+        .fill(kernel)
+        .work(Class::Pointwise)
+        .any_strides()
+        .samples(&["f32[2, 3], f32[2, 3]"])
 }
 
 /// The meta of a pointwise function of some arguments.

@@ -105,9 +105,11 @@ pub static OPS: &[OpDef] = &[
     bits(OpDef::new("aten::alias_copy(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move).any_strides())
         .doc("A copy.")
         .samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::detach_copy(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move).any_strides())
-        .doc("A copy, without gradient.")
-        .samples(&["f32[2, 3]"]),
+    bits(
+        OpDef::new("aten::detach_copy(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move).any_strides(),
+    )
+    .doc("A copy, without gradient.")
+    .samples(&["f32[2, 3]"]),
     bits(OpDef::new("aten::lift(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move).any_strides())
         .doc("The same tensor.")
         .samples(&["f32[2, 3]"]),

@@ -62,9 +62,14 @@ pub static OPS: &[OpDef] = &[
         .any_strides()
         .doc("The argument of a complex number; of a real one 0 or π.")
         .samples(&["c64[2, 3]", "f32[4]", "i64[4]"]),
-    bits(OpDef::new("aten::complex(Tensor real, Tensor imag) -> Tensor", pair).fill(complex).work(Class::Pointwise).any_strides())
-        .doc("From real and imaginary part.")
-        .samples(&["f32[2, 3], f32[3]", "!f32[2], f64[2]"]),
+    bits(
+        OpDef::new("aten::complex(Tensor real, Tensor imag) -> Tensor", pair)
+            .fill(complex)
+            .work(Class::Pointwise)
+            .any_strides(),
+    )
+    .doc("From real and imaginary part.")
+    .samples(&["f32[2, 3], f32[3]", "!f32[2], f64[2]"]),
     OpDef::new("aten::polar(Tensor abs, Tensor angle) -> Tensor", pair)
         .fill(polar)
         .work(Class::Pointwise)

@@ -136,7 +136,11 @@ pub const fn with_scalar(schema: &'static str, rule: Rule, kernel: Fill) -> OpDe
 
 /// A pointwise operator of three operands, which broadcast and promote.
 pub const fn ternary(schema: &'static str, rule: Rule, kernel: Fill) -> OpDef {
-    OpDef::new(schema, rule.meta::<3>()).fill(kernel).work(Class::Pointwise).any_strides().samples(&["f32[2, 3], f32[3], f32[2, 1]"])
+    OpDef::new(schema, rule.meta::<3>())
+        .fill(kernel)
+        .work(Class::Pointwise)
+        .any_strides()
+        .samples(&["f32[2, 3], f32[3], f32[2, 1]"])
 }
 
 /// An operator that another one is by another name; the text passes the arguments on.

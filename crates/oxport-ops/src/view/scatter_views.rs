@@ -55,7 +55,6 @@ pub static OPS: &[OpDef] = &[
     )
     .eval(into_strided)
     .work(Class::Move)
-    .any_strides()
     .exact(Exact::Bits)
     .doc("A copy with the elements of a strided view of it replaced.")
     .samples(&["f32[8], f32[2, 3], [2, 3], [3, 1], 1", "f32[3, 2]{1, 3}, f32[2], [2], [3]"])

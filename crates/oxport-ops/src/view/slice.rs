@@ -111,7 +111,6 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(as_strided_fill)
     .work(Class::Move)
-    .any_strides()
     .exact(Exact::Bits)
     .doc("Any sizes, strides and offset over the input's storage, copied.")
     .samples(&["f32[8], [2, 3], [3, 1], 1"])

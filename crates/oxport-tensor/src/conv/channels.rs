@@ -20,7 +20,8 @@ pub(super) fn by_registers<T: Multiply>(g: &Geometry, weight: &[T]) -> Vec<T::Ac
 /// Larger kernels are faster over a copy, whose pixels are neighbors.
 const MOST_TAPS: usize = 9;
 
-/// Whether kernels are small and most windows lie inside the input. Those at its edges are slower than in a copy with zeros around it.
+/// Whether kernels are small and most windows lie inside the input. Those at its edges are slower than in a copy with
+/// zeros around it.
 fn is_mostly_inside(g: &Geometry, sizes: [usize; 3]) -> bool {
     let inside = |i: usize| {
         let reach = (g.kernel[i] - 1) * g.dilation[i];

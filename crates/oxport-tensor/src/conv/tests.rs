@@ -171,6 +171,49 @@ fn every_algorithm_equals_the_definition() {
     }
 }
 
+/// Outputs of any strides, of inputs of any strides, are the same bits, packed weights or not.
+#[test]
+fn strides_do_not_change_bits() {
+    for text in CASES.iter().filter(|text| !geometry(text).transposed) {
+        let g = geometry(text);
+        let out = g.output().expect("a valid case");
+        let noise = |n: usize| (0..n).map(|i| (i * 7919 % 1009) as f32 / 331.0 - 1.5).collect::<Vec<_>>();
+        let all = |s: [usize; 3]| (0..s[0] * s[1] * s[2]).map(move |i| [i / (s[1] * s[2]), i / s[2] % s[1], i % s[2]]);
+        let at = |s: [usize; 5], [n, c]: [usize; 2], p: [usize; 3]| {
+            n * s[0] + c * s[1] + p[0] * s[2] + p[1] * s[3] + p[2] * s[4]
+        };
+        let (w, bias) = (noise(g.weight().iter().product()), noise(g.out_channels));
+        let planes = noise(g.batch * g.in_channels * g.input.iter().product::<usize>());
+        let (xp, yp) = (contiguous(1, g.in_channels, g.input), contiguous(1, g.out_channels, out));
+        let (xl, yl) = (channels_last(g.in_channels, g.input), channels_last(g.out_channels, out));
+        let mut pixels = planes.clone();
+        for i in 0..g.batch * g.in_channels {
+            let i = [i / g.in_channels, i % g.in_channels];
+            all(g.input).for_each(|p| pixels[at(xl, i, p)] = planes[at(xp, i, p)]);
+        }
+        let run = |x: &[f32], xs: [usize; 5], last: bool, form: Option<Form>| {
+            let (ys, packed) = (if last { yl } else { yp }, form.and_then(|form| PackedWeight::new(form, &g, &w)));
+            let mut y = vec![f32::NAN; g.batch * g.out_channels * out.iter().product::<usize>()];
+            let (packed, bias) = (packed.as_ref(), Some(&bias[..]));
+            let conv = Convolution { geometry: g, x, x_strides: xs, weight: &w, packed, bias, after: None };
+            convolve(&conv, &mut y, ys);
+            let outputs = (0..g.batch * g.out_channels).map(|i| [i / g.out_channels, i % g.out_channels]);
+            outputs
+                .flat_map(|i| all(out).map(move |p| (i, p)))
+                .map(|(i, p)| y[at(ys, i, p)].to_bits())
+                .collect::<Vec<_>>()
+        };
+        let expected = run(&planes, xp, false, None);
+        for (x, xs) in [(&planes, xp), (&pixels, xl)] {
+            for last in [false, true] {
+                for form in [None, Some(Form::Planes), Some(Form::Pixels)] {
+                    assert!(run(x, xs, last, form) == expected, "{text} {xs:?} {last} {form:?}");
+                }
+            }
+        }
+    }
+}
+
 /// Kernels of one channel, with just enough work for several threads.
 #[test]
 fn threads_do_not_change_bits() {

@@ -192,7 +192,8 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
     unsafe {
         let mut acc = [[L::zero(); NV]; MR];
         prefetch_tile::<L, MR>(&out);
-        // One loop, not one in another: else the compiler keeps the registers of the tile twice, most of them in memory.
+        // One loop, not one in another: else the compiler keeps the registers of the tile twice, most of them in
+        // memory.
         let (mut b, mut p, mut end) = (b, 0, 0);
         let mut segments = segments.iter();
         let mut rows = [std::ptr::null::<L::T>(); MR];

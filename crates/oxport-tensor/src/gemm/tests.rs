@@ -184,6 +184,76 @@ fn chain(a: impl Fn(usize) -> f32, b: impl Fn(usize) -> f32, k: usize, start: Op
     y.unwrap_or(0.0)
 }
 
+/// The rows of a matrix in runs of `len` numbers, the last of which are zeros that are not in the data.
+struct Cut<'a> {
+    data: &'a [f32],
+    stored: usize,
+    count: usize,
+    len: usize,
+}
+
+impl Runs<f32> for Cut<'_> {
+    fn data(&self) -> &[f32] {
+        self.data
+    }
+    fn count(&self) -> usize {
+        self.count
+    }
+    fn len(&self) -> usize {
+        self.len
+    }
+    fn places(&self, _: usize, rows: std::ops::Range<usize>, out: &mut [usize]) {
+        for (row, out) in rows.zip(out.chunks_exact_mut(self.count)) {
+            for (r, out) in out.iter_mut().enumerate() {
+                *out = if r < self.stored { (row * self.stored + r) * self.len } else { ZEROS };
+            }
+        }
+    }
+}
+
+/// A product of rows in runs is that of the matrix that they make up.
+#[test]
+fn runs_are_a_matrix() {
+    let noise = |n: usize, by: usize| (0..n).map(|i| ((i * by + 13) % 1009) as f32 / 331.0 - 1.5).collect::<Vec<_>>();
+    let sizes: &[(usize, usize, usize, usize, usize)] = if cfg!(miri) {
+        &[(3, 19, 2, 3, 5), (1, 3, 1, 1, 390)]
+    } else {
+        &[(1, 40, 3, 4, 7), (13, 33, 1, 1, 50), (29, 70, 9, 9, 64), (300, 17, 2, 3, 200), (15, 96, 40, 49, 21)]
+    };
+    for &(m, n, stored, count, len) in sizes {
+        let (k, data, b, bias) = (count * len, noise(m * stored * len, 7919), noise(count * len * n, 31), noise(n, 7));
+        let mut whole = vec![0.0; m * k];
+        for (row, from) in whole.chunks_exact_mut(k).zip(data.chunks_exact(stored * len)) {
+            row[..stored * len].copy_from_slice(from);
+        }
+        let packed = [Packed::rhs(k, n, Mat::new(&b[..], n, 1))];
+        let cut = Cut { data: &data, stored, count, len };
+        let run = |a: Lhs<'_, f32>, threads: usize| {
+            let mut p = Product::new(m, n, k, Mat::new(&whole, k, 1), Mat::new(&b, n, 1));
+            (p.a, p.b, p.epilogue.start) = (a, Rhs::Packed(&packed), Start::PerColumn(&bias));
+            let mut c = vec![f32::NAN; m * n];
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("law: a pool starts");
+            pool.install(|| gemm(&p, MatMut { data: &mut c, rows: n, cols: 1 }));
+            c.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        };
+        let expected = run(Lhs::Strided(Mat::new(&whole, k, 1)), 1);
+        for threads in if cfg!(miri) { [1, 1] } else { [1, 3] } {
+            assert!(run(Lhs::Runs(&cut), threads) == expected, "{m}x{n}, {count} runs of {len}, {threads} threads");
+        }
+    }
+}
+
+/// A run that leaves its data is found before a number is read.
+#[test]
+#[should_panic(expected = "law: a run is within its operand")]
+fn runs_are_within_their_operand() {
+    let (data, b, mut c) = ([1.0; 20], [1.0; 10], [0.0; 3]);
+    let cut = Cut { data: &data, stored: 2, count: 2, len: 5 };
+    let mut p = Product::new(3, 1, 10, Mat::new(&[], 0, 0), Mat::new(&b, 1, 1));
+    p.a = Lhs::Runs(&cut);
+    gemm(&p, MatMut { data: &mut c, rows: 1, cols: 1 });
+}
+
 /// A row's product does not depend on the other rows, on how B lies, or on whether it is packed.
 #[test]
 fn there_is_one_order_of_summation() {

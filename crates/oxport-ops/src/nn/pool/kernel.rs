@@ -3,7 +3,7 @@
 use super::windows::Axis;
 use crate::support::dense::{Dense, fill};
 use crate::support::product::part;
-use crate::support::rows::for_rows_and;
+use crate::support::rows::{LANES, fold, for_rows_and};
 use oxport_ir::{Error, Result, ensure};
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Element, Tensor, TensorMut, filled};
@@ -124,12 +124,19 @@ pub(super) fn maximum(
 /// Fills averages: sums over windows divided by their sizes, or by one divisor.
 pub(super) fn average(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usize, out: &mut TensorMut) -> Result<()> {
     let last = is_channels_last(out, n);
+    if is_whole(axes)
+        && x.rank() == n + 2
+        && x.numel() > 0
+        && x.layout().suggests_channels_last()
+        && out.layout().is_contiguous()
+    {
+        return channel_averages(x, axes, divisor, n, out);
+    }
     pooled!(x.dtype(), |T| over_planes::<T>(x, n, last, out, |x, inner, out| {
         let size: usize = axes.iter().map(|a| a.input).product::<usize>() * inner;
         let volume: usize = axes.iter().map(|a| a.windows.len()).product::<usize>() * inner;
         let mut nothing = vec![(); out.len().checked_div(volume).unwrap_or(0)];
-        // A window as large as the plane is a sum of a row.
-        let whole = axes.iter().all(|a| a.step == 1 && a.windows.len() == 1 && a.reach() == a.input);
+        let whole = is_whole(axes);
         let runs = Run::of(&axes[2]);
         for_rows_and(x, size, out, volume, &mut nothing, |_, x, out, ()| {
             vectorize(
@@ -141,6 +148,58 @@ pub(super) fn average(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usi
             )
         });
     }))
+}
+
+/// Whether there is one window, as large as the plane: its average is that of a row.
+fn is_whole(axes: &[Axis; 3]) -> bool {
+    axes.iter().all(|a| a.step == 1 && a.windows.len() == 1 && a.reach() == a.input)
+}
+
+/// As [`average`] of whole planes, of an input whose channels are neighbors: sums in the order of [`fold`], pixel by
+/// pixel for some channels at once.
+fn channel_averages(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usize, out: &mut TensorMut) -> Result<()> {
+    let (channels, pixels) = (x.sizes()[1] as usize, axes.iter().map(|a| a.input).product::<usize>());
+    let divisor = divisor.unwrap_or_else(|| axes.iter().map(|a| a.windows[0].2).product());
+    let x = x.view(|l| l.permute(&pixel_order(n)))?;
+    pooled!(x.dtype(), |T| {
+        let x = Dense::<T>::of(&x)?;
+        fill(out, |out: &mut [T]| {
+            let mut nothing = vec![(); out.len().checked_div(channels).unwrap_or(0)];
+            for_rows_and(&x, pixels * channels, out, channels, &mut nothing, |_, x, out, ()| {
+                vectorize(
+                    #[inline(always)]
+                    || sum_channels(x, channels, out),
+                );
+                out.iter_mut().for_each(|y| *y = y.divided(divisor));
+            });
+        })
+    })
+}
+
+/// Channels whose sums, of all lanes, stay in the first cache.
+const BLOCK: usize = 256;
+
+/// The sums of channels over all pixels, each as [`fold`] sums a row.
+#[inline(always)]
+fn sum_channels<T: Pooled>(x: &[T], channels: usize, out: &mut [T]) {
+    let mut sums = vec![T::default(); LANES * BLOCK.min(channels)];
+    for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+        let (from, width) = (block * BLOCK, out.len());
+        let sums = &mut sums[..LANES * width];
+        sums.fill(T::default());
+        for pixels in x.chunks(channels * LANES) {
+            for (sums, pixel) in sums.chunks_exact_mut(width).zip(pixels.chunks_exact(channels)) {
+                sums.iter_mut().zip(&pixel[from..]).for_each(|(sum, &x)| *sum = sum.plus(x));
+            }
+        }
+        let mut lanes = LANES / 2;
+        while lanes > 0 {
+            let (low, high) = sums.split_at_mut(lanes * width);
+            low.iter_mut().zip(high).for_each(|(sum, &mut x)| *sum = sum.plus(x));
+            lanes /= 2;
+        }
+        out.copy_from_slice(&sums[..width]);
+    }
 }
 
 /// Fills zeros, and the elements of `x` at their indices.
@@ -363,7 +422,7 @@ fn avg_pixels<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, divisor: Optio
         let n = divisor.unwrap_or_else(|| window.iter().map(|w| w.2).product());
         let average = |sum: T| if window.iter().all(|w| w.1 > w.0) { sum.divided(n) } else { sum };
         if inner == 1 {
-            out[0] = average(crate::support::rows::fold(x, T::default(), add, add));
+            out[0] = average(fold(x, T::default(), add, add));
             return;
         }
         // Sums of so many channels stay in registers.
