@@ -117,6 +117,53 @@ fn strides_are_those_of_the_program() {
     assert_eq!(y, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
 }
 
+/// A plan lays images out channels-last: what reads strides sees those of the program, and so does the caller. One
+/// image has a size that is not known.
+#[test]
+fn strides_are_those_of_the_program_behind_convolutions() {
+    let toolchain = Toolchain::new(&[MYLIB]);
+    let noise = |sizes: &[i64]| {
+        let n = sizes.iter().product::<i64>() as usize;
+        let data = (0..n).map(|i| (i * 7919 % 1009) as f32 / 331.0 - 1.5).collect::<Vec<_>>();
+        Tensor::from_vec(sizes, data).expect("a tensor")
+    };
+    let mut b = ProgramBuilder::new(toolchain.registry());
+    let height = b.size("s0", 4, Some(100));
+    let x = b.input("x", Fake::new(DType::F32, [2i64.into(), 3i64.into(), height, 10i64.into()])).expect("an input");
+    let first = b.parameter("first", noise(&[16, 3, 3, 3])).expect("a parameter");
+    let second = b.parameter("second", noise(&[24, 16, 1, 1])).expect("a parameter");
+    let mut calls = || -> Result<[NodeId; 4]> {
+        let y = b.call("conv2d", (x, first))?;
+        let y = b.call("relu", (y,))?;
+        let z = b.call("conv2d", (y, second))?;
+        let image = b.call("select.int", (z, 0i64, 0i64))?;
+        let stride = b.call("mylib::row_stride", (image,))?;
+        let turned = b.call("transpose.int", (y, 1i64, 3i64))?;
+        let mean = b.call("mean.dim", (z, vec![2i64, 3]))?;
+        Ok([stride, z, turned, mean])
+    };
+    let outputs = calls().expect("the calls are valid");
+    let program = b.finish(&outputs).expect("a program");
+    let prepared = toolchain.prepare(&program, Opt::None).expect("it is prepared");
+    for rows in [8, 5] {
+        let run = |layout: bool| {
+            let options = PlanOptions { threads: 1, layout, ..PlanOptions::default() };
+            let plan = toolchain.plan(&prepared, &options).expect("a plan");
+            let inputs = || vec![Value::Tensor(noise(&[2, 3, rows, 10]))];
+            plan.run(inputs()).expect("it runs");
+            (plan.num_steps(), plan.run(inputs()).expect("it runs").user)
+        };
+        let ((steps, plain), (more, laid_out)) = (run(false), run(true));
+        assert!(more > steps, "the plan has steps that restore strides: {more}, without {steps}");
+        assert!(matches!(laid_out[0], Value::Int(n) if n == (rows - 2) * 8), "{:?}", laid_out[0]);
+        for (a, b) in plain[1..].iter().zip(&laid_out[1..]) {
+            let (Value::Tensor(a), Value::Tensor(b)) = (a, b) else { panic!("tensors") };
+            let bits = |t: &Tensor| t.to_vec::<f32>().expect("float32").iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            assert_eq!((a.strides(), bits(a)), (b.strides(), bits(b)));
+        }
+    }
+}
+
 #[test]
 fn the_page_shows_this_table() {
     let page = std::fs::read_to_string(root().join("docs/add-an-op.md")).expect("a page");

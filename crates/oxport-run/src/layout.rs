@@ -80,7 +80,8 @@ impl Pass<'_> {
         let (x_fake, weight_fake) = (fake(x)?, fake(weight)?);
         let is_1x1 = weight_fake.sizes[2..].iter().all(|size| size.as_int() == Some(1));
         let is_constant = matches!(self.graph.node(weight).kind, NodeKind::Placeholder);
-        let turn = if is_constant && !is_1x1 && count(weight_fake)? < count(x_fake)? { weight } else { x };
+        let is_smaller = count(weight_fake).zip(count(x_fake)).is_none_or(|(weight, x)| weight < x);
+        let turn = if is_constant && !is_1x1 && is_smaller { weight } else { x };
         let format = if x_fake.dim() == 5 { MemoryFormat::ChannelsLast3d } else { MemoryFormat::ChannelsLast };
         let turned = match self.restored.get(&(turn, true)) {
             Some(&turned) => turned,
@@ -137,11 +138,7 @@ impl Pass<'_> {
             return Some(restored);
         }
         let recorded = self.recorded.get(&id)?.as_tensor()?;
-        let cx = MetaCx::new(self.env);
-        // From the outermost dimension to the innermost.
-        let strides = recorded.strides.iter().map(|s| cx.hint(s)).collect::<Option<Vec<_>>>()?;
-        let mut order: Vec<usize> = (0..strides.len()).collect();
-        order.sort_by_key(|&d| (std::cmp::Reverse(strides[d]), cx.hint(&recorded.sizes[d]) == Some(1), d));
+        let order = dense_order(recorded)?;
         let mut inverse = vec![0; order.len()];
         order.iter().enumerate().for_each(|(i, &d)| inverse[d] = i as i64);
         let order: Vec<i64> = order.into_iter().map(|d| d as i64).collect();
@@ -173,6 +170,23 @@ impl Pass<'_> {
         let kwargs: Kwargs = node.kwargs.map_nodes(&mut map);
         self.graph.set_args(id, args, kwargs);
     }
+}
+
+/// The dimensions of a dense tensor from the outermost to the innermost.
+fn dense_order(t: &Fake) -> Option<Vec<usize>> {
+    let mut rest: Vec<usize> = (0..t.dim()).collect();
+    let mut expected = Expr::from(1i64);
+    let mut order = Vec::new();
+    while !rest.is_empty() {
+        // The last one that fits, so that contiguous tensors keep their order; steps along one element do not count.
+        let fits = |&d: &usize| t.strides[d] == expected || t.sizes[d].as_int() == Some(1);
+        let next = rest.iter().rposition(fits)?;
+        let d = rest.remove(next);
+        expected = &expected * &t.sizes[d];
+        order.push(d);
+    }
+    order.reverse();
+    Some(order)
 }
 
 /// Whether a call is faster over channels-last images, and has none.

@@ -285,7 +285,7 @@ fn is_faster_channels_last(args: &MetaArgs<'_>) -> Result<bool> {
     else {
         return Ok(false);
     };
-    let is_plane = s.x.sizes[2..].iter().all(|size| cx.hint(size).is_some_and(|size| size > 1));
+    let is_plane = s.x.sizes[2..].iter().all(|size| cx.hint(size).is_none_or(|size| size > 1));
     let is_wide = if groups == 1 || each > 1 { out / groups >= LEAST_CHANNELS } else { groups >= LEAST_CHANNELS };
     let is_image = s.x.dim() == n + 2 && n > 1 && is_plane;
     Ok(is_image && is_wide && !s.transposed && matches!(s.x.dtype, DType::F32 | DType::F64))
