@@ -75,8 +75,8 @@ pub struct OpDef {
 
 /// See [`OpDef::meta`].
 pub type MetaFn = fn(&Args<'_, Meta>) -> Result<Vec<Val>>;
-/// See [`OpDef::prepare`]. The arguments that are not constant are [`Arg::None`](crate::Arg::None); the value is what the
-/// plan records of the result, whose strides may say which algorithm will run.
+/// See [`OpDef::prepare`]. The arguments that are not constant are [`Arg::None`](crate::Arg::None); the value is what
+/// the plan records of the result, whose strides may say which algorithm will run.
 pub type PrepareFn = fn(&Args<'_, Real>, Option<&Val>) -> Result<Option<Prepared>>;
 
 /// See [`OpDef::asserts`].

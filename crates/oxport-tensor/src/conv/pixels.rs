@@ -172,7 +172,7 @@ impl<T: Multiply> Runs<T::Acc> for Windows<'_, T> {
         self.offsets.len()
     }
 
-    fn len(&self) -> usize {
+    fn run_len(&self) -> usize {
         self.len
     }
 

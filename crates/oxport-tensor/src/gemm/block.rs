@@ -460,7 +460,7 @@ fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
             all.iter().for_each(|x| packed(x, Side::Left, p.m));
             inside(with([(1, 0); 2], a), all.len());
         }
-        Lhs::Runs(x) => assert_eq!(x.count() * x.len(), p.k, "law: a row of runs has k numbers"),
+        Lhs::Runs(x) => assert_eq!(x.count() * x.run_len(), p.k, "law: a row of runs has k numbers"),
     }
     match &p.b {
         Rhs::Strided(x) => inside(with([(p.k, x.rows), (p.n, x.cols)], b), x.data.len()),

@@ -23,7 +23,7 @@ pub trait Runs<T>: Sync {
     /// Runs in a row.
     fn count(&self) -> usize;
     /// Numbers in a run.
-    fn len(&self) -> usize;
+    fn run_len(&self) -> usize;
     /// Writes where the runs of some rows of matrix `batch` begin in the data, or [`ZEROS`]: `out[i*count + r]`.
     fn places(&self, batch: usize, rows: Range<usize>, out: &mut [usize]);
 }
@@ -124,7 +124,7 @@ pub(super) struct Windows<'a, T> {
 
 impl<'a, T: Compute> Windows<'a, T> {
     fn new(runs: &'a dyn Runs<T>, batch: usize, k: usize) -> Self {
-        let (data, count, len) = (runs.data(), runs.count(), runs.len());
+        let (data, count, len) = (runs.data(), runs.count(), runs.run_len());
         assert_eq!(count * len, k, "law: a row of runs has k numbers");
         let slices = slices::<T>(k).map(|slice| segments(slice, len)).collect();
         let (pointers, offsets, zeros) = (Vec::new(), Vec::new(), vec![T::ZERO; len]);

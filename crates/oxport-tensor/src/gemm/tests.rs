@@ -199,7 +199,7 @@ impl Runs<f32> for Cut<'_> {
     fn count(&self) -> usize {
         self.count
     }
-    fn len(&self) -> usize {
+    fn run_len(&self) -> usize {
         self.len
     }
     fn places(&self, _: usize, rows: std::ops::Range<usize>, out: &mut [usize]) {
