@@ -27,7 +27,8 @@ pub(crate) fn channels_last(graph: &Graph, env: &ShapeEnv, registry: &Registry) 
         return None;
     }
     let (graph, env) = (&mut graph.clone(), &mut env.clone());
-    let mut pass = Pass { graph, env, registry, recorded: HashMap::new(), restored: HashMap::new() };
+    let (recorded, restored, turned) = Default::default();
+    let mut pass = Pass { graph, env, registry, recorded, restored, turned };
     let ids: Vec<NodeId> = pass.graph.ids().collect();
     ids.into_iter().try_for_each(|id| pass.node(id))?;
     Some(std::mem::take(pass.graph))
@@ -39,8 +40,9 @@ struct Pass<'a> {
     registry: &'a Registry,
     /// What the program records of nodes that have other strides now.
     recorded: HashMap<NodeId, Val>,
-    /// Nodes with the recorded strides, and with those of another format.
-    restored: HashMap<(NodeId, bool), NodeId>,
+    /// Nodes by what has their elements in the recorded strides, and in channels-last order.
+    restored: HashMap<NodeId, NodeId>,
+    turned: HashMap<NodeId, NodeId>,
 }
 
 impl Pass<'_> {
@@ -73,23 +75,23 @@ impl Pass<'_> {
     /// Gives a convolution whose result is no channels-last image one such operand, the smaller one.
     fn turn_operand(&mut self, id: NodeId) -> Option<()> {
         let node = self.graph.node(id);
-        let mut operands = node.args.iter().filter_map(Argument::as_node);
-        let (x, weight) = (operands.next()?, operands.next()?);
+        let (x, weight) = (node.first_input()?, node.argument("weight")?.as_node()?);
         let fake = |id: NodeId| self.graph.node(id).val()?.as_tensor();
         let count = |t: &Fake| MetaCx::new(self.env).hint(&t.numel());
         let (x_fake, weight_fake) = (fake(x)?, fake(weight)?);
+        // Of a 1×1 kernel both orders are the same, so that it says nothing.
         let is_1x1 = weight_fake.sizes[2..].iter().all(|size| size.as_int() == Some(1));
         let is_constant = matches!(self.graph.node(weight).kind, NodeKind::Placeholder);
         let is_smaller = count(weight_fake).zip(count(x_fake)).is_none_or(|(weight, x)| weight < x);
         let turn = if is_constant && !is_1x1 && is_smaller { weight } else { x };
         let format = if x_fake.dim() == 5 { MemoryFormat::ChannelsLast3d } else { MemoryFormat::ChannelsLast };
-        let turned = match self.restored.get(&(turn, true)) {
+        let turned = match self.turned.get(&turn) {
             Some(&turned) => turned,
             None => {
                 let mut b = Builder::new(self.graph, self.env, self.registry).before(id);
                 let kwargs = [("memory_format", Argument::MemoryFormat(format))];
                 let turned = b.call_kw("clone", (turn,), &kwargs).ok()?;
-                self.restored.insert((turn, true), turned);
+                self.turned.insert(turn, turned);
                 turned
             }
         };
@@ -134,7 +136,7 @@ impl Pass<'_> {
     }
 
     fn restore(&mut self, id: NodeId, before: NodeId) -> Option<NodeId> {
-        if let Some(&restored) = self.restored.get(&(id, false)) {
+        if let Some(&restored) = self.restored.get(&id) {
             return Some(restored);
         }
         let recorded = self.recorded.get(&id)?.as_tensor()?;
@@ -159,7 +161,7 @@ impl Pass<'_> {
         if steps.any(|((is, should), size)| is != should && size.as_int() != Some(1)) {
             return None;
         }
-        self.restored.insert((id, false), restored);
+        self.restored.insert(id, restored);
         Some(restored)
     }
 

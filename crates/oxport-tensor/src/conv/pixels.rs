@@ -17,6 +17,8 @@ use std::ops::Range;
 
 /// Fewer channels in a group do not fill registers of columns; planes are better.
 const LEAST_CHANNELS: usize = 8;
+/// A place is kept for every tap of some hundred windows; larger kernels are gathered.
+const MOST_TAPS: usize = 1 << 12;
 /// With fewer channels a run is a row of the kernel.
 const FEW_CHANNELS: usize = 16;
 /// So few rows are read together with their weight at the speed of memory.
@@ -28,7 +30,8 @@ const PARALLEL_COPY: usize = 1 << 14;
 pub(super) fn fits<T: Multiply>(g: &Geometry) -> bool {
     // Large products of complex numbers are products of their parts, which have another order of summation.
     let is_wide = g.groups == 1 || g.out_group() >= LEAST_CHANNELS;
-    !g.transposed && (g.in_group() > 1 || g.groups == 1) && is_wide && !T::Acc::IS_COMPLEX
+    let is_sum = g.in_group() > 1 || g.in_group() == 1 && g.groups == 1;
+    !g.transposed && is_sum && is_wide && g.taps() <= MOST_TAPS && !T::Acc::IS_COMPLEX
 }
 
 /// Runs a convolution into an output whose channels are neighbors.
