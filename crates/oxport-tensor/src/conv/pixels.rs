@@ -15,7 +15,7 @@ use crate::parallel::for_chunks;
 use crate::scratch::Scratch;
 use std::ops::Range;
 
-/// Fewer channels in a group do not fill registers of columns; planes are better.
+/// Fewer channels in a group do not fill registers of columns, to which a packed weight is padded; planes are better.
 const LEAST_CHANNELS: usize = 8;
 /// A place is kept for every tap of some hundred windows; larger kernels are gathered.
 const MOST_TAPS: usize = 1 << 12;
@@ -29,8 +29,8 @@ const PARALLEL_COPY: usize = 1 << 14;
 /// Whether the algorithm is for such a convolution, of outputs whose channels are neighbors.
 pub(super) fn fits<T: Multiply>(g: &Geometry) -> bool {
     // Large products of complex numbers are products of their parts, which have another order of summation.
-    let is_wide = g.groups == 1 || g.out_group() >= LEAST_CHANNELS;
     let is_sum = g.in_group() > 1 || g.in_group() == 1 && g.groups == 1;
+    let is_wide = g.out_group() >= LEAST_CHANNELS;
     !g.transposed && is_sum && is_wide && g.taps() <= MOST_TAPS && !T::Acc::IS_COMPLEX
 }
 
