@@ -2,7 +2,7 @@
 //!
 //! Law: a row of the weight is `(tap, channel)` in every form, so that all of them sum in one order.
 
-use super::{Geometry, Multiply, channels};
+use super::{Geometry, Multiply, channels, pixels};
 use crate::gemm::{Compute, Mat, Packed, interleave};
 use crate::scratch::Scratch;
 
@@ -34,6 +34,8 @@ impl<A: Compute> PackedWeight<A> {
             let registers = fits.then(|| channels::by_registers(g, weight));
             return registers.is_some().then_some(PackedWeight { form, groups: Vec::new(), registers });
         }
+        // What does not run over pixels is packed for planes, however the output lies.
+        let form = if pixels::fits::<T>(g) { form } else { Form::Planes };
         let (taps, channels, n) = (g.taps(), g.in_group(), g.out_group());
         let k = taps * channels;
         let mut scratch = Scratch::take::<A>(if taps == 1 { 0 } else { n * k });
