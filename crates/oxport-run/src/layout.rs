@@ -18,20 +18,21 @@ use oxport_ir::{
     Registry, Val,
 };
 use oxport_sym::{Expr, ShapeEnv};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// The graph with channels-last images where that is faster; `None` if it is as it is.
-pub(crate) fn channels_last(graph: &Graph, env: &ShapeEnv, registry: &Registry) -> Option<Graph> {
+/// The graph with channels-last images where that is faster, and its nodes that are constants in that order; `None` if
+/// it is as it is.
+pub(crate) fn channels_last(graph: &Graph, env: &ShapeEnv, registry: &Registry) -> Option<(Graph, HashSet<NodeId>)> {
     let mut nodes = graph.nodes();
     if !nodes.any(|(id, node)| node.op().is_some_and(|op| prefers(graph, env, id, &resolve(op, registry)))) {
         return None;
     }
     let (graph, env) = (&mut graph.clone(), &mut env.clone());
-    let (recorded, restored, turned) = Default::default();
-    let mut pass = Pass { graph, env, registry, recorded, restored, turned };
+    let (recorded, restored, turned, constants) = Default::default();
+    let mut pass = Pass { graph, env, registry, recorded, restored, turned, constants };
     let ids: Vec<NodeId> = pass.graph.ids().collect();
     ids.into_iter().try_for_each(|id| pass.node(id))?;
-    Some(std::mem::take(pass.graph))
+    Some((std::mem::take(pass.graph), pass.constants))
 }
 
 struct Pass<'a> {
@@ -43,6 +44,7 @@ struct Pass<'a> {
     /// Nodes by what has their elements in the recorded strides, and in channels-last order.
     restored: HashMap<NodeId, NodeId>,
     turned: HashMap<NodeId, NodeId>,
+    constants: HashSet<NodeId>,
 }
 
 impl Pass<'_> {
@@ -92,6 +94,9 @@ impl Pass<'_> {
                 let kwargs = [("memory_format", Argument::MemoryFormat(format))];
                 let turned = b.call_kw("clone", (turn,), &kwargs).ok()?;
                 self.turned.insert(turn, turned);
+                if turn == weight {
+                    self.constants.insert(turned);
+                }
                 turned
             }
         };

@@ -5,14 +5,15 @@
 use crate::call::{admit, fill};
 use crate::error::{Error, Result};
 use crate::executor::{Body, Subgraph};
-use crate::operand_binding::{Ref, Slots, TensorRef, for_each_tensor, template};
-use crate::output_alloc::{infer, pack_tensors};
+use crate::operand_binding::{Ref, Slots, TensorRef, template};
+use crate::output_alloc::pack_tensors;
 use crate::step::{Action, ESCAPES, Input, Output, Step};
 use oxport_ir::infer::bind_with;
 use oxport_ir::{
-    Arg, Args, Argument, Callable, Class, Effect, Error as IrError, Graph, Kernel, Node, NodeId, NodeKind, Op,
-    Registry, RunCx, Sym, Val, Value, Work,
+    Arg, Args, Argument, Callable, Effect, Error as IrError, Graph, Kernel, Node, NodeId, NodeKind, Op, Registry,
+    RunCx, Sym, Val, Value,
 };
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Where the value of a node is.
@@ -25,17 +26,23 @@ enum Source {
     Graph(Arc<dyn Callable>),
 }
 
-/// Lowers a graph; `known` gives the values of placeholders that are part of the plan.
+/// Lowers a graph; `known` gives the values of placeholders that are part of the plan, and `copies` the nodes that copy
+/// them once, now.
 ///
 /// # Errors
 /// All operators without kernel; operators that write to their arguments; calls that do not match their schema.
-pub(crate) fn lower(graph: &Graph, registry: &Registry, known: &dyn Fn(usize) -> Option<Value>) -> Result<Body> {
+pub(crate) fn lower(
+    graph: &Graph,
+    registry: &Registry,
+    known: &dyn Fn(usize) -> Option<Value>,
+    copies: HashSet<NodeId>,
+) -> Result<Body> {
     let mut missing = Vec::new();
     find_missing(graph, registry, &mut missing);
     if !missing.is_empty() {
         return Err(Error::missing_ops(missing));
     }
-    Ok(Lowering::new(graph, registry).lower(known)?)
+    Ok(Lowering { copies, ..Lowering::new(graph, registry) }.lower(known)?)
 }
 
 /// The operator as this registry defines it.
@@ -95,13 +102,14 @@ struct Lowering<'a> {
     /// By node index.
     sources: Vec<Source>,
     slots: u32,
+    copies: HashSet<NodeId>,
 }
 
 impl<'a> Lowering<'a> {
     fn new(graph: &'a Graph, registry: &'a Registry) -> Lowering<'a> {
         let live = live_nodes(graph, registry);
         let sources = vec![Source::Dead; graph.capacity()];
-        Lowering { graph, registry, live, sources, slots: 0 }
+        Lowering { graph, registry, live, sources, slots: 0, copies: HashSet::new() }
     }
 
     fn lower(mut self, known: &dyn Fn(usize) -> Option<Value>) -> oxport_ir::Result<Body> {
@@ -131,7 +139,8 @@ impl<'a> Lowering<'a> {
                 NodeKind::CallFunction(op) if is_live => {
                     let bound = self.call(node, op).map_err(|e| e.at(format!("%{}", node.name)))?;
                     let (mut step, template) = bound;
-                    if let Some(value) = constant_move(&step, &template) {
+                    let copies = self.copies.contains(&id);
+                    if let Some(value) = constant_step(&step, &template, copies) {
                         self.sources[id.index()] = Source::Known(value);
                         continue;
                     }
@@ -253,9 +262,9 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// The result of a step that views or moves constants, so that it is a constant, too. One that fails is left to the
-/// run, which says where it is; one that repeats elements, too, since it may be much larger.
-fn constant_move(step: &Step, template: &[Arg<oxport_ir::Real>]) -> Option<Value> {
+/// The result of a step that views constants, or of one that copies them if `copies`, so that it is a constant, too. One
+/// that fails is left to the run, which says where it is.
+fn constant_step(step: &Step, template: &[Arg<oxport_ir::Real>], copies: bool) -> Option<Value> {
     let is_known = step.patches.is_empty() && template.iter().any(|a| matches!(a, Arg::Tensor(_)));
     if !is_known {
         return None;
@@ -264,21 +273,10 @@ fn constant_move(step: &Step, template: &[Arg<oxport_ir::Real>]) -> Option<Value
     let args = Args::new(template, &step.op, &cx);
     let value = match step.action {
         Action::View(f) => pack_tensors(&step.op, admit(&args).and_then(|()| f(&args)).ok()??),
-        Action::Fill(f) if moves(&step.op) => {
-            let mut elements = 0;
-            template.iter().for_each(|arg| for_each_tensor(arg, &mut |t| elements += t.numel()));
-            let (plans, _) = infer(&step.op, template).ok()?;
-            let made: usize = plans.iter().map(|plan| plan.bytes / plan.dtype.size().max(1)).sum();
-            (made <= elements).then(|| fill(f, &args).ok())??.2
-        }
+        Action::Fill(f) if copies => fill(f, &args).ok()?.2,
         _ => return None,
     };
     matches!(value, Value::Tensor(_)).then_some(value)
-}
-
-/// Whether an operator only copies elements to other places.
-fn moves(op: &Op) -> bool {
-    op.def().is_some_and(|def| matches!(def.work, Work::Usual(Class::Move)) && def.effect == Effect::Pure)
 }
 
 /// A constant of the graph as a value.

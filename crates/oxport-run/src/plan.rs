@@ -140,7 +140,9 @@ impl Plan {
         }
         let outputs = targets(program, &state, &users)?;
         let relaid = options.layout.then(|| channels_last(&program.graph, &program.env, registry)).flatten();
-        let mut body = lower(relaid.as_ref().unwrap_or(&program.graph), registry, &|i| known[i].clone())?;
+        let (relaid, copies) = relaid.unzip();
+        let graph = relaid.as_ref().unwrap_or(&program.graph);
+        let mut body = lower(graph, registry, &|i| known[i].clone(), copies.unwrap_or_default())?;
         let pool = Pool::new(options.threads, options.max_buffer_bytes)?;
         if options.prepare {
             pool.install(|| prepare(&mut body));
