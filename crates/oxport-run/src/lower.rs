@@ -262,8 +262,8 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// The result of a step that views constants, or copies them if `copies`: a constant, too. One that fails is left to the
-/// run, which says where it is.
+/// The result of a step that views constants, or copies them if `copies`: a constant, too. One that fails is left to
+/// the run, which says where it is.
 fn constant_step(step: &Step, template: &[Arg<oxport_ir::Real>], copies: bool) -> Option<Value> {
     let is_known = step.patches.is_empty() && template.iter().any(|a| matches!(a, Arg::Tensor(_)));
     if !is_known {
