@@ -145,7 +145,7 @@ fn operators() -> String {
         "{} overloads in {} families: {} with a kernel (k), {} with a decomposition (d), \
         every one with a meta function.\n\
         Of the {} overloads that PyTorch tags as core, {} are here{}\n\
-        In-place and `out=` forms need no entry of their own: functionalisation writes them as the functional one.\n",
+        In-place and `out=` forms need no entry of their own: functionalization writes them as the functional one.\n",
         count(&|_| true),
         oxport_ops::FAMILIES.len(),
         count(&|d| !matches!(d.kernel, Kernel::None)),

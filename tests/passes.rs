@@ -263,10 +263,10 @@ fn writes_through_chained_views_cost_their_length_once() {
     assert_eq!(out[0].as_tensor().expect("a tensor").to_vec::<f32>().expect("elements"), want);
 }
 
-/// A normalisation is folded into the convolution before it only where that is work done once: over parameters.
+/// A normalization is folded into the convolution before it only where that is work done once: over parameters.
 #[test]
 fn rules_choose_by_cost() {
-    let normalisations = |is_static: bool, depth: usize| {
+    let normalizations = |is_static: bool, depth: usize| {
         let mut b = ProgramBuilder::new(registry());
         let mut x =
             b.input("x", oxport::Fake::new(oxport::DType::F32, [1, 3, 5, 5].map(oxport::Expr::from))).expect("x");
@@ -296,9 +296,9 @@ fn rules_choose_by_cost() {
         );
         improved.graph.nodes().filter(|(_, n)| n.calls("aten::batch_norm")).count()
     };
-    assert_eq!((normalisations(true, 0), normalisations(false, 0)), (0, 1));
+    assert_eq!((normalizations(true, 0), normalizations(false, 0)), (0, 1));
     // More classes than a machine word has bits.
-    assert_eq!((normalisations(true, 90), normalisations(false, 90)), (0, 1));
+    assert_eq!((normalizations(true, 90), normalizations(false, 90)), (0, 1));
 }
 
 /// Limits under which weights are constants.

@@ -182,7 +182,7 @@ fn difference(a: &ExportedProgram, b: &ExportedProgram) -> Result<(), String> {
     if document(a)? == document(b)? { Ok(()) } else { Err("the documents differ".to_string()) }
 }
 
-/// The fixtures, and their optimised and decomposed forms, which are of no file.
+/// The fixtures, and their optimized and decomposed forms, which are of no file.
 #[test]
 fn whole_texts_lose_nothing() {
     let names: Vec<String> =

@@ -110,15 +110,15 @@ const RINGS: &[&str] = &[
     "oxport-capture: branch constraint number tracer",
     // One interpreter, whose methods are in a file per topic: what a value is, how it is called, compared, iterated. A
     // branch on traced data is interpreted both ways, so that statements and traced tensors know each other.
-    "oxport-python: builtins dict error exec generator host import interp iter journal ops repr stdlib syntax torch \
-     value",
+    "oxport-python: builtins dict error exec generator host import interp iter journal ops packages repr stdlib \
+     syntax torch value",
     // An expression is interned together with what is assumed of it, which is computed from expressions.
     "oxport-sym: assume expr intern",
     // The range of a sum is bounded by a small system of inequalities, which are ranges of sums.
     "oxport-sym: bounds range system",
     // Constructors of expressions simplify, and simplifications construct.
     "oxport-sym: build eval expand floor logic order piecewise",
-    // What is known of symbols simplifies expressions, and what is learnt is simplified first.
+    // What is known of symbols simplifies expressions, and what is learned is simplified first.
     "oxport-sym: env simplify",
 ];
 
@@ -273,6 +273,7 @@ const KNOW_NAMES: &[(&str, &str)] = &[
     ("oxport-ir/src/variants.rs", "PyTorch's convention that `add_` writes what `add` computes"),
     ("oxport-ir/src/text/", "how Python writes a function: `a + b`, `math.trunc`"),
     ("oxport-ir/src/verify/document.rs", "whether a name is one that a file can have"),
+    ("oxport-pt2/src/python/", "how Python writes a function, and what it imports it from"),
     ("oxport-rewrite/src/compute.rs", "the operators that computed right sides are made of"),
     ("oxport/src/coverage.rs", "sites of families, found by code that shares nothing with the rules"),
     ("oxport-capture/src/arithmetic.rs", "the functions of Python that traced numbers call"),
@@ -286,6 +287,7 @@ const KNOW_POSITIONS: &[(&str, &str)] = &[
     ("oxport-ir/src/text/", "operands of infix and prefix operators are printed in order"),
     ("oxport/src/coverage.rs", "operands of the families' operators"),
     ("oxport-passes/src/aliasing.rs", "`Step`, a call without its first argument"),
+    ("oxport-pt2/src/python/", "operands of infix and prefix operators are printed in order"),
     ("oxport-pt2/src/write/graph.rs", "arguments are written in the order of the schema"),
 ];
 

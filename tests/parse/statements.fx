@@ -4,7 +4,7 @@ def forward(self, x: "f32[2]"):
     # error[syntax]: unexpected `+`
     x = torch.ops.aten.relu.default(x)
     # error[syntax]: the name `x` is taken
-    #: x.colour('red')
-    # error[syntax]: unknown fact `colour`
+    #: x.color('red')
+    # error[syntax]: unknown fact `color`
     return (x,) extra
     # error[syntax]: unexpected `extra`

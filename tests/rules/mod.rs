@@ -129,7 +129,7 @@ fn every_rule_is_sound() {
 
 /// Conditions that PyTorch's kernels need and ours do not.
 const NEEDED_IN_PYTORCH: &[(&str, &str)] = &[
-    // Its vectorised complex negation is 0 − x: −(−(−0)) is 0.
+    // Its vectorized complex negation is 0 − x: −(−(−0)) is 0.
     ("neg-neg", "Real(\"x\")"),
     // Its complex differences and squares have NaN where ours are exact, and not in every lane.
     ("sub-0", "Real(\"x\")"),

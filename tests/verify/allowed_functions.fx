@@ -11,6 +11,7 @@ ExportedProgram:
             ceil = math.ceil(truediv)
             exp = math.exp(truediv)
             # error[target]: `math.exp` is not a function that an exported program may call
+            #   note: similar: aten::exp, prims::exp, aten::exp.int
             cast = torch.fx.experimental.symbolic_shapes.cast_symbool_to_symint_guardless(eq)
             guard = torch.fx.experimental.symbolic_shapes.guard_bool(eq)
             # error[target]: `torch.fx.experimental.symbolic_shapes.guard_bool` is not a function that an exported program may call

@@ -4,10 +4,39 @@
 //! [`SymInt::floor_div`] rounds down. What cannot be computed (a division by zero) refuses the capture, and gives the
 //! first operand.
 
-use crate::number::{Operand, apply};
 use crate::value::Symbolic;
 use crate::{Result, SymBool, SymFloat, SymInt, Tracer};
 use oxport_ir::Val;
+
+/// A number of any kind as an operand: with its tracer, where it has one.
+trait Operand {
+    fn val(&self) -> Val;
+    fn symbolic(&self) -> &Symbolic;
+}
+macro_rules! operand {
+    ($($t:ident $variant:ident)*) => {$(
+        impl Operand for $t {
+            fn val(&self) -> Val {
+                Val::$variant(self.0.expr.clone())
+            }
+            fn symbolic(&self) -> &Symbolic {
+                &self.0
+            }
+        }
+    )*};
+}
+operand! { SymInt Int SymFloat Float SymBool Bool }
+
+/// Applies an operator of Python to operands of any kind.
+fn apply(op: &'static str, operands: &[&dyn Operand]) -> Result<(Val, Option<Tracer>)> {
+    let tracer = operands.iter().find_map(|o| o.symbolic().tracer.clone());
+    let vals: Vec<Val> = operands.iter().map(|o| o.val()).collect();
+    let val = match &tracer {
+        Some(tracer) => tracer.apply(op, &vals)?,
+        None => Tracer::new().apply(op, &vals)?,
+    };
+    Ok((val, tracer))
+}
 
 /// The result of an operator of numbers, where its kind is known.
 fn of<T: From<Symbolic>>(op: &'static str, operands: &[&dyn Operand]) -> Result<T> {
@@ -166,4 +195,11 @@ methods! {
     SymBool and "_operator::and_" SymBool => SymBool;
     /// `self | other`
     SymBool or "_operator::or_" SymBool => SymBool;
+}
+
+impl SymBool {
+    /// `torch.sym_ite(self, one, other)`: one of two ints.
+    pub fn ite(&self, one: SymInt, other: SymInt) -> SymInt {
+        lenient("torch::sym_ite", &[self, &one, &other])
+    }
 }

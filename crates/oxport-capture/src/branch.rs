@@ -1,4 +1,5 @@
-//! Graphs that are traced apart from the one around them, and the calls that join them: `cond` and `while_loop`.
+//! Graphs that are traced apart from the one around them, and the calls that join them: `cond`, `while_loop`, and the
+//! loops over a first dimension.
 //!
 //! Laws:
 //! * What a branch uses from around it is *lifted*: an operand of the call, and a placeholder of the branch, through as
@@ -10,6 +11,9 @@
 //!   demands of them.
 
 mod join;
+mod over;
+
+pub use over::Over;
 
 use crate::tracer::State;
 use crate::{Error, Result, Tensor, Tracer, Value};
@@ -36,6 +40,8 @@ pub(crate) struct Outer {
     lifted: Vec<(NodeId, NodeId)>,
     /// Numbers of this graph, and the nodes of the next one that read them from a lifted tensor.
     unpacked: Vec<(NodeId, NodeId)>,
+    /// Whether the placeholders of the branch are called by position.
+    by_position: bool,
 }
 
 impl Outer {
@@ -56,9 +62,23 @@ pub struct Branch {
     carried: Vec<NodeId>,
     lifted: Vec<(NodeId, NodeId)>,
     unpacked: Vec<(NodeId, NodeId)>,
+    by_position: bool,
 }
 
 impl Branch {
+    /// One that knows nothing of what is around it.
+    pub(crate) fn apart() -> Branch {
+        Branch {
+            graph: Graph::new(),
+            names: Namespace::default(),
+            numbers: HashMap::new(),
+            written: HashMap::new(),
+            carried: Vec::new(),
+            lifted: Vec::new(),
+            unpacked: Vec::new(),
+            by_position: false,
+        }
+    }
     /// Whether running it is seen beside its results: it asserts, or draws random numbers, or writes.
     pub fn is_effectful(&self) -> bool {
         let is_seen = |node: &Node| match node.op() {
@@ -69,6 +89,11 @@ impl Branch {
     }
     /// The operands that it writes in place, or may.
     fn writes(&self) -> Vec<NodeId> {
+        let written = self.written();
+        self.lifted.iter().filter(|(_, inner)| written.contains(inner)).map(|(outer, _)| *outer).collect()
+    }
+    /// The nodes whose storages it writes, or may.
+    fn written(&self) -> HashSet<NodeId> {
         let mut written = HashSet::new();
         for (_, node) in self.graph.nodes() {
             let Some(schema) = node.op().and_then(|op| op.schema()).filter(|s| s.is_mutable()) else { continue };
@@ -76,7 +101,7 @@ impl Branch {
                 arg.for_each_node(&mut |n| bases(&self.graph, n, &mut written));
             }
         }
-        self.lifted.iter().filter(|(_, inner)| written.contains(inner)).map(|(outer, _)| *outer).collect()
+        written
     }
 }
 
@@ -157,12 +182,18 @@ impl State {
     }
     /// A placeholder of the graph within the one at that depth.
     fn branch_input(&mut self, at: usize, name: &str, val: Option<Val>) -> Result<NodeId> {
+        let by_position = self.outer[at].by_position;
         let (graph, names) = match self.outer.get_mut(at + 1) {
             Some(next) => (&mut next.graph, &mut next.names),
             None => (&mut self.program.graph, &mut self.names),
         };
-        let free = names.create(name);
-        let name: Arc<str> = if graph.find(name).is_none() { name.into() } else { free.into() };
+        let name: Arc<str> = match by_position {
+            true => position_name(graph.placeholders().count()).into(),
+            false => {
+                let free = names.create(name);
+                if graph.find(name).is_none() { name.into() } else { free.into() }
+            }
+        };
         let mut input = Node::new(name, NodeKind::Placeholder, Vec::new());
         input.meta.val = val;
         Ok(match follower(graph) {
@@ -170,8 +201,8 @@ impl State {
             None => graph.append(input)?,
         })
     }
-    fn enter(&mut self, branch: Option<Branch>) {
-        let branch = branch.unwrap_or_else(|| Branch {
+    fn begin(&mut self, by_position: bool) {
+        self.enter(Branch {
             graph: Graph::new(),
             names: Namespace::default(),
             numbers: self.numbers.unbacked(),
@@ -179,7 +210,10 @@ impl State {
             carried: Vec::new(),
             lifted: Vec::new(),
             unpacked: Vec::new(),
+            by_position,
         });
+    }
+    pub(crate) fn enter(&mut self, branch: Branch) {
         self.outer.push(Outer {
             graph: std::mem::replace(&mut self.program.graph, branch.graph),
             names: std::mem::replace(&mut self.names, branch.names),
@@ -190,9 +224,10 @@ impl State {
             carried: branch.carried,
             lifted: branch.lifted,
             unpacked: branch.unpacked,
+            by_position: branch.by_position,
         });
     }
-    fn leave(&mut self) -> Result<Branch> {
+    pub(crate) fn leave(&mut self) -> Result<Branch> {
         let outer = self.outer.pop().ok_or_else(|| Error::invalid("no branch is being traced"))?;
         let inner = std::mem::replace(&mut self.program.env, outer.env);
         for (symbol, range) in inner.ranges() {
@@ -217,6 +252,7 @@ impl State {
             carried: outer.carried,
             lifted: outer.lifted,
             unpacked: outer.unpacked,
+            by_position: outer.by_position,
         })
     }
 
@@ -229,7 +265,7 @@ impl State {
         written: &[NodeId],
         origin: &NodeMeta,
     ) -> Result<Branch> {
-        self.enter(Some(branch));
+        self.enter(branch);
         let closed = self.close_entered(tracer, results, written, origin);
         let branch = self.leave();
         closed.and(branch)
@@ -350,9 +386,29 @@ impl State {
         }
         Ok(at)
     }
+    /// An input of the graph that is being traced apart.
+    pub(crate) fn apart_input(&mut self, name: &str, val: Option<Val>) -> Result<NodeId> {
+        let at = self.outer.len().checked_sub(1).ok_or_else(|| Error::invalid("no branch is being traced"))?;
+        self.branch_input(at, name, val)
+    }
+    /// Adds a graph that was traced apart, under this name where it is free, and the node that names it.
+    pub(crate) fn add_graph(&mut self, branch: Branch, name: &str) -> Result<Argument> {
+        if let Some((outer, _)) = branch.lifted.first() {
+            let name = self.program.graph.get(*outer).map_or("", |node| &node.name);
+            return Err(Error::unsupported(format!(
+                "a function of a higher-order operator that uses `{name}` from around it; hand it on as an operand"
+            )));
+        }
+        let graphs = &mut self.program.graph.subgraphs;
+        let names = std::iter::once(name.to_string()).chain((1..).map(|i| format!("{name}_{i}")));
+        let name: Arc<str> = names.into_iter().find(|n| !graphs.contains_key(n.as_str())).unwrap_or_default().into();
+        graphs.insert(name.clone(), branch.graph);
+        let node = Node::new(self.names.create(&name), NodeKind::GetAttr(name), Vec::new());
+        Ok(Argument::Node(self.program.graph.append(node)?))
+    }
     /// Gives a branch these placeholders, in this order: its carried ones, then those of the lifted nodes.
     fn arrange(&mut self, branch: Branch, order: &[NodeId]) -> Result<Branch> {
-        self.enter(Some(branch));
+        self.enter(branch);
         let inputs: Result<Vec<NodeId>> = order.iter().map(|node| self.lifted(*node)).collect();
         let mut branch = self.leave()?;
         let inputs = inputs?;
@@ -365,8 +421,19 @@ impl State {
         for input in unused {
             graph.erase(input)?;
         }
+        if branch.by_position {
+            let inputs: Vec<NodeId> = graph.placeholders().map(|(id, _)| id).collect();
+            // Apart from one another first: they change places.
+            inputs.iter().enumerate().try_for_each(|(i, id)| graph.rename(*id, &format!("position_{i}")))?;
+            inputs.iter().enumerate().try_for_each(|(i, id)| graph.rename(*id, &position_name(i)))?;
+        }
         Ok(branch)
     }
+}
+
+/// What PyTorch calls the placeholder at a position of the body of a loop.
+fn position_name(i: usize) -> String {
+    format!("arg{i}_1")
 }
 
 /// The first node behind the placeholders.
@@ -375,13 +442,18 @@ fn follower(graph: &Graph) -> Option<NodeId> {
 }
 
 impl Tracer {
-    /// Begins a branch: calls are traced into it until [`Tracer::leave_branch`].
+    /// Begins a branch: calls are traced into it until [`Tracer::leave_branch`]. Its placeholders are called as what
+    /// they stand for, as in `cond` and `map`.
     pub fn enter_branch(&self) {
-        self.state_mut().enter(None);
+        self.state_mut().begin(false);
+    }
+    /// As [`Tracer::enter_branch`]; the placeholders are called by position, as in the other loops.
+    pub fn enter_loop(&self) {
+        self.state_mut().begin(true);
     }
     /// Goes on with a branch.
     pub fn reenter_branch(&self, branch: Branch) {
-        self.state_mut().enter(Some(branch));
+        self.state_mut().enter(branch);
     }
     /// Ends the branch that is being traced.
     ///
@@ -399,9 +471,12 @@ impl Tracer {
     /// # Errors
     /// No branch is being traced.
     pub fn carry(&self, fake: Fake) -> Result<Tensor> {
+        self.carry_as("carried", fake)
+    }
+    fn carry_as(&self, name: &str, fake: Fake) -> Result<Tensor> {
         let mut state = self.state_mut();
         let at = state.outer.len().checked_sub(1).ok_or_else(|| Error::invalid("no branch is being traced"))?;
-        let node = state.branch_input(at, "carried", Some(Val::Tensor(fake)))?;
+        let node = state.branch_input(at, name, Some(Val::Tensor(fake)))?;
         state.outer[at].carried.push(node);
         drop(state);
         Ok(self.tensor(node))

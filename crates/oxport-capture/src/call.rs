@@ -15,6 +15,20 @@ use crate::tracer::State;
 
 impl Tracer {
     pub(crate) fn call(&self, name: &str, args: &[Value], kwargs: &[(&str, Value)], trace: &Arc<str>) -> Result<Value> {
+        let node = self.call_node(name, args, kwargs, trace, true)?;
+        let mut state = self.state_mut();
+        let origin = state.origin(trace);
+        state.value_of(self, node, &origin)
+    }
+    /// The node of a call: of one by a function of Python, which fills in options of new tensors, or of one as given.
+    pub(crate) fn call_node(
+        &self,
+        name: &str,
+        args: &[Value],
+        kwargs: &[(&str, Value)],
+        trace: &Arc<str>,
+        fills: bool,
+    ) -> Result<NodeId> {
         if args.iter().chain(kwargs.iter().map(|(_, v)| v)).any(Value::is_void) {
             return Err(Error::invalid("an argument is the result of a refused call"));
         }
@@ -26,16 +40,22 @@ impl Tracer {
         let (op, bound) = overload::resolve(&overloads, args, kwargs)?;
         let mut state = self.state_mut();
         let origin = state.origin(trace);
-        let (args, kwargs) = state.lower_all(self, &op, bound, &origin)?;
+        let (args, kwargs) = match fills {
+            true => state.lower_all(self, &op, bound, &origin)?,
+            false => state.lower_given(self, &op, bound, (args.len(), kwargs), &origin)?,
+        };
         let written = match (op.schema().and_then(|s| s.args.first()), args.first()) {
             (Some(param), Some(Argument::Node(tensor))) if param.is_written() => Some(*tensor),
             _ => None,
         };
-        let node = state.add_call(&op, args, kwargs, &origin)?;
+        let node = match fills {
+            true => state.add_call(&op, args, kwargs, &origin)?,
+            false => state.add_given(&op, args, kwargs, &origin)?,
+        };
         if let Some(tensor) = written {
             state.wrote(tensor, node);
         }
-        state.value_of(self, node, &origin)
+        Ok(node)
     }
 }
 
@@ -80,7 +100,7 @@ impl State {
     }
 
     /// A value as an argument of this type.
-    fn lower(&mut self, tracer: &Tracer, value: &Value, ty: &Type, origin: &NodeMeta) -> Result<Argument> {
+    pub(crate) fn lower(&mut self, tracer: &Tracer, value: &Value, ty: &Type, origin: &NodeMeta) -> Result<Argument> {
         if let (Type::Optional(_), Value::None) = (ty, value) {
             return Ok(Argument::None);
         }
@@ -180,6 +200,19 @@ impl State {
         Ok(builder.with_origin(origin).named(&name).add(&op, vec![of.into()], Kwargs::new(), val)?)
     }
 
+    /// The number that a node gives, which it computes from now on; `None` for what is no number.
+    pub(crate) fn number_of(&mut self, tracer: &Tracer, node: NodeId, val: Val) -> Value {
+        if let Val::Int(e) | Val::Float(e) | Val::Bool(e) = &val {
+            self.numbers.define(e, node);
+        }
+        match val {
+            Val::Int(e) => Value::Int(SymInt::new(e, tracer)),
+            Val::Float(e) => Value::Float(SymFloat::new(e, tracer)),
+            Val::Bool(e) => Value::Bool(SymBool::new(e, tracer)),
+            _ => Value::None,
+        }
+    }
+
     /// What a node gives: several results are taken apart at once, as PyTorch's tracer does.
     pub(crate) fn value_of(&mut self, tracer: &Tracer, node: NodeId, origin: &NodeMeta) -> Result<Value> {
         let Some(val) = self.program.graph.node(node).val().cloned() else { return Ok(Value::None) };
@@ -188,18 +221,7 @@ impl State {
                 self.bind_sizes(node, &fake.sizes, origin)?;
                 Value::Tensor(tracer.tensor(node))
             }
-            Val::Int(e) => {
-                self.numbers.define(&e, node);
-                Value::Int(SymInt::new(e, tracer))
-            }
-            Val::Float(e) => {
-                self.numbers.define(&e, node);
-                Value::Float(SymFloat::new(e, tracer))
-            }
-            Val::Bool(e) => {
-                self.numbers.define(&e, node);
-                Value::Bool(SymBool::new(e, tracer))
-            }
+            Val::Int(_) | Val::Float(_) | Val::Bool(_) => self.number_of(tracer, node, val),
             Val::List(items) => {
                 let getitem = self.registry.op("_operator::getitem");
                 let mut values = Vec::with_capacity(items.len());
@@ -230,6 +252,11 @@ impl State {
                 let bound = self.add_named_call("sym_size_int", &op, args, Kwargs::new(), origin)?;
                 self.numbers.define(size, bound);
                 self.assert_number(&size.ge(&Expr::int(0)), None, origin)?;
+                // As PyTorch does, which bounds by `sys.maxsize - 1` where it knows nothing.
+                let most = self.program.env.range_of(size).max_int().filter(|most| *most < i64::MAX - 1);
+                if let Some(most) = most {
+                    self.assert_number(&size.le(&Expr::int(most)), None, origin)?;
+                }
             }
         }
         Ok(())

@@ -5,7 +5,8 @@
 //! two sizes that must be related, a range that is too wide, and a condition that not every size meets.
 
 use crate::dim::Named;
-use crate::number::{Guard, replaced, spelled};
+use crate::guard_text::spelled;
+use crate::number::{Guard, replaced};
 use crate::tracer::State;
 use crate::{Error, Result, SymInt};
 use oxport_ir::RangeConstraint;
@@ -170,7 +171,7 @@ impl State {
             g.relation.free_symbols() == [symbol.clone()] && !is_bound(&g.relation)
         };
         for guard in self.numbers.guards().iter().filter(is_condition) {
-            let text = spelled(&self.numbers, &guard.relation);
+            let text = spelled(self.numbers.sources(), &guard.relation);
             let (name, source) = (&named.name, &one.source);
             let multiple = match guard.relation.as_call() {
                 Some((Func::Eq, [a, b])) if b.as_int() == Some(0) => match a.as_call() {

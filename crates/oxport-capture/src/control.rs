@@ -1,8 +1,13 @@
-//! Control flow that the program keeps: `torch.cond`, `torch.while_loop`, by closures.
+//! Control flow that the program keeps, by closures: `torch.cond` and `torch.while_loop`; `map`, `scan` and
+//! `associative_scan` of `torch._higher_order_ops`.
 //!
 //! A closure is traced once, into a branch of its own (see [`crate::branch`]).
 //!
 //! Law: both branches of a `cond` take the same operands and give results of the same form.
+
+mod over;
+
+pub use over::Along;
 
 use crate::branch::Branch;
 use crate::pytree::Pytree;
@@ -41,13 +46,15 @@ impl Tracer {
             let lifted: Result<Vec<NodeId>> = explicit.iter().map(|node| self.state_mut().lifted(*node)).collect();
             Ok(lifted?.into_iter().map(|node| self.tensor(node)).collect())
         };
+        self.enter_branch();
         let one = self.trace_closure(lift, |o| then(o).tree())?;
+        self.enter_branch();
         let other = self.trace_closure(lift, |o| otherwise(o).tree())?;
         if one.spec != other.spec {
             return Err(Error::invalid("Expected both branches of cond to return the same pytree structure"));
         }
         let branches = [(one.branch, &one.leaves[..]), (other.branch, &other.leaves[..])];
-        let values = self.join_over(&predicate.into(), branches, &explicit, &origin)?;
+        let values = self.join_at(&predicate.into(), branches, &origin)?;
         let mut values = values.into_iter();
         Ok(one.spec.map(&mut |()| values.next().unwrap_or(Value::None)))
     }
@@ -69,20 +76,21 @@ impl Tracer {
             let contiguous = |fake: Fake| Fake { device: fake.device.clone(), ..Fake::new(fake.dtype, fake.sizes) };
             carried.iter().map(|tensor| self.carry(contiguous(fake(tensor)?))).collect::<Result<Vec<Tensor>>>()
         };
+        self.enter_loop();
         let test = self.trace_closure(carry, |o| condition(o).tree())?;
+        self.enter_loop();
         let round = self.trace_closure(carry, |o| Tree::tuple(body(o).into_iter().map(Pytree::tree)))?;
         let [truth] = &test.leaves[..] else { return Err(Error::invalid("a condition gives one bool")) };
         let last = self.repeat(carried, (test.branch, truth), (round.branch, &round.leaves))?;
         Ok(last.iter().filter_map(|v| v.as_tensor().cloned()).collect())
     }
 
-    /// A closure's branch: over the tensors that it is given within.
+    /// A closure's branch, which was entered: over the tensors that it is given within.
     fn trace_closure(
         &self,
-        arguments: impl Fn() -> Result<Vec<Tensor>>,
-        code: impl Fn(&[Tensor]) -> Tree<Value>,
+        arguments: impl FnOnce() -> Result<Vec<Tensor>>,
+        code: impl FnOnce(&[Tensor]) -> Tree<Value>,
     ) -> Result<Traced> {
-        self.enter_branch();
         let errors = self.errors().len();
         let traced = arguments().map(|arguments| code(&arguments).into_flat());
         let branch = self.leave_branch()?;

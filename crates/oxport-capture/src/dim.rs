@@ -10,6 +10,13 @@ pub enum Dim {
     Static,
     /// Any number that the code allows: `Dim.AUTO`. The capture finds out.
     Auto,
+    /// Any number of a range that the code allows: `Dim.AUTO(min=1, max=64)`.
+    Within {
+        /// The least value.
+        min: Option<i64>,
+        /// The greatest value.
+        max: Option<i64>,
+    },
     /// Any number; a capture that allows only one is refused: `Dim.DYNAMIC`.
     Dynamic,
     /// Any number of a range, the same wherever the name stands: `Dim("batch", min=1, max=64)`.

@@ -5,8 +5,10 @@ use crate::module::{Module, within};
 use crate::{Error, Pytree, Result, SymInt, Tensor, Tracer, Value};
 use indexmap::IndexMap;
 use oxport_ir::{ExportedProgram, Fake, RangeConstraint, Value as Example};
-use oxport_pytree::{Key, Kind, PathEntry, Tree};
+use oxport_pytree::{Key, Kind, PathEntry, Tree, TreeSpec};
+use oxport_sym::Expr;
 use oxport_tensor::Tensor as Data;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Example inputs, and what of their sizes is dynamic.
@@ -16,6 +18,7 @@ pub struct Export {
     kwargs: Vec<(Arc<str>, Tree<Example>)>,
     dims: IndexMap<String, Vec<(usize, Dim)>>,
     registry: Option<Arc<oxport_ir::Registry>>,
+    trusted: bool,
 }
 
 /// The traced inputs of an export, by name.
@@ -54,6 +57,10 @@ impl Export {
     /// Over these operators, those of a user's own among them.
     pub fn with_registry(self, registry: Arc<oxport_ir::Registry>) -> Export {
         Export { registry: Some(registry), ..self }
+    }
+    /// What is said of sizes is taken as it is: that not every size of a range fits the code is no error.
+    pub fn trusted(self) -> Export {
+        Export { trusted: true, ..self }
     }
     /// A positional argument that is a tensor.
     pub fn arg(self, name: &str, example: Data) -> Export {
@@ -97,16 +104,25 @@ impl Export {
         within(&tracer, module, || {
             let inputs = self.trace_inputs(&tracer)?;
             let output = tracer.in_module("", &module.class(), || code(module, &inputs)).tree();
-            let spec = |all: &[(Arc<str>, Tree<Example>)]| all.iter().map(|(_, t)| t.spec()).collect::<Vec<_>>();
-            let keys = self.kwargs.iter().map(|(name, _)| Key::Str(name.to_string())).collect();
-            let kwargs = Tree::node(Kind::Dict(keys), spec(&self.kwargs));
-            let call = Tree::tuple([Tree::tuple(spec(&self.args)), kwargs]);
-            let names = self.args.iter().chain(&self.kwargs).map(|(name, _)| name.clone()).collect();
+            let (call, names) = self.call();
             tracer.finish_as(call, names, output)
         })?
     }
 
-    fn trace_inputs(&self, tracer: &Tracer) -> Result<Inputs> {
+    /// How the program is called: the tree of `(args, kwargs)`, and the names of the arguments.
+    pub fn call(&self) -> (TreeSpec, Vec<Arc<str>>) {
+        let spec = |all: &[(Arc<str>, Tree<Example>)]| all.iter().map(|(_, t)| t.spec()).collect::<Vec<_>>();
+        let keys = self.kwargs.iter().map(|(name, _)| Key::Str(name.to_string())).collect();
+        let kwargs = Tree::node(Kind::Dict(keys), spec(&self.kwargs));
+        let call = Tree::tuple([Tree::tuple(spec(&self.args)), kwargs]);
+        (call, self.args.iter().chain(&self.kwargs).map(|(name, _)| name.clone()).collect())
+    }
+
+    /// Adds the inputs to a program that is traced by other means than [`Export::run`].
+    ///
+    /// # Errors
+    /// What was said of sizes does not fit the examples.
+    pub fn trace_inputs(&self, tracer: &Tracer) -> Result<Inputs> {
         let all = || self.args.iter().chain(&self.kwargs);
         let mut leaves = Vec::new();
         for (name, tree) in all() {
@@ -129,17 +145,8 @@ impl Export {
             values.push(match leaf.example {
                 Example::Tensor(data) => {
                     let fake = Fake::of(data);
-                    let symbolic = sizes.iter().any(|s| s.known().is_none());
-                    let exprs = sizes.iter().map(|s| s.expr().clone());
-                    let laid_out = Fake::new(fake.dtype, exprs);
-                    let is_contiguous = fake.strides == Fake::new(fake.dtype, fake.sizes.iter().cloned()).strides;
-                    if symbolic && !is_contiguous {
-                        return Err(Error::unsupported(format!(
-                            "dynamic sizes of `{}`, which is not contiguous",
-                            leaf.path
-                        )));
-                    }
-                    tracer.input(&leaf.name, if symbolic { laid_out } else { fake })?.into()
+                    let is_symbolic = sizes.iter().any(|s| s.known().is_none());
+                    tracer.input(&leaf.name, if is_symbolic { with_sizes(&fake, data, &sizes) } else { fake })?.into()
                 }
                 Example::Int(n) => leaf.constant(tracer, (*n).into())?,
                 Example::Float(x) => leaf.constant(tracer, (*x).into())?,
@@ -179,14 +186,22 @@ impl Export {
                 let any = RangeConstraint { min: Some(2), max: None };
                 match is {
                     Dim::Static => {}
-                    Dim::Auto | Dim::Dynamic if size < 2 => {}
+                    Dim::Auto | Dim::Within { .. } | Dim::Dynamic if size < 2 => {}
                     Dim::Auto => sizes[*dim] = tracer.size(&source, size, 2, any),
+                    Dim::Within { min, max } => {
+                        let least = min.unwrap_or(2);
+                        let declared = RangeConstraint { min: Some(least), max: *max };
+                        sizes[*dim] = tracer.size(&source, size, least.max(2), declared);
+                    }
                     Dim::Dynamic => {
                         sizes[*dim] = tracer.size(&source, size, 2, any);
                         tracer.state_mut().declare(&sizes[*dim], None, &source);
                     }
+                    Dim::Named(named) if self.trusted && roots.contains_key(&named.name) => {
+                        sizes[*dim] = roots[&named.name].clone();
+                    }
                     Dim::Named(named) => {
-                        let new = named_size(tracer, named, &source, size)?;
+                        let new = self.named_size(tracer, named, &source, size)?;
                         if let Some(root) = roots.get(&named.name) {
                             tracer.state_mut().unify(&new, root);
                         }
@@ -206,7 +221,7 @@ impl Export {
             let symbol = match roots.get(&root.name) {
                 Some(symbol) => symbol.clone(),
                 None => {
-                    let symbol = named_size(tracer, root, &source, base / times)?;
+                    let symbol = self.named_size(tracer, root, &source, base / times)?;
                     roots.insert(root.name.clone(), symbol.clone());
                     symbol
                 }
@@ -217,6 +232,45 @@ impl Export {
         }
         Ok(all)
     }
+
+    /// The symbol of a named size, which is in its range.
+    fn named_size(&self, tracer: &Tracer, named: &Named, source: &str, size: i64) -> Result<SymInt> {
+        let new = named_size(tracer, named, source, size)?;
+        if !self.trusted {
+            tracer.state_mut().declare(&new, Some(named), source);
+        }
+        Ok(new)
+    }
+}
+
+/// What is known of an input whose sizes are symbols. Its strides are products of sizes where they are so in the
+/// example, as in PyTorch (`ShapeEnv._compute_symbolic_stride`), and else those of the example.
+fn with_sizes(fake: &Fake, example: &Data, sizes: &[SymInt]) -> Fake {
+    let sizes: Vec<Expr> = sizes.iter().map(|size| size.expr().clone()).collect();
+    let contiguous = Fake::new(fake.dtype, sizes.iter().cloned());
+    if example.is_contiguous() {
+        return contiguous;
+    }
+    let (counts, steps) = (example.sizes(), example.strides());
+    let mut strides: Vec<Option<Expr>> =
+        steps.iter().map(|&step| (step == 0 || step == 1).then(|| Expr::int(step))).collect();
+    let mut order: Vec<usize> = (0..steps.len()).collect();
+    order.sort_by_key(|&dim| (steps[dim], dim));
+    // The extents of dimensions whose strides are known: what the next larger stride may be.
+    let mut extents: HashMap<i64, Expr> = HashMap::new();
+    for (dim, stride) in strides.iter().enumerate() {
+        if let Some(stride) = stride {
+            extents.insert(counts[dim].saturating_mul(steps[dim]), &sizes[dim] * stride);
+        }
+    }
+    for dim in order {
+        if strides[dim].is_none() {
+            let stride = extents.get(&steps[dim]).cloned().unwrap_or_else(|| Expr::int(steps[dim]));
+            extents.insert(counts[dim].saturating_mul(steps[dim]), &sizes[dim] * &stride);
+            strides[dim] = Some(stride);
+        }
+    }
+    Fake { strides: strides.into_iter().flatten().collect(), ..contiguous }
 }
 
 /// The symbol of a named size, which is in its range.
@@ -238,9 +292,18 @@ fn named_size(tracer: &Tracer, named: &Named, source: &str, size: i64) -> Result
              Suggested fixes:\n  {name} = {size}"
         )));
     }
-    let new = tracer.size(source, size, min.max(2), declared);
-    tracer.state_mut().declare(&new, Some(named), source);
-    Ok(new)
+    Ok(tracer.size(source, size, min.max(2), declared))
+}
+
+/// A step of the path by which an input within a tree is named.
+pub fn step(entry: &PathEntry) -> String {
+    match entry {
+        PathEntry::Index(i) => format!("[{i}]"),
+        PathEntry::Key(Key::Str(key)) => format!("['{key}']"),
+        PathEntry::Key(Key::Int(n)) => format!("[{n}]"),
+        PathEntry::Key(key) => format!("[{key:?}]"),
+        PathEntry::Attr(field) => format!(".{field}"),
+    }
 }
 
 /// One leaf of the inputs.
@@ -258,14 +321,15 @@ impl<'a> Leaf<'a> {
     fn new(argument: &str, path: &[PathEntry], example: &'a Example) -> Leaf<'a> {
         let (mut name, mut within) = (argument.to_lowercase(), String::new());
         for entry in path {
-            let (word, step) = match entry {
-                PathEntry::Index(i) => (i.to_string(), format!("[{i}]")),
-                PathEntry::Key(Key::Str(key)) => (key.to_lowercase(), format!("['{key}']")),
-                PathEntry::Key(key) => (format!("{key:?}").to_lowercase(), format!("[{key:?}]")),
-                PathEntry::Attr(field) => (field.to_lowercase(), format!(".{field}")),
+            let word = match entry {
+                PathEntry::Index(i) => i.to_string(),
+                PathEntry::Key(Key::Str(key)) => key.clone(),
+                PathEntry::Key(Key::Int(n)) => n.to_string(),
+                PathEntry::Key(key) => format!("{key:?}"),
+                PathEntry::Attr(field) => field.clone(),
             };
-            name += &format!("_{word}");
-            within += &step;
+            name += &format!("_{}", word.to_lowercase());
+            within += &step(entry);
         }
         Leaf { name, path: format!("{argument}{within}"), source: format!("L['{argument}']{within}"), example }
     }

@@ -21,6 +21,8 @@
 //! | [`tracer`] | the program that grows: inputs, state, calls, outputs |
 //! | `overload` | which overload a call means, and how its arguments are bound |
 //! | `naming` | names of nodes and placeholders, as FX and `torch.export` give them |
+//! | [`given`] | calls as the text of a program has them |
+//! | `functional` | writes at the end as outputs |
 //! | [`number`] | symbolic numbers: arithmetic, guards, the nodes they become |
 //!
 //! Laws: what is traced is what PyTorch would trace of the same calls; nothing here panics, whatever the code does.
@@ -33,6 +35,9 @@ pub mod control;
 pub mod dim;
 pub mod error;
 pub mod export;
+mod functional;
+pub mod given;
+mod guard_text;
 pub mod indexing;
 mod methods;
 pub mod module;
@@ -49,6 +54,7 @@ pub use branch::Branch;
 pub use dim::Dim;
 pub use error::{Error, Result};
 pub use export::{Export, Inputs};
+pub use given::{Given, HigherOrder, Several};
 pub use indexing::Index;
 pub use module::{Buffer, Forward, Mode, Module, ModuleState, Parameter, Visitor, manual_seed};
 pub use oxport_derive::{Module, Pytree};

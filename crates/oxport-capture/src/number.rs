@@ -1,15 +1,13 @@
 //! Symbolic numbers: their arithmetic, what code decides on them, and the nodes that they become.
 //!
 //! A number is an expression until a call takes it; then it becomes a node, once for each expression, as PyTorch's
-//! export
-//! merges them (`insert_deferred_runtime_asserts`). Sizes of inputs are read behind the placeholders.
+//! export merges them (`insert_deferred_runtime_asserts`). Sizes of inputs are read behind the placeholders.
 //!
 //! Laws: what an operator of Python makes of symbols, its row says (its meta function); a decision on symbols is
-//! known, or
-//! is a [`Guard`], or is refused.
+//! known, or is a [`Guard`], or is refused.
 
+use crate::guard_text::spelled;
 use crate::tracer::State;
-use crate::value::Symbolic;
 use crate::{Error, Result, SymBool, SymFloat, SymInt, Tracer};
 use indexmap::IndexMap;
 use oxport_ir::infer::{MetaCx, arg_of, infer_bound};
@@ -28,6 +26,8 @@ pub(crate) struct Numbers {
     sources: IndexMap<Symbol, Arc<str>>,
     /// The first place where a symbol stands alone as a size of an input.
     sites: IndexMap<Symbol, (NodeId, i64)>,
+    /// Where else a size can be read: derived sizes of inputs, sizes of results that depend on data.
+    pub(crate) readable: HashMap<Expr, (NodeId, i64)>,
     /// How many sizes of inputs are symbolic.
     dims: usize,
     guards: Vec<Guard>,
@@ -63,6 +63,9 @@ impl Numbers {
     pub(crate) fn guards(&self) -> &[Guard] {
         &self.guards
     }
+    pub(crate) fn sources(&self) -> &IndexMap<Symbol, Arc<str>> {
+        &self.sources
+    }
     pub(crate) fn add_source(&mut self, symbol: &Symbol, source: &str) {
         self.sources.insert(symbol.clone(), source.into());
     }
@@ -74,8 +77,9 @@ impl State {
         let Some(Val::Tensor(fake)) = self.program.graph.node(node).val().cloned() else { return };
         for (dim, size) in fake.sizes.iter().enumerate().filter(|(_, size)| !size.is_const()) {
             self.numbers.dims += 1;
-            if let Some(symbol) = size.as_symbol() {
-                self.numbers.sites.entry(symbol.clone()).or_insert((node, dim as i64));
+            match size.as_symbol() {
+                Some(symbol) => drop(self.numbers.sites.entry(symbol.clone()).or_insert((node, dim as i64))),
+                None => drop(self.numbers.readable.entry(size.clone()).or_insert((node, dim as i64))),
             }
         }
     }
@@ -95,16 +99,31 @@ impl State {
         if let Some(node) = self.numbers.nodes.get(e) {
             return Ok(Argument::Node(*node));
         }
-        let node = match (e.as_symbol(), self.numbers.recipes.get(e).cloned()) {
-            (Some(symbol), _) => self.read_size(symbol)?,
-            (None, Some((op, operands))) => self.compute(op, &operands, origin)?,
-            (None, None) => match self.lower_expr(e, origin)? {
-                Argument::Node(node) => node,
-                constant => return Ok(constant),
-            },
+        // A symbol that is no size of an input by itself, of `4*s0`, was computed.
+        let is_size = |s: &&Symbol| self.numbers.sites.contains_key(*s);
+        if let Some(&(of, dim)) = self.numbers.readable.get(e).filter(|_| e.as_symbol().filter(is_size).is_none()) {
+            let op = self.registry.op("aten::sym_size.int");
+            let args = vec![Argument::Node(self.lifted(of)?), dim.into()];
+            let node = self.add_named_call("sym_size_int", &op, args, Kwargs::new(), &NodeMeta::default())?;
+            self.numbers.nodes.insert(e.clone(), node);
+            return Ok(Argument::Node(node));
+        }
+        // A recipe may name its own result (`max(n, 0)` is `n` where that is a size): it is out of reach meanwhile.
+        let recipe = self.numbers.recipes.remove(e);
+        let made = match (e.as_symbol().filter(is_size), &recipe) {
+            (Some(symbol), _) => self.read_size(symbol).map(Argument::Node),
+            (None, Some((op, operands))) => self.compute(op, operands, origin).map(Argument::Node),
+            (None, None) if let Some(symbol) = e.as_symbol() => self.read_size(symbol).map(Argument::Node),
+            (None, None) => self.lower_expr(e, origin),
         };
-        self.numbers.nodes.insert(e.clone(), node);
-        Ok(Argument::Node(node))
+        if let Some(recipe) = recipe {
+            self.numbers.recipes.insert(e.clone(), recipe);
+        }
+        let made = made?;
+        if let Argument::Node(node) = &made {
+            self.numbers.nodes.insert(e.clone(), *node);
+        }
+        Ok(made)
     }
 
     /// The node that reads a symbol from the input in which it stands, behind the placeholders.
@@ -286,7 +305,7 @@ impl State {
         }
         program.env = settled;
         let mut texts: Vec<Arc<str>> =
-            self.numbers.guards.iter().map(|g| spelled(&self.numbers, &g.relation)).collect();
+            self.numbers.guards.iter().map(|g| spelled(&self.numbers.sources, &g.relation)).collect();
         texts.dedup();
         program.guards = texts;
     }
@@ -298,41 +317,6 @@ impl State {
         let min = known.min_int().filter(|min| *min > 2 && is_any).or(declared.min);
         let max = known.max_int().filter(|_| is_any).or(declared.max);
         RangeConstraint { min, max }
-    }
-}
-
-/// A guard as PyTorch writes it into `_guards_code`: symbols by their sources.
-pub(crate) fn spelled(numbers: &Numbers, relation: &Expr) -> Arc<str> {
-    let by_source = |s: &Symbol| {
-        let source = numbers.sources.get(s)?;
-        Some(Expr::symbol(&Symbol::new(source, s.assumptions().clone())))
-    };
-    // Two sizes that are equal are named in the order of the inputs.
-    if let Some((Func::Eq, [a, b])) = relation.as_call()
-        && let (Some(a), Some(b)) = (a.as_symbol(), b.as_symbol())
-        && let (Some((i, _, a)), Some((j, _, b))) = (numbers.sources.get_full(a), numbers.sources.get_full(b))
-    {
-        let (first, second) = if i < j { (a, b) } else { (b, a) };
-        return format!("{first} == {second}").into();
-    }
-    let named = relation.subs(&by_source);
-    let is_equality = named.as_call().is_some_and(|(f, _)| matches!(f, Func::Eq | Func::Ne));
-    let side = |e: &Expr| match e.as_symbol().is_some() || e.is_const() || !is_equality {
-        true => infix(e),
-        false => format!("({})", infix(e)),
-    };
-    let text = match named.as_call() {
-        Some((f, [a, b])) if let Some(sign) = sign(f) => format!("{} {sign} {}", side(a), side(b)),
-        _ => named.to_string(),
-    };
-    text.into()
-}
-
-/// A remainder with the sign of Python.
-fn infix(e: &Expr) -> String {
-    match e.as_call() {
-        Some((Func::Mod | Func::PythonMod, [a, b])) => format!("{a} % {b}"),
-        _ => e.to_string(),
     }
 }
 
@@ -348,18 +332,6 @@ fn settle_graph(graph: &mut oxport_ir::Graph, env: &ShapeEnv) {
 
 fn is_relation(e: &Expr) -> bool {
     e.as_call().is_some_and(|(f, _)| f.is_relation() || matches!(f, Func::And | Func::Or | Func::Not))
-}
-
-fn sign(f: Func) -> Option<&'static str> {
-    Some(match f {
-        Func::Eq => "==",
-        Func::Ne => "!=",
-        Func::Lt => "<",
-        Func::Le => "<=",
-        Func::Gt => ">",
-        Func::Ge => ">=",
-        _ => return None,
-    })
 }
 
 /// An expression in terms of the symbols that are left.
@@ -394,7 +366,7 @@ impl Tracer {
     /// Applies an operator of Python to numbers: `_operator::floordiv`, `math::ceil`, `torch::sym_max`. Nothing is
     /// added to
     /// the graph until a call takes the result.
-    fn apply(&self, op: &'static str, operands: &[Val]) -> Result<Val> {
+    pub(crate) fn apply(&self, op: &'static str, operands: &[Val]) -> Result<Val> {
         let mut state = self.state_mut();
         let registry = state.registry.clone();
         let args: Vec<_> = operands.iter().map(arg_of).collect();
@@ -403,7 +375,7 @@ impl Tracer {
         let (Val::Int(e) | Val::Float(e) | Val::Bool(e)) = &val else {
             return Err(Error::invalid("expected a number"));
         };
-        if !e.is_const() && e.as_symbol().is_none() {
+        if !e.is_const() {
             let recipe = || (op, operands.to_vec());
             state.numbers.recipes.entry(e.clone()).or_insert_with(recipe);
         }
@@ -464,34 +436,4 @@ impl Tracer {
     pub fn guards(&self) -> Vec<Guard> {
         self.state().numbers.guards.clone()
     }
-}
-
-/// A number of any kind as an operand: with its tracer, where it has one.
-pub(crate) trait Operand {
-    fn val(&self) -> Val;
-    fn symbolic(&self) -> &Symbolic;
-}
-macro_rules! operand {
-    ($($t:ident $variant:ident)*) => {$(
-        impl Operand for $t {
-            fn val(&self) -> Val {
-                Val::$variant(self.0.expr.clone())
-            }
-            fn symbolic(&self) -> &Symbolic {
-                &self.0
-            }
-        }
-    )*};
-}
-operand! { SymInt Int SymFloat Float SymBool Bool }
-
-/// Applies an operator of Python to operands of any kind.
-pub(crate) fn apply(op: &'static str, operands: &[&dyn Operand]) -> Result<(Val, Option<Tracer>)> {
-    let tracer = operands.iter().find_map(|o| o.symbolic().tracer.clone());
-    let vals: Vec<Val> = operands.iter().map(|o| o.val()).collect();
-    let val = match &tracer {
-        Some(tracer) => tracer.apply(op, &vals)?,
-        None => Tracer::new().apply(op, &vals)?,
-    };
-    Ok((val, tracer))
 }

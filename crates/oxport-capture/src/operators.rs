@@ -48,9 +48,11 @@ operators! {
     Mul mul "mul" "mul";
     Div div "div" "";
     Rem rem "remainder" "remainder";
-    BitAnd bitand "bitwise_and" "bitwise_and";
-    BitOr bitor "bitwise_or" "bitwise_or";
-    BitXor bitxor "bitwise_xor" "bitwise_xor";
+    BitAnd bitand "__and__" "bitwise_and";
+    BitOr bitor "__or__" "bitwise_or";
+    BitXor bitxor "__xor__" "bitwise_xor";
+    Shl shl "__lshift__" "bitwise_left_shift";
+    Shr shr "__rshift__" "bitwise_right_shift";
 }
 
 /// A number before a tensor, as `torch.Tensor.__radd__` and its like have it.
@@ -58,8 +60,8 @@ operators! {
 fn reversed(op: &str, number: Value, tensor: &Tensor) -> Tensor {
     match op {
         "" => tensor.reciprocal().mul(number),
-        "remainder" => {
-            first(&tensor.tracer, tensors(tensor.tracer.lenient("aten.remainder", &[number, tensor.into()], &[])))
+        "remainder" | "bitwise_left_shift" | "bitwise_right_shift" => {
+            first(&tensor.tracer, tensors(tensor.tracer.lenient(&format!("aten.{op}"), &[number, tensor.into()], &[])))
         }
         op => tensor.call(op, &[number], &[]),
     }

@@ -44,6 +44,8 @@ pub(crate) struct State {
     pub(crate) left: HashMap<NodeId, Fake>,
     /// By tensor, the call that last wrote it.
     pub(crate) written: HashMap<NodeId, NodeId>,
+    /// The autocast regions that are being traced, by dtype.
+    pub(crate) regions: Vec<Option<oxport_tensor::DType>>,
     frames: Vec<ModuleFrame>,
     trace: Option<Arc<str>>,
     errors: Vec<Error>,
@@ -99,6 +101,7 @@ impl Tracer {
             outer: Vec::new(),
             left: HashMap::new(),
             written: HashMap::new(),
+            regions: Vec::new(),
             frames: Vec::new(),
             trace: None,
             errors: Vec::new(),
@@ -141,8 +144,15 @@ impl Tracer {
     /// # Errors
     /// There is one of that name.
     pub fn parameter(&self, name: &str, data: Data) -> Result<Tensor> {
-        let fake = Fake { requires_grad: data.dtype().is_float() || data.dtype().is_complex(), ..Fake::of(&data) };
-        let requires_grad = fake.requires_grad;
+        let requires_grad = data.dtype().is_float() || data.dtype().is_complex();
+        self.parameter_as(name, data, requires_grad)
+    }
+    /// As [`Tracer::parameter`], of which autograd tracks or does not.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn parameter_as(&self, name: &str, data: Data, requires_grad: bool) -> Result<Tensor> {
+        let fake = Fake { requires_grad, ..Fake::of(&data) };
         let tensor = StateTensor { requires_grad, ..StateTensor::new(data, true) };
         self.state_mut().add_state(name, tensor)?;
         self.lifted("p_", InputKind::Parameter(name.into()), fake, name)
@@ -159,6 +169,13 @@ impl Tracer {
             false => drop(self.state_mut().program.constants.insert(name.into(), Constant::Tensor(tensor))),
         }
         self.lifted("b_", InputKind::Buffer { name: name.into(), persistent }, fake, name)
+    }
+    /// The data of a parameter, buffer or constant.
+    pub fn state_of(&self, tensor: &Tensor) -> Option<Data> {
+        let state = self.state();
+        let program = &state.program;
+        let at = program.graph.placeholders().position(|(id, _)| Some(id) == tensor.node)?;
+        Some(program.lifted(&program.signature.inputs.get(at)?.kind)?.tensor.clone())
     }
     /// A constant that the code makes, `torch.tensor([1., 2.])`: lifted, and copied where it is made, as PyTorch
     /// traces it.
@@ -343,6 +360,20 @@ impl Tracer {
         let modules = state.modules.keys().map(|fqn| ModuleCall { fqn: fqn.clone(), signature: None });
         program.module_calls.extend(modules);
         state.settle(&mut program);
+        Ok(program)
+    }
+    /// As [`Tracer::finish_as`], where copies to inputs and buffers at the end are the program's mutation outputs.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn finish_functional(
+        &self,
+        in_spec: TreeSpec,
+        names: Vec<Arc<str>>,
+        output: Tree<Value>,
+    ) -> Result<ExportedProgram> {
+        let mut program = self.finish_as(in_spec, names, output)?;
+        crate::functional::functional(&mut program, &self.state().registry)?;
         Ok(program)
     }
 }

@@ -3,6 +3,8 @@
 mod calls;
 mod control;
 mod data;
+mod layers;
 mod models;
 mod nn;
+mod over;
 mod shapes;

@@ -37,7 +37,7 @@ fn a_branch_lifts_what_it_uses() {
     assert!(found.is_empty(), "{found:?}\n{}", oxport_ir::print::readable(&program));
     let text = oxport_ir::print::readable(&program);
     assert!(
-        text.contains("torch.ops.higher_order.cond(gt, true_graph_0, false_graph_0, [x, p_weight, p_bias, y])"),
+        text.contains("torch.ops.higher_order.cond(gt, true_graph_0, false_graph_0, [x, p_bias, p_weight, y])"),
         "{text}"
     );
     assert_eq!(run(&program, vec![vector([-1.0, -2.0]), vector([1.0, 1.0])]), [-2.0, -3.0]);

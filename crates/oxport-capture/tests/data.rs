@@ -40,6 +40,10 @@ fn sizes_that_depend_on_data_are_asserted() {
          _assert_scalar_default = torch.ops.aten._assert_scalar.default(ge, \"Runtime assertion failed for \
          expression u0 >= 0 \
          on node 'ge'\")\n\
+         le: \"Sym(u0 <= 24)\" = sym_size_int <= 24\n\
+         _assert_scalar_default_1 = torch.ops.aten._assert_scalar.default(le, \"Runtime assertion failed for \
+         expression u0 <= 24 \
+         on node 'le'\")\n\
          mul: \"i64[u0, 2]\" = torch.ops.aten.mul.Tensor(nonzero, 1)\n\
          return (mul,)"
     );

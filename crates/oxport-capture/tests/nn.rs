@@ -4,19 +4,24 @@
 
 use indexmap::IndexMap;
 use oxport_capture::nn::*;
-use oxport_capture::{Export, Forward, Inputs, Module, ModuleState, Parameter, Tensor, Visitor};
+use oxport_capture::{Buffer, Export, Forward, Inputs, Module, ModuleState, Parameter, Tensor, Visitor};
 use oxport_tensor::{DType, Tensor as Data};
 use std::collections::HashMap;
 
-fn floats(sizes: &[i64]) -> Data {
+pub(crate) fn floats(sizes: &[i64]) -> Data {
     Data::zeros(DType::F32, sizes).unwrap()
 }
-fn ints(sizes: &[i64]) -> Data {
+pub(crate) fn ints(sizes: &[i64]) -> Data {
     Data::zeros(DType::I64, sizes).unwrap()
 }
 
 /// Placeholders, and what is called, as a row of the table has it.
-fn traced<M: Module>(module: M, inputs: Vec<(&str, Data)>, is_training: bool, run: impl Fn(&M, &Inputs)) -> String {
+pub(crate) fn traced<M: Module>(
+    module: M,
+    inputs: Vec<(&str, Data)>,
+    is_training: bool,
+    run: impl Fn(&M, &Inputs),
+) -> String {
     module.train(is_training);
     let export = inputs.into_iter().fold(Export::new(), |e, (name, data)| e.arg(name, data));
     let program = export.run(&module, |m, i| run(m, i)).unwrap();
@@ -36,11 +41,11 @@ fn traced<M: Module>(module: M, inputs: Vec<(&str, Data)>, is_training: bool, ru
     row
 }
 
-fn one<M: for<'a> Forward<&'a Tensor>>(module: M, name: &str, input: Data) -> String {
+pub(crate) fn one<M: for<'a> Forward<&'a Tensor>>(module: M, name: &str, input: Data) -> String {
     traced(module, vec![(name, input)], false, |m, i| drop(m.call(&i.tensor(name))))
 }
 
-fn loss<M: for<'a> Forward<(&'a Tensor, &'a Tensor)>>(module: M, input: Data, target: Data) -> String {
+pub(crate) fn loss<M: for<'a> Forward<(&'a Tensor, &'a Tensor)>>(module: M, input: Data, target: Data) -> String {
     traced(module, vec![("input", input), ("target", target)], false, |m, i| {
         drop(m.call((&i.tensor("input"), &i.tensor("target"))));
     })
@@ -143,7 +148,7 @@ fn rows() -> Vec<(&'static str, String)> {
         }
         traced(module, inputs, false, |m, i| {
             let mask = has_mask.then(|| i.tensor("mask"));
-            drop(m.call((&i.tensor("x"), Attention { mask: mask.as_ref(), needs_weights })));
+            drop(m.call((&i.tensor("x"), Attention { mask: mask.as_ref(), needs_weights, ..Attention::default() })));
         })
     };
     let new = || MultiheadAttention::new(8, 2);
@@ -159,10 +164,14 @@ fn rows() -> Vec<(&'static str, String)> {
 
 #[test]
 fn modules_trace_what_pytorch_traces() {
-    let table: HashMap<&str, &str> = include_str!("nn.tsv").lines().map(|l| l.split_once('\t').unwrap()).collect();
-    let rows = rows();
+    assert_table(include_str!("nn.tsv"), &rows());
+}
+
+/// The rows are those of the table, which PyTorch wrote.
+pub(crate) fn assert_table(table: &str, rows: &[(&str, String)]) {
+    let table: HashMap<&str, &str> = table.lines().map(|l| l.split_once('\t').unwrap()).collect();
     let mut wrong = String::new();
-    for (name, got) in &rows {
+    for (name, got) in rows {
         let expected = table.get(name).unwrap_or_else(|| panic!("{name} is not in the table"));
         if got != expected {
             wrong += &format!("{name}\n  PyTorch: {expected}\n  here:    {got}\n");
@@ -190,6 +199,48 @@ fn a_state_dict_is_loaded_by_name_or_refused_with_all_that_is_wrong() {
     );
     linear.load_state_dict(&entries(&[("weight", &[3, 2]), ("bias", &[3])])).unwrap();
     assert!(linear.weight.data().to_vec::<f32>().unwrap().iter().all(|x| *x == 0.0));
+}
+
+/// A module as `fixtures/inputs/make.py` has it.
+#[derive(Module)]
+struct Kinds {
+    twin: Parameter,
+    f16: Parameter,
+    bf16: Parameter,
+    steps: Buffer,
+    mask: Buffer,
+    fc: Linear,
+}
+
+#[test]
+fn a_state_dict_of_torch_save_is_loaded_whatever_its_tensors_are() {
+    let zeros = |dtype, sizes: &[i64]| Data::zeros(dtype, sizes).unwrap();
+    let kinds = Kinds {
+        twin: Parameter::new(floats(&[2])),
+        f16: Parameter::new(zeros(DType::F16, &[2])),
+        bf16: Parameter::new(zeros(DType::BF16, &[2])),
+        steps: Buffer::new(zeros(DType::I64, &[])),
+        mask: Buffer::new(zeros(DType::Bool, &[2])),
+        fc: Linear::new(3, 2),
+    };
+    let read = |name: &str| {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/inputs").join(name);
+        oxport::weights::read_state_dict(&path, &Default::default()).unwrap()
+    };
+    kinds.load_state_dict(&read("kinds.pth")).unwrap();
+    assert_eq!(kinds.fc.weight.data().to_vec::<f32>().unwrap(), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
+    assert_eq!(kinds.steps.data().to_vec::<i64>().unwrap(), [7]);
+    let half = kinds.f16.data().to_dtype(DType::F32).unwrap();
+    assert_eq!(half.to_vec::<f32>().unwrap(), [0.5, -2.0]);
+    let program = Export::new().arg("x", floats(&[1, 3])).run(&kinds, |m, i| m.fc.call(&i.tensor("x"))).unwrap();
+    assert!(oxport::verify(&program).is_empty());
+    let error = kinds.load_state_dict(&read("state.pt")).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "Error(s) in loading state_dict for Kinds:\n\tUnexpected key(s) in state_dict: \"weight\", \"bias\". \
+         \n\tMissing key(s) in state_dict: \"twin\", \"f16\", \"bf16\", \"steps\", \"mask\", \"fc.weight\", \
+         \"fc.bias\". "
+    );
 }
 
 #[test]

@@ -172,3 +172,34 @@ fn sizes_that_depend_on_data_are_not_decided() {
         "{message}"
     );
 }
+
+#[test]
+fn strides_of_inputs_are_products_of_sizes_as_in_pytorch() {
+    let whole = |sizes: &[i64]| {
+        let count = sizes.iter().product::<i64>();
+        Data::from_vec(sizes, (0..count).map(|i| i as f32).collect()).unwrap()
+    };
+    let permuted = |sizes: &[i64], dims: &[i64]| whole(sizes).view(|l| l.permute(dims)).unwrap();
+    let rows: [(Data, &[usize], &str); 5] = [
+        (permuted(&[6, 4], &[1, 0]), &[0], "s77, 6 / 1, s77"),
+        (permuted(&[6, 4], &[1, 0]), &[1], "4, s27 / 1, 4"),
+        (permuted(&[2, 8, 8, 3], &[0, 3, 1, 2]), &[0], "s77, 3, 8, 8 / 192, 1, 24, 3"),
+        (permuted(&[2, 8, 9, 3], &[0, 3, 1, 2]), &[0, 2, 3], "s77, 3, s53, s0 / 3*s0*s53, 1, 3*s0, 3"),
+        (whole(&[8, 6]).view(|l| l.slice(1, Some(0), Some(3), 1)).unwrap(), &[0], "s77, 3 / 6, 1"),
+    ];
+    for (x, dims, expected) in rows {
+        let export = Export::new().arg("x", x.clone());
+        let export = dims.iter().fold(export, |e, &dim| e.dim("x", dim, Dim::new(&format!("d{dim}"))));
+        let program = export.run(&Nothing, |_, i| i.tensor("x") * 2).unwrap();
+        let found = oxport::verify(&program);
+        assert!(found.is_empty(), "{found:?}");
+        let (_, node) = program.graph.placeholders().next().unwrap();
+        let fake = node.val().unwrap().as_tensor().unwrap().clone();
+        let list = |all: &[oxport_sym::Expr]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        assert_eq!(format!("{} / {}", list(&fake.sizes), list(&fake.strides)), expected);
+        let plan = oxport::plan(&oxport::prepare(&program, oxport::Opt::None).unwrap(), &Default::default()).unwrap();
+        let outputs = plan.run(vec![oxport::Value::Tensor(x.clone())]).unwrap().user;
+        let doubled: Vec<f32> = x.to_vec::<f32>().unwrap().iter().map(|x| x * 2.0).collect();
+        assert_eq!(outputs[0].as_tensor().unwrap().to_vec::<f32>().unwrap(), doubled);
+    }
+}

@@ -186,7 +186,7 @@ impl PartialEq for Users {
 
 const LIVE: &str = "law: a NodeId in use names a live node";
 const OWN: &str = "law: a NodeId is used with the graph that made it, or a clone of it";
-/// The distance between the order keys of neighbours after a renumbering.
+/// The distance between the order keys of neighbors after a renumbering.
 const GAP: u64 = 1 << 32;
 /// The largest distance from the node before, for nodes that come between two: many go before one, one after the other.
 const STEP: u64 = 1 << 16;
@@ -347,7 +347,7 @@ impl Graph {
         self.count_uses(id, true);
         Ok(id)
     }
-    /// An order key between two neighbours; renumbers the whole graph where there is no room left.
+    /// An order key between two neighbors; renumbers the whole graph where there is no room left.
     fn order_between(&mut self, prev: Option<NodeId>, next: Option<NodeId>) -> u64 {
         let key = |g: &Graph, id: NodeId| g.slots[id.index()].order;
         for _ in 0..2 {
@@ -362,7 +362,7 @@ impl Graph {
                 self.slots[id.index()].order = (i as u64 + 1) * GAP;
             }
         }
-        unreachable!("law: renumbering leaves room between neighbours")
+        unreachable!("law: renumbering leaves room between neighbors")
     }
     fn count_uses(&mut self, user: NodeId, add: bool) {
         let mut used = Vec::new();
@@ -448,7 +448,7 @@ impl Graph {
         self.len -= 1;
         Ok(self.slot_mut(id).node.take().expect(LIVE))
     }
-    /// Makes the nodes before and after it neighbours.
+    /// Makes the nodes before and after it neighbors.
     fn unlink(&mut self, id: NodeId) {
         let (prev, next) = (self.prev(id), self.next(id));
         match prev {

@@ -83,6 +83,12 @@ impl<'a> MetaCx<'a> {
     pub fn fresh_size(&self) -> Expr {
         self.fresh(Unbacked::Int, Range::at_least(0))
     }
+    /// A fresh unbacked size, for how many of so many elements are found: PyTorch bounds it by the most that there can
+    /// be where that is above 2, else by `sys.maxsize - 1`.
+    pub fn fresh_count(&self, of: &Expr) -> Expr {
+        let most = self.env.range_of(of).max_int().filter(|n| *n > 2).unwrap_or(i64::MAX - 1);
+        self.fresh(Unbacked::Int, Range::from_bounds(Some(0), Some(most)))
+    }
     /// A fresh unbacked integer, for integers that are read from data.
     pub fn fresh_int(&self) -> Expr {
         self.fresh(Unbacked::Int, Range::integers())

@@ -54,7 +54,7 @@ pub struct StateTensor {
     pub subclass: Option<Arc<Subclass>>,
 }
 
-/// A tensor of a Python class that wraps others, as torchao's quantised weights do.
+/// A tensor of a Python class that wraps others, as torchao's quantized weights do.
 #[derive(Clone, Debug)]
 pub struct Subclass {
     /// The class, by module and name. Nothing imports it.

@@ -50,7 +50,7 @@ families! {
     create "Tensors from nothing." [] {
         constants, distributions, random, ranges, windows
     }
-    linalg "Products and factorisations of matrices, distances of vectors." [matrices, spectral] {
+    linalg "Products and factorizations of matrices, distances of vectors." [matrices, spectral] {
         check, cholesky, contract, cross, distance, distance_backward, eig, einsum, function, grouped, kron, ldl,
         linear, lu, matmul, norm, qr, rank, solve, svd, triangular, vander, vector_norm
     }
@@ -66,7 +66,7 @@ families! {
     fft "Fourier transforms." [] {
         stft, transforms
     }
-    quantize "Quantisation." [] {
+    quantize "Quantization." [] {
         affine, torchao
     }
     detection "Regions of images." [] {

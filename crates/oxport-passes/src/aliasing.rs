@@ -86,7 +86,7 @@ impl Step {
 pub(crate) enum Parts {
     /// Slices of length 1 without their dimension: `unbind`.
     Selected { dim: i64 },
-    /// Neighbouring slices: `split` and its kin. Where each ends along the dimension.
+    /// Neighboring slices: `split` and its kin. Where each ends along the dimension.
     Slices { dim: i64, ends: Vec<i64> },
 }
 

@@ -1,4 +1,4 @@
-//! Functionalisation: a TRAINING program made ATEN.
+//! Functionalization: a TRAINING program made ATEN.
 //!
 //! ```text
 //! storage     current value   version        a tensor value is a chain of view steps from a storage

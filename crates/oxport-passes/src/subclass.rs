@@ -1,4 +1,4 @@
-//! Tensors of Python classes that wrap others (torchao's quantised weights), decomposed into the tensors within.
+//! Tensors of Python classes that wrap others (torchao's quantized weights), decomposed into the tensors within.
 //!
 //! ```text
 //! w = access_subclass_inner_tensor(p_weight, 'qdata')      →      w is a lifted constant

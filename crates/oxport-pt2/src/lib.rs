@@ -15,6 +15,7 @@
 //! | [`model`], [`json`] | the program JSON, record by record |
 //! | [`scan`] | finds code that PyTorch would execute |
 //! | [`pickle`] | reads files of `torch.save` without executing them |
+//! | [`python`] | programs as the source of PyTorch modules |
 //!
 //! Invariants: nothing from a file is trusted or executed; an invalid file gives an error with all its diagnostics,
 //! never a panic; reading a file of PyTorch and writing it again loses nothing; the same program gives the same bytes.
@@ -30,6 +31,7 @@ mod open;
 pub mod outputs;
 mod pair;
 pub mod pickle;
+pub mod python;
 mod read;
 mod replace;
 mod samples;

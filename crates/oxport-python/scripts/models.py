@@ -17,14 +17,15 @@ cases = {
     "Tagger": (m.Tagger(), [torch.randint(0, 11, (2, 5))]),
     "Encoder": (m.Encoder(), [torch.randn(2, 5, 8)]),
     "Inplace": (m.Inplace(), [torch.randn(4, 3)]),
+    "Library": (m.Library(), [torch.randn(2, 4, 5)]),
     "function": (m.function, [torch.randn(4, 3), torch.randn(4, 3)]),
 }
 for name, (model, inputs) in cases.items():
     tensors = {f"in.{i}": x for i, x in enumerate(inputs)}
     if isinstance(model, torch.nn.Module):
         model.eval()
-        for buffer in model.buffers():
-            if buffer.is_floating_point():
+        for key, buffer in model.named_buffers():
+            if buffer.is_floating_point() and key in model.state_dict():
                 buffer.uniform_(0.5, 1.5)
         tensors |= {f"w.{k}": v.detach().clone() for k, v in model.state_dict().items()}
     with torch.no_grad():

@@ -132,6 +132,7 @@ impl Interp {
             dict: Slot::new(namespace),
             metaclass,
         });
+        self.classes.push(Rc::downgrade(&class));
         let value = Value::Class(class.clone());
         for (name, attr) in values {
             if let Value::Instance(_) = &attr

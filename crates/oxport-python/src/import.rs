@@ -4,7 +4,7 @@
 //! program. A module that is not found raises `ModuleNotFoundError` within `try`; elsewhere it is an absent module,
 //! which raises when it is used, so that a model is not lost for an import that it does not need.
 
-use crate::error::R;
+use crate::error::{R, Unwind};
 use crate::host::Host;
 use crate::interp::{Frame, Interp};
 use crate::syntax::tree::Source;
@@ -26,9 +26,7 @@ impl Host for Absent {
 
     fn get_attr(&self, interp: &mut Interp, this: &Value, name: &str) -> R<Option<Value>> {
         Ok(match name {
-            "__mro_entries__" => {
-                Some(Value::native(name, |i, _| Ok(Value::tuple([Value::Class(i.types.object.clone())]))))
-            }
+            "__mro_entries__" => Some(Value::native(name, |_, _| Ok(Value::tuple([])))),
             "__instancecheck__" | "__subclasscheck__" => Some(Value::native(name, |_, _| Ok(Value::Bool(false)))),
             "__name__" => Some(Value::Str(self.0.clone())),
             // What asks for these wants to know what the object can do.
@@ -96,8 +94,7 @@ const REFUSED: [&str; 14] = [
 ];
 
 /// Packages of compiled code: their sources alone do not work.
-const COMPILED: [&str; 14] = [
-    "numpy",
+const COMPILED: [&str; 13] = [
     "PIL",
     "scipy",
     "cv2",
@@ -119,6 +116,9 @@ impl Interp {
     /// # Errors
     /// What its body raises.
     pub fn find_module(&mut self, name: &str) -> R<Option<Rc<Module>>> {
+        if !is_dotted(name) {
+            return Ok(None);
+        }
         if let Some(module) = self.modules.get(name) {
             return Ok(Some(module.clone()));
         }
@@ -150,6 +150,7 @@ impl Interp {
             let module = Module::new(name);
             let package = if is_package { name } else { name.rsplit_once('.').map_or("", |(package, _)| package) };
             module.set("__package__", Value::str(package));
+            module.set("__spec__", Value::None);
             module.set("__file__", Value::str(&source.name));
             if is_package {
                 module.set("__path__", Value::list(vec![Value::str(name)]));
@@ -171,10 +172,28 @@ impl Interp {
     }
 
     /// Whether a module is of a package that comes whole with the interpreter or its host: real sources of it are not
-    /// read.
+    /// read. The innermost bundled package decides.
     fn is_closed(&self, name: &str) -> bool {
         let root = name.split('.').next().unwrap_or("");
-        COMPILED.contains(&root) || self.bundled.get(root).is_some_and(|package| !package.is_open)
+        let mut packages = std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(package, _)| package));
+        COMPILED.contains(&root)
+            || packages.find_map(|package| self.bundled.get(package)).is_some_and(|package| !package.is_open)
+    }
+
+    /// Whether a module would be found, which is not run.
+    pub(crate) fn has_module(&self, name: &str) -> bool {
+        self.modules.contains_key(name) || self.bundled.contains_key(name) || self.source_of(name).is_some()
+    }
+
+    /// The source of a module that is not bundled.
+    pub(crate) fn source_of(&self, name: &str) -> Option<Source> {
+        let is_read = is_dotted(name) && !self.is_closed(name);
+        is_read.then(|| self.loader.load(name)).flatten().map(|(source, _)| source)
+    }
+
+    /// The names of the modules that the loader has in a package, in order.
+    pub(crate) fn submodules(&self, package: &str) -> Vec<String> {
+        if is_dotted(package) { self.loader.submodules(package) } else { Vec::new() }
     }
 
     /// Runs a source as the body of a module.
@@ -206,14 +225,22 @@ impl Interp {
         result.map(drop)
     }
 
-    /// A module that must be there for the program, or the absent one.
-    fn import_module(&mut self, frame: &Frame, name: &str) -> R<Value> {
+    /// A module, also a refused one; nothing if it is not found.
+    ///
+    /// # Errors
+    /// What its body raises.
+    pub(crate) fn known_module(&mut self, name: &str) -> R<Option<Value>> {
         let root = name.split('.').next().unwrap_or("");
         if REFUSED.contains(&root) && !self.bundled.contains_key(name) {
-            return Ok(refused_module(name));
+            return Ok(Some(refused_module(name)));
         }
-        match self.find_module(name)? {
-            Some(module) => Ok(Value::Module(module)),
+        Ok(self.find_module(name)?.map(Value::Module))
+    }
+
+    /// A module that must be there for the program, or the absent one.
+    fn import_module(&mut self, frame: &Frame, name: &str) -> R<Value> {
+        match self.known_module(name)? {
+            Some(module) => Ok(module),
             None => self.absent(frame, name),
         }
     }
@@ -277,7 +304,7 @@ impl Interp {
         }
         for (name, alias) in names {
             let is_absent = matches!(&module, Value::Host(host) if host.as_any().is::<Absent>());
-            let mut found = if is_absent { None } else { self.find_attr(&module, name)? };
+            let mut found = if is_absent { None } else { self.imported_name(&module, name)? };
             if let (None, Value::Module(package)) = (&found, &module) {
                 let submodule = format!("{}.{name}", package.name);
                 found = self.find_module(&submodule)?.map(Value::Module);
@@ -301,6 +328,19 @@ impl Interp {
         Ok(())
     }
 
+    /// An attribute of a module; nothing if it says that there is none.
+    fn imported_name(&mut self, module: &Value, name: &Name) -> R<Option<Value>> {
+        let result = self.get_attr(module, name);
+        // What fails while `__getattr__` looks for the name is not that there is none.
+        if let Err(Unwind::Raised(raised)) = &result
+            && !self.str(&raised.value)?.contains(&**name)
+        {
+            return result.map(Some);
+        }
+        let found = self.unless(result, "AttributeError")?;
+        found.map(|value| self.usable(value)).transpose()
+    }
+
     /// Whether a module comes with the interpreter: a name that it lacks is absent, and raises when it is used.
     fn is_own(&self, module: &Value) -> bool {
         matches!(module, Value::Module(module) if self.bundled.contains_key(&*module.name))
@@ -321,6 +361,11 @@ impl Interp {
     }
 }
 
+/// Whether a text is a name that an `import` could have: a loader makes paths of it.
+fn is_dotted(name: &str) -> bool {
+    name.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_'))
+}
+
 /// A module whose every attribute stops the program when it is called.
 pub(crate) fn refused_module(name: &str) -> Value {
     Value::Host(Rc::new(RefusedModule(name.into())))
@@ -339,9 +384,7 @@ impl Host for RefusedModule {
 
     fn get_attr(&self, interp: &mut Interp, _: &Value, name: &str) -> R<Option<Value>> {
         Ok(match name {
-            "__mro_entries__" => {
-                Some(Value::native(name, |i, _| Ok(Value::tuple([Value::Class(i.types.object.clone())]))))
-            }
+            "__mro_entries__" => Some(Value::native(name, |_, _| Ok(Value::tuple([])))),
             "__instancecheck__" | "__subclasscheck__" => Some(Value::native(name, |_, _| Ok(Value::Bool(false)))),
             _ if name.starts_with("__") => {
                 let _ = interp;

@@ -8,7 +8,7 @@ use crate::error::{R, StopKind, Unwind};
 use crate::syntax::tree::{Code, Pos, Source};
 use crate::value::{Class, ClassCell, Module, Name, Scope, Value};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// The bounds of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,14 @@ impl Limits {
 pub trait Loader {
     /// The source of a module by its dotted name, and whether it is a package.
     fn load(&self, module: &str) -> Option<(Source, bool)>;
+    /// The version of an installed distribution; nothing if it is not known.
+    fn version(&self, _distribution: &str) -> Option<String> {
+        None
+    }
+    /// The names of the modules in a package, in order.
+    fn submodules(&self, _package: &str) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A loader without modules.
@@ -161,6 +169,8 @@ pub struct Interp {
     /// The `try` statements with handlers around what runs, in all calls.
     pub(crate) guarded: usize,
     pub(crate) bundled: HashMap<String, Bundled>,
+    /// The classes that the program made, in order.
+    pub(crate) classes: Vec<Weak<Class>>,
     pub(crate) loader: Rc<dyn Loader>,
     pub(crate) frames: u64,
     pub(crate) calls: usize,
@@ -184,6 +194,7 @@ impl Interp {
             handled: Vec::new(),
             guarded: 0,
             bundled: HashMap::new(),
+            classes: Vec::new(),
             loader,
             frames: 0,
             calls: 0,
@@ -194,6 +205,7 @@ impl Interp {
         };
         crate::builtins::install(&mut interp);
         crate::stdlib::install(&mut interp);
+        crate::packages::install(&mut interp);
         interp
     }
 

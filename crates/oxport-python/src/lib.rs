@@ -28,6 +28,7 @@ mod loops;
 mod matching;
 mod names;
 mod ops;
+mod packages;
 mod repr;
 mod stdlib;
 pub mod syntax;

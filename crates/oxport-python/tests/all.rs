@@ -2,5 +2,8 @@
 
 mod branches;
 mod capture;
+mod generated;
+mod printed;
 mod refused;
 mod snippets;
+mod worked;

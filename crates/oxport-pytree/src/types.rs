@@ -1,6 +1,6 @@
 //! Types of the user: what their context says of their children.
 //!
-//! PyTorch asks a registered type for flatten and unflatten functions, for a serialised name and for the text of its
+//! PyTorch asks a registered type for flatten and unflatten functions, for a serialized name and for the text of its
 //! context. A tree here is plain data, so a registration tells the rest: which names the children have, and thereby how
 //! many there are and how their key paths read.
 
@@ -21,7 +21,7 @@ impl std::fmt::Debug for UserType {
     }
 }
 
-/// The types of the user, by their serialised names.
+/// The types of the user, by their serialized names.
 #[derive(Clone, Debug, Default)]
 pub struct Types(HashMap<String, UserType>);
 
@@ -30,7 +30,7 @@ impl Types {
     pub fn new() -> Types {
         Types::default()
     }
-    /// Registers a type under its serialised name; a second registration replaces the first.
+    /// Registers a type under its serialized name; a second registration replaces the first.
     pub fn register(&mut self, name: &str, ty: UserType) -> &mut Types {
         self.0.insert(name.to_string(), ty);
         self

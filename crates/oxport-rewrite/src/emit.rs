@@ -161,9 +161,12 @@ impl Emitter<'_, '_> {
             return Ok(done.clone());
         }
         let term = self.choice.term(&self.ingested.egraph, class).cloned();
-        let term = term.ok_or_else(|| Error::invalid("law broken: a class of the program has no term"))?;
+        let term = term.ok_or_else(|| {
+            Error::invalid(format!("invariant violated: expected a chosen term for e-class {class}, got none"))
+        })?;
         if !self.open.insert(class) {
-            return Err(Error::invalid("law broken: the chosen terms form a cycle"));
+            let message = "invariant violated: expected chosen terms without cycles, got a cycle through e-class";
+            return Err(Error::invalid(format!("{message} {class}")));
         }
         let first = self.first_of.get(&class).copied();
         let value = match &term {
@@ -184,6 +187,10 @@ impl Emitter<'_, '_> {
             && self.owned.insert(maker)
         {
             return Ok(value);
+        }
+        // Its node may be there already, for another value that lies in its storage.
+        if self.kept.get(&old).is_some_and(|kept| self.owned.contains(kept)) {
+            self.kept.remove(&old);
         }
         // The name is that of the node which the user sees.
         let name = self.old.node(old).name.clone();

@@ -68,6 +68,8 @@ impl FileKind {
         match bytes {
             [] => FileKind::Empty,
             _ if begins(b"PK\x03\x04") || begins(b"PK\x05\x06") => zip_kind(file, limits),
+            // It begins with a length, whose bytes may be the marks of the others.
+            _ if is_safetensors => FileKind::Safetensors,
             _ if begins(b"\x93NUMPY") => FileKind::Npy,
             _ if begins(b"GGUF") => FileKind::Gguf,
             _ if begins(b"\x89HDF\r\n") => FileKind::Hdf5,
@@ -76,7 +78,6 @@ impl FileKind {
             _ if begins(b"\x89PNG\r\n") || begins(b"\xff\xd8\xff") || begins(b"P6") || begins(b"P5") => FileKind::Image,
             _ if begins(b"\x1f\x8b") || bytes.get(257..262) == Some(b"ustar") => FileKind::Compressed,
             [0x80, 2..=5, ..] => FileKind::Pickle,
-            _ if is_safetensors => FileKind::Safetensors,
             // `ir_version`, then the name of the producer or the graph.
             [0x08, 1..=20, 0x12 | 0x1a | 0x22 | 0x2a | 0x3a | 0x42, ..] => FileKind::Onnx,
             _ => match text(bytes) {

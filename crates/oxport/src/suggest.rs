@@ -20,3 +20,9 @@ pub fn operators<'r>(registry: &'r Registry, wrong: &str) -> Vec<&'r str> {
     near.sort_by_key(|(d, name)| (*d, name.len(), *name));
     near.into_iter().take(3).map(|(_, name)| name).collect()
 }
+
+/// The name that is at most two edits from a wrong one; of several, the closest.
+pub fn name<'a>(names: impl IntoIterator<Item = &'a str>, wrong: &str) -> Option<&'a str> {
+    let near = names.into_iter().map(|name| (strsim::osa_distance(name, wrong), name)).filter(|(d, _)| *d <= 2);
+    near.min_by_key(|(d, _)| *d).map(|(_, name)| name)
+}

@@ -1,6 +1,7 @@
 //! [`Toolchain`]: an operator registry with all operations on programs.
 
 use crate::{Diagnostic, Error, ExportedProgram, OpDef, Plan, PlanOptions, ReadOptions, Registry, Result, Severity};
+use oxport_ir::{Loc, Node};
 #[cfg(feature = "rewrite")]
 use oxport_rewrite::rule::Rule;
 use std::path::Path;
@@ -94,9 +95,15 @@ impl Toolchain {
     pub fn read(&self, path: impl AsRef<Path>, options: &ReadOptions) -> Result<ExportedProgram> {
         Ok(oxport_pt2::read(path.as_ref(), &self.registry, options)?)
     }
-    /// All diagnostics of a program.
+    /// All diagnostics of a program. Those of an unknown operator have a note with operators of similar names.
     pub fn verify(&self, program: &ExportedProgram) -> Vec<Diagnostic> {
-        oxport_ir::verify(program, &self.registry)
+        let mut found = oxport_ir::verify(program, &self.registry);
+        for diagnostic in found.iter_mut().filter(|d| matches!(d.code, "target" | "unknown-op")) {
+            let near = node_at(program, &diagnostic.at).and_then(|node| node.op()).map(|op| op.name());
+            let near = near.map_or(Vec::new(), |name| crate::suggest::operators(&self.registry, name));
+            diagnostic.notes.extend((!near.is_empty()).then(|| format!("similar: {}", near.join(", "))));
+        }
+        found
     }
     /// A plan of a prepared program.
     ///
@@ -105,6 +112,14 @@ impl Toolchain {
     pub fn plan(&self, program: &ExportedProgram, options: &PlanOptions) -> Result<Plan> {
         Ok(Plan::new(program, &self.registry, options)?)
     }
+}
+
+/// The node that a diagnostic is about.
+fn node_at<'p>(program: &'p ExportedProgram, at: &Loc) -> Option<&'p Node> {
+    let Loc::Node { graph: path, node } = at else { return None };
+    let names = path.split('.').filter(|name| !name.is_empty());
+    let graph = names.into_iter().try_fold(&program.graph, |graph, name| graph.subgraphs.get(name))?;
+    Some(graph.node(graph.find(node)?))
 }
 
 /// The operators of [`Toolchain::standard`].

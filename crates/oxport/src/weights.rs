@@ -1,15 +1,44 @@
-//! Exchanging a program's weights for others of the same names.
+//! State dicts: reading them, and exchanging a program's weights for others of the same names.
 //!
 //! Invariants: sizes and dtypes stay those of the program, so that its metas stay true; tensors at the same place of a
 //! storage stay tied, and what views an exchanged tensor views the new one, unless it has a value of its own; nothing
 //! is changed if something is wrong.
 
+use crate::inputs::read_any;
 use crate::io::Values;
 use crate::{Error, ExportedProgram, Result, Tensor, Value};
+use indexmap::IndexMap;
 use oxport_ir::Constant;
+use oxport_pt2::Limits;
 use oxport_tensor::{Layout, TensorMut, copy};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// The tensors of a state dict: safetensors, or a file of `torch.save` in the ZIP format (`.pth`, `.pt`), in which the
+/// keys of nested containers are joined by dots. As PyTorch's `load_state_dict` copies them, each is contiguous in a
+/// storage of its own.
+///
+/// # Errors
+/// The file cannot be read, or has anything but tensors: all of it is named.
+pub fn read_state_dict(path: &Path, limits: &Limits) -> Result<IndexMap<String, Tensor>> {
+    let (mut tensors, mut wrong, mut seen) = (IndexMap::new(), Vec::new(), HashSet::new());
+    for (name, value) in read_any(path, limits)? {
+        match value {
+            Value::Tensor(t) if is_whole(&t) && seen.insert(t.storage().id()) => drop(tensors.insert(name, t)),
+            Value::Tensor(t) => {
+                let mut own = TensorMut::empty(t.dtype(), Layout::contiguous(t.sizes())?)?;
+                copy(&t, &mut own)?;
+                tensors.insert(name, own.freeze());
+            }
+            other => wrong.push(format!("`{name}`: expected a tensor, got {}", crate::display::kind_of(&other))),
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok(tensors),
+        false => Err(Error::data(wrong.join("; ")).within(path)),
+    }
+}
 
 /// What was exchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

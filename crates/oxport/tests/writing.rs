@@ -309,12 +309,15 @@ fn unnamed_files_are_not_overwritten() {
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("law: the folder is writable");
     write("config.json", "{\"model\": 1}");
     write("p1.json", "{}");
+    write("f.py", "def f(x): return x + 1");
     std::fs::copy(folder.join("want.safetensors"), folder.join("weights.safetensors")).expect("law: it is there");
     std::os::unix::fs::symlink("p.safetensors", folder.join("link.safetensors")).expect("law: links can be made");
     std::fs::hard_link(folder.join("p.safetensors"), folder.join("hard.safetensors")).expect("law: links can be made");
+    std::os::unix::fs::symlink("f.py", folder.join("f.json")).expect("law: links can be made");
     std::fs::create_dir(folder.join("d.pt2")).expect("law: the folder is writable");
     let constants = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/shape_arith/program.pt2");
     let before = |name: &str| std::fs::read(folder.join(name)).ok();
+    let spared = ["config.json", "weights.safetensors", "want.safetensors", "f.py"];
     for (line, code, message) in [
         // Another suffix; checked before the program is read.
         ("convert none.pt2 model.onnx", 2, "expected a file name that ends in .pt2 or .json, got model.onnx"),
@@ -325,7 +328,10 @@ fn unnamed_files_are_not_overwritten() {
         ("verify --fix none.pt2 -o out.zip", 2, "got out.zip"),
         ("run p.json --outputs out.pt2", 2, "expected a file name that ends in .safetensors, got out.pt2"),
         ("optimize p.json -o out.pt2 --explain model.json", 2, "expected the file name of a text, got model.json"),
+        ("capture f.py --entry f --input x:f32[3] -o f.py", 2, "expected a file name that ends in .pt2 or .json"),
         // What is read.
+        ("capture f.py --entry f --input x:f32[3] -o f.json", 2, "f.json is the file f.py, which is an input"),
+        ("capture f.py --entry f --weights p.safetensors -o p.json", 2, "p.json is an input"),
         ("run p.json --outputs p.safetensors", 2, "p.safetensors is an input and would be overwritten"),
         ("run p.json --outputs link.safetensors", 2, "link.safetensors is the file p.safetensors"),
         ("run p.json --outputs hard.safetensors", 2, "hard.safetensors is the file p.safetensors"),
@@ -346,18 +352,20 @@ fn unnamed_files_are_not_overwritten() {
         ("convert - out.pt2", 3, ""),
         ("run - --inputs -", 2, "standard input can be read only once"),
         ("convert p.json - --shard-size 1KB", 0, ""),
+        ("capture f.py --entry f --input x:f32[3] -o -", 0, ""),
+        ("capture f.py --entry f --input x:f32[3] -o - --json", 2, "standard output can take only one output"),
         ("optimize p.json -o - --json", 2, "standard output can take only one output"),
         ("optimize p.json -o - --explain -", 2, "standard output can take only one output"),
     ] {
         if line.contains("q.pt2") {
             done(folder, "convert p.json q.pt2");
         }
-        let kept = ["config.json", "weights.safetensors", "want.safetensors"].map(before);
+        let kept = spared.map(before);
         let tensors = before("p.safetensors");
         let (got, _, err) = oxport(folder, line);
         assert_eq!(got, Some(code), "{line}: {err}");
         assert!(err.contains(message), "{line}: {err}");
-        assert!(kept == ["config.json", "weights.safetensors", "want.safetensors"].map(before), "{line}");
+        assert!(kept == spared.map(before), "{line}");
         assert!(tensors == before("p.safetensors"), "{line}: the weights stay what they are");
     }
     // A needed JSON file with other contents: an error before anything is computed. oxport's own is updated.

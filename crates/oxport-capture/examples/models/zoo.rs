@@ -1,4 +1,9 @@
-//! The models: a perceptron, ResNet-18, a BERT-like encoder, a GPT-2 block, a Llama block, an LSTM tagger, a VAE.
+//! The models: a perceptron, ResNet-18, a BERT-like encoder, GPT-2, a Llama block with a cache, and those of [`more`].
+
+#[path = "more.rs"]
+mod more;
+
+pub use more::*;
 
 use oxport_capture::nn::*;
 use oxport_capture::*;
@@ -15,12 +20,17 @@ pub const MODELS: &[(&str, fn() -> Box<dyn Model>)] = &[
     ("mlp", || Box::new(Mlp::new())),
     ("resnet18", || Box::new(ResNet18::new())),
     ("encoder", || Box::new(Encoder::new())),
-    ("gpt2", || Box::new(Gpt2Block::new(32, 4))),
+    ("gpt2", || Box::new(Gpt2::new(40, 64, 32, 4, 2))),
     ("llama", || Box::new(LlamaBlock::new(32, 4))),
+    ("unet", || Box::new(UNet::new())),
     ("tagger", || Box::new(Tagger::new())),
+    ("vit", || Box::new(Vit::new())),
     ("vae", || Box::new(Vae::new())),
+    ("detector", || Box::new(Detector::new())),
+    ("decoder", || Box::new(Decoder::new())),
 ];
 
+/// Says how a model is exported.
 macro_rules! model {
     ($t:ty, |$e:ident| $export:expr, |$m:ident, $i:ident| $run:expr) => {
         impl Model for $t {
@@ -34,6 +44,7 @@ macro_rules! model {
         }
     };
 }
+use model;
 
 fn floats(sizes: &[i64]) -> Data {
     Data::zeros(DType::F32, sizes).expect("small")
@@ -156,52 +167,141 @@ impl Encoder {
 }
 model!(Encoder, |e| e.arg("ids", ints(&[3, 10])), |m, i| m.forward(&i.tensor("ids")));
 
+/// A linear layer whose weight is `[in, out]`, as GPT-2's state dicts have it.
 #[derive(Module)]
-#[module(class = "__main__.Gpt2Block")]
-pub struct Gpt2Block {
-    ln_1: LayerNorm,
-    c_attn: Linear,
-    c_proj: Linear,
-    ln_2: LayerNorm,
-    c_fc: Linear,
-    act: GELU,
-    c_proj2: Linear,
+#[module(class = "__main__.Conv1D")]
+struct Conv1D {
+    weight: Parameter,
+    bias: Parameter,
+}
+impl Conv1D {
+    fn new(inputs: i64, outputs: i64) -> Conv1D {
+        let weight = Parameter::new(normal(&[inputs, outputs], 0.0, 0.02));
+        Conv1D { weight, bias: Parameter::new(floats(&[outputs])) }
+    }
+}
+impl Forward<&Tensor> for Conv1D {
+    type Output = Tensor;
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let (weight, bias) = (self.weight.get(), self.bias.get());
+        let mut sizes = x.shape();
+        sizes.pop();
+        sizes.push(weight.size(1));
+        bias.addmm(x.view(vec![(-1).into(), x.size(-1)]), weight).view(sizes)
+    }
+}
+
+#[derive(Module)]
+#[module(class = "__main__.Gpt2Attention")]
+struct Gpt2Attention {
+    c_attn: Conv1D,
+    c_proj: Conv1D,
     #[module(skip)]
     heads: i64,
 }
-impl Gpt2Block {
-    pub fn new(width: i64, heads: i64) -> Gpt2Block {
-        Gpt2Block {
-            ln_1: LayerNorm::new(width),
-            c_attn: Linear::new(width, 3 * width),
-            c_proj: Linear::new(width, width),
-            ln_2: LayerNorm::new(width),
-            c_fc: Linear::new(width, 4 * width),
-            act: GELU::default().is_tanh(true),
-            c_proj2: Linear::new(4 * width, width),
-            heads,
-        }
-    }
+impl Forward<&Tensor> for Gpt2Attention {
+    type Output = Tensor;
     fn forward(&self, x: &Tensor) -> Tensor {
         let (b, t, c) = (x.size(0), x.size(1), x.size(2));
-        let qkv = self.c_attn.call(&self.ln_1.call(x)).split(&c, 2);
+        let qkv = self.c_attn.call(x).split(&c, 2);
+        let width = c.floor_div(self.heads);
         let [q, k, v] = [0, 1, 2].map(|i| {
-            let sizes: Vec<SymInt> = vec![b.clone(), t.clone(), self.heads.into(), c.floor_div(self.heads)];
+            let sizes: Vec<SymInt> = vec![b.clone(), t.clone(), self.heads.into(), width.clone()];
             qkv.get(i).unwrap_or(x).view(sizes).transpose(1, 2)
         });
-        let att = q.matmul(k.transpose(-2, -1)) * 0.125;
+        let scale = (width.known().unwrap_or(1) as f64).powf(-0.5);
+        let att = q.matmul(k.transpose(-2, -1)) * scale;
         let ones = x.tracer().ones(vec![t.clone(), t.clone()]);
         let mask = ones.call("tril", &[], &[]).eq(0);
         let att = att.masked_fill(mask, f64::NEG_INFINITY).softmax(-1);
-        let y = att.matmul(v).transpose(1, 2).reshape(vec![b, t, c]);
-        let x = x + self.c_proj.call(&y);
-        &x + self.c_proj2.call(&self.act.call(&self.c_fc.call(&self.ln_2.call(&x))))
+        self.c_proj.call(&att.matmul(v).transpose(1, 2).reshape(vec![b, t, c]))
+    }
+}
+
+#[derive(Module)]
+#[module(class = "__main__.Gpt2Mlp")]
+struct Gpt2Mlp {
+    c_fc: Conv1D,
+    c_proj: Conv1D,
+    act: GELU,
+}
+impl Forward<&Tensor> for Gpt2Mlp {
+    type Output = Tensor;
+    fn forward(&self, x: &Tensor) -> Tensor {
+        self.c_proj.call(&self.act.call(&self.c_fc.call(x)))
+    }
+}
+
+#[derive(Module)]
+#[module(class = "__main__.Gpt2Block")]
+struct Gpt2Block {
+    ln_1: LayerNorm,
+    attn: Gpt2Attention,
+    ln_2: LayerNorm,
+    mlp: Gpt2Mlp,
+}
+impl Gpt2Block {
+    fn new(width: i64, heads: i64) -> Gpt2Block {
+        let (c_attn, c_proj) = (Conv1D::new(width, 3 * width), Conv1D::new(width, width));
+        let (c_fc, back) = (Conv1D::new(width, 4 * width), Conv1D::new(4 * width, width));
+        Gpt2Block {
+            ln_1: LayerNorm::new(width),
+            attn: Gpt2Attention { c_attn, c_proj, heads },
+            ln_2: LayerNorm::new(width),
+            mlp: Gpt2Mlp { c_fc, c_proj: back, act: GELU::default().is_tanh(true) },
+        }
+    }
+}
+impl Forward<&Tensor> for Gpt2Block {
+    type Output = Tensor;
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let x = x + self.attn.call(&self.ln_1.call(x));
+        &x + self.mlp.call(&self.ln_2.call(&x))
+    }
+}
+
+#[derive(Module)]
+#[module(class = "__main__.Gpt2Model")]
+struct Gpt2Model {
+    wte: Embedding,
+    wpe: Embedding,
+    h: ModuleList<Gpt2Block>,
+    ln_f: LayerNorm,
+}
+impl Forward<&Tensor> for Gpt2Model {
+    type Output = Tensor;
+    fn forward(&self, ids: &Tensor) -> Tensor {
+        let x = self.wte.call(ids) + self.wpe.call(&ids.tracer().arange(ids.size(1)));
+        self.ln_f.call(&self.h.iter().fold(x, |x, block| block.call(&x)))
+    }
+}
+
+/// Named as `GPT2LMHeadModel` of transformers; the head is tied to the embedding.
+#[derive(Module)]
+#[module(class = "__main__.Gpt2")]
+pub struct Gpt2 {
+    transformer: Gpt2Model,
+    lm_head: Linear,
+}
+impl Gpt2 {
+    pub fn new(words: i64, length: i64, width: i64, heads: i64, layers: usize) -> Gpt2 {
+        let transformer = Gpt2Model {
+            wte: Embedding::new(words, width),
+            wpe: Embedding::new(length, width),
+            h: (0..layers).map(|_| Gpt2Block::new(width, heads)).collect(),
+            ln_f: LayerNorm::new(width),
+        };
+        let lm_head = Linear { weight: transformer.wte.weight.clone(), bias: None };
+        Gpt2 { transformer, lm_head }
+    }
+    fn forward(&self, ids: &Tensor) -> Tensor {
+        self.lm_head.call(&self.transformer.call(ids))
     }
 }
 model!(
-    Gpt2Block,
-    |e| e.arg("x", floats(&[2, 6, 32])).dim("x", 0, Dim::new("b")).dim("x", 1, Dim::new("t").max(128)),
-    |m, i| m.forward(&i.tensor("x"))
+    Gpt2,
+    |e| e.arg("ids", ints(&[2, 6])).dim("ids", 0, Dim::new("b")).dim("ids", 1, Dim::new("t").max(64)),
+    |m, i| m.forward(&i.tensor("ids"))
 );
 
 #[derive(Module)]
@@ -269,54 +369,4 @@ model!(
     LlamaBlock,
     |e| e.arg("x", floats(&[2, 3, 32])).arg("cache_k", floats(&[2, 4, 5, 8])).arg("cache_v", floats(&[2, 4, 5, 8])),
     |m, i| m.forward(&i.tensor("x"), &i.tensor("cache_k"), &i.tensor("cache_v"))
-);
-
-#[derive(Module)]
-#[module(class = "__main__.Tagger")]
-pub struct Tagger {
-    emb: Embedding,
-    lstm: LSTM,
-    out: Linear,
-}
-impl Tagger {
-    pub fn new() -> Tagger {
-        let lstm = LSTM::stacked(8, 6, 2, true).batch_first();
-        Tagger { emb: Embedding::new(20, 8), lstm, out: Linear::new(12, 4) }
-    }
-    fn forward(&self, ids: &Tensor) -> Tensor {
-        let (all, _) = self.lstm.call(&self.emb.call(ids));
-        self.out.call(&all).log_softmax(-1)
-    }
-}
-model!(Tagger, |e| e.arg("ids", ints(&[2, 7])), |m, i| m.forward(&i.tensor("ids")));
-
-#[derive(Module)]
-#[module(class = "__main__.Vae")]
-pub struct Vae {
-    enc: Linear,
-    mu: Linear,
-    logvar: Linear,
-    dec: Sequential,
-}
-impl Vae {
-    pub fn new() -> Vae {
-        let (enc, mu, logvar) = (Linear::new(12, 8), Linear::new(8, 2), Linear::new(8, 2));
-        let dec = Sequential::new().then(Linear::new(2, 8)).then(ReLU::default()).then(Linear::new(8, 12));
-        Vae { enc, mu, logvar, dec: dec.then(Sigmoid::default()) }
-    }
-    fn forward(&self, x: &Tensor, noise: &Tensor) -> (Tensor, Tensor, Tensor) {
-        let h = self.enc.call(x).relu();
-        let (mu, logvar) = (self.mu.call(&h), self.logvar.call(&h));
-        let z = &mu + noise * (&logvar * 0.5).exp();
-        (self.dec.call(&z), mu, logvar)
-    }
-}
-model!(
-    Vae,
-    |e| e.arg("x", floats(&[4, 12])).arg("noise", floats(&[4, 2])).dim("x", 0, Dim::new("batch")).dim(
-        "noise",
-        0,
-        Dim::new("batch")
-    ),
-    |m, i| m.forward(&i.tensor("x"), &i.tensor("noise"))
 );

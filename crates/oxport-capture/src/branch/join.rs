@@ -1,24 +1,35 @@
-//! The calls that join branches: `cond` and `while_loop`.
+//! The calls that join two branches: `cond` and `while_loop`.
 
 use super::Branch;
 use crate::{Error, Result, Tensor, Tracer, Value};
-use oxport_ir::{Argument, Kwargs, NodeId, NodeMeta};
+use oxport_ir::{Argument, Graph, Kwargs, NodeId, NodeMeta};
 use std::panic::Location;
 
-/// The nodes that branches lifted, in the order of their first use; those without users only if they are explicit.
-fn operands(branches: &[&Branch], explicit: &[NodeId]) -> Vec<NodeId> {
+/// The nodes that branches lifted: the explicit ones, used or not; then, as PyTorch orders them, those that all
+/// branches use, those of the first, and those of the second, each by name. Those of one branch alone stay in the
+/// order of their first use.
+pub(super) fn operands(graph: &Graph, branches: &[&Branch], explicit: &[NodeId]) -> Vec<NodeId> {
+    let uses = |branch: &Branch| -> Vec<NodeId> {
+        let used = branch.lifted.iter().filter(|(_, inner)| !branch.graph.users(*inner).is_empty());
+        used.map(|(outer, _)| *outer).filter(|outer| !explicit.contains(outer)).collect()
+    };
+    let used: Vec<Vec<NodeId>> = branches.iter().map(|branch| uses(branch)).collect();
     let mut order = explicit.to_vec();
-    for branch in branches {
-        for (outer, inner) in &branch.lifted {
-            if !order.contains(outer) && !branch.graph.users(*inner).is_empty() {
-                order.push(*outer);
-            }
-        }
+    let [first, rest @ ..] = &used[..] else { return order };
+    if rest.is_empty() {
+        order.extend(first);
+        return order;
+    }
+    let shared: Vec<NodeId> = first.iter().copied().filter(|n| rest.iter().all(|other| other.contains(n))).collect();
+    for part in std::iter::once(&shared).chain(&used) {
+        let mut part: Vec<NodeId> = part.iter().copied().filter(|n| !order.contains(n)).collect();
+        part.sort_by_key(|n| graph.node(*n).name.clone());
+        order.extend(part);
     }
     order
 }
 
-fn list(nodes: &[NodeId]) -> Argument {
+pub(super) fn list(nodes: &[NodeId]) -> Argument {
     Argument::List(nodes.iter().map(|n| Argument::Node(*n)).collect())
 }
 
@@ -31,13 +42,12 @@ impl Tracer {
     #[track_caller]
     pub fn join(&self, predicate: &Value, branches: [(Branch, &[Value]); 2]) -> Result<Vec<Value>> {
         let origin = self.here(Location::caller(), "cond");
-        self.join_over(predicate, branches, &[], &origin)
+        self.join_at(predicate, branches, &origin)
     }
-    pub(crate) fn join_over(
+    pub(crate) fn join_at(
         &self,
         predicate: &Value,
         [(one, ones), (other, others)]: [(Branch, &[Value]); 2],
-        explicit: &[NodeId],
         origin: &NodeMeta,
     ) -> Result<Vec<Value>> {
         let mut state = self.state_mut();
@@ -45,7 +55,7 @@ impl Tracer {
         written.extend(other.writes().into_iter().filter(|n| !written.contains(n)).collect::<Vec<_>>());
         let one = state.close(self, one, ones, &written, origin)?;
         let other = state.close(self, other, others, &written, origin)?;
-        let order = operands(&[&one, &other], explicit);
+        let order = operands(&state.program.graph, &[&one, &other], &[]);
         state.check_written(&written, &order)?;
         let (one, other) = (state.arrange(one, &order)?, state.arrange(other, &order)?);
         let predicate = match predicate {
@@ -92,7 +102,7 @@ impl Tracer {
         let written = round.writes();
         let test = state.close(self, test, std::slice::from_ref(truth), &[], origin)?;
         let round = state.close(self, round, next, &written, origin)?;
-        let order = operands(&[&test, &round], &written);
+        let order = operands(&state.program.graph, &[&test, &round], &written);
         state.check_written(&written, &order)?;
         let (mut test, round) = (state.arrange(test, &order)?, state.arrange(round, &order)?);
         test.graph.is_single_return = true;
@@ -117,7 +127,7 @@ impl Tracer {
     }
 }
 
-fn items(values: Value) -> Vec<Value> {
+pub(super) fn items(values: Value) -> Vec<Value> {
     match values {
         Value::List(items) => items,
         one => vec![one],

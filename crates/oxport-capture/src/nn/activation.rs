@@ -1,7 +1,7 @@
 //! Activations, dropout, and what else has no state and computes element by element.
 
 use super::{init, stateless};
-use crate::{Forward, Module, Parameter, Tensor, Visitor};
+use crate::{Forward, Module, Parameter, Tensor, Value, Visitor};
 
 stateless! {
     /// `torch.nn.ReLU`
@@ -55,6 +55,32 @@ stateless! {
     "activation" Softmax(dim: i64 = -1) |s, x| x.softmax(s.dim);
     /// `torch.nn.LogSoftmax`
     "activation" LogSoftmax(dim: i64 = -1) |s, x| x.log_softmax(s.dim);
+    /// `torch.nn.RReLU`: slopes are drawn while training.
+    "activation" RReLU(lower: f64 = 1.0 / 8.0, upper: f64 = 1.0 / 3.0) |s, x| {
+        x.call("rrelu", &[s.lower.into(), s.upper.into(), s.mode.is_training().into()], &[])
+    };
+    /// `torch.nn.Softmax2d`: over the channels.
+    "activation" Softmax2d() |_s, x| x.softmax(-3);
+    /// `torch.nn.Softmin`
+    "activation" Softmin(dim: i64 = -1) |s, x| x.neg().softmax(s.dim);
+    /// `torch.nn.Unflatten`
+    "flatten" Unflatten(dim: i64 = 1, sizes: Vec<i64> = Vec::new()) |s, x| x.unflatten(s.dim, s.sizes.clone());
+    /// `torch.nn.Fold`: adds up sliding blocks.
+    "fold" Fold(
+        output_size: [i64; 2] = [1, 1],
+        kernel_size: [i64; 2] = [1, 1],
+        dilation: i64 = 1,
+        padding: i64 = 0,
+        stride: i64 = 1
+    ) |s, x| {
+        let rest = [s.dilation, s.padding, s.stride].map(|n| Value::from([n; 2]));
+        x.call("col2im", &[&[s.output_size.into(), s.kernel_size.into()], &rest[..]].concat(), &[])
+    };
+    /// `torch.nn.Unfold`: takes sliding blocks out.
+    "fold" Unfold(kernel_size: [i64; 2] = [1, 1], dilation: i64 = 1, padding: i64 = 0, stride: i64 = 1)
+        |s, x| x.im2col(s.kernel_size, [s.dilation; 2], [s.padding; 2], [s.stride; 2]);
+    /// `torch.nn.ChannelShuffle`
+    "channelshuffle" ChannelShuffle(groups: i64 = 1) |s, x| x.channel_shuffle(s.groups);
     /// `torch.nn.Identity`
     "linear" Identity() |_s, x| x.clone();
     /// `torch.nn.Flatten`
@@ -65,6 +91,13 @@ stateless! {
     "pixelshuffle" PixelUnshuffle(downscale_factor: i64 = 2) |s, x| x.pixel_unshuffle(s.downscale_factor);
     /// `torch.nn.Dropout`
     "dropout" Dropout(p: f64 = 0.5) |s, x| x.dropout(s.p, s.mode.is_training());
+    /// `torch.nn.Dropout1d`: whole channels.
+    "dropout" Dropout1d(p: f64 = 0.5) |s, x| x.feature_dropout(s.p, s.mode.is_training());
+    /// `torch.nn.Dropout3d`: whole channels.
+    "dropout" Dropout3d(p: f64 = 0.5) |s, x| x.feature_dropout(s.p, s.mode.is_training());
+    /// `torch.nn.FeatureAlphaDropout`: whole channels.
+    "dropout" FeatureAlphaDropout(p: f64 = 0.5)
+        |s, x| x.call("feature_alpha_dropout", &[s.p.into(), s.mode.is_training().into()], &[]);
     /// `torch.nn.Dropout2d`: whole channels.
     "dropout" Dropout2d(p: f64 = 0.5) |s, x| x.feature_dropout(s.p, s.mode.is_training());
     /// `torch.nn.AlphaDropout`

@@ -1,9 +1,11 @@
-//! Attention, and the layers of encoders.
+//! Attention.
 
-use super::{Dropout, LayerNorm, Linear, ModuleList, init};
+use super::{LayerNorm, Linear, init};
 use crate::{Forward, Mode, Module, Parameter, SymInt, Tensor, Visitor};
+use oxport_tensor::DType;
 
-/// `torch.nn.MultiheadAttention`, with keys and values of the size of queries.
+/// `torch.nn.MultiheadAttention`, with keys and values of the size of queries: of a sequence to itself, or to another
+/// one.
 #[derive(Clone, Debug)]
 pub struct MultiheadAttention {
     in_proj_weight: Parameter,
@@ -20,8 +22,11 @@ pub struct MultiheadAttention {
 /// How attention is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Attention<'a> {
-    /// What is added to the scores: float, `[queries, keys]` or `[batch * heads, queries, keys]`.
+    /// What is added to the scores: float, `[queries, keys]` or `[batch * heads, queries, keys]`; or bool, true where
+    /// nothing is attended to.
     pub mask: Option<&'a Tensor>,
+    /// What is added to the scores of keys: float, `[batch, keys]`; or bool, true for padding.
+    pub key_padding_mask: Option<&'a Tensor>,
     /// Whether the weights are given, too: the mean over the heads.
     pub needs_weights: bool,
 }
@@ -43,23 +48,71 @@ impl MultiheadAttention {
         MultiheadAttention { batch_first: true, ..self }
     }
 
-    /// The attention of a sequence to itself, as `F.multi_head_attention_forward` traces it.
-    fn attend(&self, x: &Tensor, how: &Attention<'_>) -> (Tensor, Option<Tensor>) {
-        let x = if self.batch_first { x.transpose(1i64, 0i64) } else { x.clone() };
+    /// With this dropout of the weights of attention.
+    pub fn dropout(self, dropout: f64) -> MultiheadAttention {
+        MultiheadAttention { dropout, ..self }
+    }
+    /// The same attention with weights of its own that begin as these.
+    pub(super) fn deep_clone(&self) -> MultiheadAttention {
+        MultiheadAttention {
+            in_proj_weight: own(&self.in_proj_weight),
+            in_proj_bias: own(&self.in_proj_bias),
+            out_proj: own_linear(&self.out_proj),
+            ..self.clone()
+        }
+    }
+
+    /// Queries, keys and values: of one sequence, or the latter two of another one.
+    fn project(&self, x: &Tensor, memory: Option<&Tensor>) -> [Tensor; 3] {
+        let (weight, bias, features) = (self.in_proj_weight.get(), self.in_proj_bias.get(), x.size(2));
+        let apart = |packed: Tensor, parts: i64| {
+            let sizes: Vec<SymInt> = vec![parts.into(), features.clone()];
+            packed.unflatten(-1i64, sizes).unsqueeze(0i64).transpose(0i64, -2i64).squeeze(-2i64).contiguous()
+        };
+        let Some(memory) = memory else {
+            let packed = apart(x.linear(weight, bias), 3);
+            return [0i64, 1, 2].map(|i| packed.select(0i64, i));
+        };
+        let sizes: Vec<SymInt> = vec![features.clone(), &features * 2i64];
+        let (weights, biases) = (weight.split(sizes.clone(), 0), bias.split(sizes, 0));
+        let ([weight, weights], [bias, biases]) = (&weights[..], &biases[..]) else {
+            return [0, 1, 2].map(|_| x.tracer.void());
+        };
+        let (query, packed) = (x.linear(weight, bias), memory.linear(weights, biases));
+        let packed = apart(packed, 2);
+        [query, packed.select(0i64, 0i64), packed.select(0i64, 1i64)]
+    }
+
+    /// As `F.multi_head_attention_forward` traces it.
+    fn attend(&self, x: &Tensor, memory: Option<&Tensor>, how: &Attention<'_>) -> (Tensor, Option<Tensor>) {
+        let key_padding = how.key_padding_mask.map(canonical);
+        let mask = how.mask.map(canonical);
+        let first = |x: &Tensor| if self.batch_first { x.transpose(1i64, 0i64) } else { x.clone() };
+        let x = first(x);
+        let memory = memory.map(first);
         let (length, batch, features) = (x.size(0), x.size(1), x.size(2));
+        let source = memory.as_ref().map_or_else(|| length.clone(), |memory| memory.size(0));
         let heads = SymInt::from(self.heads);
         let width = features.floor_div(&heads);
-        let packed = x.linear(self.in_proj_weight.get(), self.in_proj_bias.get());
-        let parts: Vec<SymInt> = vec![3i64.into(), features.clone()];
-        let parts = packed.unflatten(-1i64, parts).unsqueeze(0i64).transpose(0i64, -2i64).squeeze(-2i64).contiguous();
-        let [q, k, v] = [0i64, 1, 2].map(|i| parts.select(0i64, i));
-        let mask = how.mask.map(|mask| if mask.ndim() == 2 { mask.unsqueeze(0i64) } else { mask.clone() });
+        let [q, k, v] = self.project(&x, memory.as_ref());
+        let mask = mask.map(|mask| if mask.ndim() == 2 { mask.unsqueeze(0i64) } else { mask });
         let all = &batch * &heads;
-        let split = |t: &Tensor| {
+        let split = |t: &Tensor, length: &SymInt| {
             let sizes: Vec<SymInt> = vec![length.clone(), all.clone(), width.clone()];
             t.view(sizes).transpose(0i64, 1i64)
         };
-        let (q, k, v) = (split(&q), split(&k), split(&v));
+        let (q, k, v) = (split(&q, &length), split(&k, &source), split(&v, &source));
+        let padded = key_padding.is_some();
+        let mask = match key_padding {
+            None => mask,
+            Some(padding) => {
+                let sizes: Vec<SymInt> = vec![batch.clone(), 1.into(), 1.into(), source.clone()];
+                let wide: Vec<SymInt> = vec![(-1).into(), heads.clone(), (-1).into(), (-1).into()];
+                let rows: Vec<SymInt> = vec![all.clone(), 1.into(), source.clone()];
+                let padding = padding.view(sizes).expand(wide).reshape(rows);
+                Some(mask.map_or_else(|| padding.clone(), |mask| &mask + &padding))
+            }
+        };
         let rows = &batch * &length;
         let dropout = if self.mode.is_training() { self.dropout } else { 0.0 };
         let (context, weights) = if how.needs_weights {
@@ -77,12 +130,16 @@ impl MultiheadAttention {
             let context = weights.bmm(v).transpose(0i64, 1i64);
             (context, Some(weights))
         } else {
-            let mask = mask.map(|mask| if mask.ndim() == 3 { mask.unsqueeze(0i64) } else { mask });
-            let apart = |t: &Tensor| {
+            let by_head: Vec<SymInt> = vec![batch.clone(), heads.clone(), (-1).into(), source.clone()];
+            let mask = mask.map(|mask| match how.mask {
+                Some(given) if given.ndim() == 2 && !padded => mask.unsqueeze(0i64),
+                _ => mask.view(by_head),
+            });
+            let apart = |t: &Tensor, length: &SymInt| {
                 let sizes: Vec<SymInt> = vec![batch.clone(), heads.clone(), length.clone(), width.clone()];
                 t.view(sizes)
             };
-            let (q, k, v) = (apart(&q), apart(&k), apart(&v));
+            let (q, k, v) = (apart(&q, &length), apart(&k, &source), apart(&v, &source));
             (q.scaled_dot_product_attention(k, v, mask, dropout, false).permute([2i64, 0, 1, 3]), None)
         };
         let context = context.contiguous_view(&[rows, features.clone()]);
@@ -90,7 +147,7 @@ impl MultiheadAttention {
         let sizes: Vec<SymInt> = vec![length.clone(), batch.clone(), features];
         let mut output = context.linear(weight, bias).view(sizes);
         let weights = weights.map(|weights| {
-            let sizes: Vec<SymInt> = vec![batch.clone(), heads.clone(), length.clone(), length.clone()];
+            let sizes: Vec<SymInt> = vec![batch.clone(), heads.clone(), length.clone(), source.clone()];
             weights.view(sizes).mean_dim(1i64, false)
         });
         if self.batch_first {
@@ -124,146 +181,36 @@ impl Module for MultiheadAttention {
 impl Forward<(&Tensor, Attention<'_>)> for MultiheadAttention {
     type Output = (Tensor, Option<Tensor>);
     fn forward(&self, (x, how): (&Tensor, Attention<'_>)) -> (Tensor, Option<Tensor>) {
-        self.attend(x, &how)
+        self.attend(x, None, &how)
     }
 }
 
-/// `torch.nn.TransformerEncoderLayer` with ReLU.
-#[derive(Clone, Debug)]
-pub struct TransformerEncoderLayer {
-    self_attn: MultiheadAttention,
-    linear1: Linear,
-    dropout: Dropout,
-    linear2: Linear,
-    norm1: LayerNorm,
-    norm2: LayerNorm,
-    dropout1: Dropout,
-    dropout2: Dropout,
-    norm_first: bool,
-    is_gelu: bool,
+/// The attention of a sequence to another one, the memory.
+impl Forward<(&Tensor, &Tensor, Attention<'_>)> for MultiheadAttention {
+    type Output = (Tensor, Option<Tensor>);
+    fn forward(&self, (x, memory, how): (&Tensor, &Tensor, Attention<'_>)) -> (Tensor, Option<Tensor>) {
+        self.attend(x, Some(memory), &how)
+    }
 }
 
-impl TransformerEncoderLayer {
-    /// Over so many features, with these heads, and a feed-forward part of that width.
-    pub fn new(features: i64, heads: i64, width: i64, dropout: f64) -> TransformerEncoderLayer {
-        let self_attn = MultiheadAttention { dropout, ..MultiheadAttention::new(features, heads) };
-        let (linear1, linear2) = (Linear::new(features, width), Linear::new(width, features));
-        let norm = || LayerNorm::new(features);
-        let drop = || Dropout::new(dropout);
-        TransformerEncoderLayer {
-            self_attn,
-            linear1,
-            dropout: drop(),
-            linear2,
-            norm1: norm(),
-            norm2: norm(),
-            dropout1: drop(),
-            dropout2: drop(),
-            norm_first: false,
-            is_gelu: false,
+/// A mask as what is added to scores, `F._canonical_mask`.
+fn canonical(mask: &Tensor) -> Tensor {
+    match mask.dtype() {
+        DType::Bool => {
+            let options = [("dtype", DType::F32.into()), ("pin_memory", false.into())];
+            mask.call("zeros_like", &[], &options).masked_fill_(mask, f64::NEG_INFINITY)
         }
-    }
-    /// With the batch as the first dimension.
-    pub fn batch_first(self) -> TransformerEncoderLayer {
-        TransformerEncoderLayer { self_attn: self.self_attn.batch_first(), ..self }
-    }
-    /// With GELU in place of ReLU.
-    pub fn gelu(self) -> TransformerEncoderLayer {
-        TransformerEncoderLayer { is_gelu: true, ..self }
-    }
-    /// Normalizing before attention and feed-forward, not behind.
-    pub fn norm_first(self) -> TransformerEncoderLayer {
-        TransformerEncoderLayer { norm_first: true, ..self }
-    }
-    /// The same layer with weights of its own that begin as these.
-    fn deep_clone(&self) -> TransformerEncoderLayer {
-        let own = |p: &Parameter| Parameter::new(p.data().clone());
-        let linear = |l: &Linear| Linear { weight: own(&l.weight), bias: l.bias.as_ref().map(own) };
-        let norm = |n: &LayerNorm| LayerNorm {
-            weight: n.weight.as_ref().map(own),
-            bias: n.bias.as_ref().map(own),
-            ..n.clone()
-        };
-        let attn = &self.self_attn;
-        TransformerEncoderLayer {
-            self_attn: MultiheadAttention {
-                in_proj_weight: own(&attn.in_proj_weight),
-                in_proj_bias: own(&attn.in_proj_bias),
-                out_proj: linear(&attn.out_proj),
-                ..attn.clone()
-            },
-            linear1: linear(&self.linear1),
-            linear2: linear(&self.linear2),
-            norm1: norm(&self.norm1),
-            norm2: norm(&self.norm2),
-            ..self.clone()
-        }
-    }
-    fn attended(&self, x: &Tensor, mask: Option<&Tensor>) -> Tensor {
-        let (output, _) = self.self_attn.call((x, Attention { mask, needs_weights: false }));
-        self.dropout1.call(&output)
-    }
-    fn fed_forward(&self, x: &Tensor) -> Tensor {
-        let inner = self.linear1.call(x);
-        let inner = if self.is_gelu { inner.gelu() } else { inner.relu() };
-        self.dropout2.call(&self.linear2.call(&self.dropout.call(&inner)))
+        _ => mask.clone(),
     }
 }
 
-impl Module for TransformerEncoderLayer {
-    fn visit(&self, visitor: &mut dyn Visitor) {
-        visitor.module("self_attn", &self.self_attn);
-        visitor.module("linear1", &self.linear1);
-        visitor.module("dropout", &self.dropout);
-        visitor.module("linear2", &self.linear2);
-        visitor.module("norm1", &self.norm1);
-        visitor.module("norm2", &self.norm2);
-        visitor.module("dropout1", &self.dropout1);
-        visitor.module("dropout2", &self.dropout2);
-    }
-    fn class(&self) -> String {
-        "torch.nn.modules.transformer.TransformerEncoderLayer".into()
-    }
+/// A parameter of its own that begins as this one.
+fn own(p: &Parameter) -> Parameter {
+    Parameter::new(p.data().clone())
 }
-
-/// A sequence, and what is added to the scores of attention.
-impl Forward<(&Tensor, Option<&Tensor>)> for TransformerEncoderLayer {
-    type Output = Tensor;
-    fn forward(&self, (x, mask): (&Tensor, Option<&Tensor>)) -> Tensor {
-        if self.norm_first {
-            let x = x + self.attended(&self.norm1.call(x), mask);
-            return &x + self.fed_forward(&self.norm2.call(&x));
-        }
-        let x = self.norm1.call(&(x + self.attended(x, mask)));
-        self.norm2.call(&(&x + self.fed_forward(&x)))
-    }
+pub(super) fn own_linear(l: &Linear) -> Linear {
+    Linear { weight: own(&l.weight), bias: l.bias.as_ref().map(own) }
 }
-
-/// `torch.nn.TransformerEncoder`: copies of one layer, one after the other.
-#[derive(Clone, Debug)]
-pub struct TransformerEncoder {
-    layers: ModuleList<TransformerEncoderLayer>,
-}
-
-impl TransformerEncoder {
-    /// So many copies of this layer, as PyTorch copies it: with the same initial weights.
-    pub fn new(layer: &TransformerEncoderLayer, copies: usize) -> TransformerEncoder {
-        TransformerEncoder { layers: (0..copies).map(|_| layer.deep_clone()).collect() }
-    }
-}
-
-impl Module for TransformerEncoder {
-    fn visit(&self, visitor: &mut dyn Visitor) {
-        visitor.module("layers", &self.layers);
-    }
-    fn class(&self) -> String {
-        "torch.nn.modules.transformer.TransformerEncoder".into()
-    }
-}
-
-impl Forward<(&Tensor, Option<&Tensor>)> for TransformerEncoder {
-    type Output = Tensor;
-    fn forward(&self, (x, mask): (&Tensor, Option<&Tensor>)) -> Tensor {
-        self.layers.iter().fold(x.clone(), |x, layer| layer.call((&x, mask)))
-    }
+pub(super) fn own_norm(n: &LayerNorm) -> LayerNorm {
+    LayerNorm { weight: n.weight.as_ref().map(own), bias: n.bias.as_ref().map(own), ..n.clone() }
 }

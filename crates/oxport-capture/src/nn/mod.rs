@@ -11,22 +11,28 @@ mod init;
 mod linear;
 mod loss;
 mod norm;
+mod pad;
 mod pool;
 mod recurrent;
+mod response;
+mod transformer;
 
 pub use activation::*;
-pub use attention::{Attention, MultiheadAttention, TransformerEncoder, TransformerEncoderLayer};
+pub use attention::{Attention, MultiheadAttention};
 pub use container::{Layer, ModuleDict, ModuleList, Sequential};
 pub use conv::{
     Conv, Conv1d, Conv2d, Conv3d, ConvTranspose, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, PaddingMode,
 };
-pub use embedding::Embedding;
+pub use embedding::{BagMode, Embedding, EmbeddingBag};
 pub use init::*;
 pub use linear::{Bilinear, Linear};
 pub use loss::*;
 pub use norm::*;
+pub use pad::*;
 pub use pool::*;
-pub use recurrent::{GRU, GRUCell, LSTM, LSTMCell, RNN, Recurrent};
+pub use recurrent::{GRU, GRUCell, LSTM, LSTMCell, RNN, RNNCell, Recurrent, ReluRNN, ReluRNNCell};
+pub use response::LocalResponseNorm;
+pub use transformer::*;
 
 /// A module without state: what it holds, and what it traces of one input.
 macro_rules! stateless {

@@ -1,7 +1,7 @@
-//! Pooling, padding and resampling.
+//! Pooling and resampling.
 
 use super::stateless;
-use crate::Value;
+use crate::{Tensor, Value};
 
 /// A stride that is the kernel's size where it is not said, as PyTorch leaves it out.
 fn step(stride: &Option<i64>, n: usize) -> Value {
@@ -50,14 +50,69 @@ stateless! {
             let factors: Value = vec![s.scale_factor; 2].into();
             x.call("upsample_bilinear2d.vec", &[Value::None, s.align_corners.into(), factors], &[])
         };
-    /// `torch.nn.ReflectionPad2d`
-    "padding" ReflectionPad2d(padding: [i64; 4] = [0; 4]) |s, x| x.pad(s.padding, "reflect", Value::None);
-    /// `torch.nn.ReplicationPad2d`
-    "padding" ReplicationPad2d(padding: [i64; 4] = [0; 4]) |s, x| x.pad(s.padding, "replicate", Value::None);
-    /// `torch.nn.ConstantPad1d`
-    "padding" ConstantPad1d(padding: [i64; 2] = [0; 2], value: f64 = 0.0) |s, x| x.pad(s.padding, "constant", s.value);
-    /// `torch.nn.ConstantPad2d`, and `ZeroPad2d`
-    "padding" ConstantPad2d(padding: [i64; 4] = [0; 4], value: f64 = 0.0) |s, x| x.pad(s.padding, "constant", s.value);
+    /// `torch.nn.AdaptiveMaxPool1d`
+    "pooling" AdaptiveMaxPool1d(output_size: [i64; 1] = [1])
+        |s, x| x.call("adaptive_max_pool1d", &[s.output_size.into()], &[]);
+    /// `torch.nn.AdaptiveMaxPool2d`
+    "pooling" AdaptiveMaxPool2d(output_size: [i64; 2] = [1, 1])
+        |s, x| x.call("adaptive_max_pool2d", &[s.output_size.into()], &[]);
+    /// `torch.nn.AdaptiveMaxPool3d`
+    "pooling" AdaptiveMaxPool3d(output_size: [i64; 3] = [1, 1, 1])
+        |s, x| x.call("adaptive_max_pool3d", &[s.output_size.into()], &[]);
+    /// `torch.nn.LPPool1d`
+    "pooling" LPPool1d(norm_type: f64 = 2.0, kernel_size: i64 = 2, stride: Option<i64> = None)
+        |s, x| {
+            let powers = x.pow(s.norm_type);
+            let means = powers.call("avg_pool1d", &[s.kernel_size.into(), step(&s.stride, 1)], &[]);
+            root(&means, s.kernel_size, s.norm_type)
+        };
+    /// `torch.nn.LPPool2d`
+    "pooling" LPPool2d(norm_type: f64 = 2.0, kernel_size: i64 = 2, stride: Option<i64> = None)
+        |s, x| {
+            let powers = x.pow(s.norm_type);
+            let means = powers.call("avg_pool2d", &[s.kernel_size.into(), step(&s.stride, 2)], &[]);
+            root(&means, s.kernel_size * s.kernel_size, s.norm_type)
+        };
+    /// `torch.nn.Upsample`: to this size, or by this factor.
+    "upsampling" Upsample(
+        size: Option<Vec<i64>> = None,
+        scale_factor: Option<f64> = None,
+        mode_of: Upsampling = Upsampling::Nearest,
+        align_corners: bool = false
+    )
+        |s, x| {
+            let dims = x.ndim().saturating_sub(2);
+            let op = match (s.mode_of, dims) {
+                (Upsampling::Nearest, _) => format!("upsample_nearest{dims}d.vec"),
+                (Upsampling::Linear, 1) => "upsample_linear1d.vec".to_string(),
+                (Upsampling::Linear, 2) => "upsample_bilinear2d.vec".to_string(),
+                (Upsampling::Linear, _) => "upsample_trilinear3d.vec".to_string(),
+                (Upsampling::Cubic, _) => "upsample_bicubic2d.vec".to_string(),
+            };
+            let factors: Value = s.scale_factor.map(|factor| vec![factor; dims]).into();
+            let mut rest = vec![s.size.clone().into(), factors];
+            if s.mode_of != Upsampling::Nearest {
+                rest.insert(1, s.align_corners.into());
+            }
+            x.call(&op, &rest, &[])
+        };
+}
+
+/// The kind of an [`Upsample`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Upsampling {
+    /// The nearest element.
+    #[default]
+    Nearest,
+    /// Lines, planes or volumes between elements: PyTorch's `linear`, `bilinear`, `trilinear`.
+    Linear,
+    /// Cubic curves between the elements of an image: PyTorch's `bicubic`.
+    Cubic,
+}
+
+/// The root of the sum whose mean over so many elements is given, as `F.lp_pool1d` has it.
+fn root(means: &Tensor, count: i64, norm_type: f64) -> Tensor {
+    (means.sign() * means.abs().relu() * count).pow(1.0 / norm_type)
 }
 
 impl MaxPool2d {

@@ -28,6 +28,9 @@ pub enum Gru {}
 /// The one gate of an [`RNN`].
 #[derive(Clone, Debug)]
 pub enum Tanh {}
+/// The one gate of a [`ReluRNN`].
+#[derive(Clone, Debug)]
+pub enum Relu {}
 
 macro_rules! gates {
     ($($t:ident $sequence:literal $step:literal $class:literal $gates:literal $states:literal;)*) => {$(
@@ -44,6 +47,7 @@ gates! {
     Lstm "lstm.input" "lstm_cell" "LSTM" 4 2;
     Gru "gru.input" "gru_cell" "GRU" 3 1;
     Tanh "rnn_tanh.input" "rnn_tanh_cell" "RNN" 1 1;
+    Relu "rnn_relu.input" "rnn_relu_cell" "RNN" 1 1;
 }
 
 /// `torch.nn.LSTM`
@@ -52,6 +56,12 @@ pub type LSTM = Recurrent<Lstm>;
 pub type GRU = Recurrent<Gru>;
 /// `torch.nn.RNN`
 pub type RNN = Recurrent<Tanh>;
+/// `torch.nn.RNN` with `nonlinearity='relu'`
+pub type ReluRNN = Recurrent<Relu>;
+/// `torch.nn.RNNCell`
+pub type RNNCell = Cell<Tanh>;
+/// `torch.nn.RNNCell` with `nonlinearity='relu'`
+pub type ReluRNNCell = Cell<Relu>;
 /// `torch.nn.LSTMCell`
 pub type LSTMCell = Cell<Lstm>;
 /// `torch.nn.GRUCell`

@@ -3,7 +3,7 @@
 use super::loaded::as_loaded;
 use super::names::PythonNames;
 use super::values::Values;
-pub use super::values::{argument, python_complex, python_float, python_str};
+pub use super::values::{argument, argument_with, python_complex, python_float, python_str};
 use super::{sections, whole};
 use crate::{Argument, ExportedProgram, Graph, Node, NodeId, NodeKind, Op, Val};
 use std::collections::HashMap;
@@ -216,7 +216,7 @@ fn python_json(value: &serde_json::Value) -> String {
 }
 
 /// `: "f32[s0, 4]"`, `: "Sym(s0 + 1)"`, or nothing.
-fn annotation(node: &Node) -> String {
+pub fn annotation(node: &Node) -> String {
     node.val().and_then(annotated).map_or(String::new(), |text| format!(": \"{text}\""))
 }
 
@@ -256,7 +256,7 @@ pub(super) const INFIX: &[(&str, &str)] = &[
 pub(super) const PREFIX: &[(&str, &str)] = &[("pos", "+"), ("neg", "-"), ("invert", "~")];
 
 /// How Python writes a function of `operator`: `{} + {}`, in its parts around the operands.
-pub(super) fn symbol(op: &Op) -> Option<[&'static str; 3]> {
+pub fn symbol(op: &Op) -> Option<[&'static str; 3]> {
     let find = |table: &[(&str, &'static str)]| table.iter().find(|(n, _)| *n == op.short_name()).map(|(_, s)| *s);
     match op.namespace() {
         "_operator" if op.is_getitem() => Some(["", "[", "]"]),

@@ -19,6 +19,11 @@ pub fn argument(graph: &Graph, a: &Argument) -> String {
     Values { name: &name, plain: false }.argument(a)
 }
 
+/// An argument as Python source, nodes by these names.
+pub fn argument_with(name: &dyn Fn(NodeId) -> String, a: &Argument) -> String {
+    Values { name, plain: false }.argument(a)
+}
+
 impl Values<'_> {
     /// One argument.
     pub(super) fn argument(&self, a: &Argument) -> String {

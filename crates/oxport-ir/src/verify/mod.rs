@@ -38,8 +38,10 @@ mod structure;
 mod subgraphs;
 mod symbols;
 
+pub use python::batched;
 pub use rules::{RULES, Rule, page};
 pub(crate) use structure::is_identifier;
+pub use subgraphs::subgraph_inputs;
 
 use crate::diagnostic::{Diagnostic, Loc, Severity};
 use crate::{ExportedProgram, Graph, InputSpec, Intrinsic, Node, NodeKind, Registry};

@@ -55,6 +55,15 @@ pub(super) fn nesting(op: &Op) -> i32 {
 
 /// What the call yields, or why it cannot; `None` if it is none of these functions.
 fn yields<'v>(c: &Check<'_>, node: &Node, val: &dyn Fn(NodeId) -> Option<&'v Val>) -> Option<Result<Fake, String>> {
+    match node.intrinsic()? {
+        Intrinsic::AccessSubclassInnerTensor => Some(wrapped(c, node)),
+        _ => batched(node, val),
+    }
+}
+
+/// What a call yields that slices or stacks what `torch.vmap` maps over, or why it cannot; `None` if it is no such
+/// call.
+pub fn batched<'v>(node: &Node, val: &dyn Fn(NodeId) -> Option<&'v Val>) -> Option<Result<Fake, String>> {
     let tensor = |name: &str| match node.argument(name) {
         Some(Argument::Node(id)) => val(*id).and_then(Val::as_tensor).cloned(),
         _ => None,
@@ -68,7 +77,6 @@ fn yields<'v>(c: &Check<'_>, node: &Node, val: &dyn Fn(NodeId) -> Option<&'v Val
         _ => None,
     };
     Some(match node.intrinsic()? {
-        Intrinsic::AccessSubclassInnerTensor => wrapped(c, node),
         Intrinsic::AddBatchDim => match (tensor("self"), int("batch_dim"), int("level")) {
             (Some(x), Some(dim), Some(_)) => sliced(x, &dim),
             _ => Err("`_add_batch_dim`: expected a tensor, a dim and a level".into()),

@@ -294,7 +294,7 @@ pub fn page() -> String {
             out,
             "\n## {}\n\n**{}.** {}\n\n```text\n{}\n```\n\nHow to fix it: {}\n",
             r.code,
-            capitalised(r.title),
+            capitalized(r.title),
             r.explanation,
             r.example,
             r.fix
@@ -303,7 +303,7 @@ pub fn page() -> String {
     out
 }
 
-fn capitalised(s: &str) -> String {
+fn capitalized(s: &str) -> String {
     let mut chars = s.chars();
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

@@ -70,6 +70,13 @@ fn layouts(intrinsic: Intrinsic) -> &'static [Layout] {
     }
 }
 
+/// What a subgraph is given, by the operands of a call: the metas of its placeholders, as far as they are known. `None`
+/// if the parameter takes no subgraph, or the operands are no lists.
+pub fn subgraph_inputs(graph: &Graph, call: &Node, parameter: &str) -> Option<Vec<Option<Val>>> {
+    let (_, from, _) = layouts(call.intrinsic()?).iter().find(|(name, ..)| *name == parameter)?;
+    Some(operands(graph, call, from)?.into_iter().map(|operand| operand.val).collect())
+}
+
 /// Checks a call of a higher-order operator; false if it is so wrong that its meta cannot be inferred.
 pub(super) fn check(c: &mut Check<'_>, node: &Node, op: &Op) -> bool {
     let before = c.found.len();

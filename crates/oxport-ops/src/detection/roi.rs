@@ -281,7 +281,7 @@ fn reaching<T: Compute>(samples: i64, place: impl Fn(i64) -> T, size: usize) -> 
         return 0..samples;
     }
     let start = first(&|v| v >= -T::one());
-    // Where numbers are too large to tell neighbours apart, many samples lie in one place.
+    // Where numbers are too large to tell neighbors apart, many samples lie in one place.
     start..first(&|v| v > T::of(size as f64)).min(start.saturating_add(2 * (size as i64 + 2).max(MOST_SAMPLES)))
 }
 

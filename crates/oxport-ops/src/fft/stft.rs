@@ -74,7 +74,7 @@ fn check_window(args: &MetaArgs<'_>, s: &Spec<&Fake>) -> Result<()> {
     Ok(())
 }
 
-/// True if the signal is padded so that frames are centred.
+/// True if the signal is padded so that frames are centered.
 fn centered<W: World>(args: &Args<'_, W>) -> Result<bool> {
     let has = args.has("center");
     if has { args.named("center") } else { Ok(false) }

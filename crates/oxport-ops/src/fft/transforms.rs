@@ -1,7 +1,7 @@
 //! Discrete Fourier transforms: the three that everything is made of, and their named forms.
 //!
 //! Laws: results have the strides of PyTorch's CPU kernels, which put the transformed dimensions innermost;
-//! normalisation is by 1, by √n or by n; integers become float32, and real numbers complex where the form needs them.
+//! normalization is by 1, by √n or by n; integers become float32, and real numbers complex where the form needs them.
 
 mod named;
 

@@ -30,7 +30,7 @@ pub static OPS: &[OpDef] = &[
     hop("higher_order::scan", scan::scan_meta, scan::scan)
         .doc("Runs a subgraph over the first dimension, passing a state along."),
     hop("higher_order::associative_scan", scan::associative_meta, scan::associative)
-        .doc("Running combinations over the first dimension, neighbours first."),
+        .doc("Running combinations over the first dimension, neighbors first."),
     wrapper("higher_order::wrap_with_set_grad_enabled"),
     wrapper("higher_order::wrap_with_autocast"),
     wrapper("higher_order::invoke_subgraph").eval(|a| wrapped(a, Operands::AfterIdentifier)).work(Class::Call),

@@ -128,7 +128,7 @@ fn meta_indices(args: &MetaArgs<'_>, x: &Fake, at: usize) -> Result<Vec<(usize, 
                 for (m, s) in index.sizes.iter().zip(&x.sizes[d..]) {
                     ensure!(args.cx.may_be_same(m, s), "a mask of size {m} for a dimension of size {s}");
                 }
-                let found = args.cx.fresh_size();
+                let found = args.cx.fresh_count(&index.numel());
                 // All coordinates are columns of one `nonzero`.
                 for k in 0..index.dim() {
                     out.push((d + k, Fake::new(DType::I64, [found.clone()])));

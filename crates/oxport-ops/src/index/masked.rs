@@ -119,7 +119,7 @@ pub static OPS: &[OpDef] = &[
 
 fn nonzero_meta(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
-    let found = args.cx.fresh_size();
+    let found = args.cx.fresh_count(&x.numel());
     let strides = [Expr::from(1i64), found.clone()].into_iter().collect();
     let sizes = [found, Expr::from(x.dim() as i64)];
     one(Fake { strides, device: x.device.clone(), ..Fake::new(DType::I64, sizes) })
@@ -131,7 +131,7 @@ fn nonzero(args: &Args<'_, Real>) -> Result<Vec<Value>> {
 
 fn columns_meta(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
-    let found = args.cx.fresh_size();
+    let found = args.cx.fresh_count(&x.numel());
     let column = || Val::Tensor(Fake { device: x.device.clone(), ..Fake::new(DType::I64, [found.clone()]) });
     Ok(vec![Val::List((0..x.dim().max(1)).map(|_| column()).collect())])
 }
@@ -168,7 +168,8 @@ fn select_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, mask): (&Fake, &Fake) = args.unpack()?;
     check_mask(mask)?;
     broadcast(args.cx, &[&x.sizes, &mask.sizes])?;
-    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, [args.cx.fresh_size()]) })
+    let found = args.cx.fresh_count(&x.numel());
+    one(Fake { device: x.device.clone(), ..Fake::new(x.dtype, [found]) })
 }
 
 fn select(args: &Args<'_, Real>) -> Result<Vec<Value>> {

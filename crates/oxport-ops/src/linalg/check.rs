@@ -1,4 +1,4 @@
-//! What factorisations report: `info` numbers, and the errors that they become.
+//! What factorizations report: `info` numbers, and the errors that they become.
 //!
 //! Law: 0 is success; a positive number says where it failed, counted from 1.
 
@@ -14,7 +14,7 @@ pub static OPS: &[OpDef] = &[OpDef::new(
 .eval(run)
 .work(Class::Call)
 .effect(Effect::Assert)
-.doc("Fails if a factorisation has reported a failure.")
+.doc("Fails if a factorization has reported a failure.")
 .samples(&[
     "i32[]<0..1>, \"linalg.solve\", is_matrix=True",
     "i32[2]<0..1>, \"linalg.inv\", is_matrix=False",
@@ -59,7 +59,7 @@ pub fn check(info: impl IntoIterator<Item = i64>, is_matrix: bool, api: &str) ->
         ),
         a if a.contains("lu_factor") => format!(
             "U[{code},{code}] is zero, and a solver that used it would divide by zero; `linalg_lu` and \
-            `linalg_lu_factor_ex` factorise all the same"
+            `linalg_lu_factor_ex` factorize all the same"
         ),
         _ => format!("failed with code {code}"),
     };

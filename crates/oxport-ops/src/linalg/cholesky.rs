@@ -1,4 +1,4 @@
-//! Cholesky factorisations of Hermitian matrices.
+//! Cholesky factorizations of Hermitian matrices.
 //!
 //! Laws: one triangle is read, and of the diagonal the real part; `info` is the order of the first leading minor that
 //! is not positive.

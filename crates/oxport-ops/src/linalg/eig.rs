@@ -96,13 +96,13 @@ pub fn eig<T: Field>(a: &Mat<T>) -> Result<(Vec<Complex<f64>>, Mat<Complex<f64>>
     }
     let (values, mut vectors) = spectral::eig(a)?;
     for (j, value) in values.iter().enumerate() {
-        normalise(vectors.column_mut(j), T::COMPLEX || value.im != 0.0);
+        normalize(vectors.column_mut(j), T::COMPLEX || value.im != 0.0);
     }
     Ok((values, vectors))
 }
 
 /// Length 1, and if `turn` a real largest component.
-fn normalise(v: &mut [Complex<f64>], turn: bool) {
+fn normalize(v: &mut [Complex<f64>], turn: bool) {
     let length = v.iter().fold(0.0f64, |n, x| n.hypot(x.norm()));
     let largest = (0..v.len()).fold(0, |a, b| if v[b].norm() > v[a].norm() { b } else { a });
     let unit = if turn { v[largest].sign() * length } else { length.into() };

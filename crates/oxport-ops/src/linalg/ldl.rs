@@ -1,4 +1,4 @@
-//! Factorisations of symmetric and Hermitian matrices that need not be definite: a unit lower triangle and blocks of
+//! Factorizations of symmetric and Hermitian matrices that need not be definite: a unit lower triangle and blocks of
 //! one or two rows on the diagonal, with Bunch and Kaufman's pivots.
 //!
 //! Laws: the lower triangle is read; pivots are LAPACK's: row `k` was exchanged with row `p` if it says `p` (from 1),
@@ -39,11 +39,11 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(solve)
     .work(Class::Solve)
-    .doc("The solution of a symmetric system from its factorisation.")
+    .doc("The solution of a symmetric system from its factorization.")
     .samples(&["f32[3, 3], i32[3]<3..4>, f32[3, 2]", "!f32[3, 3], i64[3], f32[3, 2]"]),
 ];
 
-/// A factorisation of one matrix.
+/// A factorization of one matrix.
 pub struct Ldl<T> {
     a: Mat<T>,
     /// Row exchanges as LAPACK tells them: counted from one, negative for a block of two.
@@ -130,7 +130,7 @@ impl<T: Field> Ldl<T> {
             self.a.column_mut(k + c)[next..].copy_from_slice(&new);
         }
     }
-    /// Factorises.
+    /// Factorizes.
     pub fn of(a: Mat<T>, hermitian: bool) -> Ldl<T> {
         let n = a.rows;
         let mut f = Ldl { a, pivots: vec![0; n], info: 0, hermitian };

@@ -1,4 +1,4 @@
-//! LU factorisations with row exchanges, and determinants.
+//! LU factorizations with row exchanges, and determinants.
 //!
 //! Laws: the pivot is LAPACK's, the first element of largest weight; pivots are exchanges counted from 1; `info` is the
 //! place of the first zero on U's diagonal.
@@ -14,7 +14,7 @@ use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
-/// A factorisation.
+/// A factorization.
 macro_rules! factor {
     ($schema:literal, $kernel:expr, $doc:literal, [$($sample:literal),*]) => {
         OpDef::new($schema, factor_meta).fill($kernel).work(Class::Solve).doc($doc).samples(&[$($sample),*])
@@ -66,7 +66,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(lu_unpack)
     .work(Class::Solve)
-    .doc("A factorisation as a permutation and two triangles.")
+    .doc("A factorization as a permutation and two triangles.")
     .samples(&["f32[3, 3], i32[3]<3..4>", "f32[2, 3, 4], i32[2, 3]<3..4>, True, False"]),
     OpDef::new(
         "aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool \
@@ -75,7 +75,7 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(|a, o| lu_solve(o, a.at(0)?, a.at(1)?, a.at(2)?, a.at(3)?, a.at(4)?))
     .work(Class::Solve)
-    .doc("The solution of a system from its factorisation.")
+    .doc("The solution of a system from its factorization.")
     .samples(&[
         "f32[3, 3], i32[3]<3..4>, f32[3, 2]",
         "c64[3, 3], i32[3]<3..4>, c64[2, 2, 3], left=False, adjoint=True",
@@ -85,12 +85,12 @@ pub static OPS: &[OpDef] = &[
     })
     .fill(|a, o| lu_solve(o, a.at(1)?, a.at(2)?, a.at(0)?, true, false))
     .work(Class::Solve)
-    .doc("The solution of a system from its factorisation.")
+    .doc("The solution of a system from its factorization.")
     .samples(&["f32[3, 2], f32[3, 3], i32[3]<3..4>"]),
     det!(
         "aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
         1,
-        "The determinant and the factorisation that it came from.",
+        "The determinant and the factorization that it came from.",
         ["f32[3, 3]"]
     ),
     det!(
@@ -103,7 +103,7 @@ pub static OPS: &[OpDef] = &[
     det!(
         "aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
         2,
-        "The determinant as sign and logarithm, and the factorisation that it came from.",
+        "The determinant as sign and logarithm, and the factorization that it came from.",
         ["f32[3, 3]", "c64[2, 3, 3]"]
     ),
     det!(
@@ -125,7 +125,7 @@ pub static OPS: &[OpDef] = &[
         .samples(&["f32[3, 3]", "c64[2, 3, 3]"]),
 ];
 
-/// A factorisation of one matrix.
+/// A factorization of one matrix.
 pub struct Lu<T> {
     /// U, and L below its diagonal.
     pub lu: Mat<T>,
@@ -135,7 +135,7 @@ pub struct Lu<T> {
     pub info: i64,
 }
 
-/// Factorises, column by column from the left.
+/// Factorizes, column by column from the left.
 pub fn factor<T: Field>(mut a: Mat<T>) -> Lu<T> {
     let (mut pivots, mut info) = (Vec::new(), 0);
     for j in 0..a.rows.min(a.cols) {
@@ -222,12 +222,12 @@ impl<T: Field> Lu<T> {
     }
 }
 
-/// Factorisations of a tensor's matrices.
+/// Factorizations of a tensor's matrices.
 pub fn factors<T: Field>(a: &Tensor) -> Result<Vec<Lu<T>>> {
     Ok(each(matrices::<T>(a, lead(a, 2))?, factor))
 }
 
-/// The factorisations that PyTorch takes determinants and solutions from: those of the transposes, where real matrices
+/// The factorizations that PyTorch takes determinants and solutions from: those of the transposes, where real matrices
 /// lie row by row. True if so.
 pub fn cheap_factors<T: Field>(a: &Tensor) -> Result<(Vec<Lu<T>>, bool)> {
     let turned = a.is_contiguous() && !T::COMPLEX;
@@ -249,7 +249,7 @@ pub fn store_factors<T: Field>(outs: &mut [TensorMut], factors: &[Lu<T>]) -> Res
     Ok(())
 }
 
-/// Factorisations given from outside.
+/// Factorizations given from outside.
 fn given<T: Field>(lu: &Tensor, pivots: &Tensor, batch: &[i64]) -> Result<Vec<Lu<T>>> {
     let pivots = rows::<i32>(pivots, 1, batch)?;
     let given: Vec<_> =
@@ -275,7 +275,7 @@ fn factor_meta(args: &MetaArgs<'_>) -> Metas {
     keep(args, [columnwise(x, x.dtype, x.sizes.to_vec()), pivots, fresh(x, DType::I32, batch.to_vec())])
 }
 
-/// Factorises; refuses a singular matrix under the name `api`, if there is one.
+/// Factorizes; refuses a singular matrix under the name `api`, if there is one.
 fn factor_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut], api: Option<&str>) -> Result<()> {
     let x: &Tensor = args.at(0)?;
     field!(x.dtype(), |T| {

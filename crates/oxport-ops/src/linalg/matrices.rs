@@ -1,7 +1,7 @@
 //! Matrices as linear algebra reads them: column by column, in double precision, one of a batch at a time.
 //!
 //! Laws: float32 and complex64 are computed in double precision and rounded once; the matrices of a batch are
-//! independent, so results do not depend on the number of threads; results of factorisations lie column by column, as
+//! independent, so results do not depend on the number of threads; results of factorizations lie column by column, as
 //! LAPACK leaves them.
 
 use crate::linalg::spectral::Spectral;

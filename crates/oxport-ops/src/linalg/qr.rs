@@ -1,4 +1,4 @@
-//! QR factorisations by Householder reflections.
+//! QR factorizations by Householder reflections.
 //!
 //! Law: reflections are LAPACK's: `I − τ v vᴴ` with `v` 1 at its first place, and real diagonals in R whose signs are
 //! against those of the columns' first elements.

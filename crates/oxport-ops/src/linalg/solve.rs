@@ -51,7 +51,7 @@ pub static OPS: &[OpDef] = &[
     solve!(
         "aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> \
         (Tensor result, Tensor LU, Tensor pivots, Tensor info)",
-        "The solution of a system, its factorisation, and where it is singular.",
+        "The solution of a system, its factorization, and where it is singular.",
         ["f32[3, 3], f32[3, 2]", "f32[2, 3, 3], f32[2, 3]"]
     ),
     inverse!(
@@ -138,7 +138,7 @@ fn solve(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         if strict(args)? {
             check(factors.iter().map(|f| f.info), a.rank() == 2, "torch.linalg.solve")?;
         }
-        // The result's batch, and for each matrix of it the factorisation that it broadcasts from.
+        // The result's batch, and for each matrix of it the factorization that it broadcasts from.
         let inner = if vector { 1 } else { 2 };
         let batch = outs[0].sizes()[..outs[0].rank() - inner].to_vec();
         let numbers = Tensor::from_vec(lead(a, 2), (0..factors.len() as i64).collect())?;
@@ -175,7 +175,7 @@ fn inverse(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     })
 }
 
-/// Inverses from factorisations, of the transposes if `turned`.
+/// Inverses from factorizations, of the transposes if `turned`.
 pub fn inverses<T: Field>(factors: &[Lu<T>], turned: bool) -> Vec<Mat<T>> {
     each(factors.iter().collect(), |f: &Lu<T>| f.solve(Mat::identity(f.lu.rows, f.lu.rows), turned))
 }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Laws: results keep channels last. Nothing is written in place: running statistics come as results of the
-//! `…_functional` operators, to which functionalisation turns `batch_norm(training=True)`. Saved statistics are empty
+//! `…_functional` operators, to which functionalization turns `batch_norm(training=True)`. Saved statistics are empty
 //! when evaluating.
 
 use crate::nn::batch_norm_stats as stats;
@@ -103,7 +103,7 @@ pub static OPS: &[OpDef] = &[
         instance_norm_meta,
     )
     .mutation(&stats::INSTANCE_NORM)
-    .doc("Normalises every channel of every sample by its own moments, or by the running ones.")
+    .doc("Normalizes every channel of every sample by its own moments, or by the running ones.")
     .decomp(instance_norm)
     .samples(&[
         "f32[2, 4, 3, 3], f32[4], f32[4], None, None, True, 0.1, 1e-5, True",
@@ -123,7 +123,7 @@ const fn inference(schema: &'static str) -> OpDef {
 }
 const fn mode(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
     OpDef::new(schema, meta)
-        .doc("Normalises every channel over batch and space, by its moments or by the running ones.")
+        .doc("Normalizes every channel over batch and space, by its moments or by the running ones.")
         .fill(kernel)
         .work(Class::Reduction)
         .any_strides()

@@ -1,10 +1,10 @@
-//! Normalisations that write to their running statistics, which most of their schemas do not say, without the writes.
+//! Normalizations that write to their running statistics, which most of their schemas do not say, without the writes.
 //!
 //! ```text
 //! y = batch_norm(x, w, b, mean, var, True, …)    →   y, …, mean', var' = _native_batch_norm_legit_functional(…)
 //! ```
 //!
-//! Law: only training writes; a call that normalises by the running statistics is left alone.
+//! Law: only training writes; a call that normalizes by the running statistics is left alone.
 
 use oxport_ir::{Args, Argument, Build, Builder, Mutated, Mutation, NodeId, Result};
 

@@ -42,7 +42,7 @@ pub static OPS: &[OpDef] = &[
         .decomp(|b, a| alpha(b, a, false))
         .random_if(&["p", "train"])
         .exact(Exact::Random)
-        .doc("Dropout that keeps mean and variance of self-normalising networks.")
+        .doc("Dropout that keeps mean and variance of self-normalizing networks.")
         .samples(&["f32[2, 3], 0.5, False", "f32[2, 3], 0.5, True"])
         .alias_if(|a, _| Ok(!a.at::<bool>(2)?))
         .write_back("value"),

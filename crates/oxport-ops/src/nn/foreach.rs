@@ -1,4 +1,4 @@
-//! Operators on lists of tensors, as optimisers and clipping of gradients use them: one call for each element.
+//! Operators on lists of tensors, as optimizers and clipping of gradients use them: one call for each element.
 //!
 //! Laws: lists are as long as one another, other arguments go to every element; what writes copies into the elements
 //! what its functional form gives.

@@ -69,7 +69,7 @@ pub static OPS: &[OpDef] = &[
         eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
         group_norm_meta,
     )
-    .doc("Normalises groups of channels of each sample; weight and bias are per channel.")
+    .doc("Normalizes groups of channels of each sample; weight and bias are per channel.")
     .fill(group_norm)
     .work(Class::Reduction)
     .any_strides()
@@ -116,7 +116,7 @@ enum Dtypes {
     Composite,
 }
 
-/// Checks the normalised dimensions; gives how many there are in front of them.
+/// Checks the normalized dimensions; gives how many there are in front of them.
 fn normalized(
     args: &MetaArgs<'_>,
     x: &Fake,
@@ -162,7 +162,7 @@ fn layer_norm_meta(args: &MetaArgs<'_>) -> Metas {
     one(fresh(x, x.dtype, x.sizes.clone()))
 }
 
-/// The sizes of statistics: 1 where the dimension is normalised.
+/// The sizes of statistics: 1 where the dimension is normalized.
 fn statistic_sizes(x: &Fake, lead: usize) -> Vec<Expr> {
     x.sizes.iter().enumerate().map(|(i, s)| if i < lead { s.clone() } else { Expr::from(1i64) }).collect()
 }

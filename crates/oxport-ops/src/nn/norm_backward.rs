@@ -121,7 +121,7 @@ fn layer(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     })
 }
 
-/// The gradient of a row's normalisation.
+/// The gradient of a row's normalization.
 #[inline(always)]
 fn normal<T: Compute>(grad: &[T], x: &[T], mean: T, rstd: T, weight: impl Fn(usize) -> T, out: &mut [T]) {
     let n = T::of(x.len() as f64);

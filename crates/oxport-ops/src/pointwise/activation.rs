@@ -44,7 +44,7 @@ pub static OPS: &[OpDef] = &[
     unary("aten::selu(Tensor self) -> Tensor", Float, |a, o| {
         exponential(a, o, SELU_ALPHA * SELU_SCALE, SELU_SCALE, 1.0)
     })
-    .doc("The self-normalising `elu`."),
+    .doc("The self-normalizing `elu`."),
     unary("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", Float, leaky_relu)
         .doc("`negative_slope · x` where negative."),
     unary("aten::hardswish(Tensor self) -> Tensor", Float, hardswish).doc("`x · relu6(x + 3) / 6`."),

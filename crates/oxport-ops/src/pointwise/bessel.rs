@@ -12,7 +12,7 @@ const EULER_GAMMA: f64 = 0.577_215_664_901_532_9;
 /// From here on Hankel's series have the terms they need.
 const FAR: f64 = 25.0;
 
-/// `J₀(x), J₁(x), …` for `0 < x < FAR`: downward recurrence, normalised by `J₀ + 2 J₂ + 2 J₄ + … = 1`.
+/// `J₀(x), J₁(x), …` for `0 < x < FAR`: downward recurrence, normalized by `J₀ + 2 J₂ + 2 J₄ + … = 1`.
 fn first_kind(x: f64) -> [f64; 80] {
     let mut j = [0.0; 80];
     let (mut above, mut here) = (0.0, 1e-290);

@@ -200,7 +200,7 @@ pub fn polygamma(n: i64, x: f64) -> f64 {
     sign * (1..=n.min(171)).map(f64::from).product::<f64>() * zeta(f64::from(n) + 1.0, x)
 }
 
-/// The regularised lower incomplete gamma function.
+/// The regularized lower incomplete gamma function.
 pub fn igamma(a: f64, x: f64) -> f64 {
     match () {
         _ if x < 0.0 || a < 0.0 || a.is_nan() || x.is_nan() => f64::NAN,
@@ -225,7 +225,7 @@ pub fn igamma(a: f64, x: f64) -> f64 {
     }
 }
 
-/// The regularised upper incomplete gamma function.
+/// The regularized upper incomplete gamma function.
 pub fn igammac(a: f64, x: f64) -> f64 {
     match () {
         _ if x < 0.0 || a < 0.0 || a.is_nan() || x.is_nan() => f64::NAN,

@@ -267,10 +267,10 @@ pub static OPS: &[OpDef] = &[
     .doc("The polynomial of the name, of degree `n`.")
     .samples(&["0.5, i64[3]<0..5>"]),
     binary("aten::igamma(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, scalar_math::igamma))
-        .doc("The regularised lower incomplete gamma function.")
+        .doc("The regularized lower incomplete gamma function.")
         .samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
     binary("aten::igammac(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, scalar_math::igammac))
-        .doc("The regularised upper incomplete gamma function.")
+        .doc("The regularized upper incomplete gamma function.")
         .samples(&["f32[2, 3]<1..4>, f32[3]<1..4>"]),
     binary("aten::special_gammainc(Tensor self, Tensor other) -> Tensor", Float, |a, o| {
         wide2(a, o, scalar_math::igamma)

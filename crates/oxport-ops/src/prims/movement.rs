@@ -31,10 +31,10 @@ pub static OPS: &[OpDef] = &[
         "prims::collapse_view(Tensor(a) a, int start, int end) -> Tensor(a)",
         "flatten.using_ints(a, start, end)",
     )
-    .doc("Neighbouring dimensions made one.")
+    .doc("Neighboring dimensions made one.")
     .samples(&["f32[2, 3, 4], 0, 1"]),
     composite("prims::collapse(Tensor a, int start, int end) -> Tensor", "clone(flatten.using_ints(a, start, end))")
-        .doc("Neighbouring dimensions made one, copied.")
+        .doc("Neighboring dimensions made one, copied.")
         .samples(&["f32[2, 3, 4], 0, 1"]),
     composite(
         "prims::split_dim(Tensor(a) a, int dim, SymInt outer_length) -> Tensor(a)",

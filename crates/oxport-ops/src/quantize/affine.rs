@@ -1,4 +1,4 @@
-//! Quantisation: affine maps between floats and small integers, as PT2E-quantised programs hold them, and their
+//! Quantization: affine maps between floats and small integers, as PT2E-quantized programs hold them, and their
 //! simulation in floats.
 //!
 //! ```text
@@ -170,7 +170,7 @@ const fn simulation(
         .fill(kernel)
         .work(Class::Pointwise)
         .any_strides()
-        .doc("Floats quantised and back; the mask tells which were in range.")
+        .doc("Floats quantized and back; the mask tells which were in range.")
 }
 
 fn mapped(a: &MetaArgs<'_>, dtype: DType) -> Metas {

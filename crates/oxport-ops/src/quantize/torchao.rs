@@ -1,4 +1,4 @@
-//! Quantisation by blocks, as torchao's quantised models hold it.
+//! Quantization by blocks, as torchao's quantized models hold it.
 //!
 //! ```text
 //! x [4, 64], block_size [1, 32]   →   x [4, 2, 32]: 8 blocks, each with a scale (and a zero point) of its own
@@ -130,7 +130,7 @@ fn to(b: &mut Builder<'_>, x: NodeId, dtype: DType) -> Result<NodeId> {
     if b.fake(x)?.dtype == dtype { Ok(x) } else { b.call_kw("_to_copy", (x,), &[("dtype", dtype.into())]) }
 }
 
-/// The least and greatest value of a quantised type.
+/// The least and greatest value of a quantized type.
 fn bounds(a: &Args<'_, Build>, dtype: DType, first: usize) -> Result<(f64, f64)> {
     let (low, high) = match dtype {
         DType::U8 => (0.0, 255.0),
@@ -151,7 +151,7 @@ fn greatest(dtype: DType) -> Result<f64> {
         DType::F8E4M3FN => Ok(448.0),
         DType::F8E4M3FNUZ => Ok(240.0),
         DType::F8E5M2 | DType::F8E5M2FNUZ => Ok(57344.0),
-        _ => Err(Error::invalid(format!("nothing is quantised to {dtype}"))),
+        _ => Err(Error::invalid(format!("nothing is quantized to {dtype}"))),
     }
 }
 

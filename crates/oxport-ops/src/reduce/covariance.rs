@@ -73,7 +73,7 @@ fn cov(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
         let n = b.size(x, 1)?;
         let sum = b.call("sum.dim_IntList", (x, vec![1i64]))?;
         let mean = b.call("div.Tensor", (sum, n.clone()))?;
-        let x = centred(b, x, mean)?;
+        let x = centered(b, x, mean)?;
         let norm: Argument = match n {
             Argument::Int(n) => n.saturating_sub(correction).max(0).into(),
             n => b.call("_operator::sub", (n, correction))?.into(),
@@ -95,12 +95,12 @@ fn cov(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
         _ => b.call("sub.Scalar", (w_sum, correction))?,
     };
     let norm = b.call("clamp_min", (norm, 0i64))?;
-    let x = centred(b, x, mean)?;
+    let x = centered(b, x, mean)?;
     let weighted = b.call("mul.Tensor", (x, w))?;
     scaled_product(b, x, weighted, norm.into())
 }
 
-fn centred(b: &mut Builder<'_>, x: NodeId, mean: NodeId) -> Result<NodeId> {
+fn centered(b: &mut Builder<'_>, x: NodeId, mean: NodeId) -> Result<NodeId> {
     let mean = b.call("unsqueeze", (mean, 1i64))?;
     b.call("sub.Tensor", (x, mean))
 }

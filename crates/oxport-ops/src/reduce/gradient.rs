@@ -53,7 +53,7 @@ pub static OPS: &[OpDef] = &[
 
 const fn form(schema: &'static str) -> OpDef {
     composed(schema, gradient)
-        .doc("Differences of neighbours along some dimensions: the derivative of what was sampled.")
+        .doc("Differences of neighbors along some dimensions: the derivative of what was sampled.")
 }
 
 fn gradient(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
@@ -149,8 +149,8 @@ impl Line {
         shape[self.d as usize] = -1;
         let steps = b.call("reshape", (steps, shape))?;
         let (before, after) = (self.part(b, steps, 0, -1)?, self.part(b, steps, 1, 0)?);
-        let [_, centre, _] = weights(b, before, after)?;
-        let [p, q, r] = centre;
+        let [_, center, _] = weights(b, before, after)?;
+        let [p, q, r] = center;
         let middle = self.sum(b, &[(p.into(), 0, -2), (q.into(), 1, -1), (r.into(), 2, 0)])?;
         let (first, last) = match self.edge {
             1 => {

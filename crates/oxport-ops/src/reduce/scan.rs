@@ -1,4 +1,4 @@
-//! Scans: every element together with those before it along a dimension; and differences of neighbours.
+//! Scans: every element together with those before it along a dimension; and differences of neighbors.
 //!
 //! Laws: float32 and narrower accumulate in float64, as PyTorch's CPU kernels do; a scan runs front to back on one
 //! thread per line.
@@ -57,7 +57,7 @@ pub static OPS: &[OpDef] = &[
         diff_meta,
     )
     .decomp(diff)
-    .doc("Differences of neighbours along a dimension, `n` times.")
+    .doc("Differences of neighbors along a dimension, `n` times.")
     .samples(&[
         "f32[2, 5]",
         "f32[5], 2",
@@ -239,7 +239,7 @@ fn diff(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let mut x = if parts.len() == 1 { x } else { b.call("cat", (Argument::List(parts), dim))? };
     let fake = b.fake(x)?;
     if fake.sizes[wrap_dim(dim, fake.dim())?].as_int().is_some_and(|size| size <= n) {
-        // No neighbours are left.
+        // No neighbors are left.
         let nothing = b.call("slice.Tensor", (x, dim, 0i64, 0i64))?;
         return Ok(vec![b.call("clone", (nothing,))?.into()]);
     }

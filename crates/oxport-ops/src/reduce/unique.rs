@@ -91,7 +91,7 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
     ensure!(!x.dtype.is_complex(), "{} of complex numbers", args.name());
     let wish = wish(args, x.dim())?;
-    let found = args.cx.fresh_size();
+    let found = args.cx.fresh_count(&x.numel());
     let fake = |dtype, sizes: Vec<Expr>| Val::Tensor(Fake { device: x.device.clone(), ..Fake::new(dtype, sizes) });
     let none = || vec![Expr::from(0i64)];
     let (values, inverse) = match wish.dim {

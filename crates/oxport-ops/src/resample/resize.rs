@@ -151,7 +151,7 @@ const fn near_exact<const N: usize>(schema: &'static str) -> OpDef {
 }
 const fn smooth<const N: usize>(schema: &'static str, kernel: Fill) -> OpDef {
     OpDef::new(schema, |a| resample_meta(a, N, N == 2))
-        .doc("Interpolates between neighbours.")
+        .doc("Interpolates between neighbors.")
         .fill(kernel)
         .work(Class::Reduction)
         .any_strides()
@@ -162,11 +162,11 @@ const fn smooth<const N: usize>(schema: &'static str, kernel: Fill) -> OpDef {
 pub(crate) enum Mode {
     /// The element whose index is the scaled one, rounded down.
     Nearest,
-    /// The element whose centre is nearest.
+    /// The element whose center is nearest.
     NearestExact,
-    /// Neighbours.
+    /// Neighbors.
     Smooth(Filter),
-    /// Neighbours, more of them where the result is smaller.
+    /// Neighbors, more of them where the result is smaller.
     Antialiased(Filter),
 }
 
@@ -245,7 +245,7 @@ fn resample(args: &Args<'_, Real>, outs: &mut [TensorMut], mode: Mode) -> Result
     }
 }
 
-/// Takes the nearest element, by centres if `exact`.
+/// Takes the nearest element, by centers if `exact`.
 fn pick(x: &Tensor, factors: &[Option<f64>], exact: bool, out: &mut TensorMut) -> Result<()> {
     let (xs, ys) = (x.sizes(), out.sizes());
     let mut maps: Vec<Vec<usize>> = xs[..2].iter().map(|&n| (0..n as usize).collect()).collect();

@@ -1,4 +1,4 @@
-//! Gathering along every dimension at once: what paddings and nearest-neighbour resampling are.
+//! Gathering along every dimension at once: what paddings and nearest-neighbor resampling are.
 //!
 //! ```text
 //! out[i, j, …] = x[map₀[i], map₁[j], …]      or a filler, where a map points nowhere

@@ -1,4 +1,4 @@
-//! Parts written into copies of a whole: what functionalised in-place writes to views become.
+//! Parts written into copies of a whole: what functionalized in-place writes to views become.
 //!
 //! Law: the part is the view that the operator's reading counterpart (`select`, `slice`, `diagonal`, `as_strided`)
 //! takes of the copy, which has the strides of the original, gaps included (`clone_preserve_strides`), unless elements

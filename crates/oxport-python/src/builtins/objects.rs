@@ -50,7 +50,14 @@ pub(super) fn install(interp: &mut Interp) {
                 let Value::Class(class) = class else { return i.type_error("expected a class") };
                 Ok(Value::Bool(i.class_of(&value).is_subclass(&class)))
             }),
-            ("__subclasses__", |_, _| Ok(Value::list(Vec::new()))),
+            ("__subclasses__", |i, a| {
+                let Value::Class(class) = a.at(i, "__subclasses__", 0)? else {
+                    return i.type_error("expected a class");
+                };
+                let made = i.classes.iter().filter_map(|made| made.upgrade());
+                let is_below = |made: &Rc<Class>| made.bases.iter().any(|base| Rc::ptr_eq(base, &class));
+                Ok(Value::list(made.filter(is_below).map(Value::Class).collect()))
+            }),
             ("__setattr__", object_setattr),
         ],
     );

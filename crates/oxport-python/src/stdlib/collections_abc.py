@@ -31,7 +31,22 @@ Generator = _abstract("Generator", ("__iter__", "__next__", "send"))
 Sized = _abstract("Sized", ("__len__",))
 Container = _abstract("Container", ("__contains__",))
 Collection = _abstract("Collection", ("__len__", "__iter__", "__contains__"))
-Callable = _abstract("Callable", ("__call__",))
+
+class _CallableMeta(type):
+    def __instancecheck__(cls, instance):
+        return callable(instance)
+
+    def __subclasscheck__(cls, subclass):
+        return any("__call__" in base.__dict__ for base in subclass.__mro__)
+
+    def __getitem__(cls, parameters):
+        return cls
+
+
+class Callable(metaclass=_CallableMeta):
+    pass
+
+
 Sequence = _abstract("Sequence", (), (tuple, list, str, range, bytes))
 MutableSequence = _abstract("MutableSequence", (), (list,))
 Set = _abstract("Set", (), (set, frozenset))

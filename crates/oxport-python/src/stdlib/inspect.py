@@ -101,3 +101,27 @@ def currentframe():
 
 def stack():
     return []
+
+
+def get_annotations(value, **options):
+    # Annotations are texts; those that are names of the module are looked up.
+    import sys
+
+    texts = value.__dict__.get("__annotations__", {})
+    module = getattr(value, "__module__", None)
+    known = sys.modules[module].__dict__ if module in sys.modules else {}
+    return {name: known.get(text, text) for name, text in texts.items()}
+
+
+def unwrap(function):
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return function
+
+
+def getsource(value):
+    from importlib import _source
+
+    if not ismodule(value):
+        raise OSError("could not get source code")
+    return _source(value.__name__)

@@ -36,14 +36,14 @@ class Logger:
     def __init__(self, name="root", level=WARNING):
         self.name, self.level = name, level
         self.propagate = True
-        self.handlers = []
+        self.handlers, self.filters = [], []
         self.parent = None
 
     def _ignore(self, *args, **kwargs):
         return None
 
     debug = info = warning = warn = error = critical = exception = log = _ignore
-    addHandler = removeHandler = addFilter = setLevel = _ignore
+    addHandler = removeHandler = addFilter = removeFilter = setLevel = _ignore
 
     def isEnabledFor(self, level):
         return False

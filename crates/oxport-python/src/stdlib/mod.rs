@@ -1,5 +1,6 @@
 //! The parts of the standard library that model code uses: some native, most as Python source of our own.
 
+mod importlib;
 mod math;
 mod native;
 mod regex;
@@ -17,18 +18,26 @@ const MODULES: &[(&str, Native, Option<&str>)] = &[
     ("collections", None, Some(include_str!("collections.py"))),
     ("collections.abc", None, Some(include_str!("collections_abc.py"))),
     ("contextlib", None, Some(include_str!("contextlib.py"))),
+    ("contextvars", None, Some(include_str!("contextvars.py"))),
     ("copy", None, Some(include_str!("copy.py"))),
     ("dataclasses", None, Some(include_str!("dataclasses.py"))),
     ("enum", None, Some(include_str!("enum.py"))),
     ("functools", None, Some(include_str!("functools.py"))),
+    ("importlib", Some(importlib::install), Some(include_str!("importlib.py"))),
+    ("importlib.machinery", None, Some(include_str!("importlib_machinery.py"))),
+    ("importlib.metadata", None, Some(include_str!("importlib_metadata.py"))),
+    ("importlib.util", None, Some(include_str!("importlib_util.py"))),
     ("inspect", Some(native::inspect), Some(include_str!("inspect.py"))),
     ("itertools", None, Some(include_str!("itertools.py"))),
+    ("json", None, Some(include_str!("json.py"))),
+    ("keyword", None, Some(include_str!("keyword.py"))),
     ("logging", None, Some(include_str!("logging.py"))),
     ("math", Some(math::install), None),
     ("numbers", None, Some(include_str!("numbers.py"))),
     ("operator", None, Some(include_str!("operator.py"))),
     ("os", Some(native::os), None),
     ("os.path", Some(native::os_path), None),
+    ("random", None, Some(include_str!("random.py"))),
     ("re", Some(regex::install), None),
     (
         "string",
@@ -39,7 +48,9 @@ const MODULES: &[(&str, Native, Option<&str>)] = &[
         punctuation = '!\"#$%&\\'()*+,-./:;<=>?@[\\\\]^_`{|}~'\nwhitespace = ' \\t\\n\\r\\x0b\\x0c'\n",
         ),
     ),
-    ("sys", Some(native::sys), None),
+    ("sys", Some(native::sys), Some(include_str!("sys.py"))),
+    ("textwrap", None, Some(include_str!("textwrap.py"))),
+    ("threading", None, Some(include_str!("threading.py"))),
     ("__future__", None, Some("annotations = division = print_function = absolute_import = None\n")),
     ("types", Some(native::types), Some(include_str!("types.py"))),
     ("typing", None, Some(include_str!("typing.py"))),

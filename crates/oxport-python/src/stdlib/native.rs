@@ -9,7 +9,7 @@ pub(super) fn builtins(interp: &mut Interp, module: &Rc<Module>) {
     module.dict.borrow_mut().extend(names);
 }
 
-pub(super) fn sys(interp: &mut Interp, module: &Rc<Module>) {
+pub(super) fn sys(_: &mut Interp, module: &Rc<Module>) {
     let version: Vec<Value> = [3, 11, 7].into_iter().map(Value::Int).collect();
     module.set("version_info", Value::tuple([version, vec![Value::str("final"), Value::Int(0)]].concat()));
     module.set("version", Value::str("3.11.7"));
@@ -30,9 +30,6 @@ pub(super) fn sys(interp: &mut Interp, module: &Rc<Module>) {
             Ok(Value::tuple([Value::Class(i.class_of(&value)), value, Value::None]))
         }),
     );
-    let streams = interp.types.object.clone();
-    module.set("stdout", Value::Class(streams.clone()));
-    module.set("stderr", Value::Class(streams));
 }
 
 /// `sys.modules`: names and modules.

@@ -27,7 +27,7 @@ class _Form:
         return _Form("Union", None, (other, self))
 
     def __mro_entries__(self, bases):
-        return (object,)
+        return ()
 
     def __instancecheck__(self, instance):
         kinds = tuple(arg for arg in self.__args__ if isinstance(arg, type))

@@ -1,6 +1,7 @@
 //! From a source file to an exported program.
 
 use super::convert::Constant;
+use super::examples::{self, Inputs};
 use super::inputs::{self, Dim, Input};
 use super::session::{Evaluator, Session};
 use super::tensor::{Kind, tensor_of};
@@ -62,6 +63,9 @@ fn run(interp: &mut Interp, options: &Options<'_>) -> R<ExportedProgram> {
     if let Value::Class(_) = model {
         model = interp.call(&model, Args::default())?;
     }
+    if is_generated(&options.text) {
+        model = generated(interp, &session, model, options)?;
+    }
     let is_module = interp.find_attr(&model, &Name::from("named_modules"))?.is_some();
     if is_module && !options.train {
         interp.call_method(&model, "eval", Args::default())?;
@@ -70,21 +74,40 @@ fn run(interp: &mut Interp, options: &Options<'_>) -> R<ExportedProgram> {
     if is_module {
         add_state(interp, &session, &tracer, &model, options)?;
     }
-    let given = inputs::add(interp, &tracer, &options.inputs, &options.dims)?;
-    let mut args = Vec::new();
+    let own = match options.inputs.is_empty() {
+        true => examples::add(interp, &session, &tracer, &module, &model)?,
+        false => None,
+    };
+    let Inputs { args, spec, names } = match own {
+        Some(inputs) => inputs,
+        None => described(interp, &session, &tracer, options)?,
+    };
     session.set_tracer(&tracer);
-    for value in given {
-        args.push(session.raise_value(interp, value)?);
-    }
-    let output = interp.call(&model, Args::of(args))?;
+    let output = interp.call(&model, args)?;
     let output = tree(interp, &session, &output)?;
-    let leaves = options.inputs.iter().map(|_| Tree::Leaf(()));
-    let spec = Tree::tuple([Tree::tuple(leaves), Tree::node(TreeKind::Dict(Vec::new()), Vec::new())]);
-    let names: Vec<Arc<str>> = options.inputs.iter().map(|i| Arc::from(i.name.as_str())).collect();
-    match tracer.finish_as(spec, names, output) {
+    // A printed source says that its writes at the end were outputs of the program.
+    let is_functional =
+        matches!(module.dict.borrow().get("dialect"), Some(Value::Str(dialect)) if &**dialect == "ATEN");
+    let finished = match is_functional {
+        true => tracer.finish_functional(spec, names, output),
+        false => tracer.finish_as(spec, names, output),
+    };
+    match finished {
         Ok(program) => Ok(program),
         Err(error) => interp.raise("RuntimeError", error.message()),
     }
+}
+
+/// The inputs that the options describe.
+fn described(interp: &mut Interp, session: &Rc<Session>, tracer: &Tracer, options: &Options<'_>) -> R<Inputs> {
+    let mut args = Args::default();
+    for value in inputs::add(interp, tracer, &options.inputs, &options.dims)? {
+        args.pos.push(session.raise_value(interp, value)?);
+    }
+    let leaves = options.inputs.iter().map(|_| Tree::Leaf(()));
+    let spec = Tree::tuple([Tree::tuple(leaves), Tree::node(TreeKind::Dict(Vec::new()), Vec::new())]);
+    let names = options.inputs.iter().map(|i| Arc::from(i.name.as_str())).collect();
+    Ok(Inputs { args, spec, names })
 }
 
 /// The module of the source, after its body has run.
@@ -98,25 +121,71 @@ fn source_module(interp: &mut Interp, options: &Options<'_>) -> R<Rc<Module>> {
     let name = options.file.rsplit('/').next().unwrap_or("").trim_end_matches(".py");
     let module = Module::new(name);
     interp.modules.insert(name.to_string(), module.clone());
+    if is_generated(&options.text) {
+        let text = "from torch.fx._globals import *\nfrom torch.fx._globals import _operator\n";
+        interp.run_module(&module, Source { name: "<torch>".into(), text: text.into() })?;
+    }
     interp.run_module(&module, Source { name: options.file.clone(), text: options.text.clone() })?;
     Ok(module)
 }
 
-/// A named parameter or buffer.
+/// Whether a text is the code of a graph module, as PyTorch generates it (`GraphModule.code`, `print_readable()`): it
+/// imports nothing, and relies on the globals that PyTorch gives it.
+fn is_generated(text: &str) -> bool {
+    let starts = |line: &str| line.starts_with("import ") || line.starts_with("from ");
+    text.contains("def forward(self") && !text.lines().any(starts)
+}
+
+/// The module of generated code: a bare `forward` gets one, and the weights become the attributes that it reads.
+fn generated(interp: &mut Interp, session: &Rc<Session>, model: Value, options: &Options<'_>) -> R<Value> {
+    let Some(globals) = interp.find_module("torch.fx._globals")? else { return Ok(model) };
+    let named = |name: &str| globals.dict.borrow().get(name).cloned().unwrap_or(Value::None);
+    let takes_self = match &model {
+        Value::Function(f) => f.code.params.first().is_some_and(|p| &*p.name == "self"),
+        _ => false,
+    };
+    let model = if takes_self { interp.call(&named("_module_of"), Args::of([model]))? } else { model };
+    if let (Some(weights), Value::Instance(_)) = (options.weights, &model) {
+        let mut tensors = Vec::new();
+        for (name, data) in weights.iter().filter(|(name, _)| !name.starts_with("data/")) {
+            let tensor = session.value(Kind::Data(data.clone()));
+            tensors.push(interp.new_tuple(vec![Value::str(name), tensor])?);
+        }
+        let tensors = interp.new_list(tensors)?;
+        interp.call(&named("_adopt"), Args::of([model.clone(), tensors]))?;
+    }
+    Ok(model)
+}
+
+/// How a module holds a tensor.
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    Parameter,
+    Buffer {
+        persistent: bool,
+    },
+    /// An attribute that is neither.
+    Constant,
+}
+
+/// A named tensor of a module.
 struct State {
     name: String,
     tensor: Value,
-    /// None is a parameter; a buffer is persistent or not.
-    persistent: Option<bool>,
+    role: Role,
 }
 
 fn state_of(interp: &mut Interp, tracer: &Tracer, model: &Value) -> R<Vec<State>> {
     let mut states = Vec::new();
-    let parameters = interp.call_method(model, "named_parameters", Args::default())?;
+    // Those that share their tensor have a placeholder each, as in PyTorch.
+    let all = Args { pos: Vec::new(), kw: vec![("remove_duplicate".into(), Value::Bool(false))] };
+    let parameters = interp.call_method(model, "named_parameters", all)?;
     for pair in interp.collect(&parameters)? {
         let pair = interp.collect(&pair)?;
-        states.push(State { name: interp.text(&pair[0])?.to_string(), tensor: pair[1].clone(), persistent: None });
+        let name = interp.text(&pair[0])?.to_string();
+        states.push(State { name, tensor: pair[1].clone(), role: Role::Parameter });
     }
+    let mut constants = Vec::new();
     let modules = interp.call_method(model, "named_modules", Args::default())?;
     for pair in interp.collect(&modules)? {
         let pair = interp.collect(&pair)?;
@@ -130,13 +199,24 @@ fn state_of(interp: &mut Interp, tracer: &Tracer, model: &Value) -> R<Vec<State>
         for (key, tensor) in interp.mapping_items(&buffers)? {
             let persistent = !interp.contains(&hidden, &key)?;
             let key = interp.text(&key)?;
-            let name = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
             if tensor_of(&tensor).is_some() {
-                states.push(State { name, tensor, persistent: Some(persistent) });
+                states.push(State { name: within(&path, &key), tensor, role: Role::Buffer { persistent } });
+            }
+        }
+        let fields = interp.get_attr(&pair[1], &Name::from("__dict__"))?;
+        for (key, tensor) in interp.mapping_items(&fields)? {
+            let key = interp.text(&key)?;
+            if tensor_of(&tensor).is_some() {
+                constants.push(State { name: within(&path, &key), tensor, role: Role::Constant });
             }
         }
     }
+    states.append(&mut constants);
     Ok(states)
+}
+
+fn within(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
 }
 
 fn sizes_of(tensor: &Value) -> Vec<Option<i64>> {
@@ -156,12 +236,18 @@ fn add_state(
     if let Some(weights) = options.weights {
         check_weights(interp, model, &states, weights)?;
         for (value, state) in values.iter_mut().zip(&states) {
-            *value = weights.get(&state.name).cloned();
+            let (Some(weight), Some(tensor)) = (weights.get(&state.name), tensor_of(&state.tensor)) else { continue };
+            // As `load_state_dict` copies them: in the dtype of the module.
+            match weight.to_dtype(tensor.fake().dtype) {
+                Ok(weight) => *value = Some(weight),
+                Err(error) => return interp.raise("RuntimeError", error.to_string()),
+            }
         }
     }
     // What is not given is computed at once.
     let mut missing = Vec::new();
-    for (at, state) in states.iter().enumerate().filter(|(at, _)| values[*at].is_none()) {
+    let is_needed = |(at, state): &(usize, &State)| values[*at].is_none() && state.role != Role::Constant;
+    for (at, state) in states.iter().enumerate().filter(is_needed) {
         match tensor_of(&state.tensor).map(|t| t.kind.borrow().clone()) {
             Some(Kind::Data(_)) | None => {}
             Some(Kind::Traced(t)) => missing.push((at, t)),
@@ -175,18 +261,28 @@ fn add_state(
     }
     for (state, value) in states.iter().zip(values) {
         let Some(tensor) = tensor_of(&state.tensor) else { continue };
-        let data = match value {
-            Some(data) => data,
-            None => tensor.data(interp)?,
+        let known = match &*tensor.kind.borrow() {
+            Kind::Traced(t) if t.tracer().is_same(tracer) => Some(t.clone()),
+            _ => None,
         };
-        // A tensor under several names is one.
-        let is_known = matches!(&*tensor.kind.borrow(), Kind::Traced(t) if t.tracer().is_same(tracer));
-        if is_known {
+        if state.role == Role::Constant {
+            // It becomes an input of the program when it is used.
+            *tensor.lifted.borrow_mut() = Some(state.name.as_str().into());
+            if let (Some(data), None) = (value, known) {
+                *tensor.kind.borrow_mut() = Kind::Data(data);
+            }
             continue;
         }
-        let added = match state.persistent {
-            None => tracer.parameter(&state.name, data),
-            Some(persistent) => tracer.buffer(&state.name, data, persistent),
+        let data = match (value, &known) {
+            // A tensor under several names is one.
+            (_, Some(twin)) => tracer.state_of(twin).map_or_else(|| tensor.data(interp), Ok)?,
+            (Some(data), None) => data,
+            (None, None) => tensor.data(interp)?,
+        };
+        let added = match state.role {
+            Role::Parameter => tracer.parameter_as(&state.name, data, tensor.requires_grad.get()),
+            Role::Buffer { persistent } => tracer.buffer(&state.name, data, persistent),
+            Role::Constant => continue,
         };
         match added {
             Ok(traced) => *tensor.kind.borrow_mut() = Kind::Traced(traced),
@@ -204,7 +300,12 @@ fn check_weights(interp: &mut Interp, model: &Value, states: &[State], weights: 
     }
     let mut problems = Vec::new();
     // A name that shares its tensor with another one may be absent, as safetensors files leave it out.
-    for state in states.iter().filter(|s| s.persistent != Some(false)) {
+    let is_saved = |s: &&State| matches!(s.role, Role::Parameter | Role::Buffer { persistent: true });
+    for state in states.iter().filter(is_saved) {
+        let is_twin = |other: &&State| other.name != state.name && other.tensor.address() == state.tensor.address();
+        if states.iter().any(|other| is_twin(&other) && weights.contains_key(&other.name)) {
+            continue;
+        }
         match weights.get(&state.name) {
             None => problems.push(format!("missing `{}`", state.name)),
             Some(data) => {
@@ -217,7 +318,9 @@ fn check_weights(interp: &mut Interp, model: &Value, states: &[State], weights: 
             }
         }
     }
-    for name in weights.keys().filter(|name| !names.contains(name)) {
+    // Files that oxport writes of programs have constants too, and example inputs.
+    names.extend(states.iter().map(|s| s.name.clone()));
+    for name in weights.keys().filter(|name| !names.contains(name) && !name.starts_with("data/")) {
         problems.push(format!("unexpected `{name}`"));
     }
     if problems.is_empty() {
@@ -233,7 +336,16 @@ fn tree(interp: &mut Interp, session: &Rc<Session>, value: &Value) -> R<Tree<Tra
     Ok(match value.plain() {
         Value::Tuple(items) => {
             let items = items.iter().map(|v| tree(interp, session, v)).collect::<R<Vec<_>>>()?;
-            Tree::tuple(items)
+            match examples::fields(interp, value)? {
+                None if let Some(name) = interp.find_attr(value, &Name::from("__return_type__"))? => {
+                    Tree::node(TreeKind::ReturnType(interp.text(&name)?.to_string()), items)
+                }
+                Some(fields) => {
+                    let name = examples::registered(interp, value)?;
+                    Tree::node(TreeKind::NamedTuple { name, fields: Some(fields) }, items)
+                }
+                None => Tree::tuple(items),
+            }
         }
         Value::List(list) => {
             let items = list.borrow().clone();
@@ -256,6 +368,24 @@ fn tree(interp: &mut Interp, session: &Rc<Session>, value: &Value) -> R<Tree<Tra
         Value::Host(host) if host.as_any().is::<Constant>() => {
             return interp.type_error("a program cannot return a dtype or device");
         }
-        _ => Tree::Leaf(session.lower(interp, value)?),
+        _ if let Some((name, context, children)) = examples::stand_in(interp, value)? => {
+            let items = children.iter().map(|v| tree(interp, session, v)).collect::<R<Vec<_>>>()?;
+            Tree::node(TreeKind::Custom { name, context, fields: None }, items)
+        }
+        _ => match (super::given::items(interp, value)?, examples::members(interp, value)?) {
+            (Some(items), _) => {
+                let items = items.iter().map(|v| tree(interp, session, v)).collect::<R<Vec<_>>>()?;
+                Tree::tuple(items)
+            }
+            (_, Some(members)) => {
+                let (none, given): (Vec<_>, Vec<_>) = members.into_iter().partition(|(_, v)| matches!(v, Value::None));
+                let name = examples::registered(interp, value)?;
+                let names = |all: &[(Name, Value)]| all.iter().map(|(n, _)| n.to_string()).collect();
+                let kind = TreeKind::Dataclass { name, fields: names(&given), none: names(&none) };
+                let items = given.iter().map(|(_, v)| tree(interp, session, v)).collect::<R<Vec<_>>>()?;
+                Tree::node(kind, items)
+            }
+            _ => Tree::Leaf(session.lower(interp, value)?),
+        },
     })
 }

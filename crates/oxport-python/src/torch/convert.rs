@@ -43,16 +43,8 @@ impl Constant {
                 Some(n) => format!("device(type='{}', index={n})", d.kind),
                 None => format!("device(type='{}')", d.kind),
             },
-            Constant::Layout(_) => "torch.strided".into(),
-            Constant::MemoryFormat(m) => format!(
-                "torch.{}",
-                match m {
-                    MemoryFormat::ChannelsLast => "channels_last",
-                    MemoryFormat::ChannelsLast3d => "channels_last_3d",
-                    MemoryFormat::Preserve => "preserve_format",
-                    _ => "contiguous_format",
-                }
-            ),
+            Constant::Layout(l) => format!("torch.{}", l.name()),
+            Constant::MemoryFormat(m) => format!("torch.{}", m.name()),
         }
     }
 
@@ -142,6 +134,9 @@ impl Session {
                         Constant::Layout(l) => Traced::Layout(l),
                         Constant::MemoryFormat(m) => Traced::MemoryFormat(m),
                     }
+                } else if let Some(items) = super::given::items(interp, value)? {
+                    let items = items.iter().map(|item| self.lower(interp, item)).collect::<R<Vec<_>>>()?;
+                    Traced::List(items)
                 } else {
                     let text = interp.repr(value)?;
                     return interp.type_error(format!("an operator cannot take {text}"));
@@ -187,7 +182,13 @@ impl Session {
             Traced::None => Value::None,
             Traced::Tensor(t) => {
                 interp.charge(1024)?;
-                self.value(Kind::Traced(t))
+                // Sizes that depend on data are known while a module is made: such a tensor is computed at once.
+                let is_made = t.tracer().is_same(&self.scratch) && t.shape().iter().any(|n| n.known().is_none());
+                self.value(if is_made {
+                    Kind::Data(self.evaluate(interp, &[t])?.swap_remove(0))
+                } else {
+                    Kind::Traced(t)
+                })
             }
             Traced::Int(n) => Number::Int(n).value(),
             Traced::Float(x) => Number::Float(x).value(),

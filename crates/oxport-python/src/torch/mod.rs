@@ -16,6 +16,8 @@ pub(crate) mod branch;
 pub mod capture;
 mod convert;
 mod data;
+mod examples;
+mod given;
 mod indexing;
 mod inputs;
 mod native;
@@ -60,18 +62,38 @@ const MODULES: &[(&str, &str)] = &[
     ("torch.nn.modules.dropout", "from torch.nn.layers import *\n"),
     ("torch.nn.functional", include_str!("py/functional.py")),
     ("torch.nn.init", include_str!("py/init.py")),
-    ("torch.nn.parameter", "from torch._C import Parameter\nBuffer = Parameter\nUninitializedParameter = Parameter\n"),
+    ("torch.nn.parameter", include_str!("py/parameter.py")),
     ("torch.nn.utils", include_str!("py/nn_utils.py")),
-    ("torch.nn.utils.parametrizations", "from torch.nn.utils import weight_norm, spectral_norm\n"),
+    ("torch.nn.utils.parametrizations", include_str!("py/parametrizations.py")),
+    ("torch.nn.utils.parametrize", include_str!("py/parametrize.py")),
+    ("torch.nn.utils.weight_norm", "from torch.nn.utils import remove_weight_norm, weight_norm\n"),
     ("torch.nn.utils.rnn", "PackedSequence = ()\n"),
     (
         "torch.nn.attention",
-        "class SDPBackend:\n    MATH = EFFICIENT_ATTENTION = FLASH_ATTENTION = CUDNN_ATTENTION = 0\n",
+        "from contextlib import nullcontext\n\
+        class SDPBackend:\n    MATH = EFFICIENT_ATTENTION = FLASH_ATTENTION = CUDNN_ATTENTION = 0\n\
+        def sdpa_kernel(*args, **kwargs):\n    return nullcontext()\n",
     ),
     ("torch.types", "Number = (int, float, bool)\nDevice = Size = object\n_int = int\n"),
     ("torch.linalg", include_str!("py/linalg.py")),
     ("torch.fft", "from torch import _namespace\n__getattr__ = _namespace('fft_')\n"),
     ("torch.special", "from torch import _namespace\n__getattr__ = _namespace('special_')\n"),
+    ("torch._loops", include_str!("py/loops.py")),
+    // The functions hide the modules of the same names, as in PyTorch.
+    (
+        "torch._higher_order_ops",
+        "from torch._higher_order_ops.associative_scan import associative_scan\n\
+        from torch._higher_order_ops.cond import cond\nfrom torch._higher_order_ops.map import map\n\
+        from torch._higher_order_ops.scan import scan\nfrom torch._higher_order_ops.while_loop import while_loop\n",
+    ),
+    ("torch._higher_order_ops.associative_scan", "from torch._loops import associative_scan\n"),
+    ("torch._higher_order_ops.cond", "from torch import cond\n"),
+    ("torch._higher_order_ops.map", "from torch._loops import map\n"),
+    ("torch._higher_order_ops.scan", "from torch._loops import scan\n"),
+    ("torch._higher_order_ops.while_loop", "from torch import while_loop\n"),
+    ("functorch", ""),
+    ("functorch.experimental", ""),
+    ("functorch.experimental.control_flow", "from torch._higher_order_ops import cond, map\n"),
     ("torch.jit", include_str!("py/jit.py")),
     ("torch.fx", include_str!("py/fx.py")),
     (
@@ -81,14 +103,17 @@ const MODULES: &[(&str, &str)] = &[
         def download_url_to_file(*args, **kwargs):\n    raise RuntimeError('there is no network')\n\
         HASH_REGEX = None\ndef _get_torch_home():\n    return ''\ndef get_dir():\n    return ''\n",
     ),
-    ("torch.utils", "from . import checkpoint\n"),
+    ("torch.utils", "from . import _pytree, checkpoint\n"),
+    ("torch.utils._pytree", include_str!("py/pytree.py")),
+    ("torch.fx._globals", include_str!("py/fx_globals.py")),
+    ("torch.fx._pytree", "from torch.utils._pytree import tree_flatten_spec\n"),
     (
         "torch.utils.checkpoint",
         "def checkpoint(function, *args, use_reentrant=None, **kwargs):\n    return function(*args)\n\
         def checkpoint_sequential(functions, segments, value, **kwargs):\n    for function in functions:\n        \
         value = function(value)\n    return value\n",
     ),
-    ("torch.autograd", "class Function:\n    pass\nclass Variable:\n    pass\n"),
+    ("torch.autograd", include_str!("py/autograd.py")),
     (
         "torch.overrides",
         "def has_torch_function(*a):\n    return False\nhas_torch_function_unary = has_torch_function_variadic = \
@@ -100,6 +125,10 @@ const MODULES: &[(&str, &str)] = &[
         def get_rank(group=None):\n    return 0\ndef get_world_size(group=None):\n    return 1\n",
     ),
     (
+        "torch.accelerator",
+        "from torch.cuda import device_count, is_available\ndef current_accelerator():\n    return None\n",
+    ),
+    (
         "torch.cuda",
         "def is_available():\n    return False\ndef device_count():\n    return 0\n\
         def is_bf16_supported():\n    return False\n",
@@ -109,10 +138,31 @@ const MODULES: &[(&str, &str)] = &[
         "from torch import autocast\ndef custom_fwd(f=None, **k):\n    return f if f else lambda g: g\n\
         custom_bwd = custom_fwd\n",
     ),
-    ("torch.amp", "from torch import autocast\n"),
+    ("torch.amp", "from torch import autocast\nfrom . import autocast_mode\n"),
+    (
+        "torch.amp.autocast_mode",
+        "from torch import _python_function, autocast\n\
+        _enter_autocast = _python_function('torch.amp.autocast_mode._enter_autocast')\n\
+        _exit_autocast = _python_function('torch.amp.autocast_mode._exit_autocast')\n",
+    ),
+    (
+        "torch._functorch.predispatch",
+        "from torch import _python_function\n\
+        def __getattr__(name):\n    return _python_function('torch._functorch.predispatch.' + name)\n",
+    ),
+    ("torch._functorch", "from . import predispatch\n"),
+    ("torch.export", include_str!("py/export.py")),
+    (
+        "torch.return_types",
+        "_known = {}\ndef __getattr__(name):\n    if name.startswith('__'):\n        raise AttributeError(name)\n    \
+        if name not in _known:\n        class kind(tuple):\n            __return_type__ = name\n        \
+        kind.__name__ = name\n        _known[name] = kind\n    return _known[name]\n",
+    ),
     ("torch.backends", "from . import cuda, cudnn, mps\n"),
     ("torch.backends.cuda", "def flash_sdp_enabled():\n    return True\n"),
     ("torch.backends.cudnn", "enabled = benchmark = deterministic = False\ndef is_available():\n    return False\n"),
+    ("torch.mps", "from torch.cuda import device_count, is_available\n"),
+    ("torch.xpu", "from torch.cuda import device_count, is_available\n"),
     ("torch.backends.mps", "def is_available():\n    return False\n"),
     ("torch.library", include_str!("py/library.py")),
     (
@@ -124,24 +174,11 @@ const MODULES: &[(&str, &str)] = &[
     ),
     (
         "torch._dynamo",
-        "def is_compiling():\n    return True\ndef allow_in_graph(f):\n    return f\n\
-        def disable(f=None, *a, **k):\n    return f if callable(f) else lambda g: g\n",
+        "from torch.compiler import *\nfrom torch.compiler import is_compiling\n\
+        assume_constant_result = allow_in_graph\n",
     ),
     ("torch.onnx", "def is_in_onnx_export():\n    return False\n"),
     ("torch.distributions", ""),
-    // Packages whose root imports much that models do not need: only their root is replaced.
-    (
-        "torchvision",
-        "__version__ = '0.29.2'\ndef get_image_backend():\n    return 'PIL'\n\
-        def disable_beta_transforms_warning():\n    pass\n",
-    ),
-    ("timm.data", "from .constants import *\n"),
-    ("torchvision.ops._register_onnx_ops", "def _register_custom_op():\n    return None\n"),
-    (
-        "torchvision.extension",
-        "def _has_ops():\n    return False\ndef _assert_has_ops():\n    raise RuntimeError(\
-        'operators of torchvision are not supported')\n",
-    ),
 ];
 
 /// Makes `torch` known to an interpreter.
@@ -150,6 +187,6 @@ pub(crate) fn install(interp: &mut Interp, evaluator: Evaluator) {
     interp.host = Some(session);
     interp.bundle("torch._C", Bundled { native: Some(native::install), source: None, is_open: false });
     for &(name, source) in MODULES {
-        interp.bundle(name, Bundled { native: None, source: Some(source), is_open: name == "torchvision" });
+        interp.bundle(name, Bundled { native: None, source: Some(source), is_open: false });
     }
 }

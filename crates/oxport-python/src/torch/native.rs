@@ -10,7 +10,7 @@ use crate::journal::Slot;
 use crate::value::{Args, Module, Name, Value};
 use oxport_ir::{Device, MemoryFormat, MemoryLayout};
 use oxport_tensor::DType;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 pub(super) fn install(interp: &mut Interp, module: &Rc<Module>) {
@@ -26,7 +26,10 @@ pub(super) fn install(interp: &mut Interp, module: &Rc<Module>) {
     ] {
         module.set(name, Constant::MemoryFormat(format).value());
     }
-    module.set("strided", Constant::Layout(MemoryLayout::Strided).value());
+    for layout in MemoryLayout::ALL {
+        module.set(layout.name(), Constant::Layout(layout).value());
+    }
+    module.set("_set_grad_enabled", set_grad_enabled(&session));
     module.set("Tensor", Value::Class(session.tensor.clone()));
     module.set("Parameter", Value::Class(session.parameter.clone()));
     for class in session.constants.iter().chain(&session.symbols) {
@@ -34,6 +37,20 @@ pub(super) fn install(interp: &mut Interp, module: &Rc<Module>) {
     }
     set_constructors(&session);
     functions(module, &session);
+    super::given::install(module, &session);
+}
+
+/// `torch._C._set_grad_enabled`, which programs have as a call.
+fn set_grad_enabled(session: &Rc<Session>) -> Value {
+    let session = session.clone();
+    Value::native("_set_grad_enabled", move |i, args| {
+        let mode = session.lower(i, &args.at(i, "_set_grad_enabled", 0)?)?;
+        session.note_trace(i);
+        match session.tracer().function("torch._C._set_grad_enabled", &[mode]) {
+            Ok(_) => Ok(Value::None),
+            Err(error) => i.raise("RuntimeError", error.message()),
+        }
+    })
 }
 
 fn set_constructors(session: &Rc<Session>) {
@@ -72,6 +89,7 @@ fn set_constructors(session: &Rc<Session>) {
             kind: Slot::new(tensor.kind.borrow().clone()),
             is_parameter: Cell::new(true),
             requires_grad: Cell::new(requires_grad),
+            lifted: RefCell::default(),
             dict: Slot::default(),
         })))
     });
@@ -127,6 +145,12 @@ fn functions(module: &Module, session: &Rc<Session>) {
             None => i.type_error("item() takes a tensor"),
         }
     });
+    native("loop_over", |i, s, args| super::branch::over::loop_over(i, s, &args));
+    native("sym_not", |i, _, args| number::not(i, &args.at(i, "sym_not", 0)?));
+    native("sym_sqrt", |i, _, args| number::sqrt(i, &args.at(i, "sym_sqrt", 0)?));
+    native("sym_ite", |i, _, args| {
+        number::ite(i, &args.at(i, "sym_ite", 0)?, &args.at(i, "sym_ite", 1)?, &args.at(i, "sym_ite", 2)?)
+    });
     native("_log_api_usage_once", |_, _, _| Ok(Value::None));
     native("is_tensor", |i, _, args| Ok(Value::Bool(tensor_of(&args.at(i, "is_tensor", 0)?).is_some())));
     native("is_tracing", |_, s, _| Ok(Value::Bool(s.is_tracing())));
@@ -155,6 +179,6 @@ fn functions(module: &Module, session: &Rc<Session>) {
 }
 
 /// Keyword arguments that say nothing here.
-fn is_ignored(name: &str, value: &Value) -> bool {
+pub(super) fn is_ignored(name: &str, value: &Value) -> bool {
     matches!((name, value), ("out" | "names" | "generator", Value::None) | ("requires_grad", _))
 }

@@ -118,6 +118,32 @@ macro_rules! comparisons {
 comparisons! { compare SymInt }
 comparisons! { compare_floats SymFloat }
 
+/// `torch.sym_not`.
+pub fn not(interp: &mut Interp, value: &Value) -> R<Value> {
+    match Number::of(value) {
+        Some(Number::Bool(b)) => Ok(Number::Bool(b.not()).value()),
+        _ => interp.truth(value).map(|truth| Value::Bool(!truth)),
+    }
+}
+
+/// `torch.sym_sqrt`.
+pub fn sqrt(interp: &mut Interp, value: &Value) -> R<Value> {
+    match Number::of(value).and_then(|n| n.float()) {
+        Some(x) => Ok(Number::Float(x.sqrt()).value()),
+        None => interp.type_error("sym_sqrt() takes a number"),
+    }
+}
+
+/// `torch.sym_ite`: one of two ints.
+pub fn ite(interp: &mut Interp, condition: &Value, one: &Value, other: &Value) -> R<Value> {
+    match (Number::of(condition), Number::of(one), Number::of(other)) {
+        (Some(Number::Bool(b)), Some(Number::Int(one)), Some(Number::Int(other))) => {
+            Ok(Number::Int(b.ite(one, other)).value())
+        }
+        _ => Ok(if interp.truth(condition)? { one.clone() } else { other.clone() }),
+    }
+}
+
 /// Whether a value is a number that depends on data.
 pub fn is_open(value: &Value) -> bool {
     match value {

@@ -113,6 +113,7 @@ impl Session {
             kind: Slot::new(kind),
             is_parameter: Cell::new(false),
             requires_grad: Cell::new(false),
+            lifted: RefCell::default(),
             dict: Slot::default(),
         }))
     }

@@ -10,7 +10,7 @@ use crate::syntax::tree::{BinOp, CmpOp, UnaryOp};
 use crate::value::{Class, Name, Namespace, Value};
 use oxport_tensor::Tensor as Data;
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// What a tensor is made of.
@@ -32,6 +32,8 @@ pub struct TensorValue {
     pub is_parameter: Cell<bool>,
     /// `requires_grad`.
     pub requires_grad: Cell<bool>,
+    /// The name of the attribute that holds it, if it is neither parameter nor buffer.
+    pub lifted: RefCell<Option<Name>>,
     /// Attributes that the program sets.
     pub dict: Slot<Namespace>,
 }
@@ -48,7 +50,8 @@ impl TensorValue {
             Kind::Traced(_) => return interp.raise("RuntimeError", "a tensor of another capture is used"),
             Kind::Data(data) => data.clone(),
         };
-        match tracer.attribute(&self.session.fresh_name(), data) {
+        let name = self.lifted.borrow().as_ref().map(ToString::to_string);
+        match tracer.attribute(&name.unwrap_or_else(|| self.session.fresh_name()), data) {
             Ok(tensor) => {
                 self.kind.cache(Kind::Traced(tensor.clone()));
                 Ok(tensor)

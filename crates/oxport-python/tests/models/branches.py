@@ -3,7 +3,11 @@
 import math
 
 import torch
+import torch._higher_order_ops as higher_order
 from torch import nn
+from functorch.experimental import control_flow
+from torch._higher_order_ops import associative_scan
+from torch._higher_order_ops.scan import scan
 
 W = 4
 
@@ -553,3 +557,40 @@ class Gate(nn.Module):
         else:
             self.state = self.b(x)
         return self.state + 1
+
+
+def map_over(x):
+    rows = x.reshape(2, 2) * 1
+    return control_flow.map(lambda row, y: {"a": row * y.sum(), "b": (row.sum(),)}, rows, x)["b"][0]
+
+
+def map_in_map(x):
+    rows = x.reshape(2, 2) * 1
+    return higher_order.map(lambda row: higher_order.map(lambda y: y.exp() + x.sum() + row.cos(), row * 2), rows)
+
+
+def scan_over(x):
+    def step(carry, y):
+        total, product = carry
+        return (total + y, product * y.cos()), {"t": total * 2, "p": product + 1}
+
+    last, results = higher_order.scan(step, (torch.zeros(()), torch.ones(())), x, reverse=True)
+    return last[0], last[1], results["t"], results["p"]
+
+
+def scan_columns(x):
+    w = x.relu()
+
+    def step(carry, y):
+        carry = torch.where(carry.sum() > 0, torch.tanh(carry + y), carry - w[:2])
+        return carry, carry * 2
+
+    last, results = scan(step, torch.zeros(2), x.reshape(2, 2) * 1, dim=1)
+    return last, results
+
+
+def associative(x):
+    def combine(a, b):
+        return a[0] * b[0], a[1] * b[0] + b[1]
+
+    return associative_scan(combine, (x.reshape(2, 2), x.reshape(2, 2) + 1), 1, combine_mode="generic")

@@ -1,5 +1,7 @@
+import numpy as np
 import torch
 from torch import nn
+from torch.utils._pytree import tree_map
 import torch.nn.functional as F
 
 
@@ -102,6 +104,36 @@ class Inplace(nn.Module):
         y.mul_(self.count + 1)
         index = torch.tensor([2, 0])
         return y[:, index], y[..., None].expand(-1, -1, 2), torch.where(y > 1, y, -y), x.max(dim=1).values
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+
+class Library(nn.Module):
+    # Parametrizations, hooks, buffers, modules under two names, dtypes, constants of numpy, sizes that depend on data.
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 6, 3, padding=1), dim=2)
+        self.old = nn.utils.weight_norm(nn.Linear(6, 5))
+        self.old.register_forward_hook(lambda module, args, out: out * 2)
+        self.scale = nn.Buffer(torch.ones(5))
+        self.shared = nn.Linear(5, 5)
+        self.shared.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+        self.twin = self.shared
+        self.last = nn.Linear(5, 3).double()
+        found, counts = torch.unique(torch.tensor([3, 1, 3, 2, 1]), return_counts=True)
+        self.groups = len(found) * counts.tolist()[0]
+        self.register_buffer("table", torch.from_numpy(np.outer(np.arange(3), np.linspace(0, 1, 3))).float(), persistent=False)
+
+    def forward(self, x):
+        y = self.old(self.conv(x).transpose(1, 2)) * self.scale
+        y = Doubled.apply(self.twin(self.shared(y))) * self.groups
+        z = self.last(y.double()).float() @ self.table
+        return tree_map(lambda t: t + 1, {"y": y, "z": (z, z[..., :1])})
 
 
 def function(x, y):

@@ -83,7 +83,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("import subprocess\nsubprocess.run(['true'])\n", "refused: `subprocess.run`"),
     ("from socket import socket\nsocket()\n", "refused: `socket.socket`"),
     ("try:\n    open('x')\nexcept BaseException:\n    pass\n", "refused: `open`"),
-    ("import numpy as np\nnp.zeros(3)\n", "ModuleNotFoundError: `numpy.zeros` is used, but no module named 'numpy'"),
+    ("import scipy\nscipy.zeros(3)\n", "ModuleNotFoundError: `scipy.zeros` is used, but no module named 'scipy'"),
     ("x = (\n", "SyntaxError: '(' was never closed"),
     ("if True:\nprint(1)\n", "SyntaxError: expected an indented block"),
     ("x = 1 +\n", "SyntaxError: invalid syntax"),

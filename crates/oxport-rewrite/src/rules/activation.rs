@@ -1,4 +1,4 @@
-//! Activations recognised from their parts.
+//! Activations recognized from their parts.
 
 use crate::condition::Condition::{Float, Is, Near};
 use crate::rule::{Rule, rule};

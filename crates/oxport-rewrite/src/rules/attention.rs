@@ -1,4 +1,4 @@
-//! Attention recognised from its parts: scores, mask, softmax, values. Scales of queries and keys join the operator's
+//! Attention recognized from its parts: scores, mask, softmax, values. Scales of queries and keys join the operator's
 //! own; what `scaled_dot_product_attention` yields is copied to the strides that a product has.
 //!
 //! A row of which nothing is seen is 0 for `scaled_dot_product_attention`, and NaN for the parts: masks are finite.

@@ -1,4 +1,4 @@
-//! Normalizations and softmax recognised from their parts; a weight and a bias join what was recognised.
+//! Normalizations and softmax recognized from their parts; a weight and a bias join what was recognized.
 
 use crate::condition::Condition::{Flattens, Is, Last, NotNegative, SameDType};
 use crate::rule::{Rule, rule};

@@ -43,22 +43,29 @@ impl Geometry {
                 let i = (0..d).filter(|e| !dims.contains(e)).count();
                 kept.push(Kept { size, x: stride, out: out[i] as isize, context: context[i] as isize });
             } else if size != 1 {
+                // Sizes of an empty tensor may be immense: their products may not exist.
+                let follows = |outer: usize, step| {
+                    Some(step) == stride.checked_mul(size as isize) && outer.checked_mul(size).is_some()
+                };
                 match reduced.last_mut() {
-                    Some((outer, step)) if *step == stride * size as isize => (*outer, *step) = (*outer * size, stride),
+                    Some((outer, step)) if follows(*outer, *step) => (*outer, *step) = (*outer * size, stride),
                     _ => reduced.push((size, stride)),
                 }
             }
         }
-        let outputs = kept.iter().map(|k| k.size).product();
-        let length = reduced.iter().map(|r| r.0).product();
+        let outputs = kept.iter().map(|k| k.size).fold(1, usize::saturating_mul);
+        let length = reduced.iter().map(|r| r.0).fold(1, usize::saturating_mul);
         kept.retain(|k| k.size != 1);
         kept.sort_by_key(|k| std::cmp::Reverse(k.x.abs()));
         let mut merged = SmallVec::<[Kept; 6]>::new();
         for k in kept {
-            let steps =
-                |outer: &Kept, n: isize| (outer.x, outer.out, outer.context) == (k.x * n, k.out * n, k.context * n);
+            let steps = |outer: &Kept| {
+                let pairs = [(outer.x, k.x), (outer.out, k.out), (outer.context, k.context)];
+                let follow = |(outer, step): (isize, isize)| Some(outer) == step.checked_mul(k.size as isize);
+                pairs.into_iter().all(follow) && outer.size.checked_mul(k.size).is_some()
+            };
             match merged.last_mut() {
-                Some(outer) if steps(outer, k.size as isize) => *outer = Kept { size: outer.size * k.size, ..k },
+                Some(outer) if steps(outer) => *outer = Kept { size: outer.size * k.size, ..k },
                 _ => merged.push(k),
             }
         }

@@ -101,7 +101,10 @@ impl Bench {
             return Ok(ExitCode::SUCCESS);
         }
         if let Some(entries) = report.as_object() {
-            entries.iter().for_each(|(k, v)| outln!("{k:12} {v}"));
+            entries.iter().for_each(|(k, v)| match v.as_f64().filter(|_| v.is_f64()) {
+                Some(number) => outln!("{k:12} {number:.3}"),
+                None => outln!("{k:12} {v}"),
+            });
         }
         if let Some(profiler) = &profiler {
             print(profiler);

@@ -1,6 +1,8 @@
 //! `oxport capture`: a program of Python source, without Python and without PyTorch.
 
-use super::report::with_spinner;
+use super::output::{Read, check_new_program};
+use super::report::{json, with_spinner};
+use super::verify::list;
 use oxport::{Error, Opt, PlanOptions, ReadLimits, Result};
 use oxport_ir::{ExportedProgram, Value};
 use oxport_python::syntax::tree::Source;
@@ -27,7 +29,8 @@ pub struct Capture {
     /// The range of a named size, as `b=1..64`, or `b=1..64:8` to trace with 8
     #[arg(long, value_name = "DIM")]
     dim: Vec<String>,
-    /// The state dict, a safetensors file; without it parameters have the values that the code gives them
+    /// The state dict, safetensors or a `.pth` of torch.save; without it parameters have the values that the code gives
+    /// them
     #[arg(long, value_name = "F")]
     weights: Option<PathBuf>,
     /// A folder in which imports are found; the file's own folder is always one
@@ -45,6 +48,9 @@ pub struct Capture {
     /// Where to write the program
     #[arg(short, long = "output", value_name = "OUT")]
     out: PathBuf,
+    /// Print JSON: `{nodes, diagnostics}`, the latter as `verify --json` prints them
+    #[arg(long)]
+    json: bool,
 }
 
 /// Finds modules in folders.
@@ -71,6 +77,36 @@ impl Loader for Folders {
             }
         })
     }
+
+    /// By the folder `NAME-VERSION.dist-info` that installers write.
+    fn version(&self, distribution: &str) -> Option<String> {
+        let plain = |name: &str| name.to_lowercase().replace(['-', '.'], "_");
+        let wanted = plain(distribution);
+        entries(&self.0).find_map(|entry| {
+            let (name, version) = entry.strip_suffix(".dist-info")?.rsplit_once('-')?;
+            (plain(name) == wanted).then(|| version.to_string())
+        })
+    }
+
+    fn submodules(&self, package: &str) -> Vec<String> {
+        let relative: PathBuf = package.split('.').collect();
+        let folders: Vec<PathBuf> = self.0.iter().map(|folder| folder.join(&relative)).collect();
+        let name = |entry: String| match entry.strip_suffix(".py") {
+            Some("__init__") => None,
+            Some(module) => Some(module.to_string()),
+            None => folders.iter().any(|folder| folder.join(&entry).join("__init__.py").is_file()).then_some(entry),
+        };
+        let mut names: Vec<String> = entries(&folders).filter_map(name).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+/// The names in some folders.
+fn entries(folders: &[PathBuf]) -> impl Iterator<Item = String> {
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok())
 }
 
 /// The dotted name of a file in a package, and the folder that the package lies in.
@@ -104,22 +140,13 @@ fn evaluate(program: &ExportedProgram) -> std::result::Result<Vec<oxport::Tensor
 impl Capture {
     /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        let read = Read::file(&self.file).and_values(self.weights.as_deref());
+        check_new_program(&self.out, &read, self.json)?;
         let text = std::fs::read_to_string(&self.file).map_err(|e| Error::io(self.file.display(), e))?;
         let inputs = self.input.iter().map(|t| Input::parse(t)).collect::<std::result::Result<Vec<_>, _>>();
         let dims = self.dim.iter().map(|t| Dim::parse(t)).collect::<std::result::Result<Vec<_>, _>>();
         let (inputs, dims) = (inputs.map_err(Error::usage)?, dims.map_err(Error::usage)?);
-        let weights = match &self.weights {
-            Some(path) => Some(
-                oxport::io::read_values(path, limits)?
-                    .into_iter()
-                    .filter_map(|(name, value)| match value {
-                        Value::Tensor(tensor) => Some((name, tensor)),
-                        _ => None,
-                    })
-                    .collect(),
-            ),
-            None => None,
-        };
+        let weights = self.weights.as_ref().map(|path| oxport::weights::read_state_dict(path, limits)).transpose()?;
         let (module, root) = match in_package(&self.file) {
             Some((module, root)) => (Some(module), root),
             None => (None, self.file.parent().unwrap_or(Path::new("")).to_path_buf()),
@@ -155,6 +182,10 @@ impl Capture {
         })?;
         let found = oxport::verify(&program);
         oxport::write(&program, &self.out)?;
+        if self.json {
+            json(&serde_json::json!({"nodes": program.graph.len(), "diagnostics": list(&found)}));
+            return Ok(ExitCode::SUCCESS);
+        }
         outln!("{} nodes, {} diagnostic{}", program.graph.len(), found.len(), if found.len() == 1 { "" } else { "s" });
         for diagnostic in &found {
             outln!("{diagnostic}");

@@ -35,6 +35,9 @@ use oxport::{Error, Opt, PlanOptions, ReadLimits};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// The heading of the options of every command, below those of the command itself.
+const GLOBAL: &str = "Options of every command";
+
 /// Run, check and optimize programs exported by torch.export.
 ///
 /// PROGRAM is a .pt2 archive, a .json program with a .safetensors file next to it, or a text (.py, .fx) as PyTorch
@@ -43,16 +46,17 @@ use std::process::ExitCode;
 #[command(name = "oxport", version)]
 pub struct Cli {
     /// Raise or lower a limit of reading or running, as `nodes=1M`; errors name the limit
-    #[arg(long, value_name = "NAME=N", global = true)]
+    #[arg(long, value_name = "NAME=N", global = true, help_heading = GLOBAL)]
     pub limit: Vec<String>,
     /// Print errors and results only
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, help_heading = GLOBAL, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Also print timings
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub verbose: bool,
     /// When text has colors
-    #[arg(long, value_enum, value_name = "WHEN", global = true, default_value_t = report::Color::Auto)]
+    #[arg(long, value_name = "WHEN", global = true, help_heading = GLOBAL)]
+    #[arg(value_enum, default_value_t = report::Color::Auto)]
     pub color: report::Color,
     /// The command.
     #[command(subcommand)]
@@ -129,10 +133,8 @@ pub fn with_suggestion(mut e: clap::Error) -> clap::Error {
     let Some(ContextValue::String(wrong)) = e.get(ContextKind::InvalidSubcommand).cloned() else { return e };
     if e.get(ContextKind::SuggestedSubcommand).is_none() {
         let command = Cli::command();
-        let names = command.get_subcommands().map(|c| c.get_name().to_string());
-        let near = names.min_by_key(|name| strsim::osa_distance(name, &wrong));
-        if let Some(near) = near.filter(|name| strsim::osa_distance(name, &wrong) <= 2) {
-            e.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near]));
+        if let Some(near) = oxport::suggest::name(command.get_subcommands().map(|c| c.get_name()), &wrong) {
+            e.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near.to_string()]));
         }
     }
     e

@@ -19,6 +19,10 @@ impl Read {
     pub fn program(path: &Path) -> Read {
         Read(outputs::program_files(path))
     }
+    /// One file of another kind.
+    pub fn file(path: &Path) -> Read {
+        Read(vec![path.to_path_buf()])
+    }
     /// Adds values.
     pub fn and_values(mut self, path: Option<&Path>) -> Read {
         self.0.extend(path.into_iter().flat_map(outputs::value_files));
@@ -45,20 +49,26 @@ impl Read {
     }
 }
 
-/// Checks the path of a program: a `.pt2` or `.json` file, or a stream (as an archive). The program that was read may
-/// be replaced, all of its files or none.
+/// Checks the path of a program: a `.pt2` or `.json` file, or a stream (as an archive).
 ///
 /// # Errors
 /// Usage: another suffix, or an input file. Otherwise: the path cannot be written.
-pub fn check_program(out: &Path, from: &Path, as_json: bool) -> Result<()> {
+pub fn check_new_program(out: &Path, read: &Read, as_json: bool) -> Result<()> {
     check_suffix(out, &["pt2", "json"])?;
     claim_stdout(out, as_json)?;
+    outputs::program_files(out).iter().try_for_each(|file| read.refuse(file))?;
+    Ok(outputs::check_program(out)?)
+}
+
+/// As [`check_new_program`]; the program that was read may be replaced, all of its files or none.
+///
+/// # Errors
+/// As [`check_new_program`].
+pub fn check_program(out: &Path, from: &Path, as_json: bool) -> Result<()> {
     let (files, read) = (outputs::program_files(out), Read::program(from));
     let in_place = is_same_file(out, from) && files.iter().zip(&read.0).all(|(a, b)| is_same_file(a, b));
-    if !in_place {
-        files.iter().try_for_each(|file| read.refuse(file))?;
-    }
-    Ok(outputs::check_program(out)?)
+    let spared = if in_place { Read::default() } else { read };
+    check_new_program(out, &spared, as_json)
 }
 
 /// Checks the path of values: a `.safetensors` file or a stream. `constants` says whether safetensors cannot store all

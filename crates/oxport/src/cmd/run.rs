@@ -1,7 +1,7 @@
 //! `oxport run`: runs a program once, shows its outputs, and compares them.
 
 use super::output::{Read, check_values};
-use super::report::{json, note, with_spinner};
+use super::report::{json, note, warning, with_spinner};
 use super::values::ShowArgs;
 use super::{DIFFERENT, RunArgs, inputs};
 use oxport::compare::{Tolerance, compare};
@@ -77,6 +77,13 @@ impl Run {
         } else if let Some(folder) = &self.dump {
             let is_wanted =
                 |name: &str| self.dump_only.is_empty() || self.dump_only.iter().any(|pattern| matches(pattern, name));
+            let has = |pattern: &&String| prepared.graph.nodes().any(|(_, node)| matches(pattern, &node.name));
+            for pattern in self.dump_only.iter().filter(|pattern| !has(pattern)) {
+                let near = oxport::suggest::name(prepared.graph.nodes().map(|(_, node)| &*node.name), pattern);
+                let near = near.map_or(String::new(), |name| format!("; similar: {name}"));
+                let message = "is the name of no node of the program that runs (`--opt none` keeps all)";
+                warning(format_args!("--dump-only: `{pattern}` {message}{near}"));
+            }
             let recorded = with_spinner("running", || Trace::record(&plan, &inputs.values, &is_wanted));
             let (trace, outputs) = recorded.map_err(|e| e.because(inputs.warnings.first().cloned()))?;
             with_spinner("writing", || trace.write(folder))?;

@@ -1,9 +1,9 @@
 //! `oxport show`: prints a program.
 
-use super::output::{Read, check_text};
+use super::output::{Read, check_text, check_values};
 use super::report::{self, with_spinner};
 use clap::ValueEnum;
-use oxport::{ExportedProgram, ReadLimits, Result};
+use oxport::{Error, ExportedProgram, ReadLimits, Result};
 use oxport_ir::print;
 use oxport_ir::terminal::Plain;
 use std::path::PathBuf;
@@ -25,6 +25,9 @@ pub struct Show {
     /// Write the text to this file
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
+    /// With `--format python`: write the tensors that the module's `load_state_dict` takes to this safetensors file
+    #[arg(long, value_name = "F")]
+    weights: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -36,6 +39,8 @@ enum Format {
     /// As PyTorch prints an ExportedProgram, with comments for everything else: this text reads back as the same
     /// program
     Whole,
+    /// The source of a PyTorch module: run it with Python, or capture it again
+    Python,
     /// One row per node: name, operator, result
     Table,
     /// Graphviz
@@ -47,8 +52,14 @@ enum Format {
 impl Show {
     /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
+        if self.weights.is_some() && !matches!(self.format, Format::Python) {
+            return Err(Error::usage("--weights is for --format python"));
+        }
         if let Some(out) = &self.output {
             check_text(out, &Read::program(&self.program), false)?;
+        }
+        if let Some(file) = &self.weights {
+            check_values(file, &Read::program(&self.program), false, false)?;
         }
         let format = if self.json { Format::Json } else { self.format };
         let program = with_spinner("reading", || self.read.read(&self.program, limits))?;
@@ -60,10 +71,15 @@ impl Show {
             Format::Readable => print::readable(&program),
             Format::Fx => print::fx(&program.graph) + "\n",
             Format::Whole => print::whole(&program),
+            Format::Python => oxport_pt2::python::module(&program)?,
             Format::Table => table(&program),
             Format::Dot => dot(&program),
             Format::Json => oxport_pt2::to_json(&program)?,
         };
+        if let Some(file) = &self.weights {
+            let tensors = program.tensors().map(|(name, state)| (&**name, &state.tensor));
+            oxport_pt2::write_tensors(file, tensors)?;
+        }
         match (&self.output, format) {
             (Some(out), _) => oxport_pt2::write_atomic(out, text.as_bytes())?,
             (None, Format::Json) => report::json_text(&text),

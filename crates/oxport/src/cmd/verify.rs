@@ -107,7 +107,8 @@ impl Verify {
     }
 }
 
-fn list(found: &[Diagnostic]) -> serde_json::Value {
+/// Diagnostics as JSON.
+pub fn list(found: &[Diagnostic]) -> serde_json::Value {
     let one = |d: &Diagnostic| {
         serde_json::json!({
             "code": d.code,

@@ -3,7 +3,7 @@
 //! Invariant: a node has at most one partner. Names break ties only, so that two exports of one model that number their
 //! nodes differently are aligned.
 
-use oxport_ir::{Argument, Graph, Node, NodeId, NodeKind};
+use oxport_ir::{Argument, Graph, Node, NodeId, NodeKind, Val};
 use std::collections::{HashMap, HashSet};
 
 /// The pairs of two graphs: placeholders, then other nodes; second to first.
@@ -32,6 +32,13 @@ pub(super) fn align(a: &Graph, b: &Graph, inputs: &[(NodeId, NodeId)]) -> Pairs 
         if !pairs.contains_key(&id) && is_alike(a.node(other), node) {
             pairs.insert(id, other);
             taken.insert(other);
+        }
+    }
+    // What computes the same and only stands elsewhere.
+    let mut left: Vec<&(NodeId, String)> = tokens_a.0.iter().filter(|(x, _)| !taken.contains(x)).collect();
+    for (y, text) in tokens_b.0.iter().filter(|(y, _)| !pairs.contains_key(y)).collect::<Vec<_>>() {
+        if let Some(at) = left.iter().position(|(_, other)| other == text) {
+            pairs.insert(*y, left.remove(at).0);
         }
     }
     pairs
@@ -63,7 +70,8 @@ impl Tokens {
                     continue;
                 }
             };
-            let mut text = format!("{what} {:?}", node.val());
+            // A call for its effect has no value, said or not.
+            let mut text = format!("{what} {:?}", node.val().unwrap_or(&Val::None));
             let mut operand = |n: NodeId| match inputs.get(&n) {
                 Some(i) => Argument::Str(format!("input {i}").into()),
                 None => Argument::Str("node".into()),

@@ -265,7 +265,10 @@ fn behind_graph(program: &ExportedProgram) -> Vec<String> {
         let tensor = node.and_then(|id| program.graph.node(id).val()?.as_tensor());
         tensor.map_or_else(|| line.to_string(), |t| format!("{line} {t}"))
     };
-    let ranges = ranges.trim().trim_matches(['{', '}']).split("], ").map(|range| format!("range {range}"));
+    // They have no order of their own.
+    let ranges = ranges.trim().trim_matches(['{', '}']).split("], ");
+    let mut ranges: Vec<String> = ranges.map(|range| format!("range {}]", range.trim_end_matches(']'))).collect();
+    ranges.sort();
     behind.lines().map(str::trim).filter(|line| !line.is_empty()).map(typed).chain(ranges).collect()
 }
 

@@ -3,6 +3,7 @@
 //! Invariant: a list is a rectangular array; its dtype is that of the input, or else what `torch.tensor` would make of
 //! it.
 
+use crate::compare::show;
 use crate::{DType, Error, Result, Scalar, Tensor, Value};
 
 /// A value as text: a number, `None`, or an array of numbers.
@@ -74,7 +75,7 @@ impl Literal {
 
 /// A tensor of these numbers.
 fn array(sizes: &[i64], list: &[Scalar], dtype: DType) -> Result<Tensor> {
-    let wrong = |s: &Scalar| Error::usage(format!("expected numbers of {}, got {s:?}", dtype.name()));
+    let wrong = |s: &Scalar| Error::usage(format!("expected numbers of {}, got {}", dtype.name(), show(&(*s).into())));
     if dtype.is_float() || dtype.is_complex() {
         let number = |s: &Scalar| match s {
             Scalar::Int(n) => Ok(*n as f64),

@@ -17,7 +17,8 @@ pub use literal::Literal;
 use crate::io::{Values, constant, sample_inputs};
 use crate::names::InputNames;
 use crate::random_inputs::{Assignment, Fill, InputGenerator, Known};
-use crate::{Error, ExportedProgram, Result, Tensor, Val, Value};
+use crate::{Error, ExportedProgram, Result, Scalar, Tensor, Val, Value};
+use files::{Content, read_content};
 use image::read_image;
 use oxport_ir::InputKind;
 use oxport_pt2::Limits;
@@ -59,7 +60,7 @@ pub struct Inputs {
 #[derive(Clone, Debug)]
 enum Given {
     Value(Value),
-    Fill(Literal),
+    Fill(Value),
 }
 
 struct Gathered<'p> {
@@ -92,7 +93,10 @@ pub fn gather(program: &ExportedProgram, request: &Request, limits: &Limits) -> 
 impl Gathered<'_> {
     /// A file of several inputs, by name; or of as many values as there are inputs, in their order.
     fn add_file(&mut self, path: &Path, limits: &Limits) -> Result<()> {
-        let values = read_any(path, limits)?;
+        let values = match (read_content(path, limits)?, self.names.len()) {
+            (Content::Text(literal), 1) => return self.set_literal(0, &literal, Some(path)),
+            (content, _) => content.into_values()?,
+        };
         // `numpy.savez(file, a, b)` calls them `arr_0` and `arr_1`.
         let is_number = |step: &str| step.strip_prefix("arr_").unwrap_or(step).parse::<usize>().is_ok();
         let is_positional = |key: &String| key.split('.').next().is_some_and(is_number);
@@ -123,7 +127,7 @@ impl Gathered<'_> {
                 return Ok(());
             }
             if let Some(literal) = Literal::parse(text).filter(|_| !Path::new(text).exists()) {
-                return self.set_literal(one, literal, "the command line");
+                return self.set_literal(one, &literal, None);
             }
         }
         let (path, key) = split_key(text);
@@ -132,7 +136,10 @@ impl Gathered<'_> {
             let what = format!("input `{name}`: {text:?} is no value, and cannot be opened");
             return Err(Error::io(what, std::io::ErrorKind::NotFound.into()));
         }
-        let mut values = read_any(&path, limits)?;
+        let mut values = match (read_content(&path, limits)?, &found[..], &key) {
+            (Content::Text(literal), [one], None) => return self.set_literal(*one, &literal, Some(&path)),
+            (content, ..) => content.into_values()?,
+        };
         if let Some(key) = key {
             let value = values.shift_remove(&key).ok_or_else(|| {
                 let keys: Vec<&str> = values.keys().map(String::as_str).collect();
@@ -186,18 +193,24 @@ impl Gathered<'_> {
         Ok(())
     }
 
-    /// A value as text, in the dtype of the input.
-    fn set_literal(&mut self, input: usize, literal: Literal, source: &str) -> Result<()> {
-        let given = match (self.val(input), &literal) {
-            (Some(Val::Tensor(t)), Literal::Scalar(_)) if t.dim() > 0 => Given::Fill(literal),
-            (Some(Val::Tensor(t)), _) => Given::Value(literal.value(Some(t.dtype))?),
-            (Some(Val::Float(_)), Literal::Scalar(s)) => Given::Value(match *s {
-                oxport_tensor::Scalar::Int(n) => Value::Float(n as f64),
-                other => other.into(),
-            }),
-            _ => Given::Value(literal.value(None)?),
+    /// A value as text, of the command line or of that file, in the dtype of the input; one number fills a tensor.
+    fn set_literal(&mut self, input: usize, literal: &Literal, file: Option<&Path>) -> Result<()> {
+        let val = self.val(input);
+        let dtype = val.and_then(Val::as_tensor).map(|t| t.dtype);
+        let value = literal.value(dtype).map_err(|e| {
+            let name = self.names.get(input).map_or("", |name| &name.path);
+            match file {
+                Some(file) => Error::data(format!("{}: input `{name}`: {e}", file.display())),
+                None => Error::usage(format!("input `{name}`: {e}")),
+            }
+        })?;
+        let given = match (val, literal, value) {
+            (Some(Val::Tensor(t)), Literal::Scalar(_), value) if t.dim() > 0 => Given::Fill(value),
+            (Some(Val::Float(_)), Literal::Scalar(Scalar::Int(n)), _) => Given::Value(Value::Float(*n as f64)),
+            (_, _, value) => Given::Value(value),
         };
-        self.given[input] = Some((given, source.to_string()));
+        let source = file.map_or("the command line".to_string(), |file| file.display().to_string());
+        self.given[input] = Some((given, source));
         Ok(())
     }
 
@@ -244,7 +257,7 @@ impl Gathered<'_> {
             let from = |list: &Option<Vec<Value>>| list.as_ref().and_then(|l| l.get(i)).cloned();
             let (value, source) = match (&self.given[i], default(i)) {
                 (Some((Given::Value(value), source)), _) => (value.clone(), source.clone()),
-                (Some((Given::Fill(literal), source)), _) => (filled(literal, from(&generated))?, source.clone()),
+                (Some((Given::Fill(number), source)), _) => (filled(number, from(&generated))?, source.clone()),
                 (None, Some(value)) => (value, "the program".to_string()),
                 (None, None) => match (from(&samples), from(&generated)) {
                     (Some(value), _) => (value, "the archive's sample inputs".to_string()),
@@ -285,16 +298,13 @@ fn generate(program: &ExportedProgram, known: &Known<'_>, seed: u64, limits: &Li
 }
 
 /// A tensor like that, filled with a number.
-fn filled(literal: &Literal, like: Option<Value>) -> Result<Value> {
-    match like {
-        Some(Value::Tensor(t)) => match literal.value(Some(t.dtype()))? {
-            Value::Tensor(one) => {
-                let spread: Tensor = one.view(|layout| layout.expand(t.sizes()))?;
-                Ok(Value::Tensor(spread.contiguous()?))
-            }
-            other => Ok(other),
-        },
-        _ => literal.value(None),
+fn filled(number: &Value, like: Option<Value>) -> Result<Value> {
+    match (number, like) {
+        (Value::Tensor(number), Some(Value::Tensor(t))) => {
+            let spread: Tensor = number.view(|layout| layout.expand(t.sizes()))?;
+            Ok(Value::Tensor(spread.contiguous()?))
+        }
+        _ => Ok(number.clone()),
     }
 }
 

@@ -87,7 +87,7 @@ Range constraints: {ROWS: VR[LEAST, 64], COLUMNS: VR[2, 8]}
     // Even if the names are exchanged.
     assert_eq!(diff(&program("s0", "s1", 1), &program("s1", "s0", 1)), "");
     let ranges = diff(&program("s0", "s1", 1), &program("s77", "s31", 2));
-    assert_eq!(ranges, "- range s0: VR[1, 64\n+ range s0: VR[2, 64\n");
+    assert_eq!(ranges, "- range s0: VR[1, 64]\n+ range s0: VR[2, 64]\n");
     // One symbol for both sizes is a difference.
     let square = diff(&program("s0", "s1", 2), &program("s5", "s5", 2));
     assert!(square.contains("+ add: \"f32[s0, s0]\"") && square.contains("- range s1: VR[2, 8]\n"), "{square}");

@@ -4,6 +4,7 @@
 use crate::info::fixture;
 use crate::{oxport, text};
 use oxport::inputs::{Literal, read_any};
+use oxport::weights::read_state_dict;
 use oxport::{DType, ReadLimits, Tensor, Value};
 use std::path::Path;
 use std::process::Output;
@@ -67,6 +68,22 @@ fn arrays_are_read_whatever_their_layout() {
     }
 }
 
+/// A safetensors file begins with the length of its header, whose bytes may be those that other files begin with.
+#[test]
+fn safetensors_of_any_header_are_read() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let header = r#"{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+    for (mark, length) in [("pickle", 0x0280), ("pickle", 0x0480), ("P5", 0x3550), ("P6", 0x3650), ("MZ", 0x5a4d)] {
+        let padded = format!("{header:<length$}");
+        let bytes = [&(length as u64).to_le_bytes()[..], padded.as_bytes(), &7f32.to_le_bytes()].concat();
+        let path = folder.path().join("x.safetensors");
+        std::fs::write(&path, bytes).expect("law: the folder can be written");
+        let values = read_any(&path, &ReadLimits::default());
+        let values = values.unwrap_or_else(|e| panic!("begins as {mark}: {e}"));
+        assert_eq!(tensor(&values["x"]).to_vec::<f32>().expect("floats"), [7.0], "{mark}");
+    }
+}
+
 #[test]
 fn values_are_written_as_in_python() {
     let parsed = |text: &str| Literal::parse_file(text).and_then(|l| l.value(None).ok());
@@ -94,8 +111,8 @@ fn values_are_written_as_in_python() {
     let error = |text: &str, dtype| {
         Literal::parse(text).expect("a value").value(Some(dtype)).expect_err("a wrong one").to_string()
     };
-    assert_eq!(error("[1.5]", DType::I64), "expected numbers of int64, got Float(1.5)");
-    assert_eq!(error("300", DType::U8), "expected numbers of uint8, got Int(300)");
+    assert_eq!(error("[1.5]", DType::I64), "expected numbers of int64, got 1.5");
+    assert_eq!(error("300", DType::U8), "expected numbers of uint8, got 300");
 }
 
 #[test]
@@ -127,6 +144,110 @@ fn inputs_are_named_by_path_key_or_index() {
     // The inputs of a file in their order.
     let output = run("bert_encoder", &["--inputs", &file("ids.pt")]);
     assert!(output.status.success() && text(&output).starts_with("out.0: f32[2, 12, 48]"), "{}", said(&output));
+}
+
+/// Numbers as text, in a file or as the value itself, have no dtype of their own: they get that of the input.
+#[test]
+fn text_has_the_dtype_of_the_input() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let path = folder.path().join("numbers.txt");
+    let path = path.to_str().expect("law: paths are UTF-8");
+    let (tree, ids) = ("pytree_inputs", "bert_encoder");
+    for (program, input, content, said_or_error) in [
+        (tree, "bias", "1 2 3 4", "input bias: f32[4] ("),
+        (tree, "bias", "[1, 2, 3, 4]", "input bias: f32[4] ("),
+        (tree, "table['x']", "1,2,3,4\n5,6,7,8\n", "input table['x']: f32[2, 4] ("),
+        (tree, "bias", "2", "input bias: f32[4] ("),
+        (tree, "bias", "True", "input bias: f32[4] ("),
+        (tree, "bias", "[true, false, 1, 0.5]", "input bias: f32[4] ("),
+        (ids, "ids", "[[1.0, 2.0], [3, 4]]", "input ids: i64[2, 2] ("),
+        (ids, "ids", "[[1, 2], [3, 4.5]]", "input `ids`: expected numbers of int64, got 4.5"),
+        (ids, "ids", "0.5", "input `ids`: expected numbers of int64, got 0.5"),
+    ] {
+        std::fs::write(path, content).expect("law: writable");
+        // Of a file, the number is wrong; on the command line, its usage.
+        for (text, code) in [(path, 6), (content, 2)] {
+            let output = run(program, &["--input", &format!("{input}={text}"), "--random"]);
+            let is_error = said_or_error.contains("expected");
+            if Literal::parse(text).is_none() && text != path {
+                // Rows are for files.
+                assert!(said(&output).contains("is no value, and cannot be opened"), "{}", said(&output));
+                continue;
+            }
+            assert_eq!(output.status.code(), Some(if is_error { code } else { 0 }), "{content}: {}", said(&output));
+            assert!(said(&output).contains(said_or_error), "{content}: {}", said(&output));
+            assert!(!said(&output).contains("warning: input"), "{content}: {}", said(&output));
+        }
+    }
+    std::fs::write(path, "1 2 3 4").expect("law: writable");
+    let output = run(tree, &["--input", &format!("bias={path}:key"), "--random"]);
+    assert!(said(&output).contains("there is no `key`"), "{}", said(&output));
+    // The only input of a program needs no name.
+    let program = folder.path().join("neg.py");
+    let source =
+        "def forward(self, x: \"f32[4]\"):\n    y: \"f32[4]\" = torch.ops.aten.neg.default(x)\n    return (y,)\n";
+    std::fs::write(&program, source).expect("law: writable");
+    let output = oxport(&["run", program.to_str().expect("law: paths are UTF-8"), "--inputs", path, "--print"]);
+    assert!(text(&output).contains("[-1.0, -2.0, -3.0, -4.0]"), "{}{}", text(&output), said(&output));
+}
+
+#[test]
+fn state_dicts_are_tensors_in_storages_of_their_own() {
+    let read = |name: &str| read_state_dict(Path::new(&file(name)), &ReadLimits::default());
+    let kinds = read("kinds.pth").expect("it is a state dict");
+    let names = ["twin", "f16", "bf16", "steps", "mask", "fc.weight", "fc.bias"];
+    assert_eq!(kinds.keys().collect::<Vec<_>>(), names);
+    assert!(kinds.values().all(|t| t.is_contiguous() && t.layout().offset == 0));
+    assert_eq!(kinds["fc.weight"].to_vec::<f32>().expect("floats"), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
+    for name in ["twin", "fc.bias"] {
+        assert_eq!(kinds[name].to_vec::<f32>().expect("floats"), [2.0, 3.0]);
+    }
+    assert_ne!(kinds["twin"].storage().id(), kinds["fc.bias"].storage().id());
+    let dtypes = names.map(|name| kinds[name].dtype());
+    use DType::{BF16, Bool, F16, F32, I64};
+    assert_eq!(dtypes, [F32, F16, BF16, I64, Bool, F32, F32]);
+    assert_eq!(kinds["bf16"].to_dtype(F32).expect("it fits").to_vec::<f32>().expect("floats"), [1.5, 3.0]);
+
+    let nested = read("nested.pth").expect("it has tensors alone");
+    assert_eq!(nested.keys().collect::<Vec<_>>(), ["model.w", "parts.0", "parts.1"]);
+    for (name, message) in [
+        ("checkpoint.pth", "`epoch`: expected a tensor, got int 3; `rate`: expected a tensor, got float 0.5"),
+        ("device.pth", "`model.args`: expected tensors, got another object"),
+        ("keys.pth", "`model`: expected tensors, got a key that is neither a string nor an int"),
+        ("module.pt", "expected tensors, got an object of torch.nn.modules.linear.Linear"),
+        ("state_old.pt", "got a pickle, as torch.save wrote before PyTorch 1.6"),
+        ("script.pt", "got a TorchScript program"),
+    ] {
+        let error = read(name).expect_err("it is no state dict").to_string();
+        assert!(error.contains(message) && error.contains(name), "{error}");
+    }
+}
+
+#[cfg(feature = "python")]
+#[test]
+fn captured_source_takes_a_state_dict_of_torch_save() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
+    let source = "import torch\n\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n        \
+                  super().__init__()\n        self.weight = torch.nn.Parameter(torch.zeros(2, 2))\n        self.bias = \
+                  torch.nn.Parameter(torch.zeros(2))\n\n    def forward(self, x):\n        return \
+                  torch.nn.functional.linear(x, self.weight, self.bias)\n";
+    std::fs::write(at("net.py"), source).expect("law: writable");
+    let capture = |weights: &str| {
+        let weights = ["--weights", &file(weights), "-o", &at("net.pt2")].map(String::from);
+        let rest = ["capture", &at("net.py"), "--entry", "Net()", "--input", "x: f32[1, 2]"].map(String::from);
+        oxport(&rest.iter().chain(&weights).map(String::as_str).collect::<Vec<_>>())
+    };
+    let output = capture("state.pt");
+    assert!(output.status.success(), "{}", said(&output));
+    let program = oxport::read(at("net.pt2")).expect("it was written");
+    let given = read_state_dict(Path::new(&file("state.pt")), &ReadLimits::default()).expect("it is a state dict");
+    assert_eq!(program.state["weight"].tensor.to_vec::<f32>().ok(), given["weight"].to_vec::<f32>().ok());
+    let output = capture("checkpoint.pth");
+    assert_eq!(output.status.code(), Some(6));
+    assert!(said(&output).contains("checkpoint.pth: `epoch`: expected a tensor, got int 3"), "{}", said(&output));
+    let output = capture("nested.pth");
+    assert!(said(&output).contains("5 weights do not fit the module"), "{}", said(&output));
 }
 
 #[test]

@@ -86,6 +86,20 @@ fn wrong_names_have_suggestions() {
     ] {
         assert!(said(&oxport(arguments)).contains(tip), "{tip} in {}", said(&oxport(arguments)));
     }
+    // The operator of a program, and the name of a node.
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let path = folder.path().join("misspelled.py");
+    let path = path.to_str().expect("law: paths are UTF-8");
+    let source =
+        "def forward(self, x: \"f32[2]\"):\n    y: \"f32[2]\" = torch.ops.aten.rellu.default(x)\n    return (y,)\n";
+    std::fs::write(path, source).expect("law: writable");
+    let found = text(&oxport(&["verify", path]));
+    assert!(found.contains("there is no operator") && found.contains("= note: similar: aten::relu"), "{found}");
+    let dump = folder.path().join("dump");
+    let dump = dump.to_str().expect("law: paths are UTF-8");
+    let found = said(&oxport(&["run", &fixture("bert_encoder"), "--dump", dump, "--dump-only", "gellu,linear_*"]));
+    assert!(found.contains("warning: --dump-only: `gellu` is the name of no node"), "{found}");
+    assert!(found.contains("; similar: gelu") && found.matches("warning").count() == 1, "{found}");
     // PyTorch's spellings are understood.
     for name in ["torch.ops.aten.add.Tensor", "aten.add.Tensor", "aten::add.Tensor"] {
         let found = text(&oxport(&["ops", name]));
@@ -112,8 +126,12 @@ fn quiet_and_verbose_are_everywhere() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
     let out = folder.path().join("out.pt2");
     let out = out.to_str().expect("law: paths are UTF-8");
-    for command in [&["decompose"][..], &["optimize"], &["convert"]] {
-        let output = oxport(&[command, &[&program, "--output", out, "--json"]].concat());
+    let source = folder.path().join("f.py");
+    std::fs::write(&source, "def f(x): return x + 1").expect("law: writable");
+    let source = source.to_str().expect("law: paths are UTF-8");
+    let capture = ["capture", source, "--entry", "f", "--input", "x: f32[3]"];
+    for command in [&["decompose", &program][..], &["optimize", &program], &["convert", &program], &capture] {
+        let output = oxport(&[command, &["--output", out, "--json"]].concat());
         assert!(output.status.success(), "{}", said(&output));
         serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("one JSON document");
     }
@@ -125,6 +143,28 @@ fn quiet_and_verbose_are_everywhere() {
         text(&oxport(&["show", &program, "--format", "fx"]))
     );
     assert_eq!(text(&oxport(&["show", &program, "--json"])), text(&oxport(&["show", &program, "--format", "json"])));
+}
+
+/// The help of every command has its own options first, then `--help`, then those of every command, in one order.
+#[test]
+fn helps_have_one_order() {
+    let option = |line: &str| {
+        let word = line.trim_start().split(['<', ' ', ',']).next()?;
+        (word.starts_with('-') && word.len() > 1).then(|| word.to_string())
+    };
+    let options = |help: &str| help.lines().filter_map(option).collect::<Vec<_>>();
+    let top = text(&oxport(&["--help"]));
+    let (_, common) = top.split_once("Options of every command:").expect("they have a heading");
+    let commands = top.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    for name in commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
+        for how in ["-h", "--help"] {
+            let help = text(&oxport(&[name, how]));
+            let (own, last) = help.split_once("Options of every command:").expect("they have a heading");
+            assert_eq!(options(last), options(common), "{name} {how}");
+            assert_eq!(options(own).last().map(String::as_str), Some("-h"), "{name} {how}: {own}");
+        }
+    }
+    assert_eq!(options(common), ["--limit", "-q", "-v", "--color"]);
 }
 
 #[test]

@@ -91,13 +91,13 @@ fn takes_several<W: World>(args: &Args<'_, W>) -> bool {
     args.has("s")
 }
 
-/// The code of a normalisation by name.
+/// The code of a normalization by name.
 fn normalization(norm: Option<&str>, inverse: bool) -> Result<i64> {
     Ok(match (norm.unwrap_or("backward"), inverse) {
         ("backward", false) | ("forward", true) => 0,
         ("ortho", _) => 1,
         ("backward", true) | ("forward", false) => 2,
-        (other, _) => return Err(Error::invalid(format!("no normalisation `{other}`"))),
+        (other, _) => return Err(Error::invalid(format!("no normalization `{other}`"))),
     })
 }
 
@@ -265,7 +265,7 @@ fn fft_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>, kind: Kind) -> Result
     Ok(vec![y.into()])
 }
 
-/// A normalisation as an argument.
+/// A normalization as an argument.
 fn norm_of(norm: i64) -> Argument {
     norm.into()
 }

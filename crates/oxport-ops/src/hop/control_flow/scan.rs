@@ -101,11 +101,11 @@ pub(super) fn associative(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     if n == 0 {
         return Ok(xs);
     }
-    stack(&neighbours(args, f, &rest, &elements)?)
+    stack(&neighbors(args, f, &rest, &elements)?)
 }
 
-/// Running combinations: pairs of neighbours are combined, their running combinations found, and the rest filled in.
-fn neighbours(
+/// Running combinations: pairs of neighbors are combined, their running combinations found, and the rest filled in.
+fn neighbors(
     args: &Args<'_, Real>,
     f: &Arc<dyn Callable>,
     rest: &[Value],
@@ -116,7 +116,7 @@ fn neighbours(
         return Ok(x.to_vec());
     }
     let pairs = x.chunks_exact(2).map(|p| combine(&p[0], &p[1])).collect::<Result<Vec<_>>>()?;
-    let odd = neighbours(args, f, rest, &pairs)?;
+    let odd = neighbors(args, f, rest, &pairs)?;
     let mut out = vec![x[0].clone()];
     for i in 1..x.len() {
         out.push(if i % 2 == 1 { odd[i / 2].clone() } else { combine(&odd[i / 2 - 1], &x[i])? });

@@ -105,7 +105,7 @@ impl<T: Compute> Taps<T> {
                 pairs.push(((first + j).clamp(0, input - 1), w));
             }
         }
-        // Taps that fell on the same edge element become one; the rest are neighbours.
+        // Taps that fell on the same edge element become one; the rest are neighbors.
         let first = pairs.first().map_or(0, |p| p.0);
         self.starts.push((first as usize, self.weights.len()));
         for (j, (place, weight)) in pairs.iter().enumerate() {
@@ -148,14 +148,14 @@ fn cubic_near<T: Compute>(x: T, a: T) -> T {
 fn cubic_far<T: Compute>(x: T, a: T) -> T {
     ((a * x - T::of(5.0) * a) * x + T::of(8.0) * a) * x - T::of(4.0) * a
 }
-/// The weights of the four neighbours of a point between the second and the third.
+/// The weights of the four neighbors of a point between the second and the third.
 pub(crate) fn cubic_weights<T: Compute>(t: T) -> [T; 4] {
     let a = T::of(-0.75);
     let rest = T::one() - t;
     [cubic_far(t + T::one(), a), cubic_near(t, a), cubic_near(rest, a), cubic_far(rest + T::one(), a)]
 }
 
-/// The distance in the input of neighbours in the output.
+/// The distance in the input of neighbors in the output.
 fn scale<T: Compute>(input: i64, count: i64, align: bool, factor: Option<f64>) -> T {
     if align {
         return if count > 1 { T::of((input - 1) as f64) / T::of((count - 1) as f64) } else { T::zero() };

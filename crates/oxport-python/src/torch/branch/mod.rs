@@ -13,6 +13,7 @@
 
 mod carrier;
 mod join;
+pub(super) mod over;
 mod range;
 mod repeat;
 mod unknown;

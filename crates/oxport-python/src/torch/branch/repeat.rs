@@ -153,7 +153,7 @@ impl Interp {
         run: &mut dyn FnMut(&mut Interp) -> R<T>,
     ) -> R<(T, oxport_capture::Branch, Vec<Change>)> {
         journal::begin();
-        tracer.enter_branch();
+        tracer.enter_loop();
         let result = self.deeper(run);
         let branch = tracer.leave_branch();
         let changes = journal::end();

@@ -1,5 +1,7 @@
 # torch.fx: marks only.
 
+from . import _pytree
+
 
 def wrap(function):
     return function

@@ -11,16 +11,36 @@ __all__ = ["Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", 
 _IncompatibleKeys = namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])
 
 
-def _refused(name):
-    def hook(self, *args, **kwargs):
-        raise NotImplementedError(f"Module.{name} is not supported: hooks are not captured")
+class RemovableHandle:
+    def __init__(self, hooks, key):
+        self._hooks, self.id = hooks, key
 
-    return hook
+    def remove(self):
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.remove()
+
+
+def _add_hook(hooks, hook, prepend, with_kwargs):
+    handle = RemovableHandle(hooks, object())
+    hooks[handle.id] = (hook, with_kwargs)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
 
 
 class Module:
     dump_patches = False
     training: bool
+    # What the code of a graph module has of its own.
+    _in_spec = _out_spec = None
+
+    def _guards_fn(self, *args):
+        return None
 
     def __init__(self, *args, **kwargs):
         fields = self.__dict__
@@ -29,6 +49,8 @@ class Module:
         fields["_buffers"] = OrderedDict()
         fields["_modules"] = OrderedDict()
         fields["_non_persistent_buffers_set"] = set()
+        fields["_forward_pre_hooks"] = OrderedDict()
+        fields["_forward_hooks"] = OrderedDict()
         fields["_path"] = ""
 
     def forward(self, *args, **kwargs):
@@ -36,15 +58,38 @@ class Module:
 
     def __call__(self, *args, **kwargs):
         kind = type(self)
-        return _C.in_module(self._path, f"{kind.__module__}.{kind.__qualname__}", self.forward, *args, **kwargs)
+        forward = self._with_hooks if self._forward_pre_hooks or self._forward_hooks else self.forward
+        return _C.in_module(self._path, f"{kind.__module__}.{kind.__qualname__}", forward, *args, **kwargs)
 
     _call_impl = __call__
+
+    def _with_hooks(self, *args, **kwargs):
+        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
+            given = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+            if given is not None and with_kwargs:
+                args, kwargs = given
+            elif given is not None:
+                args = given if isinstance(given, tuple) else (given,)
+        result = self.forward(*args, **kwargs)
+        for hook, with_kwargs in list(self._forward_hooks.values()):
+            given = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+            if given is not None:
+                result = given
+        return result
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        return _add_hook(self._forward_pre_hooks, hook, prepend, with_kwargs)
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        return _add_hook(self._forward_hooks, hook, prepend, with_kwargs)
 
     def __getattr__(self, name):
         fields = self.__dict__
         for kind in ("_parameters", "_buffers", "_modules"):
             if kind in fields and name in fields[kind]:
                 return fields[kind][name]
+        if "parametrizations" in fields.get("_modules", ()) and name in fields["_modules"]["parametrizations"]:
+            return fields["_modules"]["parametrizations"][name]()
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name, value):
@@ -59,6 +104,11 @@ class Module:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name)
             fields["_modules"][name] = value
+        elif isinstance(value, Tensor) and getattr(value, "_is_buffer", False) and not _C.is_tracing():
+            if "_parameters" not in fields:
+                raise AttributeError("cannot assign buffers before Module.__init__() call")
+            self._forget(name)
+            self.register_buffer(name, value, value.persistent)
         elif "_parameters" in fields and name in fields["_parameters"]:
             if value is not None:
                 raise TypeError(f"cannot assign '{type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or None expected)")
@@ -114,11 +164,12 @@ class Module:
         if memo is None:
             memo = set()
         if id(self) not in memo:
-            memo.add(id(self))
+            if remove_duplicate:
+                memo.add(id(self))
             yield prefix, self
             for name, module in self._modules.items():
                 if module is not None:
-                    yield from module.named_modules(memo, prefix + ("." if prefix else "") + name)
+                    yield from module.named_modules(memo, prefix + ("." if prefix else "") + name, remove_duplicate)
 
     def modules(self):
         for _, module in self.named_modules():
@@ -137,7 +188,7 @@ class Module:
 
     def _named(self, kind, prefix, recurse, unique=True):
         seen = set()
-        for path, module in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
+        for path, module in self.named_modules(prefix=prefix, remove_duplicate=unique) if recurse else [(prefix, self)]:
             for name, value in getattr(module, kind).items():
                 if value is None or (unique and id(value) in seen):
                     continue
@@ -162,7 +213,7 @@ class Module:
         result = OrderedDict()
         for path, value in self.named_parameters(prefix=prefix.rstrip("."), remove_duplicate=False):
             result[path] = value
-        for path, module in self.named_modules(prefix=prefix.rstrip(".")):
+        for path, module in self.named_modules(prefix=prefix.rstrip("."), remove_duplicate=False):
             for name, value in module._buffers.items():
                 if value is not None and name not in module._non_persistent_buffers_set:
                     result[path + ("." if path else "") + name] = value
@@ -210,7 +261,40 @@ class Module:
     def _same(self, *args, **kwargs):
         return self
 
-    to = cuda = cpu = float = half = double = bfloat16 = share_memory = type = compile = to_empty = _same
+    cuda = cpu = share_memory = compile = to_empty = _same
+
+    def _apply(self, function):
+        for module in self.modules():
+            for value in module._parameters.values():
+                if value is not None:
+                    value.data = function(value)
+            for name, value in module._buffers.items():
+                if value is not None:
+                    module._buffers[name] = function(value)
+        return self
+
+    def _cast(self, dtype):
+        return self._apply(lambda value: value.to(dtype) if value.is_floating_point() or value.is_complex() else value)
+
+    def to(self, *args, **kwargs):
+        given = [*args, *kwargs.values()]
+        dtypes = [value.dtype if isinstance(value, Tensor) else value for value in given if isinstance(value, (torch.dtype, Tensor))]
+        return self._cast(dtypes[0]) if dtypes else self
+
+    def type(self, dst_type):
+        return self._apply(lambda value: value.to(dst_type))
+
+    def float(self):
+        return self._cast(torch.float32)
+
+    def double(self):
+        return self._cast(torch.float64)
+
+    def half(self):
+        return self._cast(torch.float16)
+
+    def bfloat16(self):
+        return self._cast(torch.bfloat16)
 
     def zero_grad(self, set_to_none=True):
         return None
@@ -227,10 +311,10 @@ class Module:
             return f"{type(self).__name__}({self.extra_repr()})"
         return type(self).__name__ + "(\n" + "\n".join(inner) + "\n)"
 
-    register_forward_hook = _refused("register_forward_hook")
-    register_forward_pre_hook = _refused("register_forward_pre_hook")
-    register_full_backward_hook = _refused("register_full_backward_hook")
-    register_backward_hook = _refused("register_backward_hook")
+    def register_full_backward_hook(self, hook, prepend=False):
+        return RemovableHandle({}, None)
+
+    register_backward_hook = register_full_backward_pre_hook = register_full_backward_hook
 
     def register_load_state_dict_post_hook(self, hook):
         return None

@@ -10,5 +10,5 @@ from torch.nn.recurrent import *  # noqa: F401,F403
 from torch.nn.attention_layers import *  # noqa: F401,F403
 from torch.nn import functional, modules, parameter, utils  # noqa: F401,E402
 
-Buffer = lambda value, persistent=True: value
+from torch.nn.parameter import Buffer
 Container = Module  # noqa: F405

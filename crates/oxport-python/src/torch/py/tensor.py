@@ -184,7 +184,8 @@ def view_as(self, other):
 
 
 @method
-def reshape(self, *shape):
+def reshape(self, *sizes, shape=None):
+    shape = sizes if shape is None else shape
     if builtins.len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = shape[0]
     return _C.op("reshape", self, list(shape))

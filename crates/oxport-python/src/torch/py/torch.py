@@ -17,7 +17,6 @@ nan = inf - inf
 pi = 3.141592653589793
 e = 2.718281828459045
 newaxis = None
-FloatTensor = LongTensor = BoolTensor = IntTensor = ByteTensor = DoubleTensor = HalfTensor = Tensor
 Generator = Stream = object
 
 
@@ -45,6 +44,8 @@ class finfo:
         "torch.float64": (64, 2.220446049250313e-16, 1.7976931348623157e308, 2.2250738585072014e-308),
         "torch.float16": (16, 0.0009765625, 65504.0, 6.103515625e-05),
         "torch.bfloat16": (16, 0.0078125, 3.3895313892515355e38, 1.1754943508222875e-38),
+        "torch.float8_e4m3fn": (8, 0.125, 448.0, 0.015625),
+        "torch.float8_e5m2": (8, 0.25, 57344.0, 6.103515625e-05),
     }
 
     def __init__(self, dtype=None):
@@ -150,20 +151,39 @@ def seed():
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    if getattr(data, "_is_ndarray", False):
+        dtype = dtype or getattr(_C, data.dtype.name)
+        data = data.tolist()
     return _C.tensor(data, dtype)
 
 
 def as_tensor(data, dtype=None, device=None):
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
-    return _C.tensor(data, dtype)
+    return tensor(data, dtype=dtype)
 
 
 asarray = as_tensor
 
 
 def from_numpy(value):
-    return _C.tensor(value, None)
+    return tensor(value)
+
+
+class _TypedTensor(type):
+    def __call__(cls, *args):
+        if len(args) == 1 and not isinstance(args[0], builtins.int):
+            return as_tensor(args[0], cls.dtype)
+        return empty(*args, dtype=cls.dtype)
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, Tensor) and value.dtype == cls.dtype
+
+
+FloatTensor, DoubleTensor, HalfTensor, BFloat16Tensor, LongTensor, IntTensor, ByteTensor, BoolTensor = (
+    _TypedTensor(name + "Tensor", (), {"dtype": kind}) for name, kind in (
+        ("Float", float32), ("Double", float64), ("Half", float16), ("BFloat16", bfloat16), ("Long", int64),
+        ("Int", int32), ("Byte", uint8), ("Bool", bool)))
 
 
 def _size(args):
@@ -316,6 +336,31 @@ def topk(input, *args, **kwargs):
     return input.topk(*args, **kwargs)
 
 
+def _wanted(found, wanted):
+    kept = [value for value, is_wanted in zip(found, wanted) if is_wanted]
+    return kept[0] if len(kept) == 1 else tuple(kept)
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    if dim is None:
+        found = _C.op("_unique2", input, sorted, return_inverse, return_counts)
+    else:
+        found = _C.op("unique_dim", input, dim, sorted, return_inverse, return_counts)
+    return _wanted(found, (True, return_inverse, return_counts))
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    found = _C.op("unique_consecutive", input, return_inverse, return_counts, dim)
+    return _wanted(found, (True, return_inverse, return_counts))
+
+
+def norm_except_dim(input, pow=2, dim=0):
+    if dim == -1:
+        return input.norm(pow)
+    shape = [size if at == dim else 1 for at, size in enumerate(input.shape)]
+    return input.transpose(0, dim).contiguous().view(input.shape[dim], -1).norm(pow, 1).view(shape)
+
+
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     return input.norm(p, dim, keepdim, dtype)
 
@@ -329,11 +374,30 @@ def sym_float(value):
 
 
 def sym_max(a, b):
-    return a if a >= b else b
+    return builtins.max(a, b)
 
 
 def sym_min(a, b):
-    return a if a <= b else b
+    return builtins.min(a, b)
+
+
+def sym_not(value):
+    return _C.sym_not(value)
+
+
+def sym_ite(condition, one, other):
+    return _C.sym_ite(condition, one, other)
+
+
+def sym_sqrt(value):
+    return _C.sym_sqrt(value)
+
+
+_sym_sqrt = sym_sqrt
+
+
+def _python_function(target):
+    return lambda *args, **kwargs: _C.python_function(target, *args, **kwargs)
 
 
 def _check(condition, message=None):
@@ -391,12 +455,16 @@ class _Ops:
         self._name = name
 
     def __getattr__(self, name):
-        if name.startswith("__"):
+        if name.startswith("__") and not _C.has_op(name):
             raise AttributeError(name)
         return _Ops(f"{self._name}.{name}" if self._name else name)
 
     def __call__(self, *args, **kwargs):
-        return _C.op(self._name.removesuffix(".default"), *args, **kwargs)
+        parts = self._name.split(".")
+        if parts[0] == "higher_order":
+            return _C.higher_order(parts[1], *args, **kwargs)
+        # A named overload is that call and no other; else it is found as by the function of the name.
+        return (_C.given if len(parts) == 3 else _C.op)(self._name, *args, **kwargs)
 
 
 ops = _Ops()
@@ -406,5 +474,6 @@ from torch.autograd import Function  # noqa: E402,F401
 import torch.nn as nn  # noqa: E402
 import torch.nn.functional  # noqa: E402,F401
 from torch import (  # noqa: E402,F401
-    amp, autograd, backends, compiler, cuda, distributed, fft, fx, hub, jit, library, linalg, onnx, overrides, special, types, utils,
+    accelerator, amp, autograd, backends, compiler, cuda, distributed, export, fft, fx, hub, jit, library, linalg, mps, onnx,
+    overrides, return_types, special, types, utils, xpu,
 )

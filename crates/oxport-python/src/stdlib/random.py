@@ -1,0 +1,26 @@
+# Random numbers of Python are not those of the traced program: what is drawn while a module is made would be a constant.
+
+
+class Random:
+    def __init__(self, seed=None):
+        pass
+
+    def __getattr__(self, name):
+        return _refused(name)
+
+
+def seed(value=None):
+    return None
+
+
+def _refused(name):
+    def draw(*args, **kwargs):
+        raise NotImplementedError(f"random.{name} is not supported: a captured program cannot draw Python's random numbers")
+
+    return draw
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return _refused(name)

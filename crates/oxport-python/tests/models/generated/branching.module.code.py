@@ -1,0 +1,14 @@
+
+
+
+def forward(self, x, y):
+    x, y, = fx_pytree.tree_flatten_spec(([x, y], {}), self._in_spec)
+    _guards_fn = self._guards_fn(x, y);  _guards_fn = None
+    sum_1 = torch.ops.aten.sum.default(x)
+    gt = torch.ops.aten.gt.Scalar(sum_1, 0);  sum_1 = None
+    true_graph_0 = self.true_graph_0
+    false_graph_0 = self.false_graph_0
+    cond = torch.ops.higher_order.cond(gt, true_graph_0, false_graph_0, (x, y));  gt = true_graph_0 = false_graph_0 = x = y = None
+    getitem = cond[0];  cond = None
+    return pytree.tree_unflatten((getitem,), self._out_spec)
+    
