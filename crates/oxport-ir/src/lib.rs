@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`schema`] | `FunctionSchema`: ATen's operator signatures, parsed |
 //! | [`opdef`] | [`OpDef`]: everything that is known of an operator |
+//! | [`operator`] | [`Operator`]: one made at run time, with closures |
 //! | [`work`] | [`Cost`]: what a call costs |
 //! | [`op`] | [`Op`], [`Registry`]: how it is found |
 //! | [`intrinsic`] | higher-order operators and Python functions that are handled one by one |
@@ -36,6 +37,7 @@ pub mod intrinsic;
 pub mod node;
 pub mod op;
 pub mod opdef;
+pub mod operator;
 mod prepared;
 pub mod program;
 pub mod provenance;
@@ -66,6 +68,7 @@ pub use opdef::{
     Aliasing, Assertion, Autocast, Decomp, Effect, Exact, IndexedDim, Indexes, Kernel, Mutated, Mutation, Noise, OpDef,
     OperandStrides, WriteBack,
 };
+pub use operator::Operator;
 pub use prepared::{Makings, Prepared};
 pub use program::{
     Constant, Dialect, ExportedProgram, ModuleCall, ModuleCallSignature, RangeConstraint, StateTensor, Subclass,

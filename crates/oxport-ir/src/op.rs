@@ -4,17 +4,20 @@
 //! `higher_order::cond`); a *target* is the same thing as PyTorch spells it in programs (`torch.ops.aten.relu.default`,
 //! `_operator.add`).
 //!
-//! Laws: tables are plain static data, there is no registration at start-up; what PyTorch registers of an operator
+//! Laws: tables are plain static data, there is no registration at start-up (rows that are made at run time make
+//! another registry: [`Registry::with`]); what PyTorch registers of an operator
 //! (schema, tags, kinds of kernels, autocast class) is read from the pinned schemas, whether oxport implements it or
 //! not.
 
 use crate::intrinsic::Intrinsic;
 use crate::opdef::{Aliasing, Autocast, Effect, Kernel, Mutation, OpDef};
+use crate::operator::Operator;
 use crate::schema::FunctionSchema;
 use crate::{Argument, Error, Node, Result};
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
 /// An operator as nodes hold it: its name, and what the registry knows of it. Equal if the names are.
@@ -24,7 +27,7 @@ pub struct Op(Arc<OpEntry>);
 struct OpEntry {
     name: Box<str>,
     schema: Option<FunctionSchema>,
-    def: Option<&'static OpDef>,
+    def: Option<Row>,
     intrinsic: Option<Intrinsic>,
     tags: &'static str,
     kinds: &'static str,
@@ -62,8 +65,15 @@ impl Op {
         self.0.schema.as_ref()
     }
     /// The table entry, if oxport implements it.
-    pub fn def(&self) -> Option<&'static OpDef> {
-        self.0.def
+    pub fn def(&self) -> Option<&OpDef> {
+        self.0.def.as_deref()
+    }
+    /// The operator, if it was made at run time.
+    pub(crate) fn made(&self) -> Option<&Operator> {
+        match &self.0.def {
+            Some(Row::Made(op)) => Some(op),
+            _ => None,
+        }
     }
     /// Which intrinsic it is, if it is one.
     pub fn intrinsic(&self) -> Option<Intrinsic> {
@@ -243,10 +253,29 @@ impl fmt::Display for Op {
 /// All operators that are known: tables of [`OpDef`]s, and pinned schemas for the rest. A value; there is no global
 /// one.
 pub struct Registry {
-    defs: HashMap<&'static str, &'static OpDef>,
+    defs: HashMap<&'static str, Row>,
     pinned: HashMap<&'static str, Pinned>,
     found: Mutex<HashMap<Box<str>, Op>>,
     derived: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+}
+
+/// Where the row of an operator is.
+#[derive(Clone)]
+enum Row {
+    /// In a table.
+    Listed(&'static OpDef),
+    /// In an operator made at run time.
+    Made(Arc<Operator>),
+}
+
+impl Deref for Row {
+    type Target = OpDef;
+    fn deref(&self) -> &OpDef {
+        match self {
+            Row::Listed(def) => def,
+            Row::Made(op) => op.def(),
+        }
+    }
 }
 
 /// A line of the pinned schemas: the schema, PyTorch's tags, and how it is dispatched.
@@ -279,7 +308,28 @@ impl Registry {
     }
     /// Adds a table: a user's own operators, or a replacement of some of ours.
     pub fn add(&mut self, table: &'static [OpDef]) {
-        self.defs.extend(table.iter().map(|def| (def.name(), def)));
+        self.extend(table.iter().map(Row::Listed));
+    }
+    /// The same registry with these operators, which were made at run time, or instead of those of the same names.
+    ///
+    /// # Errors
+    /// A schema cannot be read.
+    pub fn with(&self, made: impl IntoIterator<Item = Operator>) -> Result<Registry> {
+        let mut registry = Registry {
+            defs: self.defs.clone(),
+            pinned: self.pinned.clone(),
+            found: Mutex::default(),
+            derived: Mutex::default(),
+        };
+        let made: Vec<Operator> = made.into_iter().collect();
+        for op in &made {
+            FunctionSchema::parse(op.def().schema)?;
+        }
+        registry.extend(made.into_iter().map(|op| Row::Made(Arc::new(op))));
+        Ok(registry)
+    }
+    fn extend(&mut self, rows: impl Iterator<Item = Row>) {
+        self.defs.extend(rows.map(|row| (row.name(), row)));
         self.found.lock().expect("law: no panic while the lock is held").clear();
         self.derived.lock().expect("law: no panic while the lock is held").clear();
     }
@@ -308,9 +358,9 @@ impl Registry {
             return op.clone();
         }
         let name = name_of(name_or_target);
-        let def = self.defs.get(name.as_str()).copied();
+        let def = self.defs.get(name.as_str()).cloned();
         let pinned = self.pinned.get(name.as_str()).copied().unwrap_or_default();
-        let text = Some(def.map_or(pinned.schema, |d| d.schema)).filter(|t| t.contains('('));
+        let text = Some(def.as_ref().map_or(pinned.schema, |d| d.schema)).filter(|t| t.contains('('));
         let schema = text.and_then(|t| FunctionSchema::parse(t).ok());
         let intrinsic = Intrinsic::of(&name);
         let (tags, kinds) = (pinned.tags, pinned.kinds);
@@ -342,8 +392,8 @@ impl Registry {
         self.pinned.get(name).map(|p| p.schema)
     }
     /// All implemented operators, sorted by name.
-    pub fn defs(&self) -> Vec<&'static OpDef> {
-        let mut defs: Vec<_> = self.defs.values().copied().collect();
+    pub fn defs(&self) -> Vec<&OpDef> {
+        let mut defs: Vec<&OpDef> = self.defs.values().map(|row| &**row).collect();
         defs.sort_unstable_by_key(|d| d.name());
         defs
     }

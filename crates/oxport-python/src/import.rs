@@ -138,7 +138,10 @@ impl Interp {
                 native(self, &module);
             }
             if let Some(source) = bundled.source {
+                // Once a module, and ours: where a source reaches its limit does not depend on how long these are.
+                let steps = self.steps;
                 self.run_module(&module, Source { name: format!("<{name}>"), text: source.to_string() })?;
+                self.steps = steps;
             }
             module
         } else if self.is_closed(name) {

@@ -13,7 +13,7 @@ use std::rc::{Rc, Weak};
 /// The bounds of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Statements, calls and iterations.
+    /// Statements, calls and iterations, but for those of the bodies of bundled modules.
     pub steps: u64,
     /// Bytes allocated in the course of the run.
     pub memory: usize,
@@ -175,7 +175,7 @@ pub struct Interp {
     pub(crate) frames: u64,
     pub(crate) calls: usize,
     pub(crate) reprs: Vec<usize>,
-    steps: u64,
+    pub(crate) steps: u64,
     allocated: usize,
     depth: usize,
 }

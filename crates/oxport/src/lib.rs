@@ -75,8 +75,8 @@ pub mod weights;
 
 pub use error::{Error, Result};
 pub use oxport_ir::{
-    Argument, Builder, Diagnostic, Dialect, ExportedProgram, Fake, Graph, Loc, Node, NodeId, Op, OpDef, ProgramBuilder,
-    Registry, Severity, Signature, StateTensor, Val, Value, print,
+    Argument, Builder, Diagnostic, Dialect, ExportedProgram, Fake, Graph, Loc, Node, NodeId, Op, OpDef, Operator,
+    ProgramBuilder, Registry, Severity, Signature, StateTensor, Val, Value, print,
 };
 pub use oxport_pt2::{Limits as ReadLimits, ReadOptions, WriteOptions};
 pub use oxport_pytree::{Tree, TreeSpec};

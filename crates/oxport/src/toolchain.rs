@@ -1,6 +1,8 @@
 //! [`Toolchain`]: an operator registry with all operations on programs.
 
-use crate::{Diagnostic, Error, ExportedProgram, OpDef, Plan, PlanOptions, ReadOptions, Registry, Result, Severity};
+use crate::{
+    Diagnostic, Error, ExportedProgram, OpDef, Operator, Plan, PlanOptions, ReadOptions, Registry, Result, Severity,
+};
 use oxport_ir::{Loc, Node};
 #[cfg(feature = "rewrite")]
 use oxport_rewrite::rule::Rule;
@@ -42,6 +44,30 @@ impl Toolchain {
             rules: Arc::new([]),
             verifies: true,
         }
+    }
+    /// The same with these operators, which are made at run time: their functions may be closures. Of two with the
+    /// same name the last counts.
+    ///
+    /// ```
+    /// use oxport::custom::{Args, Meta, Real};
+    /// use oxport::{Fake, Operator, Tensor, Toolchain, Val, Value};
+    ///
+    /// let table = vec![0.5f32, 1.5, 2.5];
+    /// let same = |args: &Args<'_, Meta>| Ok(vec![Val::Tensor(args.at::<&Fake>(0)?.clone())]);
+    /// let shift = Operator::new("mylib::shift(Tensor x) -> Tensor", same).eval(move |args: &Args<'_, Real>| {
+    ///     let x: &Tensor = args.at(0)?;
+    ///     let y = x.to_vec::<f32>()?.iter().zip(table.iter().cycle()).map(|(x, t)| x + t).collect();
+    ///     Ok(vec![Value::Tensor(Tensor::from_vec(x.sizes(), y)?)])
+    /// });
+    /// let toolchain = Toolchain::standard().with_operators([shift])?;
+    /// assert!(toolchain.registry().op("mylib::shift").def().is_some());
+    /// # Ok::<(), oxport::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A schema cannot be read.
+    pub fn with_operators(&self, operators: impl IntoIterator<Item = Operator>) -> Result<Toolchain> {
+        Ok(Toolchain { registry: Arc::new(self.registry.with(operators)?), ..self.clone() })
     }
     /// The standard operators.
     pub fn standard() -> &'static Toolchain {

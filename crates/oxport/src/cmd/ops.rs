@@ -77,7 +77,8 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn of(registry: &'a Registry, name: &'a str) -> Row<'a> {
-        let def = registry.op(name).def();
+        let op = registry.op(name);
+        let def = op.def();
         Row {
             name,
             kernel: def.is_some_and(|d| !matches!(d.kernel, Kernel::None)),
