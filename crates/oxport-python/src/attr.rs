@@ -159,6 +159,17 @@ impl Interp {
         if let Some(value) = module.dict.borrow().get(name) {
             return Ok(value.clone());
         }
+        let result = self.made_attr(module, name);
+        match result {
+            Err(unwind) if self.may_lack(module) && self.is_raised(&unwind, "AttributeError") => {
+                Err(unwind.of_stand_in())
+            }
+            result => result,
+        }
+    }
+
+    /// An attribute that a module has no value of yet.
+    fn made_attr(&mut self, module: &Rc<Module>, name: &Name) -> R<Value> {
         let fallback = module.fallback.borrow().clone();
         if let Some(fallback) = fallback {
             return fallback(self, Args::of([Value::Str(name.clone())]));

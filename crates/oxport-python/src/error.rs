@@ -21,6 +21,7 @@ pub enum Unwind {
 }
 
 /// An exception on its way.
+#[derive(Clone)]
 pub struct Raised {
     /// The exception.
     pub value: Value,
@@ -28,6 +29,8 @@ pub struct Raised {
     pub trace: Vec<Place>,
     /// Whether a `raise` or `assert` of the program raised it, rather than the interpreter.
     pub is_explicit: bool,
+    /// Whether it says that a module that comes with the interpreter lacks a name, which the real one may have.
+    pub is_of_stand_in: bool,
 }
 
 /// The end of a program that reached a limit or asked for what is refused.
@@ -67,6 +70,14 @@ impl Unwind {
     pub fn explicit(mut self) -> Unwind {
         if let Unwind::Raised(raised) = &mut self {
             raised.is_explicit = true;
+        }
+        self
+    }
+
+    /// The same, for want of a name in a module that comes with the interpreter.
+    pub(crate) fn of_stand_in(mut self) -> Unwind {
+        if let Unwind::Raised(raised) = &mut self {
+            raised.is_of_stand_in = true;
         }
         self
     }
@@ -233,6 +244,7 @@ impl Interp {
             value: self.exception(class, args),
             trace: Vec::new(),
             is_explicit: false,
+            is_of_stand_in: false,
         })))
     }
 

@@ -1,6 +1,6 @@
 //! Expressions.
 
-use crate::error::R;
+use crate::error::{R, Unwind};
 use crate::interp::{Frame, Interp};
 use crate::syntax::tree::{
     Argument, BinOp, Clause, Comprehension, ComprehensionKind, Expr, ExprKind, FormatPart, UnaryOp,
@@ -29,12 +29,15 @@ impl Interp {
         }
     }
 
-    /// A value, unless it is one on which branches did not agree.
+    /// A value, unless it is one on which branches did not agree, or that is not there.
     pub(crate) fn usable(&self, value: Value) -> R<Value> {
-        if let Value::Host(host) = &value
-            && let Some(reason) = host.refusal()
-        {
-            return self.raise("RuntimeError", reason);
+        if let Value::Host(host) = &value {
+            if let Some(reason) = host.refusal() {
+                return self.raise("RuntimeError", reason);
+            }
+            if let Some(raised) = host.unavailable() {
+                return Err(Unwind::Raised(Box::new(raised)));
+            }
         }
         Ok(value)
     }

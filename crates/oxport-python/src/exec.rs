@@ -49,7 +49,10 @@ impl Interp {
             match result {
                 Ok(Step::Flow(Flow::Next)) => {}
                 Ok(Step::Flow(flow) | Step::Whole(flow)) => return Ok(flow),
-                Err(unwind) => return Err(self.located(frame, unwind)),
+                Err(unwind) => {
+                    let unwind = self.located(frame, unwind);
+                    self.bind_unavailable(frame, stmt, unwind)?;
+                }
             }
         }
         Ok(Flow::Next)
@@ -362,7 +365,12 @@ impl Interp {
 
     /// An exception on its way.
     pub(crate) fn raised(&self, value: Value) -> Unwind {
-        Unwind::Raised(Box::new(crate::error::Raised { value, trace: Vec::new(), is_explicit: true }))
+        Unwind::Raised(Box::new(crate::error::Raised {
+            value,
+            trace: Vec::new(),
+            is_explicit: true,
+            is_of_stand_in: false,
+        }))
     }
 
     /// An exception: a class of exceptions is called.

@@ -3,7 +3,7 @@
 //! The core of the interpreter does not know tensors; it asks by this trait. Every method has a default, which is what
 //! an object without the ability answers: `None` stands for "I cannot", so that Python's own rules and errors apply.
 
-use crate::error::R;
+use crate::error::{R, Raised};
 use crate::interp::Interp;
 use crate::syntax::tree::{BinOp, CmpOp, UnaryOp};
 use crate::value::{Args, Class, Value};
@@ -86,6 +86,11 @@ pub trait Host: Any {
 
     /// Why the value cannot be used, if that is so.
     fn refusal(&self) -> Option<&str> {
+        None
+    }
+
+    /// The error that took the value's place, if one did.
+    fn unavailable(&self) -> Option<Raised> {
         None
     }
 

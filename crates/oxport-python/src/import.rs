@@ -307,6 +307,7 @@ impl Interp {
         }
         for (name, alias) in names {
             let is_absent = matches!(&module, Value::Host(host) if host.as_any().is::<Absent>());
+            let may_lack = matches!(&module, Value::Module(module) if self.may_lack(module));
             let mut found = if is_absent { None } else { self.imported_name(&module, name)? };
             if let (None, Value::Module(package)) = (&found, &module) {
                 let submodule = format!("{}.{name}", package.name);
@@ -314,7 +315,9 @@ impl Interp {
             }
             let value = match found {
                 Some(value) => value,
-                None if frame.guarded == 0 && (is_absent || self.is_own(&module)) => {
+                None if frame.guarded == 0
+                    && (is_absent || may_lack || self.is_compiled(&format!("{absolute}.{name}"))) =>
+                {
                     self.absent(frame, &format!("{absolute}.{name}"))?
                 }
                 None => {
@@ -341,16 +344,29 @@ impl Interp {
             return result.map(Some);
         }
         let found = self.unless(result, "AttributeError")?;
-        found.map(|value| self.usable(value)).transpose()
+        match found {
+            // Handed on as it is: it raises where it is read.
+            Some(Value::Host(host)) if host.unavailable().is_some() => Ok(Some(Value::Host(host))),
+            found => found.map(|value| self.usable(value)).transpose(),
+        }
     }
 
-    /// Whether a module comes with the interpreter: a name that it lacks is absent, and raises when it is used.
-    fn is_own(&self, module: &Value) -> bool {
-        matches!(module, Value::Module(module) if self.bundled.contains_key(&*module.name))
+    /// Whether a module may lack names that the real one has: it comes with the interpreter or its host, or took the
+    /// names of a module that is absent.
+    pub(crate) fn may_lack(&self, module: &Module) -> bool {
+        module.is_partial.get() || self.bundled.contains_key(&*module.name)
+    }
+
+    fn is_compiled(&self, name: &str) -> bool {
+        is_dotted(name) && self.loader.is_compiled(name)
     }
 
     fn import_all(&mut self, frame: &mut Frame, module: &Value) -> R<()> {
-        let Value::Module(from) = module else { return Ok(()) };
+        let Value::Module(from) = module else {
+            frame.globals.is_partial.set(true);
+            return Ok(());
+        };
+        frame.globals.is_partial.set(frame.globals.is_partial.get() || from.is_partial.get());
         let all = from.dict.borrow().get("__all__").cloned();
         let names: Vec<Name> = match all {
             Some(all) => self.collect(&all)?.iter().filter_map(|v| self.text(v).ok()).collect(),

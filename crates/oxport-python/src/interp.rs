@@ -38,6 +38,10 @@ pub trait Loader {
     fn submodules(&self, _package: &str) -> Vec<String> {
         Vec::new()
     }
+    /// Whether there is a module of this dotted name whose code is compiled, and no source of it.
+    fn is_compiled(&self, _module: &str) -> bool {
+        false
+    }
 }
 
 /// A loader without modules.

@@ -34,6 +34,7 @@ mod stdlib;
 pub mod syntax;
 pub mod torch;
 mod unary;
+mod unavailable;
 pub mod value;
 mod view;
 

@@ -250,6 +250,8 @@ pub struct Module {
     pub fallback: RefCell<Option<NativeFn>>,
     /// Whether its body is still running.
     pub is_loading: Cell<bool>,
+    /// Whether it took all names of a module that is absent, so that nobody knows which it has.
+    pub is_partial: Cell<bool>,
 }
 
 /// A property.
@@ -395,6 +397,7 @@ impl Module {
             dict: Slot::default(),
             fallback: RefCell::new(None),
             is_loading: Cell::new(false),
+            is_partial: Cell::new(false),
         };
         module.dict.borrow_mut().insert("__name__".into(), Value::str(name));
         Rc::new(module)

@@ -10,6 +10,7 @@ use num_traits::{FromPrimitive, Signed, ToPrimitive};
 
 const FUNCTIONS: &[(&str, Native)] = &[
     ("print", print),
+    ("__import__", import),
     ("len", |i, a| {
         let value = a.at(i, "len", 0)?;
         i.len(&value)
@@ -214,7 +215,7 @@ const FUNCTIONS: &[(&str, Native)] = &[
 ];
 
 /// Names that would leave the interpreter.
-const REFUSED: [&str; 9] = ["open", "eval", "exec", "compile", "input", "__import__", "breakpoint", "exit", "quit"];
+const REFUSED: [&str; 8] = ["open", "eval", "exec", "compile", "input", "breakpoint", "exit", "quit"];
 
 pub(super) fn install(interp: &mut Interp) {
     let builtins = interp.builtins.clone();
@@ -224,6 +225,28 @@ pub(super) fn install(interp: &mut Interp) {
     for name in REFUSED {
         builtins.set(name, Value::native(name, move |i, _| i.refuse(name)));
     }
+}
+
+/// `__import__(name, globals, locals, fromlist, level)`, which sees what `import` sees.
+fn import(interp: &mut Interp, mut args: Args) -> R<Value> {
+    let name = args.at(interp, "__import__", 0)?;
+    let name = interp.text(&name)?;
+    let (names, level) =
+        (args.take("fromlist").or(args.pos.get(3).cloned()), args.take("level").or(args.pos.get(4).cloned()));
+    if let Some(level) = level
+        && interp.index(&level)? != 0
+    {
+        return interp.raise("NotImplementedError", "`__import__` of a relative name is not supported");
+    }
+    let Some(module) = interp.known_module(&name)? else {
+        return interp.raise("ModuleNotFoundError", format!("No module named '{name}'"));
+    };
+    let is_leaf = match names {
+        Some(names) => interp.truth(&names)?,
+        None => false,
+    };
+    let root = name.split('.').next().and_then(|root| interp.modules.get(root)).filter(|_| !is_leaf);
+    Ok(root.map_or(module, |root| Value::Module(root.clone())))
 }
 
 fn print(interp: &mut Interp, mut args: Args) -> R<Value> {

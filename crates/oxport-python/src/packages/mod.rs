@@ -85,6 +85,7 @@ const MODULES: &[(&str, Below, &str)] = &[
 
 /// Packages and modules that have no names, and nothing below.
 const EMPTY: &[&str] = &[
+    "ftfy",
     "transformers.conversion_mapping",
     "transformers.core_model_loading",
     "transformers.distributed",

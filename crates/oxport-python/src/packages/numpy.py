@@ -11,8 +11,12 @@ NaN = nan
 
 
 class dtype:
-    def __init__(self, name, kind, itemsize):
-        self.name, self.kind, self.itemsize = name, kind, itemsize
+    def __new__(cls, name, kind=None, itemsize=None):
+        return object.__new__(cls) if kind else _dtype(name, float64)
+
+    def __init__(self, name, kind=None, itemsize=None):
+        if kind:
+            self.name, self.kind, self.itemsize = name, kind, itemsize
 
     def __call__(self, value=0):
         if isinstance(value, (ndarray, list, tuple)):
@@ -32,8 +36,9 @@ class dtype:
 float64, float32, float16 = dtype("float64", "f", 8), dtype("float32", "f", 4), dtype("float16", "f", 2)
 int64, int32, int16, int8 = dtype("int64", "i", 8), dtype("int32", "i", 4), dtype("int16", "i", 2), dtype("int8", "i", 1)
 uint8, bool_ = dtype("uint8", "u", 1), dtype("bool", "b", 1)
+uint16, uint32, uint64 = dtype("uint16", "u", 2), dtype("uint32", "u", 4), dtype("uint64", "u", 8)
 double, single, half, int_, float_, intp, long = float64, float32, float16, int64, float64, int64, int64
-_NAMED = {d.name: d for d in (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)}
+_NAMED = {d.name: d for d in (float64, float32, float16, int64, int32, int16, int8, uint8, uint16, uint32, uint64, bool_)}
 _NAMED.update(float=float64, int=int64)
 integer = floating = number = generic = dtype
 

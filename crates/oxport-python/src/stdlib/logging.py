@@ -23,6 +23,8 @@ class Handler:
     def setFormatter(self, formatter):
         pass
 
+    addFilter = removeFilter = setLevel
+
 
 StreamHandler = NullHandler = FileHandler = Handler
 
@@ -57,6 +59,15 @@ class Logger:
 
 _known = {}
 root = Logger()
+
+
+class _Manager:
+    loggerDict = _known
+    disable = 0
+
+
+Logger.root = root
+Logger.manager = _Manager()
 
 
 def getLogger(name=None):

@@ -21,6 +21,8 @@ const MODULES: &[(&str, Native, Option<&str>)] = &[
     ("contextvars", None, Some(include_str!("contextvars.py"))),
     ("copy", None, Some(include_str!("copy.py"))),
     ("dataclasses", None, Some(include_str!("dataclasses.py"))),
+    ("distutils", None, Some("")),
+    ("distutils.version", None, Some(include_str!("distutils_version.py"))),
     ("enum", None, Some(include_str!("enum.py"))),
     ("functools", None, Some(include_str!("functools.py"))),
     ("importlib", Some(importlib::install), Some(include_str!("importlib.py"))),
@@ -37,6 +39,7 @@ const MODULES: &[(&str, Native, Option<&str>)] = &[
     ("operator", None, Some(include_str!("operator.py"))),
     ("os", Some(native::os), None),
     ("os.path", Some(native::os_path), None),
+    ("pkgutil", None, Some(include_str!("pkgutil.py"))),
     ("random", None, Some(include_str!("random.py"))),
     ("re", Some(regex::install), None),
     (
@@ -55,6 +58,8 @@ const MODULES: &[(&str, Native, Option<&str>)] = &[
     ("types", Some(native::types), Some(include_str!("types.py"))),
     ("typing", None, Some(include_str!("typing.py"))),
     ("typing_extensions", None, Some("from typing import *\nfrom typing import __getattr__\n")),
+    ("urllib", Some(native::urllib), None),
+    ("urllib.parse", None, Some(include_str!("urllib_parse.py"))),
     ("warnings", None, Some(include_str!("warnings.py"))),
     ("weakref", None, Some(include_str!("weakref.py"))),
 ];

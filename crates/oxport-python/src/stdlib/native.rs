@@ -99,12 +99,23 @@ pub(super) fn os(interp: &mut Interp, module: &Rc<Module>) {
     if let Some(path) = path {
         module.set("path", Value::Module(path));
     }
-    let refused = |i: &mut Interp, args: crate::value::Args| {
-        let name = i.text(&args.at(i, "os", 0)?)?;
+    refuse_others(module);
+}
+
+/// `urllib`: all but `urllib.parse` is refused when it is called.
+pub(super) fn urllib(_: &mut Interp, module: &Rc<Module>) {
+    refuse_others(module);
+}
+
+/// What the module does not have is refused when it is called.
+fn refuse_others(module: &Rc<Module>) {
+    let of = module.name.clone();
+    let refused = move |i: &mut Interp, args: crate::value::Args| {
+        let name = i.text(&args.at(i, &of, 0)?)?;
         if name.starts_with("__") {
-            return i.raise("AttributeError", format!("module 'os' has no attribute '{name}'"));
+            return i.raise("AttributeError", format!("module '{of}' has no attribute '{name}'"));
         }
-        Ok(crate::import::refused_module(&format!("os.{name}")))
+        Ok(crate::import::refused_module(&format!("{of}.{name}")))
     };
     *module.fallback.borrow_mut() = Some(Rc::new(refused));
 }

@@ -68,7 +68,9 @@ fn compile(interp: &mut Interp, pattern: &Value, flags: Option<&Value>) -> R<Rc<
     builder.dot_matches_new_line(flags & 16 != 0).ignore_whitespace(flags & 64 != 0).size_limit(1 << 20);
     match builder.build() {
         Ok(regex) => Ok(Rc::new(regex)),
-        Err(error) => interp.value_error(format!("regular expression `{text}` is not supported: {error}")),
+        Err(error) => {
+            interp.raise("NotImplementedError", format!("regular expression `{text}` is not supported: {error}"))
+        }
     }
 }
 

@@ -1,4 +1,7 @@
 # Constants; the rest of the module is native.
+from collections import namedtuple
+
+version_info = namedtuple("version_info", "major minor micro releaselevel serial")(*version_info)
 
 
 class implementation:

@@ -67,7 +67,7 @@ const MODULES: &[(&str, &str)] = &[
     ("torch.nn.utils.parametrizations", include_str!("py/parametrizations.py")),
     ("torch.nn.utils.parametrize", include_str!("py/parametrize.py")),
     ("torch.nn.utils.weight_norm", "from torch.nn.utils import remove_weight_norm, weight_norm\n"),
-    ("torch.nn.utils.rnn", "PackedSequence = ()\n"),
+    ("torch.nn.utils.rnn", include_str!("py/rnn.py")),
     (
         "torch.nn.attention",
         "from contextlib import nullcontext\n\
@@ -78,6 +78,7 @@ const MODULES: &[(&str, &str)] = &[
     ("torch.linalg", include_str!("py/linalg.py")),
     ("torch.fft", "from torch import _namespace\n__getattr__ = _namespace('fft_')\n"),
     ("torch.special", "from torch import _namespace\n__getattr__ = _namespace('special_')\n"),
+    ("torch._promotion", include_str!("py/promotion.py")),
     ("torch._loops", include_str!("py/loops.py")),
     // The functions hide the modules of the same names, as in PyTorch.
     (
@@ -158,11 +159,12 @@ const MODULES: &[(&str, &str)] = &[
         if name not in _known:\n        class kind(tuple):\n            __return_type__ = name\n        \
         kind.__name__ = name\n        _known[name] = kind\n    return _known[name]\n",
     ),
-    ("torch.backends", "from . import cuda, cudnn, mps\n"),
+    ("torch.backends", "from . import cuda, cudnn, mkldnn, mps\n"),
     ("torch.backends.cuda", "def flash_sdp_enabled():\n    return True\n"),
     ("torch.backends.cudnn", "enabled = benchmark = deterministic = False\ndef is_available():\n    return False\n"),
     ("torch.mps", "from torch.cuda import device_count, is_available\n"),
     ("torch.xpu", "from torch.cuda import device_count, is_available\n"),
+    ("torch.backends.mkldnn", "enabled = True\ndef is_available():\n    return True\n"),
     ("torch.backends.mps", "def is_available():\n    return False\n"),
     ("torch.library", include_str!("py/library.py")),
     (

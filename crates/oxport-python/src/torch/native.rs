@@ -153,6 +153,23 @@ fn functions(module: &Module, session: &Rc<Session>) {
     });
     native("_log_api_usage_once", |_, _, _| Ok(Value::None));
     native("is_tensor", |i, _, args| Ok(Value::Bool(tensor_of(&args.at(i, "is_tensor", 0)?).is_some())));
+    native("promote_types", |i, _, args| {
+        let dtype = |value: &Value| match value {
+            Value::Host(host) => match host.as_any().downcast_ref() {
+                Some(Constant::DType(dtype)) => Some(*dtype),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (a, b) = (args.at(i, "promote_types", 0)?, args.at(i, "promote_types", 1)?);
+        match (dtype(&a), dtype(&b)) {
+            (Some(a), Some(b)) => match DType::promote(a, b) {
+                Some(dtype) => Ok(Constant::DType(dtype).value()),
+                None => i.raise("RuntimeError", format!("Promotion for {a} and {b} is not supported")),
+            },
+            _ => i.type_error("promote_types() takes two dtypes"),
+        }
+    });
     native("is_tracing", |_, s, _| Ok(Value::Bool(s.is_tracing())));
     native("is_symbolic", |i, _, args| {
         let value = args.at(i, "is_symbolic", 0)?;

@@ -77,7 +77,8 @@ const HOSTILE: &[(&str, &str)] = &[
     ("open('/etc/passwd')\n", "refused: `open` is not available to captured programs"),
     ("eval('1')\n", "refused: `eval`"),
     ("exec('1')\n", "refused: `exec`"),
-    ("__import__('os').system('true')\n", "refused: `__import__`"),
+    ("__import__('os').system('true')\n", "refused: `os.system`"),
+    ("__import__('../secret')\n", "ModuleNotFoundError: No module named '../secret'"),
     ("import os\nos.system('true')\n", "refused: `os.system`"),
     ("import os\nos.remove('x')\n", "refused: `os.remove`"),
     ("import subprocess\nsubprocess.run(['true'])\n", "refused: `subprocess.run`"),
@@ -96,7 +97,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("def f():\n    yield 1\n    raise StopIteration\nlist(f())\n", "RuntimeError: generator raised StopIteration"),
     ("import itertools\nx = max(itertools.count())\n", "limit: more than"),
     ("x = {}\nfor i in range(10**9):\n    x[i] = i\n", "limit: more than"),
-    ("import re\nre.match('(a*)*b', 'a' * 100)\nre.match('(?=a)', 'a')\n", "ValueError: regular expression"),
+    ("import re\nre.match('(a*)*b', 'a' * 100)\nre.match('(?=a)', 'a')\n", "NotImplementedError: regular expression"),
 ];
 
 #[test]

@@ -88,6 +88,17 @@ impl Loader for Folders {
         })
     }
 
+    /// By a file `NAME.….so` or `.pyd`.
+    fn is_compiled(&self, module: &str) -> bool {
+        let (package, name) = module.rsplit_once('.').unwrap_or(("", module));
+        let relative: PathBuf = package.split('.').collect();
+        let folders: Vec<PathBuf> = self.0.iter().map(|folder| folder.join(&relative)).collect();
+        entries(&folders).any(|entry| {
+            let rest = entry.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
+            rest.is_some_and(|rest| matches!(rest.rsplit('.').next(), Some("so" | "pyd")))
+        })
+    }
+
     fn submodules(&self, package: &str) -> Vec<String> {
         let relative: PathBuf = package.split('.').collect();
         let folders: Vec<PathBuf> = self.0.iter().map(|folder| folder.join(&relative)).collect();

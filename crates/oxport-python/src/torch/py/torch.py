@@ -470,6 +470,7 @@ class _Ops:
 ops = _Ops()
 
 import torch._tensor_methods  # noqa: E402,F401
+from torch._promotion import can_cast, promote_types, result_type  # noqa: E402,F401
 from torch.autograd import Function  # noqa: E402,F401
 import torch.nn as nn  # noqa: E402
 import torch.nn.functional  # noqa: E402,F401
