@@ -19,6 +19,7 @@ cases = {
     "Inplace": (m.Inplace(), [torch.randn(4, 3)]),
     "Library": (m.Library(), [torch.randn(2, 4, 5)]),
     "function": (m.function, [torch.randn(4, 3), torch.randn(4, 3)]),
+    "Losses": (m.Losses(), [torch.randn(4, 5), torch.randn(4, 5), torch.randint(0, 5, (4,))]),
 }
 for name, (model, inputs) in cases.items():
     tensors = {f"in.{i}": x for i, x in enumerate(inputs)}

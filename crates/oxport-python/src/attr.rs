@@ -275,6 +275,13 @@ impl Interp {
                         let defaults: Vec<Value> = params.filter_map(|(_, d)| d.clone()).collect();
                         Some(if defaults.is_empty() { Value::None } else { Value::tuple(defaults) })
                     }
+                    "__kwdefaults__" => {
+                        let keyword = crate::syntax::tree::ParamKind::KeywordOnly;
+                        let params = f.code.params.iter().zip(&f.defaults).filter(|(p, _)| p.kind == keyword);
+                        let items: Vec<_> =
+                            params.filter_map(|(p, d)| Some((Value::Str(p.name.clone()), d.clone()?))).collect();
+                        Some(if items.is_empty() { Value::None } else { Value::Dict(self.make_dict(items)?) })
+                    }
                     "__annotations__" => {
                         let annotated =
                             f.code.params.iter().filter_map(|p| Some((p.name.clone(), p.annotation.clone()?)));

@@ -35,6 +35,7 @@ const MODULES: &[(&str, Below, &str)] = &[
     ("diffusers.utils.hub_utils", Closed, "class PushToHubMixin:\n    pass\n"),
     ("diffusers.utils.import_utils", Closed, include_str!("diffusers_imports.py")),
     ("loguru", Closed, "from logging import getLogger\nlogger = getLogger()\n"),
+    ("monai", Open, "__version__ = '1.6.1'\n"),
     ("numpy", Closed, include_str!("numpy.py")),
     ("packaging", Closed, "from packaging import version\n"),
     ("packaging.version", Closed, include_str!("packaging.py")),
@@ -86,6 +87,9 @@ const MODULES: &[(&str, Below, &str)] = &[
 /// Packages and modules that have no names, and nothing below.
 const EMPTY: &[&str] = &[
     "ftfy",
+    "monai.apps",
+    "monai.data",
+    "monai.transforms",
     "transformers.conversion_mapping",
     "transformers.core_model_loading",
     "transformers.distributed",

@@ -280,6 +280,11 @@ def asarray(value, dtype=None):
     return made if dtype is None else made.astype(dtype)
 
 
+def atleast_1d(value):
+    value = asarray(value)
+    return value if value.shape else value.reshape(1)
+
+
 def array(value, dtype=None, copy=True):
     return asarray(value, dtype).copy()
 

@@ -24,7 +24,75 @@ class Signature:
         self.parameters = {parameter.name: parameter for parameter in parameters}
 
     def bind(self, *args, **kwargs):
-        raise NotImplementedError("inspect.Signature.bind is not supported")
+        return self._bind(args, kwargs, False)
+
+    def bind_partial(self, *args, **kwargs):
+        return self._bind(args, kwargs, True)
+
+    def _bind(self, args, kwargs, is_partial):
+        found, args = {}, list(args)
+        for name, parameter in self.parameters.items():
+            kind = parameter.kind
+            if kind == Parameter.VAR_POSITIONAL:
+                if args:
+                    found[name], args = tuple(args), []
+            elif kind == Parameter.VAR_KEYWORD:
+                if kwargs:
+                    found[name], kwargs = kwargs, {}
+            elif args and kind != Parameter.KEYWORD_ONLY:
+                if name in kwargs and kind != Parameter.POSITIONAL_ONLY:
+                    raise TypeError(f"multiple values for argument '{name}'")
+                found[name] = args.pop(0)
+            elif name in kwargs and kind != Parameter.POSITIONAL_ONLY:
+                found[name] = kwargs.pop(name)
+            elif parameter.default is _Empty and not is_partial:
+                raise TypeError(f"missing a required argument: '{name}'")
+        if args:
+            raise TypeError("too many positional arguments")
+        if kwargs:
+            raise TypeError(f"got an unexpected keyword argument '{next(iter(kwargs))}'")
+        return BoundArguments(self, found)
+
+
+class BoundArguments:
+    def __init__(self, signature, arguments):
+        self.signature, self.arguments = signature, arguments
+
+    def _parts(self):
+        args, kwargs = [], {}
+        for name, parameter in self.signature.parameters.items():
+            if name in self.arguments:
+                value = self.arguments[name]
+                if parameter.kind == Parameter.VAR_POSITIONAL:
+                    args += value
+                elif parameter.kind == Parameter.VAR_KEYWORD:
+                    kwargs.update(value)
+                elif parameter.kind == Parameter.KEYWORD_ONLY:
+                    kwargs[name] = value
+                else:
+                    args.append(value)
+        return tuple(args), kwargs
+
+    @property
+    def args(self):
+        return self._parts()[0]
+
+    @property
+    def kwargs(self):
+        return self._parts()[1]
+
+    def apply_defaults(self):
+        found = {}
+        for name, parameter in self.signature.parameters.items():
+            if name in self.arguments:
+                found[name] = self.arguments[name]
+            elif parameter.kind == Parameter.VAR_POSITIONAL:
+                found[name] = ()
+            elif parameter.kind == Parameter.VAR_KEYWORD:
+                found[name] = {}
+            elif parameter.default is not _Empty:
+                found[name] = parameter.default
+        self.arguments = found
 
 
 def signature(function):
@@ -92,6 +160,10 @@ def getfullargspec(function):
     spec.args = [name for name, kind, _, _ in known if kind < 2]
     spec.varargs = next((name for name, kind, _, _ in known if kind == 2), None)
     spec.varkw = next((name for name, kind, _, _ in known if kind == 4), None)
+    spec.defaults = tuple(default[0] for _, kind, default, _ in known if kind < 2 and default is not None) or None
+    spec.kwonlyargs = [name for name, kind, _, _ in known if kind == 3]
+    spec.kwonlydefaults = {name: default[0] for name, kind, default, _ in known if kind == 3 and default is not None} or None
+    spec.annotations = {name: annotation[0] for name, _, _, annotation in known if annotation is not None}
     return spec
 
 

@@ -55,6 +55,7 @@ const MODULES: &[(&str, Native, Option<&str>)] = &[
     ("textwrap", None, Some(include_str!("textwrap.py"))),
     ("threading", None, Some(include_str!("threading.py"))),
     ("__future__", None, Some("annotations = division = print_function = absolute_import = None\n")),
+    ("traceback", None, Some(include_str!("traceback.py"))),
     ("types", Some(native::types), Some(include_str!("types.py"))),
     ("typing", None, Some(include_str!("typing.py"))),
     ("typing_extensions", None, Some("from typing import *\nfrom typing import __getattr__\n")),

@@ -13,6 +13,20 @@ def seed(value=None):
     return None
 
 
+def randrange(start, stop=None, step=1):
+    choices = range(start) if stop is None else range(start, stop, step)
+    return choice(choices)
+
+
+def randint(a, b):
+    return choice(range(a, b + 1))
+
+
+def choice(seq):
+    # What there is no choice of is drawn without a number.
+    return seq[0] if len(seq) == 1 else _refused("choice")()
+
+
 def _refused(name):
     def draw(*args, **kwargs):
         raise NotImplementedError(f"random.{name} is not supported: a captured program cannot draw Python's random numbers")

@@ -37,7 +37,7 @@ const MODULES: &[(&str, &str)] = &[
     ("torch", include_str!("py/torch.py")),
     ("torch._tensor_methods", include_str!("py/tensor.py")),
     ("torch.nn", include_str!("py/nn.py")),
-    ("torch.nn.modules", "from torch.nn import *\n"),
+    ("torch.nn.modules", "import torch.nn\ndef __getattr__(name):\n    return getattr(torch.nn, name)\n"),
     (
         "torch.nn.modules.module",
         "from torch.nn.module import *\nfrom torch.nn.module import Module, _IncompatibleKeys\n",
@@ -45,6 +45,9 @@ const MODULES: &[(&str, &str)] = &[
     ("torch.nn.module", include_str!("py/module.py")),
     ("torch.nn.layers", include_str!("py/layers.py")),
     ("torch.nn.convolution", include_str!("py/convolution.py")),
+    ("torch.nn.losses", include_str!("py/losses.py")),
+    ("torch.nn._loss_functions", include_str!("py/loss_functions.py")),
+    ("torch.nn.modules.loss", "from torch.nn.losses import *\nfrom torch.nn.losses import _Loss, _WeightedLoss\n"),
     ("torch.nn.pooling", include_str!("py/pooling.py")),
     ("torch.nn.recurrent", include_str!("py/recurrent.py")),
     ("torch.nn.attention_layers", include_str!("py/attention.py")),
@@ -59,6 +62,17 @@ const MODULES: &[(&str, &str)] = &[
     ("torch.nn.modules.normalization", "from torch.nn.layers import *\n"),
     ("torch.nn.modules.activation", "from torch.nn.layers import *\nfrom torch.nn.attention_layers import *\n"),
     ("torch.nn.modules.container", "from torch.nn.module import *\n"),
+    ("torch.nn.modules.padding", "from torch.nn import *\n"),
+    ("torch.nn.modules.pooling", "from torch.nn import *\n"),
+    ("torch.nn.modules.upsampling", "from torch.nn import *\n"),
+    ("torch.nn.modules.pixelshuffle", "from torch.nn import *\n"),
+    ("torch.nn.modules.distance", "from torch.nn import *\n"),
+    ("torch.nn.modules.flatten", "from torch.nn import *\n"),
+    ("torch.nn.modules.fold", "from torch.nn import *\n"),
+    ("torch.nn.modules.rnn", "from torch.nn import *\n"),
+    ("torch.nn.modules.sparse", "from torch.nn import *\n"),
+    ("torch.nn.modules.transformer", "from torch.nn import *\n"),
+    ("torch.nn.modules.channelshuffle", "from torch.nn import *\n"),
     ("torch.nn.modules.dropout", "from torch.nn.layers import *\n"),
     ("torch.nn.functional", include_str!("py/functional.py")),
     ("torch.nn.init", include_str!("py/init.py")),
@@ -104,7 +118,7 @@ const MODULES: &[(&str, &str)] = &[
         def download_url_to_file(*args, **kwargs):\n    raise RuntimeError('there is no network')\n\
         HASH_REGEX = None\ndef _get_torch_home():\n    return ''\ndef get_dir():\n    return ''\n",
     ),
-    ("torch.utils", "from . import _pytree, checkpoint\n"),
+    ("torch.utils", "from . import _pytree, checkpoint, data\n"),
     ("torch.utils._pytree", include_str!("py/pytree.py")),
     ("torch.fx._globals", include_str!("py/fx_globals.py")),
     ("torch.fx._pytree", "from torch.utils._pytree import tree_flatten_spec\n"),
@@ -180,7 +194,24 @@ const MODULES: &[(&str, &str)] = &[
         assume_constant_result = allow_in_graph\n",
     ),
     ("torch.onnx", "def is_in_onnx_export():\n    return False\n"),
-    ("torch.distributions", ""),
+];
+
+/// Modules for what a model does not compute with, which have no names: one that is used is absent.
+const EMPTY: &[&str] = &[
+    "torch.ao",
+    "torch.ao.quantization",
+    "torch.distributions",
+    "torch.multiprocessing",
+    "torch.optim",
+    "torch.optim.lr_scheduler",
+    "torch.profiler",
+    "torch.quantization",
+    "torch.serialization",
+    "torch.testing",
+    "torch.utils.data",
+    "torch.utils.hooks",
+    "torch.utils.model_zoo",
+    "torch.utils.tensorboard",
 ];
 
 /// Makes `torch` known to an interpreter.
@@ -190,5 +221,8 @@ pub(crate) fn install(interp: &mut Interp, evaluator: Evaluator) {
     interp.bundle("torch._C", Bundled { native: Some(native::install), source: None, is_open: false });
     for &(name, source) in MODULES {
         interp.bundle(name, Bundled { native: None, source: Some(source), is_open: false });
+    }
+    for name in EMPTY {
+        interp.bundle(name, Bundled { native: None, source: Some(""), is_open: false });
     }
 }

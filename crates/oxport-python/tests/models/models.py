@@ -136,6 +136,40 @@ class Library(nn.Module):
         return tree_map(lambda t: t + 1, {"y": y, "z": (z, z[..., :1])})
 
 
+class Losses(nn.Module):
+    # Every loss of torch.nn; weights are buffers.
+    def __init__(self):
+        super().__init__()
+        weight = torch.linspace(0.5, 1.5, 5)
+        self.pairs = nn.ModuleList([
+            nn.MSELoss(), nn.L1Loss(reduction="sum"), nn.SmoothL1Loss(beta=0.5), nn.HuberLoss("none", 0.7), nn.MSELoss(False),
+            nn.BCEWithLogitsLoss(weight, pos_weight=weight + 1), nn.KLDivLoss(reduction="batchmean"), nn.SoftMarginLoss(),
+            nn.PoissonNLLLoss(full=True), nn.HingeEmbeddingLoss(0.3), nn.MultiLabelSoftMarginLoss(weight),
+        ])
+        self.classes = nn.ModuleList([
+            nn.CrossEntropyLoss(weight, label_smoothing=0.1), nn.CrossEntropyLoss(weight, None, 2), nn.NLLLoss(ignore_index=1),
+            nn.MultiMarginLoss(2, 0.8, weight),
+        ])
+        self.triplets = nn.ModuleList([
+            nn.TripletMarginLoss(0.4, swap=True), nn.TripletMarginWithDistanceLoss(margin=2.0, swap=True),
+            nn.TripletMarginWithDistanceLoss(distance_function=nn.PairwiseDistance(1.0)),
+        ])
+
+    def forward(self, x, y, labels):
+        signs = torch.where(y[:, 0] > 0, 1.0, -1.0)
+        found = [loss(x, y.sigmoid()) for loss in self.pairs]
+        found += [loss(x.log_softmax(-1), labels) for loss in self.classes]
+        found += [loss(x, y, x.flip(0)) for loss in self.triplets]
+        found += [F.gaussian_nll_loss(x, y, (x * x)[:, 0], full=True), F.binary_cross_entropy(x.sigmoid(), y.sigmoid(), reduction="none")]
+        found += [F.cosine_embedding_loss(x, y, signs, 0.1), F.margin_ranking_loss(x, y, signs[:, None], reduction="sum")]
+        found += [F.multilabel_margin_loss(x, labels[:, None].expand(-1, 5)), F.mse_loss(x, y, weight=y * y)]
+        scores = x.log_softmax(-1)[:, None]
+        found += [F.ctc_loss(scores, labels[None, :2] % 4 + 1, (4,), (2,)), nn.CTCLoss(zero_infinity=True)(scores, labels[:2] % 4 + 1, torch.tensor([4]), torch.tensor([2]))]
+        pooled, at = F.max_pool1d(x[None], 2, return_indices=True)
+        found += [nn.MaxUnpool1d(2)(pooled, at), nn.LPPool1d(2, 2)(x[None]), nn.RReLU().eval()(x), torch.tensor(float(torch.result_type(y, 1) == x.dtype))]
+        return found
+
+
 def function(x, y):
     total = x
     for _ in range(3):

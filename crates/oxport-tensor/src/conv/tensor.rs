@@ -75,7 +75,7 @@ impl ConvOptions<'_> {
         let groups = usize::try_from(self.groups).ok().filter(|&g| g > 0).ok_or_else(fail)?;
         let (xs, ws) = (counts(x)?, counts(weight)?);
         let out_channels = if self.transposed { ws[1].checked_mul(groups).ok_or_else(fail)? } else { ws[0] };
-        let geometry = Geometry {
+        let mut geometry = Geometry {
             batch: xs[0],
             groups,
             in_channels: xs[1],
@@ -88,6 +88,13 @@ impl ConvOptions<'_> {
             transposed: self.transposed,
             output_padding: if self.transposed { spread(self.output_padding, 0)? } else { [0; 3] },
         };
+        if !self.transposed {
+            // A step out of the input is never taken, and may be of any length.
+            for d in 0..3 {
+                let reach = geometry.padding[d].saturating_mul(2).saturating_add(geometry.input[d]);
+                geometry.stride[d] = geometry.stride[d].min(reach.max(1));
+            }
+        }
         let [first, second, ..] = geometry.weight();
         if [first, second] != ws[..2] || xs[1] % groups != 0 || out_channels % groups != 0 {
             return Err(fail());

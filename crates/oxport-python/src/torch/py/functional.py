@@ -227,10 +227,17 @@ def _avg_pool(name):
 avg_pool2d, avg_pool3d = _avg_pool("avg_pool2d"), _avg_pool("avg_pool3d")
 
 
-def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    kw, kh = _ntuple(2)(kernel_size)
-    out = avg_pool2d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    return (torch.sign(out) * relu(torch.abs(out))).mul(kw * kh).pow(1.0 / norm_type)
+def _lp_pool(rank):
+    def pool(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+        average = (avg_pool1d, avg_pool2d, avg_pool3d)[rank - 1]
+        out = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        places = math.prod(_ntuple(rank)(kernel_size))
+        return (torch.sign(out) * relu(torch.abs(out))).mul(places).pow(1.0 / norm_type)
+
+    return pool
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = _lp_pool(1), _lp_pool(2), _lp_pool(3)
 
 
 def _adaptive(name, rank, has_indices):
@@ -312,50 +319,47 @@ def multi_head_attention_forward(*args, **kwargs):
     raise NotImplementedError("F.multi_head_attention_forward is not supported: call nn.MultiheadAttention")
 
 
-_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
-
-
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    return _C.op("mse_loss", input, target, _REDUCTIONS[reduction])
-
-
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    return _C.op("l1_loss", input, target, _REDUCTIONS[reduction])
-
-
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
-    return _C.op("smooth_l1_loss", input, target, _REDUCTIONS[reduction], beta)
-
-
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
-    return _C.op("huber_loss", input, target, _REDUCTIONS[reduction], delta)
-
-
-def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
-    return _C.op("cross_entropy_loss", input, target, weight, _REDUCTIONS[reduction], ignore_index, label_smoothing)
-
-
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-    return _C.op("nll_loss_nd", input, target, weight, _REDUCTIONS[reduction], ignore_index)
-
-
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    return _C.op("binary_cross_entropy", input, target, weight, _REDUCTIONS[reduction])
-
-
-def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
-    return _C.op("binary_cross_entropy_with_logits", input, target, weight, pos_weight, _REDUCTIONS[reduction])
-
-
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    if reduction == "batchmean":
-        return _C.op("kl_div", input, target, 2, log_target=log_target) / input.shape[0]
-    return _C.op("kl_div", input, target, _REDUCTIONS[reduction], log_target=log_target)
-
-
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return _C.op("cosine_similarity", x1, x2, dim, eps)
 
 
 def prelu(input, weight):
     return _C.op("prelu", input, weight)
+
+
+def _unpooled(rank, input, kernel_size, stride, padding, output_size):
+    kernel_size, padding = _ntuple(rank)(kernel_size), _ntuple(rank)(padding)
+    stride = kernel_size if stride is None else _ntuple(rank)(stride)
+    usual = [(n - 1) * s + k - 2 * p for n, s, k, p in zip(input.shape[-rank:], stride, kernel_size, padding)]
+    return list(output_size)[-rank:] if output_size is not None else usual, stride, padding
+
+
+def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    size, _, _ = _unpooled(1, input, kernel_size, stride, padding, output_size)
+    return _C.op("max_unpool2d", input.unsqueeze(-1), indices.unsqueeze(-1), size + [1]).squeeze(-1)
+
+
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    size, _, _ = _unpooled(2, input, kernel_size, stride, padding, output_size)
+    return _C.op("max_unpool2d", input, indices, size)
+
+
+def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    size, stride, padding = _unpooled(3, input, kernel_size, stride, padding, output_size)
+    return _C.op("max_unpool3d", input, indices, size, stride, padding)
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    return _C.op("rrelu_" if inplace else "rrelu", input, lower, upper, training)
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    gumbels = -torch.empty_like(logits).exponential_().log()
+    soft = ((logits + gumbels) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    return torch.zeros_like(logits).scatter_(dim, index, 1.0) - soft.detach() + soft
+
+
+from torch.nn._loss_functions import *  # noqa: E402,F401,F403

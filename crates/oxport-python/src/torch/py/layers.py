@@ -301,6 +301,15 @@ def _activation(name, parameters=(), function=None, has_inplace=False):
     return type(name, (Module,), members)
 
 
+class RReLU(Module):
+    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
+        super().__init__()
+        self.lower, self.upper, self.inplace = lower, upper, inplace
+
+    def forward(self, input):
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+
 ReLU = _activation("ReLU", has_inplace=True)
 ReLU6 = _activation("ReLU6", has_inplace=True)
 SELU = _activation("SELU", has_inplace=True)
@@ -433,31 +442,3 @@ ConstantPad1d, ConstantPad2d, ConstantPad3d = (_padding(f"ConstantPad{n}d", "con
 ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = (_padding(f"ReflectionPad{n}d", "reflect", n) for n in (1, 2, 3))
 ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = (_padding(f"ReplicationPad{n}d", "replicate", n) for n in (1, 2, 3))
 CircularPad1d, CircularPad2d, CircularPad3d = (_padding(f"CircularPad{n}d", "circular", n) for n in (1, 2, 3))
-
-
-def _loss(name, function, parameters=()):
-    names = [item[0] for item in parameters]
-
-    def __init__(self, *args, reduction="mean", size_average=None, reduce=None, **kwargs):
-        Module.__init__(self)
-        self.reduction = reduction
-        values = dict(parameters)
-        values.update(zip(names, args))
-        values.update(kwargs)
-        self._options = values
-
-    def forward(self, input, target):
-        return getattr(F, function)(input, target, reduction=self.reduction, **self._options)
-
-    return type(name, (Module,), {"__init__": __init__, "forward": forward, "__module__": "torch.nn.modules.loss"})
-
-
-MSELoss = _loss("MSELoss", "mse_loss")
-L1Loss = _loss("L1Loss", "l1_loss")
-SmoothL1Loss = _loss("SmoothL1Loss", "smooth_l1_loss", [("beta", 1.0)])
-HuberLoss = _loss("HuberLoss", "huber_loss", [("delta", 1.0)])
-CrossEntropyLoss = _loss("CrossEntropyLoss", "cross_entropy", [("weight", None), ("ignore_index", -100), ("label_smoothing", 0.0)])
-NLLLoss = _loss("NLLLoss", "nll_loss", [("weight", None), ("ignore_index", -100)])
-BCELoss = _loss("BCELoss", "binary_cross_entropy", [("weight", None)])
-BCEWithLogitsLoss = _loss("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", [("weight", None), ("pos_weight", None)])
-KLDivLoss = _loss("KLDivLoss", "kl_div", [("log_target", False)])

@@ -34,13 +34,28 @@ class _AvgPoolNd(Module):
 AvgPool1d, AvgPool2d, AvgPool3d = _of_each_rank(_AvgPoolNd, "AvgPool")
 
 
-class LPPool2d(Module):
+class _LPPoolNd(Module):
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         super().__init__()
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
     def forward(self, input):
-        return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return getattr(F, f"lp_pool{self._rank}d")(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+LPPool1d, LPPool2d, LPPool3d = _of_each_rank(_LPPoolNd, "LPPool")
+
+
+class _MaxUnpoolNd(Module):
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
+
+    def forward(self, input, indices, output_size=None):
+        return getattr(F, f"max_unpool{self._rank}d")(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = _of_each_rank(_MaxUnpoolNd, "MaxUnpool")
 
 
 def _adaptive(name, function, has_indices):

@@ -476,5 +476,5 @@ import torch.nn as nn  # noqa: E402
 import torch.nn.functional  # noqa: E402,F401
 from torch import (  # noqa: E402,F401
     accelerator, amp, autograd, backends, compiler, cuda, distributed, export, fft, fx, hub, jit, library, linalg, mps, onnx,
-    overrides, return_types, special, types, utils, xpu,
+    multiprocessing, optim, overrides, profiler, return_types, serialization, special, testing, types, utils, xpu,
 )
