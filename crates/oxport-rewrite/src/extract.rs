@@ -85,11 +85,26 @@ pub(crate) fn extract(
             // that the choice does not need: these keep what the search found for them, or the program's terms.
             let needed = space.needed(&pick);
             let found: Pick = pick.iter().zip(&given).map(|(mine, own)| mine.or(*own)).collect();
-            let own = pick.iter().zip(given).zip(needed);
+            let own = pick.iter().zip(given.iter().copied()).zip(needed);
             let own = own.map(|((mine, own), is_needed)| if is_needed { *mine } else { own.or(*mine) }).collect();
             let written: Vec<usize> =
                 ingested.term_class_of.values().chain(ingested.class_of.values()).map(|&id| at(id)).collect();
-            if space.price_of(&written, &found).is_some() { found } else { own }
+            let ends = |pick: &Pick| space.price_of(&written, pick).is_some();
+            match [found, own].into_iter().find(ends) {
+                Some(pick) => pick,
+                // Else such a value needs at once all that its node reads, which rules out what would go in a circle.
+                None => {
+                    for (nodes, terms) in space.classes.iter_mut().zip(&terms) {
+                        for (node, term) in nodes.iter_mut().zip(terms) {
+                            if let Term::Own(index, _) = term {
+                                let reads = ingested.reads(program, *index).map(at);
+                                *node = Node::new(node.cost, node.kids.iter().copied().chain(reads).collect());
+                            }
+                        }
+                    }
+                    space.choose(Some(&given), &Effort::default())?
+                }
+            }
         }
     };
     let price = space.price(&pick)?;
