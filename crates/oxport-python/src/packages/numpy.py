@@ -587,8 +587,11 @@ def argsort(value):
     return ndarray((len(items),), sorted(range(len(items)), key=lambda i: items[i]), int64)
 
 
-def unique(value):
-    return ndarray((len(set(asarray(value)._items)),), sorted(set(asarray(value)._items)))
+def unique(value, return_counts=False):
+    value = asarray(value)
+    items = sorted(set(value._items))
+    found = ndarray((len(items),), items, value.dtype)
+    return (found, ndarray((len(items),), [value._items.count(item) for item in items])) if return_counts else found
 
 
 def isscalar(value):

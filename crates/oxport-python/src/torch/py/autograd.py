@@ -23,4 +23,6 @@ class Function:
 
 
 class Variable:
-    pass
+    # Tensors themselves, since PyTorch 0.4.
+    def __new__(cls, data, requires_grad=False, volatile=False):
+        return data
