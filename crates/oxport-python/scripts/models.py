@@ -20,6 +20,7 @@ cases = {
     "Library": (m.Library(), [torch.randn(2, 4, 5)]),
     "function": (m.function, [torch.randn(4, 3), torch.randn(4, 3)]),
     "Losses": (m.Losses(), [torch.randn(4, 5), torch.randn(4, 5), torch.randint(0, 5, (4,))]),
+    "constants": (m.constants, [torch.randn(2, 8)]),
 }
 for name, (model, inputs) in cases.items():
     tensors = {f"in.{i}": x for i, x in enumerate(inputs)}

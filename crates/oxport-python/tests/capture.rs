@@ -19,6 +19,7 @@ const MODELS: &[(&str, &[&str], &[&str])] = &[
     ("Inplace", &["x: f32[b, 3]"], &["b=2..8"]),
     ("Library", &["x: f32[b, 4, n]"], &["b=1..8", "n=2..16"]),
     ("Losses", &["x: f32[4, 5]", "y: f32[4, 5]", "labels: i64[4]"], &[]),
+    ("constants", &["x: f32[2, 8]"], &[]),
     ("function", &["x: f32[b, 3]", "y: f32[b, 3]"], &[]),
 ];
 
@@ -98,7 +99,7 @@ fn check(entry: &str, inputs: &[&str], dims: &[&str]) -> Result<(), String> {
         });
         named.collect()
     };
-    let weights = (entry != "function").then(|| part("w."));
+    let weights = entry.starts_with(char::is_uppercase).then(|| part("w."));
     let program = traced(text, entry, inputs, dims, weights)?;
     let found = oxport::verify(&program);
     if !found.is_empty() {

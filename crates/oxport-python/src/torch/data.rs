@@ -81,8 +81,15 @@ pub fn make(interp: &mut Interp, session: &Rc<Session>, value: &Value, dtype: Op
         }
     };
     match made.and_then(|data| data.to_dtype(dtype)) {
-        Ok(data) if session.is_tracing() => match session.tracer().attribute(&session.fresh_name(), data) {
-            Ok(tensor) => Ok(session.value(Kind::Traced(tensor))),
+        Ok(data) if session.is_tracing() => match session.tracer().attribute(&session.fresh_name(), data.clone()) {
+            Ok(tensor) => {
+                let made = session.value(Kind::Traced(tensor));
+                if let Some(made) = tensor_of(&made) {
+                    *made.twin.borrow_mut() = Some((session.writes(), session.value(Kind::Data(data))));
+                    made.is_kin.set(true);
+                }
+                Ok(made)
+            }
             Err(error) => interp.raise("RuntimeError", error.message()),
         },
         Ok(data) => Ok(session.value(Kind::Data(data))),

@@ -213,6 +213,8 @@ pub(super) fn install(module: &Module, session: &Rc<Session>) {
         let (pos, kw) = s.lower_given(i, &args)?;
         let kw: Vec<(&str, Traced)> = kw.iter().map(|(name, value)| (&**name, value.clone())).collect();
         s.note_trace(i);
+        // What lies in whose storage is not followed here.
+        s.note_write();
         let given = taken(i, s.tracer().given(name, &pos, &kw))?;
         s.given(i, given)
     });

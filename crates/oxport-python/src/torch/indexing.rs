@@ -72,10 +72,12 @@ fn basic(interp: &mut Interp, session: &Rc<Session>, this: &Value, index: &Value
                     if matches!(step, Value::Int(n) if n <= 0) {
                         return interp.value_error("step must be greater than zero");
                     }
-                    let bound = |v: &Value, default: i64| {
-                        if matches!(v, Value::None) { Value::Int(default) } else { v.clone() }
+                    let mut bound = |v: &Value, default: i64| match (v, tensor_of(v)) {
+                        (Value::None, _) => Ok(Value::Int(default)),
+                        (_, Some(tensor)) => tensor.item(interp, v),
+                        _ => Ok(v.clone()),
                     };
-                    let (start, stop) = (bound(&slice[0], 0), bound(&slice[1], i64::MAX));
+                    let (start, stop) = (bound(&slice[0], 0)?, bound(&slice[1], i64::MAX)?);
                     view = session.op(interp, "slice", &[view, Value::Int(dim), start, stop, step], &[])?;
                 }
                 dim += 1;

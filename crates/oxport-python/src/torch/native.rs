@@ -91,6 +91,8 @@ fn set_constructors(session: &Rc<Session>) {
             requires_grad: Cell::new(requires_grad),
             lifted: RefCell::default(),
             dict: Slot::default(),
+            twin: RefCell::default(),
+            is_kin: Cell::default(),
         })))
     });
     session.parameter.dict.borrow_mut().insert("__new__".into(), parameter);

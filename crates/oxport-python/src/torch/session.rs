@@ -5,7 +5,7 @@
 //! (a buffer, `item()`); while its `forward` runs, calls are traced into the program. A tensor of the first that is
 //! used in the second becomes an attribute of it.
 
-use super::tensor::{Kind, TensorValue};
+use super::tensor::{Kind, TensorValue, tensor_of};
 use crate::error::R;
 use crate::interp::Interp;
 use crate::journal::Slot;
@@ -36,7 +36,10 @@ pub struct Session {
     /// `torch.SymInt`, `torch.SymFloat`, `torch.SymBool`.
     pub symbols: [Rc<Class>; 3],
     names: HashSet<String>,
+    /// Those of operators that draw.
+    random: HashSet<String>,
     lifted: Cell<usize>,
+    writes: Cell<u64>,
 }
 
 fn class(name: &str, base: &Rc<Class>) -> Rc<Class> {
@@ -61,6 +64,8 @@ impl Session {
             (space == "aten").then(|| name.split('.').next().unwrap_or(name).to_string())
         };
         let names = oxport_ops::registry().names().into_iter().filter_map(base).collect();
+        let random = oxport_ops::registry().tagged("nondeterministic_seeded");
+        let random = random.iter().filter_map(|op| base(op.name())).collect();
         Rc::new(Session {
             current: RefCell::new(scratch.clone()),
             scratch,
@@ -74,7 +79,9 @@ impl Session {
                 class("SymBool", &interp.types.bool),
             ],
             names,
+            random,
             lifted: Cell::new(0),
+            writes: Cell::new(0),
         })
     }
 
@@ -115,6 +122,8 @@ impl Session {
             requires_grad: Cell::new(false),
             lifted: RefCell::default(),
             dict: Slot::default(),
+            twin: RefCell::default(),
+            is_kin: Cell::default(),
         }))
     }
 
@@ -139,7 +148,7 @@ impl Session {
 
     /// A bool, known or of the program, as a tensor of no dimensions.
     pub fn bool_tensor(self: &Rc<Session>, interp: &mut Interp, value: &Value) -> R<Value> {
-        if super::tensor::tensor_of(value).is_some() {
+        if tensor_of(value).is_some() {
             return Ok(value.clone());
         }
         let dtype = super::convert::Constant::DType(oxport_tensor::DType::Bool).value();
@@ -150,6 +159,52 @@ impl Session {
     pub fn note_trace(&self, interp: &Interp) {
         if self.is_tracing() {
             self.tracer().set_stack_trace(Some(&stack_trace(interp)));
+        }
+    }
+
+    /// How many writes were traced to tensors that are known constants.
+    pub fn writes(&self) -> u64 {
+        self.writes.get()
+    }
+
+    /// Forgets which tensors are known constants: one of them may have been written.
+    pub fn note_write(&self) {
+        self.writes.set(self.writes.get() + 1);
+    }
+
+    /// Computes a result of at most one element outside of the program, too, if it is one of known constants alone, as
+    /// PyTorch's fake tensors do. A write to what may lie in the storage of one ends what is known of all.
+    fn follow(
+        self: &Rc<Session>,
+        interp: &mut Interp,
+        name: &str,
+        args: &[Value],
+        kw: &[(Name, Value)],
+        result: &Value,
+    ) {
+        // Results lie in the storage of the first tensor, and writes go there.
+        if args.iter().find_map(is_kin) != Some(true) {
+            return;
+        }
+        let stem = name.split('.').next().unwrap_or(name);
+        if stem.ends_with('_') && (!stem.ends_with("__") || stem.starts_with("__i")) {
+            self.note_write();
+            return;
+        }
+        mark_kin(result);
+        let Some(made) = tensor_of(result) else { return };
+        let numel = made.sizes().iter().try_fold(1, |product: i64, n| Some(product.saturating_mul(n.known()?)));
+        if numel.is_none_or(|n| n > 1) || self.random.contains(stem) {
+            return;
+        }
+        let args: Option<Vec<Value>> = args.iter().map(twin_of).collect();
+        let kw: Option<Vec<(Name, Value)>> = kw.iter().map(|(key, v)| Some((key.clone(), twin_of(v)?))).collect();
+        if let (Some(args), Some(kw)) = (args, kw) {
+            let tracer = self.tracer();
+            self.set_tracer(&self.scratch);
+            let twin = self.op(interp, name, &args, &kw);
+            self.set_tracer(&tracer);
+            *made.twin.borrow_mut() = twin.ok().map(|twin| (self.writes(), twin));
         }
     }
 
@@ -169,12 +224,85 @@ impl Session {
         let stem = name.split('.').next().unwrap_or(name);
         let full = if self.has_op(stem) { format!("aten.{name}") } else { name.to_string() };
         match tracer.op(&full, &lowered, &named) {
-            Ok(value) => self.raise_value(interp, value),
+            Ok(value) => {
+                let result = self.raise_value(interp, value)?;
+                if self.is_tracing() {
+                    self.follow(interp, name, args, kw, &result);
+                }
+                Ok(result)
+            }
             Err(error) if error.message().contains("expected at most") || error.message().contains("argument") => {
-                interp.type_error(error.message())
+                // Where a number is wanted, a known one may be given as a tensor.
+                match numbers_of(interp, args, kw)? {
+                    Some((args, kw)) => self.op(interp, name, &args, &kw),
+                    None => interp.type_error(error.message()),
+                }
             }
             Err(error) => interp.raise("RuntimeError", error.message()),
         }
+    }
+}
+
+/// Whether the first tensor in an argument may lie in the storage of a known constant; nothing without tensors.
+fn is_kin(value: &Value) -> Option<bool> {
+    match (value, tensor_of(value)) {
+        (_, Some(tensor)) => Some(tensor.is_kin.get()),
+        (Value::List(items), _) => items.borrow().iter().find_map(is_kin),
+        (Value::Tuple(items), _) => items.iter().find_map(is_kin),
+        _ => None,
+    }
+}
+
+/// Says of the tensors in a result that they may lie in the storage of a known constant.
+fn mark_kin(result: &Value) {
+    match (result, tensor_of(result)) {
+        (_, Some(tensor)) => tensor.is_kin.set(true),
+        (Value::List(items), _) => items.borrow().iter().for_each(mark_kin),
+        (Value::Tuple(items), _) => items.iter().for_each(mark_kin),
+        _ => {}
+    }
+}
+
+/// The arguments of a call.
+type Given = (Vec<Value>, Vec<(Name, Value)>);
+
+/// The arguments with the numbers that known tensors behind the first argument hold; nothing if there are none.
+fn numbers_of(interp: &mut Interp, args: &[Value], kw: &[(Name, Value)]) -> R<Option<Given>> {
+    fn number(interp: &mut Interp, value: &Value, found: &mut bool) -> R<Value> {
+        match (value, tensor_of(value)) {
+            (_, Some(tensor)) if tensor.twin().is_some() && tensor.sizes().is_empty() => {
+                *found = true;
+                tensor.item(interp, value)
+            }
+            (Value::List(items), _) => {
+                let items = items.borrow().clone();
+                Ok(Value::list(items.iter().map(|item| number(interp, item, found)).collect::<R<_>>()?))
+            }
+            (Value::Tuple(items), _) => {
+                Ok(Value::tuple(items.iter().map(|item| number(interp, item, found)).collect::<R<Vec<_>>>()?))
+            }
+            _ => Ok(value.clone()),
+        }
+    }
+    let mut found = false;
+    let mut given = args.iter().take(1).cloned().collect::<Vec<_>>();
+    for arg in args.iter().skip(1) {
+        given.push(number(interp, arg, &mut found)?);
+    }
+    let mut named = Vec::with_capacity(kw.len());
+    for (key, value) in kw {
+        named.push((key.clone(), number(interp, value, &mut found)?));
+    }
+    Ok(found.then_some((given, named)))
+}
+
+/// An argument outside of the program; nothing if a tensor of it is no known constant.
+fn twin_of(value: &Value) -> Option<Value> {
+    match (value, tensor_of(value)) {
+        (_, Some(tensor)) => tensor.twin(),
+        (Value::List(items), _) => Some(Value::list(items.borrow().iter().map(twin_of).collect::<Option<Vec<_>>>()?)),
+        (Value::Tuple(items), _) => Some(Value::tuple(items.iter().map(twin_of).collect::<Option<Vec<_>>>()?)),
+        _ => Some(value.clone()),
     }
 }
 

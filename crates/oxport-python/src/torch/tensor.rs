@@ -36,9 +36,19 @@ pub struct TensorValue {
     pub lifted: RefCell<Option<Name>>,
     /// Attributes that the program sets.
     pub dict: Slot<Namespace>,
+    /// The same constant outside of the program, and the number of writes that were traced when it was made.
+    pub twin: RefCell<Option<(u64, Value)>>,
+    /// Whether it may lie in the storage of a tensor that has a twin.
+    pub is_kin: Cell<bool>,
 }
 
 impl TensorValue {
+    /// The constant outside of the program that it equals: as PyTorch's fake tensors know those of `torch.tensor` and
+    /// what is computed of these alone.
+    pub fn twin(&self) -> Option<Value> {
+        let twin = self.twin.borrow();
+        twin.as_ref().filter(|(writes, _)| *writes == self.session.writes()).map(|(_, twin)| twin.clone())
+    }
     /// The tensor as a node of the current program: one made before becomes an attribute of it.
     pub fn resolve(&self, interp: &Interp) -> R<oxport_capture::Tensor> {
         let tracer = self.session.tracer();
@@ -67,6 +77,9 @@ impl TensorValue {
             Kind::Traced(t) => t.clone(),
         };
         if !traced.tracer().is_same(&self.session.scratch) {
+            if let Some(twin) = self.twin().as_ref().and_then(tensor_of) {
+                return twin.data(interp);
+            }
             let message = "the value of a tensor that depends on inputs is not known during capture; \
                  use torch.where, torch.cond or sizes instead";
             return interp.raise("RuntimeError", message);
@@ -79,7 +92,7 @@ impl TensorValue {
     fn is_known(&self) -> bool {
         match &*self.kind.borrow() {
             Kind::Data(_) => true,
-            Kind::Traced(t) => t.tracer().is_same(&self.session.scratch),
+            Kind::Traced(t) => t.tracer().is_same(&self.session.scratch) || self.twin().is_some(),
         }
     }
 

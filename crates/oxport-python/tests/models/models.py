@@ -170,6 +170,20 @@ class Losses(nn.Module):
         return found
 
 
+def constants(x):
+    # What is computed of `torch.tensor` alone is known, until it is written.
+    n = torch.tensor(3)
+    length = torch.ceil(n * x.shape[-1] / 7).long()
+    y = x[..., :length].clamp(-1, length / 4).view(2, length)
+    if n > 2:
+        y = y + int(torch.tensor([4, 5])[1])
+    parts = torch.tensor([1.0, 2.0, 3.0])
+    first = float(parts[0])
+    parts[:2].mul_(2)
+    n.unsqueeze(0).add_(1)
+    return y * first * n, parts[0] + x
+
+
 def function(x, y):
     total = x
     for _ in range(3):
