@@ -177,26 +177,37 @@ impl Tracer {
         let at = program.graph.placeholders().position(|(id, _)| Some(id) == tensor.node)?;
         Some(program.lifted(&program.signature.inputs.get(at)?.kind)?.tensor.clone())
     }
-    /// A constant that the code makes, `torch.tensor([1., 2.])`: lifted, and copied where it is made, as PyTorch
-    /// traces it.
+    /// A constant that the code makes, `torch.tensor([1., 2.])`: lifted, copied where it is made, so that each call writes
+    /// a copy of its own, and detached, as PyTorch traces it.
     ///
     /// # Errors
     /// None, but a `Result` as every call has.
     #[track_caller]
     pub fn constant(&self, data: Data) -> Result<Tensor> {
-        let name = {
-            let mut state = self.state_mut();
-            state.constants += 1;
-            format!("lifted_tensor_{}", state.constants - 1)
-        };
-        let lifted = self.attribute(&name, data)?;
-        let fresh = self.op("aten.lift_fresh_copy", &[lifted.into()], &[])?;
-        let node = fresh.as_tensor().and_then(|t| t.node).ok_or_else(|| Error::invalid("expected a tensor"))?;
+        let fresh = self.lift_fresh(data)?;
+        let node = fresh.node.ok_or_else(|| Error::invalid("expected a tensor"))?;
         let trace = self.trace(Location::caller(), "torch.tensor");
         let mut state = self.state_mut();
         let origin = state.origin(&trace);
         let detached = state.add_identity("aten.detach_", node, &origin)?;
         Ok(self.tensor(detached))
+    }
+    /// A constant that the code makes of data that it has, `torch.as_tensor([1., 2.])` or an index `x[[0, 2]]`: lifted
+    /// and copied where it is made.
+    ///
+    /// # Errors
+    /// None, but a `Result` as every call has.
+    #[track_caller]
+    pub fn lift_fresh(&self, data: Data) -> Result<Tensor> {
+        let lifted = self.attribute(&self.fresh_name(), data)?;
+        let fresh = self.op("aten.lift_fresh_copy", &[lifted.into()], &[])?;
+        fresh.as_tensor().cloned().ok_or_else(|| Error::invalid("expected a tensor"))
+    }
+    /// The name that the next lifted constant without a name of its own has: `lifted_tensor_0`, `lifted_tensor_1`.
+    pub fn fresh_name(&self) -> String {
+        let mut state = self.state_mut();
+        state.constants += 1;
+        format!("lifted_tensor_{}", state.constants - 1)
     }
     /// A tensor that is an attribute of a module, and neither parameter nor buffer.
     ///

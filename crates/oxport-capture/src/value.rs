@@ -216,6 +216,11 @@ impl Tensor {
         let sizes = self.fake().map(|f| f.sizes).unwrap_or_default();
         sizes.into_iter().map(|e| SymInt::new(e, &self.tracer)).collect()
     }
+    /// The strides, in elements; none of a void tensor.
+    pub fn strides(&self) -> Vec<SymInt> {
+        let strides = self.fake().map(|f| f.strides).unwrap_or_default();
+        strides.into_iter().map(|e| SymInt::new(e, &self.tracer)).collect()
+    }
     /// The size of a dimension, counted from the end where negative.
     ///
     /// # Errors

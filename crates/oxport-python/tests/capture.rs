@@ -1,12 +1,13 @@
-//! Models of Python source, captured and run: the outputs are PyTorch's (`scripts/models.py` made them).
+//! Models of Python source, captured and run: the outputs are PyTorch's (`fixtures/capture_sources.py` made them).
 
 use indexmap::IndexMap;
-use oxport::{Opt, PlanOptions, Tensor};
+use oxport::{Module, Opt, PlanOptions, Tensor};
 use oxport_ir::{ExportedProgram, Value};
 use oxport_python::torch::{Dim, Input, Options, capture};
 use oxport_python::{Limits, NoModules, STACK};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The entry, its inputs, the ranges of sizes.
 const MODELS: &[(&str, &[&str], &[&str])] = &[
@@ -20,6 +21,7 @@ const MODELS: &[(&str, &[&str], &[&str])] = &[
     ("Library", &["x: f32[b, 4, n]"], &["b=1..8", "n=2..16"]),
     ("Losses", &["x: f32[4, 5]", "y: f32[4, 5]", "labels: i64[4]"], &[]),
     ("constants", &["x: f32[2, 8]"], &[]),
+    ("layouts", &["x: f32[4, 3]"], &[]),
     ("function", &["x: f32[b, 3]", "y: f32[b, 3]"], &[]),
 ];
 
@@ -131,4 +133,21 @@ fn captured_models_give_the_outputs_of_pytorch() {
         .filter_map(|(entry, inputs, dims)| check(entry, inputs, dims).err().map(|e| format!("{entry}: {e}")))
         .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn each_call_makes_the_tensors_of_forward_anew() {
+    let source = "import torch\n\
+                  def f(x):\n    n = torch.tensor([3, 4])\n    n.mul_(2)\n    m = torch.as_tensor([1.0, 2.0])\n    \
+                  m += x\n    return x * n[0] + m\n";
+    let program = traced(source.into(), "f", &["x: f32[2]"], &[], None).unwrap_or_else(|e| panic!("{e}"));
+    let program = oxport::prepare(&program, Opt::None).expect("law: a captured program is prepared");
+    let plan = oxport::plan(&program, &PlanOptions::default()).expect("law: a captured program has a plan");
+    let mut module = Module::new(Arc::new(plan));
+    for _ in 0..2 {
+        let input = Tensor::from_vec(&[2], vec![1.0_f32, -1.0]).expect("law: two elements");
+        let outputs = module.call_flat(vec![Value::Tensor(input)]).expect("law: the program runs").user;
+        let [Value::Tensor(got)] = &outputs[..] else { panic!("expected one tensor, got {outputs:?}") };
+        assert_eq!(got.to_vec::<f32>().expect("law: floats"), [8.0, -5.0]);
+    }
 }

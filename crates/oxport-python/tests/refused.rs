@@ -16,9 +16,21 @@ fn what_cannot_be_captured_is_refused_with_the_whole_error() {
         let source = format!("import torch\n{}\n", source.trim());
         match traced_within(source.clone(), "f", &["x: f32[4, 3]"], &[], None, LIMITS) {
             Ok(_) => failures.push(format!("{source}\n----\nwas captured")),
-            Err(error) if error.trim() == expected.trim() => {}
+            Err(error) if elide(&error) == expected.trim() => {}
             Err(error) => failures.push(format!("{source}\n----\n{error}")),
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n====\n"));
+}
+
+/// The error without the places within our own sources, which move when these are edited.
+fn elide(error: &str) -> String {
+    let line = |line: &str| match line.trim_start().strip_prefix("File \"<").and_then(|rest| rest.split_once(">\"")) {
+        Some((module, place)) => match place.split_once(", in ") {
+            Some((_, function)) => format!("  File \"<{module}>\", in {function}"),
+            None => line.to_string(),
+        },
+        None => line.to_string(),
+    };
+    error.trim().lines().map(line).collect::<Vec<_>>().join("\n")
 }

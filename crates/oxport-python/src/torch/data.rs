@@ -39,8 +39,23 @@ fn flatten(interp: &mut Interp, value: &Value, depth: usize, sizes: &mut Vec<i64
     Ok(())
 }
 
-/// `torch.tensor(value, dtype)`.
-pub fn make(interp: &mut Interp, session: &Rc<Session>, value: &Value, dtype: Option<&Value>) -> R<Value> {
+/// What makes a tensor of data; PyTorch traces two forms.
+#[derive(Clone, Copy)]
+pub enum Origin {
+    /// `torch.tensor` and `new_tensor`.
+    Tensor,
+    /// `as_tensor`, `from_numpy`, `torch.Tensor`, an index.
+    Data,
+}
+
+/// `torch.tensor(value, dtype)` and the like. In a program, each call of it has a copy of its own.
+pub fn make(
+    interp: &mut Interp,
+    session: &Rc<Session>,
+    value: &Value,
+    dtype: Option<&Value>,
+    origin: Origin,
+) -> R<Value> {
     let wanted = match dtype {
         None | Some(Value::None) => None,
         Some(dtype) => match session.lower(interp, dtype)? {
@@ -81,20 +96,29 @@ pub fn make(interp: &mut Interp, session: &Rc<Session>, value: &Value, dtype: Op
         }
     };
     match made.and_then(|data| data.to_dtype(dtype)) {
-        Ok(data) if session.is_tracing() => match session.tracer().attribute(&session.fresh_name(), data.clone()) {
-            Ok(tensor) => {
-                let made = session.value(Kind::Traced(tensor));
-                if let Some(made) = tensor_of(&made) {
-                    *made.twin.borrow_mut() = Some((session.writes(), session.value(Kind::Data(data))));
-                    made.is_kin.set(true);
-                }
-                Ok(made)
-            }
-            Err(error) => interp.raise("RuntimeError", error.message()),
-        },
+        Ok(data) if session.is_tracing() => trace(interp, session, data, origin),
         Ok(data) => Ok(session.value(Kind::Data(data))),
         Err(error) => interp.raise("RuntimeError", error.to_string()),
     }
+}
+
+/// A constant of the program, which is known outside of it until something is written to it.
+fn trace(interp: &mut Interp, session: &Rc<Session>, data: Data, origin: Origin) -> R<Value> {
+    session.note_trace(interp);
+    let tracer = session.tracer();
+    let traced = match origin {
+        Origin::Tensor => tracer.constant(data.clone()),
+        Origin::Data => tracer.lift_fresh(data.clone()),
+    };
+    let made = match traced {
+        Ok(tensor) => session.value(Kind::Traced(tensor)),
+        Err(error) => return interp.raise("RuntimeError", error.message()),
+    };
+    if let Some(tensor) = tensor_of(&made) {
+        *tensor.twin.borrow_mut() = Some((session.writes(), session.value(Kind::Data(data))));
+        tensor.is_kin.set(true);
+    }
+    Ok(made)
 }
 
 fn stack(

@@ -1,5 +1,6 @@
 //! `tensor[index]` and its assignment, as PyTorch's `python_variable_indexing.cpp` has them.
 
+use super::data::{Origin, make};
 use super::session::Session;
 use super::tensor::tensor_of;
 use crate::error::R;
@@ -84,12 +85,12 @@ fn basic(interp: &mut Interp, session: &Rc<Session>, this: &Value, index: &Value
             }
             Value::Bool(b) => {
                 view = session.op(interp, "unsqueeze", &[view, Value::Int(dim)], &[])?;
-                let mask = super::data::make(interp, session, &Value::list(vec![Value::Bool(*b)]), None)?;
+                let mask = make(interp, session, &Value::list(vec![Value::Bool(*b)]), None, Origin::Data)?;
                 put(&mut tensors, dim, mask);
                 dim += 1;
             }
             Value::List(_) | Value::Tuple(_) | Value::Range(_) => {
-                let tensor = super::data::make(interp, session, part, None)?;
+                let tensor = make(interp, session, part, None, Origin::Data)?;
                 put(&mut tensors, dim, tensor);
                 dim += 1;
             }
@@ -149,7 +150,7 @@ pub fn set(interp: &mut Interp, session: &Rc<Session>, this: &Value, index: &Val
         }
         None => {
             let dtype = interp.get_attr(this, &"dtype".into())?;
-            super::data::make(interp, session, value, Some(&dtype))?
+            make(interp, session, value, Some(&dtype), Origin::Data)?
         }
     };
     if tensors.is_empty() {

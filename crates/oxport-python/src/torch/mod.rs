@@ -150,7 +150,9 @@ const MODULES: &[(&str, &str)] = &[
     ),
     (
         "torch.cuda.amp",
-        "from torch import autocast\ndef custom_fwd(f=None, **k):\n    return f if f else lambda g: g\n\
+        "import torch\nclass autocast(torch.autocast):\n    \
+        def __init__(self, enabled=True, dtype=None, cache_enabled=True):\n        \
+        super().__init__('cuda', dtype, enabled, cache_enabled)\ndef custom_fwd(f=None, **k):\n    return f if f else lambda g: g\n\
         custom_bwd = custom_fwd\n",
     ),
     ("torch.amp", "from torch import autocast\nfrom . import autocast_mode\n"),
@@ -173,6 +175,9 @@ const MODULES: &[(&str, &str)] = &[
         if name not in _known:\n        class kind(tuple):\n            __return_type__ = name\n        \
         kind.__name__ = name\n        _known[name] = kind\n    return _known[name]\n",
     ),
+    // Functions of `torch` that PyTorch defines there.
+    ("torch.functional", "import torch\ndef __getattr__(name):\n    return getattr(torch, name)\n"),
+    ("torch.version", "from torch import __version__\ncuda = hip = xpu = None\ndebug = False\n"),
     ("torch.backends", "from . import cuda, cudnn, mkldnn, mps\n"),
     ("torch.backends.cuda", "def flash_sdp_enabled():\n    return True\n"),
     ("torch.backends.cudnn", "enabled = benchmark = deterministic = False\ndef is_available():\n    return False\n"),

@@ -1,9 +1,10 @@
 //! `torch._C`: what the sources of `torch` ask of the tracer.
 
 use super::convert::Constant;
+use super::data::{self, Origin};
+use super::number;
 use super::session::Session;
 use super::tensor::{Kind, TensorValue, gather_sizes, tensor_of};
-use super::{data, number};
 use crate::error::R;
 use crate::interp::Interp;
 use crate::journal::Slot;
@@ -99,7 +100,7 @@ fn set_constructors(session: &Rc<Session>) {
     let shared = session.clone();
     let tensor = Value::native("Tensor", move |i, args| match args.pos.get(1) {
         Some(value @ (Value::List(_) | Value::Tuple(_))) => {
-            data::make(i, &shared, value, Some(&Constant::DType(DType::F32).value()))
+            data::make(i, &shared, value, Some(&Constant::DType(DType::F32).value()), Origin::Data)
         }
         Some(value) if tensor_of(value).is_some() => Ok(value.clone()),
         _ => shared.op(i, "empty", &[Value::list(args.pos[1..].to_vec())], &[]),
@@ -138,8 +139,19 @@ fn functions(module: &Module, session: &Rc<Session>) {
             Ok(if writes { pos.into_iter().next().unwrap_or(result) } else { result })
         }))
     });
-    native("tensor", |i, s, args| data::make(i, s, &args.at(i, "tensor", 0)?, args.pos.get(1)));
+    native("tensor", |i, s, args| data::make(i, s, &args.at(i, "tensor", 0)?, args.pos.get(1), Origin::Tensor));
+    native("as_tensor", |i, s, args| data::make(i, s, &args.at(i, "as_tensor", 0)?, args.pos.get(1), Origin::Data));
     native("tolist", |i, _, args| data::to_list(i, &args.at(i, "tolist", 0)?));
+    native("strides", |i, _, args| {
+        let this = args.at(i, "strides", 0)?;
+        match tensor_of(&this) {
+            Some(tensor) => {
+                let strides = tensor.strides().into_iter().map(|n| number::Number::Int(n).value());
+                Ok(Value::tuple(strides.collect::<Vec<_>>()))
+            }
+            None => i.type_error("strides() takes a tensor"),
+        }
+    });
     native("item", |i, _, args| {
         let this = args.at(i, "item", 0)?;
         match tensor_of(&this) {

@@ -38,7 +38,6 @@ pub struct Session {
     names: HashSet<String>,
     /// Those of operators that draw.
     random: HashSet<String>,
-    lifted: Cell<usize>,
     writes: Cell<u64>,
 }
 
@@ -80,7 +79,6 @@ impl Session {
             ],
             names,
             random,
-            lifted: Cell::new(0),
             writes: Cell::new(0),
         })
     }
@@ -138,12 +136,6 @@ impl Session {
             Ok(data) => Ok(data),
             Err(message) => interp.raise("RuntimeError", message),
         }
-    }
-
-    /// A name for a tensor that becomes an attribute of the program.
-    pub fn fresh_name(&self) -> String {
-        self.lifted.set(self.lifted.get() + 1);
-        format!("_tensor_constant{}", self.lifted.get() - 1)
     }
 
     /// A bool, known or of the program, as a tensor of no dimensions.

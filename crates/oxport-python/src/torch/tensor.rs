@@ -61,7 +61,7 @@ impl TensorValue {
             Kind::Data(data) => data.clone(),
         };
         let name = self.lifted.borrow().as_ref().map(ToString::to_string);
-        match tracer.attribute(&name.unwrap_or_else(|| self.session.fresh_name()), data) {
+        match tracer.attribute(&name.unwrap_or_else(|| tracer.fresh_name()), data) {
             Ok(tensor) => {
                 self.kind.cache(Kind::Traced(tensor.clone()));
                 Ok(tensor)
@@ -109,6 +109,14 @@ impl TensorValue {
         match &*self.kind.borrow() {
             Kind::Traced(t) => t.shape(),
             Kind::Data(data) => data.sizes().iter().map(|n| (*n).into()).collect(),
+        }
+    }
+
+    /// The strides, in elements.
+    pub fn strides(&self) -> Vec<oxport_capture::SymInt> {
+        match &*self.kind.borrow() {
+            Kind::Traced(t) => t.strides(),
+            Kind::Data(data) => data.strides().iter().map(|n| (*n).into()).collect(),
         }
     }
 
@@ -182,13 +190,16 @@ impl Host for TensorValue {
             "layout" => Constant::Layout(oxport_ir::MemoryLayout::Strided).value(),
             "requires_grad" => Value::Bool(self.requires_grad.get()),
             "grad" | "grad_fn" | "names" | "_backward_hooks" => Value::None,
-            "is_leaf" => Value::Bool(true),
-            "is_cuda" | "is_sparse" | "is_quantized" | "is_meta" | "is_mps" | "is_xla" | "is_nested" | "is_mkldnn" => {
+            "is_leaf" | "is_cpu" => Value::Bool(true),
+            "is_cuda" | "is_sparse" | "is_sparse_csr" | "is_quantized" | "is_meta" | "is_mps" | "is_mtia"
+            | "is_xla" | "is_xpu" | "is_ipu" | "is_maia" | "is_vulkan" | "is_nested" | "is_mkldnn" => {
                 Value::Bool(false)
             }
             "data" => this.clone(),
             "itemsize" => Value::from_len(self.fake().dtype.size()),
             "T" => self.session.op(interp, "numpy_T", std::slice::from_ref(this), &[])?,
+            "H" => self.session.op(interp, "matrix_H", std::slice::from_ref(this), &[])?,
+            "mH" => self.session.op(interp, "mH", std::slice::from_ref(this), &[])?,
             "mT" => self.session.op(interp, "transpose", &[this.clone(), Value::Int(-2), Value::Int(-1)], &[])?,
             "real" | "imag" => self.session.op(interp, name, std::slice::from_ref(this), &[])?,
             "__torch_function__" | "__tensor_flatten__" => return Ok(None),

@@ -189,3 +189,19 @@ def function(x, y):
     for _ in range(3):
         total = total * y + 1
     return total.sum(-1), [total, {"shape": x.shape[0] * 2}]
+
+
+def layouts(x):
+    # What a tensor tells of its storage, and tensors made of data.
+    y = x.transpose(0, 1)
+    image = x.reshape(2, 2, 3, 1)
+    last = image.to(memory_format=torch.channels_last)
+    told = [
+        y.is_contiguous(), x.is_contiguous(), image.is_contiguous(), last.is_contiguous(), x[:, :2].is_contiguous(),
+        last.is_contiguous(memory_format=torch.channels_last), x.type() == "torch.FloatTensor", x.is_cpu,
+    ]
+    strides = y.stride() + last.stride() + last.dim_order() + (x.nbytes, x[:, 0].stride(0))
+    made = x.new_tensor([1, 2, 3.5]) + x.new_tensor(2) + x.new([1, 2, 3]) + torch.Tensor([1, 2, 3])
+    rows, columns = torch.unravel_index(torch.arange(6), (2, 3))
+    x[[0, 2]] = 1.0
+    return x + made, torch.tensor(told), torch.tensor(strides), rows - columns, y.H @ y, y.mH

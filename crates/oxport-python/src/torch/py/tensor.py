@@ -85,6 +85,36 @@ def element_size(self):
     return self.dtype.itemsize
 
 
+Tensor.nbytes = property(lambda self: self.numel() * self.element_size())
+
+
+@method
+def is_shared(self):
+    return False
+
+
+@method
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    return torch.tensor(data, dtype=self.dtype if dtype is None else dtype)
+
+
+@method
+def new(self, *args):
+    if builtins.len(args) == 1 and not isinstance(args[0], int):
+        return torch.as_tensor(args[0], dtype=self.dtype)
+    return self.new_empty(args)
+
+
+@method
+def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    return torch.unique(self, sorted, return_inverse, return_counts, dim)
+
+
+@method
+def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
+    return torch.unique_consecutive(self, return_inverse, return_counts, dim)
+
+
 @method
 def split(self, split_size, dim=0):
     if isinstance(split_size, (tuple, list)):
@@ -113,9 +143,20 @@ def to(self, *args, **kwargs):
     return _C.op("to.dtype", self, dtype, False, copy, **extra)
 
 
+_TYPES = {
+    torch.float32: "Float", torch.float64: "Double", torch.float16: "Half", torch.bfloat16: "BFloat16",
+    torch.int64: "Long", torch.int32: "Int", torch.int16: "Short", torch.int8: "Char", torch.uint8: "Byte",
+    torch._C.bool: "Bool", torch.complex64: "ComplexFloat", torch.complex128: "ComplexDouble",
+}
+
+
 @method
 def type(self, dtype=None):
-    return "torch.FloatTensor" if dtype is None else self.to(dtype)
+    if dtype is None:
+        return f"torch.{_TYPES[self.dtype]}Tensor"
+    if isinstance(dtype, str):
+        dtype = next(kind for kind, name in _TYPES.items() if dtype == f"torch.{name}Tensor")
+    return self.to(dtype)
 
 
 @method
@@ -148,8 +189,25 @@ def contiguous(self, memory_format=None):
     return _C.op("contiguous", self) if memory_format is None else _C.op("contiguous", self, memory_format=memory_format)
 
 
+# The dimensions in their order in memory, the outermost first.
+_ORDERS = {
+    torch.channels_last: (0, 2, 3, 1),
+    torch.channels_last_3d: (0, 2, 3, 4, 1),
+}
+
+
 @method
-def is_contiguous(self, memory_format=None):
+def is_contiguous(self, memory_format=torch.contiguous_format):
+    order = _ORDERS.get(memory_format, builtins.range(self.ndim))
+    if builtins.len(order) != self.ndim:
+        return False
+    if self.numel() == 0:
+        return True
+    strides, step = _C.strides(self), 1
+    for dim in reversed(order):
+        if strides[dim] != step and self.shape[dim] != 1:
+            return False
+        step = step * self.shape[dim]
     return True
 
 
@@ -160,12 +218,14 @@ def data_ptr(self):
 
 @method
 def stride(self, dim=None):
-    strides, step = [], 1
-    for size in reversed(self.shape):
-        strides.append(step)
-        step = step * size
-    strides = tuple(reversed(strides))
+    strides = _C.strides(self)
     return strides if dim is None else strides[dim]
+
+
+@method
+def dim_order(self):
+    strides = _C.strides(self)
+    return tuple(sorted(builtins.range(self.ndim), key=lambda dim: -strides[dim]))
 
 
 @method

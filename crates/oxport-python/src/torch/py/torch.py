@@ -95,7 +95,9 @@ class set_grad_enabled(_Mode):
 
 
 class autocast(_Mode):
-    pass
+    def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+        if enabled and str(device_type).split(":")[0] == "cpu":
+            raise NotImplementedError("autocast on the CPU is not captured; write the casts (x.to(torch.bfloat16))")
 
 
 def is_grad_enabled():
@@ -150,24 +152,27 @@ def seed():
     return 0
 
 
-def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+def _elements(data, dtype):
     if getattr(data, "_is_ndarray", False):
-        dtype = dtype or getattr(_C, data.dtype.name)
-        data = data.tolist()
-    return _C.tensor(data, dtype)
+        return data.tolist(), dtype or getattr(_C, data.dtype.name)
+    return data, dtype
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    return _C.tensor(*_elements(data, dtype))
 
 
 def as_tensor(data, dtype=None, device=None):
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
-    return tensor(data, dtype=dtype)
+    return _C.as_tensor(*_elements(data, dtype))
 
 
 asarray = as_tensor
 
 
 def from_numpy(value):
-    return tensor(value)
+    return as_tensor(value)
 
 
 class _TypedTensor(type):
@@ -180,10 +185,11 @@ class _TypedTensor(type):
         return isinstance(value, Tensor) and value.dtype == cls.dtype
 
 
-FloatTensor, DoubleTensor, HalfTensor, BFloat16Tensor, LongTensor, IntTensor, ByteTensor, BoolTensor = (
+(FloatTensor, DoubleTensor, HalfTensor, BFloat16Tensor, LongTensor, IntTensor, ShortTensor, CharTensor, ByteTensor,
+ BoolTensor) = (
     _TypedTensor(name + "Tensor", (), {"dtype": kind}) for name, kind in (
         ("Float", float32), ("Double", float64), ("Half", float16), ("BFloat16", bfloat16), ("Long", int64),
-        ("Int", int32), ("Byte", uint8), ("Bool", bool)))
+        ("Int", int32), ("Short", int16), ("Char", int8), ("Byte", uint8), ("Bool", bool)))
 
 
 def _size(args):
@@ -428,11 +434,51 @@ def compile(function=None, *args, **kwargs):
     return function if callable(function) else lambda f: f
 
 
-def set_default_dtype(*args):
+def set_default_dtype(dtype):
+    if dtype != float32:
+        raise NotImplementedError(f"a default dtype of {dtype} is not captured; give dtype= where tensors are made")
+
+
+def set_default_device(device):
+    if device is not None and str(device).split(":")[0] != "cpu":
+        raise NotImplementedError(f"a default device of {device} is not captured; expected cpu")
+
+
+def _no_effect(*args, **kwargs):
     return None
 
 
-set_default_device = set_float32_matmul_precision = use_deterministic_algorithms = set_default_dtype
+set_float32_matmul_precision = use_deterministic_algorithms = set_num_threads = set_num_interop_threads = _no_effect
+set_printoptions = set_anomaly_enabled = set_warn_always = set_deterministic_debug_mode = _no_effect
+
+
+def get_num_threads():
+    return 1
+
+
+def get_float32_matmul_precision():
+    return "highest"
+
+
+def are_deterministic_algorithms_enabled():
+    return False
+
+
+def typename(value):
+    return value.type() if isinstance(value, Tensor) else f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def unravel_index(indices, shape):
+    shape = [shape] if isinstance(shape, builtins.int) else list(shape)
+    found = []
+    for size in reversed(shape):
+        found.append(indices % size)
+        indices = indices // size
+    return tuple(reversed(found))
+
+
+def sym_sum(values):
+    return builtins.sum(values)
 
 
 def _namespace(prefix):
@@ -475,6 +521,7 @@ from torch.autograd import Function  # noqa: E402,F401
 import torch.nn as nn  # noqa: E402
 import torch.nn.functional  # noqa: E402,F401
 from torch import (  # noqa: E402,F401
-    accelerator, amp, autograd, backends, compiler, cuda, distributed, export, fft, fx, hub, jit, library, linalg, mps, onnx,
-    multiprocessing, optim, overrides, profiler, return_types, serialization, special, testing, types, utils, xpu,
+    accelerator, amp, autograd, backends, compiler, cuda, distributed, export, fft, functional, fx, hub, jit, library,
+    linalg, mps, multiprocessing, onnx, optim, overrides, profiler, return_types, serialization, special, testing,
+    types, utils, version, xpu,
 )
