@@ -4,14 +4,14 @@
 //! nothing is filled in and no number is bound beside it. A subgraph takes what its call gives it, in that order, and
 //! uses nothing from around it.
 
+use crate::autocast::{Scope, autocast_of};
 use crate::branch::Branch;
 use crate::tracer::State;
 use crate::{Error, Result, Tracer, Value};
-use oxport_ir::args::{Arg, Meta};
-use oxport_ir::infer::{MetaCx, assertion, bind_meta, infer_bound};
+use oxport_ir::infer::assertion;
 use oxport_ir::schema::{FunctionSchema, Type};
 use oxport_ir::verify::{batched, subgraph_inputs};
-use oxport_ir::{Argument, Assertion, Autocast, Builder, Intrinsic, Kwargs, Node, NodeId, NodeKind, NodeMeta, Op, Val};
+use oxport_ir::{Argument, Assertion, Autocast, Builder, Kwargs, Node, NodeId, NodeKind, NodeMeta, Op, Val};
 use oxport_tensor::DType;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -266,11 +266,10 @@ impl State {
         origin: &NodeMeta,
     ) -> Result<NodeId> {
         let gives_tensors = op.schema().is_some_and(|s| s.returns.iter().any(|r| r.ty.is_tensor_like()));
-        let node = match self.autocast().filter(|_| op.autocast() != Autocast::Unchanged) {
+        let node = match self.autocast().filter(|_| op.autocast() != Autocast::Unchanged || op.is_composite()) {
             Some(low) => {
-                let values = bind_meta(&self.program.graph, op, &args, &kwargs)?;
-                let cx = MetaCx::with_fresh(&self.program.env, self.program.env.next_unbacked());
-                let val = infer_bound(op, &cast_all(op.autocast(), values, low), &cx)?;
+                let scope = Scope { env: &self.program.env, registry: &self.registry, low };
+                let val = scope.infer(&self.program.graph, op, &args, &kwargs)?;
                 let node = self.add_without_value(op, args, kwargs, origin)?;
                 self.program.graph.meta_mut(node).val = Some(val);
                 node
@@ -333,50 +332,8 @@ impl State {
     }
 }
 
-/// The dtype in which the region of a call computes; `None` if it opens none, or one in which autocast is off.
-fn autocast_of(call: &Node) -> Option<DType> {
-    if call.intrinsic() != Some(Intrinsic::WrapWithAutocast) || call.argument("enabled") != Some(&Argument::Bool(true))
-    {
-        return None;
-    }
-    match call.argument("dtype") {
-        Some(Argument::DType(dtype)) => Some(*dtype),
-        _ => Some(DType::BF16),
-    }
-}
-
 /// Whether a call gives its only argument, which it writes at most marks of.
 fn is_identity(op: &Op) -> bool {
     let takes_itself = |s: &FunctionSchema| matches!(&s.args[..], [only] if only.is_written());
     op.def().is_none() && op.schema().is_some_and(takes_itself)
-}
-
-/// Arguments as autocast hands them to an operator of this class.
-fn cast_all(class: Autocast, values: Vec<Arg<Meta>>, low: DType) -> Vec<Arg<Meta>> {
-    fn each(value: Arg<Meta>, f: &mut dyn FnMut(DType) -> DType) -> Arg<Meta> {
-        match value {
-            Arg::Tensor(t) if matches!(t.dtype, DType::F32 | DType::F16 | DType::BF16) => {
-                let dtype = f(t.dtype);
-                Arg::Tensor(t.with_dtype(dtype))
-            }
-            Arg::List(items) => Arg::List(items.into_iter().map(|v| each(v, f)).collect()),
-            other => other,
-        }
-    }
-    let mut widest = low;
-    let to = match class {
-        Autocast::Unchanged => return values,
-        Autocast::Lower => low,
-        Autocast::Float32 => DType::F32,
-        Autocast::Widest => {
-            for value in &values {
-                each(value.clone(), &mut |dtype| {
-                    widest = if dtype == DType::F32 { DType::F32 } else { widest };
-                    dtype
-                });
-            }
-            widest
-        }
-    };
-    values.into_iter().map(|value| each(value, &mut |_| to)).collect()
 }

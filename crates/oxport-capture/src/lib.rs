@@ -28,6 +28,7 @@
 //! Laws: what is traced is what PyTorch would trace of the same calls; nothing here panics, whatever the code does.
 
 mod arithmetic;
+mod autocast;
 pub mod branch;
 mod call;
 mod constraint;
@@ -47,6 +48,7 @@ pub mod number;
 mod operators;
 mod overload;
 pub mod pytree;
+mod state;
 pub mod tracer;
 pub mod value;
 

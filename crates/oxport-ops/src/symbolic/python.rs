@@ -212,7 +212,7 @@ fn operand(n: &Number<Meta>) -> Result<(Expr, Kind)> {
 /// The expression of a number where the result has that kind: truth values count, integers become floats.
 fn as_kind((e, have): (Expr, Kind), want: Kind) -> Expr {
     match (have, want) {
-        (Kind::Bool, Kind::Int) => Expr::call(Func::Where, vec![e, Expr::from(1i64), Expr::from(0i64)]),
+        (Kind::Bool, Kind::Int) => choice(&e, &Expr::from(1i64), &Expr::from(0i64)),
         (Kind::Bool, Kind::Float) => as_kind((as_kind((e, have), Kind::Int), Kind::Int), want),
         (Kind::Int, Kind::Float) => e.to_float(),
         _ => e,
@@ -281,13 +281,13 @@ fn ite_meta(args: &MetaArgs<'_>) -> Metas {
     let kind = Kind::wider(t.1, f.1);
     let kind = if t.1 == f.1 { t.1 } else { kind };
     let (c, t, f) = (c.0, as_kind(t, kind), as_kind(f, kind));
-    Ok(vec![val(
-        c.as_bool().map_or_else(
-            || Expr::call(Func::Where, vec![c, t.clone(), f.clone()]),
-            |c| if c { t.clone() } else { f.clone() },
-        ),
-        kind,
-    )])
+    Ok(vec![val(choice(&c, &t, &f), kind)])
+}
+
+/// One of two expressions, as PyTorch writes it (`torch/fx/experimental/sym_node.py`, `_sympy_sym_ite`).
+fn choice(condition: &Expr, one: &Expr, other: &Expr) -> Expr {
+    let pair = |value: &Expr, condition: Expr| Expr::call(Func::ExprCondPair, vec![value.clone(), condition]);
+    Expr::call(Func::Piecewise, vec![pair(one, condition.clone()), pair(other, Expr::boolean(true))])
 }
 
 fn sum_meta(args: &MetaArgs<'_>) -> Metas {
