@@ -185,7 +185,9 @@ fn measured_states(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let sequences: Vec<i64> = if p.rank() == 3 { vec![p.sizes()[1]] } else { Vec::new() };
     let longest = lengths(args, 3)?.into_iter().max().unwrap_or(0);
     let empty = |sizes: &[i64]| TensorMut::empty(p.dtype(), Layout::contiguous(sizes)?);
-    let states = [sequences.first().copied().unwrap_or(1), p.sizes()[0], 2 * longest + 1];
+    let width = longest.checked_mul(2).and_then(|n| n.checked_add(1));
+    let width = width.ok_or_else(|| oxport_ir::Error::invalid(format!("{}: a length of {longest}", args.name())))?;
+    let states = [sequences.first().copied().unwrap_or(1), p.sizes()[0], width];
     let mut outs = [empty(&sequences)?, empty(&states)?];
     states_kernel(args, &mut outs)?;
     Ok(outs.into_iter().map(|o| o.freeze().into()).collect())

@@ -14,6 +14,7 @@ type Native = Option<fn(&mut Interp, &Rc<Module>)>;
 /// The modules: name, native part, source.
 const MODULES: &[(&str, Native, Option<&str>)] = &[
     ("abc", None, Some(include_str!("abc.py"))),
+    ("argparse", None, Some(include_str!("argparse.py"))),
     ("builtins", Some(native::builtins), None),
     ("collections", None, Some(include_str!("collections.py"))),
     ("collections.abc", None, Some(include_str!("collections_abc.py"))),

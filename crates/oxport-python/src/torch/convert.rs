@@ -214,12 +214,26 @@ impl Session {
         let sizes: Vec<Value> = sizes.into_iter().map(|n| Number::Int(n).value()).collect();
         let tuple = interp.new_tuple(sizes)?;
         let class = interp.modules.get("torch").and_then(|m| m.dict.borrow().get("Size").cloned());
-        match class {
-            Some(Value::Class(class)) => {
-                let native = interp.types.tuple.clone();
-                interp.wrap(&class, &native, tuple)
-            }
-            _ => Ok(tuple),
+        wrapped(interp, class, tuple)
+    }
+
+    /// Results as `torch.return_types.max`, which name them.
+    pub fn named(&self, interp: &mut Interp, name: &str, tuple: Value) -> R<Value> {
+        let class = match interp.modules.get("torch.return_types").cloned() {
+            Some(module) => interp.find_attr(&Value::Module(module), &Name::from(name))?,
+            None => None,
+        };
+        wrapped(interp, class, tuple)
+    }
+}
+
+/// A tuple as an instance of a class of tuples.
+fn wrapped(interp: &mut Interp, class: Option<Value>, tuple: Value) -> R<Value> {
+    match class {
+        Some(Value::Class(class)) => {
+            let native = interp.types.tuple.clone();
+            interp.wrap(&class, &native, tuple)
         }
+        _ => Ok(tuple),
     }
 }

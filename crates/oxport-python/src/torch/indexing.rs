@@ -1,5 +1,6 @@
 //! `tensor[index]` and its assignment, as PyTorch's `python_variable_indexing.cpp` has them.
 
+use super::convert::Constant;
 use super::data::{Origin, make};
 use super::session::Session;
 use super::tensor::tensor_of;
@@ -148,6 +149,7 @@ pub fn set(interp: &mut Interp, session: &Rc<Session>, this: &Value, index: &Val
             session.op(interp, "fill_", &[view, value.clone()], &[])?;
             return Ok(());
         }
+        None if fill(interp, session, &view, &tensors, value)? => return Ok(()),
         None => {
             let dtype = interp.get_attr(this, &"dtype".into())?;
             make(interp, session, value, Some(&dtype), Origin::Data)?
@@ -159,4 +161,31 @@ pub fn set(interp: &mut Interp, session: &Rc<Session>, this: &Value, index: &Val
         session.op(interp, "index_put_", &[view, Value::list(tensors), value], &[])?;
     }
     Ok(())
+}
+
+/// Writes a number where a single tensor selects: `masked_fill_` or `index_fill_`, as PyTorch traces it.
+fn fill(interp: &mut Interp, session: &Rc<Session>, view: &Value, tensors: &[Value], value: &Value) -> R<bool> {
+    let mut given = tensors.iter().enumerate().filter(|(_, t)| !matches!(t, Value::None));
+    let (Some((dim, index)), None) = (given.next(), given.next()) else { return Ok(false) };
+    let (Some(of), Some(tensor)) = (tensor_of(view), tensor_of(index)) else { return Ok(false) };
+    let (rank, own) = (of.sizes().len(), tensor.sizes().len());
+    let mut index = index.clone();
+    if tensor.is_mask() {
+        if tensor.fake().dtype != DType::Bool {
+            index = session.op(interp, "to", &[index, Constant::DType(DType::Bool).value()], &[])?;
+        }
+        for _ in dim + own..rank {
+            index = session.op(interp, "unsqueeze", &[index, Value::Int(-1)], &[])?;
+        }
+        session.op(interp, "masked_fill_.Scalar", &[view.clone(), index, value.clone()], &[])?;
+        return Ok(true);
+    }
+    if tensor.fake().dtype != DType::I64 {
+        return Ok(false);
+    }
+    if own != 1 {
+        index = session.op(interp, "view", &[index, Value::list(vec![Value::Int(-1)])], &[])?;
+    }
+    session.op(interp, "index_fill_.int_Scalar", &[view.clone(), Value::from_len(dim), index, value.clone()], &[])?;
+    Ok(true)
 }

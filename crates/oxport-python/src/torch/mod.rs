@@ -169,12 +169,13 @@ const MODULES: &[(&str, &str)] = &[
     ),
     ("torch._functorch", "from . import predispatch\n"),
     ("torch.export", include_str!("py/export.py")),
-    (
-        "torch.return_types",
-        "_known = {}\ndef __getattr__(name):\n    if name.startswith('__'):\n        raise AttributeError(name)\n    \
-        if name not in _known:\n        class kind(tuple):\n            __return_type__ = name\n        \
-        kind.__name__ = name\n        _known[name] = kind\n    return _known[name]\n",
-    ),
+    ("torch.distributions", include_str!("py/distributions.py")),
+    ("torch.distributions.bernoulli", "from torch.distributions import Bernoulli\n"),
+    ("torch.distributions.categorical", "from torch.distributions import Categorical\n"),
+    ("torch.distributions.independent", "from torch.distributions import Independent\n"),
+    ("torch.distributions.kl", "from torch.distributions import kl_divergence\n"),
+    ("torch.distributions.normal", "from torch.distributions import Normal\n"),
+    ("torch.return_types", include_str!("py/return_types.py")),
     // Functions of `torch` that PyTorch defines there.
     ("torch.functional", "import torch\ndef __getattr__(name):\n    return getattr(torch, name)\n"),
     ("torch.version", "from torch import __version__\ncuda = hip = xpu = None\ndebug = False\n"),
@@ -205,7 +206,6 @@ const MODULES: &[(&str, &str)] = &[
 const EMPTY: &[&str] = &[
     "torch.ao",
     "torch.ao.quantization",
-    "torch.distributions",
     "torch.multiprocessing",
     "torch.optim",
     "torch.optim.lr_scheduler",

@@ -139,6 +139,17 @@ fn functions(module: &Module, session: &Rc<Session>) {
             Ok(if writes { pos.into_iter().next().unwrap_or(result) } else { result })
         }))
     });
+    // The names of an operator's results; none if they have none.
+    native("fields", |i, _, args| {
+        let name = i.text(&args.at(i, "fields", 0)?)?;
+        let registry = oxport_ops::registry();
+        let overloads = registry
+            .names()
+            .into_iter()
+            .filter(|full| full.strip_prefix("aten::").is_some_and(|n| n.split('.').next() == Some(&*name)));
+        let found = overloads.into_iter().find_map(super::session::fields).unwrap_or_default();
+        Ok(Value::tuple(found.into_iter().map(|field| Value::str(&field)).collect::<Vec<_>>()))
+    });
     native("tensor", |i, s, args| data::make(i, s, &args.at(i, "tensor", 0)?, args.pos.get(1), Origin::Tensor));
     native("as_tensor", |i, s, args| data::make(i, s, &args.at(i, "as_tensor", 0)?, args.pos.get(1), Origin::Data));
     native("tolist", |i, _, args| data::to_list(i, &args.at(i, "tolist", 0)?));

@@ -38,6 +38,8 @@ pub struct Session {
     names: HashSet<String>,
     /// Those of operators that draw.
     random: HashSet<String>,
+    /// Those whose several results have names, as their overloads that return them say.
+    structs: HashSet<String>,
     writes: Cell<u64>,
 }
 
@@ -62,6 +64,8 @@ impl Session {
             let (space, name) = name.split_once("::")?;
             (space == "aten").then(|| name.split('.').next().unwrap_or(name).to_string())
         };
+        let structs = oxport_ops::registry().names().into_iter().filter(|name| fields(name).is_some()).filter_map(base);
+        let structs = structs.filter(|name| !name.starts_with('_')).collect();
         let names = oxport_ops::registry().names().into_iter().filter_map(base).collect();
         let random = oxport_ops::registry().tagged("nondeterministic_seeded");
         let random = random.iter().filter_map(|op| base(op.name())).collect();
@@ -79,6 +83,7 @@ impl Session {
             ],
             names,
             random,
+            structs,
             writes: Cell::new(0),
         })
     }
@@ -208,7 +213,7 @@ impl Session {
         }
         let mut named = Vec::with_capacity(kw.len());
         for (key, value) in kw {
-            named.push((&**key, self.lower(interp, value)?));
+            named.push((numpy_name(name, key), self.lower(interp, value)?));
         }
         let tracer = self.tracer();
         self.note_trace(interp);
@@ -218,6 +223,10 @@ impl Session {
         match tracer.op(&full, &lowered, &named) {
             Ok(value) => {
                 let result = self.raise_value(interp, value)?;
+                let result = match result {
+                    Value::Tuple(_) if self.structs.contains(stem) => self.named(interp, stem, result)?,
+                    result => result,
+                };
                 if self.is_tracing() {
                     self.follow(interp, name, args, kw, &result);
                 }
@@ -233,6 +242,34 @@ impl Session {
             Err(error) => interp.raise("RuntimeError", error.message()),
         }
     }
+}
+
+/// The name of a parameter that is given by its name in numpy (`torch/csrc/utils/python_arg_parser.cpp`).
+fn numpy_name<'a>(op: &str, key: &'a str) -> &'a str {
+    match key {
+        "axis" if !takes(op, key) => "dim",
+        "keepdims" => "keepdim",
+        _ => key,
+    }
+}
+
+/// Whether an overload of the operator has that parameter.
+fn takes(op: &str, parameter: &str) -> bool {
+    let registry = oxport_ops::registry();
+    let is_overload = |name: &&str| name.strip_prefix("aten::").is_some_and(|n| n.split('.').next() == Some(op));
+    let mut overloads = registry.names().into_iter().filter(is_overload).map(|name| registry.op(name));
+    overloads.any(|o| o.schema().is_some_and(|s| s.args.iter().any(|arg| &*arg.name == parameter)))
+}
+
+/// The names of several results, if the operator has them.
+pub fn fields(name: &str) -> Option<Vec<Name>> {
+    let op = oxport_ops::registry().op(name);
+    let returns = &op.schema()?.returns;
+    let are_written = returns.iter().any(|r| r.alias.as_ref().is_some_and(|alias| alias.is_write));
+    if returns.len() < 2 || are_written {
+        return None;
+    }
+    returns.iter().map(|r| Some(Name::from(r.name.as_deref()?))).collect()
 }
 
 /// Whether the first tensor in an argument may lie in the storage of a known constant; nothing without tensors.

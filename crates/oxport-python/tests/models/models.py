@@ -3,6 +3,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_map
 import torch.nn.functional as F
+from torch.distributions import Normal, kl_divergence
 
 
 class Mlp(nn.Module):
@@ -205,3 +206,28 @@ def layouts(x):
     rows, columns = torch.unravel_index(torch.arange(6), (2, 3))
     x[[0, 2]] = 1.0
     return x + made, torch.tensor(told), torch.tensor(strides), rows - columns, y.H @ y, y.mH
+
+
+class Critic(nn.Module):
+    # Spectral norms of both kinds, distributions, results with names, names of numpy.
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.utils.spectral_norm(nn.ConvTranspose1d(2, 3, 3))
+        self.old = nn.utils.spectral_norm(nn.Linear(6, 4))
+        self.new = nn.utils.parametrizations.spectral_norm(nn.Linear(4, 5))
+        self.bias = nn.utils.parametrizations.spectral_norm(nn.LayerNorm(5), "bias")
+
+    def forward(self, x):
+        y = self.bias(self.new(self.old(self.conv(x))))
+        best = torch.max(y, axis=-1, keepdims=True)
+        u, s, v = torch.linalg.svd(y @ y.mT)
+        p = torch.distributions.Categorical(logits=y)
+        n = Normal(y, y.exp())
+        b = torch.distributions.Bernoulli(probs=y.sigmoid())
+        i = torch.distributions.Independent(torch.distributions.Laplace(y, 2.0), 1)
+        spread = torch.distributions.Uniform(-5.0, 5.0).log_prob(y) + torch.distributions.Exponential(y.exp()).log_prob(y.abs())
+        spread = spread + torch.distributions.Gamma(2.0, y.exp()).log_prob(y.exp())
+        apart = kl_divergence(n, Normal(0.0, 1.0)), kl_divergence(p, torch.distributions.Categorical(probs=y.exp()))
+        apart += kl_divergence(b, torch.distributions.Bernoulli(0.25)), kl_divergence(i.base_dist, i.base_dist) if False else n.cdf(y + 1)
+        told = p.log_prob(best.indices[..., 0]), p.entropy(), n.entropy(), n.stddev, b.log_prob(b.mean.round()), i.log_prob(y + 1)
+        return best, y.median(dim=1).values, y.sort(dim=-1).indices, s, torch.aminmax(y).max, y.topk(2), spread, apart, told

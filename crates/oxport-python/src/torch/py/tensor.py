@@ -7,36 +7,9 @@ import torch._C as _C
 from torch._C import Parameter, Tensor
 
 
-class _Pair(tuple):
-    @property
-    def values(self):
-        return tuple.__getitem__(self, 0)
-
-    @property
-    def indices(self):
-        return tuple.__getitem__(self, 1)
-
-
-def _pair(value):
-    return _Pair(value) if isinstance(value, tuple) else value
-
-
 def method(function):
     setattr(Tensor, function.__name__, function)
     return function
-
-
-def _reduction(name):
-    def reduce(self, *args, **kwargs):
-        if "axis" in kwargs:
-            kwargs["dim"] = kwargs.pop("axis")
-        return _pair(_C.op(name, self, *args, **kwargs))
-
-    setattr(Tensor, name, reduce)
-
-
-for _name in ("max", "min", "sort", "topk", "median", "kthvalue", "mode", "cummax", "cummin", "nanmedian"):
-    _reduction(_name)
 
 
 @method

@@ -293,6 +293,10 @@ def broadcast_tensors(*tensors):
     return _C.op("broadcast_tensors", list(tensors))
 
 
+def cartesian_prod(*tensors):
+    return _C.op("cartesian_prod", list(tensors))
+
+
 def broadcast_shapes(*shapes):
     rank = builtins.max(len(shape) for shape in shapes)
     result = [1] * rank
@@ -521,7 +525,7 @@ from torch.autograd import Function  # noqa: E402,F401
 import torch.nn as nn  # noqa: E402
 import torch.nn.functional  # noqa: E402,F401
 from torch import (  # noqa: E402,F401
-    accelerator, amp, autograd, backends, compiler, cuda, distributed, export, fft, functional, fx, hub, jit, library,
+    accelerator, amp, autograd, backends, compiler, cuda, distributed, distributions, export, fft, functional, fx, hub, jit, library,
     linalg, mps, multiprocessing, onnx, optim, overrides, profiler, return_types, serialization, special, testing,
     types, utils, version, xpu,
 )
