@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use crate::replace::Destination;
 use crate::text::is_text;
 use crate::values::{DescribedBy, descriptions};
-use crate::{Error, Limits, Result, is_json, pair};
+use crate::{Error, Limits, Result, is_json, members};
 
 /// The files of a program; for a `.json` program also those of its tensors.
 pub fn program_files(path: &Path) -> Vec<PathBuf> {
     match path {
-        _ if is_json(path) => pair::files_of(path),
+        _ if is_json(path) => members::files_of(path),
         _ if is_text(path) => vec![path.to_path_buf(), path.with_extension("safetensors")],
         _ => vec![path.to_path_buf()],
     }
@@ -44,15 +44,10 @@ pub fn is_stream(path: &Path) -> bool {
 /// Checks that a program can be written to the path.
 ///
 /// # Errors
-/// The path is a folder; or a safetensors file that does not belong to a program is next to the `.json` file.
+/// The path is a folder; or a tensors file that does not belong to a program is next to the `.json` file.
 pub fn check_program(path: &Path) -> Result<()> {
     check_file(path)?;
-    if is_json(path)
-        && let Some(foreign) = pair::foreign_tensors(path)
-    {
-        return Err(cannot_write(&foreign, "the tensors would overwrite a file that does not belong to a program"));
-    }
-    Ok(())
+    if is_json(path) { members::check_members(path, 1) } else { Ok(()) }
 }
 
 /// Checks that values can be written to the path; `constants` says whether some of them cannot be stored in
@@ -62,7 +57,7 @@ pub fn check_program(path: &Path) -> Result<()> {
 /// The path is a folder, the file holds the tensors of a program, or the JSON file is not one of oxport's.
 pub fn check_values(path: &Path, constants: bool) -> Result<()> {
     let Destination::File(..) = check_file(path)? else { return Ok(()) };
-    if pair::is_of_a_program(path) {
+    if members::is_of_a_program(path) {
         return Err(cannot_write(path, "it holds the tensors of a program"));
     }
     match DescribedBy::of(path, &Limits::default())? {

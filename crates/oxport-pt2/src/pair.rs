@@ -12,14 +12,14 @@
 //! tensors; a file without a stamp (written by another program) is accepted. See [`crate::replace`] for how files are
 //! replaced.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use oxport_ir::{Constant, Diagnostic, ExportedProgram, InputKind, Loc, Registry, StateTensor};
 use oxport_tensor::{DType, Storage, Tensor};
 
+use crate::members::{Index, STAMP, check_members, index_path, member_paths, old_shards, stamp_of, tensors_path};
 use crate::model::{self, PayloadConfig};
 use crate::open::open;
 use crate::read::{DocumentText, Parts, PayloadReader};
@@ -46,9 +46,6 @@ model::records! {
 }
 
 const SAMPLES: &str = "data/sample_inputs/model.pt";
-
-/// The key of the stamp in the header of a tensors file, and in the metadata of an index.
-const STAMP: &str = "oxport.stamp";
 
 /// Reads a program from its JSON file and the safetensors file next to it.
 ///
@@ -176,6 +173,8 @@ pub fn write_json(program: &ExportedProgram, path: &Path, options: &WriteOptions
     let contents = serde_json::to_value(&contents).expect("law: payload configs are JSON");
     document.extra.get_or_insert_default().insert("oxport".into(), contents);
     let text = document_text(&document, options.schema)?;
+    // How many shards there are is known only now.
+    check_members(path, shards.len())?;
     let members = draft_members(path, shards, &stamp)?;
     let head = draft(path, |out| out.write_all(text.as_bytes()))?;
     let obsolete = if sharded { vec![tensors_path(path)] } else { old_shards(path) };
@@ -204,16 +203,15 @@ fn draft_members(path: &Path, mut shards: Vec<Vec<Block<'_>>>, stamp: &str) -> R
     if shards.len() == 1 {
         return Ok(vec![draft_blocks(&tensors_path(path), shards.remove(0), text)?]);
     }
-    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("program");
-    let (count, mut total, mut places) = (shards.len(), 0, serde_json::Map::new());
-    let mut members = Vec::with_capacity(count + 1);
-    for (i, shard) in shards.into_iter().enumerate() {
-        let file = format!("{stem}-{:05}-of-{count:05}.safetensors", i + 1);
+    let (mut total, mut places) = (0, serde_json::Map::new());
+    let mut members = Vec::with_capacity(shards.len() + 1);
+    for (file, shard) in member_paths(path, shards.len()).into_iter().zip(shards) {
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         for block in &shard {
             total += block.bytes.len();
-            places.insert(block.name.to_string(), file.as_str().into());
+            places.insert(block.name.to_string(), name.into());
         }
-        members.push(draft_blocks(&path.with_file_name(&file), shard, text)?);
+        members.push(draft_blocks(&file, shard, text)?);
     }
     let index = serde_json::json!({"metadata": {"total_size": total, STAMP: stamp}, "weight_map": places});
     members.push(draft(&index_path(path), |out| out.write_all(json::to_string(&index).as_bytes()))?);
@@ -283,27 +281,6 @@ fn unless_missing<T>(read: Result<T>) -> Result<Option<T>> {
     }
 }
 
-#[derive(serde::Deserialize)]
-struct Index {
-    #[serde(default)]
-    metadata: serde_json::Map<String, serde_json::Value>,
-    weight_map: IndexMap<String, String>,
-}
-
-impl Index {
-    fn read(path: &Path, limits: &Limits) -> Result<Index> {
-        json::from_slice(&path.display().to_string(), open(path)?.bytes(), limits)
-    }
-    fn stamp(&self) -> Option<&str> {
-        self.metadata.get(STAMP)?.as_str()
-    }
-    /// The files that it names, each once.
-    fn shards(&self) -> impl Iterator<Item = &String> {
-        let mut seen = HashSet::new();
-        self.weight_map.values().filter(move |file| seen.insert(*file))
-    }
-}
-
 /// The tensors of all shards that an index names.
 fn read_shards(path: &Path, check: &mut StampCheck<'_>, limits: &Limits) -> Result<IndexMap<String, Tensor>> {
     let name = path.display().to_string();
@@ -329,58 +306,6 @@ fn read_shards(path: &Path, check: &mut StampCheck<'_>, limits: &Limits) -> Resu
         }
     }
     Ok(tensors)
-}
-
-/// The index of a program and the shards that it names.
-fn old_shards(path: &Path) -> Vec<PathBuf> {
-    let index = index_path(path);
-    let Ok(old) = Index::read(&index, &Limits::default()) else { return Vec::new() };
-    let is_plain = |file: &&String| !file.contains(['/', '\\', '\0']);
-    let shards = old.shards().filter(is_plain).map(|file| path.with_file_name(file)).collect::<Vec<_>>();
-    shards.into_iter().chain([index]).collect()
-}
-
-/// The stamp that a file of tensors, or an index, has in it.
-fn stamp_of(path: &Path) -> Option<String> {
-    match path.extension()?.to_str()? {
-        "json" => Index::read(path, &Limits::default()).ok()?.stamp().map(str::to_string),
-        _ => tensors::texts(open(path).ok()?.bytes()).ok()?.remove(STAMP),
-    }
-}
-
-/// The files of the program at a path: the document and its tensors files, existing or not.
-pub(crate) fn files_of(path: &Path) -> Vec<PathBuf> {
-    let mut files = vec![path.to_path_buf(), tensors_path(path)];
-    files.extend(old_shards(path));
-    files
-}
-
-/// The tensors file that writing a program to this path would overwrite although it does not belong to a program.
-pub(crate) fn foreign_tensors(path: &Path) -> Option<PathBuf> {
-    let sidecar = tensors_path(path);
-    let file = open(&sidecar).ok()?;
-    let is_foreign = tensors::texts(file.bytes()).is_ok_and(|texts| !texts.contains_key(STAMP)) && !is_document(path);
-    is_foreign.then_some(sidecar)
-}
-
-/// True if the safetensors file at this path belongs, or would belong, to a program.
-pub(crate) fn is_of_a_program(path: &Path) -> bool {
-    stamp_of(path).is_some() || is_document(&path.with_extension("json"))
-}
-
-/// True if a file looks like the JSON of a program.
-fn is_document(path: &Path) -> bool {
-    let text = open(path).ok();
-    let text = text.as_ref().and_then(|bytes| std::str::from_utf8(bytes.bytes()).ok());
-    text.is_some_and(|text| text.trim_start().starts_with('{') && text.contains("\"graph_module\""))
-}
-
-fn tensors_path(path: &Path) -> PathBuf {
-    path.with_extension("safetensors")
-}
-
-fn index_path(path: &Path) -> PathBuf {
-    path.with_extension("safetensors.index.json")
 }
 
 /// Assigns a key to every payload; gives the config.

@@ -9,7 +9,7 @@ use crate::open::open;
 use crate::{Error, Limits, ReadOptions, Result, pair, tensors};
 
 /// True for names of texts: `.py`, `.fx`.
-pub(crate) fn is_text(path: &Path) -> bool {
+pub fn is_text(path: &Path) -> bool {
     path.extension().is_some_and(|suffix| suffix == "py" || suffix == "fx")
 }
 

@@ -39,6 +39,10 @@ pub enum FileKind {
     Hdf5,
     /// A TensorFlow Lite model.
     TfLite,
+    /// A program of ExecuTorch.
+    ExecuTorch,
+    /// A model of RTen.
+    Rten,
     /// A compiled library or program.
     Executable,
     /// A picture.
@@ -49,6 +53,8 @@ pub enum FileKind {
     Compressed,
     /// A JSON document.
     Json,
+    /// Python source.
+    Python,
     /// Another text.
     Text,
     /// Nothing.
@@ -74,6 +80,8 @@ impl FileKind {
             _ if begins(b"GGUF") => FileKind::Gguf,
             _ if begins(b"\x89HDF\r\n") => FileKind::Hdf5,
             _ if bytes.get(4..8) == Some(b"TFL3") => FileKind::TfLite,
+            _ if bytes.get(4..8) == Some(b"ET12") => FileKind::ExecuTorch,
+            _ if begins(b"RTEN") => FileKind::Rten,
             _ if begins(b"\x7fELF") || begins(b"MZ") || begins(b"\xcf\xfa\xed\xfe") => FileKind::Executable,
             _ if begins(b"\x89PNG\r\n") || begins(b"\xff\xd8\xff") || begins(b"P6") || begins(b"P5") => FileKind::Image,
             _ if begins(b"\x1f\x8b") || bytes.get(257..262) == Some(b"ustar") => FileKind::Compressed,
@@ -82,6 +90,7 @@ impl FileKind {
             [0x08, 1..=20, 0x12 | 0x1a | 0x22 | 0x2a | 0x3a | 0x42, ..] => FileKind::Onnx,
             _ => match text(bytes) {
                 Some(b'{' | b'[') => FileKind::Json,
+                Some(_) if is_python(bytes) => FileKind::Python,
                 Some(_) => FileKind::Text,
                 None => FileKind::Unknown,
             },
@@ -109,16 +118,29 @@ impl FileKind {
                  it is compiled, by `torch.export.save(program, \"model.pt2\")`"
                     .to_string()
             }
-            FileKind::Onnx | FileKind::Hdf5 | FileKind::TfLite | FileKind::Gguf => {
+            FileKind::Onnx
+            | FileKind::Hdf5
+            | FileKind::TfLite
+            | FileKind::Gguf
+            | FileKind::ExecuTorch
+            | FileKind::Rten => {
                 format!("oxport reads programs of torch.export only: export the PyTorch module by `{export}`")
             }
-            FileKind::Npy | FileKind::Npz | FileKind::Image => {
-                "it can be an input: `oxport run PROGRAM --input NAME=FILE`".to_string()
+            FileKind::Npy | FileKind::Npz => "it can be an input: `oxport run PROGRAM --input NAME=FILE`".to_string(),
+            FileKind::Image => "it can be an input: `oxport run PROGRAM --image NAME=FILE`".to_string(),
+            FileKind::Python => {
+                "`oxport capture FILE --entry NAME` makes a program of a function or module".to_string()
             }
             FileKind::Compressed => "decompress it first".to_string(),
             _ => return None,
         })
     }
+}
+
+/// True if a text imports modules, which the text of a program does not.
+fn is_python(bytes: &[u8]) -> bool {
+    let lines = bytes.split(|b| *b == b'\n').take(1000);
+    lines.into_iter().any(|line| line.starts_with(b"import ") || line.starts_with(b"from "))
 }
 
 /// The first character of a text that is not white space; `None` if the beginning is not text.
@@ -181,11 +203,14 @@ impl fmt::Display for FileKind {
             FileKind::Gguf => "a GGUF file",
             FileKind::Hdf5 => "an HDF5 file",
             FileKind::TfLite => "a TensorFlow Lite model",
+            FileKind::ExecuTorch => "a program of ExecuTorch",
+            FileKind::Rten => "a model of RTen",
             FileKind::Executable => "a compiled library or program",
             FileKind::Image => "a picture",
             FileKind::Zip => "a ZIP file of another kind",
             FileKind::Compressed => "a compressed file",
             FileKind::Json => "a JSON document",
+            FileKind::Python => "Python source",
             FileKind::Text => "a text",
             FileKind::Empty => "an empty file",
             FileKind::Unknown => "a file of an unknown kind",

@@ -33,6 +33,23 @@ impl Listing {
         listing
     }
 
+    /// A text that was read as this program, as it is; nodes stand in the order in which programs are printed.
+    pub fn of_source(program: &ExportedProgram, text: &str) -> Listing {
+        let printed = Listing::of(program, Style::GRAPH);
+        let mut nodes: Vec<_> = printed.places.into_iter().collect();
+        nodes.sort_by(|(a, m), (b, n)| (m, a).cmp(&(n, b)));
+        let lines: Vec<String> = text.lines().map(str::to_string).collect();
+        let (mut places, mut from) = (HashMap::new(), 0);
+        for ((graph, node), _) in nodes {
+            let at = (from..lines.len()).find(|&at| is_of(&lines[at], &node));
+            if let Some(at) = at {
+                from = at;
+                places.insert((graph, node), at);
+            }
+        }
+        Listing { lines, places }
+    }
+
     /// The line of a node, by the path of its graph and its name; of a placeholder, that of its function.
     pub fn place(&self, graph: &str, node: &str) -> Option<usize> {
         self.places.get(&(graph.to_string(), node.to_string())).copied()
@@ -41,5 +58,15 @@ impl Listing {
     /// The text of a node.
     pub fn line(&self, graph: &str, node: &str) -> &str {
         self.place(graph, node).map_or("", |at| self.lines[at].trim())
+    }
+}
+
+/// True if a line of a text assigns to the node, or is a function that takes it.
+fn is_of(line: &str, node: &str) -> bool {
+    let line = line.trim_start();
+    let ends = |rest: &str| rest.trim_start().starts_with([':', '=', ',', ')']);
+    match line.strip_prefix("def ") {
+        Some(signature) => signature.split(['(', ',', ' ']).any(|part| part.strip_prefix(node).is_some_and(ends)),
+        None => line.strip_prefix(node).is_some_and(ends),
     }
 }

@@ -47,7 +47,10 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn with_old_files(files: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
     for file in files {
-        std::fs::write(folder.path().join(file), format!("old {file}")).expect("law: the folder is writable");
+        // The tensors next to the document of a program are its own.
+        let old =
+            if file.ends_with(".json") { "{\"graph_module\": \"old\"}".to_string() } else { format!("old {file}") };
+        std::fs::write(folder.path().join(file), old).expect("law: the folder is writable");
     }
     folder
 }
@@ -317,7 +320,20 @@ fn unnamed_files_are_not_overwritten() {
     std::fs::create_dir(folder.join("d.pt2")).expect("law: the folder is writable");
     let constants = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/programs/shape_arith/program.pt2");
     let before = |name: &str| std::fs::read(folder.join(name)).ok();
-    let spared = ["config.json", "weights.safetensors", "want.safetensors", "f.py"];
+    // A pointer of Git LFS, and somebody's shards.
+    write("lfs.safetensors", "version https://git-lfs.github.com/spec/v1\n");
+    write("s.safetensors.index.json", "{\"weight_map\": {\"a\": \"s-00001-of-00002.safetensors\"}}");
+    std::fs::copy(folder.join("want.safetensors"), folder.join("t-00002-of-00005.safetensors"))
+        .expect("law: it is there");
+    let spared = [
+        "config.json",
+        "weights.safetensors",
+        "want.safetensors",
+        "f.py",
+        "lfs.safetensors",
+        "s.safetensors.index.json",
+        "t-00002-of-00005.safetensors",
+    ];
     for (line, code, message) in [
         // Another suffix; checked before the program is read.
         ("convert none.pt2 model.onnx", 2, "expected a file name that ends in .pt2 or .json, got model.onnx"),
@@ -328,6 +344,7 @@ fn unnamed_files_are_not_overwritten() {
         ("verify --fix none.pt2 -o out.zip", 2, "got out.zip"),
         ("run p.json --outputs out.pt2", 2, "expected a file name that ends in .safetensors, got out.pt2"),
         ("optimize p.json -o out.pt2 --explain model.json", 2, "expected the file name of a text, got model.json"),
+        ("show p.json -o model.onnx", 2, "expected the file name of a text, got model.onnx"),
         ("capture f.py --entry f --input x:f32[3] -o f.py", 2, "expected a file name that ends in .pt2 or .json"),
         // What is read.
         ("capture f.py --entry f --input x:f32[3] -o f.json", 2, "f.json is the file f.py, which is an input"),
@@ -348,6 +365,13 @@ fn unnamed_files_are_not_overwritten() {
             6,
             "cannot write weights.safetensors: the tensors would overwrite a file that does not belong to a program",
         ),
+        ("convert p.json lfs.json", 6, "cannot write lfs.safetensors: the tensors would overwrite a file"),
+        (
+            "convert p.json s.json --shard-size 1KB",
+            6,
+            "cannot write s.safetensors.index.json: the tensors would overwrite",
+        ),
+        ("convert p.json t.json --shard-size 1KB", 6, "cannot write t-00002-of-00005.safetensors: the tensors would"),
         ("convert p.json d.pt2", 6, "cannot write d.pt2: is a directory"),
         ("convert - out.pt2", 3, ""),
         ("run - --inputs -", 2, "standard input can be read only once"),

@@ -17,9 +17,13 @@ use oxport_ir::print::Style;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Every diagnostic with the line of the program's text that it is about, if it is about one.
-pub fn excerpts(path: &Path, program: &ExportedProgram, diagnostics: &[Diagnostic]) -> String {
-    let listing = Listing::of(program, Style { origins: true, ..Style::GRAPH });
+/// Every diagnostic with the line of the program's text that it is about, if it is about one: of the `source` that the
+/// program was read from, if that is a text, else as it is printed.
+pub fn excerpts(path: &Path, source: Option<&str>, program: &ExportedProgram, diagnostics: &[Diagnostic]) -> String {
+    let listing = match source {
+        Some(text) => Listing::of_source(program, text),
+        None => Listing::of(program, Style { origins: true, ..Style::GRAPH }),
+    };
     let mut out = String::new();
     for d in diagnostics {
         let place = match &d.at {

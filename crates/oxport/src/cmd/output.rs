@@ -88,7 +88,8 @@ pub fn check_values(out: &Path, read: &Read, constants: bool, as_json: bool) -> 
 /// # Errors
 /// As [`check_program`].
 pub fn check_text(out: &Path, read: &Read, as_json: bool) -> Result<()> {
-    if let Some(suffix) = out.extension().filter(|s| ["pt2", "json", "safetensors"].iter().any(|kind| s == kind)) {
+    const OTHERS: [&str; 11] = ["pt2", "json", "safetensors", "onnx", "pt", "pth", "bin", "ckpt", "gguf", "npy", "npz"];
+    if let Some(suffix) = out.extension().filter(|s| OTHERS.iter().any(|kind| s == kind)) {
         let (path, suffix) = (out.display(), suffix.display());
         return Err(Error::usage(format!(
             "expected the file name of a text, got {path}: .{suffix} is the suffix of programs or tensors"

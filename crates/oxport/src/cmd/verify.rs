@@ -78,12 +78,18 @@ impl Verify {
             let program = super::report::with_printable_names(program);
             super::report::text(match self.whole {
                 true => annotate(&program, &shown, Style { origins: true, ..Style::GRAPH }),
-                false => excerpts(&self.program, &program, &shown),
+                false => excerpts(&self.program, self.source().as_deref(), &program, &shown),
             });
             outln!("{} diagnostic{}", found.len(), if found.len() == 1 { "" } else { "s" });
         }
         let invalid = found.iter().any(|d| d.severity == Severity::Error);
         Ok(if invalid { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })
+    }
+
+    /// The text that the program was read from, if it was one and is still that program.
+    fn source(&self) -> Option<String> {
+        let is_text = oxport_pt2::is_text(&self.program) && !self.fix;
+        is_text.then(|| std::fs::read_to_string(&self.program).ok()).flatten()
     }
 
     /// Fixes the program and writes it, if something was fixed or an output path was given.

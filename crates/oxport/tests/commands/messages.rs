@@ -19,7 +19,7 @@ fn files_of_other_kinds_are_recognized() {
         ("model.onnx", "an ONNX model", "programs of torch.export only"),
         ("model.gguf", "a GGUF file", "programs of torch.export only"),
         ("table.npz", "NumPy arrays (.npz)", "it can be an input"),
-        ("picture.jpg", "a picture", "it can be an input"),
+        ("picture.jpg", "a picture", "`oxport run PROGRAM --image NAME=FILE`"),
     ] {
         for command in ["run", "verify", "info", "show"] {
             let output = oxport(&[command, &file(name)]);
@@ -28,6 +28,20 @@ fn files_of_other_kinds_are_recognized() {
             assert!(said(&output).contains(advice) && output.status.code() == Some(3), "{}", said(&output));
             assert_eq!(said(&output).matches("error").count(), 1, "{}", said(&output));
         }
+    }
+    // By their first bytes.
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    for (name, bytes, kind, advice) in [
+        ("x.npy", &b"\x93NUMPY\x01\0"[..], "a NumPy array (.npy)", "it can be an input"),
+        ("x.pte", b"\x30\0\0\0ET12\0\0\0\0", "a program of ExecuTorch", "programs of torch.export only"),
+        ("x.rten", b"RTEN\x02\0\0\0", "a model of RTen", "programs of torch.export only"),
+        ("net.py", b"import torch\n\nclass Net:\n    pass\n", "Python source", "`oxport capture FILE --entry NAME`"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("law: writable");
+        let message = said(&oxport(&["run", path.to_str().expect("law: paths are UTF-8")]));
+        assert!(message.contains(&format!("expected an exported program, got {kind}\n")), "{message}");
+        assert!(message.contains(advice), "{message}");
     }
     // With weights, safetensors says how to use them.
     let values = fixture("mlp").replace("program.pt2", "io.safetensors");
@@ -66,7 +80,7 @@ fn verify_prints_excerpts() {
     let found = text(&oxport(&["verify", path]));
     let excerpt = format!(
         "error[meta]: the recorded meta is f32[2, 4], the operator yields f32[2, 3]\n  --> {path}: node relu\n   |\n \
-         5 |             relu: \"f32[2, 4]\" = torch.ops.aten.relu.default(x)\n   |             ^^^^\n"
+         2 |     relu: \"f32[2, 4]\" = torch.ops.aten.relu.default(x)\n   |     ^^^^\n"
     );
     assert!(found.starts_with(&excerpt), "{found}");
     assert!(!found.contains("def forward"), "{found}");

@@ -89,6 +89,11 @@ def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None
 
 
 @method
+def nonzero(self, *, as_tuple=False):
+    return torch.nonzero(self, as_tuple=as_tuple)
+
+
+@method
 def split(self, split_size, dim=0):
     if isinstance(split_size, (tuple, list)):
         return _C.op("split_with_sizes", self, list(split_size), dim)
