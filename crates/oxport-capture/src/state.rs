@@ -48,8 +48,8 @@ impl Tracer {
         let at = program.graph.placeholders().position(|(id, _)| Some(id) == tensor.node)?;
         Some(program.lifted(&program.signature.inputs.get(at)?.kind)?.tensor.clone())
     }
-    /// A constant that the code makes, `torch.tensor([1., 2.])`: lifted, copied where it is made, so that each call writes
-    /// a copy of its own, and detached, as PyTorch traces it.
+    /// A constant that the code makes, `torch.tensor([1., 2.])`: lifted, copied where it is made, so that each call
+    /// writes a copy of its own, and detached, as PyTorch traces it.
     ///
     /// # Errors
     /// None, but a `Result` as every call has.

@@ -23,6 +23,19 @@ pub(crate) fn member_paths(path: &Path, count: usize) -> Vec<PathBuf> {
     (1..=count).map(shard).chain([index_path(path)]).collect()
 }
 
+/// True if a file of that name holds tensors of the program at this path, whole or a shard of any number, or is the
+/// index.
+pub(crate) fn is_member(path: &Path, name: &str) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("program");
+    let Some(rest) = name.strip_prefix(stem) else { return false };
+    if [".safetensors", ".safetensors.index.json"].contains(&rest) {
+        return true;
+    }
+    let digits = |text: &str| text.len() >= 5 && text.bytes().all(|b| b.is_ascii_digit());
+    let numbers = rest.strip_prefix('-').and_then(|r| r.strip_suffix(".safetensors")?.split_once("-of-"));
+    numbers.is_some_and(|(i, count)| digits(i) && digits(count))
+}
+
 /// The index of a program and the shards that it names.
 pub(crate) fn old_shards(path: &Path) -> Vec<PathBuf> {
     let index = index_path(path);

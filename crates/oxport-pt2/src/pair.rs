@@ -19,7 +19,9 @@ use indexmap::IndexMap;
 use oxport_ir::{Constant, Diagnostic, ExportedProgram, InputKind, Loc, Registry, StateTensor};
 use oxport_tensor::{DType, Storage, Tensor};
 
-use crate::members::{Index, STAMP, check_members, index_path, member_paths, old_shards, stamp_of, tensors_path};
+use crate::members::{
+    Index, STAMP, check_members, index_path, is_member, member_paths, old_shards, stamp_of, tensors_path,
+};
 use crate::model::{self, PayloadConfig};
 use crate::open::open;
 use crate::read::{DocumentText, Parts, PayloadReader};
@@ -179,7 +181,7 @@ pub fn write_json(program: &ExportedProgram, path: &Path, options: &WriteOptions
     let head = draft(path, |out| out.write_all(text.as_bytes()))?;
     let obsolete = if sharded { vec![tensors_path(path)] } else { old_shards(path) };
     let obsolete = obsolete.into_iter().filter(|path| stamp_of(path).is_some()).collect();
-    commit(members, &stamp, head, obsolete)
+    commit(members, &stamp, head, obsolete, &|name| is_member(path, name))
 }
 
 /// Splits blocks into shards of at most that many bytes, in order; a larger block is a shard by itself.

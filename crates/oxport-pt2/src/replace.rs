@@ -16,6 +16,7 @@
 //! So the members of the current head exist at any time under one of two names; readers try the pending name
 //! ([`waiting`]) first.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -73,8 +74,15 @@ impl Draft {
     }
 }
 
-/// Replaces a set (see the module) and removes obsolete files.
-pub(crate) fn commit(members: Vec<Draft>, stamp: &str, mut head: Draft, obsolete: Vec<PathBuf>) -> Result<()> {
+/// Replaces a set (see the module), and removes obsolete files and those that a killed writer left under pending names;
+/// `is_member` says by its own name whether a file is one of the set.
+pub(crate) fn commit(
+    members: Vec<Draft>,
+    stamp: &str,
+    mut head: Draft,
+    obsolete: Vec<PathBuf>,
+    is_member: &dyn Fn(&str) -> bool,
+) -> Result<()> {
     let folders: Vec<&Path> = members.iter().filter_map(|m| Some(folder_of(&m.whole.as_ref()?.1))).collect();
     let _lock = folders.first().map(|folder| Lock::of(folder)).transpose()?;
     let (mut members, mut moved) = (members.into_iter(), Vec::<(PathBuf, PathBuf)>::new());
@@ -97,9 +105,11 @@ pub(crate) fn commit(members: Vec<Draft>, stamp: &str, mut head: Draft, obsolete
     }
     for (waiting, place) in &moved {
         std::fs::rename(waiting, place).map_err(|e| cannot_write(place, e))?;
-        // Left by an earlier writer that was killed: no head refers to it.
-        remove_waiting(place);
     }
+    // No head refers to what is pending now; a link may lead to a member of any name.
+    let is_member = |name: &str| is_member(name) || moved.iter().any(|(_, p)| p.file_name().is_some_and(|f| f == name));
+    let folders: HashSet<PathBuf> = moved.iter().map(|(_, place)| folder_of(place).to_path_buf()).collect();
+    folders.iter().for_each(|folder| remove_waiting(folder, &is_member));
     let is_placed = |path: &PathBuf| moved.iter().any(|(_, place)| place.file_name() == path.file_name());
     obsolete.iter().filter(|path| !is_placed(path)).for_each(|path| drop(std::fs::remove_file(path)));
     Ok(())
@@ -116,11 +126,11 @@ fn sidecar(place: &Path, stamp: &str) -> PathBuf {
     place.with_file_name(name)
 }
 
-fn remove_waiting(place: &Path) {
-    for entry in std::fs::read_dir(folder_of(place)).into_iter().flatten().flatten() {
+fn remove_waiting(folder: &Path, is_member: &dyn Fn(&str) -> bool) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let file = entry.file_name();
-        let stamp = file.to_str().and_then(|f| Some(f.strip_prefix(".oxport-")?.split_once('-')?.0));
-        if stamp.is_some_and(|stamp| stamp.len() == 16 && sidecar(place, stamp).file_name() == Some(&file)) {
+        let parts = file.to_str().and_then(|f| f.strip_prefix(".oxport-")?.split_once('-'));
+        if parts.is_some_and(|(stamp, name)| stamp.len() == 16 && is_member(name)) {
             drop(std::fs::remove_file(entry.path()));
         }
     }
@@ -257,7 +267,7 @@ mod tests {
             let write = |out: &mut dyn Write| out.write_all(text.as_bytes());
             let members =
                 vec![draft(&a, write)?, if fails { draft(&b, full_after(10_000))? } else { draft(&b, write)? }];
-            commit(members, "0123456789abcdef", draft(&head, write)?, Vec::new())
+            commit(members, "0123456789abcdef", draft(&head, write)?, Vec::new(), &|name| ["a", "b"].contains(&name))
         };
         let read = || [&head, &a, &b].map(|path| std::fs::read_to_string(path).unwrap());
         write("old", false).unwrap();

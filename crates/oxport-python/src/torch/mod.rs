@@ -152,7 +152,8 @@ const MODULES: &[(&str, &str)] = &[
         "torch.cuda.amp",
         "import torch\nclass autocast(torch.autocast):\n    \
         def __init__(self, enabled=True, dtype=None, cache_enabled=True):\n        \
-        super().__init__('cuda', dtype, enabled, cache_enabled)\ndef custom_fwd(f=None, **k):\n    return f if f else lambda g: g\n\
+        super().__init__('cuda', dtype, enabled, cache_enabled)\n\
+        def custom_fwd(f=None, **k):\n    return f if f else lambda g: g\n\
         custom_bwd = custom_fwd\n",
     ),
     ("torch.amp", "from torch import autocast\nfrom . import autocast_mode\n"),

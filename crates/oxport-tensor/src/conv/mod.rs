@@ -104,7 +104,8 @@ impl Geometry {
         let [d, h, w] = [0, 1, 2].map(|i| self.padding[i].checked_mul(2)?.checked_add(self.input[i]));
         // A row is rounded up to whole steps.
         let row = w?.checked_add(self.stride[2])?;
-        [self.in_channels, d?, h?, row].into_iter().try_fold(self.batch, times)
+        // Without images or channels, too, an algorithm counts the places of a plane.
+        [self.in_channels.max(1), d?, h?, row].into_iter().try_fold(self.batch.max(1), times)
     }
 
     /// Numbers of the operands.
