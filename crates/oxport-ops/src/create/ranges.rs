@@ -21,6 +21,7 @@ pub static OPS: &[OpDef] = &[
     .work(Class::Pointwise)
     .any_strides()
     .exact(Exact::Bits)
+    .expr("arange.start_step(0, end, 1, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)")
     .doc("0, 1, … below `end`.")
     .samples(&["5", "2.5", "4, dtype=float32"]),
     OpDef::new(
@@ -32,6 +33,7 @@ pub static OPS: &[OpDef] = &[
     .work(Class::Pointwise)
     .any_strides()
     .exact(Exact::Bits)
+    .expr("arange.start_step(start, end, 1, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)")
     .doc("`start`, `start + 1`, … below `end`.")
     .samples(&["2, 7", "!7, 2"]),
     OpDef::new(

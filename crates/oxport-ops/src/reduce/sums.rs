@@ -28,7 +28,8 @@ pub static OPS: &[OpDef] = &[
         sum,
         "The sum of all elements.",
         ["f32[2, 3]", "b8[5]", "u8[4], dtype=float32", "f32[0]", "c64[3]"]
-    ),
+    )
+    .expr("sum.dim_IntList(self, [], dtype=dtype)"),
     reduction!(
         "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) \
         -> Tensor",

@@ -82,6 +82,7 @@ pub static OPS: &[OpDef] = &[
     ),
     view!("aten::alias(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself.", ["f32[2, 3]"]).write_back("value"),
     view!("aten::detach(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself, without gradient.", ["f32[2, 3]"])
+        .expr("alias(self)")
         .write_back("value"),
     view!("aten::lift_fresh(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself.", ["f32[2, 3]"])
         .write_back("value"),

@@ -47,14 +47,16 @@ pub static OPS: &[OpDef] = &[
         None,
         "As `cat`.",
         ["[f32[2, 3], f32[2, 1]], 1"]
-    ),
+    )
+    .expr("cat(tensors, dim)"),
     join!(
         "aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor",
         Shape::Same,
         None,
         "As `cat`.",
         ["[f32[2, 3], f32[2, 1]], 1"]
-    ),
+    )
+    .expr("cat(tensors, dim)"),
     join!(
         "aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
         Shape::Stacked,
@@ -68,7 +70,8 @@ pub static OPS: &[OpDef] = &[
             "![f32[2, 3], f32[2]], -1",
             "![f32[2], f32[2, 3]], 2"
         ]
-    ),
+    )
+    .decomp(to_cat),
     join!(
         "aten::hstack(Tensor[] tensors) -> Tensor",
         Shape::AtLeast(1),
@@ -245,6 +248,15 @@ fn fill(args: &Args<'_, Real>, outs: &mut [TensorMut], shape: Shape, along: Alon
         start += length;
     }
     Ok(())
+}
+
+fn to_cat(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (parts, dim): (Vec<NodeId>, i64) = a.unpack()?;
+    let rank = parts.first().map_or(Ok(0), |&part| b.fake(part).map(Fake::dim))?;
+    let dim = wrap_dim(dim, rank + 1)? as i64;
+    let parts =
+        parts.iter().map(|&part| b.call("unsqueeze", (part, dim)).map(Argument::Node)).collect::<Result<_>>()?;
+    Ok(vec![b.call("cat", (Argument::List(parts), dim))?.into()])
 }
 
 fn block_diag_meta(args: &MetaArgs<'_>) -> Metas {

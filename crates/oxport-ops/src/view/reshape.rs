@@ -6,7 +6,9 @@ use crate::support::composite::{composed, composite};
 use crate::support::meta::{MetaArgs, Metas, listed, one, wrap_dim};
 use crate::view::by_meta::{by_meta, copied, viewed};
 use oxport_ir::fake::{Dims, contiguous_strides};
-use oxport_ir::{Args, Argument, Build, Builder, Class, Exact, Fake, MetaCx, NodeId, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Class, Exact, Fake, MemoryFormat, MetaCx, NodeId, OpDef, Real, Result, Val, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
@@ -49,6 +51,7 @@ pub static OPS: &[OpDef] = &[
         "Other sizes over the same elements; one −1 is inferred.",
         ["f32[2, 6], [3, -1]", "f32[2, 3]{1, 2}, [6]"]
     )
+    .decomp(to_given)
     .alias_if(is_view)
     .write_back_fn(to_sizes_before),
     reshape!(
@@ -57,6 +60,7 @@ pub static OPS: &[OpDef] = &[
         "As `view`, of a tensor that nobody else uses.",
         ["f32[2, 6], [3, -1]"]
     )
+    .decomp(to_given)
     .write_back_fn(to_sizes_before)
     .or_copies("aten::reshape"),
     reshape!(
@@ -65,6 +69,7 @@ pub static OPS: &[OpDef] = &[
         "The sizes of another tensor.",
         ["f32[2, 6], f32[3, 4]"]
     )
+    .decomp(to_sizes_of)
     .write_back_fn(to_sizes_before)
     .or_copies("aten::reshape_as"),
     reshape!(
@@ -73,6 +78,7 @@ pub static OPS: &[OpDef] = &[
         "The sizes of another tensor.",
         ["f32[2, 6], f32[3, 4]"]
     )
+    .decomp(to_sizes_of)
     .alias_if(is_view)
     .write_back_fn(to_sizes_before),
     reshape!(
@@ -81,9 +87,11 @@ pub static OPS: &[OpDef] = &[
         "A range of dimensions made one.",
         ["f32[2, 3, 4], 1", "f32[]", "f32[2, 3, 4], 0, 1", "!f32[2, 3], 1, 0"]
     )
+    .decomp(to_joined)
     .alias_if(is_view)
     .write_back_fn(to_sizes_before),
     reshape!("aten::ravel(Tensor(a) self) -> Tensor(a)", flatten_all, "All dimensions made one.", ["f32[2, 3]"])
+        .decomp(|b, a| joined(b, a.at(0)?, 0, i64::MAX))
         .alias_if(is_view)
         .write_back_fn(to_sizes_before),
     reshape!(
@@ -92,6 +100,7 @@ pub static OPS: &[OpDef] = &[
         "One dimension made several; one −1 is inferred.",
         ["f32[2, 12], 1, [3, -1]", "!f32[2, 5], 1, [2, 3]"]
     )
+    .decomp(to_split)
     .write_back_fn(to_sizes_before),
     reshape!(
         "aten::atleast_1d(Tensor self) -> Tensor",
@@ -165,6 +174,62 @@ pub static OPS: &[OpDef] = &[
         .doc("Each with at least 3 dimensions.")
         .samples(&["[f32[], f32[2]]"]),
 ];
+
+/// A view with these sizes, of a contiguous copy where the strides allow none: as PyTorch decomposes reshapes.
+fn viewed_as(b: &mut Builder<'_>, x: NodeId, sizes: Vec<Argument>) -> Result<Vec<Argument>> {
+    let view = b.call("view", (x, Argument::List(sizes.clone())))?;
+    if MetaCx::new(b.env).can_view(b.fake(x)?, b.fake(view)?) {
+        return Ok(vec![view.into()]);
+    }
+    let copy = b.call_kw("clone", (x,), &[("memory_format", Argument::MemoryFormat(MemoryFormat::Contiguous))])?;
+    Ok(vec![b.call("view", (copy, Argument::List(sizes)))?.into()])
+}
+
+fn to_given(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, sizes): (NodeId, Vec<Argument>) = a.unpack()?;
+    viewed_as(b, x, sizes)
+}
+
+fn to_sizes_of(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, other): (NodeId, NodeId) = a.unpack()?;
+    let sizes = (0..b.fake(other)?.dim() as i64).map(|d| b.size(other, d)).collect::<Result<_>>()?;
+    viewed_as(b, x, sizes)
+}
+
+fn to_joined(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, start, end): (NodeId, i64, i64) = a.unpack()?;
+    joined(b, x, start, end)
+}
+
+/// Some dimensions made one.
+fn joined(b: &mut Builder<'_>, x: NodeId, start: i64, end: i64) -> Result<Vec<Argument>> {
+    let rank = b.fake(x)?.dim();
+    if rank == 0 {
+        return viewed_as(b, x, vec![1i64.into()]);
+    }
+    let (start, end) = (wrap_dim(start, rank)?, if end == i64::MAX { rank - 1 } else { wrap_dim(end, rank)? });
+    let mut product = Argument::Int(1);
+    for d in start..=end {
+        let size = b.size(x, d as i64)?;
+        product = match (product, size) {
+            (Argument::Int(p), Argument::Int(n)) => p.saturating_mul(n).into(),
+            (Argument::Int(1), size) => size,
+            (p, size) => b.call("_operator::mul", (p, size))?.into(),
+        };
+    }
+    let outer = (0..start as i64).map(|d| b.size(x, d)).collect::<Result<Vec<_>>>()?;
+    let inner = (end as i64 + 1..rank as i64).map(|d| b.size(x, d)).collect::<Result<Vec<_>>>()?;
+    viewed_as(b, x, outer.into_iter().chain([product]).chain(inner).collect())
+}
+
+fn to_split(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, dim, into): (NodeId, i64, Vec<Argument>) = a.unpack()?;
+    let rank = b.fake(x)?.dim();
+    let d = wrap_dim(dim, rank)? as i64;
+    let outer = (0..d).map(|d| b.size(x, d)).collect::<Result<Vec<_>>>()?;
+    let inner = (d + 1..rank as i64).map(|d| b.size(x, d)).collect::<Result<Vec<_>>>()?;
+    viewed_as(b, x, outer.into_iter().chain(into).chain(inner).collect())
+}
 
 /// The strides of a reshape that is a view, or `None` where it must copy.
 pub fn reshape_strides(cx: &MetaCx<'_>, x: &Fake, sizes: &[Expr]) -> Option<Dims> {

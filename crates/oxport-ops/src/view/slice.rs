@@ -50,6 +50,7 @@ pub static OPS: &[OpDef] = &[
         "A range of a dimension by start and length.",
         ["f32[5, 3], 0, 1, 3", "!f32[5], 0, 3, 3"]
     )
+    .decomp(narrow_to_slice)
     .write_back_fn(narrow_back),
     copy!(
         "aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
@@ -172,6 +173,17 @@ pub(crate) fn sliced(x: &Fake, d: usize, start: &Expr, count: Expr, step: &Expr)
     sizes[d] = count;
     strides[d] = &x.strides[d] * step;
     Fake { offset: &x.offset + &(start * &x.strides[d]), ..viewed(x, sizes, strides) }
+}
+
+fn narrow_to_slice(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (base, dim, start, length): (NodeId, i64, Argument, Argument) = a.unpack()?;
+    let end: Argument = match (&start, &length) {
+        // A negative start counts from the end, and so would the end of the last part.
+        (Argument::Int(n), Argument::Int(m)) if *n < 0 && n + m == 0 => i64::MAX.into(),
+        (Argument::Int(n), Argument::Int(m)) => n.saturating_add(*m).into(),
+        _ => b.call("_operator::add", (start.clone(), length))?.into(),
+    };
+    Ok(vec![b.call("slice.Tensor", (base, dim, start, end))?.into()])
 }
 
 fn narrow_back(b: &mut Builder<'_>, a: &Args<'_, Build>, value: NodeId) -> Result<NodeId> {

@@ -23,6 +23,10 @@ pub static OPS: &[OpDef] = &[
         "Two dimensions swapped.",
         ["f32[2, 3, 4], 0, -1", "f32[], 0, 0", "!f32[2, 3], 0, 2"]
     )
+    .decomp(|b, a| {
+        let (x, one, other): (NodeId, i64, i64) = a.unpack()?;
+        to_permute(b, x, |n| swapped(n, one, other))
+    })
     .write_back("transpose.int(value, dim0, dim1)"),
     copy!(
         "aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor",
@@ -36,6 +40,10 @@ pub static OPS: &[OpDef] = &[
         "Two dimensions swapped.",
         ["f32[2, 3], 0, 1"]
     )
+    .decomp(|b, a| {
+        let (x, one, other): (NodeId, i64, i64) = a.unpack()?;
+        to_permute(b, x, |n| swapped(n, one, other))
+    })
     .write_back("swapaxes(value, axis0, axis1)"),
     view!(
         "aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
@@ -43,6 +51,10 @@ pub static OPS: &[OpDef] = &[
         "Two dimensions swapped.",
         ["f32[2, 3], 0, 1"]
     )
+    .decomp(|b, a| {
+        let (x, one, other): (NodeId, i64, i64) = a.unpack()?;
+        to_permute(b, x, |n| swapped(n, one, other))
+    })
     .write_back("swapdims(value, dim0, dim1)"),
     view!(
         "aten::t(Tensor(a) self) -> Tensor(a)",
@@ -50,9 +62,11 @@ pub static OPS: &[OpDef] = &[
         "The transpose of a matrix; fewer dimensions stay.",
         ["f32[2, 3]", "f32[4]", "!f32[2, 3, 4]"]
     )
+    .decomp(|b, a| to_permute(b, a.at(0)?, reversed))
     .write_back("t(value)"),
     copy!("aten::t_copy(Tensor self) -> Tensor", t, "The transpose of a matrix, copied.", ["f32[2, 3]"]),
     view!("aten::numpy_T(Tensor(a) self) -> Tensor(a)", numpy_t, "All dimensions reversed.", ["f32[2, 3, 4]"])
+        .decomp(|b, a| to_permute(b, a.at(0)?, reversed))
         .write_back("numpy_T(value)"),
     view!(
         "aten::mT(Tensor(a) self) -> Tensor(a)",
@@ -60,6 +74,7 @@ pub static OPS: &[OpDef] = &[
         "The last two dimensions swapped.",
         ["f32[2, 3, 4]", "!f32[3]"]
     )
+    .decomp(|b, a| to_permute(b, a.at(0)?, |n| swapped(n, -2, -1)))
     .write_back("mT(value)"),
     view!(
         "aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)",
@@ -80,6 +95,10 @@ pub static OPS: &[OpDef] = &[
         "One dimension moved to another place.",
         ["f32[2, 3, 4], 0, -1"]
     )
+    .decomp(|b, a| {
+        let (x, from, to): (NodeId, i64, i64) = a.unpack()?;
+        to_permute(b, x, |n| moved(n, &[from], &[to]))
+    })
     .write_back("movedim.int(value, destination, source)"),
     view!(
         "aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
@@ -87,6 +106,10 @@ pub static OPS: &[OpDef] = &[
         "Some dimensions moved to other places.",
         ["f32[2, 3, 4], [0, 1], [2, 0]"]
     )
+    .decomp(|b, a| {
+        let (x, from, to): (NodeId, Vec<i64>, Vec<i64>) = a.unpack()?;
+        to_permute(b, x, |n| moved(n, &from, &to))
+    })
     .write_back("movedim.intlist(value, destination, source)"),
     view!(
         "aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
@@ -94,6 +117,10 @@ pub static OPS: &[OpDef] = &[
         "One dimension moved to another place.",
         ["f32[2, 3, 4], 0, -1"]
     )
+    .decomp(|b, a| {
+        let (x, from, to): (NodeId, i64, i64) = a.unpack()?;
+        to_permute(b, x, |n| moved(n, &[from], &[to]))
+    })
     .write_back("moveaxis.int(value, destination, source)"),
     view!(
         "aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
@@ -101,6 +128,10 @@ pub static OPS: &[OpDef] = &[
         "Some dimensions moved to other places.",
         ["f32[2, 3, 4], [0, 1], [2, 0]"]
     )
+    .decomp(|b, a| {
+        let (x, from, to): (NodeId, Vec<i64>, Vec<i64>) = a.unpack()?;
+        to_permute(b, x, |n| moved(n, &from, &to))
+    })
     .write_back("moveaxis.intlist(value, destination, source)"),
     adjoint!("aten::mH(Tensor(a) self) -> Tensor(a)", adjoint_meta, ["f32[2, 3, 4]", "c64[2, 3]", "f32[]", "!f32[3]"])
         .write_back("mH(value)"),
@@ -114,32 +145,52 @@ pub static OPS: &[OpDef] = &[
     .write_back("matrix_H(value)"),
 ];
 
-fn transpose(args: &MetaArgs<'_>) -> Metas {
-    let (x, a, b): (&Fake, i64, i64) = args.unpack()?;
-    let (a, b) = (wrap_dim(a, x.dim())?, wrap_dim(b, x.dim())?);
-    let mut order: Vec<usize> = (0..x.dim()).collect();
-    if x.dim() > 0 {
+/// The order of dimensions with two of them swapped.
+fn swapped(rank: usize, a: i64, b: i64) -> Result<Vec<usize>> {
+    let (a, b) = (wrap_dim(a, rank)?, wrap_dim(b, rank)?);
+    let mut order: Vec<usize> = (0..rank).collect();
+    if rank > 0 {
         order.swap(a, b);
     }
-    one(pick(x, &order))
+    Ok(order)
+}
+
+fn reversed(rank: usize) -> Result<Vec<usize>> {
+    Ok((0..rank).rev().collect())
+}
+
+/// A call in Core ATen; PyTorch keeps no other order.
+fn to_permute(
+    b: &mut Builder<'_>,
+    x: NodeId,
+    order: impl FnOnce(usize) -> Result<Vec<usize>>,
+) -> Result<Vec<Argument>> {
+    let order = order(b.fake(x)?.dim())?;
+    let order: Vec<Argument> = order.into_iter().map(|d| (d as i64).into()).collect();
+    Ok(vec![b.call("permute", (x, Argument::List(order)))?.into()])
+}
+
+fn transpose(args: &MetaArgs<'_>) -> Metas {
+    let (x, a, b): (&Fake, i64, i64) = args.unpack()?;
+    one(pick(x, &swapped(x.dim(), a, b)?))
 }
 
 fn t(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
     ensure!(x.dim() <= 2, "t(): expected a tensor of at most 2 dimensions, got {}", x.dim());
-    one(pick(x, &(0..x.dim()).rev().collect::<Vec<_>>()))
+    one(pick(x, &reversed(x.dim())?))
 }
 
 fn numpy_t(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
-    one(pick(x, &(0..x.dim()).rev().collect::<Vec<_>>()))
+    one(pick(x, &reversed(x.dim())?))
 }
 
 fn matrix_transpose(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;
     let n = x.dim();
     ensure!(n >= 2, "mT: expected a tensor of at least 2 dimensions, got {n}");
-    one(pick(x, &(0..n - 2).chain([n - 1, n - 2]).collect::<Vec<_>>()))
+    one(pick(x, &swapped(n, -2, -1)?))
 }
 
 fn permute(args: &MetaArgs<'_>) -> Metas {
@@ -150,21 +201,21 @@ fn permute(args: &MetaArgs<'_>) -> Metas {
 
 fn movedim(args: &MetaArgs<'_>) -> Metas {
     let (x, from, to): (&Fake, i64, i64) = args.unpack()?;
-    moved(x, &[from], &[to])
+    one(pick(x, &moved(x.dim(), &[from], &[to])?))
 }
 
 fn movedims(args: &MetaArgs<'_>) -> Metas {
     let (x, from, to): (&Fake, Vec<i64>, Vec<i64>) = args.unpack()?;
-    moved(x, &from, &to)
+    one(pick(x, &moved(x.dim(), &from, &to)?))
 }
 
-fn moved(x: &Fake, from: &[i64], to: &[i64]) -> Metas {
+/// The order of dimensions with some of them moved to other places.
+fn moved(rank: usize, from: &[i64], to: &[i64]) -> Result<Vec<usize>> {
     ensure!(from.len() == to.len(), "movedim from {} dimensions to {}", from.len(), to.len());
-    let (from, to) = (wrap_dims(from, x.dim())?, wrap_dims(to, x.dim())?);
-    let mut rest = (0..x.dim()).filter(|d| !from.contains(d));
+    let (from, to) = (wrap_dims(from, rank)?, wrap_dims(to, rank)?);
+    let mut rest = (0..rank).filter(|d| !from.contains(d));
     let place = |d| to.iter().position(|&t| t == d).map(|i| from[i]);
-    let order: Vec<usize> = (0..x.dim()).filter_map(|d| place(d).or_else(|| rest.next())).collect();
-    one(pick(x, &order))
+    Ok((0..rank).filter_map(|d| place(d).or_else(|| rest.next())).collect())
 }
 
 fn permute_back(b: &mut Builder<'_>, a: &Args<'_, Build>, value: NodeId) -> Result<NodeId> {
