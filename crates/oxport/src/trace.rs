@@ -95,13 +95,22 @@ impl Trace {
         Ok((trace, outputs))
     }
 
-    /// The trace with other names of nodes. A node without a new name that another one takes is left out.
-    pub fn renamed(self, names: &HashMap<String, String>) -> Trace {
+    /// The trace with other names of nodes, those of the nodes of another trace that they are. A node without a new name
+    /// that another one takes is left out.
+    pub fn renamed(self, names: &HashMap<String, String>, expected: &Trace) -> Trace {
         let taken: HashSet<&String> = names.values().collect();
-        let one = |(name, traced): (String, Traced)| match names.get(&name) {
-            Some(new) => Some((new.clone(), traced)),
-            None if taken.contains(&name) => None,
-            None => Some((name, traced)),
+        let sizes = |traced: &Traced| match &traced.value {
+            Value::Tensor(tensor) => Some(tensor.sizes().to_vec()),
+            _ => None,
+        };
+        let one = |(name, traced): (String, Traced)| match (names.get(&name), expected.nodes.get(&name)) {
+            (Some(new), _) => Some((new.clone(), traced)),
+            (None, _) if taken.contains(&name) => None,
+            // A new node under a name that became free.
+            (None, Some(other)) if traced.op != "output" && sizes(other) != sizes(&traced) => {
+                Some((format!("{name}'"), traced))
+            }
+            (None, _) => Some((name, traced)),
         };
         Trace { nodes: self.nodes.into_iter().filter_map(one).collect() }
     }

@@ -70,7 +70,7 @@ impl Compare {
         let (expected, first) = self.trace(sides.0, &values, limits)?;
         let (mut got, second) = self.trace(sides.1, &values, limits)?;
         if let (Some(first), Some(second)) = (first, second) {
-            got = got.renamed(&same_nodes(&first, &second));
+            got = got.renamed(&same_nodes(&first, &second), &expected);
         }
         let found = with_spinner("comparing", || expected.compare(&got, tolerance));
         if found.nodes.is_empty() {
