@@ -50,11 +50,31 @@ fn binds_symbol(node: &Node) -> bool {
 /// Merges pure calls of the same operator on the same arguments, in subgraphs too; two storages that somebody sees are
 /// never made one. Gives the number of nodes merged.
 pub fn eliminate_common(program: &mut ExportedProgram) -> usize {
-    common(&mut program.graph)
+    merge(&mut program.graph, &|node, op| {
+        let mut key = op.name().to_string();
+        for a in &node.args {
+            write_key(&mut key, a);
+        }
+        for (name, a) in &node.kwargs {
+            let _ = write!(key, "|{name}=");
+            write_key(&mut key, a);
+        }
+        Some(key)
+    })
 }
 
-fn common(graph: &mut Graph) -> usize {
-    let merged: usize = graph.subgraphs.values_mut().map(common).sum();
+/// Merges pure calls that give the same number, such as the size of a tensor and that of a view of it; in subgraphs too.
+/// Gives the number of nodes merged. PyTorch's tracer reads each number once.
+pub fn merge_numbers(program: &mut ExportedProgram) -> usize {
+    merge(&mut program.graph, &|node, _| match node.val()? {
+        Val::Int(e) => Some(format!("int {e}")),
+        _ => None,
+    })
+}
+
+/// Merges pure calls with the same key.
+fn merge(graph: &mut Graph, key: &dyn Fn(&Node, &Op) -> Option<String>) -> usize {
+    let merged: usize = graph.subgraphs.values_mut().map(|graph| merge(graph, key)).sum();
     let mut seen: HashMap<String, NodeId> = HashMap::new();
     let mut own = seen_storages(graph);
     // Each merged node with the one that stays: uses are rewritten once, when the user is met.
@@ -76,14 +96,7 @@ fn common(graph: &mut Graph) -> usize {
         if node.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || is_data_dependent(node) {
             continue;
         }
-        let mut key = op.name().to_string();
-        for a in &node.args {
-            write_key(&mut key, a);
-        }
-        for (name, a) in &node.kwargs {
-            let _ = write!(key, "|{name}=");
-            write_key(&mut key, a);
-        }
+        let Some(key) = key(node, op) else { continue };
         match seen.entry(key) {
             Entry::Occupied(first) if own.contains(first.get()) && own.contains(&id) => {}
             Entry::Occupied(first) => {

@@ -9,7 +9,7 @@
 //! | [`unwrap_calls`] | replaces `auto_functionalized` and `with_effects` by the calls they wrap |
 //! | [`functionalize`] | makes a TRAINING program ATEN: no writes, mutations as outputs |
 //! | [`decompose`] | expands operators by their decompositions |
-//! | [`eliminate_dead`], [`eliminate_common`] | drop and merge pure nodes |
+//! | [`eliminate_dead`], [`eliminate_common`], [`merge_numbers`] | drop and merge pure nodes |
 //! | [`separate_outputs`] | copies what must not lie in memory that is written, or that something else is given in |
 //! | [`fold_constants`] | computes once what depends on constants only |
 //!
@@ -35,7 +35,7 @@ mod subclass;
 mod vmap;
 
 pub use bound::bind_calls;
-pub use clean::{eliminate_common, eliminate_dead};
+pub use clean::{eliminate_common, eliminate_dead, merge_numbers};
 pub use decompose::{decompose, decompose_where};
 pub use fold::{Budget, Evaluate, drop_unread, fold_constants, stored_bytes};
 pub use functionalize::functionalize;

@@ -4,7 +4,8 @@ use crate::{Result, Toolchain};
 use oxport_ir::{Dialect, Effect, ExportedProgram, Kernel, Op};
 use oxport_passes::{
     Budget, Sharing, bind_calls, decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants,
-    functionalize, inline_wraps, separate_outputs, unwrap_calls, unwrap_subclasses, unwrap_vmaps, written_composites,
+    functionalize, inline_wraps, merge_numbers, separate_outputs, unwrap_calls, unwrap_subclasses, unwrap_vmaps,
+    written_composites,
 };
 #[cfg(feature = "rewrite")]
 use oxport_passes::{drop_unread, stored_bytes};
@@ -177,6 +178,7 @@ impl Toolchain {
         let composite = |op: &Op| op.is_aten() && (!op.has_tag("core") || is_kernel_free(op));
         let before = Sharing::of(&program);
         let mut program = decompose_where(&program, &self.registry, &composite)?;
+        merge_numbers(&mut program);
         eliminate_dead(&mut program);
         separate_outputs(&mut program, &self.registry, Some(&before))?;
         Ok(program)

@@ -178,7 +178,7 @@ pub static OPS: &[OpDef] = &[
 /// A view with these sizes, of a contiguous copy where the strides allow none: as PyTorch decomposes reshapes.
 fn viewed_as(b: &mut Builder<'_>, x: NodeId, sizes: Vec<Argument>) -> Result<Vec<Argument>> {
     let view = b.call("view", (x, Argument::List(sizes.clone())))?;
-    if MetaCx::new(b.env).can_view(b.fake(x)?, b.fake(view)?) {
+    if reshape_strides(&MetaCx::new(b.env), b.fake(x)?, &b.fake(view)?.sizes).is_some() {
         return Ok(vec![view.into()]);
     }
     let copy = b.call_kw("clone", (x,), &[("memory_format", Argument::MemoryFormat(MemoryFormat::Contiguous))])?;

@@ -46,7 +46,7 @@ const MODULES: &[(&str, Below, &str)] = &[
         "__version__ = '0.29.2'\ndef get_image_backend():\n    return 'PIL'\n\
         def disable_beta_transforms_warning():\n    pass\ndef _is_tracing():\n    return False\n",
     ),
-    ("torchvision.extension", Closed, "def _has_ops():\n    return False\ndef _assert_has_ops():\n    return None\n"),
+    ("torchvision.extension", Closed, "def _has_ops():\n    return True\ndef _assert_has_ops():\n    return None\n"),
     ("torchvision.ops._register_onnx_ops", Closed, "def _register_custom_op():\n    return None\n"),
     ("tqdm", Closed, "from tqdm.auto import tqdm\n"),
     ("tqdm.auto", Closed, "class tqdm:\n    def __new__(cls, values=None, *args, **kwargs):\n        return values\n"),

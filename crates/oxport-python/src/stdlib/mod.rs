@@ -15,6 +15,7 @@ type Native = Option<fn(&mut Interp, &Rc<Module>)>;
 const MODULES: &[(&str, Native, Option<&str>)] = &[
     ("abc", None, Some(include_str!("abc.py"))),
     ("argparse", None, Some(include_str!("argparse.py"))),
+    ("bisect", None, Some(include_str!("bisect.py"))),
     ("builtins", Some(native::builtins), None),
     ("collections", None, Some(include_str!("collections.py"))),
     ("collections.abc", None, Some(include_str!("collections_abc.py"))),
@@ -26,6 +27,7 @@ const MODULES: &[(&str, Native, Option<&str>)] = &[
     ("distutils.version", None, Some(include_str!("distutils_version.py"))),
     ("enum", None, Some(include_str!("enum.py"))),
     ("functools", None, Some(include_str!("functools.py"))),
+    ("heapq", None, Some(include_str!("heapq.py"))),
     ("importlib", Some(importlib::install), Some(include_str!("importlib.py"))),
     ("importlib.machinery", None, Some(include_str!("importlib_machinery.py"))),
     ("importlib.metadata", None, Some(include_str!("importlib_metadata.py"))),

@@ -22,3 +22,19 @@ for wrong in (["--name", "c"], ["--lr"], ["--what"]):
         parser.parse_args(wrong)
     except SystemExit:
         print("refused", wrong)
+
+import bisect
+import heapq
+
+numbers = [5, 3, 8, 1, 9, 2, 7, 3]
+heap = []
+for n in numbers:
+    heapq.heappush(heap, n)
+print(heap, [heapq.heappop(heap) for _ in range(3)], heap)
+heapq.heapify(numbers)
+print(numbers, heapq.heappushpop(numbers, 0), heapq.heapreplace(numbers, 6), numbers)
+print(heapq.nsmallest(2, numbers), heapq.nlargest(3, numbers, key=lambda n: -n), list(heapq.merge([1, 4], [2, 3])))
+places = [1, 3, 3, 5]
+print(bisect.bisect_left(places, 3), bisect.bisect(places, 3), bisect.bisect_right(places, 9), bisect.bisect_left(places, 0))
+bisect.insort(places, 4)
+print(places, bisect.bisect_left(["a", "bb", "ccc"], 2, key=len))

@@ -163,3 +163,25 @@ fn bodies_of_map_and_scan_count_for_each_slice() {
         assert_eq!(document(&[&fixture(name)])["flops"], json!(flops), "{name}");
     }
 }
+
+#[test]
+fn the_picture_is_a_graph_over_its_nodes() {
+    for (program, least) in [("mlp", 10), ("bert_encoder", 100)] {
+        let dot = text(&oxport(&["show", &fixture(program), "--format", "dot"]));
+        let body = dot.trim_end().strip_prefix("digraph program {").and_then(|rest| rest.strip_suffix('}'));
+        let mut nodes = std::collections::HashSet::new();
+        let mut edges = 0;
+        for line in body.unwrap_or_else(|| panic!("{dot}")).lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let quotes = line.replace("\\\"", "").matches('"').count();
+            assert!(line.ends_with(';') && quotes.is_multiple_of(2), "{line}");
+            match line.trim_end_matches(';').split_once(" -> ") {
+                Some((from, to)) => {
+                    edges += 1;
+                    assert!(nodes.contains(from) && nodes.contains(to), "{line}");
+                }
+                None => drop(nodes.insert(line.split(" [").next().unwrap_or_default().to_string())),
+            }
+        }
+        assert!(edges >= least, "{edges} edges of {program}");
+    }
+}

@@ -472,6 +472,11 @@ def typename(value):
     return value.type() if isinstance(value, Tensor) else f"{type(value).__module__}.{type(value).__qualname__}"
 
 
+def nonzero(input, *, as_tuple=False):
+    found = _C.op("nonzero", input)
+    return found.unbind(1) if as_tuple else found
+
+
 def unravel_index(indices, shape):
     shape = [shape] if isinstance(shape, builtins.int) else list(shape)
     found = []
