@@ -7,7 +7,7 @@ def forward(self, x: "i64[3]"):
 ExportedProgram:
     class GraphModule(torch.nn.Module):
         def forward(self, x: "i64[3]"):
-            zeros: "i64[3, 4]" = torch.ops.aten.zeros.default([3, 4], dtype = torch.int64)
+            zeros: "i64[3, 4]" = torch.ops.aten.full.default([3, 4], 0, dtype = torch.int64)
             unsqueeze: "i64[3, 1]" = torch.ops.aten.unsqueeze.default(x, -1)
             one_hot: "i64[3, 4]" = torch.ops.aten.scatter.value(zeros, -1, unsqueeze, 1)
             return (one_hot,)

@@ -63,8 +63,8 @@ pub fn eliminate_common(program: &mut ExportedProgram) -> usize {
     })
 }
 
-/// Merges pure calls that give the same number, such as the size of a tensor and that of a view of it; in subgraphs too.
-/// Gives the number of nodes merged. PyTorch's tracer reads each number once.
+/// Merges pure calls that give the same number, such as the size of a tensor and that of a view of it, in subgraphs
+/// too: PyTorch's tracer reads each number once. Gives the number of nodes merged.
 pub fn merge_numbers(program: &mut ExportedProgram) -> usize {
     merge(&mut program.graph, &|node, _| match node.val()? {
         Val::Int(e) => Some(format!("int {e}")),

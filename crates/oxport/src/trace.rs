@@ -95,8 +95,8 @@ impl Trace {
         Ok((trace, outputs))
     }
 
-    /// The trace with other names of nodes, those of the nodes of another trace that they are. A node without a new name
-    /// that another one takes is left out.
+    /// The trace with other names of nodes, those that the same nodes have in another trace. A node without a new name
+    /// is left out if another one takes its own.
     pub fn renamed(self, names: &HashMap<String, String>, expected: &Trace) -> Trace {
         let taken: HashSet<&String> = names.values().collect();
         let sizes = |traced: &Traced| match &traced.value {

@@ -8,7 +8,8 @@ use crate::support::dense;
 use crate::support::meta::{MetaArgs, Metas, dense_strides, format_strides, one, strides_in_format, wrap_dims};
 use oxport_ir::fake::Dims;
 use oxport_ir::{
-    Args, Class, Device, Error, Exact, Fake, MemoryFormat, Meta, Number, OpDef, Result, Value, World, ensure,
+    Args, Argument, Build, Builder, Class, Device, Error, Exact, Fake, MemoryFormat, Meta, NodeId, Number, OpDef,
+    Result, Value, World, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Element, Layout, Scalar, Tensor, TensorMut, cast, dispatch};
@@ -47,6 +48,7 @@ pub static OPS: &[OpDef] = &[
         "Zeros.",
         ["[2, 3]", "[4], dtype=int64", "!-1"]
     )
+    .decomp(|b, a| filled(b, a, false))
     .finite_of(&[]),
     factory!(
         "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, \
@@ -56,6 +58,7 @@ pub static OPS: &[OpDef] = &[
         "Ones.",
         ["[2, 3]", "[4], dtype=int64"]
     )
+    .decomp(|b, a| filled(b, a, true))
     .finite_of(&[]),
     factory!(
         "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, \
@@ -83,6 +86,7 @@ pub static OPS: &[OpDef] = &[
         "Zeros like another tensor.",
         ["f32[2, 3]{1, 2}", "f32[2], dtype=int64"]
     )
+    .decomp(|b, a| filled_like(b, a, false))
     .finite_of(&[]),
     factory!(
         "aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? \
@@ -92,6 +96,7 @@ pub static OPS: &[OpDef] = &[
         "Ones like another tensor.",
         ["f32[2, 3]{1, 2}"]
     )
+    .decomp(|b, a| filled_like(b, a, true))
     .finite_of(&[]),
     factory!(
         "aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? \
@@ -119,6 +124,7 @@ pub static OPS: &[OpDef] = &[
         "Zeros in the dtype of another tensor.",
         ["i64[1], [2, 3]"]
     )
+    .decomp(|b, a| filled_new(b, a, false))
     .finite_of(&[]),
     factory!(
         "aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, \
@@ -128,6 +134,7 @@ pub static OPS: &[OpDef] = &[
         "Ones in the dtype of another tensor.",
         ["i64[1], [2, 3]"]
     )
+    .decomp(|b, a| filled_new(b, a, true))
     .finite_of(&[]),
     factory!(
         "aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, \
@@ -268,6 +275,43 @@ pub static OPS: &[OpDef] = &[
         "!9223372036854775807, 9223372036854775807",
     ]),
 ];
+
+/// `full` or `full_like` of zeros or ones in a dtype, with the options of the call.
+fn full_of(
+    b: &mut Builder<'_>,
+    a: &Args<'_, Build>,
+    (op, first): (&str, Argument),
+    (is_one, dtype): (bool, DType),
+) -> Result<Vec<Argument>> {
+    let value = if dtype == DType::Bool { Argument::Bool(is_one) } else { Argument::Int(is_one.into()) };
+    let mut options = Vec::new();
+    if op == "full" || !matches!(a.argument("dtype"), None | Some(Argument::None)) {
+        options.push(("dtype", dtype.into()));
+    }
+    for name in ["layout", "device", "pin_memory", "memory_format"] {
+        if let Some(given) = a.argument(name).filter(|given| *given != Argument::None) {
+            options.push((name, given));
+        }
+    }
+    Ok(vec![b.call_kw(op, (first, value), &options)?.into()])
+}
+
+fn filled(b: &mut Builder<'_>, a: &Args<'_, Build>, is_one: bool) -> Result<Vec<Argument>> {
+    let (sizes, dtype): (Vec<Argument>, Option<DType>) = a.unpack()?;
+    full_of(b, a, ("full", sizes.into()), (is_one, dtype.unwrap_or(DType::F32)))
+}
+
+fn filled_new(b: &mut Builder<'_>, a: &Args<'_, Build>, is_one: bool) -> Result<Vec<Argument>> {
+    let (x, sizes, dtype): (NodeId, Vec<Argument>, Option<DType>) = a.unpack()?;
+    let dtype = dtype.map_or_else(|| b.fake(x).map(|x| x.dtype), Ok)?;
+    full_of(b, a, ("full", sizes.into()), (is_one, dtype))
+}
+
+fn filled_like(b: &mut Builder<'_>, a: &Args<'_, Build>, is_one: bool) -> Result<Vec<Argument>> {
+    let (x, dtype): (NodeId, Option<DType>) = a.unpack()?;
+    let dtype = dtype.map_or_else(|| b.fake(x).map(|x| x.dtype), Ok)?;
+    full_of(b, a, ("full_like", x.into()), (is_one, dtype))
+}
 
 fn zero(_: &RealArgs<'_>) -> Result<Scalar> {
     Ok(Scalar::Int(0))

@@ -6,7 +6,9 @@
 use crate::support::class::{RealArgs, bits, computed, input, map2, map3, uniform};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, pointwise_as};
 use crate::support::promote::promote;
-use oxport_ir::{Args, Class, Exact, Fake, Meta, OpDef, Operand, Real, Result, Val, Value, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Class, Exact, Fake, Meta, NodeId, OpDef, Operand, Real, Result, Val, Value, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{Category, DType, Scalar, Tensor, TensorMut, index};
 
@@ -51,6 +53,7 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", masked_fill_meta)
             .fill(masked_fill)
+            .decomp(to_where)
             .work(Class::Pointwise)
             .any_strides()
             .finite_of(&["self", "value"]),
@@ -116,6 +119,13 @@ pub static OPS: &[OpDef] = &[
         .doc("A copy whose elements where the mask is true are taken from a source, in order.")
         .samples(&["f32[2, 3], b8[2, 3], f32[6]", "f32[3], b8[2, 1], f32[6]", "!f32[3], b8[3], f64[3]"]),
 ];
+
+fn to_where(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, mask, value): (NodeId, NodeId, Argument) = a.unpack()?;
+    let dtype = b.fake(x)?.dtype;
+    let value = b.call_kw("full", (Argument::List(Vec::new()), value), &[("dtype", dtype.into())])?;
+    Ok(vec![b.call("where.self", (mask, value, x))?.into()])
+}
 
 fn nonzero_meta(args: &MetaArgs<'_>) -> Metas {
     let x: &Fake = args.at(0)?;

@@ -6,7 +6,7 @@
 use crate::reduce::over::{Over, Rule, over, over_listed, reduced, reduced_over, wide, widest};
 use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rowmajor::as_dtype;
-use oxport_ir::{Args, Class, Error, Fake, MetaCx, OpDef, Real, Result, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, MetaCx, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{Analytic, DType, Number, Real as Ordered, Tensor, TensorMut, dispatch, reduce::reduce};
 
@@ -106,7 +106,8 @@ pub static OPS: &[OpDef] = &[
         |a, o| all(a, o, over),
         "Whether all elements along a dimension are true.",
         ["b8[2, 3], 1", "i64[2, 3], 0, True"]
-    ),
+    )
+    .decomp(none_is_false),
     OpDef::new("aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", truth_meta)
         .fill(|a, o| all(a, o, over_listed))
         .work(Class::Reduction)
@@ -188,6 +189,16 @@ pub static OPS: &[OpDef] = &[
         .alias_if(|a, out| Ok(a.at::<&Fake>(0)?.sizes == out.sizes))
         .write_back("value"),
 ];
+
+/// That all elements are true, by `any`, which is of Core ATen.
+fn none_is_false(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, dim, keep): (NodeId, i64, bool) = a.unpack()?;
+    let is_byte = b.fake(x)?.dtype == DType::U8;
+    let is_false = b.call("logical_not", (x,))?;
+    let any = b.call("any.dim", (is_false, dim, keep))?;
+    let all = b.call("logical_not", (any,))?;
+    Ok(vec![if is_byte { b.call_kw("_to_copy", (all,), &[("dtype", DType::U8.into())])? } else { all }.into()])
+}
 
 /// The input in the output's dtype, widened, with what is reduced; the body writes an output of that dtype.
 fn widened(
