@@ -200,6 +200,7 @@ def layouts(x):
     told = [
         y.is_contiguous(), x.is_contiguous(), image.is_contiguous(), last.is_contiguous(), x[:, :2].is_contiguous(),
         last.is_contiguous(memory_format=torch.channels_last), x.type() == "torch.FloatTensor", x.is_cpu,
+        x.new(y.shape).shape == y.shape, torch.distributions.Laplace(x, 1.0).sample((2,)).shape == (2, *x.shape),
     ]
     strides = y.stride() + last.stride() + last.dim_order() + (x.nbytes, x[:, 0].stride(0))
     made = x.new_tensor([1, 2, 3.5]) + x.new_tensor(2) + x.new([1, 2, 3]) + torch.Tensor([1, 2, 3])

@@ -73,6 +73,8 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layo
 
 @method
 def new(self, *args):
+    if builtins.len(args) == 1 and isinstance(args[0], torch.Size):
+        return self.new_empty(args[0])
     if builtins.len(args) == 1 and not isinstance(args[0], int):
         return torch.as_tensor(args[0], dtype=self.dtype)
     return self.new_empty(args)
