@@ -23,6 +23,19 @@ fn diagnostics_are_listed() {
     expect_file![root().join("docs/diagnostics.md")].assert_eq(&page());
 }
 
+/// The line that installs the command line names a package of the checkout that has it.
+#[test]
+fn the_install_line_stands_where_users_look() {
+    let line = "cargo install --path crates/oxport --locked";
+    for page in ["README.md", "docs/install.md", "docs/first-ten-minutes.md"] {
+        let text = std::fs::read_to_string(root().join(page)).expect("law: the page is checked in");
+        assert!(text.lines().any(|l| l.starts_with(line)), "{page} has no `{line}`");
+    }
+    let manifest = std::fs::read_to_string(root().join("crates/oxport/Cargo.toml")).expect("law: it is checked in");
+    assert!(manifest.contains("name = \"oxport\"") && root().join("crates/oxport/src/main.rs").exists());
+    assert!(root().join("Cargo.lock").exists(), "--locked needs it");
+}
+
 #[test]
 fn limits_are_listed() {
     use oxport::ReadLimits;
