@@ -1,4 +1,4 @@
-"""Makes the weights, inputs and outputs of tests/models with PyTorch. By hand: python models.py FOLDER."""
+"""Makes the weights, inputs and outputs of tests/models with PyTorch. By hand: python models.py FOLDER [NAME...]."""
 
 import sys
 
@@ -21,8 +21,12 @@ cases = {
     "function": (m.function, [torch.randn(4, 3), torch.randn(4, 3)]),
     "Losses": (m.Losses(), [torch.randn(4, 5), torch.randn(4, 5), torch.randint(0, 5, (4,))]),
     "constants": (m.constants, [torch.randn(2, 8)]),
+    "layouts": (m.layouts, [torch.randn(4, 3)]),
+    "Critic": (m.Critic(), [torch.randn(2, 2, 4)]),
 }
 for name, (model, inputs) in cases.items():
+    if sys.argv[2:] and name not in sys.argv[2:]:
+        continue
     tensors = {f"in.{i}": x for i, x in enumerate(inputs)}
     if isinstance(model, torch.nn.Module):
         model.eval()

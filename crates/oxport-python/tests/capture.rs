@@ -1,4 +1,4 @@
-//! Models of Python source, captured and run: the outputs are PyTorch's (`fixtures/capture_sources.py` made them).
+//! Models of Python source, captured and run: the outputs are PyTorch's (`scripts/models.py` made them).
 
 use indexmap::IndexMap;
 use oxport::{Module, Opt, PlanOptions, Tensor};

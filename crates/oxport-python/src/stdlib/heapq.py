@@ -1,9 +1,9 @@
 # Heaps in lists: the least item is the first.
 
 
-def _up(heap, at):
+def _up(heap, at, root=0):
     item = heap[at]
-    while at > 0:
+    while at > root:
         above = (at - 1) // 2
         if not item < heap[above]:
             break
@@ -14,7 +14,7 @@ def _up(heap, at):
 
 def _down(heap, at):
     # The smaller child moves up to the end, as CPython does it; then the item finds its place from there.
-    item, start, end = heap[at], at, len(heap)
+    item, root, end = heap[at], at, len(heap)
     child = 2 * at + 1
     while child < end:
         if child + 1 < end and not heap[child] < heap[child + 1]:
@@ -22,13 +22,7 @@ def _down(heap, at):
         heap[at] = heap[child]
         at, child = child, 2 * child + 1
     heap[at] = item
-    while at > start:
-        above = (at - 1) // 2
-        if not item < heap[above]:
-            break
-        heap[at] = heap[above]
-        at = above
-    heap[at] = item
+    _up(heap, at, root)
 
 
 def heappush(heap, item):
