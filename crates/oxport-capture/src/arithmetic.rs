@@ -7,6 +7,7 @@
 use crate::value::Symbolic;
 use crate::{Result, SymBool, SymFloat, SymInt, Tracer};
 use oxport_ir::Val;
+use std::rc::Rc;
 
 /// A number of any kind as an operand: with its tracer, where it has one.
 trait Operand {
@@ -27,24 +28,20 @@ macro_rules! operand {
 }
 operand! { SymInt Int SymFloat Float SymBool Bool }
 
-/// Applies an operator of Python to operands of any kind.
-fn apply(op: &'static str, operands: &[&dyn Operand]) -> Result<(Val, Option<Tracer>)> {
+/// The result of an operator of Python, where its kind is known.
+fn of<T: From<Symbolic>>(op: &'static str, operands: &[&dyn Operand]) -> Result<T> {
     let tracer = operands.iter().find_map(|o| o.symbolic().tracer.clone());
     let vals: Vec<Val> = operands.iter().map(|o| o.val()).collect();
     let val = match &tracer {
         Some(tracer) => tracer.apply(op, &vals)?,
         None => Tracer::new().apply(op, &vals)?,
     };
-    Ok((val, tracer))
-}
-
-/// The result of an operator of numbers, where its kind is known.
-fn of<T: From<Symbolic>>(op: &'static str, operands: &[&dyn Operand]) -> Result<T> {
-    let (val, tracer) = apply(op, operands)?;
     let (Val::Int(expr) | Val::Float(expr) | Val::Bool(expr)) = val else {
         return Err(crate::Error::invalid("expected a number"));
     };
-    Ok(T::from(Symbolic { expr, tracer }))
+    let is_computed = expr.is_const() && operands.iter().any(|o| !o.symbolic().expr.is_const());
+    let recipe = is_computed.then(|| Rc::new((op, vals)));
+    Ok(T::from(Symbolic { expr, tracer, recipe }))
 }
 
 /// As [`of`]; an error is kept by the tracer, and the result is the first operand, or false.
@@ -198,6 +195,10 @@ methods! {
 }
 
 impl SymBool {
+    /// True of a comparison of symbolic numbers, also where its result is the same for all of them.
+    pub fn is_computed(&self) -> bool {
+        !self.0.expr.is_const() || self.0.recipe.is_some()
+    }
     /// `torch.sym_ite(self, one, other)`: one of two ints.
     pub fn ite(&self, one: SymInt, other: SymInt) -> SymInt {
         lenient("torch::sym_ite", &[self, &one, &other])

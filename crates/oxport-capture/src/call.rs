@@ -141,6 +141,8 @@ impl State {
                 let item = |v: &Value, state: &mut State| state.lower(tracer, v, &Type::Scalar, origin);
                 Argument::List(items.iter().map(|v| item(v, self)).collect::<Result<_>>()?)
             }
+            // PyTorch's `SymBool` may be true for all sizes, and is the node that compares them still.
+            (_, Value::Bool(b)) if let Some(recipe) = &b.0.recipe => self.compute(recipe.0, &recipe.1, origin)?.into(),
             (_, Value::Int(_) | Value::Float(_) | Value::Bool(_)) => {
                 let val = value.as_val().ok_or_else(|| Error::invalid("expected a number"))?;
                 self.number(&val, origin)?

@@ -160,7 +160,7 @@ impl State {
         Ok(builder.named(&name).call_op(&op, vec![input.into(), dim.into()], Kwargs::new())?)
     }
 
-    fn compute(&mut self, op: &str, operands: &[Val], origin: &NodeMeta) -> Result<NodeId> {
+    pub(crate) fn compute(&mut self, op: &str, operands: &[Val], origin: &NodeMeta) -> Result<NodeId> {
         let mut args = Vec::with_capacity(operands.len());
         for operand in operands {
             args.push(self.number(operand, origin)?);

@@ -11,6 +11,7 @@ use oxport_ir::{Device, Fake, MemoryFormat, MemoryLayout, NodeId, Val};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar};
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// A traced tensor: a node of the graph that grows.
@@ -54,6 +55,8 @@ pub enum Value {
 pub(crate) struct Symbolic {
     pub(crate) expr: Expr,
     pub(crate) tracer: Option<Tracer>,
+    /// The operator and operands of a constant that was computed of numbers that are none: `n >= 0`.
+    pub(crate) recipe: Option<Rc<(&'static str, Vec<Val>)>>,
 }
 
 macro_rules! symbolic {
@@ -64,7 +67,7 @@ macro_rules! symbolic {
 
         impl $name {
             pub(crate) fn new(expr: Expr, tracer: &Tracer) -> $name {
-                $name(Symbolic { expr, tracer: Some(tracer.clone()) })
+                $name(Symbolic { expr, tracer: Some(tracer.clone()), recipe: None })
             }
             /// The expression over the program's symbols.
             pub fn expr(&self) -> &Expr {
@@ -77,7 +80,7 @@ macro_rules! symbolic {
         }
         impl From<$known> for $name {
             fn from(x: $known) -> $name {
-                $name(Symbolic { expr: $constant(x), tracer: None })
+                $name(Symbolic { expr: $constant(x), tracer: None, recipe: None })
             }
         }
         impl From<&$name> for $name {
@@ -133,7 +136,7 @@ impl From<i32> for SymInt {
 }
 impl From<Expr> for SymInt {
     fn from(expr: Expr) -> SymInt {
-        SymInt(Symbolic { expr, tracer: None })
+        SymInt(Symbolic { expr, tracer: None, recipe: None })
     }
 }
 

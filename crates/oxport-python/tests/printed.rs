@@ -46,8 +46,6 @@ fn check(path: &Path) -> Result<(), String> {
 const KNOWN: &[(&str, &str)] = &[
     // PyTorch records float32 of an LSTM under autocast, and computes bfloat16.
     ("autocast_composites", "getitem_2: \"bf16"),
-    // A comparison that is always true, which PyTorch kept as a node.
-    ("item_float", "ge_1 = sym_ite >= 0"),
     ("torchao_dynamic", "not printed: access_subclass_inner_tensor_default"),
     ("torchao_weight_only", "not printed: access_subclass_inner_tensor_default"),
 ];

@@ -25,12 +25,12 @@ pub enum Number {
 pub struct SymValue(pub Number);
 
 impl Number {
-    /// The number as a value: a constant if it is known.
+    /// The number as a value: a constant if it is known, but for a comparison that was computed, as in PyTorch.
     pub fn value(self) -> Value {
         let known = match &self {
             Number::Int(n) => n.known().map(Value::Int),
             Number::Float(x) => x.known().map(Value::Float),
-            Number::Bool(b) => b.known().map(Value::Bool),
+            Number::Bool(b) => b.known().filter(|_| !b.is_computed()).map(Value::Bool),
         };
         known.unwrap_or_else(|| Value::Host(Rc::new(SymValue(self))))
     }
@@ -288,11 +288,11 @@ impl Host for SymValue {
         }
     }
 
-    fn int(&self, _: &mut Interp, this: &Value) -> R<Option<Value>> {
+    fn int(&self, interp: &mut Interp, this: &Value) -> R<Option<Value>> {
         Ok(match &self.0 {
             Number::Int(_) => Some(this.clone()),
             Number::Float(x) => Some(Number::Int(x.trunc()).value()),
-            Number::Bool(_) => None,
+            Number::Bool(_) => Some(Value::Int(i64::from(self.truth(interp, this)?))),
         })
     }
 
