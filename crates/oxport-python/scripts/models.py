@@ -23,6 +23,8 @@ cases = {
     "constants": (m.constants, [torch.randn(2, 8)]),
     "layouts": (m.layouts, [torch.randn(4, 3)]),
     "Critic": (m.Critic(), [torch.randn(2, 2, 4)]),
+    "Heads": (m.Heads(), [torch.randn(2, 5, 8), torch.randn(2, 3, 6), torch.tensor([[False] * 5, [False] * 3 + [True] * 2])]),
+    "Odds": (m.Odds(), [torch.randn(5, 4)]),
 }
 for name, (model, inputs) in cases.items():
     if sys.argv[2:] and name not in sys.argv[2:]:
@@ -33,7 +35,7 @@ for name, (model, inputs) in cases.items():
         for key, buffer in model.named_buffers():
             if buffer.is_floating_point() and key in model.state_dict():
                 buffer.uniform_(0.5, 1.5)
-        tensors |= {f"w.{k}": v.detach().clone() for k, v in model.state_dict().items()}
+        tensors |= {f"w.{k}": v.detach().clone().contiguous() for k, v in model.state_dict().items()}
     with torch.no_grad():
         leaves = torch.utils._pytree.tree_leaves(model(*[x.clone() for x in inputs]))
     tensors |= {f"out.{i}": y.contiguous() for i, y in enumerate(leaves) if torch.is_tensor(y)}

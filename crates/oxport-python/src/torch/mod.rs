@@ -50,6 +50,7 @@ const MODULES: &[(&str, &str)] = &[
     ("torch.nn.modules.loss", "from torch.nn.losses import *\nfrom torch.nn.losses import _Loss, _WeightedLoss\n"),
     ("torch.nn.pooling", include_str!("py/pooling.py")),
     ("torch.nn.recurrent", include_str!("py/recurrent.py")),
+    ("torch.nn._multi_head_attention", include_str!("py/multi_head_attention.py")),
     ("torch.nn.attention_layers", include_str!("py/attention.py")),
     ("torch.nn.modules.utils", include_str!("py/utils.py")),
     (

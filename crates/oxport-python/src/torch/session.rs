@@ -44,13 +44,17 @@ pub struct Session {
 }
 
 fn class(name: &str, base: &Rc<Class>) -> Rc<Class> {
+    class_of(None, name, base)
+}
+
+fn class_of(metaclass: Option<&Rc<Class>>, name: &str, base: &Rc<Class>) -> Rc<Class> {
     Rc::new(Class {
         name: name.into(),
         module: "torch".into(),
         bases: vec![base.clone()],
         ancestors: base.mro().cloned().collect(),
         dict: Slot::new(Namespace::default()),
-        metaclass: None,
+        metaclass: metaclass.cloned(),
     })
 }
 
@@ -58,7 +62,8 @@ impl Session {
     /// A session of an interpreter.
     pub fn new(interp: &Interp, evaluator: Evaluator) -> Rc<Session> {
         let object = &interp.types.object;
-        let tensor = class("Tensor", object);
+        let meta = class("_TensorMeta", &interp.types.type_);
+        let tensor = class_of(Some(&meta), "Tensor", object);
         let scratch = Tracer::new();
         let base = |name: &str| {
             let (space, name) = name.split_once("::")?;
@@ -73,7 +78,7 @@ impl Session {
             current: RefCell::new(scratch.clone()),
             scratch,
             evaluator,
-            parameter: class("Parameter", &tensor),
+            parameter: class_of(Some(&meta), "Parameter", &tensor),
             tensor,
             constants: ["dtype", "device", "layout", "memory_format"].map(|name| class(name, object)),
             symbols: [

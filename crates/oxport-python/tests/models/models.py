@@ -1,3 +1,4 @@
+import functools
 import numpy as np
 import torch
 from torch import nn
@@ -232,3 +233,46 @@ class Critic(nn.Module):
         apart += kl_divergence(b, torch.distributions.Bernoulli(0.25)), kl_divergence(i.base_dist, i.base_dist) if False else n.cdf(y + 1)
         told = p.log_prob(best.indices[..., 0]), p.entropy(), n.entropy(), n.stddev, b.log_prob(b.mean.round()), i.log_prob(y + 1)
         return best, y.median(dim=1).values, y.sort(dim=-1).indices, s, torch.aminmax(y).max, y.topk(2), spread, apart, told
+
+
+class Heads(nn.Module):
+    # Attention in all its forms: biases of keys, zeros, other widths, masks of both kinds, one sequence, the function itself.
+    def __init__(self):
+        super().__init__()
+        self.own = nn.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True)
+        self.other = nn.MultiheadAttention(8, 2, kdim=6, vdim=6, batch_first=True, bias=False)
+        self.whole = nn.Transformer(8, 2, 1, 1, 16, batch_first=True, activation="gelu")
+        self.weight, self.bias, self.out = nn.Parameter(torch.randn(24, 8)), nn.Parameter(torch.randn(24)), nn.Linear(8, 8)
+
+    def forward(self, x, y, padding):
+        rows, causal = x.transpose(0, 1), nn.Transformer.generate_square_subsequent_mask(5)
+        one = rows[:, 0]
+        outputs = [
+            self.own(rows, rows, rows, key_padding_mask=padding), self.own(rows, rows, rows, need_weights=False, attn_mask=causal),
+            self.own(rows, rows.flip(0), rows.flip(0), average_attn_weights=False), self.own(one, one, one),
+            self.other(x, y, y), self.other(x, y, y + 1, need_weights=False), self.other(x[0], y[0], y[0]),
+            self.whole(x, x.flip(1), src_key_padding_mask=padding, memory_key_padding_mask=padding),
+            self.whole(x, x, tgt_mask=causal, tgt_is_causal=True),
+        ]
+        options = dict(training=self.training, attn_mask=torch.ones(4, 5, 5, dtype=torch.bool).triu(2))
+        packed = (self.weight, self.bias, None, None, False, 0.5, self.out.weight, self.out.bias)
+        return outputs, F.multi_head_attention_forward(rows, rows, rows, 8, 2, *packed, **options)
+
+
+class Odds(nn.Module):
+    # Orthogonal weights, methods of the class of tensors, pooling at drawn places, a module for several devices.
+    def __init__(self):
+        super().__init__()
+        orthogonal = nn.utils.parametrizations.orthogonal
+        self.square, self.wide = orthogonal(nn.Linear(4, 4)), orthogonal(nn.Linear(6, 4))
+        self.cayley, self.free = orthogonal(nn.Linear(4, 6), orthogonal_map="cayley"), orthogonal(nn.Linear(4, 6), use_trivialization=False)
+        self.devices = nn.DataParallel(nn.Sequential(nn.Conv2d(1, 2, 2), nn.ReLU()))
+        self.pool = nn.FractionalMaxPool2d(2, output_ratio=0.5, _random_samples=torch.rand(1, 2, 2))
+
+    def forward(self, x):
+        y = self.square(x) + self.wide(F.pad(x, (1, 1))) + self.cayley(x)[:, :4] + self.free(x)[:, 2:]
+        image = self.devices(torch.Tensor.view(y, 1, 1, 5, 4))
+        placed = F.fractional_max_pool2d(image, 2, (2, 2), return_indices=True, _random_samples=torch.full((1, 2, 2), 0.3))
+        sums = functools.reduce(torch.Tensor.add, map(torch.Tensor.sum, [x, y]))
+        known = torch.tensor([hasattr(torch.Tensor, "cumsum"), hasattr(torch.Tensor, "absent"), type(x) is torch.Tensor])
+        return y, self.pool(image), placed, sums, known, torch.Tensor.matmul(x, x.t()), int(x.shape[0] > 1)

@@ -315,10 +315,6 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     return _C.op("scaled_dot_product_attention", query, key, value, attn_mask, dropout_p, is_causal, **kwargs)
 
 
-def multi_head_attention_forward(*args, **kwargs):
-    raise NotImplementedError("F.multi_head_attention_forward is not supported: call nn.MultiheadAttention")
-
-
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return _C.op("cosine_similarity", x1, x2, dim, eps)
 
@@ -349,6 +345,29 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return _C.op("max_unpool3d", input, indices, size, stride, padding)
 
 
+def _fractional(rank, input, kernel_size, output_size, output_ratio, random_samples):
+    name = f"fractional_max_pool{rank}d"
+    if output_size is None:
+        if output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        ratios = _ntuple(rank)(output_ratio)
+        output_size = [int(input.size(i - rank) * ratios[i]) for i in range(rank)]
+    if random_samples is None:
+        batch = 1 if input.dim() == rank + 1 else input.size(0)
+        random_samples = torch.rand(batch, input.size(-rank - 1), rank, dtype=input.dtype, device=input.device)
+    return _C.op(name, input, kernel_size, output_size, random_samples)
+
+
+def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    both = _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
+    return both if return_indices else both[0]
+
+
+def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    both = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
+    return both if return_indices else both[0]
+
+
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     return _C.op("rrelu_" if inplace else "rrelu", input, lower, upper, training)
 
@@ -363,3 +382,6 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
 
 
 from torch.nn._loss_functions import *  # noqa: E402,F401,F403
+
+
+from torch.nn._multi_head_attention import _float_mask, multi_head_attention_forward  # noqa: E402,F401

@@ -13,3 +13,13 @@ from torch.nn import functional, modules, parameter, utils  # noqa: F401,E402
 
 from torch.nn.parameter import Buffer
 Container = Module  # noqa: F405
+
+
+# Without a GPU, the module itself.
+class DataParallel(Module):  # noqa: F405
+    def __init__(self, module, device_ids=None, output_device=None, dim=0):
+        super().__init__()
+        self.dim, self.module, self.device_ids = dim, module, []
+
+    def forward(self, *inputs, **kwargs):
+        return self.module(*inputs, **kwargs)

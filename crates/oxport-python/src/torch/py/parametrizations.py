@@ -63,5 +63,81 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     return register_parametrization(module, name, norm)
 
 
-def orthogonal(module, *args, **kwargs):
-    raise NotImplementedError("orthogonal is not supported")
+def _orthogonalized(matrix):
+    reflectors, tau = torch.geqrf(matrix)
+    q = torch.linalg.householder_product(reflectors, tau)
+    return q * reflectors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+
+
+# An orthogonal matrix: of the lower triangle of any, by the exponential or the Cayley transform of a skew-symmetric matrix, or by
+# Householder reflections; times a base matrix, from which training starts.
+class _Orthogonal(Module):
+    def __init__(self, weight, orthogonal_map, *, use_trivialization=True):
+        super().__init__()
+        if weight.is_complex() and orthogonal_map == "householder":
+            raise ValueError("The householder parametrization does not support complex tensors.")
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, X):
+        n, k = X.size(-2), X.size(-1)
+        is_wide = n < k
+        if is_wide:
+            X, n, k = X.mT, k, n
+        if self.orthogonal_map == "householder":
+            A = X.tril(diagonal=-1)
+            tau = 2.0 / (1.0 + (A * A).sum(dim=-2))
+            Q = torch.linalg.householder_product(A, tau)
+            Q = Q * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+        else:
+            X = X.tril()
+            if n != k:
+                X = torch.cat([X, X.new_zeros(n, n - k).expand(*X.shape[:-2], -1, -1)], dim=-1)
+            A = X - X.mH
+            if self.orthogonal_map == "matrix_exp":
+                Q = torch.matrix_exp(A)
+            else:
+                eye = torch.eye(n, dtype=A.dtype, device=A.device)
+                Q = torch.linalg.solve(torch.add(eye, A, alpha=-0.5), torch.add(eye, A, alpha=0.5))
+            if n != k:
+                Q = Q[..., :k]
+        if hasattr(self, "base"):
+            Q = self.base @ Q
+        return Q.mT if is_wide else Q
+
+    def right_inverse(self, Q):
+        original = Q
+        if Q.shape != self.shape:
+            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
+        is_wide = Q.size(-2) < Q.size(-1)
+        Q = Q.mT if is_wide else Q
+        n, k = Q.size(-2), Q.size(-1)
+        if hasattr(self, "base"):
+            if n != k:
+                Q = torch.cat([Q, torch.randn(*Q.size()[:-2], n, n - k, dtype=Q.dtype)], dim=-1)
+            self.base = _orthogonalized(Q)
+            negated = torch.zeros_like(original)
+            negated.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+            return negated
+        if self.orthogonal_map != "householder":
+            raise NotImplementedError(
+                "It is not possible to assign to the matrix exponential or the Cayley parametrizations when use_trivialization=False.")
+        A, tau = torch.geqrf(Q)
+        diagonal = A.diagonal(dim1=-2, dim2=-1)
+        diagonal.copy_(torch.where(tau == 0.0, -diagonal.sign(), diagonal.sign()))
+        return A.mT if is_wide else A
+
+
+def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
+    weight = getattr(module, name, None)
+    if not isinstance(weight, torch.Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if weight.ndim < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
+    if orthogonal_map is None:
+        orthogonal_map = "matrix_exp" if weight.size(-2) == weight.size(-1) or weight.is_complex() else "householder"
+    if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
+        raise ValueError(f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}')
+    norm = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
+    return register_parametrization(module, name, norm, unsafe=True)

@@ -75,3 +75,21 @@ AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = (
     _adaptive(f"AdaptiveAvgPool{n}d", f"adaptive_avg_pool{n}d", False) for n in (1, 2, 3))
 AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = (
     _adaptive(f"AdaptiveMaxPool{n}d", f"adaptive_max_pool{n}d", True) for n in (1, 2, 3))
+
+
+class _FractionalMaxPoolNd(Module):
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        super().__init__()
+        self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        if (output_size is None) == (output_ratio is None):
+            which = "either output_size or output_ratio" if output_size is None else "only one of output_size and output_ratio"
+            raise ValueError(f"FractionalMaxPool{self._rank}d requires specifying {which}")
+
+    def forward(self, input):
+        function = getattr(F, f"fractional_max_pool{self._rank}d")
+        return function(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
+
+
+_, FractionalMaxPool2d, FractionalMaxPool3d = _of_each_rank(_FractionalMaxPoolNd, "FractionalMaxPool")

@@ -12,6 +12,21 @@ def method(function):
     return function
 
 
+def _of_class(cls, name):
+    # `torch.Tensor.sum`: what has no definition here is the operator of its name.
+    if name.startswith("__") or not _C.has_op(name):
+        raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+
+    def function(self, *args, **kwargs):
+        return getattr(self, name)(*args, **kwargs)
+
+    function.__name__ = name
+    return function
+
+
+type(Tensor).__getattr__ = _of_class
+
+
 @method
 def size(self, dim=None):
     return self.shape if dim is None else self.shape[dim]
