@@ -170,6 +170,8 @@ const MODULES: &[(&str, &str)] = &[
         def __getattr__(name):\n    return _python_function('torch._functorch.predispatch.' + name)\n",
     ),
     ("torch._functorch", "from . import predispatch\n"),
+    ("torch._vmap", include_str!("py/vmap.py")),
+    ("torch.func", "from torch._vmap import vmap\n"),
     ("torch.export", include_str!("py/export.py")),
     ("torch.distributions", include_str!("py/distributions.py")),
     ("torch.distributions.bernoulli", "from torch.distributions import Bernoulli\n"),

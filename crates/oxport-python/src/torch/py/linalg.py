@@ -6,13 +6,13 @@ import torch._C as _C
 def norm(x, ord=None, dim=None, keepdim=False, dtype=None):
     if isinstance(dim, int):
         dim = [dim]
-    return _C.op("linalg_norm", x, ord, dim, keepdim)
+    return _C.op("linalg_norm", x, ord, dim, keepdim, dtype=dtype)
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, dtype=None):
     if isinstance(dim, int):
         dim = [dim]
-    return _C.op("linalg_vector_norm", x, ord, dim, keepdim)
+    return _C.op("linalg_vector_norm", x, ord, dim, keepdim, dtype=dtype)
 
 
 def __getattr__(name):

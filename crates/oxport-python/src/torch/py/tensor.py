@@ -267,12 +267,7 @@ def unflatten(self, dim, sizes):
 
 @method
 def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
-    if p == "fro" or p is None:
-        p = 2
-    if dim is None:
-        return _C.op("norm", self, p)
-    dim = list(dim) if isinstance(dim, (tuple, list)) else [dim]
-    return _C.op("norm", self, p, dim, keepdim)
+    return torch.norm(self, p, dim, keepdim, dtype=dtype)
 
 
 @method

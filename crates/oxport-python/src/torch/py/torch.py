@@ -486,6 +486,13 @@ def unravel_index(indices, shape):
     return tuple(reversed(found))
 
 
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    dim = [dim] if isinstance(dim, builtins.int) else dim
+    if isinstance(p, str) and (p != "fro" or dim is not None and len(dim) > 2):
+        return linalg.matrix_norm(input, p, list(builtins.range(input.ndim)) if dim is None else dim, keepdim, dtype=dtype)
+    return linalg.vector_norm(input, 2.0 if p is None else 2 if p == "fro" else p, dim, keepdim, dtype=dtype)
+
+
 def sym_sum(values):
     return builtins.sum(values)
 
@@ -530,7 +537,8 @@ from torch.autograd import Function  # noqa: E402,F401
 import torch.nn as nn  # noqa: E402
 import torch.nn.functional  # noqa: E402,F401
 from torch import (  # noqa: E402,F401
-    accelerator, amp, autograd, backends, compiler, cuda, distributed, distributions, export, fft, functional, fx, hub, jit, library,
+    accelerator, amp, autograd, backends, compiler, cuda, distributed, distributions, export, fft, func, functional, fx, hub, jit, library,
     linalg, mps, multiprocessing, onnx, optim, overrides, profiler, return_types, serialization, special, testing,
     types, utils, version, xpu,
 )
+from torch.func import vmap  # noqa: E402,F401
