@@ -84,7 +84,8 @@ impl State {
                 }
                 None => None,
             };
-            let is_default = given.is_none() || given == param.default;
+            // PyTorch's loader wants a value where the name is a keyword of Python, which `from` alone is.
+            let is_default = (given.is_none() || given == param.default) && &*param.name != "from";
             let value = given.or_else(|| param.default.clone()).unwrap_or(Argument::None);
             if !param.kw_only {
                 args.push(value);
@@ -128,6 +129,7 @@ impl State {
                 Some(n) => Argument::Float(n as f64),
                 None => self.number(&Val::Float(n.expr().to_float()), origin)?,
             },
+            (Type::Float, Value::Bool(b)) => Argument::Float(if self.decide(b.expr())? { 1.0 } else { 0.0 }),
             (Type::Bool, Value::Bool(b)) => Argument::Bool(self.decide(b.expr())?),
             (Type::Device, Value::Str(s)) => Argument::Device(device(s)?),
             (_, Value::None) => Argument::None,

@@ -317,7 +317,7 @@ fn fits(op: &Op, value: &Value, ty: &Type) -> bool {
         (Type::Tensor, Value::Tensor(_)) => true,
         (Type::Tensor, _) => is_number && op.takes_number(),
         (Type::Int | Type::SymInt, Value::Int(_)) => true,
-        (Type::Float, Value::Float(_) | Value::Int(_)) => true,
+        (Type::Float, Value::Float(_) | Value::Int(_) | Value::Bool(_)) => true,
         (Type::Bool, Value::Bool(_)) => true,
         (Type::Scalar, _) => is_number,
         (Type::Str, Value::Str(_)) => true,

@@ -24,6 +24,7 @@ cases = {
     "layouts": (m.layouts, [torch.randn(4, 3)]),
     "Critic": (m.Critic(), [torch.randn(2, 2, 4)]),
     "Heads": (m.Heads(), [torch.randn(2, 5, 8), torch.randn(2, 3, 6), torch.tensor([[False] * 5, [False] * 3 + [True] * 2])]),
+    "Methods": (m.Methods(), [torch.randn(3, 4), torch.randn(3, 4)]),
     "Odds": (m.Odds(), [torch.randn(5, 4)]),
 }
 for name, (model, inputs) in cases.items():
@@ -38,5 +39,5 @@ for name, (model, inputs) in cases.items():
         tensors |= {f"w.{k}": v.detach().clone().contiguous() for k, v in model.state_dict().items()}
     with torch.no_grad():
         leaves = torch.utils._pytree.tree_leaves(model(*[x.clone() for x in inputs]))
-    tensors |= {f"out.{i}": y.contiguous() for i, y in enumerate(leaves) if torch.is_tensor(y)}
+    tensors |= {f"out.{i}": y.clone().contiguous() for i, y in enumerate(leaves) if torch.is_tensor(y)}
     save_file(tensors, f"{sys.argv[1]}/{name}.safetensors")

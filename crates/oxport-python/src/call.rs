@@ -66,6 +66,10 @@ impl Interp {
         let scope = Scope { vars: Slot::new(vars), parent: function.closure.clone(), code: code.clone() };
         let mut frame = self.frame(code.clone(), Some(Rc::new(scope)), function.globals.clone());
         frame.class_cell.clone_from(&function.class_cell);
+        if code.is_coroutine {
+            let message = format!("{}() is a coroutine, which is not supported", code.name);
+            return self.raise("NotImplementedError", message);
+        }
         if code.is_generator {
             return Ok(Value::Iter(Rc::new(Iter::generator(frame))));
         }

@@ -13,6 +13,7 @@ use std::rc::Rc;
 pub type R<T> = Result<T, Unwind>;
 
 /// Why a step has no value.
+#[derive(Clone)]
 pub enum Unwind {
     /// An exception.
     Raised(Box<Raised>),
@@ -34,6 +35,7 @@ pub struct Raised {
 }
 
 /// The end of a program that reached a limit or asked for what is refused.
+#[derive(Clone)]
 pub struct Stop {
     /// Which it is.
     pub kind: StopKind,
@@ -165,7 +167,19 @@ pub const EXCEPTIONS: &[(&str, &str)] = &[
     ("NameError", "Exception"),
     ("UnboundLocalError", "NameError"),
     ("OSError", "Exception"),
+    ("BlockingIOError", "OSError"),
+    ("ChildProcessError", "OSError"),
+    ("ConnectionError", "OSError"),
+    ("BrokenPipeError", "ConnectionError"),
+    ("ConnectionAbortedError", "ConnectionError"),
+    ("ConnectionRefusedError", "ConnectionError"),
+    ("ConnectionResetError", "ConnectionError"),
+    ("FileExistsError", "OSError"),
     ("FileNotFoundError", "OSError"),
+    ("InterruptedError", "OSError"),
+    ("IsADirectoryError", "OSError"),
+    ("NotADirectoryError", "OSError"),
+    ("ProcessLookupError", "OSError"),
     ("PermissionError", "OSError"),
     ("TimeoutError", "OSError"),
     ("ReferenceError", "Exception"),
@@ -176,14 +190,17 @@ pub const EXCEPTIONS: &[(&str, &str)] = &[
     ("StopAsyncIteration", "Exception"),
     ("SyntaxError", "Exception"),
     ("IndentationError", "SyntaxError"),
+    ("TabError", "IndentationError"),
     ("SystemError", "Exception"),
     ("TypeError", "Exception"),
     ("ValueError", "Exception"),
     ("UnicodeError", "ValueError"),
     ("UnicodeDecodeError", "UnicodeError"),
     ("UnicodeEncodeError", "UnicodeError"),
+    ("UnicodeTranslateError", "UnicodeError"),
     ("Warning", "Exception"),
     ("BytesWarning", "Warning"),
+    ("EncodingWarning", "Warning"),
     ("DeprecationWarning", "Warning"),
     ("FutureWarning", "Warning"),
     ("ImportWarning", "Warning"),

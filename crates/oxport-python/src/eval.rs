@@ -1,6 +1,6 @@
 //! Expressions.
 
-use crate::error::{R, Unwind};
+use crate::error::R;
 use crate::interp::{Frame, Interp};
 use crate::syntax::tree::{
     Argument, BinOp, Clause, Comprehension, ComprehensionKind, Expr, ExprKind, FormatPart, UnaryOp,
@@ -35,8 +35,8 @@ impl Interp {
             if let Some(reason) = host.refusal() {
                 return self.raise("RuntimeError", reason);
             }
-            if let Some(raised) = host.unavailable() {
-                return Err(Unwind::Raised(Box::new(raised)));
+            if let Some(unwind) = host.unavailable() {
+                return Err(unwind);
             }
         }
         Ok(value)
@@ -191,7 +191,7 @@ impl Interp {
                 return self.locals(frame);
             }
             if &**name == "globals" {
-                return self.namespace_dict(&frame.globals.dict.borrow().clone());
+                return Ok(crate::view::NamespaceView::value(Value::Module(frame.globals.clone())));
             }
         }
         let function = self.eval(frame, callee)?;

@@ -3,7 +3,7 @@
 //! The core of the interpreter does not know tensors; it asks by this trait. Every method has a default, which is what
 //! an object without the ability answers: `None` stands for "I cannot", so that Python's own rules and errors apply.
 
-use crate::error::{R, Raised};
+use crate::error::{R, Unwind};
 use crate::interp::Interp;
 use crate::syntax::tree::{BinOp, CmpOp, UnaryOp};
 use crate::value::{Args, Class, Value};
@@ -90,7 +90,7 @@ pub trait Host: Any {
     }
 
     /// The error that took the value's place, if one did.
-    fn unavailable(&self) -> Option<Raised> {
+    fn unavailable(&self) -> Option<Unwind> {
         None
     }
 

@@ -39,6 +39,11 @@ impl Host for Absent {
         })
     }
 
+    // What replaces a part of what is absent is not used, either.
+    fn set_attr(&self, _: &mut Interp, _: &str, _: Value) -> R<bool> {
+        Ok(true)
+    }
+
     fn call(&self, interp: &mut Interp, _: Args) -> R<Option<Value>> {
         self.missing(interp)
     }
@@ -76,10 +81,9 @@ impl Absent {
 }
 
 /// Modules whose every use is refused.
-const REFUSED: [&str; 14] = [
+const REFUSED: [&str; 13] = [
     "subprocess",
     "socket",
-    "shutil",
     "ctypes",
     "multiprocessing",
     "threading",
@@ -93,8 +97,8 @@ const REFUSED: [&str; 14] = [
     "ssl",
 ];
 
-/// Packages of compiled code: their sources alone do not work.
-const COMPILED: [&str; 13] = [
+/// Packages of compiled code, whose sources alone do not work, and of files, processes and the network.
+const COMPILED: [&str; 18] = [
     "PIL",
     "scipy",
     "cv2",
@@ -106,8 +110,13 @@ const COMPILED: [&str; 13] = [
     "safetensors",
     "yaml",
     "huggingface_hub",
-    "torchaudio",
     "regex",
+    "accelerate",
+    "fsspec",
+    "psutil",
+    "filelock",
+    "jinja2",
+    "aiohttp",
 ];
 
 impl Interp {
@@ -153,7 +162,7 @@ impl Interp {
             let module = Module::new(name);
             let package = if is_package { name } else { name.rsplit_once('.').map_or("", |(package, _)| package) };
             module.set("__package__", Value::str(package));
-            module.set("__spec__", Value::None);
+            module.set("__spec__", self.module_spec(name, &source, is_package)?);
             module.set("__file__", Value::str(&source.name));
             if is_package {
                 module.set("__path__", Value::list(vec![Value::str(name)]));
@@ -172,6 +181,14 @@ impl Interp {
             package.set(last, Value::Module(module.clone()));
         }
         Ok(Some(module))
+    }
+
+    /// What a module knows of itself: name, package, file.
+    fn module_spec(&mut self, name: &str, source: &Source, is_package: bool) -> R<Value> {
+        let Some(machinery) = self.find_module("importlib.machinery")? else { return Ok(Value::None) };
+        let class = self.get_attr(&Value::Module(machinery), &Name::from("ModuleSpec"))?;
+        let kw = vec![("origin".into(), Value::str(&source.name)), ("is_package".into(), Value::Bool(is_package))];
+        self.call(&class, Args { pos: vec![Value::str(name), Value::None], kw })
     }
 
     /// Whether a module is of a package that comes whole with the interpreter or its host: real sources of it are not

@@ -124,6 +124,8 @@ types! {
     complex "complex" object,
     str "str" object,
     bytes "bytes" object,
+    bytearray "bytearray" object,
+    memoryview "memoryview" object,
     tuple "tuple" object,
     list "list" object,
     dict "dict" object,

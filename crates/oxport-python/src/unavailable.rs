@@ -2,11 +2,12 @@
 //!
 //! Packages import much that a model does not compute with: data sets, plots, servers. A statement of a module's body
 //! that binds names and fails because of what is missing *here* binds them to its error instead, which is raised where
-//! one of them is read. Invariant: nothing computes with such a value, and what the source itself raises is raised at
-//! once.
+//! one of them is read. A call of a part of an absent module whose result is dropped sets something of that module,
+//! and is skipped. Invariant: nothing computes with such a value, and what the source itself raises is raised at once.
 
-use crate::error::{ENTRY, R, Raised, Unwind};
+use crate::error::{ENTRY, R, StopKind, Unwind};
 use crate::host::Host;
+use crate::import::Absent;
 use crate::interp::{Frame, Interp};
 use crate::syntax::tree::{Expr, ExprKind, Stmt, StmtKind};
 use crate::value::{Class, Name, Value};
@@ -14,7 +15,7 @@ use std::any::Any;
 use std::rc::Rc;
 
 /// The error that takes the place of a value.
-struct Unavailable(Raised);
+struct Unavailable(Unwind);
 
 impl Host for Unavailable {
     fn as_any(&self) -> &dyn Any {
@@ -25,12 +26,12 @@ impl Host for Unavailable {
         interp.types.object.clone()
     }
 
-    fn unavailable(&self) -> Option<Raised> {
+    fn unavailable(&self) -> Option<Unwind> {
         Some(self.0.clone())
     }
 
     fn repr(&self, _: &mut Interp) -> R<String> {
-        Err(Unwind::Raised(Box::new(self.0.clone())))
+        Err(self.0.clone())
     }
 }
 
@@ -65,6 +66,13 @@ fn bound(stmt: &Stmt) -> Option<Vec<Name>> {
             found.extend(names.iter().map(|(name, alias)| alias.as_ref().unwrap_or(name).clone()));
             !names.is_empty()
         }
+        // A file that is read: what its text gives.
+        StmtKind::With { body, .. } => {
+            for stmt in body.iter() {
+                found.extend(bound(stmt)?);
+            }
+            true
+        }
         _ => false,
     };
     binds.then_some(found)
@@ -77,10 +85,14 @@ impl Interp {
     /// The statement's own, in all other cases.
     pub(crate) fn bind_unavailable(&mut self, frame: &mut Frame, stmt: &Stmt, unwind: Unwind) -> R<()> {
         let is_module = frame.scope.is_none() && frame.guarded == 0 && frame.code.source.name != ENTRY;
-        let names = if is_module { bound(stmt) } else { None };
+        let names = match is_module {
+            true if self.is_call_of_absent(frame, stmt) => Some(Vec::new()),
+            true => bound(stmt),
+            false => None,
+        };
         match (names, unwind) {
-            (Some(names), Unwind::Raised(raised)) if self.is_unsupported(&raised) => {
-                let error: Value = Value::Host(Rc::new(Unavailable(*raised)));
+            (Some(names), unwind) if self.is_unsupported(&unwind) => {
+                let error: Value = Value::Host(Rc::new(Unavailable(unwind)));
                 // Of an import, those that are already there stay.
                 let is_import = matches!(stmt.kind, StmtKind::Import(_) | StmtKind::ImportFrom { .. });
                 for name in names {
@@ -94,8 +106,23 @@ impl Interp {
         }
     }
 
-    /// Whether CPython would not have raised it: a module, or a part of one, is missing here.
-    fn is_unsupported(&self, raised: &Raised) -> bool {
+    /// Whether a statement calls a part of an absent module, and drops what it gives: a setting of that module.
+    fn is_call_of_absent(&self, frame: &Frame, stmt: &Stmt) -> bool {
+        let StmtKind::Expr(Expr { kind: ExprKind::Call(callee, _), .. }) = &stmt.kind else { return false };
+        let mut root = callee;
+        while let ExprKind::Attribute(value, _) = &root.kind {
+            root = value;
+        }
+        let ExprKind::Name(name) = &root.kind else { return false };
+        matches!(frame.globals.dict.borrow().get(name), Some(Value::Host(host)) if host.as_any().is::<Absent>())
+    }
+
+    /// Whether CPython would not have raised it: a module, or a part of one, is missing here, or refused.
+    fn is_unsupported(&self, unwind: &Unwind) -> bool {
+        let raised = match unwind {
+            Unwind::Raised(raised) => raised,
+            Unwind::Stop(stop) => return stop.kind == StopKind::Refused,
+        };
         let is_of = |class: &str| self.class_of(&raised.value).is_subclass(&self.exception_class(class));
         let is_ours =
             !raised.is_explicit || raised.trace.first().is_some_and(|place| place.source.name.starts_with('<'));

@@ -67,6 +67,12 @@ pub(super) fn install(interp: &mut Interp) {
             ("encode", |i, a| Ok(Value::Bytes(this(i, &a)?.as_bytes().into()))),
         ],
     );
+    for class in [&types.bytearray, &types.memoryview] {
+        add_methods(
+            class,
+            &[("__new__", |i, _| i.raise("NotImplementedError", "bytes that change are not supported"))],
+        );
+    }
     add_methods(
         &types.bytes,
         &[

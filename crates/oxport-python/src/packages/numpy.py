@@ -4,6 +4,7 @@
 import builtins
 import math as _math
 import operator as _operator
+from random import Random as _Random
 
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 Inf = PINF = inf
@@ -36,6 +37,7 @@ class dtype:
 float64, float32, float16 = dtype("float64", "f", 8), dtype("float32", "f", 4), dtype("float16", "f", 2)
 int64, int32, int16, int8 = dtype("int64", "i", 8), dtype("int32", "i", 4), dtype("int16", "i", 2), dtype("int8", "i", 1)
 uint8, bool_ = dtype("uint8", "u", 1), dtype("bool", "b", 1)
+complex64, complex128 = dtype("complex64", "c", 8), dtype("complex128", "c", 16)
 uint16, uint32, uint64 = dtype("uint16", "u", 2), dtype("uint32", "u", 4), dtype("uint64", "u", 8)
 double, single, half, int_, float_, intp, long = float64, float32, float16, int64, float64, int64, int64
 _NAMED = {d.name: d for d in (float64, float32, float16, int64, int32, int16, int8, uint8, uint16, uint32, uint64, bool_)}
@@ -594,6 +596,10 @@ def unique(value, return_counts=False):
     return (found, ndarray((len(items),), [value._items.count(item) for item in items])) if return_counts else found
 
 
+def set_printoptions(**options):
+    return None
+
+
 def isscalar(value):
     return isinstance(value, (int, float, str))
 
@@ -610,13 +616,139 @@ def shape(value):
     return asarray(value).shape
 
 
-class random:
-    @staticmethod
-    def seed(value=None):
-        return None
+class RandomState(_Random):
+    # The legacy generator: the Mersenne Twister of Python, with numpy's way from a seed to its state.
+    def _start(self, seed):
+        state = [seed & 0xFFFFFFFF]
+        for i in range(1, 624):
+            state.append((1812433253 * (state[-1] ^ (state[-1] >> 30)) + i) & 0xFFFFFFFF)
+        return state
 
-    @staticmethod
-    def _refused(*args, **kwargs):
-        raise NotImplementedError("numpy.random is not supported: a captured program cannot draw numpy's random numbers")
+    def _drawn(self, size, draw):
+        if size is None:
+            return draw()
+        shape = (size,) if isinstance(size, int) else tuple(size)
+        return ndarray(shape, [draw() for _ in range(_math.prod(shape))])
 
-    rand = randn = randint = uniform = normal = choice = permutation = random = beta = default_rng = RandomState = _refused
+    def _upto(self, last):
+        word, mask = 0, (1 << last.bit_length()) - 1
+        while last > 0:
+            word = self._word() & mask
+            if word <= last:
+                break
+        return word
+
+    def _normal(self):
+        # Marsaglia's polar method makes two of them.
+        saved = None if self._state is None else self._next
+        if saved is not None:
+            self._next = None
+            return saved
+        square = 0.0
+        while square >= 1.0 or square == 0.0:
+            a, b = 2.0 * _Random.random(self) - 1.0, 2.0 * _Random.random(self) - 1.0
+            square = a * a + b * b
+        factor = _math.sqrt(-2.0 * _math.log(square) / square)
+        self._next = factor * a
+        return factor * b
+
+    def random(self, size=None):
+        return self._drawn(size, lambda: _Random.random(self))
+
+    random_sample = sample = ranf = random
+
+    def rand(self, *shape):
+        return self.random(shape if shape else None)
+
+    def uniform(self, low=0.0, high=1.0, size=None):
+        return self._drawn(size, lambda: low + (high - low) * _Random.random(self))
+
+    def normal(self, loc=0.0, scale=1.0, size=None):
+        return self._drawn(size, lambda: loc + scale * self._normal())
+
+    def standard_normal(self, size=None):
+        return self._drawn(size, self._normal)
+
+    def randn(self, *shape):
+        return self.standard_normal(shape if shape else None)
+
+    def randint(self, low, high=None, size=None, dtype=int64):
+        low, high = (0, low) if high is None else (low, high)
+        return self._drawn(size, lambda: low + self._upto(high - 1 - low))
+
+    def shuffle(self, x):
+        for i in reversed(range(1, len(x))):
+            j = self._upto(i)
+            x[i], x[j] = x[j], x[i]
+
+    def permutation(self, x):
+        items = list(range(x)) if isinstance(x, int) else list(x)
+        self.shuffle(items)
+        return array(items)
+
+    def choice(self, a, size=None, replace=True, p=None):
+        if p is not None:
+            raise NotImplementedError("numpy.random.choice with p is not supported")
+        items = list(range(a)) if isinstance(a, int) else list(a)
+        if replace:
+            return self._drawn(size, lambda: items[self._upto(len(items) - 1)])
+        order = self.permutation(len(items)).tolist()[: 1 if size is None else size]
+        return items[order[0]] if size is None else array([items[i] for i in order])
+
+
+random = RandomState()
+random.RandomState = RandomState
+
+
+# What numpy has beside this: an error where it is used.
+_OTHERS = (
+    "False_ ScalarType True_ acos acosh allclose angle append apply_along_axis apply_over_axes arccos arccosh arcsin "
+    "arcsinh arctan2 arctanh argpartition argwhere array2string array_equal array_equiv array_repr array_split array_str "
+    "asanyarray asarray_chkfinite asfortranarray asin asinh asmatrix astype atan atan2 atanh atleast_2d atleast_3d average "
+    "bartlett base_repr binary_repr bincount bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not "
+    "bitwise_or bitwise_right_shift bitwise_xor blackman block bmat bool broadcast broadcast_arrays broadcast_shapes "
+    "busday_count busday_offset busdaycalendar byte bytes_ c_ can_cast cbrt cdouble character choose clongdouble "
+    "column_stack common_type complex128 complex256 complex64 complexfloating compress concat conj conjugate convolve copy "
+    "copysign copyto corrcoef correlate cosh count_nonzero cov cross csingle cumprod cumulative_prod cumulative_sum "
+    "datetime64 datetime_as_string datetime_data deg2rad degrees delete diag diag_indices diag_indices_from diagflat "
+    "diagonal diff digitize divmod dsplit dstack ediff1d einsum einsum_path empty_like equal errstate euler_gamma exp2 "
+    "expm1 extract fabs fft fill_diagonal finfo fix flatiter flatnonzero flexible fliplr flipud float128 float_power "
+    "floor_divide fmax fmin fmod format_float_positional format_float_scientific frexp from_dlpack frombuffer fromfile "
+    "fromfunction fromiter frompyfunc fromregex fromstring full_like gcd genfromtxt geomspace get_include get_printoptions "
+    "getbufsize geterr geterrcall gradient greater greater_equal hamming hanning heaviside histogram histogram2d "
+    "histogram_bin_edges histogramdd hsplit hstack hypot i0 iinfo imag index_exp indices inexact info inner insert intc "
+    "interp intersect1d invert is_busday isclose iscomplex iscomplexobj isdtype isfinite isfortran isin isnat isneginf "
+    "isposinf isreal isrealobj iterable ix_ kaiser kron lcm ldexp left_shift less less_equal lexsort linalg little_endian "
+    "load loadtxt log1p logaddexp logaddexp2 logical_xor longdouble longlong ma mask_indices matrix matrix_transpose matvec "
+    "may_share_memory median memmap mgrid min_scalar_type mintypecode mod modf moveaxis nan_to_num nanargmax nanargmin "
+    "nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar "
+    "ndenumerate ndindex nditer negative nested_iters nextafter nonzero not_equal object_ ogrid packbits pad partition "
+    "percentile permute_dims piecewise place poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub polyval "
+    "positive pow printoptions promote_types ptp put put_along_axis putmask quantile r_ rad2deg radians ravel "
+    "ravel_multi_index real real_if_close recarray reciprocal record remainder require resize result_type right_shift roll "
+    "rollaxis roots rot90 row_stack s_ save savetxt savez savez_compressed sctypeDict searchsorted select "
+    "setbufsize setdiff1d seterr seterrcall setxor1d shares_memory short show_config show_runtime sign signbit "
+    "signedinteger sinc sinh size sort_complex spacing split str_ swapaxes take take_along_axis tensordot timedelta64 trace "
+    "trapezoid tri tril_indices tril_indices_from trim_zeros triu_indices triu_indices_from true_divide trunc typecodes "
+    "typename ubyte ufunc uint uintc uintp ulong ulonglong union1d unique_all unique_counts unique_inverse unique_values "
+    "unpackbits unravel_index unsignedinteger unstack unwrap ushort vander vdot vecdot vecmat vectorize void vsplit vstack "
+)
+
+
+class _Missing:
+    def __init__(self, name):
+        self._name = name
+
+    def __call__(self, *args, **kwargs):
+        raise NotImplementedError(f"numpy.{self._name} is not supported")
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Missing(f"{self._name}.{name}")
+
+
+def __getattr__(name):
+    if name in _OTHERS.split():
+        return _Missing(name)
+    raise AttributeError(f"module 'numpy' has no attribute '{name}'")

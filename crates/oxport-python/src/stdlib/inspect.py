@@ -5,6 +5,9 @@ class _Empty:
     pass
 
 
+_empty = _Empty
+
+
 class Parameter:
     empty = _Empty
     POSITIONAL_ONLY = 0

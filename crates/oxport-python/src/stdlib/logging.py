@@ -47,6 +47,9 @@ class Logger:
     debug = info = warning = warn = error = critical = exception = log = _ignore
     addHandler = removeHandler = addFilter = removeFilter = setLevel = _ignore
 
+    def hasHandlers(self):
+        return False
+
     def isEnabledFor(self, level):
         return False
 

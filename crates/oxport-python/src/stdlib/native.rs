@@ -1,7 +1,7 @@
 //! Native parts of `sys`, `os`, `types`, `inspect`.
 
 use crate::interp::Interp;
-use crate::value::{Module, Name, Value};
+use crate::value::{Args, Module, Name, Value};
 use std::rc::Rc;
 
 pub(super) fn builtins(interp: &mut Interp, module: &Rc<Module>) {
@@ -20,6 +20,11 @@ pub(super) fn sys(_: &mut Interp, module: &Rc<Module>) {
     module.set("path", Value::list(Vec::new()));
     module.set("modules", Value::Host(Rc::new(Modules)));
     module.set("exit", Value::native("sys.exit", |i, _| i.refuse("sys.exit")));
+    let refuse = |i: &mut Interp, a: Args| {
+        let what = i.text(&a.at(i, "_refuse", 0)?)?;
+        i.refuse(&what)
+    };
+    module.set("_refuse", Value::native("_refuse", refuse));
     module.set("intern", Value::native("intern", |i, a| a.at(i, "intern", 0)));
     module.set("getrecursionlimit", Value::native("getrecursionlimit", |i, _| Ok(Value::from_len(i.limits.recursion))));
     module.set("setrecursionlimit", Value::native("setrecursionlimit", |_, _| Ok(Value::None)));
@@ -94,6 +99,13 @@ pub(super) fn os(interp: &mut Interp, module: &Rc<Module>) {
     module.set("sep", Value::str("/"));
     module.set("name", Value::str("posix"));
     module.set("PathLike", Value::Class(interp.types.str.clone()));
+    module.set(
+        "fspath",
+        Value::native("fspath", |i, a| match a.at(i, "fspath", 0)? {
+            path @ Value::Instance(_) => i.call_method(&path, "__fspath__", Args::default()),
+            path => Ok(Value::str(&i.text(&path)?)),
+        }),
+    );
     module.set("cpu_count", Value::native("cpu_count", |_, _| Ok(Value::Int(1))));
     let path = interp.find_module("os.path").ok().flatten();
     if let Some(path) = path {
@@ -102,8 +114,8 @@ pub(super) fn os(interp: &mut Interp, module: &Rc<Module>) {
     refuse_others(module);
 }
 
-/// `urllib`: all but `urllib.parse` is refused when it is called.
-pub(super) fn urllib(_: &mut Interp, module: &Rc<Module>) {
+/// Modules of which all but a part is refused when it is called.
+pub(super) fn others_refused(_: &mut Interp, module: &Rc<Module>) {
     refuse_others(module);
 }
 

@@ -154,3 +154,11 @@ def attrgetter(*names):
 
 def methodcaller(name, *args, **kwargs):
     return lambda value: getattr(value, name)(*args, **kwargs)
+
+
+# The same under the names of the methods.
+for _name in (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift", "rshift", "neg", "pos", "invert",
+    "not_", "eq", "ne", "lt", "le", "gt", "ge", "contains", "getitem", "setitem", "delitem", "index", "iadd", "imul",
+):
+    globals()[f"__{_name.rstrip('_')}__"] = globals()[_name]

@@ -31,7 +31,7 @@ class _Form:
 
     def __instancecheck__(self, instance):
         kinds = tuple(arg for arg in self.__args__ if isinstance(arg, type))
-        return isinstance(instance, kinds) or (None in self.__args__ and instance is None)
+        return isinstance(instance, kinds) or (instance is None and (None in self.__args__ or self._name == "Optional"))
 
     def __subclasscheck__(self, cls):
         return False

@@ -9,17 +9,21 @@ use crate::value::Name;
 use std::rc::Rc;
 
 impl Parser<'_> {
+    /// Whether a comprehension goes on.
+    pub(super) fn is_clause(&self) -> bool {
+        self.is_word("for") || self.is_word("async")
+    }
+
     /// The clauses of a comprehension, in a scope of its own that is closed.
     fn clauses(&mut self, pos: Pos, name: &str) -> Parse<(Rc<Code>, Vec<Clause>)> {
         self.open_scope(ScopeKind::Comprehension, name);
         let mut clauses = Vec::new();
         loop {
-            if self.is_word("async") {
-                return self.error("coroutines are not supported");
-            }
-            if !self.eat_word("for") {
+            if !self.is_clause() {
                 break;
             }
+            self.eat_coroutine_word("async")?;
+            self.expect_word("for")?;
             let target = self.targets()?;
             self.bind_target(&target)?;
             self.expect_word("in")?;

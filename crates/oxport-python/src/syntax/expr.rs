@@ -280,6 +280,7 @@ impl Parser<'_> {
     }
 
     fn primary(&mut self) -> Parse<Expr> {
+        self.eat_coroutine_word("await")?;
         let mut value = self.atom()?;
         for _ in 0..MAX_CHAIN {
             let pos = value.pos;
@@ -322,7 +323,7 @@ impl Parser<'_> {
                 }
                 let pos = self.pos();
                 let value = self.named()?;
-                let value = if self.is_word("for") { self.generator(pos, value)? } else { value };
+                let value = if self.is_clause() { self.generator(pos, value)? } else { value };
                 arguments.push(Argument::Positional(value));
             }
             if !self.eat_op(",") {
@@ -375,7 +376,6 @@ impl Parser<'_> {
                     "None" => Value::None,
                     "True" => Value::Bool(true),
                     "False" => Value::Bool(false),
-                    "await" | "async" => return self.error("coroutines are not supported"),
                     w if is_keyword(w) => return self.error(format!("invalid syntax: unexpected '{w}'")),
                     _ => {
                         self.at += 1;
@@ -432,7 +432,7 @@ impl Parser<'_> {
                 return Ok(p.hoist(pos, value));
             }
             let first = p.star_exprs()?;
-            if p.is_word("for") { p.generator(pos, first) } else { Ok(first) }
+            if p.is_clause() { p.generator(pos, first) } else { Ok(first) }
         })?;
         self.expect_op(")")?;
         match value.kind {
@@ -447,7 +447,7 @@ impl Parser<'_> {
             return Ok(ExprKind::List(Vec::new()));
         }
         let first = self.star_expr()?;
-        if self.is_word("for") {
+        if self.is_clause() {
             return self.comprehension(pos, ComprehensionKind::List, first, None);
         }
         Ok(ExprKind::List(self.more(first, close)?))
@@ -469,13 +469,13 @@ impl Parser<'_> {
         if !self.is_op("**") {
             let first = self.star_expr()?;
             if !self.eat_op(":") {
-                if self.is_word("for") {
+                if self.is_clause() {
                     return self.comprehension(pos, ComprehensionKind::Set, first, None);
                 }
                 return Ok(ExprKind::Set(self.more(first, "}")?));
             }
             let value = self.expr()?;
-            if self.is_word("for") {
+            if self.is_clause() {
                 return self.comprehension(pos, ComprehensionKind::Dict, first, Some(value));
             }
             items.push((Some(first), value));

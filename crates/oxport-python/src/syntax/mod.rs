@@ -56,6 +56,7 @@ struct Scope {
     globals: HashSet<Name>,
     nonlocals: HashSet<Name>,
     yields: bool,
+    is_coroutine: bool,
     loops: usize,
 }
 
@@ -68,6 +69,7 @@ impl Scope {
             globals: HashSet::new(),
             nonlocals: HashSet::new(),
             yields: false,
+            is_coroutine: false,
             loops: 0,
         }
     }
@@ -262,10 +264,23 @@ impl<'a> Parser<'a> {
             nonlocals: scope.nonlocals,
             kind: scope.kind,
             is_generator: scope.yields,
+            is_coroutine: scope.is_coroutine,
             returns: None,
             source: self.source.clone(),
             pos,
         })
+    }
+
+    /// Skips `async` or `await` within a coroutine: no call runs its body, so that it is read as if it had none.
+    fn eat_coroutine_word(&mut self, word: &str) -> Parse<bool> {
+        if !self.is_word(word) {
+            return Ok(false);
+        }
+        if !self.scopes.iter().any(|scope| scope.is_coroutine) {
+            return self.error(format!("'{word}' outside async function"));
+        }
+        self.at += 1;
+        Ok(true)
     }
 
     /// A statement of the kind with the `yield`s since a count.

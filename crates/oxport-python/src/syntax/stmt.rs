@@ -70,9 +70,16 @@ impl Parser<'_> {
             "while" => self.while_statement()?,
             "with" => self.with_statement()?,
             "try" => self.try_statement()?,
-            "def" => self.function(Vec::new())?,
+            "def" => self.function(Vec::new(), false)?,
             "class" => self.class(Vec::new())?,
-            "async" => return self.error("coroutines are not supported"),
+            "async" if matches!(self.ahead(1), Tok::Name(word) if word == "def") => {
+                self.at += 1;
+                self.function(Vec::new(), true)?
+            }
+            "async" => {
+                self.eat_coroutine_word("async")?;
+                return self.compound();
+            }
             "match" => return self.match_statement(),
             _ => return Ok(None),
         }))
@@ -87,14 +94,18 @@ impl Parser<'_> {
             }
         }
         match self.tok() {
-            Tok::Name(word) if word == "def" => self.function(decorators),
+            Tok::Name(word) if word == "def" => self.function(decorators, false),
+            Tok::Name(word) if word == "async" => {
+                self.at += 1;
+                self.function(decorators, true)
+            }
             Tok::Name(word) if word == "class" => self.class(decorators),
             _ => self.error(format!("expected a function or class, got {}", self.describe())),
         }
     }
 
     /// The text of a function's body and its scope. `yield`s within are its own.
-    fn function(&mut self, decorators: Vec<Expr>) -> Parse<StmtKind> {
+    fn function(&mut self, decorators: Vec<Expr>, is_coroutine: bool) -> Parse<StmtKind> {
         let pos = self.pos();
         self.expect_word("def")?;
         let name = self.name()?;
@@ -105,6 +116,7 @@ impl Parser<'_> {
         self.expect_op(")")?;
         let returns = if self.eat_op("->") { Some(self.annotation()?) } else { None };
         self.open_scope(ScopeKind::Function, &name);
+        self.scope().is_coroutine = is_coroutine;
         let yields = self.yields;
         let body = self.block()?;
         self.yields = yields;

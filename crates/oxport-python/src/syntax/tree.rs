@@ -92,6 +92,8 @@ pub struct Code {
     pub kind: ScopeKind,
     /// Whether a call gives a generator.
     pub is_generator: bool,
+    /// Whether it is `async`, and cannot be called.
+    pub is_coroutine: bool,
     /// The text of the return annotation.
     pub returns: Option<Name>,
     /// Where it stands.

@@ -37,7 +37,13 @@ const MODULES: &[(&str, &str)] = &[
     ("torch", include_str!("py/torch.py")),
     ("torch._tensor_methods", include_str!("py/tensor.py")),
     ("torch.nn", include_str!("py/nn.py")),
-    ("torch.nn.modules", "import torch.nn\ndef __getattr__(name):\n    return getattr(torch.nn, name)\n"),
+    (
+        "torch.nn.modules",
+        "import importlib\nimport torch.nn\n\
+        def __getattr__(name):\n    if hasattr(torch.nn, name):\n        return getattr(torch.nn, name)\n    \
+        try:\n        return importlib.import_module('torch.nn.modules.' + name)\n    \
+        except ImportError:\n        raise AttributeError(f\"module 'torch.nn.modules' has no attribute '{name}'\")\n",
+    ),
     (
         "torch.nn.modules.module",
         "from torch.nn.module import *\nfrom torch.nn.module import Module, _IncompatibleKeys\n",
@@ -130,6 +136,8 @@ const MODULES: &[(&str, &str)] = &[
         value = function(value)\n    return value\n",
     ),
     ("torch.autograd", include_str!("py/autograd.py")),
+    ("torch.autograd.function", "from torch.autograd import Function\nFunctionCtx = object\n"),
+    ("torch.serialization", "def add_safe_globals(safe_globals):\n    pass\n"),
     (
         "torch.overrides",
         "def has_torch_function(*a):\n    return False\nhas_torch_function_unary = has_torch_function_variadic = \
@@ -215,7 +223,6 @@ const EMPTY: &[&str] = &[
     "torch.optim.lr_scheduler",
     "torch.profiler",
     "torch.quantization",
-    "torch.serialization",
     "torch.testing",
     "torch.utils.data",
     "torch.utils.hooks",

@@ -153,6 +153,21 @@ fn functions(module: &Module, session: &Rc<Session>) {
     native("tensor", |i, s, args| data::make(i, s, &args.at(i, "tensor", 0)?, args.pos.get(1), Origin::Tensor));
     native("as_tensor", |i, s, args| data::make(i, s, &args.at(i, "as_tensor", 0)?, args.pos.get(1), Origin::Data));
     native("tolist", |i, _, args| data::to_list(i, &args.at(i, "tolist", 0)?));
+    native("become", |i, s, args| {
+        let (this, other) = (args.at(i, "become", 0)?, args.at(i, "become", 1)?);
+        match (tensor_of(&this), tensor_of(&other)) {
+            (Some(tensor), Some(view)) => {
+                s.note_write();
+                *tensor.kind.borrow_mut() = view.kind.borrow().clone();
+                Ok(this)
+            }
+            _ => i.type_error("become() takes tensors"),
+        }
+    });
+    native("storage_offset", |i, _, args| match tensor_of(&args.at(i, "storage_offset", 0)?) {
+        Some(tensor) => Ok(number::Number::Int(tensor.fake().offset.into()).value()),
+        None => i.type_error("storage_offset() takes a tensor"),
+    });
     native("strides", |i, _, args| {
         let this = args.at(i, "strides", 0)?;
         match tensor_of(&this) {

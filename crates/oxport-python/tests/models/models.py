@@ -1,4 +1,5 @@
 import functools
+import random
 import numpy as np
 import torch
 from torch import nn
@@ -276,3 +277,32 @@ class Odds(nn.Module):
         sums = functools.reduce(torch.Tensor.add, map(torch.Tensor.sum, [x, y]))
         known = torch.tensor([hasattr(torch.Tensor, "cumsum"), hasattr(torch.Tensor, "absent"), type(x) is torch.Tensor])
         return y, self.pool(image), placed, sums, known, torch.Tensor.matmul(x, x.t()), int(x.shape[0] > 1)
+
+
+class Methods(nn.Module):
+    # Views in place, methods by their special names, norms of other dtypes, numbers of Python and numpy, what maps over a batch.
+    def __init__(self):
+        super().__init__()
+        random.seed(7)
+        np.random.seed(3)
+        rows = np.random.permutation(4).tolist() + np.random.randn(3).tolist() + np.random.randint(5, 9, size=4).tolist()
+        drawn = [random.random(), random.choice([1, 2, 3]), np.random.rand(), *rows, *np.random.RandomState(11).normal(0, 2, (2,)).tolist()]
+        self.register_buffer("drawn", torch.tensor(drawn, dtype=torch.float64), persistent=False)
+        w = torch.arange(6.0).view(2, 3)
+        w.t_()
+        w.unsqueeze_(0)
+        self.register_buffer("w", w)
+        self.drop = nn.Sequential(nn.Dropout2d(0.1), nn.FeatureAlphaDropout())
+
+    def forward(self, x, z):
+        y = x.clone()
+        same, flat = y, y.view(4, 3)
+        y.unsqueeze_(0).transpose_(1, 2)
+        y.add_(1)
+        same.squeeze_()
+        special = x.__radd__(z), x.__rsub__(2), x.__rdiv__(2), x.__rmatmul__(z.t()), x.__rpow__(2), x.__getitem__(0), (x > 0).__and__(z > 0)
+        norms = x.norm(), x.norm(1, 0, True), torch.norm(x, p="nuc"), torch.linalg.norm(x, dtype=torch.float64), torch.norm(x, "fro", (0, 1))
+        mapped = torch.vmap(lambda a, b: (a * b).sum())(x, z), torch.func.vmap(lambda a: self.w[0] @ a[:2], in_dims=1, out_dims=1)(x)
+        odd = x.where(x > 0, -x), F.pad(x, (1, 1), value=True), x.polygamma(2), torch.stft(x[0].repeat(10), 8, return_complex=True).abs()
+        told = torch.tensor([y is same, x[1:].storage_offset() == 4, torch.broadcast_shapes((3, 1), 4) == (3, 4)])
+        return y, flat, special, norms, mapped, odd, told, torch.lu(z @ x.t())[0], self.drop(x), self.drawn

@@ -137,15 +137,25 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return _C.op("dropout", input, p, training)
 
 
-def feature_dropout(input, p=0.5, training=True, inplace=False):
-    return _C.op("feature_dropout", input, p, training)
+def _feature_dropout(unbatched=None):
+    # Tensors of this rank have no batch, and get one.
+    def dropout(input, p=0.5, training=True, inplace=False):
+        has_batch = input.dim() != unbatched
+        output = _C.op("feature_dropout_" if inplace else "feature_dropout", input if has_batch else input.unsqueeze(0), p, training)
+        return input if inplace else output if has_batch else output.squeeze(0)
+
+    return dropout
 
 
-dropout1d = dropout2d = dropout3d = feature_dropout
+dropout1d, dropout2d, dropout3d = _feature_dropout(2), _feature_dropout(), _feature_dropout(4)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    return _C.op("feature_alpha_dropout_" if inplace else "feature_alpha_dropout", input, p, training)
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    return _C.op("alpha_dropout", input, p, training)
+    return _C.op("alpha_dropout_" if inplace else "alpha_dropout", input, p, training)
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
@@ -169,6 +179,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    if input.numel() == 0:
+        return input
     div = input.mul(input)
     if input.dim() == 3:
         div = div.unsqueeze(1)
@@ -280,6 +292,14 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     if antialias:
         name = "_" + name + "_aa"
     return _C.op(name + ".vec", input, sizes, builtins.bool(align_corners), scales)
+
+
+def upsample_nearest(input, size=None, scale_factor=None):
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):

@@ -1,5 +1,7 @@
 # torch.jit: scripts run as the Python that they are; tasks run in sequence.
 
+import builtins
+
 Final = object
 
 
@@ -35,6 +37,10 @@ _overload = _script_if_tracing = _overload_method
 ScriptModule = ()
 
 
+class TracerWarning(Warning):
+    pass
+
+
 class Future:
     def __init__(self, value):
         self.value = value
@@ -54,8 +60,9 @@ def wait(future):
 _wait = wait
 
 
-def isinstance(value, kind):
-    return True
+def isinstance(value, target_type):
+    # The types of elements are not known here.
+    return builtins.isinstance(value, target_type)
 
 
 def annotate(kind, value):

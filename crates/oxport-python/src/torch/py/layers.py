@@ -249,36 +249,25 @@ class EmbeddingBag(Module):
         return torch._C.op("embedding_bag", self.weight, input, offsets, False, mode, False, per_sample_weights, self.include_last_offset, padding)[0]
 
 
-class _Dropout(Module):
-    def __init__(self, p=0.5, inplace=False):
-        super().__init__()
-        self.p, self.inplace = p, inplace
+def _dropout(name, function):
+    class _Dropout(Module):
+        def __init__(self, p=0.5, inplace=False):
+            super().__init__()
+            if not 0 <= p <= 1:
+                raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+            self.p, self.inplace = p, inplace
+
+        def forward(self, input):
+            return getattr(F, function)(input, self.p, self.training, self.inplace)
+
+    _Dropout.__name__ = _Dropout.__qualname__ = name
+    return _Dropout
 
 
-class Dropout(_Dropout):
-    def forward(self, input):
-        return F.dropout(input, self.p, self.training, self.inplace)
-
-
-class Dropout1d(_Dropout):
-    def forward(self, input):
-        return F.feature_dropout(input, self.p, self.training)
-
-
-class Dropout2d(Dropout1d):
-    pass
-
-
-class Dropout3d(Dropout1d):
-    pass
-
-
-class AlphaDropout(_Dropout):
-    def forward(self, input):
-        return F.alpha_dropout(input, self.p, self.training)
-
-
-FeatureAlphaDropout = AlphaDropout
+Dropout, Dropout1d, Dropout2d, Dropout3d, AlphaDropout, FeatureAlphaDropout = (
+    _dropout(name, function) for name, function in (
+        ("Dropout", "dropout"), ("Dropout1d", "dropout1d"), ("Dropout2d", "dropout2d"), ("Dropout3d", "dropout3d"),
+        ("AlphaDropout", "alpha_dropout"), ("FeatureAlphaDropout", "feature_alpha_dropout")))
 
 
 def _activation(name, parameters=(), function=None, has_inplace=False):

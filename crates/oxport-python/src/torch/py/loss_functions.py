@@ -54,6 +54,8 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    if weight is not None:
+        weight = weight.expand(torch.broadcast_shapes(target.shape, weight.shape))
     return _C.op("binary_cross_entropy", input, target, weight, _number(reduction, size_average, reduce))
 
 

@@ -1,6 +1,7 @@
 # Methods of tensors that differ from the operators of their names.
 
 import builtins
+import operator
 
 import torch
 import torch._C as _C
@@ -25,6 +26,7 @@ def _of_class(cls, name):
 
 
 type(Tensor).__getattr__ = _of_class
+_C._disabled_torch_function_impl = None
 
 
 @method
@@ -180,8 +182,59 @@ for _name in ("cpu", "cuda", "requires_grad_", "pin_memory", "retain_grad", "sha
 
 
 @method
-def contiguous(self, memory_format=None):
-    return _C.op("contiguous", self) if memory_format is None else _C.op("contiguous", self, memory_format=memory_format)
+def contiguous(self, memory_format=torch.contiguous_format):
+    return self if self.is_contiguous(memory_format) else _C.op("contiguous", self, memory_format=memory_format)
+
+
+@method
+def where(self, condition, other):
+    return torch.where(condition, self, other)
+
+
+# What changes sizes and strides of a tensor in place: it is the view from here on.
+def _becomes(name):
+    def function(self, *args, **kwargs):
+        return _C.become(self, getattr(self, name)(*args, **kwargs))
+
+    setattr(Tensor, name + "_", function)
+
+
+for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims", "as_strided"):
+    _becomes(_name)
+
+
+@method
+def conj(self):
+    return _C.op("_conj", self) if self.is_complex() else self
+
+
+@method
+def polygamma(self, n):
+    return _C.op("polygamma", n, self)
+
+
+@method
+def lu(self, pivot=True, get_infos=False):
+    return torch.lu(self, pivot, get_infos)
+
+
+@method
+def stft(self, *args, **kwargs):
+    return torch.stft(self, *args, **kwargs)
+
+
+Tensor.__getitem__ = lambda self, index: self[index]
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"):
+    _function = getattr(operator, f"__{_name}__")
+    setattr(Tensor, f"__{_name}__", lambda self, other, _function=_function: _function(self, other))
+    setattr(Tensor, f"__r{_name}__", lambda self, other, _function=_function: _function(other, self))
+# These take the tensor first.
+for _name in ("add", "mul"):
+    setattr(Tensor, f"__r{_name}__", getattr(Tensor, f"__{_name}__"))
+Tensor.__rsub__ = lambda self, other: _C.op("rsub", self, other)
+Tensor.__div__, Tensor.__rdiv__ = Tensor.__truediv__, Tensor.__rtruediv__
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Tensor, f"__{_name}__", lambda self, other, _function=getattr(operator, _name): _function(self, other))
 
 
 # The dimensions in their order in memory, the outermost first.
@@ -231,11 +284,6 @@ def view(self, *size):
         if isinstance(size[0], (tuple, list)):
             size = size[0]
     return _C.op("view", self, list(size))
-
-
-@method
-def view_as(self, other):
-    return self.view(other.shape)
 
 
 @method
@@ -319,4 +367,4 @@ def get_device(self):
 
 @method
 def storage_offset(self):
-    return 0
+    return _C.storage_offset(self)

@@ -6,7 +6,7 @@ import torch._C as _C
 from torch._C import (  # noqa: F401
     Tensor, SymBool, SymFloat, SymInt, bfloat16, bool, channels_last, channels_last_3d, complex64, complex128,
     contiguous_format, device, dtype, float16, float32, float64, float8_e4m3fn, float8_e5m2, int8, int16, int32, int64, layout,
-    memory_format, preserve_format, strided, uint8, uint16, uint32, uint64,
+    memory_format, preserve_format, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided, uint8, uint16, uint32, uint64,
 )
 
 __version__ = "2.15.0"
@@ -233,7 +233,7 @@ def full(size, fill_value, **kwargs):
 
 def randint(low, high=None, size=None, **kwargs):
     if size is None:
-        low, high, size = 0, low, high
+        return _C.op("randint", low, list(high), **kwargs)
     return _C.op("randint", low, high, list(size), **kwargs)
 
 
@@ -298,14 +298,43 @@ def cartesian_prod(*tensors):
 
 
 def broadcast_shapes(*shapes):
-    rank = builtins.max(len(shape) for shape in shapes)
-    result = [1] * rank
+    shapes = [(shape,) if isinstance(shape, builtins.int) else shape for shape in shapes]
+    result = [1] * builtins.max((len(shape) for shape in shapes), default=0)
     for shape in shapes:
-        for at, size in enumerate(shape):
-            place = rank - len(shape) + at
-            if size != 1:
-                result[place] = size
+        for at, size in enumerate(shape, len(result) - len(shape)):
+            if size == 1 or size == result[at]:
+                continue
+            if result[at] != 1:
+                raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape")
+            result[at] = size
     return Size(result)
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    if compute_mode not in modes:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return _C.op("cdist", x1, x2, p, modes.index(compute_mode) or None)
+
+
+def conj(input):
+    return input.conj()
+
+
+def lu(A, pivot=True, get_infos=False, out=None):
+    found = _C.op("_lu_with_info", A, pivot=pivot, check_errors=not get_infos)
+    return found[:3] if get_infos else found[:2]
+
+
+def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None,
+         return_complex=None, align_to_window=None):
+    if center:
+        if align_to_window is not None:
+            raise RuntimeError("stft align_to_window should only be set when center = false")
+        sizes, pad = list(input.size()), n_fft // 2
+        padded = nn.functional.pad(input.view([1] * (3 - len(sizes)) + sizes), [pad, pad], pad_mode)
+        input = padded.view(padded.shape[-len(sizes):])
+    return _C.op("stft", input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
 
 
 def block_diag(*tensors):
@@ -462,6 +491,10 @@ def get_num_threads():
 
 def get_float32_matmul_precision():
     return "highest"
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    return False
 
 
 def are_deterministic_algorithms_enabled():
