@@ -344,6 +344,7 @@ fn tree(interp: &mut Interp, session: &Rc<Session>, value: &Value) -> R<Tree<Tra
                     let name = examples::registered(interp, value)?;
                     Tree::node(TreeKind::NamedTuple { name, fields: Some(fields) }, items)
                 }
+                None if super::convert::is_size(interp, value) => Tree::node(TreeKind::Size, items),
                 None => Tree::tuple(items),
             }
         }

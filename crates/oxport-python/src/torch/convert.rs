@@ -213,7 +213,7 @@ impl Session {
     pub fn size(self: &Rc<Session>, interp: &mut Interp, sizes: Vec<oxport_capture::SymInt>) -> R<Value> {
         let sizes: Vec<Value> = sizes.into_iter().map(|n| Number::Int(n).value()).collect();
         let tuple = interp.new_tuple(sizes)?;
-        let class = interp.modules.get("torch").and_then(|m| m.dict.borrow().get("Size").cloned());
+        let class = size_class(interp);
         wrapped(interp, class, tuple)
     }
 
@@ -236,4 +236,13 @@ fn wrapped(interp: &mut Interp, class: Option<Value>, tuple: Value) -> R<Value> 
         }
         _ => Ok(tuple),
     }
+}
+
+fn size_class(interp: &Interp) -> Option<Value> {
+    interp.modules.get("torch").and_then(|m| m.dict.borrow().get("Size").cloned())
+}
+
+/// Whether a tuple is a `torch.Size`, which PyTorch's trees keep apart.
+pub(super) fn is_size(interp: &Interp, value: &Value) -> bool {
+    matches!(size_class(interp), Some(Value::Class(class)) if Rc::ptr_eq(&class, &interp.class_of(value)))
 }

@@ -162,6 +162,7 @@ fn example(interp: &mut Interp, value: &Value) -> R<Tree<Example>> {
                     let name = registered(interp, value)?;
                     Tree::node(Kind::NamedTuple { name, fields: Some(fields) }, trees)
                 }
+                None if super::convert::is_size(interp, value) => Tree::node(Kind::Size, trees),
                 None => Tree::tuple(trees),
             }
         }
