@@ -304,5 +304,6 @@ class Methods(nn.Module):
         norms = x.norm(), x.norm(1, 0, True), torch.norm(x, p="nuc"), torch.linalg.norm(x, dtype=torch.float64), torch.norm(x, "fro", (0, 1))
         mapped = torch.vmap(lambda a, b: (a * b).sum())(x, z), torch.func.vmap(lambda a: self.w[0] @ a[:2], in_dims=1, out_dims=1)(x)
         odd = x.where(x > 0, -x), F.pad(x, (1, 1), value=True), x.polygamma(2), torch.stft(x[0].repeat(10), 8, return_complex=True).abs()
-        told = torch.tensor([y is same, x[1:].storage_offset() == 4, torch.broadcast_shapes((3, 1), 4) == (3, 4)])
-        return y, flat, special, norms, mapped, odd, told, torch.lu(z @ x.t())[0], self.drop(x), self.drawn
+        cast = x.to(torch.float32, False, True).add_(1), x.to("cpu", torch.float64, True), x.double().type_as(x)
+        told = torch.tensor([y is same, x.to(z) is x, x[1:].storage_offset() == 4, torch.broadcast_shapes((3, 1), 4) == (3, 4)])
+        return y, flat, special, norms, mapped, odd, cast, told, torch.lu(z @ x.t())[0], self.drop(x), self.drawn

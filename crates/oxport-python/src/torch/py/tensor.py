@@ -120,24 +120,20 @@ def split(self, split_size, dim=0):
 
 
 @method
-def to(self, *args, **kwargs):
-    dtype = kwargs.pop("dtype", None)
-    format = kwargs.pop("memory_format", None)
-    copy = kwargs.pop("copy", False)
-    device = kwargs.pop("device", None)
+def to(self, *args, dtype=None, device=None, **options):
+    flags = []
     for value in args:
         if isinstance(value, torch.dtype):
             dtype = value
         elif isinstance(value, Tensor):
             dtype = value.dtype
-        elif isinstance(value, (str, torch.device)):
-            device = value
-    extra = {} if format is None else {"memory_format": format}
-    if dtype is None or dtype == self.dtype:
-        if not extra and not copy:
-            return self
-        return _C.op("to.dtype", self, self.dtype, False, copy, **extra)
-    return _C.op("to.dtype", self, dtype, False, copy, **extra)
+        elif isinstance(value, builtins.bool):
+            flags.append(value)
+    options.update(zip(("non_blocking", "copy"), flags))
+    dtype, copy, format = dtype or self.dtype, options.get("copy", False), options.get("memory_format")
+    if dtype == self.dtype and not copy and format is None:
+        return self
+    return _C.op("to.dtype", self, dtype, options.get("non_blocking", False), copy, **({} if format is None else {"memory_format": format}))
 
 
 _TYPES = {
@@ -162,7 +158,7 @@ def type_as(self, other):
 
 
 def _cast(name, dtype):
-    setattr(Tensor, name, lambda self, memory_format=None: self.to(dtype))
+    setattr(Tensor, name, lambda self, memory_format=None: self.to(dtype, memory_format=memory_format))
 
 
 for _name, _dtype in (
