@@ -96,10 +96,11 @@ fn drop_direction(node: &mut Node) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::POSITIONAL;
 
     #[test]
     fn scan_takes_a_direction_before_8_7() {
-        let input = |arg| NamedArgument { name: String::new(), arg, kind: Some(1), extra: None };
+        let input = |arg| NamedArgument { name: String::new(), arg, kind: Some(POSITIONAL), extra: None };
         let scan = Node {
             target: SCAN.to_string(),
             inputs: [1, 2, 3, 4].map(|n| input(Argument::AsInt(n))).to_vec(),

@@ -216,12 +216,16 @@ pub fn matrices<T: Field>(x: &Tensor, batch: &[i64]) -> Result<Vec<Mat<T>>> {
 /// The elements of a tensor's last `inner` dimensions, its leading ones broadcast to `batch`.
 ///
 /// # Errors
-/// They do not broadcast.
+/// They do not broadcast; there is no memory for them and what is computed of them.
 pub fn rows<T: Element>(x: &Tensor, inner: usize, batch: &[i64]) -> Result<Vec<Vec<T>>> {
     let sizes: Vec<i64> = batch.iter().chain(&x.sizes()[x.rank() - inner..]).copied().collect();
     let x = x.to_dtype(T::DTYPE)?.view(|l| l.expand(&sizes))?.contiguous()?;
     let (elements, count) = (x.to_vec::<T>()?, batch.iter().product::<i64>() as usize);
     let n = elements.len() / count.max(1);
+    // Small allocations abort where there is no memory: room for the matrices, three results of their size and the
+    // tables of all is asked for at once.
+    drop(table::<T>(elements.len().saturating_mul(4))?);
+    drop(table::<[u64; 16]>(count)?);
     let mut all = table(count)?;
     all.extend((0..count).map(|i| elements[i * n..(i + 1) * n].to_vec()));
     Ok(all)
@@ -235,7 +239,9 @@ pub fn store<T: Field>(out: &mut TensorMut, matrices: &[Mat<T>]) -> Result<()> {
     let mut sizes = out.sizes().to_vec();
     let rank = sizes.len();
     sizes.swap(rank - 2, rank - 1);
-    let columns = Tensor::from_vec(&sizes, matrices.iter().flat_map(|m| m.data.iter().copied()).collect())?;
+    let mut elements = table(matrices.iter().map(|m| m.data.len()).sum())?;
+    elements.extend(matrices.iter().flat_map(|m| m.data.iter().copied()));
+    let columns = Tensor::from_vec(&sizes, elements)?;
     Ok(copy(&columns.view(|l| l.transpose(-2, -1))?, out)?)
 }
 

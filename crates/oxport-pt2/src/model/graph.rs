@@ -2,6 +2,11 @@
 
 use super::{CustomObjArgument, Device, Dict, Flag, Real, SymBool, SymFloat, SymInt, TensorMeta, records, unions};
 
+/// The [kind](NamedArgument::kind) of an argument that is given by its position.
+pub const POSITIONAL: i64 = 1;
+/// The [kind](NamedArgument::kind) of an argument that is given by its name.
+pub const KEYWORD: i64 = 2;
+
 records! {
     /// A graph: the top one, or one that a higher-order operator takes.
     Graph {

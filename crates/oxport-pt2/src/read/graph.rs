@@ -21,7 +21,7 @@ use super::expressions::Expressions;
 use super::metadata::{Texts, read_metadata};
 use super::metas::Meta;
 use super::target::is_plain_target;
-use crate::model::{self, Argument as Json, SymBoolArgument, SymFloatArgument, SymIntArgument};
+use crate::model::{self, Argument as Json, KEYWORD, POSITIONAL, SymBoolArgument, SymFloatArgument, SymIntArgument};
 use crate::{Limits, json, upgrade};
 
 /// The state shared by all graphs of a document.
@@ -294,8 +294,14 @@ impl<'a> GraphReader<'a, '_> {
             let mut names = Vec::new();
             for input in &json.inputs {
                 let argument = self.argument_at(&input.arg);
+                if op.is_on_numbers() && input.kind == Some(KEYWORD) {
+                    let message =
+                        format!("{}: expected positional arguments, got {:?} by keyword", op.name(), input.name);
+                    self.report("argument", message);
+                }
                 // In older documents arguments of Python functions have no kind; they are positional.
-                if input.kind == Some(1) || input.name.is_empty() || op.is_python() && input.kind != Some(2) {
+                let is_positional = input.kind == Some(POSITIONAL) || input.name.is_empty();
+                if is_positional || op.is_python() && input.kind != Some(KEYWORD) {
                     args.push(argument);
                     names.push(input.name.as_str());
                 } else {
@@ -317,13 +323,39 @@ impl<'a> GraphReader<'a, '_> {
                 self.report("argument", format!("the argument {:?} is given twice", input.name));
             }
         }
-        // Before 8.7 arguments have no kind: those that can be positional are, up to the first omitted one.
-        let mut gap = false;
+        // Before 8.7 arguments have no kind: those that can be positional are, up to the first omitted one. PyTorch gives
+        // those with a default by name then; a positional one behind them would take their place.
+        let (mut gap, mut named) = (false, None);
         for param in &schema.args {
             let may_be_positional = !param.kw_only && !gap && kwargs.is_empty();
-            match given.shift_remove(&*param.name) {
-                Some((argument, Some(1))) => args.push(argument),
-                Some((argument, kind)) if kind != Some(2) && may_be_positional => args.push(argument),
+            let given = given.shift_remove(&*param.name);
+            match &given {
+                Some((_, Some(POSITIONAL))) if let Some(before) = named => {
+                    let message =
+                        format!("{}: {:?} is positional, {before:?} before it has no kind", op.name(), param.name);
+                    self.report("argument", message);
+                }
+                Some((_, None | Some(0))) if param.default.is_none() => {
+                    if !param.kw_only && !may_be_positional {
+                        let message = format!(
+                            "{}: {:?} has no kind, and does not follow positional arguments",
+                            op.name(),
+                            param.name
+                        );
+                        self.report("argument", message);
+                    }
+                }
+                Some((_, None | Some(0))) => named = Some(&*param.name),
+                Some((_, Some(kind))) if !matches!(*kind, POSITIONAL | KEYWORD) => {
+                    let message =
+                        format!("the kind of {:?}: expected {POSITIONAL} or {KEYWORD}, got {kind}", param.name);
+                    self.report("argument", message);
+                }
+                _ => {}
+            }
+            match given {
+                Some((argument, Some(POSITIONAL))) => args.push(argument),
+                Some((argument, kind)) if kind != Some(KEYWORD) && may_be_positional => args.push(argument),
                 Some((argument, _)) => drop(kwargs.insert(Arc::from(&*param.name), argument)),
                 None if param.default.is_none() => {
                     self.report("argument", format!("{}: the argument {:?} is missing", op.name(), param.name));

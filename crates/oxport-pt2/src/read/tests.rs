@@ -202,6 +202,7 @@ fn invalid_documents_give_located_errors() {
             json!(1),
             "out of bounds of the file",
         ),
+        ("model.json", "/nodes/2/inputs/1/kind", json!(-1), "the kind of \"weight\": expected 1 or 2, got -1"),
     ];
     for (document, pointer, value, message) in table {
         let error = with_document(document, |root| {
@@ -212,6 +213,21 @@ fn invalid_documents_give_located_errors() {
         let error = error.expect_err(message).to_string();
         assert!(error.contains(message), "{error}\nexpected: {message}");
     }
+}
+
+#[test]
+fn positional_arguments_do_not_follow_named_ones() {
+    // PyTorch gives `weight` by name, and `bias` would take its place.
+    let error = with_document("model.json", |root| {
+        let node = root.pointer_mut("/graph_module/graph/nodes/2").unwrap();
+        node["target"] = json!("torch.ops.aten.layer_norm.default");
+        let mut shape = node["inputs"][0].clone();
+        (shape["name"], shape["arg"]) = (json!("normalized_shape"), json!({"as_ints": [4]}));
+        node["inputs"].as_array_mut().unwrap().insert(1, shape);
+        node["inputs"][2]["kind"] = json!(null);
+    });
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("\"bias\" is positional, \"weight\" before it has no kind"), "{error}");
 }
 
 #[test]

@@ -8,7 +8,9 @@ use oxport_ir::{Argument, Diagnostic, Graph, InputKind, Loc, Node, NodeId, NodeK
 
 use super::metadata::write_metadata;
 use super::symbols::Symbols;
-use crate::model::{self, Argument as Json, CustomObjArgument, Dict, NamedArgument, Real, TensorArgument};
+use crate::model::{
+    self, Argument as Json, CustomObjArgument, Dict, KEYWORD, NamedArgument, POSITIONAL, Real, TensorArgument,
+};
 
 /// Writes one graph.
 pub(super) struct GraphWriter<'a, 'p> {
@@ -194,12 +196,10 @@ impl GraphWriter<'_, '_> {
     }
 
     fn inputs(&mut self, node: &Node, op: &Op) -> Result<Vec<NamedArgument>, String> {
-        const POSITIONAL: Option<i64> = Some(1);
-        const KEYWORD: Option<i64> = Some(2);
         let mut inputs = Vec::with_capacity(node.args.len() + node.kwargs.len());
         let mut push = |name: &str, arg: Result<Json, String>, kind| {
             let arg = arg.map_err(|message| format!("argument {name:?}: {message}"))?;
-            inputs.push(NamedArgument { name: name.to_string(), arg, kind, extra: None });
+            inputs.push(NamedArgument { name: name.to_string(), arg, kind: Some(kind), extra: None });
             Ok::<(), String>(())
         };
         match op.schema().filter(|_| !op.is_higher_order() && !op.is_python()) {

@@ -14,16 +14,15 @@ class Filter:
 
 
 class Handler:
+    name = None
+
     def __init__(self, *args, **kwargs):
-        pass
+        self.level = NOTSET
 
-    def setLevel(self, level):
-        pass
-
-    def setFormatter(self, formatter):
-        pass
-
-    addFilter = removeFilter = setLevel
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return _ignore
 
 
 StreamHandler = NullHandler = FileHandler = Handler

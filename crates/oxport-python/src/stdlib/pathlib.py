@@ -108,9 +108,11 @@ class Path(PurePath):
 
     @classmethod
     def cwd(cls):
-        return pathlib.cwd()
+        return cls(".")
 
-    home = cwd
+    @classmethod
+    def home(cls):
+        return cls("~")
 
 
 PurePosixPath, PosixPath = PurePath, Path
