@@ -119,6 +119,9 @@ impl Tracer {
     pub fn is_same(&self, other: &Tracer) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
+    pub(crate) fn is_placeholder(&self, node: NodeId) -> bool {
+        self.state().node(node).is_some_and(|n| n.kind == NodeKind::Placeholder)
+    }
     pub(crate) fn fake(&self, node: NodeId) -> Option<Fake> {
         let state = self.state();
         let fake = match state.node(node) {

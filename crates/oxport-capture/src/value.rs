@@ -198,6 +198,10 @@ impl Tensor {
     pub fn fake(&self) -> Option<Fake> {
         self.tracer.fake(self.node?)
     }
+    /// Whether it is an input of the program, its state among them, or of the closure that is being traced.
+    pub fn is_input(&self) -> bool {
+        self.node.is_some_and(|node| self.tracer.is_placeholder(node))
+    }
     /// The tracer that traces it.
     pub fn tracer(&self) -> &Tracer {
         &self.tracer

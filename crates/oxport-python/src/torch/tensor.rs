@@ -89,6 +89,14 @@ impl TensorValue {
         Ok(data)
     }
 
+    /// Whether it is there before and after the program runs: an input, or a tensor of a module.
+    pub fn is_from_outside(&self) -> bool {
+        match &*self.kind.borrow() {
+            Kind::Data(_) => true,
+            Kind::Traced(t) => t.is_input(),
+        }
+    }
+
     fn is_known(&self) -> bool {
         match &*self.kind.borrow() {
             Kind::Data(_) => true,
