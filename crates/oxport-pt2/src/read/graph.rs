@@ -335,17 +335,15 @@ impl<'a> GraphReader<'a, '_> {
                         format!("{}: {:?} is positional, {before:?} before it has no kind", op.name(), param.name);
                     self.report("argument", message);
                 }
-                Some((_, None | Some(0))) if param.default.is_none() => {
-                    if !param.kw_only && !may_be_positional {
-                        let message = format!(
-                            "{}: {:?} has no kind, and does not follow positional arguments",
-                            op.name(),
-                            param.name
-                        );
-                        self.report("argument", message);
-                    }
+                Some((_, None | Some(0))) if param.default.is_some() => named = Some(&*param.name),
+                Some((_, None | Some(0))) if !param.kw_only && !may_be_positional => {
+                    let message = format!(
+                        "{}: {:?} has no kind, and does not follow positional arguments",
+                        op.name(),
+                        param.name
+                    );
+                    self.report("argument", message);
                 }
-                Some((_, None | Some(0))) => named = Some(&*param.name),
                 Some((_, Some(kind))) if !matches!(*kind, POSITIONAL | KEYWORD) => {
                     let message =
                         format!("the kind of {:?}: expected {POSITIONAL} or {KEYWORD}, got {kind}", param.name);

@@ -164,7 +164,7 @@ def _cast(name, dtype):
 for _name, _dtype in (
     ("float", torch.float32), ("double", torch.float64), ("half", torch.float16), ("bfloat16", torch.bfloat16),
     ("int", torch.int32), ("long", torch.int64), ("short", torch.int16), ("char", torch.int8), ("byte", torch.uint8),
-    ("bool", torch._C.bool), ("cfloat", torch.complex64),
+    ("bool", torch._C.bool), ("cfloat", torch.complex64), ("cdouble", torch.complex128),
 ):
     _cast(_name, _dtype)
 
@@ -228,6 +228,7 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
 for _name in ("add", "mul"):
     setattr(Tensor, f"__r{_name}__", getattr(Tensor, f"__{_name}__"))
 Tensor.__rsub__ = lambda self, other: _C.op("rsub", self, other)
+Tensor.__rtruediv__ = lambda self, other: self.reciprocal() * other
 Tensor.__div__, Tensor.__rdiv__ = Tensor.__truediv__, Tensor.__rtruediv__
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_name}__", lambda self, other, _function=getattr(operator, _name): _function(self, other))
