@@ -323,8 +323,8 @@ impl<'a> GraphReader<'a, '_> {
                 self.report("argument", format!("the argument {:?} is given twice", input.name));
             }
         }
-        // Before 8.7 arguments have no kind: those that can be positional are, up to the first omitted one. PyTorch gives
-        // those with a default by name then; a positional one behind them would take their place.
+        // Before 8.7 arguments have no kind: those that can be positional are, up to the first omitted one.
+        // PyTorch gives those with a default by name then; a positional one behind them would take their place.
         let (mut gap, mut named) = (false, None);
         for param in &schema.args {
             let may_be_positional = !param.kw_only && !gap && kwargs.is_empty();

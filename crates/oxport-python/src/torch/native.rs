@@ -158,8 +158,8 @@ fn functions(module: &Module, session: &Rc<Session>) {
         match (tensor_of(&this), tensor_of(&other)) {
             (Some(tensor), Some(_)) if s.is_tracing() && tensor.is_from_outside() => i.raise(
                 "NotImplementedError",
-                "sizes and strides of an input, parameter or buffer are changed in place, which its next user would see: \
-                 take the view (`x = x.t()`)",
+                "sizes and strides of an input, parameter or buffer are changed in place, which its next user would \
+                 see: take the view (`x = x.t()`)",
             ),
             (Some(tensor), Some(view)) => {
                 s.note_write();
