@@ -57,7 +57,12 @@ class _HyperparametersMixin:
 class LightningModule(_HyperparametersMixin, torch.nn.Module):
     current_epoch = global_step = global_rank = local_rank = 0
     on_gpu, trainer, logger = False, None, None
-    device, dtype = torch.device("cpu"), torch.float32
+    device = torch.device("cpu")
+
+    @property
+    def dtype(self):
+        floats = (tensor.dtype for tensor in self.parameters() if tensor.is_floating_point())
+        return next(floats, torch.float32)
 
     def log(self, *args, **kwargs):
         return None

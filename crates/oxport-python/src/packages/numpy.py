@@ -708,7 +708,7 @@ _OTHERS = (
     "bartlett base_repr binary_repr bincount bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not "
     "bitwise_or bitwise_right_shift bitwise_xor blackman block bmat bool broadcast broadcast_arrays broadcast_shapes "
     "busday_count busday_offset busdaycalendar byte bytes_ c_ can_cast cbrt cdouble character choose clongdouble "
-    "column_stack common_type complex128 complex256 complex64 complexfloating compress concat conj conjugate convolve copy "
+    "column_stack common_type complex256 complexfloating compress concat conj conjugate convolve copy "
     "copysign copyto corrcoef correlate cosh count_nonzero cov cross csingle cumprod cumulative_prod cumulative_sum "
     "datetime64 datetime_as_string datetime_data deg2rad degrees delete diag diag_indices diag_indices_from diagflat "
     "diagonal diff digitize divmod dsplit dstack ediff1d einsum einsum_path empty_like equal errstate euler_gamma exp2 "
