@@ -1,7 +1,8 @@
 //! What a call gives within an autocast region, whose casts the program does not show.
 //!
 //! Law: a composite operator gives what the operators give of which it consists, each cast by its own class: `einsum`
-//! multiplies in the lower precision, `pad` reflects in float32. So PyTorch computes, and records.
+//! multiplies in the lower precision, `pad` reflects in float32. So PyTorch computes, and records; where it records other
+//! dtypes than it computes, the operator's row says so.
 
 use crate::{Error, Result};
 use oxport_ir::args::{Arg, Args, Meta};
@@ -43,6 +44,11 @@ impl Scope<'_> {
         }
         let values = bind_meta(graph, op, args, kwargs)?;
         let cx = MetaCx::with_fresh(self.env, self.env.next_unbacked());
+        if let Some(dtypes) = op.def().and_then(|def| def.autocast_fake) {
+            let dtypes = dtypes(&Args::new(&values, op, &cx), self.low)?;
+            let val = infer_bound(op, &cast_all(op.autocast(), values, self.low), &cx)?;
+            return Ok(with_dtypes(val, dtypes));
+        }
         Ok(infer_bound(op, &cast_all(op.autocast(), values, self.low), &cx)?)
     }
 
@@ -94,6 +100,15 @@ impl Scope<'_> {
             [only] => val(only),
             several => Ok(Val::List(several.iter().map(val).collect::<Result<_>>()?)),
         }
+    }
+}
+
+/// Results, with these dtypes.
+fn with_dtypes(val: Val, dtypes: Vec<DType>) -> Val {
+    match val {
+        Val::List(items) => Val::List(items.into_iter().zip(dtypes).map(|(v, d)| with_dtypes(v, vec![d])).collect()),
+        Val::Tensor(t) => Val::Tensor(t.with_dtype(dtypes[0])),
+        other => other,
     }
 }
 

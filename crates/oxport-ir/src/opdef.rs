@@ -14,7 +14,7 @@ use crate::args::{Args, Build, Meta, Real};
 use crate::work::{Class, CostFn, Work};
 use crate::{Argument, Builder, Fake, NodeId, Prepared, Result, Val, Value};
 use oxport_sym::{Expr, Range};
-use oxport_tensor::{Tensor, TensorMut};
+use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// One operator: its contract and everything that can be done with it.
 #[derive(Clone, Copy)]
@@ -69,6 +69,8 @@ pub struct OpDef {
     pub on_numbers: bool,
     /// Whether PyTorch's kernels choose the strides of its results by more than its arguments.
     pub free_strides: bool,
+    /// What PyTorch's fake tensors make of its dtypes under autocast, where that is not what it computes.
+    pub autocast_fake: Option<AutocastFn>,
     /// Calls that must work, as text: `f32[2, 3], 1, alpha=2`; with `!` in front, calls that must be refused.
     pub samples: &'static [&'static str],
 }
@@ -81,6 +83,10 @@ pub type PrepareFn = fn(&Args<'_, Real>, Option<&Val>) -> Result<Option<Prepared
 
 /// See [`OpDef::asserts`].
 pub type AssertFn = fn(&Args<'_, Meta>) -> Result<Assertion>;
+
+/// See [`OpDef::autocast_fake`]: of the arguments as they are given, and the dtype of the region, the dtypes of the
+/// results.
+pub type AutocastFn = fn(&Args<'_, Meta>, DType) -> Result<Vec<DType>>;
 
 /// How an operator is computed; what the planner may do with it is in the type.
 #[derive(Clone, Copy)]
@@ -270,6 +276,7 @@ impl OpDef {
             across_devices: false,
             on_numbers: false,
             free_strides: false,
+            autocast_fake: None,
             samples: &[],
         }
     }
@@ -385,6 +392,10 @@ impl OpDef {
     /// Says that PyTorch's kernels choose the strides of its results by more than its arguments.
     pub const fn free_strides(self) -> OpDef {
         OpDef { free_strides: true, ..self }
+    }
+    /// Says what PyTorch records of it under autocast.
+    pub const fn autocast_fake(self, f: AutocastFn) -> OpDef {
+        OpDef { autocast_fake: Some(f), ..self }
     }
     /// Sets the samples.
     pub const fn samples(self, samples: &'static [&'static str]) -> OpDef {

@@ -44,8 +44,6 @@ fn check(path: &Path) -> Result<(), String> {
 
 /// What is not the same, and why.
 const KNOWN: &[(&str, &str)] = &[
-    // PyTorch records float32 of an LSTM under autocast, and computes bfloat16.
-    ("autocast_composites", "getitem_2: \"bf16"),
     ("torchao_dynamic", "not printed: access_subclass_inner_tensor_default"),
     ("torchao_weight_only", "not printed: access_subclass_inner_tensor_default"),
 ];

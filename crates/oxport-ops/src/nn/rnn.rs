@@ -17,7 +17,7 @@ use cell::{Cell, Kind, Layer, Panels, Weights, run_layer, step, weight};
 use oxport_ir::work::pass;
 use oxport_ir::{Arg, Args, Class, Cost, Error, Fake, FromArg, Meta, OpDef, Real, Result, RunCx, Val, World, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{Tensor, TensorMut, filled};
+use oxport_tensor::{DType, Tensor, TensorMut, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -37,7 +37,8 @@ pub static OPS: &[OpDef] = &[
         1, 0.0, False, False, False",
         "!f32[5, 2, 3], [f32[1, 2, 0], f32[1, 2, 0]], [f32[0, 3], f32[0, 0], f32[0], f32[0]], True, 1, \
         0.0, False, False, False",
-    ]),
+    ])
+    .autocast_fake(lstm_fake),
     layers(
         "aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, \
         int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)",
@@ -146,6 +147,14 @@ const fn one_cell(schema: &'static str, kernel: Fill) -> OpDef {
         .fill(kernel)
         .cost(Class::Recurrence, cell_cost)
         .prepare(|args, _| Panels::of(args, &[args.at(2)?, args.at(3)?]))
+}
+
+/// PyTorch's fake LSTM is a sequence of oneDNN layers, whose results have the dtypes of what they are given, or, with a
+/// projection, of `linear`.
+fn lstm_fake(args: &Args<'_, Meta>, low: DType) -> Result<Vec<DType>> {
+    let s = spec(args)?;
+    let dtypes = [s.x.dtype, s.states[0].dtype, s.states.last().map_or(low, |c| c.dtype)];
+    Ok(if s.projected() { vec![low, low, DType::promote(low, dtypes[2]).unwrap_or(low)] } else { dtypes.to_vec() })
 }
 
 /// Every step multiplies its state or input by each matrix of weights.
