@@ -4,14 +4,16 @@
 //! [`SymInt::floor_div`] rounds down. What cannot be computed (a division by zero) refuses the capture, and gives the
 //! first operand.
 
-use crate::value::Symbolic;
-use crate::{Result, SymBool, SymFloat, SymInt, Tracer};
+use crate::value::{Made, Symbolic};
+use crate::{Result, SymBool, SymFloat, SymInt, Tracer, Value};
 use oxport_ir::Val;
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// A number of any kind as an operand: with its tracer, where it has one.
 trait Operand {
     fn val(&self) -> Val;
+    fn value(&self) -> Value;
     fn symbolic(&self) -> &Symbolic;
 }
 macro_rules! operand {
@@ -19,6 +21,9 @@ macro_rules! operand {
         impl Operand for $t {
             fn val(&self) -> Val {
                 Val::$variant(self.0.expr.clone())
+            }
+            fn value(&self) -> Value {
+                self.into()
             }
             fn symbolic(&self) -> &Symbolic {
                 &self.0
@@ -39,9 +44,13 @@ fn of<T: From<Symbolic>>(op: &'static str, operands: &[&dyn Operand]) -> Result<
     let (Val::Int(expr) | Val::Float(expr) | Val::Bool(expr)) = val else {
         return Err(crate::Error::invalid("expected a number"));
     };
+    let is_given = operands.iter().any(|o| o.symbolic().is_given());
     let is_computed = expr.is_const() && operands.iter().any(|o| !o.symbolic().expr.is_const());
-    let recipe = is_computed.then(|| Rc::new((op, vals)));
-    Ok(T::from(Symbolic { expr, tracer, recipe }))
+    let made = (is_given || is_computed).then(|| {
+        let operands = operands.iter().map(|o| o.value()).collect();
+        Rc::new(Made::Computed { op, operands, is_given, node: Cell::default() })
+    });
+    Ok(T::from(Symbolic { expr, tracer, made }))
 }
 
 /// As [`of`]; an error is kept by the tracer, and the result is the first operand, or false.
@@ -197,7 +206,7 @@ methods! {
 impl SymBool {
     /// True of a comparison of symbolic numbers, also where its result is the same for all of them.
     pub fn is_computed(&self) -> bool {
-        !self.0.expr.is_const() || self.0.recipe.is_some()
+        !self.0.expr.is_const() || self.0.made.is_some()
     }
     /// `torch.sym_ite(self, one, other)`: one of two ints.
     pub fn ite(&self, one: SymInt, other: SymInt) -> SymInt {

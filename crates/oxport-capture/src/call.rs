@@ -143,12 +143,7 @@ impl State {
                 let item = |v: &Value, state: &mut State| state.lower(tracer, v, &Type::Scalar, origin);
                 Argument::List(items.iter().map(|v| item(v, self)).collect::<Result<_>>()?)
             }
-            // PyTorch's `SymBool` may be true for all sizes, and is the node that compares them still.
-            (_, Value::Bool(b)) if let Some(recipe) = &b.0.recipe => self.compute(recipe.0, &recipe.1, origin)?.into(),
-            (_, Value::Int(_) | Value::Float(_) | Value::Bool(_)) => {
-                let val = value.as_val().ok_or_else(|| Error::invalid("expected a number"))?;
-                self.number(&val, origin)?
-            }
+            (_, Value::Int(_) | Value::Float(_) | Value::Bool(_)) => self.number_value(value, origin)?,
         })
     }
 
@@ -186,9 +181,16 @@ impl State {
         let args = args.into_iter().map(|a| lift(a, self)).collect::<Result<Vec<_>>>()?;
         let kwargs = kwargs.into_iter().map(|(k, a)| Ok((k, lift(a, self)?))).collect::<Result<Kwargs>>()?;
         let name = self.names.create(stem);
+        let read = self.read_by(op, &args);
+        let known = read.as_ref().map(|(memo, read)| self.memos.recall(*memo, read));
+        self.forget(op, &args);
         let mut builder =
             Builder::new(&mut self.program.graph, &mut self.program.env, &self.registry).with_origin(origin);
+        builder.recall(known.unwrap_or_default());
         let node = builder.named(&name).call_op(op, args, kwargs).map_err(|e| message_of(e, op))?;
+        if let Some((memo, read)) = read {
+            self.memos.remember(memo, &read, builder.fresh());
+        }
         for (relation, truth) in builder.guessed() {
             self.guard(&relation, truth);
         }

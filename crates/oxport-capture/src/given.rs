@@ -7,7 +7,8 @@
 use crate::autocast::{Scope, autocast_of};
 use crate::branch::Branch;
 use crate::tracer::State;
-use crate::{Error, Result, Tracer, Value};
+use crate::value::Made;
+use crate::{Error, Result, SymBool, SymFloat, SymInt, Tracer, Value};
 use oxport_ir::infer::assertion;
 use oxport_ir::schema::{FunctionSchema, Type};
 use oxport_ir::verify::{batched, subgraph_inputs};
@@ -321,7 +322,13 @@ impl State {
                 }
                 Value::Tensor(tracer.tensor(node))
             }
-            val @ (Val::Int(_) | Val::Float(_) | Val::Bool(_)) => self.number_of(tracer, node, val),
+            val @ (Val::Int(_) | Val::Float(_) | Val::Bool(_)) => {
+                let mut value = self.number_of(tracer, node, val);
+                if let Value::Int(SymInt(s)) | Value::Float(SymFloat(s)) | Value::Bool(SymBool(s)) = &mut value {
+                    s.made = Some(Rc::new(Made::Given(node)));
+                }
+                value
+            }
             Val::List(items) => {
                 let taken = Rc::default();
                 return Given::Several(Several { tracer: tracer.clone(), node, taken, len: items.len() });

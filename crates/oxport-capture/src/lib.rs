@@ -40,6 +40,7 @@ mod functional;
 pub mod given;
 mod guard_text;
 pub mod indexing;
+mod memo;
 mod methods;
 pub mod module;
 mod naming;

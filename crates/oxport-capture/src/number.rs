@@ -8,7 +8,8 @@
 
 use crate::guard_text::spelled;
 use crate::tracer::State;
-use crate::{Error, Result, SymBool, SymFloat, SymInt, Tracer};
+use crate::value::Made;
+use crate::{Error, Result, SymBool, SymFloat, SymInt, Tracer, Value};
 use indexmap::IndexMap;
 use oxport_ir::infer::{MetaCx, arg_of, infer_bound};
 use oxport_ir::{Argument, ExportedProgram, Kwargs, NodeId, NodeKind, NodeMeta, RangeConstraint, Val};
@@ -82,6 +83,34 @@ impl State {
                 None => drop(self.numbers.readable.entry(size.clone()).or_insert((node, dim as i64))),
             }
         }
+    }
+
+    /// A number of the code as an argument: the node by which it came about, where that counts, else as by
+    /// [`State::number`].
+    pub(crate) fn number_value(&mut self, value: &Value, origin: &NodeMeta) -> Result<Argument> {
+        let (symbolic, counts) = match value {
+            Value::Int(n) => (&n.0, n.0.is_given()),
+            Value::Float(x) => (&x.0, x.0.is_given()),
+            // PyTorch's `SymBool` may be true for all sizes, and is the node that compares them still.
+            Value::Bool(b) => (&b.0, true),
+            _ => return Err(Error::invalid("expected a number")),
+        };
+        let is_here = |state: &State, node: NodeId| state.program.graph.get(node).is_some();
+        match symbolic.made.as_deref().filter(|_| counts) {
+            Some(Made::Given(node)) if is_here(self, *node) => return Ok(Argument::Node(*node)),
+            Some(Made::Computed { op, operands, node, .. }) => {
+                if let Some(node) = node.get().filter(|node| is_here(self, *node)) {
+                    return Ok(Argument::Node(node));
+                }
+                let args = operands.iter().map(|o| self.number_value(o, origin)).collect::<Result<_>>()?;
+                let made = self.add_call(&self.registry.op(op), args, Kwargs::new(), origin)?;
+                node.set(Some(made));
+                return Ok(Argument::Node(made));
+            }
+            _ => {}
+        }
+        let val = value.as_val().ok_or_else(|| Error::invalid("expected a number"))?;
+        self.number(&val, origin)
     }
 
     /// A number as an argument: a constant, or the node that computes it, which is added where there is none yet.
@@ -160,7 +189,7 @@ impl State {
         Ok(builder.named(&name).call_op(&op, vec![input.into(), dim.into()], Kwargs::new())?)
     }
 
-    pub(crate) fn compute(&mut self, op: &str, operands: &[Val], origin: &NodeMeta) -> Result<NodeId> {
+    fn compute(&mut self, op: &str, operands: &[Val], origin: &NodeMeta) -> Result<NodeId> {
         let mut args = Vec::with_capacity(operands.len());
         for operand in operands {
             args.push(self.number(operand, origin)?);
@@ -298,9 +327,14 @@ impl State {
             }
             program.ranges.insert(e, tightened);
         }
-        for (symbol, range) in env.ranges().filter(|(s, _)| s.is_unbacked() && env.replacement(s).is_none()) {
-            settled.set_range(symbol, range.clone());
+        for (symbol, range) in env.ranges().filter(|(s, _)| s.is_unbacked()) {
+            let range = match env.replacement(symbol) {
+                None => range.clone(),
+                Some(is) if let Some(n) = is.as_int() => Range::point(n),
+                Some(_) => continue,
+            };
             let constraint = RangeConstraint { min: range.min_int(), max: range.max_int() };
+            settled.set_range(symbol, range);
             program.ranges.insert(Expr::symbol(symbol), constraint);
         }
         program.env = settled;
@@ -325,7 +359,7 @@ fn settle_graph(graph: &mut oxport_ir::Graph, env: &ShapeEnv) {
     let ids: Vec<NodeId> = graph.ids().collect();
     for id in ids {
         let meta = graph.meta_mut(id);
-        meta.val = meta.val.take().map(|val| val.map_exprs(&mut |e| replaced(env, e)));
+        meta.val = meta.val.take().map(|val| val.map_exprs(&mut |e| settled(env, e)));
     }
     graph.subgraphs.values_mut().for_each(|sub| settle_graph(sub, env));
 }
@@ -337,6 +371,12 @@ fn is_relation(e: &Expr) -> bool {
 /// An expression in terms of the symbols that are left.
 pub(crate) fn replaced(env: &ShapeEnv, e: &Expr) -> Expr {
     if e.is_const() { e.clone() } else { e.subs(&|s| env.replacement(s).cloned()) }
+}
+
+/// An expression in terms of the symbols that are left, where what is read from data and can be one number only is that.
+fn settled(env: &ShapeEnv, e: &Expr) -> Expr {
+    let point = |s: &Symbol| env.range(s).singleton().filter(|_| s.is_unbacked()).cloned().map(Expr::number);
+    replaced(env, e).subs(&point)
 }
 
 fn data_dependent(what: &str) -> Error {

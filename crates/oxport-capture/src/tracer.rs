@@ -6,6 +6,7 @@
 
 use crate::branch::Outer;
 use crate::constraint::Declared;
+use crate::memo::Memos;
 use crate::naming;
 use crate::number::Numbers;
 use crate::overload::Packets;
@@ -43,6 +44,7 @@ pub(crate) struct State {
     pub(crate) left: HashMap<NodeId, Fake>,
     /// By tensor, the call that last wrote it.
     pub(crate) written: HashMap<NodeId, NodeId>,
+    pub(crate) memos: Memos,
     /// The autocast regions that are being traced, by dtype.
     pub(crate) regions: Vec<Option<oxport_tensor::DType>>,
     frames: Vec<ModuleFrame>,
@@ -100,6 +102,7 @@ impl Tracer {
             outer: Vec::new(),
             left: HashMap::new(),
             written: HashMap::new(),
+            memos: Memos::default(),
             regions: Vec::new(),
             frames: Vec::new(),
             trace: None,

@@ -10,6 +10,7 @@ use num_complex::Complex64;
 use oxport_ir::{Device, Fake, MemoryFormat, MemoryLayout, NodeId, Val};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar};
+use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -55,8 +56,28 @@ pub enum Value {
 pub(crate) struct Symbolic {
     pub(crate) expr: Expr,
     pub(crate) tracer: Option<Tracer>,
-    /// The operator and operands of a constant that was computed of numbers that are none: `n >= 0`.
-    pub(crate) recipe: Option<Rc<(&'static str, Vec<Val>)>>,
+    /// How it came about, where that counts and not only what it is.
+    pub(crate) made: Option<Rc<Made>>,
+}
+
+/// How a number came about that is a node of its own, whatever else is equal to it.
+pub(crate) enum Made {
+    /// By a call whose text was captured.
+    Given(NodeId),
+    /// By an operator of Python, of such numbers, or a constant of numbers that are none (`n >= 0`). The node, once a
+    /// call took it.
+    Computed { op: &'static str, operands: Vec<Value>, is_given: bool, node: Cell<Option<NodeId>> },
+}
+
+impl Symbolic {
+    /// True if the text of a call made it, or what it was computed of.
+    pub(crate) fn is_given(&self) -> bool {
+        match self.made.as_deref() {
+            None => false,
+            Some(Made::Given(_)) => true,
+            Some(Made::Computed { is_given, .. }) => *is_given,
+        }
+    }
 }
 
 macro_rules! symbolic {
@@ -67,7 +88,7 @@ macro_rules! symbolic {
 
         impl $name {
             pub(crate) fn new(expr: Expr, tracer: &Tracer) -> $name {
-                $name(Symbolic { expr, tracer: Some(tracer.clone()), recipe: None })
+                $name(Symbolic { expr, tracer: Some(tracer.clone()), made: None })
             }
             /// The expression over the program's symbols.
             pub fn expr(&self) -> &Expr {
@@ -80,7 +101,7 @@ macro_rules! symbolic {
         }
         impl From<$known> for $name {
             fn from(x: $known) -> $name {
-                $name(Symbolic { expr: $constant(x), tracer: None, recipe: None })
+                $name(Symbolic { expr: $constant(x), tracer: None, made: None })
             }
         }
         impl From<&$name> for $name {
@@ -136,7 +157,7 @@ impl From<i32> for SymInt {
 }
 impl From<Expr> for SymInt {
     fn from(expr: Expr) -> SymInt {
-        SymInt(Symbolic { expr, tracer: None, recipe: None })
+        SymInt(Symbolic { expr, tracer: None, made: None })
     }
 }
 

@@ -26,6 +26,10 @@ pub struct Builder<'a> {
     /// How many calls may still be added.
     room: usize,
     guessed: Vec<(Expr, bool)>,
+    /// For the next call: see [`MetaCx::recall`].
+    memo: Vec<Option<Expr>>,
+    /// The symbols that the last call brought.
+    fresh: Vec<Expr>,
 }
 
 /// No decomposition has more calls: one that takes a step for each of 2^40, as a number in its call says, is refused.
@@ -35,8 +39,9 @@ impl<'a> Builder<'a> {
     /// A builder that adds at the end (before the output node, if there is one).
     pub fn new(graph: &'a mut Graph, env: &'a mut ShapeEnv, registry: &'a Registry) -> Builder<'a> {
         let room = usize::MAX;
-        let guessed = Vec::new();
-        Builder { graph, env, registry, before: None, origin: NodeMeta::default(), stem: None, room, guessed }
+        let (before, origin, stem) = (None, NodeMeta::default(), None);
+        let (guessed, memo, fresh) = Default::default();
+        Builder { graph, env, registry, before, origin, stem, room, guessed, memo, fresh }
     }
     /// Adds before that node from now on, and gives new nodes its origin (stack trace, module stack, …).
     pub fn before(mut self, at: NodeId) -> Builder<'a> {
@@ -102,15 +107,26 @@ impl<'a> Builder<'a> {
             self.element(&args)?
         } else {
             let cx = MetaCx::with_fresh(self.env, self.env.next_unbacked());
+            cx.recall(std::mem::take(&mut self.memo));
             let val = infer_call(self.graph, op, &args, &kwargs, &cx)?;
             self.guessed.extend(cx.guessed());
+            self.fresh.clear();
             for (symbol, range) in cx.into_unbacked() {
+                self.fresh.push(Expr::symbol(&symbol));
                 self.env.reserve(&symbol);
                 self.env.set_range(&symbol, range);
             }
             val
         };
         self.add(op, args, kwargs, Some(val))
+    }
+    /// The next call finds these answers to its first questions for symbols of what is read from data.
+    pub fn recall(&mut self, answers: Vec<Option<Expr>>) {
+        self.memo = answers;
+    }
+    /// The symbols of what is read from data that the last call brought, in their order.
+    pub fn fresh(&self) -> &[Expr] {
+        &self.fresh
     }
     /// The relations of sizes that the calls' metas hold for only as they were at the capture, with their truth.
     pub fn guessed(self) -> Vec<(Expr, bool)> {

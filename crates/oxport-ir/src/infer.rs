@@ -13,6 +13,7 @@ use crate::{Argument, Assertion, Build, Cost, Error, Fake, Graph, Kwargs, Node, 
 use oxport_sym::{Expr, NextUnbacked, Range, ShapeEnv, Symbol, Unbacked};
 use oxport_tensor::Layout;
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What meta functions may ask.
@@ -20,6 +21,8 @@ use std::sync::Arc;
 pub struct MetaCx<'a> {
     env: &'a ShapeEnv,
     unbacked: RefCell<Vec<(Symbol, Range)>>,
+    /// The answers to the first questions for fresh symbols.
+    memo: RefCell<VecDeque<Option<Expr>>>,
     guessed: RefCell<Vec<(Expr, bool)>>,
     next: Cell<NextUnbacked>,
     is_contrary: bool,
@@ -38,7 +41,8 @@ impl<'a> MetaCx<'a> {
     /// A context whose fresh symbols are these.
     pub fn with_fresh(env: &'a ShapeEnv, next: NextUnbacked) -> MetaCx<'a> {
         let (unbacked, guessed) = Default::default();
-        MetaCx { env, unbacked, guessed, next: Cell::new(next), is_contrary: false }
+        let memo = Default::default();
+        MetaCx { env, unbacked, guessed, memo, next: Cell::new(next), is_contrary: false }
     }
     /// The shape environment.
     pub fn env(&self) -> &ShapeEnv {
@@ -118,7 +122,14 @@ impl<'a> MetaCx<'a> {
     pub fn guessed(&self) -> Vec<(Expr, bool)> {
         self.guessed.borrow().clone()
     }
+    /// Answers the first questions for fresh symbols so, where there is an answer.
+    pub fn recall(&self, answers: impl IntoIterator<Item = Option<Expr>>) {
+        self.memo.borrow_mut().extend(answers);
+    }
     fn fresh(&self, kind: Unbacked, range: Range) -> Expr {
+        if let Some(Some(known)) = self.memo.borrow_mut().pop_front() {
+            return known;
+        }
         let mut next = self.next.get();
         let symbol = next.take(kind);
         self.next.set(next);

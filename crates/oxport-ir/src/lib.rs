@@ -65,8 +65,8 @@ pub use intrinsic::Intrinsic;
 pub use node::{Argument, Kwargs, Node, NodeId, NodeKind, NodeMeta};
 pub use op::{Op, Registry};
 pub use opdef::{
-    Aliasing, Assertion, Autocast, Decomp, Effect, Exact, IndexedDim, Indexes, Kernel, Mutated, Mutation, Noise, OpDef,
-    OperandStrides, WriteBack,
+    Aliasing, Assertion, Autocast, Decomp, Effect, Exact, IndexedDim, Indexes, Kernel, Memo, Mutated, Mutation, Noise,
+    OpDef, OperandStrides, WriteBack,
 };
 pub use operator::Operator;
 pub use prepared::{Makings, Prepared};

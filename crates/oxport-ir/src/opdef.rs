@@ -61,6 +61,8 @@ pub struct OpDef {
     pub mutation: Option<&'static Mutation>,
     /// What the numbers of an argument index; those out of range are an error.
     pub indexes: Option<Indexes>,
+    /// What PyTorch's fake tensors remember of an argument, so that a second call gives the same symbols.
+    pub memo: Option<Memo>,
     /// What it asserts of symbolic numbers.
     pub asserts: Option<AssertFn>,
     /// Whether its tensors may be on several devices.
@@ -224,6 +226,17 @@ pub enum IndexedDim {
     Each,
 }
 
+/// What is read from an argument, which its schema names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Memo {
+    /// How many elements are not zero.
+    Nonzero(&'static str),
+    /// The same, of each mask in a list of indices.
+    Masks(&'static str),
+    /// Its one element.
+    Item(&'static str),
+}
+
 /// What holds of symbolic numbers behind a call.
 #[derive(Clone, Debug)]
 pub enum Assertion {
@@ -272,6 +285,7 @@ impl OpDef {
             or_copies: None,
             mutation: None,
             indexes: None,
+            memo: None,
             asserts: None,
             across_devices: false,
             on_numbers: false,
@@ -392,6 +406,10 @@ impl OpDef {
     /// Says that PyTorch's kernels choose the strides of its results by more than its arguments.
     pub const fn free_strides(self) -> OpDef {
         OpDef { free_strides: true, ..self }
+    }
+    /// Says what PyTorch's fake tensors remember of an argument.
+    pub const fn memo(self, memo: Memo) -> OpDef {
+        OpDef { memo: Some(memo), ..self }
     }
     /// Says what PyTorch records of it under autocast.
     pub const fn autocast_fake(self, f: AutocastFn) -> OpDef {

@@ -290,7 +290,7 @@ impl ShapeEnv {
     }
 
     /// Learns that two integers are always equal. Where the equation can be solved for a symbol, that symbol is
-    /// replaced.
+    /// replaced; as in PyTorch, never by what a number that is read from data takes part in.
     pub fn add_equality(&mut self, a: &Expr, b: &Expr) {
         let zero = self.difference(a, b);
         if zero.is_const() {
@@ -299,6 +299,7 @@ impl ShapeEnv {
         if !weighs_more(&zero, MAX_WEIGHT) {
             if self.replacements.len() < MAX_FACTS[0]
                 && let Some((symbol, value)) = isolate(&zero)
+                && !value.free_symbols().iter().any(Symbol::is_unbacked)
                 && self.replace(&symbol, &value)
             {
                 return;
@@ -358,13 +359,20 @@ impl ShapeEnv {
         }
         match condition.as_call() {
             Some((Func::And, parts)) => parts.iter().for_each(|p| self.add_fact(p)),
+            Some((f, [a, b]))
+                if f.is_relation()
+                    && let Some(when) = chosen(f, a, b) =>
+            {
+                self.add_fact(&when);
+            }
             Some((f, [a, b])) if f.is_relation() && is_integer(a) && is_integer(b) => match f {
                 Func::Eq => self.add_equality(a, b),
                 Func::Ge => self.learn_nonnegative(self.difference(a, b)),
                 Func::Gt => self.learn_nonnegative(self.difference(a, b) - 1),
                 Func::Le => self.learn_nonnegative(self.difference(b, a)),
                 Func::Lt => self.learn_nonnegative(self.difference(b, a) - 1),
-                _ => self.learn_unequal(condition, &self.difference(a, b)),
+                // As in PyTorch, an inequality moves no end of a range.
+                _ => self.keep(condition.clone()),
             },
             _ => {
                 let simple = self.simplify(condition);
@@ -415,26 +423,18 @@ impl ShapeEnv {
             None => self.keep(e.ge(&Expr::int(0))),
         }
     }
+}
 
-    /// `s != k` at the end of the range of `s` moves that end.
-    fn learn_unequal(&mut self, condition: &Expr, difference: &Expr) {
-        if let Some((c, symbol, k)) = linear(difference)
-            && (&k % &c) == 0.into()
-        {
-            let excluded = Number::Int(-k / c);
-            let mut range = self.range(&symbol);
-            if range.min == excluded {
-                range.min = range.min.add(&1.into());
-            }
-            if range.max == excluded {
-                range.max = range.max.sub(&1.into());
-            }
-            if !range.is_empty() && range != self.range(&symbol) {
-                self.set_range(&symbol, range);
-                return;
-            }
-        }
-        self.keep(condition.clone());
+/// When a choice of two numbers meets a relation that only one of them meets: `Piecewise((1, c), (0, True)) >= 1`.
+fn chosen(f: Func, a: &Expr, b: &Expr) -> Option<Expr> {
+    let [first, second] = a.args_of(Func::Piecewise)? else { return None };
+    let [x, when] = first.args() else { return None };
+    let [y, otherwise] = second.args() else { return None };
+    let meets = |e: &Expr| Expr::call(f, vec![e.clone(), b.clone()]).as_bool();
+    match (meets(x)?, meets(y)?, otherwise.as_bool()?) {
+        (true, false, true) => Some(when.clone()),
+        (false, true, true) => Some(when.not()),
+        _ => None,
     }
 }
 

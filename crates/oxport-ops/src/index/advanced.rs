@@ -6,7 +6,7 @@
 use crate::support::meta::{MetaArgs, Metas, broadcast, dense_strides, dimension_order, one, preserved_strides};
 use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{
-    Args, Argument, Build, Builder, Class, Exact, Fake, IndexedDim, NodeId, OpDef, Real, Result, Value, ensure,
+    Args, Argument, Build, Builder, Class, Exact, Fake, IndexedDim, Memo, NodeId, OpDef, Real, Result, Value, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Number, Tensor, TensorMut, dispatch, index};
@@ -14,6 +14,7 @@ use oxport_tensor::{DType, Layout, Number, Tensor, TensorMut, dispatch, index};
 /// The table.
 pub static OPS: &[OpDef] = &[
     OpDef::new("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta)
+        .memo(Memo::Masks("indices"))
         .eval(read)
         .work(Class::Move)
         .any_strides()

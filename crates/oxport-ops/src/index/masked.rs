@@ -7,7 +7,7 @@ use crate::support::class::{RealArgs, bits, computed, input, map2, map3, uniform
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, pointwise_as};
 use crate::support::promote::promote;
 use oxport_ir::{
-    Args, Argument, Build, Builder, Class, Exact, Fake, Meta, NodeId, OpDef, Operand, Real, Result, Val, Value, ensure,
+    Args, Argument, Build, Builder, Class, Exact, Fake, Memo, Meta, NodeId, OpDef, Operand, Real, Result, Val, Value, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::{Category, DType, Scalar, Tensor, TensorMut, index};
@@ -70,6 +70,7 @@ pub static OPS: &[OpDef] = &[
     .doc("The one element of `value` where the mask holds.")
     .samples(&["f32[2, 3], b8[3], f32[]"]),
     OpDef::new("aten::nonzero(Tensor self) -> Tensor", nonzero_meta)
+        .memo(Memo::Nonzero("self"))
         .eval(nonzero)
         .work(Class::Move)
         .any_strides()
@@ -77,6 +78,7 @@ pub static OPS: &[OpDef] = &[
         .doc("The coordinates of elements that are not zero, one row each.")
         .samples(&["f32[2, 3]", "b8[2, 3]", "f32[]", "i64[0, 3]"]),
     OpDef::new("aten::argwhere(Tensor self) -> Tensor", nonzero_meta)
+        .memo(Memo::Nonzero("self"))
         .eval(nonzero)
         .work(Class::Move)
         .any_strides()
@@ -84,6 +86,7 @@ pub static OPS: &[OpDef] = &[
         .doc("As `nonzero`.")
         .samples(&["b8[2, 3]"]),
     OpDef::new("aten::nonzero_numpy(Tensor self) -> Tensor[]", columns_meta)
+        .memo(Memo::Nonzero("self"))
         .eval(columns)
         .work(Class::Move)
         .any_strides()
@@ -91,6 +94,7 @@ pub static OPS: &[OpDef] = &[
         .doc("The coordinates of elements that are not zero, one vector per dimension.")
         .samples(&["b8[2, 3]", "b8[]"]),
     OpDef::new("aten::where(Tensor condition) -> Tensor[]", columns_meta)
+        .memo(Memo::Nonzero("condition"))
         .eval(columns)
         .work(Class::Move)
         .any_strides()

@@ -92,7 +92,10 @@ fn attention_sizes(args: &MetaArgs<'_>, q: &Fake, k: &Fake, v: &Fake, mask: Opti
     );
     let last = |x: &Fake, i: usize| x.sizes[x.dim() - i].clone();
     agree(cx, &last(q, 1), &last(k, 1), "features of query and key")?;
-    agree(cx, &last(k, 2), &last(v, 2), "lengths of key and value")?;
+    // PyTorch guards nothing here, so that lengths of their own stay so.
+    let lengths = last(k, 2).eq_(&last(v, 2));
+    let differ = cx.known(&lengths).or_else(|| cx.env().hint_of(&lengths)?.as_bool()) == Some(false);
+    ensure!(!differ, "lengths of key and value: {} and {} must be equal", last(k, 2), last(v, 2));
     let lead = |x: &Fake| x.sizes[..x.dim() - 2].to_vec();
     let mut sizes = if gqa {
         ensure!(q.dim() >= 3 && k.dim() >= 3 && v.dim() >= 3, "{name}: grouped heads want a dimension of heads");

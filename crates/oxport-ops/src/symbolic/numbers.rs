@@ -6,7 +6,7 @@
 use crate::support::class::RealArgs;
 use crate::support::meta::{MetaArgs, Metas, is_channels_last, is_contiguous, one, wrap_dim};
 use oxport_ir::{
-    Arg, Assertion, Class, Device, Effect, Error, Exact, Fake, MemoryFormat, OpDef, Result, Sym, Val, Value, ensure,
+    Arg, Assertion, Class, Device, Effect, Error, Exact, Fake, Memo, MemoryFormat, OpDef, Result, Sym, Val, Value, ensure,
 };
 use oxport_sym::{Expr, Range};
 use oxport_tensor::{Category, DType, Scalar, Tensor};
@@ -118,12 +118,15 @@ pub static OPS: &[OpDef] = &[
         .doc("True if the elements are in that order.")
         .samples(&["f32[2, 3]"]),
     number("aten::item(Tensor self) -> Scalar", item, run_item)
+        .memo(Memo::Item("self"))
         .doc("The one element as a number, of the kind of the dtype.")
         .samples(&["f32[]", "i64[1, 1]", "!f32[2]"]),
     number("aten::_local_scalar_dense(Tensor self) -> Scalar", item, run_item)
+        .memo(Memo::Item("self"))
         .doc("The one element as a number, of the kind of the dtype.")
         .samples(&["f32[]"]),
     number("prims::item(Tensor a) -> Scalar", item, run_item)
+        .memo(Memo::Item("a"))
         .doc("The one element as a number, of the kind of the dtype.")
         .samples(&["f32[]"]),
     check!("aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", |a| run_range(a, i64::MIN))

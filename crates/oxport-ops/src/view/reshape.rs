@@ -9,7 +9,7 @@ use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{
     Args, Argument, Build, Builder, Class, Exact, Fake, MemoryFormat, MetaCx, NodeId, OpDef, Real, Result, Val, ensure,
 };
-use oxport_sym::Expr;
+use oxport_sym::{Expr, Symbol};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// A reshape to what the meta says.
@@ -282,11 +282,41 @@ pub(crate) fn reshaped(cx: &MetaCx<'_>, x: &Fake, sizes: &[Expr]) -> Result<Fake
         );
         ensure!(!cx.is(&known, 0), "{}", refusal());
         out[d] = numel.floor_div(&known);
+        if let Some(size) = matching(cx, x, &out, d) {
+            out[d] = size;
+        }
     }
     let product = out.iter().fold(Expr::from(1i64), |n, s| n * s);
     ensure!(cx.may_be_same(&product, &numel), "{}", refusal());
     let strides = reshape_strides(cx, x, &out).unwrap_or_else(|| contiguous_strides(&out));
     Ok(viewed(x, out, strides))
+}
+
+/// The size of the tensor that an inferred one equals, as PyTorch finds it, which splits and joins dimensions from left
+/// to right and leaves those that fit (`_reshape_view_helper`).
+fn matching(cx: &MetaCx<'_>, x: &Fake, sizes: &[Expr], inferred: usize) -> Option<Expr> {
+    let is_unbacked = |e: &Expr| e.free_symbols().iter().any(Symbol::is_unbacked);
+    if sizes[inferred].args().is_empty() || x.sizes.iter().chain(sizes).any(is_unbacked) {
+        return None;
+    }
+    let mut left: Vec<Expr> = x.sizes.iter().rev().cloned().collect();
+    for (d, size) in sizes.iter().enumerate() {
+        let mut whole = left.pop()?;
+        if cx.known(&size.eq_(&whole)) == Some(true) {
+            if d == inferred {
+                return Some(whole);
+            }
+            continue;
+        }
+        while cx.known(&whole.modulo(size).eq_(&Expr::from(0i64))) != Some(true) {
+            whole = whole * left.pop()?;
+        }
+        let rest = whole.floor_div(size);
+        if rest.as_int() != Some(1) {
+            left.push(rest);
+        }
+    }
+    None
 }
 
 fn to_size(args: &MetaArgs<'_>) -> Metas {

@@ -5,7 +5,7 @@ use crate::view::by_meta::{copied, copy, pick, view, viewed};
 use oxport_ir::{
     Args, Argument, Build, Builder, Class, Error, Exact, Fake, MetaCx, NodeId, OpDef, Real, Result, ensure,
 };
-use oxport_sym::Expr;
+use oxport_sym::{Expr, Func};
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
@@ -138,33 +138,50 @@ pub(crate) fn slice(args: &MetaArgs<'_>) -> Metas {
     ensure!(x.dim() > 0, "slice of a 0-d tensor");
     let d = wrap_dim(dim, x.dim())?;
     ensure!(!args.cx.decide(&step.le(&Expr::from(0i64)), false), "slice step {step} is not positive");
-    let (size, cx) = (&x.sizes[d], args.cx);
-    let zero = Expr::from(0i64);
-    let end = end.map_or(size.clone(), |e| if e.as_int() == Some(i64::MAX) { size.clone() } else { e });
-    let start = clamp(cx, start.unwrap_or(zero.clone()), size, &zero);
-    let end = clamp(cx, end, size, &start);
-    let length = &end - &start;
-    let count = match (length.as_int(), step.as_int()) {
-        (_, Some(1)) => length,
-        // In numbers, a step that is almost the greatest int64 must not overflow.
-        (Some(length), Some(step)) if length > 0 && step > 0 => Expr::from((length - 1) / step + 1),
-        _ => (&length + &step - Expr::from(1i64)).floor_div(&step),
+    let (size, cx, zero) = (&x.sizes[d], args.cx, Expr::from(0i64));
+    let start = start.map_or(Some(zero.clone()), |start| bound(cx, start, size));
+    let end = end.filter(|e| e.as_int() != Some(i64::MAX)).map_or(Some(size.clone()), |end| bound(cx, end, size));
+    let count = start.as_ref().zip(end).map(|(start, end)| {
+        let length = match (cx.decide(&end.ge(start), false), &end - start) {
+            (true, length) => length,
+            _ if cx.decide(&start.ge(&end), false) => return zero.clone(),
+            (_, length) => Expr::max(&length, &zero),
+        };
+        match (length.as_int(), step.as_int()) {
+            (_, Some(1)) => length,
+            // In numbers, a step that is almost the greatest int64 must not overflow.
+            (Some(length), Some(step)) if length > 0 && step > 0 => Expr::from((length - 1) / step + 1),
+            _ => (&length + &step - Expr::from(1i64)).floor_div(&step),
+        }
+    });
+    let count = count.unwrap_or_else(|| cx.fresh_count(size));
+    let Some(start) = start else {
+        return one(Fake { offset: cx.fresh_size(), ..sliced(x, d, &zero, count, &step) });
     };
     one(sliced(x, d, &start, count, &step))
 }
 
-/// A slice bound: counted from the end if negative, then held between `low` and the size.
-fn clamp(cx: &MetaCx<'_>, bound: Expr, size: &Expr, low: &Expr) -> Expr {
-    let bound = if cx.decide(&bound.lt(&Expr::from(0i64)), false) { &bound + size } else { bound };
-    let truth = |e: Expr| cx.known(&e).or_else(|| cx.env().hint_of(&e)?.as_bool());
-    // Where a bound is the size at capture only, PyTorch keeps the bound: it asks whether it is greater.
-    let is_size = cx.known(&bound.ge(size)).filter(|known| *known);
-    match (truth(bound.le(low)), is_size.or_else(|| truth(bound.gt(size)))) {
-        (Some(true), _) => low.clone(),
-        (_, Some(true)) => size.clone(),
-        (Some(false), Some(false)) => bound,
-        _ => Expr::min(&Expr::max(&bound, low), size),
-    }
+/// A slice bound: counted from the end if negative, then held within the size. `None` where nothing is known of it, so
+/// that what it bounds has sizes of its own. The same questions, in the same order, as PyTorch's `slice_forward`.
+fn bound(cx: &MetaCx<'_>, bound: Expr, size: &Expr) -> Option<Expr> {
+    let zero = Expr::from(0i64);
+    let is = |condition: Expr| cx.decide(&condition, false);
+    let both = |a: Expr, b: Expr| is(Expr::call(Func::And, vec![a, b]));
+    Some(if both(bound.ge(&zero), bound.le(size)) {
+        bound
+    } else if both(bound.lt(&zero), bound.ge(&-size)) {
+        bound + size
+    } else if is(bound.lt(&-size)) {
+        zero
+    } else if is(bound.gt(size)) {
+        size.clone()
+    } else if is(bound.ge(&zero)) {
+        Expr::min(&bound, size)
+    } else if is(bound.lt(&zero)) {
+        Expr::max(&(bound + size), &zero)
+    } else {
+        return None;
+    })
 }
 
 /// `count` indices of a dimension from `start`, every `step`.

@@ -74,12 +74,13 @@ fn fill_diagonal(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argu
         let (Some(height), Some(width)) = (sizes[0].as_int(), sizes[1].as_int()) else {
             return Err(Error::unsupported("fill_diagonal_ that wraps around a symbolic size"));
         };
+        // One row stays as it is between two squares.
+        let rows = width.saturating_add(1);
         ensure!(
-            height / (width + 1) <= MOST_SQUARES,
+            height / rows <= MOST_SQUARES,
             "fill_diagonal_ that wraps around more than {MOST_SQUARES} times"
         );
-        // One row stays as it is between two squares.
-        for row in (width + 1..height).step_by(width as usize + 1) {
+        for row in (rows..height).step_by(rows as usize) {
             corners.push(b.call("slice.Tensor", (x, 0i64, row))?);
         }
     }

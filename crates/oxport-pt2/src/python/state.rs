@@ -5,7 +5,7 @@ use oxport_ir::print::argument_with;
 use oxport_ir::print::python_str;
 use oxport_ir::{Argument, Constant, Device, ExportedProgram, InputKind, Result, StateTensor};
 use oxport_tensor::Layout;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How a module holds a tensor.
@@ -23,7 +23,9 @@ pub(super) fn state(program: &ExportedProgram) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let mut lines = vec!["def __init__(self):".to_string(), "    super().__init__()".to_string()];
-    let mut modules: HashSet<String> = HashSet::new();
+    let within = modules(&tensors);
+    let mut made: HashMap<&str, usize> = HashMap::new();
+    let mut modules: HashSet<&str> = HashSet::new();
     let names: HashSet<&str> = tensors.iter().map(|(name, ..)| &***name).collect();
     let mut owners: Vec<(&Arc<str>, &StateTensor)> = Vec::new();
     for &(name, tensor, role) in &tensors {
@@ -36,9 +38,13 @@ pub(super) fn state(program: &ExportedProgram) -> Result<Vec<String>> {
             if names.contains(path) {
                 return Err(unsupported(format!("`{name}`, which lies within the tensor `{path}`,")));
             }
-            if modules.insert(path.to_string()) {
-                let (parent, last) = place(path);
+            let next = made.entry(parent_of(path)).or_default();
+            let siblings = within.get(parent_of(path)).map_or(&[][..], Vec::as_slice);
+            while let Some(module) = siblings.get(*next).filter(|_| !modules.contains(path)) {
+                let (parent, last) = place(module);
                 lines.push(format!("    {parent}.add_module({}, torch.nn.Module())", python_str(last)));
+                modules.insert(module);
+                *next += 1;
             }
         }
         let (parent, last) = place(name);
@@ -121,6 +127,41 @@ fn tensors(program: &ExportedProgram) -> Result<Vec<(&Arc<str>, &StateTensor, Ro
         }
     }
     Ok(found)
+}
+
+/// The modules in each module, in an order in which PyTorch finds the parameters, and then the buffers, in theirs.
+fn modules<'a>(tensors: &[(&'a Arc<str>, &StateTensor, Role)]) -> HashMap<&'a str, Vec<&'a str>> {
+    let mut within: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut known = HashSet::new();
+    for parameters in [true, false] {
+        let names = tensors.iter().filter(|(.., role)| matches!(role, Role::Parameter) == parameters);
+        let paths = names.flat_map(|&(name, ..)| name.match_indices('.').map(|(at, _)| &name[..at]));
+        // What is new stands before the next that is known, or at the end.
+        let mut new: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut before: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut seen = HashSet::new();
+        for path in paths.filter(|path| seen.insert(*path)) {
+            let new = new.entry(parent_of(path)).or_default();
+            match known.contains(path) {
+                true => drop(before.insert(path, std::mem::take(new))),
+                false => new.push(path),
+            }
+        }
+        for modules in within.values_mut() {
+            let merged = modules.iter().flat_map(|m| before.remove(m).into_iter().flatten().chain([*m]));
+            *modules = merged.collect();
+        }
+        for (parent, rest) in new {
+            within.entry(parent).or_default().extend(rest);
+        }
+        known.extend(seen);
+    }
+    within
+}
+
+/// The path of the module that a module is in.
+fn parent_of(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(parent, _)| parent)
 }
 
 /// Whether the tensor of that name is held in the same way, as a parameter or as a buffer: then both are one object.

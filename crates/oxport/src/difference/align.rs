@@ -34,6 +34,31 @@ pub(super) fn align(a: &Graph, b: &Graph, inputs: &[(NodeId, NodeId)]) -> Pairs 
             taken.insert(other);
         }
     }
+    // The same operator of the same operands, whose result is described in another way: strides that are equal.
+    let key = |node: &Node, partner: &dyn Fn(NodeId) -> Option<NodeId>| {
+        let NodeKind::CallFunction(op) = &node.kind else { return None };
+        let mut is_known = true;
+        let mut operand = |n: NodeId| match partner(n) {
+            Some(n) => Argument::Str(format!("{n:?}").into()),
+            None => {
+                is_known = false;
+                Argument::None
+            }
+        };
+        let args: Vec<Argument> = node.args.iter().map(|a| a.map_nodes(&mut operand)).collect();
+        let kwargs = node.kwargs.map_nodes(&mut operand);
+        is_known.then(|| format!("{} {args:?} {kwargs:?}", op.name()))
+    };
+    let rest = a.nodes().filter(|(id, _)| !taken.contains(id));
+    let mut described: HashMap<String, NodeId> = rest.filter_map(|(id, n)| Some((key(n, &Some)?, id))).collect();
+    for (id, node) in b.nodes() {
+        if !pairs.contains_key(&id)
+            && let Some(other) = key(node, &|n| pairs.get(&n).copied()).and_then(|key| described.remove(&key))
+        {
+            pairs.insert(id, other);
+            taken.insert(other);
+        }
+    }
     // What computes the same and only stands elsewhere.
     let mut left: Vec<&(NodeId, String)> = tokens_a.0.iter().filter(|(x, _)| !taken.contains(x)).collect();
     for (y, text) in tokens_b.0.iter().filter(|(y, _)| !pairs.contains_key(y)).collect::<Vec<_>>() {
