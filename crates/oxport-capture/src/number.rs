@@ -105,6 +105,7 @@ impl State {
                 let args = operands.iter().map(|o| self.number_value(o, origin)).collect::<Result<_>>()?;
                 let made = self.add_call(&self.registry.op(op), args, Kwargs::new(), origin)?;
                 node.set(Some(made));
+                self.numbers.define(&symbolic.expr, made);
                 return Ok(Argument::Node(made));
             }
             _ => {}

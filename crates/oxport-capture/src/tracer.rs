@@ -90,7 +90,7 @@ impl Tracer {
         Tracer::over(registry, packets)
     }
     fn over(registry: Arc<Registry>, packets: Arc<Packets>) -> Tracer {
-        let mut program = ExportedProgram::new(Graph::new(), Signature::default(), ShapeEnv::new());
+        let mut program = ExportedProgram::new(Graph::new(), Signature::default(), ShapeEnv::tracing());
         program.dialect = Dialect::Training;
         Tracer(Rc::new(RefCell::new(State {
             registry,
@@ -391,7 +391,8 @@ impl State {
                 Some(node) => Ok(Argument::Node(self.lifted(self.newest(node))?)),
                 None => Err(Error::invalid("a void tensor is returned")),
             },
-            number if let Some(val) = number.as_val() => Ok(self.number(&val, &NodeMeta::default())?),
+            Value::Bool(b) if !b.0.is_given() => self.number(&Val::Bool(b.expr().clone()), &NodeMeta::default()),
+            Value::Int(_) | Value::Float(_) | Value::Bool(_) => self.number_value(value, &NodeMeta::default()),
             other => self.constant(other),
         }
     }

@@ -40,6 +40,8 @@ pub struct ShapeEnv {
     /// Cached answers.
     memo: Memo,
     unbacked: NextUnbacked,
+    /// See [`ShapeEnv::tracing`].
+    is_tracing: bool,
 }
 
 /// The maximum number of facts for reasoning: equalities that replace a symbol, other equalities, and inequalities,
@@ -52,6 +54,12 @@ impl ShapeEnv {
     /// Knows nothing but the assumptions of symbols.
     pub fn new() -> ShapeEnv {
         ShapeEnv::default()
+    }
+
+    /// Knows nothing, and learns no more than PyTorch's `ShapeEnv` writes into a program that is traced: what a number
+    /// that is read from data takes part in replaces no symbol, and an inequality moves no end of a range.
+    pub fn tracing() -> ShapeEnv {
+        ShapeEnv { is_tracing: true, ..ShapeEnv::default() }
     }
 
     /// Sets the range of a symbol (not intersected with an earlier one).
@@ -290,7 +298,7 @@ impl ShapeEnv {
     }
 
     /// Learns that two integers are always equal. Where the equation can be solved for a symbol, that symbol is
-    /// replaced; as in PyTorch, never by what a number that is read from data takes part in.
+    /// replaced.
     pub fn add_equality(&mut self, a: &Expr, b: &Expr) {
         let zero = self.difference(a, b);
         if zero.is_const() {
@@ -299,7 +307,7 @@ impl ShapeEnv {
         if !weighs_more(&zero, MAX_WEIGHT) {
             if self.replacements.len() < MAX_FACTS[0]
                 && let Some((symbol, value)) = isolate(&zero)
-                && !value.free_symbols().iter().any(Symbol::is_unbacked)
+                && !(self.is_tracing && value.free_symbols().iter().any(Symbol::is_unbacked))
                 && self.replace(&symbol, &value)
             {
                 return;
@@ -371,8 +379,7 @@ impl ShapeEnv {
                 Func::Gt => self.learn_nonnegative(self.difference(a, b) - 1),
                 Func::Le => self.learn_nonnegative(self.difference(b, a)),
                 Func::Lt => self.learn_nonnegative(self.difference(b, a) - 1),
-                // As in PyTorch, an inequality moves no end of a range.
-                _ => self.keep(condition.clone()),
+                _ => self.learn_unequal(condition, &self.difference(a, b)),
             },
             _ => {
                 let simple = self.simplify(condition);
@@ -422,6 +429,27 @@ impl ShapeEnv {
             }
             None => self.keep(e.ge(&Expr::int(0))),
         }
+    }
+
+    /// `s != k` at the end of the range of `s` moves that end.
+    fn learn_unequal(&mut self, condition: &Expr, difference: &Expr) {
+        if let Some((c, symbol, k)) = linear(difference).filter(|_| !self.is_tracing)
+            && (&k % &c) == 0.into()
+        {
+            let excluded = Number::Int(-k / c);
+            let mut range = self.range(&symbol);
+            if range.min == excluded {
+                range.min = range.min.add(&1.into());
+            }
+            if range.max == excluded {
+                range.max = range.max.sub(&1.into());
+            }
+            if !range.is_empty() && range != self.range(&symbol) {
+                self.set_range(&symbol, range);
+                return;
+            }
+        }
+        self.keep(condition.clone());
     }
 }
 

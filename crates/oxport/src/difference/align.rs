@@ -25,15 +25,7 @@ pub(super) fn align(a: &Graph, b: &Graph, inputs: &[(NodeId, NodeId)]) -> Pairs 
     for (i, j) in longest(tokens_a.0.len(), tokens_b.0.len(), 5, &score) {
         pairs.insert(tokens_b.0[j].0, tokens_a.0[i].0);
     }
-    // What stands elsewhere, or computes with other arguments: the same operator under the same name.
     let mut taken: HashSet<NodeId> = pairs.values().copied().collect();
-    for (id, node) in b.nodes() {
-        let Some(other) = a.find(&node.name).filter(|other| !taken.contains(other)) else { continue };
-        if !pairs.contains_key(&id) && is_alike(a.node(other), node) {
-            pairs.insert(id, other);
-            taken.insert(other);
-        }
-    }
     // The same operator of the same operands, whose result is described in another way: strides that are equal.
     let key = |node: &Node, partner: &dyn Fn(NodeId) -> Option<NodeId>| {
         let NodeKind::CallFunction(op) = &node.kind else { return None };
@@ -49,12 +41,25 @@ pub(super) fn align(a: &Graph, b: &Graph, inputs: &[(NodeId, NodeId)]) -> Pairs 
         let kwargs = node.kwargs.map_nodes(&mut operand);
         is_known.then(|| format!("{} {args:?} {kwargs:?}", op.name()))
     };
-    let rest = a.nodes().filter(|(id, _)| !taken.contains(id));
-    let mut described: HashMap<String, NodeId> = rest.filter_map(|(id, n)| Some((key(n, &Some)?, id))).collect();
+    let mut described: HashMap<String, Vec<(NodeId, &str)>> = HashMap::new();
+    for (id, node) in a.nodes().filter(|(id, _)| !taken.contains(id)) {
+        key(node, &Some).into_iter().for_each(|key| described.entry(key).or_default().push((id, &node.name)));
+    }
     for (id, node) in b.nodes() {
         if !pairs.contains_key(&id)
-            && let Some(other) = key(node, &|n| pairs.get(&n).copied()).and_then(|key| described.remove(&key))
+            && let Some(key) = key(node, &|n| pairs.get(&n).copied())
+            && let Some(others) = described.get_mut(&key).filter(|others| !others.is_empty())
         {
+            let at = others.iter().position(|(_, name)| *name == &*node.name).unwrap_or(0);
+            let (other, _) = others.remove(at);
+            pairs.insert(id, other);
+            taken.insert(other);
+        }
+    }
+    // What stands elsewhere, or computes with other arguments: the same operator under the same name.
+    for (id, node) in b.nodes() {
+        let Some(other) = a.find(&node.name).filter(|other| !taken.contains(other)) else { continue };
+        if !pairs.contains_key(&id) && is_alike(a.node(other), node) {
             pairs.insert(id, other);
             taken.insert(other);
         }
