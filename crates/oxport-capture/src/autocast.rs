@@ -1,8 +1,8 @@
 //! What a call gives within an autocast region, whose casts the program does not show.
 //!
 //! Law: a composite operator gives what the operators give of which it consists, each cast by its own class: `einsum`
-//! multiplies in the lower precision, `pad` reflects in float32. So PyTorch computes, and records; where it records other
-//! dtypes than it computes, the operator's row says so.
+//! multiplies in the lower precision, `pad` reflects in float32. So PyTorch computes, and records; where it records
+//! other dtypes than it computes, the operator's row says so.
 
 use crate::{Error, Result};
 use oxport_ir::args::{Arg, Args, Meta};

@@ -4,6 +4,7 @@
 //! of full
 //! length, defaults left out from the end, options of new tensors as the functions of Python fill them in.
 
+use crate::memo::read_by;
 use crate::overload;
 use crate::{Error, Result, SymBool, SymFloat, SymInt, Tracer, Value};
 use oxport_ir::schema::{FunctionSchema, Type};
@@ -181,9 +182,10 @@ impl State {
         let args = args.into_iter().map(|a| lift(a, self)).collect::<Result<Vec<_>>>()?;
         let kwargs = kwargs.into_iter().map(|(k, a)| Ok((k, lift(a, self)?))).collect::<Result<Kwargs>>()?;
         let name = self.names.create(stem);
-        let read = self.read_by(op, &args);
+        // Within a closure, tensors are others at every call.
+        let read = read_by(&self.program.graph, op, &args).filter(|_| self.outer.is_empty());
         let known = read.as_ref().map(|(memo, read)| self.memos.recall(*memo, read));
-        self.forget(op, &args);
+        self.memos.forget(&self.program.graph, op, &args);
         let mut builder =
             Builder::new(&mut self.program.graph, &mut self.program.env, &self.registry).with_origin(origin);
         builder.recall(known.unwrap_or_default());

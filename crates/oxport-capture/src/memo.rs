@@ -2,7 +2,6 @@
 //!
 //! Law: a write to a storage, and whatever may be one, makes forget what was read from it.
 
-use crate::tracer::State;
 use oxport_ir::storage::{Sharing, sharing};
 use oxport_ir::{Argument, Graph, Memo, NodeId, Op};
 use oxport_sym::Expr;
@@ -40,48 +39,32 @@ impl Memos {
             }
         }
     }
-    fn retain(&mut self, keep: impl Fn(NodeId) -> bool) {
+    /// Forgets what a call may change.
+    pub(crate) fn forget(&mut self, graph: &Graph, op: &Op, args: &[Argument]) {
+        if !(op.is_mutable() || op.is_higher_order()) {
+            return;
+        }
+        // The storage that is written, if it is one and known.
+        let written = op.schema().filter(|s| s.args.iter().skip(1).all(|p| !p.is_written()));
+        let written = written.and_then(|_| storage(graph, args.first()?.as_node()?));
+        let keep = |node: NodeId| written.is_some_and(|w| storage(graph, node).is_some_and(|of| of != w));
         self.counts.retain(|node, _| keep(*node));
         self.items.retain(|node, _| keep(*node));
     }
-    fn is_empty(&self) -> bool {
-        self.counts.is_empty() && self.items.is_empty()
-    }
 }
 
-impl State {
-    /// The tensors of which a call reads what is remembered, and what that is; none within a closure, whose tensors are
-    /// others at every call.
-    pub(crate) fn read_by(&self, op: &Op, args: &[Argument]) -> Option<(Memo, Vec<NodeId>)> {
-        let memo = op.def()?.memo.filter(|_| self.outer.is_empty())?;
-        let (Memo::Nonzero(name) | Memo::Masks(name) | Memo::Item(name)) = memo;
-        let (at, _) = op.schema()?.arg(name)?;
-        let mut read = Vec::new();
-        args.get(at)?.for_each_node(&mut |node| read.push(node));
-        if let Memo::Masks(_) = memo {
-            let dtype = |id: &NodeId| Some(self.program.graph.node(*id).val()?.as_tensor()?.dtype);
-            read.retain(|id| matches!(dtype(id), Some(DType::Bool | DType::U8)));
-        }
-        Some((memo, read))
+/// The tensors of which a call reads what is remembered, and what that is.
+pub(crate) fn read_by(graph: &Graph, op: &Op, args: &[Argument]) -> Option<(Memo, Vec<NodeId>)> {
+    let memo = op.def()?.memo?;
+    let (Memo::Nonzero(name) | Memo::Masks(name) | Memo::Item(name)) = memo;
+    let (at, _) = op.schema()?.arg(name)?;
+    let mut read = Vec::new();
+    args.get(at)?.for_each_node(&mut |node| read.push(node));
+    if let Memo::Masks(_) = memo {
+        let dtype = |id: &NodeId| Some(graph.node(*id).val()?.as_tensor()?.dtype);
+        read.retain(|id| matches!(dtype(id), Some(DType::Bool | DType::U8)));
     }
-    /// Forgets what a call may have changed.
-    pub(crate) fn forget(&mut self, op: &Op, args: &[Argument]) {
-        if self.memos.is_empty() || !(op.is_mutable() || op.is_higher_order()) {
-            return;
-        }
-        let graph = &self.program.graph;
-        let written: Vec<NodeId> = match op.schema() {
-            Some(schema) if schema.args.iter().skip(1).all(|p| !p.is_written()) => {
-                args.first().and_then(Argument::as_node).into_iter().collect()
-            }
-            _ => Vec::new(),
-        };
-        let storage = match written[..] {
-            [only] => storage(graph, only),
-            _ => None,
-        };
-        self.memos.retain(|node| storage.is_some_and(|s| crate::memo::storage(graph, node).is_some_and(|of| of != s)));
-    }
+    Some((memo, read))
 }
 
 /// The node that made the storage in which a tensor lies, if that is known.

@@ -374,7 +374,8 @@ pub(crate) fn replaced(env: &ShapeEnv, e: &Expr) -> Expr {
     if e.is_const() { e.clone() } else { e.subs(&|s| env.replacement(s).cloned()) }
 }
 
-/// An expression in terms of the symbols that are left, where what is read from data and can be one number only is that.
+/// An expression in terms of the symbols that are left; what is read from data and can be one number only is that
+/// number.
 fn settled(env: &ShapeEnv, e: &Expr) -> Expr {
     let point = |s: &Symbol| env.range(s).singleton().filter(|_| s.is_unbacked()).cloned().map(Expr::number);
     replaced(env, e).subs(&point)

@@ -141,6 +141,12 @@ fn reduced(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
     Cost { flops: cost.flops.max(inputs(args).map(|t| count(args, t)).sum()), ..cost }
 }
 
+/// As usual for [`Class::Reduction`], where every element is read or written so many times.
+pub fn repeated(args: &Args<'_, Meta>, outs: &[Val], times: f64) -> Cost {
+    let cost = reduced(args, outs);
+    Cost { flops: cost.flops * times.max(1.0), ..cost }
+}
+
 /// One pass of `steps · log₂(n)` operations per element.
 fn sorted(args: &Args<'_, Meta>, outs: &[Val], steps: f64) -> Cost {
     let cost = reduced(args, outs);

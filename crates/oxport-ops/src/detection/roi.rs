@@ -12,6 +12,7 @@ use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
 use crate::support::rows::for_out_rows;
 use num_traits::{One, ToPrimitive, Zero};
+use oxport_ir::work::repeated;
 use oxport_ir::{Args, Class, Error, Exact, Fake, OpDef, Real, Result, Value, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut, filled};
@@ -21,7 +22,11 @@ use std::ops::Range;
 pub static OPS: &[OpDef] = &[
     OpDef::new("torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", nms_meta)
         .eval(nms)
-        .work(Class::Reduction)
+        // Every box may be compared with every other one.
+        .cost(Class::Reduction, |args, outs| {
+            let boxes = args.at::<&Fake>(0).ok().and_then(|x| args.cx.hint(x.sizes.first()?));
+            repeated(args, outs, boxes.unwrap_or(1) as f64)
+        })
         .exact(Exact::Bits)
         .doc(
             "Which boxes to keep, best score first: those that no kept box overlaps by more than the \

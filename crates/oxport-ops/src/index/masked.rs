@@ -7,7 +7,8 @@ use crate::support::class::{RealArgs, bits, computed, input, map2, map3, uniform
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, pointwise_as};
 use crate::support::promote::promote;
 use oxport_ir::{
-    Args, Argument, Build, Builder, Class, Exact, Fake, Memo, Meta, NodeId, OpDef, Operand, Real, Result, Val, Value, ensure,
+    Args, Argument, Build, Builder, Class, Exact, Fake, Memo, Meta, NodeId, OpDef, Operand, Real, Result, Val, Value,
+    ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::{Category, DType, Scalar, Tensor, TensorMut, index};

@@ -8,7 +8,8 @@ use crate::nn::softmax::log_softmax_of;
 use crate::support::checks::{agree, floating, fresh};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Args, Class, Error, Fake, IndexedDim, OpDef, Real, Result, Val, ensure};
+use oxport_ir::work::repeated;
+use oxport_ir::{Args, Class, Cost, Error, Fake, IndexedDim, Meta, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut, filled};
 
@@ -89,7 +90,13 @@ const fn margins(schema: &'static str) -> OpDef {
     OpDef::new(schema, multilabel_meta)
         .doc("How far wrong labels come within 1 of right ones.")
         .fill(multilabel)
-        .work(Class::Reduction)
+        .cost(Class::Reduction, all_pairs)
+}
+
+/// Every right class is compared with every other one.
+pub(crate) fn all_pairs(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
+    let classes = args.named::<&Fake>("self").ok().and_then(|x| args.cx.hint(x.sizes.last()?));
+    repeated(args, outs, classes.unwrap_or(1) as f64)
 }
 
 /// Checks input, classes and weights; gives the sizes of an unreduced loss.

@@ -8,7 +8,8 @@ use crate::nn::loss::reduction;
 use crate::support::checks::{floating, fresh};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
-use oxport_ir::{Arg, Args, Class, Fake, OpDef, Real, Result, Value, ensure};
+use oxport_ir::work::repeated;
+use oxport_ir::{Arg, Args, Class, Cost, Fake, Meta, OpDef, Real, Result, Val, Value, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, filled};
 
@@ -25,7 +26,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("The negative log likelihood of sequences, and the states it came from.")
     .eval(measured_states)
-    .work(Class::Reduction),
+    .cost(Class::Reduction, lattice),
     loss(
         "aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] \
         target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
@@ -46,13 +47,19 @@ const fn states(schema: &'static str) -> OpDef {
     OpDef::new(schema, states_meta)
         .doc("The negative log likelihood of sequences, and the states it came from.")
         .fill(states_kernel)
-        .work(Class::Reduction)
+        .cost(Class::Reduction, lattice)
 }
 const fn loss(schema: &'static str) -> OpDef {
     OpDef::new(schema, loss_meta)
         .doc("The negative log likelihood of sequences, reduced.")
         .fill(loss_kernel)
-        .work(Class::Reduction)
+        .cost(Class::Reduction, lattice)
+}
+
+/// Every step visits two states for each target.
+fn lattice(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
+    let targets = args.named::<&Fake>("targets").ok().and_then(|t| args.cx.hint(t.sizes.last()?));
+    repeated(args, outs, 2.0 * targets.unwrap_or(1) as f64)
 }
 
 /// Checks probabilities; gives the number of sequences, if there is such a dimension.

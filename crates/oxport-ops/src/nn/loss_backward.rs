@@ -3,7 +3,7 @@
 //! Law: the gradient that comes in is one number if the loss was reduced, else one per loss; a mean divides by the
 //! number of losses (or the weights that were used).
 
-use crate::nn::class_loss::classes_meta;
+use crate::nn::class_loss::{all_pairs, classes_meta};
 use crate::nn::loss::{Loss, reduction};
 use crate::support::checks::{floating, fresh, of_numel, of_sizes};
 use crate::support::class::Fill;
@@ -69,7 +69,8 @@ pub static OPS: &[OpDef] = &[
     margin(
         "aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int \
         reduction, Tensor is_target) -> Tensor",
-    ),
+    )
+    .cost(Class::Reduction, all_pairs),
 ];
 
 const fn pointwise(schema: &'static str, kernel: Fill) -> OpDef {

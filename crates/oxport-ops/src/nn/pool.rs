@@ -9,7 +9,10 @@ pub mod windows;
 use crate::support::checks::{fresh, fresh_in_format, in_c_int, per_dim};
 use crate::support::meta::{MetaArgs, Metas};
 use kernel::{average, maximum, scatter};
-use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure};
+use oxport_ir::work::repeated;
+use oxport_ir::{
+    Args, Argument, Build, Builder, Class, Cost, Fake, FromArg, Meta, NodeId, OpDef, Real, Result, Val, World, ensure,
+};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
 use windows::{Axis, adaptive, fractional, sliding};
@@ -116,14 +119,14 @@ const fn max<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| pool_meta(a, N, Kind::Max))
         .doc("The greatest element of each window (and where it was).")
         .fill(|a, o| max_pool(a, o, N))
-        .work(Class::Reduction)
+        .cost(Class::Reduction, windows_cost::<N>)
         .any_strides()
 }
 const fn avg<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| pool_meta(a, N, Kind::Average))
         .doc("The average of each window.")
         .fill(|a, o| avg_pool(a, o, N))
-        .work(Class::Reduction)
+        .cost(Class::Reduction, windows_cost::<N>)
         .any_strides()
 }
 const fn adaptive_avg<const N: usize>(schema: &'static str) -> OpDef {
@@ -144,7 +147,7 @@ const fn fractional_form<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| fractional_meta(a, N))
         .doc("The maxima of windows at random places.")
         .fill(fractional_pool)
-        .work(Class::Reduction)
+        .cost(Class::Reduction, windows_cost::<N>)
 }
 const fn unpool_form<const N: usize>(schema: &'static str) -> OpDef {
     OpDef::new(schema, |a| unpool_meta(a, N))
@@ -152,6 +155,13 @@ const fn unpool_form<const N: usize>(schema: &'static str) -> OpDef {
         .fill(|a, o| unpool(a, o, N))
         .work(Class::Reduction)
         .any_strides()
+}
+
+/// Every element of the result, or of its gradient, takes part as often as a window has elements.
+pub(super) fn windows_cost<const N: usize>(args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
+    let sizes = args.named::<Vec<i64>>("kernel_size").unwrap_or_default();
+    let side = |d: usize| sizes.get(d).or(sizes.first()).map_or(1.0, |n| (*n).max(1) as f64);
+    repeated(args, outs, (0..N).map(side).product())
 }
 
 /// What a pool takes of each window.

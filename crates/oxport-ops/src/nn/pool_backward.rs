@@ -1,6 +1,6 @@
 //! Gradients of pools.
 
-use crate::nn::pool::{Windows, adaptive_windows, sliding_windows};
+use crate::nn::pool::{Windows, adaptive_windows, sliding_windows, windows_cost};
 use crate::support::checks::{floating, fresh, fresh_in_format, of_sizes};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::linear_backward::{Axis, spread};
@@ -55,7 +55,7 @@ const fn by_indices<const N: usize>(schema: &'static str) -> OpDef {
         .work(Class::Reduction)
 }
 const fn by_sliding_windows<const N: usize>(schema: &'static str) -> OpDef {
-    averages::<N>(schema).fill(|a, o| to_windows(a, o, N, sliding_windows)).work(Class::Reduction)
+    averages::<N>(schema).fill(|a, o| to_windows(a, o, N, sliding_windows)).cost(Class::Reduction, windows_cost::<N>)
 }
 const fn by_adaptive_windows<const N: usize>(schema: &'static str) -> OpDef {
     averages::<N>(schema).fill(|a, o| to_windows(a, o, N, adaptive_windows)).work(Class::Reduction)

@@ -6,7 +6,8 @@
 use crate::support::class::RealArgs;
 use crate::support::meta::{MetaArgs, Metas, is_channels_last, is_contiguous, one, wrap_dim};
 use oxport_ir::{
-    Arg, Assertion, Class, Device, Effect, Error, Exact, Fake, Memo, MemoryFormat, OpDef, Result, Sym, Val, Value, ensure,
+    Arg, Assertion, Class, Device, Effect, Error, Exact, Fake, Memo, MemoryFormat, OpDef, Result, Sym, Val, Value,
+    ensure,
 };
 use oxport_sym::{Expr, Range};
 use oxport_tensor::{Category, DType, Scalar, Tensor};

@@ -76,10 +76,7 @@ fn fill_diagonal(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argu
         };
         // One row stays as it is between two squares.
         let rows = width.saturating_add(1);
-        ensure!(
-            height / rows <= MOST_SQUARES,
-            "fill_diagonal_ that wraps around more than {MOST_SQUARES} times"
-        );
+        ensure!(height / rows <= MOST_SQUARES, "fill_diagonal_ that wraps around more than {MOST_SQUARES} times");
         for row in (rows..height).step_by(rows as usize) {
             corners.push(b.call("slice.Tensor", (x, 0i64, row))?);
         }
