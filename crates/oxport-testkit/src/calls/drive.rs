@@ -45,6 +45,9 @@ pub enum Reached {
 pub const TIME_LIMIT: Duration = Duration::from_secs(8);
 /// Runs are left out where inputs have more elements: a program may ask for work in proportion to them.
 const MAX_WORK: usize = 1 << 20;
+/// Runs are left out where the row of the operator says that they take more: a program may ask for work that grows with
+/// the product of its sizes. What takes long although its row does not say so is a finding.
+const MAX_FLOPS: f64 = (1 << 28) as f64;
 /// The maximum number of returned results.
 const MAX_RESULTS: usize = 2048;
 
@@ -137,6 +140,8 @@ fn stages(call: &Call, reached: &Cell<Reached>, enter: &mut dyn FnMut(&'static s
     }
     reached.set(Reached::Verified);
     let work: usize = call.tensors().iter().map(|t| t.layout().map_or(0, |l| l.numel())).fold(0, usize::saturating_add);
+    let cost = |(_, node)| oxport_ir::infer::cost_of(&program.graph, node, &program.env).map_or(0.0, |cost| cost.flops);
+    let flops: f64 = program.graph.nodes().map(cost).sum();
     let mut run = |program: oxport::Result<oxport::ExportedProgram>, plan: &'static str, run: &'static str| {
         let Ok(program) = program else { return };
         enter(plan);
@@ -145,7 +150,7 @@ fn stages(call: &Call, reached: &Cell<Reached>, enter: &mut dyn FnMut(&'static s
         else {
             return;
         };
-        if work > MAX_WORK {
+        if work > MAX_WORK || flops > MAX_FLOPS {
             return;
         }
         enter(run);
