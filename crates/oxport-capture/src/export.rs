@@ -222,6 +222,9 @@ impl Export {
                 Some(symbol) => symbol.clone(),
                 None => {
                     let symbol = self.named_size(tracer, root, &source, base / times)?;
+                    // PyTorch records the range in which a size was traced that no input has by itself.
+                    let traced = RangeConstraint { min: Some(root.min.unwrap_or(0).max(2)), max: root.max };
+                    tracer.state_mut().program.ranges.insert(symbol.expr().clone(), traced);
                     roots.insert(root.name.clone(), symbol.clone());
                     symbol
                 }

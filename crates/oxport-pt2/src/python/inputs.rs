@@ -105,6 +105,11 @@ fn declared(program: &ExportedProgram, symbol: &Symbol) -> RangeConstraint {
 
 fn dimension(program: &ExportedProgram, symbol: &Symbol) -> String {
     let RangeConstraint { min, max } = declared(program, symbol);
+    // Of a size that no input has by itself, the range of what is derived of it tells what was declared.
+    let is_derived = |e: &Expr| e.as_symbol().is_none() && e.free_symbols() == [symbol.clone()];
+    let derived = program.ranges.iter().filter(|(e, _)| is_derived(e));
+    let ends = derived.flat_map(|(e, range)| [range.min, range.max].map(|n| Some(e.solve(n?)?.1)));
+    let min = ends.flatten().chain(min).min();
     let name = symbol.name();
     let bound = |word: &str, n: Option<i64>| n.map_or(String::new(), |n| format!(", {word}={n}"));
     format!("{name} = Dim({}{}{})", python_str(name), bound("min", min), bound("max", max))

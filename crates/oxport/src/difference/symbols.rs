@@ -1,7 +1,7 @@
 //! Symbols of the second program under their names in the first: two exports number them differently.
 //!
-//! Invariant: symbols are paired by the sizes and numbers of paired inputs, one to one; what is not a plain symbol in
-//! both programs pairs nothing, and symbols that come from data keep their names.
+//! Invariant: symbols are paired by the sizes and numbers of paired inputs, one to one; what is not of one symbol, and
+//! the same of it in both programs, pairs nothing, and symbols that come from data keep their names.
 
 use oxport_ir::{ExportedProgram, Graph, NodeId};
 use oxport_sym::{Expr, Symbol};
@@ -13,9 +13,10 @@ pub(super) fn rename_symbols(a: &ExportedProgram, b: &mut ExportedProgram, input
     let mut taken: HashSet<Symbol> = HashSet::new();
     for (x, y) in inputs {
         for (first, second) in exprs(&a.graph, *x).iter().zip(exprs(&b.graph, *y)) {
-            let (Some(first), Some(second)) = (first.as_symbol(), second.as_symbol()) else { continue };
-            if !renamed.contains_key(second) && taken.insert(first.clone()) {
-                renamed.insert(second.clone(), first.clone());
+            let ([one], [other]) = (&first.free_symbols()[..], &second.free_symbols()[..]) else { continue };
+            let is_same = second.subs(&|_| Some(Expr::symbol(one))) == *first;
+            if is_same && !renamed.contains_key(other) && taken.insert(one.clone()) {
+                renamed.insert(other.clone(), one.clone());
             }
         }
     }
