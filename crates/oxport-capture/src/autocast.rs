@@ -8,7 +8,7 @@ use crate::{Error, Result};
 use oxport_ir::args::{Arg, Args, Meta};
 use oxport_ir::infer::{MetaCx, bind_build, bind_meta, infer_bound};
 use oxport_ir::{Argument, Autocast, Builder, Decomp, Graph, Intrinsic, Kwargs, Node, NodeKind, Op, Registry, Val};
-use oxport_sym::ShapeEnv;
+use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::DType;
 
 /// The dtype in which the region of a call computes; `None` if it opens none, or one in which autocast is off.
@@ -32,24 +32,37 @@ pub(crate) struct Scope<'a> {
     pub low: DType,
 }
 
+/// What a call gives.
+pub(crate) struct Inferred {
+    pub val: Val,
+    /// The relations of sizes that were answered by hints, with their truth.
+    pub guessed: Vec<(Expr, bool)>,
+    /// Whether it brings symbols of its own.
+    pub is_fresh: bool,
+}
+
 impl Scope<'_> {
     /// What a call over nodes of a graph gives.
     ///
     /// # Errors
     /// The operator refuses its arguments.
-    pub fn infer(&self, graph: &Graph, op: &Op, args: &[Argument], kwargs: &Kwargs) -> Result<Val> {
-        let composite = op.is_composite() && op.autocast() == Autocast::Unchanged;
-        if let Some(val) = composite.then(|| self.infer_parts(graph, op, args, kwargs)).and_then(Result::ok) {
-            return Ok(val);
-        }
+    pub fn infer(&self, graph: &Graph, op: &Op, args: &[Argument], kwargs: &Kwargs) -> Result<Inferred> {
         let values = bind_meta(graph, op, args, kwargs)?;
         let cx = MetaCx::with_fresh(self.env, self.env.next_unbacked());
-        if let Some(dtypes) = op.def().and_then(|def| def.autocast_fake) {
-            let dtypes = dtypes(&Args::new(&values, op, &cx), self.low)?;
+        let val = if op.is_composite() && op.autocast() == Autocast::Unchanged {
+            // The relations of sizes are those of the whole, where it takes what is not cast.
+            let whole = infer_bound(op, &values, &cx).map_err(Error::from);
+            self.infer_parts(graph, op, args, kwargs).or(whole)?
+        } else {
+            let fake = op.def().and_then(|def| def.autocast_fake);
+            let dtypes = fake.map(|f| f(&Args::new(&values, op, &cx), self.low)).transpose()?;
             let val = infer_bound(op, &cast_all(op.autocast(), values, self.low), &cx)?;
-            return Ok(with_dtypes(val, dtypes));
-        }
-        Ok(infer_bound(op, &cast_all(op.autocast(), values, self.low), &cx)?)
+            match dtypes {
+                Some(dtypes) => with_dtypes(val, dtypes),
+                None => val,
+            }
+        };
+        Ok(Inferred { val, guessed: cx.guessed(), is_fresh: !cx.into_unbacked().is_empty() })
     }
 
     /// What the operators give of which a composite one consists.
@@ -88,7 +101,7 @@ impl Scope<'_> {
         for id in parts.ids().skip(inputs).collect::<Vec<_>>() {
             let node = parts.node(id);
             let Some(inner) = node.op().cloned() else { continue };
-            let val = Scope { env: &env, ..*self }.infer(&parts, &inner, &node.args, &node.kwargs)?;
+            let val = Scope { env: &env, ..*self }.infer(&parts, &inner, &node.args, &node.kwargs)?.val;
             parts.meta_mut(id).val = Some(val);
         }
         let val = |out: &Argument| {

@@ -4,11 +4,12 @@
 //! of full
 //! length, defaults left out from the end, options of new tensors as the functions of Python fill them in.
 
+use crate::autocast::{Inferred, Scope};
 use crate::memo::read_by;
 use crate::overload;
 use crate::{Error, Result, SymBool, SymFloat, SymInt, Tracer, Value};
 use oxport_ir::schema::{FunctionSchema, Type};
-use oxport_ir::{Argument, Builder, Device, Kwargs, NodeId, NodeMeta, Op, Val};
+use oxport_ir::{Argument, Autocast, Builder, Device, Kwargs, NodeId, NodeMeta, Op, Val};
 use oxport_sym::{Expr, Symbol};
 use std::sync::Arc;
 
@@ -182,6 +183,12 @@ impl State {
         let args = args.into_iter().map(|a| lift(a, self)).collect::<Result<Vec<_>>>()?;
         let kwargs = kwargs.into_iter().map(|(k, a)| Ok((k, lift(a, self)?))).collect::<Result<Kwargs>>()?;
         let name = self.names.create(stem);
+        if let Some(Inferred { val, guessed, .. }) = self.infer_cast(op, &args, &kwargs)? {
+            let builder = Builder::new(&mut self.program.graph, &mut self.program.env, &self.registry);
+            let node = builder.with_origin(origin).named(&name).add(op, args, kwargs, Some(val))?;
+            guessed.iter().for_each(|(relation, truth)| self.guard(relation, *truth));
+            return Ok(node);
+        }
         // Within a closure, tensors are others at every call.
         let read = read_by(&self.program.graph, op, &args).filter(|_| self.outer.is_empty());
         let known = read.as_ref().map(|(memo, read)| self.memos.recall(*memo, read));
@@ -197,6 +204,14 @@ impl State {
             self.guard(&relation, truth);
         }
         Ok(node)
+    }
+
+    /// What a call gives in the autocast region that is being traced; `None` where that is what it gives elsewhere.
+    fn infer_cast(&self, op: &Op, args: &[Argument], kwargs: &Kwargs) -> Result<Option<Inferred>> {
+        let casts = op.autocast() != Autocast::Unchanged || op.is_composite();
+        let Some(low) = self.autocast().filter(|_| casts) else { return Ok(None) };
+        let scope = Scope { env: &self.program.env, registry: &self.registry, low };
+        Ok(Some(scope.infer(&self.program.graph, op, args, kwargs)?).filter(|inferred| !inferred.is_fresh))
     }
 
     /// Adds a call of an operator that has no meta function since its result is its argument, `detach_`.

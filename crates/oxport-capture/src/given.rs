@@ -4,7 +4,7 @@
 //! nothing is filled in and no number is bound beside it. A subgraph takes what its call gives it, in that order, and
 //! uses nothing from around it.
 
-use crate::autocast::{Scope, autocast_of};
+use crate::autocast::autocast_of;
 use crate::branch::Branch;
 use crate::tracer::State;
 use crate::value::Made;
@@ -12,7 +12,7 @@ use crate::{Error, Result, SymBool, SymFloat, SymInt, Tracer, Value};
 use oxport_ir::infer::assertion;
 use oxport_ir::schema::{FunctionSchema, Type};
 use oxport_ir::verify::{batched, subgraph_inputs};
-use oxport_ir::{Argument, Assertion, Autocast, Builder, Kwargs, Node, NodeId, NodeKind, NodeMeta, Op, Val};
+use oxport_ir::{Argument, Assertion, Builder, Kwargs, Node, NodeId, NodeKind, NodeMeta, Op, Val};
 use oxport_tensor::DType;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -257,8 +257,7 @@ impl State {
         lowered.sort_by_key(|(name, _)| named.iter().position(|(given, _)| given == name));
         Ok((args, lowered.into_iter().map(|(name, argument)| (Arc::from(name), argument)).collect()))
     }
-    /// Adds a call as it was given: in an autocast region its result is that of cast arguments; what it asserts holds
-    /// from then on.
+    /// Adds a call as it was given; what it asserts holds from then on.
     pub(crate) fn add_given(
         &mut self,
         op: &Op,
@@ -267,29 +266,20 @@ impl State {
         origin: &NodeMeta,
     ) -> Result<NodeId> {
         let gives_tensors = op.schema().is_some_and(|s| s.returns.iter().any(|r| r.ty.is_tensor_like()));
-        let node = match self.autocast().filter(|_| op.autocast() != Autocast::Unchanged || op.is_composite()) {
-            Some(low) => {
-                let scope = Scope { env: &self.program.env, registry: &self.registry, low };
-                let val = scope.infer(&self.program.graph, op, &args, &kwargs)?;
+        let node = match self.add_call(op, args.clone(), kwargs.clone(), origin) {
+            // `detach_` and the like give their argument.
+            Err(error) if error.is_unsupported() && is_identity(op) => {
+                let of = args.first().and_then(Argument::as_node);
+                let val = of.and_then(|of| self.program.graph.node(of).val().cloned());
                 let node = self.add_without_value(op, args, kwargs, origin)?;
-                self.program.graph.meta_mut(node).val = Some(val);
+                self.program.graph.meta_mut(node).val = val;
                 node
             }
-            None => match self.add_call(op, args.clone(), kwargs.clone(), origin) {
-                // `detach_` and the like give their argument.
-                Err(error) if error.is_unsupported() && is_identity(op) => {
-                    let of = args.first().and_then(Argument::as_node);
-                    let val = of.and_then(|of| self.program.graph.node(of).val().cloned());
-                    let node = self.add_without_value(op, args, kwargs, origin)?;
-                    self.program.graph.meta_mut(node).val = val;
-                    node
-                }
-                // PyTorch records no value of some calls.
-                Err(error) if error.is_unsupported() && !gives_tensors => {
-                    self.add_without_value(op, args, kwargs, origin)?
-                }
-                added => added?,
-            },
+            // PyTorch records no value of some calls.
+            Err(error) if error.is_unsupported() && !gives_tensors => {
+                self.add_without_value(op, args, kwargs, origin)?
+            }
+            added => added?,
         };
         match assertion(&self.program.graph, self.program.graph.node(node), &self.program.env) {
             Assertion::Holds(relation) => self.program.env.add_fact(&relation),
@@ -298,13 +288,19 @@ impl State {
         }
         Ok(node)
     }
-    fn add_without_value(&mut self, op: &Op, args: Vec<Argument>, kwargs: Kwargs, origin: &NodeMeta) -> Result<NodeId> {
+    pub(crate) fn add_without_value(
+        &mut self,
+        op: &Op,
+        args: Vec<Argument>,
+        kwargs: Kwargs,
+        origin: &NodeMeta,
+    ) -> Result<NodeId> {
         let name = self.names.create(op.stem());
         let builder = Builder::new(&mut self.program.graph, &mut self.program.env, &self.registry);
         Ok(builder.with_origin(origin).named(&name).add(op, args, kwargs, None)?)
     }
     /// The dtype of the autocast region that is being traced.
-    fn autocast(&self) -> Option<DType> {
+    pub(crate) fn autocast(&self) -> Option<DType> {
         self.regions.last().copied().flatten()
     }
     /// An argument of what has no schema.

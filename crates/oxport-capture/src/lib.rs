@@ -49,6 +49,7 @@ pub mod number;
 mod operators;
 mod overload;
 pub mod pytree;
+pub mod regions;
 mod state;
 pub mod tracer;
 pub mod value;

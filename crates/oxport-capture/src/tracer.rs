@@ -10,6 +10,7 @@ use crate::memo::Memos;
 use crate::naming;
 use crate::number::Numbers;
 use crate::overload::Packets;
+use crate::regions::Region;
 use crate::{Error, Result, SymInt, Tensor, Value};
 use indexmap::IndexMap;
 use oxport_ir::text::Namespace;
@@ -45,6 +46,8 @@ pub(crate) struct State {
     /// By tensor, the call that last wrote it.
     pub(crate) written: HashMap<NodeId, NodeId>,
     pub(crate) memos: Memos,
+    /// The autocast regions of code, in the order in which they begin.
+    pub(crate) marked: Vec<Region>,
     /// The autocast regions that are being traced, by dtype.
     pub(crate) regions: Vec<Option<oxport_tensor::DType>>,
     frames: Vec<ModuleFrame>,
@@ -103,6 +106,7 @@ impl Tracer {
             left: HashMap::new(),
             written: HashMap::new(),
             memos: Memos::default(),
+            marked: Vec::new(),
             regions: Vec::new(),
             frames: Vec::new(),
             trace: None,
@@ -284,6 +288,7 @@ impl Tracer {
         state.check_guards()?;
         let mut program = state.program.clone();
         program.graph.append(Node::new("output", NodeKind::Output, args))?;
+        state.wrap_regions(&mut program.graph)?;
         program.signature.outputs = leaves.iter().map(|_| OutputKind::UserOutput.into()).collect();
         let forward_arg_names = Some(names);
         let (inputs, outputs) = (Vec::new(), Vec::new());

@@ -1,16 +1,18 @@
 //! Inlining blocks that only set a mode: `wrap_with_set_grad_enabled`, `wrap_with_autocast`.
 //!
-//! Law: the block's results take over the names of the `getitem` nodes that picked them.
+//! Laws: the block's results take over the names of the `getitem` nodes that picked them; a block within another one
+//! sets its own mode, and what an operator takes as a subgraph within a block (`cond`) runs in the mode of the block.
 
 use crate::autocast::{Casts, cast_arguments};
 use crate::decompose::expand;
 use crate::propagate_strides::restride_users;
 use oxport_ir::{
-    Argument, Autocast, Builder, Error, ExportedProgram, Graph, Intrinsic, Node, NodeId, NodeKind, Op, Registry, Result,
+    Argument, Autocast, Builder, Error, ExportedProgram, Graph, Intrinsic, Node, NodeId, NodeKind, Op, Registry,
+    Result, Val,
 };
 use oxport_sym::ShapeEnv;
 use oxport_tensor::DType;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Replaces every mode block by its nodes, in subgraphs too; in an autocast block, the casts that PyTorch's CPU
 /// autocast makes at run time become `_to_copy` nodes.
@@ -18,15 +20,17 @@ use std::collections::{HashMap, HashSet};
 /// # Errors
 /// A block's arguments are not what PyTorch writes.
 pub fn inline_wraps(program: &ExportedProgram, registry: &Registry) -> Result<ExportedProgram> {
-    let mut program = crate::in_every_graph(program, registry, &inline)?;
+    let mut program = program.clone();
+    inline(&mut program.graph, &mut program.env, registry)?;
     crate::eliminate_dead(&mut program);
     Ok(program)
 }
 
+/// The outer blocks first, whose nodes may be blocks.
 fn inline(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
-    let ids: Vec<NodeId> = graph.ids().collect();
+    let mut open: VecDeque<NodeId> = graph.ids().collect();
     let mut relaid = HashSet::new();
-    for id in ids {
+    while let Some(id) = open.pop_front() {
         // Inlining a block erases the nodes that picked its results.
         let Some((node, op)) = graph.get(id).and_then(|n| Some((n, n.op()?))) else { continue };
         let casts = match op.intrinsic() {
@@ -39,10 +43,48 @@ fn inline(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
             _ => continue,
         };
         let name = node.name.clone();
-        block(graph, env, registry, id, casts, &mut relaid).map_err(|e| e.at(name))?;
+        open.extend(block(graph, env, registry, id, casts, &mut relaid).map_err(|e| e.at(name))?);
     }
     restride_users(graph, env, registry, relaid);
-    Ok(())
+    graph.subgraphs.values_mut().try_for_each(|sub| inline(sub, env, registry))
+}
+
+/// A graph of one autocast block, in which another graph runs.
+fn within_block(inner: Graph, casts: Casts, registry: &Registry) -> Result<Graph> {
+    let mut graph = Graph::new();
+    graph.is_single_return = inner.is_single_return;
+    let mut args: Vec<Argument> = vec!["cpu".into(), casts.low.into(), Argument::Bool(true), Argument::Bool(false)];
+    let mut operands = Vec::new();
+    for (_, input) in inner.placeholders() {
+        operands.push(graph.append(input.clone())?.into());
+    }
+    let outputs = inner.outputs().to_vec();
+    let val = |a: &Argument| a.as_node().and_then(|id| inner.node(id).val().cloned()).unwrap_or(Val::None);
+    let vals: Vec<Val> = outputs.iter().map(val).collect();
+    let mut block = inner;
+    block.is_single_return = false;
+    graph.subgraphs.insert("block".into(), block);
+    let get = Node::new(graph.unique_name("block"), NodeKind::GetAttr("block".into()), Vec::new());
+    args.push(graph.append(get)?.into());
+    args.extend(operands);
+    let call = |graph: &mut Graph, op: &str, args: Vec<Argument>, val: Val| {
+        let op = registry.op(op);
+        let mut node = Node::new(graph.unique_name(op.stem()), NodeKind::CallFunction(op), args);
+        node.meta.val = Some(val);
+        graph.append(node)
+    };
+    let block = call(&mut graph, "higher_order::wrap_with_autocast", args, Val::List(vals.clone()))?;
+    let mut results = Vec::with_capacity(outputs.len());
+    for (i, (output, val)) in outputs.into_iter().zip(vals).enumerate() {
+        results.push(match output {
+            Argument::Node(_) => {
+                call(&mut graph, "_operator::getitem", vec![block.into(), (i as i64).into()], val)?.into()
+            }
+            constant => constant,
+        });
+    }
+    graph.append(Node::new("output", NodeKind::Output, results))?;
+    Ok(graph)
 }
 
 /// The casts of an autocast block, if it is enabled.
@@ -78,7 +120,7 @@ fn block(
     id: NodeId,
     casts: Option<Casts>,
     relaid: &mut HashSet<NodeId>,
-) -> Result<()> {
+) -> Result<Vec<NodeId>> {
     let wrong = || Error::invalid("a mode block without a graph");
     let node = graph.node(id);
     let op = node.op().cloned().ok_or_else(wrong)?;
@@ -102,7 +144,11 @@ fn block(
             NodeKind::Placeholder | NodeKind::Output => {}
             NodeKind::GetAttr(name) => {
                 let mut name = name.clone();
-                let inner = sub.subgraphs.get(&name).cloned().ok_or_else(wrong)?;
+                let mut inner = sub.subgraphs.get(&name).cloned().ok_or_else(wrong)?;
+                let sets_mode = |user: &NodeId| sub.node(*user).intrinsic() == Some(Intrinsic::WrapWithAutocast);
+                if let Some(casts) = casts.filter(|_| !sub.users(old).keys().any(sets_mode)) {
+                    inner = within_block(inner, casts, registry)?;
+                }
                 while graph.subgraphs.contains_key(&name) {
                     name = format!("{name}_").into();
                 }
@@ -128,5 +174,15 @@ fn block(
     let outs: Vec<Argument> =
         sub.outputs().iter().map(|a| a.map_nodes(&mut |n| map.get(&n).cloned().unwrap_or(Argument::None))).collect();
     let outs = if sub.is_single_return { outs } else { vec![Argument::List(outs)] };
-    crate::decompose::replace(graph, id, &outs, &op, &fresh, relaid)
+    let get = graph.node(id).argument("wrapped_func").and_then(Argument::as_node);
+    crate::decompose::replace(graph, id, &outs, &op, &fresh, relaid)?;
+    // Its nodes stand in the graph now.
+    if let Some(get) = get.filter(|get| graph.users(*get).is_empty()) {
+        let NodeKind::GetAttr(name) = graph.erase(get)?.kind else { return Err(wrong()) };
+        let is_named = |node: &Node| matches!(&node.kind, NodeKind::GetAttr(other) if *other == name);
+        if !graph.nodes().any(|(_, node)| is_named(node)) {
+            graph.subgraphs.swap_remove(&name);
+        }
+    }
+    Ok(fresh)
 }

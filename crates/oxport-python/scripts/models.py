@@ -25,6 +25,7 @@ cases = {
     "Critic": (m.Critic(), [torch.randn(2, 2, 4)]),
     "Heads": (m.Heads(), [torch.randn(2, 5, 8), torch.randn(2, 3, 6), torch.tensor([[False] * 5, [False] * 3 + [True] * 2])]),
     "Methods": (m.Methods(), [torch.randn(3, 4), torch.randn(3, 4)]),
+    "Mixed": (m.Mixed(), [torch.randn(3, 2, 4)]),
     "Odds": (m.Odds(), [torch.randn(5, 4)]),
 }
 for name, (model, inputs) in cases.items():

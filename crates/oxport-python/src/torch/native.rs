@@ -9,6 +9,7 @@ use crate::error::R;
 use crate::interp::Interp;
 use crate::journal::Slot;
 use crate::value::{Args, Module, Name, Value};
+use oxport_capture::regions::Autocast;
 use oxport_ir::{Device, MemoryFormat, MemoryLayout};
 use oxport_tensor::DType;
 use std::cell::{Cell, RefCell};
@@ -31,6 +32,7 @@ pub(super) fn install(interp: &mut Interp, module: &Rc<Module>) {
         module.set(layout.name(), Constant::Layout(layout).value());
     }
     module.set("_set_grad_enabled", set_grad_enabled(&session));
+    autocast(module, &session);
     module.set("Tensor", Value::Class(session.tensor.clone()));
     module.set("Parameter", Value::Class(session.parameter.clone()));
     for class in session.constants.iter().chain(&session.symbols) {
@@ -52,6 +54,39 @@ fn set_grad_enabled(session: &Rc<Session>) -> Value {
             Err(error) => i.raise("RuntimeError", error.message()),
         }
     })
+}
+
+/// `enter_autocast(dtype, enabled, cache_enabled)` and `exit_autocast()` of a region of the CPU; `autocast_dtype()`, of
+/// the region that is open.
+fn autocast(module: &Module, session: &Rc<Session>) {
+    let s = session.clone();
+    let enter = Value::native("enter_autocast", move |i, args| {
+        let oxport_capture::Value::DType(dtype) = s.lower(i, &args.at(i, "enter_autocast", 0)?)? else {
+            return i.raise("TypeError", "expected a torch.dtype");
+        };
+        let enabled = i.truth(&args.at(i, "enter_autocast", 1)?)?;
+        let cache_enabled = i.truth(&args.at(i, "enter_autocast", 2)?)?;
+        s.note_trace(i);
+        match s.tracer().enter_autocast(Autocast { dtype, enabled, cache_enabled }) {
+            Ok(()) => Ok(Value::None),
+            Err(error) => i.raise("RuntimeError", error.message()),
+        }
+    });
+    let s = session.clone();
+    let exit = Value::native("exit_autocast", move |i, _| {
+        s.note_trace(i);
+        match s.tracer().exit_autocast() {
+            Ok(()) => Ok(Value::None),
+            Err(error) => i.raise("RuntimeError", error.message()),
+        }
+    });
+    let s = session.clone();
+    let dtype = Value::native("autocast_dtype", move |_, _| {
+        Ok(s.tracer().autocast_dtype().map_or(Value::None, |dtype| Constant::DType(dtype).value()))
+    });
+    module.set("enter_autocast", enter);
+    module.set("exit_autocast", exit);
+    module.set("autocast_dtype", dtype);
 }
 
 fn set_constructors(session: &Rc<Session>) {

@@ -109,6 +109,35 @@ class Inplace(nn.Module):
         return y[:, index], y[..., None].expand(-1, -1, 2), torch.where(y > 1, y, -y), x.max(dim=1).values
 
 
+class Mixed(nn.Module):
+    """Autocast: regions within regions, as a decorator, over branches, composite operators and writes."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.rnn = nn.LSTM(4, 4)
+
+    @torch.autocast("cpu", dtype=torch.bfloat16)
+    def project(self, x):
+        assert torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu") == torch.bfloat16
+        return self.second(x) if x.shape[0] > 1 else x
+
+    def forward(self, x):
+        y = self.first(x)
+        with torch.autocast("cpu"):
+            z = torch.softmax(torch.einsum("bij,bkj->bik", y, y), -1)
+            with torch.amp.autocast("cpu", enabled=False):
+                exact = z.float() @ y
+            joined = torch.cat([exact, self.second(y)], dim=1).reshape(x.shape[0], -1)
+            joined = joined + torch.cond(joined.sum() > 0, lambda a: a * 2, lambda a: a - 1, (joined,))
+            with torch.autocast("cpu"):
+                pass
+            y.mul_(2)
+        with torch.autocast("cuda", dtype=torch.float16):
+            same = y + 1
+        return z, exact, joined, self.project(y), self.rnn(y)[0], same
+
+
 class Doubled(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):

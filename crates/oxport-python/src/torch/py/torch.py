@@ -1,6 +1,7 @@
 # The functions of torch. What is not defined here is the operator of the same name.
 
 import builtins
+import functools
 
 import torch._C as _C
 from torch._C import (  # noqa: F401
@@ -94,10 +95,39 @@ class set_grad_enabled(_Mode):
     pass
 
 
-class autocast(_Mode):
+class autocast:
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
-        if enabled and str(device_type).split(":")[0] == "cpu":
-            raise NotImplementedError("autocast on the CPU is not captured; write the casts (x.to(torch.bfloat16))")
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        self.device = device_type
+        self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
+        self._cache_enabled = cache_enabled
+        # As in PyTorch, which warns and goes on without.
+        self._enabled = builtins.bool(enabled) and device_type == "cpu" and self.fast_dtype in (bfloat16, float16)
+        self._open = []
+
+    def __enter__(self):
+        # Where nothing is cast, a region that casts nothing is none.
+        is_region = self.device == "cpu" and (self._enabled or _C.autocast_dtype() is not None)
+        self._open.append(is_region)
+        if is_region:
+            # PyTorch's export turns the cache off, in which `with` finds it.
+            _C.enter_autocast(self.fast_dtype, self._enabled, builtins.bool(self._cache_enabled))
+        return self
+
+    def __exit__(self, *exc):
+        if self._open.pop():
+            _C.exit_autocast()
+
+    def __call__(self, function):
+        cache_enabled = True if self._cache_enabled is None else self._cache_enabled
+
+        @functools.wraps(function)
+        def within(*args, **kwargs):
+            with autocast(self.device, self.fast_dtype, self._enabled, cache_enabled):
+                return function(*args, **kwargs)
+
+        return within
 
 
 def is_grad_enabled():
@@ -108,12 +138,20 @@ def is_inference_mode_enabled():
     return False
 
 
-def is_autocast_enabled(*args):
-    return False
+def is_autocast_enabled(device_type="cuda"):
+    return device_type == "cpu" and _C.autocast_dtype() is not None
 
 
-def get_autocast_dtype(*args):
-    return float32
+def is_autocast_cpu_enabled():
+    return is_autocast_enabled("cpu")
+
+
+def get_autocast_dtype(device_type):
+    return (_C.autocast_dtype() or bfloat16) if device_type == "cpu" else float16
+
+
+def get_autocast_cpu_dtype():
+    return get_autocast_dtype("cpu")
 
 
 def get_default_dtype():
