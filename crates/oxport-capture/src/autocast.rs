@@ -5,11 +5,32 @@
 //! other dtypes than it computes, the operator's row says so.
 
 use crate::{Error, Result};
+use oxport_ir::Autocast as Class;
 use oxport_ir::args::{Arg, Args, Meta};
 use oxport_ir::infer::{MetaCx, bind_build, bind_meta, infer_bound};
-use oxport_ir::{Argument, Autocast, Builder, Decomp, Graph, Intrinsic, Kwargs, Node, NodeKind, Op, Registry, Val};
+use oxport_ir::{Argument, Builder, Decomp, Graph, Intrinsic, Kwargs, Node, NodeId, NodeKind, Op, Registry, Val};
 use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::DType;
+
+/// What a region says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Autocast {
+    /// The dtype of the operators that gain by it: `bfloat16` or `float16`.
+    pub dtype: DType,
+    /// Whether anything is cast; a region without casts may stand within one with them.
+    pub enabled: bool,
+    /// What PyTorch records of its cache of casts, which changes no value.
+    pub cache_enabled: bool,
+}
+
+/// A region that is traced, or was.
+#[derive(Debug)]
+pub(crate) struct Region {
+    pub is: Autocast,
+    pub enter: NodeId,
+    /// Where it ends, once that is known.
+    pub exit: Option<NodeId>,
+}
 
 /// The dtype in which the region of a call computes; `None` if it opens none, or one in which autocast is off.
 pub(crate) fn autocast_of(call: &Node) -> Option<DType> {
@@ -49,7 +70,7 @@ impl Scope<'_> {
     pub fn infer(&self, graph: &Graph, op: &Op, args: &[Argument], kwargs: &Kwargs) -> Result<Inferred> {
         let values = bind_meta(graph, op, args, kwargs)?;
         let cx = MetaCx::with_fresh(self.env, self.env.next_unbacked());
-        let val = if op.is_composite() && op.autocast() == Autocast::Unchanged {
+        let val = if op.is_composite() && op.autocast() == Class::Unchanged {
             // The relations of sizes are those of the whole, where it takes what is not cast.
             let whole = infer_bound(op, &values, &cx).map_err(Error::from);
             self.infer_parts(graph, op, args, kwargs).or(whole)?
@@ -126,7 +147,7 @@ fn with_dtypes(val: Val, dtypes: Vec<DType>) -> Val {
 }
 
 /// Arguments as autocast hands them to an operator of this class.
-fn cast_all(class: Autocast, values: Vec<Arg<Meta>>, low: DType) -> Vec<Arg<Meta>> {
+fn cast_all(class: Class, values: Vec<Arg<Meta>>, low: DType) -> Vec<Arg<Meta>> {
     fn each(value: Arg<Meta>, f: &mut dyn FnMut(DType) -> DType) -> Arg<Meta> {
         match value {
             Arg::Tensor(t) if matches!(t.dtype, DType::F32 | DType::F16 | DType::BF16) => {
@@ -139,10 +160,10 @@ fn cast_all(class: Autocast, values: Vec<Arg<Meta>>, low: DType) -> Vec<Arg<Meta
     }
     let mut widest = low;
     let to = match class {
-        Autocast::Unchanged => return values,
-        Autocast::Lower => low,
-        Autocast::Float32 => DType::F32,
-        Autocast::Widest => {
+        Class::Unchanged => return values,
+        Class::Lower => low,
+        Class::Float32 => DType::F32,
+        Class::Widest => {
             for value in &values {
                 each(value.clone(), &mut |dtype| {
                     widest = if dtype == DType::F32 { DType::F32 } else { widest };

@@ -5,32 +5,14 @@
 //! `wrap_with_autocast` instead, whose operands are what the region uses from around it, and whose results are what is
 //! used behind it.
 
+pub use crate::autocast::Autocast;
+use crate::autocast::Region;
 use crate::tracer::State;
 use crate::{Error, Result, Tracer};
 use oxport_ir::{Argument, Graph, Kwargs, Node, NodeId, NodeKind, NodeMeta, Op, Registry, Val};
 use oxport_tensor::DType;
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
-
-/// What a region says of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Autocast {
-    /// The dtype of the operators that gain by it: `bfloat16` or `float16`.
-    pub dtype: DType,
-    /// Whether anything is cast; a region without casts may stand within one with them.
-    pub enabled: bool,
-    /// What PyTorch records of its cache of casts, which changes no value.
-    pub cache_enabled: bool,
-}
-
-/// A region that is traced, or was.
-#[derive(Debug)]
-pub(crate) struct Region {
-    is: Autocast,
-    enter: NodeId,
-    /// Where it ends, once that is known.
-    exit: Option<NodeId>,
-}
 
 impl Tracer {
     /// Begins an autocast region of the CPU.

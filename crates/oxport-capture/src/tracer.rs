@@ -4,13 +4,13 @@
 //! node has the
 //! meta that its operator's meta function gave when it was traced; a refused call adds no node.
 
+use crate::autocast::Region;
 use crate::branch::Outer;
 use crate::constraint::Declared;
 use crate::memo::Memos;
 use crate::naming;
 use crate::number::Numbers;
 use crate::overload::Packets;
-use crate::regions::Region;
 use crate::{Error, Result, SymInt, Tensor, Value};
 use indexmap::IndexMap;
 use oxport_ir::text::Namespace;
