@@ -67,6 +67,22 @@ fn a_number_that_is_read_makes_a_size_once_it_is_checked() {
 }
 
 #[test]
+fn counts_are_remembered_until_the_mask_is_written() {
+    let made = program(floats(), Dim::Static, |i, x| {
+        let mask = x.gt(0);
+        let (first, picked) = (mask.nonzero(), x.index(vec![Value::from(&mask)]));
+        let _ = (&x + 1).add_(1);
+        let second = mask.nonzero();
+        i.tracer().op("aten.logical_not_", &[Value::from(&mask.view(-1))], &[]).unwrap();
+        (first, picked, second, mask.nonzero())
+    });
+    let text = code(&made);
+    let sizes = text.lines().filter(|l| l.contains("nonzero.default(") || l.contains("index.Tensor("));
+    let sizes: Vec<&str> = sizes.filter_map(|l| l.split('"').nth(1)).collect();
+    assert_eq!(sizes, ["i64[u0, 2]", "f32[u0]", "i64[u0, 2]", "i64[u1, 2]"], "{text}");
+}
+
+#[test]
 fn floats_and_truths_that_are_read_have_symbols_as_pytorch_names_them() {
     let made = program(Data::zeros(DType::F32, &[]).unwrap(), Dim::Static, |i, x| {
         let (Value::Float(s), flag) = (x.item(), x.gt(0).item()) else { panic!("law: floats are read as floats") };
