@@ -594,3 +594,160 @@ def associative(x):
         return a[0] * b[0], a[1] * b[0] + b[1]
 
     return associative_scan(combine, (x.reshape(2, 2), x.reshape(2, 2) + 1), 1, combine_mode="generic")
+
+
+@torch.autocast("cpu", enabled=False)
+def decorated(x):
+    if x.max() > 1:
+        x = x.clamp(max=1)
+    return x
+
+
+class Meter:
+    """State in an object of the function's own, which branches write through a property."""
+
+    def __init__(self, start):
+        self._value, self.steps = start, 0
+
+    @property
+    def value(self):
+        return self._value
+
+    @value.setter
+    def value(self, new):
+        self._value = new * 2
+
+    def __iadd__(self, other):
+        self.value = self._value + other
+        return self
+
+
+def properties(x):
+    meter = Meter(x.sum())
+    if meter.value > 0:
+        meter += x[0]
+    else:
+        meter.value = x[1]
+    return meter.value
+
+
+def keywords(x, *rest, scale=2.0, **options):
+    def apply(*, y, bias=0.0):
+        return y * scale + bias
+
+    if x.mean() > 0:
+        return apply(y=x, bias=options.get("bias", 1.0))
+    return apply(y=x.neg())
+
+
+def while_over_tuple(x):
+    pair = (x, x.abs())
+    while pair[1].sum() > 1:
+        low, high = pair
+        pair = (low / 2, high * 0.5)
+    return pair
+
+
+def power_iteration(x):
+    m = torch.outer(x, x) + torch.eye(4)
+    v, before, rounds = torch.ones(4), torch.zeros(4), 0
+    while (v - before).abs().max() > 1e-3 and rounds < 50:
+        before = v
+        v = m @ v
+        v = v / v.norm()
+        rounds += 1
+    return v.abs()
+
+
+def bisection(x):
+    low, high = x.min() - 1, x.max() + 1
+    for _ in range(12):
+        middle = (low + high) / 2
+        if (x - middle).sum() > 0:
+            low = middle
+        else:
+            high = middle
+    return low, high
+
+
+def match_on_size(x):
+    match x.shape[0], x.dim():
+        case 4, 1:
+            y = x * 2
+        case _:
+            y = x
+    if y.sum() > 0:
+        y = y - y.mean()
+    return y
+
+
+def try_in_branch(x):
+    try:
+        if x.sum() > 0:
+            y = x.log1p().nan_to_num()
+        else:
+            y = x.exp()
+    except RuntimeError:
+        y = x
+    finally:
+        y = y + 1
+    return y
+
+
+def counting(x):
+    n = 0
+    total = x * 0
+    while total.sum().abs() < 3:
+        total = total + x.abs() + 0.1
+        n += 1
+        if n >= 6:
+            break
+    return total, torch.tensor(n) if isinstance(n, int) else n
+
+
+def dict_of_branches(x):
+    table = {"up": lambda t: t + 1, "down": lambda t: t - 1}
+    name = "up" if x.dim() == 1 else "down"
+    result = {}
+    for key, function in table.items():
+        result[key] = function(x) if key == name else x
+    if result["up"].sum() > result["down"].sum() + 3:
+        return result["up"]
+    return result["down"]
+
+
+def sorted_swap(x):
+    values = [x[i] for i in range(4)]
+    for i in range(4):
+        for j in range(3 - i):
+            if values[j] > values[j + 1]:
+                values[j], values[j + 1] = values[j + 1], values[j]
+    return torch.stack(values)
+
+
+def running_maximum(x):
+    best = x[0]
+    kept = []
+    for value in x.unbind():
+        if value > best:
+            best = value
+        kept.append(best * 1)
+    return torch.stack(kept)
+
+
+def with_context(x):
+    with torch.no_grad(), torch.inference_mode():
+        if (x > 0).all():
+            y = x.sqrt()
+        elif (x > 0).any():
+            y = x.relu()
+        else:
+            y = -x
+    return y
+
+
+def gcd_by_tensors(x):
+    a, b = (x[0].abs() * 100).to(torch.int64) + 1, (x[1].abs() * 100).to(torch.int64) + 1
+    while b != 0:
+        a, b = b, a % b
+    return a
