@@ -309,7 +309,7 @@ fn matching(cx: &MetaCx<'_>, x: &Fake, sizes: &[Expr], inferred: usize) -> Optio
             continue;
         }
         while cx.known(&whole.modulo(size).eq_(&Expr::from(0i64))) != Some(true) {
-            whole = whole * left.pop()?;
+            whole = &whole * &left.pop()?;
         }
         let rest = whole.floor_div(size);
         if rest.as_int() != Some(1) {
