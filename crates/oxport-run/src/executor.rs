@@ -16,7 +16,7 @@ use crate::plan_cache::{Cache, Placement, Recorder, Recording, Replay, shape_key
 use crate::profile::{Seen, Watch};
 use crate::step::{Action, Input, Output, Step};
 use oxport_ir::{Arg, Args, Callable, Error, Real, Result, RunCx, Value};
-use oxport_tensor::{Arena, TensorMut};
+use oxport_tensor::{Arena, TensorMut, parallel};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,15 +50,37 @@ impl Body {
     ///
     /// # Errors
     /// A step fails: the error says which, on what arguments, and where in the Python source.
-    pub fn run(&self, cx: &RunCx, inputs: Vec<Value>, mut watch: Option<Watch<'_>>) -> Result<Vec<Value>> {
+    pub fn run(&self, cx: &RunCx, inputs: Vec<Value>, watch: Option<Watch<'_>>) -> Result<Vec<Value>> {
         if inputs.len() != self.inputs.len() {
             let (want, got) = (self.inputs.len(), inputs.len());
             return Err(Error::invalid(format!("expected {want} graph inputs, got {got}")));
         }
         let key = shape_key(&inputs, &self.inputs);
         let recording = self.cache.get(&key);
+        let (is_serial, run) = parallel::is_serial(|| self.run_steps(cx, inputs, watch, recording.as_deref()));
+        let (outputs, recorder) = run?;
+        match (recorder, &recording) {
+            (Some(recorder), _) => self.cache.insert(key, recorder.finish(is_serial)),
+            (None, Some(recording)) if !is_serial => recording.set_parallel(),
+            _ => {}
+        }
+        Ok(outputs)
+    }
+
+    /// Whether a call with these inputs has had no work for several threads.
+    pub fn is_serial(&self, inputs: &[Value]) -> bool {
+        self.cache.get(&shape_key(inputs, &self.inputs)).is_some_and(|r| r.is_serial())
+    }
+
+    fn run_steps(
+        &self,
+        cx: &RunCx,
+        inputs: Vec<Value>,
+        mut watch: Option<Watch<'_>>,
+        recording: Option<&Recording>,
+    ) -> Result<(Vec<Value>, Option<Recorder>)> {
         let mut frame = self.frames.take(self.slots, &self.templates);
-        let mut mode = match &recording {
+        let mut mode = match recording {
             None => Mode::Record(Recorder::new(self.steps.len())),
             Some(r) => {
                 let placement = r.placement();
@@ -88,10 +110,8 @@ impl Body {
         }
         let outputs = self.outputs.iter().map(|o| o.collect(&mut frame.slots)).collect::<Result<_>>()?;
         self.frames.recycle(frame);
-        if let Mode::Record(recorder) = mode {
-            self.cache.insert(key, recorder.finish());
-        }
-        Ok(outputs)
+        let recorder = if let Mode::Record(recorder) = mode { Some(recorder) } else { None };
+        Ok((outputs, recorder))
     }
 
     #[inline]

@@ -213,9 +213,13 @@ impl Plan {
             PlaceholderSource::Token => Value::Token,
             PlaceholderSource::Known => Value::None,
         };
-        let fed = self.feeds.iter().map(feed).collect();
+        let fed: Vec<Value> = self.feeds.iter().map(feed).collect();
         let cx = RunCx::new(self.seed);
-        let results = self.pool.install(|| recycling(|| self.body.run(&cx, fed, watch)))?;
+        // Handing a call over to the pool takes as long as a small program.
+        let results = match self.body.is_serial(&fed) {
+            true => self.pool.alone(|| recycling(|| self.body.run(&cx, fed, watch))),
+            false => self.pool.install(|| recycling(|| self.body.run(&cx, fed, watch))),
+        }?;
         assign_outputs(&self.outputs, results, &inputs, &self.state, state)
     }
 
@@ -279,6 +283,9 @@ impl std::fmt::Debug for Plan {
 mod tests {
     use super::*;
     use crate::test_ops::{CHAIN, f32s, plan, program, registry, run_three_times, show};
+    use oxport_ir::{Args, Fake, Meta, Operator, Real, Val};
+    use oxport_tensor::parallel;
+    use std::sync::Mutex;
 
     #[test]
     fn missing_operators_are_listed_whole() {
@@ -303,6 +310,31 @@ class GraphModule(torch.nn.Module):
         assert_eq!(e.missing(), ["aten::sinh", "my::odd"]);
         assert!(e.is_unsupported() && !e.is_input() && !e.is_assertion());
         assert_eq!(e.to_string(), "no kernel for aten::sinh, my::odd");
+    }
+
+    #[test]
+    fn calls_without_work_for_several_threads_stay_on_the_callers() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let log = seen.clone();
+        let same = |args: &Args<'_, Meta>| Ok(vec![Val::Tensor(args.at::<&Fake>(0)?.clone())]);
+        // Its work depends on the data.
+        let op = Operator::new("my::seen(Tensor x) -> Tensor", same).eval(move |args: &Args<'_, Real>| {
+            let x: &Tensor = args.at(0)?;
+            log.lock().unwrap().push(std::thread::current().id());
+            parallel::for_tasks(x.to_vec::<f32>()?[0] as usize, &|_| ());
+            Ok(vec![Value::Tensor(x.clone())])
+        });
+        let registry = registry().with([op]).unwrap();
+        let text = "def forward(self, x: \"f32[1]\"):\n    y = torch.ops.my.seen.default(x)\n    return (y,)\n";
+        let program = oxport_ir::parse::parse(text, &registry).unwrap();
+        let options = PlanOptions { threads: 2, ..PlanOptions::default() };
+        let plan = Plan::new(&program, &registry, &options).unwrap();
+        let here = std::thread::current().id();
+        let stays = |tasks: f32| {
+            plan.run(vec![f32s(&[1], [tasks])]).unwrap();
+            seen.lock().unwrap().pop() == Some(here)
+        };
+        assert_eq!([1.0, 1.0, 1.0, 5.0, 5.0, 1.0].map(stays), [false, true, true, true, false, false]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use oxport_ir::{Arg, Real, Value};
 use oxport_tensor::Tensor;
 use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// The recording of one step.
@@ -37,6 +38,8 @@ pub(crate) struct Recording {
     pub steps: Vec<Replay>,
     lives: Vec<Lifetime>,
     placement: OnceLock<Placement>,
+    /// Whether no run has had work for several threads.
+    is_serial: AtomicBool,
 }
 
 /// The offsets of a recording's buffers in the arena.
@@ -59,6 +62,14 @@ impl Recording {
             let offsets = self.lives.iter().map(|l| if inside(l) { offsets.next() } else { None }).collect();
             Placement { offsets, bytes }
         })
+    }
+    /// Whether no run has had work for several threads.
+    pub fn is_serial(&self) -> bool {
+        self.is_serial.load(Ordering::Relaxed)
+    }
+    /// A run has had work for several threads: a kernel whose work depends on the data.
+    pub fn set_parallel(&self) {
+        self.is_serial.store(false, Ordering::Relaxed);
     }
     /// The size of the arena; 0 if the placement was not computed.
     pub fn arena_bytes(&self) -> usize {
@@ -134,8 +145,9 @@ impl Recorder {
         self.by_storage.insert(tensor.storage().id(), plan.buffer);
         self.lives.push(Lifetime { bytes: plan.bytes, first: i as u32, last: i as u32 });
     }
-    pub fn finish(self) -> Recording {
-        Recording { steps: self.steps, lives: self.lives, placement: OnceLock::new() }
+    pub fn finish(self, is_serial: bool) -> Recording {
+        let is_serial = AtomicBool::new(is_serial);
+        Recording { steps: self.steps, lives: self.lives, placement: OnceLock::new(), is_serial }
     }
 }
 

@@ -8,6 +8,7 @@
 //! depend on the number of threads; this crate is the only one with `unsafe`, each block with its reason.
 
 mod arena;
+mod borrowed;
 pub mod conv;
 mod convert;
 mod dispatch;

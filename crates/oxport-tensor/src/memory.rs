@@ -7,10 +7,10 @@
 //! ```
 //!
 //! Invariants: a pool's bound is given when it is made and never changes; it holds for every storage and every table
-//! that is made on the pool's threads, whatever code makes them. Outside of a pool nothing is bounded, but still
-//! refused rather than fatal where the system has no memory.
+//! that is made within [`Pool::install`], whatever code makes them. Elsewhere nothing is bounded, but still refused
+//! rather than fatal where the system has no memory.
 
-use crate::{Error, Result};
+use crate::{Error, Result, parallel};
 use std::cell::Cell;
 use std::fmt;
 
@@ -18,13 +18,14 @@ use std::fmt;
 pub const DEFAULT_MAX_BUFFER_BYTES: usize = 2 << 30;
 
 thread_local! {
-    /// The bound of the pool that this thread belongs to; set once, when the thread starts.
+    /// The bound of the pool that this thread belongs to, or works for at the moment.
     static BOUND: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// A thread pool, with the maximum size of one buffer.
+/// A thread pool, with the maximum size of one buffer. A pool of one thread is the caller's: nothing is handed over,
+/// and several callers work at the same time.
 pub struct Pool {
-    threads: rayon::ThreadPool,
+    threads: Option<rayon::ThreadPool>,
     max_buffer_bytes: usize,
 }
 
@@ -34,26 +35,48 @@ impl Pool {
     /// # Errors
     /// The system does not start them.
     pub fn new(threads: usize, max_buffer_bytes: usize) -> Result<Pool> {
-        let threads = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| format!("oxport-{i}"))
-            .start_handler(move |_| BOUND.set(max_buffer_bytes))
-            .build()
-            .map_err(|e| Error::memory(format!("cannot start threads: {e}")))?;
+        let several = || {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .thread_name(|i| format!("oxport-{i}"))
+                .start_handler(move |_| BOUND.set(max_buffer_bytes))
+                .build()
+                .map_err(|e| Error::memory(format!("cannot start threads: {e}")))
+        };
+        let threads = if threads == 1 { None } else { Some(several()?) };
         Ok(Pool { threads, max_buffer_bytes })
     }
     /// Runs `f` on one of the threads; what it runs in parallel shares the others.
     pub fn install<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
-        self.threads.install(f)
+        match &self.threads {
+            Some(threads) => threads.install(f),
+            None => self.alone(f),
+        }
+    }
+    /// Runs `f` on the current thread alone, within the pool's bound.
+    pub fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
+        bounded(self.max_buffer_bytes, || parallel::alone(f))
     }
     /// The number of threads.
     pub fn threads(&self) -> usize {
-        self.threads.current_num_threads()
+        self.threads.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
     }
     /// The most bytes of one buffer.
     pub fn max_buffer_bytes(&self) -> usize {
         self.max_buffer_bytes
     }
+}
+
+/// Runs `f` on this thread within a bound.
+fn bounded<R>(bytes: usize, f: impl FnOnce() -> R) -> R {
+    struct Restore(usize);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            BOUND.set(self.0);
+        }
+    }
+    let _restore = Restore(BOUND.replace(bytes));
+    f()
 }
 
 impl fmt::Debug for Pool {
@@ -133,6 +156,21 @@ mod tests {
         assert!(Storage::zeroed(1001).is_ok());
         assert!(cfg!(miri) || table::<u8>(isize::MAX as usize - 64).unwrap_err().is_memory());
         assert!(element.numel() == 1 << 40);
+    }
+
+    #[test]
+    fn a_pool_of_one_thread_is_the_caller() {
+        let me = std::thread::current().id();
+        let pool = Pool::new(1, 1000).unwrap();
+        assert_eq!(pool.threads(), 1);
+        pool.install(|| {
+            assert_eq!((std::thread::current().id(), parallel::threads()), (me, 1));
+            assert!(Storage::zeroed(1001).unwrap_err().is_limit());
+            parallel::for_tasks(100, &|_| assert_eq!(std::thread::current().id(), me));
+        });
+        let panics = || pool.install(|| panic!("as a kernel may"));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
+        assert!(Storage::zeroed(1001).is_ok(), "the bound ends with the call");
     }
 
     #[test]

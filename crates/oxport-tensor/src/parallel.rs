@@ -1,18 +1,75 @@
-//! Work shared among the threads of the current rayon pool.
+//! Work shared among the threads of the current rayon pool: all of it passes through here.
 //!
 //! The pool's machinery is compiled once, behind a function pointer, not once for every loop that uses it.
 //!
 //! Invariant: a task does the same whichever thread takes it, so results do not depend on the number of threads.
 
 use rayon::prelude::*;
+use std::cell::Cell;
+
+thread_local! {
+    /// Whether this thread shares its work with no other.
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+    /// How often work of this thread was worth several threads.
+    static SHARED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The number of threads that share the work of the current one; asked where the work is worth several.
+pub fn threads() -> usize {
+    if is_alone() { 1 } else { rayon::current_num_threads() }
+}
+
+/// Whether `f` has no work that is worth several threads, with its result.
+pub fn is_serial<R>(f: impl FnOnce() -> R) -> (bool, R) {
+    let before = SHARED.get();
+    let result = f();
+    (SHARED.get() == before, result)
+}
+
+/// Whether work that is worth several threads stays on this one.
+fn is_alone() -> bool {
+    SHARED.set(SHARED.get().wrapping_add(1));
+    ALONE.get()
+}
+
+/// Runs `f` on the current thread alone.
+pub fn alone<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            ALONE.set(self.0);
+        }
+    }
+    let _restore = Restore(ALONE.replace(true));
+    f()
+}
 
 /// Calls `f` with every number below `count`.
 pub fn for_tasks(count: usize, f: &(dyn Fn(usize) + Sync)) {
-    match count {
-        0 => {}
-        1 => f(0),
-        _ => (0..count).into_par_iter().for_each(f),
+    for_tasks_of(count, 1, f);
+}
+
+/// As [`for_tasks`], where a thread takes at least `least` neighbors at once.
+pub fn for_tasks_of(count: usize, least: usize, f: &(dyn Fn(usize) + Sync)) {
+    if count <= least.max(1) || is_alone() {
+        (0..count).for_each(f);
+    } else {
+        (0..count).into_par_iter().with_min_len(least.max(1)).for_each(f);
     }
+}
+
+/// As [`for_tasks`], where each number is a task of its own: for few, large tasks.
+pub fn for_single_tasks(count: usize, f: &(dyn Fn(usize) + Sync)) {
+    if count <= 1 || is_alone() {
+        (0..count).for_each(f);
+    } else {
+        (0..count).into_par_iter().with_max_len(1).for_each(f);
+    }
+}
+
+/// Calls `f` with every job.
+pub fn for_each<J: Send>(jobs: Vec<J>, f: impl Fn(J) + Sync + Send) {
+    if jobs.len() <= 1 || is_alone() { jobs.into_iter().for_each(f) } else { jobs.into_par_iter().for_each(f) }
 }
 
 /// Calls `f(i, chunk)` for all chunks of `len` elements of `data`, of which the last may be shorter; a task takes
@@ -34,6 +91,25 @@ pub fn for_chunks_of_two<T: Send, U: Send>(
     a.count = a.count.min(b.count);
     // SAFETY: every number comes once, so no two threads hold the same chunk.
     a.tasks(per_task, &|i| unsafe { f(i, a.part(i), b.part(i)) });
+}
+
+/// As [`for_chunks_of_two`], where every chunk is a task, and tasks that follow one another on a thread share a state.
+pub fn for_chunks_of_two_with<T: Send, U: Send, S>(
+    (a, a_len): (&mut [T], usize),
+    (b, b_len): (&mut [U], usize),
+    init: impl Fn() -> S + Sync + Send,
+    f: impl Fn(&mut S, usize, &mut [T], &mut [U]) + Sync,
+) {
+    let (a, b) = (Parts::of(a, a_len), Parts::of(b, b_len));
+    let count = a.count.min(b.count);
+    // SAFETY: every number comes once, so no two threads hold the same chunk.
+    let task = |state: &mut S, i: usize| unsafe { f(state, i, a.part(i), b.part(i)) };
+    if count <= 1 || is_alone() {
+        let mut state = init();
+        (0..count).for_each(|i| task(&mut state, i));
+    } else {
+        (0..count).into_par_iter().for_each_init(init, task);
+    }
 }
 
 /// A slice that is handed out in chunks.
@@ -75,6 +151,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn alone_is_this_thread_and_ends() {
+        let me = std::thread::current().id();
+        let stays = |_: usize| assert_eq!(std::thread::current().id(), me);
+        alone(|| {
+            assert_eq!(threads(), 1);
+            for_tasks(100, &stays);
+            alone(|| for_tasks(100, &stays));
+            for_tasks(100, &stays);
+        });
+        assert_eq!(threads(), rayon::current_num_threads());
+        assert!(std::panic::catch_unwind(|| alone(|| panic!("as a kernel may"))).is_err());
+        assert!(!ALONE.get());
+    }
+
+    #[test]
+    fn work_for_several_threads_is_noticed() {
+        let small = || for_tasks(1, &|_| ());
+        let large = || for_tasks(2, &|_| ());
+        assert!(is_serial(small).0 && !is_serial(large).0);
+        assert!(alone(|| is_serial(small).0 && !is_serial(large).0 && !is_serial(threads).0));
+    }
+
+    #[test]
     fn every_chunk_comes_once() {
         for (n, len, per_task) in [(0, 3, 1), (1, 3, 1), (100, 7, 1), (100, 7, 4), (96, 8, 100)] {
             let mut x = vec![0; n];
@@ -84,5 +183,11 @@ mod tests {
         let (mut a, mut b) = (vec![0; 10], vec![0; 3]);
         for_chunks_of_two((&mut a, 4), (&mut b, 1), 1, |i, a, b| b[0] = a.len() + 10 * i);
         assert_eq!(b, [4, 14, 22]);
+        let f = |state: &mut usize, i: usize, a: &mut [usize], b: &mut [usize]| {
+            *state += 1;
+            (a[0], b[0]) = (*state, i);
+        };
+        alone(|| for_chunks_of_two_with((&mut a, 4), (&mut b, 1), || 0, f));
+        assert_eq!((a[0], a[4], a[8], &b[..]), (1, 2, 3, &[0, 1, 2][..]));
     }
 }

@@ -4,12 +4,11 @@
 //! dimension; operands may have different lengths there. Rows that are not contiguous are packed, several neighbors at
 //! a time. Invariant: one row is one call, so results do not depend on the number of threads.
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use crate::layout::wrap_dim;
 use crate::loops::move_2d;
-use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut};
+use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, parallel};
 
 /// `f(row of x, row of out)` along `dim`. The sizes of `out` are those of `x` but for the length along `dim`.
 pub fn for_rows<T: Element, U: Element>(
@@ -196,13 +195,13 @@ impl Job {
                 unsafe { self.group(g / per_inner * inner + start, self.group.min(inner - start), &mut scratch, f) };
             }
         };
-        if rows.saturating_mul(work) < Self::PARALLEL || rayon::current_num_threads() == 1 {
+        if rows.saturating_mul(work) < Self::PARALLEL || parallel::threads() == 1 {
             return some_groups(0..groups);
         }
         let per_task = Self::PARALLEL.div_ceil(work * self.group);
-        (0..groups.div_ceil(per_task))
-            .into_par_iter()
-            .for_each(|task| some_groups(task * per_task..groups.min((task + 1) * per_task)));
+        parallel::for_tasks(groups.div_ceil(per_task), &|task| {
+            some_groups(task * per_task..groups.min((task + 1) * per_task))
+        });
     }
 
     /// Zeroed memory for a group of rows of every operand that is packed; zero is valid for every element type.

@@ -1,8 +1,10 @@
 //! [`Storage`]: shared bytes, aligned to 64, that know who owns them.
 //!
-//! Three owners: the heap, a read-only mapped file, a region of an [`Arena`]; and a piece of another storage.
+//! Four owners: the heap, a read-only mapped file, a region of an [`Arena`], and a caller that lends its own memory
+//! ([`Storage::borrowed`]); and a piece of another storage.
 //! Invariants: all bytes are initialized from the start (fresh memory is zero); bytes are written only through a
-//! [`TensorMut`](crate::TensorMut), which has checked that the storage is not shared; a mapped file is never written.
+//! [`TensorMut`](crate::TensorMut), which has checked that the storage is not shared; a mapped file and borrowed memory
+//! are never written.
 
 use std::alloc;
 use std::fs::File;
@@ -31,6 +33,7 @@ enum Owner {
     Region { arena: Arc<Arena>, offset: usize },
     Map(#[allow(dead_code)] memmap2::Mmap),
     Piece(#[allow(dead_code)] Storage),
+    Lender(#[allow(dead_code)] Box<dyn std::any::Any + Send + Sync>),
 }
 
 // SAFETY: the bytes are plain memory without thread affinity. Shared access only reads; writing needs the one and only
@@ -68,6 +71,31 @@ impl Storage {
         let map = unsafe { memmap2::Mmap::map(file) }?;
         let start = NonNull::new(map.as_ptr().cast_mut()).ok_or_else(|| Error::memory("mapping at address 0"))?;
         Ok(Storage(Arc::new(Memory { start, len: map.len(), owner: Owner::Map(map) })))
+    }
+
+    /// Memory of a caller, which is read in place and never written: the array of another language. `lender` is dropped
+    /// with the last handle. Memory that is not aligned to `align` bytes is copied, and `lender` dropped at once.
+    ///
+    /// # Safety
+    /// `start` is valid for reads of `len` initialized bytes while `lender` lives, and nobody writes them while a
+    /// kernel reads them.
+    ///
+    /// # Errors
+    /// There is no memory for a copy.
+    pub unsafe fn borrowed(
+        start: *const u8,
+        len: usize,
+        align: usize,
+        lender: Box<dyn std::any::Any + Send + Sync>,
+    ) -> Result<Storage> {
+        match NonNull::new(start.cast_mut()).filter(|_| len > 0) {
+            None => Storage::zeroed(0),
+            Some(start) if start.addr().get() % align.max(1) == 0 => {
+                Ok(Storage(Arc::new(Memory { start, len, owner: Owner::Lender(lender) })))
+            }
+            // SAFETY: by the caller's promise.
+            Some(start) => Storage::copy_of(unsafe { std::slice::from_raw_parts(start.as_ptr(), len) }),
+        }
     }
 
     /// `len` bytes from `offset` on, shared and never writable. A piece that is not aligned to 8 bytes is copied.
@@ -128,9 +156,9 @@ impl Storage {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// True when the bytes are a mapped file's, or a piece of another storage.
+    /// True when the bytes are a mapped file's, borrowed, or a piece of another storage.
     pub fn is_read_only(&self) -> bool {
-        matches!(self.0.owner, Owner::Map(_) | Owner::Piece(_))
+        matches!(self.0.owner, Owner::Map(_) | Owner::Piece(_) | Owner::Lender(_))
     }
 
     /// True when this is the only handle and the bytes may be written, so that a `TensorMut` can take it.
@@ -160,6 +188,7 @@ impl std::fmt::Debug for Storage {
             Owner::Region { .. } => "region",
             Owner::Map(_) => "map",
             Owner::Piece(_) => "piece",
+            Owner::Lender(_) => "borrowed",
         };
         write!(f, "Storage({owner}, {} bytes)", self.0.len)
     }

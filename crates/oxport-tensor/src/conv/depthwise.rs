@@ -6,8 +6,8 @@
 use super::padded::Frame;
 use super::{Compute, Convolution, Multiply, Output, channels};
 use crate::gemm::Tile;
+use crate::parallel;
 use crate::scratch::Scratch;
-use rayon::prelude::*;
 
 /// Runs a convolution with one input channel per group, into an output with contiguous pixels.
 pub(super) fn planes<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
@@ -141,8 +141,8 @@ fn fill<T: Multiply>(conv: &Convolution<'_, T>, [n, c, d, h]: [usize; 4], lanes:
 
 /// Runs tasks of so many products each, on all threads if they are worth it.
 pub(super) fn spread(tasks: usize, products: usize, task: impl Fn(usize) + Sync + Send) {
-    if tasks * products > 1 << 16 && rayon::current_num_threads() > 1 {
-        (0..tasks).into_par_iter().with_min_len((1usize << 14).div_ceil(products)).for_each(task);
+    if tasks * products > 1 << 16 {
+        parallel::for_tasks_of(tasks, (1usize << 14).div_ceil(products), &task);
     } else {
         (0..tasks).for_each(task);
     }

@@ -9,8 +9,8 @@
 
 use super::Geometry;
 use crate::gemm::{Compute, Multiply, Tile};
+use crate::parallel;
 use crate::scratch::Scratch;
-use rayon::prelude::*;
 
 /// Where the pixels of a plane lie; a plane of a padded copy, or of the input itself.
 #[derive(Clone, Copy)]
@@ -134,15 +134,12 @@ impl<'a, T: Multiply> Padded<'a, T> {
         let count = g.batch * g.in_channels * frame.plane;
         let mut scratch = Scratch::take::<T::Acc>(count);
         let data = scratch.slice::<T::Acc>(count);
-        let fill = |(i, out): (usize, &mut [T::Acc])| {
+        let fill = |i: usize, out: &mut [T::Acc]| {
             frame.fill(g, &x[i / g.in_channels * sn + i % g.in_channels * sc..], [sd, sh, sw], out);
         };
         let plane = frame.plane.max(1);
-        if count > 1 << 16 && rayon::current_num_threads() > 1 {
-            data.par_chunks_exact_mut(plane).enumerate().with_min_len((1usize << 14).div_ceil(plane)).for_each(fill);
-        } else {
-            data.chunks_exact_mut(plane).enumerate().for_each(fill);
-        }
+        let per_task = if count > 1 << 16 { (1usize << 14).div_ceil(plane) } else { count.max(1) };
+        parallel::for_chunks(data, plane, per_task, fill);
         Padded { data: Data::Copy(scratch, count), strides: [g.in_channels * plane, plane], frame }
     }
 

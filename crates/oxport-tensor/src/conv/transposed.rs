@@ -2,8 +2,8 @@
 
 use super::{Compute, Convolution, Multiply, Output, pixel_stride};
 use crate::gemm::{Mat, MatMut, Product, gemm};
+use crate::parallel;
 use crate::scratch::Scratch;
-use rayon::prelude::*;
 
 /// Runs a transposed convolution.
 pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
@@ -42,15 +42,11 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             gemm(&product, MatMut { data: columns, rows: plane_in, cols: 1 });
             let y = y_scratch.slice::<T::Acc>(og * pixels);
             let columns = &*columns;
-            let scatter = |(o, y): (usize, &mut [T::Acc])| {
+            let scatter = |o: usize, y: &mut [T::Acc]| {
                 y.fill(conv.bias.map_or(T::Acc::ZERO, |b| b[group * og + o].widen_one()));
                 add_taps(conv, &columns[o * taps * pixels_in..][..taps * pixels_in], y, out.sizes);
             };
-            if pixels * taps > 1 << 12 {
-                y.par_chunks_exact_mut(pixels).enumerate().for_each(scatter);
-            } else {
-                y.chunks_exact_mut(pixels).enumerate().for_each(scatter);
-            }
+            parallel::for_chunks(y, pixels, if pixels * taps > 1 << 12 { 1 } else { og }, scatter);
             let mut rounded = Scratch::take::<T>(pixels);
             for (o, y) in y.chunks_exact(pixels).enumerate() {
                 let at = n * out.strides[0] + (group * og + o) * out.strides[1];

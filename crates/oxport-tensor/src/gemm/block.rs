@@ -6,8 +6,8 @@ use super::runs::{Block, Left, TileOf};
 use super::view::{Batch, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
 use super::{Compute, Multiply};
 use super::{narrow, planes};
+use crate::parallel;
 use crate::scratch::Scratch;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Below this many multiply-adds a product is not worth waking threads for.
@@ -36,7 +36,7 @@ pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
     let batch = offsets(&p.batch);
     let c_view = CView::new(c);
     let work = p.m.saturating_mul(p.n).saturating_mul(p.k.max(8));
-    let threads = if work.saturating_mul(batch.len()) < PARALLEL_WORK { 1 } else { rayon::current_num_threads() };
+    let threads = if work.saturating_mul(batch.len()) < PARALLEL_WORK { 1 } else { parallel::threads() };
     let one = |(i, &[a, b, c, s]): (usize, &[usize; 4]), threads: usize| {
         let strided = |x: &Mat<'_, T>, at: usize| (at, x.rows, x.cols);
         let lhs = match &p.a {
@@ -71,7 +71,7 @@ pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
     };
     // Whole products are the better tasks where there are enough of them.
     if threads > 1 && (batch.len() >= 2 * threads || (batch.len() > 1 && work < 4 * PARALLEL_WORK)) {
-        batch.par_iter().enumerate().with_max_len(1).for_each(|x| one(x, 1));
+        parallel::for_single_tasks(batch.len(), &|i| one((i, &batch[i]), 1));
     } else {
         batch.iter().enumerate().for_each(|x| one(x, threads));
     }
@@ -184,8 +184,8 @@ impl<T: Multiply> One<'_, T> {
                     let source = Source { data: &x[first..], major: rs, k: cs };
                     pack_panel(kernels, source, rows.len(i), kc, panel, rows.len(i));
                 };
-                if threads > 1 && jobs.len() > 1 {
-                    jobs.into_par_iter().for_each(pack);
+                if threads > 1 {
+                    parallel::for_each(jobs, pack);
                 } else {
                     jobs.into_iter().for_each(pack);
                 }
@@ -198,7 +198,7 @@ impl<T: Multiply> One<'_, T> {
             self.task(&range, rows, cols, a, r, j);
         };
         if threads > 1 && grid.len() > 1 {
-            (0..grid.len()).into_par_iter().with_max_len(1).for_each(task);
+            parallel::for_single_tasks(grid.len(), &task);
         } else {
             (0..grid.len()).for_each(task);
         }

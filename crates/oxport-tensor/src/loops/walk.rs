@@ -8,11 +8,10 @@
 //!
 //! Invariant: which tiles there are depends on the layouts only, not on the number of threads.
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::pack::move_2d;
-use crate::Layout;
+use crate::{Layout, parallel};
 
 /// Elements of a tile that needs no packing.
 const TILE: usize = 4096;
@@ -74,13 +73,11 @@ pub(crate) unsafe fn flat(numel: usize, operands: &[(*mut u8, usize)], row: RowF
             row(TILE.min(range.end - first), &starts);
         }
     };
-    if numel < PARALLEL || rayon::current_num_threads() == 1 {
+    if numel < PARALLEL || parallel::threads() == 1 {
         return part(0..numel);
     }
     let per_task = PARALLEL / 2;
-    (0..numel.div_ceil(per_task))
-        .into_par_iter()
-        .for_each(|task| part(task * per_task..numel.min((task + 1) * per_task)));
+    parallel::for_tasks(numel.div_ceil(per_task), &|task| part(task * per_task..numel.min((task + 1) * per_task)));
 }
 
 // SAFETY: a walk is a description; its pointers are only used by `rows`, whose contract covers threads.
@@ -188,12 +185,12 @@ impl Walk {
         let per_plane = n0.div_ceil(self.tile.0) * n1.div_ceil(self.tile.1);
         let planes = numel / (n0 * n1);
         let tiles = planes * per_plane;
-        if numel < PARALLEL || rayon::current_num_threads() == 1 {
+        if numel < PARALLEL || parallel::threads() == 1 {
             // SAFETY: passed on.
             return unsafe { self.tiles(0..tiles, row) };
         }
         let per_task = (PARALLEL / 2).div_ceil(numel.div_ceil(tiles));
-        (0..tiles.div_ceil(per_task)).into_par_iter().for_each(|task| {
+        parallel::for_tasks(tiles.div_ceil(per_task), &|task| {
             let first = task * per_task;
             // SAFETY: passed on; tasks have disjoint tiles, and so disjoint outputs.
             unsafe { self.tiles(first..tiles.min(first + per_task), row) }

@@ -13,8 +13,7 @@ use crate::support::rows::{exp_in_place, greater, max};
 use oxport_ir::{Error, Result};
 use oxport_tensor::gemm::{Epilogue, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};
 use oxport_tensor::simd::vectorize;
-use oxport_tensor::{Element, Tensor};
-use rayon::prelude::*;
+use oxport_tensor::{Element, Tensor, parallel};
 
 /// Queries of a block.
 const QUERIES: usize = 64;
@@ -168,11 +167,11 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
         };
         (0..blocks).step_by(KEYS).map(pair).collect()
     };
-    let heads = out.par_chunks_mut(l * width).zip(sums.par_chunks_mut(l)).enumerate();
-    heads.for_each(|(head, (out, sums))| {
+    parallel::for_chunks_of_two((out, l * width), (sums, l), 1, |head, out, sums| {
         let packed = pack(head);
-        let blocks = out.par_chunks_mut(QUERIES * width).zip(sums.par_chunks_mut(QUERIES)).enumerate();
-        blocks.for_each_init(fresh, |state, (i, (out, sums))| block(state, head, &packed, i * QUERIES, out, sums));
+        parallel::for_chunks_of_two_with((out, QUERIES * width), (sums, QUERIES), fresh, |state, i, out, sums| {
+            block(state, head, &packed, i * QUERIES, out, sums)
+        });
     });
     Ok(())
 }
