@@ -9,7 +9,7 @@ use crate::names::{InputNames, output_paths};
 use crate::{ExportedProgram, Opt, PlanOptions, Severity, Toolchain};
 use oxport_ir::infer::{cost_of, val_of_argument};
 use oxport_ir::{
-    Argument, Cost, Graph, InputKind, Intrinsic, MetaCx, Node, NodeKind, Op, OutputKind, StateTensor, Val,
+    Argument, Cost, Dialect, Graph, InputKind, Intrinsic, MetaCx, Node, NodeKind, Op, OutputKind, StateTensor, Val,
 };
 use oxport_run::{Memory, estimate_memory};
 use oxport_sym::{Expr, ShapeEnv, Symbol};
@@ -79,6 +79,14 @@ pub struct Tensors {
     pub elements: usize,
     /// Their bytes, as if each had its own storage.
     pub bytes: usize,
+}
+
+/// The name that PyTorch's serialization has for the program's dialect.
+pub fn dialect(program: &ExportedProgram) -> &'static str {
+    match program.dialect {
+        Dialect::Training => "TRAINING",
+        Dialect::Aten => "ATEN",
+    }
 }
 
 /// What a call takes.
@@ -154,7 +162,8 @@ pub fn info(toolchain: &Toolchain, program: &ExportedProgram, sizes: &HashMap<Sy
     }
 }
 
-fn inputs(program: &ExportedProgram) -> Vec<Port> {
+/// The user's inputs, in order.
+pub fn inputs(program: &ExportedProgram) -> Vec<Port> {
     let kinds = program.signature.inputs.iter().filter(|s| s.kind.is_user());
     let names = InputNames::of(program);
     let one = |(i, (name, spec)): (usize, (&crate::names::InputName, &oxport_ir::InputSpec))| {

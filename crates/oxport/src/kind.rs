@@ -7,6 +7,7 @@ use oxport_pt2::pickle::{Pickled, TorchFile};
 use oxport_pt2::zip::Directory;
 use oxport_tensor::Storage;
 use std::fmt;
+use std::path::Path;
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,4 +217,22 @@ impl fmt::Display for FileKind {
             FileKind::Unknown => "a file of an unknown kind",
         })
     }
+}
+
+/// The result of reading a program; an error names the file, and if the content is that of another kind of file, says
+/// so.
+///
+/// # Errors
+/// As the result.
+pub fn explained<T>(path: &Path, limits: &Limits, read: crate::Result<T>) -> crate::Result<T> {
+    read.map_err(|e| {
+        let is_file = !oxport_pt2::is_standard_input(path) && path.is_file();
+        let content = is_file.then(|| oxport_pt2::open_file(path).ok()).flatten();
+        let kind = content.map(|file| FileKind::of(&file, limits));
+        let other = kind.and_then(|kind| Some((kind, kind.advice()?)));
+        let reason = other.map(|(kind, advice)| {
+            format!("{}: expected an exported program, got {kind}\n   = note: {advice}", path.display())
+        });
+        e.because(reason).of_file(path)
+    })
 }

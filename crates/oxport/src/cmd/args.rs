@@ -1,7 +1,7 @@
 //! Arguments that several commands share.
 
 use oxport::compare::Tolerance;
-use oxport::kind::FileKind;
+use oxport::kind::explained;
 use oxport::random_inputs::Assignment;
 use oxport::{Error, ExportedProgram, ReadLimits, ReadOptions, Result, Toolchain};
 use std::path::Path;
@@ -17,34 +17,20 @@ pub struct ReadArgs {
 impl ReadArgs {
     /// Reads a program.
     pub fn read(&self, path: &Path, limits: &ReadLimits) -> Result<ExportedProgram> {
-        named(path, limits, oxport::read_with(path, &self.options(limits)))
+        explained(path, limits, oxport::read_with(path, &self.options(limits)))
     }
 
     /// As [`ReadArgs::read`], checking the CRC-32 of weights as well: for commands that write a program with new
     /// checksums, which would hide the damage.
     pub fn read_verified(&self, path: &Path, limits: &ReadLimits) -> Result<ExportedProgram> {
         let options = ReadOptions { verify_weights: true, ..self.options(limits) };
-        named(path, limits, oxport::read_with(path, &options))
+        explained(path, limits, oxport::read_with(path, &options))
     }
 
-    fn options(&self, limits: &ReadLimits) -> ReadOptions {
+    /// The options of reading.
+    pub fn options(&self, limits: &ReadLimits) -> ReadOptions {
         ReadOptions { model: self.model.clone(), limits: limits.clone(), ..ReadOptions::default() }
     }
-}
-
-/// The result of reading a program; an error names the file, and if the content is that of another kind of file, says
-/// so.
-fn named<T>(path: &Path, limits: &ReadLimits, read: Result<T>) -> Result<T> {
-    read.map_err(|e| {
-        let is_file = !oxport_pt2::is_standard_input(path) && path.is_file();
-        let content = is_file.then(|| oxport_pt2::open_file(path).ok()).flatten();
-        let kind = content.map(|file| FileKind::of(&file, limits));
-        let other = kind.and_then(|kind| Some((kind, kind.advice()?)));
-        let reason = other.map(|(kind, advice)| {
-            format!("{}: expected an exported program, got {kind}\n   = note: {advice}", path.display())
-        });
-        e.because(reason).of_file(path)
-    })
 }
 
 /// Arguments of commands that run or transform a program.

@@ -10,7 +10,6 @@ use oxport::io::inputs_from;
 use oxport::kind::FileKind;
 use oxport::trace::{NodeComparison, Trace, TraceComparison};
 use oxport::{Error, ExportedProgram, PlanOptions, ReadLimits, Result, Value};
-use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -77,7 +76,7 @@ impl Compare {
             return Err(Error::data("nothing could be compared: the two have no node or output in common"));
         }
         match self.json {
-            true => json(&document(&found)),
+            true => json(&oxport::json::comparison(&found)),
             false => self.print(&found),
         }
         Ok(if found.different().next().is_some() { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
@@ -147,24 +146,3 @@ impl Compare {
 
 /// How many differences are printed without `--all`.
 const SHOWN: usize = 10;
-
-fn document(found: &TraceComparison) -> serde_json::Value {
-    let one = |n: &NodeComparison| {
-        json!({
-            "name": n.name,
-            "op": n.op,
-            "agree": n.comparison.agree,
-            "error": n.comparison.error,
-            "detail": n.comparison.detail,
-        })
-    };
-    json!({
-        "compared": found.nodes.len(),
-        "different": found.different().count(),
-        "only_first": found.only_first,
-        "only_second": found.only_second,
-        "first_divergence": found.different().next().map(one),
-        "worst": found.worst().map(one),
-        "nodes": found.nodes.iter().map(one).collect::<Vec<_>>(),
-    })
-}

@@ -3,8 +3,7 @@
 use super::report::{json, with_spinner};
 use oxport::info::{CannotRun, Info, Port, RunInfo, SymbolInfo, Tensors, info};
 use oxport::{ExportedProgram, ReadLimits, Result, Toolchain, Val};
-use oxport_ir::Dialect;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,7 +30,7 @@ impl InfoArgs {
         let found = with_spinner("examining", || info(Toolchain::standard(), &program, &sizes));
         match self.json {
             true => {
-                let mut record = document(&program, &found);
+                let mut record = oxport::json::info(&program, &found);
                 record["path"] = json!(self.program.display().to_string());
                 json(&record);
             }
@@ -49,7 +48,7 @@ impl InfoArgs {
         let opset: String = origin.opset.iter().map(|(ns, version)| format!(", opset {ns} {version}")).collect();
         outln!("written by  PyTorch {torch}{schema}{opset}");
         let calls: usize = found.operators.iter().map(|(_, n)| n).sum();
-        let dialect = dialect(program);
+        let dialect = oxport::info::dialect(program);
         outln!("graph       {} nodes, {calls} calls, {} subgraphs, dialect {dialect}", found.nodes, found.subgraphs);
         ports("inputs", &found.inputs);
         ports("outputs", &found.outputs);
@@ -131,13 +130,6 @@ fn kinds(found: &Info) -> [(&'static str, &Tensors); 3] {
     [("parameters", &found.parameters), ("buffers", &found.buffers), ("constants", &found.constants)]
 }
 
-fn dialect(program: &ExportedProgram) -> &'static str {
-    match program.dialect {
-        Dialect::Training => "TRAINING",
-        Dialect::Aten => "ATEN",
-    }
-}
-
 /// A number with a decimal prefix: `1.50 MB`.
 pub fn size(n: f64, unit: &str) -> String {
     let prefixes = ["", "k", "M", "G", "T", "P"];
@@ -146,64 +138,4 @@ pub fn size(n: f64, unit: &str) -> String {
         0 => format!("{n:.0} {unit}"),
         _ => format!("{:.2} {}{unit}", n / 1000f64.powi(power as i32), prefixes[power]),
     }
-}
-
-fn document(program: &ExportedProgram, found: &Info) -> Value {
-    let origin = &program.origin;
-    let tensors = |t: &Tensors| json!({"count": t.count, "elements": t.elements, "bytes": t.bytes});
-    let symbol = |s: &SymbolInfo| json!({"name": s.name, "min": s.min, "max": s.max, "captured": s.captured});
-    let names = |list: &[(String, usize)]| list.iter().map(|(name, n)| (name.clone(), json!(n))).collect::<Value>();
-    let run = found.run.as_ref();
-    let cannot = found.run.as_ref().err();
-    json!({
-        "torch_version": origin.torch_version.as_deref(),
-        "schema_version": origin.schema_version.map(|(major, minor)| format!("{major}.{minor}")),
-        "opset": origin.opset.iter().map(|(ns, n)| (ns.to_string(), json!(n))).collect::<Value>(),
-        "dialect": dialect(program),
-        "nodes": found.nodes,
-        "subgraphs": found.subgraphs,
-        "inputs": found.inputs.iter().map(port_record).collect::<Value>(),
-        "outputs": found.outputs.iter().map(port_record).collect::<Value>(),
-        "symbols": found.symbols.iter().map(symbol).collect::<Value>(),
-        "parameters": tensors(&found.parameters),
-        "buffers": tensors(&found.buffers),
-        "constants": tensors(&found.constants),
-        "storage_bytes": found.storage_bytes,
-        "flops": run.map(|r| r.cost.flops).ok(),
-        "bytes_moved": run.map(|r| r.cost.bytes).ok(),
-        "not_counted": run.map(|r| &r.uncosted[..]).ok(),
-        "peak_bytes": run.map(|r| r.memory.arena).ok(),
-        "output_bytes": run.map(|r| r.memory.outputs).ok(),
-        "unknown_sizes": run.map(|r| r.memory.unknown).ok(),
-        "operators": names(&found.operators),
-        "can_run": cannot.is_none(),
-        "reason": cannot.map(|c| &c.reason),
-        "missing": cannot.map_or(&[][..], |c| &c.operators),
-    })
-}
-
-/// `{key, path, kind, constant}` with `dtype` and `shape` of a tensor, or the `value` of a number.
-fn port_record(port: &Port) -> Value {
-    let number = |e: &oxport::Expr| e.as_int().map_or_else(|| json!(e.to_string()), |n| json!(n));
-    let mut record = json!({"key": port.key, "path": port.path, "constant": port.is_constant});
-    let (kind, more) = match &port.val {
-        Some(Val::Tensor(t)) => {
-            let shape: Value = t.sizes.iter().map(number).collect();
-            ("tensor", vec![("dtype", json!(t.dtype.name())), ("shape", shape)])
-        }
-        Some(Val::Int(e)) => ("int", vec![("value", number(e))]),
-        Some(Val::Float(e)) => {
-            ("float", vec![("value", e.as_float().map_or_else(|| json!(e.to_string()), |x| json!(x)))])
-        }
-        Some(Val::Bool(e)) => ("bool", vec![("value", e.as_bool().map_or_else(|| json!(e.to_string()), |b| json!(b)))]),
-        Some(Val::Str(s)) => ("str", vec![("value", json!(&**s))]),
-        Some(Val::None) => ("None", Vec::new()),
-        Some(Val::List(_)) => ("list", Vec::new()),
-        Some(Val::Token) => ("token", Vec::new()),
-        Some(Val::Object(class)) => ("object", vec![("class", json!(&**class))]),
-        None => ("unknown", Vec::new()),
-    };
-    record["kind"] = json!(kind);
-    more.into_iter().for_each(|(key, value)| record[key] = value);
-    record
 }

@@ -5,7 +5,7 @@ use super::output::{Read, check_program, check_text};
 use super::report::{json, with_spinner};
 use clap::ValueEnum;
 use oxport::compare::Tolerance;
-use oxport::validate::{Validation, validate_within};
+use oxport::validate::validate_within;
 use oxport::{Error, Limits, Model, Opt, ReadLimits, Report, Result};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -131,24 +131,7 @@ impl Optimize {
             }
         }
         if self.json {
-            json(&serde_json::json!({
-                "nodes_before": report.nodes_before,
-                "nodes_after": report.nodes_after,
-                "cost_before": report.cost_before,
-                "cost_after": report.cost_after,
-                "dropped": report.dropped,
-                "too_large_to_freeze": report.is_too_large,
-                "saturated": report.saturated,
-                "iterations": report.iterations,
-                "egraph_nodes": report.egraph_nodes,
-                "egraph_classes": report.egraph_classes,
-                "search_ms": report.search_ms,
-                "extract_ms": report.extract_ms,
-                "total_ms": report.total_ms,
-                "rules": report.rules,
-                "validated": validation.as_ref().map(Validation::is_agreement),
-                "validation": validation.as_ref().map(record),
-            }));
+            json(&oxport::json::optimization(&report, validation.as_ref()));
         } else {
             print(&report);
             if let Some(validation) = &validation {
@@ -174,17 +157,6 @@ fn print(report: &Report) {
     outln!("search     {:.1} ms", report.search_ms);
     outln!("extraction {:.1} ms", report.extract_ms);
     report.rules.iter().for_each(|(rule, count)| outln!("    {rule:24} {count}"));
-}
-
-fn record(v: &Validation) -> serde_json::Value {
-    let refused = v.refused.iter().map(|(inputs, why)| serde_json::json!({"inputs": inputs.to_string(), "why": why}));
-    serde_json::json!({
-        "compared": v.compared.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "refused": refused.collect::<Vec<_>>(),
-        "difference": v.difference,
-        "worst": v.worst.as_ref().map(|(error, at)| serde_json::json!({"error": error, "at": at})),
-        "cut_short": v.cut_short,
-    })
 }
 
 /// The time limit of validation.

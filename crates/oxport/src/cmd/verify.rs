@@ -60,7 +60,7 @@ impl Verify {
             Ok(program) => program,
             // A file that cannot be read as a program is not valid either: print its diagnostics.
             Err(e) if self.is_json() && !e.diagnostics().is_empty() => {
-                json(&list(e.diagnostics()));
+                json(&oxport::json::diagnostics(e.diagnostics()));
                 return Ok(ExitCode::from(e.exit_code()));
             }
             Err(e) => return Err(e),
@@ -70,7 +70,7 @@ impl Verify {
         }
         let found = with_spinner("verifying", || oxport::verify(&program));
         if self.is_json() {
-            json(&list(&found));
+            json(&oxport::json::diagnostics(&found));
         } else if found.is_empty() {
             outln!("valid: {} nodes, no diagnostics", program.graph.len());
         } else {
@@ -111,18 +111,4 @@ impl Verify {
     fn is_json(&self) -> bool {
         self.json || self.format == Format::Json
     }
-}
-
-/// Diagnostics as JSON.
-pub fn list(found: &[Diagnostic]) -> serde_json::Value {
-    let one = |d: &Diagnostic| {
-        serde_json::json!({
-            "code": d.code,
-            "severity": d.severity.to_string(),
-            "at": d.at.to_string(),
-            "message": d.message,
-            "notes": d.notes,
-        })
-    };
-    found.iter().map(one).collect()
 }
