@@ -28,6 +28,23 @@ conform *ARGS:
 bench PROGRAM *ARGS:
     cargo run --release -- bench {{PROGRAM}} {{ARGS}}
 
+# Build the Python wheel, and try it in a fresh virtual environment
+wheel:
+    bash python/wheel.sh
+
+# Test the Python package with the library that `just test` has built
+test-python *ARGS:
+    bash python/test.sh {{ARGS}}
+
+# Test the page of `oxport view` in Chromium (`/usr/bin/chromium`), and that its checked-in bundle is that of its sources
+viewer-test:
+    cargo build --release
+    cd viewer && npm ci && npm run build -- --check && npm test
+
+# Write the header of the C interface anew
+header:
+    UPDATE_EXPECT=1 cargo test --release -p oxport-c --test all header::
+
 # Fuzz every parser for so many seconds each, without nightly
 fuzz SECONDS="60":
     OXPORT_FUZZ_SECONDS={{SECONDS}} cargo test --release -p oxport-pt2 --test fuzzing -- --nocapture

@@ -61,12 +61,16 @@ mod error;
 pub mod info;
 pub mod inputs;
 pub mod io;
+pub mod json;
 pub mod kind;
 pub mod listing;
 pub mod names;
 mod prepare;
 pub mod profile;
 pub mod random_inputs;
+pub mod scan;
+#[cfg(feature = "python")]
+pub mod source;
 pub mod suggest;
 mod toolchain;
 pub mod trace;

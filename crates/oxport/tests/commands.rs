@@ -17,6 +17,11 @@ mod inputs;
 mod messages;
 #[path = "commands/pages.rs"]
 mod pages;
+#[cfg(feature = "score")]
+#[path = "commands/score.rs"]
+mod score;
+#[path = "commands/view.rs"]
+mod view;
 
 use oxport::random_inputs::{InputGenerator, generate_inputs};
 use oxport::validate::validate;

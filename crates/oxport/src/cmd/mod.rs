@@ -25,9 +25,13 @@ pub mod report;
 mod rules;
 mod run;
 mod scan;
+#[cfg(feature = "score")]
+mod score;
 mod show;
 mod values;
 mod verify;
+#[cfg(feature = "view")]
+mod view;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -82,6 +86,12 @@ pub enum Command {
     Convert(convert::Convert),
     /// Print a program
     Show(show::Show),
+    /// Score tables: Parquet and Arrow files
+    #[cfg(feature = "score")]
+    Score(score::Score),
+    /// Show a program as a graph, in a browser
+    #[cfg(feature = "view")]
+    View(view::View),
     /// Compare two runs node by node: of programs, or recorded
     Compare(compare::Compare),
     /// Compare two programs up to node names
@@ -114,6 +124,10 @@ pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
         Command::Decompose(c) => c.execute(&limits),
         Command::Convert(c) => c.execute(&limits),
         Command::Show(c) => c.execute(&limits),
+        #[cfg(feature = "score")]
+        Command::Score(c) => c.execute(&limits, cli.quiet),
+        #[cfg(feature = "view")]
+        Command::View(c) => c.execute(&limits),
         Command::Compare(c) => c.execute(&limits),
         Command::Diff(c) => c.execute(&limits),
         Command::Capture(c) => c.execute(&limits),
@@ -152,6 +166,10 @@ impl Command {
             Command::Decompose(c) => Some(&c.program),
             Command::Convert(c) => Some(&c.input),
             Command::Show(c) => Some(&c.program),
+            #[cfg(feature = "view")]
+            Command::View(c) => Some(&c.program),
+            #[cfg(feature = "score")]
+            Command::Score(c) => Some(&c.program),
             _ => None,
         }
     }

@@ -43,7 +43,8 @@ enum Format {
     Python,
     /// One row per node: name, operator, result
     Table,
-    /// Graphviz
+    #[cfg(feature = "view")]
+    /// Graphviz: nodes with operators and values, modules and subgraphs as clusters
     Dot,
     /// The program JSON
     Json,
@@ -73,7 +74,8 @@ impl Show {
             Format::Whole => print::whole(&program),
             Format::Python => oxport_pt2::python::module(&program)?,
             Format::Table => table(&program),
-            Format::Dot => dot(&program),
+            #[cfg(feature = "view")]
+            Format::Dot => oxport_view::dot(&program),
             Format::Json => oxport_pt2::to_json(&program)?,
         };
         if let Some(file) = &self.weights {
@@ -112,22 +114,4 @@ fn table(program: &ExportedProgram) -> String {
     let width = |c: usize| rows.iter().map(|r| r[c].len()).max().unwrap_or(0);
     let (a, b) = (width(0), width(1));
     rows.iter().map(|[name, what, result]| format!("{}\n", Plain(format!("{name:a$}  {what:b$}  {result}")))).collect()
-}
-
-fn dot(program: &ExportedProgram) -> String {
-    let mut out = String::from("digraph program {\n    node [shape=box, fontname=monospace];\n");
-    for (_, node) in program.graph.nodes() {
-        let label = node.op().map_or(String::new(), |op| format!("\\n{}", quoted(op.short_name())));
-        let name = quoted(&node.name);
-        out += &format!("    \"{name}\" [label=\"{name}{label}\"];\n");
-        for input in node.inputs() {
-            out += &format!("    \"{}\" -> \"{name}\";\n", quoted(&program.graph.node(input).name));
-        }
-    }
-    out + "}\n"
-}
-
-/// A Graphviz string.
-fn quoted(text: &str) -> String {
-    Plain(text).to_string().replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -166,22 +166,43 @@ fn bodies_of_map_and_scan_count_for_each_slice() {
 
 #[test]
 fn the_picture_is_a_graph_over_its_nodes() {
-    for (program, least) in [("mlp", 10), ("bert_encoder", 100)] {
+    for (program, least, clusters) in [("mlp", 10, 6), ("bert_encoder", 100, 20), ("cond", 20, 4)] {
         let dot = text(&oxport(&["show", &fixture(program), "--format", "dot"]));
         let body = dot.trim_end().strip_prefix("digraph program {").and_then(|rest| rest.strip_suffix('}'));
         let mut nodes = std::collections::HashSet::new();
-        let mut edges = 0;
+        let (mut edges, mut opened, mut closed, mut labels) = (0, 0, 0, 0);
         for line in body.unwrap_or_else(|| panic!("{dot}")).lines().map(str::trim).filter(|line| !line.is_empty()) {
             let quotes = line.replace("\\\"", "").matches('"').count();
-            assert!(line.ends_with(';') && quotes.is_multiple_of(2), "{line}");
-            match line.trim_end_matches(';').split_once(" -> ") {
+            assert!(quotes.is_multiple_of(2), "{line}");
+            if line.starts_with("subgraph cluster_") {
+                opened += 1;
+                continue;
+            }
+            if line == "}" {
+                closed += 1;
+                continue;
+            }
+            assert!(line.ends_with("];"), "{line}");
+            let (what, attributes) = line.split_once(" [").expect("a statement has attributes");
+            match what.split_once(" -> ") {
                 Some((from, to)) => {
                     edges += 1;
+                    labels += usize::from(attributes.contains("f32["));
                     assert!(nodes.contains(from) && nodes.contains(to), "{line}");
                 }
-                None => drop(nodes.insert(line.split(" [").next().unwrap_or_default().to_string())),
+                None => drop(nodes.insert(what.to_string())),
             }
         }
-        assert!(edges >= least, "{edges} edges of {program}");
+        assert!(edges >= least && labels >= least, "{edges} edges of {program}, {labels} with shapes");
+        assert!(opened >= clusters && opened == closed, "{opened} clusters of {program}, {closed} closed");
+    }
+    let cond = text(&oxport(&["show", &fixture("cond"), "--format", "dot"]));
+    for part in [
+        "subgraph cluster_0 { label=\"true_graph_0\";",
+        "\"cond\" -> \"true_graph_0:x\" [style=dashed, label=\"true_graph_0\", lhead=cluster_0];",
+        "\"true_graph_0:linear\" -> \"true_graph_0:relu\" [label=\"f32[s77, 4]\"];",
+        "\"true_graph_0:relu\" [label=\"relu\\nrelu\\nf32[s77, 4]\"];",
+    ] {
+        assert!(cond.contains(part), "{part} in {cond}");
     }
 }

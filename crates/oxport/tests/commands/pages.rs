@@ -7,6 +7,7 @@
 //! | a block `text` behind it | what the commands print; `…` stands for anything. `UPDATE_EXPECT=1` writes it anew |
 //! | `<!-- files: NAME=PATH … -->` | files of the workspace that the page's folder has |
 //! | `<!-- file: NAME -->` | the next block is the content of that file |
+//! | `<!-- python: NAME=PATH … -->` | the next block is run by `python/tests/test_docs.py`, with these files |
 //! | `<!-- not run: REASON -->` | the next block is not run; without a reason that is an error |
 //!
 //! Blocks `rust` are doc tests: their page is included in a crate's documentation ([`DOC_TESTS`]). A block `text` that
@@ -21,6 +22,9 @@ const DOC_TESTS: &[(&str, &str)] = &[
     ("docs/embedding.md", "crates/oxport/src/lib.rs"),
     ("docs/cookbook.md", "crates/oxport/src/lib.rs"),
 ];
+
+/// Pages whose Python code is run by the tests of the Python package.
+const PYTHON_TESTS: &[&str] = &["docs/python.md", "docs/python-graphs.md"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -49,7 +53,7 @@ struct Block {
 /// `<!-- KEY: VALUE -->`
 fn remark(line: &str) -> Option<(String, String)> {
     let (key, value) = line.strip_prefix("<!-- ")?.strip_suffix(" -->")?.split_once(':')?;
-    ["files", "file", "not run"].contains(&key).then(|| (key.to_string(), value.trim().to_string()))
+    ["files", "file", "python", "not run"].contains(&key).then(|| (key.to_string(), value.trim().to_string()))
 }
 
 fn blocks(text: &str) -> Vec<Block> {
@@ -152,6 +156,7 @@ fn check(page: &str, text: &mut String) -> Result<usize, String> {
                 }
                 printed = Some(all);
             }
+            ("python", Some(("python", _))) if PYTHON_TESTS.contains(&page) => {}
             ("rust", _) if DOC_TESTS.iter().any(|(included, _)| *included == page) => {}
             ("text", _) => match shown {
                 Some(shown) if !is_like(shown.trim_end(), block.lines.join("\n").trim_end()) => {
