@@ -151,7 +151,7 @@ typedef struct OxportResults OxportResults;
 /// Elements in memory. As an input: memory of the caller, which the library reads in place during the call, and only
 /// then. Of a result: memory of the library, which lives as long as the OxportResults.
 ///
-/// The element at index (i, j, …) is at `data` + size of an element * (`offset` + i * strides[0] + j * strides[1] + …).
+/// The element at index (i, j, …) is at `data + size of an element * (offset + i * strides[0] + j * strides[1] + …)`.
 typedef struct {
     /// The start of the memory. An input that is not aligned for its dtype (at most 8 bytes) is copied.
     const void *data;
