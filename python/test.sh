@@ -10,10 +10,10 @@ if ! command -v "$python" > /dev/null; then
     echo "error: expected Python 3.10 or newer as \`$python\`, got nothing: install it, or name it with PYTHON=" >&2
     exit 1
 fi
-library="$target/release/lib_oxport.so"
-[ -e "$library" ] || library="$target/release/lib_oxport.dylib"
-if [ ! -e "$library" ]; then
-    echo "error: expected $target/release/lib_oxport.so: run \`cargo test --release --workspace\` first" >&2
+# Tests link the library below deps/, and cargo copies it no further.
+library="$(ls -t "$target"/release/deps/lib_oxport.{so,dylib} 2> /dev/null | head -n 1 || true)"
+if [ -z "$library" ]; then
+    echo "error: expected lib_oxport.so in $target/release/deps: run \`cargo test --release --workspace\` first" >&2
     exit 1
 fi
 if [ ! -x "$target/python/bin/python" ]; then

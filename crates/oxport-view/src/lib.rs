@@ -10,7 +10,7 @@
 //! | [`page`] | [`Page`]: what the document is told of programs, as JSON |
 //! | [`clusters`] | the modules around nodes, as a tree |
 //! | [`text`] | values, ranges and arguments as the page and the picture write them |
-//! | [`html`] | the document: template, script, styles and data |
+//! | [`html`](mod@html) | the document: template, script, styles and data |
 //! | [`serve`] | [`Server`]: the document over HTTP, to this machine alone |
 //! | [`dot`](mod@dot) | the Graphviz printer |
 //!
