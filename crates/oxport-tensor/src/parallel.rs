@@ -93,22 +93,29 @@ pub fn for_chunks_of_two<T: Send, U: Send>(
     a.tasks(per_task, &|i| unsafe { f(i, a.part(i), b.part(i)) });
 }
 
-/// As [`for_chunks_of_two`], where every chunk is a task, and tasks that follow one another on a thread share a state.
+/// As [`for_chunks_of_two`]; tasks that follow one another on a thread share a state.
 pub fn for_chunks_of_two_with<T: Send, U: Send, S>(
     (a, a_len): (&mut [T], usize),
     (b, b_len): (&mut [U], usize),
+    per_task: usize,
     init: impl Fn() -> S + Sync + Send,
     f: impl Fn(&mut S, usize, &mut [T], &mut [U]) + Sync,
 ) {
     let (a, b) = (Parts::of(a, a_len), Parts::of(b, b_len));
     let count = a.count.min(b.count);
-    // SAFETY: every number comes once, so no two threads hold the same chunk.
-    let task = |state: &mut S, i: usize| unsafe { f(state, i, a.part(i), b.part(i)) };
-    if count <= 1 || is_alone() {
+    let per_task = per_task.clamp(1, count.max(1));
+    let tasks = count.div_ceil(per_task);
+    let task = |state: &mut S, task: usize| {
+        for i in task * per_task..count.min((task + 1) * per_task) {
+            // SAFETY: every number comes once, so no two threads hold the same chunk.
+            unsafe { f(state, i, a.part(i), b.part(i)) };
+        }
+    };
+    if tasks <= 1 || is_alone() {
         let mut state = init();
-        (0..count).for_each(|i| task(&mut state, i));
+        (0..tasks).for_each(|i| task(&mut state, i));
     } else {
-        (0..count).into_par_iter().for_each_init(init, task);
+        (0..tasks).into_par_iter().for_each_init(init, task);
     }
 }
 
@@ -187,7 +194,12 @@ mod tests {
             *state += 1;
             (a[0], b[0]) = (*state, i);
         };
-        alone(|| for_chunks_of_two_with((&mut a, 4), (&mut b, 1), || 0, f));
+        alone(|| for_chunks_of_two_with((&mut a, 4), (&mut b, 1), 1, || 0, f));
         assert_eq!((a[0], a[4], a[8], &b[..]), (1, 2, 3, &[0, 1, 2][..]));
+        for per_task in [1, 2, 9] {
+            b.fill(9);
+            for_chunks_of_two_with((&mut a, 4), (&mut b, 1), per_task, || 0, f);
+            assert_eq!(b, [0, 1, 2], "{per_task}");
+        }
     }
 }

@@ -19,6 +19,8 @@ use oxport_tensor::{Element, Tensor, parallel};
 const QUERIES: usize = 64;
 /// Keys of a block.
 const KEYS: usize = 256;
+/// Below this many multiply-adds an attention is not worth waking threads for.
+const PARALLEL_WORK: usize = 1 << 18;
 
 /// An attention over tensors of one type; query, key, value and mask have the same leading dimensions, expanded.
 pub(super) struct Attention<'a> {
@@ -167,11 +169,14 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
         };
         (0..blocks).step_by(KEYS).map(pair).collect()
     };
-    parallel::for_chunks_of_two((out, l * width), (sums, l), 1, |head, out, sums| {
+    let is_small = sums.len().saturating_mul(s).saturating_mul(features + width) < PARALLEL_WORK;
+    let per_task = if is_small { sums.len() } else { 1 };
+    parallel::for_chunks_of_two((out, l * width), (sums, l), per_task, |head, out, sums| {
         let packed = pack(head);
-        parallel::for_chunks_of_two_with((out, QUERIES * width), (sums, QUERIES), fresh, |state, i, out, sums| {
+        let one = |state: &mut State<T>, i: usize, out: &mut [T], sums: &mut [T]| {
             block(state, head, &packed, i * QUERIES, out, sums)
-        });
+        };
+        parallel::for_chunks_of_two_with((out, QUERIES * width), (sums, QUERIES), per_task, fresh, one);
     });
     Ok(())
 }
