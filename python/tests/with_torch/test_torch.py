@@ -5,8 +5,10 @@ Run by hand, in an environment with PyTorch: `pytest python/tests/with_torch`.
 
 from __future__ import annotations
 
+import importlib
 import io
 import pathlib
+import sys
 import threading
 
 import numpy as np
@@ -18,15 +20,22 @@ import torch.utils._pytree as pytree  # noqa: E402
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[3] / "fixtures" / "programs"
 NAMES = sorted(p.name for p in PROGRAMS.iterdir() if (p / "program.pt2").exists())
-#: Tensors of torchao's classes are loaded by that package alone; a dataclass is loaded where it was registered.
-NOT_LOADED = {"torchao_dynamic", "torchao_weight_only"}
+
+# Classes and operators that programs of the fixtures name: PyTorch loads them where they are registered.
+sys.path.insert(0, str(PROGRAMS.parent))
+zoo = importlib.import_module("zoo")
+oxport.register_namedtuple(zoo.Pair, serialized_type_name="fixtures.Pair")
+oxport.register_dataclass(zoo.Sample, serialized_type_name="fixtures.Sample")
+#: What a program needs beside PyTorch.
+NEEDS = {"torchvision_regions": "torchvision", "torchao_dynamic": "torchao", "torchao_weight_only": "torchao"}
 
 
 def exported(name: str) -> torch.export.ExportedProgram:
-    try:
-        return torch.export.load(PROGRAMS / name / "program.pt2")
-    except Exception as error:  # noqa: BLE001
-        pytest.skip(f"PyTorch does not load it here: {type(error).__name__}: {str(error)[:80]}")
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason=f"PyTorch loads it with {NEEDS[name]} only")
+        if NEEDS[name] == "torchao":
+            importlib.import_module("torchao.quantization")
+    return torch.export.load(PROGRAMS / name / "program.pt2")
 
 
 def arguments(name: str, program: torch.export.ExportedProgram) -> tuple:
@@ -47,7 +56,7 @@ def close(a: object, b: object) -> None:
         assert a == b and type(a) is type(b)
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in NOT_LOADED])
+@pytest.mark.parametrize("name", NAMES)
 def test_calls_give_what_pytorch_gives(name: str) -> None:
     theirs, ours = exported(name), oxport.load(PROGRAMS / name / "program.pt2")
     module = theirs.module()
