@@ -44,7 +44,6 @@ export async function outputs() {
   return {
     "viewer.js": script,
     "viewer.css": style,
-    "page.html": readFileSync(join(here, "src/page.html"), "utf8"),
     "integrity.txt": `script=${hash(script)}\nstyle=${hash(style)}\n`,
     "LICENSES.txt": licences(metafile),
   };

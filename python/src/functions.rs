@@ -43,7 +43,7 @@ pub(crate) fn read(
 ) -> PyResult<Program> {
     let mut settings = settings(opt, threads, seed, checks)?;
     let options = ReadOptions { limits: self::limits(&limits)?, model, verify_weights: false };
-    settings.options.max_buffer_bytes = options.limits.buffer as usize;
+    settings.options.max_buffer_bytes = options.limits.buffer_bytes();
     let toolchain = toolchain(&operators)?;
     let program = match (path, data) {
         (Some(path), None) => {

@@ -311,7 +311,7 @@ fn insert<'py>(graph: &Bound<'py, Graph>, mut made: Made) -> PyResult<Bound<'py,
 
 fn lift<'py>(graph: &Bound<'py, Graph>, kind: InputKind, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Node>> {
     // The array may be written later; a program's tensors are its own.
-    let tensor = tensor::Tensor::owned(tensor::from_python(x)?)?.inner().clone();
+    let tensor = tensor::unshared(tensor::from_python(x)?)?;
     let id = graph.get().with(graph.py(), |live, path| live.lift(path, kind, tensor))?;
     node(graph, id)
 }

@@ -86,6 +86,15 @@ impl Drop for Taken {
     }
 }
 
+/// The same memory as one that Python may write between calls: no program keeps it, and it is given back with the last
+/// view.
+pub(crate) fn lent(tensor: Tensor) -> oxport::tensor::Result<Tensor> {
+    let (first, dtype) = (address(&tensor) as *const u8, tensor.dtype());
+    let (sizes, strides) = (tensor.sizes().to_vec(), tensor.strides().to_vec());
+    // SAFETY: the lender is the tensor whose memory this is.
+    unsafe { Tensor::borrowed(first, dtype, &sizes, &strides, Box::new(tensor)) }
+}
+
 /// The array of an object with `__array_interface__`, in place: `None` where its elements are no dtype here, do not lie
 /// at multiples of their size, have another byte order or lie backwards; such an array is to be copied first.
 pub(crate) fn of_array(

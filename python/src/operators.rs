@@ -200,7 +200,7 @@ fn val_of(x: &Bound<'_, PyAny>) -> PyResult<Val> {
 fn value_of(x: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Some((tensor, _)) = tensor::borrowed(x)? {
         // What the function gave may be written by it later.
-        return Ok(Value::Tensor(tensor::Tensor::owned(tensor)?.inner().clone()));
+        return Ok(Value::Tensor(tensor::unshared(tensor)?));
     }
     if x.is_none() {
         return Ok(Value::None);

@@ -43,21 +43,12 @@ const VALIDATION: Duration = Duration::from_secs(20);
 
 /// An optimization level by its name.
 pub(crate) fn level(name: &str) -> PyResult<Opt> {
-    match name {
-        "none" => Ok(Opt::None),
-        "exact" => Ok(Opt::Exact),
-        "fast" => Ok(Opt::Fast),
-        _ => Err(usage(format!("expected \"none\", \"exact\" or \"fast\", got {name:?}"))),
-    }
+    Opt::from_name(name).ok_or_else(|| usage(format!("expected \"none\", \"exact\" or \"fast\", got {name:?}")))
 }
 
 /// How strictly inputs are checked, by its name.
 pub(crate) fn checks(name: &str) -> PyResult<InputChecks> {
-    match name {
-        "torch" => Ok(InputChecks::Torch),
-        "strict" => Ok(InputChecks::Strict),
-        _ => Err(usage(format!("expected \"torch\" or \"strict\", got {name:?}"))),
-    }
+    InputChecks::from_name(name).ok_or_else(|| usage(format!("expected \"torch\" or \"strict\", got {name:?}")))
 }
 
 impl Program {
@@ -348,9 +339,9 @@ impl Program {
             Opt::None => return Err(usage("rules: expected \"exact\" or \"fast\", got \"none\"")),
             opt => opt,
         };
-        let cpu = match target {
-            "cpu" => true,
-            "aten" => false,
+        let target = match target {
+            "cpu" => Target::Cpu,
+            "aten" => Target::Aten,
             _ => return Err(usage(format!("target: expected \"cpu\" or \"aten\", got {target:?}"))),
         };
         let time = time_limit.map(Duration::try_from_secs_f64).transpose();
@@ -358,7 +349,6 @@ impl Program {
         if !(0.0..=1e4).contains(&grow) {
             return Err(usage("grow: expected a part of the program's size, from 0 on"));
         }
-        let target = if cpu { Target::Cpu } else { Target::Aten };
         let model = Model { target, frozen: freeze, ..Model::default() };
         let defaults = Limits::default();
         let limits = Limits { model, grow, time, nodes: node_limit.unwrap_or(defaults.nodes), ..defaults };
@@ -366,8 +356,7 @@ impl Program {
         let toolchain = self.toolchain.with_rules(&further).map_err(raise)?;
         let program = self.exported();
         let work = || -> oxport::Result<_> {
-            let start =
-                if cpu { toolchain.prepare(&program, Opt::None)? } else { toolchain.functionalize(&program)? };
+            let start = toolchain.functional_for(&program, target)?;
             let (better, report) = toolchain.optimize(&start, opt, &limits)?;
             let limits = oxport::ReadLimits::default();
             let compare = || oxport::validate::validate(&toolchain, [&program, &better], opt, &limits, VALIDATION);

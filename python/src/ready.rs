@@ -131,7 +131,7 @@ pub(crate) fn storages(inputs: &[Value]) -> Vec<Option<usize>> {
 pub(crate) fn set_buffers(module: &mut Module, state: &Bound<'_, PyDict>) -> PyResult<()> {
     for (name, value) in state {
         // A copy: the caller may write the array later.
-        let value = Tensor::owned(tensor::from_python(&value)?)?.inner().clone();
+        let value = tensor::unshared(tensor::from_python(&value)?)?;
         module.set_buffer(&name.extract::<String>()?, value).map_err(raise_call)?;
     }
     Ok(())

@@ -25,11 +25,7 @@ impl Tensor {
     }
     /// A tensor that belongs to Python alone: what others share is copied.
     pub(crate) fn owned(inner: oxport::Tensor) -> PyResult<Tensor> {
-        let inner = match inner.into_mut() {
-            Ok(own) => own.freeze(),
-            Err(shared) => copied(&shared)?,
-        };
-        Ok(Tensor { inner, writable: true })
+        Ok(Tensor { inner: memory::lent(unshared(inner)?).map_err(failed)?, writable: true })
     }
     /// The tensor.
     pub(crate) fn inner(&self) -> &oxport::Tensor {
@@ -37,17 +33,12 @@ impl Tensor {
     }
 }
 
-/// A copy with the same strides where they are dense.
-fn copied(x: &oxport::Tensor) -> PyResult<oxport::Tensor> {
-    let copy = || -> oxport::tensor::Result<oxport::Tensor> {
-        let layout = oxport::Layout { offset: 0, ..x.layout().clone() };
-        let is_dense = layout.extent()?.is_none_or(|(_, high)| high + 1 == x.numel());
-        let layout = if is_dense { layout } else { oxport::Layout::contiguous(x.sizes())? };
-        let mut out = oxport::custom::TensorMut::empty(x.dtype(), layout)?;
-        oxport::tensor::copy(x, &mut out)?;
-        Ok(out.freeze())
-    };
-    copy().map_err(|e| raise(oxport::run::Error::from(oxport::ir::Error::from(e)).into()))
+/// The tensor, or a copy of it if others have its memory.
+pub(crate) fn unshared(x: oxport::Tensor) -> PyResult<oxport::Tensor> {
+    match x.into_mut() {
+        Ok(own) => Ok(own.freeze()),
+        Err(shared) => shared.deep_copy().map_err(failed),
+    }
 }
 
 fn failed(e: oxport::tensor::Error) -> PyErr {
@@ -106,7 +97,7 @@ impl Tensor {
     }
     /// A copy that belongs to Python alone.
     fn copy(&self) -> PyResult<Tensor> {
-        Ok(Tensor { inner: copied(&self.inner)?, writable: true })
+        Tensor::owned(self.inner.deep_copy().map_err(failed)?)
     }
     /// The elements in another dtype, as `torch.Tensor.to` converts them.
     fn to(&self, dtype: &str) -> PyResult<Tensor> {
@@ -175,7 +166,7 @@ impl Tensor {
         }
         let versioned = max_version.is_some_and(|(major, _)| major >= 1);
         match copy {
-            Some(true) => memory::export(py, copied(&self.inner)?, true, versioned),
+            Some(true) => memory::export(py, self.inner.deep_copy().map_err(failed)?, true, versioned),
             _ => memory::export(py, self.inner.clone(), self.writable, versioned),
         }
     }

@@ -168,6 +168,66 @@ def test_inputs_that_the_program_writes(programs: pathlib.Path) -> None:
         program.call_flat(frozen)
 
 
+def captured(tmp_path: pathlib.Path, source: str, entry: str, inputs: list[str]) -> oxport.Program:
+    file = tmp_path / "source.py"
+    file.write_text("import torch\n" + source)
+    return oxport.capture(file, entry, inputs)
+
+
+KEEPS = """
+class Keeps(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("last", torch.zeros(3))
+
+    def forward(self, x):
+        self.last.copy_(x)
+        return x
+"""
+
+SWAPS = """
+def swaps(x, y):
+    z = x.clone()
+    x.copy_(y)
+    y.copy_(z)
+    return x + y
+"""
+
+
+@pytest.mark.parametrize("of", [lambda x: x, oxport.Tensor, lambda x: oxport.Tensor(x).copy()], ids=["array", "lent", "own"])
+def test_what_a_call_keeps_is_not_the_callers_memory(tmp_path: pathlib.Path, of: object) -> None:
+    program = captured(tmp_path, KEEPS, "Keeps()", ["x: f32[3]"]).decompose("functional")
+    # The new value of the buffer is the input itself, as in programs of which copies were dropped.
+    (copy,) = program.graph.find_nodes(op="call_function", target="aten.copy.default")
+    copy.replace_all_uses_with(copy.args[1])
+    program.graph.erase_node(copy)
+    program.recompile()
+    x = np.ones(3, np.float32)
+    given = of(x)
+    result = program(given)
+    assert program.buffers()["last"].tolist() == [1.0] * 3 and not np.shares_memory(result, given)
+    memory = x if np.shares_memory(x, np.asarray(given)) else np.asarray(given)
+    memory[:] = 5
+    assert program.buffers()["last"].tolist() == [1.0] * 3 and result.tolist() == [1.0] * 3
+
+
+def test_inputs_may_take_one_anothers_values(tmp_path: pathlib.Path) -> None:
+    program = captured(tmp_path, SWAPS, "swaps", ["x: f32[2]", "y: f32[2]"]).decompose("functional")
+    for node in list(program.graph.nodes):
+        if node.target in ("aten.copy.default", "aten.clone.default"):
+            node.replace_all_uses_with(node.args[-1])
+    program.graph.eliminate_dead_code()
+    program.recompile()
+    x, y = np.zeros(2, np.float32), np.ones(2, np.float32)
+    assert program(x, y).tolist() == [1.0, 1.0]
+    assert (x.tolist(), y.tolist()) == ([1.0, 1.0], [0.0, 0.0])
+
+
+def test_copies_of_overlapping_elements_have_room_for_all() -> None:
+    x = np.lib.stride_tricks.as_strided(np.arange(4.0), (2, 2), (24, 0))
+    assert oxport.Tensor(x).copy().tolist() == [[0.0, 0.0], [3.0, 3.0]]
+
+
 @dataclasses.dataclass
 class Sample:
     value: object

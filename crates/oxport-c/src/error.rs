@@ -6,8 +6,6 @@
 #![forbid(unsafe_code)]
 
 use crate::status::{Failure, OxportStatus};
-use oxport::Diagnostic;
-use oxport::serde_json::{Value, json};
 use std::ffi::CString;
 
 /// Why a call failed. Immutable; freed by `oxport_error_free`.
@@ -23,7 +21,7 @@ impl OxportError {
         OxportError {
             status: failure.status,
             message: text(failure.message),
-            diagnostics: text(list(&failure.diagnostics).to_string()),
+            diagnostics: text(oxport::json::diagnostics(&failure.diagnostics).to_string()),
         }
     }
 }
@@ -36,18 +34,4 @@ pub(crate) fn text(text: impl Into<String>) -> CString {
         let parts: Vec<&[u8]> = bytes.split(|b| *b == 0).collect();
         CString::new(parts.join("\u{fffd}".as_bytes())).expect("law: no NUL is left")
     })
-}
-
-/// Diagnostics as `oxport verify --json` prints them.
-fn list(found: &[Diagnostic]) -> Value {
-    let one = |d: &Diagnostic| {
-        json!({
-            "code": d.code,
-            "severity": d.severity.to_string(),
-            "at": d.at.to_string(),
-            "message": d.message,
-            "notes": d.notes,
-        })
-    };
-    found.iter().map(one).collect()
 }

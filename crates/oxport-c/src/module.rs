@@ -4,7 +4,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::loan::{Loan, copy_of};
+use crate::loan::Loan;
 use crate::program::{Loaded, OxportProgram};
 use crate::status::{Failure, OxportStatus, Result};
 use oxport::{Module, Tensor, Value};
@@ -43,15 +43,9 @@ impl OxportModule {
         let mut module = self.lock();
         // What fails half way is dropped before the loan ends.
         let mut done = None;
-        let results = self.program.call(inputs, loan, |inputs, loan| {
+        let results = self.program.call(inputs, loan, |inputs| {
             let mut next = module.clone();
             let outputs = next.call_flat(inputs)?;
-            let lent = next.buffers().map(|(name, tensor)| (name.clone(), tensor.clone())).collect::<Vec<_>>();
-            for (name, mut tensor) in lent {
-                if loan.own(&mut tensor)? {
-                    next.set_buffer(&name, tensor)?;
-                }
-            }
             done = Some(next);
             Ok(outputs)
         })?;
@@ -78,7 +72,7 @@ impl OxportModule {
             return Err(Failure::usage(format!("buffer `{name}`: expected a tensor, got a {}", value.kind())));
         };
         self.buffer(name)?;
-        let set = self.lock().set_buffer(name, copy_of(tensor)?);
+        let set = self.lock().set_buffer(name, tensor.deep_copy()?);
         set.map_err(|e| Failure::new(OxportStatus::Usage, e.to_string()))
     }
 }

@@ -24,22 +24,15 @@ impl OxportOptions {
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let expected = |what: &str| Failure::usage(format!("option `{name}`: expected {what}, got {value:?}"));
         match name {
-            "opt" => {
-                self.opt = match value {
-                    "none" => Opt::None,
-                    "exact" => Opt::Exact,
-                    "fast" => fast()?,
-                    _ => return Err(expected("none, exact or fast")),
-                };
-            }
+            "opt" => match Opt::from_name(value) {
+                Some(Opt::Fast) => self.opt = fast()?,
+                Some(opt) => self.opt = opt,
+                None => return Err(expected("none, exact or fast")),
+            },
             "threads" => self.plan.threads = value.parse().map_err(|_| expected("a number; 0 stands for all cores"))?,
             "seed" => self.plan.seed = value.parse().map_err(|_| expected("a number"))?,
             "checks" => {
-                self.plan.checks = match value {
-                    "torch" => InputChecks::Torch,
-                    "strict" => InputChecks::Strict,
-                    _ => return Err(expected("torch or strict")),
-                };
+                self.plan.checks = InputChecks::from_name(value).ok_or_else(|| expected("torch or strict"))?;
             }
             "model" => self.read.model = Some(value.to_string()),
             "verify_weights" => self.read.verify_weights = value.parse().map_err(|_| expected("true or false"))?,
@@ -54,8 +47,7 @@ impl OxportOptions {
 
     /// The options of the plan; the limit of one buffer is among those of reading.
     pub(crate) fn plan(&self) -> PlanOptions {
-        let max_buffer_bytes = usize::try_from(self.read.limits.buffer).unwrap_or(usize::MAX);
-        PlanOptions { max_buffer_bytes, ..self.plan.clone() }
+        PlanOptions { max_buffer_bytes: self.read.limits.buffer_bytes(), ..self.plan.clone() }
     }
 }
 

@@ -10,10 +10,8 @@ use crate::error::text;
 use crate::value::{OxportKind, OxportPort, OxportRole};
 use oxport::info::Port;
 use oxport::ir::InputKind;
-use oxport::ir::infer::val_of_argument;
-use oxport::names::InputNames;
 use oxport::serde_json::{Value, json};
-use oxport::{ExportedProgram, Expr, Plan, Val};
+use oxport::{ExportedProgram, Plan, Val};
 use std::ffi::{CString, c_char};
 use std::ptr::null;
 
@@ -31,18 +29,7 @@ pub(crate) struct Ports {
 impl Ports {
     /// The user's inputs, in order.
     pub(crate) fn inputs(program: &ExportedProgram) -> Ports {
-        let kinds = program.signature.inputs.iter().filter(|spec| spec.kind.is_user());
-        let names = InputNames::of(program);
-        let one = |(i, (name, spec)): (usize, (&oxport::names::InputName, &oxport::ir::InputSpec))| {
-            let constant = match &spec.kind {
-                InputKind::ConstantInput(value) => val_of_argument(&program.graph, value),
-                _ => None,
-            };
-            let is_constant = constant.is_some();
-            let val = constant.or_else(|| program.graph.node(name.id).val().cloned());
-            (OxportRole::Input, Port { key: format!("in.{i}"), path: name.path.clone(), val, is_constant })
-        };
-        Ports::of(names.iter().zip(kinds).enumerate().map(one).collect())
+        Ports::of(oxport::info::inputs(program).into_iter().map(|port| (OxportRole::Input, port)).collect())
     }
 
     /// The results of a functional program, in order.
@@ -163,27 +150,10 @@ fn record(role: OxportRole, port: &Port) -> Value {
         OxportRole::MutatedInput => "mutated_input",
         OxportRole::ConstantBuffer => "constant_buffer",
     };
-    let number = |e: &Expr| e.as_int().map_or_else(|| json!(e.to_string()), |n| json!(n));
-    let mut record = json!({"key": port.key, "path": port.path, "role": role, "constant": port.is_constant});
-    let (kind, more) = match &port.val {
-        Some(Val::Tensor(t)) => {
-            let shape: Value = t.sizes.iter().map(number).collect();
-            let device = json!(t.device.to_string());
-            ("tensor", vec![("dtype", json!(t.dtype.name())), ("shape", shape), ("device", device)])
-        }
-        Some(Val::Int(e)) => ("int", vec![("value", number(e))]),
-        Some(Val::Float(e)) => {
-            ("float", vec![("value", e.as_float().map_or_else(|| json!(e.to_string()), |x| json!(x)))])
-        }
-        Some(Val::Bool(e)) => ("bool", vec![("value", e.as_bool().map_or_else(|| json!(e.to_string()), |b| json!(b)))]),
-        Some(Val::Str(s)) => ("str", vec![("value", json!(&**s))]),
-        Some(Val::None) => ("None", Vec::new()),
-        Some(Val::List(_)) => ("list", Vec::new()),
-        Some(Val::Token) => ("token", Vec::new()),
-        Some(Val::Object(class)) => ("object", vec![("class", json!(&**class))]),
-        None => ("unknown", Vec::new()),
-    };
-    record["kind"] = json!(kind);
-    more.into_iter().for_each(|(key, value)| record[key] = value);
+    let mut record = oxport::json::port(port);
+    record["role"] = json!(role);
+    if let Some(Val::Tensor(fake)) = &port.val {
+        record["device"] = json!(fake.device.to_string());
+    }
     record
 }

@@ -3,13 +3,13 @@
 #![forbid(unsafe_code)]
 
 use crate::error::text;
-use crate::loan::Loan;
+use crate::loan::{self, Loan};
 use crate::options::OxportOptions;
 use crate::ports::Ports;
 use crate::status::{Failure, Result};
 use crate::value::OxportRole;
 use oxport::io::named_outputs;
-use oxport::kind::FileKind;
+use oxport::kind::explained;
 use oxport::serde_json::json;
 use oxport::{ExportedProgram, Outputs, Plan, Value};
 use std::ffi::CString;
@@ -32,19 +32,12 @@ pub(crate) struct Loaded {
 impl OxportProgram {
     /// Loads a file.
     pub(crate) fn load(path: &Path, options: &OxportOptions) -> Result<OxportProgram> {
-        let named = |e: oxport::Error| {
-            let kind = oxport::pt2::open_file(path).ok().map(|file| FileKind::of(&file, &options.read.limits));
-            let other = kind.and_then(|kind| Some((kind, kind.advice()?)));
-            let reason = other.map(|(kind, advice)| {
-                format!("{}: expected an exported program, got {kind}\n   = note: {advice}", path.display())
-            });
-            e.because(reason).of_file(path)
-        };
         if oxport::pt2::is_standard_input(path) {
             let path = path.display();
             return Err(Failure::usage(format!("expected the path of a file, got {path:?}, which is standard input")));
         }
-        OxportProgram::new(&oxport::read_with(path, &options.read).map_err(named)?, options)
+        let read = explained(path, &options.read.limits, oxport::read_with(path, &options.read));
+        OxportProgram::new(&read?, options)
     }
 
     /// Reads an archive in memory.
@@ -58,13 +51,11 @@ impl OxportProgram {
         let plan = Arc::new(oxport::plan(&prepared, &options.plan())?);
         let (inputs, outputs) = (Ports::inputs(program), Ports::outputs(&prepared));
         let buffers = Ports::buffers(program, &plan);
-        let symbol =
-            |s: &oxport::info::SymbolInfo| json!({"name": s.name, "min": s.min, "max": s.max, "captured": s.captured});
         let json = json!({
             "inputs": inputs.json(),
             "outputs": outputs.json(),
             "buffers": buffers.json(),
-            "symbols": oxport::info::symbols(program).iter().map(symbol).collect::<Vec<_>>(),
+            "symbols": oxport::info::symbols(program).iter().map(oxport::json::symbol).collect::<Vec<_>>(),
             "weights_bytes": plan.weights_bytes(),
             "threads": plan.threads(),
         });
@@ -85,10 +76,10 @@ impl Loaded {
         &self,
         inputs: Vec<Value>,
         loan: Loan,
-        call: impl FnOnce(Vec<Value>, &Loan) -> Result<Outputs>,
+        call: impl FnOnce(Vec<Value>) -> Result<Outputs>,
     ) -> Result<Vec<(String, Value)>> {
-        let called = call(inputs, &loan).and_then(|mut outputs| {
-            loan.own_all(&mut outputs)?;
+        let called = call(inputs).and_then(|mut outputs| {
+            loan::own(&mut outputs.user)?;
             let mut named = named_outputs(&outputs);
             let taken = |key: &String| {
                 let value = named.swap_remove(key);

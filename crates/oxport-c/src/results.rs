@@ -6,7 +6,6 @@
 
 use crate::border::Frozen;
 use crate::error::text;
-use crate::loan::copy_of;
 use crate::status::Result;
 use crate::value::{OxportValue, view};
 use oxport::Value;
@@ -30,7 +29,7 @@ impl OxportResults {
             if let Value::Tensor(tensor) = value
                 && tensor.strides().iter().any(|stride| *stride < 0)
             {
-                *tensor = copy_of(tensor)?;
+                *tensor = tensor.deep_copy()?;
             }
         }
         let as_text = |value: &Value| if let Value::Str(s) = value { Some(text(&**s)) } else { None };

@@ -98,6 +98,10 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// The limit of one buffer of a run, as plans take it.
+    pub fn buffer_bytes(&self) -> usize {
+        usize::try_from(self.buffer).unwrap_or(usize::MAX)
+    }
     /// Sets a limit by text: `nodes=500000`, `json=4G`; the suffixes K, M, G, T are powers of 1024.
     ///
     /// # Errors

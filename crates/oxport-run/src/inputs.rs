@@ -11,6 +11,7 @@
 mod flatten;
 mod guard_failure;
 pub(crate) mod guards;
+mod strictness;
 
 use crate::error::{Error, Result};
 pub(crate) use flatten::flatten;
@@ -24,16 +25,7 @@ use oxport_sym::{Expr, Number, Symbol};
 use oxport_tensor::DType;
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// How strictly inputs are checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum InputChecks {
-    /// As PyTorch's `ep.module()` does: by guards if the program has sample inputs, else by the hook.
-    #[default]
-    Torch,
-    /// Dtypes must be the program's too, sizes in the full declared range, and every guard must hold.
-    Strict,
-}
+pub use strictness::InputChecks;
 
 /// The checks of all user inputs.
 #[derive(Debug)]

@@ -106,10 +106,11 @@ pub(crate) fn assign_outputs(
     Ok(out)
 }
 
-/// `old.copy_(new)` as a value: the elements of `new`, cast and broadcast to the dtype, sizes and strides of `old`.
+/// `old.copy_(new)` as a value: the elements of `new`, cast and broadcast to the dtype, sizes and strides of `old`. It
+/// outlives the call, so that memory of the caller is copied.
 fn copied(old: &Tensor, new: &Tensor) -> Result<Tensor> {
     let is_dense_alike = new.dtype() == old.dtype() && new.sizes() == old.sizes() && new.strides() == old.strides();
-    if is_dense_alike {
+    if is_dense_alike && !new.storage().is_borrowed() {
         return Ok(new.clone());
     }
     let layout = Layout { offset: 0, ..old.layout().clone() };

@@ -71,7 +71,8 @@ mod tests {
     fn memory_is_read_in_place_and_given_back_once() {
         let (x, dropped) = lent(0, &[3, 4], &[4, 1]);
         let x = x.unwrap();
-        assert!(x.storage().is_read_only());
+        assert!(x.storage().is_read_only() && x.storage().is_borrowed());
+        assert!(x.storage().piece(8, 8).unwrap().is_borrowed() && !x.deep_copy().unwrap().storage().is_borrowed());
         assert_eq!(x.to_vec::<i32>().unwrap(), (0..12).collect::<Vec<_>>());
         let row = x.view(|l| l.select(0, 1)).unwrap();
         drop(x);

@@ -33,6 +33,7 @@ pub mod reduce;
 pub mod rng;
 pub mod rows;
 mod scalar;
+mod scoped;
 mod scratch;
 pub mod select;
 pub mod simd;

@@ -10,7 +10,7 @@
 //! that is made within [`Pool::install`], whatever code makes them. Elsewhere nothing is bounded, but still refused
 //! rather than fatal where the system has no memory.
 
-use crate::{Error, Result, parallel};
+use crate::{Error, Result, parallel, scoped};
 use std::cell::Cell;
 use std::fmt;
 
@@ -55,7 +55,7 @@ impl Pool {
     }
     /// Runs `f` on the current thread alone, within the pool's bound.
     pub fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
-        bounded(self.max_buffer_bytes, || parallel::alone(f))
+        scoped::with(&BOUND, self.max_buffer_bytes, || parallel::alone(f))
     }
     /// The number of threads.
     pub fn threads(&self) -> usize {
@@ -65,18 +65,6 @@ impl Pool {
     pub fn max_buffer_bytes(&self) -> usize {
         self.max_buffer_bytes
     }
-}
-
-/// Runs `f` on this thread within a bound.
-fn bounded<R>(bytes: usize, f: impl FnOnce() -> R) -> R {
-    struct Restore(usize);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            BOUND.set(self.0);
-        }
-    }
-    let _restore = Restore(BOUND.replace(bytes));
-    f()
 }
 
 impl fmt::Debug for Pool {

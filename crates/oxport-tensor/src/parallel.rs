@@ -4,6 +4,7 @@
 //!
 //! Invariant: a task does the same whichever thread takes it, so results do not depend on the number of threads.
 
+use crate::scoped;
 use rayon::prelude::*;
 use std::cell::Cell;
 
@@ -34,14 +35,7 @@ fn is_alone() -> bool {
 
 /// Runs `f` on the current thread alone.
 pub fn alone<R>(f: impl FnOnce() -> R) -> R {
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            ALONE.set(self.0);
-        }
-    }
-    let _restore = Restore(ALONE.replace(true));
-    f()
+    scoped::with(&ALONE, true, f)
 }
 
 /// Calls `f` with every number below `count`.

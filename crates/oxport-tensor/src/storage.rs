@@ -161,6 +161,16 @@ impl Storage {
         matches!(self.0.owner, Owner::Map(_) | Owner::Piece(_) | Owner::Lender(_))
     }
 
+    /// True when the bytes are a caller's ([`Storage::borrowed`]), who may write them between calls: what is kept beyond a
+    /// call is copied.
+    pub fn is_borrowed(&self) -> bool {
+        match &self.0.owner {
+            Owner::Lender(_) => true,
+            Owner::Piece(whole) => whole.is_borrowed(),
+            _ => false,
+        }
+    }
+
     /// True when this is the only handle and the bytes may be written, so that a `TensorMut` can take it.
     pub fn is_unique(&mut self) -> bool {
         !self.is_read_only() && Arc::get_mut(&mut self.0).is_some()

@@ -152,6 +152,14 @@ impl Tensor {
         if self.dtype == dtype { Ok(self.clone()) } else { self.copied(dtype, self.layout.preserve()) }
     }
 
+    /// The same elements in memory of their own, with preserved strides: `clone()` of PyTorch.
+    ///
+    /// # Errors
+    /// As [`contiguous`](Tensor::contiguous).
+    pub fn deep_copy(&self) -> Result<Tensor> {
+        self.copied(self.dtype, self.layout.preserve())
+    }
+
     fn copied(&self, dtype: DType, layout: Layout) -> Result<Tensor> {
         let mut out = TensorMut::empty(dtype, layout)?;
         crate::copy(self, &mut out)?;

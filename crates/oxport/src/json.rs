@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 pub fn info(program: &ExportedProgram, found: &Info) -> Value {
     let origin = &program.origin;
     let tensors = |t: &Tensors| json!({"count": t.count, "elements": t.elements, "bytes": t.bytes});
-    let symbol = |s: &SymbolInfo| json!({"name": s.name, "min": s.min, "max": s.max, "captured": s.captured});
     let names = |list: &[(String, usize)]| list.iter().map(|(name, n)| (name.clone(), json!(n))).collect::<Value>();
     let run = found.run.as_ref();
     let cannot = found.run.as_ref().err();
@@ -46,8 +45,13 @@ pub fn info(program: &ExportedProgram, found: &Info) -> Value {
     })
 }
 
+/// A symbol of sizes.
+pub fn symbol(s: &SymbolInfo) -> Value {
+    json!({"name": s.name, "min": s.min, "max": s.max, "captured": s.captured})
+}
+
 /// `{key, path, kind, constant}` with `dtype` and `shape` of a tensor, or the `value` of a number.
-fn port(port: &Port) -> Value {
+pub fn port(port: &Port) -> Value {
     let number = |e: &crate::Expr| e.as_int().map_or_else(|| json!(e.to_string()), |n| json!(n));
     let mut record = json!({"key": port.key, "path": port.path, "constant": port.is_constant});
     let (kind, more) = match &port.val {

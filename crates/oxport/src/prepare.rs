@@ -10,7 +10,9 @@ use oxport_passes::{
 #[cfg(feature = "rewrite")]
 use oxport_passes::{drop_unread, stored_bytes};
 #[cfg(feature = "rewrite")]
-use oxport_rewrite::{Limits, Report, cost::Model, optimize, rule::Soundness};
+use oxport_rewrite::cost::{Model, Target};
+#[cfg(feature = "rewrite")]
+use oxport_rewrite::{Limits, Report, optimize, rule::Soundness};
 use oxport_run::{Plan, PlanOptions};
 use std::time::{Duration, Instant};
 
@@ -25,6 +27,18 @@ pub enum Opt {
     Exact,
     /// Rules that may round differently, too.
     Fast,
+}
+
+impl Opt {
+    /// The level of a name: `none`, `exact`, `fast`.
+    pub fn from_name(name: &str) -> Option<Opt> {
+        match name {
+            "none" => Some(Opt::None),
+            "exact" => Some(Opt::Exact),
+            "fast" => Some(Opt::Fast),
+            _ => None,
+        }
+    }
 }
 
 impl Toolchain {
@@ -66,6 +80,19 @@ impl Toolchain {
         let before = Sharing::of(&program);
         self.simplify(&mut program, &before, &budget(true, false, FOLD_TIME))?;
         Ok(program)
+    }
+
+    /// The functional program that [`Toolchain::optimize`] is given for what runs it: oxport needs kernels, PyTorch
+    /// takes every operator of ATen.
+    ///
+    /// # Errors
+    /// As [`Toolchain::prepare`].
+    #[cfg(feature = "rewrite")]
+    pub fn functional_for(&self, program: &ExportedProgram, target: Target) -> Result<ExportedProgram> {
+        match target {
+            Target::Cpu => self.prepare(program, Opt::None),
+            Target::Aten => self.functionalize(program),
+        }
     }
 
     /// Optimizes a functional program: equality saturation, CSE, constant folding, DCE.

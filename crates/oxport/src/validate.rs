@@ -116,8 +116,7 @@ pub fn validate_within(
     time: Duration,
 ) -> Result<Validation> {
     let start = Instant::now();
-    let max_buffer_bytes = usize::try_from(limits.buffer).unwrap_or(usize::MAX);
-    let options = PlanOptions { max_buffer_bytes, prepare: false, ..PlanOptions::default() };
+    let options = PlanOptions { max_buffer_bytes: limits.buffer_bytes(), prepare: false, ..PlanOptions::default() };
     let plan = |p: &ExportedProgram| toolchain.plan(&toolchain.prepare(p, Opt::None)?, &options);
     let (first, second) = (plan(before)?, plan(after)?);
     let is_exact = matches!(tolerance, Tolerance::Exact);

@@ -16,7 +16,7 @@ const MAX_RANK: usize = 64;
 ///
 /// # Safety
 /// The pointers of every value are as `include/oxport.h` says, until the loan has ended.
-pub(super) unsafe fn borrow(inputs: &[OxportValue], loan: &mut Loan) -> Result<Vec<Value>> {
+pub(super) unsafe fn borrow(inputs: &[OxportValue], loan: &Loan) -> Result<Vec<Value>> {
     let mut values = Vec::with_capacity(inputs.len());
     for (i, input) in inputs.iter().enumerate() {
         // SAFETY: by the caller's promise.
@@ -29,7 +29,7 @@ pub(super) unsafe fn borrow(inputs: &[OxportValue], loan: &mut Loan) -> Result<V
 ///
 /// # Safety
 /// As [`borrow`].
-pub(super) unsafe fn value(value: &OxportValue, loan: &mut Loan) -> Result<Value> {
+pub(super) unsafe fn value(value: &OxportValue, loan: &Loan) -> Result<Value> {
     const NONE: i32 = OxportKind::None as i32;
     const TENSOR: i32 = OxportKind::Tensor as i32;
     const INT: i32 = OxportKind::Int as i32;
@@ -58,7 +58,7 @@ pub(super) unsafe fn value(value: &OxportValue, loan: &mut Loan) -> Result<Value
 ///
 /// # Safety
 /// As [`borrow`].
-unsafe fn tensor(tensor: &OxportTensor, loan: &mut Loan) -> Result<Tensor> {
+unsafe fn tensor(tensor: &OxportTensor, loan: &Loan) -> Result<Tensor> {
     let dtype = dtype(tensor.dtype)?;
     // SAFETY: by the caller's promise, and the rank is bounded.
     let sizes = unsafe { dimensions("sizes", tensor.sizes, tensor.rank) }?;
@@ -83,9 +83,7 @@ unsafe fn tensor(tensor: &OxportTensor, loan: &mut Loan) -> Result<Tensor> {
     let first = tensor.data.cast::<u8>().wrapping_add(tensor.offset.saturating_mul(dtype.size()));
     // SAFETY: all that the layout reaches lies within `bytes` from `data` on, which the caller promises to be there
     // until the loan ends; and it ends before the exported function returns.
-    let tensor = unsafe { Tensor::borrowed(first, dtype, sizes, &strides, loan.lender()) }?;
-    loan.note(&tensor);
-    Ok(tensor)
+    Ok(unsafe { Tensor::borrowed(first, dtype, sizes, &strides, loan.lender()) }?)
 }
 
 /// Sizes or strides.

@@ -126,9 +126,9 @@ pub unsafe extern "C" fn oxport_module_set_buffer(
 ) -> OxportStatus {
     guarded(error, || {
         let (module, tensor) = (given("a module", module)?, given("a tensor", tensor)?);
-        let mut loan = Loan::default();
+        let loan = Loan::default();
         // SAFETY: the caller passes a text and a value, by the contract of the header; the loan ends below.
-        let (name, value) = unsafe { (text("name", name)?, value(tensor, &mut loan)?) };
+        let (name, value) = unsafe { (text("name", name)?, value(tensor, &loan)?) };
         module.set_buffer(name, &value)?;
         drop(value);
         loan.end();
@@ -148,9 +148,9 @@ unsafe fn run<T>(
 ) -> Result<T> {
     let module = given("a module", module)?;
     module.program().admit(count)?;
-    let mut loan = Loan::default();
+    let loan = Loan::default();
     // SAFETY: by the caller's promise; the loan ends within `call`.
-    let inputs = unsafe { borrow(array("inputs", inputs, count)?, &mut loan) }?;
+    let inputs = unsafe { borrow(array("inputs", inputs, count)?, &loan) }?;
     module.call(inputs, loan, take)
 }
 

@@ -173,8 +173,8 @@ unsafe fn run(
 ) -> Result<Vec<(String, oxport::Value)>> {
     let program = &given("a program", program)?.0;
     program.admit(count)?;
-    let mut loan = Loan::default();
+    let loan = Loan::default();
     // SAFETY: by the caller's promise; the loan ends within `call`.
-    let inputs = unsafe { borrow(array("inputs", inputs, count)?, &mut loan) }?;
-    program.call(inputs, loan, |inputs, _| Ok(program.plan.run(inputs)?))
+    let inputs = unsafe { borrow(array("inputs", inputs, count)?, &loan) }?;
+    program.call(inputs, loan, |inputs| Ok(program.plan.run(inputs)?))
 }

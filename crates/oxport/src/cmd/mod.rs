@@ -207,8 +207,7 @@ impl RunArgs {
 
 /// Plan options from the limits, for a plan that is called once or twice: packed weights would not pay.
 fn plan_options(limits: &ReadLimits) -> PlanOptions {
-    let max_buffer_bytes = usize::try_from(limits.buffer).unwrap_or(usize::MAX);
-    PlanOptions { max_buffer_bytes, prepare: false, ..PlanOptions::default() }
+    PlanOptions { max_buffer_bytes: limits.buffer_bytes(), prepare: false, ..PlanOptions::default() }
 }
 
 /// The optimization level.

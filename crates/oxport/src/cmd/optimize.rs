@@ -57,20 +57,31 @@ pub struct Optimize {
     json: bool,
 }
 
+/// The rules that may be used.
 #[derive(Clone, Copy, ValueEnum)]
-enum Rules {
+pub enum Rules {
     /// Rules with bitwise equal results
     Exact,
     /// Rules that may round differently, too
     Fast,
 }
 
+/// What the result is for.
 #[derive(Clone, Copy, ValueEnum)]
-enum Target {
+pub enum Target {
     /// ATen operators, which PyTorch loads and runs
     Aten,
     /// Operators with oxport kernels, which oxport runs
     Cpu,
+}
+
+impl From<Rules> for Opt {
+    fn from(rules: Rules) -> Opt {
+        match rules {
+            Rules::Exact => Opt::Exact,
+            Rules::Fast => Opt::Fast,
+        }
+    }
 }
 
 impl From<Target> for oxport::Target {
@@ -101,16 +112,10 @@ impl Optimize {
         let model = Model { target: self.target.into(), frozen: self.freeze, ..Model::default() };
         let grow = self.grow / 100.0;
         let search = Limits { model, time, grow, nodes: self.node_limit, ..Limits::default() };
-        let opt = match self.rules {
-            Rules::Exact => Opt::Exact,
-            Rules::Fast => Opt::Fast,
-        };
+        let opt = Opt::from(self.rules);
         let toolchain = self.verify.toolchain();
         let (result, report) = with_spinner("optimizing", || -> Result<_> {
-            let start = match self.target {
-                Target::Aten => toolchain.functionalize(&program)?,
-                Target::Cpu => toolchain.prepare(&program, Opt::None)?,
-            };
+            let start = toolchain.functional_for(&program, self.target.into())?;
             toolchain.optimize(&start, opt, &search)
         })?;
         let usual = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };

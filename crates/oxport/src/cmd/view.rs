@@ -2,13 +2,11 @@
 
 mod changes;
 
+use super::optimize::{Rules, Target};
 use super::output::{Read, check_inputs, check_text};
 use super::report::{note, warning, with_spinner};
-use clap::ValueEnum;
 use oxport::profile::Profiler;
-use oxport::{
-    Dialect, Error, ExportedProgram, Limits, Model, Opt, PlanOptions, ReadLimits, Report, Result, Toolchain, Value,
-};
+use oxport::{Error, ExportedProgram, Limits, Model, Opt, PlanOptions, ReadLimits, Report, Result, Toolchain, Value};
 use oxport_ir::Cost;
 use oxport_view::{Page, Server, Source};
 use std::collections::HashMap;
@@ -52,22 +50,6 @@ pub struct View {
     inputs: super::inputs::InputArgs,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Rules {
-    /// Rules with bitwise equal results
-    Exact,
-    /// Rules that may round differently, too
-    Fast,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Target {
-    /// oxport
-    Cpu,
-    /// Eager PyTorch on the CPU
-    Aten,
-}
-
 /// Runs before those that are measured.
 const WARMUP: usize = 2;
 
@@ -103,8 +85,7 @@ impl View {
     fn page(&self, program: &ExportedProgram, limits: &ReadLimits) -> Result<Page> {
         let name = self.program.file_name().map_or_else(|| "program".into(), |name| name.to_string_lossy());
         let toolchain = self.verify.toolchain();
-        let target = if self.target == Target::Aten { oxport::Target::Aten } else { oxport::Target::Cpu };
-        let model = Model { target, ..Model::default() };
+        let model = Model { target: self.target.into(), ..Model::default() };
         let time = |cost: &Cost| model.time(cost);
         // A program that is not valid is shown, with what is wrong where it is.
         let diagnostics = with_spinner("verifying", || toolchain.verify(program));
@@ -168,16 +149,9 @@ impl View {
         rules: Rules,
         model: Model,
     ) -> Result<Optimized> {
-        let opt = match rules {
-            Rules::Exact => Opt::Exact,
-            Rules::Fast => Opt::Fast,
-        };
         // As `oxport optimize` begins.
-        let start = match self.target {
-            Target::Aten => toolchain.functionalize(program)?,
-            Target::Cpu => toolchain.prepare(program, Opt::None)?,
-        };
-        let (result, report) = toolchain.optimize(&start, opt, &Limits { model, ..Limits::default() })?;
+        let start = toolchain.functional_for(program, model.target)?;
+        let (result, report) = toolchain.optimize(&start, rules.into(), &Limits { model, ..Limits::default() })?;
         let changes = changes::of(toolchain, [program, &start, &result], &report);
         Ok(Optimized { program: result, report, changes })
     }
@@ -241,10 +215,7 @@ fn origin(program: &ExportedProgram) -> String {
     let parameters = program.tensors().filter(|(_, t)| t.is_param).map(|(_, t)| t.tensor.numel()).sum::<usize>();
     let version = program.origin.torch_version.as_deref().filter(|v| v.starts_with(|c: char| c.is_ascii_digit()));
     let torch = version.map_or(String::new(), |v| format!(", exported by PyTorch {v}"));
-    let dialect = match program.dialect {
-        Dialect::Training => "TRAINING",
-        Dialect::Aten => "ATEN",
-    };
+    let dialect = oxport::info::dialect(program);
     format!("{dialect} dialect{torch}; {parameters} elements in parameters")
 }
 
