@@ -50,9 +50,13 @@ fn outputs(program: &ExportedProgram, inputs: &[Value], options: &PlanOptions) -
         let plan = oxport::plan(program, options)?;
         // The second run replays what the first one recorded.
         plan.run(inputs.to_vec())?;
-        Ok(named_outputs(&plan.run(inputs.to_vec())?))
+        Ok((named_outputs(&plan.run(inputs.to_vec())?), plan.fused_blocks().1))
     };
-    run().map_err(|e| e.to_string())
+    match run() {
+        Ok((outputs, 0)) => Ok(outputs),
+        Ok((_, refused)) => Err(format!("{refused} groups of steps could not be computed in one pass")),
+        Err(e) => Err(e.to_string()),
+    }
 }
 
 fn equal(a: &oxport::io::Values, b: &oxport::io::Values) -> Result<(), String> {
@@ -103,7 +107,7 @@ fn bitwise_rules_change_no_bit_and_keep_programs_valid() {
 }
 
 #[test]
-fn threads_preparing_and_layouts_change_no_bit() {
+fn threads_preparing_layouts_and_joined_passes_change_no_bit() {
     all(programs(), |dir| {
         let program = read(dir)?;
         let file = value_files(dir).into_iter().next().ok_or("no values")?;
@@ -111,16 +115,19 @@ fn threads_preparing_and_layouts_change_no_bit() {
             .and_then(|v| inputs_from(&program, &v))
             .map_err(|e| e.to_string())?;
         let prepared = oxport::prepare(&program, Opt::Exact).map_err(|e| e.to_string())?;
-        let with = |threads, prepare, layout| {
-            outputs(&prepared, &inputs, &PlanOptions { threads, prepare, layout, ..PlanOptions::default() })
+        let with = |threads, [prepare, layout, fuse]: [bool; 3]| {
+            let fuse_from = if fuse { 1 } else { usize::MAX };
+            outputs(&prepared, &inputs, &PlanOptions { threads, prepare, layout, fuse_from, ..PlanOptions::default() })
         };
-        let plain = with(1, false, false)?;
-        let kinds = [(1, true, false), (1, false, true), (1, true, true), (3, true, true), (3, false, false)];
-        kinds.into_iter().try_for_each(|(threads, prepare, layout)| {
-            let other = with(threads, prepare, layout)?;
+        let (no, yes) = (false, true);
+        let plain = with(1, [no; 3])?;
+        let one = [[yes, no, no], [no, yes, no], [no, no, yes], [yes; 3]].map(|kinds| (1, kinds));
+        let three = [[yes; 3], [yes, yes, no], [no, no, yes], [no; 3]].map(|kinds| (3, kinds));
+        one.into_iter().chain(three).try_for_each(|(threads, kinds)| {
+            let other = with(threads, kinds)?;
             equal(&plain, &other)
                 .and_then(|()| equal_strides(&plain, &other))
-                .map_err(|e| format!("{threads} threads, prepared: {prepare}, layouts: {layout}: {e}"))
+                .map_err(|e| format!("{threads} threads; prepared, layouts, joined: {kinds:?}: {e}"))
         })
     });
 }

@@ -9,6 +9,7 @@ mod freeze;
 mod garbage;
 mod growth;
 mod ir;
+mod joined;
 mod made_ops;
 mod mutation;
 mod ops;

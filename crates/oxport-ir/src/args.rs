@@ -23,6 +23,7 @@ use crate::{
 use indexmap::IndexMap;
 pub use num_complex::Complex64 as Complex;
 use oxport_sym::Expr;
+use oxport_tensor::gemm::After;
 use oxport_tensor::{DType, Tensor};
 use std::fmt::{self, Debug, Display};
 use std::sync::Arc;
@@ -299,12 +300,23 @@ pub struct Args<'a, W: World> {
     pub cx: &'a W::Cx<'a>,
     /// What the operator has made of the constants among the arguments: see [`Args::prepared`].
     prepared: Option<&'a Prepared>,
+    /// What finished elements are given to: see [`Args::after`].
+    after: Option<After<'a>>,
 }
 
 impl<'a, W: World> Args<'a, W> {
     /// Arguments of which nothing is prepared.
     pub fn new(values: &'a [Arg<W>], op: &'a Op, cx: &'a W::Cx<'a>) -> Self {
-        Args { values, op, cx, prepared: None }
+        Args { values, op, cx, prepared: None, after: None }
+    }
+    /// The same arguments, with what finished elements of the first output are given to.
+    pub fn with_after(self, after: Option<After<'a>>) -> Self {
+        Args { after, ..self }
+    }
+    /// What a kernel may give to a product or convolution that fills its first output, from its first element on, and
+    /// is the last thing that it does. Without effect on the results.
+    pub fn after(&self) -> Option<After<'a>> {
+        self.after
     }
     /// The same arguments, with what [`OpDef::prepare`](crate::OpDef::prepare) has made of the constants among them.
     pub fn with_prepared(self, prepared: Option<&'a Prepared>) -> Self {

@@ -29,6 +29,10 @@ pub struct OpDef {
     pub kernel: Kernel,
     /// What it makes once of its constant arguments.
     pub prepare: Option<PrepareFn>,
+    /// For which calls its kernel is one elementwise loop over its tensors as they are ([`oxport_tensor::map`] and its
+    /// kin), and reads and writes no element otherwise, so that a plan may join it with its neighbors
+    /// ([`oxport_tensor::join`]).
+    pub one_loop: Option<LoopFn>,
     /// What it is made of.
     pub decomp: Decomp,
     /// Work and traffic: see [`crate::work`].
@@ -82,6 +86,8 @@ pub type MetaFn = fn(&Args<'_, Meta>) -> Result<Vec<Val>>;
 /// See [`OpDef::prepare`]. The arguments that are not constant are [`Arg::None`](crate::Arg::None); the value is what
 /// the plan records of the result, whose strides may say which algorithm will run.
 pub type PrepareFn = fn(&Args<'_, Real>, Option<&Val>) -> Result<Option<Prepared>>;
+/// See [`OpDef::one_loop`]. The arguments that are not constant are [`Arg::None`](crate::Arg::None).
+pub type LoopFn = fn(&Args<'_, Real>) -> bool;
 
 /// See [`OpDef::asserts`].
 pub type AssertFn = fn(&Args<'_, Meta>) -> Result<Assertion>;
@@ -270,6 +276,7 @@ impl OpDef {
             meta,
             kernel: Kernel::None,
             prepare: None,
+            one_loop: None,
             decomp: Decomp::None,
             work: Work::Unstated,
             exact: Exact::Rounding,
@@ -314,6 +321,14 @@ impl OpDef {
     /// without which it computes the same bits.
     pub const fn prepare(self, f: PrepareFn) -> OpDef {
         OpDef { prepare: Some(f), ..self }
+    }
+    /// Says that its kernel is one elementwise loop.
+    pub const fn one_loop(self) -> OpDef {
+        self.one_loop_if(|_| true)
+    }
+    /// Says for which calls its kernel is one elementwise loop.
+    pub const fn one_loop_if(self, f: LoopFn) -> OpDef {
+        OpDef { one_loop: Some(f), ..self }
     }
     /// Decomposes as a call text.
     pub const fn expr(self, text: &'static str) -> OpDef {

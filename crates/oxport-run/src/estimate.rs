@@ -1,6 +1,7 @@
 //! The memory that a run will need, from the metas of a program, without running it.
 //!
-//! Invariant: for a program whose sizes are all known, [`Memory::arena`] is the size of the arena of a replayed run.
+//! Invariant: for a program whose sizes are all known, [`Memory::arena`] is the size of the arena of a replayed run in
+//! which every step is computed by itself. Those that are computed in one pass need no buffers between them.
 
 use crate::lower::live_nodes;
 use crate::memory::{Lifetime, assign_offsets};

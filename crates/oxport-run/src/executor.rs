@@ -10,13 +10,14 @@
 
 use crate::call;
 use crate::frame::{Frame, Frames};
+use crate::fuse::{blocks, run_block};
 use crate::locate::locate;
 use crate::output_alloc::{OutPlan, Packing, make_owned, pack_tensors, pack_values, pick};
-use crate::plan_cache::{Cache, Placement, Recorder, Recording, Replay, shape_key};
+use crate::plan_cache::{Cache, Placement, Recorder, Recording, shape_key};
 use crate::profile::{Seen, Watch};
-use crate::step::{Action, Input, Output, Step};
+use crate::step::{Action, Input, Output, Replay, Step};
 use oxport_ir::{Arg, Args, Callable, Error, Real, Result, RunCx, Value};
-use oxport_tensor::{Arena, TensorMut, parallel};
+use oxport_tensor::{Arena, TensorMut};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,6 +38,8 @@ pub(crate) struct Body {
     pub frames: Frames,
     /// How often a region of the arena could not be used because the previous buffer there was still alive.
     pub refused: AtomicUsize,
+    /// Of how many elements on neighboring steps are computed in one pass.
+    pub fuse_from: usize,
 }
 
 enum Mode<'a> {
@@ -57,19 +60,12 @@ impl Body {
         }
         let key = shape_key(&inputs, &self.inputs);
         let recording = self.cache.get(&key);
-        let (is_serial, run) = parallel::is_serial(|| self.run_steps(cx, inputs, watch, recording.as_deref()));
-        let (outputs, recorder) = run?;
-        match (recorder, &recording) {
-            (Some(recorder), _) => self.cache.insert(key, recorder.finish(is_serial)),
-            (None, Some(recording)) if !is_serial => recording.set_parallel(),
-            _ => {}
+        let (outputs, recorder) = self.run_steps(cx, inputs, watch, recording.as_deref())?;
+        if let Some(recorder) = recorder {
+            let find = |recorded: &[_]| blocks(&self.steps, &self.templates, recorded, self.fuse_from);
+            self.cache.insert(key, recorder.finish(&self.steps, find));
         }
         Ok(outputs)
-    }
-
-    /// Whether a call with these inputs has had no work for several threads.
-    pub fn is_serial(&self, inputs: &[Value]) -> bool {
-        self.cache.get(&shape_key(inputs, &self.inputs)).is_some_and(|r| r.is_serial())
     }
 
     fn run_steps(
@@ -93,7 +89,22 @@ impl Body {
                 frame.slots[input.slot as usize] = value;
             }
         }
-        for (i, step) in self.steps.iter().enumerate() {
+        // Who watches sees every value.
+        let blocks = recording.filter(|_| watch.is_none()).map_or(&[][..], |r| &r.blocks);
+        let mut blocks = blocks.iter().filter(|block| block.is_open()).peekable();
+        let mut next = 0;
+        while let Some(step) = self.steps.get(next) {
+            let i = next;
+            if let Mode::Replay(recording, placement) = &mode
+                && let Some(block) = blocks.next_if(|block| block.steps.start == i)
+            {
+                let arena = frame.arena.clone();
+                let make = |plan: &OutPlan| self.make(plan, placement, arena.as_ref());
+                run_block(cx, &self.steps, &recording.steps, block, &mut frame, &make)?;
+                next = block.steps.end;
+                continue;
+            }
+            next += 1;
             let start = watch.is_some().then(Instant::now);
             let done = self.step(cx, i, step, &mut frame, &mut mode);
             let value = done.map_err(|e| locate(e, step, &frame.args[i]))?;
@@ -243,13 +254,22 @@ impl std::fmt::Debug for Subgraph {
 
 #[cfg(test)]
 mod tests {
-    use crate::test_ops::{CHAIN, f32s, plan, random_program, run_three_times as run, show};
+    use crate::plan::{Plan, PlanOptions};
+    use crate::test_ops::{CHAIN, f32s, plan, program, random_program, registry, run_three_times as run, show};
     use oxport_ir::Value;
     use oxport_tensor::Tensor;
 
     #[test]
     fn buffers_share_an_arena() {
-        let plan = plan(CHAIN);
+        // relu, add, relu_1 need two regions; add_1 escapes. In one pass, the first three need none.
+        for (fuse_from, arena, blocks) in [(usize::MAX, 2 * 2048, 0), (1, 0, 2), (3, 128, 1)] {
+            share_an_arena(fuse_from, arena, blocks);
+        }
+    }
+
+    fn share_an_arena(fuse_from: usize, arena: usize, blocks: usize) {
+        let options = PlanOptions { fuse_from, ..PlanOptions::default() };
+        let plan = Plan::new(&program(CHAIN), &registry(), &options).unwrap();
         assert_eq!(plan.num_steps(), 4, "the unused view is eliminated");
         let x: Vec<f32> = (0..512).map(|i| i as f32 - 256.0).collect();
         let want: Vec<f32> = x.iter().map(|x| x + 3.0 * x.max(0.0)).collect();
@@ -258,8 +278,8 @@ mod tests {
             let x = f32s(&[rows, 2], x[..n].to_vec());
             assert_eq!(run(&plan, &[x]), [show(&f32s(&[rows, 2], want[..n].to_vec()))]);
         }
-        // relu, add, relu_1 need two regions; add_1 escapes.
-        assert_eq!((plan.arena_bytes(), plan.refused_regions()), (2 * 2048, 0));
+        assert_eq!((plan.arena_bytes(), plan.refused_regions()), (arena, 0));
+        assert_eq!(plan.fused_blocks(), (blocks, 0), "of two sizes with elements");
     }
 
     #[test]
@@ -427,6 +447,7 @@ def forward(self, x: "f32[4]", at: "f32[s0]"):
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 33) as usize % n
         };
+        let mut fused = 0;
         for _ in 0..150 {
             let text = random_program(&mut draw);
             let veteran = plan(&text);
@@ -443,7 +464,9 @@ def forward(self, x: "f32[4]", at: "f32[s0]"):
             for (out, fresh) in kept {
                 assert_eq!(out.iter().map(show).collect::<Vec<_>>(), fresh, "a later call changed this:\n{text}");
             }
-            assert_eq!(veteran.refused_regions(), 0, "{text}");
+            assert_eq!((veteran.refused_regions(), veteran.fused_blocks().1), (0, 0), "{text}");
+            fused += veteran.fused_blocks().0;
         }
+        assert!(fused > 50, "{fused}");
     }
 }

@@ -24,6 +24,7 @@ mod error;
 mod estimate;
 mod executor;
 mod frame;
+mod fuse;
 mod inputs;
 mod layout;
 mod locate;

@@ -27,7 +27,8 @@ enum Source {
 }
 
 /// Lowers a graph; `known` gives the values of placeholders that are part of the plan, and `copies` the nodes that copy
-/// them once, now.
+/// them once, now. `fuse_from` is of how many elements on
+/// neighboring steps are computed in one pass.
 ///
 /// # Errors
 /// All operators without kernel; operators that write to their arguments; calls that do not match their schema.
@@ -36,13 +37,14 @@ pub(crate) fn lower(
     registry: &Registry,
     known: &dyn Fn(usize) -> Option<Value>,
     copies: HashSet<NodeId>,
+    fuse_from: usize,
 ) -> Result<Body> {
     let mut missing = Vec::new();
     find_missing(graph, registry, &mut missing);
     if !missing.is_empty() {
         return Err(Error::missing_ops(missing));
     }
-    Ok(Lowering { copies, ..Lowering::new(graph, registry) }.lower(known)?)
+    Ok(Lowering { copies, ..Lowering::new(graph, registry, fuse_from) }.lower(known)?)
 }
 
 /// The operator as this registry defines it.
@@ -103,13 +105,14 @@ struct Lowering<'a> {
     sources: Vec<Source>,
     slots: u32,
     copies: HashSet<NodeId>,
+    fuse_from: usize,
 }
 
 impl<'a> Lowering<'a> {
-    fn new(graph: &'a Graph, registry: &'a Registry) -> Lowering<'a> {
+    fn new(graph: &'a Graph, registry: &'a Registry, fuse_from: usize) -> Lowering<'a> {
         let live = live_nodes(graph, registry);
         let sources = vec![Source::Dead; graph.capacity()];
-        Lowering { graph, registry, live, sources, slots: 0, copies: HashSet::new() }
+        Lowering { graph, registry, live, sources, slots: 0, copies: HashSet::new(), fuse_from }
     }
 
     fn lower(mut self, known: &dyn Fn(usize) -> Option<Value>) -> oxport_ir::Result<Body> {
@@ -133,7 +136,8 @@ impl<'a> Lowering<'a> {
                 NodeKind::GetAttr(name) if is_live => {
                     let sub = graph.subgraphs.get(name);
                     let sub = sub.ok_or_else(|| IrError::invalid(format!("the graph has no subgraph `{name}`")))?;
-                    let body = Lowering::new(sub, self.registry).lower(&|_| None).map_err(|e| e.at(name))?;
+                    let body =
+                        Lowering::new(sub, self.registry, self.fuse_from).lower(&|_| None).map_err(|e| e.at(name))?;
                     self.sources[id.index()] = Source::Graph(Arc::new(Subgraph { name: name.clone(), body }));
                 }
                 NodeKind::CallFunction(op) if is_live => {
@@ -166,6 +170,7 @@ impl<'a> Lowering<'a> {
             cache: Default::default(),
             frames: Default::default(),
             refused: Default::default(),
+            fuse_from: self.fuse_from,
         })
     }
 

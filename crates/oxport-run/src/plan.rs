@@ -42,14 +42,22 @@ pub struct PlanOptions {
     /// Whether images lie channel by channel within each pixel between convolutions that are faster so. The results are
     /// the same without it, strides included.
     pub layout: bool,
+    /// Neighboring elementwise operators, and those behind a product or convolution, are computed in one pass, from the
+    /// second call of a shape on, where their results have at least so many elements. The results are the same without
+    /// it (`usize::MAX`).
+    pub fuse_from: usize,
 }
 
+/// Fewer elements stay in the cache, whatever is done with them.
+const FUSE_FROM: usize = 1 << 12;
+
 impl Default for PlanOptions {
-    /// All threads, PyTorch's checks, seed 0, buffers of at most 2 GiB, everything prepared, layouts chosen.
+    /// All threads, PyTorch's checks, seed 0, buffers of at most 2 GiB, everything prepared, layouts chosen, passes
+    /// joined.
     fn default() -> PlanOptions {
         let checks = InputChecks::default();
         let max_buffer_bytes = DEFAULT_MAX_BUFFER_BYTES;
-        PlanOptions { threads: 0, checks, seed: 0, max_buffer_bytes, prepare: true, layout: true }
+        PlanOptions { threads: 0, checks, seed: 0, max_buffer_bytes, prepare: true, layout: true, fuse_from: FUSE_FROM }
     }
 }
 
@@ -142,7 +150,7 @@ impl Plan {
         let relaid = options.layout.then(|| channels_last(&program.graph, &program.env, registry)).flatten();
         let (relaid, copies) = relaid.unzip();
         let graph = relaid.as_ref().unwrap_or(&program.graph);
-        let mut body = lower(graph, registry, &|i| known[i].clone(), copies.unwrap_or_default())?;
+        let mut body = lower(graph, registry, &|i| known[i].clone(), copies.unwrap_or_default(), options.fuse_from)?;
         let pool = Pool::new(options.threads, options.max_buffer_bytes)?;
         if options.prepare {
             pool.install(|| prepare(&mut body));
@@ -184,7 +192,8 @@ impl Plan {
     }
 
     /// Calls the program on flat user inputs (trailing ones with defaults may be omitted) and a state: one tensor per
-    /// [`Plan::state`]. Adds to the profile ([`Plan::new_profile`]), if one is given.
+    /// [`Plan::state`]. Adds to the profile ([`Plan::new_profile`]), if one is given; a profiled call runs every step
+    /// by itself.
     ///
     /// # Errors
     /// The inputs fail a check ([`Error::is_input`]); an assertion of the program fails ([`Error::is_assertion`]); or a
@@ -196,7 +205,7 @@ impl Plan {
         }
     }
 
-    /// As [`Plan::call`]; calls a function after every step.
+    /// As [`Plan::call`]; calls a function after every step, each of which is run by itself.
     ///
     /// # Errors
     /// As [`Plan::call`].
@@ -215,11 +224,7 @@ impl Plan {
         };
         let fed: Vec<Value> = self.feeds.iter().map(feed).collect();
         let cx = RunCx::new(self.seed);
-        // Handing a call over to the pool takes as long as a small program.
-        let results = match self.body.is_serial(&fed) {
-            true => self.pool.alone(|| recycling(|| self.body.run(&cx, fed, watch))),
-            false => self.pool.install(|| recycling(|| self.body.run(&cx, fed, watch))),
-        }?;
+        let results = self.pool.install(|| recycling(|| self.body.run(&cx, fed, watch)))?;
         assign_outputs(&self.outputs, results, &inputs, &self.state, state)
     }
 
@@ -267,6 +272,11 @@ impl Plan {
     pub fn refused_regions(&self) -> usize {
         self.body.refused.load(Ordering::Relaxed)
     }
+    /// In the recordings so far: how many groups of steps are computed in one pass ([`PlanOptions::fuse_from`]), and how many
+    /// could not be.
+    pub fn fused_blocks(&self) -> (usize, usize) {
+        self.body.cache.blocks()
+    }
     /// An empty profile of this plan's nodes.
     pub fn new_profile(&self) -> Profile {
         Profile::of(&self.body.steps)
@@ -313,11 +323,10 @@ class GraphModule(torch.nn.Module):
     }
 
     #[test]
-    fn calls_without_work_for_several_threads_stay_on_the_callers() {
+    fn steps_run_on_the_callers_thread() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let log = seen.clone();
         let same = |args: &Args<'_, Meta>| Ok(vec![Val::Tensor(args.at::<&Fake>(0)?.clone())]);
-        // Its work depends on the data.
         let op = Operator::new("my::seen(Tensor x) -> Tensor", same).eval(move |args: &Args<'_, Real>| {
             let x: &Tensor = args.at(0)?;
             log.lock().unwrap().push(std::thread::current().id());
@@ -334,7 +343,7 @@ class GraphModule(torch.nn.Module):
             plan.run(vec![f32s(&[1], [tasks])]).unwrap();
             seen.lock().unwrap().pop() == Some(here)
         };
-        assert_eq!([1.0, 1.0, 1.0, 5.0, 5.0, 1.0].map(stays), [false, true, true, true, false, false]);
+        assert_eq!([1.0, 5.0, 1.0].map(stays), [true; 3]);
     }
 
     #[test]

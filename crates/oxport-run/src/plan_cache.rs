@@ -7,39 +7,26 @@
 //! Invariant: a recording is only a hint. A buffer whose region is in use is allocated separately, and a result that
 //! differs from the recorded one ends the replay.
 
+use crate::fuse::Block;
 use crate::memory::{Lifetime, assign_offsets};
 use crate::operand_binding::for_each_tensor;
 use crate::output_alloc::{OutPlan, Packing};
-use crate::step::{ESCAPES, Input, Step};
+use crate::step::{ESCAPES, Input, Replay, Step};
 use indexmap::IndexMap;
 use oxport_ir::{Arg, Real, Value};
 use oxport_tensor::Tensor;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-
-/// The recording of one step.
-#[derive(Clone, Debug)]
-pub(crate) enum Replay {
-    /// Nothing to allocate.
-    Nothing,
-    /// The step fills these outputs.
-    Fill(Box<[OutPlan]>, Packing),
-    /// A view that the strides do not allow: it is copied into this buffer.
-    Copy(OutPlan),
-    /// The result in the form of [`print`]; a different one ends the replay.
-    Watch(Box<[i64]>),
-}
 
 /// The recording of one run.
 #[derive(Debug)]
 pub(crate) struct Recording {
     pub steps: Vec<Replay>,
+    /// Steps that are computed in one pass.
+    pub blocks: Vec<Block>,
     lives: Vec<Lifetime>,
     placement: OnceLock<Placement>,
-    /// Whether no run has had work for several threads.
-    is_serial: AtomicBool,
 }
 
 /// The offsets of a recording's buffers in the arena.
@@ -62,14 +49,6 @@ impl Recording {
             let offsets = self.lives.iter().map(|l| if inside(l) { offsets.next() } else { None }).collect();
             Placement { offsets, bytes }
         })
-    }
-    /// Whether no run has had work for several threads.
-    pub fn is_serial(&self) -> bool {
-        self.is_serial.load(Ordering::Relaxed)
-    }
-    /// A run has had work for several threads: a kernel whose work depends on the data.
-    pub fn set_parallel(&self) {
-        self.is_serial.store(false, Ordering::Relaxed);
     }
     /// The size of the arena; 0 if the placement was not computed.
     pub fn arena_bytes(&self) -> usize {
@@ -145,9 +124,23 @@ impl Recorder {
         self.by_storage.insert(tensor.storage().id(), plan.buffer);
         self.lives.push(Lifetime { bytes: plan.bytes, first: i as u32, last: i as u32 });
     }
-    pub fn finish(self, is_serial: bool) -> Recording {
-        let is_serial = AtomicBool::new(is_serial);
-        Recording { steps: self.steps, lives: self.lives, placement: OnceLock::new(), is_serial }
+    /// The recording, with these blocks of steps: results within a block need no buffer, and the others get theirs when
+    /// the block begins.
+    pub fn finish(mut self, steps: &[Step], blocks: impl FnOnce(&[Replay]) -> Vec<Block>) -> Recording {
+        let blocks = blocks(&self.steps);
+        for block in &blocks {
+            for i in block.steps.clone() {
+                let Replay::Fill(plans, _) = &self.steps[i] else { continue };
+                for plan in plans {
+                    let life = &mut self.lives[plan.buffer as usize];
+                    life.first = block.steps.start as u32;
+                    if !block.keeps(i, &steps[i]) {
+                        life.bytes = 0;
+                    }
+                }
+            }
+        }
+        Recording { steps: self.steps, blocks, lives: self.lives, placement: OnceLock::new() }
     }
 }
 
@@ -225,6 +218,13 @@ impl Cache {
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.0.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+    /// How many blocks all recordings have that are tried, and how many that are not any more.
+    pub fn blocks(&self) -> (usize, usize) {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let blocks = || all.values().flat_map(|r| &r.blocks);
+        let open = blocks().filter(|block| block.is_open()).count();
+        (open, blocks().count() - open)
     }
     /// The size of the largest arena of all recordings.
     pub fn arena_bytes(&self) -> usize {

@@ -1,6 +1,7 @@
 //! The steps of a lowered graph: what is called with which operands, and where the result goes.
 
 use crate::operand_binding::{Patch, Ref, fetch};
+use crate::output_alloc::{OutPlan, Packing};
 use oxport_ir::{Args, Op, Prepared, Real, Result, Val, Value};
 use oxport_tensor::{Tensor, TensorMut};
 use std::sync::Arc;
@@ -56,6 +57,19 @@ pub(crate) enum Action {
     View(fn(&Args<'_, Real>) -> Result<Option<Vec<Tensor>>>),
     Fill(fn(&Args<'_, Real>, &mut [TensorMut]) -> Result<()>),
     Eval(fn(&Args<'_, Real>) -> Result<Vec<Value>>),
+}
+
+/// The recording of one step.
+#[derive(Clone, Debug)]
+pub(crate) enum Replay {
+    /// Nothing to allocate.
+    Nothing,
+    /// The step fills these outputs.
+    Fill(Box<[OutPlan]>, Packing),
+    /// A view that the strides do not allow: it is copied into this buffer.
+    Copy(OutPlan),
+    /// The result in the form of [`print`]; a different one ends the replay.
+    Watch(Box<[i64]>),
 }
 
 impl Output {

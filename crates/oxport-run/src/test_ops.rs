@@ -6,7 +6,7 @@ use oxport_ir::{
     Arg, Args, Callable, Effect, Error, ExportedProgram, Fake, OpDef, Registry, Result, Val, Value, parse,
 };
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Tensor, TensorMut, copy};
+use oxport_tensor::{DType, Tensor, TensorMut, copy, map, zip};
 use std::sync::Arc;
 
 /// `add`, `relu` and `mul.Scalar` are pointwise, as in PyTorch; `sinh` is known but not implemented.
@@ -25,7 +25,7 @@ pub(crate) fn program(text: &str) -> ExportedProgram {
 
 /// Parses and plans a program.
 pub(crate) fn plan(text: &str) -> Plan {
-    let options = PlanOptions { threads: 2, ..PlanOptions::default() };
+    let options = PlanOptions { threads: 2, fuse_from: 1, ..PlanOptions::default() };
     Plan::new(&program(text), &registry(), &options).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
@@ -104,23 +104,24 @@ pub(crate) fn random_program(draw: &mut dyn FnMut(usize) -> usize) -> String {
 }
 
 pub(crate) static OPS: &[OpDef] = &[
-    OpDef::new("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", like_first).fill(
-        |a, outs| {
+    OpDef::new("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", like_first)
+        .fill(|a, outs| {
             let (x, y): (&Tensor, &Tensor) = a.unpack()?;
             if x.dtype() != y.dtype() {
                 return Err(Error::unsupported("add of two dtypes"));
             }
-            let y = y.view(|l| l.expand(x.sizes()))?;
-            let y = y.to_vec::<f64>()?;
-            fill(x, &mut outs[0], |i, x| x + y[i])
-        },
-    ),
+            Ok(zip(x, y, &mut outs[0], |x: f64, y: f64| x + y)?)
+        })
+        .one_loop(),
     OpDef::new("aten::relu(Tensor self) -> Tensor", like_first)
-        .fill(|a, outs| fill(a.at(0)?, &mut outs[0], |_, x| x.max(0.0))),
-    OpDef::new("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", like_first).fill(|a, outs| {
-        let factor: f64 = a.at(1)?;
-        fill(a.at(0)?, &mut outs[0], |_, x| x * factor)
-    }),
+        .fill(|a, outs| Ok(map(a.at(0)?, &mut outs[0], |x: f64| x.max(0.0))?))
+        .one_loop(),
+    OpDef::new("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", like_first)
+        .fill(|a, outs| {
+            let factor: f64 = a.at(1)?;
+            Ok(map(a.at(0)?, &mut outs[0], |x: f64| x * factor)?)
+        })
+        .one_loop(),
     OpDef::new("aten::full(SymInt[] size, Scalar fill_value) -> Tensor", |a| {
         let sizes: Vec<Expr> = a.at(0)?;
         Ok(vec![Fake::new(DType::F32, sizes).into()])

@@ -17,6 +17,7 @@ use crate::{DType, Element, Error, Layout, Result, Scalar, Tensor, TensorMut, di
 
 mod cast;
 mod convert;
+pub mod join;
 mod pack;
 mod walk;
 
@@ -226,6 +227,9 @@ fn run_beside(
 
 /// Calls `row` for matching contiguous rows of all operands.
 fn visit(inputs: &[&Tensor], outs: &mut [&mut TensorMut], access: Access, row: RowFn<'_>) -> Result<()> {
+    if outs.iter().any(|o| o.is_absent()) || inputs.iter().any(|x| x.is_absent()) {
+        return join::hand_over(inputs, outs, access, row);
+    }
     let sizes = SmallVec::<[i64; 6]>::from_slice(outs[0].sizes());
     let same = |layout: &Layout| layout.sizes == sizes && layout.is_contiguous();
     if outs.iter().all(|o| same(o.layout())) && inputs.iter().all(|x| same(x.layout())) {

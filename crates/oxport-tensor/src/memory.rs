@@ -10,9 +10,11 @@
 //! that is made within [`Pool::install`], whatever code makes them. Elsewhere nothing is bounded, but still refused
 //! rather than fatal where the system has no memory.
 
+use crate::team::{self, Team};
 use crate::{Error, Result, parallel, scoped};
 use std::cell::Cell;
 use std::fmt;
+use std::sync::Arc;
 
 /// The default maximum size of one buffer: 2 GiB.
 pub const DEFAULT_MAX_BUFFER_BYTES: usize = 2 << 30;
@@ -22,10 +24,11 @@ thread_local! {
     static BOUND: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// A thread pool, with the maximum size of one buffer. A pool of one thread is the caller's: nothing is handed over,
-/// and several callers work at the same time.
+/// Threads that help their callers, with the maximum size of one buffer. What is run is run on the caller's thread; of
+/// several callers at a time, the first ones have the helpers.
 pub struct Pool {
-    threads: Option<rayon::ThreadPool>,
+    helpers: Option<rayon::ThreadPool>,
+    threads: usize,
     max_buffer_bytes: usize,
 }
 
@@ -35,23 +38,26 @@ impl Pool {
     /// # Errors
     /// The system does not start them.
     pub fn new(threads: usize, max_buffer_bytes: usize) -> Result<Pool> {
-        let several = || {
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let start = || {
             rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
+                .num_threads(threads - 1)
                 .thread_name(|i| format!("oxport-{i}"))
                 .start_handler(move |_| BOUND.set(max_buffer_bytes))
                 .build()
                 .map_err(|e| Error::memory(format!("cannot start threads: {e}")))
         };
-        let threads = if threads == 1 { None } else { Some(several()?) };
-        Ok(Pool { threads, max_buffer_bytes })
+        let helpers = if threads > 1 { Some(start()?) } else { None };
+        Ok(Pool { helpers, threads, max_buffer_bytes })
     }
-    /// Runs `f` on one of the threads; what it runs in parallel shares the others.
-    pub fn install<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
-        match &self.threads {
-            Some(threads) => threads.install(f),
-            None => self.alone(f),
-        }
+    /// Runs `f` on the current thread; what it runs in parallel it shares with the helpers.
+    pub fn install<R>(&self, f: impl FnOnce() -> R) -> R {
+        let Some(helpers) = &self.helpers else { return self.alone(f) };
+        let start = |team: Arc<Team>| helpers.spawn(move || team.help());
+        scoped::with(&BOUND, self.max_buffer_bytes, || team::with(self.threads, &start, f))
     }
     /// Runs `f` on the current thread alone, within the pool's bound.
     pub fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
@@ -59,7 +65,7 @@ impl Pool {
     }
     /// The number of threads.
     pub fn threads(&self) -> usize {
-        self.threads.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
+        self.threads
     }
     /// The most bytes of one buffer.
     pub fn max_buffer_bytes(&self) -> usize {
@@ -119,6 +125,8 @@ pub fn collect<T>(iter: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
 mod tests {
     use super::*;
     use crate::{DType, Layout, Storage, Tensor, TensorMut};
+    use std::collections::HashSet;
+    use std::sync::Mutex;
 
     #[test]
     fn buffers_of_a_pool_are_bounded() {
@@ -134,9 +142,14 @@ mod tests {
             assert!(table::<u64>(usize::MAX).unwrap_err().is_limit());
             assert_eq!(filled(7u16, 500).unwrap(), [7; 500]);
             assert_eq!(collect([1, 2].iter()).unwrap(), [&1, &2]);
-            // On every thread of the pool, not only on the one that entered.
-            let refused = |_: rayon::BroadcastContext<'_>| Storage::zeroed(1001).is_err_and(|e| e.is_limit());
-            assert!(rayon::broadcast(refused).into_iter().all(|r| r));
+            // On every thread, not only on the caller's.
+            let threads = Mutex::new(HashSet::new());
+            while threads.lock().unwrap().len() < 2 {
+                parallel::for_single_tasks(8, &|_| {
+                    assert!(Storage::zeroed(1001).unwrap_err().is_limit());
+                    threads.lock().unwrap().insert(std::thread::current().id());
+                });
+            }
             let error = Tensor::zeros(DType::F64, &[100, 2]).unwrap_err().to_string();
             assert_eq!(error, "sizes [100, 2] of float64 take 1600 bytes: the limit for one buffer is 1000");
         });

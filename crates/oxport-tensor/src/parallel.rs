@@ -1,36 +1,23 @@
-//! Work shared among the threads of the current rayon pool: all of it passes through here.
+//! Work shared among the threads of a call ([`crate::team`]), outside of calls among those of the current rayon pool:
+//! all of it passes through here.
 //!
-//! The pool's machinery is compiled once, behind a function pointer, not once for every loop that uses it.
+//! The machinery is compiled once, behind a function pointer, not once for every loop that uses it.
 //!
 //! Invariant: a task does the same whichever thread takes it, so results do not depend on the number of threads.
 
-use crate::scoped;
+use crate::{scoped, team};
 use rayon::prelude::*;
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 thread_local! {
     /// Whether this thread shares its work with no other.
     static ALONE: Cell<bool> = const { Cell::new(false) };
-    /// How often work of this thread was worth several threads.
-    static SHARED: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The number of threads that share the work of the current one; asked where the work is worth several.
 pub fn threads() -> usize {
-    if is_alone() { 1 } else { rayon::current_num_threads() }
-}
-
-/// Whether `f` has no work that is worth several threads, with its result.
-pub fn is_serial<R>(f: impl FnOnce() -> R) -> (bool, R) {
-    let before = SHARED.get();
-    let result = f();
-    (SHARED.get() == before, result)
-}
-
-/// Whether work that is worth several threads stays on this one.
-fn is_alone() -> bool {
-    SHARED.set(SHARED.get().wrapping_add(1));
-    ALONE.get()
+    if ALONE.get() { 1 } else { team::threads().unwrap_or_else(rayon::current_num_threads) }
 }
 
 /// Runs `f` on the current thread alone.
@@ -40,30 +27,32 @@ pub fn alone<R>(f: impl FnOnce() -> R) -> R {
 
 /// Calls `f` with every number below `count`.
 pub fn for_tasks(count: usize, f: &(dyn Fn(usize) + Sync)) {
-    for_tasks_of(count, 1, f);
+    if count <= 1 || ALONE.get() {
+        (0..count).for_each(f);
+    } else if !team::run(count, f) {
+        (0..count).into_par_iter().for_each(f);
+    }
 }
 
 /// As [`for_tasks`], where a thread takes at least `least` neighbors at once.
 pub fn for_tasks_of(count: usize, least: usize, f: &(dyn Fn(usize) + Sync)) {
-    if count <= least.max(1) || is_alone() {
-        (0..count).for_each(f);
-    } else {
-        (0..count).into_par_iter().with_min_len(least.max(1)).for_each(f);
-    }
+    let least = least.max(1);
+    for_tasks(count.div_ceil(least), &|i| (i * least..count.min((i + 1) * least)).for_each(f));
 }
 
 /// As [`for_tasks`], where each number is a task of its own: for few, large tasks.
 pub fn for_single_tasks(count: usize, f: &(dyn Fn(usize) + Sync)) {
-    if count <= 1 || is_alone() {
+    if count <= 1 || ALONE.get() {
         (0..count).for_each(f);
-    } else {
+    } else if !team::run_single(count, f) {
         (0..count).into_par_iter().with_max_len(1).for_each(f);
     }
 }
 
 /// Calls `f` with every job.
 pub fn for_each<J: Send>(jobs: Vec<J>, f: impl Fn(J) + Sync + Send) {
-    if jobs.len() <= 1 || is_alone() { jobs.into_iter().for_each(f) } else { jobs.into_par_iter().for_each(f) }
+    let mut jobs: Vec<Option<J>> = jobs.into_iter().map(Some).collect();
+    for_chunks(&mut jobs, 1, 1, |_, job| job.iter_mut().filter_map(Option::take).for_each(&f));
 }
 
 /// Calls `f(i, chunk)` for all chunks of `len` elements of `data`, of which the last may be shorter; a task takes
@@ -105,12 +94,13 @@ pub fn for_chunks_of_two_with<T: Send, U: Send, S>(
             unsafe { f(state, i, a.part(i), b.part(i)) };
         }
     };
-    if tasks <= 1 || is_alone() {
+    let next = AtomicUsize::new(0);
+    for_single_tasks(if tasks <= 1 { tasks } else { threads().min(tasks) }, &|_| {
         let mut state = init();
-        (0..tasks).for_each(|i| task(&mut state, i));
-    } else {
-        (0..tasks).into_par_iter().for_each_init(init, task);
-    }
+        while let Some(i) = Some(next.fetch_add(1, Relaxed)).filter(|&i| i < tasks) {
+            task(&mut state, i);
+        }
+    });
 }
 
 /// A slice that is handed out in chunks.
@@ -162,16 +152,9 @@ mod tests {
             for_tasks(100, &stays);
         });
         assert_eq!(threads(), rayon::current_num_threads());
+        assert!(team::threads().is_none());
         assert!(std::panic::catch_unwind(|| alone(|| panic!("as a kernel may"))).is_err());
         assert!(!ALONE.get());
-    }
-
-    #[test]
-    fn work_for_several_threads_is_noticed() {
-        let small = || for_tasks(1, &|_| ());
-        let large = || for_tasks(2, &|_| ());
-        assert!(is_serial(small).0 && !is_serial(large).0);
-        assert!(alone(|| is_serial(small).0 && !is_serial(large).0 && !is_serial(threads).0));
     }
 
     #[test]

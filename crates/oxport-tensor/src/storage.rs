@@ -1,7 +1,8 @@
 //! [`Storage`]: shared bytes, aligned to 64, that know who owns them.
 //!
 //! Four owners: the heap, a read-only mapped file, a region of an [`Arena`], and a caller that lends its own memory
-//! ([`Storage::borrowed`]); and a piece of another storage.
+//! ([`Storage::borrowed`]); and a piece of another storage. One that is *absent* stands for bytes that no memory is
+//! spent on ([`crate::join`]).
 //! Invariants: all bytes are initialized from the start (fresh memory is zero); bytes are written only through a
 //! [`TensorMut`](crate::TensorMut), which has checked that the storage is not shared; a mapped file and borrowed memory
 //! are never written.
@@ -34,6 +35,7 @@ enum Owner {
     Map(#[allow(dead_code)] memmap2::Mmap),
     Piece(#[allow(dead_code)] Storage),
     Lender(#[allow(dead_code)] Box<dyn std::any::Any + Send + Sync>),
+    Absent,
 }
 
 // SAFETY: the bytes are plain memory without thread affinity. Shared access only reads; writing needs the one and only
@@ -98,6 +100,16 @@ impl Storage {
         }
     }
 
+    /// Bytes that are not there: nothing reads or writes them.
+    pub(crate) fn absent(len: usize) -> Storage {
+        Storage(Arc::new(Memory { start: NonNull::dangling(), len, owner: Owner::Absent }))
+    }
+
+    /// True where the bytes are not there.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self.0.owner, Owner::Absent)
+    }
+
     /// `len` bytes from `offset` on, shared and never writable. A piece that is not aligned to 8 bytes is copied.
     pub fn piece(&self, offset: usize, len: usize) -> Result<Storage> {
         let bytes = offset.checked_add(len).and_then(|end| self.bytes().get(offset..end)).ok_or_else(|| {
@@ -141,6 +153,7 @@ impl Storage {
 
     /// All bytes.
     pub fn bytes(&self) -> &[u8] {
+        assert!(!self.is_absent(), "law: only a joined loop takes an absent value");
         // SAFETY: `start` is valid for `len` initialized bytes as long as the owner lives, and while a shared reference
         // to this storage exists there are no writes (a `TensorMut` owns its storage and gives none away).
         unsafe { std::slice::from_raw_parts(self.0.start.as_ptr(), self.0.len) }
@@ -161,8 +174,8 @@ impl Storage {
         matches!(self.0.owner, Owner::Map(_) | Owner::Piece(_) | Owner::Lender(_))
     }
 
-    /// True when the bytes are a caller's ([`Storage::borrowed`]), who may write them between calls: what is kept beyond a
-    /// call is copied.
+    /// True when the bytes are a caller's ([`Storage::borrowed`]), who may write them between calls: what is kept beyond
+    /// a call is copied.
     pub fn is_borrowed(&self) -> bool {
         match &self.0.owner {
             Owner::Lender(_) => true,
@@ -178,7 +191,11 @@ impl Storage {
 
     /// The first byte. For reading; for writing only by a holder for whom [`is_unique`](Storage::is_unique) held and
     /// who gave no clone away.
+    ///
+    /// # Panics
+    /// If the bytes are absent.
     pub(crate) fn start(&self) -> *mut u8 {
+        assert!(!self.is_absent(), "law: only a joined loop takes an absent value");
         self.0.start.as_ptr()
     }
 }
@@ -199,6 +216,7 @@ impl std::fmt::Debug for Storage {
             Owner::Map(_) => "map",
             Owner::Piece(_) => "piece",
             Owner::Lender(_) => "borrowed",
+            Owner::Absent => "absent",
         };
         write!(f, "Storage({owner}, {} bytes)", self.0.len)
     }

@@ -102,6 +102,15 @@ impl TensorMut {
         result
     }
 
+    /// Whether the elements are not there ([`Tensor::absent`]).
+    pub(crate) fn is_absent(&self) -> bool {
+        self.storage.is_absent()
+    }
+    /// The number of the storage.
+    pub(crate) fn storage_id(&self) -> usize {
+        self.storage.id()
+    }
+
     /// The element at index 0. Meant for loops, which trust the laws above. (Without elements, the offset may be any.)
     pub(crate) fn start<T>(&mut self) -> *mut T {
         self.storage.start().wrapping_add(self.layout.offset.wrapping_mul(self.dtype.size())).cast()

@@ -18,6 +18,7 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta)
             .fill(choose)
+            .one_loop()
             .work(Class::Pointwise)
             .any_strides()
             .finite_of(&["self", "other"]),
@@ -27,6 +28,7 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_meta)
             .fill(choose)
+            .one_loop()
             .work(Class::Pointwise)
             .any_strides()
             .finite_of(&["self", "other"]),
@@ -36,6 +38,7 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_meta)
             .fill(choose)
+            .one_loop()
             .work(Class::Pointwise)
             .any_strides()
             .finite_of(&["self", "other"]),
@@ -45,6 +48,7 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where_meta)
             .fill(choose)
+            .one_loop()
             .work(Class::Pointwise)
             .any_strides()
             .finite_of(&["self", "other"]),
@@ -54,6 +58,7 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", masked_fill_meta)
             .fill(masked_fill)
+            .one_loop()
             .decomp(to_where)
             .work(Class::Pointwise)
             .any_strides()
@@ -64,6 +69,7 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", masked_fill_meta)
             .fill(masked_fill)
+            .one_loop()
             .work(Class::Pointwise)
             .any_strides()
             .finite_of(&["self", "value"]),

@@ -7,11 +7,10 @@
 
 use crate::support::checks::{agree, fresh, of_dim, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, one};
-use crate::support::product::{Plus, check_product_dtype, part, product, product_cost};
+use crate::support::product::{check_product_dtype, part, product_cost};
 use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::gemm::Right;
-use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
+use oxport_tensor::{DType, Scalar, Tensor, TensorMut, matmul};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -123,7 +122,7 @@ fn grouped(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             (3, _) => (of(x)?, w.view(|l| l.narrow(1, start, n))?, whole.narrow(1, start, n)?),
             _ => (x.view(|l| l.narrow(1, start, n))?, w.view(|l| l.narrow(0, start, n))?, whole.select(0, g)?),
         };
-        part(out, place, |out| product(&x, Right::Tensor(&w), out, Scalar::Int(1), Plus::Nothing))?;
+        part(out, place, |out| Ok(matmul(&x, &w, out)?))?;
         start = end;
     }
     Ok(())

@@ -5,7 +5,7 @@
 use crate::linalg::matmul::check_multiplied;
 use crate::support::checks::{agree, fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
-use crate::support::product::{Plus, check_product_dtype, part, prepared_right, product, product_cost, right};
+use crate::support::product::{Plus, check_product_dtype, last_product, part, prepared_right, product_cost, right};
 use oxport_ir::{
     Args, Argument, Build, Builder, Class, Error, Fake, NodeId, OpDef, Prepared, Real, Result, Val, ensure,
 };
@@ -105,7 +105,7 @@ fn linear(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let w = right(args, &w);
     let plus = bias.map_or(Plus::Nothing, |b| Plus::Scaled(Scalar::Int(1), b));
     let layout = as_matrices(outs[0].layout(), m, n)?;
-    part(&mut outs[0], layout, |out| product(&x, w, out, Scalar::Int(1), plus))
+    part(&mut outs[0], layout, |out| last_product(args, &x, w, out, Scalar::Int(1), plus))
 }
 
 fn prepare_linear(args: &Args<'_, Real>, _: Option<&Val>) -> Result<Option<Prepared>> {
@@ -201,7 +201,7 @@ fn matmul(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let layout = as_matrices(outs[0].layout(), m, n)?;
     let a = if m { a.view(|l| l.unsqueeze(0))? } else { a.clone() };
     let b = if n { b.view(|l| l.unsqueeze(1))? } else { b.clone() };
-    part(&mut outs[0], layout, |out| product(&a, right(args, &b), out, Scalar::Int(1), Plus::Nothing))
+    part(&mut outs[0], layout, |out| last_product(args, &a, right(args, &b), out, Scalar::Int(1), Plus::Nothing))
 }
 
 fn matmul_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {

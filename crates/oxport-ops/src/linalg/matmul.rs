@@ -6,7 +6,9 @@
 use crate::support::checks::{agree, fresh, of_dim, same_dtype};
 use crate::support::composite::composite;
 use crate::support::meta::{MetaArgs, Metas, broadcast, one};
-use crate::support::product::{Plus, check_product_dtype, inner, part, prepared_right, product, product_cost, right};
+use crate::support::product::{
+    Plus, check_product_dtype, inner, last_product, part, prepared_right, product_cost, right,
+};
 use oxport_ir::opdef::MetaFn;
 use oxport_ir::{Args, Class, Cost, Error, Fake, Meta, MetaCx, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
@@ -175,7 +177,7 @@ fn mm_meta(args: &MetaArgs<'_>, ndim: usize) -> Metas {
 
 fn mm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (a, b): (&Tensor, &Tensor) = args.unpack()?;
-    product(a, right(args, b), &mut outs[0], Scalar::Int(1), Plus::Nothing)
+    last_product(args, a, right(args, b), &mut outs[0], Scalar::Int(1), Plus::Nothing)
 }
 
 /// Refuses an addend that does not broadcast to the product.
@@ -195,7 +197,7 @@ fn addmm_meta(args: &MetaArgs<'_>, ndim: usize) -> Metas {
 
 fn addmm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, a, b, beta, alpha): (&Tensor, &Tensor, &Tensor, Scalar, Scalar) = args.unpack()?;
-    product(a, right(args, b), &mut outs[0], alpha, Plus::Scaled(beta, x))
+    last_product(args, a, right(args, b), &mut outs[0], alpha, Plus::Scaled(beta, x))
 }
 
 fn addbmm_meta(args: &MetaArgs<'_>) -> Metas {
@@ -210,7 +212,7 @@ fn addbmm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     // Σ over the batch is a longer inner dimension: [m, batch·k] @ [batch·k, n].
     let (m, k, n) = (a.sizes()[1], a.sizes()[0] * a.sizes()[2], b.sizes()[2]);
     let a = a.view(|l| l.permute(&[1, 0, 2]))?.reshape(&[m, k])?;
-    product(&a, Right::Tensor(&b.reshape(&[k, n])?), &mut outs[0], alpha, Plus::Scaled(beta, x))
+    last_product(args, &a, Right::Tensor(&b.reshape(&[k, n])?), &mut outs[0], alpha, Plus::Scaled(beta, x))
 }
 
 fn mv_meta(args: &MetaArgs<'_>) -> Metas {
@@ -246,7 +248,7 @@ fn mv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let vec = vec.view(|l| l.unsqueeze(1))?;
     let column = outs[0].layout().unsqueeze(1)?;
     let plus = plus.as_ref().map_or(Plus::Nothing, |(beta, x)| Plus::Scaled(*beta, x));
-    part(&mut outs[0], column, |out| product(mat, Right::Tensor(&vec), out, alpha, plus))
+    part(&mut outs[0], column, |out| last_product(args, mat, Right::Tensor(&vec), out, alpha, plus))
 }
 
 fn dot_meta(args: &MetaArgs<'_>) -> Metas {
@@ -308,7 +310,7 @@ fn addr(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         return addr_bool(x, a, b, beta, alpha, &mut outs[0]);
     }
     let (a, b) = (a.to_dtype(dtype)?.view(|l| l.unsqueeze(1))?, b.to_dtype(dtype)?.view(|l| l.unsqueeze(0))?);
-    product(&a, Right::Tensor(&b), &mut outs[0], alpha, Plus::Scaled(beta, &x.to_dtype(dtype)?))
+    last_product(args, &a, Right::Tensor(&b), &mut outs[0], alpha, Plus::Scaled(beta, &x.to_dtype(dtype)?))
 }
 
 fn addr_bool(x: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scalar, out: &mut TensorMut) -> Result<()> {
@@ -331,11 +333,6 @@ fn int_mm_meta(args: &Args<'_, Meta>) -> Metas {
 
 fn int_mm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (a, b): (&Tensor, &Tensor) = args.unpack()?;
-    product(
-        &a.to_dtype(DType::I32)?,
-        Right::Tensor(&b.to_dtype(DType::I32)?),
-        &mut outs[0],
-        Scalar::Int(1),
-        Plus::Nothing,
-    )
+    let (a, b) = (a.to_dtype(DType::I32)?, b.to_dtype(DType::I32)?);
+    last_product(args, &a, Right::Tensor(&b), &mut outs[0], Scalar::Int(1), Plus::Nothing)
 }

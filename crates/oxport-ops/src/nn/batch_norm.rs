@@ -15,15 +15,14 @@ use crate::support::checks::{agree, floating, fresh, fresh_in_format};
 use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
-use crate::support::product::part;
-use crate::support::rows::{for_rows, moments, sum};
+use crate::support::rows::{moments, sum};
 use oxport_ir::opdef::MetaFn;
 use oxport_ir::{
     Args, Argument, Build, Builder, Class, Error, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::parallel::for_chunks;
-use oxport_tensor::{DType, Layout, Tensor, TensorMut};
+use oxport_tensor::{DType, Tensor, TensorMut, zip3};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -114,6 +113,7 @@ pub static OPS: &[OpDef] = &[
 /// A form that takes its mode as the argument `training`.
 const fn form(schema: &'static str) -> OpDef {
     mode(schema, |a| batch_norm_meta(a, a.named("training")?), |a, o| batch_norm(a, o, a.named("training")?))
+        .one_loop_if(|a| matches!(a.named("training"), Ok(false)))
 }
 const fn training(schema: &'static str) -> OpDef {
     mode(schema, |a| batch_norm_meta(a, true), |a, o| batch_norm(a, o, true))
@@ -268,33 +268,12 @@ fn batch_moments<T: Compute>(x: &Tensor) -> Result<(Vec<T>, Vec<T>)> {
     Ok(moments.into_iter().unzip())
 }
 
-/// `out = x·scale + shift`, per channel, in one pass in the memory order of `out`.
+/// `out = x·scale + shift`, per channel.
 fn affine<T: Compute>(x: &Tensor, scale: &[T], shift: &[T], out: &mut TensorMut) -> Result<()> {
-    let rank = x.rank() as i64;
-    let pixels = x.sizes()[2..].iter().product::<i64>() as usize;
-    let channels = scale.len();
-    let innermost = out.layout().suggests_channels_last() && !out.layout().is_contiguous() || pixels == 1;
-    if !innermost {
-        let x = Dense::<T>::of(x)?;
-        return fill(out, |out| {
-            for_rows(&x, pixels, out, pixels, |i, x, out| {
-                let (a, b) = (scale[i % channels], shift[i % channels]);
-                out.iter_mut().zip(x).for_each(|(y, &x)| *y = x * a + b);
-            });
-        });
-    }
-    let order: Vec<i64> = std::iter::once(0).chain(2..rank).chain([1]).collect();
-    let x = Dense::<T>::of(&x.view(|l| l.permute(&order))?)?;
-    let layout: Layout = out.layout().permute(&order)?;
-    part(out, layout, |out| {
-        fill(out, |out| {
-            for_rows(&x, channels, out, channels, |_, x, out| {
-                for (((y, &x), &a), &b) in out.iter_mut().zip(x).zip(scale).zip(shift) {
-                    *y = x * a + b;
-                }
-            });
-        })
-    })
+    let mut sizes = vec![1; x.rank()];
+    sizes[1] = scale.len() as i64;
+    let (scale, shift) = (Tensor::from_slice(&sizes, scale)?, Tensor::from_slice(&sizes, shift)?);
+    Ok(zip3(x, &scale, &shift, out, |x: T, a: T, b: T| x * a + b)?)
 }
 
 fn batch_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {

@@ -331,7 +331,7 @@ fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let out = &mut outs[0];
     let layout = if batched { out.layout().clone() } else { out.layout().unsqueeze(0)? };
     let weight = s.weight.contiguous()?;
-    part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, args.prepared(), None, out)?))
+    part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, args.prepared(), args.after(), out)?))
 }
 
 /// The weight's panels, for the strides that the result will have.

@@ -25,6 +25,7 @@ pub static OPS: &[OpDef] = &[
             to_copy_meta,
         )
         .fill(copy0)
+        .one_loop()
         .work(Class::Move)
         .any_strides(),
     )
@@ -79,6 +80,7 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta)
             .fill(copy0)
+            .one_loop()
             .work(Class::Move)
             .any_strides(),
     )
@@ -87,6 +89,7 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("prims::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta)
             .fill(copy0)
+            .one_loop()
             .work(Class::Move)
             .any_strides(),
     )
@@ -97,22 +100,39 @@ pub static OPS: &[OpDef] = &[
             copied(a, a.at(0)?, a.at::<&Fake>(0)?.dtype, Some(MemoryFormat::Contiguous), None)
         })
         .fill(copy0)
+        .one_loop()
         .work(Class::Move)
         .any_strides(),
     )
     .doc("A copy of a constant.")
     .samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::alias_copy(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move).any_strides())
-        .doc("A copy.")
-        .samples(&["f32[2, 3]"]),
     bits(
-        OpDef::new("aten::detach_copy(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move).any_strides(),
+        OpDef::new("aten::alias_copy(Tensor self) -> Tensor", clone_meta)
+            .fill(copy0)
+            .one_loop()
+            .work(Class::Move)
+            .any_strides(),
+    )
+    .doc("A copy.")
+    .samples(&["f32[2, 3]"]),
+    bits(
+        OpDef::new("aten::detach_copy(Tensor self) -> Tensor", clone_meta)
+            .fill(copy0)
+            .one_loop()
+            .work(Class::Move)
+            .any_strides(),
     )
     .doc("A copy, without gradient.")
     .samples(&["f32[2, 3]"]),
-    bits(OpDef::new("aten::lift(Tensor self) -> Tensor", clone_meta).fill(copy0).work(Class::Move).any_strides())
-        .doc("The same tensor.")
-        .samples(&["f32[2, 3]"]),
+    bits(
+        OpDef::new("aten::lift(Tensor self) -> Tensor", clone_meta)
+            .fill(copy0)
+            .one_loop()
+            .work(Class::Move)
+            .any_strides(),
+    )
+    .doc("The same tensor.")
+    .samples(&["f32[2, 3]"]),
     bits(
         OpDef::new("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta)
             .fill(copy1)
@@ -135,6 +155,7 @@ pub static OPS: &[OpDef] = &[
     bits(
         OpDef::new("prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", |a| to_dtype(a, a.at(1)?))
             .fill(copy0)
+            .one_loop()
             .work(Class::Move)
             .any_strides(),
     )

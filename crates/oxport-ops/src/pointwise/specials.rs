@@ -236,34 +236,42 @@ pub static OPS: &[OpDef] = &[
     })
     .doc("The polynomial of the name, of degree `n`.")
     .samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+    by_degrees(binary("aten::special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
         recurrent(a, o, orthogonal::laguerre_l)
-    })
+    }))
     .doc("The polynomial of the name, of degree `n`.")
     .samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
-        recurrent(a, o, orthogonal::laguerre_l)
-    })
+    by_degrees(binary(
+        "aten::special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor",
+        ToFloat,
+        |a, o| recurrent(a, o, orthogonal::laguerre_l),
+    ))
     .doc("The polynomial of the name, of degree `n`.")
     .samples(&["f32[2, 3], 3"]),
-    binary("aten::special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
-        recurrent(a, o, orthogonal::laguerre_l)
-    })
+    by_degrees(binary(
+        "aten::special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor",
+        ToFloat,
+        |a, o| recurrent(a, o, orthogonal::laguerre_l),
+    ))
     .doc("The polynomial of the name, of degree `n`.")
     .samples(&["0.5, i64[3]<0..5>"]),
-    binary("aten::special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
+    by_degrees(binary("aten::special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor", ToFloat, |a, o| {
         recurrent(a, o, orthogonal::legendre_p)
-    })
+    }))
     .doc("The polynomial of the name, of degree `n`.")
     .samples(&["f32[2, 3], i64[3]<0..5>"]),
-    binary("aten::special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor", ToFloat, |a, o| {
-        recurrent(a, o, orthogonal::legendre_p)
-    })
+    by_degrees(binary(
+        "aten::special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor",
+        ToFloat,
+        |a, o| recurrent(a, o, orthogonal::legendre_p),
+    ))
     .doc("The polynomial of the name, of degree `n`.")
     .samples(&["f32[2, 3], 3"]),
-    binary("aten::special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor", ToFloat, |a, o| {
-        recurrent(a, o, orthogonal::legendre_p)
-    })
+    by_degrees(binary(
+        "aten::special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor",
+        ToFloat,
+        |a, o| recurrent(a, o, orthogonal::legendre_p),
+    ))
     .doc("The polynomial of the name, of degree `n`.")
     .samples(&["0.5, i64[3]<0..5>"]),
     binary("aten::igamma(Tensor self, Tensor other) -> Tensor", Float, |a, o| wide2(a, o, scalar_math::igamma))
@@ -349,6 +357,11 @@ fn hermite(a: &RealArgs<'_>, o: &mut [TensorMut], f: fn(f64, f64) -> f64) -> Res
 
 /// The most steps of recurrences in one call: some seconds.
 const MOST_STEPS: f64 = 4e9;
+
+/// An operator whose kernel asks beforehand how many steps the degrees ask for: it is no mere loop.
+const fn by_degrees(def: OpDef) -> OpDef {
+    OpDef { one_loop: None, ..def }
+}
 
 /// A polynomial without closed form, which takes a step per degree.
 fn recurrent(a: &RealArgs<'_>, o: &mut [TensorMut], f: fn(f64, f64) -> f64) -> Result<()> {

@@ -112,7 +112,7 @@ pub const fn unary(schema: &'static str, rule: Rule, kernel: Fill) -> OpDef {
         Rule::Float | Rule::FloatOrComplex => &["f32[2, 3]", "f64[3, 2]{1, 3}", "!i64[4]"],
         _ => &["f32[2, 3]", "f32[3, 2]{1, 3}", "i64[4]"],
     };
-    OpDef::new(schema, rule.meta::<1>()).fill(kernel).work(Class::Pointwise).any_strides().samples(samples)
+    OpDef::new(schema, rule.meta::<1>()).fill(kernel).work(Class::Pointwise).any_strides().one_loop().samples(samples)
 }
 
 /// A pointwise operator of two operands, which broadcast and promote.
@@ -122,7 +122,7 @@ pub const fn binary(schema: &'static str, rule: Rule, kernel: Fill) -> OpDef {
         Rule::Float | Rule::FloatOrComplex => &["f32[2, 3], f32[3]", "f64[2, 1], f64[1, 3]", "!i64[4], i64[4]"],
         _ => &["f32[2, 3], f32[3]", "f32[2, 1], f32[1, 3]", "i64[4], i64[4]<1..9>"],
     };
-    OpDef::new(schema, rule.meta::<2>()).fill(kernel).work(Class::Pointwise).any_strides().samples(samples)
+    OpDef::new(schema, rule.meta::<2>()).fill(kernel).work(Class::Pointwise).any_strides().one_loop().samples(samples)
 }
 
 /// A pointwise operator of a tensor and a number.
@@ -131,7 +131,7 @@ pub const fn with_scalar(schema: &'static str, rule: Rule, kernel: Fill) -> OpDe
         Rule::Integral | Rule::Integer => &["i64[2, 3], 3", "!f32[2], 2"],
         _ => &["f32[2, 3], 2.5", "i64[4], 2"],
     };
-    OpDef::new(schema, rule.meta::<2>()).fill(kernel).work(Class::Pointwise).any_strides().samples(samples)
+    OpDef::new(schema, rule.meta::<2>()).fill(kernel).work(Class::Pointwise).any_strides().one_loop().samples(samples)
 }
 
 /// A pointwise operator of three operands, which broadcast and promote.
@@ -140,6 +140,7 @@ pub const fn ternary(schema: &'static str, rule: Rule, kernel: Fill) -> OpDef {
         .fill(kernel)
         .work(Class::Pointwise)
         .any_strides()
+        .one_loop()
         .samples(&["f32[2, 3], f32[3], f32[2, 1]"])
 }
 

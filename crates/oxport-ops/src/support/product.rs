@@ -6,7 +6,7 @@
 use oxport_ir::work::pass;
 use oxport_ir::{Arg, Args, Cost, Error, Meta, Prepared, Real, Result, Val};
 use oxport_sym::Expr;
-use oxport_tensor::gemm::{Affine, PackedMatrix, Right, affine};
+use oxport_tensor::gemm::{Affine, PackedMatrix, Right, affine, matmul};
 use oxport_tensor::{DType, Layout, Scalar, Tensor, TensorMut};
 use std::sync::Arc;
 
@@ -42,16 +42,23 @@ pub fn right<'b, 'a: 'b>(args: &Args<'a, Real>, b: &'b Tensor) -> Right<'b> {
 }
 
 /// `out = plus + alpha · a @ b` over the last two dimensions; the dimensions in front of them broadcast to those of
-/// `out`.
+/// `out`. It fills the output of the call from its first element on, and is the last thing that the kernel does.
 ///
 /// # Errors
 /// The dtype has no product, or the sizes do not fit.
-pub fn product(a: &Tensor, b: Right<'_>, out: &mut TensorMut, alpha: Scalar, plus: Plus<'_>) -> Result<()> {
+pub fn last_product(
+    args: &Args<'_, Real>,
+    a: &Tensor,
+    b: Right<'_>,
+    out: &mut TensorMut,
+    alpha: Scalar,
+    plus: Plus<'_>,
+) -> Result<()> {
     let (add, beta) = match plus {
         Plus::Nothing => (None, Scalar::Int(1)),
         Plus::Scaled(beta, x) => (Some(x), beta),
     };
-    Ok(affine(a, b, out, &Affine { add, beta, alpha, after: None })?)
+    Ok(affine(a, b, out, &Affine { add, beta, alpha, after: args.after() })?)
 }
 
 /// The cost of a product: a multiplication and an addition for every element of the result and of the inner size, which
@@ -73,7 +80,7 @@ pub fn product_cost<const LEFT: usize>(args: &Args<'_, Meta>, outs: &[Val]) -> C
 pub fn inner(a: &Tensor, b: &Tensor, out: &mut TensorMut) -> Result<()> {
     let (k, layout) = (a.numel() as i64, Layout::new(&[1, 1], &[1, 1], out.layout().offset)?);
     let (a, b) = (a.reshape(&[1, k])?, b.reshape(&[k, 1])?);
-    part(out, layout, |out| product(&a, Right::Tensor(&b), out, Scalar::Int(1), Plus::Nothing))
+    part(out, layout, |out| Ok(matmul(&a, &b, out)?))
 }
 
 /// Lets `f` fill a part of an output: `TensorMut::part` with this crate's errors.

@@ -122,12 +122,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
                 }
             }
         }
-        if let Some(after) = conv.after {
-            for p in 0..width {
-                // SAFETY: as above.
-                after(at + p * yp, unsafe { std::slice::from_raw_parts_mut(shared.at(at + p * yp), channels) });
-            }
-        }
+        shared.finish(conv.after, at, [width, yp, channels]);
     };
     spread(g.batch * depth * height, width * taps * channels, row);
     true

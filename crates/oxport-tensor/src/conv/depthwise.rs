@@ -5,7 +5,7 @@
 
 use super::padded::Frame;
 use super::{Compute, Convolution, Multiply, Output, channels};
-use crate::gemm::Tile;
+use crate::gemm::{After, Finished, Tile};
 use crate::parallel;
 use crate::scratch::Scratch;
 
@@ -36,9 +36,7 @@ pub(super) fn planes<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
         // SAFETY: a register can be read at every offset of every tile (checked), and the tiles fill `pixels` numbers.
         unsafe { (kernels.taps)(&tiles, &taps, weight, x.as_ptr(), &[start], stage.as_mut_ptr()) }
         T::narrow(stage, y);
-        if let Some(after) = conv.after {
-            after(at, y);
-        }
+        shared.finish(conv.after, at, [1, pixels, pixels]);
     };
     spread(g.batch * g.out_channels, pixels * taps.len(), plane);
 }
@@ -104,9 +102,6 @@ pub(super) fn pixels<T: Multiply>(conv: &Convolution<'_, T>, mut out: Output<'_,
             // `convolve`).
             let y = unsafe { std::slice::from_raw_parts_mut(shared.at(at), members) };
             T::narrow(&pixel[..members], y);
-            if let Some(after) = conv.after {
-                after(at, y);
-            }
         }
     };
     spread(g.batch * depth * bands * blocks, band * width * taps * lanes, task);
@@ -158,6 +153,12 @@ unsafe impl<T: Send> Sync for Shared<T> {}
 impl<T> Shared<T> {
     pub(super) fn new(data: &mut [T]) -> Self {
         Shared { data: data.as_mut_ptr() }
+    }
+    /// Hands finished outputs on: so many rows, their stride, and so many neighbors in each.
+    pub(super) fn finish(&self, after: Option<After<'_>>, at: usize, [rows, stride, cols]: [usize; 3]) {
+        if let Some(After { f, .. }) = after {
+            f(Finished { start: self.data.cast(), at, rows, stride, cols, made: None });
+        }
     }
     /// # Safety
     /// `at` lies in the output.

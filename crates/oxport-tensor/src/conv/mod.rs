@@ -24,7 +24,7 @@ mod transposed;
 mod weight;
 
 use crate::gemm::{
-    Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Product, Rhs, Start, extent, gemm, is_disjoint,
+    After, Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Product, Rhs, Start, extent, gemm, is_disjoint,
 };
 pub use tensor::{ConvOptions, PackedKernel, convolution};
 pub use weight::{Form, PackedWeight};
@@ -140,9 +140,9 @@ pub struct Convolution<'a, T: Multiply> {
     pub packed: Option<&'a PackedWeight<T::Acc>>,
     /// A number per output channel.
     pub bias: Option<&'a [T]>,
-    /// Called with `(offset in y, finished elements)` exactly once for every output, in contiguous runs, from any
-    /// thread.
-    pub after: Option<&'a (dyn Fn(usize, &mut [T]) + Sync)>,
+    /// What finished outputs are given to; those of a transposed convolution, and of a large kernel per channel over
+    /// pixels, are not.
+    pub after: Option<After<'a>>,
 }
 
 /// Runs a convolution into `y`, with strides `[N, C, D, H, W]`; the spatial strides must be those of a contiguous

@@ -161,8 +161,8 @@ impl PackedKernel {
 
 /// Fills `out [N, O, spatial…]` with the convolution of `x [N, C, spatial…]` and `weight` (`[O, C/groups, kernel…]`, or
 /// `[C, O/groups, kernel…]` if transposed), plus `bias [O]`: `aten.convolution` for one to three spatial dimensions.
-/// All dtypes are equal. `packed` may hold the same weight; the result is the same. `after` runs over finished
-/// elements (see [`After`]), for `float32` only.
+/// All dtypes are equal. `packed` may hold the same weight; the result is the same. `after` is given finished elements
+/// as by [`Convolution`], unless the pixels of `out` are not evenly spaced.
 pub fn convolution(
     x: &Tensor,
     weight: &Tensor,
@@ -179,9 +179,6 @@ pub fn convolution(
             out.dtype()
         )));
     }
-    if after.is_some() && out.dtype() != DType::F32 {
-        return Err(Error::unsupported(format!("a hook after a convolution of {}", out.dtype())));
-    }
     let sizes = options.output_sizes(x.sizes(), weight.sizes())?;
     if sizes != out.sizes() || bias.is_some_and(|b| b.sizes() != &sizes[1..2]) {
         return Err(Error::shape(format!("expected a convolution output of sizes {sizes:?}, got {:?}", out.sizes())));
@@ -190,14 +187,14 @@ pub fn convolution(
     // Halves are multiplied as f32.
     options.check_work(&geometry, x.sizes(), weight.sizes(), x.dtype().size().max(4))?;
     let is_spaced = spaced(&geometry, &options.checked_output(&geometry, x.sizes(), weight.sizes())?, out)?;
-    let run = |out: &mut TensorMut| -> Result<()> {
+    let run = |after: Option<After<'_>>, out: &mut TensorMut| -> Result<()> {
         dispatch!(arith out.dtype(), |T| typed::<T>(geometry, x, weight, bias, packed, after, out))
     };
     if is_spaced {
-        return run(out);
+        return run(after, out);
     }
     let mut dense = TensorMut::empty(out.dtype(), Layout::contiguous(&sizes)?)?;
-    run(&mut dense)?;
+    run(None, &mut dense)?;
     copy(&dense.freeze(), out)
 }
 
@@ -233,7 +230,6 @@ fn typed<T: Element + Multiply>(
         None => None,
     };
     let strides = five(out.layout())?;
-    let after = after.map(|f| move |at: usize, run: &mut [T]| f(at, crate::gemm::as_singles(run)));
     let conv = Convolution {
         geometry,
         x: x.span::<T>()?,
@@ -241,7 +237,7 @@ fn typed<T: Element + Multiply>(
         weight: weight.span::<T>()?,
         packed,
         bias: bias.as_ref().map(|b| b.span::<T>()).transpose()?,
-        after: after.as_ref().map(|f| f as &(dyn Fn(usize, &mut [T]) + Sync)),
+        after,
     };
     convolve(&conv, out.span::<T>()?, strides);
     Ok(())

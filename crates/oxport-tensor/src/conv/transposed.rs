@@ -51,21 +51,13 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             for (o, y) in y.chunks_exact(pixels).enumerate() {
                 let at = n * out.strides[0] + (group * og + o) * out.strides[1];
                 if out.strides[2] == 1 {
-                    let to = &mut out.data[at..at + pixels];
-                    T::narrow(y, to);
-                    if let Some(after) = conv.after {
-                        after(at, to);
-                    }
+                    T::narrow(y, &mut out.data[at..at + pixels]);
                     continue;
                 }
                 let rounded = rounded.slice::<T>(pixels);
                 T::narrow(y, rounded);
                 for (p, &y) in rounded.iter().enumerate() {
-                    let at = at + p * out.strides[2];
-                    out.data[at] = y;
-                    if let Some(after) = conv.after {
-                        after(at, &mut out.data[at..=at]);
-                    }
+                    out.data[at + p * out.strides[2]] = y;
                 }
             }
         }

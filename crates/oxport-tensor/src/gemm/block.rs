@@ -1,9 +1,10 @@
 //! Blocks: how a product is cut into tasks, and what one task does.
 
+use super::grid::{Grid, TASK_PANELS};
 use super::kernel::TileOut;
 use super::pack::{Cols, Rows, Side, Source, pack_panel, slices};
 use super::runs::{Block, Left, TileOf};
-use super::view::{Batch, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
+use super::view::{After, Batch, Finished, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
 use super::{Compute, Multiply};
 use super::{narrow, planes};
 use crate::parallel;
@@ -12,12 +13,10 @@ use std::ops::Range;
 
 /// Below this many multiply-adds a product is not worth waking threads for.
 const PARALLEL_WORK: usize = 1 << 17;
-/// Column panels of one task at most: with a slice of k they fill a part of the L2 cache.
-const TASK_PANELS: usize = 6;
 /// Row panels of a block at most.
 const BLOCK_PANELS: usize = 20;
-/// Tasks per thread, where there are panels enough.
-const TASKS_PER_THREAD: usize = 3;
+/// Elements of C that are finished together, where something follows: a part of the L2 cache.
+const FINISHED: usize = 1 << 15;
 /// A is packed in runs of rows of about this many elements.
 const PACKED_ROWS: usize = 8 << 20;
 /// The same where the product has few columns.
@@ -89,7 +88,7 @@ pub(super) struct One<'a, T: Multiply> {
     pub(super) at: usize,
     pub(super) start: Start<'a, T>,
     pub(super) alpha: T::Acc,
-    pub(super) after: Option<&'a (dyn Fn(usize, &mut [T]) + Sync)>,
+    pub(super) after: Option<After<'a>>,
 }
 
 /// An operand of one product.
@@ -192,7 +191,11 @@ impl<T: Multiply> One<'_, T> {
                 Left::Packed(out)
             }
         };
-        let grid = Grid::new(rows.panels, cols.panels, threads);
+        let is_packed = matches!(self.b, Operand::Packed(_));
+        let grid = match is_packed {
+            true => Grid::of_packed(rows.panels, cols.panels, threads, range.len() * self.n * self.k),
+            false => Grid::new(rows.panels, cols.panels, threads),
+        };
         let task = |t: usize| {
             let (r, j) = grid.task(t);
             self.task(&range, rows, cols, a, r, j);
@@ -216,19 +219,23 @@ impl<T: Multiply> One<'_, T> {
     ) {
         let kernels = T::Acc::kernels();
         let r0 = rows.start(rp.start);
-        let c_rows = range.start + r0..range.start + rows.start(rp.end);
         let c_cols = cols.start(cp.start)..cols.start(cp.end);
-        let mut c = Tile::new(self, c_rows, c_cols.clone());
         let wide: usize = cp.clone().map(|j| cols.step(j)).sum();
-        let blocks: Vec<_> = cut(rp, BLOCK_PANELS).collect();
+        let per_panel = (rows.start(rp.end) - r0) * c_cols.len() / rp.len().max(1);
+        let most = if self.after.is_some() { FINISHED / per_panel.max(1) } else { BLOCK_PANELS };
+        let blocks: Vec<_> = cut(rp, most.clamp(1, BLOCK_PANELS)).collect();
         // One block of rows uses a slice of columns once; several come back to it, and all slices are kept.
         let kept = if blocks.len() == 1 { T::Acc::K_BLOCK.min(self.k) } else { self.k };
         let mut scratch = Scratch::take::<T::Acc>(wide * kept);
-        let row = c.start_row();
-        let start = row.is_none() && c.begin();
+        let mut row = None;
         let mut left = Block::new(a, self.k);
         for (b, block) in blocks.iter().enumerate() {
-            let mut accumulate = start;
+            let first = rows.start(block.start);
+            let mut c = Tile::new(self, range.start + first..range.start + rows.start(block.end), c_cols.clone());
+            if b == 0 {
+                row = c.start_row();
+            }
+            let mut accumulate = row.is_none() && c.begin();
             left.enter(range.start, rows, block.clone());
             for (s, (k0, kc)) in slices::<T::Acc>(self.k).enumerate() {
                 let packed: &[T::Acc] = match &self.b {
@@ -250,7 +257,7 @@ impl<T: Multiply> One<'_, T> {
                     at += kc * step;
                     for i in block.clone() {
                         let (registers, width) = (cols.registers(j), cols.len(j));
-                        let (p, stride) = c.tile(rows.start(i) - r0, cols.start(j) - cols.start(cp.start));
+                        let (p, stride) = c.tile(rows.start(i) - first, cols.start(j) - c_cols.start);
                         let tile = TileOf { rows, i, slice: (s, k0, kc), registers, b, step };
                         let (add, add_stride) = match &row {
                             _ if accumulate => (p.cast_const(), stride),
@@ -264,8 +271,8 @@ impl<T: Multiply> One<'_, T> {
                 }
                 accumulate = true;
             }
+            c.finish();
         }
-        c.finish();
     }
 
     /// Packs one slice of k of some column panels.
@@ -306,31 +313,8 @@ fn cut(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
     (0..parts).map(move |i| start + i * len / parts..start + (i + 1) * len / parts)
 }
 
-/// The tasks: a grid over row panels and column panels.
-struct Grid {
-    panels: [usize; 2],
-    parts: [usize; 2],
-}
-
-impl Grid {
-    fn new(row_panels: usize, col_panels: usize, threads: usize) -> Self {
-        let wanted = if threads > 1 { threads * TASKS_PER_THREAD } else { 1 };
-        // Columns are cut first: a task packs its own columns, so cutting rows packs them again.
-        let col_parts = col_panels.div_ceil(TASK_PANELS).max(wanted.min(col_panels));
-        let row_parts = wanted.div_ceil(col_parts).min(row_panels.div_ceil(2)).max(1);
-        Grid { panels: [row_panels, col_panels], parts: [row_parts, col_parts] }
-    }
-    fn len(&self) -> usize {
-        self.parts[0] * self.parts[1]
-    }
-    fn task(&self, t: usize) -> (Range<usize>, Range<usize>) {
-        let cut = |axis: usize, i: usize| i * self.panels[axis] / self.parts[axis];
-        let (r, j) = (t % self.parts[0], t / self.parts[0]);
-        (cut(0, r)..cut(0, r + 1), cut(1, j)..cut(1, j + 1))
-    }
-}
-
-/// A task's part of C: in place, or in a buffer of the computing type that is rounded and scattered at the end.
+/// A part of C: in place, or in a buffer of the computing type that is rounded and scattered at the end, or is what
+/// follows makes C of.
 pub(super) struct Tile<'a, T: Multiply> {
     one: &'a One<'a, T>,
     rows: Range<usize>,
@@ -340,7 +324,7 @@ pub(super) struct Tile<'a, T: Multiply> {
 
 impl<'a, T: Multiply> Tile<'a, T> {
     pub(super) fn new(one: &'a One<'a, T>, rows: Range<usize>, cols: Range<usize>) -> Self {
-        let direct = one.c.cols == 1 && T::as_acc(&[]).is_some();
+        let direct = one.c.cols == 1 && T::as_acc(&[]).is_some() && !one.after.is_some_and(|after| after.writes);
         let buffer = (!direct).then(|| Scratch::take::<T::Acc>(rows.len() * cols.len()));
         Tile { one, rows, cols, buffer }
     }
@@ -401,32 +385,34 @@ impl<'a, T: Multiply> Tile<'a, T> {
         true
     }
 
-    /// Rounds and scatters a buffered part, and calls the hook.
+    /// The part is finished: rounds and scatters it if it is buffered, and hands it on.
     pub(super) fn finish(mut self) {
-        let one = self.one;
-        if self.buffer.is_none() && one.after.is_none() {
-            return;
+        let (one, width, cs) = (self.one, self.cols.len(), self.one.c.cols);
+        let (rows, stride) = (self.rows.len(), one.c.rows);
+        let at = one.at + self.rows.start * stride + self.cols.start * cs;
+        let start = one.c.data.cast();
+        let is_wanted = one.after.is_some_and(|after| after.writes) && cs == 1 && T::as_acc(&[]).is_some();
+        if let (Some(after), Some(buffer), true) = (one.after, &mut self.buffer, is_wanted) {
+            let made = Some((buffer.slice::<T::Acc>(rows * width).as_mut_ptr().cast(), width));
+            return (after.f)(Finished { start, at, rows, stride, cols: width, made });
         }
-        let (buffered, cs) = (self.buffer.is_some(), one.c.cols);
-        let mut rounded = Scratch::take::<T>(self.cols.len());
-        for i in 0..self.rows.len() {
-            let at = one.at + (self.rows.start + i) * one.c.rows + self.cols.start * cs;
-            let width = self.cols.len();
-            if buffered {
+        if self.buffer.is_some() {
+            let mut rounded = Scratch::take::<T>(width);
+            for i in 0..rows {
                 let rounded = rounded.slice::<T>(width);
                 T::narrow(self.row(i), rounded);
                 for (j, &y) in rounded.iter().enumerate() {
                     // SAFETY: an element of this task's part of C.
-                    unsafe { *one.c.data.add(at + j * cs) = y };
+                    unsafe { *one.c.data.add(at + i * stride + j * cs) = y };
                 }
             }
-            if let Some(after) = one.after {
-                let (runs, len) = if cs == 1 { (1, width) } else { (width, 1) };
-                for j in 0..runs {
-                    // SAFETY: as above; `len` elements are contiguous.
-                    after(at + j * cs, unsafe { std::slice::from_raw_parts_mut(one.c.data.add(at + j * cs), len) });
-                }
-            }
+        }
+        let Some(after) = one.after else { return };
+        if cs == 1 {
+            (after.f)(Finished { start, at, rows, stride, cols: width, made: None });
+        } else {
+            let row = |i: usize| Finished { start, at: at + i * stride, rows: width, stride: cs, cols: 1, made: None };
+            (0..rows).map(row).for_each(after.f);
         }
     }
 }

@@ -19,6 +19,7 @@
 
 mod block;
 mod element;
+mod grid;
 mod kernel;
 mod lane;
 mod narrow;
@@ -36,10 +37,10 @@ pub(crate) use kernel::Tile;
 pub(crate) use pack::interleave;
 pub use pack::{PackColumns, Packed};
 pub use runs::{Runs, ZEROS};
-pub(crate) use tensor::as_singles;
-pub use tensor::{Affine, After, PackedMatrix, Right, affine, matmul};
-pub use view::{Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Start};
+pub use tensor::{Affine, PackedMatrix, Right, affine, matmul};
+pub(crate) use view::Finished;
+pub use view::{After, Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Start};
 pub(crate) use view::{extent, is_disjoint};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,6 @@
 //! Products of tensors: shapes checked, batch dimensions broadcast, dtypes dispatched.
 
-use super::{Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};
+use super::{After, Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};
 use crate::strided::{Counts, counts};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorMut, copy, dispatch};
 use std::any::Any;
@@ -14,10 +14,6 @@ pub enum Right<'a> {
     Packed(&'a PackedMatrix),
 }
 
-/// Called with the offset in the output (relative to its first element) and finished `float32` elements there, exactly
-/// once for every element, in contiguous runs, from any thread.
-pub type After<'a> = &'a (dyn Fn(usize, &mut [f32]) + Sync);
-
 /// What goes with a product `out = beta·add + alpha·(a @ b)`.
 #[derive(Clone, Copy)]
 pub struct Affine<'a> {
@@ -27,7 +23,7 @@ pub struct Affine<'a> {
     pub beta: Scalar,
     /// Factor of the product.
     pub alpha: Scalar,
-    /// Run over finished elements, for `float32` outputs only.
+    /// What finished elements of the output are given to.
     pub after: Option<After<'a>>,
 }
 
@@ -51,9 +47,6 @@ pub fn affine(a: &Tensor, b: Right<'_>, out: &mut TensorMut, with: &Affine<'_>) 
             "expected all to have the same dtype, but got {other} and {}",
             out.dtype()
         )));
-    }
-    if with.after.is_some() && out.dtype() != DType::F32 {
-        return Err(Error::unsupported(format!("a hook after a product of {}", out.dtype())));
     }
     dispatch!(arith out.dtype(), |T| typed::<T>(a, b, out, with))
 }
@@ -101,7 +94,6 @@ where
     let c = out.span::<T>()?;
     let dims = shape.folded();
     let [am, bm, cm] = dims.strides;
-    let after = with.after.map(|f| move |at: usize, run: &mut [T]| f(at, as_singles(run)));
     let product = Product {
         m: dims.m,
         n: dims.n,
@@ -113,18 +105,11 @@ where
             (Right::Tensor(_), None) => return Err(Error::invalid("law: a tensor on the right is held")),
         },
         alpha,
-        epilogue: Epilogue { start, after: after.as_ref().map(|f| f as &(dyn Fn(usize, &mut [T]) + Sync)) },
+        epilogue: Epilogue { start, after: with.after },
         batch: Batch { sizes: &dims.sizes, a: &dims.batch[0], b: &dims.batch[1], c: &dims.batch[2], start: &[] },
     };
     gemm(&product, MatMut { data: c, rows: cm.0, cols: cm.1 });
     Ok(())
-}
-
-/// The run as `f32`, which it is: hooks are refused for other dtypes.
-pub(crate) fn as_singles<T: Element>(run: &mut [T]) -> &mut [f32] {
-    assert_eq!(T::DTYPE, DType::F32, "law: hooks are for float32 products");
-    // SAFETY: `T` is `f32`, the only native type of that dtype.
-    unsafe { std::slice::from_raw_parts_mut(run.as_mut_ptr().cast(), run.len()) }
 }
 
 /// The checked shape of a product: matrix sizes and strides, and batch dimensions with strides of 0 where broadcast.
@@ -350,7 +335,7 @@ mod tests {
         let b = w.view(|l| l.transpose(0, 1)).expect("a valid case");
         let packed = PackedMatrix::new(&b).expect("a valid case");
         let product = naive(&x, &b, &[2, 3, 5]);
-        let relu = |_: usize, run: &mut [f32]| run.iter_mut().for_each(|y| *y = y.max(0.0));
+        let relu = |part| crate::gemm::tests::each::<f32>(part, |y| *y = y.max(0.0));
         for add in [tensor(&[5], 3), tensor(&[3, 1], 4), tensor(&[2, 3, 5], 5)] {
             let full = add.view(|l| l.expand(&[2, 3, 5])).expect("a valid case").to_vec::<f32>().unwrap();
             for (beta, alpha) in [(1, 1), (2, 3), (0, 1)] {
@@ -361,7 +346,7 @@ mod tests {
                         add: Some(&add),
                         beta: Scalar::Int(beta),
                         alpha: Scalar::Int(alpha),
-                        after: Some(&relu),
+                        after: Some(After { f: &relu, writes: false }),
                     };
                     let mut y = out(&[2, 3, 5]);
                     affine(&x, right, &mut y, &with).expect("a valid case");

@@ -155,6 +155,15 @@ fn threads_do_not_change_bits() {
     }
 }
 
+/// Calls `f` for finished elements.
+pub(crate) fn each<T>(part: Finished, f: impl Fn(&mut T)) {
+    for i in 0..part.rows * part.cols {
+        let at = part.at + i / part.cols * part.stride + i % part.cols;
+        // SAFETY: finished elements belong to whom they are given to.
+        f(unsafe { &mut *part.start.cast::<T>().add(at) });
+    }
+}
+
 #[test]
 fn packed_operands_and_the_hook() {
     let (m, n, k) = if cfg!(miri) { (6, 19, 390) } else { (31, 77, 401) };
@@ -165,8 +174,8 @@ fn packed_operands_and_the_hook() {
     let (pa, pb) = ([Packed::lhs(m, k, Mat::new(&a, k, 1))], Packed::rhs(k, n, Mat::new(&b, n, 1)));
     p.a = Lhs::Packed(&pa);
     p.b = Rhs::Packed(std::slice::from_ref(&pb));
-    let relu = |_: usize, run: &mut [f32]| run.iter_mut().for_each(|y| *y = y.max(0.0) + 1.0);
-    p.epilogue.after = Some(&relu);
+    let relu = |part| each::<f32>(part, |y| *y = y.max(0.0) + 1.0);
+    p.epilogue.after = Some(After { f: &relu, writes: false });
     let mut packed = vec![0.0; m * n];
     gemm(&p, MatMut { data: &mut packed, rows: n, cols: 1 });
     assert!(plain.iter().zip(&packed).all(|(x, y)| x.max(0.0) + 1.0 == *y));

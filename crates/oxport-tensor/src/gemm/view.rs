@@ -73,13 +73,34 @@ pub enum Start<'a, T: Multiply> {
     PerColumn(&'a [T]),
 }
 
+/// What finished elements of an output are given to, each exactly once, while they are in the cache, from any thread:
+/// see [`crate::join`].
+#[derive(Clone, Copy)]
+pub struct After<'a> {
+    pub(crate) f: &'a (dyn Fn(Finished) + Sync),
+    /// Whether it writes the output, so that finished elements may lie elsewhere.
+    pub(crate) writes: bool,
+}
+
+/// Finished elements of an output: `rows` runs of `cols` neighbors, `stride` apart, from element `at` on.
+#[derive(Clone, Copy)]
+pub(crate) struct Finished {
+    /// The first element of the output.
+    pub(crate) start: *mut u8,
+    pub(crate) at: usize,
+    pub(crate) rows: usize,
+    pub(crate) stride: usize,
+    pub(crate) cols: usize,
+    /// Where they lie if not in the output, and the stride of runs there.
+    pub(crate) made: Option<(*mut u8, usize)>,
+}
+
 /// What is added before, and done after.
 pub struct Epilogue<'a, T: Multiply> {
     /// What C starts from.
     pub start: Start<'a, T>,
-    /// Called with `(offset in c.data, finished elements there)` exactly once for every element, in runs that are
-    /// contiguous in memory and still in the cache; from any thread.
-    pub after: Option<&'a (dyn Fn(usize, &mut [T]) + Sync)>,
+    /// What finished elements of C are given to.
+    pub after: Option<After<'a>>,
 }
 
 impl<T: Multiply> Default for Epilogue<'_, T> {

@@ -47,6 +47,19 @@ impl Operand {
     }
 }
 
+/// Elements of a walk whose first operand is dense: `rows` runs of `cols` elements, `stride` apart, from element `at`
+/// of that operand on, which begins at `start`.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    pub(crate) start: *mut u8,
+    pub(crate) at: usize,
+    pub(crate) rows: usize,
+    pub(crate) stride: usize,
+    pub(crate) cols: usize,
+    /// Where the second operand has these elements, and how far apart its runs are, if not as the first one.
+    pub(crate) source: Option<(*mut u8, usize)>,
+}
+
 /// A row function: a number of elements, and for each operand where they lie, contiguous and aligned.
 pub(crate) type RowFn<'a> = &'a (dyn Fn(usize, &[*mut u8]) + Sync);
 
@@ -86,6 +99,11 @@ unsafe impl Sync for Walk {}
 impl Walk {
     /// The first operand decides the order of dimensions; give the output first.
     pub(crate) fn new(sizes: &[i64], operands: SmallVec<[Operand; 4]>) -> Walk {
+        Walk::ordered(sizes, operands).tiled()
+    }
+
+    /// A walk without tiles: its dimensions in order, neighbors collapsed.
+    pub(crate) fn ordered(sizes: &[i64], operands: SmallVec<[Operand; 4]>) -> Walk {
         let mut walk = Walk { sizes: sizes.iter().map(|&s| s as usize).collect(), operands, tile: (1, 1) };
         if sizes.contains(&0) {
             // Sizes and strides of an empty loop may overflow: it is replaced by one empty dimension.
@@ -95,9 +113,16 @@ impl Walk {
         walk.keep((0..sizes.len()).filter(|&d| sizes[d] != 1).collect());
         walk.sort();
         walk.collapse();
-        let transposed = walk.bring_forward_the_transposed();
-        walk.tile = walk.choose_tile(transposed);
         walk
+    }
+
+    /// The walk with tiles.
+    pub(crate) fn tiled(mut self) -> Walk {
+        if !self.sizes.contains(&0) {
+            let transposed = self.bring_forward_the_transposed();
+            self.tile = self.choose_tile(transposed);
+        }
+        self
     }
 
     /// Keeps these dimensions, in this order.
@@ -181,10 +206,7 @@ impl Walk {
         if numel == 0 {
             return;
         }
-        let (n0, n1) = self.inner_sizes();
-        let per_plane = n0.div_ceil(self.tile.0) * n1.div_ceil(self.tile.1);
-        let planes = numel / (n0 * n1);
-        let tiles = planes * per_plane;
+        let tiles = self.count();
         if numel < PARALLEL || parallel::threads() == 1 {
             // SAFETY: passed on.
             return unsafe { self.tiles(0..tiles, row) };
@@ -195,6 +217,119 @@ impl Walk {
             // SAFETY: passed on; tasks have disjoint tiles, and so disjoint outputs.
             unsafe { self.tiles(first..tiles.min(first + per_task), row) }
         });
+    }
+
+    /// As [`rows`](Walk::rows), on this thread.
+    ///
+    /// # Safety
+    /// As there.
+    pub(crate) unsafe fn rows_here(&self, row: RowFn<'_>) {
+        if !self.sizes.contains(&0) {
+            // SAFETY: passed on.
+            unsafe { self.tiles(0..self.count(), row) }
+        }
+    }
+
+    /// The number of tiles of a walk with elements.
+    fn count(&self) -> usize {
+        let (n0, n1) = self.inner_sizes();
+        let planes = self.sizes.iter().product::<usize>() / (n0 * n1);
+        planes * n0.div_ceil(self.tile.0) * n1.div_ceil(self.tile.1)
+    }
+
+    /// Whether the elements of the first operand follow each other without gaps, in the order of a walk without tiles.
+    pub(crate) fn is_dense(&self) -> bool {
+        let first = &self.operands[0];
+        let mut step = first.size;
+        self.sizes.iter().zip(&first.strides).rev().all(|(&size, &stride)| {
+            let fits = stride == step as isize;
+            step *= size;
+            fits
+        })
+    }
+
+    /// The walks over these elements of a walk without tiles.
+    pub(crate) fn parts(&self, part: Part, f: &mut dyn FnMut(Walk)) {
+        let Part { at, rows, stride, cols, source, .. } = part;
+        let inner = self.inner_sizes().0;
+        let from = |offset: usize| source.map(|(start, apart)| (self.source(start, offset), apart));
+        let is_whole = stride == cols && source.is_none_or(|(_, apart)| apart == cols);
+        if rows > 1 && is_whole {
+            let all = rows * cols;
+            let source = source.map(|(start, _)| (start, all));
+            return self.parts(Part { rows: 1, stride: all, cols: all, source, ..part }, f);
+        }
+        let place = at % inner;
+        if rows == 1 && place + cols > inner {
+            // It goes over several lines: the rest of the first one, whole ones, and a part of the last.
+            let head = (inner - place) % inner;
+            let lines = (cols - head) / inner;
+            let rest = cols - head - lines * inner;
+            if head > 0 {
+                self.parts(Part { cols: head, ..part }, f);
+            }
+            if lines > 0 {
+                let source = from(head).map(|(start, _)| (start, inner));
+                self.lines(Part { at: at + head, rows: lines, stride: inner, cols: inner, source, ..part }, f);
+            }
+            if rest > 0 {
+                let done = cols - rest;
+                self.parts(Part { at: at + done, cols: rest, source: from(done), ..part }, f);
+            }
+        } else if place + (rows - 1) * stride + cols <= inner {
+            f(self.part(part, &|x| x.strides.last().map_or(0, |&step| step * stride as isize)));
+        } else if stride == inner && place + cols <= inner {
+            self.lines(part, f);
+        } else {
+            for r in 0..rows {
+                let source = from(source.map_or(0, |(_, apart)| r * apart));
+                self.parts(Part { at: at + r * stride, rows: 1, source, ..part }, f);
+            }
+        }
+    }
+
+    /// Rows that lie in lines which follow each other: those of one plane at a time.
+    fn lines(&self, part: Part, f: &mut dyn FnMut(Walk)) {
+        let (inner, down) = self.inner_sizes();
+        let mut line = 0;
+        while line < part.rows {
+            let rows = (part.rows - line).min(down - (part.at / inner + line) % down);
+            let source = part.source.map(|(start, apart)| (self.source(start, line * apart), apart));
+            let step = |x: &Operand| x.strides.len().checked_sub(2).map_or(0, |d| x.strides[d]);
+            f(self.part(Part { at: part.at + line * inner, rows, source, ..part }, &step));
+            line += rows;
+        }
+    }
+
+    /// So many elements of the second operand behind a pointer.
+    fn source(&self, start: *mut u8, offset: usize) -> *mut u8 {
+        start.wrapping_add(offset * self.operands[1].size)
+    }
+
+    /// The walk over rows that are evenly spaced in all operands; `row` gives the step.
+    fn part(&self, part: Part, row: &dyn Fn(&Operand) -> isize) -> Walk {
+        let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
+        for (k, x) in self.operands.iter().enumerate() {
+            let size = x.size as isize;
+            let (start, steps) = match part.source {
+                Some((start, apart)) if k == 1 => (start, [apart as isize * size, size]),
+                _ => {
+                    let (mut rest, mut offset) = (part.at, 0);
+                    for (&size, &stride) in self.sizes.iter().zip(&x.strides).rev() {
+                        offset += (rest % size) as isize * stride;
+                        rest /= size;
+                    }
+                    let from = if k == 0 { part.start } else { x.start };
+                    (from.wrapping_offset(offset), [row(x), x.strides.last().copied().unwrap_or(0)])
+                }
+            };
+            operands.push(Operand { start, size: x.size, strides: SmallVec::from_slice(&steps), access: x.access });
+        }
+        let sizes = [part.rows, part.cols];
+        let mut walk = Walk { sizes: SmallVec::from_slice(&sizes), operands, tile: (1, 1) };
+        walk.keep((0..2).filter(|&d| sizes[d] != 1).collect());
+        walk.collapse();
+        walk.tiled()
     }
 
     /// # Safety
@@ -225,6 +360,14 @@ impl Walk {
         }
     }
 
+    /// Whether an operand that is read is the same whole row in every tile.
+    fn repeats(&self, x: &Operand) -> bool {
+        let (inner, n0) = (x.strides.last(), self.inner_sizes().0);
+        let outer = &x.strides[..x.strides.len().saturating_sub(1)];
+        let is_row = inner == Some(&(x.size as isize)) && outer.iter().all(|&s| s == 0);
+        is_row && x.access == Access::Read && self.tile.0 == n0
+    }
+
     /// # Safety
     /// As for [`rows`](Walk::rows), for the elements of this tile.
     unsafe fn tile(&self, starts: &[*mut u8], m0: usize, m1: usize, scratch: &mut Scratch, row: RowFn<'_>) {
@@ -237,7 +380,7 @@ impl Walk {
         // Rows long enough are given to `row` one by one where that saves the unpacking of outputs.
         let by_rows = m0 >= 32
             && self.operands.iter().all(|x| x.access == Access::Read || stride(x, 1) == x.size as isize)
-            && !self.operands.iter().all(dense);
+            && !self.operands.iter().all(|x| dense(x) || self.repeats(x));
         let mut pointers = SmallVec::<[*mut u8; 4]>::from_slice(starts);
         let mut steps = SmallVec::<[isize; 4]>::new();
         for (k, x) in self.operands.iter().enumerate() {
@@ -245,7 +388,13 @@ impl Walk {
             if !direct {
                 pointers[k] = scratch.get(k, &self.operands, self.tile.0 * self.tile.1);
                 let constant = x.access == Access::Read && x.strides.iter().all(|&s| s == 0);
-                if constant {
+                if self.repeats(x) {
+                    if scratch.first_use(k) {
+                        let (row, packed) = ((x.size as isize, 0), (x.size as isize, (x.size * m0) as isize));
+                        // SAFETY: the one row is readable by the contract, and scratch has room for a tile.
+                        unsafe { move_2d(starts[k], row, pointers[k], packed, self.tile, x.size) };
+                    }
+                } else if constant {
                     if scratch.first_use(k) {
                         let whole = (self.tile.0 * self.tile.1, 1);
                         // SAFETY: the one element is readable by the contract, and scratch has room for a tile.
@@ -279,12 +428,11 @@ impl Walk {
     }
 }
 
-/// Zeroed scratch memory, one piece per operand, allocated when first needed; zero is a valid value of every element
-/// type.
+/// Scratch memory, one piece per operand, taken when first needed.
 #[derive(Default)]
 struct Scratch {
-    memory: Vec<[u64; 8]>,
-    /// Operands that are one element repeated and have been written.
+    memory: Option<crate::scratch::Scratch>,
+    /// Operands that are the same in every tile and have been written.
     constants: SmallVec<[usize; 4]>,
 }
 
@@ -292,11 +440,17 @@ impl Scratch {
     /// Room for a tile of an operand.
     fn get(&mut self, operand: usize, operands: &[Operand], elements: usize) -> *mut u8 {
         let widest = operands.iter().map(|x| x.size).max().unwrap_or(1);
-        let units = (elements * widest).div_ceil(size_of::<[u64; 8]>());
-        if self.memory.is_empty() {
-            self.memory = vec![[0; 8]; units * operands.len()];
-        }
-        self.memory.as_mut_ptr().wrapping_add(operand * units).cast()
+        let bytes = (elements * widest).next_multiple_of(64);
+        let total = bytes * operands.len();
+        let memory = self.memory.get_or_insert_with(|| {
+            let mut memory = crate::scratch::Scratch::take::<u8>(total);
+            // Outputs may be bools, whose bytes must be bools before they are written.
+            for (k, x) in operands.iter().enumerate().filter(|(_, x)| x.size == 1 && x.access != Access::Read) {
+                memory.slice::<u8>(total)[k * bytes..][..elements * x.size].fill(0);
+            }
+            memory
+        });
+        memory.slice::<u8>(total)[operand * bytes..].as_mut_ptr()
     }
 
     fn first_use(&mut self, operand: usize) -> bool {

@@ -116,7 +116,7 @@ fn operations_of_products_are_counted() {
     }
 }
 
-/// The estimate is what a replayed run puts into its arena. The exceptions: results of operators that allocate them by
+/// The estimate is what a replayed run puts into its arena, step by step. The exceptions: results of operators that allocate them by
 /// themselves (a branch of `cond`, what `nonzero` and `nms` find) keep other buffers alive or not, depending on where
 /// they happen to be allocated; and a size that is read from an input is unknown.
 #[test]
@@ -128,7 +128,8 @@ fn peak_memory_is_the_arena_of_a_run() {
         let name = entry.file_name().into_string().expect("law: names are UTF-8");
         let program = oxport::read(fixture(&name)).expect("law: fixtures are programs");
         let Some(inputs) = oxport::io::sample_inputs(&program, &ReadLimits::default()) else { continue };
-        let plan = toolchain.prepare(&program, Opt::None).and_then(|p| toolchain.plan(&p, &PlanOptions::default()));
+        let options = PlanOptions { fuse_from: usize::MAX, ..PlanOptions::default() };
+        let plan = toolchain.prepare(&program, Opt::None).and_then(|p| toolchain.plan(&p, &options));
         let plan = plan.expect("law: fixtures run");
         (0..2).for_each(|_| drop(plan.run(inputs.clone()).expect("law: fixtures run")));
         let found = info(toolchain, &program, &HashMap::new()).run.expect("law: fixtures run");

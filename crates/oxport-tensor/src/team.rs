@@ -1,0 +1,309 @@
+//! [`Team`]: the threads that share the work of one call.
+//!
+//! ```text
+//! caller   ── step ── open ─ task 0 ─ task 2 ─ close ── step ── open ─ task 0 ─ … ── end
+//! helper             ╰────── task 1 ─ task 3 ╯ waits ╰────────  task 1 ─ …           leaves
+//! ```
+//!
+//! The caller's thread runs the steps of a program and opens a job where there is work for several; helpers claim tasks
+//! of it from one counter, as the caller does. A helper that comes late, or never, leaves more tasks to the others. It
+//! waits for the next job awake for a little while, so that opening one costs less than waking a thread; then asleep.
+//!
+//! Laws: every task of a job is run once; a job is over when `run` returns, so tasks may borrow from the caller; a panic
+//! in a task ends the job, and goes on in the caller.
+
+use crate::parallel;
+use std::any::Any;
+use std::cell::{Cell, OnceCell, UnsafeCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Turns of waiting in which a thread does nothing else.
+const SPINS: usize = if cfg!(miri) { 4 } else { 2_000 };
+/// Turns after which a helper sleeps; between these two it lets other threads run.
+const AWAKE: usize = if cfg!(miri) { 8 } else { 6_000 };
+/// Claims of a thread in a job with many tasks.
+const CLAIMS: usize = 8;
+
+/// A call, whose team begins when there is work for it.
+struct Crew<'a> {
+    threads: usize,
+    /// Starts a helper.
+    start: &'a dyn Fn(Arc<Team>),
+    team: OnceCell<Arc<Team>>,
+}
+
+/// The threads that share the work of one call.
+pub(crate) struct Team {
+    /// Odd while a job is open; never the same twice.
+    turn: AtomicUsize,
+    is_over: AtomicBool,
+    /// Helpers that may look at the job.
+    inside: AtomicUsize,
+    job: UnsafeCell<Job>,
+    /// The first task that nobody has claimed.
+    next: AtomicUsize,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    sleepers: AtomicUsize,
+    bed: Mutex<()>,
+    wake: Condvar,
+}
+
+#[derive(Clone, Copy)]
+struct Job {
+    /// The caller's, for as long as the job is open.
+    task: Option<&'static (dyn Fn(usize) + Sync)>,
+    count: usize,
+    per_claim: usize,
+}
+
+// SAFETY: the job is written by the caller alone, while no helper is inside; helpers read it inside, after they have seen
+// that it is open.
+unsafe impl Sync for Team {}
+
+thread_local! {
+    /// The call that this thread runs.
+    static OWN: Cell<Option<&'static Crew<'static>>> = const { Cell::new(None) };
+}
+
+/// Runs `f` with the help of threads that `start` starts when there is work for them.
+pub(crate) fn with<R>(threads: usize, start: &dyn Fn(Arc<Team>), f: impl FnOnce() -> R) -> R {
+    let crew = Crew { threads, start, team: OnceCell::new() };
+    // SAFETY: only lifetimes are changed; the thread's call is another one again before this function returns.
+    let own = unsafe { std::mem::transmute::<&Crew<'_>, &'static Crew<'static>>(&crew) };
+    crate::scoped::with(&OWN, Some(own), f)
+}
+
+impl Drop for Crew<'_> {
+    fn drop(&mut self) {
+        if let Some(team) = self.team.get() {
+            team.is_over.store(true, SeqCst);
+            team.rouse();
+        }
+    }
+}
+
+impl Crew<'_> {
+    fn run(&self, count: usize, per_claim: usize, task: &(dyn Fn(usize) + Sync)) {
+        let team = self.team.get_or_init(|| {
+            let team = Arc::new(Team::new());
+            (1..self.threads).for_each(|_| (self.start)(team.clone()));
+            team
+        });
+        team.run(count, per_claim, task);
+    }
+}
+
+/// The number of threads that share the work of this thread's call, if it runs one.
+pub(crate) fn threads() -> Option<usize> {
+    OWN.get().map(|crew| crew.threads)
+}
+
+/// Calls `task` with every number below `count` on the threads of this thread's call; false if it runs none.
+pub(crate) fn run(count: usize, task: &(dyn Fn(usize) + Sync)) -> bool {
+    OWN.get().inspect(|crew| crew.run(count, (count / (crew.threads * CLAIMS)).max(1), task)).is_some()
+}
+
+/// As [`run`], where each number is claimed by itself.
+pub(crate) fn run_single(count: usize, task: &(dyn Fn(usize) + Sync)) -> bool {
+    OWN.get().inspect(|crew| crew.run(count, 1, task)).is_some()
+}
+
+impl Team {
+    fn new() -> Team {
+        Team {
+            turn: AtomicUsize::new(0),
+            is_over: AtomicBool::new(false),
+            inside: AtomicUsize::new(0),
+            job: UnsafeCell::new(Job { task: None, count: 0, per_claim: 1 }),
+            next: AtomicUsize::new(0),
+            panic: Mutex::new(None),
+            sleepers: AtomicUsize::new(0),
+            bed: Mutex::new(()),
+            wake: Condvar::new(),
+        }
+    }
+
+    fn run(&self, count: usize, per_claim: usize, task: &(dyn Fn(usize) + Sync)) {
+        // SAFETY: only the lifetime is changed; nobody uses the task after this function has waited for the helpers.
+        let task = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(task) };
+        let job = Job { task: Some(task), count, per_claim };
+        // SAFETY: the last job is over: no helper is inside that has seen it open.
+        unsafe { *self.job.get() = job };
+        self.next.store(0, Relaxed);
+        self.turn.fetch_add(1, SeqCst);
+        self.rouse();
+        self.work(job);
+        self.turn.fetch_add(1, SeqCst);
+        let mut turns = 0;
+        while self.inside.load(SeqCst) > 0 {
+            pause(&mut turns);
+        }
+        let panic = self.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Runs tasks until none is left.
+    fn work(&self, job: Job) {
+        let Some(task) = job.task else { return };
+        let tasks = || {
+            loop {
+                let first = self.next.fetch_add(job.per_claim, Relaxed);
+                if first >= job.count {
+                    return;
+                }
+                (first..job.count.min(first + job.per_claim)).for_each(task);
+            }
+        };
+        // What a task would share stays on its thread.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| parallel::alone(tasks))) {
+            self.next.store(job.count, Relaxed);
+            self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
+        }
+    }
+
+    /// Helps until the call is over.
+    pub(crate) fn help(&self) {
+        let (mut seen, mut turns) = (0, 0);
+        while !self.is_over.load(SeqCst) {
+            let turn = self.turn.load(SeqCst);
+            if turn % 2 == 1 && turn != seen {
+                self.inside.fetch_add(1, SeqCst);
+                // The caller has closed the job, or will wait for this thread.
+                if self.turn.load(SeqCst) == turn {
+                    // SAFETY: the job is open, and is not written before this thread has left.
+                    self.work(unsafe { *self.job.get() });
+                }
+                self.inside.fetch_sub(1, SeqCst);
+                (seen, turns) = (turn, 0);
+            } else if turns < AWAKE {
+                pause(&mut turns);
+            } else {
+                self.sleep(turn);
+                turns = 0;
+            }
+        }
+    }
+
+    /// Sleeps until there is another turn than this one, or the end.
+    fn sleep(&self, turn: usize) {
+        let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sleepers.fetch_add(1, SeqCst);
+        while self.turn.load(SeqCst) == turn && !self.is_over.load(SeqCst) {
+            bed = self.wake.wait(bed).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.sleepers.fetch_sub(1, SeqCst);
+    }
+
+    /// Wakes the helpers that sleep.
+    fn rouse(&self) {
+        if self.sleepers.load(SeqCst) > 0 {
+            drop(self.bed.lock().unwrap_or_else(PoisonError::into_inner));
+            self.wake.notify_all();
+        }
+    }
+}
+
+/// Waits a little; longer, for other threads, when it has waited often.
+fn pause(turns: &mut usize) {
+    *turns += 1;
+    if *turns < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crew<R>(threads: usize, f: impl FnOnce() -> R) -> R {
+        let start = |team: Arc<Team>| drop(std::thread::spawn(move || team.help()));
+        with(threads, &start, f)
+    }
+
+    fn add(to: &AtomicUsize, n: usize) {
+        to.fetch_add(n, Relaxed);
+    }
+
+    #[test]
+    fn every_task_is_run_once() {
+        let rounds = if cfg!(miri) { 3 } else { 300 };
+        for threads in [1, 2, 3, 8] {
+            crew(threads, || {
+                for round in 0..rounds {
+                    for count in [0, 1, 2, 3, 17, if cfg!(miri) { 20 } else { 1000 }] {
+                        let done: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                        let borrowed = vec![round; 3];
+                        assert!(run(count, &|i| add(&done[i], borrowed[i % 3] + 1)));
+                        assert!(done.iter().all(|n| n.load(Relaxed) == round + 1), "{threads} {count}");
+                    }
+                }
+            });
+        }
+        assert!(!run(1, &|_| unreachable!("there is no team")) && threads().is_none());
+    }
+
+    #[test]
+    fn helpers_that_come_late_or_never_are_not_waited_for() {
+        let late = Mutex::new(Vec::new());
+        with(4, &|_| (), || assert!(run(100, &|i| late.lock().unwrap().push(i))));
+        assert_eq!(late.into_inner().unwrap(), (0..100).collect::<Vec<_>>());
+        let held = Cell::new(None::<Arc<Team>>);
+        with(2, &|team| held.set(Some(team)), || assert!(run(10, &|_| ())));
+        // The call is over: there is nothing to help with any more.
+        held.take().unwrap().help();
+    }
+
+    #[test]
+    fn sleepers_wake_for_the_next_job_and_leave_in_the_end() {
+        let (started, left) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (a, b) = (started.clone(), left.clone());
+        let start = move |team: Arc<Team>| {
+            let (a, b) = (a.clone(), b.clone());
+            drop(std::thread::spawn(move || {
+                a.fetch_add(1, SeqCst);
+                team.help();
+                b.fetch_add(1, SeqCst);
+            }));
+        };
+        with(3, &start, || {
+            for pause in [0, 1, if cfg!(miri) { 1 } else { 60 }] {
+                std::thread::sleep(std::time::Duration::from_millis(pause));
+                let sum = AtomicUsize::new(0);
+                assert!(run(100, &|i| add(&sum, i)));
+                assert_eq!(sum.into_inner(), 4950);
+            }
+        });
+        while left.load(SeqCst) < started.load(SeqCst) || started.load(SeqCst) < 2 {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_panic_ends_the_job_and_not_the_team() {
+        crew(3, || {
+            for at in [0, 7, 99] {
+                let job = || run(100, &|i| assert_ne!(i, at, "as a kernel may"));
+                let panic = catch_unwind(AssertUnwindSafe(job)).unwrap_err();
+                assert!(panic.downcast_ref::<String>().unwrap().contains("as a kernel may"));
+                let sum = AtomicUsize::new(0);
+                assert!(run(100, &|i| add(&sum, i)));
+                assert_eq!(sum.into_inner(), 4950);
+            }
+        });
+    }
+
+    #[test]
+    fn what_a_task_shares_stays_on_its_thread() {
+        crew(3, || {
+            let inner = |_: usize| {
+                let me = std::thread::current().id();
+                parallel::for_tasks(20, &|_| assert_eq!(std::thread::current().id(), me));
+                assert_eq!(parallel::threads(), 1);
+            };
+            assert_eq!(parallel::threads(), 3);
+            parallel::for_tasks(20, &inner);
+        });
+    }
+}
