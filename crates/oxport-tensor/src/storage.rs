@@ -174,8 +174,8 @@ impl Storage {
         matches!(self.0.owner, Owner::Map(_) | Owner::Piece(_) | Owner::Lender(_))
     }
 
-    /// True when the bytes are a caller's ([`Storage::borrowed`]), who may write them between calls: what is kept beyond
-    /// a call is copied.
+    /// True when the bytes are a caller's ([`Storage::borrowed`]), who may write them between calls: what is kept
+    /// beyond a call is copied.
     pub fn is_borrowed(&self) -> bool {
         match &self.0.owner {
             Owner::Lender(_) => true,

@@ -9,8 +9,8 @@
 //! of it from one counter, as the caller does. A helper that comes late, or never, leaves more tasks to the others. It
 //! waits for the next job awake for a little while, so that opening one costs less than waking a thread; then asleep.
 //!
-//! Laws: every task of a job is run once; a job is over when `run` returns, so tasks may borrow from the caller; a panic
-//! in a task ends the job, and goes on in the caller.
+//! Laws: every task of a job is run once; a job is over when `run` returns, so tasks may borrow from the caller; a
+//! panic in a task ends the job, and goes on in the caller.
 
 use crate::parallel;
 use std::any::Any;
@@ -58,8 +58,8 @@ struct Job {
     per_claim: usize,
 }
 
-// SAFETY: the job is written by the caller alone, while no helper is inside; helpers read it inside, after they have seen
-// that it is open.
+// SAFETY: the job is written by the caller alone, while no helper is inside; helpers read it inside, after they have
+// seen that it is open.
 unsafe impl Sync for Team {}
 
 thread_local! {

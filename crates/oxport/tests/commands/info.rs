@@ -116,9 +116,9 @@ fn operations_of_products_are_counted() {
     }
 }
 
-/// The estimate is what a replayed run puts into its arena, step by step. The exceptions: results of operators that allocate them by
-/// themselves (a branch of `cond`, what `nonzero` and `nms` find) keep other buffers alive or not, depending on where
-/// they happen to be allocated; and a size that is read from an input is unknown.
+/// The estimate is what a run puts into its arena that replays step by step. The exceptions: results of operators that
+/// allocate them by themselves (a branch of `cond`, what `nonzero` and `nms` find) keep other buffers alive or not,
+/// depending on where they happen to be allocated; and a size that is read from an input is unknown.
 #[test]
 fn peak_memory_is_the_arena_of_a_run() {
     let toolchain = Toolchain::standard();
