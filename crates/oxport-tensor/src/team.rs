@@ -234,7 +234,7 @@ mod tests {
                 for round in 0..rounds {
                     for count in [0, 1, 2, 3, 17, if cfg!(miri) { 20 } else { 1000 }] {
                         let done: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
-                        let borrowed = vec![round; 3];
+                        let borrowed = [round; 3];
                         assert!(run(count, &|i| add(&done[i], borrowed[i % 3] + 1)));
                         assert!(done.iter().all(|n| n.load(Relaxed) == round + 1), "{threads} {count}");
                     }
