@@ -272,8 +272,8 @@ impl Plan {
     pub fn refused_regions(&self) -> usize {
         self.body.refused.load(Ordering::Relaxed)
     }
-    /// In the recordings so far: how many groups of steps are computed in one pass ([`PlanOptions::fuse_from`]), and how
-    /// many could not be.
+    /// In the recordings so far: how many groups of steps are computed in one pass, and how many could not be: see
+    /// [`PlanOptions::fuse_from`].
     pub fn fused_blocks(&self) -> (usize, usize) {
         self.body.cache.blocks()
     }

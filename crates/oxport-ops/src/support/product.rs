@@ -76,7 +76,7 @@ pub fn product_cost<const LEFT: usize>(args: &Args<'_, Meta>, outs: &[Val]) -> C
 /// The sum of `a[i] · b[i]`.
 ///
 /// # Errors
-/// As [`product`].
+/// As [`last_product`].
 pub fn inner(a: &Tensor, b: &Tensor, out: &mut TensorMut) -> Result<()> {
     let (k, layout) = (a.numel() as i64, Layout::new(&[1, 1], &[1, 1], out.layout().offset)?);
     let (a, b) = (a.reshape(&[1, k])?, b.reshape(&[k, 1])?);
