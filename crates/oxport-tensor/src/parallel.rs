@@ -1,4 +1,4 @@
-//! Work shared among the threads of a call ([`crate::team`]), outside of calls among those of the current rayon pool:
+//! Work shared among the threads of a call (`team.rs`), outside of calls among those of the current rayon pool:
 //! all of it passes through here.
 //!
 //! The machinery is compiled once, behind a function pointer, not once for every loop that uses it.
