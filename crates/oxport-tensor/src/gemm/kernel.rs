@@ -12,7 +12,7 @@
 use super::Compute;
 use super::lane::{Lane, Plain};
 use super::narrow_bodies::{axpy_body, dot_body, stream_body};
-use super::runs::{Segment, channels_body, runs_body};
+use super::runs::{Line, Segment, depthwise_body, runs_body};
 use crate::simd::{Level, level};
 
 /// The tile product: `(k, a, b, b_step, out)`.
@@ -37,10 +37,9 @@ pub(super) type CopyRows<T> = unsafe fn(*const T, usize, usize, usize, *mut T, u
 /// j]`, tap after tap. Whole registers are read at every offset, for any length of the tile. *Wide* taps have a
 /// register of factors each, and a register to start from: `start[j] + Σ factors[t·lanes + j]·…`.
 pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, &[T], *mut T);
-/// `(places, channel, members, factors, start, y, y_stride)`: a kernel per channel, for `members` channels from
-/// `channel` of some pixels: `y[p*y_stride + j] = start[j] + Σ factors[t·lanes + j]·places[t][p][channel + j]`, tap
-/// after tap.
-pub(crate) type Channels<T> = unsafe fn(&[Vec<*const T>], usize, usize, *const T, *const T, *mut T, usize);
+/// A kernel per channel over neighboring pixels: every output is its start and then `factors[t]·x[offsets[t]]`, tap
+/// after tap, those of zeros too.
+pub(crate) type Depthwise<T> = unsafe fn(&Line<'_, T>);
 /// `(offsets, tiles, x, out, step)`: in every tile, `out[p*step + to + j] = x[offsets[p] + from + j]`.
 pub(crate) type Gather<T> = unsafe fn(&[usize], &[Tile], *const T, *mut T, usize);
 
@@ -85,7 +84,7 @@ pub struct Kernels<T: 'static> {
     pub(super) copy: CopyRows<T>,
     pub(crate) taps: Taps<T>,
     pub(crate) wide_taps: Taps<T>,
-    pub(crate) channels: Channels<T>,
+    pub(crate) depthwise: Depthwise<T>,
     pub(crate) gather: Gather<T>,
 }
 
@@ -314,7 +313,7 @@ macro_rules! entry {
                     copy: copy::<L>,
                     taps: taps::<L, false>,
                     wide_taps: taps::<L, true>,
-                    channels: channels::<L>,
+                    depthwise: depthwise::<L>,
                     gather: gather::<L>,
                 };
             }
@@ -382,14 +381,11 @@ macro_rules! entry {
                 unsafe { taps_body::<L, WIDE>(tiles, offsets, factors, x, start, y) }
             }
             /// # Safety
-            /// As [`channels_body`]; the CPU has the features.
+            /// As [`depthwise_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn channels<L: Lane>(
-                places: &[Vec<*const L::T>], channel: usize, members: usize, factors: *const L::T, start: *const L::T,
-                y: *mut L::T, y_stride: usize,
-            ) {
+            unsafe fn depthwise<L: Lane>(line: &Line<'_, L::T>) {
                 // SAFETY: the contract is passed on.
-                unsafe { channels_body::<L>(places, channel, members, factors, start, y, y_stride) }
+                unsafe { depthwise_body::<L>(line) }
             }
             /// # Safety
             /// As [`gather_body`]; the CPU has the features.

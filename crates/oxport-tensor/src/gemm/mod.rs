@@ -36,6 +36,7 @@ pub use element::{Compute, Multiply};
 pub(crate) use kernel::Tile;
 pub(crate) use pack::interleave;
 pub use pack::{PackColumns, Packed};
+pub(crate) use runs::Line;
 pub use runs::{Runs, ZEROS};
 pub use tensor::{Affine, PackedMatrix, Right, affine, matmul};
 pub(crate) use view::Finished;

@@ -28,6 +28,25 @@ pub trait Runs<T>: Sync {
     fn places(&self, batch: usize, rows: Range<usize>, out: &mut [usize]);
 }
 
+/// Neighboring pixels of an output with a kernel per channel, whose windows have the same taps inside the input.
+pub(crate) struct Line<'a, T> {
+    /// The channels of the first pixel's window.
+    pub x: *const T,
+    /// How far behind each tap lies, or [`ZEROS`].
+    pub offsets: &'a [usize],
+    /// From a window to the next one.
+    pub step: usize,
+    pub pixels: usize,
+    pub channels: usize,
+    /// By register of channels, then by tap.
+    pub factors: *const T,
+    /// What the sums begin with, in whole registers.
+    pub start: *const T,
+    /// The first pixel of the output, and from one to the next.
+    pub y: *mut T,
+    pub y_stride: usize,
+}
+
 /// A part of a run: numbers `from .. from + len` of run `run`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
@@ -223,71 +242,98 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
     }
 }
 
-/// See [`Channels`](super::kernel::Channels).
+/// See [`Depthwise`](super::kernel::Depthwise).
 #[inline(always)]
-pub(super) unsafe fn channels_body<L: Lane>(
-    places: &[Vec<*const L::T>],
-    channel: usize,
-    members: usize,
-    factors: *const L::T,
-    start: *const L::T,
-    y: *mut L::T,
-    y_stride: usize,
-) {
-    let pixels = places.first().map_or(0, Vec::len);
-    assert!(places.iter().all(|row| row.len() == pixels), "law: every tap of every pixel has a place");
-    // SAFETY: the caller gives `members` numbers at `channel` of every place, a register of factors per tap and one to
-    // start from, and room for `members` numbers of every pixel in `y`.
+pub(super) unsafe fn depthwise_body<L: Lane>(line: &Line<'_, L::T>) {
+    let (whole, rest) = (line.channels / L::N, line.channels % L::N);
+    let mut at = 0;
+    // SAFETY: the caller gives what `Line` says; blocks and pixels are counted.
     unsafe {
-        let mut p = 0;
-        while p + 8 <= pixels {
-            channels_group::<L, 8>(places, p, channel, members, factors, start, y, y_stride);
-            p += 8;
+        if line.pixels == 1 {
+            // One sum has to wait for itself: those of some blocks of channels run side by side.
+            while at + 4 <= whole {
+                depthwise_group::<L, 1, 4>(line, at, 0, L::N);
+                at += 4;
+            }
         }
-        while p + 2 <= pixels {
-            channels_group::<L, 2>(places, p, channel, members, factors, start, y, y_stride);
-            p += 2;
+        while at < whole {
+            depthwise_block::<L>(line, at, L::N);
+            at += 1;
         }
-        if p < pixels {
-            channels_group::<L, 1>(places, p, channel, members, factors, start, y, y_stride);
+        if rest > 0 {
+            depthwise_block::<L>(line, whole, rest);
         }
     }
 }
 
-/// `G` pixels from pixel `p` on.
+/// A block of channels of all pixels.
 #[inline(always)]
-unsafe fn channels_group<L: Lane, const G: usize>(
-    places: &[Vec<*const L::T>],
-    p: usize,
-    channel: usize,
-    members: usize,
-    factors: *const L::T,
-    start: *const L::T,
-    y: *mut L::T,
-    y_stride: usize,
-) {
-    // SAFETY: as for `channels_body`, which has looked at the lengths.
+unsafe fn depthwise_block<L: Lane>(line: &Line<'_, L::T>, block: usize, members: usize) {
+    let mut p = 0;
+    // SAFETY: as for `depthwise_body`.
     unsafe {
-        let mut acc = [L::load(start); G];
-        if members == L::N {
-            for (t, row) in places.iter().enumerate() {
-                let f = L::load(factors.add(t * L::N));
-                for (g, a) in acc.iter_mut().enumerate() {
-                    *a = f.mul_add(L::load((*row.get_unchecked(p + g)).add(channel)), *a);
+        while p + 8 <= line.pixels {
+            depthwise_group::<L, 8, 1>(line, block, p, members);
+            p += 8;
+        }
+        if p + 4 <= line.pixels {
+            depthwise_group::<L, 4, 1>(line, block, p, members);
+            p += 4;
+        }
+        if p + 2 <= line.pixels {
+            depthwise_group::<L, 2, 1>(line, block, p, members);
+            p += 2;
+        }
+        if p < line.pixels {
+            depthwise_group::<L, 1, 1>(line, block, p, members);
+        }
+    }
+}
+
+/// `P` pixels from pixel `p` on of `B` blocks of channels; the last block of all may have only some `members`.
+#[inline(always)]
+unsafe fn depthwise_group<L: Lane, const P: usize, const B: usize>(
+    line: &Line<'_, L::T>,
+    block: usize,
+    p: usize,
+    members: usize,
+) {
+    // SAFETY: the caller gives these pixels and blocks.
+    unsafe {
+        let (taps, is_whole) = (line.offsets.len(), members == L::N);
+        let mut x = [line.x.wrapping_add(p * line.step + block * L::N); P];
+        for (g, x) in x.iter_mut().enumerate() {
+            *x = x.wrapping_add(g * line.step);
+        }
+        let mut start = [L::zero(); B];
+        for (b, start) in start.iter_mut().enumerate() {
+            *start = L::load(line.start.add((block + b) * L::N));
+        }
+        let mut acc = [start; P];
+        let mut factors = line.factors.add(block * taps * L::N);
+        for &offset in line.offsets {
+            for b in 0..B {
+                let f = L::load(factors.add(b * taps * L::N));
+                if offset == ZEROS {
+                    for acc in &mut acc {
+                        acc[b] = f.mul_add(L::zero(), acc[b]);
+                    }
+                } else if is_whole {
+                    for (acc, x) in acc.iter_mut().zip(x) {
+                        acc[b] = f.mul_add(L::load(x.wrapping_add(offset + b * L::N)), acc[b]);
+                    }
+                } else {
+                    for (acc, x) in acc.iter_mut().zip(x) {
+                        acc[b] = f.mul_add(L::load_part(x.wrapping_add(offset), members), acc[b]);
+                    }
                 }
             }
-            for (g, a) in acc.into_iter().enumerate() {
-                a.store(y.add((p + g) * y_stride));
-            }
-        } else {
-            for (t, row) in places.iter().enumerate() {
-                let f = L::load(factors.add(t * L::N));
-                for (g, a) in acc.iter_mut().enumerate() {
-                    *a = f.mul_add(L::load_part((*row.get_unchecked(p + g)).add(channel), members), *a);
-                }
-            }
-            for (g, a) in acc.into_iter().enumerate() {
-                a.store_part(y.add((p + g) * y_stride), members);
+            factors = factors.add(L::N);
+        }
+        for (g, acc) in acc.into_iter().enumerate() {
+            let y = line.y.add((p + g) * line.y_stride + block * L::N);
+            for (b, a) in acc.into_iter().enumerate() {
+                if is_whole { a.store(y.add(b * L::N)) } else { a.store_part(y, members) }
             }
         }
     }
