@@ -3,7 +3,9 @@
 //! Laws: a result without batch dimension comes from an input without one; channels last is kept, except by
 //! `avg_pool3d` and the adaptive pools of three dimensions; among equal maxima the first one counts, NaN wins.
 
+mod element;
 mod kernel;
+mod pixels;
 pub mod windows;
 
 use crate::support::checks::{fresh, fresh_in_format, in_c_int, per_dim};

@@ -1,63 +1,14 @@
 //! The loops of pools, over planes of channels or over pixels of all channels, as the output lies in memory.
 
-use super::windows::Axis;
+use super::element::{Pooled, add, raised};
+use super::pixels::{average_pixels, greatest_pixels};
+use super::windows::{Axis, for_taps, for_windows};
 use crate::support::dense::{Dense, fill};
 use crate::support::product::part;
 use crate::support::rows::{LANES, fold, for_rows_and};
 use oxport_ir::{Error, Result, ensure};
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Element, Tensor, TensorMut, filled};
-
-/// A number that pools compute in: floats as usual, integers in `i64`.
-trait Pooled: Element + PartialOrd {
-    /// Where maxima start.
-    const LEAST: Self;
-    /// Integers wrap, as in PyTorch.
-    fn plus(self, other: Self) -> Self;
-    fn is_nan(self) -> bool;
-    fn divided(self, n: i64) -> Self;
-}
-impl Pooled for f32 {
-    const LEAST: f32 = f32::NEG_INFINITY;
-    #[inline(always)]
-    fn plus(self, other: f32) -> f32 {
-        self + other
-    }
-    fn is_nan(self) -> bool {
-        self.is_nan()
-    }
-    #[inline(always)]
-    fn divided(self, n: i64) -> f32 {
-        self / n as f32
-    }
-}
-impl Pooled for f64 {
-    const LEAST: f64 = f64::NEG_INFINITY;
-    #[inline(always)]
-    fn plus(self, other: f64) -> f64 {
-        self + other
-    }
-    fn is_nan(self) -> bool {
-        self.is_nan()
-    }
-    #[inline(always)]
-    fn divided(self, n: i64) -> f64 {
-        self / n as f64
-    }
-}
-impl Pooled for i64 {
-    const LEAST: i64 = i64::MIN;
-    #[inline(always)]
-    fn plus(self, other: i64) -> i64 {
-        self.wrapping_add(other)
-    }
-    fn is_nan(self) -> bool {
-        false
-    }
-    fn divided(self, n: i64) -> i64 {
-        self.wrapping_div(n)
-    }
-}
 
 macro_rules! pooled {
     ($dtype:expr, |$T:ident| $body:expr) => {
@@ -93,6 +44,9 @@ pub(super) fn maximum(
         let shared = axes(0)?;
         let mut found = filled(0i64, if indices.is_empty() { 0 } else { values.numel() })?;
         over_planes::<T>(x, n, last, values, |x, inner, out| {
+            if inner > 1 && found.is_empty() && !by_plane {
+                return greatest_pixels(x, &shared, inner, out);
+            }
             let volume: usize = shared.iter().map(|a| a.windows.len()).product::<usize>() * inner;
             let size: usize = shared.iter().map(|a| a.input).product::<usize>() * inner;
             if volume == 0 || size == 0 {
@@ -109,8 +63,10 @@ pub(super) fn maximum(
                 let axes = own.as_ref().unwrap_or(&shared);
                 match found {
                     Some(found) => max_indexed(x, axes, inner, out, found),
-                    None if inner == 1 => max_plane(x, axes, out),
-                    None => max_pixels(x, axes, inner, out),
+                    None => vectorize(
+                        #[inline(always)]
+                        || max_plane(x, axes, out),
+                    ),
                 }
             });
         })?;
@@ -133,21 +89,29 @@ pub(super) fn average(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usi
         return channel_averages(x, axes, divisor, n, out);
     }
     pooled!(x.dtype(), |T| over_planes::<T>(x, n, last, out, |x, inner, out| {
-        let size: usize = axes.iter().map(|a| a.input).product::<usize>() * inner;
-        let volume: usize = axes.iter().map(|a| a.windows.len()).product::<usize>() * inner;
+        if inner > 1 {
+            return average_pixels(x, axes, inner, divisor, out);
+        }
+        let size: usize = axes.iter().map(|a| a.input).product();
+        let volume: usize = axes.iter().map(|a| a.windows.len()).product();
         let mut nothing = vec![(); out.len().checked_div(volume).unwrap_or(0)];
         let whole = is_whole(axes);
         let runs = Run::of(&axes[2]);
         for_rows_and(x, size, out, volume, &mut nothing, |_, x, out, ()| {
             vectorize(
                 #[inline(always)]
-                || match inner {
-                    1 if !whole => avg_plane(x, axes, &runs, divisor, out),
-                    _ => avg_pixels(x, axes, inner, divisor, out),
+                || match whole {
+                    true => out[0] = fold(x, T::default(), add, add).divided(divisor.unwrap_or(windows_size(axes))),
+                    false => avg_plane(x, axes, &runs, divisor, out),
                 },
             )
         });
     }))
+}
+
+/// What the first window's average is divided by.
+fn windows_size(axes: &[Axis; 3]) -> i64 {
+    axes.iter().map(|a| a.windows[0].2).product()
 }
 
 /// Whether there is one window, as large as the plane: its average is that of a row.
@@ -159,7 +123,7 @@ fn is_whole(axes: &[Axis; 3]) -> bool {
 /// pixel for some channels at once.
 fn channel_averages(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usize, out: &mut TensorMut) -> Result<()> {
     let (channels, pixels) = (x.sizes()[1] as usize, axes.iter().map(|a| a.input).product::<usize>());
-    let divisor = divisor.unwrap_or_else(|| axes.iter().map(|a| a.windows[0].2).product());
+    let divisor = divisor.unwrap_or_else(|| windows_size(axes));
     let x = x.view(|l| l.permute(&pixel_order(n)))?;
     pooled!(x.dtype(), |T| {
         let x = Dense::<T>::of(&x)?;
@@ -256,33 +220,6 @@ fn over_planes<T: Element>(
     in_order(out, n, last, |out| fill(out, |out| f(&x, inner, out)))
 }
 
-/// Calls `f(place of the output, place of the first tap's row)` in row-major order.
-#[inline(always)]
-fn for_windows(axes: &[Axis; 3], mut f: impl FnMut(usize, [(usize, usize, i64); 3])) {
-    let mut place = 0;
-    for &d in &axes[0].windows {
-        for &h in &axes[1].windows {
-            for &w in &axes[2].windows {
-                f(place, [d, h, w]);
-                place += 1;
-            }
-        }
-    }
-}
-
-/// Calls `f(place of a tap)` in row-major order.
-#[inline(always)]
-fn for_taps(axes: &[Axis; 3], [d, h, w]: [(usize, usize, i64); 3], mut f: impl FnMut(usize)) {
-    for d in (d.0..d.1).step_by(axes[0].step) {
-        for h in (h.0..h.1).step_by(axes[1].step) {
-            let row = (d * axes[1].input + h) * axes[2].input;
-            for w in (w.0..w.1).step_by(axes[2].step) {
-                f(row + w);
-            }
-        }
-    }
-}
-
 #[inline(never)]
 fn max_indexed<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: &mut [T], found: &mut [i64]) {
     for_windows(axes, |place, window| {
@@ -301,13 +238,8 @@ fn max_indexed<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: &mut [T]
     });
 }
 
-#[inline(always)]
-fn raise<T: Pooled>(top: &mut T, x: T) {
-    *top = if x > *top || x.is_nan() { x } else { *top };
-}
-
 /// The maxima of a plane: first down the rows of a window, which is vector work, then along them.
-#[inline(never)]
+#[inline(always)]
 fn max_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], out: &mut [T]) {
     let width = axes[2].input;
     let mut column = vec![T::LEAST; width];
@@ -318,25 +250,16 @@ fn max_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], out: &mut [T]) {
             for d in (d.0..d.1).step_by(axes[0].step) {
                 for h in (h.0..h.1).step_by(axes[1].step) {
                     let row = &x[(d * axes[1].input + h) * width..][..width];
-                    column.iter_mut().zip(row).for_each(|(top, &x)| raise(top, x));
+                    column.iter_mut().zip(row).for_each(|(top, &x)| *top = raised(*top, x));
                 }
             }
             let Some(out) = outs.next() else { return };
             for (out, &(start, end, _)) in out.iter_mut().zip(&axes[2].windows) {
                 *out = T::LEAST;
-                column[start..end].iter().step_by(axes[2].step).for_each(|&x| raise(out, x));
+                column[start..end].iter().step_by(axes[2].step).for_each(|&x| *out = raised(*out, x));
             }
         }
     }
-}
-
-#[inline(never)]
-fn max_pixels<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: &mut [T]) {
-    for_windows(axes, |place, window| {
-        let out = &mut out[place * inner..][..inner];
-        out.fill(T::LEAST);
-        for_taps(axes, window, |tap| out.iter_mut().zip(&x[tap * inner..]).for_each(|(top, &x)| raise(top, x)));
-    });
 }
 
 /// Neighboring windows of a row that are alike: their sums are vector work.
@@ -412,45 +335,4 @@ fn add_every<T: Pooled>(x: &[T], stride: usize, sums: &mut [T]) {
         }
         _ => sums.iter_mut().zip(x.iter().step_by(stride.max(1))).for_each(|(sum, &x)| *sum = sum.plus(x)),
     }
-}
-
-/// The averages of pixels of `inner` channels, and those of whole planes.
-#[inline(always)]
-fn avg_pixels<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, divisor: Option<i64>, out: &mut [T]) {
-    for_windows(axes, |place, window| {
-        let out = &mut out[place * inner..][..inner];
-        let n = divisor.unwrap_or_else(|| window.iter().map(|w| w.2).product());
-        let average = |sum: T| if window.iter().all(|w| w.1 > w.0) { sum.divided(n) } else { sum };
-        if inner == 1 {
-            out[0] = average(fold(x, T::default(), add, add));
-            return;
-        }
-        // Sums of so many channels stay in registers.
-        let (blocks, rest) = out.as_chunks_mut::<CHANNELS>();
-        let behind = blocks.len() * CHANNELS;
-        for (block, out) in blocks.iter_mut().enumerate() {
-            let mut sums = [T::default(); CHANNELS];
-            for_taps(axes, window, |tap| {
-                if let Some(x) = x[tap * inner + block * CHANNELS..].first_chunk::<CHANNELS>() {
-                    sums.iter_mut().zip(x).for_each(|(sum, &x)| *sum = sum.plus(x));
-                }
-            });
-            for (y, sum) in out.iter_mut().zip(sums) {
-                *y = average(sum);
-            }
-        }
-        rest.fill(T::default());
-        for_taps(axes, window, |tap| {
-            rest.iter_mut().zip(&x[tap * inner + behind..]).for_each(|(sum, &x)| *sum = sum.plus(x))
-        });
-        rest.iter_mut().for_each(|y| *y = average(*y));
-    });
-}
-
-/// Channels that are averaged together.
-const CHANNELS: usize = 32;
-
-#[inline(always)]
-fn add<T: Pooled>(a: T, b: T) -> T {
-    a.plus(b)
 }

@@ -90,3 +90,30 @@ pub fn fractional(input: i64, count: i64, kernel: i64, sample: f64, single: bool
     };
     Ok(Axis { input: input as usize, windows: listed(count, window)?, step: 1 })
 }
+
+/// Calls `f(place of the output, place of the first tap's row)` in row-major order.
+#[inline(always)]
+pub fn for_windows(axes: &[Axis; 3], mut f: impl FnMut(usize, [(usize, usize, i64); 3])) {
+    let mut place = 0;
+    for &d in &axes[0].windows {
+        for &h in &axes[1].windows {
+            for &w in &axes[2].windows {
+                f(place, [d, h, w]);
+                place += 1;
+            }
+        }
+    }
+}
+
+/// Calls `f(place of a tap)` in row-major order.
+#[inline(always)]
+pub fn for_taps(axes: &[Axis; 3], [d, h, w]: [(usize, usize, i64); 3], mut f: impl FnMut(usize)) {
+    for d in (d.0..d.1).step_by(axes[0].step) {
+        for h in (h.0..h.1).step_by(axes[1].step) {
+            let row = (d * axes[1].input + h) * axes[2].input;
+            for w in (w.0..w.1).step_by(axes[2].step) {
+                f(row + w);
+            }
+        }
+    }
+}
