@@ -14,6 +14,7 @@ mod made_ops;
 mod mutation;
 mod ops;
 mod passes;
+mod proofs;
 mod rewrites;
 mod rules;
 mod text;

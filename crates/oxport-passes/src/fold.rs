@@ -48,23 +48,29 @@ pub type Evaluate<'a> = &'a dyn Fn(&ExportedProgram) -> Option<Vec<Value>>;
 const SLACK: (usize, usize) = (4 << 10, 64 << 10);
 
 /// Replaces pure nodes whose inputs are all constants by lifted tensor constants, within a budget. They are named by
-/// what they are made of (`qkv_weight`), or `_folded_0`, …. Gives the number of constants made.
+/// what they are made of (`qkv_weight`), or `_folded_0`, …. Gives the names of the nodes, each with that of its constant.
 ///
 /// # Errors
 /// A law of the graph is broken.
-pub fn fold_constants(program: &mut ExportedProgram, budget: &Budget, evaluate: Evaluate<'_>) -> Result<usize> {
+pub fn fold_constants(
+    program: &mut ExportedProgram,
+    budget: &Budget,
+    evaluate: Evaluate<'_>,
+) -> Result<Vec<(Arc<str>, Arc<str>)>> {
     let constant = constant_nodes(program, budget);
     let frontier = frontier(program, &constant, budget);
     let mut results = Vec::with_capacity(frontier.len());
     compute(program, &constant, &frontier, budget, evaluate, &mut results)?;
     let mut lifting = Lifting::new(program);
+    let mut folded = Vec::with_capacity(results.len());
     for (id, tensor) in &results {
         let Some(tensor) = as_recorded(program, *id, tensor) else { continue };
         let stem = crate::names::made_of(&sources(program, *id));
-        lifting.lift(program, *id, stem.as_deref().unwrap_or("_folded"), tensor)?;
+        let node = program.graph.node(*id).name.clone();
+        folded.push((node, lifting.lift(program, *id, stem.as_deref().unwrap_or("_folded"), tensor)?));
     }
     crate::eliminate_dead(program);
-    Ok(results.len())
+    Ok(folded)
 }
 
 /// Computes what it can of a list of nodes: all at once, or what is left when a half of them fails.
@@ -330,8 +336,8 @@ impl Lifting {
         Lifting { at, follower: follower.or_else(|| program.graph.ids().find(is_call)), next: 0 }
     }
 
-    /// A tensor as a lifted constant `STEM_0`, …, that is used instead of a node.
-    pub fn lift(&mut self, program: &mut ExportedProgram, id: NodeId, stem: &str, tensor: Tensor) -> Result<()> {
+    /// A tensor as a lifted constant `STEM_0`, …, that is used instead of a node; gives its name.
+    pub fn lift(&mut self, program: &mut ExportedProgram, id: NodeId, stem: &str, tensor: Tensor) -> Result<Arc<str>> {
         let is_taken = |n: &str| program.constants.contains_key(n) || program.state.contains_key(n);
         // A stem that says what it is needs no number, if it is the only one.
         let name: Arc<str> = if stem.starts_with('_') || is_taken(stem) {
@@ -351,8 +357,8 @@ impl Lifting {
         };
         program.graph.replace_all_uses(id, new);
         program.signature.inputs.insert(self.at, InputKind::TensorConstant(name.clone()).into());
-        program.constants.insert(name, Constant::Tensor(StateTensor::new(tensor, false)));
+        program.constants.insert(name.clone(), Constant::Tensor(StateTensor::new(tensor, false)));
         self.at += 1;
-        Ok(())
+        Ok(name)
     }
 }

@@ -3,12 +3,14 @@
 //! Law: the right side is added only where the conditions hold and both sides have the same type, for all sizes in
 //! range.
 
+use crate::applied::Applied;
 use crate::compute::{self, compute};
 use crate::condition::Condition;
 use crate::forms::{Forms, Search};
+use crate::kind::same_type;
 use crate::rule::Rule;
 use crate::term::Term;
-use crate::typing::{Graph, Typing, add, same_type};
+use crate::typing::{Graph, Typing, add};
 use egg::{Applier, ENodeOrVar, Id, Pattern, PatternAst, Rewrite, SearchMatches, Subst, Symbol, Var};
 use oxport_ir::Registry;
 use std::collections::HashMap;
@@ -79,16 +81,24 @@ struct Typed {
 }
 
 impl Typed {
-    fn apply(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, right: &Pattern<Term>, rule: Symbol) -> bool {
-        if !self.when.iter().all(|c| c.holds(graph, subst)) {
+    fn apply(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, form: usize, rule: Symbol) -> bool {
+        let at = |name: &str| subst.get(format!("?{name}").parse().ok()?).copied();
+        if !self.when.iter().all(|c| c.holds(graph, &at)) {
             return false;
         }
-        let Some(new) = instantiate(graph, right, subst, class) else { return false };
+        let mut computed = Vec::new();
+        let right = &self.forms.0[form].right;
+        let Some(new) = instantiate(graph, right, subst, class, &mut computed) else { return false };
         let (left, right) = (&graph[class].data, &graph[new].data);
-        if !left.is_certain || !right.is_certain || !same_type(&graph.analysis.env, &left.kind, &right.kind) {
+        if !left.is_certain || !right.is_certain || !same_type(&graph.analysis.types.env, &left.kind, &right.kind) {
             return false;
         }
-        graph.union_trusted(class, new, rule)
+        let is_new = graph.union_trusted(class, new, rule);
+        if let Some(log) = graph.analysis.log.as_mut().filter(|_| is_new) {
+            let form = &self.forms.0[form];
+            log.push(Applied::rule(rule, (&form.left.ast, &form.right.ast), subst, computed));
+        }
+        is_new
     }
 }
 
@@ -96,8 +106,8 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
     fn apply_matches(&self, graph: &mut Graph<'r>, matches: &[SearchMatches<'_, Term>], rule: Symbol) -> Vec<Id> {
         let mut united = Vec::new();
         for found in matches {
-            let Some(right) = found.ast.as_deref().and_then(|left| self.forms.right_of(left)) else { continue };
-            let applied = found.substs.iter().filter(|subst| self.apply(graph, found.eclass, subst, right, rule));
+            let Some(form) = found.ast.as_deref().and_then(|left| self.forms.position(left)) else { continue };
+            let applied = found.substs.iter().filter(|subst| self.apply(graph, found.eclass, subst, form, rule));
             united.extend(applied.map(|_| found.eclass));
         }
         united
@@ -110,8 +120,15 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
     }
 }
 
-/// Adds a pattern's term; `None` if a part of it is ill-typed. `whole` is the class that it is to be equal to.
-fn instantiate(graph: &mut Graph<'_>, pattern: &Pattern<Term>, subst: &Subst, whole: Id) -> Option<Id> {
+/// Adds a pattern's term; `None` if a part of it is ill-typed. `whole` is the class that it is to be equal to; what
+/// functions gave is appended to `computed`.
+fn instantiate(
+    graph: &mut Graph<'_>,
+    pattern: &Pattern<Term>,
+    subst: &Subst,
+    whole: Id,
+    computed: &mut Vec<Id>,
+) -> Option<Id> {
     let mut ids: Vec<Id> = Vec::new();
     for node in pattern.ast.as_ref() {
         let id = match node {
@@ -120,7 +137,9 @@ fn instantiate(graph: &mut Graph<'_>, pattern: &Pattern<Term>, subst: &Subst, wh
                 let term = egg::Language::map_children(term.clone(), |k| ids[usize::from(k)]);
                 match &term {
                     Term::Op(name, kids) if name.as_str().starts_with('@') => {
-                        compute(graph, name.as_str(), kids, whole)?
+                        let value = compute(graph, name.as_str(), kids, whole)?;
+                        computed.push(value);
+                        value
                     }
                     _ => add(graph, term)?,
                 }

@@ -21,9 +21,9 @@
 //!
 //! Law: a function gives `None` where it has no value that is right whatever the symbols are.
 
-use crate::term::{Constant, Term};
-use crate::typing::{Graph, Kind, add};
-use egg::Id;
+use crate::constant::Constant;
+use crate::kind::Kind;
+use crate::terms::Terms;
 use oxport_ir::Fake;
 use oxport_sym::Expr;
 use oxport_tensor::DType;
@@ -59,8 +59,8 @@ pub(crate) fn callable(name: &str, args: usize) -> Result<(), String> {
 }
 
 /// The class of what a function gives; `whole` is the class that the right side is to be equal to.
-pub(crate) fn compute(graph: &mut Graph<'_>, name: &str, kids: &[Id], whole: Id) -> Option<Id> {
-    let kind = |i: usize| kids.get(i).map(|k| &graph[*k].data.kind);
+pub(crate) fn compute<T: Terms>(graph: &mut T, name: &str, kids: &[T::Id], whole: T::Id) -> Option<T::Id> {
+    let kind = |i: usize| kids.get(i).map(|k| graph.kind(*k));
     let number = |i: usize| kind(i)?.constant()?.number();
     let int = |i: usize| as_int(kind(i)?);
     let rank = |i: usize| kind(i)?.tensor().map(Fake::dim);
@@ -76,31 +76,31 @@ pub(crate) fn compute(graph: &mut Graph<'_>, name: &str, kids: &[Id], whole: Id)
         "@start" => {
             // What is empty is a slice of itself from any start on: there would be no end.
             let is_empty = |t: &Fake| t.sizes.iter().any(|size| size.as_int() == Some(0));
-            if graph[whole].data.kind.tensor().is_some_and(is_empty) {
+            if graph.kind(whole).tensor().is_some_and(is_empty) {
                 return None;
             }
             let start = bound(kind(0)?, 0)?.checked_add(bound(kind(1)?, 0)?)?;
-            Some(graph.add(Term::Const(Constant::Int(start))))
+            Some(graph.constant(Constant::Int(start)))
         }
         "@end" => {
             let inner = bound(kind(0)?, 0)?.saturating_add(bound(kind(2)?, i64::MAX)?);
             let end = inner.min(bound(kind(1)?, i64::MAX)?);
-            Some(graph.add(Term::Const(Constant::Int(end))))
+            Some(graph.constant(Constant::Int(end)))
         }
         "@product" => {
             let product = int(0)?.checked_mul(int(1)?.checked_add(int(2)?)?)?;
-            Some(graph.add(Term::Const(Constant::Int(product))))
+            Some(graph.constant(Constant::Int(product)))
         }
         "@before" => {
             let (sizes, i) = (kind(0)?.ints()?, usize::try_from(int(1)?.checked_add(int(2)?)?).ok()?);
             let sum = sizes.get(..i)?.iter().try_fold(0i64, |sum, n| sum.checked_add(*n))?;
-            Some(graph.add(Term::Const(Constant::Int(sum))))
+            Some(graph.constant(Constant::Int(sum)))
         }
         "@part" => part(graph, kids, whole),
         "@stacked" => {
-            let rank = graph[whole].data.kind.tensor()?.dim() + 1;
+            let rank = graph.kind(whole).tensor()?.dim() + 1;
             let is_along = wrap(int(1)?, rank)? == wrap(int(2)?, rank)?;
-            let items = items(graph, kids[0]).filter(|_| is_along)?;
+            let items = graph.items(kids[0]).filter(|_| is_along)?;
             items.get(wrap(int(3)?, items.len())?).copied()
         }
         "@compose" => {
@@ -121,7 +121,7 @@ pub(crate) fn compute(graph: &mut Graph<'_>, name: &str, kids: &[Id], whole: Id)
         "@position" => {
             let order = order(kind(0)?)?;
             let dim = *order.get(wrap(int(1)?, order.len())?)?;
-            Some(graph.add(Term::Const(Constant::Int(dim as i64))))
+            Some(graph.constant(Constant::Int(dim as i64)))
         }
         "@sizes" => sizes(graph, kids[0], whole),
         "@last" => {
@@ -138,7 +138,7 @@ pub(crate) fn compute(graph: &mut Graph<'_>, name: &str, kids: &[Id], whole: Id)
             Some(ints(graph, std::iter::once(-1).chain((2..n).map(|_| 1))))
         }
         "@item" => {
-            let items = items(graph, kids[0])?;
+            let items = graph.items(kids[0])?;
             items.get(wrap(int(1)?, items.len())?).copied()
         }
         _ => None,
@@ -161,26 +161,18 @@ fn bound(kind: &Kind, none: i64) -> Option<i64> {
     }
 }
 
-/// The elements of a list.
-fn items(graph: &Graph<'_>, list: Id) -> Option<Vec<Id>> {
-    graph[list].nodes.iter().find_map(|term| match term {
-        Term::List(items) => Some(items.to_vec()),
-        _ => None,
-    })
-}
-
 /// What a slice of a concatenation takes of its parts: `l` along `c`, sliced along `d` from `s` to `e`.
-fn part(graph: &mut Graph<'_>, kids: &[Id], whole: Id) -> Option<Id> {
+fn part<T: Terms>(graph: &mut T, kids: &[T::Id], whole: T::Id) -> Option<T::Id> {
     let [list, along, dim, start, end] = kids else { return None };
-    let kind = |id: &Id| &graph[*id].data.kind;
-    let rank = graph[whole].data.kind.tensor()?.dim();
+    let kind = |id: &T::Id| graph.kind(*id);
+    let rank = graph.kind(whole).tensor()?.dim();
     let axis = wrap(as_int(kind(dim))?, rank)?;
     if wrap(as_int(kind(along))?, rank)? != axis {
         return None;
     }
     let (start, end) = (bound(kind(start), 0)?, bound(kind(end), i64::MAX)?);
     let (mut at, mut parts) = (0i64, Vec::new());
-    for item in items(graph, *list)? {
+    for item in graph.items(*list)? {
         if at >= end {
             break;
         }
@@ -192,24 +184,23 @@ fn part(graph: &mut Graph<'_>, kids: &[Id], whole: Id) -> Option<Id> {
         }
         at += size;
     }
-    if parts.len() == items(graph, *list)?.len() {
+    if parts.len() == graph.items(*list)?.len() {
         return None;
     }
     let mut ids = Vec::with_capacity(parts.len());
     for (item, (from, to), is_whole) in parts {
-        let mut int = |n: i64| graph.add(Term::Const(Constant::Int(n)));
+        let mut int = |n: i64| graph.constant(Constant::Int(n));
         let bounds = [int(axis as i64), int(from), int(to), int(1)];
         let [axis, from, to, step] = bounds;
-        let slice = Term::Op("aten::slice.Tensor".into(), Box::new([item, axis, from, to, step]));
-        ids.push(if is_whole { item } else { add(graph, slice)? });
+        ids.push(if is_whole { item } else { graph.call("aten::slice.Tensor", vec![item, axis, from, to, step])? });
     }
     match ids[..] {
         [] => None,
         [one] => Some(one),
         _ => {
-            let list = graph.add(Term::List(ids.into()));
-            let axis = graph.add(Term::Const(Constant::Int(axis as i64)));
-            add(graph, Term::Op("aten::cat".into(), Box::new([list, axis])))
+            let list = graph.list(ids);
+            let axis = graph.constant(Constant::Int(axis as i64));
+            graph.call("aten::cat", vec![list, axis])
         }
     }
 }
@@ -226,9 +217,9 @@ pub(crate) fn order(kind: &Kind) -> Option<Vec<usize>> {
     dims.iter().map(|&d| wrap(d, dims.len())).collect()
 }
 
-fn ints(graph: &mut Graph<'_>, numbers: impl Iterator<Item = i64>) -> Id {
-    let ids = numbers.map(|n| graph.add(Term::Const(Constant::Int(n)))).collect();
-    graph.add(Term::List(ids))
+fn ints<T: Terms>(graph: &mut T, numbers: impl Iterator<Item = i64>) -> T::Id {
+    let ids = numbers.map(|n| graph.constant(Constant::Int(n))).collect();
+    graph.list(ids)
 }
 
 /// The least positive normal number and the largest finite one of a dtype of floats.
@@ -243,35 +234,35 @@ pub(crate) fn normal_range(dtype: DType) -> Option<(f64, f64)> {
 }
 
 /// A float, where the dtype of the whole holds it as a normal number.
-fn float(graph: &mut Graph<'_>, x: f64, whole: Id) -> Option<Id> {
-    let (least, largest) = normal_range(graph[whole].data.kind.tensor()?.dtype)?;
+fn float<T: Terms>(graph: &mut T, x: f64, whole: T::Id) -> Option<T::Id> {
+    let (least, largest) = normal_range(graph.kind(whole).tensor()?.dtype)?;
     let holds = (least..=largest).contains(&x.abs());
-    holds.then(|| graph.add(Term::Const(Constant::Float(x.to_bits()))))
+    holds.then(|| graph.constant(Constant::Float(x.to_bits())))
 }
 
 /// The sizes of the whole as arguments: numbers, symbolic sizes that the program has, sizes of `x`, and at most one −1,
 /// where no other size can be 0.
-fn sizes(graph: &mut Graph<'_>, x: Id, whole: Id) -> Option<Id> {
-    let sizes: Vec<Expr> = graph[whole].data.kind.tensor()?.sizes.to_vec();
+fn sizes<T: Terms>(graph: &mut T, x: T::Id, whole: T::Id) -> Option<T::Id> {
+    let sizes: Vec<Expr> = graph.kind(whole).tensor()?.sizes.to_vec();
     let symbolic = sizes.iter().filter(|e| e.as_int().is_none()).count();
     let is_free = symbolic == 1 && sizes.iter().all(|e| e.as_int() != Some(0));
     let mut ids = Vec::with_capacity(sizes.len());
     for size in &sizes {
         ids.push(match size.as_int() {
-            Some(n) => graph.add(Term::Const(Constant::Int(n))),
-            None if is_free => graph.add(Term::Const(Constant::Int(-1))),
+            Some(n) => graph.constant(Constant::Int(n)),
+            None if is_free => graph.constant(Constant::Int(-1)),
             None => symbolic_size(graph, x, size)?,
         });
     }
-    Some(graph.add(Term::List(ids.into())))
+    Some(graph.list(ids))
 }
 
 /// A class that yields a size: one of the program's, or a size of `x`.
-fn symbolic_size(graph: &mut Graph<'_>, x: Id, size: &Expr) -> Option<Id> {
-    if let Some(id) = graph.analysis.sizes.get(size) {
-        return Some(*id);
+fn symbolic_size<T: Terms>(graph: &mut T, x: T::Id, size: &Expr) -> Option<T::Id> {
+    if let Some(id) = graph.size(size) {
+        return Some(id);
     }
-    let dim = graph[x].data.kind.tensor()?.sizes.iter().position(|e| e == size)?;
-    let dim = graph.add(Term::Const(Constant::Int(dim as i64)));
-    add(graph, Term::Op("aten::sym_size.int".into(), Box::new([x, dim])))
+    let dim = graph.kind(x).tensor()?.sizes.iter().position(|e| e == size)?;
+    let dim = graph.constant(Constant::Int(dim as i64));
+    graph.call("aten::sym_size.int", vec![x, dim])
 }

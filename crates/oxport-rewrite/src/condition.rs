@@ -4,9 +4,9 @@
 //! Law: conditions about sizes hold for all values that the symbols may have; a hint decides nothing.
 
 use crate::compute::{normal_range, order, wrap};
-use crate::term::{Constant, Term};
-use crate::typing::{Graph, Kind};
-use egg::{Id, Subst};
+use crate::constant::Constant;
+use crate::kind::Kind;
+use crate::terms::Terms;
 use oxport_ir::Fake;
 use oxport_ir::fake::contiguous_strides;
 use oxport_sym::Expr;
@@ -73,17 +73,15 @@ pub enum Condition {
 }
 
 /// A match that is looked at.
-struct Match<'a, 'r> {
-    graph: &'a Graph<'r>,
-    subst: &'a Subst,
+struct Match<'a, T: Terms> {
+    terms: &'a T,
+    /// What the variables stand for.
+    at: &'a dyn Fn(&str) -> Option<T::Id>,
 }
 
-impl<'a> Match<'a, '_> {
-    fn id(&self, name: &str) -> Option<Id> {
-        self.subst.get(format!("?{name}").parse().ok()?).copied()
-    }
+impl<'a, T: Terms> Match<'a, T> {
     fn kind(&self, name: &str) -> Option<&'a Kind> {
-        self.id(name).map(|id| &self.graph[id].data.kind)
+        (self.at)(name).map(|id| self.terms.kind(id))
     }
     fn tensor(&self, name: &str) -> Option<&'a Fake> {
         self.kind(name)?.tensor()
@@ -95,21 +93,21 @@ impl<'a> Match<'a, '_> {
         self.kind(name)?.constant().and_then(Constant::number)
     }
     fn equal(&self, a: &[Expr], b: &[Expr]) -> bool {
-        let env = &self.graph.analysis.env;
+        let env = self.terms.env();
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| env.equal(a, b))
     }
     fn is_one(&self, size: &Expr) -> bool {
-        self.graph.analysis.env.is(size, 1) == Some(true)
+        self.terms.env().is(size, 1) == Some(true)
     }
 }
 
 impl Condition {
-    /// True if it holds for a match.
-    pub fn holds(&self, graph: &Graph<'_>, subst: &Subst) -> bool {
-        self.decide(&Match { graph, subst }).unwrap_or(false)
+    /// True if it holds for a match, whose variables stand for what `at` says.
+    pub fn holds<T: Terms>(&self, terms: &T, at: &dyn Fn(&str) -> Option<T::Id>) -> bool {
+        self.decide(&Match { terms, at }).unwrap_or(false)
     }
 
-    fn decide(&self, m: &Match<'_, '_>) -> Option<bool> {
+    fn decide<T: Terms>(&self, m: &Match<'_, T>) -> Option<bool> {
         let is_real = |d: DType| d.is_float() || d.is_integer();
         Some(match *self {
             Condition::Float(v) => m.dtype(v)?.is_float(),
@@ -173,11 +171,11 @@ impl Condition {
                 m.equal(std::slice::from_ref(s.sizes.get(own)?), std::slice::from_ref(channels))
                     && s.sizes.iter().enumerate().all(is_one)
             }
-            Condition::Finite(v) => is_finite(m.graph, m.id(v)?, 8),
+            Condition::Finite(v) => is_finite(m.terms, (m.at)(v)?, 8),
             Condition::Repeats(k, e, t) => {
                 let k = &m.tensor(k)?.sizes;
                 let (e, t) = (listed(m.kind(e)?)?, listed(m.kind(t)?)?);
-                let is = |size: &Expr, of: usize| size.as_int() == Some(-1) || m.graph.analysis.env.equal(size, &k[of]);
+                let is = |size: &Expr, of: usize| size.as_int() == Some(-1) || m.terms.env().equal(size, &k[of]);
                 k.len() == 4
                     && e.len() == 5
                     && t.len() == 4
@@ -227,32 +225,31 @@ fn holds_all(from: DType, to: DType) -> bool {
 }
 
 /// True if no element can be infinite or NaN, as far as the terms of a class show within some steps.
-fn is_finite(graph: &Graph<'_>, class: Id, steps: usize) -> bool {
-    let data = &graph[class].data;
+fn is_finite<T: Terms>(terms: &T, class: T::Id, steps: usize) -> bool {
     let Some(left) = steps.checked_sub(1) else { return false };
-    let number = match &data.kind {
+    let number = match terms.kind(class) {
         Kind::Const(c) => return c.number().is_some_and(f64::is_finite),
         kind => kind.tensor(),
     };
     if number.is_some_and(|t| t.dtype.is_bool() || t.dtype.is_integer()) {
         return true;
     }
-    let dtype = |id: &Id| graph[*id].data.kind.tensor().map(|t| t.dtype);
-    let finite = |id: &Id| is_finite(graph, *id, left);
+    let dtype = |id: &T::Id| terms.kind(*id).tensor().map(|t| t.dtype);
+    let finite = |id: &T::Id| is_finite(terms, *id, left);
     // A number or an element may be finite, and not in the dtype of the result.
-    let stays_finite = |id: &Id| {
+    let stays_finite = |id: &T::Id| {
         let Some(to) = number.map(|t| t.dtype) else { return false };
-        match &graph[*id].data.kind {
+        match terms.kind(*id) {
             Kind::Const(c) => normal_range(to).zip(c.number()).is_some_and(|((_, largest), x)| x.abs() <= largest),
             _ => dtype(id).is_some_and(|from| holds_all(from, to)) && finite(id),
         }
     };
-    graph[class].nodes.iter().any(|term| {
-        let Term::Op(name, kids) = term else { return false };
-        let op = graph.analysis.registry.op(name.as_str());
+    terms.any_call(class, &mut |name, kids| {
+        let op = terms.registry().op(name);
         let Some(schema) = op.schema() else { return false };
         if let Some(of) = op.def().and_then(|def| def.finite_of) {
-            return of.iter().all(|name| schema.arg(name).is_some_and(|(i, _)| stays_finite(&kids[i])));
+            let is_finite = |name: &&str| schema.arg(name).and_then(|(i, _)| kids.get(i)).is_some_and(stays_finite);
+            return of.iter().all(is_finite);
         }
         schema.is_view() && kids.first().is_some_and(stays_finite)
     })

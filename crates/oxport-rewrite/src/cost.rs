@@ -95,9 +95,9 @@ impl Model {
     pub(crate) fn price(&self, graph: &Graph<'_>, term: &Term, class: Id) -> u64 {
         let Term::Op(name, kids) = term else { return 0 };
         let data = &graph[class].data;
-        let op = graph.analysis.registry.op(name.as_str());
+        let op = graph.analysis.types.registry.op(name.as_str());
         let nanoseconds = if data.is_static {
-            STORED * tensors(&data.kind).map(|t| bytes(t, &graph.analysis.env)).sum::<f64>()
+            STORED * tensors(&data.kind).map(|t| bytes(t, &graph.analysis.types.env)).sum::<f64>()
         } else if op.is_getitem() {
             // A step of the plan has all its results at hand.
             0.0
@@ -111,7 +111,7 @@ impl Model {
 
     /// What an operator without a kernel costs: what it is made of.
     fn of_parts(&self, graph: &Graph<'_>, op: &Op, kids: &[Id]) -> Option<f64> {
-        let (mut parts, mut env) = (oxport_ir::Graph::new(), graph.analysis.env.clone());
+        let (mut parts, mut env) = (oxport_ir::Graph::new(), graph.analysis.types.env.clone());
         let arguments: Option<Vec<Argument>> =
             kids.iter().map(|k| argument(&mut parts, &graph[*k].data.kind)).collect();
         let (args, kwargs) = written(op, arguments?);
@@ -126,7 +126,7 @@ impl Model {
                     let last = parts.ids().last();
                     let values = bind_build(&parts, op, &node.args, &node.kwargs).ok()?;
                     let args = Args::new(&values, op, &());
-                    let mut b = Builder::new(&mut parts, &mut env, graph.analysis.registry).bounded();
+                    let mut b = Builder::new(&mut parts, &mut env, graph.analysis.types.registry).bounded();
                     match def.decomp {
                         Decomp::None => return None,
                         Decomp::Fn(f) => f(&mut b, &args).map(drop).ok()?,

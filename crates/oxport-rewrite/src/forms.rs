@@ -9,13 +9,13 @@
 //! Law: all forms of a rule have the variables of the rule as it is written, so a substitution says all that the right
 //! side needs; forms are listed in a fixed order.
 
+use crate::family::{self, is_family};
 use crate::rule::Rule;
 use crate::rules;
-use crate::term::Term;
+use crate::term::{Constant, Term};
 use crate::typing::Graph;
 use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, SearchMatches, Searcher, Symbol, Var};
-use oxport_ir::schema::Type;
-use oxport_ir::{Effect, Exact, Op, Registry};
+use oxport_ir::Registry;
 use std::sync::Arc;
 
 /// A pattern, and what it is equal to.
@@ -39,9 +39,9 @@ impl Forms {
     pub fn of(rule: &Rule, registry: &Registry) -> Result<Forms, String> {
         forms(rule, registry).map(Forms)
     }
-    /// The right side of the form with this very left side.
-    pub(crate) fn right_of(&self, left: &PatternAst<Term>) -> Option<&Pattern<Term>> {
-        self.0.iter().find(|form| std::ptr::eq(&form.left.ast, left)).map(|form| &form.right)
+    /// Which form has this very left side.
+    pub(crate) fn position(&self, left: &PatternAst<Term>) -> Option<usize> {
+        self.0.iter().position(|form| std::ptr::eq(&form.left.ast, left))
     }
     /// The variables of the right side as it is written.
     pub(crate) fn right_vars(&self) -> Vec<Var> {
@@ -71,49 +71,12 @@ fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
 /// nothing, where the pattern has no such operator.
 fn members(ast: &PatternAst<Term>, registry: &Registry) -> Result<Vec<(Symbol, usize)>, String> {
     let family = ast.as_ref().iter().find_map(|node| match node {
-        ENodeOrVar::ENode(Term::Op(name, kids)) if is_family(*name) => Some((name.as_str(), kids.len())),
+        ENodeOrVar::ENode(Term::Op(name, kids)) if is_family(name.as_str()) => Some((name.as_str(), kids.len())),
         _ => None,
     });
     let Some((family, tensors)) = family else { return Ok(vec![(Symbol::from(""), 0)]) };
-    let names = family.rsplit("::").next().unwrap_or_default();
-    if !family.contains('~') {
-        return Ok(names.split('|').map(|name| (Symbol::from(format!("aten::{name}")), 0)).collect());
-    }
-    let is_all = match (names, tensors) {
-        ("~unary", 1) | ("~binary", 2) => true,
-        ("~exact", 1) => false,
-        _ => return Err(format!("there is no family {names} of {tensors} tensors")),
-    };
-    let pointwise = registry.derived(|registry| Pointwise(registry.tagged("pointwise")));
-    let is_exact = |op: &Op| op.def().is_some_and(|def| def.exact == Exact::Bits);
-    let belongs = |op: &&Op| is_pointwise(op, tensors) && (is_all || is_exact(op));
-    let further = |op: &Op| op.schema().map_or(0, |s| s.args.len() - tensors);
-    Ok(pointwise.0.iter().filter(belongs).map(|op| (Symbol::from(op.name()), further(op))).collect())
-}
-
-/// The operators that PyTorch calls pointwise, by name.
-struct Pointwise(Vec<Op>);
-
-/// True for a pure pointwise operator whose first arguments are that many tensors, and the others none.
-fn is_pointwise(op: &Op, tensors: usize) -> bool {
-    let Some(schema) = op.schema() else { return false };
-    let is_tensor = |ty: &Type| matches!(ty, Type::Tensor);
-    let holds_tensor = |ty: &Type| match ty.strip_optional() {
-        Type::List(item, _) => matches!(item.strip_optional(), Type::Tensor),
-        ty => is_tensor(ty),
-    };
-    op.def().is_some_and(|def| !def.bits_by_strides)
-        && op.effect() == Effect::Pure
-        && !op.is_mutable()
-        && !schema.is_vararg
-        && schema.returns.len() == 1
-        && schema.args.len() >= tensors
-        && schema.args[..tensors].iter().all(|a| is_tensor(&a.ty))
-        && schema.args[tensors..].iter().all(|a| !holds_tensor(&a.ty))
-}
-
-fn is_family(name: Symbol) -> bool {
-    name.as_str().contains(['~', '|'])
+    let members = family::members(family, tensors, registry)?;
+    Ok(members.into_iter().map(|(name, further)| (Symbol::from(name), further)).collect())
 }
 
 /// The pattern with an operator in the place of the family's, and variables for its further arguments.
@@ -123,7 +86,7 @@ fn with_operator(ast: &PatternAst<Term>, member: Symbol, more: usize) -> Pattern
     for node in ast.as_ref() {
         let node = node.clone().map_children(|k| ids[usize::from(k)]);
         let node = match node {
-            ENodeOrVar::ENode(Term::Op(name, kids)) if is_family(name) => {
+            ENodeOrVar::ENode(Term::Op(name, kids)) if is_family(name.as_str()) => {
                 let further = |i: usize| format!("?~{i}").parse::<Var>().expect("law: it is a variable's name");
                 let further: Vec<Id> = (0..more).map(|i| new.add(ENodeOrVar::Var(further(i)))).collect();
                 ENodeOrVar::ENode(Term::Op(member, kids.iter().copied().chain(further).collect()))
@@ -140,8 +103,8 @@ fn with_operands_swapped(ast: &PatternAst<Term>, at: usize) -> Option<PatternAst
     let ENodeOrVar::ENode(Term::Op(name, kids)) = &ast.as_ref()[at] else { return None };
     let is_number = |id: &Id| matches!(&ast[*id], ENodeOrVar::ENode(Term::Const(_)));
     let [a, b, rest @ ..] = &**kids else { return None };
-    let further: Vec<&ENodeOrVar<Term>> = rest.iter().map(|id| &ast[*id]).collect();
-    if is_number(a) || is_number(b) || !rules::commutes(name.as_str(), &further) {
+    let is_one = |id: &Id| matches!(&ast[*id], ENodeOrVar::ENode(Term::Const(Constant::Int(1))));
+    if is_number(a) || is_number(b) || !rules::commutes(name.as_str(), rest.iter().map(is_one)) {
         return None;
     }
     let swapped = [*b, *a].into_iter().chain(rest.iter().copied()).collect();

@@ -8,8 +8,9 @@
 //! term; they cannot make two storages one, nor one that was made here an input's.
 
 use crate::cost::Model;
+use crate::kind::same_type;
 use crate::term::{Constant, Term};
-use crate::typing::{Data, Graph, Kind, Typing, same_type, type_of};
+use crate::typing::{Data, Graph, Kind, Typing, type_of};
 use egg::Id;
 use oxport_ir::infer::{assertion, bind_with};
 use oxport_ir::storage::seen_storages;

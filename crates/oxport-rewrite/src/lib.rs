@@ -12,23 +12,31 @@
 //! | [`rules::merge`] | rules over several terms at once: products over a shared input |
 //! | [`cost`] | what a term costs |
 //! | [`choice`] | which terms are taken |
+//! | [`proof`] | what shows that the result is equal, and its checker |
 //!
 //! Laws: rules are bitwise unless the user allows rounding; only pure nodes are rewritten; names, stack traces, metas
 //! and signature stay where a value stays; the result is never dearer than what was given, by the model; the same
 //! program gives the same result, whatever the machine, unless a time limit is asked for.
 
+mod applied;
 mod applier;
 pub mod choice;
 mod compute;
 pub mod condition;
+mod constant;
 pub mod cost;
 mod emit;
 mod extract;
+mod family;
 pub mod forms;
 mod ingest;
+pub mod kind;
+mod log;
+pub mod proof;
 pub mod rule;
 pub mod rules;
 pub mod term;
+pub mod terms;
 pub mod typing;
 
 use cost::Model;
@@ -116,13 +124,29 @@ pub fn optimize(
     further: &[Rule],
     limits: &Limits,
 ) -> Result<(ExportedProgram, Report)> {
+    optimize_logged(program, registry, further, limits, None)
+}
+
+/// As [`optimize`]; `log` gets the terms and steps of the search, in order. They are no proof yet: see
+/// [`proof::prove`].
+///
+/// # Errors
+/// As [`optimize`].
+pub fn optimize_logged(
+    program: &ExportedProgram,
+    registry: &Registry,
+    further: &[Rule],
+    limits: &Limits,
+    log: Option<&mut proof::Proof>,
+) -> Result<(ExportedProgram, Report)> {
     let start = Instant::now();
     let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
     let mut ingested = ingest::ingest(program, registry, &limits.model);
     let before = extract(program, &ingested, &limits.model, Prefer::Own);
     let mut report = Report { nodes_before: program.graph.len(), ..Report::default() };
     let fresh = Graph::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds));
-    let egraph = std::mem::replace(&mut ingested.egraph, fresh);
+    let mut egraph = std::mem::replace(&mut ingested.egraph, fresh);
+    egraph.analysis.log = log.is_some().then(Vec::new);
     ingested.egraph = search(egraph, registry, program, further, limits, &mut report, start);
     report.search_ms = ms(start);
     let extraction = Instant::now();
@@ -140,6 +164,9 @@ pub fn optimize(
     report.cost_after = cost;
     report.nodes_after = result.graph.len();
     report.changed = changes(program, &result);
+    if let (Some(proof), Some(applied)) = (log, ingested.egraph.analysis.log.take()) {
+        log::steps(program, &ingested, &applied, proof);
+    }
     report.total_ms = ms(start);
     Ok((result, report))
 }

@@ -1,12 +1,12 @@
 //! Records as JSON, with the keys that docs/cli.md promises: what the command line prints with `--json`, and what other
 //! languages get as data.
 
-#[cfg(feature = "rewrite")]
-use crate::Report;
 use crate::difference::{Difference, Line, Side, TensorChange};
 use crate::info::{Info, Port, SymbolInfo, Tensors};
 use crate::trace::{NodeComparison, TraceComparison};
 use crate::validate::Validation;
+#[cfg(feature = "rewrite")]
+use crate::{Checked, Refused, Report};
 use crate::{Diagnostic, ExportedProgram, Val};
 use oxport_pt2::scan::Finding;
 use serde_json::{Value, json};
@@ -96,6 +96,24 @@ pub fn optimization(report: &Report, validated: Option<&Validation>) -> Value {
         "rules": report.rules,
         "validated": validated.map(Validation::is_agreement),
         "validation": validated.map(validation),
+    })
+}
+
+/// Whether a proof was accepted, and what it shows.
+#[cfg(feature = "rewrite")]
+pub fn checked(checked: &Result<Checked, Refused>) -> Value {
+    let (shown, refused) = (checked.as_ref().ok(), checked.as_ref().err());
+    json!({
+        "accepted": shown.is_some(),
+        "step": refused.and_then(|r| r.step),
+        "reason": refused.map(|r| &r.reason),
+        "rules": shown.map(|c| c.rules),
+        "frozen": shown.map(|c| c.frozen),
+        "rewrites": shown.map(|c| c.rewrites),
+        "folds": shown.map(|c| c.folds),
+        "terms": shown.map(|c| c.terms),
+        "outputs": shown.map(|c| c.outputs),
+        "effects": shown.map(|c| c.effects),
     })
 }
 

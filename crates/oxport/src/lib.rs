@@ -67,6 +67,8 @@ pub mod listing;
 pub mod names;
 mod prepare;
 pub mod profile;
+#[cfg(feature = "rewrite")]
+pub mod proof;
 pub mod random_inputs;
 pub mod scan;
 #[cfg(feature = "python")]
@@ -86,6 +88,8 @@ pub use oxport_pt2::{Limits as ReadLimits, ReadOptions, WriteOptions};
 pub use oxport_pytree::{Tree, TreeSpec};
 #[cfg(feature = "rewrite")]
 pub use oxport_rewrite::cost::{Model, Target};
+#[cfg(feature = "rewrite")]
+pub use oxport_rewrite::proof::{Checked, Proof, Refused};
 #[cfg(feature = "rewrite")]
 pub use oxport_rewrite::{Limits, Report};
 pub use oxport_run::{InputChecks, Module, Outputs, Plan, PlanOptions, Profile};
@@ -169,6 +173,32 @@ pub fn prepare(program: &ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
 #[cfg(feature = "rewrite")]
 pub fn optimize(program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
     Toolchain::standard().optimize(program, opt, limits)
+}
+
+/// [`Toolchain::optimize_with_proof`] with the standard operators.
+///
+/// # Errors
+/// See there.
+#[cfg(feature = "rewrite")]
+pub fn optimize_with_proof(
+    program: &ExportedProgram,
+    opt: Opt,
+    limits: &Limits,
+) -> Result<(ExportedProgram, Report, Result<Proof, Refused>)> {
+    Toolchain::standard().optimize_with_proof(program, opt, limits)
+}
+
+/// [`Toolchain::check_proof`] with the standard operators.
+///
+/// # Errors
+/// See there.
+#[cfg(feature = "rewrite")]
+pub fn check_proof(
+    before: &ExportedProgram,
+    after: &ExportedProgram,
+    proof: &Proof,
+) -> Result<Result<Checked, Refused>> {
+    Toolchain::standard().check_proof(before, after, proof)
 }
 
 /// [`Toolchain::functionalize`] with the standard operators.

@@ -1,19 +1,20 @@
 //! The passes between reading a program and running it.
 
+#[cfg(feature = "rewrite")]
+use crate::proof::Trace;
 use crate::{Result, Toolchain};
-use oxport_ir::{Dialect, Effect, ExportedProgram, Kernel, Op};
+use oxport_ir::{Dialect, Effect, ExportedProgram, Kernel, Op, Value};
 use oxport_passes::{
     Budget, Sharing, bind_calls, decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants,
     functionalize, inline_wraps, merge_numbers, separate_outputs, unwrap_calls, unwrap_subclasses, unwrap_vmaps,
     written_composites,
 };
 #[cfg(feature = "rewrite")]
-use oxport_passes::{drop_unread, stored_bytes};
-#[cfg(feature = "rewrite")]
 use oxport_rewrite::cost::{Model, Target};
 #[cfg(feature = "rewrite")]
-use oxport_rewrite::{Limits, Report, optimize, rule::Soundness};
+use oxport_rewrite::{Limits, Report, optimize_logged, proof::Fold, rule::Soundness};
 use oxport_run::{Plan, PlanOptions};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The optimization level. Without the feature `rewrite` there are no rules: equal nodes are merged, constants folded
@@ -72,7 +73,7 @@ impl Toolchain {
     fn improve(&self, program: ExportedProgram, opt: Opt) -> Result<ExportedProgram> {
         // A plan's weights are constants: nobody is given the program.
         let model = Model { frozen: true, ..Model::default() };
-        Ok(self.optimize_valid(&program, opt, &Limits { model, ..Limits::default() })?.0)
+        Ok(self.optimize_valid(&program, opt, &Limits { model, ..Limits::default() }, None)?.0)
     }
 
     #[cfg(not(feature = "rewrite"))]
@@ -104,69 +105,70 @@ impl Toolchain {
     /// The program is not valid, or the optimized program cannot be built.
     #[cfg(feature = "rewrite")]
     pub fn optimize(&self, program: &ExportedProgram, opt: Opt, limits: &Limits) -> Result<(ExportedProgram, Report)> {
-        self.require_valid(program)?;
-        // What is folded here is run elsewhere, too: to the bit means in PyTorch as well.
-        let model = Model { exact_folds: opt == Opt::Exact, ..limits.model };
-        let (mut result, mut report) = self.optimize_valid(program, opt, &Limits { model, ..*limits })?;
-        if model.frozen {
-            report.dropped = drop_unread(&mut result);
-            report.nodes_after = result.graph.len();
-            let largest = stored_bytes(program) as f64 * (1.0 + limits.grow) + GROWTH;
-            if stored_bytes(&result) as f64 > largest {
-                let model = Model { frozen: false, ..model };
-                (result, report) = self.optimize_valid(program, opt, &Limits { model, ..*limits })?;
-                report.is_too_large = true;
-            }
-        }
-        Ok((result, report))
+        self.optimize_traced(program, opt, limits, None)
     }
 
     #[cfg(feature = "rewrite")]
-    fn optimize_valid(
+    pub(crate) fn optimize_valid(
         &self,
         program: &ExportedProgram,
         opt: Opt,
         limits: &Limits,
+        mut trace: Option<&mut Trace>,
     ) -> Result<(ExportedProgram, Report)> {
         let soundness = if opt == Opt::Fast { Soundness::Rounding } else { Soundness::Bitwise };
         let before = Sharing::of(program);
         let start = Instant::now();
         let limits = &Limits { soundness, ..*limits };
-        let (mut program, mut report) = optimize(program, &self.registry, &self.rules, limits)?;
+        let log = trace.as_deref_mut().map(|t| &mut t.log);
+        let (mut program, mut report) = optimize_logged(program, &self.registry, &self.rules, limits, log)?;
         let left = limits.time.map_or(FOLD_TIME, |time| time.saturating_sub(start.elapsed()).min(FOLD_TIME));
-        self.simplify(&mut program, &before, &budget(limits.model.frozen, limits.model.exact_folds, left))?;
+        if let Some(trace) = trace.as_deref_mut() {
+            let mut unfolded = program.clone();
+            eliminate_common(&mut unfolded);
+            trace.unfolded = Some(unfolded);
+        }
+        let budget = budget(limits.model.frozen, limits.model.exact_folds, left);
+        let folded = self.simplify(&mut program, &before, &budget)?;
+        if let Some(trace) = trace {
+            trace.folds = folded.into_iter().map(|(node, constant)| Fold { node, constant }).collect();
+        }
         report.nodes_after = program.graph.len();
         Ok((program, report))
     }
 
-    /// CSE, constant folding, DCE. The outputs lie apart as `before`.
-    fn simplify(&self, program: &mut ExportedProgram, before: &Sharing, budget: &Budget) -> Result<()> {
+    /// CSE, constant folding, DCE. The outputs lie apart as `before`. Gives the names of the nodes that were folded,
+    /// each with that of its constant.
+    fn simplify(&self, program: &mut ExportedProgram, before: &Sharing, budget: &Budget) -> Result<Vec<Folded>> {
         eliminate_common(program);
-        self.fold(program, budget)?;
+        let folded = self.fold(program, budget)?;
         eliminate_dead(program);
-        Ok(separate_outputs(program, &self.registry, Some(before))?)
+        separate_outputs(program, &self.registry, Some(before))?;
+        Ok(folded)
     }
 
-    /// Folds constants. A computation that does not end by the deadline, or panics, is not folded; its thread runs on
-    /// to its end, because kernels cannot be interrupted.
-    fn fold(&self, program: &mut ExportedProgram, budget: &Budget) -> Result<()> {
-        let run = |part: &ExportedProgram| {
-            let left = budget.deadline.checked_duration_since(Instant::now())?;
-            let (registry, part) = (self.registry.clone(), part.clone());
-            let (done, result) = std::sync::mpsc::channel();
-            let work = move || -> Option<_> {
-                let part = decompose(&part, &registry).ok()?;
-                let options = PlanOptions { max_buffer_bytes: FOLD_BYTES, prepare: false, ..PlanOptions::default() };
-                let plan = Plan::new(&part, &registry, &options).ok()?;
-                plan.run(Vec::new()).ok().map(|outputs| outputs.user)
-            };
-            let thread = std::thread::Builder::new().name("oxport-fold".to_string());
-            // If the receiver has timed out, sending fails; if the thread panics, the sender is dropped and receiving
-            // fails.
-            thread.spawn(move || drop(done.send(work()))).ok()?;
-            result.recv_timeout(left).ok().flatten()
+    /// Folds constants.
+    fn fold(&self, program: &mut ExportedProgram, budget: &Budget) -> Result<Vec<Folded>> {
+        Ok(fold_constants(program, budget, &|part| self.evaluate(part, budget.deadline))?)
+    }
+
+    /// The results of a program without user inputs. A computation that does not end by the deadline, or panics, has
+    /// none; its thread runs on to its end, because kernels cannot be interrupted.
+    pub(crate) fn evaluate(&self, part: &ExportedProgram, deadline: Instant) -> Option<Vec<Value>> {
+        let left = deadline.checked_duration_since(Instant::now())?;
+        let (registry, part) = (self.registry.clone(), part.clone());
+        let (done, result) = std::sync::mpsc::channel();
+        let work = move || -> Option<_> {
+            let part = decompose(&part, &registry).ok()?;
+            let options = PlanOptions { max_buffer_bytes: FOLD_BYTES, prepare: false, ..PlanOptions::default() };
+            let plan = Plan::new(&part, &registry, &options).ok()?;
+            plan.run(Vec::new()).ok().map(|outputs| outputs.user)
         };
-        Ok(fold_constants(program, budget, &run).map(drop)?)
+        let thread = std::thread::Builder::new().name("oxport-fold".to_string());
+        // If the receiver has timed out, sending fails; if the thread panics, the sender is dropped and receiving
+        // fails.
+        thread.spawn(move || drop(done.send(work()))).ok()?;
+        result.recv_timeout(left).ok().flatten()
     }
 
     /// `run_decompositions({})`: no writes, mutations as outputs, mode blocks inlined. The command line's `decompose
@@ -212,9 +214,9 @@ impl Toolchain {
     }
 }
 
-#[cfg(feature = "rewrite")]
-/// What a program may grow by beside [`Limits::grow`], in bytes.
-const GROWTH: f64 = 65536.0;
+/// The name of a node that was folded, and that of its constant.
+type Folded = (Arc<str>, Arc<str>);
+
 /// Constant folding: the maximum size of a result in bytes,
 const FOLD_BYTES: usize = 64 << 20;
 /// the maximum cost of all results (operations and bytes moved, about a second),

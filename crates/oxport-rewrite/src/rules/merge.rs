@@ -11,53 +11,15 @@
 //! on constants, and never on its own outputs; merging rounds (the bits of a product may depend on its shape); what is
 //! merged is not merged again; a part has the type of what it stands for, strides included.
 
+use super::mergeable::{FORMS, Form};
+use crate::applied::Applied;
+use crate::kind::same_type;
 use crate::term::{Constant, Term};
-use crate::typing::{Graph, add, same_type};
-use egg::{Id, Symbol};
+use crate::typing::{Graph, add};
+use egg::{ENodeOrVar, Id, PatternAst, Symbol, Var};
 use indexmap::IndexMap;
 use oxport_ir::MemoryFormat;
-use std::collections::{BTreeMap, HashSet};
-
-/// A form of product: where its operands stand.
-struct Form {
-    op: &'static str,
-    /// The shared input.
-    input: usize,
-    /// The weight, and its dimension of outputs.
-    weight: (usize, i64),
-    /// The bias, along the outputs.
-    bias: Option<usize>,
-    /// The dimension of outputs in the result.
-    outputs: i64,
-    /// The number of groups, which must be 1.
-    groups: Option<usize>,
-}
-
-const fn form(op: &'static str, weight: (usize, i64), bias: Option<usize>, outputs: i64) -> Form {
-    Form { op, input: 0, weight, bias, outputs, groups: None }
-}
-
-const fn conv(op: &'static str, groups: usize) -> Form {
-    Form { groups: Some(groups), ..form(op, (1, 0), Some(2), 1) }
-}
-
-const FORMS: &[Form] = &[
-    form("aten::linear", (1, 0), Some(2), -1),
-    form("aten::mm", (1, 1), None, 1),
-    form("aten::matmul", (1, 1), None, -1),
-    Form { input: 1, ..form("aten::addmm", (2, 1), Some(0), 1) },
-    conv("aten::conv1d", 6),
-    conv("aten::conv2d", 6),
-    conv("aten::conv3d", 6),
-    conv("aten::convolution", 8),
-];
-
-impl Form {
-    /// The name of its rule.
-    fn rule(&self) -> String {
-        format!("merge-{}", self.op.trim_start_matches("aten::"))
-    }
-}
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The most terms that become one.
 const WIDEST: usize = 8;
@@ -155,7 +117,9 @@ fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
     };
     let mut kids = parts[0].kids.clone();
     kids[at] = join(graph, at, dim)?;
-    if let Some(bias) = form.bias.filter(|b| graph[parts[0].kids[*b]].data.kind.tensor().is_some()) {
+    let bias = form.bias.filter(|b| graph[parts[0].kids[*b]].data.kind.tensor().is_some());
+    let has_bias = bias.is_some();
+    if let Some(bias) = bias {
         // A bias of one number for all outputs has no parts.
         let is_full = |(p, n): (&Part, &i64)| {
             let sizes = graph[p.kids[bias]].data.kind.tensor().and_then(|t| t.concrete_sizes());
@@ -173,35 +137,41 @@ fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
     let split = add(graph, call("aten::split_with_sizes", [merged, sizes, outputs]))?;
     let rule = Symbol::from(form.rule());
     let mut united = 0;
+    let mut all_laid = Vec::with_capacity(parts.len());
     for (i, part) in (0i64..).zip(parts) {
         let i = int(graph, i);
         let piece = add(graph, call("_operator::getitem", [split, i]))?;
-        if let Some(new) = as_laid(graph, piece, part.class) {
+        let laid = as_laid(graph, piece, part.class);
+        if let Some((new, _)) = laid {
             united += usize::from(graph.union_trusted(part.class, new, rule));
         }
+        all_laid.push(laid.map(|(_, laid)| laid));
+    }
+    if let Some(log) = &mut graph.analysis.log {
+        log.push(applied(form, parts, has_bias, &widths, &all_laid));
     }
     Some(united)
 }
 
 /// A piece with the strides of what it stands for: itself, a view of it, or a copy.
-fn as_laid(graph: &mut Graph<'_>, piece: Id, class: Id) -> Option<Id> {
+fn as_laid(graph: &mut Graph<'_>, piece: Id, class: Id) -> Option<(Id, Laid)> {
     let fits = |graph: &Graph<'_>, id: Id| {
         let (a, b) = (&graph[id].data, &graph[class].data);
-        a.is_certain && same_type(&graph.analysis.env, &a.kind, &b.kind)
+        a.is_certain && same_type(&graph.analysis.types.env, &a.kind, &b.kind)
     };
     if fits(graph, piece) {
-        return Some(piece);
+        return Some((piece, Laid::Piece));
     }
     if let Some(sizes) = graph[class].data.kind.tensor().and_then(|t| t.concrete_sizes()) {
-        let sizes = sizes.iter().map(|&n| graph.add(Term::Const(Constant::Int(n)))).collect();
-        let sizes = add(graph, Term::List(sizes))?;
-        let view = add(graph, call("aten::view", [piece, sizes])).filter(|&v| fits(graph, v));
-        if view.is_some() && is_viewable(graph, piece, class) {
-            return view;
+        let list = sizes.iter().map(|&n| graph.add(Term::Const(Constant::Int(n)))).collect();
+        let list = add(graph, Term::List(list))?;
+        let view = add(graph, call("aten::view", [piece, list])).filter(|&v| fits(graph, v));
+        if let Some(view) = view.filter(|_| is_viewable(graph, piece, class)) {
+            return Some((view, Laid::View(sizes.to_vec())));
         }
     }
     let format = graph.add(Term::Const(Constant::MemoryFormat(MemoryFormat::Contiguous)));
-    add(graph, call("aten::clone", [piece, format])).filter(|&copy| fits(graph, copy))
+    add(graph, call("aten::clone", [piece, format])).filter(|&copy| fits(graph, copy)).map(|copy| (copy, Laid::Copy))
 }
 
 /// Whether PyTorch views a piece in the strides wanted: where dimensions of size 1 alone make the difference.
@@ -213,4 +183,84 @@ fn is_viewable(graph: &Graph<'_>, piece: Id, class: Id) -> bool {
 
 fn call<const N: usize>(op: &str, kids: [Id; N]) -> Term {
     Term::Op(op.into(), Box::new(kids))
+}
+
+/// How a part of a merged product gets the strides wanted.
+enum Laid {
+    /// As it is.
+    Piece,
+    /// By a view in these sizes.
+    View(Vec<i64>),
+    /// By a copy.
+    Copy,
+}
+
+/// What was done, for a proof: each product is its part of the merged one, or itself if that has other strides.
+fn applied(form: &Form, parts: &[Part], has_bias: bool, widths: &[i64], laid: &[Option<Laid>]) -> Applied {
+    let variable =
+        |part: usize, kid: usize| -> Var { format!("?{part}-{kid}").parse().expect("law: it is a variable") };
+    let mut variables = HashMap::new();
+    for (i, part) in parts.iter().enumerate() {
+        variables.extend(part.kids.iter().enumerate().map(|(k, &id)| (variable(i, k), id)));
+    }
+    let count = parts[0].kids.len();
+    let own = |part: usize| {
+        let mut ast = Ast::default();
+        let kids = (0..count).map(|k| ast.variable(variable(part, k))).collect();
+        ast.term(Term::Op(form.op.into(), kids));
+        ast.0
+    };
+    let of_merged = |part: i64, laid: &Laid| {
+        let mut ast = Ast::default();
+        let mut kids: Vec<Id> = (0..count).map(|k| ast.variable(variable(0, k))).collect();
+        let bias = form.bias.filter(|_| has_bias).map(|bias| (bias, 0));
+        for (at, dim) in std::iter::once(form.weight).chain(bias) {
+            let joined = (0..parts.len()).map(|p| ast.variable(variable(p, at))).collect();
+            let (joined, dim) = (ast.term(Term::List(joined)), ast.int(dim));
+            kids[at] = ast.term(call("aten::cat", [joined, dim]));
+        }
+        let merged = ast.term(Term::Op(form.op.into(), kids.into()));
+        let (widths, outputs) = (ast.ints(widths), ast.int(form.outputs));
+        let split = ast.term(call("aten::split_with_sizes", [merged, widths, outputs]));
+        let part = ast.int(part);
+        let piece = ast.term(call("_operator::getitem", [split, part]));
+        match laid {
+            Laid::Piece => {}
+            Laid::View(sizes) => {
+                let sizes = ast.ints(sizes);
+                ast.term(call("aten::view", [piece, sizes]));
+            }
+            Laid::Copy => {
+                let format = ast.term(Term::Const(Constant::MemoryFormat(MemoryFormat::Contiguous)));
+                ast.term(call("aten::clone", [piece, format]));
+            }
+        }
+        ast.0
+    };
+    let pair = |(i, laid): (usize, &Option<Laid>)| match laid {
+        Some(laid) => (own(i), of_merged(i as i64, laid)),
+        None => (own(i), own(i)),
+    };
+    let pairs = laid.iter().enumerate().map(pair).collect();
+    Applied { name: form.rule().into(), is_merge: true, pairs, variables, computed: Vec::new() }
+}
+
+/// A term over variables while it is built.
+#[derive(Default)]
+struct Ast(PatternAst<Term>);
+
+impl Ast {
+    fn term(&mut self, term: Term) -> Id {
+        self.0.add(ENodeOrVar::ENode(term))
+    }
+    fn variable(&mut self, variable: Var) -> Id {
+        self.0.add(ENodeOrVar::Var(variable))
+    }
+    fn int(&mut self, n: i64) -> Id {
+        self.term(Term::Const(Constant::Int(n)))
+    }
+    fn ints(&mut self, numbers: &[i64]) -> Id {
+        let ids = numbers.iter().map(|&n| self.int(n)).collect();
+        self.term(Term::List(ids))
+    }
 }

@@ -7,6 +7,7 @@ mod cast;
 mod channels;
 mod commuting;
 pub mod merge;
+pub(crate) mod mergeable;
 mod noop;
 mod norm;
 mod piece;
@@ -15,8 +16,6 @@ mod product;
 mod view;
 
 use crate::rule::Rule;
-use crate::term::{Constant, Term};
-use egg::ENodeOrVar;
 
 /// All rules.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
@@ -42,10 +41,8 @@ pub fn commuting() -> impl Iterator<Item = &'static Rule> {
     commuting::COMMUTING.iter()
 }
 
-/// True if the first two operands of an operator commute, where the others are these.
-pub(crate) fn commutes(name: &str, further: &[&ENodeOrVar<Term>]) -> bool {
-    let is_one = |node: &ENodeOrVar<Term>| matches!(node, ENodeOrVar::ENode(Term::Const(Constant::Int(1))));
+/// True if the first two operands of an operator commute, where of each further one it is said whether it is 1.
+pub(crate) fn commutes(name: &str, mut are_ones: impl Iterator<Item = bool>) -> bool {
     let name = name.strip_prefix("aten::").unwrap_or(name);
-    further.iter().all(|node| is_one(node))
-        && commuting::COMMUTING.iter().any(|r| r.left[1..].split(' ').next() == Some(name))
+    are_ones.all(|is_one| is_one) && commuting::COMMUTING.iter().any(|r| r.left[1..].split(' ').next() == Some(name))
 }

@@ -10,6 +10,7 @@ macro_rules! outln {
 mod args;
 mod bench;
 mod capture;
+mod check_proof;
 mod compare;
 mod convert;
 mod decompose;
@@ -80,6 +81,8 @@ pub enum Command {
     Verify(verify::Verify),
     /// Optimize a program by equality saturation
     Optimize(optimize::Optimize),
+    /// Check a proof of an optimization
+    CheckProof(check_proof::CheckProof),
     /// Functionalize a program, and decompose it to Core ATen
     Decompose(decompose::Decompose),
     /// Convert between .pt2 and .json + .safetensors
@@ -121,6 +124,7 @@ pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
         Command::Bench(c) => c.execute(&limits),
         Command::Verify(c) => c.execute(&limits),
         Command::Optimize(c) => c.execute(&limits),
+        Command::CheckProof(c) => c.execute(&limits),
         Command::Decompose(c) => c.execute(&limits),
         Command::Convert(c) => c.execute(&limits),
         Command::Show(c) => c.execute(&limits),
@@ -163,6 +167,7 @@ impl Command {
             Command::Bench(c) => Some(c.program()),
             Command::Verify(c) => Some(&c.program),
             Command::Optimize(c) => Some(&c.program),
+            Command::CheckProof(c) => Some(&c.a),
             Command::Decompose(c) => Some(&c.program),
             Command::Convert(c) => Some(&c.input),
             Command::Show(c) => Some(&c.program),

@@ -1,12 +1,14 @@
 //! `oxport optimize`: equality saturation, with a report.
 
 use super::DIFFERENT;
-use super::output::{Read, check_program, check_text};
+use super::output::{Read, check_program, check_proof, check_text};
 use super::report::{json, with_spinner};
 use clap::ValueEnum;
 use oxport::compare::Tolerance;
+use oxport::proof::write_proof;
+use oxport::rewrite::proof::explain;
 use oxport::validate::validate_within;
-use oxport::{Error, Limits, Model, Opt, ReadLimits, Report, Result};
+use oxport::{Error, Limits, Model, Opt, Proof, ReadLimits, Refused, Report, Result};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,9 +45,13 @@ pub struct Optimize {
     validate: bool,
     #[command(flatten)]
     tolerance: super::args::ToleranceArgs,
-    /// Write the rewrite of every node to this file
+    /// Write the steps to this file, for people
     #[arg(long, value_name = "F")]
     explain: Option<PathBuf>,
+    /// Write a proof to this `.json` file, which `check-proof` checks; exit code 4, and nothing is written, if the
+    /// program has something that proofs do not cover
+    #[arg(long, value_name = "F")]
+    proof: Option<PathBuf>,
     /// A time limit of the search, in seconds; the result then depends on the machine
     #[arg(long, value_name = "S")]
     time_limit: Option<f64>,
@@ -103,6 +109,9 @@ impl Optimize {
         if let Some(path) = &self.explain {
             check_text(path, &Read::program(&self.program).and_program(&self.out), self.json)?;
         }
+        if let Some(path) = &self.proof {
+            check_proof(path, &Read::program(&self.program).and_program(&self.out), self.json)?;
+        }
         let program = with_spinner("reading", || self.read.read_verified(&self.program, limits))?;
         let seconds = self.time_limit.map(Duration::try_from_secs_f64).transpose();
         let time = seconds.map_err(|_| Error::usage("--time-limit: expected a number of seconds"))?;
@@ -114,10 +123,23 @@ impl Optimize {
         let search = Limits { model, time, grow, nodes: self.node_limit, ..Limits::default() };
         let opt = Opt::from(self.rules);
         let toolchain = self.verify.toolchain();
-        let (result, report) = with_spinner("optimizing", || -> Result<_> {
+        let is_proved = self.proof.is_some() || self.explain.is_some();
+        let (result, report, proof) = with_spinner("optimizing", || -> Result<_> {
+            if is_proved {
+                let (result, report, proof) = toolchain.optimize_with_proof(&program, opt, &search)?;
+                return Ok((result, report, Some(proof)));
+            }
             let start = toolchain.functional_for(&program, self.target.into())?;
-            toolchain.optimize(&start, opt, &search)
+            let (result, report) = toolchain.optimize(&start, opt, &search)?;
+            Ok((result, report, None))
         })?;
+        let proof = match (proof, &self.proof) {
+            (Some(Err(refused)), Some(_)) => {
+                let message = format!("this optimization has no proof: {refused}");
+                return Err(oxport_ir::Error::unsupported(message).into());
+            }
+            (proof, _) => proof,
+        };
         let usual = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };
         let tolerance = self.tolerance.given().unwrap_or(usual);
         let programs = [&program, &result];
@@ -131,8 +153,11 @@ impl Optimize {
         let is_refused = validation.as_ref().is_some_and(|v| !v.is_agreement());
         if !is_refused {
             with_spinner("writing", || oxport::write(&result, &self.out))?;
-            if let Some(path) = &self.explain {
-                oxport_pt2::write_atomic(path, explanation(&report).as_bytes())?;
+            if let (Some(path), Some(proof)) = (&self.explain, &proof) {
+                oxport_pt2::write_atomic(path, explanation(&report, proof).as_bytes())?;
+            }
+            if let (Some(path), Some(Ok(proof))) = (&self.proof, &proof) {
+                write_proof(path, proof)?;
             }
         }
         if self.json {
@@ -167,14 +192,25 @@ fn print(report: &Report) {
 /// The time limit of validation.
 const VALIDATION: Duration = Duration::from_secs(20);
 
-fn explanation(report: &Report) -> String {
+/// The steps, or, if there is no proof of them, what became of every node.
+fn explanation(report: &Report, proof: &std::result::Result<Proof, Refused>) -> String {
     let mut text = String::from("# rules that fired\n");
     report.rules.iter().for_each(|(rule, count)| {
         let _ = writeln!(text, "{rule} {count}");
     });
-    text.push_str("\n# rewrite of every node\n");
-    report.changed.iter().for_each(|(name, old, new)| {
-        let _ = writeln!(text, "{name}: {old}\n    -> {new}");
-    });
+    match proof {
+        Ok(proof) => {
+            text.push_str("\n# steps to the result\n");
+            explain(proof).iter().for_each(|line| {
+                let _ = writeln!(text, "{line}");
+            });
+        }
+        Err(refused) => {
+            let _ = writeln!(text, "\n# no proof: {refused}\n# rewrite of every node");
+            report.changed.iter().for_each(|(name, old, new)| {
+                let _ = writeln!(text, "{name}: {old}\n    -> {new}");
+            });
+        }
+    }
     text
 }

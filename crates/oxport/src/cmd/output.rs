@@ -100,6 +100,21 @@ pub fn check_text(out: &Path, read: &Read, as_json: bool) -> Result<()> {
     Ok(outputs::check_text(out)?)
 }
 
+/// Checks the path of a proof: a `.json` file that does not exist, or is a proof.
+///
+/// # Errors
+/// As [`check_program`].
+pub fn check_proof(out: &Path, read: &Read, as_json: bool) -> Result<()> {
+    check_suffix(out, &["json"])?;
+    claim_stdout(out, as_json)?;
+    read.refuse(out)?;
+    let is_proof = |bytes: &[u8]| bytes.is_empty() || bytes.starts_with(br#"{"format": "oxport-proof/"#);
+    if out.is_file() && !std::fs::read(out).is_ok_and(|bytes| is_proof(&bytes)) {
+        return Err(Error::usage(format!("{} exists, and is no proof: it would be overwritten", out.display())));
+    }
+    Ok(outputs::check_text(out)?)
+}
+
 /// Checks the path of a trace: a `.json` file that does not exist, or is a trace.
 ///
 /// # Errors

@@ -1,0 +1,197 @@
+//! What terms yield: dtypes, sizes, strides and devices, computed by the operators' own meta functions.
+//!
+//! Laws: two values are alike only if they are for all sizes in range; nothing here adds a guard. The search and the
+//! checker of proofs have this in common, and neither an e-graph.
+
+use crate::constant::Constant;
+use oxport_ir::infer::{arg_of, infer_bound};
+use oxport_ir::{Arg, Args, Cost, Exact, Fake, Meta, MetaCx, Op, OpDef, Registry, Val};
+use oxport_sym::{Expr, ShapeEnv};
+
+/// What a class yields.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// The result of a call.
+    Value(Val),
+    /// A constant argument.
+    Const(Constant),
+    /// A list of arguments.
+    List(Vec<Kind>),
+    /// Something that inference cannot type. No rule touches it.
+    Unknown,
+}
+
+impl Kind {
+    /// The tensor, if it is one.
+    pub fn tensor(&self) -> Option<&Fake> {
+        if let Kind::Value(Val::Tensor(t)) = self { Some(t) } else { None }
+    }
+    /// The constant, if it is one.
+    pub fn constant(&self) -> Option<&Constant> {
+        if let Kind::Const(c) = self { Some(c) } else { None }
+    }
+    /// A list of known integers.
+    pub fn ints(&self) -> Option<Vec<i64>> {
+        let Kind::List(items) = self else { return None };
+        let int = |k: &Kind| match k {
+            Kind::Const(Constant::Int(n)) => Some(*n),
+            _ => None,
+        };
+        items.iter().map(int).collect()
+    }
+    fn arg(&self) -> Option<Arg<Meta>> {
+        Some(match self {
+            Kind::Value(v) => arg_of(v),
+            Kind::Const(c) => Arg::lower(&c.argument(), &mut |_| Ok(Arg::None)).ok()?,
+            Kind::List(l) => Arg::List(l.iter().map(Kind::arg).collect::<Option<_>>()?),
+            Kind::Unknown => return None,
+        })
+    }
+}
+
+/// What a call yields.
+pub(crate) struct Call {
+    /// Its kind.
+    pub kind: Kind,
+    /// True if its sizes are what they are whichever way open questions are answered, if those of its arguments are.
+    pub is_certain: bool,
+}
+
+/// The operators and symbols by which calls are typed.
+pub(crate) struct Types<'r> {
+    pub registry: &'r Registry,
+    pub env: ShapeEnv,
+    /// The symbols as calls are checked against them: see [`as_called`].
+    called: ShapeEnv,
+}
+
+impl<'r> Types<'r> {
+    pub fn new(registry: &'r Registry, env: ShapeEnv) -> Types<'r> {
+        let called = as_called(&env);
+        Types { registry, env, called }
+    }
+
+    /// What a call of an operator would yield; `None` if it is ill-typed.
+    pub fn call(&self, name: &str, kids: &[&Kind]) -> Option<Call> {
+        let op = self.registry.op(name);
+        if op.is_getitem() {
+            let [Kind::Value(Val::List(l)), index] = kids else { return None };
+            let Some(Constant::Int(i)) = index.constant() else { return None };
+            let element = l.get(usize::try_from(*i).ok()?)?.clone();
+            return Some(Call { kind: Kind::Value(element), is_certain: true });
+        }
+        let args = arguments(&op, kids)?;
+        let schema = op.schema()?;
+        if schema.args.len() != args.len() || !schema.args.iter().zip(&args).all(|(p, a)| a.fits(&p.ty)) {
+            return None;
+        }
+        let cx = MetaCx::new(&self.env);
+        let val = infer_bound(&op, &args, &cx).ok()?;
+        // A data-dependent size has no name in the e-graph.
+        if !cx.into_unbacked().is_empty() {
+            return None;
+        }
+        let is_certain = is_constant(&val) && args.iter().all(is_constant_arg) || {
+            let contrary = infer_bound(&op, &args, &MetaCx::contrary(&self.called));
+            contrary.is_ok_and(|other| same_sizes(&self.env, &val, &other))
+        };
+        Some(Call { kind: Kind::Value(val), is_certain })
+    }
+
+    /// The work of a call, from its operator's cost function.
+    pub fn cost(&self, name: &str, kids: &[&Kind], result: &Kind) -> Option<Cost> {
+        let op = self.registry.op(name);
+        if op.is_getitem() || op.is_python() {
+            return Some(Cost::default());
+        }
+        let args = arguments(&op, kids)?;
+        let Kind::Value(val) = result else { return None };
+        let cx = MetaCx::new(&self.env);
+        let outs = match val {
+            Val::List(l) => l.clone(),
+            one => vec![one.clone()],
+        };
+        Some(op.def()?.cost_of(&Args::new(&args, &op, &cx), &outs))
+    }
+
+    /// Whether the result of a call lies in the storage of its first argument, for an operator that decides it by its
+    /// arguments; `None` if it does not, or if it depends on the sizes of the call.
+    pub fn is_alias(&self, op: &Op, kids: &[&Kind], result: &Kind) -> Option<bool> {
+        let oxport_ir::Aliasing::If(holds) = op.def()?.aliasing else { return None };
+        let (args, result) = (arguments(op, kids)?, result.tensor()?);
+        let ask = |cx: MetaCx<'_>| holds(&Args::new(&args, op, &cx), result).ok();
+        let (here, contrary) = (ask(MetaCx::new(&self.env))?, ask(MetaCx::contrary(&self.called))?);
+        (here == contrary).then_some(here)
+    }
+}
+
+/// True for an operator that may be computed before the first call; if `exact`, only where its results are the same
+/// bits everywhere.
+pub(crate) fn is_folded(op: &Op, exact: bool) -> bool {
+    let folds = |d: &OpDef| !exact || d.exact == Exact::Bits;
+    op.is_getitem() || op.def().is_some_and(folds)
+}
+
+/// `torch.export` writes `[2, ∞)` for a size that it took to be neither 0 nor 1, and checks no call against the 2.
+fn as_called(env: &ShapeEnv) -> ShapeEnv {
+    let mut called = env.clone();
+    for (symbol, range) in env.ranges().filter(|(_, r)| r.min_int() == Some(2)) {
+        called.set_range(symbol, oxport_sym::Range { min: 0.into(), max: range.max.clone() });
+    }
+    called
+}
+
+/// True if no size, stride or number of the value is symbolic: then there are no open questions about it.
+fn is_constant(val: &Val) -> bool {
+    let mut constant = true;
+    val.for_each_expr(&mut |e| constant &= e.free_symbols().is_empty());
+    constant
+}
+
+fn is_constant_arg(arg: &Arg<Meta>) -> bool {
+    match arg {
+        Arg::Tensor(t) => t.sizes.iter().chain(&t.strides).all(|e| e.free_symbols().is_empty()),
+        Arg::Int(e) => e.free_symbols().is_empty(),
+        Arg::Float(oxport_ir::Sym::Sym(_)) | Arg::Bool(oxport_ir::Sym::Sym(_)) => false,
+        Arg::List(l) => l.iter().all(is_constant_arg),
+        _ => true,
+    }
+}
+
+/// True if tensors and numbers of two values have the same sizes; strides aside.
+fn same_sizes(env: &ShapeEnv, a: &Val, b: &Val) -> bool {
+    let mut relaid = b.clone();
+    relaid.take_layout(a);
+    same_type(env, &Kind::Value(a.clone()), &Kind::Value(relaid))
+}
+
+/// Arguments as meta functions take them: single numbers spread over fixed-length lists, as binding does.
+fn arguments(op: &Op, kids: &[&Kind]) -> Option<Vec<Arg<Meta>>> {
+    let mut args: Vec<Arg<Meta>> = kids.iter().map(|k| k.arg()).collect::<Option<_>>()?;
+    for (param, arg) in op.schema().into_iter().flat_map(|s| &s.args).zip(&mut args) {
+        if let oxport_ir::schema::Type::List(_, Some(n)) = param.ty.strip_optional()
+            && !matches!(arg, Arg::List(_) | Arg::None)
+        {
+            *arg = Arg::List(vec![arg.clone(); *n as usize]);
+        }
+    }
+    Some(args)
+}
+
+/// True if two classes may be merged: same dtype, sizes, strides and device; other values must be alike.
+pub(crate) fn same_type(env: &ShapeEnv, a: &Kind, b: &Kind) -> bool {
+    let equal = |a: &Expr, b: &Expr| a == b || env.equal(a, b);
+    let all = |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b));
+    match (a, b) {
+        (Kind::Value(Val::Tensor(a)), Kind::Value(Val::Tensor(b))) => {
+            a.dtype == b.dtype && a.device == b.device && all(&a.sizes, &b.sizes) && all(&a.strides, &b.strides)
+        }
+        (Kind::Value(Val::Int(a)), Kind::Value(Val::Int(b))) => equal(a, b),
+        (Kind::Value(Val::List(a)), Kind::Value(Val::List(b))) => {
+            let kind = |v: &Val| Kind::Value(v.clone());
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_type(env, &kind(a), &kind(b)))
+        }
+        (Kind::Value(a), Kind::Value(b)) => a == b,
+        _ => false,
+    }
+}

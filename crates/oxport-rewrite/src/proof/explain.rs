@@ -1,0 +1,78 @@
+//! The steps of a proof for people.
+
+use super::text::{Entry, Proof, Step, Value};
+use std::fmt::Write;
+
+/// How deep a term is printed.
+const DEPTH: usize = 5;
+
+/// The steps of a proof, a line for each: `rule: before => after`. Values of the first program are named as its nodes
+/// are.
+pub fn explain(proof: &Proof) -> Vec<String> {
+    let text = |i: u32| {
+        let mut text = String::new();
+        write_term(proof, i, 0, &mut text);
+        text
+    };
+    let line = |name: &str, before: u32, after: u32| {
+        // A node's name does not say what it computes, so the left side is written out once.
+        format!("{name}: {} => {}", text(before), text(after))
+    };
+    let mut lines = Vec::new();
+    for step in &proof.steps {
+        match step {
+            Step::Rule { name, before, after, .. } => lines.push(line(name, *before, *after)),
+            Step::Merge { name, pairs } => lines.extend(pairs.iter().map(|(a, b)| line(name, *a, *b))),
+            Step::Fold { term, constant, tensor } => {
+                lines.push(format!("fold: {} => {constant}: {}{:?}", text(*term), tensor.dtype, tensor.sizes));
+            }
+        }
+    }
+    lines
+}
+
+fn write_term(proof: &Proof, i: u32, depth: usize, text: &mut String) {
+    let Some(entry) = proof.terms.get(i as usize) else { return text.push('?') };
+    let (open, args, close) = match entry {
+        Entry::Node(name) | Entry::Constant(name) => return text.push_str(name),
+        Entry::Value(value) => return write_value(value, text),
+        Entry::Call(op, args) => {
+            text.push_str(op.strip_prefix("aten::").unwrap_or(op));
+            ('(', &args[..], ')')
+        }
+        Entry::List(items) => ('[', &items[..], ']'),
+        Entry::Storage(of) => {
+            text.push_str("storage");
+            ('(', std::slice::from_ref(of), ')')
+        }
+    };
+    text.push(open);
+    if depth >= DEPTH && !args.is_empty() {
+        text.push('…');
+    } else {
+        for (n, &arg) in args.iter().enumerate() {
+            text.push_str(if n > 0 { ", " } else { "" });
+            // Arguments stand before what they are arguments of; what a tampered proof says ends here.
+            match arg < i {
+                true => write_term(proof, arg, depth + 1, text),
+                false => text.push('?'),
+            }
+        }
+    }
+    text.push(close);
+}
+
+fn write_value(value: &Value, text: &mut String) {
+    let _ = match value {
+        Value::None => write!(text, "None"),
+        Value::Int(n) => write!(text, "{n}"),
+        Value::Float(x) => write!(text, "{x:?}"),
+        Value::Bits(bits) => write!(text, "{:?}", f64::from_bits(*bits)),
+        Value::Bool(b) => write!(text, "{}", if *b { "True" } else { "False" }),
+        Value::Complex(re, im) => write!(text, "({:?}, {:?})", f64::from_bits(*re), f64::from_bits(*im)),
+        Value::Str(s) => write!(text, "{s:?}"),
+        Value::Dtype(s) | Value::Layout(s) | Value::MemoryFormat(s) => write!(text, "{s}"),
+        Value::Device(kind, None) => write!(text, "{kind}"),
+        Value::Device(kind, Some(i)) => write!(text, "{kind}:{i}"),
+    };
+}

@@ -1,0 +1,232 @@
+//! Typed terms in classes.
+//!
+//! Laws: a call exists only if its operator's meta function types it; what a term yields is computed from what its
+//! arguments yield, or recorded in the first program; all work is bounded, whatever a proof asks for.
+
+use super::Refusal;
+use super::closure::{Closure, Merged, TermId};
+use crate::constant::Constant;
+use crate::kind::{Kind, Types, same_type};
+use crate::terms::Terms;
+use oxport_ir::{Registry, Val};
+use oxport_sym::{Expr, ShapeEnv};
+use std::sync::Arc;
+
+/// What a term is, beside its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Head {
+    /// A call of an operator. Names that begin with `!` are of calls that no rule knows: see `program`.
+    Call(Arc<str>),
+    /// A list of arguments.
+    List,
+    /// A constant argument.
+    Const(Constant),
+    /// What lies in the storage of a value.
+    Storage,
+    /// An input, or a state tensor, of the first program, by its node's name.
+    Input(Arc<str>),
+    /// A tensor constant that only the second program has, by its name.
+    Constant(Arc<str>),
+    /// An input of a subgraph: how deep it is, which one, and its type.
+    Bound(u32, u32, Arc<str>),
+}
+
+/// Arguments and elements that may be typed in all.
+const MAX_WORK: usize = 30_000_000;
+/// Terms.
+pub(crate) const MAX_TERMS: usize = 4_000_000;
+
+/// What is known of a term.
+struct Typed {
+    kind: Kind,
+    /// True if its sizes do not depend on open questions, if those of its arguments do not.
+    is_certain: bool,
+}
+
+/// Typed terms in classes.
+pub(crate) struct Store<'r> {
+    pub types: Types<'r>,
+    pub closure: Closure<Head>,
+    typed: Vec<Typed>,
+    /// Of a class: whether the sizes of one of its terms do not depend on open questions.
+    certain: Vec<bool>,
+    /// The sizes among which a right side may look for one.
+    pub sizes: Vec<TermId>,
+    work: usize,
+}
+
+impl<'r> Store<'r> {
+    pub fn new(registry: &'r Registry, env: ShapeEnv) -> Store<'r> {
+        let types = Types::new(registry, env);
+        let closure = Closure::new();
+        Store { types, closure, typed: Vec::new(), certain: Vec::new(), sizes: Vec::new(), work: 0 }
+    }
+
+    /// What a term yields.
+    pub fn kind(&self, id: TermId) -> &Kind {
+        &self.typed[id as usize].kind
+    }
+
+    /// True if the sizes of a class are what they are whichever way open questions are answered.
+    pub fn is_certain(&self, id: TermId) -> bool {
+        self.certain[self.closure.find(id) as usize]
+    }
+
+    /// True if two terms yield the same, sizes and strides too, for all sizes in range.
+    pub fn same_type(&self, a: TermId, b: TermId) -> bool {
+        same_type(&self.types.env, self.kind(a), self.kind(b))
+    }
+
+    /// A term of a known type; that of a term that exists stays.
+    pub fn known(&mut self, head: Head, args: &[TermId], kind: Kind, is_certain: bool) -> TermId {
+        let before = self.closure.len();
+        let id = self.closure.add(head, args);
+        if self.closure.len() > before {
+            self.typed.push(Typed { kind, is_certain });
+            self.certain.push(false);
+            self.settle(vec![id]);
+            // It may be equal to others from the start, and be the one that names the class.
+            if self.closure.members(id).len() > 1 {
+                let is_certain = self.closure.members(id).iter().any(|&m| self.certain[m as usize]);
+                let root = self.closure.find(id);
+                self.certain[root as usize] |= is_certain;
+            }
+        }
+        id
+    }
+
+    /// A call.
+    ///
+    /// # Errors
+    /// It is ill-typed, or there are too many.
+    pub fn call(&mut self, op: &str, args: &[TermId]) -> Result<TermId, Refusal> {
+        let head = Head::Call(op.into());
+        if let Some(id) = self.closure.find_term(&head, args) {
+            return Ok(id);
+        }
+        let kinds: Vec<&Kind> = args.iter().map(|&a| self.kind(a)).collect();
+        let asked = kinds.iter().map(|k| weight(k)).sum::<usize>();
+        let call = self.types.call(op, &kinds).ok_or_else(|| format!("the call of {op} is ill-typed"))?;
+        self.spend(asked + weight(&call.kind))?;
+        Ok(self.known(head, args, call.kind, call.is_certain))
+    }
+
+    /// A list.
+    ///
+    /// # Errors
+    /// An element is a list, or there are too many.
+    pub fn list(&mut self, items: &[TermId]) -> Result<TermId, Refusal> {
+        let is_list = |id: &TermId| matches!(self.kind(*id), Kind::List(_) | Kind::Value(Val::List(_)));
+        if items.iter().any(is_list) {
+            return Err("a list of lists".to_string());
+        }
+        self.spend(items.len())?;
+        let kind = Kind::List(items.iter().map(|&i| self.kind(i).clone()).collect());
+        Ok(self.known(Head::List, items, kind, true))
+    }
+
+    /// A constant.
+    pub fn constant(&mut self, c: Constant) -> TermId {
+        self.known(Head::Const(c.clone()), &[], Kind::Const(c), true)
+    }
+
+    /// What lies in the storage of a value.
+    pub fn storage(&mut self, of: TermId) -> TermId {
+        let kind = self.kind(of).clone();
+        self.known(Head::Storage, &[of], kind, true)
+    }
+
+    /// Makes two terms equal, for a reason of this number.
+    pub fn unite(&mut self, a: TermId, b: TermId, reason: u32) {
+        let merged = self.closure.unite(a, b, reason);
+        self.merged(merged);
+    }
+
+    fn merged(&mut self, merged: Vec<Merged>) {
+        let mut changed = Vec::new();
+        for (kept, gone) in merged {
+            let (a, b) = (self.certain[kept as usize], self.certain[gone as usize]);
+            self.certain[kept as usize] = a | b;
+            if a != b {
+                changed.push(kept);
+            }
+        }
+        let users = changed.iter().flat_map(|&c| self.closure.users(c).to_vec()).collect();
+        self.settle(users);
+    }
+
+    /// Looks again at terms whose arguments may have become certain.
+    fn settle(&mut self, mut open: Vec<TermId>) {
+        while let Some(id) = open.pop() {
+            let class = self.closure.find(id);
+            if self.certain[class as usize] && self.certain[id as usize] {
+                continue;
+            }
+            let args = self.closure.term(id).1;
+            let is_certain = self.typed[id as usize].is_certain && args.iter().all(|&a| self.is_certain(a));
+            if is_certain {
+                self.certain[id as usize] = true;
+                if !std::mem::replace(&mut self.certain[class as usize], true) || class == id {
+                    open.extend(self.closure.users(class).to_vec());
+                }
+            }
+        }
+    }
+
+    fn spend(&mut self, work: usize) -> Result<(), Refusal> {
+        self.work = self.work.saturating_add(work + 1);
+        if self.work > MAX_WORK || self.closure.len() > MAX_TERMS {
+            return Err("the proof is too large to check".to_string());
+        }
+        Ok(())
+    }
+}
+
+/// How many values a kind has.
+fn weight(kind: &Kind) -> usize {
+    match kind {
+        Kind::List(l) => l.len(),
+        Kind::Value(Val::List(l)) => l.len(),
+        _ => 1,
+    }
+}
+
+impl Terms for Store<'_> {
+    type Id = TermId;
+
+    fn kind(&self, id: TermId) -> &Kind {
+        self.kind(id)
+    }
+    fn env(&self) -> &ShapeEnv {
+        &self.types.env
+    }
+    fn registry(&self) -> &Registry {
+        self.types.registry
+    }
+    fn any_call(&self, id: TermId, holds: &mut dyn FnMut(&str, &[TermId]) -> bool) -> bool {
+        self.closure.members(id).iter().any(|&member| match self.closure.term(member) {
+            (Head::Call(op), args) => holds(op, args),
+            _ => false,
+        })
+    }
+    fn items(&self, list: TermId) -> Option<Vec<TermId>> {
+        match self.closure.term(list) {
+            (Head::List, items) => Some(items.to_vec()),
+            _ => None,
+        }
+    }
+    fn size(&self, size: &Expr) -> Option<TermId> {
+        let is = |id: &TermId| matches!(self.kind(*id), Kind::Value(Val::Int(e)) if e == size);
+        self.sizes.iter().copied().find(is)
+    }
+    fn constant(&mut self, constant: Constant) -> TermId {
+        self.constant(constant)
+    }
+    fn list(&mut self, items: Vec<TermId>) -> TermId {
+        let kind = Kind::List(items.iter().map(|&i| self.kind(i).clone()).collect());
+        self.known(Head::List, &items, kind, true)
+    }
+    fn call(&mut self, op: &str, args: Vec<TermId>) -> Option<TermId> {
+        self.call(op, &args).ok()
+    }
+}

@@ -1,0 +1,147 @@
+//! Proofs of optimization: every kept program has them, and what was tampered with is refused.
+
+mod attacks;
+mod closure;
+mod tampering;
+
+use crate::{all, programs, root};
+use oxport::rewrite::proof::{Entry, Step, explain};
+use oxport::{Checked, ExportedProgram, Limits, Model, Opt, Proof, Target};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A program, what it is optimized to, and the proof.
+#[derive(Clone)]
+pub(crate) struct Proved {
+    pub before: ExportedProgram,
+    pub after: ExportedProgram,
+    pub proof: Proof,
+}
+
+/// How a program is optimized: the rules, whether weights are constants, and the target.
+type Mode = (Opt, bool, Target);
+
+const MODES: [Mode; 5] = [
+    (Opt::Exact, false, Target::Aten),
+    (Opt::Exact, true, Target::Aten),
+    (Opt::Fast, false, Target::Aten),
+    (Opt::Fast, true, Target::Aten),
+    (Opt::Fast, true, Target::Cpu),
+];
+
+pub(crate) fn read(dir: &Path) -> Result<ExportedProgram, String> {
+    oxport::read(dir.join("program.pt2")).map_err(|e| e.to_string())
+}
+
+pub(crate) fn prove(before: &ExportedProgram, (opt, frozen, target): Mode) -> Result<Proved, String> {
+    let limits = Limits { model: Model { frozen, target, ..Model::default() }, ..Limits::default() };
+    let (after, _, proof) = oxport::optimize_with_proof(before, opt, &limits).map_err(|e| e.to_string())?;
+    Ok(Proved { before: before.clone(), after, proof: proof.map_err(|refused| refused.to_string())? })
+}
+
+pub(crate) fn check(proved: &Proved) -> Result<Checked, String> {
+    let checked = oxport::check_proof(&proved.before, &proved.after, &proved.proof).map_err(|e| e.to_string())?;
+    checked.map_err(|refused| refused.to_string())
+}
+
+#[test]
+fn every_program_has_a_proof() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let modes: Vec<_> = programs().into_iter().flat_map(|dir| MODES.map(|mode| (dir.clone(), mode))).collect();
+    all(modes, |(dir, mode)| {
+        let proved = prove(&read(dir)?, *mode)?;
+        // As they are written, and read by somebody else.
+        let (program, file) = (folder.path().join("after.pt2"), folder.path().join("proof.json"));
+        oxport::write(&proved.after, &program).map_err(|e| e.to_string())?;
+        oxport::proof::write_proof(&file, &proved.proof).map_err(|e| e.to_string())?;
+        let after = oxport::read(&program).map_err(|e| e.to_string())?;
+        let proof = oxport::proof::read_proof(&file, &oxport::ReadLimits::default()).map_err(|e| e.to_string())?;
+        if proof != proved.proof {
+            return Err("the proof is another one when it is read".to_string());
+        }
+        let checked = check(&Proved { after, proof, ..proved })?;
+        if std::env::var_os("PROOFS").is_some() {
+            let bytes = std::fs::metadata(&file).map_or(0, |m| m.len());
+            let name = dir.file_name().unwrap_or_default().display();
+            println!("{name} {mode:?}: {} bytes, {checked:?}", bytes);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn the_search_of_a_proof_is_the_same() {
+    let program = read(&root().join("fixtures/programs/llama_block")).expect("a program");
+    let limits =
+        Limits { model: Model { frozen: true, target: Target::Aten, ..Model::default() }, ..Limits::default() };
+    let start = oxport::functionalize(&program).expect("a functional program");
+    let (plain, report) = oxport::optimize(&start, Opt::Fast, &limits).expect("an optimized program");
+    let (proved, with_proof, proof) = oxport::optimize_with_proof(&program, Opt::Fast, &limits).expect("likewise");
+    assert!(oxport::difference::Difference::of(&plain, &proved).is_empty());
+    assert_eq!(report.rules, with_proof.rules);
+    assert!(!proof.expect("a proof").steps.is_empty());
+}
+
+#[test]
+fn steps_are_explained() {
+    let program = read(&root().join("fixtures/programs/cnn_bn_eval")).expect("a program");
+    let proved = prove(&program, (Opt::Fast, true, Target::Aten)).expect("a proof");
+    let lines = explain(&proved.proof);
+    assert!(lines.len() >= proved.proof.steps.len());
+    assert!(lines.iter().all(|line| line.contains(": ") && line.contains(" => ")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("fold: ")), "{lines:#?}");
+}
+
+/// What a proof of another format, or without bounds, may say.
+#[test]
+fn proofs_of_nonsense_are_refused() {
+    let program = read(&root().join("fixtures/programs/mlp")).expect("a program");
+    let proved = prove(&program, (Opt::Exact, false, Target::Aten)).expect("a proof");
+    let rule = |name: &str| Step::Rule { name: name.to_string(), before: 0, after: 0, with: Default::default() };
+    let nonsense: Vec<(&str, Vec<Entry>, Vec<Step>)> = vec![
+        ("later terms", vec![Entry::Call("aten::relu".to_string(), vec![1]), Entry::List(Vec::new())], Vec::new()),
+        ("itself", vec![Entry::List(vec![0])], Vec::new()),
+        ("no such term", vec![Entry::Storage(4_000_000_000)], Vec::new()),
+        ("no such operator", vec![Entry::Call("aten::nothing".to_string(), Vec::new())], Vec::new()),
+        ("no such node", vec![Entry::Node("nothing".to_string())], Vec::new()),
+        ("no such constant", vec![Entry::Constant("nothing".to_string())], Vec::new()),
+        ("lists of lists", vec![Entry::List(Vec::new()), Entry::List(vec![0, 0])], Vec::new()),
+        ("no such rule", vec![Entry::List(Vec::new())], vec![rule("nothing")]),
+        ("no such term of a step", Vec::new(), vec![rule("clone")]),
+        ("nothing merged", Vec::new(), vec![Step::Merge { name: "merge-linear".to_string(), pairs: Vec::new() }]),
+    ];
+    all(nonsense.iter().map(|(what, ..)| what), |what| {
+        let (_, terms, steps) = nonsense.iter().find(|(name, ..)| name == *what).expect("it is among them");
+        let mut proof = proved.proof.clone();
+        (proof.terms, proof.steps) = (terms.clone(), steps.clone());
+        let tampered = Proved { before: proved.before.clone(), after: proved.after.clone(), proof };
+        if check(&tampered).is_ok() { Err("it is accepted".to_string()) } else { Ok(()) }
+    });
+}
+
+/// The parts of the rewriter that the checker is made of, by file: none of them knows of an e-graph.
+#[test]
+fn the_checker_has_no_e_graph() {
+    let source = root().join("crates/oxport-rewrite/src");
+    let mut open = vec!["proof".to_string()];
+    let mut seen = BTreeSet::new();
+    // The tables of rules stand beside the merging of products in the e-graph, which is a file of its own.
+    let is_shared = |path: &Path| !path.ends_with("rules/merge.rs");
+    while let Some(module) = open.pop() {
+        if !seen.insert(module.clone()) {
+            continue;
+        }
+        let folder = source.join(&module);
+        let mut files = vec![source.join(format!("{module}.rs"))];
+        files.extend(std::fs::read_dir(folder).into_iter().flatten().flatten().map(|f| f.path()));
+        for file in files.into_iter().filter(|f| f.is_file() && is_shared(f)) {
+            let text = std::fs::read_to_string(&file).expect("a source file");
+            let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            assert!(!code.iter().any(|line| line.contains("egg::")), "{} knows of an e-graph", file.display());
+            let names = code.iter().flat_map(|line| line.split("crate::").skip(1));
+            let word = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+            open.extend(names.map(word).filter(|name| !name.is_empty()));
+        }
+    }
+    assert!(seen.contains("rules") && seen.contains("kind") && !seen.contains("typing"), "{seen:?}");
+}
