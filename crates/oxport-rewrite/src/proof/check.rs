@@ -76,7 +76,8 @@ pub fn check(
     let before = program::first(&mut store, start)?;
     let terms = entries(&mut store, start, &before, result, &proof.terms)?;
     let table = Table::new(context.further)?;
-    let folding = Folding { start, result, evaluate: context.evaluate, rules: proof.rules, frozen: proof.frozen };
+    let (rules, frozen) = (proof.rules, proof.frozen);
+    let folding = Folding { start, before: &before, result, evaluate: context.evaluate, rules, frozen };
     let (mut rewrites, mut folds) = (0, 0);
     for (number, step) in proof.steps.iter().enumerate() {
         let at = |reason| Refused { step: Some(number), reason };

@@ -1,7 +1,7 @@
 //! Whether a term that was computed is the constant that the second program has instead.
 
 use super::closure::TermId;
-use super::program::same_bits;
+use super::program::{Terms, same_bits};
 use super::store::{Head, Store};
 use super::text::{Digest, Rules};
 use super::{Refusal, alias};
@@ -19,6 +19,8 @@ pub type Evaluate<'a> = &'a dyn Fn(&ExportedProgram) -> Option<Vec<Value>>;
 /// What terms are computed with.
 pub(crate) struct Folding<'a> {
     pub start: &'a ExportedProgram,
+    /// The terms of `start`.
+    pub before: &'a Terms,
     pub result: &'a ExportedProgram,
     pub evaluate: Evaluate<'a>,
     pub rules: Rules,
@@ -77,9 +79,14 @@ impl Folding<'_> {
             let args: Vec<Argument> = args.iter().filter_map(|a| values.get(a).cloned()).collect();
             let value = match head {
                 Head::Input(_) => continue,
+                Head::Call(op) if op.starts_with('!') => match self.before.node_of(id) {
+                    Some(node) => self.other_call(&mut part, node, &values)?.into(),
+                    // A list of lists, which its call has.
+                    None => continue,
+                },
                 Head::Const(c) => c.argument(),
                 Head::List => Argument::List(args),
-                Head::Call(op) if !op.starts_with('!') => self.call(store, &mut part, op, args)?.into(),
+                Head::Call(op) => self.call(store, &mut part, op, args)?.into(),
                 _ => return Err("it is made of more than constants".to_string()),
             };
             values.insert(id, value);
@@ -98,15 +105,46 @@ impl Folding<'_> {
         args: Vec<Argument>,
     ) -> Result<NodeId, Refusal> {
         let op = store.types.registry.op(name);
-        if !is_folded(&op, self.rules == Rules::Exact) {
-            return Err(format!("{name} may give other bits elsewhere"));
-        }
         let (args, kwargs) = written(&op, args);
         let mut b = Builder::new(&mut part.graph, &mut part.env, store.types.registry);
         let node = b.call_op(&op, args, kwargs).map_err(|e| e.to_string())?;
-        match part.graph.node(node).effect() == Effect::Pure && !op.is_mutable() {
-            true => Ok(node),
-            false => Err(format!("{name} is no pure function of its arguments")),
+        self.admit(part.graph.node(node))?;
+        Ok(node)
+    }
+
+    /// A call that inference does not type as it is recorded: a node of the first program.
+    fn other_call(
+        &self,
+        part: &mut ExportedProgram,
+        node: NodeId,
+        values: &HashMap<TermId, Argument>,
+    ) -> Result<NodeId, Refusal> {
+        let mut node = self.start.graph.node(node).clone();
+        self.admit(&node)?;
+        let mut is_missing = false;
+        let mut value = |id: NodeId| {
+            let value = self.before.values.get(&id).and_then(|term| values.get(term));
+            is_missing |= value.is_none();
+            value.cloned().unwrap_or(Argument::None)
+        };
+        node.args = node.args.iter().map(|a| a.map_nodes(&mut value)).collect();
+        node.kwargs = node.kwargs.map_nodes(&mut value);
+        node.name = part.graph.unique_name(&node.name);
+        match is_missing {
+            true => Err("it is made of more than constants".to_string()),
+            false => part.graph.append(node).map_err(|e| e.to_string()),
+        }
+    }
+
+    /// An error unless a call may be computed ahead.
+    fn admit(&self, node: &Node) -> Result<(), Refusal> {
+        let op = node.op().ok_or("it is no call")?;
+        if !is_folded(op, self.rules == Rules::Exact) {
+            return Err(format!("{} may give other bits elsewhere", op.name()));
+        }
+        match node.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() {
+            true => Ok(()),
+            false => Err(format!("{} is no pure function of its arguments", op.name())),
         }
     }
 }

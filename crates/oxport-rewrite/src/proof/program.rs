@@ -47,6 +47,13 @@ pub(crate) struct Terms {
     pub is_top: bool,
 }
 
+impl Terms {
+    /// The first node that has a term as its value.
+    pub fn node_of(&self, term: TermId) -> Option<NodeId> {
+        self.values.iter().filter(|(_, t)| **t == term).map(|(id, _)| *id).min()
+    }
+}
+
 /// The first program, of which the second one's inputs are.
 pub(crate) struct First<'a> {
     pub program: &'a ExportedProgram,

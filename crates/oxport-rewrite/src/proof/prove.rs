@@ -77,12 +77,13 @@ pub fn prove(
         step.equations().into_iter().for_each(|(a, b)| store.unite(a, b, number));
     }
     let first = First::of(start);
+    let names = names(start, &before);
     if !folds.is_empty() {
         let middle = program::second(&mut store, &first, unfolded)?;
         for fold in folds {
             let node = unfolded.graph.find(&fold.node).and_then(|id| middle.values.get(&id).copied());
             let constant = store.closure.find_term(&Head::Constant(fold.constant.clone()), &[]);
-            if let (Some(term), Some(to)) = (node, constant) {
+            if let (Some(term), Some(to)) = (node.map(|term| named(&mut store, &names, term)), constant) {
                 store.unite(term, to, made.len() as u32);
                 made.push(Made::Fold { term, constant: fold.constant.clone(), to });
             }
@@ -98,7 +99,6 @@ pub fn prove(
     };
     let goals = goals(&before, &after);
     let needed = leave_out(&store, &made, &goals, store.closure.explain(goals.iter().copied()));
-    let names = names(start, &before);
     let writer = Writer { store: &store, names: &names, start, result, log };
     let cut = writer.proof(&made, &needed)?;
     match check(context, start, result, &cut) {
@@ -242,6 +242,29 @@ fn names(start: &ExportedProgram, before: &Terms) -> HashMap<TermId, Arc<str>> {
         }
     }
     names
+}
+
+/// An equal term, in which calls that no rule knows are nodes of the first program, where they are equal to such.
+fn named(store: &mut Store<'_>, names: &HashMap<TermId, Arc<str>>, term: TermId) -> TermId {
+    let mut equal: HashMap<TermId, TermId> = HashMap::new();
+    let is_leaf = |id: TermId| names.contains_key(&id);
+    for id in reachable(store, std::iter::once(term), &is_leaf) {
+        let (head, args) = store.closure.term(id);
+        let (head, old) = (head.clone(), args.to_vec());
+        let args: Vec<TermId> = old.iter().map(|a| equal.get(a).copied().unwrap_or(*a)).collect();
+        let new = match &head {
+            _ if is_leaf(id) => id,
+            Head::Call(op) if op.starts_with('!') => {
+                store.closure.members(id).iter().copied().filter(|&m| is_leaf(m)).min().unwrap_or(id)
+            }
+            _ if args == old => id,
+            Head::Call(op) => store.call(op, &args).unwrap_or(id),
+            Head::List => store.list(&args).unwrap_or(id),
+            _ => id,
+        };
+        equal.insert(id, new);
+    }
+    equal.get(&term).copied().unwrap_or(term)
 }
 
 /// Writes steps as a proof.
