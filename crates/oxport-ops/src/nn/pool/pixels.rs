@@ -1,9 +1,10 @@
 //! Pools over pixels: the channels of a pixel lie side by side, and are folded in registers.
 
 use super::element::{Pooled, add, raised};
-use super::windows::{Axis, for_taps};
+use super::windows::Axis;
 use crate::support::rows::for_out_rows;
 use oxport_tensor::simd::vectorize;
+use smallvec::SmallVec;
 
 /// Which windows a row of pixels has along depth and height.
 type Row = [(usize, usize, i64); 2];
@@ -23,12 +24,13 @@ fn for_rows<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: &mut [T], f
 
 /// The maxima of pixels of `inner` channels.
 pub fn greatest_pixels<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: &mut [T]) {
-    for_rows(x, axes, inner, out, |x, [d, h], out| {
+    for_rows(x, axes, inner, out, |x, row, out| {
         vectorize(
             #[inline(always)]
             || {
-                for (out, &w) in out.chunks_exact_mut(inner).zip(&axes[2].windows) {
-                    fold_taps(x, axes, [d, h, w], T::LEAST, raised, out);
+                let mut taps = Taps::of(axes, row);
+                for (out, &window) in out.chunks_exact_mut(inner).zip(&axes[2].windows) {
+                    fold_taps(x, taps.along(window), T::LEAST, raised, out);
                 }
             },
         )
@@ -37,14 +39,16 @@ pub fn greatest_pixels<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: 
 
 /// The averages of pixels of `inner` channels: sums over the divisor, or over each window's size.
 pub fn average_pixels<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, divisor: Option<i64>, out: &mut [T]) {
-    for_rows(x, axes, inner, out, |x, [d, h], out| {
+    for_rows(x, axes, inner, out, |x, row, out| {
         vectorize(
             #[inline(always)]
             || {
-                for (out, &w) in out.chunks_exact_mut(inner).zip(&axes[2].windows) {
-                    fold_taps(x, axes, [d, h, w], T::default(), add, out);
-                    if [d, h, w].iter().all(|w| w.1 > w.0) {
-                        let n = divisor.unwrap_or(d.2 * h.2 * w.2);
+                let mut taps = Taps::of(axes, row);
+                for (out, &window) in out.chunks_exact_mut(inner).zip(&axes[2].windows) {
+                    let taps = taps.along(window);
+                    fold_taps(x, taps, T::default(), add, out);
+                    if !taps.is_empty() {
+                        let n = divisor.unwrap_or(row[0].2 * row[1].2 * window.2);
                         out.iter_mut().for_each(|y| *y = y.divided(n));
                     }
                 }
@@ -53,31 +57,49 @@ pub fn average_pixels<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, diviso
     });
 }
 
+/// The pixels of windows in a row of output pixels.
+struct Taps {
+    /// Where the rows of pixels begin that the windows lie in.
+    rows: SmallVec<[usize; 8]>,
+    step: usize,
+    /// Those of one window, in row-major order.
+    taps: SmallVec<[usize; 32]>,
+}
+
+impl Taps {
+    fn of(axes: &[Axis; 3], [d, h]: Row) -> Taps {
+        let along = |axis: &Axis, window: (usize, usize, i64)| (window.0..window.1).step_by(axis.step);
+        let row = |d| along(&axes[1], h).map(move |h| (d * axes[1].input + h) * axes[2].input);
+        Taps { rows: along(&axes[0], d).flat_map(row).collect(), step: axes[2].step, taps: SmallVec::new() }
+    }
+    fn along(&mut self, (from, to, _): (usize, usize, i64)) -> &[usize] {
+        self.taps.clear();
+        for &row in &self.rows {
+            self.taps.extend((from..to).step_by(self.step).map(|w| row + w));
+        }
+        &self.taps
+    }
+}
+
 /// Channels that are folded together: they stay in registers.
 const CHANNELS: usize = 32;
 
-/// Folds the channels of a pixel over the taps of its window, tap after tap.
+/// Folds the channels of some pixels, one after the other.
 #[inline(always)]
-fn fold_taps<T: Pooled>(
-    x: &[T],
-    axes: &[Axis; 3],
-    window: [(usize, usize, i64); 3],
-    start: T,
-    f: impl Fn(T, T) -> T,
-    out: &mut [T],
-) {
+fn fold_taps<T: Pooled>(x: &[T], taps: &[usize], start: T, f: impl Fn(T, T) -> T, out: &mut [T]) {
     let inner = out.len();
     let (blocks, rest) = out.as_chunks_mut::<CHANNELS>();
     let behind = blocks.len() * CHANNELS;
     for (block, out) in blocks.iter_mut().enumerate() {
         let mut folded = [start; CHANNELS];
-        for_taps(axes, window, |tap| {
-            if let Some(x) = x[tap * inner + block * CHANNELS..].first_chunk::<CHANNELS>() {
-                folded.iter_mut().zip(x).for_each(|(y, &x)| *y = f(*y, x));
-            }
-        });
+        for &tap in taps {
+            let Some(x) = x[tap * inner + block * CHANNELS..].first_chunk::<CHANNELS>() else { continue };
+            folded.iter_mut().zip(x).for_each(|(y, &x)| *y = f(*y, x));
+        }
         *out = folded;
     }
     rest.fill(start);
-    for_taps(axes, window, |tap| rest.iter_mut().zip(&x[tap * inner + behind..]).for_each(|(y, &x)| *y = f(*y, x)));
+    for &tap in taps {
+        rest.iter_mut().zip(&x[tap * inner + behind..]).for_each(|(y, &x)| *y = f(*y, x));
+    }
 }
