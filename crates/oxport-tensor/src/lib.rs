@@ -53,7 +53,7 @@ pub use gemm::{affine, matmul};
 pub use half::{bf16, f16};
 pub use layout::{Dims, Layout};
 pub use loops::join;
-pub use loops::{Binary, Rows, Unary, copy, fill, map, update, update_rows, update_zip, zip, zip_rows, zip3};
+pub use loops::{Binary, Rows, Unary, clamp, copy, fill, map, update, update_rows, update_zip, zip, zip_rows, zip3};
 pub use math::Analytic;
 pub use memory::{Pool, filled, table};
 pub use num_complex::Complex;

@@ -12,8 +12,9 @@
 
 use smallvec::SmallVec;
 
+use crate::gemm::Bounds;
 use crate::simd::{self, Kernel};
-use crate::{DType, Element, Error, Layout, Result, Scalar, Tensor, TensorMut, dispatch};
+use crate::{DType, Element, Error, Layout, Result, Scalar, Tensor, TensorMut, cast as convert_to, dispatch};
 
 mod cast;
 mod convert;
@@ -31,6 +32,23 @@ pub fn map<T: Element, U: Element>(x: &Tensor, out: &mut TensorMut, f: impl Unar
     run(&[x], &mut [out], Access::Write, Some(&[U::DTYPE, T::DTYPE]), &|rows| {
         simd::run(Map { x: rows.input::<T>(0), out: rows.output::<U>(0), f: &f });
     })
+}
+
+/// `out[i] = x[i]`, raised to `low`, then lowered to `high` if there is one. NaN stays, and so does −0 at a bound of 0.
+/// Behind a product, the product's kernel computes it in registers.
+pub fn clamp<T: Element + PartialOrd>(x: &Tensor, out: &mut TensorMut, low: T, high: Option<T>) -> Result<()> {
+    let bounds = (T::DTYPE == DType::F32).then(|| [convert_to(low), high.map_or(f32::INFINITY, convert_to)]);
+    let raised = move |x: T| if x < low { low } else { x };
+    let (dtypes, outs) = ([T::DTYPE; 2], &mut [out]);
+    match high {
+        None => run_known(&[x], outs, Access::Write, Some(&dtypes), bounds, &|rows| {
+            simd::run(Map { x: rows.input::<T>(0), out: rows.output::<T>(0), f: &raised });
+        }),
+        Some(high) => run_known(&[x], outs, Access::Write, Some(&dtypes), bounds, &|rows| {
+            let clamped = move |x: T| if raised(x) > high { high } else { raised(x) };
+            simd::run(Map { x: rows.input::<T>(0), out: rows.output::<T>(0), f: &clamped });
+        }),
+    }
 }
 
 /// `out[i] = f(a[i], b[i])`, where `a` and `b` broadcast to the sizes of `out`.
@@ -181,6 +199,18 @@ fn run(
     compute: Option<&[DType]>,
     f: &(dyn Fn(&mut Rows<'_>) + Sync),
 ) -> Result<()> {
+    run_known(inputs, outs, access, compute, None, f)
+}
+
+/// As [`run`], of a function that is known to be a [`clamp`] of float32 numbers to these bounds.
+fn run_known(
+    inputs: &[&Tensor],
+    outs: &mut [&mut TensorMut],
+    access: Access,
+    compute: Option<&[DType]>,
+    bounds: Option<Bounds>,
+    f: &(dyn Fn(&mut Rows<'_>) + Sync),
+) -> Result<()> {
     let Some((first, rest)) = outs.split_first() else {
         return Err(Error::invalid("expected at least one output of a loop"));
     };
@@ -192,14 +222,14 @@ fn run(
     let outputs = outs.len();
     let row = |len: usize, pointers: &[*mut u8]| f(&mut Rows { len, pointers, dtypes, outputs, taken: 0 });
     if own[..] == *dtypes {
-        return visit(inputs, outs, access, &row);
+        return visit(inputs, outs, access, bounds, &row);
     }
     if own.iter().zip(dtypes).any(|(&own, &wanted)| cast::stop_over(own, wanted).is_some()) {
         return run_beside(inputs, outs, access, dtypes, f);
     }
     let convert = Converted::new(&own, dtypes, outputs, access)?;
     // SAFETY: `visit` gives rows of the tensors' own dtypes, and outputs are ours.
-    visit(inputs, outs, access, &|len, pointers| unsafe { convert.call(len, pointers, &row) })
+    visit(inputs, outs, access, None, &|len, pointers| unsafe { convert.call(len, pointers, &row) })
 }
 
 /// As [`run`] for the pairs of dtypes that have no row conversion (float8 and complex32 with most others): on converted
@@ -226,9 +256,15 @@ fn run_beside(
 }
 
 /// Calls `row` for matching contiguous rows of all operands.
-fn visit(inputs: &[&Tensor], outs: &mut [&mut TensorMut], access: Access, row: RowFn<'_>) -> Result<()> {
+fn visit(
+    inputs: &[&Tensor],
+    outs: &mut [&mut TensorMut],
+    access: Access,
+    bounds: Option<Bounds>,
+    row: RowFn<'_>,
+) -> Result<()> {
     if outs.iter().any(|o| o.is_absent()) || inputs.iter().any(|x| x.is_absent()) {
-        return join::hand_over(inputs, outs, access, row);
+        return join::hand_over(inputs, outs, access, bounds, row);
     }
     let sizes = SmallVec::<[i64; 6]>::from_slice(outs[0].sizes());
     let same = |layout: &Layout| layout.sizes == sizes && layout.is_contiguous();

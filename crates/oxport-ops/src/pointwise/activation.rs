@@ -91,7 +91,7 @@ fn relu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let dtype = o[0].dtype();
     // −0 and NaN stay, as they are not less than 0.
     computed!(number dtype, |T| {
-        map1(&input(a, 0, dtype)?, &mut o[0], |x: T| if x < T::default() { T::default() } else { x })
+        Ok(oxport_tensor::clamp(&input(a, 0, dtype)?, &mut o[0], T::default(), None)?)
     })
 }
 
@@ -116,10 +116,7 @@ fn between(a: &RealArgs<'_>, o: &mut [TensorMut], low: Scalar, high: Scalar) -> 
     computed!(number dtype, |T| {
         let (low, high): (T, T) = (low.to(), high.to());
         // Here the upper bound wins where the two are crossed.
-        map1(&input(a, 0, dtype)?, &mut o[0], move |x: T| {
-            let x = if x < low { low } else { x };
-            if x > high { high } else { x }
-        })
+        Ok(oxport_tensor::clamp(&input(a, 0, dtype)?, &mut o[0], low, Some(high))?)
     })
 }
 

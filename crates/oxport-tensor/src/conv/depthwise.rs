@@ -157,7 +157,7 @@ impl<T> Shared<T> {
     /// Hands finished outputs on: so many rows, their stride, and so many neighbors in each.
     pub(super) fn finish(&self, after: Option<After<'_>>, at: usize, [rows, stride, cols]: [usize; 3]) {
         if let Some(After { f, .. }) = after {
-            f(Finished { start: self.data.cast(), at, rows, stride, cols, made: None });
+            f(Finished { start: self.data.cast(), at, rows, stride, cols, made: None, is_clamped: false });
         }
     }
     /// # Safety

@@ -170,7 +170,7 @@ fn every_algorithm_equals_the_definition() {
                     weight: &hw,
                     packed: None,
                     bias: Some(&hb),
-                    after: Some(After { f: &negate, writes: false }),
+                    after: Some(After { f: &negate, writes: false, clamp: None }),
                 };
                 pool.install(|| convolve(&conv, &mut hy, ys));
                 // All of it, or nothing.

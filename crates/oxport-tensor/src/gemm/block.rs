@@ -222,16 +222,20 @@ impl<T: Multiply> One<'_, T> {
         let c_cols = cols.start(cp.start)..cols.start(cp.end);
         let wide: usize = cp.clone().map(|j| cols.step(j)).sum();
         let per_panel = (rows.start(rp.end) - r0) * c_cols.len() / rp.len().max(1);
-        let most = if self.after.is_some() { FINISHED / per_panel.max(1) } else { BLOCK_PANELS };
+        let clamp = self.clamp();
+        let is_followed = self.after.is_some() && clamp.is_none();
+        let most = if is_followed { FINISHED / per_panel.max(1) } else { BLOCK_PANELS };
         let blocks: Vec<_> = cut(rp, most.clamp(1, BLOCK_PANELS)).collect();
         // One block of rows uses a slice of columns once; several come back to it, and all slices are kept.
         let kept = if blocks.len() == 1 { T::Acc::K_BLOCK.min(self.k) } else { self.k };
         let mut scratch = Scratch::take::<T::Acc>(wide * kept);
         let mut row = None;
         let mut left = Block::new(a, self.k);
+        let last = slices::<T::Acc>(self.k).count();
         for (b, block) in blocks.iter().enumerate() {
             let first = rows.start(block.start);
-            let mut c = Tile::new(self, range.start + first..range.start + rows.start(block.end), c_cols.clone());
+            let c_rows = range.start + first..range.start + rows.start(block.end);
+            let mut c = Tile { is_clamped: clamp.is_some(), ..Tile::new(self, c_rows, c_cols.clone()) };
             if b == 0 {
                 row = c.start_row();
             }
@@ -264,7 +268,8 @@ impl<T: Multiply> One<'_, T> {
                             Some(row) => (row.get::<T::Acc>(c_cols.len())[cols.start(j) - c_cols.start..].as_ptr(), 0),
                             None => (std::ptr::null(), 0),
                         };
-                        let out = TileOut { c: p, stride, cols: width, alpha: self.alpha, add, add_stride };
+                        let clamp = clamp.filter(|_| s + 1 == last);
+                        let out = TileOut { c: p, stride, cols: width, alpha: self.alpha, add, add_stride, clamp };
                         // SAFETY: the tile lies in this task's part of C, and its columns in the row.
                         unsafe { left.multiply(kernels, tile, out) }
                     }
@@ -273,6 +278,17 @@ impl<T: Multiply> One<'_, T> {
             }
             c.finish();
         }
+    }
+
+    /// Whether sums are numbers of C as they are, and neighbors of a row lie side by side there.
+    fn is_direct(&self) -> bool {
+        self.c.cols == 1 && T::as_acc(&[]).is_some()
+    }
+
+    /// The bounds that tiles are clamped to as they are written.
+    fn clamp(&self) -> Option<[T::Acc; 2]> {
+        let bounds = self.after?.clamp.filter(|_| self.is_direct() && self.k > 0)?;
+        (&bounds as &dyn std::any::Any).downcast_ref().copied()
     }
 
     /// Packs one slice of k of some column panels.
@@ -320,13 +336,16 @@ pub(super) struct Tile<'a, T: Multiply> {
     rows: Range<usize>,
     cols: Range<usize>,
     buffer: Option<Scratch>,
+    /// Whether the numbers are clamped when the tile is finished.
+    is_clamped: bool,
 }
 
 impl<'a, T: Multiply> Tile<'a, T> {
     pub(super) fn new(one: &'a One<'a, T>, rows: Range<usize>, cols: Range<usize>) -> Self {
-        let direct = one.c.cols == 1 && T::as_acc(&[]).is_some() && !one.after.is_some_and(|after| after.writes);
+        let is_elsewhere = one.after.is_some_and(|after| after.writes) && one.clamp().is_none();
+        let direct = one.is_direct() && !is_elsewhere;
         let buffer = (!direct).then(|| Scratch::take::<T::Acc>(rows.len() * cols.len()));
-        Tile { one, rows, cols, buffer }
+        Tile { one, rows, cols, buffer, is_clamped: false }
     }
 
     /// Element (i, j) of the part, and the stride of rows.
@@ -388,13 +407,13 @@ impl<'a, T: Multiply> Tile<'a, T> {
     /// The part is finished: rounds and scatters it if it is buffered, and hands it on.
     pub(super) fn finish(mut self) {
         let (one, width, cs) = (self.one, self.cols.len(), self.one.c.cols);
-        let (rows, stride) = (self.rows.len(), one.c.rows);
+        let (rows, stride, is_clamped) = (self.rows.len(), one.c.rows, self.is_clamped);
         let at = one.at + self.rows.start * stride + self.cols.start * cs;
         let start = one.c.data.cast();
-        let is_wanted = one.after.is_some_and(|after| after.writes) && cs == 1 && T::as_acc(&[]).is_some();
+        let is_wanted = one.after.is_some_and(|after| after.writes) && one.is_direct();
         if let (Some(after), Some(buffer), true) = (one.after, &mut self.buffer, is_wanted) {
             let made = Some((buffer.slice::<T::Acc>(rows * width).as_mut_ptr().cast(), width));
-            return (after.f)(Finished { start, at, rows, stride, cols: width, made });
+            return (after.f)(Finished { start, at, rows, stride, cols: width, made, is_clamped });
         }
         if self.buffer.is_some() {
             let mut rounded = Scratch::take::<T>(width);
@@ -409,9 +428,10 @@ impl<'a, T: Multiply> Tile<'a, T> {
         }
         let Some(after) = one.after else { return };
         if cs == 1 {
-            (after.f)(Finished { start, at, rows, stride, cols: width, made: None });
+            (after.f)(Finished { start, at, rows, stride, cols: width, made: None, is_clamped });
         } else {
-            let row = |i: usize| Finished { start, at: at + i * stride, rows: width, stride: cs, cols: 1, made: None };
+            let each = Finished { start, at, rows: width, stride: cs, cols: 1, made: None, is_clamped };
+            let row = |i: usize| Finished { at: at + i * stride, ..each };
             (0..rows).map(row).for_each(after.f);
         }
     }

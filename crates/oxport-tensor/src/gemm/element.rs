@@ -21,6 +21,10 @@ pub trait Compute: Plain + PartialEq {
     fn times(self, b: Self) -> Self;
     /// `self + b`.
     fn plus(self, b: Self) -> Self;
+    /// Whether it is a float and greater than `b`.
+    fn is_greater(self, _b: Self) -> bool {
+        false
+    }
     /// The type of the parts of a complex number; a real number is its own part.
     type Part: Compute<Part = Self::Part>;
     /// Whether this is a complex number, with a part of another type.
@@ -71,6 +75,10 @@ macro_rules! float {
             #[inline(always)]
             fn plus(self, b: Self) -> Self {
                 self + b
+            }
+            #[inline(always)]
+            fn is_greater(self, b: Self) -> bool {
+                self > b
             }
             one_part!($kernels);
         }

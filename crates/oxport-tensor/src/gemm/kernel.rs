@@ -51,7 +51,7 @@ pub(crate) struct Tile {
     pub(crate) len: usize,
 }
 
-/// Where a tile of a product goes: `c = add + alpha·ab`.
+/// Where a tile of a product goes: `c = add + alpha·ab`, clamped.
 #[derive(Clone, Copy)]
 pub(super) struct TileOut<T> {
     /// The tile, and its stride of rows.
@@ -63,6 +63,8 @@ pub(super) struct TileOut<T> {
     /// What the product is added to: the tile itself, a row for all rows (of stride 0), or nothing (null).
     pub(super) add: *const T,
     pub(super) add_stride: usize,
+    /// What the sums are clamped to.
+    pub(super) clamp: Option<[T; 2]>,
 }
 
 /// The kernels of one number type on one instruction set.
@@ -139,27 +141,38 @@ pub(super) unsafe fn prefetch_tile<L: Lane, const MR: usize>(out: &TileOut<L::T>
     }
 }
 
-/// Writes the registers of a tile.
+/// Writes the registers of a tile. The loops are small, so that they are unrolled: else registers would be memory.
 #[inline(always)]
 pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]; MR], out: TileOut<L::T>) {
-    let TileOut { c, stride, cols, alpha, add, add_stride } = out;
+    let TileOut { c, stride, cols, alpha, add, add_stride, clamp } = out;
     // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` where there is one.
     unsafe {
-        let alpha = L::splat(alpha);
-        for (i, row) in acc.iter().enumerate() {
-            for (v, &r) in row.iter().enumerate() {
-                let at = v * L::N;
-                if at >= cols {
-                    break;
+        let (mut acc, alpha) = (*acc, L::splat(alpha));
+        for (i, row) in acc.iter_mut().enumerate() {
+            for (v, r) in row.iter_mut().enumerate() {
+                *r = alpha.mul(*r);
+                if !add.is_null() && v * L::N < cols {
+                    let from = add.wrapping_add(i * add_stride + v * L::N);
+                    let n = cols - v * L::N;
+                    *r = if n >= L::N { L::load(from) } else { L::load_part(from, n) }.add(*r);
                 }
-                let p = c.add(i * stride + at);
-                let from = add.wrapping_add(i * add_stride + at);
-                let r = alpha.mul(r);
-                if cols - at >= L::N {
-                    if add.is_null() { r } else { L::load(from).add(r) }.store(p);
-                } else {
-                    let n = cols - at;
-                    if add.is_null() { r } else { L::load_part(from, n).add(r) }.store_part(p, n);
+            }
+        }
+        if let Some([low, high]) = clamp {
+            let (low, high) = (L::splat(low), L::splat(high));
+            for row in &mut acc {
+                for r in row {
+                    *r = r.raised(low).lowered(high);
+                }
+            }
+        }
+        for (i, row) in acc.iter().enumerate() {
+            for (v, r) in row.iter().enumerate() {
+                let (p, at) = (c.wrapping_add(i * stride + v * L::N), v * L::N);
+                if cols >= at + L::N {
+                    r.store(p);
+                } else if cols > at {
+                    r.store_part(p, cols - at);
                 }
             }
         }

@@ -35,6 +35,10 @@ pub(super) unsafe trait Lane: Copy {
     unsafe fn mul(self, b: Self) -> Self;
     /// `self + b`.
     unsafe fn add(self, b: Self) -> Self;
+    /// The bound where it is greater than the number; a NaN is not.
+    unsafe fn raised(self, low: Self) -> Self;
+    /// The bound where it is less than the number; a NaN is not.
+    unsafe fn lowered(self, high: Self) -> Self;
     /// Transposes the square of the first `N` registers.
     unsafe fn transpose(square: &mut [Self; 16]);
     /// Asks for the cache line at `p`, which need not be readable.
@@ -92,6 +96,14 @@ unsafe impl<T: Compute, const N: usize> Lane for Plain<T, N> {
         Plain(std::array::from_fn(|i| self.0[i].plus(b.0[i])))
     }
     #[inline(always)]
+    unsafe fn raised(self, low: Self) -> Self {
+        Plain(std::array::from_fn(|i| if low.0[i].is_greater(self.0[i]) { low.0[i] } else { self.0[i] }))
+    }
+    #[inline(always)]
+    unsafe fn lowered(self, high: Self) -> Self {
+        Plain(std::array::from_fn(|i| if self.0[i].is_greater(high.0[i]) { high.0[i] } else { self.0[i] }))
+    }
+    #[inline(always)]
     unsafe fn transpose(square: &mut [Self; 16]) {
         for i in 0..N {
             for j in 0..i {
@@ -111,7 +123,7 @@ mod x86 {
     /// Lists the intrinsics of one register type; `$mask` turns a count into the mask of the first `n` numbers.
     macro_rules! lane {
         ($v:ty, $t:ty, $n:literal, $zero:ident, $set1:ident, $load:ident, $store:ident, $fma:ident, $mul:ident,
-         $add:ident, |$c:ident| $mask:expr, |$lp:ident, $lm:ident| $loadm:expr,
+         $add:ident, $max:ident, $min:ident, |$c:ident| $mask:expr, |$lp:ident, $lm:ident| $loadm:expr,
          |$sp:ident, $sm:ident, $sv:ident| $storem:expr, $transpose:ident) => {
             // SAFETY: every method touches exactly the stated elements; the CPU feature is the caller's promise (trait
             // contract).
@@ -168,6 +180,16 @@ mod x86 {
                 unsafe fn add(self, b: Self) -> Self {
                     // SAFETY: feature promised by the caller.
                     unsafe { $add(self, b) }
+                }
+                #[inline(always)]
+                unsafe fn raised(self, low: Self) -> Self {
+                    // SAFETY: feature promised by the caller. The second operand is given where neither is greater.
+                    unsafe { $max(low, self) }
+                }
+                #[inline(always)]
+                unsafe fn lowered(self, high: Self) -> Self {
+                    // SAFETY: as above, for the lesser.
+                    unsafe { $min(high, self) }
                 }
                 #[inline(always)]
                 unsafe fn transpose(square: &mut [Self; 16]) {
@@ -287,6 +309,8 @@ mod x86 {
         _mm512_fmadd_ps,
         _mm512_mul_ps,
         _mm512_add_ps,
+        _mm512_max_ps,
+        _mm512_min_ps,
         |n| ((1u32 << n) - 1) as __mmask16,
         |p, m| _mm512_maskz_loadu_ps(m, p),
         |p, m, v| _mm512_mask_storeu_ps(p, m, v),
@@ -303,6 +327,8 @@ mod x86 {
         _mm512_fmadd_pd,
         _mm512_mul_pd,
         _mm512_add_pd,
+        _mm512_max_pd,
+        _mm512_min_pd,
         |n| ((1u32 << n) - 1) as __mmask8,
         |p, m| _mm512_maskz_loadu_pd(m, p),
         |p, m, v| _mm512_mask_storeu_pd(p, m, v),
@@ -319,6 +345,8 @@ mod x86 {
         _mm256_fmadd_ps,
         _mm256_mul_ps,
         _mm256_add_ps,
+        _mm256_max_ps,
+        _mm256_min_ps,
         |n| _mm256_loadu_si256(MASK32.as_ptr().add(8 - n).cast()),
         |p, m| _mm256_maskload_ps(p, m),
         |p, m, v| _mm256_maskstore_ps(p, m, v),
@@ -335,6 +363,8 @@ mod x86 {
         _mm256_fmadd_pd,
         _mm256_mul_pd,
         _mm256_add_pd,
+        _mm256_max_pd,
+        _mm256_min_pd,
         |n| _mm256_loadu_si256(MASK64.as_ptr().add(4 - n).cast()),
         |p, m| _mm256_maskload_pd(p, m),
         |p, m, v| _mm256_maskstore_pd(p, m, v),

@@ -39,8 +39,8 @@ pub use pack::{PackColumns, Packed};
 pub(crate) use runs::Line;
 pub use runs::{Runs, ZEROS};
 pub use tensor::{Affine, PackedMatrix, Right, affine, matmul};
-pub(crate) use view::Finished;
 pub use view::{After, Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Start};
+pub(crate) use view::{Bounds, Finished};
 pub(crate) use view::{extent, is_disjoint};
 
 #[cfg(test)]

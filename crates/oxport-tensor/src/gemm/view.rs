@@ -80,7 +80,12 @@ pub struct After<'a> {
     pub(crate) f: &'a (dyn Fn(Finished) + Sync),
     /// Whether it writes the output, so that finished elements may lie elsewhere.
     pub(crate) writes: bool,
+    /// All that it does, if that is a clamp, which may be done in its place: see [`Finished::is_clamped`].
+    pub(crate) clamp: Option<Bounds>,
 }
+
+/// A lower and an upper bound: a number is raised to the one, then lowered to the other. NaN stays, and −0 at 0.
+pub(crate) type Bounds = [f32; 2];
 
 /// Finished elements of an output: `rows` runs of `cols` neighbors, `stride` apart, from element `at` on.
 #[derive(Clone, Copy)]
@@ -93,6 +98,8 @@ pub(crate) struct Finished {
     pub(crate) cols: usize,
     /// Where they lie if not in the output, and the stride of runs there.
     pub(crate) made: Option<(*mut u8, usize)>,
+    /// Whether they lie in the output, and are clamped as [`After::clamp`] says.
+    pub(crate) is_clamped: bool,
 }
 
 /// What is added before, and done after.

@@ -13,7 +13,7 @@
 //! that does anything with an absent value but run one loop is refused, before anything is written that anybody sees.
 
 use super::walk::{Access, Operand, Part, RowFn, Walk};
-use crate::gemm::{After, Finished};
+use crate::gemm::{After, Bounds, Finished};
 use crate::scratch::Scratch;
 use crate::{DType, Error, Layout, Result, Storage, Tensor, TensorMut, scoped};
 use smallvec::SmallVec;
@@ -102,6 +102,8 @@ type Kernels<'a> = [(&'a Tensor, &'a dyn Fn(&mut [TensorMut]) -> bool)];
 #[derive(Clone, Copy)]
 struct Link<'a> {
     row: RowFn<'a>,
+    /// Those of a clamp.
+    bounds: Option<Bounds>,
     inputs: &'a [&'a Tensor],
     outer: Option<&'a Link<'a>>,
 }
@@ -110,8 +112,8 @@ struct Link<'a> {
 fn reach(kernels: &Kernels<'_>, outer: Option<&Link<'_>>, end: &dyn Fn(Option<&Link<'_>>) -> bool) -> bool {
     let Some(((value, kernel), rest)) = kernels.split_first() else { return end(outer) };
     let mut is_done = false;
-    let mut then = |inputs: &[&Tensor], row: RowFn<'_>| {
-        is_done = reach(rest, Some(&Link { row, inputs, outer }), end);
+    let mut then = |inputs: &[&Tensor], bounds: Option<Bounds>, row: RowFn<'_>| {
+        is_done = reach(rest, Some(&Link { row, bounds, inputs, outer }), end);
         is_done
     };
     let request = Request { id: value.storage().id(), layout: value.layout(), then: Cell::new(Some(&mut then)) };
@@ -129,7 +131,7 @@ struct Request<'a> {
     then: Cell<Option<Then<'a>>>,
 }
 
-type Then<'a> = &'a mut dyn FnMut(&[&Tensor], RowFn<'_>) -> bool;
+type Then<'a> = &'a mut dyn FnMut(&[&Tensor], Option<Bounds>, RowFn<'_>) -> bool;
 
 thread_local! {
     static REQUEST: Cell<Option<&'static Request<'static>>> = const { Cell::new(None) };
@@ -139,14 +141,20 @@ thread_local! {
 ///
 /// # Errors
 /// It is not, or the calls behind it fail.
-pub(super) fn hand_over(inputs: &[&Tensor], outs: &[&mut TensorMut], access: Access, row: RowFn<'_>) -> Result<()> {
+pub(super) fn hand_over(
+    inputs: &[&Tensor],
+    outs: &[&mut TensorMut],
+    access: Access,
+    bounds: Option<Bounds>,
+    row: RowFn<'_>,
+) -> Result<()> {
     let refused = || Error::unsupported("an absent value in a loop that is not joined");
     let request = REQUEST.get().ok_or_else(refused)?;
     let is_it = |out: &TensorMut| out.storage_id() == request.id && out.layout() == request.layout;
     let ([out], Access::Write) = (outs, access) else { return Err(refused()) };
     let then = request.then.take().filter(|_| is_it(out)).ok_or_else(refused)?;
     // The loops of the calls that follow are other ones.
-    match scoped::with(&REQUEST, None, || then(inputs, row)) {
+    match scoped::with(&REQUEST, None, || then(inputs, bounds, row)) {
         true => Ok(()),
         false => Err(refused()),
     }
@@ -359,12 +367,20 @@ fn behind(
     let start: *mut u8 = out.start();
     let (product, start) = (Product { value, start, is_shared }, start.addr());
     let Some(program) = Program::new(kernels, link, outs, Some(&product)) else { return false };
+    // A clamp of what nobody else sees is the product's own.
+    let clamp = link.filter(|link| {
+        let is_product = |x: &&Tensor| x.storage().same_storage(value.storage()) && x.layout() == value.layout();
+        is_shared && link.outer.is_none() && value.dtype() == DType::F32 && link.inputs.iter().all(is_product)
+    });
     let (finished, is_wrong) = (AtomicUsize::new(0), AtomicBool::new(false));
     let after = |done: Finished| {
-        let Finished { start: own, at, rows, stride, cols, made } = done;
+        let Finished { start: own, at, rows, stride, cols, made, is_clamped } = done;
         finished.fetch_add(rows * cols, Relaxed);
         if own.addr() != start {
             return is_wrong.store(true, Relaxed);
+        }
+        if is_clamped {
+            return;
         }
         let Program { walk, calls, registers } = &program;
         let there = || (own.wrapping_add(at * value.dtype().size()), stride);
@@ -376,7 +392,11 @@ fn behind(
             unsafe { walk.rows_here(&row) }
         });
     };
-    let after = program.walk.is_dense().then_some(After { f: &after, writes: is_shared });
+    let after = program.walk.is_dense().then_some(After {
+        f: &after,
+        writes: is_shared,
+        clamp: clamp.and_then(|link| link.bounds),
+    });
     if !(producer.kernel)(out, after) || is_wrong.into_inner() {
         return false;
     }

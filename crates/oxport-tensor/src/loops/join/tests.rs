@@ -3,7 +3,7 @@
 use super::*;
 use crate::conv::{ConvOptions, Form, PackedKernel, convolution};
 use crate::gemm::{Affine, PackedMatrix, Right, affine};
-use crate::{Pool, copy, map, update, zip, zip3};
+use crate::{Pool, clamp, copy, map, update, zip, zip3};
 
 struct Draw(u64);
 
@@ -59,6 +59,7 @@ fn run(kind: usize, x: &[&Tensor], out: &mut TensorMut) -> bool {
         1 => zip(x[0], x[1], out, |x: f32, y: f32| x - y),
         2 => zip3(x[0], x[1], x[2], out, |c: bool, x: f64, y: f64| if c { x } else { y }),
         3 => zip(x[0], x[0], out, |x: f32, y: f32| x < y + 0.5),
+        4 => clamp(x[0], out, -1.0f32, Some(2.0)),
         _ => copy(x[0], out),
     }
     .is_ok()
@@ -68,7 +69,7 @@ fn draw_calls(draw: &mut Draw, sizes: &[i64], from: usize) -> Vec<Made> {
     let count = 1 + draw.below(5);
     (0..count)
         .map(|i| {
-            let kind = draw.below(5);
+            let kind = draw.below(6);
             let mut inputs: Vec<_> = (0..3)
                 .map(|_| match draw.below(2) {
                     0 if from + i > 0 => Ok(draw.below(from + i)),
@@ -235,6 +236,40 @@ fn follow(draw: &mut Draw, dtype: DType, layout: Layout, produce: Produce<'_>) -
     }
     let value = Tensor::absent(dtype, layout).unwrap();
     compare(&made, Some((value, produce, is_shared)), 1 + draw.below(2))
+}
+
+/// A clamp alone behind a product, which the product's kernel computes: crossed bounds, NaN and −0 included.
+#[test]
+fn clamps_are_the_products_own() {
+    let numbers = [1.0, -0.0, f32::NAN, -2.5, f32::INFINITY, 0.0, 3.0, -1e-40];
+    let tensor = |sizes: &[i64], step: usize| {
+        let n = sizes.iter().product::<i64>() as usize;
+        // Rows of zeros make sums of −0, and few products are NaN.
+        let number = |i: usize| if i % 97 < 8 { numbers[i * step % 8] } else { (i * 7 % 11) as f32 - 5.0 };
+        Tensor::from_vec(sizes, (0..n).map(number).collect()).unwrap()
+    };
+    let sizes = [(1, 8, 33), (7, 400, 40), (64, 1, 64), (300, if cfg!(miri) { 3 } else { 800 }, 70), (5, 0, 9)];
+    for (m, k, n) in sizes.into_iter().take(if cfg!(miri) { 1 } else { 5 }) {
+        let (a, b) = (tensor(&[m, k], 1), tensor(&[k, n], 3));
+        let packed = PackedMatrix::new(&b).unwrap();
+        for right in [Right::Packed(&packed), Right::Tensor(&b)] {
+            for (low, high) in [(0.0, None), (-1.0, Some(2.0)), (2.0, Some(-1.0)), (f32::NAN, Some(1.0))] {
+                let layout = Layout::contiguous(&[m, n]).unwrap();
+                let make = || TensorMut::empty(DType::F32, layout.clone()).unwrap();
+                let (mut product, mut expected, mut out) = (make(), make(), make());
+                affine(&a, right, &mut product, &Affine::default()).unwrap();
+                clamp(&product.freeze(), &mut expected, low, high).unwrap();
+                let values = [(); 2].map(|()| Tensor::absent(DType::F32, layout.clone()).unwrap());
+                let kernel = |outs: &mut [TensorMut]| clamp(&values[0], &mut outs[0], low, high).is_ok();
+                let product = |out: &mut TensorMut, after: Option<After<'_>>| {
+                    affine(&a, right, out, &Affine { after, ..Affine::default() }).is_ok()
+                };
+                let mut calls = [Call { value: &values[1], out: Some(&mut out), kernel: &kernel }];
+                assert!(join(&mut calls, Some(Producer { value: &values[0], out: None, kernel: &product })));
+                assert_eq!(bytes(&out.freeze()), bytes(&expected.freeze()), "{m}×{k}×{n}, {low} {high:?}");
+            }
+        }
+    }
 }
 
 /// Kernels that read, write or loop in another way are refused, and see no memory.
