@@ -14,7 +14,7 @@ use crate::fuse::{blocks, run_block};
 use crate::locate::locate;
 use crate::output_alloc::{OutPlan, Packing, make_owned, pack_tensors, pack_values, pick};
 use crate::plan_cache::{Cache, Placement, Recorder, Recording, shape_key};
-use crate::profile::{Seen, Watch};
+use crate::profile::{Seen, Watcher};
 use crate::step::{Action, Input, Output, Replay, Step};
 use oxport_ir::{Arg, Args, Callable, Error, Real, Result, RunCx, Value};
 use oxport_tensor::{Arena, TensorMut};
@@ -53,7 +53,7 @@ impl Body {
     ///
     /// # Errors
     /// A step fails: the error says which, on what arguments, and where in the Python source.
-    pub fn run(&self, cx: &RunCx, inputs: Vec<Value>, watch: Option<Watch<'_>>) -> Result<Vec<Value>> {
+    pub fn run(&self, cx: &RunCx, inputs: Vec<Value>, watch: Option<Watcher<'_>>) -> Result<Vec<Value>> {
         if inputs.len() != self.inputs.len() {
             let (want, got) = (self.inputs.len(), inputs.len());
             return Err(Error::invalid(format!("expected {want} graph inputs, got {got}")));
@@ -72,7 +72,7 @@ impl Body {
         &self,
         cx: &RunCx,
         inputs: Vec<Value>,
-        mut watch: Option<Watch<'_>>,
+        mut watch: Option<Watcher<'_>>,
         recording: Option<&Recording>,
     ) -> Result<(Vec<Value>, Option<Recorder>)> {
         let mut frame = self.frames.take(self.slots, &self.templates);
@@ -89,12 +89,19 @@ impl Body {
                 frame.slots[input.slot as usize] = value;
             }
         }
-        // Who watches sees every value.
-        let blocks = recording.filter(|_| watch.is_none()).map_or(&[][..], |r| &r.blocks);
+        let sees_all = watch.as_ref().is_some_and(Watcher::is_of_steps);
+        let blocks = recording.filter(|_| !sees_all).map_or(&[][..], |r| &r.blocks);
         let mut blocks = blocks.iter().filter(|block| block.is_open()).peekable();
         let mut next = 0;
         while let Some(step) = self.steps.get(next) {
             let i = next;
+            let start = watch.is_some().then(Instant::now);
+            let mut see = |value: &Value, joined| {
+                if let (Some(watch), Some(start)) = (&mut watch, start) {
+                    let (name, op, time) = (&step.name, step.op.name(), start.elapsed());
+                    watch.see(&Seen { index: i, name, op, start, time, value, joined });
+                }
+            };
             if let Mode::Replay(recording, placement) = &mode
                 && let Some(block) = blocks.next_if(|block| block.steps.start == i)
             {
@@ -102,16 +109,14 @@ impl Body {
                 let make = |plan: &OutPlan| self.make(plan, placement, arena.as_ref());
                 run_block(cx, &self.steps, &recording.steps, block, &mut frame, &make)?;
                 next = block.steps.end;
+                let last = self.steps[next - 1].out.map_or(&Value::None, |out| &frame.slots[out as usize]);
+                see(last, block.steps.len() - 1);
                 continue;
             }
             next += 1;
-            let start = watch.is_some().then(Instant::now);
             let done = self.step(cx, i, step, &mut frame, &mut mode);
             let value = done.map_err(|e| locate(e, step, &frame.args[i]))?;
-            if let (Some(watch), Some(start)) = (watch.as_deref_mut(), start) {
-                let (time, op) = (start.elapsed(), step.op.name());
-                watch(&Seen { index: i, name: &step.name, op, start, time, value: &value });
-            }
+            see(&value, 0);
             for patch in &step.patches {
                 patch.put(&mut frame.args[i], Arg::None);
             }

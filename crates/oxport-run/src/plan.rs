@@ -16,7 +16,7 @@ use crate::layout::channels_last;
 use crate::lower::lower;
 use crate::outputs::{MutableState, Outputs, Target, assign_outputs, targets};
 use crate::prepare::prepare;
-use crate::profile::{Profile, Watch};
+use crate::profile::{Profile, Watch, Watcher};
 use indexmap::IndexSet;
 use oxport_ir::{ExportedProgram, InputKind, ModuleCallSignature, OutputKind, Registry, RunCx, Value};
 use oxport_tensor::memory::DEFAULT_MAX_BUFFER_BYTES;
@@ -192,24 +192,36 @@ impl Plan {
     }
 
     /// Calls the program on flat user inputs (trailing ones with defaults may be omitted) and a state: one tensor per
-    /// [`Plan::state`]. Adds to the profile ([`Plan::new_profile`]), if one is given; a profiled call runs every step
-    /// by itself.
+    /// [`Plan::state`]. Adds to the profile ([`Plan::new_profile`]), if one is given.
     ///
     /// # Errors
     /// The inputs fail a check ([`Error::is_input`]); an assertion of the program fails ([`Error::is_assertion`]); or a
     /// kernel fails.
     pub fn call(&self, inputs: Vec<Value>, state: Vec<Tensor>, profile: Option<&mut Profile>) -> Result<Outputs> {
         match profile {
-            Some(profile) => self.watch(inputs, state, Some(&mut |seen| profile.add(seen))),
-            None => self.watch(inputs, state, None),
+            Some(profile) => self.time(inputs, state, &mut |seen| drop(profile.add(seen))),
+            None => self.observed(inputs, state, None),
         }
+    }
+
+    /// As [`Plan::call`]; calls a function after every step, or every group of steps that is computed in one pass
+    /// ([`Seen::joined`](crate::Seen)).
+    ///
+    /// # Errors
+    /// As [`Plan::call`].
+    pub fn time(&self, inputs: Vec<Value>, state: Vec<Tensor>, watch: Watch<'_>) -> Result<Outputs> {
+        self.observed(inputs, state, Some(Watcher::Passes(watch)))
     }
 
     /// As [`Plan::call`]; calls a function after every step, each of which is run by itself.
     ///
     /// # Errors
     /// As [`Plan::call`].
-    pub fn watch(&self, inputs: Vec<Value>, state: Vec<Tensor>, watch: Option<Watch<'_>>) -> Result<Outputs> {
+    pub fn watch(&self, inputs: Vec<Value>, state: Vec<Tensor>, watch: Watch<'_>) -> Result<Outputs> {
+        self.observed(inputs, state, Some(Watcher::Steps(watch)))
+    }
+
+    fn observed(&self, inputs: Vec<Value>, state: Vec<Tensor>, watch: Option<Watcher<'_>>) -> Result<Outputs> {
         let inputs = self.checks.completed(inputs);
         self.checks.admit(&inputs)?;
         if state.len() != self.state.len() {
@@ -412,13 +424,35 @@ def forward(self, x: "f32[s0]", y: "f32[s1]"):
     }
 
     #[test]
+    fn joined_passes_are_profiled_as_one() {
+        let options = PlanOptions { fuse_from: 1, ..PlanOptions::default() };
+        let plan = Plan::new(&program(CHAIN), &registry(), &options).unwrap();
+        let mut profile = plan.new_profile();
+        let x = || vec![f32s(&[2, 2], [1.0; 4])];
+        for _ in 0..3 {
+            plan.call(x(), vec![], Some(&mut profile)).unwrap();
+        }
+        // The first call runs step by step.
+        let counts: Vec<_> = profile.nodes().map(|n| (&*n.name, &*n.op, n.calls, n.bytes)).collect();
+        let all = "aten::relu + aten::add.Tensor + aten::relu + aten::add.Tensor";
+        assert_eq!(counts[..2], [("relu", "aten::relu", 1, 16), ("relu", all, 2, 32)]);
+        assert_eq!(counts.len(), 5);
+        // Who watches steps sees each of them.
+        let mut seen = Vec::new();
+        plan.watch(x(), vec![], &mut |s| seen.push((s.name.to_string(), s.joined))).unwrap();
+        assert_eq!(seen.len(), 4, "{seen:?}");
+        assert!(seen.iter().all(|(_, joined)| *joined == 0));
+    }
+
+    #[test]
     fn profiles_count_calls_and_bytes() {
-        let plan = plan(CHAIN);
+        let options = PlanOptions { fuse_from: usize::MAX, ..PlanOptions::default() };
+        let plan = Plan::new(&program(CHAIN), &registry(), &options).unwrap();
         let mut profile = plan.new_profile();
         for _ in 0..3 {
             plan.call(vec![f32s(&[2, 2], [1.0; 4])], vec![], Some(&mut profile)).unwrap();
         }
-        let counts: Vec<_> = profile.nodes.iter().map(|n| (&*n.name, n.calls, n.bytes)).collect();
+        let counts: Vec<_> = profile.nodes().map(|n| (&*n.name, n.calls, n.bytes)).collect();
         assert_eq!(counts, [("relu", 3, 48), ("add", 3, 48), ("relu_1", 3, 48), ("add_1", 3, 48)]);
         let by_op: Vec<_> = profile.by_op().iter().map(|n| n.calls).collect();
         assert_eq!(by_op, [6, 6]);
@@ -432,6 +466,6 @@ def forward(self, x: "f32[s0]", y: "f32[s1]"):
         );
         let mut profile = plan.new_profile();
         plan.call(vec![f32s(&[2, 3], [1.0; 6])], vec![], Some(&mut profile)).unwrap();
-        assert_eq!(profile.nodes[0].bytes, 24);
+        assert_eq!(profile.nodes().next().unwrap().bytes, 24);
     }
 }

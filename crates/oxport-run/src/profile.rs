@@ -3,6 +3,7 @@
 use crate::step::Step;
 use oxport_ir::Value;
 use oxport_ir::terminal::Plain;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,24 +23,49 @@ pub struct Seen<'a> {
     pub time: Duration,
     /// What it gave. A clone keeps the buffer, which the rest of the run then allocates elsewhere.
     pub value: &'a Value,
+    /// How many of the following steps were computed in the same pass: `time` and `value` are those of all of them, and
+    /// they are not seen by themselves.
+    pub joined: usize,
 }
 
 /// Is called after every step of the program itself; subgraphs count for the calling node.
 pub type Watch<'a> = &'a mut (dyn FnMut(&Seen<'_>) + Send);
 
-/// The time of every node, summed over profiled calls. Nodes of subgraphs count for the calling node.
-#[derive(Clone, Debug, Default)]
-pub struct Profile {
-    /// In execution order.
-    pub nodes: Vec<NodeProfile>,
+/// Who looks on, and at what.
+pub(crate) enum Watcher<'a> {
+    /// At every step, each run by itself.
+    Steps(Watch<'a>),
+    /// At what a call without watcher does: joined passes are seen as one.
+    Passes(Watch<'a>),
 }
 
-/// The time of one node.
-#[derive(Clone, Debug)]
+impl Watcher<'_> {
+    pub fn is_of_steps(&self) -> bool {
+        matches!(self, Watcher::Steps(_))
+    }
+    pub fn see(&mut self, seen: &Seen<'_>) {
+        match self {
+            Watcher::Steps(watch) | Watcher::Passes(watch) => watch(seen),
+        }
+    }
+}
+
+/// The time of every node, summed over profiled calls. Nodes of subgraphs count for the calling node, nodes that are
+/// computed in one pass for the first of them.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// Name and operator of every step of the plan.
+    steps: Vec<(Arc<str>, Box<str>)>,
+    /// By the first step, and how many others are computed with it.
+    nodes: BTreeMap<(usize, usize), NodeProfile>,
+}
+
+/// The time of one node, or of several that are computed in one pass.
+#[derive(Clone, Debug, Default)]
 pub struct NodeProfile {
-    /// The node's name.
+    /// The node's name; the first one's.
     pub name: Arc<str>,
-    /// The operator, `aten::add.Tensor`.
+    /// The operator, `aten::add.Tensor`, or operators, `aten::convolution + aten::relu`.
     pub op: Box<str>,
     /// How often it ran.
     pub calls: u32,
@@ -51,37 +77,34 @@ pub struct NodeProfile {
 
 impl Profile {
     pub(crate) fn of(steps: &[Step]) -> Profile {
-        let node = |s: &Step| NodeProfile {
-            name: s.name.clone(),
-            op: s.op.name().into(),
-            calls: 0,
-            time: Duration::ZERO,
-            bytes: 0,
-        };
-        Profile { nodes: steps.iter().map(node).collect() }
+        let steps = steps.iter().map(|s| (s.name.clone(), s.op.name().into())).collect();
+        Profile { steps, nodes: BTreeMap::new() }
     }
-    /// Adds a step. Those of another plan than this profile's are not counted.
-    pub fn add(&mut self, seen: &Seen<'_>) {
-        let Some(node) = self.nodes.get_mut(seen.index) else { return };
+    /// Adds a step, and gives what is known of its node. Steps of another plan than this profile's are not counted.
+    pub fn add(&mut self, seen: &Seen<'_>) -> Option<&NodeProfile> {
+        let steps = self.steps.get(seen.index..=seen.index + seen.joined)?;
+        let node = self.nodes.entry((seen.index, seen.joined)).or_insert_with(|| {
+            let ops: Vec<&str> = steps.iter().map(|(_, op)| &**op).collect();
+            NodeProfile { name: steps[0].0.clone(), op: ops.join(" + ").into(), ..NodeProfile::default() }
+        });
         node.calls += 1;
         node.time += seen.time;
         node.bytes += bytes_of(seen.value);
+        Some(node)
+    }
+    /// Those that have run, in execution order.
+    pub fn nodes(&self) -> impl Iterator<Item = &NodeProfile> {
+        self.nodes.values()
     }
     /// The time of all nodes together.
     pub fn total(&self) -> Duration {
-        self.nodes.iter().map(|n| n.time).sum()
+        self.nodes().map(|n| n.time).sum()
     }
     /// The time per operator, the most expensive first.
     pub fn by_op(&self) -> Vec<NodeProfile> {
         let mut ops = indexmap::IndexMap::<&str, NodeProfile>::new();
-        for n in &self.nodes {
-            let sum = ops.entry(&n.op).or_insert_with(|| NodeProfile {
-                name: "".into(),
-                calls: 0,
-                time: Duration::ZERO,
-                bytes: 0,
-                op: n.op.clone(),
-            });
+        for n in self.nodes() {
+            let sum = ops.entry(&n.op).or_insert_with(|| NodeProfile { op: n.op.clone(), ..NodeProfile::default() });
             sum.calls += n.calls;
             sum.time += n.time;
             sum.bytes += n.bytes;
@@ -112,7 +135,7 @@ impl fmt::Display for Profile {
         for n in self.by_op() {
             row(f, &n)?;
         }
-        let mut nodes: Vec<&NodeProfile> = self.nodes.iter().collect();
+        let mut nodes: Vec<&NodeProfile> = self.nodes().collect();
         nodes.sort_by_key(|n| std::cmp::Reverse(n.time));
         writeln!(f, "slowest nodes:")?;
         nodes.iter().take(20).try_for_each(|n| row(f, n))

@@ -21,9 +21,9 @@ pub struct Profiler {
 /// One step of a run.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// The node's name.
+    /// The node's name; that of the first one of a joined pass.
     pub name: String,
-    /// The operator.
+    /// The operator, or those of a joined pass.
     pub op: String,
     /// The module around it.
     pub module: String,
@@ -71,10 +71,10 @@ impl Profiler {
 
     /// Adds a step of the run.
     pub fn add(&mut self, seen: &Seen<'_>) {
-        self.profile.add(seen);
+        let op = self.profile.add(seen).map_or(seen.op, |n| &n.op).to_string();
         self.events.push(Event {
             name: seen.name.to_string(),
-            op: seen.op.to_string(),
+            op,
             module: self.modules.get(&**seen.name).cloned().unwrap_or_default(),
             start: seen.start.saturating_duration_since(self.start),
             time: seen.time,
@@ -102,7 +102,7 @@ impl Profiler {
 
     fn rows(&self, key: impl Fn(&oxport_run::NodeProfile) -> String) -> Vec<Row> {
         let mut rows = indexmap::IndexMap::<String, Row>::new();
-        for n in &self.profile.nodes {
+        for n in self.profile.nodes() {
             let name = key(n);
             let row = rows.entry(name.clone()).or_insert(Row { name, calls: 0, time: Duration::ZERO, bytes: 0 });
             row.calls += u64::from(n.calls);

@@ -88,7 +88,7 @@ impl Trace {
                 trace.nodes.insert(seen.name.to_string(), traced);
             }
         };
-        let outputs = named_outputs(&plan.watch(inputs.to_vec(), plan.initial_state(), Some(&mut watch))?);
+        let outputs = named_outputs(&plan.watch(inputs.to_vec(), plan.initial_state(), &mut watch)?);
         for (key, value) in &outputs {
             trace.nodes.insert(key.clone(), Traced { op: "output".to_string(), value: value.clone() });
         }

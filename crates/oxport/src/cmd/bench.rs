@@ -65,7 +65,7 @@ impl Bench {
                 measured.iter_mut().for_each(|p| p.begin());
                 let start = Instant::now();
                 match measured {
-                    Some(p) => plan.watch(inputs.clone(), plan.initial_state(), Some(&mut |seen| p.add(seen)))?,
+                    Some(p) => plan.time(inputs.clone(), plan.initial_state(), &mut |seen| p.add(seen))?,
                     None => plan.run(inputs.clone())?,
                 };
                 if i >= self.warmup {
@@ -131,7 +131,8 @@ fn print(profiler: &Profiler) {
     };
     table("by operator, one run:", &profiler.by_operator());
     table("by module:", &profiler.by_module());
-    table("slowest nodes:", &profiler.by_node()[..SLOWEST.min(profiler.profile.nodes.len())]);
+    let nodes = profiler.by_node();
+    table("slowest nodes:", &nodes[..SLOWEST.min(nodes.len())]);
 }
 
 /// The sums of all measured runs.

@@ -174,7 +174,7 @@ impl View {
         let mut profiler = Profiler::new(&prepared, plan.new_profile());
         for _ in 0..self.runs.max(1) {
             profiler.begin();
-            plan.watch(inputs.to_vec(), plan.initial_state(), Some(&mut |seen| profiler.add(seen)))?;
+            plan.watch(inputs.to_vec(), plan.initial_state(), &mut |seen| profiler.add(seen))?;
         }
         let runs = profiler.runs as f64;
         let (mut measured, mut elsewhere) = (HashMap::new(), 0.0);
