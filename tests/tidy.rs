@@ -289,7 +289,6 @@ const KNOW_NAMES: &[(&str, &str)] = &[
     ("oxport-ir/src/text/", "how Python writes a function: `a + b`, `math.trunc`"),
     ("oxport-ir/src/verify/document.rs", "whether a name is one that a file can have"),
     ("oxport-pt2/src/python/", "how Python writes a function, and what it imports it from"),
-    ("oxport-rewrite/src/compute.rs", "the operators that computed right sides are made of"),
     ("oxport/src/coverage.rs", "sites of families, found by code that shares nothing with the rules"),
     ("oxport-capture/src/arithmetic.rs", "the functions of Python that traced numbers call"),
     ("oxport-capture/src/call.rs", "PyTorch's generator of Python functions tells factories by `*_like` and `new_*`"),

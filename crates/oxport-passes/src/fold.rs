@@ -48,7 +48,8 @@ pub type Evaluate<'a> = &'a dyn Fn(&ExportedProgram) -> Option<Vec<Value>>;
 const SLACK: (usize, usize) = (4 << 10, 64 << 10);
 
 /// Replaces pure nodes whose inputs are all constants by lifted tensor constants, within a budget. They are named by
-/// what they are made of (`qkv_weight`), or `_folded_0`, …. Gives the names of the nodes, each with that of its constant.
+/// what they are made of (`qkv_weight`), or `_folded_0`, …. Gives the names of the nodes, each with that of its
+/// constant.
 ///
 /// # Errors
 /// A law of the graph is broken.
