@@ -214,7 +214,7 @@ impl Activation for f32 {
     }
     #[inline(always)]
     fn silu(self) -> f32 {
-        self / (1.0 + single::exp(-self))
+        single::logistic(self, self)
     }
 }
 
@@ -258,7 +258,7 @@ analytic! { f32; |x, y| div x / y, pow single::pow(x, y); |r| r as f32;
     asin f32::asin(x); acos f32::acos(x); atan single::atan(x);
     sinh f32::sinh(x); cosh f32::cosh(x); tanh single::tanh(x);
     asinh f32::asinh(x); acosh f32::acosh(x); atanh f32::atanh(x);
-    sigmoid 1.0 / (1.0 + single::exp(-x)); sin_near periodic::sin_near(x); cos_near periodic::cos_near(x);
+    sigmoid single::logistic(x, 1.0); sin_near periodic::sin_near(x); cos_near periodic::cos_near(x);
     {
         #[inline(always)]
         fn is_near(self) -> bool { periodic::is_near(self) }

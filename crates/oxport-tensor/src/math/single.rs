@@ -2,11 +2,12 @@
 //!
 //! Each function reduces its argument, evaluates a minimax polynomial (fitted for this file with mpmath, the error is
 //! written beside it), and puts the parts together. Special values come out of the arithmetic wherever they can.
+//! Multiply-adds are fused (`mul_add`), which gives the same bits on every CPU.
 
 /// Horner's scheme, lowest coefficient first.
 macro_rules! polynomial {
     ($x:expr; $last:expr) => { $last };
-    ($x:expr; $first:expr, $($rest:expr),+) => { $first + $x * polynomial!($x; $($rest),+) };
+    ($x:expr; $first:expr, $($rest:expr),+) => { $x.mul_add(polynomial!($x; $($rest),+), $first) };
 }
 pub(super) use polynomial;
 
@@ -38,7 +39,14 @@ fn scale(x: f32, n: i32) -> f32 {
 /// `e^r − 1` for |r| ≤ ln 2 / 2 (2^-28).
 #[inline(always)]
 fn expm1_reduced(r: f32) -> f32 {
-    r + r * r * polynomial!(r; 0.499_999_93, 0.166_665_15, 0.041_668_457, 0.008_369_419, 0.001_381_314_1)
+    (r * r).mul_add(polynomial!(r; 0.499_999_93, 0.166_665_15, 0.041_668_457, 0.008_369_419, 0.001_381_314_1), r)
+}
+
+/// `x = r + n ln 2` with |r| ≤ ln 2 / 2: `r`, and the integer `n`.
+#[inline(always)]
+fn reduce(x: f32) -> (f32, i32) {
+    let (n, power) = nearest(x * std::f32::consts::LOG2_E);
+    ((-n).mul_add(LN_2_LOW, (-n).mul_add(LN_2_HIGH, x)), power)
 }
 
 /// `e^x`
@@ -47,9 +55,20 @@ pub fn exp(x: f32) -> f32 {
     // Beyond these bounds the result is 0 or infinite; NaN fails both comparisons and stays.
     let x = if x < -104.0 { -104.0 } else { x };
     let x = if x > 89.0 { 89.0 } else { x };
-    let (n, power) = nearest(x * std::f32::consts::LOG2_E);
-    let r = (x - n * LN_2_HIGH) - n * LN_2_LOW;
+    let (r, power) = reduce(x);
     scale(1.0 + expm1_reduced(r), power)
+}
+
+/// `scale / (1 + e^-x)`
+#[inline(always)]
+pub fn logistic(x: f32, scale: f32) -> f32 {
+    // Half of the exponential has a power of two that is finite; below e^-87, it does not count beside 1.
+    let y = if -x < -87.0 { -87.0 } else { -x };
+    let y = if y > 89.0 { 89.0 } else { y };
+    let (r, power) = reduce(y);
+    let half = (1.0 + expm1_reduced(r)) * power_of_two(power.wrapping_sub(1));
+    let half = if x < -88.722_84 { f32::INFINITY } else { half };
+    0.5 * scale / (0.5 + half)
 }
 
 /// `2^x`
@@ -66,11 +85,10 @@ pub fn exp2(x: f32) -> f32 {
 pub fn expm1(x: f32) -> f32 {
     let bounded = if x < -18.0 { -18.0 } else { x };
     let bounded = if bounded > 89.0 { 89.0 } else { bounded };
-    let (n, power) = nearest(bounded * std::f32::consts::LOG2_E);
-    let r = (bounded - n * LN_2_HIGH) - n * LN_2_LOW;
+    let (r, power) = reduce(bounded);
     // Half of the power of two, which is finite also for the largest results.
     let half = power_of_two(power.wrapping_sub(1));
-    let result = (expm1_reduced(r) * half + (half - 0.5)) * 2.0;
+    let result = expm1_reduced(r).mul_add(half, half - 0.5) * 2.0;
     if x.abs() < 1e-7 { x } else { result }
 }
 
@@ -304,6 +322,16 @@ mod tests {
             for y in specials.into_iter().chain([2.0, -2.0, 0.5, 3.0, -3.0, 1e30, -0.1, 16_777_217.0]) {
                 let want = f64::from(x).powf(y.into());
                 assert!(ulps(pow(x, y), want) <= 2, "pow({x:e}, {y:e}) is {:e}, not {want:e}", pow(x, y));
+            }
+        }
+    }
+
+    #[test]
+    fn logistic_is_its_formula() {
+        for x in floats(if cfg!(miri) { 10_000_019 } else { 4_099 }) {
+            for scale in [1.0, x] {
+                let (got, formula) = (logistic(x, scale), scale / (1.0 + exp(-x)));
+                assert!(ulps(got, formula.into()) <= 2, "{x:e}: {got:e}, not {formula:e}");
             }
         }
     }
