@@ -4,9 +4,10 @@
 //! range.
 
 use crate::applied::Applied;
+use crate::blocks::Application;
 use crate::compute::{self, compute};
 use crate::condition::Condition;
-use crate::forms::{Forms, Search};
+use crate::forms::{Form, Forms, Search};
 use crate::kind::same_type;
 use crate::rule::Rule;
 use crate::term::Term;
@@ -75,28 +76,49 @@ impl Rule {
 struct Made(Mutex<HashMap<(&'static str, &'static str), Arc<Forms>>>);
 
 /// Adds the right side where it is well-typed and the conditions hold.
-struct Typed {
+#[derive(Clone)]
+pub(crate) struct Typed {
     forms: Arc<Forms>,
     when: &'static [Condition],
 }
 
 impl Typed {
-    fn apply(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, form: usize, rule: Symbol) -> bool {
+    /// A form of the rule.
+    pub fn form(&self, form: usize) -> &Form {
+        &self.forms.0[form]
+    }
+
+    /// Applies a form of the rule to what was matched. True if something is equal now that was not; `None` if the rule
+    /// does not hold there.
+    pub fn apply(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, form: usize, rule: Symbol) -> Option<bool> {
         let at = |name: &str| subst.get(format!("?{name}").parse().ok()?).copied();
         if !self.when.iter().all(|c| c.holds(graph, &at)) {
-            return false;
+            return None;
         }
         let mut computed = Vec::new();
-        let right = &self.forms.0[form].right;
-        let Some(new) = instantiate(graph, right, subst, class, &mut computed) else { return false };
+        let right = &self.form(form).right;
+        let new = instantiate(graph, right, subst, class, &mut computed)?;
         let (left, right) = (&graph[class].data, &graph[new].data);
         if !left.is_certain || !right.is_certain || !same_type(&graph.analysis.types.env, &left.kind, &right.kind) {
-            return false;
+            return None;
         }
         let is_new = graph.union_trusted(class, new, rule);
         if let Some(log) = graph.analysis.log.as_mut().filter(|_| is_new) {
-            let form = &self.forms.0[form];
+            let form = self.form(form);
             log.push(Applied::rule(rule, (&form.left.ast, &form.right.ast), subst, computed));
+        }
+        Some(is_new)
+    }
+
+    /// As [`apply`](Typed::apply) to what a search matched: to be replayed, if there is something more then.
+    fn apply_found(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, form: usize, rule: Symbol) -> bool {
+        let before = graph.total_size();
+        let applied = self.apply(graph, class, subst, form, rule);
+        let is_new = applied == Some(true);
+        let is_more = is_new || graph.total_size() > before;
+        if let Some(blocks) = graph.analysis.blocks.as_mut().filter(|_| is_more) {
+            let (rule, subst) = ((self.clone(), rule), subst.clone());
+            blocks.note(class, &Application { rule, form, subst, holds: applied.is_some() });
         }
         is_new
     }
@@ -107,7 +129,8 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
         let mut united = Vec::new();
         for found in matches {
             let Some(form) = found.ast.as_deref().and_then(|left| self.forms.position(left)) else { continue };
-            let applied = found.substs.iter().filter(|subst| self.apply(graph, found.eclass, subst, form, rule));
+            graph.analysis.searched += found.substs.len();
+            let applied = found.substs.iter().filter(|subst| self.apply_found(graph, found.eclass, subst, form, rule));
             united.extend(applied.map(|_| found.eclass));
         }
         united

@@ -20,6 +20,7 @@
 
 mod applied;
 mod applier;
+mod blocks;
 pub mod choice;
 mod compute;
 pub mod condition;
@@ -62,6 +63,8 @@ pub struct Limits {
     pub nodes: usize,
     /// How much larger the tensors of the program may become, as a part of what they are.
     pub grow: f64,
+    /// Whether of equal blocks one is searched, and what was done to it is done to the others.
+    pub replay: bool,
     /// The longest time of the search, if one is asked for: the result then depends on the machine.
     pub time: Option<Duration>,
 }
@@ -74,6 +77,7 @@ impl Default for Limits {
             iterations: 12,
             nodes: 200_000,
             grow: 0.05,
+            replay: true,
             time: None,
         }
     }
@@ -98,10 +102,16 @@ pub struct Report {
     pub saturated: bool,
     /// Rounds of matching.
     pub iterations: usize,
+    /// Nodes of the e-graph before the search.
+    pub egraph_nodes_before: usize,
     /// Nodes of the e-graph at the end.
     pub egraph_nodes: usize,
     /// Classes of the e-graph at the end.
     pub egraph_classes: usize,
+    /// Matches of rules that the search looked at.
+    pub searched: usize,
+    /// Applications of rules that were replayed in repeated blocks, and added something.
+    pub replayed: usize,
     /// Time of the search, in milliseconds.
     pub search_ms: f64,
     /// Time of the choice, in milliseconds.
@@ -143,10 +153,13 @@ pub fn optimize_logged(
     let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
     let mut ingested = ingest::ingest(program, registry, &limits.model);
     let before = extract(program, &ingested, &limits.model, Prefer::Own);
-    let mut report = Report { nodes_before: program.graph.len(), ..Report::default() };
+    let egraph_nodes_before = ingested.egraph.total_number_of_nodes();
+    let mut report = Report { nodes_before: program.graph.len(), egraph_nodes_before, ..Report::default() };
+    let blocks = limits.replay.then(|| blocks::find(program, &ingested));
     let fresh = Graph::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds));
     let mut egraph = std::mem::replace(&mut ingested.egraph, fresh);
     egraph.analysis.log = log.is_some().then(Vec::new);
+    egraph.analysis.blocks = blocks;
     ingested.egraph = search(egraph, registry, program, further, limits, &mut report, start);
     report.search_ms = ms(start);
     let extraction = Instant::now();
@@ -181,28 +194,42 @@ fn search<'r>(
     report: &mut Report,
     start: Instant,
 ) -> Graph<'r> {
-    let phase = |egraph: Graph<'r>, soundness: Soundness, report: &mut Report| {
+    let phase = |mut egraph: Graph<'r>, soundness: Soundness, report: &mut Report| {
         let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::all()
             .copied()
             .chain(further.iter().copied())
             .filter(|r| r.allowed(soundness))
             .map(|r| r.compile(registry))
             .collect();
-        let time = limits.time.map_or(FOREVER, |time| time.saturating_sub(start.elapsed()));
-        let runner =
-            Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds))
-                .with_egraph(egraph)
-                .with_iter_limit(limits.iterations)
-                .with_node_limit(limits.nodes)
-                .with_time_limit(time)
-                .with_scheduler(BackoffScheduler::default().with_initial_match_limit(50_000))
-                .run(&rules);
-        report.saturated = matches!(runner.stop_reason, Some(StopReason::Saturated));
-        report.iterations += runner.iterations.len();
-        for (rule, count) in runner.iterations.iter().flat_map(|i| &i.applied) {
-            *report.rules.entry(rule.to_string()).or_insert(0) += count;
+        loop {
+            let time = limits.time.map_or(FOREVER, |time| time.saturating_sub(start.elapsed()));
+            let runner =
+                Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds))
+                    .with_egraph(egraph)
+                    .with_hook(|runner| {
+                        blocks::replay(&mut runner.egraph);
+                        Ok(())
+                    })
+                    .with_iter_limit(limits.iterations)
+                    .with_node_limit(limits.nodes)
+                    .with_time_limit(time)
+                    .with_scheduler(BackoffScheduler::default().with_initial_match_limit(50_000))
+                    .run(&rules);
+            report.saturated = matches!(runner.stop_reason, Some(StopReason::Saturated));
+            report.iterations += runner.iterations.len();
+            for (rule, count) in runner.iterations.iter().flat_map(|i| &i.applied) {
+                *report.rules.entry(rule.to_string()).or_insert(0) += count;
+            }
+            egraph = runner.egraph;
+            blocks::replay(&mut egraph);
+            // Copies that have not become what the block has become are searched now.
+            let Some(mut blocks) = egraph.analysis.blocks.take() else { return egraph };
+            let is_done = !blocks.compare(&egraph) || !report.saturated;
+            egraph.analysis.blocks = Some(blocks);
+            if is_done {
+                return egraph;
+            }
         }
-        runner.egraph
     };
     egraph = phase(egraph, Soundness::Bitwise, report);
     if limits.soundness == Soundness::Rounding {
@@ -217,6 +244,11 @@ fn search<'r>(
                 egraph = phase(egraph, Soundness::Rounding, report);
             }
         }
+    }
+    report.searched = egraph.analysis.searched;
+    for (rule, count) in egraph.analysis.blocks.iter().flat_map(|blocks| &blocks.replayed) {
+        report.replayed += count;
+        *report.rules.entry(rule.to_string()).or_insert(0) += count;
     }
     report.egraph_nodes = egraph.total_number_of_nodes();
     report.egraph_classes = egraph.number_of_classes();

@@ -1,0 +1,156 @@
+//! What rules did to one block is done to its copies.
+//!
+//! Law: what is replayed is found before anything is added, as a search finds its matches.
+
+use super::{Application, Blocks, Class, Run};
+use crate::term::Term;
+use crate::typing::Graph;
+use egg::{ENodeOrVar, Id, Language, PatternAst, Subst};
+use std::collections::HashMap;
+
+/// Does to the copies of blocks what was done to these since the last time. The graph is clean before and after.
+pub(crate) fn replay(graph: &mut Graph<'_>) {
+    graph.rebuild();
+    let Some(mut blocks) = graph.analysis.blocks.take() else { return };
+    let pending = std::mem::take(&mut blocks.pending);
+    let mut found = Vec::new();
+    for (number, application) in &pending {
+        let run = &mut blocks.runs[*number];
+        for copy in 0..run.is_searched.len() {
+            if run.is_searched[copy] {
+                continue;
+            }
+            match application.found(graph, run, copy) {
+                Some(at) => found.push((*number, copy, application, at)),
+                None => run.is_searched[copy] = true,
+            }
+        }
+    }
+    for (run, copy, application, (class, subst)) in found {
+        let (rule, name) = &application.rule;
+        let applied = rule.apply(graph, class, &subst, application.form, *name);
+        *blocks.replayed.entry(*name).or_insert(0) += usize::from(applied == Some(true));
+        blocks.runs[run].is_searched[copy] |= applied.is_some() != application.holds;
+    }
+    graph.rebuild();
+    blocks.follow(graph);
+    graph.analysis.blocks = Some(blocks);
+}
+
+impl Application {
+    /// The left side at a copy: its class, and what the variables stand for.
+    fn found(&self, graph: &Graph<'_>, run: &Run, copy: usize) -> Option<(Id, Subst)> {
+        let left = &self.rule.0.form(self.form).left;
+        let vars = left.vars();
+        let mut subst = Subst::with_capacity(vars.len());
+        for var in vars {
+            // As it was when it was matched: what is one class now may have been two.
+            subst.insert(var, run.image(*self.subst.get(var)?, copy)?);
+        }
+        Some((instance(graph, &left.ast, &subst)?, subst))
+    }
+}
+
+/// The class of a pattern's term, if it is in the graph.
+fn instance(graph: &Graph<'_>, pattern: &PatternAst<Term>, subst: &Subst) -> Option<Id> {
+    let mut ids: Vec<Id> = Vec::new();
+    for node in pattern.as_ref() {
+        ids.push(match node {
+            ENodeOrVar::Var(v) => *subst.get(*v)?,
+            ENodeOrVar::ENode(term) => graph.lookup(term.clone().map_children(|k| ids[usize::from(k)]))?,
+        });
+    }
+    ids.pop()
+}
+
+impl Run {
+    /// What is in the place of a class in a copy: itself, if the blocks have it in common.
+    fn image(&self, class: Id, copy: usize) -> Option<Id> {
+        match self.at.get(&class) {
+            Some(&i) => self.classes[i].images[copy],
+            None => Some(class),
+        }
+    }
+
+    /// Adds classes that were made since, by the terms that they were made for.
+    fn add(&mut self, graph: &Graph<'_>, made: impl Iterator<Item = Id>) {
+        for id in made {
+            let term = graph.id_to_node(id);
+            let kids = || term.children().iter().map(|k| graph.find(*k));
+            let places = || kids().filter_map(|k| self.at.get(&k));
+            if places().next().is_none() || self.at.contains_key(&graph.find(id)) {
+                continue;
+            }
+            let is_own = places().any(|&i| self.classes[i].is_own);
+            let image = |copy: usize| {
+                let kids: Vec<Id> = kids().map(|k| self.image(k, copy)).collect::<Option<_>>()?;
+                let mut kids = kids.into_iter();
+                graph.lookup(term.clone().map_children(|k| kids.next().unwrap_or(k)))
+            };
+            let images: Vec<Option<Id>> = (0..self.is_searched.len()).map(image).collect();
+            let id = graph.find(id);
+            if images.iter().flatten().any(|&image| image != id) {
+                self.at.insert(id, self.classes.len());
+                self.classes.push(Class { id, is_own, images });
+            }
+        }
+    }
+
+    /// Finds the classes again that were merged. Where two of a block are one now, those in their places must be.
+    fn find_again(&mut self, graph: &Graph<'_>) {
+        let mut at: HashMap<Id, usize> = HashMap::with_capacity(self.classes.len());
+        let mut classes: Vec<Class> = Vec::with_capacity(self.classes.len());
+        for mut class in std::mem::take(&mut self.classes) {
+            class.id = graph.find(class.id);
+            class.images.iter_mut().flatten().for_each(|image| *image = graph.find(*image));
+            let Some(&place) = at.get(&class.id) else {
+                at.insert(class.id, classes.len());
+                classes.push(class);
+                continue;
+            };
+            let known = &mut classes[place];
+            known.is_own &= class.is_own;
+            for ((image, other), is_searched) in known.images.iter_mut().zip(class.images).zip(&mut self.is_searched) {
+                *is_searched |= image.zip(other).is_some_and(|(a, b)| a != b);
+                *image = image.or(other);
+            }
+        }
+        (self.classes, self.at) = (classes, at);
+    }
+
+    /// Searches those copies, too, that have not become what the block has become. True if there are any.
+    fn compare(&mut self, graph: &Graph<'_>) -> bool {
+        let mut is_other = false;
+        for (copy, is_searched) in self.is_searched.iter_mut().enumerate().filter(|(_, is_searched)| !**is_searched) {
+            let is_alike = |class: &Class| {
+                let Some(image) = class.images[copy] else { return false };
+                let (a, b) = (&graph[class.id], &graph[image]);
+                let flags = |data: &crate::typing::Data| (data.is_static, data.is_certain);
+                a.nodes.len() == b.nodes.len() && flags(&a.data) == flags(&b.data)
+            };
+            *is_searched = !self.classes.iter().filter(|class| class.is_own).all(is_alike);
+            is_other |= *is_searched;
+        }
+        is_other
+    }
+}
+
+impl Blocks {
+    /// Follows what became of the graph.
+    fn follow(&mut self, graph: &Graph<'_>) {
+        let (seen, now) = (self.seen, graph.nodes().len());
+        for run in &mut self.runs {
+            run.find_again(graph);
+            run.add(graph, (seen..now).map(Id::from));
+        }
+        self.seen = now;
+        self.cover();
+    }
+
+    /// Searches those copies, too, that have not become what their blocks have become. True if there are any.
+    pub fn compare(&mut self, graph: &Graph<'_>) -> bool {
+        let is_other = self.runs.iter_mut().fold(false, |any, run| run.compare(graph) || any);
+        self.cover();
+        is_other
+    }
+}
