@@ -128,17 +128,16 @@ impl<'r> Searcher<Term, crate::typing::Typing<'r>> for Search {
                 break;
             }
             // Copies of blocks are not searched: what is done to the block is done to them.
-            let covered = |class: &Id| graph.analysis.blocks.as_ref().is_some_and(|blocks| blocks.is_covered(*class));
-            let root = form.left.ast.as_ref().last().and_then(|root| match root {
-                ENodeOrVar::ENode(term) => Some(term.discriminant()),
-                ENodeOrVar::Var(_) => None,
-            });
-            let classes = root.and_then(|root| graph.classes_for_op(&root)).into_iter().flatten();
-            for class in classes.filter(|class| !covered(class)) {
-                let matches = form.left.search_eclass_with_limit(graph, class, left);
-                left = left.saturating_sub(matches.as_ref().map_or(0, |m| m.substs.len()));
-                found.extend(matches);
-            }
+            let root = form.left.ast.as_ref().last();
+            let matches: Vec<_> = match (&graph.analysis.blocks, root) {
+                (Some(blocks), Some(ENodeOrVar::ENode(root))) => {
+                    let classes = blocks.searched(root).iter();
+                    classes.filter_map(|&class| form.left.search_eclass_with_limit(graph, class, left)).collect()
+                }
+                _ => form.left.search_with_limit(graph, left),
+            };
+            left = left.saturating_sub(matches.iter().map(|m| m.substs.len()).sum());
+            found.extend(matches);
         }
         found
     }

@@ -155,13 +155,14 @@ pub fn optimize_logged(
     let before = extract(program, &ingested, &limits.model, Prefer::Own);
     let egraph_nodes_before = ingested.egraph.total_number_of_nodes();
     let mut report = Report { nodes_before: program.graph.len(), egraph_nodes_before, ..Report::default() };
-    let blocks = limits.replay.then(|| blocks::find(program, &ingested));
+    let blocks = limits.replay.then(|| blocks::find(program, &ingested)).flatten();
     let fresh = Graph::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds));
     let mut egraph = std::mem::replace(&mut ingested.egraph, fresh);
     egraph.analysis.log = log.is_some().then(Vec::new);
     egraph.analysis.blocks = blocks;
+    let searching = Instant::now();
     ingested.egraph = search(egraph, registry, program, further, limits, &mut report, start);
-    report.search_ms = ms(start);
+    report.search_ms = ms(searching);
     let extraction = Instant::now();
     let choice = extract(program, &ingested, &limits.model, Prefer::Cheap);
     report.extract_ms = ms(extraction);

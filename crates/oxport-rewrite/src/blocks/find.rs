@@ -26,15 +26,14 @@ struct Stretch {
     blocks: usize,
 }
 
-/// The repeated blocks of a program.
-pub(crate) fn find(program: &ExportedProgram, ingested: &Ingested<'_>) -> Blocks {
+/// The repeated blocks of a program; `None` if there are none.
+pub(crate) fn find(program: &ExportedProgram, ingested: &Ingested<'_>) -> Option<Blocks> {
     let nodes: Vec<NodeId> = program.graph.nodes().filter(|(_, n)| n.op().is_some()).map(|(id, _)| id).collect();
     let signatures: Vec<u64> = nodes.iter().map(|&id| signature(program, ingested, id)).collect();
-    let runs = stretches(&signatures).into_iter().map(|stretch| run(ingested, &nodes, &stretch));
-    let seen = ingested.egraph.nodes().len();
-    let mut blocks = Blocks { runs: runs.collect(), seen, ..Blocks::default() };
-    blocks.cover();
-    blocks
+    let runs = stretches(&signatures).into_iter().map(|stretch| run(ingested, &nodes, &stretch)).collect();
+    let mut blocks = Blocks { runs, ..Blocks::default() };
+    blocks.seen = (ingested.egraph.nodes().len(), 0);
+    (!blocks.runs.is_empty()).then_some(blocks)
 }
 
 /// A number that nodes which are alike have in common.

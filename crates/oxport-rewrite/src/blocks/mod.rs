@@ -21,7 +21,9 @@ pub(crate) use find::find;
 pub(crate) use replay::replay;
 
 use crate::applier::Typed;
-use egg::{Id, Subst, Symbol};
+use crate::term::Term;
+use crate::typing::Graph;
+use egg::{Id, Language, Subst, Symbol};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The repeated blocks of an e-graph.
@@ -30,10 +32,10 @@ pub(crate) struct Blocks {
     runs: Vec<Run>,
     /// What was done to the blocks of runs, and not to the copies yet.
     pending: Vec<(usize, Application)>,
-    /// The classes of copies, which are not searched.
-    covered: HashSet<Id>,
-    /// How many nodes of the e-graph have been looked at for correspondence.
-    seen: usize,
+    /// The classes that are searched, by the operators of their terms; those of copies are not.
+    searched: HashMap<<Term as Language>::Discriminant, Vec<Id>>,
+    /// How many terms the e-graph had been given, and how many classes it had, when it was looked at last.
+    seen: (usize, usize),
     /// How often each rule was replayed, and added something.
     pub replayed: BTreeMap<Symbol, usize>,
 }
@@ -69,9 +71,9 @@ pub(crate) struct Application {
 }
 
 impl Blocks {
-    /// True if rules are not matched at a class.
-    pub fn is_covered(&self, class: Id) -> bool {
-        self.covered.contains(&class)
+    /// The classes that rules with such a term at the root are matched at.
+    pub fn searched(&self, root: &Term) -> &[Id] {
+        self.searched.get(&root.discriminant()).map_or(&[], Vec::as_slice)
     }
 
     /// Notes what a rule did, where that is to be replayed.
@@ -82,13 +84,22 @@ impl Blocks {
         }
     }
 
-    /// Covers the classes of copies.
-    fn cover(&mut self) {
-        self.covered.clear();
+    /// Lists the classes that are searched: all but those of copies.
+    fn list(&mut self, graph: &Graph<'_>) {
+        let mut covered: HashSet<Id> = HashSet::new();
         for run in &self.runs {
             for class in run.classes.iter().filter(|class| class.is_own) {
                 let copies = class.images.iter().zip(&run.is_searched).filter(|(_, is_searched)| !**is_searched);
-                self.covered.extend(copies.filter_map(|(image, _)| *image).filter(|id| !run.at.contains_key(id)));
+                covered.extend(copies.filter_map(|(image, _)| *image).filter(|id| !run.at.contains_key(id)));
+            }
+        }
+        self.searched.clear();
+        for class in graph.classes().filter(|class| !covered.contains(&class.id)) {
+            for term in &class.nodes {
+                let classes = self.searched.entry(term.discriminant()).or_default();
+                if classes.last() != Some(&class.id) {
+                    classes.push(class.id);
+                }
             }
         }
     }

@@ -10,7 +10,9 @@ use std::collections::HashMap;
 
 /// Does to the copies of blocks what was done to these since the last time. The graph is clean before and after.
 pub(crate) fn replay(graph: &mut Graph<'_>) {
-    graph.rebuild();
+    if !graph.clean {
+        graph.rebuild();
+    }
     let Some(mut blocks) = graph.analysis.blocks.take() else { return };
     let pending = std::mem::take(&mut blocks.pending);
     let mut found = Vec::new();
@@ -32,7 +34,9 @@ pub(crate) fn replay(graph: &mut Graph<'_>) {
         *blocks.replayed.entry(*name).or_insert(0) += usize::from(applied == Some(true));
         blocks.runs[run].is_searched[copy] |= applied.is_some() != application.holds;
     }
-    graph.rebuild();
+    if !graph.clean {
+        graph.rebuild();
+    }
     blocks.follow(graph);
     graph.analysis.blocks = Some(blocks);
 }
@@ -138,19 +142,21 @@ impl Run {
 impl Blocks {
     /// Follows what became of the graph.
     fn follow(&mut self, graph: &Graph<'_>) {
-        let (seen, now) = (self.seen, graph.nodes().len());
-        for run in &mut self.runs {
-            run.find_again(graph);
-            run.add(graph, (seen..now).map(Id::from));
+        let (before, now) = (self.seen, (graph.nodes().len(), graph.number_of_classes()));
+        if before != now {
+            for run in &mut self.runs {
+                run.find_again(graph);
+                run.add(graph, (before.0..now.0).map(Id::from));
+            }
+            self.seen = now;
         }
-        self.seen = now;
-        self.cover();
+        self.list(graph);
     }
 
     /// Searches those copies, too, that have not become what their blocks have become. True if there are any.
     pub fn compare(&mut self, graph: &Graph<'_>) -> bool {
         let is_other = self.runs.iter_mut().fold(false, |any, run| run.compare(graph) || any);
-        self.cover();
+        self.list(graph);
         is_other
     }
 }
