@@ -10,6 +10,7 @@
 //! | [`typing`] | the class analysis: the operators' own meta functions |
 //! | [`rule`], [`forms`], [`condition`], [`rules`] | rules as data |
 //! | [`rules::merge`] | rules over several terms at once: products over a shared input |
+//! | `blocks` | repeated blocks, of which one is searched |
 //! | [`cost`] | what a term costs |
 //! | [`choice`] | which terms are taken |
 //! | [`proof`] | what shows that the result is equal, and its checker |

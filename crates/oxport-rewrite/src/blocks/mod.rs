@@ -4,6 +4,7 @@
 //! |---|---|
 //! | stretches of nodes that repeat, and which class of one block corresponds to which of another | `find` |
 //! | what rules did to one block is done to its copies | `replay` |
+//! | what is chosen for one block is chosen for its copies | `choose` |
 //!
 //! Of a run of equal blocks the first is searched because what stands before it is different, and the second, with the
 //! first before it, stands for all others: the *copies*. Rules are not matched at the classes of copies. In front of
@@ -14,9 +15,11 @@
 //! the e-graph, whose conditions were asked and whose sides have the same type. A copy for which that fails, or that has
 //! other terms in the end, is searched as everything else is.
 
+mod choose;
 mod find;
 mod replay;
 
+pub(crate) use choose::Classes;
 pub(crate) use find::find;
 pub(crate) use replay::replay;
 

@@ -69,7 +69,7 @@ fn instance(graph: &Graph<'_>, pattern: &PatternAst<Term>, subst: &Subst) -> Opt
 
 impl Run {
     /// What is in the place of a class in a copy: itself, if the blocks have it in common.
-    fn image(&self, class: Id, copy: usize) -> Option<Id> {
+    pub(super) fn image(&self, class: Id, copy: usize) -> Option<Id> {
         match self.at.get(&class) {
             Some(&i) => self.classes[i].images[copy],
             None => Some(class),
