@@ -99,11 +99,17 @@ fn is_as_good(program: &ExportedProgram, mode: (Opt, bool, Target)) -> Result<[R
 #[test]
 fn one_of_equal_layers_is_searched() {
     all([false, true].iter().flat_map(|first| MODES.map(|mode| (*first, mode))), |&(norm_first, mode)| {
-        for (few, many) in forms(4, norm_first).iter().zip(&forms(12, norm_first)) {
-            let ([_, few], [plain, many]) = (is_as_good(few, mode)?, is_as_good(many, mode)?);
-            if many.searched != few.searched || 3 * many.searched > plain.searched || many.replayed == 0 {
-                let counts = (few.searched, many.searched, plain.searched, many.replayed);
-                return Err(format!("{mode:?}: matches {counts:?}"));
+        let [few, some, many] = [4, 12, 20].map(|layers| forms(layers, norm_first));
+        for form in 0..few.len() {
+            let (_, few) = optimize(&few[form], mode, true)?;
+            let [plain, some] = is_as_good(&some[form], mode)?;
+            let (_, many) = optimize(&many[form], mode, true)?;
+            let counts = [few.searched, some.searched, many.searched, plain.searched];
+            if 2 * some.searched > 3 * few.searched || many.searched != some.searched || some.replayed == 0 {
+                return Err(format!("matches {counts:?}"));
+            }
+            if 2 * some.searched > plain.searched {
+                return Err(format!("all are searched: {counts:?}"));
             }
         }
         Ok(())

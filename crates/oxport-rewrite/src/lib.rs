@@ -203,17 +203,18 @@ fn search<'r>(
             .filter(|r| r.allowed(soundness))
             .map(|r| r.compile(registry))
             .collect();
+        let nodes = limits.nodes;
         loop {
             let time = limits.time.map_or(FOREVER, |time| time.saturating_sub(start.elapsed()));
             let runner =
                 Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds))
                     .with_egraph(egraph)
-                    .with_hook(|runner| {
-                        blocks::replay(&mut runner.egraph);
+                    .with_hook(move |runner| {
+                        blocks::replay(&mut runner.egraph, nodes);
                         Ok(())
                     })
                     .with_iter_limit(limits.iterations)
-                    .with_node_limit(limits.nodes)
+                    .with_node_limit(nodes)
                     .with_time_limit(time)
                     .with_scheduler(BackoffScheduler::default().with_initial_match_limit(50_000))
                     .run(&rules);
@@ -223,7 +224,7 @@ fn search<'r>(
                 *report.rules.entry(rule.to_string()).or_insert(0) += count;
             }
             egraph = runner.egraph;
-            blocks::replay(&mut egraph);
+            blocks::replay(&mut egraph, nodes);
             // Copies that have not become what the block has become are searched now.
             let Some(mut blocks) = egraph.analysis.blocks.take() else { return egraph };
             let is_done = !blocks.compare(&egraph) || !report.saturated;

@@ -8,8 +8,9 @@ use crate::typing::Graph;
 use egg::{ENodeOrVar, Id, Language, PatternAst, Subst};
 use std::collections::HashMap;
 
-/// Does to the copies of blocks what was done to these since the last time. The graph is clean before and after.
-pub(crate) fn replay(graph: &mut Graph<'_>) {
+/// Does to the copies of blocks what was done to these since the last time, as long as the graph has no more terms than
+/// a limit. The graph is clean before and after.
+pub(crate) fn replay(graph: &mut Graph<'_>, limit: usize) {
     if !graph.clean {
         graph.rebuild();
     }
@@ -29,6 +30,9 @@ pub(crate) fn replay(graph: &mut Graph<'_>) {
         }
     }
     for (run, copy, application, (class, subst)) in found {
+        if graph.total_size() > limit {
+            break;
+        }
         let (rule, name) = &application.rule;
         let applied = rule.apply(graph, class, &subst, application.form, *name);
         *blocks.replayed.entry(*name).or_insert(0) += usize::from(applied == Some(true));
