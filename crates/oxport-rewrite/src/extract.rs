@@ -3,7 +3,7 @@
 //! Law: what a leaf's node reads is needed by the leaf, so that no choice makes a node depend on itself by way of one
 //! that is not rewritten.
 
-use crate::blocks::Classes;
+use crate::blocks::{Blocks, Classes};
 use crate::choice::{Effort, Node, Pick, Space};
 use crate::cost::Model;
 use crate::ingest::{Ingested, observed};
@@ -38,10 +38,11 @@ pub(crate) enum Prefer {
     Own,
 }
 
-/// Chooses for all outputs and effects of the program.
+/// Chooses for all outputs and effects of the program; of repeated blocks for one.
 pub(crate) fn extract(
     program: &ExportedProgram,
     ingested: &Ingested<'_>,
+    blocks: Option<&Blocks>,
     model: &Model,
     prefer: Prefer,
 ) -> Option<Choice> {
@@ -81,7 +82,6 @@ pub(crate) fn extract(
     let pick = match prefer {
         Prefer::Own => given,
         _ => {
-            let blocks = egraph.analysis.blocks.as_ref();
             let of = Classes { graph: egraph, ids: &classes, index: &index, terms: &terms };
             let once = blocks.and_then(|blocks| blocks.choose(&of, &space, &given, &Effort::default()));
             let pick = once.or_else(|| space.choose(Some(&given), &Effort::default()))?;

@@ -127,11 +127,10 @@ impl<'r> Searcher<Term, crate::typing::Typing<'r>> for Search {
             if left == 0 {
                 break;
             }
-            // Copies of blocks are not searched: what is done to the block is done to them.
             let root = form.left.ast.as_ref().last();
-            let matches: Vec<_> = match (&graph.analysis.blocks, root) {
-                (Some(blocks), Some(ENodeOrVar::ENode(root))) => {
-                    let classes = blocks.searched(root).iter();
+            let matches: Vec<_> = match (&graph.analysis.scope, root) {
+                (Some(scope), Some(ENodeOrVar::ENode(root))) => {
+                    let classes = scope.with(root).iter();
                     classes.filter_map(|&class| form.left.search_eclass_with_limit(graph, class, left)).collect()
                 }
                 _ => form.left.search_with_limit(graph, left),

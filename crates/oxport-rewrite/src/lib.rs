@@ -37,16 +37,20 @@ mod log;
 pub mod proof;
 pub mod rule;
 pub mod rules;
+mod scope;
 pub mod term;
 pub mod terms;
 pub mod typing;
 
+use blocks::Blocks;
 use cost::Model;
 use egg::{BackoffScheduler, Rewrite, Runner, StopReason};
 use extract::{Prefer, extract};
 use oxport_ir::{ExportedProgram, Registry, Result};
 use rule::{Rule, Soundness};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use term::Term;
 use typing::{Graph, Typing};
@@ -153,22 +157,22 @@ pub fn optimize_logged(
     let start = Instant::now();
     let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
     let mut ingested = ingest::ingest(program, registry, &limits.model);
-    let before = extract(program, &ingested, &limits.model, Prefer::Own);
+    let before = extract(program, &ingested, None, &limits.model, Prefer::Own);
     let egraph_nodes_before = ingested.egraph.total_number_of_nodes();
     let mut report = Report { nodes_before: program.graph.len(), egraph_nodes_before, ..Report::default() };
     let blocks = limits.replay.then(|| blocks::find(program, &ingested)).flatten();
     let fresh = Graph::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds));
     let mut egraph = std::mem::replace(&mut ingested.egraph, fresh);
     egraph.analysis.log = log.is_some().then(Vec::new);
-    egraph.analysis.blocks = blocks;
     let searching = Instant::now();
-    ingested.egraph = search(egraph, registry, program, further, limits, &mut report, start);
+    let blocks = RefCell::new(blocks).into();
+    ingested.egraph = search(egraph, &blocks, program, further, limits, &mut report, start);
     report.search_ms = ms(searching);
     let extraction = Instant::now();
-    let choice = extract(program, &ingested, &limits.model, Prefer::Cheap);
+    let choice = extract(program, &ingested, blocks.borrow().as_ref(), &limits.model, Prefer::Cheap);
     report.extract_ms = ms(extraction);
     let price = |program: &ExportedProgram| {
-        let own = extract(program, &ingest::ingest(program, registry, &limits.model), &limits.model, Prefer::Own);
+        let own = extract(program, &ingest::ingest(program, registry, &limits.model), None, &limits.model, Prefer::Own);
         own.map_or(f64::INFINITY, |own| own.price as f64 / 1e3)
     };
     report.cost_before = before.map_or(f64::INFINITY, |own| own.price as f64 / 1e3);
@@ -189,13 +193,14 @@ pub fn optimize_logged(
 /// The phases of the search: what holds to the bit; what rounds; products merged, once, and what comes of that.
 fn search<'r>(
     mut egraph: Graph<'r>,
-    registry: &'r Registry,
+    blocks: &Rc<RefCell<Option<Blocks>>>,
     program: &ExportedProgram,
     further: &[Rule],
     limits: &Limits,
     report: &mut Report,
     start: Instant,
 ) -> Graph<'r> {
+    let registry = egraph.analysis.types.registry;
     let phase = |mut egraph: Graph<'r>, soundness: Soundness, report: &mut Report| {
         let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::all()
             .copied()
@@ -205,12 +210,13 @@ fn search<'r>(
             .collect();
         let nodes = limits.nodes;
         loop {
+            let shared = blocks.clone();
             let time = limits.time.map_or(FOREVER, |time| time.saturating_sub(start.elapsed()));
             let runner =
                 Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds))
                     .with_egraph(egraph)
                     .with_hook(move |runner| {
-                        blocks::replay(&mut runner.egraph, nodes);
+                        shared.borrow_mut().iter_mut().for_each(|blocks| blocks.replay(&mut runner.egraph, nodes));
                         Ok(())
                     })
                     .with_iter_limit(limits.iterations)
@@ -224,12 +230,11 @@ fn search<'r>(
                 *report.rules.entry(rule.to_string()).or_insert(0) += count;
             }
             egraph = runner.egraph;
-            blocks::replay(&mut egraph, nodes);
+            let mut blocks = blocks.borrow_mut();
+            let Some(blocks) = blocks.as_mut() else { return egraph };
+            blocks.replay(&mut egraph, nodes);
             // Copies that have not become what the block has become are searched now.
-            let Some(mut blocks) = egraph.analysis.blocks.take() else { return egraph };
-            let is_done = !blocks.compare(&egraph) || !report.saturated;
-            egraph.analysis.blocks = Some(blocks);
-            if is_done {
+            if !blocks.compare(&mut egraph) || !report.saturated {
                 return egraph;
             }
         }
@@ -249,7 +254,7 @@ fn search<'r>(
         }
     }
     report.searched = egraph.analysis.searched;
-    for (rule, count) in egraph.analysis.blocks.iter().flat_map(|blocks| &blocks.replayed) {
+    for (rule, count) in blocks.borrow().iter().flat_map(|blocks| &blocks.replayed) {
         report.replayed += count;
         *report.rules.entry(rule.to_string()).or_insert(0) += count;
     }
@@ -285,7 +290,7 @@ pub fn apply<'r>(
         return Ok(None);
     }
     ingested.egraph = runner.egraph;
-    match extract(program, &ingested, &model, Prefer::New) {
+    match extract(program, &ingested, None, &model, Prefer::New) {
         Some(choice) => emit::emit(program, registry, &ingested, &choice).map(Some),
         None => Ok(None),
     }

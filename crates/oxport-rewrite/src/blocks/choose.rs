@@ -1,7 +1,7 @@
 //! Of repeated blocks one is chosen for, and the copies take the terms in the places of what was chosen.
 //!
-//! Laws: what the copies cost counts, at the block that stands for them; a choice that is cyclic, or dearer than the one
-//! given, is none.
+//! Laws: what the copies cost counts, at the block that stands for them; a choice that is cyclic, or dearer than the
+//! one given, is none.
 
 use super::{Blocks, Class, Run};
 use crate::choice::{Effort, Node, Pick, Space};

@@ -2,61 +2,23 @@
 //!
 //! Law: what is replayed is found before anything is added, as a search finds its matches.
 
-use super::{Application, Blocks, Class, Run};
+use super::{Blocks, Class, Run};
+use crate::applier::Typed;
 use crate::term::Term;
-use crate::typing::Graph;
-use egg::{ENodeOrVar, Id, Language, PatternAst, Subst};
+use crate::typing::{Data, Graph};
+use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, Subst};
 use std::collections::HashMap;
+use std::sync::Arc;
 
-/// Does to the copies of blocks what was done to these since the last time, as long as the graph has no more terms than
-/// a limit. The graph is clean before and after.
-pub(crate) fn replay(graph: &mut Graph<'_>, limit: usize) {
-    if !graph.clean {
-        graph.rebuild();
+/// The left side of a rule at a copy: its class, and what the variables stand for.
+fn found(graph: &Graph<'_>, pattern: &Pattern<Term>, subst: &Subst, run: &Run, copy: usize) -> Option<(Id, Subst)> {
+    let vars = pattern.vars();
+    let mut at_copy = Subst::with_capacity(vars.len());
+    for var in vars {
+        // As it was when it was matched: what is one class now may have been two.
+        at_copy.insert(var, run.image(*subst.get(var)?, copy)?);
     }
-    let Some(mut blocks) = graph.analysis.blocks.take() else { return };
-    let pending = std::mem::take(&mut blocks.pending);
-    let mut found = Vec::new();
-    for (number, application) in &pending {
-        let run = &mut blocks.runs[*number];
-        for copy in 0..run.is_searched.len() {
-            if run.is_searched[copy] {
-                continue;
-            }
-            match application.found(graph, run, copy) {
-                Some(at) => found.push((*number, copy, application, at)),
-                None => run.is_searched[copy] = true,
-            }
-        }
-    }
-    for (run, copy, application, (class, subst)) in found {
-        if graph.total_size() > limit {
-            break;
-        }
-        let (rule, name) = &application.rule;
-        let applied = rule.apply(graph, class, &subst, application.form, *name);
-        *blocks.replayed.entry(*name).or_insert(0) += usize::from(applied == Some(true));
-        blocks.runs[run].is_searched[copy] |= applied.is_some() != application.holds;
-    }
-    if !graph.clean {
-        graph.rebuild();
-    }
-    blocks.follow(graph);
-    graph.analysis.blocks = Some(blocks);
-}
-
-impl Application {
-    /// The left side at a copy: its class, and what the variables stand for.
-    fn found(&self, graph: &Graph<'_>, run: &Run, copy: usize) -> Option<(Id, Subst)> {
-        let left = &self.rule.0.form(self.form).left;
-        let vars = left.vars();
-        let mut subst = Subst::with_capacity(vars.len());
-        for var in vars {
-            // As it was when it was matched: what is one class now may have been two.
-            subst.insert(var, run.image(*self.subst.get(var)?, copy)?);
-        }
-        Some((instance(graph, &left.ast, &subst)?, subst))
-    }
+    Some((instance(graph, &pattern.ast, &at_copy)?, at_copy))
 }
 
 /// The class of a pattern's term, if it is in the graph.
@@ -72,6 +34,11 @@ fn instance(graph: &Graph<'_>, pattern: &PatternAst<Term>, subst: &Subst) -> Opt
 }
 
 impl Run {
+    /// Whether a class is of the block that stands for the others.
+    fn is_own(&self, class: Id) -> bool {
+        self.at.get(&class).is_some_and(|&i| self.classes[i].is_own)
+    }
+
     /// What is in the place of a class in a copy: itself, if the blocks have it in common.
     pub(super) fn image(&self, class: Id, copy: usize) -> Option<Id> {
         match self.at.get(&class) {
@@ -133,7 +100,7 @@ impl Run {
             let is_alike = |class: &Class| {
                 let Some(image) = class.images[copy] else { return false };
                 let (a, b) = (&graph[class.id], &graph[image]);
-                let flags = |data: &crate::typing::Data| (data.is_static, data.is_certain);
+                let flags = |data: &Data| (data.is_static, data.is_certain);
                 a.nodes.len() == b.nodes.len() && flags(&a.data) == flags(&b.data)
             };
             *is_searched = !self.classes.iter().filter(|class| class.is_own).all(is_alike);
@@ -144,6 +111,41 @@ impl Run {
 }
 
 impl Blocks {
+    /// Does to the copies of blocks what was done to these since the last time, as long as the graph has no more terms
+    /// than a limit. The graph is clean before and after.
+    pub fn replay(&mut self, graph: &mut Graph<'_>, limit: usize) {
+        if !graph.clean {
+            graph.rebuild();
+        }
+        let noted = graph.analysis.noted.replace(Vec::new()).unwrap_or_default();
+        let mut matches = Vec::new();
+        for application in &noted {
+            let rule = Arc::new(Typed::of(application.rule, graph.analysis.types.registry));
+            let left = &rule.form(application.form).left;
+            for (number, run) in self.runs.iter_mut().enumerate().filter(|(_, run)| run.is_own(application.class)) {
+                for copy in (0..run.is_searched.len()).filter(|copy| !run.is_searched[*copy]).collect::<Vec<_>>() {
+                    match found(graph, left, &application.subst, run, copy) {
+                        Some(at) => matches.push((number, copy, rule.clone(), application, at)),
+                        None => run.is_searched[copy] = true,
+                    }
+                }
+            }
+        }
+        for (run, copy, rule, application, (class, subst)) in matches {
+            if graph.total_size() > limit {
+                break;
+            }
+            let applied = rule.apply(graph, class, &subst, application.form);
+            *self.replayed.entry(application.rule.name).or_insert(0) += usize::from(applied == Some(true));
+            self.runs[run].is_searched[copy] |= applied.is_some() != application.holds;
+        }
+        if !graph.clean {
+            graph.rebuild();
+        }
+        self.follow(graph);
+        graph.analysis.scope = Some(self.scope(graph));
+    }
+
     /// Follows what became of the graph.
     fn follow(&mut self, graph: &Graph<'_>) {
         let (before, now) = (self.seen, (graph.nodes().len(), graph.number_of_classes()));
@@ -154,13 +156,12 @@ impl Blocks {
             }
             self.seen = now;
         }
-        self.list(graph);
     }
 
     /// Searches those copies, too, that have not become what their blocks have become. True if there are any.
-    pub fn compare(&mut self, graph: &Graph<'_>) -> bool {
+    pub fn compare(&mut self, graph: &mut Graph<'_>) -> bool {
         let is_other = self.runs.iter_mut().fold(false, |any, run| run.compare(graph) || any);
-        self.list(graph);
+        graph.analysis.scope = Some(self.scope(graph));
         is_other
     }
 }
