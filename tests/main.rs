@@ -1,6 +1,7 @@
 //! One binary for all workspace tests.
 
 mod added_ops;
+mod blocks;
 mod choice;
 mod corpus;
 mod documented;

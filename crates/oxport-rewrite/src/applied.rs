@@ -1,5 +1,6 @@
 //! What a search did: every application of a rule, with what its variables stood for.
 
+use crate::rule::Rule;
 use crate::term::Term;
 use egg::{ENodeOrVar, Id, PatternAst, Subst, Symbol, Var};
 use std::collections::HashMap;
@@ -33,4 +34,19 @@ impl Applied {
         let variables = left.as_ref().iter().filter_map(variable).collect();
         Applied { name, is_merge: false, pairs: vec![(left.clone(), right.clone())], variables, computed }
     }
+}
+
+/// What a rule was applied to, so that it can be applied to something else.
+#[derive(Clone)]
+pub(crate) struct Application {
+    /// The rule.
+    pub rule: Rule,
+    /// Which of its forms.
+    pub form: usize,
+    /// The class where it was matched.
+    pub class: Id,
+    /// What the variables stand for.
+    pub subst: Subst,
+    /// Whether both sides were united: else something was added, and found to be of another type.
+    pub holds: bool,
 }

@@ -3,10 +3,9 @@
 //! Law: the right side is added only where the conditions hold and both sides have the same type, for all sizes in
 //! range.
 
-use crate::applied::Applied;
+use crate::applied::{Application, Applied};
 use crate::compute::{self, compute};
-use crate::condition::Condition;
-use crate::forms::{Forms, Search};
+use crate::forms::{Form, Forms, Search};
 use crate::kind::same_type;
 use crate::rule::Rule;
 use crate::term::Term;
@@ -50,22 +49,25 @@ impl Rule {
     /// # Panics
     /// A pattern is no term: the table's test would have failed.
     pub fn compile<'r>(&self, registry: &Registry) -> Rewrite<Term, Typing<'r>> {
+        self.rewrite(self.forms(registry))
+    }
+    /// The forms, made once for a registry.
+    fn forms(&self, registry: &Registry) -> Arc<Forms> {
         let made = registry.derived(|_| Made::default());
         let key = (self.left, self.right);
         let found = made.0.lock().expect("law: no panic while the lock is held").get(&key).cloned();
-        let forms = found.unwrap_or_else(|| {
+        found.unwrap_or_else(|| {
             let forms = Forms::of(self, registry).expect("law: rule patterns parse, the table's test says so");
             let mut made = made.0.lock().expect("law: no panic while the lock is held");
             made.entry(key).or_insert(Arc::new(forms)).clone()
-        });
-        self.rewrite(forms)
+        })
     }
     /// The rule for egg, of its forms.
     ///
     /// # Panics
     /// The right side has a variable that the left side has not.
     pub fn rewrite<'r>(&self, forms: Arc<Forms>) -> Rewrite<Term, Typing<'r>> {
-        let applier = Typed { forms: forms.clone(), when: self.when };
+        let applier = Typed { forms: forms.clone(), rule: *self };
         Rewrite::new(self.name, Search(forms), applier).expect("law: right sides have the variables of left sides")
     }
 }
@@ -75,39 +77,65 @@ impl Rule {
 struct Made(Mutex<HashMap<(&'static str, &'static str), Arc<Forms>>>);
 
 /// Adds the right side where it is well-typed and the conditions hold.
-struct Typed {
+pub(crate) struct Typed {
     forms: Arc<Forms>,
-    when: &'static [Condition],
+    rule: Rule,
 }
 
 impl Typed {
-    fn apply(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, form: usize, rule: Symbol) -> bool {
+    /// The rule, as it is applied for a registry.
+    pub fn of(rule: Rule, registry: &Registry) -> Typed {
+        Typed { forms: rule.forms(registry), rule }
+    }
+
+    /// A form of the rule.
+    pub fn form(&self, form: usize) -> &Form {
+        &self.forms.0[form]
+    }
+
+    /// Applies a form of the rule to what was matched. True if something is equal now that was not; `None` if the rule
+    /// does not hold there.
+    pub fn apply(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, form: usize) -> Option<bool> {
+        let rule = Symbol::from(self.rule.name);
         let at = |name: &str| subst.get(format!("?{name}").parse().ok()?).copied();
-        if !self.when.iter().all(|c| c.holds(graph, &at)) {
-            return false;
+        if !self.rule.when.iter().all(|c| c.holds(graph, &at)) {
+            return None;
         }
         let mut computed = Vec::new();
-        let right = &self.forms.0[form].right;
-        let Some(new) = instantiate(graph, right, subst, class, &mut computed) else { return false };
+        let right = &self.form(form).right;
+        let new = instantiate(graph, right, subst, class, &mut computed)?;
         let (left, right) = (&graph[class].data, &graph[new].data);
         if !left.is_certain || !right.is_certain || !same_type(&graph.analysis.types.env, &left.kind, &right.kind) {
-            return false;
+            return None;
         }
         let is_new = graph.union_trusted(class, new, rule);
         if let Some(log) = graph.analysis.log.as_mut().filter(|_| is_new) {
-            let form = &self.forms.0[form];
+            let form = self.form(form);
             log.push(Applied::rule(rule, (&form.left.ast, &form.right.ast), subst, computed));
+        }
+        Some(is_new)
+    }
+
+    /// As [`apply`](Typed::apply) to what a search matched: to be replayed, if there is something more then.
+    fn apply_found(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, form: usize) -> bool {
+        let before = graph.total_size();
+        let applied = self.apply(graph, class, subst, form);
+        let is_new = applied == Some(true);
+        let is_more = is_new || graph.total_size() > before;
+        if let Some(noted) = graph.analysis.noted.as_mut().filter(|_| is_more) {
+            noted.push(Application { rule: self.rule, form, class, subst: subst.clone(), holds: applied.is_some() });
         }
         is_new
     }
 }
 
 impl<'r> Applier<Term, Typing<'r>> for Typed {
-    fn apply_matches(&self, graph: &mut Graph<'r>, matches: &[SearchMatches<'_, Term>], rule: Symbol) -> Vec<Id> {
+    fn apply_matches(&self, graph: &mut Graph<'r>, matches: &[SearchMatches<'_, Term>], _: Symbol) -> Vec<Id> {
         let mut united = Vec::new();
         for found in matches {
             let Some(form) = found.ast.as_deref().and_then(|left| self.forms.position(left)) else { continue };
-            let applied = found.substs.iter().filter(|subst| self.apply(graph, found.eclass, subst, form, rule));
+            graph.analysis.searched += found.substs.len();
+            let applied = found.substs.iter().filter(|subst| self.apply_found(graph, found.eclass, subst, form));
             united.extend(applied.map(|_| found.eclass));
         }
         united

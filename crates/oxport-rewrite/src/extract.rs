@@ -3,6 +3,7 @@
 //! Law: what a leaf's node reads is needed by the leaf, so that no choice makes a node depend on itself by way of one
 //! that is not rewritten.
 
+use crate::blocks::{Blocks, Classes};
 use crate::choice::{Effort, Node, Pick, Space};
 use crate::cost::Model;
 use crate::ingest::{Ingested, observed};
@@ -37,10 +38,11 @@ pub(crate) enum Prefer {
     Own,
 }
 
-/// Chooses for all outputs and effects of the program.
+/// Chooses for all outputs and effects of the program; of repeated blocks for one.
 pub(crate) fn extract(
     program: &ExportedProgram,
     ingested: &Ingested<'_>,
+    blocks: Option<&Blocks>,
     model: &Model,
     prefer: Prefer,
 ) -> Option<Choice> {
@@ -80,7 +82,9 @@ pub(crate) fn extract(
     let pick = match prefer {
         Prefer::Own => given,
         _ => {
-            let pick = space.choose(Some(&given), &Effort::default())?;
+            let of = Classes { graph: egraph, ids: &classes, index: &index, terms: &terms };
+            let once = blocks.and_then(|blocks| blocks.choose(&of, &space, &given, &Effort::default()));
+            let pick = once.or_else(|| space.choose(Some(&given), &Effort::default()))?;
             // A value that must lie in a storage of its own may have to be computed as the program did, from classes
             // that the choice does not need: these keep what the search found for them, or the program's terms.
             let needed = space.needed(&pick);

@@ -127,7 +127,14 @@ impl<'r> Searcher<Term, crate::typing::Typing<'r>> for Search {
             if left == 0 {
                 break;
             }
-            let matches = form.left.search_with_limit(graph, left);
+            let root = form.left.ast.as_ref().last();
+            let matches: Vec<_> = match (&graph.analysis.scope, root) {
+                (Some(scope), Some(ENodeOrVar::ENode(root))) => {
+                    let classes = scope.with(root).iter();
+                    classes.filter_map(|&class| form.left.search_eclass_with_limit(graph, class, left)).collect()
+                }
+                _ => form.left.search_with_limit(graph, left),
+            };
             left = left.saturating_sub(matches.iter().map(|m| m.substs.len()).sum());
             found.extend(matches);
         }

@@ -10,6 +10,7 @@
 //! | [`typing`] | the class analysis: the operators' own meta functions |
 //! | [`rule`], [`forms`], [`condition`], [`rules`] | rules as data |
 //! | [`rules::merge`] | rules over several terms at once: products over a shared input |
+//! | `blocks` | repeated blocks, of which one is searched |
 //! | [`cost`] | what a term costs |
 //! | [`choice`] | which terms are taken |
 //! | [`proof`] | what shows that the result is equal, and its checker |
@@ -20,6 +21,7 @@
 
 mod applied;
 mod applier;
+mod blocks;
 pub mod choice;
 mod compute;
 pub mod condition;
@@ -35,16 +37,20 @@ mod log;
 pub mod proof;
 pub mod rule;
 pub mod rules;
+mod scope;
 pub mod term;
 pub mod terms;
 pub mod typing;
 
+use blocks::Blocks;
 use cost::Model;
 use egg::{BackoffScheduler, Rewrite, Runner, StopReason};
 use extract::{Prefer, extract};
 use oxport_ir::{ExportedProgram, Registry, Result};
 use rule::{Rule, Soundness};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use term::Term;
 use typing::{Graph, Typing};
@@ -62,6 +68,8 @@ pub struct Limits {
     pub nodes: usize,
     /// How much larger the tensors of the program may become, as a part of what they are.
     pub grow: f64,
+    /// Whether of equal blocks one is searched, and what was done to it is done to the others.
+    pub replay: bool,
     /// The longest time of the search, if one is asked for: the result then depends on the machine.
     pub time: Option<Duration>,
 }
@@ -74,6 +82,7 @@ impl Default for Limits {
             iterations: 12,
             nodes: 200_000,
             grow: 0.05,
+            replay: true,
             time: None,
         }
     }
@@ -98,10 +107,16 @@ pub struct Report {
     pub saturated: bool,
     /// Rounds of matching.
     pub iterations: usize,
+    /// Nodes of the e-graph before the search.
+    pub egraph_nodes_before: usize,
     /// Nodes of the e-graph at the end.
     pub egraph_nodes: usize,
     /// Classes of the e-graph at the end.
     pub egraph_classes: usize,
+    /// Matches of rules that the search looked at.
+    pub searched: usize,
+    /// Applications of rules that were replayed in repeated blocks, and added something.
+    pub replayed: usize,
     /// Time of the search, in milliseconds.
     pub search_ms: f64,
     /// Time of the choice, in milliseconds.
@@ -142,18 +157,22 @@ pub fn optimize_logged(
     let start = Instant::now();
     let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
     let mut ingested = ingest::ingest(program, registry, &limits.model);
-    let before = extract(program, &ingested, &limits.model, Prefer::Own);
-    let mut report = Report { nodes_before: program.graph.len(), ..Report::default() };
+    let before = extract(program, &ingested, None, &limits.model, Prefer::Own);
+    let egraph_nodes_before = ingested.egraph.total_number_of_nodes();
+    let mut report = Report { nodes_before: program.graph.len(), egraph_nodes_before, ..Report::default() };
+    let blocks = limits.replay.then(|| blocks::find(program, &ingested)).flatten();
     let fresh = Graph::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds));
     let mut egraph = std::mem::replace(&mut ingested.egraph, fresh);
     egraph.analysis.log = log.is_some().then(Vec::new);
-    ingested.egraph = search(egraph, registry, program, further, limits, &mut report, start);
-    report.search_ms = ms(start);
+    let searching = Instant::now();
+    let blocks = RefCell::new(blocks).into();
+    ingested.egraph = search(egraph, &blocks, program, further, limits, &mut report, start);
+    report.search_ms = ms(searching);
     let extraction = Instant::now();
-    let choice = extract(program, &ingested, &limits.model, Prefer::Cheap);
+    let choice = extract(program, &ingested, blocks.borrow().as_ref(), &limits.model, Prefer::Cheap);
     report.extract_ms = ms(extraction);
     let price = |program: &ExportedProgram| {
-        let own = extract(program, &ingest::ingest(program, registry, &limits.model), &limits.model, Prefer::Own);
+        let own = extract(program, &ingest::ingest(program, registry, &limits.model), None, &limits.model, Prefer::Own);
         own.map_or(f64::INFINITY, |own| own.price as f64 / 1e3)
     };
     report.cost_before = before.map_or(f64::INFINITY, |own| own.price as f64 / 1e3);
@@ -174,35 +193,51 @@ pub fn optimize_logged(
 /// The phases of the search: what holds to the bit; what rounds; products merged, once, and what comes of that.
 fn search<'r>(
     mut egraph: Graph<'r>,
-    registry: &'r Registry,
+    blocks: &Rc<RefCell<Option<Blocks>>>,
     program: &ExportedProgram,
     further: &[Rule],
     limits: &Limits,
     report: &mut Report,
     start: Instant,
 ) -> Graph<'r> {
-    let phase = |egraph: Graph<'r>, soundness: Soundness, report: &mut Report| {
+    let registry = egraph.analysis.types.registry;
+    let phase = |mut egraph: Graph<'r>, soundness: Soundness, report: &mut Report| {
         let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::all()
             .copied()
             .chain(further.iter().copied())
             .filter(|r| r.allowed(soundness))
             .map(|r| r.compile(registry))
             .collect();
-        let time = limits.time.map_or(FOREVER, |time| time.saturating_sub(start.elapsed()));
-        let runner =
-            Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds))
-                .with_egraph(egraph)
-                .with_iter_limit(limits.iterations)
-                .with_node_limit(limits.nodes)
-                .with_time_limit(time)
-                .with_scheduler(BackoffScheduler::default().with_initial_match_limit(50_000))
-                .run(&rules);
-        report.saturated = matches!(runner.stop_reason, Some(StopReason::Saturated));
-        report.iterations += runner.iterations.len();
-        for (rule, count) in runner.iterations.iter().flat_map(|i| &i.applied) {
-            *report.rules.entry(rule.to_string()).or_insert(0) += count;
+        let nodes = limits.nodes;
+        loop {
+            let shared = blocks.clone();
+            let time = limits.time.map_or(FOREVER, |time| time.saturating_sub(start.elapsed()));
+            let runner =
+                Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds))
+                    .with_egraph(egraph)
+                    .with_hook(move |runner| {
+                        shared.borrow_mut().iter_mut().for_each(|blocks| blocks.replay(&mut runner.egraph, nodes));
+                        Ok(())
+                    })
+                    .with_iter_limit(limits.iterations)
+                    .with_node_limit(nodes)
+                    .with_time_limit(time)
+                    .with_scheduler(BackoffScheduler::default().with_initial_match_limit(50_000))
+                    .run(&rules);
+            report.saturated = matches!(runner.stop_reason, Some(StopReason::Saturated));
+            report.iterations += runner.iterations.len();
+            for (rule, count) in runner.iterations.iter().flat_map(|i| &i.applied) {
+                *report.rules.entry(rule.to_string()).or_insert(0) += count;
+            }
+            egraph = runner.egraph;
+            let mut blocks = blocks.borrow_mut();
+            let Some(blocks) = blocks.as_mut() else { return egraph };
+            blocks.replay(&mut egraph, nodes);
+            // Copies that have not become what the block has become are searched now.
+            if !blocks.compare(&mut egraph) || !report.saturated {
+                return egraph;
+            }
         }
-        runner.egraph
     };
     egraph = phase(egraph, Soundness::Bitwise, report);
     if limits.soundness == Soundness::Rounding {
@@ -217,6 +252,11 @@ fn search<'r>(
                 egraph = phase(egraph, Soundness::Rounding, report);
             }
         }
+    }
+    report.searched = egraph.analysis.searched;
+    for (rule, count) in blocks.borrow().iter().flat_map(|blocks| &blocks.replayed) {
+        report.replayed += count;
+        *report.rules.entry(rule.to_string()).or_insert(0) += count;
     }
     report.egraph_nodes = egraph.total_number_of_nodes();
     report.egraph_classes = egraph.number_of_classes();
@@ -250,7 +290,7 @@ pub fn apply<'r>(
         return Ok(None);
     }
     ingested.egraph = runner.egraph;
-    match extract(program, &ingested, &model, Prefer::New) {
+    match extract(program, &ingested, None, &model, Prefer::New) {
         Some(choice) => emit::emit(program, registry, &ingested, &choice).map(Some),
         None => Ok(None),
     }

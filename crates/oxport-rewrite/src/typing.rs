@@ -4,9 +4,10 @@
 //! rule cannot hide, and what reads strides reads the same; they are merged only if that holds for all sizes in range,
 //! and not just for those of the capture; analysis never adds a guard.
 
-use crate::applied::Applied;
+use crate::applied::{Application, Applied};
 pub use crate::kind::Kind;
 use crate::kind::{Types, is_folded};
+use crate::scope::Scope;
 use crate::term::{Constant, Term};
 use crate::terms::Terms;
 use egg::{Analysis, DidMerge, EGraph, Id};
@@ -29,6 +30,12 @@ pub struct Typing<'r> {
     pub(crate) sizes: HashMap<Expr, Id>,
     /// What rules did, where that is to be proved.
     pub(crate) log: Option<Vec<Applied>>,
+    /// Where rules are matched, if not everywhere.
+    pub(crate) scope: Option<Scope>,
+    /// What rules were applied to, where that is to be replayed.
+    pub(crate) noted: Option<Vec<Application>>,
+    /// How many matches were looked at.
+    pub(crate) searched: usize,
 }
 
 /// What is known of a class.
@@ -47,7 +54,8 @@ impl<'r> Typing<'r> {
     /// An analysis over these operators and symbols.
     pub fn new(registry: &'r Registry, env: ShapeEnv, exact_folds: bool) -> Typing<'r> {
         let types = Types::new(registry, env);
-        Typing { types, exact_folds, recorded: None, sizes: HashMap::new(), log: None }
+        let (recorded, sizes, log, scope, noted) = (None, HashMap::new(), None, None, None);
+        Typing { types, exact_folds, recorded, sizes, log, scope, noted, searched: 0 }
     }
 }
 
