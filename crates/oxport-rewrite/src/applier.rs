@@ -82,6 +82,9 @@ struct Typed {
 
 impl Typed {
     fn apply(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, form: usize, rule: Symbol) -> bool {
+        if graph.analysis.fuel.is_out() {
+            return false;
+        }
         let at = |name: &str| subst.get(format!("?{name}").parse().ok()?).copied();
         if !self.when.iter().all(|c| c.holds(graph, &at)) {
             return false;
@@ -93,12 +96,16 @@ impl Typed {
         if !left.is_certain || !right.is_certain || !same_type(&graph.analysis.types.env, &left.kind, &right.kind) {
             return false;
         }
-        let is_new = graph.union_trusted(class, new, rule);
-        if let Some(log) = graph.analysis.log.as_mut().filter(|_| is_new) {
+        if graph.find(class) == graph.find(new) || !graph.analysis.fuel.allows_one() {
+            return false;
+        }
+        graph.union_trusted(class, new, rule);
+        graph.analysis.fuel.count(rule);
+        if let Some(log) = &mut graph.analysis.log {
             let form = &self.forms.0[form];
             log.push(Applied::rule(rule, (&form.left.ast, &form.right.ast), subst, computed));
         }
-        is_new
+        true
     }
 }
 

@@ -5,6 +5,7 @@
 //! and not just for those of the capture; analysis never adds a guard.
 
 use crate::applied::Applied;
+use crate::fuel::Fuel;
 pub use crate::kind::Kind;
 use crate::kind::{Types, is_folded};
 use crate::term::{Constant, Term};
@@ -29,6 +30,8 @@ pub struct Typing<'r> {
     pub(crate) sizes: HashMap<Expr, Id>,
     /// What rules did, where that is to be proved.
     pub(crate) log: Option<Vec<Applied>>,
+    /// How many more rules may be applied.
+    pub(crate) fuel: Fuel,
 }
 
 /// What is known of a class.
@@ -47,7 +50,7 @@ impl<'r> Typing<'r> {
     /// An analysis over these operators and symbols.
     pub fn new(registry: &'r Registry, env: ShapeEnv, exact_folds: bool) -> Typing<'r> {
         let types = Types::new(registry, env);
-        Typing { types, exact_folds, recorded: None, sizes: HashMap::new(), log: None }
+        Typing { types, exact_folds, recorded: None, sizes: HashMap::new(), log: None, fuel: Fuel::default() }
     }
 }
 

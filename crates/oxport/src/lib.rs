@@ -53,6 +53,8 @@
 //!
 //! A program that only runs models takes `oxport` with `default-features = false`.
 
+#[cfg(feature = "rewrite")]
+pub mod bisect;
 pub mod compare;
 pub mod coverage;
 pub mod difference;
