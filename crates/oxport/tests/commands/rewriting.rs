@@ -36,7 +36,7 @@ fn rules_are_chosen_by_name() {
     let off = fast(&["--rules-off", "rms-norm*"]);
     assert!(!names(&off).iter().any(|n| n.starts_with("rms-norm")) && names(&off).contains(&"to-same"), "{off}");
     // Rules over several terms are no patterns, and have names all the same.
-    let merged = |more: &[&str]| optimized("vit_small", &[&["--rules", "fast", "--freeze"], more].concat());
+    let merged = |more: &[&str]| optimized("bert_encoder", &[&["--rules", "fast", "--freeze"], more].concat());
     assert!(names(&merged(&[])).iter().any(|n| n.starts_with("merge-")), "{}", merged(&[]));
     assert!(!names(&merged(&["--rules-off", "merge-*"])).iter().any(|n| n.starts_with("merge-")));
 }
