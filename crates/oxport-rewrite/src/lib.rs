@@ -35,6 +35,7 @@ pub mod kind;
 mod log;
 pub mod proof;
 pub mod rule;
+pub mod rule_text;
 pub mod rules;
 pub mod term;
 pub mod terms;

@@ -72,6 +72,11 @@ pub mod profile;
 #[cfg(feature = "rewrite")]
 pub mod proof;
 pub mod random_inputs;
+#[cfg(feature = "rewrite")]
+pub mod rule_file;
+#[cfg(feature = "rewrite")]
+pub mod rule_test;
+pub mod samples;
 pub mod scan;
 #[cfg(feature = "python")]
 pub mod source;

@@ -40,7 +40,7 @@ impl Bisect {
         if command.is_some() && self.tolerance.given().is_some() {
             return Err(Error::usage("--rtol and --atol are of the default check, which --check replaces"));
         }
-        let toolchain = self.verify.toolchain();
+        let toolchain = self.search.with_rules(self.verify.toolchain())?;
         let (opt, search) = (self.search.opt(), self.search.limits(&toolchain)?);
         let program = with_spinner("reading", || self.read.read_verified(&self.program, limits))?;
         let usual = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };

@@ -68,7 +68,7 @@ impl Optimize {
         let program = with_spinner("reading", || self.read.read_verified(&self.program, limits))?;
         let seconds = self.time_limit.map(Duration::try_from_secs_f64).transpose();
         let time = seconds.map_err(|_| Error::usage("--time-limit: expected a number of seconds"))?;
-        let toolchain = self.verify.toolchain();
+        let toolchain = self.search.with_rules(self.verify.toolchain())?;
         let search = Limits { time, fuel: self.fuel, ..self.search.limits(&toolchain)? };
         let opt = self.search.opt();
         let is_proved = self.proof.is_some() || self.explain.is_some();

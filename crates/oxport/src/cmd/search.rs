@@ -1,11 +1,14 @@
 //! Arguments of commands that search for a better program: the rules, and how far to go.
 
 use super::args::matches;
+use super::report::with_spinner;
 use clap::ValueEnum;
 use oxport::rewrite::rule::{Rule, Soundness};
 use oxport::rewrite::rules;
+use oxport::rule_file::{read_rules, require_sound};
 use oxport::{Error, Limits, Model, Opt, Result, Toolchain};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// Which search is done.
 #[derive(clap::Args)]
@@ -19,6 +22,8 @@ pub struct SearchArgs {
     /// None of these rules
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     rules_off: Vec<String>,
+    #[command(flatten)]
+    more: RuleFileArgs,
     /// The operators of the result, and the engine whose cost model is used
     #[arg(long, value_enum, default_value_t = Target::Aten)]
     target: Target,
@@ -32,6 +37,33 @@ pub struct SearchArgs {
     /// The maximum number of e-graph nodes
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     node_limit: usize,
+}
+
+/// Rules of the user's own.
+#[derive(clap::Args)]
+pub struct RuleFileArgs {
+    /// Use the rules of this text, too; each is tested first
+    #[arg(long, value_name = "FILE")]
+    rules_from: Option<PathBuf>,
+    /// Use them without a test; results may be wrong
+    #[arg(long, requires = "rules_from")]
+    unverified_rules: bool,
+}
+
+impl RuleFileArgs {
+    /// The toolchain with these rules.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a rule is unsound.
+    pub fn with_rules(&self, toolchain: Toolchain) -> Result<Toolchain> {
+        let Some(path) = &self.rules_from else { return Ok(toolchain) };
+        let rules = read_rules(&toolchain, path)?;
+        if !self.unverified_rules {
+            let tested = with_spinner("testing rules", || require_sound(&rules));
+            tested.map_err(|e| e.because(Some("--unverified-rules uses rules without a test".to_string())))?;
+        }
+        toolchain.with_rules(&rules)
+    }
 }
 
 /// The rules that may be used.
@@ -71,6 +103,14 @@ impl From<Target> for oxport::Target {
 }
 
 impl SearchArgs {
+    /// The toolchain with the user's rules.
+    ///
+    /// # Errors
+    /// As [`RuleFileArgs::with_rules`].
+    pub fn with_rules(&self, toolchain: Toolchain) -> Result<Toolchain> {
+        self.more.with_rules(toolchain)
+    }
+
     /// The level of the rules.
     pub fn opt(&self) -> Opt {
         self.rules.into()

@@ -5,6 +5,7 @@ use crate::{call, oxport, program, text};
 use oxport::rewrite::rule::rule;
 use oxport::{DType, Limits, Opt, Toolchain};
 use serde_json::Value;
+use std::path::Path;
 
 fn said(arguments: &[&str]) -> (Option<i32>, String) {
     let output = oxport(arguments);
@@ -134,4 +135,54 @@ fn bisect_runs_a_command() {
         let (code, text) = said(&[&["bisect", &program], more].concat());
         assert!(code == Some(2) && text.contains(expected), "{code:?} {text}");
     }
+}
+
+#[test]
+fn rules_of_users_are_tested_first() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
+    let write = |name: &str, text: &str| std::fs::write(at(name), text).expect("law: the folder is writable");
+    let source = "def forward(self, x: \"f32[4]\"):\n    y: \"f32[4]\" = torch.ops.aten.neg.default(x)\n    \
+                  z: \"f32[4]\" = torch.ops.aten.abs.default(y)\n    w: \"f32[4]\" = \
+                  torch.ops.aten.sqrt.default(z)\n    return (w,)\n";
+    write("p.py", source);
+    write("good.rules", "my-abs: (sqrt (abs (neg ?x))) => (sqrt (abs ?x))\n    given x: f32[4]\n    when Signed(x)\n");
+    write("wrong.rules", "my-abs: (sqrt (abs ?x)) => (abs (sqrt ?x))\n    given x: f32[4]\n");
+    write("bad.rules", "a: (abs ?x)\nb: (ab ?x) => ?x\n    given x: f32[4]\n");
+    let (program, out) = (at("p.py"), at("out.pt2"));
+    let optimize = |rules: &str, more: &[&str]| {
+        let path = at(rules);
+        oxport(&[&["optimize", &program, "-o", &out, "--json", "--rules-from", &path][..], more].concat())
+    };
+    let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
+
+    let only = ["--rules-on", "my-abs"];
+    let good = optimize("good.rules", &[&only[..], &["--proof", &at("proof.json"), "--validate"]].concat());
+    let report: Value = serde_json::from_slice(&good.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&good)));
+    assert_eq!((&report["rules"]["my-abs"], &report["validated"]), (&1.into(), &true.into()), "{report}");
+    // The proof is of these rules, too.
+    assert_eq!(oxport(&["check-proof", &program, &out, &at("proof.json")]).status.code(), Some(1));
+    let checked = oxport(&["check-proof", &program, &out, &at("proof.json"), "--rules-from", &at("good.rules")]);
+    assert!(checked.status.success(), "{}", said(&checked));
+
+    std::fs::remove_file(&out).expect("law: it was written");
+    let wrong = optimize("wrong.rules", &[]);
+    assert_eq!(wrong.status.code(), Some(5), "{}", said(&wrong));
+    let parts = ["rule my-abs is unsound: as the example is, of aten::sqrt, aten::abs: ", "--unverified-rules"];
+    assert!(parts.iter().all(|part| said(&wrong).contains(part)), "{}", said(&wrong));
+    let bad = optimize("bad.rules", &[]);
+    assert_eq!(bad.status.code(), Some(6), "{}", said(&bad));
+    assert!(said(&bad).contains("bad.rules:1: expected `LEFT => RIGHT`, got `(abs ?x)`"), "{}", said(&bad));
+    assert!(said(&bad).contains("bad.rules:2: there is no operator aten::ab"), "{}", said(&bad));
+    assert!(!Path::new(&out).exists());
+    assert!(oxport(&["rules", "test", &at("good.rules")]).status.success());
+    let tested = oxport(&["rules", "test", &at("wrong.rules"), "--json"]);
+    let record: Value = serde_json::from_slice(&tested.stdout).expect("law: JSON");
+    assert_eq!((tested.status.code(), &record[0]["sound"]), (Some(1), &false.into()), "{record}");
+
+    // Untested, it is found by what it does.
+    let unverified = ["--rules-from", &at("wrong.rules"), "--unverified-rules"];
+    let found = oxport(&[&["bisect", &program, "--rules-on", "my-abs", "--json"][..], &unverified].concat());
+    let found: Value = serde_json::from_slice(&found.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&found)));
+    assert_eq!(found["culprit"]["rule"], "my-abs", "{found}");
 }
