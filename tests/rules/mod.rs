@@ -1,94 +1,28 @@
-//! The rule table: from a rule's example instances are derived, over dtypes, sizes, layouts, symbolic sizes and
-//! constants. Wherever the rule fires, both sides are valid, of one type, and compute the same: to the bit for bitwise
-//! rules, with the extreme values of the dtype. A condition is there only if some instance fails without it.
+//! The rule table: every rule passes the test of `oxport::rule_test`, and a condition is there only if that test fails
+//! without it.
 
-mod instance;
-mod judge;
 mod planted;
-mod variation;
+mod text;
 
-use instance::instance;
-use judge::{Outcome, Tried, judge};
 use oxport::{DType, registry};
 use oxport_ir::Argument;
-use oxport_rewrite::forms::{Form, Forms};
-use oxport_rewrite::rule::{Rule, Soundness, rule};
+use oxport_rewrite::rule::{Rule, rule};
 use oxport_rewrite::rules;
 use oxport_rewrite::term::Term;
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use variation::{Variation, few, orders, variations};
+
+/// Rounding rules are tried on the same numbers every time; `SEED` gives others, to look for what those do not show.
+static SEED: LazyLock<u64> =
+    LazyLock::new(|| std::env::var("SEED").map_or(0, |s| s.parse().expect("SEED is a number from 0 on")));
+
+/// As [`oxport::rule_test::check`].
+fn check(rule: &Rule) -> Result<usize, String> {
+    oxport::rule_test::check(rule, *SEED).map_err(|e| e.to_string())
+}
 
 fn named(name: &str) -> &'static Rule {
     rules::all().chain(rules::commuting()).find(|r| r.name == name).expect("law: the name came from the table")
-}
-
-fn forms(rule: &Rule) -> Result<Arc<Forms>, String> {
-    Forms::of(rule, registry()).map(Arc::new)
-}
-
-fn tried(rule: &Rule, forms: &Arc<Forms>) -> Tried {
-    Tried { soundness: rule.soundness, rewrite: rule.rewrite(forms.clone()) }
-}
-
-/// What becomes of a form of a rule, varied.
-fn outcome(rule: &Rule, form: &Form, tried: &Tried, variation: &Variation) -> Result<Outcome, String> {
-    let made = instance(rule, form, variation)?;
-    let is_rounded = rule.soundness == Soundness::Rounding && variation.rest.is_none();
-    let wide = Variation { dtype: Some(DType::F64), ..variation.clone() };
-    let exact = is_rounded.then(|| instance(rule, form, &wide).ok()).flatten();
-    judge(tried, &made, exact.as_ref())
-}
-
-/// The first difference that a rule makes on what is derived from its example; else how many instances it fires on.
-fn check(rule: &Rule) -> Result<usize, String> {
-    let forms = forms(rule)?;
-    let tried = tried(rule, &forms);
-    let is_family = rule.left.contains(['~', '|']);
-    let mut fired = 0;
-    for (at, form) in forms.0.iter().enumerate() {
-        // What differs between forms is operators, or the order of operands, which types do not depend on.
-        let all = match (at, is_family) {
-            (0, _) => variations(rule)?,
-            (_, true) => few(),
-            (_, false) => orders(),
-        };
-        // Dtypes for which the rule fires neither on the example's sizes nor on others are not looked at further.
-        let mut idle: HashMap<Option<DType>, i64> = HashMap::new();
-        for (i, variation) in all.iter().enumerate() {
-            let is_plain = variation.constant.is_none() && variation.rest.is_none() && variation.given.is_none();
-            if is_plain && idle.get(&variation.dtype).is_some_and(|n| *n >= 4) {
-                continue;
-            }
-            let outcome = match outcome(rule, form, &tried, variation) {
-                Err(e) if i == 0 && at == 0 && !is_family => return Err(e),
-                Err(_) => Outcome::Nothing,
-                Ok(outcome) => outcome,
-            };
-            match outcome {
-                Outcome::Differs(how) => return Err(format!("{variation:?} of {:?}: {how}", operators(form))),
-                Outcome::Nothing if i == 0 && at == 0 && !is_family => {
-                    return Err("it does not fire on its example".to_string());
-                }
-                Outcome::Nothing if is_plain => *idle.entry(variation.dtype).or_insert(0) += 1,
-                Outcome::Nothing => {}
-                Outcome::Agrees => {
-                    idle.insert(variation.dtype, i64::MIN);
-                    fired += 1;
-                }
-            }
-        }
-    }
-    if fired == 0 { Err("it fires on nothing".to_string()) } else { Ok(fired) }
-}
-
-fn operators(form: &Form) -> Vec<&'static str> {
-    let name = |node: &egg::ENodeOrVar<Term>| match node {
-        egg::ENodeOrVar::ENode(Term::Op(name, _)) => Some(name.as_str()),
-        _ => None,
-    };
-    form.left.ast.as_ref().iter().filter_map(name).collect()
 }
 
 /// Runs a check on all items, on as many threads as there are cores, and fails with all failures at once.

@@ -96,7 +96,9 @@ impl Typed {
     /// Applies a form of the rule to what was matched. True if something is equal now that was not; `None` if the rule
     /// does not hold there.
     pub fn apply(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, form: usize) -> Option<bool> {
-        let rule = Symbol::from(self.rule.name);
+        if graph.analysis.fuel.is_out() {
+            return Some(false);
+        }
         let at = |name: &str| subst.get(format!("?{name}").parse().ok()?).copied();
         if !self.rule.when.iter().all(|c| c.holds(graph, &at)) {
             return None;
@@ -108,12 +110,17 @@ impl Typed {
         if !left.is_certain || !right.is_certain || !same_type(&graph.analysis.types.env, &left.kind, &right.kind) {
             return None;
         }
-        let is_new = graph.union_trusted(class, new, rule);
-        if let Some(log) = graph.analysis.log.as_mut().filter(|_| is_new) {
+        if graph.find(class) == graph.find(new) || !graph.analysis.fuel.allows_one() {
+            return Some(false);
+        }
+        let rule = Symbol::from(self.rule.name);
+        graph.union_trusted(class, new, rule);
+        graph.analysis.fuel.count(rule);
+        if let Some(log) = &mut graph.analysis.log {
             let form = self.form(form);
             log.push(Applied::rule(rule, (&form.left.ast, &form.right.ast), subst, computed));
         }
-        Some(is_new)
+        Some(true)
     }
 
     /// As [`apply`](Typed::apply) to what a search matched: to be replayed, if there is something more then.

@@ -49,6 +49,9 @@ impl Forms {
     }
 }
 
+/// The most orders of operands that a left side may stand for.
+const MAX_ORDERS: usize = 256;
+
 fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
     let read = |text: &str| text.parse::<Pattern<Term>>().map_err(|e| format!("`{text}`: {e:?}"));
     let (left, right) = (read(rule.left)?, read(rule.right)?);
@@ -59,6 +62,9 @@ fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
         let mut orders = vec![left];
         for at in 0..orders[0].as_ref().len() {
             let swapped: Vec<_> = orders.iter().filter_map(|ast| with_operands_swapped(ast, at)).collect();
+            if orders.len() + swapped.len() > MAX_ORDERS {
+                return Err(format!("`{}`: its operands have more than {MAX_ORDERS} orders", rule.left));
+            }
             orders.extend(swapped.into_iter().filter(|ast| !orders.contains(ast)).collect::<Vec<_>>());
         }
         forms

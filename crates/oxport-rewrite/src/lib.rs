@@ -31,11 +31,13 @@ mod emit;
 mod extract;
 mod family;
 pub mod forms;
+pub mod fuel;
 mod ingest;
 pub mod kind;
 mod log;
 pub mod proof;
 pub mod rule;
+pub mod rule_text;
 pub mod rules;
 mod scope;
 pub mod term;
@@ -46,20 +48,25 @@ use blocks::Blocks;
 use cost::Model;
 use egg::{BackoffScheduler, Rewrite, Runner, StopReason};
 use extract::{Prefer, extract};
+use fuel::Fuel;
 use oxport_ir::{ExportedProgram, Registry, Result};
 use rule::{Rule, Soundness};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use term::Term;
 use typing::{Graph, Typing};
 
 /// How far to go.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     /// Which rules may be used.
     pub soundness: Soundness,
+    /// The names of rules that are not used although they may be: see [`rules::names`].
+    pub without: BTreeSet<String>,
+    /// The most applications of rules, in the order of the search, if there is such a limit.
+    pub fuel: Option<usize>,
     /// What is cheap.
     pub model: Model,
     /// Rounds of matching, in each phase.
@@ -78,6 +85,8 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             soundness: Soundness::Bitwise,
+            without: BTreeSet::new(),
+            fuel: None,
             model: Model::default(),
             iterations: 12,
             nodes: 200_000,
@@ -109,6 +118,12 @@ pub struct Report {
     pub iterations: usize,
     /// Nodes of the e-graph before the search.
     pub egraph_nodes_before: usize,
+    /// Applications of rules that added something; a merge of several products is one.
+    pub applications: usize,
+    /// The rule that was applied last.
+    pub last_rule: Option<String>,
+    /// True if [`Limits::fuel`] kept a rule from adding something.
+    pub is_out_of_fuel: bool,
     /// Nodes of the e-graph at the end.
     pub egraph_nodes: usize,
     /// Classes of the e-graph at the end.
@@ -164,6 +179,7 @@ pub fn optimize_logged(
     let fresh = Graph::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds));
     let mut egraph = std::mem::replace(&mut ingested.egraph, fresh);
     egraph.analysis.log = log.is_some().then(Vec::new);
+    egraph.analysis.fuel = Fuel::new(limits.fuel);
     let searching = Instant::now();
     let blocks = RefCell::new(blocks).into();
     ingested.egraph = search(egraph, &blocks, program, further, limits, &mut report, start);
@@ -205,7 +221,7 @@ fn search<'r>(
         let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::all()
             .copied()
             .chain(further.iter().copied())
-            .filter(|r| r.allowed(soundness))
+            .filter(|r| r.allowed(soundness) && !limits.without.contains(r.name))
             .map(|r| r.compile(registry))
             .collect();
         let nodes = limits.nodes;
@@ -243,7 +259,7 @@ fn search<'r>(
     if limits.soundness == Soundness::Rounding {
         egraph = phase(egraph, Soundness::Rounding, report);
         if limits.model.frozen && egraph.total_number_of_nodes() < limits.nodes {
-            let merged = rules::merge::merge(&mut egraph);
+            let merged = rules::merge::merge(&mut egraph, &limits.without);
             let is_new = !merged.is_empty();
             for (name, count) in merged {
                 *report.rules.entry(name).or_insert(0) += count;
@@ -258,6 +274,11 @@ fn search<'r>(
         report.replayed += count;
         *report.rules.entry(rule.to_string()).or_insert(0) += count;
     }
+    let fuel = &egraph.analysis.fuel;
+    (report.applications, report.is_out_of_fuel) = (fuel.used(), fuel.is_out());
+    report.last_rule = fuel.last().map(|rule| rule.to_string());
+    // Where the fuel ends, a round adds nothing.
+    report.saturated &= !report.is_out_of_fuel;
     report.egraph_nodes = egraph.total_number_of_nodes();
     report.egraph_classes = egraph.number_of_classes();
     egraph

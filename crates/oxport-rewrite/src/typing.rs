@@ -5,6 +5,7 @@
 //! and not just for those of the capture; analysis never adds a guard.
 
 use crate::applied::{Application, Applied};
+use crate::fuel::Fuel;
 pub use crate::kind::Kind;
 use crate::kind::{Types, is_folded};
 use crate::scope::Scope;
@@ -36,6 +37,8 @@ pub struct Typing<'r> {
     pub(crate) noted: Option<Vec<Application>>,
     /// How many matches were looked at.
     pub(crate) searched: usize,
+    /// How many more rules may be applied.
+    pub(crate) fuel: Fuel,
 }
 
 /// What is known of a class.
@@ -55,7 +58,7 @@ impl<'r> Typing<'r> {
     pub fn new(registry: &'r Registry, env: ShapeEnv, exact_folds: bool) -> Typing<'r> {
         let types = Types::new(registry, env);
         let (recorded, sizes, log, scope, noted) = (None, HashMap::new(), None, None, None);
-        Typing { types, exact_folds, recorded, sizes, log, scope, noted, searched: 0 }
+        Typing { types, exact_folds, recorded, sizes, log, scope, noted, searched: 0, fuel: Fuel::default() }
     }
 }
 

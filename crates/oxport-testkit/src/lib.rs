@@ -8,7 +8,6 @@
 //! | [`programs`] | one program directory: every `io*.safetensors` against the outputs of the program |
 //! | [`mutate`] | mutated programs, and which of them the verifier catches |
 //! | [`filetest`] | the driver of `tests/**/*.fx` |
-//! | [`samples`] | sample texts of the operator table |
 
 pub mod calls;
 pub mod corpus;
@@ -17,7 +16,7 @@ pub mod mutate;
 pub mod operators;
 pub mod programs;
 pub mod roundtrip;
-pub mod samples;
+pub use oxport::samples;
 
 /// How a conformance case ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! Records as JSON, with the keys that docs/cli.md promises: what the command line prints with `--json`, and what other
 //! languages get as data.
 
+#[cfg(feature = "rewrite")]
+use crate::bisect::Bisection;
 use crate::difference::{Difference, Line, Side, TensorChange};
 use crate::info::{Info, Port, SymbolInfo, Tensors};
 use crate::trace::{NodeComparison, TraceComparison};
@@ -89,6 +91,8 @@ pub fn optimization(report: &Report, validated: Option<&Validation>) -> Value {
         "saturated": report.saturated,
         "iterations": report.iterations,
         "egraph_nodes_before": report.egraph_nodes_before,
+        "applications": report.applications,
+        "out_of_fuel": report.is_out_of_fuel,
         "egraph_nodes": report.egraph_nodes,
         "egraph_classes": report.egraph_classes,
         "searched": report.searched,
@@ -99,6 +103,23 @@ pub fn optimization(report: &Report, validated: Option<&Validation>) -> Value {
         "rules": report.rules,
         "validated": validated.map(Validation::is_agreement),
         "validation": validated.map(validation),
+    })
+}
+
+/// What a bisection found.
+#[cfg(feature = "rewrite")]
+pub fn bisection(found: &Bisection) -> Value {
+    json!({
+        "applications": found.applications,
+        "checks": found.checks,
+        "failure": found.failure,
+        "culprit": found.culprit.as_ref().map(|c| json!({
+            "number": c.number,
+            "rule": c.rule,
+            "step": c.step,
+            "nodes": c.nodes,
+            "difference": difference(&c.difference),
+        })),
     })
 }
 

@@ -53,6 +53,8 @@
 //!
 //! A program that only runs models takes `oxport` with `default-features = false`.
 
+#[cfg(feature = "rewrite")]
+pub mod bisect;
 pub mod compare;
 pub mod coverage;
 pub mod difference;
@@ -70,6 +72,11 @@ pub mod profile;
 #[cfg(feature = "rewrite")]
 pub mod proof;
 pub mod random_inputs;
+#[cfg(feature = "rewrite")]
+pub mod rule_file;
+#[cfg(feature = "rewrite")]
+pub mod rule_test;
+pub mod samples;
 pub mod scan;
 #[cfg(feature = "python")]
 pub mod source;

@@ -119,7 +119,7 @@ impl Toolchain {
         let soundness = if opt == Opt::Fast { Soundness::Rounding } else { Soundness::Bitwise };
         let before = Sharing::of(program);
         let start = Instant::now();
-        let limits = &Limits { soundness, ..*limits };
+        let limits = &Limits { soundness, ..limits.clone() };
         let log = trace.as_deref_mut().map(|t| &mut t.log);
         let (mut program, mut report) = optimize_logged(program, &self.registry, &self.rules, limits, log)?;
         let left = limits.time.map_or(FOLD_TIME, |time| time.saturating_sub(start.elapsed()).min(FOLD_TIME));

@@ -20,6 +20,19 @@ impl Trace {
     fn new(rules: Rules, start: Start, frozen: bool) -> Trace {
         Trace { log: Proof::new(rules, start, frozen), unfolded: None, folds: Vec::new() }
     }
+    /// The trace of an optimization that has not begun.
+    pub fn of(opt: Opt, model: &Model) -> Result<Trace> {
+        let rules = match opt {
+            Opt::None => return Err(Error::usage("without rules there is nothing to prove")),
+            Opt::Exact => Rules::Exact,
+            Opt::Fast => Rules::Fast,
+        };
+        let start = match model.target {
+            Target::Aten => Start::Aten,
+            Target::Cpu => Start::Cpu,
+        };
+        Ok(Trace::new(rules, start, model.frozen))
+    }
     /// The same before anything was done.
     pub fn anew(&self, frozen: bool) -> Trace {
         Trace::new(self.log.rules, self.log.start, frozen)
@@ -42,17 +55,8 @@ impl Toolchain {
         opt: Opt,
         limits: &Limits,
     ) -> Result<(ExportedProgram, Report, Result<Proof, Refused>)> {
-        let rules = match opt {
-            Opt::None => return Err(Error::usage("without rules there is nothing to prove")),
-            Opt::Exact => Rules::Exact,
-            Opt::Fast => Rules::Fast,
-        };
-        let start = match limits.model.target {
-            Target::Aten => Start::Aten,
-            Target::Cpu => Start::Cpu,
-        };
-        let program = self.start_of(program, start)?;
-        let mut trace = Trace::new(rules, start, limits.model.frozen);
+        let mut trace = Trace::of(opt, &limits.model)?;
+        let program = self.start_of(program, trace.log.start)?;
         let (result, report) = self.optimize_traced(&program, opt, limits, Some(&mut trace))?;
         let proof = self.with_context(&|context| {
             let unfolded = trace.unfolded.as_ref().unwrap_or(&program);
@@ -104,7 +108,7 @@ impl Toolchain {
         self.require_valid(program)?;
         // What is folded here is run elsewhere, too: to the bit means in PyTorch as well.
         let model = Model { exact_folds: opt == Opt::Exact, ..limits.model };
-        let limits = Limits { model, ..*limits };
+        let limits = Limits { model, ..limits.clone() };
         let (mut result, mut report) = self.optimize_valid(program, opt, &limits, trace.as_deref_mut())?;
         if model.frozen {
             report.dropped = oxport_passes::drop_unread(&mut result);

@@ -102,6 +102,11 @@ impl Toolchain {
         }
         Ok(Toolchain { rules: rules.into(), ..self.clone() })
     }
+    /// The rules beside the standard ones.
+    #[cfg(feature = "rewrite")]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
     /// An error if the program is not valid. Diagnostics about the file format only (`document`) do not count.
     pub(crate) fn require_valid(&self, program: &ExportedProgram) -> Result<()> {
         let mut found = if self.verifies { self.verify(program) } else { Vec::new() };

@@ -17,6 +17,8 @@ mod inputs;
 mod messages;
 #[path = "commands/pages.rs"]
 mod pages;
+#[path = "commands/rewriting.rs"]
+mod rewriting;
 #[cfg(feature = "score")]
 #[path = "commands/score.rs"]
 mod score;

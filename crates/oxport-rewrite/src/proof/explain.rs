@@ -1,6 +1,7 @@
 //! The steps of a proof for people.
 
 use super::text::{Entry, Proof, Step, Value};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// How deep a term is printed.
@@ -29,6 +30,34 @@ pub fn explain(proof: &Proof) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The nodes of the first program that the steps name, each once, in the order of the table.
+pub fn nodes(proof: &Proof) -> Vec<String> {
+    let mut open: Vec<u32> = Vec::new();
+    for step in &proof.steps {
+        match step {
+            Step::Rule { before, after, .. } => open.extend([*before, *after]),
+            Step::Merge { pairs, .. } => open.extend(pairs.iter().flat_map(|(a, b)| [*a, *b])),
+            Step::Fold { term, .. } => open.push(*term),
+        }
+    }
+    let mut seen = BTreeSet::new();
+    while let Some(i) = open.pop() {
+        if !seen.insert(i) {
+            continue;
+        }
+        match proof.terms.get(i as usize) {
+            Some(Entry::Call(_, args) | Entry::List(args)) => open.extend(args),
+            Some(Entry::Storage(of)) => open.push(*of),
+            _ => {}
+        }
+    }
+    let name = |i: &u32| match proof.terms.get(*i as usize) {
+        Some(Entry::Node(name)) => Some(name.clone()),
+        _ => None,
+    };
+    seen.iter().filter_map(name).collect()
 }
 
 fn write_term(proof: &Proof, i: u32, depth: usize, text: &mut String) {

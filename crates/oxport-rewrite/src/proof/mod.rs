@@ -34,7 +34,7 @@ mod store;
 mod text;
 
 pub use check::{Checked, Refused, check};
-pub use explain::explain;
+pub use explain::{explain, nodes};
 pub use fold::Evaluate;
 pub use prove::{Fold, prove};
 pub use text::{Digest, Entry, Proof, Rules, Start, Step, Value};

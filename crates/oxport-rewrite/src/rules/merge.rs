@@ -19,7 +19,7 @@ use crate::typing::{Graph, add};
 use egg::{ENodeOrVar, Id, PatternAst, Symbol, Var};
 use indexmap::IndexMap;
 use oxport_ir::MemoryFormat;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The most terms that become one.
 const WIDEST: usize = 8;
@@ -30,10 +30,10 @@ struct Part {
     kids: Vec<Id>,
 }
 
-/// Adds the merged term of every group; gives how many outputs each rule united.
-pub(crate) fn merge(graph: &mut Graph<'_>) -> BTreeMap<String, usize> {
+/// Adds the merged term of every group; gives how many outputs each rule united. Some rules are left out, by name.
+pub(crate) fn merge(graph: &mut Graph<'_>, without: &BTreeSet<String>) -> BTreeMap<String, usize> {
     let mut applied = BTreeMap::new();
-    for form in FORMS {
+    for form in FORMS.iter().filter(|form| !without.contains(&form.rule())) {
         for parts in groups(graph, form) {
             let united = parts.chunks(WIDEST).filter(|c| c.len() > 1).map(|c| unite(graph, form, c).unwrap_or(0));
             let united: usize = united.sum();
@@ -103,6 +103,9 @@ fn is_mergeable(graph: &Graph<'_>, form: &Form, class: Id, kids: &[Id]) -> bool 
 
 /// Adds one merged term; gives how many outputs are parts of it now.
 fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
+    if graph.analysis.fuel.is_out() {
+        return None;
+    }
     let int = |graph: &mut Graph<'_>, n: i64| graph.add(Term::Const(Constant::Int(n)));
     let (at, dim) = form.weight;
     let widths: Option<Vec<i64>> = parts
@@ -135,18 +138,26 @@ fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
     let sizes = add(graph, Term::List(sizes.into()))?;
     let outputs = int(graph, form.outputs);
     let split = add(graph, call("aten::split_with_sizes", [merged, sizes, outputs]))?;
-    let rule = Symbol::from(form.rule());
-    let mut united = 0;
     let mut all_laid = Vec::with_capacity(parts.len());
     for (i, part) in (0i64..).zip(parts) {
         let i = int(graph, i);
         let piece = add(graph, call("_operator::getitem", [split, i]))?;
-        let laid = as_laid(graph, piece, part.class);
-        if let Some((new, _)) = laid {
-            united += usize::from(graph.union_trusted(part.class, new, rule));
-        }
-        all_laid.push(laid.map(|(_, laid)| laid));
+        all_laid.push(as_laid(graph, piece, part.class));
     }
+    let is_new = |(part, laid): (&Part, &Option<(Id, Laid)>)| {
+        laid.as_ref().is_some_and(|(new, _)| graph.find(part.class) != graph.find(*new))
+    };
+    if !parts.iter().zip(&all_laid).any(is_new) || !graph.analysis.fuel.allows_one() {
+        return None;
+    }
+    let rule = Symbol::from(form.rule());
+    let mut united = 0;
+    for (part, laid) in parts.iter().zip(&all_laid) {
+        if let Some((new, _)) = laid {
+            united += usize::from(graph.union_trusted(part.class, *new, rule));
+        }
+    }
+    graph.analysis.fuel.count(rule);
     if let Some(log) = &mut graph.analysis.log {
         log.push(applied(form, parts, has_bias, &widths, &all_laid));
     }
@@ -196,7 +207,7 @@ enum Laid {
 }
 
 /// What was done, for a proof: each product is its part of the merged one, or itself if that has other strides.
-fn applied(form: &Form, parts: &[Part], has_bias: bool, widths: &[i64], laid: &[Option<Laid>]) -> Applied {
+fn applied(form: &Form, parts: &[Part], has_bias: bool, widths: &[i64], laid: &[Option<(Id, Laid)>]) -> Applied {
     let variable =
         |part: usize, kid: usize| -> Var { format!("?{part}-{kid}").parse().expect("law: it is a variable") };
     let mut variables = HashMap::new();
@@ -237,8 +248,8 @@ fn applied(form: &Form, parts: &[Part], has_bias: bool, widths: &[i64], laid: &[
         }
         ast.0
     };
-    let pair = |(i, laid): (usize, &Option<Laid>)| match laid {
-        Some(laid) => (own(i), of_merged(i as i64, laid)),
+    let pair = |(i, laid): (usize, &Option<(Id, Laid)>)| match laid {
+        Some((_, laid)) => (own(i), of_merged(i as i64, laid)),
         None => (own(i), own(i)),
     };
     let pairs = laid.iter().enumerate().map(pair).collect();

@@ -41,6 +41,11 @@ pub fn commuting() -> impl Iterator<Item = &'static Rule> {
     commuting::COMMUTING.iter()
 }
 
+/// The names of all rules of a search, those over several terms among them.
+pub fn names() -> impl Iterator<Item = String> {
+    all().map(|r| r.name.to_string()).chain(mergeable::FORMS.iter().map(|form| form.rule()))
+}
+
 /// True if the first two operands of an operator commute, where of each further one it is said whether it is 1.
 pub(crate) fn commutes(name: &str, mut are_ones: impl Iterator<Item = bool>) -> bool {
     let name = name.strip_prefix("aten::").unwrap_or(name);

@@ -97,3 +97,13 @@ pub fn sizes(texts: &[String], program: &ExportedProgram) -> Result<Assignment> 
     };
     texts.iter().map(one).collect()
 }
+
+/// Whether a name matches a pattern in which `*` stands for anything.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, rest)) => name.strip_prefix(head).is_some_and(|name| {
+            name.char_indices().map(|(i, _)| i).chain([name.len()]).any(|i| matches(rest, &name[i..]))
+        }),
+    }
+}

@@ -3,6 +3,7 @@
 use super::DIFFERENT;
 use super::args::{ReadArgs, VerifyArgs};
 use super::report::{json, with_spinner};
+use super::search::RuleFileArgs;
 use oxport::proof::read_proof;
 use oxport::{Checked, ReadLimits, Result};
 use std::path::PathBuf;
@@ -21,6 +22,8 @@ pub struct CheckProof {
     read: ReadArgs,
     #[command(flatten)]
     verify: VerifyArgs,
+    #[command(flatten)]
+    rules: RuleFileArgs,
     /// Print JSON: `{accepted, step, reason, rules, frozen, rewrites, folds, terms, outputs, effects}`
     #[arg(long)]
     json: bool,
@@ -32,7 +35,8 @@ impl CheckProof {
         super::output::check_inputs([&self.a, &self.b, &self.proof].into_iter())?;
         let read = |path| with_spinner("reading", || self.read.read_verified(path, limits));
         let (a, b, proof) = (read(&self.a)?, read(&self.b)?, read_proof(&self.proof, limits)?);
-        let checked = with_spinner("checking", || self.verify.toolchain().check_proof(&a, &b, &proof))?;
+        let toolchain = self.rules.with_rules(self.verify.toolchain())?;
+        let checked = with_spinner("checking", || toolchain.check_proof(&a, &b, &proof))?;
         if self.json {
             json(&oxport::json::checked(&checked));
         } else {

@@ -9,6 +9,7 @@ macro_rules! outln {
 
 mod args;
 mod bench;
+mod bisect;
 mod capture;
 mod check_proof;
 mod compare;
@@ -28,6 +29,7 @@ mod run;
 mod scan;
 #[cfg(feature = "score")]
 mod score;
+mod search;
 mod show;
 mod values;
 mod verify;
@@ -81,6 +83,8 @@ pub enum Command {
     Verify(verify::Verify),
     /// Optimize a program by equality saturation
     Optimize(optimize::Optimize),
+    /// Find the rule application that breaks a program
+    Bisect(bisect::Bisect),
     /// Check a proof of an optimization
     CheckProof(check_proof::CheckProof),
     /// Functionalize a program, and decompose it to Core ATen
@@ -124,6 +128,7 @@ pub fn run(cli: Cli) -> oxport::Result<ExitCode> {
         Command::Bench(c) => c.execute(&limits),
         Command::Verify(c) => c.execute(&limits),
         Command::Optimize(c) => c.execute(&limits),
+        Command::Bisect(c) => c.execute(&limits),
         Command::CheckProof(c) => c.execute(&limits),
         Command::Decompose(c) => c.execute(&limits),
         Command::Convert(c) => c.execute(&limits),
@@ -167,6 +172,7 @@ impl Command {
             Command::Bench(c) => Some(c.program()),
             Command::Verify(c) => Some(&c.program),
             Command::Optimize(c) => Some(&c.program),
+            Command::Bisect(c) => Some(&c.program),
             Command::CheckProof(c) => Some(&c.a),
             Command::Decompose(c) => Some(&c.program),
             Command::Convert(c) => Some(&c.input),

@@ -3,12 +3,12 @@
 use super::DIFFERENT;
 use super::output::{Read, check_program, check_proof, check_text};
 use super::report::{json, with_spinner};
-use clap::ValueEnum;
+use super::search::SearchArgs;
 use oxport::compare::Tolerance;
 use oxport::proof::write_proof;
 use oxport::rewrite::proof::explain;
 use oxport::validate::validate_within;
-use oxport::{Error, Limits, Model, Opt, Proof, ReadLimits, Refused, Report, Result};
+use oxport::{Error, Limits, Opt, Proof, ReadLimits, Refused, Report, Result};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,19 +26,8 @@ pub struct Optimize {
     /// Where to write the result
     #[arg(short, long = "output", value_name = "OUT")]
     out: PathBuf,
-    /// The rules to use
-    #[arg(long, value_enum, default_value_t = Rules::Exact)]
-    rules: Rules,
-    /// The operators of the result, and the engine whose cost model is used
-    #[arg(long, value_enum, default_value_t = Target::Aten)]
-    target: Target,
-    /// Treat weights as constants: what depends on them only is computed, products of one input are merged (`--rules
-    /// fast`), and weights that nothing reads any more are dropped
-    #[arg(long)]
-    freeze: bool,
-    /// With --freeze: how much larger the tensors of the program may become, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
-    grow: f64,
+    #[command(flatten)]
+    search: SearchArgs,
     /// Run both programs on sample and generated inputs and compare; exit code 1, and nothing is written, if they
     /// differ or nothing could be compared
     #[arg(long)]
@@ -55,48 +44,12 @@ pub struct Optimize {
     /// A time limit of the search, in seconds; the result then depends on the machine
     #[arg(long, value_name = "S")]
     time_limit: Option<f64>,
-    /// The maximum number of e-graph nodes
-    #[arg(long, value_name = "N", default_value_t = 200_000)]
-    node_limit: usize,
+    /// The maximum number of rule applications, in the order of the search
+    #[arg(long, value_name = "N")]
+    fuel: Option<usize>,
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-/// The rules that may be used.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Rules {
-    /// Rules with bitwise equal results
-    Exact,
-    /// Rules that may round differently, too
-    Fast,
-}
-
-/// What the result is for.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Target {
-    /// ATen operators, which PyTorch loads and runs
-    Aten,
-    /// Operators with oxport kernels, which oxport runs
-    Cpu,
-}
-
-impl From<Rules> for Opt {
-    fn from(rules: Rules) -> Opt {
-        match rules {
-            Rules::Exact => Opt::Exact,
-            Rules::Fast => Opt::Fast,
-        }
-    }
-}
-
-impl From<Target> for oxport::Target {
-    fn from(target: Target) -> oxport::Target {
-        match target {
-            Target::Aten => oxport::Target::Aten,
-            Target::Cpu => oxport::Target::Cpu,
-        }
-    }
 }
 
 impl Optimize {
@@ -115,21 +68,16 @@ impl Optimize {
         let program = with_spinner("reading", || self.read.read_verified(&self.program, limits))?;
         let seconds = self.time_limit.map(Duration::try_from_secs_f64).transpose();
         let time = seconds.map_err(|_| Error::usage("--time-limit: expected a number of seconds"))?;
-        if !(0.0..=1e6).contains(&self.grow) {
-            return Err(Error::usage("--grow: expected a percentage from 0 on"));
-        }
-        let model = Model { target: self.target.into(), frozen: self.freeze, ..Model::default() };
-        let grow = self.grow / 100.0;
-        let search = Limits { model, time, grow, nodes: self.node_limit, ..Limits::default() };
-        let opt = Opt::from(self.rules);
-        let toolchain = self.verify.toolchain();
+        let toolchain = self.search.with_rules(self.verify.toolchain())?;
+        let search = Limits { time, fuel: self.fuel, ..self.search.limits(&toolchain)? };
+        let opt = self.search.opt();
         let is_proved = self.proof.is_some() || self.explain.is_some();
         let (result, report, proof) = with_spinner("optimizing", || -> Result<_> {
             if is_proved {
                 let (result, report, proof) = toolchain.optimize_with_proof(&program, opt, &search)?;
                 return Ok((result, report, Some(proof)));
             }
-            let start = toolchain.functional_for(&program, self.target.into())?;
+            let start = toolchain.functional_for(&program, search.model.target)?;
             let (result, report) = toolchain.optimize(&start, opt, &search)?;
             Ok((result, report, None))
         })?;
@@ -181,16 +129,20 @@ fn print(report: &Report) {
     if !report.dropped.is_empty() {
         outln!("dropped    {}", report.dropped.join(", "));
     }
-    let how = if report.saturated { "saturated" } else { "stopped at a limit" };
+    let how = match (report.saturated, report.is_out_of_fuel) {
+        (true, _) => "saturated",
+        (_, true) => "stopped: out of fuel",
+        _ => "stopped at a limit",
+    };
     outln!("e-graph    {} nodes, {} classes, {how}", report.egraph_nodes, report.egraph_classes);
-    outln!("iterations {}", report.iterations);
+    outln!("iterations {}, {} applications of rules", report.iterations, report.applications);
     outln!("search     {:.1} ms", report.search_ms);
     outln!("extraction {:.1} ms", report.extract_ms);
     report.rules.iter().for_each(|(rule, count)| outln!("    {rule:24} {count}"));
 }
 
 /// The time limit of validation.
-const VALIDATION: Duration = Duration::from_secs(20);
+pub(super) const VALIDATION: Duration = Duration::from_secs(20);
 
 /// The steps, or, if there is no proof of them, what became of every node.
 fn explanation(report: &Report, proof: &std::result::Result<Proof, Refused>) -> String {

@@ -1,16 +1,20 @@
 //! `oxport rules`: the table of rewrite rules, and what they do to programs.
 
+use super::DIFFERENT;
 use super::report::{json, note, with_spinner};
-use clap::{Subcommand, ValueEnum};
+use super::search::Rules as Level;
+use clap::Subcommand;
 use oxport::coverage::{Sites, families, sites};
-use oxport::{Limits, Opt, ReadLimits, Result, Toolchain};
+use oxport::rule_file::read_rules;
+use oxport::rule_test::{Failure, check};
+use oxport::{Limits, ReadLimits, Result, Toolchain};
 use oxport_rewrite::rule::{Rule, Soundness};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Lists rewrite rules, or counts what they find.
+/// Lists rewrite rules, tests those of a file, or counts what they find.
 #[derive(clap::Args)]
 pub struct Rules {
     #[command(subcommand)]
@@ -21,6 +25,8 @@ pub struct Rules {
 enum Action {
     /// List the rules: name, class, patterns, conditions
     List(List),
+    /// Test the rules of a file, as those of the table are; exit code 1 if one is unsound or cannot be tested
+    Test(Test),
     /// Count, by family, the sites of programs that rules are for, and how many are rewritten
     Coverage(Coverage),
 }
@@ -44,8 +50,8 @@ struct Coverage {
     #[command(flatten)]
     verify: super::args::VerifyArgs,
     /// The rules to use
-    #[arg(long, value_enum, default_value_t = Classes::Fast)]
-    rules: Classes,
+    #[arg(long, value_enum, default_value_t = Level::Fast)]
+    rules: Level,
     /// Decompose to Core ATen first
     #[arg(long)]
     core: bool,
@@ -54,12 +60,16 @@ struct Coverage {
     json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Classes {
-    /// Rules with bitwise equal results
-    Exact,
-    /// Rules that may round differently, too
-    Fast,
+#[derive(clap::Args)]
+struct Test {
+    /// The file
+    file: PathBuf,
+    /// Try rules that round on other numbers
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Print JSON: a list of `{name, sound, instances, reason}`
+    #[arg(long)]
+    json: bool,
 }
 
 impl Rules {
@@ -68,6 +78,7 @@ impl Rules {
         match &self.action {
             Action::List(list) => list.execute(),
             Action::Coverage(coverage) => coverage.execute(limits),
+            Action::Test(test) => return test.execute(),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -119,6 +130,31 @@ fn record(rule: &Rule) -> Value {
     })
 }
 
+impl Test {
+    fn execute(&self) -> Result<ExitCode> {
+        let rules = read_rules(Toolchain::standard(), &self.file)?;
+        let tested: Vec<(&str, std::result::Result<usize, Failure>)> =
+            with_spinner("testing", || rules.iter().map(|rule| (rule.name, check(rule, self.seed))).collect());
+        if self.json {
+            let one = |(name, found): &(&str, std::result::Result<usize, Failure>)| {
+                let (instances, reason) = (found.as_ref().ok(), found.as_ref().err().map(ToString::to_string));
+                json!({"name": name, "sound": reason.is_none(), "instances": instances, "reason": reason})
+            };
+            json(&tested.iter().map(one).collect());
+        } else {
+            for (name, found) in &tested {
+                match found {
+                    Ok(instances) => outln!("{name}: sound on {instances} instances"),
+                    Err(Failure::Untested(why)) => outln!("{name}: cannot be tested: {why}"),
+                    Err(unsound) => outln!("{name}: unsound: {unsound}"),
+                }
+            }
+        }
+        let all_sound = tested.iter().all(|(_, found)| found.is_ok());
+        Ok(if all_sound { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+    }
+}
+
 /// What was found in some programs.
 #[derive(Default)]
 struct Found {
@@ -149,11 +185,7 @@ impl Coverage {
         let toolchain: Toolchain = self.verify.toolchain();
         let program = self.read.read(path, limits)?;
         let program = if self.core { toolchain.decompose(&program)? } else { toolchain.functionalize(&program)? };
-        let opt = match self.rules {
-            Classes::Exact => Opt::Exact,
-            Classes::Fast => Opt::Fast,
-        };
-        let (result, report) = toolchain.optimize(&program, opt, &Limits::default())?;
+        let (result, report) = toolchain.optimize(&program, self.rules.into(), &Limits::default())?;
         found.programs += 1;
         found.fired += usize::from(!report.rules.is_empty());
         found.nodes.0 += program.graph.len();

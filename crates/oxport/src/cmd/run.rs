@@ -1,5 +1,6 @@
 //! `oxport run`: runs a program once, shows its outputs, and compares them.
 
+use super::args::matches;
 use super::output::{Read, check_values};
 use super::report::{json, note, warning, with_spinner};
 use super::values::ShowArgs;
@@ -133,16 +134,6 @@ impl Run {
             None => values.iter().try_for_each(|(key, value)| self.show.print(key, path(key), value))?,
         }
         Ok(())
-    }
-}
-
-/// Whether a name matches a pattern in which `*` stands for anything.
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((head, rest)) => name.strip_prefix(head).is_some_and(|name| {
-            name.char_indices().map(|(i, _)| i).chain([name.len()]).any(|i| matches(rest, &name[i..]))
-        }),
     }
 }
 

@@ -2,9 +2,9 @@
 
 mod changes;
 
-use super::optimize::{Rules, Target};
 use super::output::{Read, check_inputs, check_text};
 use super::report::{note, warning, with_spinner};
+use super::search::{Rules, Target};
 use oxport::profile::Profiler;
 use oxport::{Error, ExportedProgram, Limits, Model, Opt, PlanOptions, ReadLimits, Report, Result, Toolchain, Value};
 use oxport_ir::Cost;

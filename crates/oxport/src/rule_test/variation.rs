@@ -1,10 +1,10 @@
 //! How the example of a rule is varied: dtypes, sizes, layouts, constants.
 
-use oxport::DType;
+use crate::{DType, samples};
 use oxport_rewrite::rule::{Rule, Soundness};
-use oxport_testkit::samples;
+use std::fmt;
 
-pub const DTYPES: [DType; 15] = [
+pub(crate) const DTYPES: [DType; 15] = [
     DType::F32,
     DType::F64,
     DType::F16,
@@ -24,7 +24,7 @@ pub const DTYPES: [DType; 15] = [
 
 /// How the tensors of an instance are laid out.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Layed {
+pub(crate) enum Layed {
     Contiguous,
     /// The dimensions in reverse, dense.
     Reversed,
@@ -38,7 +38,7 @@ pub enum Layed {
 
 /// What is done to the sizes of an example.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sizes {
+pub(crate) enum Sizes {
     Given,
     /// One size put in the place of another, wherever it stands.
     Put(i64, i64),
@@ -50,7 +50,7 @@ pub enum Sizes {
 
 /// One way in which an example is varied.
 #[derive(Clone, Debug)]
-pub struct Variation {
+pub(crate) struct Variation {
     pub dtype: Option<DType>,
     pub sizes: Sizes,
     pub layout: Layed,
@@ -64,9 +64,48 @@ pub struct Variation {
     pub given: Option<&'static str>,
 }
 
+impl fmt::Display for Variation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = Vec::new();
+        parts.extend(self.given.map(|given| format!("with {given}")));
+        parts.extend(self.dtype.map(|dtype| format!("in {dtype}")));
+        parts.extend(self.rest.map(|dtype| format!("tensors but the first in {dtype}")));
+        parts.extend(match self.sizes {
+            Sizes::Given => None,
+            Sizes::Put(from, to) => Some(format!("with size {to} instead of {from}")),
+            Sizes::All(size) => Some(format!("with all sizes {size}")),
+            Sizes::Scalars => Some("without dimensions".to_string()),
+            Sizes::Symbolic => Some("with a symbolic first size".to_string()),
+        });
+        parts.extend(self.shape.map(|(tensor, shape)| match shape {
+            Shape::Reversed => format!("with sizes of tensor {tensor} reversed"),
+            Shape::WithoutFirst => format!("without the first dimension of tensor {tensor}"),
+            Shape::WithoutLast => format!("without the last dimension of tensor {tensor}"),
+            Shape::Within(size) => format!("with a first dimension of size {size} more in tensor {tensor}"),
+            Shape::One(d) => format!("with size 1 in dimension {d} of tensor {tensor}"),
+        }));
+        parts.extend(
+            match self.layout {
+                Layed::Contiguous => None,
+                Layed::Reversed => Some("with reversed strides"),
+                Layed::Gapped => Some("with gaps"),
+                Layed::Expanded => Some("with strides of 0"),
+                Layed::Otherwise => Some("called with other strides than recorded"),
+            }
+            .map(str::to_string),
+        );
+        parts.extend(self.constant.as_ref().map(|(name, value)| match name.as_str() {
+            "*" => format!("with numbers ±{value}"),
+            name => format!("with {name}: {value}"),
+        }));
+        f.write_str(if parts.is_empty() { "as the example is" } else { "" })?;
+        f.write_str(&parts.join(", "))
+    }
+}
+
 /// What is done to the shape of one tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
+pub(crate) enum Shape {
     Reversed,
     WithoutFirst,
     WithoutLast,
@@ -91,7 +130,7 @@ impl Shape {
 }
 
 /// A typed variable of an example.
-pub enum Variable<'a> {
+pub(crate) enum Variable<'a> {
     Tensor {
         dtype: DType,
         sizes: Vec<i64>,
@@ -102,7 +141,7 @@ pub enum Variable<'a> {
     List(Vec<&'a str>),
 }
 
-pub fn variables(given: &'static str) -> Result<Vec<(&'static str, Variable<'static>)>, String> {
+pub(crate) fn variables(given: &'static str) -> Result<Vec<(&'static str, Variable<'static>)>, String> {
     let read = |given: &'static str| {
         let (name, text) = given.split_once(": ").ok_or(format!("`{given}` is no typed variable"))?;
         if let Some(names) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
@@ -110,16 +149,28 @@ pub fn variables(given: &'static str) -> Result<Vec<(&'static str, Variable<'sta
         }
         let tensor = text.split_once('[').and_then(|(short, rest)| {
             let (sizes, range) = rest.split_once(']')?;
-            let sizes = samples::split(sizes).into_iter().map(|s| s.parse().ok()).collect::<Option<_>>()?;
-            Some(Variable::Tensor { dtype: DType::from_short(short)?, sizes, range })
+            let sizes: Vec<i64> = samples::split(sizes).into_iter().map(|s| s.parse().ok()).collect::<Option<_>>()?;
+            Some((DType::from_short(short)?, sizes, range))
         });
-        Ok((name, tensor.unwrap_or(Variable::Constant(text))))
+        let Some((dtype, sizes, range)) = tensor else { return Ok((name, Variable::Constant(text))) };
+        match elements(&sizes).is_some_and(|n| n <= MAX_ELEMENTS) {
+            true => Ok((name, Variable::Tensor { dtype, sizes, range })),
+            false => Err(format!("`{given}`: expected at most {MAX_ELEMENTS} elements")),
+        }
     };
     samples::split(given).into_iter().map(read).collect()
 }
 
+/// The most elements of a tensor.
+const MAX_ELEMENTS: i64 = 1 << 16;
+
+/// How many elements a tensor of these sizes has; `None` if there is no such tensor.
+fn elements(sizes: &[i64]) -> Option<i64> {
+    sizes.iter().try_fold(1i64, |all, &size| all.checked_mul(size).filter(|_| size >= 0))
+}
+
 /// The example as it is given.
-pub const PLAIN: Variation = Variation {
+pub(crate) const PLAIN: Variation = Variation {
     dtype: None,
     sizes: Sizes::Given,
     layout: Layed::Contiguous,
@@ -130,7 +181,7 @@ pub const PLAIN: Variation = Variation {
 };
 
 /// The ways in which further operators of a family are tried.
-pub fn few() -> Vec<Variation> {
+pub(crate) fn few() -> Vec<Variation> {
     let mut few = orders();
     for dtype in [DType::I64, DType::U8, DType::Bool, DType::C64].map(Some) {
         few.push(Variation { dtype, ..PLAIN });
@@ -143,15 +194,23 @@ pub fn few() -> Vec<Variation> {
 }
 
 /// The ways in which other orders of operands are tried.
-pub fn orders() -> Vec<Variation> {
+pub(crate) fn orders() -> Vec<Variation> {
     let dtype = |dtype| Variation { dtype: Some(dtype), ..PLAIN };
     let ones = Variation { sizes: Sizes::All(1), ..PLAIN };
     vec![PLAIN, dtype(DType::F16), ones, Variation { layout: Layed::Otherwise, ..PLAIN }]
 }
 
 /// All ways in which a rule's example is varied.
-pub fn variations(rule: &Rule) -> Result<Vec<Variation>, String> {
+pub(crate) fn variations(rule: &Rule) -> Result<Vec<Variation>, String> {
     let variables = variables(rule.given)?;
+    // Each size is put in the place of the others.
+    for (name, variable) in &variables {
+        let Variable::Tensor { sizes, .. } = variable else { continue };
+        let largest = vec![sizes.iter().copied().max().unwrap_or(1); sizes.len()];
+        if elements(&largest).is_none_or(|n| n > MAX_ELEMENTS) {
+            return Err(format!("`{name}`: expected at most {MAX_ELEMENTS} elements if all sizes are the largest one"));
+        }
+    }
     let plain = PLAIN;
     let mut all = vec![plain.clone()];
     all.extend(rule.against.iter().map(|given| Variation { given: Some(given), ..plain.clone() }));

@@ -1,57 +1,59 @@
 //! Whether both sides of a rule agree on an instance: to the bit, or up to rounding against a run in `float64`.
 
 use super::instance::Instance;
-use oxport::compare::{Tolerance, compare};
-use oxport::{DType, ExportedProgram, Opt, Plan, PlanOptions, Tensor, Value, registry};
+use crate::compare::{Tolerance, compare};
+use crate::{DType, ExportedProgram, Opt, Plan, PlanOptions, Tensor, Toolchain, Value, registry};
 use oxport_rewrite::rule::Soundness;
 use oxport_rewrite::term::Term;
 use oxport_rewrite::typing::Typing;
 use oxport_tensor::Complex;
-use std::sync::LazyLock;
 
 /// A rule as it is tried.
-pub struct Tried {
+pub(crate) struct Tried {
     pub soundness: Soundness,
+    /// Of the numbers on which rules that round are tried.
+    pub seed: u64,
     pub rewrite: egg::Rewrite<Term, Typing<'static>>,
 }
 
 /// What became of an instance.
 #[derive(Debug, PartialEq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The left side is no program, or the rule does not fire.
     Nothing,
     Agrees,
     Differs(String),
 }
 
-/// Rounding rules are tried on the same numbers every time; `SEED` gives others, to look for what those do not show.
-static SEED: LazyLock<u64> =
-    LazyLock::new(|| std::env::var("SEED").map_or(0, |s| s.parse().expect("SEED is a number from 0 on")));
-
-fn plan(program: &ExportedProgram) -> oxport::Result<Plan> {
-    oxport::plan(&oxport::prepare(program, Opt::None)?, &PlanOptions { threads: 1, ..Default::default() })
+fn plan(program: &ExportedProgram) -> crate::Result<Plan> {
+    let options = PlanOptions { threads: 1, max_buffer_bytes: MAX_BYTES, ..PlanOptions::default() };
+    let toolchain = Toolchain::standard();
+    toolchain.plan(&toolchain.prepare(program, Opt::None)?, &options)
 }
 
-fn run(plan: &Plan, inputs: &[Tensor]) -> oxport::Result<Value> {
+/// The largest buffer: examples are small, and a constant of one may ask for much.
+const MAX_BYTES: usize = 1 << 24;
+
+fn run(plan: &Plan, inputs: &[Tensor]) -> crate::Result<Value> {
     Ok(plan.run(inputs.iter().cloned().map(Value::Tensor).collect())?.user.remove(0))
 }
 
 /// Tries a rule on an instance; `exact` is the instance in `float64`.
-pub fn judge(tried: &Tried, instance: &Instance, exact: Option<&Instance>) -> Result<Outcome, String> {
+pub(crate) fn judge(tried: &Tried, instance: &Instance, exact: Option<&Instance>) -> Result<Outcome, String> {
     // A call that is refused, or of a dtype without kernel, is no program.
-    if !oxport::verify(&instance.program).is_empty() {
+    if !crate::verify(&instance.program).is_empty() {
         return Ok(Outcome::Nothing);
     }
     let applied = oxport_rewrite::apply(&instance.program, registry(), &tried.rewrite).map_err(|e| e.to_string())?;
     let (Some(right), Ok(left)) = (applied, plan(&instance.program)) else { return Ok(Outcome::Nothing) };
-    if let Some(d) = oxport::verify(&right).first() {
+    if let Some(d) = crate::verify(&right).first() {
         return Ok(Outcome::Differs(format!("the right side is not valid: {d}")));
     }
     let right = plan(&right).map_err(|e| format!("the right side: {e}"))?;
     let exact = exact.and_then(|i| plan(&i.program).ok());
     let mut ran = false;
     let sizes: &[i64] = if instance.tensors.iter().any(|t| t.open.is_some()) { &[4, 2, 1, 0] } else { &[0] };
-    let fresh = if tried.soundness == Soundness::Rounding { *SEED } else { 0 };
+    let fresh = if tried.soundness == Soundness::Rounding { tried.seed } else { 0 };
     for seed in 0..6 {
         for &size in sizes {
             let draw = |(t, i): (&super::instance::Input, u64)| t.draw(tried.soundness, fresh + seed + 6 * i, size);

@@ -1,7 +1,7 @@
 //! The left side of a rule as a program.
 
 use super::variation::{Layed, Sizes, Variable, Variation, variables};
-use oxport::{DType, ExportedProgram, Expr, Fake, Tensor, registry};
+use crate::{DType, ExportedProgram, Expr, Fake, Tensor, registry, samples};
 use oxport_ir::schema::Type;
 use oxport_ir::{Argument, Kwargs, NodeId};
 use oxport_rewrite::condition::Condition;
@@ -9,18 +9,17 @@ use oxport_rewrite::forms::Form;
 use oxport_rewrite::rule::{Rule, Soundness};
 use oxport_rewrite::term::Term;
 use oxport_tensor::Layout;
-use oxport_testkit::samples;
 use std::collections::HashMap;
 
 /// The left side of a rule as a program, and the tensors that it may be called with.
-pub struct Instance {
+pub(crate) struct Instance {
     pub program: ExportedProgram,
     pub tensors: Vec<Input>,
 }
 
 /// A tensor of an instance.
 #[derive(Clone)]
-pub struct Input {
+pub(crate) struct Input {
     pub dtype: DType,
     layout: Layout,
     range: &'static str,
@@ -84,8 +83,8 @@ fn layout(sizes: &[i64], how: Layed) -> Layout {
     Layout { sizes: sizes.into(), strides: strides[..].into(), offset: 0 }
 }
 
-pub fn instance(rule: &Rule, form: &Form, variation: &Variation) -> Result<Instance, String> {
-    let mut b = oxport::ProgramBuilder::new(registry());
+pub(crate) fn instance(rule: &Rule, form: &Form, variation: &Variation) -> Result<Instance, String> {
+    let mut b = crate::ProgramBuilder::new(registry());
     let mut bound: HashMap<String, Argument> = HashMap::new();
     let mut tensors = Vec::new();
     let mut again = false;
@@ -138,8 +137,7 @@ pub fn instance(rule: &Rule, form: &Form, variation: &Variation) -> Result<Insta
                     (Some(_), Some(dtype), _) => dtype.name(),
                     _ => text,
                 };
-                let sample = samples::parse(text)?;
-                sample.args.first().ok_or("an example without a value")?.argument(&|_| Argument::None)
+                samples::constant(text)?
             }
         };
         bound.insert(format!("?{name}"), argument);
@@ -214,7 +212,7 @@ fn range(text: &str) -> Option<(f64, f64)> {
 }
 
 /// A mask of whose elements the e-graph knows that they are finite: a low number where the tensor is infinite.
-fn finite(b: &mut oxport::ProgramBuilder<'_>, mask: NodeId) -> Result<Argument, String> {
+fn finite(b: &mut crate::ProgramBuilder<'_>, mask: NodeId) -> Result<Argument, String> {
     let low = b.calls().expr("masked_fill.Scalar(zeros_like(mask), isinf(mask), -10000.0)", &|name| {
         (name == "mask").then(|| mask.into())
     });

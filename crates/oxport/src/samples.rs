@@ -5,7 +5,7 @@
 //! value  := tensor | number | True | False | None | "text" | [ value, … ] | dtype name | memory format | name=value
 //! ```
 
-use oxport::{DType, Tensor};
+use crate::{DType, Tensor};
 use oxport_ir::{Argument, MemoryFormat};
 use oxport_tensor::Layout;
 
@@ -65,6 +65,14 @@ pub fn parse(text: &str) -> Result<Sample, String> {
         }
     }
     Ok(sample)
+}
+
+/// Reads a constant, or a list of such.
+///
+/// # Errors
+/// The text does not parse.
+pub fn constant(text: &str) -> Result<Argument, String> {
+    Ok(item(text, &mut Vec::new())?.argument(&|_| Argument::None))
 }
 
 /// Splits at commas outside of brackets.
