@@ -145,7 +145,10 @@ impl Run {
         };
         let classes = [&ingested.term_class_of, &ingested.class_of];
         let pairs = classes.iter().filter_map(|classes| Some((*classes.get(&one)?, *classes.get(&other)?)));
-        let is_paired = pairs.fold(true, |all, pair| self.pair(graph, pair, copy, is_own) && all);
+        let mut is_paired = true;
+        for pair in pairs {
+            is_paired &= self.pair(graph, pair, copy, is_own);
+        }
         // What is not rewritten may have no value.
         is_alike && (is_paired || terms == (None, None))
     }

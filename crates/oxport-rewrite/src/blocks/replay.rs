@@ -160,7 +160,10 @@ impl Blocks {
 
     /// Searches those copies, too, that have not become what their blocks have become. True if there are any.
     pub fn compare(&mut self, graph: &mut Graph<'_>) -> bool {
-        let is_other = self.runs.iter_mut().fold(false, |any, run| run.compare(graph) || any);
+        let mut is_other = false;
+        for run in &mut self.runs {
+            is_other |= run.compare(graph);
+        }
         graph.analysis.scope = Some(self.scope(graph));
         is_other
     }
