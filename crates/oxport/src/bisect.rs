@@ -82,7 +82,7 @@ impl Toolchain {
         let (_, report) = self.optimize_traced(&start, opt, &with(Some(bad.0)), Some(&mut trace))?;
         // A step whose terms cannot be written is not in the log: then there is none to show.
         let is_logged = trace.log.steps.len() == report.applications;
-        let step: Vec<Step> = trace.log.steps.iter().filter(|_| is_logged).last().cloned().into_iter().collect();
+        let step: Vec<Step> = trace.log.steps.last().filter(|_| is_logged).cloned().into_iter().collect();
         let step = Proof { steps: step, ..trace.log };
         found.failure = Some(failure);
         found.culprit = Some(Culprit {
