@@ -12,12 +12,12 @@ const WINDOW: usize = 16;
 const WHOLE: usize = 96;
 
 /// A choice that costs no more than `pick`: each window in turn, the whole space if it is small.
-pub(super) fn windows(space: &Space, options: &[Vec<usize>], pick: &Pick, steps: u64) -> Pick {
-    let is_open = |c: &usize| options[*c].len() > 1;
+pub(super) fn windows(space: &Space, pick: &Pick, steps: u64) -> Pick {
+    let is_open = |c: &usize| space.classes[*c].len() > 1;
     let open: Vec<usize> = (0..space.classes.len()).filter(is_open).collect();
     let mut best = pick.clone();
     if open.len() <= WHOLE {
-        let mut search = Search::new(space, options, &best, &open, 20 * steps);
+        let mut search = Search::new(space, &best, &open, 20 * steps);
         if search.run() {
             best = search.found;
         }
@@ -33,14 +33,14 @@ pub(super) fn windows(space: &Space, options: &[Vec<usize>], pick: &Pick, steps:
         let mut at = 0;
         while at < window.len() && window.len() < WINDOW {
             let class = window[at];
-            for &kid in options[class].iter().flat_map(|&i| &space.classes[class][i].kids) {
+            for &kid in space.classes[class].iter().flat_map(|node| &node.kids) {
                 if is_open(&kid) && !window.contains(&kid) && window.len() < WINDOW {
                     window.push(kid);
                 }
             }
             at += 1;
         }
-        let mut search = Search::new(space, options, &best, &window, steps);
+        let mut search = Search::new(space, &best, &window, steps);
         if search.run() {
             best = search.found;
         }
@@ -50,7 +50,6 @@ pub(super) fn windows(space: &Space, options: &[Vec<usize>], pick: &Pick, steps:
 
 struct Search<'a> {
     space: &'a Space,
-    options: &'a [Vec<usize>],
     is_open: Vec<bool>,
     /// The terms taken, those of classes outside of the window from the start.
     pick: Pick,
@@ -64,12 +63,11 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(space: &'a Space, options: &'a [Vec<usize>], pick: &Pick, window: &[usize], steps: u64) -> Search<'a> {
+    fn new(space: &'a Space, pick: &Pick, window: &[usize], steps: u64) -> Search<'a> {
         let mut is_open = vec![false; space.classes.len()];
         window.iter().for_each(|&c| is_open[c] = true);
         Search {
             space,
-            options,
             is_open,
             pick: pick.clone(),
             is_taken: vec![false; space.classes.len()],
@@ -110,10 +108,7 @@ impl<'a> Search<'a> {
     }
 
     fn branch(&mut self, mut open: Vec<usize>) {
-        let cheapest = |class: usize| {
-            let nodes = &self.space.classes[class];
-            self.options[class].iter().map(|&i| nodes[i].cost).min().unwrap_or(u64::MAX)
-        };
+        let cheapest = |class: usize| self.space.classes[class].iter().map(|n| n.cost).min().unwrap_or(u64::MAX);
         let bound = open.iter().fold(self.cost, |sum, &c| sum.saturating_add(cheapest(c)));
         if bound >= self.best || self.steps == 0 {
             return;
@@ -128,7 +123,7 @@ impl<'a> Search<'a> {
             return;
         };
         let (mark, cost, before) = (self.trail.len(), self.cost, self.pick[class]);
-        let mut order: Vec<usize> = self.options[class].clone();
+        let mut order: Vec<usize> = (0..self.space.classes[class].len()).collect();
         order.sort_by_key(|&i| (Some(i) != before, self.space.classes[class][i].cost));
         for i in order {
             let node = &self.space.classes[class][i];
