@@ -1,11 +1,13 @@
 //! The best choice within a window of classes, by branch and bound.
 //!
-//! All classes outside of the window keep their terms. Classes are taken in as they are needed; a partial choice is
-//! dropped when what it needs already costs as much as the best one found, every open class at its cheapest term.
+//! All classes outside of the window keep their terms. Classes are taken in as they are needed, an open one with what
+//! all of its terms need; a partial choice is dropped when what it needs already costs as much as the best one found,
+//! every open class at its cheapest term.
 //!
 //! Laws: bounded by a number of steps; a window that ends within it is solved exactly; the result is acyclic.
 
-use super::{Pick, Space};
+use super::{Node, Pick, Space};
+use std::collections::HashMap;
 
 /// The most open classes of a window, and of a space that is one window.
 const WINDOW: usize = 16;
@@ -51,6 +53,8 @@ pub(super) fn windows(space: &Space, pick: &Pick, steps: u64) -> Pick {
 struct Search<'a> {
     space: &'a Space,
     is_open: Vec<bool>,
+    /// What all terms of an open class need.
+    common: HashMap<usize, Vec<usize>>,
     /// The terms taken, those of classes outside of the window from the start.
     pick: Pick,
     is_taken: Vec<bool>,
@@ -69,6 +73,7 @@ impl<'a> Search<'a> {
         Search {
             space,
             is_open,
+            common: window.iter().map(|&c| (c, common(&space.classes[c]))).collect(),
             pick: pick.clone(),
             is_taken: vec![false; space.classes.len()],
             trail: Vec::new(),
@@ -96,8 +101,10 @@ impl<'a> Search<'a> {
             }
             self.is_taken[class] = true;
             self.trail.push(class);
+            self.steps = self.steps.saturating_sub(1);
             if self.is_open[class] {
                 open.push(class);
+                pending.extend(&self.common[&class]);
             } else {
                 let node = &self.space.classes[class][self.pick[class]?];
                 self.cost = self.cost.saturating_add(node.cost);
@@ -115,8 +122,8 @@ impl<'a> Search<'a> {
         }
         self.steps -= 1;
         let Some(class) = open.pop() else {
-            // Only a walk over the whole space tells whether the choice is acyclic: as much work as so many steps.
-            self.steps = self.steps.saturating_sub(self.space.classes.len() as u64 / 16);
+            // Only a walk over all that is needed tells whether the choice is acyclic.
+            self.steps = self.steps.saturating_sub(self.trail.len() as u64);
             if self.space.price(&self.pick).is_some_and(|price| price < self.best) {
                 (self.best, self.found) = (self.cost, self.pick.clone());
             }
@@ -136,4 +143,10 @@ impl<'a> Search<'a> {
         }
         (self.cost, self.pick[class]) = (cost, before);
     }
+}
+
+/// The classes that all of these terms need.
+fn common(nodes: &[Node]) -> Vec<usize> {
+    let needed_by_all = |kid: &usize| nodes.iter().all(|node| node.kids.binary_search(kid).is_ok());
+    nodes.first().into_iter().flat_map(|node| &node.kids).copied().filter(needed_by_all).collect()
 }

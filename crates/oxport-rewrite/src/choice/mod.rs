@@ -52,13 +52,13 @@ pub type Pick = Vec<Option<usize>>;
 pub struct Effort {
     /// Steps of improvement: terms looked at, classes priced.
     pub moves: u64,
-    /// Steps of branch and bound for each window.
+    /// Steps of branch and bound for each window: classes taken in, and terms tried.
     pub exact: u64,
 }
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { moves: 40_000_000, exact: 20_000 }
+        Effort { moves: 40_000_000, exact: 400_000 }
     }
 }
 
@@ -132,18 +132,17 @@ impl Space {
         let (trees, _) = greedy::trees(self, &all);
         let starts: Vec<Pick> = given.into_iter().chain([greedy::shared(self), trees.clone()]).collect();
         // Among equals the first: the given one.
-        let (mut price, _, mut pick) =
-            starts.into_iter().enumerate().filter_map(|(i, p)| Some((self.price(&p)?, i, p))).min()?;
+        let (.., mut pick) = starts.into_iter().enumerate().filter_map(|(i, p)| Some((self.price(&p)?, i, p))).min()?;
         // What the choice leaves out still needs terms: moves may take them in.
         for (mine, other) in pick.iter_mut().zip(&trees) {
             *mine = mine.or(*other);
         }
         for _ in 0..5 {
-            let better = improve::improve(self, &pick, effort.moves);
-            let better = exact::windows(self, &better, effort.exact);
-            match self.price(&better) {
-                Some(cheaper) if cheaper < price => (price, pick) = (cheaper, better),
-                _ => break,
+            pick = improve::improve(self, &pick, effort.moves);
+            let moved = self.price(&pick);
+            pick = exact::windows(self, &pick, effort.exact);
+            if self.price(&pick) >= moved {
+                break;
             }
         }
         Some(pick)

@@ -21,8 +21,7 @@ impl Reduced {
         let (_, classes) = greedy::trees(space, &options);
         let mut index = vec![usize::MAX; space.classes.len()];
         classes.iter().enumerate().for_each(|(i, &class)| index[class] = i);
-        let renumbered =
-            |class: usize, i: usize| space.classes[class][i].renumbered(|kid| index[kid]);
+        let renumbered = |class: usize, i: usize| space.classes[class][i].renumbered(|kid| index[kid]);
         let nodes = |&class: &usize| options[class].iter().map(|&i| renumbered(class, i)).collect();
         let is_possible = space.roots.iter().all(|&root| index[root] != usize::MAX);
         is_possible.then(|| Reduced {
