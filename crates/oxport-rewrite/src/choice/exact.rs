@@ -1,23 +1,25 @@
 //! The best choice within a window of classes, by branch and bound.
 //!
-//! All classes outside of the window keep their terms. Classes are taken in as they are needed; a partial choice is
-//! dropped when what it needs already costs as much as the best one found, every open class at its cheapest term.
+//! All classes outside of the window keep their terms. Classes are taken in as they are needed, an open one with what
+//! all of its terms need; a partial choice is dropped when what it needs already costs as much as the best one found,
+//! every open class at its cheapest term.
 //!
 //! Laws: bounded by a number of steps; a window that ends within it is solved exactly; the result is acyclic.
 
-use super::{Pick, Space};
+use super::{Node, Pick, Space};
+use std::collections::HashMap;
 
 /// The most open classes of a window, and of a space that is one window.
 const WINDOW: usize = 16;
 const WHOLE: usize = 96;
 
 /// A choice that costs no more than `pick`: each window in turn, the whole space if it is small.
-pub(super) fn windows(space: &Space, options: &[Vec<usize>], pick: &Pick, steps: u64) -> Pick {
-    let is_open = |c: &usize| options[*c].len() > 1;
+pub(super) fn windows(space: &Space, pick: &Pick, steps: u64) -> Pick {
+    let is_open = |c: &usize| space.classes[*c].len() > 1;
     let open: Vec<usize> = (0..space.classes.len()).filter(is_open).collect();
     let mut best = pick.clone();
     if open.len() <= WHOLE {
-        let mut search = Search::new(space, options, &best, &open, 20 * steps);
+        let mut search = Search::new(space, &best, &open, 20 * steps);
         if search.run() {
             best = search.found;
         }
@@ -33,14 +35,14 @@ pub(super) fn windows(space: &Space, options: &[Vec<usize>], pick: &Pick, steps:
         let mut at = 0;
         while at < window.len() && window.len() < WINDOW {
             let class = window[at];
-            for &kid in options[class].iter().flat_map(|&i| &space.classes[class][i].kids) {
+            for &kid in space.classes[class].iter().flat_map(|node| &node.kids) {
                 if is_open(&kid) && !window.contains(&kid) && window.len() < WINDOW {
                     window.push(kid);
                 }
             }
             at += 1;
         }
-        let mut search = Search::new(space, options, &best, &window, steps);
+        let mut search = Search::new(space, &best, &window, steps);
         if search.run() {
             best = search.found;
         }
@@ -50,8 +52,9 @@ pub(super) fn windows(space: &Space, options: &[Vec<usize>], pick: &Pick, steps:
 
 struct Search<'a> {
     space: &'a Space,
-    options: &'a [Vec<usize>],
     is_open: Vec<bool>,
+    /// What all terms of an open class need.
+    common: HashMap<usize, Vec<usize>>,
     /// The terms taken, those of classes outside of the window from the start.
     pick: Pick,
     is_taken: Vec<bool>,
@@ -64,13 +67,13 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(space: &'a Space, options: &'a [Vec<usize>], pick: &Pick, window: &[usize], steps: u64) -> Search<'a> {
+    fn new(space: &'a Space, pick: &Pick, window: &[usize], steps: u64) -> Search<'a> {
         let mut is_open = vec![false; space.classes.len()];
         window.iter().for_each(|&c| is_open[c] = true);
         Search {
             space,
-            options,
             is_open,
+            common: window.iter().map(|&c| (c, common(&space.classes[c]))).collect(),
             pick: pick.clone(),
             is_taken: vec![false; space.classes.len()],
             trail: Vec::new(),
@@ -98,8 +101,10 @@ impl<'a> Search<'a> {
             }
             self.is_taken[class] = true;
             self.trail.push(class);
+            self.steps = self.steps.saturating_sub(1);
             if self.is_open[class] {
                 open.push(class);
+                pending.extend(&self.common[&class]);
             } else {
                 let node = &self.space.classes[class][self.pick[class]?];
                 self.cost = self.cost.saturating_add(node.cost);
@@ -110,25 +115,22 @@ impl<'a> Search<'a> {
     }
 
     fn branch(&mut self, mut open: Vec<usize>) {
-        let cheapest = |class: usize| {
-            let nodes = &self.space.classes[class];
-            self.options[class].iter().map(|&i| nodes[i].cost).min().unwrap_or(u64::MAX)
-        };
+        let cheapest = |class: usize| self.space.classes[class].iter().map(|n| n.cost).min().unwrap_or(u64::MAX);
         let bound = open.iter().fold(self.cost, |sum, &c| sum.saturating_add(cheapest(c)));
         if bound >= self.best || self.steps == 0 {
             return;
         }
         self.steps -= 1;
         let Some(class) = open.pop() else {
-            // Only a walk over the whole space tells whether the choice is acyclic: as much work as so many steps.
-            self.steps = self.steps.saturating_sub(self.space.classes.len() as u64 / 16);
+            // Only a walk over all that is needed tells whether the choice is acyclic.
+            self.steps = self.steps.saturating_sub(self.trail.len() as u64);
             if self.space.price(&self.pick).is_some_and(|price| price < self.best) {
                 (self.best, self.found) = (self.cost, self.pick.clone());
             }
             return;
         };
         let (mark, cost, before) = (self.trail.len(), self.cost, self.pick[class]);
-        let mut order: Vec<usize> = self.options[class].clone();
+        let mut order: Vec<usize> = (0..self.space.classes[class].len()).collect();
         order.sort_by_key(|&i| (Some(i) != before, self.space.classes[class][i].cost));
         for i in order {
             let node = &self.space.classes[class][i];
@@ -141,4 +143,10 @@ impl<'a> Search<'a> {
         }
         (self.cost, self.pick[class]) = (cost, before);
     }
+}
+
+/// The classes that all of these terms need.
+fn common(nodes: &[Node]) -> Vec<usize> {
+    let needed_by_all = |kid: &usize| nodes.iter().all(|node| node.kids.binary_search(kid).is_ok());
+    nodes.first().into_iter().flat_map(|node| &node.kids).copied().filter(needed_by_all).collect()
 }

@@ -13,20 +13,19 @@ use std::collections::{BinaryHeap, VecDeque};
 const TURNS: u32 = 24;
 
 /// Every class with the term whose needed classes cost least, what is needed twice counted once.
-pub(super) fn shared(space: &Space, options: &[Vec<usize>]) -> Pick {
+pub(super) fn shared(space: &Space) -> Pick {
     let count = space.classes.len();
     let (sets, users) = (Sets::new(count), users(space));
     let mut best: Vec<Option<(usize, u64, Set)>> = vec![None; count];
     let (mut price, mut turns) = (vec![0u64; count], vec![0u32; count]);
-    let starts = |c: &usize| options[*c].iter().any(|&i| space.classes[*c][i].kids.is_empty());
+    let starts = |c: &usize| space.classes[*c].iter().any(|node| node.kids.is_empty());
     let mut queue: VecDeque<usize> = (0..count).filter(starts).collect();
     let mut is_queued = vec![false; count];
     queue.iter().for_each(|&c| is_queued[c] = true);
     while let Some(class) = queue.pop_front() {
         is_queued[class] = false;
         let mut is_better = false;
-        for &i in &options[class] {
-            let node = &space.classes[class][i];
+        for (i, node) in space.classes[class].iter().enumerate() {
             let mut needed: Set = None;
             let is_known = node.kids.iter().all(|&kid| match &best[kid] {
                 Some((.., set)) => {
@@ -49,7 +48,7 @@ pub(super) fn shared(space: &Space, options: &[Vec<usize>]) -> Pick {
         if is_better && turns[class] < TURNS {
             turns[class] += 1;
             for &user in &users[class] {
-                if !options[user].is_empty() && !std::mem::replace(&mut is_queued[user], true) {
+                if !std::mem::replace(&mut is_queued[user], true) {
                     queue.push_back(user);
                 }
             }
@@ -59,12 +58,13 @@ pub(super) fn shared(space: &Space, options: &[Vec<usize>]) -> Pick {
 }
 
 /// Every class with the term of the cheapest tree: classes are settled in the order of their costs (Knuth's
-/// generalization of Dijkstra's algorithm), so terms are over settled ones.
-pub(super) fn trees(space: &Space, options: &[Vec<usize>]) -> Pick {
+/// generalization of Dijkstra's algorithm), so terms are over settled ones. Gives that order, too.
+pub(super) fn trees(space: &Space, options: &[Vec<usize>]) -> (Pick, Vec<usize>) {
     let count = space.classes.len();
     let users = users(space);
     let mut settled: Vec<Option<u64>> = vec![None; count];
     let mut pick: Pick = vec![None; count];
+    let mut order = Vec::new();
     let mut heap = BinaryHeap::new();
     let offer = |class: usize, settled: &[Option<u64>], heap: &mut BinaryHeap<_>| {
         for &i in &options[class] {
@@ -77,8 +77,9 @@ pub(super) fn trees(space: &Space, options: &[Vec<usize>]) -> Pick {
     while let Some(Reverse((cost, class, i))) = heap.pop() {
         if settled[class].is_none() {
             (settled[class], pick[class]) = (Some(cost), Some(i));
+            order.push(class);
             users[class].iter().filter(|&&u| settled[u].is_none()).for_each(|&u| offer(u, &settled, &mut heap));
         }
     }
-    pick
+    (pick, order)
 }

@@ -12,7 +12,6 @@ use super::{Node, Pick, Space, greedy};
 /// A choice with counts of who needs what.
 struct State<'a> {
     space: &'a Space,
-    options: &'a [Vec<usize>],
     pick: Vec<usize>,
     uses: Vec<u32>,
     total: u64,
@@ -24,11 +23,10 @@ struct State<'a> {
 const NONE: usize = usize::MAX;
 
 /// A choice that costs no more than `pick`.
-pub(super) fn improve(space: &Space, options: &[Vec<usize>], pick: &Pick, steps: u64) -> Pick {
+pub(super) fn improve(space: &Space, pick: &Pick, steps: u64) -> Pick {
     let count = space.classes.len();
     let mut state = State {
         space,
-        options,
         pick: pick.iter().map(|p| p.unwrap_or(NONE)).collect(),
         uses: vec![0; count],
         total: 0,
@@ -64,12 +62,10 @@ impl State<'_> {
     fn suppose(&mut self) {
         let is_used = |class: &usize| self.uses[*class] > 0;
         let mut rest = self.space.clone();
-        let mut options = self.options.to_vec();
         for class in (0..self.uses.len()).filter(is_used) {
             rest.classes[class] = vec![Node::new(0, Vec::new())];
-            options[class] = vec![0];
         }
-        let best = greedy::shared(&rest, &options);
+        let best = greedy::shared(&rest);
         for (class, best) in best.into_iter().enumerate() {
             if let Some(best) = best.filter(|_| self.uses[class] == 0) {
                 self.pick[class] = best;
@@ -169,8 +165,7 @@ impl State<'_> {
 
     /// Another term for one class.
     fn single(&mut self, class: usize) {
-        let options: &[Vec<usize>] = self.options;
-        for &i in &options[class] {
+        for i in 0..self.space.classes[class].len() {
             if i != self.pick[class] && self.is_promising(class, i) {
                 self.attempt(&[(class, i)]);
             }
@@ -201,7 +196,7 @@ impl State<'_> {
         let mut changes = Vec::new();
         for &user in users.iter().filter(|&&u| self.uses[u] > 0) {
             let nodes = &self.space.classes[user];
-            let over = self.options[user].iter().copied().filter(|&i| nodes[i].kids.binary_search(&class).is_ok());
+            let over = (0..nodes.len()).filter(|&i| nodes[i].kids.binary_search(&class).is_ok());
             changes.extend(over.min_by_key(|&i| (nodes[i].cost, i)).map(|i| (user, i)));
         }
         if changes.len() > 1 {
@@ -214,7 +209,7 @@ impl State<'_> {
         let mut changes = Vec::new();
         for &user in users.iter().filter(|&&u| self.uses[u] > 0 && self.kids(u).contains(&class)) {
             let nodes = &self.space.classes[user];
-            let other = self.options[user].iter().copied().filter(|&i| nodes[i].kids.binary_search(&class).is_err());
+            let other = (0..nodes.len()).filter(|&i| nodes[i].kids.binary_search(&class).is_err());
             let taken = |i: usize| {
                 let kids = nodes[i].kids.iter().filter(|&&k| self.uses[k] == 0);
                 kids.map(|&k| self.cost(k)).fold(nodes[i].cost, u64::saturating_add)

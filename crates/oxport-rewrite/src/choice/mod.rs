@@ -52,13 +52,13 @@ pub type Pick = Vec<Option<usize>>;
 pub struct Effort {
     /// Steps of improvement: terms looked at, classes priced.
     pub moves: u64,
-    /// Steps of branch and bound for each window.
+    /// Steps of branch and bound for each window: classes taken in, and terms tried.
     pub exact: u64,
 }
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { moves: 40_000_000, exact: 20_000 }
+        Effort { moves: 40_000_000, exact: 400_000 }
     }
 }
 
@@ -119,39 +119,31 @@ impl Space {
 
     /// The best choice found; `given` if none is cheaper. `None` if there is no choice at all.
     pub fn choose(&self, given: Option<&Pick>, effort: &Effort) -> Option<Pick> {
-        let options = prune::options(self);
-        let given = given.and_then(|p| Some((self.price(p)?, p.clone())));
-        let mut starts: Vec<(u64, Pick)> = given.into_iter().collect();
-        for start in [greedy::shared(self, &options), greedy::trees(self, &options)] {
-            starts.extend(self.price(&start).map(|price| (price, start)));
-        }
+        let reduced = prune::Reduced::new(self)?;
+        let mut whole = given.cloned().unwrap_or_else(|| vec![None; self.classes.len()]);
+        let narrow = given.filter(|pick| self.price(pick).is_some()).map(|pick| reduced.narrow(self, pick));
+        reduced.widen(&reduced.space.best(narrow, effort)?, &mut whole);
+        Some(whole)
+    }
+
+    /// The same in a space that is cut down: every class has a term that ends.
+    fn best(&self, given: Option<Pick>, effort: &Effort) -> Option<Pick> {
+        let all: Vec<Vec<usize>> = self.classes.iter().map(|nodes| (0..nodes.len()).collect()).collect();
+        let (trees, _) = greedy::trees(self, &all);
+        let starts: Vec<Pick> = given.into_iter().chain([greedy::shared(self), trees.clone()]).collect();
         // Among equals the first: the given one.
-        let best = (0..starts.len()).min_by_key(|&i| starts[i].0)?;
-        let fallback = starts.last()?.1.clone();
-        let mut pick = starts.swap_remove(best).1;
+        let (.., mut pick) = starts.into_iter().enumerate().filter_map(|(i, p)| Some((self.price(&p)?, i, p))).min()?;
         // What the choice leaves out still needs terms: moves may take them in.
-        for (mine, other) in pick.iter_mut().zip(&fallback) {
+        for (mine, other) in pick.iter_mut().zip(&trees) {
             *mine = mine.or(*other);
         }
-        prune::replace(self, &options, &mut pick);
-        let mut price = self.price(&pick)?;
-        let start = pick.clone();
-        let mut keep = |better: Pick| match self.price(&better) {
-            Some(cheaper) if cheaper < price => {
-                (price, pick) = (cheaper, better);
-                true
-            }
-            _ => false,
-        };
-        let mut current = improve::improve(self, &options, &start, effort.moves);
-        keep(current.clone());
-        for _ in 0..4 {
-            let exact = exact::windows(self, &options, &current, effort.exact);
-            if !keep(exact.clone()) {
+        for _ in 0..5 {
+            pick = improve::improve(self, &pick, effort.moves);
+            let moved = self.price(&pick);
+            pick = exact::windows(self, &pick, effort.exact);
+            if self.price(&pick) >= moved {
                 break;
             }
-            current = improve::improve(self, &options, &exact, effort.moves);
-            keep(current.clone());
         }
         Some(pick)
     }
