@@ -58,7 +58,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { moves: 40_000_000, exact: 400_000 }
+        Effort { moves: 40_000_000, exact: 100_000 }
     }
 }
 
