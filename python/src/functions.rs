@@ -16,8 +16,8 @@ use std::path::PathBuf;
 
 /// The settings of a program by keyword.
 pub(crate) fn settings(opt: &str, threads: usize, seed: u64, strict: &str) -> PyResult<Settings> {
-    let options = PlanOptions { threads, seed, checks: checks(strict)?, ..PlanOptions::default() };
-    Ok(Settings { opt: level(opt)?, options })
+    let opt = level(opt)?;
+    Ok(Settings { opt, options: PlanOptions { threads, seed, checks: checks(strict)?, ..opt.plan_options() } })
 }
 
 fn limits(given: &[String]) -> PyResult<ReadLimits> {

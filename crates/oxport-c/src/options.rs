@@ -47,7 +47,8 @@ impl OxportOptions {
 
     /// The options of the plan; the limit of one buffer is among those of reading.
     pub(crate) fn plan(&self) -> PlanOptions {
-        PlanOptions { max_buffer_bytes: self.read.limits.buffer_bytes(), ..self.plan.clone() }
+        let (fast, max_buffer_bytes) = (self.opt.plan_options().fast, self.read.limits.buffer_bytes());
+        PlanOptions { fast, max_buffer_bytes, ..self.plan.clone() }
     }
 }
 

@@ -171,6 +171,8 @@ pub trait Callable: Send + Sync + fmt::Debug {
 pub struct RunCx {
     /// The seed of random operators.
     pub seed: u64,
+    /// While a plan is made: whether what is prepared may make results that round otherwise.
+    pub may_round: bool,
     generator: OnceLock<Mutex<Generator>>,
     makings: OnceLock<Makings>,
 }
@@ -178,7 +180,7 @@ pub struct RunCx {
 impl RunCx {
     /// A context whose random operators start as after `torch.manual_seed(seed)`.
     pub fn new(seed: u64) -> RunCx {
-        RunCx { seed, generator: OnceLock::new(), makings: OnceLock::new() }
+        RunCx { seed, ..RunCx::default() }
     }
     /// While a plan is made: what has been made of its constants.
     pub fn makings(&self) -> &Makings {

@@ -39,6 +39,10 @@ pub struct PlanOptions {
     /// Whether operators make what they need of their constant arguments once, when the plan is made: constant weights
     /// are packed. The results are the same without it; a plan that is called once may be cheaper without.
     pub prepare: bool,
+    /// Whether operators may prepare what makes results that round otherwise: a convolution of 3×3 by Winograd's algorithm
+    /// takes a quarter of the multiplications, and differs by a few millionths of the largest element. What
+    /// [`prepare`](PlanOptions::prepare) turns off, this does not turn on.
+    pub fast: bool,
     /// Whether images lie channel by channel within each pixel between convolutions that are faster so. The results are
     /// the same without it, strides included.
     pub layout: bool,
@@ -52,12 +56,21 @@ pub struct PlanOptions {
 const FUSE_FROM: usize = 1 << 12;
 
 impl Default for PlanOptions {
-    /// All threads, PyTorch's checks, seed 0, buffers of at most 2 GiB, everything prepared, layouts chosen, passes
-    /// joined.
+    /// All threads, PyTorch's checks, seed 0, buffers of at most 2 GiB, everything prepared but what rounds otherwise,
+    /// layouts chosen, passes joined.
     fn default() -> PlanOptions {
         let checks = InputChecks::default();
         let max_buffer_bytes = DEFAULT_MAX_BUFFER_BYTES;
-        PlanOptions { threads: 0, checks, seed: 0, max_buffer_bytes, prepare: true, layout: true, fuse_from: FUSE_FROM }
+        PlanOptions {
+            threads: 0,
+            checks,
+            seed: 0,
+            max_buffer_bytes,
+            prepare: true,
+            fast: false,
+            layout: true,
+            fuse_from: FUSE_FROM,
+        }
     }
 }
 
@@ -153,7 +166,7 @@ impl Plan {
         let mut body = lower(graph, registry, &|i| known[i].clone(), copies.unwrap_or_default(), options.fuse_from)?;
         let pool = Pool::new(options.threads, options.max_buffer_bytes)?;
         if options.prepare {
-            pool.install(|| prepare(&mut body));
+            pool.install(|| prepare(&mut body, options.fast));
         }
         let mut storages = std::collections::HashMap::new();
         for (_, t) in program.tensors() {

@@ -1,9 +1,10 @@
 //! Prepares the steps of a plan: what operators make once of the constants among their arguments ([`OpDef::prepare`]).
 //!
-//! Laws: a run gives the same bits without it; a step that cannot be prepared runs as if there were nothing to prepare,
+//! Laws: a run gives the same bits without it, but for what [`PlanOptions::fast`] allows; a step that cannot be prepared runs as if there were nothing to prepare,
 //! and says itself what is wrong with its arguments.
 //!
 //! [`OpDef::prepare`]: oxport_ir::OpDef::prepare
+//! [`PlanOptions::fast`]: crate::PlanOptions::fast
 
 use crate::executor::Body;
 use crate::operand_binding::for_each_tensor;
@@ -11,8 +12,9 @@ use oxport_ir::{Args, RunCx};
 
 /// Prepares all steps of a body, on the threads that run it. Mapped pages of what was made into something else are
 /// given back: whoever reads them nevertheless loads them again.
-pub(crate) fn prepare(body: &mut Body) {
-    let cx = RunCx::default();
+pub(crate) fn prepare(body: &mut Body, may_round: bool) {
+    let mut cx = RunCx::default();
+    cx.may_round = may_round;
     let mut known = 0;
     let mut steps: Vec<_> = body.steps.iter_mut().zip(&body.templates).collect();
     // The largest constants first, while little is packed: one of them is resident twice for a moment.

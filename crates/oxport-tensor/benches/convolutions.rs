@@ -1,4 +1,5 @@
-//! Convolutions with constant weights, GFLOP/s: over planes (contiguous) and over pixels (channels-last).
+//! Convolutions with constant weights, GFLOP/s of the direct sum: over planes (contiguous), over pixels (channels-last),
+//! and by Winograd's algorithm, where it is for them.
 //!
 //! ```sh
 //! OXPORT_ISA=avx2 cargo bench -p oxport-tensor --bench convolutions
@@ -6,7 +7,7 @@
 //!
 //! The least time of many runs on one thread.
 
-use oxport_tensor::conv::{Convolution, Form, Geometry, PackedWeight, convolve};
+use oxport_tensor::conv::{Convolution, Form, Geometry, PackedWeight, Winograd, convolve};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -63,7 +64,7 @@ fn least(mut f: impl FnMut()) -> Duration {
 fn main() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     pool.install(|| {
-        println!("{:>30} {:>20} {:>20}", "", "planes", "pixels");
+        println!("{:>30} {:>20} {:>20} {:>20}", "", "planes", "pixels", "Winograd");
         for &[c, h, o, k, s, groups] in SHAPES {
             let geometry = Geometry {
                 batch: 1,
@@ -104,9 +105,17 @@ fn main() {
                     bias: Some(&bias),
                     after: None,
                 };
-                let time = least(|| convolve(&conv, black_box(&mut y[y_at..]), strides(o, oh, ow)));
-                let flops = (2 * oh * ow * o * (c / groups) * k * k) as f64;
-                line += &format!(" {:>10.1} us {:>6.1}", time.as_nanos() as f64 / 1e3, flops / time.as_nanos() as f64);
+                let ys = strides(o, oh, ow);
+                let mut measure = |run: &mut dyn FnMut(&mut [f32])| {
+                    let time = least(|| run(black_box(&mut y[y_at..]))).as_nanos() as f64;
+                    let flops = (2 * oh * ow * o * (c / groups) * k * k) as f64;
+                    line += &format!(" {:>10.1} us {:>6.1}", time / 1e3, flops / time);
+                };
+                measure(&mut |y| convolve(&conv, y, ys));
+                if form == Form::Pixels && Winograd::fits(&geometry) {
+                    let made = Winograd::new(&weight, o, c);
+                    measure(&mut |y| made.convolve(&conv, y, ys));
+                }
             }
             println!("{line}");
         }

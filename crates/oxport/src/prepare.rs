@@ -40,6 +40,11 @@ impl Opt {
             _ => None,
         }
     }
+
+    /// The usual options of a plan of what was prepared at this level.
+    pub fn plan_options(self) -> PlanOptions {
+        PlanOptions { fast: self == Opt::Fast, ..PlanOptions::default() }
+    }
 }
 
 impl Toolchain {

@@ -334,14 +334,44 @@ fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, args.prepared(), args.after(), out)?))
 }
 
-/// The weight's panels, for the strides that the result will have.
+/// The weight's panels, for the strides that the result will have, or what Winograd's algorithm multiplies with.
 fn prepare_conv(args: &Args<'_, Real>, result: Option<&Val>) -> Result<Option<Prepared>> {
     let Some(weight) = args.at::<Option<&Tensor>>(1)? else { return Ok(None) };
     let (groups, transposed) = (args.named("groups")?, is_transposed(args)?);
-    let channels = result.and_then(Val::as_tensor).and_then(|out| out.strides.get(1)?.as_int());
-    let form = if channels == Some(1) { Form::Pixels } else { Form::Planes };
-    let made = args.cx.makings().once(weight, |w| Ok(PackedKernel::of_constant(w, form, groups, transposed)?))?;
+    let result = result.and_then(Val::as_tensor);
+    let is_pixels = result.is_some_and(|out| out.strides.get(1).is_some_and(|stride| stride.as_int() == Some(1)));
+    let form = if is_pixels { Form::Pixels } else { Form::Planes };
+    let plane = result.filter(|_| is_pixels && args.cx.may_round).and_then(|out| {
+        let &[_, _, ref h, ref w] = &out.sizes[..] else { return None };
+        Some([h.as_int()?, w.as_int()?])
+    });
+    let made = args.cx.makings().once(weight, |w| {
+        if let Some(plane) = plane
+            && let Some(made) = winograd(args, w, plane)?
+        {
+            return Ok(Some(made));
+        }
+        Ok(PackedKernel::of_constant(w, form, groups, transposed)?)
+    })?;
     Ok(made.map(Prepared::new))
+}
+
+/// The weight for Winograd's algorithm, if that is for the call, whose results have such planes.
+fn winograd(args: &Args<'_, Real>, weight: &Tensor, plane: [i64; 2]) -> Result<Option<PackedKernel>> {
+    // That of 3×3 by name: another kernel is not for it.
+    let padding = match args.named::<Option<&str>>("padding") {
+        Ok(Some(name)) => vec![i64::from(name == "same")],
+        _ => args.named("padding")?,
+    };
+    let options = ConvOptions {
+        stride: &args.named::<Vec<i64>>("stride")?,
+        padding: &padding,
+        dilation: &args.named::<Vec<i64>>("dilation")?,
+        transposed: is_transposed(args)?,
+        output_padding: &[0],
+        groups: args.named("groups")?,
+    };
+    Ok(PackedKernel::winograd(weight, &options, plane)?)
 }
 
 /// A tensor with so many zeros more at the end of each spatial dimension.

@@ -87,7 +87,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
                 });
             }
         }
-        shared.finish(conv.after, y, [width, yp, channels]);
+        shared.finish(conv.after, y, [width, yp, channels], false);
     };
     spread(g.batch * depth * height, width * taps.len() * channels, row);
     true

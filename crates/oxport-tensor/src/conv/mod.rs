@@ -8,11 +8,12 @@
 //! are read where they lie (`pixels`; of a kernel per channel, `channels`); a kernel per channel is summed directly
 //! (`depthwise`); a 1×1 kernel is a matrix product of the input itself; else the columns of a tile of pixels are packed
 //! from a padded copy of the input while the product runs (`columns`). A transposed convolution is a product whose
-//! columns are added into the output.
+//! columns are added into the output. A 3×3 kernel over pixels may be done with fewer multiplications (`winograd`), if
+//! its weight is given so.
 //!
 //! Invariants: as of [`crate::gemm`]: same bits for any number of threads, half types are summed in `f32` and rounded
 //! once, integers wrap. An output is its bias and then its taps in order, channel by channel in each, in the slices of
-//! a product: the same bits for any strides. Lower dimensions are three with sizes of 1 in front.
+//! a product: the same bits for any strides (those of `winograd` are others). Lower dimensions are three with sizes of 1 in front.
 
 mod channels;
 mod columns;
@@ -22,12 +23,14 @@ mod pixels;
 mod tensor;
 mod transposed;
 mod weight;
+mod winograd;
 
 use crate::gemm::{
     After, Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Product, Rhs, Start, extent, gemm, is_disjoint,
 };
 pub use tensor::{ConvOptions, PackedKernel, convolution};
 pub use weight::{Form, PackedWeight};
+pub use winograd::Winograd;
 
 use columns::Columns;
 use padded::Padded;
@@ -152,9 +155,29 @@ pub struct Convolution<'a, T: Multiply> {
 /// If sizes and slices do not agree: shapes are checked before kernels run, so this is a broken law.
 pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: [usize; 5]) {
     let g = &conv.geometry;
+    let Some(out) = checked(conv, y, y_strides) else { return };
+    if g.transposed {
+        transposed::run(conv, out);
+    } else if out.strides[1] == 1 && pixels::fits::<T>(g) {
+        pixels::run(conv, out);
+    } else if g.in_group() == 1 && out.strides[2] == 1 {
+        depthwise::planes(conv, out);
+    } else if g.in_group() == 1 && out.strides[1] == 1 {
+        depthwise::pixels(conv, out);
+    } else {
+        product(conv, out);
+    }
+}
+
+/// The output, unless it is empty.
+///
+/// # Panics
+/// If sizes and slices do not agree.
+fn checked<'a, T: Multiply>(conv: &Convolution<'_, T>, y: &'a mut [T], y_strides: [usize; 5]) -> Option<Output<'a, T>> {
+    let g = &conv.geometry;
     let out = g.output().expect("law: a convolution has an output");
     if g.batch * g.out_channels * out.iter().product::<usize>() == 0 {
-        return;
+        return None;
     }
     let fits = |n: usize, c: usize, s: [usize; 3], strides: [usize; 5], len: usize| {
         let dims = [n, c, s[0], s[1], s[2]].into_iter().zip(strides);
@@ -167,18 +190,7 @@ pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: 
     assert!(conv.weight.len() >= g.weight().iter().product(), "law: a weight has all its taps");
     assert!(conv.bias.is_none_or(|b| b.len() >= g.out_channels), "law: a bias per channel");
     let pixel = pixel_stride(out, y_strides).expect("law: pixels of an output are evenly spaced");
-    let out = Output { data: y, sizes: out, strides: [y_strides[0], y_strides[1], pixel] };
-    if g.transposed {
-        transposed::run(conv, out);
-    } else if out.strides[1] == 1 && pixels::fits::<T>(g) {
-        pixels::run(conv, out);
-    } else if g.in_group() == 1 && out.strides[2] == 1 {
-        depthwise::planes(conv, out);
-    } else if g.in_group() == 1 && out.strides[1] == 1 {
-        depthwise::pixels(conv, out);
-    } else {
-        product(conv, out);
-    }
+    Some(Output { data: y, sizes: out, strides: [y_strides[0], y_strides[1], pixel] })
 }
 
 /// The output: where, how large, and strides of images, channels and pixels.

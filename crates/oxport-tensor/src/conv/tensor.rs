@@ -1,6 +1,6 @@
 //! Convolutions of tensors: checks shapes, converts layouts, dispatches dtypes.
 
-use super::{Convolution, Form, Geometry, PackedWeight, convolve, pixel_stride};
+use super::{Convolution, Form, Geometry, PackedWeight, Winograd, convolve, pixel_stride};
 use crate::gemm::{After, Multiply};
 use crate::strided::{Counts, counts};
 use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, copy, dispatch, memory};
@@ -125,6 +125,27 @@ impl PackedKernel {
         PackedKernel::new(weight, form, &ConvOptions { groups, transposed, ..Default::default() })
     }
 
+    /// Transforms a constant weight `[O, C, 3, 3]` for [`Winograd`], which rounds otherwise, if that is for outputs with
+    /// these sizes of a plane.
+    ///
+    /// # Errors
+    /// The transformed weight is larger than a buffer may be.
+    pub fn winograd(weight: &Tensor, options: &ConvOptions<'_>, plane: [i64; 2]) -> Result<Option<PackedKernel>> {
+        let sizes = counts(weight.sizes())?;
+        let (&[out_channels, in_channels, ..], DType::F32) = (&sizes[..], weight.dtype()) else { return Ok(None) };
+        // What a window of 3×3 with steps of 1 makes such a plane of.
+        let padding = |d: usize| options.padding.get(d).or(options.padding.first()).copied().unwrap_or(0);
+        let input = [0, 1].map(|d| plane[d].saturating_add(2).saturating_sub(padding(d).saturating_mul(2)));
+        let x = [1, in_channels as i64, input[0], input[1]];
+        if weight.rank() != 4 || !options.geometry(&x, weight.sizes()).is_ok_and(|g| Winograd::fits(&g)) {
+            return Ok(None);
+        }
+        memory::admit(weight.numel().saturating_mul(4 * size_of::<f32>()))?;
+        let weight = weight.contiguous()?;
+        let made = Winograd::new(weight.span::<f32>()?, out_channels, in_channels);
+        Ok(Some(PackedKernel { dtype: DType::F32, sizes, packed: Box::new(made) }))
+    }
+
     /// Packs a weight `[O, C/groups, kernel…]`; `None` where no algorithm uses a packed one (transposed convolutions, a
     /// kernel per channel).
     pub fn new(weight: &Tensor, form: Form, options: &ConvOptions<'_>) -> Result<Option<PackedKernel>> {
@@ -188,7 +209,13 @@ pub fn convolution(
     options.check_work(&geometry, x.sizes(), weight.sizes(), x.dtype().size().max(4))?;
     let is_spaced = spaced(&geometry, &options.checked_output(&geometry, x.sizes(), weight.sizes())?, out)?;
     let run = |after: Option<After<'_>>, out: &mut TensorMut| -> Result<()> {
-        dispatch!(arith out.dtype(), |T| typed::<T>(geometry, x, weight, bias, packed, after, out))
+        let operands = Operands { geometry, x, weight, bias, packed, after };
+        match packed.and_then(|packed| packed.packed.downcast_ref::<Winograd>()) {
+            Some(made) if out.dtype() == DType::F32 => {
+                operands.run::<f32>(out, |conv, y, at| made.convolve(conv, y, at))
+            }
+            _ => dispatch!(arith out.dtype(), |T| operands.run::<T>(out, convolve::<T>)),
+        }
     };
     if is_spaced {
         return run(after, out);
@@ -212,35 +239,45 @@ fn five(layout: &Layout) -> Result<[usize; 5]> {
     Ok(out)
 }
 
-fn typed<T: Element + Multiply>(
+/// The operands of a convolution, of equal dtypes.
+struct Operands<'a> {
     geometry: Geometry,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    packed: Option<&PackedKernel>,
-    after: Option<After<'_>>,
-    out: &mut TensorMut,
-) -> Result<()> {
-    let (x, weight, bias) = (x.forward()?, weight.contiguous()?, bias.map(Tensor::contiguous).transpose()?);
-    let packed = match packed {
-        Some(p) if p.dtype != T::DTYPE || p.sizes != counts(weight.sizes())? => {
-            return Err(Error::invalid(format!("a packed {} {:?} in a convolution of {}", p.dtype, p.sizes, T::DTYPE)));
-        }
-        Some(p) => p.packed.downcast_ref::<PackedWeight<T::Acc>>(),
-        None => None,
-    };
-    let strides = five(out.layout())?;
-    let conv = Convolution {
-        geometry,
-        x: x.span::<T>()?,
-        x_strides: five(x.layout())?,
-        weight: weight.span::<T>()?,
-        packed,
-        bias: bias.as_ref().map(|b| b.span::<T>()).transpose()?,
-        after,
-    };
-    convolve(&conv, out.span::<T>()?, strides);
-    Ok(())
+    x: &'a Tensor,
+    weight: &'a Tensor,
+    bias: Option<&'a Tensor>,
+    packed: Option<&'a PackedKernel>,
+    after: Option<After<'a>>,
+}
+
+impl Operands<'_> {
+    fn run<T: Element + Multiply>(
+        self,
+        out: &mut TensorMut,
+        convolve: impl FnOnce(&Convolution<'_, T>, &mut [T], [usize; 5]),
+    ) -> Result<()> {
+        let bias = self.bias.map(Tensor::contiguous).transpose()?;
+        let (x, weight) = (self.x.forward()?, self.weight.contiguous()?);
+        let packed = match self.packed {
+            Some(p) if p.dtype != T::DTYPE || p.sizes != counts(weight.sizes())? => {
+                let (dtype, sizes) = (p.dtype, &p.sizes);
+                return Err(Error::invalid(format!("a packed {dtype} {sizes:?} in a convolution of {}", T::DTYPE)));
+            }
+            Some(p) => p.packed.downcast_ref::<PackedWeight<T::Acc>>(),
+            None => None,
+        };
+        let strides = five(out.layout())?;
+        let conv = Convolution {
+            geometry: self.geometry,
+            x: x.span::<T>()?,
+            x_strides: five(x.layout())?,
+            weight: weight.span::<T>()?,
+            packed,
+            bias: bias.as_ref().map(|b| b.span::<T>()).transpose()?,
+            after: self.after,
+        };
+        convolve(&conv, out.span::<T>()?, strides);
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -255,3 +255,72 @@ fn refuses_what_has_no_output() {
         assert_eq!(geometry(text).output(), None, "{text}");
     }
 }
+
+/// Winograd's algorithm is near the sum in `f64`, hands on what it has finished, and gives the same bits on any number of
+/// threads: planes of all remainders of a tile, of few and of many blocks.
+#[test]
+fn winograd_is_near_the_sum() {
+    let cases: &[(&str, f64)] = if cfg!(miri) {
+        &[("1,1,16,16 1,8,9 1,3,3 1,1,1 0,1,1 1,1,1", 4e-6)]
+    } else {
+        &[
+            ("1,1,16,16 1,8,8 1,3,3 1,1,1 0,1,1 1,1,1", 4e-6),
+            ("2,1,17,33 1,11,13 1,3,3 1,1,1 0,0,0 1,1,1", 4e-6),
+            ("1,1,64,40 1,30,21 1,3,3 1,1,1 0,2,1 1,1,1", 4e-6),
+            ("3,1,24,17 1,9,10 1,3,3 1,1,1 0,1,2 1,1,1", 4e-6),
+            ("1,1,400,96 1,14,15 1,3,3 1,1,1 0,1,1 1,1,1", 4e-6),
+        ]
+    };
+    for &(text, bound) in cases {
+        let g = geometry(text);
+        assert!(Winograd::fits(&g), "{text}");
+        let out = g.output().expect("a valid case");
+        let mut state = 1u32;
+        let mut noise = |n: usize| -> Vec<f32> {
+            let mut next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 8) as f32 / 8_388_608.0 - 1.0
+            };
+            (0..n).map(|_| next()).collect()
+        };
+        let x = noise(g.batch * g.in_channels * g.input.iter().product::<usize>());
+        let (weight, bias) = (noise(g.weight().iter().product()), noise(g.out_channels));
+        let (xs, ys) = (channels_last(g.in_channels, g.input), channels_last(g.out_channels, out));
+        let count = g.batch * g.out_channels * out.iter().product::<usize>();
+        let wide = |x: &[f32]| x.iter().map(|&x| f64::from(x)).collect::<Vec<_>>();
+        let (x64, weight64, bias64) = (wide(&x), wide(&weight), wide(&bias));
+        let mut expected = vec![0.0; count];
+        let conv = Convolution {
+            geometry: g,
+            x: &x64[..],
+            x_strides: xs,
+            weight: &weight64,
+            packed: None,
+            bias: Some(&bias64),
+            after: None,
+        };
+        convolve(&conv, &mut expected, ys);
+        let made = Winograd::new(&weight, g.out_channels, g.in_channels);
+        let run = |threads: usize, after: Option<After<'_>>| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("law: a pool starts");
+            let (mut y, bias) = (vec![f32::NAN; count], Some(&bias[..]));
+            let conv = Convolution { geometry: g, x: &x, x_strides: xs, weight: &weight, packed: None, bias, after };
+            pool.install(|| made.convolve(&conv, &mut y, ys));
+            y
+        };
+        let y = run(1, None);
+        let largest = expected.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
+        let error = y.iter().zip(&expected).fold(0.0, |most: f64, (&y, e)| most.max((f64::from(y) - e).abs()));
+        assert!(error <= bound * largest, "{text}: {:e}", error / largest);
+        assert!(y == run(3, None), "{text}");
+        let negate = |part| each::<f32>(part, |y| *y = -*y);
+        let negated: Vec<f32> = y.iter().map(|y| -y).collect();
+        assert!(negated == run(3, Some(After { f: &negate, writes: false, clamp: None })), "{text}");
+        let is_clamped = AtomicBool::new(true);
+        let clamp =
+            |part: crate::gemm::Finished| is_clamped.store(is_clamped.load(Relaxed) && part.is_clamped, Relaxed);
+        let clamped: Vec<f32> = y.iter().map(|y| y.clamp(-1.5, 2.0)).collect();
+        assert!(clamped == run(3, Some(After { f: &clamp, writes: true, clamp: Some([-1.5, 2.0]) })), "{text}");
+        assert!(is_clamped.into_inner(), "{text}");
+    }
+}

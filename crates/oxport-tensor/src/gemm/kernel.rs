@@ -13,12 +13,13 @@ use super::Compute;
 use super::lane::{Lane, Plain};
 use super::narrow_bodies::{axpy_body, dot_body, stream_body};
 use super::runs::{Line, Segment, depthwise_body, runs_body};
+use super::winograd_bodies::{Factors, outputs_body, points_body};
 use crate::simd::{Level, level};
 
 /// The tile product: `(k, a, b, b_step, out)`.
 pub(super) type Micro<T> = unsafe fn(usize, *const T, *const T, usize, TileOut<T>);
-/// `(k, segments, places, b, b_step, out)`: as [`Micro`], with rows of A that are read
-/// where they lie: run `r` of row `i` of the `MR` rows begins at `places[r*MR + i]`.
+/// `(k, segments, places, b, b_step, out)`: as [`Micro`], with rows of A that are read where they lie: run `r` of row
+/// `i` of the `MR` rows begins at `places[r*MR + i]`.
 pub(super) type RunsMicro<T> = unsafe fn(usize, &[Segment], *const *const T, *const T, usize, TileOut<T>);
 /// `(k, a, a_stride, b, b_stride, cols, c, c_stride)`: `R` rows of A times at most a register of columns of B, both
 /// contiguous along k, into `R×cols`.
@@ -29,10 +30,8 @@ pub(super) type Stream<T> = unsafe fn(usize, *const T, *const T, *mut T);
 pub(super) type Axpy<T> = unsafe fn(usize, *const T, *const T, usize, *mut T);
 /// `(source, stride, members, k, dst, step)`: `dst[p*step + i] = source[i*stride + p]` for `i < members`.
 pub(super) type Transpose<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
-
 /// `(source, stride, members, k, dst, step)`: `dst[p*step + i] = source[p*stride + i]` for `i < members`.
 pub(super) type CopyRows<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
-
 /// `(tiles, offsets, factors, x, start, y)`: in every tile, `y[to + j] = start + Σ factors[t]·x[from + offsets[t] +
 /// j]`, tap after tap. Whole registers are read at every offset, for any length of the tile. *Wide* taps have a
 /// register of factors each, and a register to start from: `start[j] + Σ factors[t·lanes + j]·…`.
@@ -40,6 +39,11 @@ pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, &[T], *mu
 /// A kernel per channel over neighboring pixels: every output is its start and then `factors[t]·x[offsets[t]]`, tap
 /// after tap, those of zeros too.
 pub(crate) type Depthwise<T> = unsafe fn(&Line<'_, T>);
+/// `(places, channels, factors, to, step)`: the 36 points of the 6×6 pixels at these places, `step` apart.
+pub(crate) type Points<T> = unsafe fn(&[*const T; 36], usize, &Factors<T>, *mut T, usize);
+/// `(from, step, channels, start, factors, clamp, places)`: the 4×4 outputs of 36 points `step` apart, each added to
+/// its channel's start, and clamped.
+pub(crate) type Outputs<T> = unsafe fn(*const T, usize, usize, *const T, &Factors<T>, Option<[T; 2]>, &[*mut T; 16]);
 /// `(offsets, tiles, x, out, step)`: in every tile, `out[p*step + to + j] = x[offsets[p] + from + j]`.
 pub(crate) type Gather<T> = unsafe fn(&[usize], &[Tile], *const T, *mut T, usize);
 
@@ -88,6 +92,8 @@ pub struct Kernels<T: 'static> {
     pub(crate) wide_taps: Taps<T>,
     pub(crate) depthwise: Depthwise<T>,
     pub(crate) gather: Gather<T>,
+    pub(crate) points: Points<T>,
+    pub(crate) outputs: Outputs<T>,
 }
 
 impl<T> Kernels<T> {
@@ -328,6 +334,8 @@ macro_rules! entry {
                     wide_taps: taps::<L, true>,
                     depthwise: depthwise::<L>,
                     gather: gather::<L>,
+                    points: points::<L>,
+                    outputs: outputs::<L>,
                 };
             }
 
@@ -406,6 +414,25 @@ macro_rules! entry {
             unsafe fn gather<L: Lane>(offsets: &[usize], tiles: &[Tile], x: *const L::T, out: *mut L::T, step: usize) {
                 // SAFETY: the contract is passed on.
                 unsafe { gather_body::<L>(offsets, tiles, x, out, step) }
+            }
+            /// # Safety
+            /// As [`points_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn points<L: Lane>(
+                places: &[*const L::T; 36], channels: usize, f: &Factors<L::T>, to: *mut L::T, step: usize,
+            ) {
+                // SAFETY: the contract is passed on.
+                unsafe { points_body::<L>(places, channels, f, to, step) }
+            }
+            /// # Safety
+            /// As [`outputs_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn outputs<L: Lane>(
+                from: *const L::T, step: usize, channels: usize, start: *const L::T, f: &Factors<L::T>,
+                clamp: Option<[L::T; 2]>, places: &[*mut L::T; 16],
+            ) {
+                // SAFETY: the contract is passed on.
+                unsafe { outputs_body::<L>(from, step, channels, start, f, clamp, places) }
             }
             /// # Safety
             /// As [`axpy_body`]; the CPU has the features.

@@ -19,6 +19,7 @@
 
 mod block;
 mod element;
+mod few_rows;
 mod grid;
 mod kernel;
 mod lane;
@@ -30,9 +31,11 @@ mod planes;
 mod runs;
 mod tensor;
 mod view;
+mod winograd_bodies;
 
 pub use block::gemm;
 pub use element::{Compute, Multiply};
+pub(crate) use few_rows::times_packed;
 pub(crate) use kernel::Tile;
 pub(crate) use pack::interleave;
 pub use pack::{PackColumns, Packed};
@@ -42,6 +45,7 @@ pub use tensor::{Affine, PackedMatrix, Right, affine, matmul};
 pub use view::{After, Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Start};
 pub(crate) use view::{Bounds, Finished};
 pub(crate) use view::{extent, is_disjoint};
+pub(crate) use winograd_bodies::Factors;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -105,7 +105,8 @@ impl Compare {
         };
         let toolchain = self.verify.toolchain();
         let prepared = with_spinner("preparing", || toolchain.prepare(&program, self.opt.into()))?;
-        let options = PlanOptions { threads: self.threads, seed: self.inputs.seed, ..plan_options(limits) };
+        let options =
+            PlanOptions { threads: self.threads, seed: self.inputs.seed, ..plan_options(limits, self.opt.into()) };
         let plan = toolchain.plan(&prepared, &options)?;
         let (trace, _) = with_spinner("running", || Trace::record(&plan, inputs, &|_| true))?;
         Ok((trace, Some(prepared)))

@@ -212,13 +212,13 @@ impl RunArgs {
     }
 
     fn options(&self, limits: &ReadLimits) -> PlanOptions {
-        PlanOptions { threads: self.threads, seed: self.inputs.seed, ..plan_options(limits) }
+        PlanOptions { threads: self.threads, seed: self.inputs.seed, ..plan_options(limits, self.opt.into()) }
     }
 }
 
 /// Plan options from the limits, for a plan that is called once or twice: packed weights would not pay.
-fn plan_options(limits: &ReadLimits) -> PlanOptions {
-    PlanOptions { max_buffer_bytes: limits.buffer_bytes(), prepare: false, ..PlanOptions::default() }
+fn plan_options(limits: &ReadLimits, opt: Opt) -> PlanOptions {
+    PlanOptions { max_buffer_bytes: limits.buffer_bytes(), prepare: false, ..opt.plan_options() }
 }
 
 /// The optimization level.

@@ -139,8 +139,8 @@ impl Score {
         let program = with_spinner("reading", || self.read.read(&self.program, limits))?;
         let toolchain = self.verify.toolchain();
         let prepared = with_spinner("preparing", || toolchain.prepare(&program, self.opt.into()))?;
-        let options =
-            PlanOptions { threads: self.threads, seed: self.seed, prepare: true, ..super::plan_options(limits) };
+        let usual = super::plan_options(limits, self.opt.into());
+        let options = PlanOptions { threads: self.threads, seed: self.seed, prepare: true, ..usual };
         let plan = toolchain.plan(&prepared, &options)?;
         let workers = plan.threads();
         let table = Job::table(&sources).map_err(of_score)?;

@@ -166,7 +166,7 @@ impl View {
     ) -> Result<(HashMap<String, f64>, String)> {
         let prepared = toolchain.prepare(program, Opt::None)?;
         let (threads, seed) = (self.threads, self.inputs.seed);
-        let options = PlanOptions { threads, seed, prepare: true, ..super::plan_options(limits) };
+        let options = PlanOptions { threads, seed, prepare: true, ..super::plan_options(limits, Opt::None) };
         let plan = toolchain.plan(&prepared, &options)?;
         for _ in 0..WARMUP {
             plan.run(inputs.to_vec())?;
