@@ -59,8 +59,7 @@ fn run(dir: &Path, opt: Opt, via: Via) -> oxport::Result<Option<String>> {
         }
     }
     let stats = Stats::of(dir);
-    let plan =
-        oxport::plan(&oxport::prepare(&program, opt)?, &PlanOptions { seed: stats.seed, ..PlanOptions::default() })?;
+    let plan = oxport::plan(&oxport::prepare(&program, opt)?, &PlanOptions { seed: stats.seed, ..opt.plan_options() })?;
     let files = value_files(dir);
     if files.is_empty() {
         return Ok(Some("no io*.safetensors to compare with".to_string()));

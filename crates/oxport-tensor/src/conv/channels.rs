@@ -4,7 +4,8 @@
 
 use super::depthwise::{Shared, spread};
 use super::{Compute, Convolution, Geometry, Multiply, Output};
-use crate::gemm::{Line, ZEROS};
+use crate::gemm::{LEAST_COLUMNS, Line, LineFn, Pixels, ZEROS};
+use crate::scratch::Scratch;
 use std::ops::Range;
 
 /// A weight of a kernel per channel as the algorithm reads it: by register of channels, then by tap.
@@ -21,9 +22,9 @@ pub(super) fn by_registers<T: Multiply>(g: &Geometry, weight: &[T]) -> Vec<T::Ac
 /// Runs a convolution of as many output channels as input channels, with neighboring channels in both, if the input is
 /// in the computing type; false leaves it to the other algorithms.
 pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T>) -> bool {
-    let (g, [sn, sc, sd, sh, sw]) = (&conv.geometry, conv.x_strides);
+    let (g, [_, sc, ..]) = (&conv.geometry, conv.x_strides);
     let (Some(x), 1, 1) = (T::as_acc(conv.x), sc, g.out_group()) else { return false };
-    let (kernels, taps, channels) = (T::Acc::kernels(), g.taps(), g.out_channels);
+    let (kernels, channels) = (T::Acc::kernels(), g.out_channels);
     let padded = channels.next_multiple_of(kernels.lanes);
     let own;
     let factors: &[T::Acc] = match conv.packed.and_then(|packed| packed.registers.as_deref()) {
@@ -33,62 +34,162 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
             &own
         }
     };
-    assert!(factors.len() >= padded * taps, "law: a weight has all its taps");
+    assert!(factors.len() >= padded * g.taps(), "law: a weight has all its taps");
     let mut start = vec![T::Acc::ZERO; padded];
     if let Some(bias) = conv.bias {
         T::widen(&bias[..channels], &mut start[..channels]);
     }
-    let ([depth, height, width], [_, kh, kw]) = (out.sizes, g.kernel);
-    let [yn, _, yp] = out.strides;
-    let taps: Vec<[usize; 3]> = (0..taps).map(|t| [t / (kh * kw), t / kw % kh, t % kw]).collect();
-    // Where an output's tap reads along an axis, if inside the input.
-    let at = |axis: usize, out: usize, tap: usize| {
-        let at = (out * g.stride[axis] + tap * g.dilation[axis]).wrapping_sub(g.padding[axis]);
-        (at < g.input[axis]).then_some(at)
-    };
-    let is_inside = |&w: &usize| at(2, w, 0).is_some() && at(2, w, kw - 1).is_some();
-    let first = (0..width).find(is_inside).unwrap_or(width);
-    let end = (first..width).rev().find(is_inside).map_or(first, |w| w + 1);
-    // Outputs with the same taps inside: all between the first and the last that have all of them, else each by itself.
-    let alone = |range: Range<usize>| range.map(|w| w..w + 1);
-    let runs = alone(0..first).chain((first < end).then_some(first..end)).chain(alone(end..width));
-    let runs: Vec<Range<usize>> = runs.collect();
-    let last = x.len().checked_sub(channels);
+    let line = line_kernel::<T>(g, out.sizes[2]);
+    let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
+    // All that follows may be a clamp; else finished rows lie elsewhere, if it writes the output.
+    let clamp = conv.after.and_then(|after| after.clamp).filter(|_| line.is_some());
+    let clamp = clamp.and_then(|bounds| (&bounds as &dyn std::any::Any).downcast_ref().copied());
+    let is_elsewhere = clamp.is_none() && conv.after.is_some_and(|after| after.writes);
+    let rows = Rows { conv, x, factors, start: &start, zeros: &vec![T::Acc::ZERO; kernels.lanes], clamp };
+    let windows = Windows::new(g, width);
     let shared = Shared::new(out.data);
-    let row = |i: usize| {
-        let (n, d, h) = (i / (depth * height), i / height % depth, i % height);
-        let y = n * yn + (d * height + h) * width * yp;
-        let mut offsets = vec![ZEROS; taps.len()];
-        for run in &runs {
+    spread(g.batch * depth * height, width * g.taps() * channels, |i| {
+        let place = [i / (depth * height), i / height % depth, i % height];
+        let at = place[0] * yn + (place[1] * height + place[2]) * width * yp;
+        let mut made = is_elsewhere.then(|| Scratch::take::<T::Acc>(width * channels));
+        let (y, step) = match &mut made {
+            Some(made) => (made.slice::<T::Acc>(width * channels).as_mut_ptr(), channels),
+            // SAFETY: a row of the output (checked by `convolve`); element and computing type are the same here.
+            None => (unsafe { shared.at(at) }.cast(), yp),
+        };
+        // SAFETY: a row of pixels, each with room for its channels, which is this task's own.
+        unsafe {
+            match line {
+                Some(f) => rows.line(f, place, width, y, step),
+                None => rows.windows(&windows, place, y, step),
+            }
+        }
+        let made = made.map(|_| (y.cast(), step));
+        shared.finish(conv.after, at, [width, yp, channels], made, clamp.is_some());
+    });
+    true
+}
+
+/// The kernel of whole rows, if there is one for such a kernel.
+fn line_kernel<T: Multiply>(g: &Geometry, width: usize) -> Option<LineFn<T::Acc>> {
+    let [deep, tall, wide] = g.kernel;
+    let (size, step) = (wide.checked_sub(3)?, g.stride[2].checked_sub(1)?);
+    let is_square = deep == 1 && tall == wide && size.is_multiple_of(2) && g.dilation[2] == 1;
+    let lines = T::Acc::kernels().lines.as_ref().filter(|_| is_square && width >= LEAST_COLUMNS)?;
+    lines.get(size / 2)?.get(step).copied()
+}
+
+/// What all rows of an output are made of.
+struct Rows<'a, T: Multiply> {
+    conv: &'a Convolution<'a, T>,
+    x: &'a [T::Acc],
+    factors: &'a [T::Acc],
+    /// The bias, in whole registers.
+    start: &'a [T::Acc],
+    zeros: &'a [T::Acc],
+    clamp: Option<[T::Acc; 2]>,
+}
+
+impl<T: Multiply> Rows<'_, T> {
+    /// Row `[image, depth, height]` of an output of such a width, by the kernel of whole rows.
+    ///
+    /// # Safety
+    /// At `y`, and every `y_stride` numbers on for all columns, is room for the channels.
+    unsafe fn line(&self, f: LineFn<T::Acc>, [n, d, h]: [usize; 3], columns: usize, y: *mut T::Acc, y_stride: usize) {
+        let (g, [sn, _, sd, sh, sw]) = (&self.conv.geometry, self.conv.x_strides);
+        let ([_, tall, _], [_, _, width], channels) = (g.kernel, g.input, g.out_channels);
+        let mut rows = [std::ptr::null(); 7];
+        for (t, row) in rows.iter_mut().enumerate().take(tall) {
+            if let (Some(z), Some(y)) = (inside(g, 0, d, 0), inside(g, 1, h, t))
+                && width > 0
+            {
+                let at = n * sn + z * sd + y * sh;
+                assert!(at + (width - 1) * sw + channels <= self.x.len(), "law: taps are within the input");
+                *row = self.x[at..].as_ptr();
+            }
+        }
+        // SAFETY: in every row lie the channels of all columns (checked); the factors and the start have whole registers
+        // for all of them; the output is the caller's promise.
+        unsafe {
+            f(&Line {
+                rows: &rows[..tall],
+                step: sw,
+                width,
+                padding: g.padding[2],
+                columns,
+                channels,
+                factors: self.factors.as_ptr(),
+                start: self.start.as_ptr(),
+                zeros: self.zeros.as_ptr(),
+                clamp: self.clamp,
+                y,
+                y_stride,
+            });
+        }
+    }
+
+    /// The same for any kernel.
+    ///
+    /// # Safety
+    /// As of [`line`](Rows::line).
+    unsafe fn windows(&self, windows: &Windows, [n, d, h]: [usize; 3], y: *mut T::Acc, y_stride: usize) {
+        let (g, [sn, _, sd, sh, sw]) = (&self.conv.geometry, self.conv.x_strides);
+        let (channels, last) = (g.out_channels, self.x.len().checked_sub(g.out_channels));
+        let mut offsets = vec![ZEROS; windows.taps.len()];
+        for run in &windows.runs {
             // All offsets are from the first element of the input; the windows of a run are a step apart.
-            let reach = (run.len() - 1) * g.stride[2] * sw;
-            for (offset, &[kd, kh, kw]) in offsets.iter_mut().zip(&taps) {
-                *offset = match (at(0, d, kd), at(1, h, kh), at(2, run.start, kw)) {
+            let step = g.stride[2] * sw;
+            for (offset, &[kd, kh, kw]) in offsets.iter_mut().zip(&windows.taps) {
+                *offset = match (inside(g, 0, d, kd), inside(g, 1, h, kh), inside(g, 2, run.start, kw)) {
                     (Some(z), Some(y), Some(x)) => n * sn + z * sd + y * sh + x * sw,
                     _ => ZEROS,
                 };
+                let reach = (run.len() - 1) * step;
                 let is_within = *offset == ZEROS || last.is_some_and(|last| *offset + reach <= last);
                 assert!(is_within, "law: taps are within the input");
             }
             // SAFETY: behind every offset, and so many steps on, lie the channels of a pixel (checked); the factors and
-            // the start have whole registers for all of them; a pixel's channels are a run inside the output, and this
-            // row is this task's own (checked by `convolve`). Element and computing type are the same here.
+            // the start have whole registers for all of them; the output is the caller's promise.
             unsafe {
-                (kernels.depthwise)(&Line {
-                    x: x.as_ptr(),
+                (T::Acc::kernels().depthwise)(&Pixels {
+                    x: self.x.as_ptr(),
                     offsets: &offsets,
-                    step: g.stride[2] * sw,
+                    step,
                     pixels: run.len(),
                     channels,
-                    factors: factors.as_ptr(),
-                    start: start.as_ptr(),
-                    y: shared.at(y + run.start * yp).cast(),
-                    y_stride: yp,
+                    factors: self.factors.as_ptr(),
+                    start: self.start.as_ptr(),
+                    y: y.add(run.start * y_stride),
+                    y_stride,
                 });
             }
         }
-        shared.finish(conv.after, y, [width, yp, channels], false);
-    };
-    spread(g.batch * depth * height, width * taps.len() * channels, row);
-    true
+    }
+}
+
+/// The windows of a row of an output.
+struct Windows {
+    /// Their taps.
+    taps: Vec<[usize; 3]>,
+    /// Those that have the same taps inside: all between the first and the last that have all of them, else each by
+    /// itself.
+    runs: Vec<Range<usize>>,
+}
+
+impl Windows {
+    fn new(g: &Geometry, width: usize) -> Windows {
+        let [_, kh, kw] = g.kernel;
+        let is_inside = |&w: &usize| inside(g, 2, w, 0).is_some() && inside(g, 2, w, kw - 1).is_some();
+        let first = (0..width).find(is_inside).unwrap_or(width);
+        let end = (first..width).rev().find(is_inside).map_or(first, |w| w + 1);
+        let alone = |range: Range<usize>| range.map(|w| w..w + 1);
+        let runs = alone(0..first).chain((first < end).then_some(first..end)).chain(alone(end..width));
+        Windows { taps: (0..g.taps()).map(|t| [t / (kh * kw), t / kw % kh, t % kw]).collect(), runs: runs.collect() }
+    }
+}
+
+/// Where an output's tap reads along an axis, if inside the input.
+fn inside(g: &Geometry, axis: usize, out: usize, tap: usize) -> Option<usize> {
+    let at = (out * g.stride[axis] + tap * g.dilation[axis]).wrapping_sub(g.padding[axis]);
+    (at < g.input[axis]).then_some(at)
 }

@@ -36,7 +36,7 @@ pub(super) fn planes<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
         // SAFETY: a register can be read at every offset of every tile (checked), and the tiles fill `pixels` numbers.
         unsafe { (kernels.taps)(&tiles, &taps, weight, x.as_ptr(), &[start], stage.as_mut_ptr()) }
         T::narrow(stage, y);
-        shared.finish(conv.after, at, [1, pixels, pixels], false);
+        shared.finish(conv.after, at, [1, pixels, pixels], None, false);
     };
     spread(g.batch * g.out_channels, pixels * taps.len(), plane);
 }
@@ -154,16 +154,18 @@ impl<T> Shared<T> {
     pub(super) fn new(data: &mut [T]) -> Self {
         Shared { data: data.as_mut_ptr() }
     }
-    /// Hands finished outputs on: so many rows, their stride, and so many neighbors in each; clamped or not.
+    /// Hands finished outputs on: so many rows, their stride, and so many neighbors in each; where they lie if not
+    /// there; clamped or not.
     pub(super) fn finish(
         &self,
         after: Option<After<'_>>,
         at: usize,
         [rows, stride, cols]: [usize; 3],
+        made: Option<(*mut u8, usize)>,
         is_clamped: bool,
     ) {
         if let Some(After { f, .. }) = after {
-            f(Finished { start: self.data.cast(), at, rows, stride, cols, made: None, is_clamped });
+            f(Finished { start: self.data.cast(), at, rows, stride, cols, made, is_clamped });
         }
     }
     /// # Safety

@@ -209,7 +209,7 @@ impl Run<'_> {
         }
         let (from, to) = (self.place(tiles.start)[2], (self.place(tiles.end - 1)[2] + TILE).min(width));
         for y in h..(h + TILE).min(height) {
-            self.shared.finish(conv.after, at(y, from), [to - from, sp, o], clamp.is_some());
+            self.shared.finish(conv.after, at(y, from), [to - from, sp, o], None, clamp.is_some());
         }
     }
 }

@@ -16,7 +16,7 @@ const PARALLEL_WORK: usize = 1 << 17;
 /// Row panels of a block at most.
 const BLOCK_PANELS: usize = 20;
 /// Elements of C that are finished together, where something follows: a part of the L2 cache.
-const FINISHED: usize = 1 << 15;
+const FINISHED: usize = 1 << 16;
 /// A is packed in runs of rows of about this many elements.
 const PACKED_ROWS: usize = 8 << 20;
 /// The same where the product has few columns.
@@ -269,7 +269,9 @@ impl<T: Multiply> One<'_, T> {
                             None => (std::ptr::null(), 0),
                         };
                         let clamp = clamp.filter(|_| s + 1 == last);
-                        let out = TileOut { c: p, stride, cols: width, alpha: self.alpha, add, add_stride, clamp };
+                        let next = ahead(b, block.end - i);
+                        let out =
+                            TileOut { c: p, stride, cols: width, alpha: self.alpha, add, add_stride, clamp, next };
                         // SAFETY: the tile lies in this task's part of C, and its columns in the row.
                         unsafe { left.multiply(kernels, tile, out) }
                     }
@@ -320,6 +322,16 @@ impl<T: Multiply> One<'_, T> {
             }
         }
     }
+}
+
+/// What a tile asks for while it is computed: the last two of a panel, one half each of the panel behind it.
+#[inline]
+pub(super) fn ahead<A>(panel: &[A], tiles_left: usize) -> *const A {
+    panel.as_ptr().wrapping_add(match tiles_left {
+        1 => panel.len() + panel.len() / 2,
+        2 => panel.len(),
+        _ => 0,
+    })
 }
 
 /// A range in runs of about equal length, at most `most`.

@@ -4,6 +4,7 @@
 //! Invariant: an element is the same chain of multiply-adds, in the same slices of k, as in [`super::gemm`].
 
 use super::Compute;
+use super::block::ahead;
 use super::kernel::TileOut;
 use super::pack::{Cols, Packed, Rows, Side, slices};
 use super::runs::Segment;
@@ -34,9 +35,18 @@ pub(crate) fn times_packed<A: Compute>(rows: usize, a: &[A], a_stride: usize, b:
                     *place = a[(first + r) * a_stride..].as_ptr();
                 }
                 let to = c[first * n + cols.start(j)..].as_mut_ptr();
+                let next = ahead(panel, tiles.panels - i);
                 let add = if k0 == 0 { std::ptr::null() } else { to.cast_const() };
-                let out =
-                    TileOut { c: to, stride: n, cols: cols.len(j), alpha: A::ONE, add, add_stride: n, clamp: None };
+                let out = TileOut {
+                    c: to,
+                    stride: n,
+                    cols: cols.len(j),
+                    alpha: A::ONE,
+                    add,
+                    add_stride: n,
+                    clamp: None,
+                    next,
+                };
                 // SAFETY: behind every place lie k numbers, the panel has kc steps, and the tile lies in `c`: checked
                 // above.
                 unsafe {

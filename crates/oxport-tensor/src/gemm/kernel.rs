@@ -11,8 +11,10 @@
 
 use super::Compute;
 use super::lane::{Lane, Plain};
+use super::line_bodies::{Line, line_body};
 use super::narrow_bodies::{axpy_body, dot_body, stream_body};
-use super::runs::{Line, Segment, depthwise_body, runs_body};
+use super::runs::{Pixels, Segment, depthwise_body, runs_body};
+use super::tap_bodies::{gather_body, taps_body};
 use super::winograd_bodies::{Factors, outputs_body, points_body};
 use crate::simd::{Level, level};
 
@@ -38,12 +40,16 @@ pub(super) type CopyRows<T> = unsafe fn(*const T, usize, usize, usize, *mut T, u
 pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, &[T], *mut T);
 /// A kernel per channel over neighboring pixels: every output is its start and then `factors[t]·x[offsets[t]]`, tap
 /// after tap, those of zeros too.
-pub(crate) type Depthwise<T> = unsafe fn(&Line<'_, T>);
+pub(crate) type Depthwise<T> = unsafe fn(&Pixels<'_, T>);
 /// `(places, channels, factors, to, step)`: the 36 points of the 6×6 pixels at these places, `step` apart.
 pub(crate) type Points<T> = unsafe fn(&[*const T; 36], usize, &Factors<T>, *mut T, usize);
 /// `(from, step, channels, start, factors, clamp, places)`: the 4×4 outputs of 36 points `step` apart, each added to
 /// its channel's start, and clamped.
 pub(crate) type Outputs<T> = unsafe fn(*const T, usize, usize, *const T, &Factors<T>, Option<[T; 2]>, &[*mut T; 16]);
+/// A row of an output of a kernel per channel of one size, with steps of one or two.
+pub(crate) type LineFn<T> = unsafe fn(&Line<'_, T>);
+/// Those of 3×3, 5×5 and 7×7 with steps of one, and of two.
+pub(crate) type Lines<T> = [[LineFn<T>; 2]; 3];
 /// `(offsets, tiles, x, out, step)`: in every tile, `out[p*step + to + j] = x[offsets[p] + from + j]`.
 pub(crate) type Gather<T> = unsafe fn(&[usize], &[Tile], *const T, *mut T, usize);
 
@@ -69,6 +75,8 @@ pub(super) struct TileOut<T> {
     pub(super) add_stride: usize,
     /// What the sums are clamped to.
     pub(super) clamp: Option<[T; 2]>,
+    /// What will be read soon: a cache line of it is asked for at every step of k.
+    pub(super) next: *const T,
 }
 
 /// The kernels of one number type on one instruction set.
@@ -91,6 +99,8 @@ pub struct Kernels<T: 'static> {
     pub(crate) taps: Taps<T>,
     pub(crate) wide_taps: Taps<T>,
     pub(crate) depthwise: Depthwise<T>,
+    /// For `f32` in registers.
+    pub(crate) lines: Option<Lines<T>>,
     pub(crate) gather: Gather<T>,
     pub(crate) points: Points<T>,
     pub(crate) outputs: Outputs<T>,
@@ -116,7 +126,8 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
         let mut acc = [[L::zero(); NV]; MR];
         prefetch_tile::<L, MR>(&out);
         let (mut a, mut b) = (a, b);
-        for _ in 0..k {
+        for p in 0..k {
+            L::prefetch(out.next.wrapping_add(p * (64 / size_of::<L::T>())));
             let mut bv = [L::zero(); NV];
             for (v, r) in bv.iter_mut().enumerate() {
                 *r = L::load(b.add(v * L::N));
@@ -150,7 +161,7 @@ pub(super) unsafe fn prefetch_tile<L: Lane, const MR: usize>(out: &TileOut<L::T>
 /// Writes the registers of a tile. The loops are small, so that they are unrolled: else registers would be memory.
 #[inline(always)]
 pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]; MR], out: TileOut<L::T>) {
-    let TileOut { c, stride, cols, alpha, add, add_stride, clamp } = out;
+    let TileOut { c, stride, cols, alpha, add, add_stride, clamp, .. } = out;
     // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` where there is one.
     unsafe {
         let (mut acc, alpha) = (*acc, L::splat(alpha));
@@ -203,82 +214,6 @@ unsafe fn copy_body<L: Lane>(src: *const L::T, stride: usize, members: usize, k:
 }
 
 #[inline(always)]
-unsafe fn taps_body<L: Lane, const WIDE: bool>(
-    tiles: &[Tile],
-    offsets: &[usize],
-    factors: &[L::T],
-    x: *const L::T,
-    start: &[L::T],
-    y: *mut L::T,
-) {
-    let width = if WIDE { L::N } else { 1 };
-    assert!(start.len() == width && factors.len() == offsets.len() * width, "law: every tap has its factors");
-    // SAFETY: the caller gives a register of numbers at every offset of every tile, and room for every tile in `y`.
-    unsafe {
-        let (eights, rest) = tiles.as_chunks::<8>();
-        for tiles in eights {
-            taps_group::<L, WIDE, 8>(tiles, offsets, factors, x, start, y);
-        }
-        let (twos, rest) = rest.as_chunks::<2>();
-        for tiles in twos {
-            taps_group::<L, WIDE, 2>(tiles, offsets, factors, x, start, y);
-        }
-        for &tile in rest {
-            taps_group::<L, WIDE, 1>(&[tile], offsets, factors, x, start, y);
-        }
-    }
-}
-
-/// A register of numbers, or one number broadcast to all lanes.
-#[inline(always)]
-unsafe fn register<L: Lane, const WIDE: bool>(f: &[L::T]) -> L {
-    // SAFETY: the caller gives a register of numbers where they are wide.
-    unsafe { if WIDE { L::load(f.as_ptr()) } else { L::splat(f[0]) } }
-}
-
-#[inline(always)]
-unsafe fn taps_group<L: Lane, const WIDE: bool, const G: usize>(
-    tiles: &[Tile; G],
-    offsets: &[usize],
-    factors: &[L::T],
-    x: *const L::T,
-    start: &[L::T],
-    y: *mut L::T,
-) {
-    // SAFETY: as for `taps_body`, which has looked at the lengths.
-    unsafe {
-        let from = tiles.map(|t| x.add(t.from));
-        let mut acc = [register::<L, WIDE>(start); G];
-        for (&offset, f) in offsets.iter().zip(factors.chunks_exact(if WIDE { L::N } else { 1 })) {
-            let f = register::<L, WIDE>(f);
-            for (a, x) in acc.iter_mut().zip(from) {
-                *a = f.mul_add(L::load(x.add(offset)), *a);
-            }
-        }
-        for (a, tile) in acc.into_iter().zip(tiles) {
-            if tile.len == L::N { a.store(y.add(tile.to)) } else { a.store_part(y.add(tile.to), tile.len) }
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn gather_body<L: Lane>(offsets: &[usize], tiles: &[Tile], x: *const L::T, out: *mut L::T, step: usize) {
-    // SAFETY: the caller gives every tile at every offset of `x`, and room for it in every row of `out`.
-    unsafe {
-        for (p, &offset) in offsets.iter().enumerate() {
-            let (x, out) = (x.add(offset), out.add(p * step));
-            for t in tiles {
-                if t.len == L::N {
-                    L::load(x.add(t.from)).store(out.add(t.to));
-                } else {
-                    L::load_part(x.add(t.from), t.len).store_part(out.add(t.to), t.len);
-                }
-            }
-        }
-    }
-}
-
-#[inline(always)]
 unsafe fn transpose_body<L: Lane>(
     src: *const L::T,
     stride: usize,
@@ -320,6 +255,11 @@ macro_rules! entry {
             impl<L: Lane> Table<L> {
                 const MICRO: &'static [[Micro<L::T>; 2]] = &[$([micro::<L, $mr, 1>, micro::<L, $mr, 2>]),+];
                 const RUNS: &'static [[RunsMicro<L::T>; 2]] = &[$([runs::<L, $mr, 1>, runs::<L, $mr, 2>]),+];
+                const LINES: Lines<L::T> = [
+                    [line::<L, 3, 1>, line::<L, 3, 2>],
+                    [line::<L, 5, 1>, line::<L, 5, 2>],
+                    [line::<L, 7, 1>, line::<L, 7, 2>],
+                ];
                 pub(super) const KERNELS: Kernels<L::T> = Kernels {
                     lanes: L::N,
                     rows: Self::MICRO.len(),
@@ -333,6 +273,7 @@ macro_rules! entry {
                     taps: taps::<L, false>,
                     wide_taps: taps::<L, true>,
                     depthwise: depthwise::<L>,
+                    lines: if L::REGISTERS > 0 && size_of::<L::T>() == 4 { Some(Self::LINES) } else { None },
                     gather: gather::<L>,
                     points: points::<L>,
                     outputs: outputs::<L>,
@@ -404,9 +345,16 @@ macro_rules! entry {
             /// # Safety
             /// As [`depthwise_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn depthwise<L: Lane>(line: &Line<'_, L::T>) {
+            unsafe fn depthwise<L: Lane>(line: &Pixels<'_, L::T>) {
                 // SAFETY: the contract is passed on.
                 unsafe { depthwise_body::<L>(line) }
+            }
+            /// # Safety
+            /// As [`line_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn line<L: Lane, const K: usize, const S: usize>(line: &Line<'_, L::T>) {
+                // SAFETY: the contract is passed on.
+                unsafe { line_body::<L, K, S>(line) }
             }
             /// # Safety
             /// As [`gather_body`]; the CPU has the features.

@@ -17,6 +17,8 @@ pub(super) unsafe trait Lane: Copy {
     type T: Compute;
     /// Numbers in one register.
     const N: usize;
+    /// Registers of the CPU; 0 of what is none.
+    const REGISTERS: usize = 0;
     /// All zero.
     unsafe fn zero() -> Self;
     /// The same number everywhere.
@@ -130,6 +132,7 @@ mod x86 {
             unsafe impl Lane for $v {
                 type T = $t;
                 const N: usize = $n;
+                const REGISTERS: usize = size_of::<$v>() / 2;
                 #[inline(always)]
                 unsafe fn zero() -> Self {
                     // SAFETY: feature promised by the caller.

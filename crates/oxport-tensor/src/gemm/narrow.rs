@@ -129,7 +129,8 @@ fn stream<A: Compute>(rows: Rows<'_, A>, slice: (usize, usize), b: &[A], all: Co
             let kernel = kernels.micro[0][all.registers(j) - 1];
             assert!(to.len() >= width, "law: sums of a panel have room");
             let (c, add) = (to.as_mut_ptr(), std::ptr::null());
-            let out = TileOut { c, stride: width, cols: width, alpha: A::ONE, add, add_stride: 0, clamp: None };
+            let next = b.as_ptr();
+            let out = TileOut { c, stride: width, cols: width, alpha: A::ONE, add, add_stride: 0, clamp: None, next };
             // SAFETY: `first` holds kc steps of the panel, `a` kc numbers; the tile is one row of `width` numbers.
             unsafe { kernel(kc, a.as_ptr(), first.as_ptr(), step, out) }
             j += 1;

@@ -29,7 +29,7 @@ pub trait Runs<T>: Sync {
 }
 
 /// Neighboring pixels of an output with a kernel per channel, whose windows have the same taps inside the input.
-pub(crate) struct Line<'a, T> {
+pub(crate) struct Pixels<'a, T> {
     /// The channels of the first pixel's window.
     pub x: *const T,
     /// How far behind each tap lies, or [`ZEROS`].
@@ -216,7 +216,8 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
         let (mut b, mut p, mut end) = (b, 0, 0);
         let mut segments = segments.iter();
         let mut rows = [std::ptr::null::<L::T>(); MR];
-        for _ in 0..k {
+        for step in 0..k {
+            L::prefetch(out.next.wrapping_add(step * (64 / size_of::<L::T>())));
             if p == end
                 && let Some(segment) = segments.next()
             {
@@ -244,10 +245,10 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
 
 /// See [`Depthwise`](super::kernel::Depthwise).
 #[inline(always)]
-pub(super) unsafe fn depthwise_body<L: Lane>(line: &Line<'_, L::T>) {
+pub(super) unsafe fn depthwise_body<L: Lane>(line: &Pixels<'_, L::T>) {
     let (whole, rest) = (line.channels / L::N, line.channels % L::N);
     let mut at = 0;
-    // SAFETY: the caller gives what `Line` says; blocks and pixels are counted.
+    // SAFETY: the caller gives what `Pixels` says; blocks and pixels are counted.
     unsafe {
         if line.pixels == 1 {
             // One sum has to wait for itself: those of some blocks of channels run side by side.
@@ -268,7 +269,7 @@ pub(super) unsafe fn depthwise_body<L: Lane>(line: &Line<'_, L::T>) {
 
 /// A block of channels of all pixels.
 #[inline(always)]
-unsafe fn depthwise_block<L: Lane>(line: &Line<'_, L::T>, block: usize, members: usize) {
+unsafe fn depthwise_block<L: Lane>(line: &Pixels<'_, L::T>, block: usize, members: usize) {
     let mut p = 0;
     // SAFETY: as for `depthwise_body`.
     unsafe {
@@ -293,7 +294,7 @@ unsafe fn depthwise_block<L: Lane>(line: &Line<'_, L::T>, block: usize, members:
 /// `P` pixels from pixel `p` on of `B` blocks of channels; the last block of all may have only some `members`.
 #[inline(always)]
 unsafe fn depthwise_group<L: Lane, const P: usize, const B: usize>(
-    line: &Line<'_, L::T>,
+    line: &Pixels<'_, L::T>,
     block: usize,
     p: usize,
     members: usize,
