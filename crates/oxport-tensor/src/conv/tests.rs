@@ -110,6 +110,10 @@ const CASES: &[&str] = if cfg!(miri) {
         "1,20,20,20 4,5,6 3,3,2 2,1,1 1,1,0 1,1,2",
         "1,17,17,17 1,60,61 1,5,5 1,1,2 0,2,2 1,1,1",
         "1,9,9,18 1,70,33 1,7,3 1,2,1 0,1,0 1,1,3",
+        "1,20,20,20 1,9,21 1,7,7 1,1,1 0,3,3 1,1,1",
+        "2,33,33,33 1,15,31 1,3,3 1,2,2 0,1,1 1,1,1",
+        "1,16,16,16 1,8,7 1,5,5 1,1,1 0,2,2 1,1,1",
+        "1,5,5,5 1,16,27 1,7,7 1,3,2 0,3,3 1,2,1",
         "1,1,2,3 5,6,7 3,2,3 2,1,1 1,0,1 1,2,1",
         "3,1,2,4 1,1,30 1,1,4 1,1,3 0,0,2 1,1,2",
         "1,1,40,20 1,1,1 1,1,1 1,2,2 0,0,0 1,1,1",
@@ -253,6 +257,55 @@ fn refuses_what_has_no_output() {
         "1,0,5,7 1,6,9 1,1,1 1,1,1 0,0,0 1,1,1",
     ] {
         assert_eq!(geometry(text).output(), None, "{text}");
+    }
+}
+
+/// What follows a kernel per channel is given every output once: clamped, where it is, or elsewhere than in the output,
+/// which it writes.
+#[test]
+fn kernels_per_channel_hand_on() {
+    for text in ["1,20,20,20 1,9,21 1,7,7 1,1,1 0,3,3 1,1,1", "1,9,9,9 1,5,6 1,3,3 1,1,1 0,1,1 1,1,1"] {
+        let g = geometry(text);
+        let out = g.output().expect("a valid case");
+        let x = numbers(g.in_channels * g.input.iter().product::<usize>(), 1);
+        let weight = numbers(g.weight().iter().product(), 2);
+        let (xs, ys) = (channels_last(g.in_channels, g.input), channels_last(g.out_channels, out));
+        let run = |after: Option<After<'_>>| {
+            let mut y = vec![f32::NAN; g.out_channels * out.iter().product::<usize>()];
+            let (packed, bias) = (None, None);
+            convolve(
+                &Convolution { geometry: g, x: &x, x_strides: xs, weight: &weight, packed, bias, after },
+                &mut y,
+                ys,
+            );
+            y
+        };
+        let y = run(None);
+        let write = |f: &dyn Fn(f32) -> f32, part: crate::gemm::Finished| {
+            let (from, apart) =
+                part.made.map_or((part.start.cast::<f32>(), part.stride), |(p, apart)| (p.cast(), apart));
+            let first = if part.made.is_some() { 0 } else { part.at };
+            for i in 0..part.rows * part.cols {
+                let (r, c) = (i / part.cols, i % part.cols);
+                // SAFETY: finished elements belong to whom they are given to.
+                unsafe {
+                    let y = *from.add(first + r * apart + c);
+                    *part.start.cast::<f32>().add(part.at + r * part.stride + c) = f(y);
+                }
+            }
+        };
+        let negate = |part| write(&|y| -y, part);
+        let negated: Vec<f32> = y.iter().map(|y| -y).collect();
+        for writes in [false, true] {
+            assert!(negated == run(Some(After { f: &negate, writes, clamp: None })), "{text} {writes}");
+        }
+        let clamp = |part: crate::gemm::Finished| {
+            if !part.is_clamped {
+                write(&|y| y.clamp(-20.0, 35.0), part);
+            }
+        };
+        let clamped: Vec<f32> = y.iter().map(|y| y.clamp(-20.0, 35.0)).collect();
+        assert!(clamped == run(Some(After { f: &clamp, writes: true, clamp: Some([-20.0, 35.0]) })), "{text}");
     }
 }
 
