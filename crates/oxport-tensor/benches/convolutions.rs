@@ -3,6 +3,7 @@
 //!
 //! ```sh
 //! OXPORT_ISA=avx2 cargo bench -p oxport-tensor --bench convolutions
+//! cargo bench -p oxport-tensor --bench convolutions -- 16x112     # those whose line has this
 //! ```
 //!
 //! The least time of many runs on one thread.
@@ -63,6 +64,7 @@ fn least(mut f: impl FnMut()) -> Duration {
 
 fn main() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+    let wanted = std::env::args().skip(1).find(|arg| !arg.starts_with("--")).unwrap_or_default();
     pool.install(|| {
         println!("{:>30} {:>20} {:>20} {:>20}", "", "planes", "pixels", "Winograd");
         for &[c, h, o, k, s, groups] in SHAPES {
@@ -90,6 +92,9 @@ fn main() {
             let ((x, x_at), (mut y, y_at)) = (aligned(c * h * h), aligned(o * oh * ow));
             let (weight, bias) = (noise(geometry.weight().iter().product()), noise(o));
             let mut line = format!("{:>30}", format!("{c}x{h}x{h} {k}x{k}/{s} {o} groups {groups}"));
+            if !line.contains(&wanted) {
+                continue;
+            }
             for form in [Form::Planes, Form::Pixels] {
                 let strides = |c: usize, h: usize, w: usize| match form {
                     Form::Planes => [c * h * w, h * w, h * w, w, 1],

@@ -8,8 +8,8 @@ use crate::support::meta::{MetaArgs, Metas, channels_last_strides, listed, one, 
 use crate::support::product::{check_product_dtype, part};
 use oxport_ir::work::pass;
 use oxport_ir::{
-    Args, Argument, Build, Builder, Class, Cost, Error, Fake, FromArg, Meta, MetaCx, NodeId, OpDef, Prepared, Real,
-    Result, Val, World, ensure,
+    Arg, Args, Argument, Build, Builder, Class, Cost, Error, Fake, FromArg, Meta, MetaCx, NodeId, OpDef, Prepared,
+    Real, Result, Val, World, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::conv::{ConvOptions, Form, PackedKernel, convolution};
@@ -176,11 +176,11 @@ where
         rank(x)
     );
     let numbers = |name: &str| per_dim(&args.named::<Vec<I>>(name)?, n, name);
-    let padding = match args.named::<Option<&str>>("padding") {
-        Ok(Some("same")) => Padding::Same,
-        Ok(Some("valid")) => Padding::Valid,
-        Ok(Some(other)) => return Err(Error::invalid(format!("{}: no padding `{other}`", args.name()))),
-        _ => Padding::Given(numbers("padding")?),
+    let padding = match padding_name(args)? {
+        Some("same") => Padding::Same,
+        Some("valid") => Padding::Valid,
+        Some(other) => return Err(Error::invalid(format!("{}: no padding `{other}`", args.name()))),
+        None => Padding::Given(numbers("padding")?),
     };
     Ok(Spec {
         x,
@@ -192,6 +192,14 @@ where
         transposed: is_transposed(args)?,
         output_padding: if args.has("output_padding") { numbers("output_padding")? } else { vec![zero; n] },
         groups: args.named("groups")?,
+    })
+}
+
+/// The padding, if it is a name and no numbers.
+fn padding_name<'a, W: World>(args: &Args<'a, W>) -> Result<Option<&'a str>> {
+    Ok(match args.named::<&Arg<W>>("padding")? {
+        Arg::Str(name) => Some(name),
+        _ => None,
     })
 }
 
@@ -359,9 +367,9 @@ fn prepare_conv(args: &Args<'_, Real>, result: Option<&Val>) -> Result<Option<Pr
 /// The weight for Winograd's algorithm, if that is for the call, whose results have such planes.
 fn winograd(args: &Args<'_, Real>, weight: &Tensor, plane: [i64; 2]) -> Result<Option<PackedKernel>> {
     // That of 3×3 by name: another kernel is not for it.
-    let padding = match args.named::<Option<&str>>("padding") {
-        Ok(Some(name)) => vec![i64::from(name == "same")],
-        _ => args.named("padding")?,
+    let padding = match padding_name(args)? {
+        Some(name) => vec![i64::from(name == "same")],
+        None => args.named("padding")?,
     };
     let options = ConvOptions {
         stride: &args.named::<Vec<i64>>("stride")?,
@@ -397,8 +405,8 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
     let batched = b.fake(x)?.dim() == n + 2;
     let numbers = |name: &str| per_dim(&args.named::<Vec<Argument>>(name)?, n, name);
     let dilation = numbers("dilation")?;
-    let padding = match args.named::<Option<&str>>("padding") {
-        Ok(Some(form)) => {
+    let padding = match padding_name(args)? {
+        Some(form) => {
             let mut before = vec![0i64; n];
             let mut after = vec![0i64; n];
             for d in 0..n {
@@ -416,7 +424,7 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
             }
             before.into_iter().map(Argument::Int).collect()
         }
-        _ => numbers("padding")?,
+        None => numbers("padding")?,
     };
     if !batched {
         x = b.call("unsqueeze", (x, 0i64))?;

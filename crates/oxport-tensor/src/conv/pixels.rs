@@ -61,7 +61,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             (Lhs::Strided(Mat::new(conv.x, pixel, xc)), [xn, ig * xc])
         }
         _ => {
-            windows = Windows::new(conv, out.sizes);
+            windows = Windows::new(conv, out.sizes, is_pointwise, whole);
             (Lhs::Runs(&windows), [0, 0])
         }
     };
@@ -98,6 +98,8 @@ struct Windows<'a, T: Multiply> {
     /// Where each run begins in a window, and how many numbers behind the first one.
     taps: Vec<[usize; 3]>,
     offsets: Vec<usize>,
+    /// From one window to the next, if they are pixels that are evenly spaced.
+    spaced: Option<usize>,
 }
 
 enum Data<'a, A> {
@@ -106,7 +108,7 @@ enum Data<'a, A> {
 }
 
 impl<'a, T: Multiply> Windows<'a, T> {
-    fn new(conv: &'a Convolution<'_, T>, sizes: [usize; 3]) -> Self {
+    fn new(conv: &'a Convolution<'_, T>, sizes: [usize; 3], is_pointwise: bool, whole: bool) -> Self {
         let (g, [sn, sc, sd, sh, sw]) = (&conv.geometry, conv.x_strides);
         let by_rows = g.groups == 1 && g.in_channels < FEW_CHANNELS && g.kernel[2] > 1 && g.dilation[2] == 1;
         let [kd, kh, kw] = g.kernel;
@@ -121,12 +123,18 @@ impl<'a, T: Multiply> Windows<'a, T> {
             len: if by_rows { kw * g.in_channels } else { g.in_group() },
             taps: Vec::new(),
             offsets: Vec::new(),
+            spaced: None,
         };
         match T::as_acc(conv.x) {
             Some(x) if sc == 1 && !by_rows => windows.data = Data::Input(x),
             _ => windows.copy(conv, by_rows),
         }
-        let ([_, d, h, w], [_, kh, kw]) = (windows.strides, windows.kernel);
+        let ([image, d, h, w], [_, kh, kw]) = (windows.strides, windows.kernel);
+        if is_pointwise {
+            let pixels = sizes.iter().product::<usize>();
+            let follow = |&pixel: &usize| !whole || g.batch == 1 || image == pixels * pixel;
+            windows.spaced = pixel_stride(windows.input, [image, 1, d, h, w]).filter(follow);
+        }
         let tap = |r: usize| {
             let tap = [r / (kh * kw), r / kw % kh, r % kw];
             [0, 1, 2].map(|i| tap[i] * g.dilation[i])
@@ -179,9 +187,13 @@ impl<T: Multiply> Runs<T::Acc> for Windows<'_, T> {
         self.len
     }
 
+    fn spaced(&self, batch: usize) -> Option<[usize; 2]> {
+        Some([self.first(batch), self.spaced?])
+    }
+
     fn places(&self, batch: usize, rows: Range<usize>, out: &mut [usize]) {
-        let (g, [d, h, w]) = (self.geometry, self.sizes);
-        let first = batch % g.groups * g.in_group() + batch / g.groups * self.strides[0];
+        let [d, h, w] = self.sizes;
+        let first = self.first(batch);
         let (mut row, mut rest) = (rows.start, out);
         // Line by line of the output: divisions for each line only.
         while row < rows.end {
@@ -196,6 +208,12 @@ impl<T: Multiply> Runs<T::Acc> for Windows<'_, T> {
 }
 
 impl<T: Multiply> Windows<'_, T> {
+    /// Where the channels of a group of an image begin.
+    fn first(&self, batch: usize) -> usize {
+        let g = self.geometry;
+        batch % g.groups * g.in_group() + batch / g.groups * self.strides[0]
+    }
+
     /// The places of some pixels of line `(d, h)` of the output, of the image that begins at `image`.
     fn line(&self, image: usize, [d, h]: [usize; 2], columns: Range<usize>, out: &mut [usize]) {
         let (g, [_, sd, sh, sw]) = (self.geometry, self.strides);

@@ -164,11 +164,29 @@ pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: 
     let TileOut { c, stride, cols, alpha, add, add_stride, clamp, .. } = out;
     // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` where there is one.
     unsafe {
-        let (mut acc, alpha) = (*acc, L::splat(alpha));
-        for (i, row) in acc.iter_mut().enumerate() {
-            for (v, r) in row.iter_mut().enumerate() {
-                *r = alpha.mul(*r);
-                if !add.is_null() && v * L::N < cols {
+        let mut acc = *acc;
+        if alpha != L::T::ONE {
+            let alpha = L::splat(alpha);
+            for row in &mut acc {
+                for r in row {
+                    *r = alpha.mul(*r);
+                }
+            }
+        }
+        if cols == NV * L::N && add_stride == 0 && !add.is_null() {
+            // One row for all rows.
+            let mut start = [L::zero(); NV];
+            for (v, start) in start.iter_mut().enumerate() {
+                *start = L::load(add.add(v * L::N));
+            }
+            for row in &mut acc {
+                for (r, start) in row.iter_mut().zip(start) {
+                    *r = start.add(*r);
+                }
+            }
+        } else if !add.is_null() {
+            for (i, row) in acc.iter_mut().enumerate() {
+                for (v, r) in row.iter_mut().enumerate().take_while(|(v, _)| v * L::N < cols) {
                     let from = add.wrapping_add(i * add_stride + v * L::N);
                     let n = cols - v * L::N;
                     *r = if n >= L::N { L::load(from) } else { L::load_part(from, n) }.add(*r);
@@ -182,6 +200,14 @@ pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: 
                     *r = r.raised(low).lowered(high);
                 }
             }
+        }
+        if cols == NV * L::N {
+            for (i, row) in acc.iter().enumerate() {
+                for (v, r) in row.iter().enumerate() {
+                    r.store(c.wrapping_add(i * stride + v * L::N));
+                }
+            }
+            return;
         }
         for (i, row) in acc.iter().enumerate() {
             for (v, r) in row.iter().enumerate() {

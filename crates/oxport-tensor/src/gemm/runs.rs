@@ -26,6 +26,11 @@ pub trait Runs<T>: Sync {
     fn run_len(&self) -> usize;
     /// Writes where the runs of some rows of matrix `batch` begin in the data, or [`ZEROS`]: `out[i*count + r]`.
     fn places(&self, batch: usize, rows: Range<usize>, out: &mut [usize]);
+    /// Where the first row of matrix `batch` begins and how far the others are from each other, if rows are single runs
+    /// that are evenly spaced.
+    fn spaced(&self, _batch: usize) -> Option<[usize; 2]> {
+        None
+    }
 }
 
 /// Neighboring pixels of an output with a kernel per channel, whose windows have the same taps inside the input.
@@ -131,6 +136,7 @@ pub(super) struct Windows<'a, T> {
     data: &'a [T],
     count: usize,
     len: usize,
+    spaced: Option<[usize; 2]>,
     /// The segments that each slice of k consists of.
     slices: Vec<Vec<Segment>>,
     /// The first row of the block.
@@ -146,8 +152,9 @@ impl<'a, T: Compute> Windows<'a, T> {
         let (data, count, len) = (runs.data(), runs.count(), runs.run_len());
         assert_eq!(count * len, k, "law: a row of runs has k numbers");
         let slices = slices::<T>(k).map(|slice| segments(slice, len)).collect();
+        let spaced = runs.spaced(batch).filter(|_| count == 1);
         let (pointers, offsets, zeros) = (Vec::new(), Vec::new(), vec![T::ZERO; len]);
-        Windows { runs, batch, data, count, len, slices, start: 0, pointers, offsets, zeros }
+        Windows { runs, batch, data, count, len, spaced, slices, start: 0, pointers, offsets, zeros }
     }
 
     /// Looks up the places of some row panels.
@@ -158,6 +165,13 @@ impl<'a, T: Compute> Windows<'a, T> {
         let (count, last) = (self.count, self.data.len().checked_sub(self.len));
         let all = rows.start(panels.start)..rows.start(panels.end);
         self.start = all.start;
+        if let Some([start, step]) = self.spaced {
+            let end = start + (first + all.end).saturating_sub(1) * step;
+            assert!(all.is_empty() || last.is_some_and(|last| end <= last), "law: a run is within its operand");
+            let place = |row: usize| self.data.as_ptr().wrapping_add(start + (first + row) * step);
+            self.pointers.clear();
+            return self.pointers.extend(all.map(place));
+        }
         self.offsets.clear();
         self.offsets.resize(all.len() * count, ZEROS);
         self.runs.places(self.batch, first + all.start..first + all.end, &mut self.offsets);
