@@ -1,13 +1,14 @@
 //! [`Team`]: the threads that share the work of one call.
 //!
 //! ```text
-//! caller   ── step ── open ─ task 0 ─ task 2 ─ close ── step ── open ─ task 0 ─ … ── end
-//! helper             ╰────── task 1 ─ task 3 ╯ waits ╰────────  task 1 ─ …           leaves
+//! caller   ── step ── open ─ task 0 ─ task 1 ─ close ── step ── open ─ task 0 ─ … ── end
+//! helper             ╰────── task 2 ─ task 3 ╯ waits ╰────────  task 5 ─ …           leaves
 //! ```
 //!
-//! The caller's thread runs the steps of a program and opens a job where there is work for several; helpers claim tasks
-//! of it from one counter, as the caller does. A helper that comes late, or never, leaves more tasks to the others. It
-//! waits for the next job awake for a little while, so that opening one costs less than waking a thread; then asleep.
+//! The caller's thread runs the steps of a program and opens a job where there is work for several. Every thread begins
+//! with a part of the tasks of its own, the same one in every job, so that it finds what it has made before in its cache,
+//! and goes on with what the others have left: a helper that comes late, or never, leaves more tasks to them. It waits for
+//! the next job awake for a little while, so that opening one costs less than waking a thread; then asleep.
 //!
 //! Laws: every task of a job is run once; a job is over when `run` returns, so tasks may borrow from the caller; a
 //! panic in a task ends the job, and goes on in the caller.
@@ -15,6 +16,7 @@
 use crate::parallel;
 use std::any::Any;
 use std::cell::{Cell, OnceCell, UnsafeCell};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -37,18 +39,25 @@ struct Crew<'a> {
 /// The threads that share the work of one call.
 pub(crate) struct Team {
     /// Odd while a job is open; never the same twice.
-    turn: AtomicUsize,
+    turn: Line<AtomicUsize>,
     is_over: AtomicBool,
-    /// Helpers that may look at the job.
-    inside: AtomicUsize,
     job: UnsafeCell<Job>,
-    /// The first task that nobody has claimed.
-    next: AtomicUsize,
+    /// Helpers that may look at the job.
+    inside: Line<AtomicUsize>,
+    /// Of each thread's part, the first task that nobody has claimed.
+    next: Box<[Line<AtomicUsize>]>,
+    /// Helpers that have come.
+    helpers: AtomicUsize,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     sleepers: AtomicUsize,
     bed: Mutex<()>,
     wake: Condvar,
 }
+
+/// What is written often has cache lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Line<T>(T);
 
 #[derive(Clone, Copy)]
 struct Job {
@@ -87,7 +96,7 @@ impl Drop for Crew<'_> {
 impl Crew<'_> {
     fn run(&self, count: usize, per_claim: usize, task: &(dyn Fn(usize) + Sync)) {
         let team = self.team.get_or_init(|| {
-            let team = Arc::new(Team::new());
+            let team = Arc::new(Team::new(self.threads));
             (1..self.threads).for_each(|_| (self.start)(team.clone()));
             team
         });
@@ -111,13 +120,14 @@ pub(crate) fn run_single(count: usize, task: &(dyn Fn(usize) + Sync)) -> bool {
 }
 
 impl Team {
-    fn new() -> Team {
+    fn new(threads: usize) -> Team {
         Team {
-            turn: AtomicUsize::new(0),
+            turn: Line::default(),
             is_over: AtomicBool::new(false),
-            inside: AtomicUsize::new(0),
             job: UnsafeCell::new(Job { task: None, count: 0, per_claim: 1 }),
-            next: AtomicUsize::new(0),
+            inside: Line::default(),
+            next: (0..threads).map(|_| Line::default()).collect(),
+            helpers: AtomicUsize::new(0),
             panic: Mutex::new(None),
             sleepers: AtomicUsize::new(0),
             bed: Mutex::new(()),
@@ -131,13 +141,13 @@ impl Team {
         let job = Job { task: Some(task), count, per_claim };
         // SAFETY: the last job is over: no helper is inside that has seen it open.
         unsafe { *self.job.get() = job };
-        self.next.store(0, Relaxed);
-        self.turn.fetch_add(1, SeqCst);
+        self.next.iter().enumerate().for_each(|(i, next)| next.0.store(self.part(count, i).start, Relaxed));
+        self.turn.0.fetch_add(1, SeqCst);
         self.rouse();
-        self.work(job);
-        self.turn.fetch_add(1, SeqCst);
+        self.work(job, 0);
+        self.turn.0.fetch_add(1, SeqCst);
         let mut turns = 0;
-        while self.inside.load(SeqCst) > 0 {
+        while self.inside.0.load(SeqCst) > 0 {
             pause(&mut turns);
         }
         let panic = self.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -146,21 +156,31 @@ impl Team {
         }
     }
 
-    /// Runs tasks until none is left.
-    fn work(&self, job: Job) {
+    /// The tasks of so many that thread `i` begins with.
+    fn part(&self, count: usize, i: usize) -> Range<usize> {
+        let threads = self.next.len();
+        // In 128 bits, which do not overflow.
+        let at = |i: usize| (count as u128 * i as u128 / threads as u128) as usize;
+        at(i)..at(i + 1)
+    }
+
+    /// Runs tasks until none is left, those of thread `me` first.
+    fn work(&self, job: Job, me: usize) {
         let Some(task) = job.task else { return };
+        let threads = self.next.len();
         let tasks = || {
-            loop {
-                let first = self.next.fetch_add(job.per_claim, Relaxed);
-                if first >= job.count {
-                    return;
+            for i in (me..threads).chain(0..me) {
+                let (next, end) = (&self.next[i].0, self.part(job.count, i).end);
+                // Looked at first: what is used up is not written any more.
+                while next.load(Relaxed) < end {
+                    let first = next.fetch_add(job.per_claim, Relaxed);
+                    (first..end.min(first.saturating_add(job.per_claim))).for_each(task);
                 }
-                (first..job.count.min(first + job.per_claim)).for_each(task);
             }
         };
         // What a task would share stays on its thread.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| parallel::alone(tasks))) {
-            self.next.store(job.count, Relaxed);
+            self.next.iter().for_each(|next| next.0.store(job.count, Relaxed));
             self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
         }
     }
@@ -168,16 +188,18 @@ impl Team {
     /// Helps until the call is over.
     pub(crate) fn help(&self) {
         let (mut seen, mut turns) = (0, 0);
+        // Thread 0 is the caller.
+        let me = (self.helpers.fetch_add(1, Relaxed) + 1) % self.next.len();
         while !self.is_over.load(SeqCst) {
-            let turn = self.turn.load(SeqCst);
+            let turn = self.turn.0.load(SeqCst);
             if turn % 2 == 1 && turn != seen {
-                self.inside.fetch_add(1, SeqCst);
+                self.inside.0.fetch_add(1, SeqCst);
                 // The caller has closed the job, or will wait for this thread.
-                if self.turn.load(SeqCst) == turn {
+                if self.turn.0.load(SeqCst) == turn {
                     // SAFETY: the job is open, and is not written before this thread has left.
-                    self.work(unsafe { *self.job.get() });
+                    self.work(unsafe { *self.job.get() }, me);
                 }
-                self.inside.fetch_sub(1, SeqCst);
+                self.inside.0.fetch_sub(1, SeqCst);
                 (seen, turns) = (turn, 0);
             } else if turns < AWAKE {
                 pause(&mut turns);
@@ -192,7 +214,7 @@ impl Team {
     fn sleep(&self, turn: usize) {
         let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
         self.sleepers.fetch_add(1, SeqCst);
-        while self.turn.load(SeqCst) == turn && !self.is_over.load(SeqCst) {
+        while self.turn.0.load(SeqCst) == turn && !self.is_over.load(SeqCst) {
             bed = self.wake.wait(bed).unwrap_or_else(PoisonError::into_inner);
         }
         self.sleepers.fetch_sub(1, SeqCst);
