@@ -40,9 +40,7 @@ impl ConvOptions<'_> {
     pub fn output_sizes(&self, x: &[i64], weight: &[i64]) -> Result<Vec<i64>> {
         let geometry = self.geometry(x, weight)?;
         let out = self.checked_output(&geometry, x, weight)?;
-        let spatial = &out[5 - x.len()..];
-        let sizes = [geometry.batch, geometry.out_channels].into_iter().chain(spatial.iter().copied());
-        Ok(sizes.map(|s| s as i64).collect())
+        Ok(sizes_of(&geometry, &out, x.len()))
     }
 
     fn checked_output(&self, g: &Geometry, x: &[i64], weight: &[i64]) -> Result<[usize; 3]> {
@@ -200,14 +198,15 @@ pub fn convolution(
             out.dtype()
         )));
     }
-    let sizes = options.output_sizes(x.sizes(), weight.sizes())?;
+    let geometry = options.geometry(x.sizes(), weight.sizes())?;
+    let spatial = options.checked_output(&geometry, x.sizes(), weight.sizes())?;
+    let sizes = sizes_of(&geometry, &spatial, x.rank());
     if sizes != out.sizes() || bias.is_some_and(|b| b.sizes() != &sizes[1..2]) {
         return Err(Error::shape(format!("expected a convolution output of sizes {sizes:?}, got {:?}", out.sizes())));
     }
-    let geometry = options.geometry(x.sizes(), weight.sizes())?;
     // Halves are multiplied as f32.
     options.check_work(&geometry, x.sizes(), weight.sizes(), x.dtype().size().max(4))?;
-    let is_spaced = spaced(&geometry, &options.checked_output(&geometry, x.sizes(), weight.sizes())?, out)?;
+    let is_spaced = spaced(&geometry, &spatial, out)?;
     let run = |after: Option<After<'_>>, out: &mut TensorMut| -> Result<()> {
         let operands = Operands { geometry, x, weight, bias, packed, after };
         match packed.and_then(|packed| packed.packed.downcast_ref::<Winograd>()) {
@@ -223,6 +222,12 @@ pub fn convolution(
     let mut dense = TensorMut::empty(out.dtype(), Layout::contiguous(&sizes)?)?;
     run(None, &mut dense)?;
     copy(&dense.freeze(), out)
+}
+
+/// The sizes of an output of so many dimensions.
+fn sizes_of(g: &Geometry, spatial: &[usize; 3], rank: usize) -> Vec<i64> {
+    let sizes = [g.batch, g.out_channels].into_iter().chain(spatial[5 - rank..].iter().copied());
+    sizes.map(|s| s as i64).collect()
 }
 
 /// Whether the pixels of an output are evenly spaced, as the product needs it.

@@ -143,7 +143,8 @@ impl Run<'_> {
         let (points, products) = scratch.slice::<f32>(reads + made).split_at_mut(reads);
         for_chunks(points, step, 1, |i, to| self.points(tiles.start + i, to));
         for_chunks(products, count * o, 1, |p, to| {
-            times_packed(count, &points[p * c..], step, &self.weight.points[p], to);
+            let all = &self.weight.points;
+            times_packed(count, &points[p * c..], step, &all[p], &all[(p + 1) % POINTS], to);
         });
         // Rows of tiles: what is finished is long pieces of memory.
         let wide = self.grid[1];

@@ -269,7 +269,7 @@ impl<T: Multiply> One<'_, T> {
                             None => (std::ptr::null(), 0),
                         };
                         let clamp = clamp.filter(|_| s + 1 == last);
-                        let next = ahead(b, block.end - i);
+                        let next = ahead(b, b.as_ptr_range().end, block.end - i);
                         let out =
                             TileOut { c: p, stride, cols: width, alpha: self.alpha, add, add_stride, clamp, next };
                         // SAFETY: the tile lies in this task's part of C, and its columns in the row.
@@ -324,14 +324,14 @@ impl<T: Multiply> One<'_, T> {
     }
 }
 
-/// What a tile asks for while it is computed: the last two of a panel, one half each of the panel behind it.
+/// What a tile asks for while it is computed: the last two of a panel, one half each of the next panel.
 #[inline]
-pub(super) fn ahead<A>(panel: &[A], tiles_left: usize) -> *const A {
-    panel.as_ptr().wrapping_add(match tiles_left {
-        1 => panel.len() + panel.len() / 2,
-        2 => panel.len(),
-        _ => 0,
-    })
+pub(super) fn ahead<A>(panel: &[A], next: *const A, tiles_left: usize) -> *const A {
+    match tiles_left {
+        1 => next.wrapping_add(panel.len() / 2),
+        2 => next,
+        _ => panel.as_ptr(),
+    }
 }
 
 /// A range in runs of about equal length, at most `most`.
