@@ -23,7 +23,8 @@ impl Grid {
     /// For columns that are packed already: rows are cut first, so that those that are finished are long pieces of
     /// memory.
     pub(super) fn of_packed(row_panels: usize, col_panels: usize, threads: usize, work: usize) -> Self {
-        let wanted = if threads > 1 { (work / PACKED_WORK).clamp(threads, threads * PACKED_TASKS) } else { 1 };
+        let wanted = (work / PACKED_WORK).clamp(threads, threads * PACKED_TASKS).next_multiple_of(threads);
+        let wanted = if threads > 1 { wanted } else { 1 };
         let least = col_panels.div_ceil(PACKED_PANELS);
         let row_parts = wanted.div_ceil(least).min(row_panels.div_ceil(2)).max(1);
         let col_parts = wanted.div_ceil(row_parts).min(col_panels).max(least);
