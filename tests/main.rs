@@ -22,6 +22,7 @@ mod text;
 mod tidy;
 mod verifier;
 mod versions;
+mod winograd;
 
 use std::path::{Path, PathBuf};
 

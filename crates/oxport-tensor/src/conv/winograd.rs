@@ -1,4 +1,4 @@
-//! Winograd's convolution F(4×4, 3×3) over pixels: a quarter of the multiplications, which rounds otherwise.
+//! Winograd's convolution F(4×4, 3×3) over pixels: a quarter of the multiplications, which round otherwise.
 //!
 //! ```text
 //!   tiles of 6×6 pixels ─ points ─> [36][tiles, C]  ×  weight [36][C, O]  =  [36][tiles, O] ─ outputs ─> 4×4 pixels

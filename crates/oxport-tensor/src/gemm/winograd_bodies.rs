@@ -4,7 +4,7 @@
 //!   6×6 pixels of a channel ─ points ─> 36 numbers   × 36 weights, summed over channels by products ─ outputs ─> 4×4 pixels
 //! ```
 //!
-//! The polynomial points are 0, ±√½, ±√2 and ∞, whose factors are small: the error is a third of that of 0, ±1, ±2, ∞.
+//! The polynomial points are 0, ±√½, ±√2 and ∞, whose factors are small: the error is a quarter of that of 0, ±1, ±2, ∞.
 //!
 //! Invariant: those of [`super::kernel`]: a body has no closures; channels do not enter each other's numbers.
 
