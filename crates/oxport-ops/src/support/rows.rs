@@ -27,6 +27,12 @@ pub fn fold<T: Copy, A: Copy>(row: &[T], init: A, step: impl Fn(A, T) -> A, comb
     for (acc, &x) in acc.iter_mut().zip(rest) {
         *acc = step(*acc, x);
     }
+    combined(acc, combine)
+}
+
+/// Lanes combined pairwise.
+#[inline(always)]
+fn combined<A: Copy>(mut acc: [A; LANES], combine: impl Fn(A, A) -> A) -> A {
     let mut width = LANES / 2;
     while width > 0 {
         for i in 0..width {
@@ -35,6 +41,13 @@ pub fn fold<T: Copy, A: Copy>(row: &[T], init: A, step: impl Fn(A, T) -> A, comb
         width /= 2;
     }
     acc[0]
+}
+
+/// As [`combined`], of lanes that a long loop has made: without the box, the compiler keeps them in pairs all along, as
+/// they are combined in the end, and not in one register.
+#[inline(always)]
+fn combined_late<A: Copy>(acc: [A; LANES], combine: impl Fn(A, A) -> A) -> A {
+    combined(std::hint::black_box(acc), combine)
 }
 
 /// The sum of `f` over a row.
@@ -52,7 +65,28 @@ pub fn greater<T: Compute>(a: T, b: T) -> T {
 /// The greatest number of a row; NaN wins, an empty row gives −∞.
 #[inline(always)]
 pub fn max<T: Compute>(row: &[T]) -> T {
-    fold(row, T::neg_infinity(), greater, greater)
+    // One chain of comparisons waits for itself; there are four.
+    const CHAINS: usize = 4;
+    let (chunks, rest) = row.as_chunks::<{ CHAINS * LANES }>();
+    if chunks.is_empty() {
+        return fold(row, T::neg_infinity(), greater, greater);
+    }
+    let mut acc = [[T::neg_infinity(); LANES]; CHAINS];
+    for chunk in chunks {
+        for (acc, chunk) in acc.iter_mut().zip(chunk.as_chunks::<LANES>().0) {
+            for i in 0..LANES {
+                acc[i] = greater(acc[i], chunk[i]);
+            }
+        }
+    }
+    let [mut lanes, others @ ..] = acc;
+    for acc in others {
+        for i in 0..LANES {
+            lanes[i] = greater(lanes[i], acc[i]);
+        }
+    }
+    let top = combined_late(lanes, greater);
+    if rest.is_empty() { top } else { greater(top, fold(rest, T::neg_infinity(), greater, greater)) }
 }
 
 /// `out = exp(x − shift)`, and the sum of it.
@@ -77,14 +111,22 @@ pub fn exp_in_place<T: Compute>(row: &mut [T], shift: T) -> T {
         }
     }
     let whole = row.len() - row.len() % LANES;
+    let mut acc = [T::zero(); LANES];
     for chunk in row.as_chunks_mut::<LANES>().0 {
-        chunk.iter_mut().for_each(|x| *x = (*x - shift).fast_exp());
+        let mut y = *chunk;
+        y.iter_mut().for_each(|x| *x = (*x - shift).fast_exp());
+        for i in 0..LANES {
+            acc[i] = acc[i] + y[i];
+        }
+        *chunk = y;
     }
     match row.last_chunk_mut::<LANES>() {
         Some(last) if overlaps => *last = done,
         _ => row.iter_mut().skip(whole).for_each(|x| *x = (*x - shift).fast_exp()),
     }
-    sum(row, |x| x)
+    // The same order as that of a sum of the whole row.
+    acc.iter_mut().zip(&row[whole..]).for_each(|(acc, &y)| *acc = *acc + y);
+    combined_late(acc, |a, b| a + b)
 }
 
 /// Mean and variance (without correction) of a row.

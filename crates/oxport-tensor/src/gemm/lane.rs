@@ -132,6 +132,7 @@ mod x86 {
             unsafe impl Lane for $v {
                 type T = $t;
                 const N: usize = $n;
+                // 32 of AVX-512, 16 of AVX2.
                 const REGISTERS: usize = size_of::<$v>() / 2;
                 #[inline(always)]
                 unsafe fn zero() -> Self {
