@@ -2,7 +2,10 @@
 //! the e-graph, the phases.
 
 use crate::info::fixture;
-use crate::{oxport, text};
+use crate::{call, oxport, program, text};
+use oxport::proof::Inquiry;
+use oxport::rewrite::{Question, Reason};
+use oxport::{DType, Limits, Model, Opt, Tensor, Toolchain};
 use serde_json::Value;
 use std::path::Path;
 
@@ -97,15 +100,43 @@ fn prices_are_given_of_what_was_not_chosen() {
     let costs = ["cost", "cost_with"].map(|key| answer[key].as_f64().expect("law: a cost"));
     assert!(answer["reason"] == "dearer" && costs[0] < costs[1], "{answer}");
     assert_eq!(answer["cost"], report["cost_after"]);
-    // In our engine the parts of a product cost less.
-    let chosen = asked(&fixture("bert_encoder"), &[&merge[..], &["--target", "cpu"]].concat());
-    assert_eq!(chosen["why_not"]["reason"], "chosen", "{}", chosen["why_not"]);
     let unused = asked(&fixture("llama_block"), &["--rules", "fast", "--why-not", "rms-norm@mul_20"]);
     assert_eq!(unused["why_not"]["reason"], "unused", "{}", unused["why_not"]);
-    // Without the only other product of its operand, there is nothing to merge.
-    let alone = asked(&fixture("mlp"), &["--rules", "fast", "--freeze", "--why-not", "merge-linear@linear"]);
-    let said = alone["why_not"]["lines"][0].as_str().expect("law: a line").to_string();
-    assert!(said.starts_with("expected another `aten::linear` of the same operand"), "{said}");
+}
+
+/// Two convolutions of one geometry, which become one, and one of another.
+#[test]
+fn a_merged_product_is_one_that_fired() {
+    let program = program(DType::F32, &[1, 4, 6, 6], |b, x| {
+        let mut convolve = |name: &str, outputs: i64, side: i64| {
+            let weight =
+                Tensor::from_vec(&[outputs, 4, side, side], vec![0.5f32; (outputs * 4 * side * side) as usize]);
+            let weight = b.parameter(name, weight.expect("law: as many elements")).expect("law: the name is free");
+            let y = call(b, "aten::conv2d", (x, weight));
+            call(b, "aten::sum", (y,))
+        };
+        let (first, second, other) = (convolve("a", 8, 1), convolve("b", 3, 1), convolve("c", 3, 3));
+        let sum = call(b, "aten::add.Tensor", (first, second));
+        call(b, "aten::add.Tensor", (sum, other))
+    });
+    let limits = Limits { model: Model { frozen: true, ..Model::default() }, ..Limits::default() };
+    let why_not = |rule: &str, node: &str, limits: &Limits| {
+        let question = Question { rule: rule.to_string(), node: node.to_string() };
+        let inquiry = Inquiry { why_not: Some(question), ..Inquiry::default() };
+        let asked = Toolchain::standard().optimize_asked(&program, Opt::Fast, limits, &inquiry);
+        let answer = asked.expect("law: it can be optimized").2.why_not.expect("law: it was asked");
+        (answer.reason, answer.lines.join("\n"))
+    };
+    let (reason, said) = why_not("merge-conv2d", "conv2d", &limits);
+    assert_eq!(reason, Reason::Chosen, "{said}");
+    let (reason, said) = why_not("merge-conv2d", "conv2d_2", &limits);
+    assert!(
+        reason == Reason::Group && said.starts_with("expected another `aten::conv2d` of the same operand"),
+        "{said}"
+    );
+    let without = Limits { without: ["merge-conv2d".to_string()].into(), ..limits };
+    let (reason, said) = why_not("merge-conv2d", "conv2d", &without);
+    assert!(reason == Reason::Group && said.ends_with("the search leaves the rule out"), "{said}");
 }
 
 #[test]
