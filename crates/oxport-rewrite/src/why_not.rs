@@ -110,14 +110,15 @@ pub(crate) fn why_not(
     let kept_out = search.kept_out(&question.rule, &named);
     let nodes = ingested.first_nodes(search.program);
     let found = match named.is_empty() {
-        true => search.of_merge(ingested, class, &question.rule),
+        true => search.of_merge(ingested, class, &question.rule, kept_out.is_some()),
         false => {
             let of_rule = |&rule: &Rule| search.of_rule(ingested, &nodes, class, rule);
             named.iter().map(of_rule).min_by_key(|found| found.rank)?
         }
     };
     let mut lines = found.lines;
-    if found.reason == Reason::KeptOut || found.rank >= Found::REFUSED {
+    // What fired was not kept out.
+    if found.rank >= Found::HOLDS {
         lines.extend(kept_out);
     }
     Some(Answer { question: question.clone(), reason: found.reason, lines })
@@ -132,7 +133,9 @@ struct Found {
 }
 
 impl Found {
-    /// The rank from which on it was not applied because it does not hold.
+    /// The rank of what holds, and was not applied.
+    const HOLDS: usize = 3;
+    /// The rank from which on it does not hold.
     const REFUSED: usize = 4;
 
     fn new(rank: usize, reason: Reason, lines: impl IntoIterator<Item = String>) -> Found {
@@ -160,7 +163,7 @@ impl Search<'_> {
     }
 
     /// What a rule over several terms comes to.
-    fn of_merge(&self, ingested: &Ingested<'_>, class: Id, name: &str) -> Found {
+    fn of_merge(&self, ingested: &Ingested<'_>, class: Id, name: &str, is_kept_out: bool) -> Found {
         let graph = &ingested.egraph;
         let is_left = |applied: &&Applied| {
             let is_it = |(left, _): &(PatternAst<Term>, PatternAst<Term>)| {
@@ -173,8 +176,19 @@ impl Search<'_> {
             let is_part = |term: &Term| matches!(term, Term::Op(op, _) if !name.ends_with(short(op.as_str())));
             return self.of_fired(ingested, class, "its part of the merged product", vec![(class, Box::new(is_part))]);
         }
-        let lines = rules::merge::why_not(graph, name, class);
-        Found::new(Found::REFUSED, Reason::Group, lines)
+        match rules::merge::group(graph, name, class) {
+            Ok(count) if is_kept_out => {
+                let line = format!("{count} products could be one, and the rule was not applied");
+                Found::new(Found::HOLDS, Reason::KeptOut, [line])
+            }
+            Ok(count) => {
+                let line = format!("the parts of {count} products do not fit");
+                let expected = "expected one dtype, as many numbers in each bias as outputs, and strides that a view or a \
+                                copy can have";
+                Found::new(Found::REFUSED, Reason::Group, [line, expected.to_string()])
+            }
+            Err(what) => Found::new(Found::REFUSED, Reason::Group, [what]),
+        }
     }
 
     /// What a rule of one term comes to.
@@ -285,7 +299,7 @@ impl Search<'_> {
         };
         if graph.find(new) != graph.find(class) {
             let line = "the pattern, the conditions and the types hold, and it was not applied".to_string();
-            return Found::new(3, Reason::KeptOut, [line]);
+            return Found::new(Found::HOLDS, Reason::KeptOut, [line]);
         }
         let graph = &ingested.egraph;
         let is_it = |applied: &&Applied| {

@@ -112,31 +112,30 @@ fn obstacle(graph: &Graph<'_>, form: &Form, class: Id, kids: &[Id]) -> Option<&'
     needed.into_iter().find(|(holds, _)| !holds).map(|(_, what)| what)
 }
 
-/// Why no product of a class is merged with others by a rule, in words.
-pub(crate) fn why_not(graph: &Graph<'_>, rule: &str, class: Id) -> Option<String> {
-    let form = FORMS.iter().find(|form| form.rule() == rule)?;
+/// How many products, one of this class among them, a rule may make one.
+///
+/// # Errors
+/// Why there are no others, in words.
+pub(crate) fn group(graph: &Graph<'_>, rule: &str, class: Id) -> Result<usize, String> {
+    let form = FORMS.iter().find(|form| form.rule() == rule).ok_or("there is no such rule")?;
     let kids = |term: &Term| match term {
         Term::Op(name, kids) if name.as_str() == form.op => Some(kids.to_vec()),
         _ => None,
     };
-    let products: Vec<Vec<Id>> = graph[class].nodes.iter().filter_map(kids).collect();
-    let Some(first) = products.first() else { return Some(format!("expected a call of `{}`, got none", form.op)) };
-    if let Some(what) = obstacle(graph, form, class, first) {
-        return Some(what.to_string());
+    let product = graph[class].nodes.iter().find_map(kids);
+    let product = product.ok_or_else(|| format!("expected a call of `{}`, got none", form.op))?;
+    if let Some(what) = obstacle(graph, form, class, &product) {
+        return Err(what.to_string());
     }
     let is_in = |parts: &&Vec<Part>| parts.iter().any(|part| part.class == class);
-    Some(match groups(graph, form).iter().find(is_in) {
-        Some(parts) => format!(
-            "{} products could be one (at most {WIDEST} are), but the parts do not fit: expected one dtype, a bias for \
-             each output or none at all, and strides that a view or a copy can have",
-            parts.len()
-        ),
-        None => format!(
+    let alone = || {
+        format!(
             "expected another `{}` of the same operand with the same other arguments and a weight that differs in its \
              outputs only, got none",
             form.op
-        ),
-    })
+        )
+    };
+    groups(graph, form).iter().find(is_in).map(Vec::len).ok_or_else(alone)
 }
 
 /// Adds one merged term; gives how many outputs are parts of it now.

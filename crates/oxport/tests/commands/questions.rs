@@ -136,7 +136,7 @@ fn a_merged_product_is_one_that_fired() {
     );
     let without = Limits { without: ["merge-conv2d".to_string()].into(), ..limits };
     let (reason, said) = why_not("merge-conv2d", "conv2d", &without);
-    assert!(reason == Reason::Group && said.ends_with("the search leaves the rule out"), "{said}");
+    assert!(reason == Reason::KeptOut && said.ends_with("the search leaves the rule out"), "{said}");
 }
 
 #[test]
