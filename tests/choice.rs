@@ -155,8 +155,8 @@ fn cheapest_trees(space: &Space) -> Pick {
     }
 }
 
-/// What `optimize --dump-egraph` writes: a choice of it costs what the report says. In one program an output must lie in
-/// a storage of its own: the call that gives it one is in the program and its price, and no term of the e-graph.
+/// What `optimize --dump-egraph` writes: a choice of it costs what the report says. In one program an output must lie
+/// in a storage of its own: the call that gives it one is in the program and its price, and no term of the e-graph.
 #[test]
 fn dumped_egraphs_have_the_costs_of_the_report() {
     let modes = [(Opt::Exact, false, Target::Aten), (Opt::Fast, true, Target::Cpu)];

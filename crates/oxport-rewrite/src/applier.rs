@@ -196,8 +196,8 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
     }
 }
 
-/// Adds a pattern's term; an error is the place of a part that is ill-typed. `whole` is the class that it is to be equal to; what
-/// functions gave is appended to `computed`.
+/// Adds a pattern's term; an error is the place of a part that is ill-typed. `whole` is the class that it is to be
+/// equal to; what functions gave is appended to `computed`.
 fn instantiate(
     graph: &mut Graph<'_>,
     pattern: &Pattern<Term>,

@@ -11,7 +11,7 @@ use crate::term::Term;
 use crate::typing::Graph;
 use egg::{Id, Language};
 use oxport_ir::ExportedProgram;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The chosen term of every class that has one.
 pub(crate) struct Choice {
@@ -96,13 +96,13 @@ impl Candidates {
         self.index[&egraph.find(class)]
     }
 
-    /// The least price where a class has a term for which `is_taken` holds; `None` if there is no such choice.
+    /// The least price where classes take one of some terms each; `None` if there is no such choice.
     pub fn price_where(&self, egraph: &Graph<'_>, taken: &[Taken<'_>]) -> Option<u64> {
         let mut space = self.space.clone();
-        for (class, is_taken) in taken {
-            let class = self.at(egraph, *class);
+        for class in taken.iter().map(|(class, _)| self.at(egraph, *class)).collect::<BTreeSet<usize>>() {
+            let may_take = |term: &Term| taken.iter().any(|(id, may)| self.at(egraph, *id) == class && may(term));
             let mut terms = self.terms[class].iter();
-            space.classes[class].retain(|_| terms.next().is_some_and(is_taken));
+            space.classes[class].retain(|_| terms.next().is_some_and(may_take));
             // A class that is asked for is needed, whether or not it is by itself.
             if !space.roots.contains(&class) {
                 space.roots.push(class);

@@ -15,10 +15,10 @@ use crate::rules;
 use crate::term::Term;
 use crate::typing::Graph;
 use crate::{Limits, Phase, Stop};
-use egg::{ENodeOrVar, Id, Language, PatternAst, Subst, Var};
+use egg::{ENodeOrVar, Id, Language, PatternAst, Symbol, Var};
 use oxport_ir::{ExportedProgram, NodeId};
 use oxport_sym::Expr;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is asked of a search: about a rule, and the value of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,16 +165,21 @@ impl Search<'_> {
     /// What a rule over several terms comes to.
     fn of_merge(&self, ingested: &Ingested<'_>, class: Id, name: &str, is_kept_out: bool) -> Found {
         let graph = &ingested.egraph;
-        let is_left = |applied: &&Applied| {
-            let is_it = |(left, _): &(PatternAst<Term>, PatternAst<Term>)| {
-                let left = parts(graph, left, &|v| applied.variables.get(&v).copied()).pop().flatten();
-                left.is_some_and(|left| graph.find(left) == class)
+        for applied in self.applied.iter().filter(|applied| applied.is_merge && applied.name.as_str() == name) {
+            let at = |v: Var| applied.variables.get(&v).copied();
+            let is_it = |left: &PatternAst<Term>| {
+                parts(graph, left, &at).pop().flatten().is_some_and(|product| graph.find(product) == class)
             };
-            applied.is_merge && applied.name.as_str() == name && applied.pairs.iter().any(is_it)
-        };
-        if self.applied.iter().any(|applied| is_left(&applied)) {
-            let is_part = |term: &Term| matches!(term, Term::Op(op, _) if !name.ends_with(short(op.as_str())));
-            return self.of_fired(ingested, class, "its part of the merged product", vec![(class, Box::new(is_part))]);
+            // A part that has no strides wanted is itself.
+            let pair = applied.pairs.iter().find(|(left, right)| left != right && is_it(left));
+            let Some((left, right)) = pair else { continue };
+            // The merged product is the call of the same operator; how its parts are taken is for other rules.
+            let is_merged = |node: &ENodeOrVar<Term>| left.as_ref().last().map(operator) == Some(operator(node));
+            let place = right.as_ref().iter().position(is_merged);
+            let merged = place.and_then(|place| parts(graph, right, &at)[place]);
+            let is_chosen = |needed: &HashSet<Id>| merged.is_some_and(|id| needed.contains(&graph.find(id)));
+            let what = "its part of the merged product";
+            return self.of_fired(ingested, class, what, &is_chosen, &written(graph, right, &at));
         }
         match rules::merge::group(graph, name, class) {
             Ok(count) if is_kept_out => {
@@ -183,8 +188,8 @@ impl Search<'_> {
             }
             Ok(count) => {
                 let line = format!("the parts of {count} products do not fit");
-                let expected = "expected one dtype, as many numbers in each bias as outputs, and strides that a view or a \
-                                copy can have";
+                let expected =
+                    "expected one dtype, a bias for each output, and strides of a view or a copy, got others";
                 Found::new(Found::REFUSED, Reason::Group, [line, expected.to_string()])
             }
             Err(what) => Found::new(Found::REFUSED, Reason::Group, [what]),
@@ -310,38 +315,38 @@ impl Search<'_> {
             let line = "both sides were equal before it could be applied".to_string();
             return Found::new(2, Reason::Equal, [line]);
         }
-        let canonical = |term: &Term| term.clone().map_children(|kid| graph.find(kid));
         let right = &typed.form(form).right.ast;
-        let root = canonical(&matched.root);
         let taken: Vec<Taken<'_>> = match right.as_ref() {
             // The value is that of an operand: any term of the class will do but the one that was matched.
-            [ENodeOrVar::Var(_)] => vec![(class, Box::new(move |term: &Term| canonical(term) != root))],
-            _ => {
-                let terms = written(graph, right, subst);
-                let taken =
-                    |(class, term): (Id, Term)| -> Taken<'_> { (class, Box::new(move |t| canonical(t) == term)) };
-                terms.into_iter().map(taken).collect()
-            }
+            [ENodeOrVar::Var(_)] => vec![(class, Box::new(|term| *term != matched.root))],
+            _ => written(graph, right, &|v| subst.get(v).copied()),
         };
-        self.of_fired(ingested, class, "its result", taken)
+        let is_chosen = |(class, is_taken): &Taken<'_>| self.choice.term(graph, *class).is_some_and(is_taken);
+        self.of_fired(ingested, class, "its result", &|_| taken.iter().all(is_chosen), &taken)
     }
 
     /// Whether what a rule made was chosen.
-    fn of_fired(&self, ingested: &Ingested<'_>, class: Id, what: &str, taken: Vec<Taken<'_>>) -> Found {
-        let graph = &ingested.egraph;
-        let is_chosen = |(class, is_taken): &Taken<'_>| self.choice.term(graph, *class).is_some_and(is_taken);
-        if !needed(self.program, ingested, self.choice).contains(&class) {
+    fn of_fired(
+        &self,
+        ingested: &Ingested<'_>,
+        class: Id,
+        what: &str,
+        is_chosen: &dyn Fn(&HashSet<Id>) -> bool,
+        taken: &[Taken<'_>],
+    ) -> Found {
+        let needed = needed(self.program, ingested, self.choice);
+        if !needed.contains(&class) {
             let line = "it fired, and the value is not computed any more: what read it was rewritten".to_string();
             return Found::new(1, Reason::Unused, [line]);
         }
-        if taken.iter().all(is_chosen) {
+        if is_chosen(&needed) {
             return Found::new(0, Reason::Chosen, [format!("it fired, and {what} was chosen")]);
         }
         let model: &Model = &self.limits.model;
         let candidates = Candidates::of(self.program, ingested, model, Prefer::Cheap);
         let nanoseconds = |price: u64| price as f64 / 1e3;
         let chosen = nanoseconds(self.choice.price);
-        let with = candidates.price_where(graph, &taken).map(nanoseconds);
+        let with = candidates.price_where(&ingested.egraph, taken).map(nanoseconds);
         let price = match with {
             Some(with) if with == chosen => format!("the program costs {:.3} µs either way", chosen / 1e3),
             Some(with) => format!("the program costs {:.3} µs with it, {:.3} µs without", with / 1e3, chosen / 1e3),
@@ -355,12 +360,22 @@ impl Search<'_> {
 /// The most operators that a message names.
 const MOST_NAMES: usize = 4;
 
-/// The terms of a right side that it adds, each with its class; what functions give is left out, and what is over it.
-fn written(graph: &Graph<'_>, pattern: &PatternAst<Term>, subst: &Subst) -> Vec<(Id, Term)> {
-    let parts = parts(graph, pattern, &|v| subst.get(v).copied());
-    let term = |(node, id): (&ENodeOrVar<Term>, &Option<Id>)| match node {
-        ENodeOrVar::ENode(term) => Some(((*id)?, over(term, &parts)?.map_children(|kid| graph.find(kid)))),
-        ENodeOrVar::Var(_) => None,
+/// The operator of a part of a pattern.
+fn operator(node: &ENodeOrVar<Term>) -> Option<Symbol> {
+    match node {
+        ENodeOrVar::ENode(Term::Op(name, _)) => Some(*name),
+        _ => None,
+    }
+}
+
+/// The terms of a right side, each to be taken by its class; what functions give is left out, and what is over it.
+fn written<'a>(graph: &'a Graph<'_>, pattern: &PatternAst<Term>, at: &dyn Fn(Var) -> Option<Id>) -> Vec<Taken<'a>> {
+    let parts = parts(graph, pattern, at);
+    let canonical = |term: Term| term.map_children(|kid| graph.find(kid));
+    let term = |(node, id): (&ENodeOrVar<Term>, &Option<Id>)| -> Option<Taken<'a>> {
+        let ENodeOrVar::ENode(term) = node else { return None };
+        let term = canonical(over(term, &parts)?);
+        Some(((*id)?, Box::new(move |other| canonical(other.clone()) == term)))
     };
     pattern.as_ref().iter().zip(&parts).filter_map(term).collect()
 }

@@ -124,8 +124,8 @@ fn phase(phase: &Phase) -> Value {
     })
 }
 
-/// Why a rule did nothing at a value: `{rule, node, reason, lines, cost, cost_with}`, the costs in nanoseconds of a rule
-/// whose result was not chosen.
+/// Why a rule did nothing at a value: `{rule, node, reason, lines, cost, cost_with}`. The costs are nanoseconds, of a
+/// rule whose result was not chosen.
 #[cfg(feature = "rewrite")]
 pub fn answer(answer: &Answer) -> Value {
     let (cost, cost_with) = match answer.reason {
