@@ -266,7 +266,7 @@ fn leave_out(store: &Store<'_>, made: &[Made], goals: &[(TermId, TermId)], neede
     closure.keep_trail();
     let renamed = |pairs: &[(TermId, TermId)]| pairs.iter().map(|(a, b)| (ids[a], ids[b])).collect::<Vec<_>>();
     let steps: Vec<Numbered> = steps.iter().map(|(n, pairs)| (*n, renamed(pairs))).collect();
-    let mut cut = Cut { closure, goals: renamed(goals), kept: BTreeSet::new() };
+    let mut cut = Cut { closure, goals: renamed(goals), kept: BTreeSet::new(), work: 0 };
     let start = cut.closure.changes();
     cut.add(&steps);
     if !cut.suffices() {
@@ -285,7 +285,13 @@ struct Cut<'a> {
     closure: Closure<&'a Head>,
     goals: Vec<(TermId, TermId)>,
     kept: BTreeSet<u32>,
+    /// How much was changed in the closure.
+    work: usize,
 }
+
+/// How much may be changed in a closure to find what can be left out: each step that is added to those before it may
+/// make all behind it equal once more.
+const MOST_WORK: usize = 1_000_000;
 
 impl Cut<'_> {
     fn suffices(&self) -> bool {
@@ -293,18 +299,20 @@ impl Cut<'_> {
     }
 
     fn add(&mut self, steps: &[Numbered]) {
+        let before = self.closure.changes();
         steps.iter().flat_map(|(_, pairs)| pairs).for_each(|&(a, b)| drop(self.closure.unite(a, b, 0)));
+        self.work += self.closure.changes() - before;
     }
 
     /// Keeps of some steps, which suffice with what is there, those that are needed beside it; these are there then.
     /// (QuickXplain: halves are left out as a whole where they can be, and each step is added as often as there are
-    /// halvings, not once for each other step.)
+    /// halvings, not once for each other step.) Where that is too much work, all are kept.
     fn keep(&mut self, steps: &[Numbered]) {
         if self.suffices() {
             return;
         }
-        if let [(number, _)] = steps {
-            self.kept.insert(*number);
+        if steps.len() == 1 || self.work > MOST_WORK {
+            self.kept.extend(steps.iter().map(|(number, _)| number));
             return self.add(steps);
         }
         let (first, second) = steps.split_at(steps.len() / 2);
