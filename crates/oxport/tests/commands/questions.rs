@@ -67,6 +67,7 @@ fn a_rule_says_why_it_did_nothing() {
                 "cannot show 1 == s0 for all sizes in",
             ],
         ),
+        ("mul-mul-const@more", fast, "right-side", &["(@mul ?a ?b) of the right side cannot be computed", "a is 1e30"]),
         ("scale-matmul@large", fast, "condition", &["Modest(c) does not hold", "c is 1000000000.0"]),
         ("to-same@double", exact, "type", &["of the type f64[4, 4], got f32[4, 4]", "dtype: float64 is not float32"]),
         ("abs-neg@abs_2", &["--rules-off", "abs-neg"], "kept-out", &["was not applied", "leaves the rule out"]),
